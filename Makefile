@@ -1,0 +1,61 @@
+# The commands of the project; `make help` lists them. Needs R and make; the rest is installed.
+RSCRIPT = Rscript
+EIGEN = $(shell $(RSCRIPT) -e 'cat(system.file("include", package = "RcppEigen"))')
+CXX = g++
+CORE_FLAGS = -std=c++17 -O2 -Wall -Wextra -pedantic -pthread
+HEADERS = $(shell find inst/include -name '*.h')
+
+.PHONY: help deps install demo test check document readme lint format bench site test-core clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
+
+deps: ## install what is missing, with tools for development and peers to compare with
+	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/develop --system
+	@$(RSCRIPT) tools/install-deps.R Config/Needs/peers
+
+install: ## install what is missing of the needed packages, then the package
+	@$(RSCRIPT) tools/install-deps.R
+	@$(RSCRIPT) tools/install.R
+
+demo: ## tune all methods on the built-in data: a table, and a plot in demo-output/
+	@$(RSCRIPT) tools/install-deps.R Config/Needs/demo
+	@$(RSCRIPT) tools/install.R
+	@$(RSCRIPT) tools/demo.R
+
+test: ## run the tests; the last line is `N passed, N failed`
+	@$(RSCRIPT) tools/install-deps.R Suggests
+	@$(RSCRIPT) tools/install.R
+	@$(RSCRIPT) tools/test.R '$(FILTER)'
+
+check: ## R CMD build and R CMD check --as-cran
+	@$(RSCRIPT) tools/install-deps.R Suggests --system
+	@$(RSCRIPT) tools/check.R
+
+document: ## write NAMESPACE, man/ and the Rcpp exports
+	PKG_BUILD_EXTRA_FLAGS=false $(RSCRIPT) -e 'Rcpp::compileAttributes(); roxygen2::roxygenise()'
+	@rm -f src/*.o src/*.so
+
+readme: install ## README.md and its figures, from README.Rmd
+	$(RSCRIPT) -e 'rmarkdown::render("README.Rmd", quiet = TRUE)'
+
+lint: ## R code against .lintr
+	$(RSCRIPT) -e 'lints <- lintr::lint_package(); print(lints); quit(status = length(lints) > 0)'
+
+format: ## C++ code by .clang-format
+	clang-format -i src/*.h $(filter-out src/RcppExports.cpp,$(wildcard src/*.cpp)) $(HEADERS)
+
+bench: install ## the benchmarks of bench/, rendered there
+	@$(RSCRIPT) bench/run.R
+
+site: install ## the web site, in docs/
+	$(RSCRIPT) -e 'pkgdown::build_site(preview = FALSE)'
+
+test-core: ## the C++ core on its own, without R
+	@$(RSCRIPT) tools/install-deps.R
+	@mkdir -p tests/core/build
+	$(CXX) $(CORE_FLAGS) -Iinst/include -isystem $(EIGEN) tests/core/*.cpp -o tests/core/build/core
+	tests/core/build/core
+
+clean: ## remove what the commands above made
+	rm -rf src/*.o src/*.so check demo-output docs tests/core/build Rplots.pdf

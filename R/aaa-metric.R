@@ -1,0 +1,53 @@
+# Metrics: one row per group, `.metric, .estimator, .estimate` first, then the
+# metric's own columns. `fn(predictions)` returns a list (or one-row tibble) with
+# `.estimate` and the extra columns; `choices` are columns that repeat what the user chose.
+# yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
+
+metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", na_rm = TRUE,
+                         choices = list(), call = caller_env()) {
+  if ("data" %in% names(dots)) {
+    # the first column, if it has no name, was then taken for `x`
+    first <- rlang::eval_bare(quote(rlang::enquo(x)), parent.frame())
+    x <- rlang::eval_tidy(dots$data)
+    if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
+  }
+  dots <- drop_yardstick_dots(dots, call)
+  by_groups(x, by, function(part) {
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    values <- if (predictions$na && n_obs(predictions) == 0) {
+      list(.estimate = NA_real_)
+    } else {
+      as.list(fn(predictions))
+    }
+    if (predictions$na) {
+      # na_rm = FALSE with something missing: the numbers are not available, the rest is
+      numbers <- vapply(values, is.numeric, NA) & names(values) != "n"
+      values[numbers] <- lapply(values[numbers], function(v) v[NA_integer_])
+    }
+    tibble::tibble(
+      .metric = metric,
+      .estimator = if (n_classes(predictions) == 2) "binary" else "multiclass",
+      !!!values,
+      !!!choices
+    )
+  }, call)
+}
+
+drop_yardstick_dots <- function(dots, call) {
+  weights <- dots$case_weights
+  if (!is.null(weights) && !rlang::quo_is_missing(weights) && !rlang::quo_is_null(weights)) {
+    stop_input(c(
+      "{.arg case_weights} are not supported.",
+      "i" = "Repeat the rows, or drop the weights."
+    ), "argument", arg = "case_weights", call = call)
+  }
+  dots <- dots[!names(dots) %in% c("data", "estimator", "case_weights")]
+  names(dots)[names(dots) == "..."] <- ""
+  dots
+}
+
+# What yardstick calls a probability metric: a function with a direction and a range.
+new_metric <- function(fn, direction = c("minimize", "maximize", "zero"), range = c(0, Inf)) {
+  structure(fn, direction = match.arg(direction), range = range,
+            class = c("prob_metric", "metric", "function"))
+}

@@ -1,0 +1,36 @@
+#' Arguments that many functions share
+#'
+#' @param x Predictions: a data frame (then `truth` is a column and `...` tidyselects the
+#'   probability columns), or a numeric matrix with one row per observation and one column
+#'   per class (then `truth` is a factor or integers 1, ..., K), or a numeric vector of
+#'   probabilities (then `truth` is logical, 0/1 or a factor with two levels: whether the
+#'   event happened, or whether the top label was right).
+#' @param truth The outcomes; see `x`.
+#' @param ... For a data frame: tidyselect the probability columns, by default the numeric
+#'   columns that start with `.pred_`. They are matched to the levels of `truth` by name
+#'   where the names say so (`.pred_<level>` or `<level>`), else by position.
+#' @param notion What "calibrated" conditions on: `"top_label"`, `"class_wise"`,
+#'   `"canonical"` or `"binary"`; see the vignette *Notation*.
+#' @param event_level Binary: which level of `truth` is the event, `"first"` (as in
+#'   yardstick) or `"second"`.
+#' @param na_rm Drop rows with a missing value? Otherwise a missing value gives `NA`.
+#' @param .by Columns to group by, tidyselected; an alternative to a grouped data frame.
+#' @param level Confidence level of intervals and bounds.
+#' @param threads Number of threads; see [ce_threads].
+#' @name ce_args
+#' @keywords internal
+NULL
+
+# References, written once.
+ref_gruber_bach <- function() {
+  "Gruber, S. G. and Bach, F. (2025). Optimizing estimators of squared calibration errors in classification. *Transactions on Machine Learning Research*."
+}
+ref_widmann <- function() {
+  "Widmann, D., Lindsten, F. and Zachariah, D. (2021). Calibration tests beyond classification. *International Conference on Learning Representations*."
+}
+ref_gruber_buettner <- function() {
+  "Gruber, S. G. and Buettner, F. (2022). Better uncertainty calibration via proper scores for classification and beyond. *Advances in Neural Information Processing Systems* 35."
+}
+ref_moskvichev <- function() {
+  "Moskvichev, P. and Sejdinovic, D. (2025). All models are miscalibrated, but some less so: comparing calibration with conditional mean operators. Preprint."
+}

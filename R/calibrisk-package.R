@@ -1,0 +1,21 @@
+#' @keywords internal
+"_PACKAGE"
+
+#' @useDynLib calibrisk, .registration = TRUE
+#' @importFrom Rcpp evalCpp
+#' @importFrom RcppParallel RcppParallelLibs
+#' @importFrom rlang %||% := .data abort caller_env current_env enquo enquos
+#' @importFrom stats predict median qnorm pnorm quantile sd setNames var
+NULL
+
+#' @importFrom generics tidy
+#' @export
+generics::tidy
+
+#' @importFrom generics glance
+#' @export
+generics::glance
+
+#' @importFrom generics augment
+#' @export
+generics::augment

@@ -1,0 +1,112 @@
+# The null distributions of ce_test(). Each returns list(estimate, statistic, parameter,
+# p.value, method, ...).
+
+resampled_p <- function(statistic, null, add_one) {
+  # >= up to rounding: replicates that repeat the observed data must count
+  reached <- sum(null >= statistic - 1e-12 * max(abs(statistic), abs(null)))
+  if (add_one) (1 + reached) / (length(null) + 1) else reached / length(null)
+}
+
+check_reference <- function(reference, choices, call) {
+  if (is.null(reference)) choices[1] else check_choice(reference, choices, "reference", call)
+}
+
+block_test <- function(problem, options, threads, call) {
+  n <- problem$n
+  reference <- check_reference(options$reference, c("blocks", "pairs"), call)
+  check_rows(n, 4, "The block test", call)
+  block <- check_block(options$block, n, 2, call)
+  if (n < 2 * block) {
+    stop_input(c(
+      "The block test needs at least two blocks.",
+      "x" = "{.arg block} is {block}, there are {n} observations.",
+      "i" = "Use a {.arg block} of at most {n %/% 2}."
+    ), "argument", arg = "block", call = call)
+  }
+  sums <- cpp_block_sums(problem$prediction, problem$target, block, threads)
+  eta <- sums$unbiased
+  estimate <- mean(eta)
+  se <- if (reference == "blocks") {
+    sd(eta) / sqrt(length(eta))
+  } else {
+    sqrt(2 * mean(sums$squares) / (length(eta) * block * (block - 1)))
+  }
+  # equal block estimates: no variance to compare with
+  degenerate <- !is.finite(se) || se <= 1e-14 * max(abs(eta))
+  if (degenerate) {
+    warn_result(c("All block estimates are equal: the block test is not available.",
+                  "i" = "Use {.code test = \"conditional\"}."), "degenerate")
+    se <- NA_real_
+  }
+  z <- estimate / se
+  list(
+    estimate = estimate, std.error = se, statistic = c(z = z),
+    parameter = c(block = block, blocks = length(eta)), p.value = stats::pnorm(-z),
+    conf.int = structure(c(max(0, estimate - qnorm(options$level) * se), Inf), conf.level = options$level),
+    method = "Calibration test: block estimates of the SKCE, normal",
+    details = list(blocks = eta)
+  )
+}
+
+full_estimates <- function(sums) {
+  n <- length(sums$diagonal)
+  off <- sum(sums$off_diagonal)
+  list(unbiased = off / (n * (n - 1)), biased = (off + sum(sums$diagonal)) / n^2)
+}
+
+# Counts of one chunk of replicates, small enough to hold next to the panels of H.
+chunks <- function(n, replicates) {
+  size <- max(1, floor(2e7 / n))
+  split(seq_len(replicates), (seq_len(replicates) - 1) %/% size)
+}
+
+bootstrap_test <- function(problem, options, threads, call) {
+  n <- problem$n
+  check_rows(n, 2, "The bootstrap test", call)
+  parts <- chunks(n, options$replicates)
+  if (length(parts) > 1 && n <= 2000) {
+    # many chunks: H is worth keeping
+    h <- cpp_pair_matrix(problem$prediction, problem$target, threads)
+    problem$prediction <- list(form = "matrix", values = h)
+    problem$target <- constant_target(n)
+  }
+  value <- full_estimates(cpp_pair_sums(problem$prediction, problem$target, threads, NULL))
+  statistic <- n / (n - 1) * value$unbiased - value$biased
+  null <- with_bar("Bootstrap", function(progress) {
+    unlist(lapply(parts, function(part) {
+      counts <- cpp_resample_counts(n, length(part))
+      cpp_degenerate_bootstrap(problem$prediction, problem$target, counts, threads, progress)
+    }), use.names = FALSE)
+  })
+  list(
+    estimate = value$unbiased, statistic = c(T = statistic),
+    parameter = c(replicates = options$replicates),
+    p.value = resampled_p(statistic, null, options$add_one),
+    method = "Calibration test: unbiased SKCE, bootstrap of the degenerate null", null = null
+  )
+}
+
+# count: rows for the biased estimate, else independent pairs (Hoeffding).
+bound_p <- function(estimate, count, bound, type) {
+  estimate <- max(estimate, 0)
+  if (type == "biased") return(exp(-0.5 * max(sqrt(count * estimate / bound) - 1, 0)^2))
+  exp(-count * (estimate / bound)^2 / 2)
+}
+
+bound_test <- function(problem, options, threads, call) {
+  n <- problem$n
+  classes <- is.null(problem$laws$law)
+  sup <- kernel_bound(problem$kernel, classes, call) * kernel_bound(problem$target_kernel, FALSE, call)
+  bound <- 2 * sup
+  type <- options$type
+  value <- skce_value(problem, type, options$block, NULL, threads, call)
+  count <- switch(type, biased = n, unbiased = n %/% 2,
+                  block = (n %/% value$block) * (value$block %/% 2))
+  p <- bound_p(value$estimate, count, bound, type)
+  statistic <- value$estimate / bound
+  list(
+    estimate = value$estimate, statistic = c(ratio = statistic), parameter = c(count = count),
+    p.value = p, method = paste0("Calibration test: distribution-free bound, ", type, " SKCE"),
+    details = list(bound = bound)
+  )
+}

@@ -1,0 +1,88 @@
+# Argument checks. Each names the argument, the value and the remedy, and raises
+# a calibrisk_error_argument with the caller's call.
+
+describe <- function(x) {
+  if (is.null(x)) return("NULL")
+  if (is.atomic(x) && length(x) == 1) return(format(x))
+  if (is.atomic(x)) return(paste0(class(x)[1], " of length ", length(x)))
+  paste0("an object of class ", class(x)[1])
+}
+
+check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
+                         open = FALSE, null = FALSE, call = caller_env()) {
+  check_numbers(x, arg, lower, upper, open, null, size = 1L, call = call)
+}
+
+# A vector of finite numbers in [lower, upper] (or ]lower, upper[ where open).
+check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
+                          open = FALSE, null = FALSE, size = NULL, call = caller_env()) {
+  if (null && is.null(x)) return(invisible(x))
+  range <- range_text(lower, upper, open)
+  what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
+  ok <- is.numeric(x) && length(x) > 0 && (is.null(size) || length(x) == size) && all(is.finite(x))
+  inside <- ok && (if (open) all(x > lower & x < upper) else all(x >= lower & x <= upper))
+  if (!inside) {
+    bad <- if (ok) x[if (open) !(x > lower & x < upper) else !(x >= lower & x <= upper)][1] else x
+    stop_input(c(
+      "{.arg {arg}} must be {what}{range}.",
+      "x" = "It is {.val {describe(bad)}}."
+    ), "argument", arg = arg, value = x, call = call)
+  }
+  invisible(x)
+}
+
+range_text <- function(lower, upper, open) {
+  if (is.finite(lower) && is.finite(upper)) {
+    paste0(if (open) " strictly", " between ", lower, " and ", upper)
+  } else if (is.finite(lower)) {
+    paste0(if (open) " greater than " else " of at least ", lower)
+  } else if (is.finite(upper)) {
+    paste0(if (open) " less than " else " of at most ", upper)
+  } else {
+    ""
+  }
+}
+
+check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE, size = NULL,
+                         call = caller_env()) {
+  if (null && is.null(x)) return(invisible(x))
+  check_numbers(x, arg, lower = lower, upper = 2^31 - 1, size = size, call = call)
+  if (any(x != round(x))) {
+    stop_input(c(
+      "{.arg {arg}} must be whole.",
+      "x" = "It has the value {.val {x[x != round(x)][1]}}."
+    ), "argument", arg = arg, value = x, call = call)
+  }
+  invisible(x)
+}
+
+check_count <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
+                        call = caller_env()) {
+  check_counts(x, arg, lower, null, size = 1L, call = call)
+}
+
+check_flag <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
+  if (!rlang::is_bool(x)) {
+    stop_input(c(
+      "{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.",
+      "x" = "It is {.val {describe(x)}}."
+    ), "argument", arg = arg, value = x, call = call)
+  }
+  invisible(x)
+}
+
+# The value of a choice argument: its first choice where the default is untouched.
+check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = caller_env()) {
+  if (identical(x, choices)) return(choices[1])
+  if (!rlang::is_string(x) || !x %in% choices) {
+    stop_input(c(
+      "{.arg {arg}} must be one of {.or {.val {choices}}}.",
+      "x" = "It is {.val {describe(x)}}."
+    ), "argument", arg = arg, value = x, call = call)
+  }
+  x
+}
+
+check_level <- function(level, call = caller_env()) {
+  check_number(level, "level", lower = 0, upper = 1, open = TRUE, call = call)
+}

@@ -1,0 +1,165 @@
+# From predictions to numbers: what cpp_ckce() needs, which computation to use, and how
+# the terms of groups add up.
+#   problem  list(features, residuals, variances, probs, embedding, truth): n rows each
+#   group    NULL, or list(type = "delta" | "shared" | "kernel", code, features, kernel)
+#   options  see ckce_options()
+
+ckce_computations <- c("auto", "dual", "eigen", "low_rank", "rff")
+
+# Residuals D = (Q - onehot(Y)) embedding; the embedding's rows are the classes in the
+# target kernel's feature space (the identity for the Kronecker kernel).
+class_problem <- function(predictions, target_kernel, call = caller_env()) {
+  probs <- simplex_probs(predictions)
+  truth <- simplex_truth(predictions)
+  residuals <- canonical_residuals(probs, truth)
+  if (identical(target_kernel$type, "white")) {
+    embedding <- diag(sqrt(target_kernel$scale), ncol(probs))
+  } else {
+    classes <- matrix(as.numeric(seq_len(ncol(probs))))
+    gram <- cpp_gram(resolve_kernel(target_kernel, classes), classes, classes, 1L)
+    embedding <- matrix_root(gram)
+  }
+  embedded <- probs %*% embedding
+  list(
+    features = probs, residuals = residuals %*% embedding,
+    # E(|d_i|^2 | q_i) under calibration
+    variances = as.numeric(probs %*% rowSums(embedding^2)) - rowSums(embedded^2),
+    probs = probs, embedding = embedding, truth = truth
+  )
+}
+
+matrix_root <- function(gram) {
+  eigen <- eigen(gram, symmetric = TRUE)
+  eigen$vectors %*% (sqrt(pmax(eigen$values, 0)) * t(eigen$vectors))
+}
+
+subset_rows <- function(problem, rows) {
+  for (part in c("features", "residuals", "probs")) {
+    problem[[part]] <- problem[[part]][rows, , drop = FALSE]
+  }
+  problem$variances <- problem$variances[rows]
+  problem$truth <- problem$truth[rows]
+  problem
+}
+
+ckce_options <- function(computation = "auto", diagonals = FALSE, targets = NULL, n_draws = 0,
+                         seed = 0, tolerance = 0.01, max_rank = NULL, terms = NULL,
+                         threads = resolve_threads(), progress = NULL) {
+  list(computation = computation, diagonals = diagonals, targets = targets, n_draws = n_draws,
+       seed = seed, tolerance = tolerance, max_rank = max_rank, terms = terms, threads = threads,
+       progress = progress)
+}
+
+# The numbers of all ridges: list(values = tibble, loo, jkce_biased, jkce_unbiased,
+# null_estimate, null_diagonal, rank, trace_remainder, computation, groups).
+ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = caller_env()) {
+  if (identical(group$type, "delta")) {
+    return(delta_numbers(problem, kernel, ridge, options, group, call))
+  }
+  n <- nrow(problem$features)
+  options$computation <- choose_computation(options, n, ridge, kernel, problem$features)
+  if (options$computation == "rff" && !is.null(group)) {
+    stop_input(c(
+      "Random features are not available with a kernel on groups.",
+      "i" = "Use {.code computation = \"low_rank\"}."
+    ), "computation", arg = "computation", call = call)
+  }
+  out <- cpp_ckce(
+    options$computation, ckce_source(problem, kernel, group, options),
+    list(
+      residuals = problem$residuals, variances = problem$variances, ridge = ridge,
+      diagonals = options$diagonals,
+      targets = ckce_targets(problem, options$targets),
+      probs = problem$probs, embedding = problem$embedding,
+      n_draws = options$n_draws, seed = options$seed
+    ),
+    options$threads, options$progress
+  )
+  out$values <- stats::setNames(
+    as.data.frame(out$values),
+    c("estimate", "diagonal", "null_mean", "cce2", "residual_mse", "error_bound")
+  )
+  out$computation <- options$computation
+  if (options$computation == "rff") out$values$error_bound <- rep(NA_real_, length(ridge))
+  out
+}
+
+ckce_source <- function(problem, kernel, group, options) {
+  features <- problem$features
+  n <- nrow(features)
+  if (!is.null(group)) {
+    # k_P(q, q') (1 + k_A(a, a')), both read from one matrix; white on no columns is 1
+    q <- ncol(features)
+    one <- on_columns(kernel_white(), 0, 0)
+    kernel <- on_columns(kernel, 0, q) * on_columns(one + group$kernel, q, ncol(group$features))
+    features <- cbind(features, group$features)
+  }
+  list(features = features, kernel = kernel, terms = options$terms, tolerance = options$tolerance,
+       max_rank = options$max_rank %||% default_max_rank(n))
+}
+
+on_columns <- function(kernel, first, size) {
+  kernel$columns <- as.integer(c(first, size))
+  kernel
+}
+
+ckce_targets <- function(problem, targets) {
+  switch(targets %||% "none",
+    none = matrix(0, 0, 0),
+    outcome = (problem$probs %*% problem$embedding) - problem$residuals,
+    gap = problem$residuals
+  )
+}
+
+default_max_rank <- function(n) as.integer(max(50, min(n, 1000, 1e8 / n)))
+
+# Dense where it is small and well conditioned, the whole spectrum where several ridges,
+# leave-one-out errors or null draws share it or the ridge is tiny; else low rank.
+choose_computation <- function(options, n, ridge, kernel, features) {
+  computation <- options$computation
+  if (computation == "dual" && options$n_draws > 0) return("eigen")
+  if (computation != "auto") return(computation)
+  if (n > 2000) return("low_rank")
+  tiny <- length(ridge) > 0 && min(ridge) * n < 1e-7 * sum(cpp_gram_diagonal(kernel, features))
+  if (tiny || length(ridge) > 6 || options$n_draws > 0) "eigen" else "dual"
+}
+
+# Kernel times delta on groups: K is block diagonal, every group keeps its own factor and
+# c = n ridge is common, so group g runs at ridge n / n_g and the terms add up.
+delta_numbers <- function(problem, kernel, ridge, options, group, call) {
+  n <- nrow(problem$features)
+  rows <- split(seq_len(n), group$code)
+  terms <- lapply(seq_along(rows), function(g) {
+    at <- rows[[g]]
+    options$seed <- options$seed + g - 1
+    ckce_numbers(subset_rows(problem, at), kernel, ridge * n / length(at), options, call = call)
+  })
+  size <- lengths(rows, use.names = FALSE)
+  total <- function(what, weight = rep(1, length(terms))) {
+    Reduce(`+`, Map(function(term, w) term[[what]] * w, terms, weight))
+  }
+  values <- Reduce(`+`, Map(function(term, m) {
+    term$values[c("cce2", "residual_mse")] <- term$values[c("cce2", "residual_mse")] * m / n
+    term$values
+  }, terms, size))
+  computation <- unique(vapply(terms, `[[`, "", "computation"))
+  list(
+    values = values,
+    loo = if (is.null(options$targets)) numeric() else total("loo", size / n),
+    # the joint error's block-diagonal kernel: a sum over within-group pairs
+    jkce_biased = sum(vapply(terms, `[[`, 0, "jkce_biased") * size^2) / n^2,
+    jkce_unbiased = if (n < 2) NaN else {
+      pairs <- vapply(terms, `[[`, 0, "jkce_unbiased") * size * (size - 1)
+      sum(pairs[size > 1]) / (n * (n - 1))
+    },
+    null_estimate = total("null_estimate"), null_diagonal = total("null_diagonal"),
+    rank = sum(vapply(terms, `[[`, 0, "rank")),
+    trace_remainder = sum(vapply(terms, `[[`, 0, "trace_remainder")),
+    computation = if (length(computation) == 1) computation else "mixed",
+    groups = lapply(seq_along(ridge), function(v) {
+      own_ridge <- ridge[v] * n / size
+      of_groups <- do.call(rbind, lapply(terms, function(term) term$values[v, ]))
+      list(labels = tibble::tibble(group = group$labels, n = size, ridge = own_ridge), values = of_groups)
+    })
+  )
+}

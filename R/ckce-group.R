@@ -1,0 +1,49 @@
+# What calibration conditions on besides the prediction (Moskvichev & Sejdinovic 2025,
+# section 3.3): a kernel on groups or covariates that multiplies the one on predictions.
+
+# values: NULL, an atomic vector, a matrix or a data frame, one row per observation kept.
+ckce_group <- function(values, group_kernel, rows, n_input, threads, call = caller_env()) {
+  if (is.null(values)) {
+    if (!is.null(group_kernel)) {
+      stop_input("{.arg group_kernel} needs {.arg group}.", "argument", arg = "group_kernel",
+                 call = call)
+    }
+    return(NULL)
+  }
+  size <- vctrs::vec_size(values)
+  if (size != n_input) {
+    stop_input(c(
+      "{.arg group} must have one value per observation.",
+      "x" = "There are {n_input} observations and {size} value{?s} of {.arg group}."
+    ), "length", arg = "group", call = call)
+  }
+  values <- vctrs::vec_slice(values, rows)
+  if (any(vctrs::vec_detect_missing(values))) {
+    stop_input(c(
+      "{.arg group} must not have missing values.",
+      "x" = "{sum(vctrs::vec_detect_missing(values))} of {length(rows)} are missing.",
+      "i" = "Drop these rows, or give them a group of their own."
+    ), "group", arg = "group", call = call)
+  }
+  if (is_kernel(group_kernel)) return(covariate_group(values, group_kernel, threads, call))
+  type <- check_choice(group_kernel %||% "delta", c("delta", "shared"), "group_kernel", call)
+  code <- vctrs::vec_group_id(values)
+  labels <- group_labels(vctrs::vec_unique(values))
+  list(type = type, code = as.integer(code), labels = labels,
+       features = matrix(as.numeric(code)), kernel = kernel_white())
+}
+
+# 1 + kernel: without the constant, linear functions of the prediction would not lie in
+# the product's space on a continuous covariate, and CKCE's population value need not exist.
+covariate_group <- function(values, kernel, threads, call) {
+  features <- as_features(values, "group", call)
+  list(type = "kernel", features = features, kernel = resolve_kernel(kernel, features, threads))
+}
+
+group_labels <- function(keys) {
+  if (is.data.frame(keys)) {
+    return(vapply(seq_len(nrow(keys)), function(g) group_label(keys, g), ""))
+  }
+  if (is.matrix(keys)) return(apply(keys, 1, paste, collapse = ", "))
+  as.character(keys)
+}

@@ -1,0 +1,133 @@
+# CKCE of predictive distributions of numbers: a Gram matrix K of the predictions, one G of
+# the embedded residuals, and sum_ij M_ij G_ij with M = A^-1 K A^-1.
+
+# The laws of a vector or data frame of predictive distributions, with `rows`, the rows that
+# were kept; NULL where the predictions are of classes.
+numeric_laws <- function(part, truth, dots, event_level, na_rm, call) {
+  frame <- is.data.frame(part)
+  law <- if (frame) law_in_frame(ungroup_frame(part), dots, call) else if (is_law(part)) part
+  if (is.null(law)) return(NULL)
+  # row numbers travel as a group
+  rows <- if (frame) {
+    part$.calibrisk_row <- seq_len(nrow(part))
+    rlang::quo(".calibrisk_row")
+  } else {
+    at <- seq_along(as_distribution(law))
+    rlang::quo(!!at)
+  }
+  laws <- read_laws(part, truth, dots, event_level, na_rm, rows, call)
+  if (is.null(laws$law)) {
+    # categorical and Bernoulli laws are class probabilities: the caller reads them again
+    return(structure(laws, class = "ce_class_laws"))
+  }
+  laws$rows <- laws$group$labels[laws$group$id]
+  laws$n_input <- if (frame) nrow(part) else length(at)
+  laws["group"] <- list(NULL)
+  laws
+}
+
+ckce_law_rows <- function(laws, part, group, choices, threads, call) {
+  group <- rlang::eval_tidy(group, if (is.data.frame(part)) part)
+  if (inherits(laws, "ce_class_laws")) {
+    rows <- laws$group$labels[laws$group$id]
+    n_input <- if (is.data.frame(part)) nrow(part) else length(part)
+    predictions <- list(probs = laws$probs, truth = as.integer(laws$y), rows = rows)
+    columns <- if (laws$na) list(.estimate = NA_real_) else {
+      ckce_rows(predictions, choices, group, n_input, threads, call)
+    }
+    return(law_frame(laws, columns))
+  }
+  if (laws$na) return(law_frame(laws, list(.estimate = NA_real_, n = laws$n)))
+  check_law_choices(choices, call)
+  target <- choices$target_kernel %||% default_target_kernel(laws)
+  target <- bind_target(target, laws, choices$draws, threads, call)
+  kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
+  prediction <- bind_prediction(kernel, laws, choices$draws, threads, call)
+  gram <- cpp_prediction_matrix(prediction$spec, threads)
+  group <- ckce_group(group, choices$group_kernel, laws$rows, laws$n_input, threads, call)
+  gram <- gram * group_gram(group, threads)
+  residual_gram <- residual_gram(target$spec, laws$n, choices, threads)
+  ridge <- choices$ridge %||% laws$n^(-1 / 4)
+  redrawn <- law_redraws(laws, target$kernel, choices, threads)
+  values <- lapply(ridge, law_values, gram, residual_gram, group, redrawn, choices, threads)
+  pick <- function(name) vapply(values, `[[`, 0, name)
+  law_frame(laws, drop_null(list(
+    .estimate = pick("estimate"), n = laws$n, ridge = ridge, bandwidth = first_bandwidth(prediction$kernel),
+    kernel = format(prediction$kernel), computation = "dual", rank = laws$n, error_bound = 0,
+    certified = TRUE, target_kernel = format(target$kernel), target_form = target$form,
+    p.value = if (choices$n_draws > 0) pick("p.value"),
+    null_mean = if (choices$n_draws > 0) pick("null_mean"),
+    groups = if (identical(group$type, "delta")) lapply(values, `[[`, "groups")
+  )))
+}
+
+law_frame <- function(laws, columns) {
+  tibble::tibble(.metric = "ckce", .estimator = family_text(laws), !!!columns)
+}
+
+check_law_choices <- function(choices, call) {
+  if (!choices$computation %in% c("auto", "dual")) {
+    stop_input(c(
+      "Predictive distributions of numbers take {.code computation = \"dual\"}.",
+      "x" = "It is {.val {choices$computation}}."
+    ), "computation", arg = "computation", call = call)
+  }
+  if (identical(choices$ridge, "loo") || choices$debias == "null_mean") {
+    stop_input(c(
+      "{.code ridge = \"loo\"} and {.code debias = \"null_mean\"} are for class probabilities.",
+      "i" = "Give a ridge, or use {.code debias = \"off_diagonal\"}."
+    ), "argument", call = call)
+  }
+}
+
+default_ckce_kernel <- function(laws, target_kernel) {
+  kernel <- default_prediction_kernel(laws)
+  if (kernel$type == "laplace") kernel <- kernel_gaussian("median")
+  if (!is.null(kernel$power)) kernel$power <- 2
+  kernel_embedding(target_kernel) + kernel
+}
+
+group_gram <- function(group, threads) {
+  if (is.null(group)) return(1)
+  same <- cpp_gram(group$kernel, group$features, group$features, threads)
+  if (group$type == "delta") same else 1 + same
+}
+
+residual_gram <- function(spec, n, choices, threads) {
+  out <- cpp_target_matrix(spec, FALSE, threads)
+  if (choices$draws_diagonal == "all") diag(out) <- diag(out) + draws_diagonal(spec, n)
+  out
+}
+
+# G of outcomes redrawn from the predictions, one per draw: functions, so that one matrix at
+# a time is held. The outcomes are drawn once, for all ridges.
+law_redraws <- function(laws, kernel, choices, threads) {
+  lapply(seq_len(choices$n_draws), function(b) {
+    redrawn <- redraw_outcomes(laws)
+    function() {
+      target <- bind_target(kernel, redrawn, choices$draws, threads)
+      residual_gram(target$spec, laws$n, choices, threads)
+    }
+  })
+}
+
+law_values <- function(ridge, gram, residual_gram, group, redrawn, choices, threads) {
+  weights <- cpp_ckce_weights(gram, ridge, threads)
+  if (choices$debias == "off_diagonal") diag(weights) <- 0
+  out <- list(estimate = sum(weights * residual_gram))
+  if (choices$debias == "none" && choices$draws_diagonal == "all") out$estimate <- max(out$estimate, 0)
+  if (length(redrawn) > 0) {
+    draws <- vapply(redrawn, function(redraw) sum(weights * redraw()), 0)
+    slack <- 1e-10 * max(abs(out$estimate), abs(draws))
+    out$p.value <- (1 + sum(draws >= out$estimate - slack)) / (1 + length(draws))
+    out$null_mean <- mean(draws)
+  }
+  if (identical(group$type, "delta")) {
+    size <- tabulate(group$code)
+    # M is block diagonal: a row's sum stays within its group
+    terms <- as.vector(rowsum(rowSums(weights * residual_gram), group$code))
+    own_ridge <- ridge * nrow(gram) / size
+    out$groups <- tibble::tibble(group = group$labels, n = size, ridge = own_ridge, estimate = terms)
+  }
+  out
+}

@@ -1,0 +1,67 @@
+#' Leave-one-out error of the conditional mean operator
+#'
+#' Chooses the ridge of [ckce()] by treating the conditional mean operator as the
+#' vector-valued regression it is.
+#'
+#' @section Definition:
+#' With \eqn{S = K(K + n\,ridge\,I)^{-1}} and targets \eqn{T},
+#' \eqn{LOO = \frac1n\sum_i |(T - ST)_i|^2 / (1 - S_{ii})^2}, which is the exact error of the fits that
+#' leave one row out with \eqn{n\,ridge} held fixed. `target = "outcome"` regresses the
+#' outcome's embedding on the prediction (the operator \eqn{C_{Y|Q}}), `"gap"` the residual.
+#'
+#' @inheritParams ckce
+#' @param ridge Values to try; `NULL` for \eqn{n^{-1/4}} times powers of ten from
+#'   \eqn{10^{-3}} to 10, four per decade.
+#' @param target `"outcome"` or `"gap"`.
+#' @return A tibble with a row per value: `ridge`, `loo`, `selected`. Cost: one
+#'   eigendecomposition or factor, then \eqn{O(n r)} per value and class.
+#' @seealso [ckce()] with `ridge = "loo"`.
+#' @export
+#' @examples
+#' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4),
+#'                c(.5, .25, .25), c(.05, .15, .8), c(.2, .7, .1))
+#' ckce_ridge(probs, c(1, 2, 3, 2, 3, 1), ridge = c(1, .1, .01))
+ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
+                       target_kernel = kernel_white(), ridge = NULL,
+                       target = c("outcome", "gap"),
+                       computation = c("auto", "dual", "eigen", "low_rank"), group = NULL,
+                       group_kernel = NULL, tolerance = 0.01, max_rank = NULL, .by = NULL,
+                       event_level = "first", na_rm = TRUE, threads = NULL) {
+  check_kernel(kernel)
+  check_kernel(target_kernel)
+  check_numbers(ridge, lower = 0, open = TRUE, null = TRUE)
+  target <- check_choice(target, c("outcome", "gap"))
+  computation <- check_choice(computation, setdiff(ckce_computations, "rff"))
+  threads <- resolve_threads(threads)
+  call <- current_env()
+  group <- enquo(group)
+  out <- conditional_frame(
+    x, enquo(truth), enquos(...), enquo(.by), group, "loo", event_level, na_rm,
+    function(predictions, group, n_input) {
+      problem <- class_problem(predictions, target_kernel)
+      kernel <- resolve_kernel(kernel, problem$features, threads)
+      group <- ckce_group(group, group_kernel, predictions$rows, n_input, threads, call)
+      options <- ckce_options(computation, tolerance = tolerance, max_rank = max_rank,
+                              threads = threads, progress = progress_callback("LOO"))
+      loo_path(problem, kernel, ridge, options, group, target, call)
+    },
+    call
+  )
+  out[setdiff(names(out), c(".metric", ".estimator"))]
+}
+
+loo_path <- function(problem, kernel, ridge, options, group, target = "outcome",
+                     call = caller_env()) {
+  n <- nrow(problem$features)
+  ridge <- ridge %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
+  options$targets <- target
+  options$n_draws <- 0
+  loo <- ckce_numbers(problem, kernel, ridge, options, group, call)$loo
+  list(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
+}
+
+best_ridge <- function(problem, kernel, options, group, call) {
+  if (options$computation == "rff") options$computation <- "auto"
+  path <- loo_path(problem, kernel, NULL, options, group, call = call)
+  list(ridge = path$ridge[path$selected], loo = path$loo[path$selected])
+}

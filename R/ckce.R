@@ -1,0 +1,284 @@
+#' Conditional kernel calibration error
+#'
+#' Says how far the conditional distributions of the outcome given the prediction are from
+#' the predictions themselves, in a norm that hardly depends on how often each prediction
+#' is made. It is meant for ranking models (see [ce_rank()]), not for testing one.
+#'
+#' @section Definition:
+#' Moskvichev & Sejdinovic (2025): the squared Hilbert-Schmidt norm
+#' \eqn{CKCE = \| C_{Y|Q} - C_{Z|Q} \|^2} of the difference of two conditional mean
+#' operators, of the outcome \eqn{Y} and of a draw \eqn{Z} from the prediction \eqn{Q}.
+#' With residuals \eqn{D} (rows \eqn{q_i - e_{y_i}}), \eqn{G = DD'}, the kernel's Gram matrix
+#' \eqn{K} and \eqn{A = K + n\,ridge\,I},
+#' \deqn{\widehat{CKCE} = tr(A^{-1} G A^{-1} K).}
+#' For classes and `target_kernel = kernel_white()` the population value is the sum over
+#' classes of the squared norm, in the kernel's space, of the gap
+#' \eqn{P(Y = j \mid Q = q) - q_j}.
+#'
+#' The value depends on the ridge, the bandwidth and \eqn{n}: all three are in the output,
+#' and values at different settings are not comparable. The estimate is of the regularised
+#' quantity (the default ridge \eqn{n^{-1/4}} shrinks heavily) and is biased upwards;
+#' `debias = "off_diagonal"` removes \eqn{\sum_i M_{ii} G_{ii}}, \eqn{M = A^{-1}KA^{-1}}, and has
+#' conditional mean zero under calibration, `debias = "null_mean"` removes its expectation
+#' \eqn{\sum_i M_{ii} (1 - |q_i|^2)} instead.
+#'
+#' For numbers, counts and vectors, G holds the inner products of \eqn{l(y_i, \cdot) - E_{Z\sim q_i} l(Z, \cdot)}, in closed
+#' form where there is one (see [skce()]), otherwise means over draws. These take the dual form only (an n x n
+#' matrix), without leave-one-out ridges or `"null_mean"`.
+#'
+#' @section Computation:
+#' `"dual"` (Cholesky) and `"eigen"` (one decomposition for every ridge) are exact.
+#' `"low_rank"` is a pivoted Cholesky factor \eqn{K \approx LL'}; it stops where
+#' \eqn{3\,tr(G)\,tr(K - LL')/(n\,ridge)^2} is below `tolerance` times the estimate.
+#' `error_bound` is this number (a bound on the error of the estimate before any debiasing) and `certified` says
+#' whether it was reached; it is far from sharp for diffuse predictions. `"rff"` draws random Fourier features with R's random
+#' numbers; its error is random, about \eqn{n\_features^{-1/2}} times a few percent, and has no bound.
+#' `"auto"` takes `"dual"` or `"eigen"` up to 2,000 observations, `"low_rank"` above, and
+#' `"rff"` where `max_rank` leaves more than \eqn{0.01\,n} of the trace of \eqn{K}.
+#'
+#' @section Value:
+#' A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`,
+#' `.estimate`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one),
+#' `kernel`, `computation`, `rank`, `error_bound`, `certified`; with `n_draws`, `p.value` and
+#' `null_mean`, the mean of the draws; with `ridge = "loo"`, `loo`, the selected ridge's
+#' leave-one-out error; with
+#' a `group` whose kernel is `"delta"`, the list column `groups` with the terms that add up.
+#' Units: squared norm in the kernel's space.
+#'
+#' @section Invariants:
+#' At least 0, and 0 where every prediction equals its outcome; at most
+#' \eqn{tr(G)/(4 n\,ridge)}; not increasing in the ridge; unchanged by a permutation of the
+#' rows or of the classes, and by repeating every row.
+#'
+#' @section Cost:
+#' `"dual"` \eqn{n^3/3} per ridge, `"eigen"` \eqn{9 n^3} for all, both with \eqn{n^2} memory;
+#' `"low_rank"` \eqn{n r^2} and memory \eqn{n r}; `"rff"` \eqn{n r^2} and memory \eqn{r^2}.
+#'
+#' @section Errors:
+#' `calibrisk_error_argument`, `calibrisk_error_computation`, `calibrisk_error_group`,
+#' `calibrisk_error_length`, and the errors of the predictions.
+#'
+#' @param x A data frame, a numeric matrix with a column per class, or a numeric vector of
+#'   probabilities, read as the two columns \eqn{(1-p, p)}; or a vector of predictive distributions (see [pred]).
+#' @param truth The outcomes: a column of `x`, or a factor, integer or logical vector; numbers
+#'   for predictive distributions.
+#' @param ... Where `x` is a data frame, the probability columns (default `.pred_*`), the column of
+#'   predictive distributions, or an expression that makes them: `pred_normal(mu, sigma)`.
+#' @param kernel Kernel on the predictions; see [ce_kernels].
+#'   Predictive distributions (see [pred]) have another default: `kernel_embedding(target_kernel)` plus
+#'   [kernel_wasserstein()] with `power = 2` and median bandwidth ([kernel_mmd()] where that distance is not Hilbertian).
+#' @param target_kernel Kernel on the outcomes: default [kernel_white()] for classes and counts,
+#'   [kernel_gaussian()] with median bandwidth for numbers.
+#' @param ridge The papers' lambda: positive numbers (one row each), `NULL` for
+#'   \eqn{n^{-1/4}}, or `"loo"` for the best leave-one-out error of [ckce_ridge()].
+#' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`.
+#' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
+#' @param group Groups or covariates that calibration conditions on besides the prediction:
+#'   a column (or expression of columns) of `x`, or a vector, matrix or data frame with a row
+#'   per observation.
+#' @param group_kernel `"delta"` (default: groups on their own), `"shared"` (1 + delta), or a
+#'   kernel on numeric covariates, to which 1 is added.
+#' @param n_draws Number of redrawn label vectors for the conditional null distribution:
+#'   `p.value` is exact for strong calibration with independent observations.
+#' @param tolerance Relative error that the low-rank computation tries to certify.
+#' @param max_rank Largest rank of the low-rank computation; default
+#'   `min(n, 1000, 1e8 / n)`, at least 50.
+#' @param n_features Number of frequencies of `"rff"`.
+#' @param frequencies A matrix with one frequency per row to use instead of random ones.
+#' @param draws,draws_diagonal For predictive distributions without a closed form: the number of draws
+#'   from each, and whether the diagonal of G takes `"all"` pairs of draws (then the estimate is at least 0, but about
+#'   1/draws too large) or pairs of `"different"` draws only (unbiased in the draws).
+#' @param .by Columns of `x` to group by.
+#' @param event_level,na_rm As for the other metrics: which level of a two-level factor is
+#'   the event, and whether incomplete rows are dropped.
+#' @param threads Number of threads; see [ce_threads].
+#' @return See section Value.
+#' @references `r ref_moskvichev()`
+#' @seealso [jkce()] for the joint version, [ckce_ridge()], [ce_rank()].
+#' @export
+#' @examples
+#' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4),
+#'                c(.5, .25, .25), c(.05, .15, .8), c(.2, .7, .1))
+#' truth <- c(1, 2, 3, 2, 3, 1)
+#' ckce(probs, truth)
+#' ckce(probs, truth, ridge = c(1, .1, .01), debias = "off_diagonal")
+ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
+                 target_kernel = NULL, ridge = NULL,
+                 computation = c("auto", "dual", "eigen", "low_rank", "rff"),
+                 debias = c("none", "off_diagonal", "null_mean"), group = NULL,
+                 group_kernel = NULL, n_draws = 0, tolerance = 0.01, max_rank = NULL,
+                 n_features = 100, frequencies = NULL, draws = 100, draws_diagonal = c("all", "different"),
+                 .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL) {
+  choices <- list(
+    kernel = check_kernel(kernel), default_kernel = missing(kernel),
+    target_kernel = if (!is.null(target_kernel)) check_kernel(target_kernel),
+    ridge = check_ridge(ridge), computation = check_choice(computation, ckce_computations),
+    debias = check_debias(debias), n_draws = n_draws, tolerance = tolerance,
+    max_rank = max_rank, n_features = n_features, frequencies = frequencies,
+    group_kernel = group_kernel, draws = draws,
+    draws_diagonal = check_choice(draws_diagonal, c("all", "different"))
+  )
+  check_count(n_draws, lower = 0)
+  check_number(tolerance, lower = 0, open = TRUE)
+  check_count(max_rank, null = TRUE)
+  check_count(n_features)
+  check_count(draws, lower = 2)
+  threads <- resolve_threads(threads)
+  call <- current_env()
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  group <- enquo(group)
+  by_groups(x, enquo(.by), function(part) {
+    law <- numeric_laws(part, truth, dots, event_level, na_rm, call)
+    if (!is.null(law)) return(ckce_law_rows(law, part, group, choices, threads, call))
+    conditional_frame(
+      part, truth, dots, rlang::quo(NULL), group, "ckce", event_level, na_rm,
+      function(predictions, group, n_input) {
+        ckce_rows(predictions, choices, group, n_input, threads, call)
+      }, call
+    )
+  }, call)
+}
+
+# Like metric_frame(), with a `group` that is evaluated beside the predictions.
+# fn(predictions, group, n_input) -> list of columns.
+conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na_rm, fn,
+                              call = caller_env()) {
+  by_groups(x, by, function(part) {
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    values <- rlang::eval_tidy(group, if (is.data.frame(part)) part)
+    columns <- if (predictions$na && n_obs(predictions) == 0) {
+      list(.estimate = NA_real_)
+    } else {
+      fn(predictions, values, NROW(part))
+    }
+    if (predictions$na) {
+      numbers <- vapply(columns, is.numeric, NA) & !names(columns) %in% c("n", "ridge")
+      columns[numbers] <- lapply(columns[numbers], function(v) v[rep(NA_integer_, length(v))])
+    }
+    tibble::tibble(
+      .metric = metric,
+      .estimator = if (n_classes(predictions) == 2) "binary" else "multiclass",
+      !!!columns
+    )
+  }, call)
+}
+
+ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
+  problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
+  n <- nrow(problem$features)
+  kernel <- resolve_kernel(choices$kernel, problem$features, threads)
+  group <- ckce_group(group, choices$group_kernel, predictions$rows, n_input, threads, call)
+  options <- ckce_options(
+    choices$computation, diagonals = choices$debias != "none", n_draws = choices$n_draws,
+    seed = if (choices$n_draws > 0) random_seed() else 0, tolerance = choices$tolerance,
+    max_rank = choices$max_rank, threads = threads, progress = progress_callback("CKCE")
+  )
+  if (choices$computation == "rff") {
+    options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features,
+                                   choices$frequencies, call)
+  }
+  loo <- NULL
+  ridge <- choices$ridge %||% n^(-1 / 4)
+  if (identical(ridge, "loo")) {
+    best <- best_ridge(problem, kernel, options, group, call)
+    ridge <- best$ridge
+    loo <- best$loo
+  }
+  warn_tiny_ridge(ridge, n, kernel, problem$features)
+  numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
+  if (too_coarse(numbers, n, choices, kernel, group)) {
+    options$computation <- "rff"
+    options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features, choices$frequencies, call)
+    numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
+  }
+  estimate <- debiased(numbers$values, choices$debias)
+  drop_null(list(
+    .estimate = estimate, n = n, ridge = ridge, bandwidth = first_bandwidth(kernel),
+    kernel = format(kernel), computation = numbers$computation, rank = as.integer(numbers$rank),
+    error_bound = numbers$values$error_bound,
+    certified = numbers$values$error_bound <= choices$tolerance * numbers$values$estimate,
+    loo = loo,
+    p.value = null_p_value(numbers, estimate, choices),
+    null_mean = if (choices$n_draws > 0) colMeans(null_statistic(numbers, choices$debias)),
+    groups = group_rows(numbers$groups, choices$debias)
+  ))
+}
+
+# Per ridge, the groups' terms, debiased like their sum.
+group_rows <- function(groups, debias) {
+  if (is.null(groups)) return(NULL)
+  lapply(groups, function(g) {
+    out <- g$labels
+    out$estimate <- debiased(g$values, debias)
+    out
+  })
+}
+
+# Where the largest allowed rank leaves more than 1 % of the trace of a kernel with diagonal
+# near 1, the factor is worse than random features (about 1 % at 100 frequencies).
+too_coarse <- function(numbers, n, choices, kernel, group) {
+  choices$computation == "auto" && numbers$computation == "low_rank" && is.null(group) &&
+    numbers$trace_remainder > 0.01 * n && has_features(kernel)
+}
+
+has_features <- function(kernel) {
+  if (kernel$type == "sum") return(all(vapply(kernel$parts, has_features, NA)))
+  kernel$type %in% featured_kernels
+}
+
+debiased <- function(values, debias) {
+  out <- values$estimate - switch(debias,
+    none = 0, off_diagonal = values$diagonal, null_mean = values$null_mean
+  )
+  if (debias == "none") pmax(out, 0) else out
+}
+
+# Draws of the statistic; the null mean is the same for all draws and shifts nothing.
+null_statistic <- function(numbers, debias) {
+  switch(debias,
+    none = numbers$null_estimate,
+    off_diagonal = numbers$null_estimate - numbers$null_diagonal,
+    null_mean = sweep(numbers$null_estimate, 2, numbers$values$null_mean)
+  )
+}
+
+null_p_value <- function(numbers, estimate, choices) {
+  if (choices$n_draws == 0) return(NULL)
+  draws <- null_statistic(numbers, choices$debias)
+  # equal up to rounding counts as equal: constant models have atoms
+  slack <- 1e-10 * pmax(abs(estimate), apply(abs(draws), 2, max))
+  (1 + colSums(sweep(draws, 2, estimate - slack, `>=`))) / (1 + choices$n_draws)
+}
+
+check_ridge <- function(ridge, call = caller_env()) {
+  if (is.null(ridge) || identical(ridge, "loo")) return(ridge)
+  check_numbers(ridge, "ridge", lower = 0, open = TRUE, call = call)
+  as.numeric(ridge)
+}
+
+check_debias <- function(debias, call = caller_env()) {
+  if (isFALSE(debias)) return("none")
+  if (isTRUE(debias)) return("off_diagonal")
+  check_choice(debias, c("none", "off_diagonal", "null_mean"), "debias", call)
+}
+
+warn_tiny_ridge <- function(ridge, n, kernel, features) {
+  trace <- sum(cpp_gram_diagonal(kernel, features))
+  if (length(ridge) > 0 && min(ridge) * n < 1e-10 * trace) {
+    warn_result(c(
+      "{.arg ridge} = {.val {signif(min(ridge), 3)}} is below the rounding error of the kernel matrix.",
+      "i" = "Digits are lost unless the predictions take few distinct values."
+    ), "tiny_ridge")
+  }
+}
+
+first_bandwidth <- function(kernel) {
+  if (is.null(kernel$parts)) return(as.numeric(kernel$bandwidth %||% NA_real_))
+  found <- vapply(kernel$parts, first_bandwidth, 0)
+  c(found[!is.na(found)], NA_real_)[1]
+}
+
+random_seed <- function() floor(stats::runif(1) * 2^52)
+
+drop_null <- function(x) x[!vapply(x, is.null, NA)]

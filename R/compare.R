@@ -1,0 +1,97 @@
+#' Compare fitted calibration estimation functions by their risk
+#'
+#' Risks of several fits on the same rows, best first, with the difference to the best and
+#' the standard error of that difference. Differences between good estimators are tiny
+#' (skill is at most \eqn{CE^4/R(0)}), while the risks share most of their noise: only the
+#' paired standard error says whether two methods can be told apart.
+#'
+#' @inheritParams ce_args
+#' @param objects A named list of `ce_fit` or `ce_tune` objects for the same notion.
+#' @return One row per method (and group), ordered by risk: `method`, `risk`, `root_risk`,
+#'   `std.error` (of `risk`), `difference` (to the best), `difference_std.error` (paired),
+#'   `skill`, `n` and `diagnosis`: `"best"`, `"worse"` where the difference exceeds its
+#'   one-sided bound at `level`, else `"not distinguishable"`.
+#' @section Definition:
+#' See [ce_risk()]. The paired standard error is that of the U-statistic's Hájek projections'
+#' differences \eqn{r_i^A - r_i^B}. Choosing the best of several on these rows makes its own
+#' risk optimistic, and the comparison is not corrected for the number of methods.
+#' @references `r ref_gruber_bach()`
+#' @export
+#' @examples
+#' train <- vehicle_predictions[1:250, ]
+#' test <- vehicle_predictions[251:423, ]
+#' ce_compare(
+#'   list(
+#'     bins = ce_fit(train, truth, method = method_bins(10)),
+#'     kde = ce_fit(train, truth, method = method_kde(0.1))
+#'   ),
+#'   test, truth
+#' )
+ce_compare <- function(objects, x, truth, ..., .by = NULL, level = 0.95, event_level = NULL,
+                       na_rm = TRUE, threads = NULL) {
+  call <- current_env()
+  check_level(level)
+  threads <- resolve_threads(threads)
+  fits <- check_fits(objects)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  out <- by_groups(x, enquo(.by), function(part) {
+    risks <- lapply(fits, function(fit) {
+      predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call)
+      check_complete(predictions, call)
+      fit_risk(fit, predictions, threads)
+    })
+    compare_risks(risks, level)
+  })
+  fit <- fits[[1]]
+  new_table(out, c("Calibration risks" = notion_label(fit$notion, length(fit$levels))), "ce_compare")
+}
+
+check_fits <- function(objects, call = caller_env()) {
+  if (inherits(objects, c("ce_fit", "ce_tune"))) objects <- list(objects)
+  if (!is.list(objects) || length(objects) == 0) {
+    stop_input(c(
+      "{.arg objects} must be a list of fits.",
+      "x" = "It is {.val {describe(objects)}}."
+    ), "argument", arg = "objects", value = objects, call = call)
+  }
+  fits <- lapply(objects, as_fit, arg = "objects", call = call)
+  notions <- unique(vapply(fits, `[[`, "", "notion"))
+  if (length(notions) > 1) {
+    stop_input(c(
+      "All fits must be for the same notion.",
+      "x" = "They are for {.val {notions}}."
+    ), "notion", arg = "objects", call = call)
+  }
+  names(fits) <- list_names(fits, vapply(fits, `[[`, "", "method"))
+  fits
+}
+
+# The names of a list, defaults where there are none, made unique.
+list_names <- function(x, defaults) {
+  names <- names(x) %||% rep("", length(x))
+  names[names == ""] <- defaults[names == ""]
+  make.unique(names, sep = "_")
+}
+
+compare_risks <- function(risks, level) {
+  value <- unname(vapply(risks, `[[`, 0, "risk"))
+  order <- order(value)
+  best <- risks[[order[1]]]
+  difference <- value - best$risk
+  std_error <- vapply(risks, function(r) risk_std_error(r$projections - best$projections), 0)
+  diagnosis <- ifelse(difference > qnorm(level) * std_error, "worse", "not distinguishable")
+  diagnosis[order[1]] <- if (is.na(best$risk)) NA else "best"
+  out <- tibble::tibble(
+    method = names(risks),
+    risk = value,
+    root_risk = sqrt(pmax(value, 0)),
+    std.error = unname(vapply(risks, function(r) risk_std_error(r$projections), 0)),
+    difference = difference,
+    difference_std.error = unname(std_error),
+    diagnosis = unname(diagnosis),
+    skill = 1 - value / best$zero_risk,
+    n = length(best$squared)
+  )
+  out[order, ]
+}

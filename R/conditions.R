@@ -1,0 +1,30 @@
+# Every error of the package goes through stop_input(): one class chain, one form.
+# Message: the rule first, "x" the fact with its value and position, "i" the remedy.
+
+stop_input <- function(message, class, ..., call = caller_env(), .envir = parent.frame()) {
+  cli::cli_abort(
+    message,
+    class = c(paste0("calibrisk_error_", class), "calibrisk_error"),
+    ...,
+    call = call,
+    .envir = .envir
+  )
+}
+
+warn_result <- function(message, class, ..., .envir = parent.frame()) {
+  cli::cli_warn(
+    message,
+    class = c(paste0("calibrisk_warning_", class), "calibrisk_warning"),
+    ...,
+    .envir = .envir
+  )
+}
+
+note <- function(message, class, ..., .envir = parent.frame()) {
+  cli::cli_inform(
+    message,
+    class = c(paste0("calibrisk_message_", class), "calibrisk_message"),
+    ...,
+    .envir = .envir
+  )
+}

@@ -1,0 +1,103 @@
+# Intervals and bands of reliability curves.
+#   conf       for the conditional event frequency at one prediction (pointwise)
+#   band       for the whole curve at once (simultaneous)
+#   null       where the curve lies if the predictions are calibrated (consistency), pointwise
+#   null_band  the same for the whole curve at once
+
+band_columns <- c("conf.low", "conf.high", "band.low", "band.high", "null.low", "null.high",
+                  "null_band.low", "null_band.high")
+
+# Wilson's score interval for a proportion.
+wilson <- function(successes, n, level) {
+  z <- qnorm((1 + level) / 2)
+  p <- successes / n
+  centre <- (p + z^2 / (2 * n)) / (1 + z^2 / n)
+  half <- z * sqrt(p * (1 - p) / n + z^2 / (4 * n^2)) / (1 + z^2 / n)
+  # exactly 0 or 1 at the ends, where rounding would leave 1e-17
+  list(low = ifelse(successes == 0, 0, centre - half), high = ifelse(successes == n, 1, centre + half))
+}
+
+# Clopper and Pearson's, with the error probability of each side. Covers for any
+# probabilities of the trials whose mean is the target.
+clopper_pearson <- function(successes, n, tail) {
+  list(
+    low = ifelse(successes <= 0, 0, stats::qbeta(tail, successes, n - successes + 1)),
+    high = ifelse(successes >= n, 1, stats::qbeta(tail, successes + 1, n - successes, lower.tail = FALSE))
+  )
+}
+
+# Quantiles of the number of events of independent trials: exact while that is cheap
+# (n sd up to 3e7), else normal with a correction for skewness (Cornish and Fisher).
+count_quantiles <- function(prob, levels) {
+  variance <- sum(prob * (1 - prob))
+  if (length(prob) * sqrt(variance + 1) <= 3e7) return(cpp_poisson_binomial_quantiles(prob, levels))
+  z <- qnorm(levels)
+  skewness <- sum(prob * (1 - prob) * (1 - 2 * prob)) / variance^1.5
+  round(sum(prob) + sqrt(variance) * (z + skewness * (z^2 - 1) / 6))
+}
+
+# A band from simulated curves (rows: places, columns: draws): pointwise quantiles, widened on each
+# side by one factor so that the share `level` of whole curves is inside. Quantiles come from
+# one half of the draws and the factor from the other, so that a curve of the same law as
+# the draws is inside with exactly that probability, however few they are.
+simulated_band <- function(draws, level) {
+  tail <- (1 - level) / 2
+  low <- row_quantile(draws, tail)
+  high <- row_quantile(draws, 1 - tail)
+  half <- seq_len(ncol(draws) %/% 2)
+  shape <- draws[, half, drop = FALSE]
+  middle <- row_quantile(shape, 0.5)
+  # places where the draws hardly move must not decide on the factor
+  spread <- sqrt(pmax(rowMeans(shape^2) - rowMeans(shape)^2, 0))
+  least <- pmax(spread, 0.1 * max(spread), 1e-12)
+  below <- pmax(middle - row_quantile(shape, tail), least)
+  above <- pmax(row_quantile(shape, 1 - tail) - middle, least)
+  gap <- draws[, -half, drop = FALSE] - middle
+  excess <- sort(apply(pmax(gap / above, -gap / below), 2, max))
+  factor <- excess[min(ceiling((length(excess) + 1) * level), length(excess))]
+  list(low = low, high = high, band_low = pmin(middle - factor * below, low),
+       band_high = pmax(middle + factor * above, high))
+}
+
+row_quantile <- function(x, prob) {
+  at <- max(1, min(ncol(x), ceiling(ncol(x) * prob)))
+  vapply(seq_len(nrow(x)), function(i) sort(x[i, ], partial = at)[at], 0)
+}
+
+# Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis
+# et al. 2023, here over the intervals between G knots instead of all): for rows j..k the
+# number of events lies above Binomial(n_jk, pi_j), below Binomial(n_jk, pi_k), so
+# that Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.
+honest_band <- function(pooled, at, level) {
+  n_total <- sum(pooled$n)
+  n_knots <- min(length(pooled$x), max(20, min(200, round(3 * n_total^(1 / 3)))))
+  # blocks of consecutive values with about equally many rows
+  block <- pmin(ceiling(cumsum(pooled$n) / n_total * n_knots - 1e-9), n_knots)
+  block <- match(block, unique(block))
+  g <- max(block)
+  n <- as.vector(rowsum(pooled$n, block))
+  successes <- as.vector(rowsum(pooled$sum, block))
+  first <- pooled$x[!duplicated(block)]
+  last <- pooled$x[!duplicated(block, fromLast = TRUE)]
+  cum_n <- c(0, cumsum(n))
+  cum_s <- c(0, cumsum(successes))
+  j <- rep(seq_len(g), times = g + 1 - seq_len(g))
+  k <- unlist(lapply(seq_len(g), function(i) i:g))
+  limits <- clopper_pearson(cum_s[k + 1] - cum_s[j], cum_n[k + 1] - cum_n[j], (1 - level) / (g * (g + 1)))
+  upper <- vapply(split(limits$high, j), min, 0)
+  lower <- vapply(split(limits$low, factor(k, seq_len(g))), max, 0)
+  upper <- rev(cummin(rev(upper)))
+  lower <- cummax(lower)
+  # rows at or right of x for the upper limit, at or left of it for the lower
+  right <- findInterval(at, first, left.open = TRUE) + 1L
+  left <- findInterval(at, last)
+  list(low = c(0, lower)[left + 1L], high = c(upper, 1)[right])
+}
+
+# Seed for the counters of the core, from R's generator.
+draw_seed <- function() floor(stats::runif(1) * 2^52)
+
+# Critical values of twice the log likelihood ratio at one place: chi-squared where the prediction
+# repeats; for continuous predictions the law of Banerjee & Wellner (2001), which has no closed form.
+# 0.59 chi-squared gives its 0.95-quantile 2.27 and is within 0.01 of its simulated distribution function above 0.7.
+isotonic_critical <- function(n, level) stats::qchisq(level, 1) * ifelse(n > 1, 1, 0.59)

@@ -1,0 +1,230 @@
+#' Draw a reliability curve
+#'
+#' @param object,x A `ce_curve`.
+#' @param bands `"conf"`: intervals (darker) and the simultaneous band (lighter) around the curve; `"null"`: where
+#'   the curve of a calibrated model lies, around the diagonal; `"none"`.
+#' @param histogram Whether to draw the distribution of the predictions underneath.
+#' @param facet Whether several models or groups get a panel each instead of a colour.
+#' @param ... Passed on to the first call of `plot()`; not used by `autoplot()`.
+#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @name autoplot.ce_curve
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_curve <- function(object, bands = c("conf", "null", "none"), histogram = TRUE, facet = FALSE, ...) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  bands <- check_choice(bands, c("conf", "null", "none"))
+  check_flag(histogram)
+  check_flag(facet)
+  data <- curve_layers(object, facet)
+  plot <- if (object$type == "pit") {
+    autoplot_pit(object, data, bands)
+  } else {
+    autoplot_reliability(object, data, bands, histogram)
+  }
+  plot <- plot + curve_titles(object, bands, histogram) + theme_ce() +
+    ggplot2::theme(panel.grid.major = ggplot2::element_blank())
+  if (nlevels(data$curve$panel) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) +
+      ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"))
+  if (nlevels(data$curve$colour) < 2) plot <- plot + ggplot2::theme(legend.position = "none")
+  plot
+}
+
+# Curves with what is told apart by colour and what by panel.
+curve_layers <- function(x, facet) {
+  by_colour <- setdiff(x$keys, "class")
+  by_panel <- intersect(x$keys, "class")
+  if (facet) {
+    by_panel <- x$keys
+    by_colour <- character()
+  }
+  label <- function(rows, keys) {
+    text <- curve_labels(rows, keys)
+    factor(text, levels = unique(text))
+  }
+  add <- function(rows) {
+    rows$colour <- label(rows, by_colour)
+    rows$panel <- label(rows, by_panel)
+    rows
+  }
+  list(curve = add(x$curve), histogram = add(x$histogram))
+}
+
+strip <- c(bottom = -0.21, top = -0.03) # where the histogram lies, below the unit square
+
+autoplot_reliability <- function(x, data, bands, histogram) {
+  curve <- data$curve
+  several <- nlevels(curve$colour) > 1
+  colours <- colours_for(levels(curve$colour))
+  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed, colour = .data$colour,
+                                              fill = .data$colour)) +
+    ggplot2::scale_colour_manual(values = colours, aesthetics = c("colour", "fill"))
+  for (layer in band_layers(bands)) {
+    plot <- plot + band_layer(x$type, layer, if (bands == "null") "grey55" else NULL, several)
+  }
+  plot <- plot + ggplot2::annotate("segment", x = 0, y = 0, xend = 1, yend = 1, colour = "grey35", linewidth = 0.35,
+                                   linetype = "22")
+  if (histogram) plot <- plot + histogram_layers(data$histogram, several)
+  plot <- plot + ggplot2::geom_line(linewidth = 0.6)
+  if (x$type == "binned") plot <- plot + ggplot2::geom_point(size = 1.5)
+  plot +
+    ggplot2::scale_x_continuous(breaks = seq(0, 1, 0.25), labels = c("0", "0.25", "0.5", "0.75", "1")) +
+    ggplot2::scale_y_continuous(breaks = seq(0, 1, 0.25), labels = c("0", "0.25", "0.5", "0.75", "1")) +
+    ggplot2::coord_fixed(xlim = c(0, 1), ylim = c(if (histogram) strip[["bottom"]] else 0, 1), expand = FALSE,
+                         clip = "on")
+}
+
+# The wider band first.
+band_layers <- function(bands) {
+  switch(bands,
+    conf = list(c("band.low", "band.high", 0.14), c("conf.low", "conf.high", 0.26)),
+    null = list(c("null_band.low", "null_band.high", 0.22), c("null.low", "null.high", 0.34)),
+    none = list()
+  )
+}
+
+# Bins are separate statements: bars. Curves: ribbons.
+band_layer <- function(type, layer, fill, several) {
+  low <- rlang::sym(layer[1])
+  high <- rlang::sym(layer[2])
+  alpha <- as.numeric(layer[3]) * if (several) 0.6 else 1
+  aes <- ggplot2::aes(ymin = !!low, ymax = !!high)
+  if (type == "binned" && is.null(fill)) {
+    return(ggplot2::geom_linerange(aes, linewidth = if (layer[1] == "conf.low") 0.9 else 0.4,
+                                   alpha = if (several) 0.7 else 0.9, na.rm = TRUE))
+  }
+  if (is.null(fill)) return(ggplot2::geom_ribbon(aes, alpha = alpha, colour = NA, na.rm = TRUE))
+  ggplot2::geom_ribbon(aes, fill = fill, alpha = alpha, colour = NA, na.rm = TRUE)
+}
+
+# Square root heights, so that rare confidences stay visible where most lie near 1.
+histogram_layers <- function(histogram, several) {
+  key <- interaction(histogram$colour, histogram$panel, drop = TRUE)
+  tallest <- stats::ave(histogram$n, key, FUN = max)
+  histogram$top <- strip[["bottom"]] + (strip[["top"]] - strip[["bottom"]]) * sqrt(histogram$n / pmax(tallest, 1))
+  floor <- ggplot2::annotate("segment", x = 0, xend = 1, y = 0, yend = 0, colour = "grey70", linewidth = 0.3)
+  if (!several) {
+    bars <- histogram[histogram$n > 0, ]
+    return(list(ggplot2::geom_rect(
+      data = bars, inherit.aes = FALSE, fill = "grey60",
+      ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = strip[["bottom"]], ymax = .data$top)
+    ), floor))
+  }
+  list(ggplot2::geom_step(data = histogram, ggplot2::aes(x = .data$left, y = .data$top), linewidth = 0.4), floor)
+}
+
+autoplot_pit <- function(x, data, bands) {
+  curve <- data$curve
+  several <- nlevels(curve$colour) > 1
+  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed)) +
+    ggplot2::scale_colour_manual(values = colours_for(levels(curve$colour)), aesthetics = c("colour", "fill"))
+  if (several) {
+    plot <- plot + ggplot2::geom_col(ggplot2::aes(fill = .data$colour), width = 0.9 / x$control$n_bins,
+                                     position = ggplot2::position_dodge())
+  } else {
+    plot <- plot + ggplot2::geom_col(fill = "grey78", colour = "white", width = 1 / x$control$n_bins, linewidth = 0.3)
+  }
+  dodge <- ggplot2::position_dodge(width = if (several) 0.9 / x$control$n_bins else 0)
+  for (layer in band_layers(bands)) {
+    low <- rlang::sym(layer[1])
+    high <- rlang::sym(layer[2])
+    plot <- plot + if (bands == "null") {
+      ggplot2::geom_rect(ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = !!low, ymax = !!high),
+                         fill = ce_colours[1], alpha = as.numeric(layer[3]) * 0.7)
+    } else {
+      ggplot2::geom_linerange(ggplot2::aes(ymin = !!low, ymax = !!high, group = .data$colour), colour = "grey20",
+                              linewidth = if (layer[1] == "conf.low") 0.9 else 0.4, position = dodge)
+    }
+  }
+  plot + ggplot2::geom_hline(yintercept = 1, linetype = "22", colour = "grey35", linewidth = 0.35) +
+    ggplot2::scale_x_continuous(breaks = seq(0, 1, 0.25), labels = c("0", "0.25", "0.5", "0.75", "1"), expand = c(0, 0.01)) +
+    ggplot2::scale_y_continuous(expand = ggplot2::expansion(c(0, 0.06)), limits = c(0, NA))
+}
+
+curve_axes <- function(x) {
+  switch(x$type,
+    pit = c("probability integral transform", "density"),
+    quantile = c("nominal level", "share of outcomes below the predicted quantile"),
+    switch(x$notion,
+      top_label = c("confidence", "accuracy"),
+      binary = c("predicted probability", "observed frequency"),
+      class_wise = c("predicted probability of the class", "observed frequency")
+    )
+  )
+}
+
+curve_titles <- function(x, bands, histogram) {
+  level <- paste0(format(100 * x$control$level), " %")
+  shade <- if (x$type %in% c("binned", "pit") && bands == "conf") c("Thick bars", "thin bars") else c("Dark", "light")
+  about <- switch(bands,
+    conf = paste0(shade[1], ": ", level, " pointwise; ", shade[2], ": jointly"),
+    null = paste0("Grey: calibrated models; dark: ", level, " pointwise, light: jointly"),
+    none = NULL
+  )
+  if (x$type == "pit") about <- sub("^Grey", "Blue", about)
+  below <- if (histogram && x$type != "pit") {
+    paste0("Below: ", if (x$type == "quantile") "PIT values" else "predictions", ", square root scale")
+  }
+  caption <- paste(c(about, below), collapse = "\n")
+  axes <- curve_axes(x)
+  ggplot2::labs(x = axes[1], y = axes[2], caption = if (nzchar(caption)) caption)
+}
+
+#' @rdname autoplot.ce_curve
+#' @export
+plot.ce_curve <- function(x, bands = c("conf", "null", "none"), histogram = TRUE, ...) {
+  bands <- check_choice(bands, c("conf", "null", "none"))
+  data <- curve_layers(x, facet = FALSE)
+  panels <- levels(data$curve$panel)
+  if (length(panels) > 1) {
+    old <- graphics::par(mfrow = grDevices::n2mfrow(length(panels)), mar = c(4, 4, 2, 1))
+    on.exit(graphics::par(old))
+  }
+  for (panel in panels) {
+    curve <- data$curve[data$curve$panel == panel, ]
+    bars <- data$histogram[data$histogram$panel == panel, ]
+    plot_panel(x, curve, bars, bands, histogram, panel, ...)
+  }
+  invisible(x)
+}
+
+plot_panel <- function(x, curve, bars, bands, histogram, title, ...) {
+  axes <- curve_axes(x)
+  pit <- x$type == "pit"
+  bottom <- if (histogram && !pit) strip[["bottom"]] else 0
+  top <- if (pit) max(curve$observed, curve$band.high) else 1
+  plot(NA, xlim = c(0, 1), ylim = c(bottom, top), xlab = axes[1], ylab = axes[2], main = title, yaxt = "n", xaxs = "i",
+       yaxs = if (pit) "r" else "i", ...)
+  graphics::axis(2, pretty(c(0, top)), las = 1)
+  colours <- colours_for(levels(curve$colour))
+  for (one in split(curve, curve$colour)) {
+    if (nrow(one) == 0) next
+    colour <- colours[[as.integer(one$colour[1])]]
+    for (layer in band_layers(bands)) {
+      low <- one[[layer[1]]]
+      high <- one[[layer[2]]]
+      ink <- grDevices::adjustcolor(if (bands == "null") "grey50" else colour, as.numeric(layer[3]))
+      if (x$type %in% c("binned", "pit")) {
+        graphics::segments(one$confidence, low, one$confidence, high, col = grDevices::adjustcolor(ink, 3),
+                           lwd = if (grepl("band", layer[1])) 1 else 3)
+      } else {
+        graphics::polygon(c(one$confidence, rev(one$confidence)), c(low, rev(high)), col = ink, border = NA)
+      }
+    }
+    if (pit) {
+      graphics::rect(one$left, 0, one$right, one$observed, border = colour)
+    } else {
+      graphics::lines(one$confidence, one$observed, col = colour, lwd = 1.5, type = if (x$type == "binned") "o" else "l", pch = 20)
+    }
+  }
+  if (pit) graphics::abline(h = 1, lty = 2, col = "grey35") else graphics::lines(0:1, 0:1, lty = 2, col = "grey35")
+  if (histogram && !pit) {
+    graphics::abline(h = 0, col = "grey70")
+    for (one in split(bars, bars$colour)) {
+      height <- (strip[["top"]] - strip[["bottom"]]) * sqrt(one$n / max(one$n, 1))
+      graphics::rect(one$left, strip[["bottom"]], one$right, strip[["bottom"]] + height, border = NA,
+                     col = grDevices::adjustcolor(if (nlevels(bars$colour) > 1) colours[[as.integer(one$colour[1])]] else "grey50", 0.5))
+    }
+  }
+  if (nlevels(curve$colour) > 1) {
+    graphics::legend("topleft", levels(curve$colour), col = colours, lwd = 1.5, bty = "n", cex = 0.8)
+  }
+}

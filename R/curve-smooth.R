@@ -1,0 +1,152 @@
+# Local linear regression of the residual y - p on logit(p) with a Gaussian kernel, its bandwidth by
+# leave-one-out cross-validation; the curve is p plus that. On the logit scale confidences that crowd near
+# 1 spread out, and a calibrated model's curve is the diagonal without smoothing bias.
+#
+# Bands: outcomes are redrawn from the predictions (null) and from the fitted curve (confidence), and each
+# draw chooses its bandwidth anew. Confidence limits are centred at the local quadratic fit with the same
+# bandwidth, which removes the leading bias (Calonico, Cattaneo & Farrell 2018), and studentised.
+# The data enter as sums over at most 200 cells, so that all draws are a few matrix products.
+curve_smooth <- function(p, y, control) {
+  smoother <- new_smoother(p, control$bandwidth)
+  observed <- smooth_all(smoother, matrix(smooth_sums(smoother, y)))
+  x <- smoother$x
+  rate <- interpolate(x, pmin(pmax(observed$estimate[, 1], 0), 1), p)
+  redraw <- function(prob) {
+    counts <- cpp_count_draws(prob[smoother$order], smoother$end, control$times, draw_seed(), control$threads)
+    smooth_all(smoother, counts)
+  }
+  null <- simulated_band(redraw(p)$estimate, control$level)
+  boot <- redraw(rate)
+  truth <- interpolate(p, rate, x)
+  t <- simulated_band((boot$centre - truth) / boot$std.error, control$level)
+  centre <- observed$centre[, 1]
+  se <- observed$std.error[, 1]
+  # where the fitted curve touches 0 or 1 its draws do not vary: no limit is nearer than the normal one
+  z <- qnorm((1 + control$level) / 2)
+  at_cells <- interpolate(x, rate_at(observed, smoother), smoother$p)
+  many <- max_quantile(smoother$weights[[observed$chosen]]$quadratic, smoother$n * at_cells * (1 - at_cells), control)
+  out <- curve_frame(
+    x, observed$estimate[, 1],
+    conf = list(low = centre - pmax(t$high, z) * se, high = centre + pmax(-t$low, z) * se),
+    band = list(low = centre - pmax(t$band_high, many) * se, high = centre + pmax(-t$band_low, many) * se),
+    null = null, null_band = list(low = null$band_low, high = null$band_high)
+  )
+  attr(out, "bandwidth") <- smoother$grid[observed$chosen]
+  out
+}
+
+interpolate <- function(x, y, at) {
+  if (length(unique(x)) == 1) return(rep(y[1], length(at)))
+  stats::approx(x, y, at, rule = 2, ties = mean)$y
+}
+
+# Event rates pulled a little to 1/2, as if 2 successes and 2 failures had been seen there as well.
+rate_at <- function(smoothed, smoother) {
+  n_eff <- smoother$weights[[smoothed$chosen]]$n_eff
+  (n_eff * pmin(pmax(smoothed$estimate[, 1], 0), 1) + 2) / (n_eff + 4)
+}
+
+# The level-quantile of max_g |sum_c l_gc e_c| / sd_g for independent normal e_c.
+max_quantile <- function(weights, variance, control) {
+  process <- weights * rep(sqrt(variance), each = nrow(weights))
+  scale <- sqrt(rowSums(process^2))
+  process <- process / ifelse(scale > 0, scale, 1)
+  draws <- process %*% matrix(stats::rnorm(ncol(process) * control$times), ncol(process))
+  quantile(apply(abs(draws), 2, max), control$level, names = FALSE)
+}
+
+# Probabilities nearer to 0 or 1 than 1e-5 count as that near.
+smooth_scale <- function(p) stats::qlogis(pmin(pmax(p, 1e-5), 1 - 1e-5))
+
+# Everything that depends on the predictions alone: cells (stretches of equal width of logit(p), or its distinct
+# values), places (half evenly spaced in p, half in logit(p)) and, per bandwidth, the weights.
+new_smoother <- function(p, bandwidth, most = 200L, n_places = 160L, n_grid = 12L) {
+  t <- smooth_scale(p)
+  distinct <- sort(unique(t))
+  cell <- if (length(distinct) <= most) match(t, distinct) else {
+    pmin(floor((t - min(t)) / (max(t) - min(t)) * most), most - 1)
+  }
+  cell <- match(cell, sort(unique(cell)))
+  n <- tabulate(cell)
+  mean_of <- function(v) as.vector(rowsum(v, cell)) / n
+  out <- list(order = order(cell), cell = cell, end = cumsum(n), n = n, t = mean_of(t), p = mean_of(p), p2 = mean_of(p^2))
+  out$x <- smooth_places(range(p), n_places)
+  span <- max(out$t) - min(out$t)
+  out$grid <- bandwidth %||% if (span > 0) span * exp(seq(log(0.04), log(1), length.out = n_grid)) else 1
+  # fewer cells choose the bandwidth as well
+  out$coarse <- ceiling(seq_along(n) / ceiling(length(n) / 120))
+  sums <- rowsum(cbind(n, n * out$t), out$coarse)
+  out$loo <- list(n = sums[, 1], t = sums[, 2] / sums[, 1])
+  at <- smooth_scale(out$x)
+  out$weights <- lapply(out$grid, function(h) {
+    quadratic <- local_weights(at, out, h, 2)
+    list(
+      linear = local_weights(at, out, h, 1), quadratic = quadratic,
+      n_eff = 1 / rowSums(quadratic^2 * rep(n, each = length(at))),
+      loo = if (length(out$grid) > 1) local_weights(out$loo$t, out$loo, h, 1)
+    )
+  })
+  out
+}
+
+smooth_places <- function(range, n_places) {
+  if (range[2] == range[1]) return(range[1])
+  even <- seq(0, 1, length.out = n_places / 2)
+  t <- smooth_scale(range)
+  inner <- stats::plogis(t[1] + even * diff(t))
+  sort(unique(c(range[1] + even * diff(range), inner[inner > range[1] & inner < range[2]])))
+}
+
+smooth_sums <- function(smoother, y) as.vector(rowsum(as.numeric(y), smoother$cell))
+
+# Counts of events per cell [cells x draws] -> curves at the places [places x draws].
+smooth_all <- function(smoother, counts) {
+  residual <- counts - smoother$n * smoother$p
+  chosen <- choose_bandwidths(smoother, counts, residual)
+  empty <- matrix(0, length(smoother$x), ncol(counts))
+  out <- list(estimate = empty, centre = empty, std.error = empty, chosen = chosen)
+  for (h in unique(chosen)) {
+    w <- smoother$weights[[h]]
+    at <- which(chosen == h)
+    out$estimate[, at] <- smoother$x + w$linear %*% residual[, at, drop = FALSE]
+    out$centre[, at] <- smoother$x + w$quadratic %*% residual[, at, drop = FALSE]
+    # never 0: a share of successes of 0 or 1 keeps an error
+    rate <- (w$n_eff * pmin(pmax(out$estimate[, at], 0), 1) + 2) / (w$n_eff + 4)
+    out$std.error[, at] <- sqrt(rate * (1 - rate) / w$n_eff)
+  }
+  out
+}
+
+# Leave-one-out squared error: sum over the rows of a cell of (residual - fit)^2 / (1 - own weight)^2.
+choose_bandwidths <- function(smoother, counts, residual) {
+  if (length(smoother$grid) == 1) return(rep(1L, ncol(counts)))
+  # sum of (y - p)^2 = y (1 - 2 p) + p^2 over the rows of a cell
+  square <- rowsum(counts * (1 - 2 * smoother$p) + smoother$n * smoother$p2, smoother$coarse)
+  residual <- rowsum(residual, smoother$coarse)
+  score <- vapply(smoother$weights, function(w) {
+    fit <- w$loo %*% residual
+    own <- pmin(diag(w$loo), 1 - 1e-6)
+    colSums((square - 2 * fit * residual + smoother$loo$n * fit^2) / (1 - own)^2)
+  }, numeric(ncol(counts)))
+  max.col(-matrix(score, ncol(counts)), ties.method = "last")
+}
+
+# Weights l_gc of one observation of cell c in the local polynomial fit at t_g.
+local_weights <- function(t, cells, h, degree) {
+  u <- outer(t, cells$t, function(a, b) (b - a) / h)
+  nearest <- do.call(pmin, split_columns(abs(u)))
+  k <- exp(-0.5 * (u^2 - nearest^2)) # relative to the nearest cell: defined in gaps too
+  nk <- k * rep(cells$n, each = length(t))
+  moment <- function(d) rowSums(nk * u^d)
+  s0 <- moment(0)
+  s1 <- moment(1)
+  s2 <- moment(2) + 1e-8 * s0 # a trace of ridge for places that see a single cell
+  if (degree == 1) return(k * (s2 - u * s1) / (s0 * s2 - s1^2))
+  s3 <- moment(3)
+  s4 <- moment(4) + 1e-8 * s0
+  # first row of the inverse of [s0 s1 s2; s1 s2 s3; s2 s3 s4]
+  a <- s2 * s4 - s3^2
+  b <- s2 * s3 - s1 * s4
+  c <- s1 * s3 - s2^2
+  k * (a + b * u + c * u^2) / (s0 * a + s1 * b + s2 * c)
+}

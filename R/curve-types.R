@@ -1,0 +1,76 @@
+# The curves: from predictions p and outcomes y (0/1) to a tibble with a row per place.
+# `control`: n_bins, bins, level, times, bandwidth, threads.
+
+curve_of <- function(type, p, y, control) {
+  switch(type,
+    binned = curve_binned(p, y, control),
+    isotonic = curve_isotonic(p, y, control),
+    smooth = curve_smooth(p, y, control)
+  )
+}
+
+curve_frame <- function(confidence, observed, n = NA_real_, left = NA_real_, right = NA_real_,
+                        conf = NULL, band = NULL, null = NULL, null_band = NULL, upper = 1) {
+  clip <- function(v) if (is.null(v)) NA_real_ else pmin(pmax(v, 0), upper)
+  tibble::tibble(
+    confidence = confidence, observed = clip(observed), n = n, left = left, right = right,
+    conf.low = clip(conf$low), conf.high = clip(conf$high), band.low = clip(band$low), band.high = clip(band$high),
+    null.low = clip(null$low), null.high = clip(null$high),
+    null_band.low = clip(null_band$low), null_band.high = clip(null_band$high)
+  )
+}
+
+# One row per bin that holds predictions. Intervals: Wilson; at once: Clopper-Pearson at the level
+# that independent bins need together. Consistency: exact distribution of each bin's count.
+curve_binned <- function(p, y, control) {
+  edges <- recal_edges(p, control$n_bins, control$bins)
+  bin <- findInterval(p, edges, left.open = TRUE) + 1L
+  n <- tabulate(bin, length(edges) + 1L)
+  used <- which(n > 0)
+  rows <- unname(split(seq_along(p), factor(bin, used)))
+  n <- n[used]
+  successes <- vapply(rows, function(r) sum(y[r]), 0)
+  one <- control$level
+  all <- one^(1 / length(used))
+  tails <- function(level) c((1 - level) / 2, (1 + level) / 2)
+  counts <- vapply(rows, function(r) count_quantiles(p[r], c(tails(one), tails(all))), numeric(4))
+  share <- counts / rep(n, each = 4)
+  curve_frame(
+    vapply(rows, function(r) mean(p[r]), 0), successes / n, n, c(0, edges)[used], c(edges, 1)[used],
+    wilson(successes, n, one), clopper_pearson(successes, n, (1 - all) / 2),
+    list(low = share[1, ], high = share[2, ]), list(low = share[3, ], high = share[4, ])
+  )
+}
+
+# Isotonic regression at the ends of its steps and some places between. Pointwise limits: likelihood
+# ratio; at once: honest_band(). Consistency: outcomes drawn from the predictions.
+curve_isotonic <- function(p, y, control) {
+  pooled <- pooled_outcomes(p, y)
+  fit <- cpp_isotonic(pooled$sum, pooled$n)
+  at <- isotonic_places(pooled, fit)
+  x <- pooled$x[at]
+  limits <- cpp_isotonic_limits(pooled$sum, pooled$n, at - 1L, isotonic_critical(pooled$n[at], control$level), control$threads)
+  band <- honest_band(pooled, x, control$level)
+  null <- simulated_band(isotonic_draws(p[pooled$order], pooled, at, control), control$level)
+  curve_frame(
+    x, fit[at], pooled$n[at], conf = list(low = limits[, 1], high = limits[, 2]),
+    # the two are built differently; the whole curve's is never the narrower one
+    band = list(low = pmin(band$low, limits[, 1]), high = pmax(band$high, limits[, 2])), null = null,
+    null_band = list(low = null$band_low, high = null$band_high)
+  )
+}
+
+isotonic_draws <- function(prob, pooled, at, control) {
+  cpp_isotonic_draws(prob, pooled$end, at - 1L, control$times, draw_seed(), control$threads)
+}
+
+# Ends of the steps, evenly spaced quantiles and evenly spaced values; all where these are few.
+isotonic_places <- function(pooled, fit, most = 256) {
+  m <- length(pooled$x)
+  if (m <= most) return(seq_len(m))
+  ends <- which(c(TRUE, fit[-1] != fit[-m]) | c(fit[-m] != fit[-1], TRUE))
+  quantiles <- findInterval(seq(0, 1, length.out = most / 2), pooled$end / pooled$end[m]) + 1L
+  values <- findInterval(seq(pooled$x[1], pooled$x[m], length.out = most / 2), pooled$x)
+  sort(unique(pmin(pmax(c(ends, quantiles, values), 1L), m)))
+}
+

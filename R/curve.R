@@ -1,0 +1,181 @@
+#' Reliability curves
+#'
+#' The frequency of the event (of a correct top label, of each class) as a function of the
+#' predicted probability, with intervals, bands and the distribution of the predictions; draw it with
+#' [autoplot()][autoplot.ce_curve] or [plot()][autoplot.ce_curve].
+#'
+#' @section Definition:
+#' \describe{
+#'   \item{`"binned"`}{Mean outcome over mean prediction per bin. Intervals: Wilson. Band: Clopper-Pearson at
+#'     the level that makes all bins cover at once. Under calibration: the exact distribution of
+#'     each bin's count, a sum of independent Bernoulli trials with the predicted probabilities (Broecker & Smith 2007).}
+#'   \item{`"isotonic"`}{Isotonic regression, CORP (Dimitriadis, Gneiting & Jordan 2021). Intervals: smoothed bootstrap.
+#'     Band: honest at any n if the true curve increases, from Clopper-Pearson limits over
+#'     intervals of predictions (after Dimitriadis et al. 2023). Under calibration: outcomes redrawn from the predictions.}
+#'   \item{`"smooth"`}{The prediction plus the local linear regression of the residual on the prediction's logit, Gaussian
+#'     kernel, bandwidth by leave-one-out cross-validation. Intervals and band: centred at the local quadratic fit, which
+#'     corrects the bias. Under calibration: exact mean (the diagonal) and variance of the linear smoother.}
+#'   \item{`"quantile"`}{Regression: share of outcomes below the predicted quantile, by its level. Band: Dvoretzky-Kiefer-Wolfowitz.}
+#'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1) under calibration.}
+#' }
+#'
+#' @section Value:
+#' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`
+#' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right` (bins), and four pairs
+#' of limits: `conf` (one place), `band` (the whole curve), `null` and `null_band` (where a calibrated model's curve lies,
+#' at one place and as a whole). `glance()` gives a row per curve: `n`, `outside` (share of
+#' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a
+#' test of calibration at level 1 - `level`), `bandwidth`.
+#'
+#' @section Cost:
+#' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
+#' 100,000 predictions and 1,000 draws on two cores.
+#'
+#' @inheritParams ce_recalibrate
+#' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
+#'   those, one per model; for `"pit"` and `"quantile"` predictive distributions ([pred]) or
+#'   two columns, mean and variance of normal ones.
+#' @param type The curve, see Definition.
+#' @param notion `"top_label"`, `"binary"` or `"class_wise"`.
+#' @param n_bins,bins Number of bins; of equal `"width"` or equal `"mass"`.
+#' @param level Level of intervals and bands.
+#' @param times Number of simulated curves behind isotonic intervals and the bands of smooth curves.
+#' @param bandwidth Of the smooth curve, on the logit scale; by default chosen from the data.
+#' @return A `ce_curve`.
+#' @export
+#' @examples
+#' set.seed(1)
+#' p <- runif(1000)
+#' y <- rbinom(1000, 1, plogis(0.6 * qlogis(p)))
+#' curve <- ce_curve(p, y)
+#' curve
+#' plot(curve)
+ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "quantile", "pit"),
+                     notion = "top_label", n_bins = 15, bins = c("width", "mass"), level = 0.95,
+                     times = 1000, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
+                     threads = NULL) {
+  call <- current_env()
+  type <- check_choice(type, c("binned", "isotonic", "smooth", "quantile", "pit"))
+  check_notion(notion)
+  if (notion == "canonical") {
+    stop_input(c(
+      "A reliability curve needs a scalar notion.",
+      "x" = "{.arg notion} is {.val canonical}.",
+      "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}."
+    ), "notion", arg = "notion")
+  }
+  check_count(n_bins, lower = if (type == "pit") 2 else 1)
+  check_level(level)
+  check_count(times, lower = 20)
+  check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
+  control <- list(n_bins = as.integer(n_bins), bins = check_choice(bins, c("width", "mass")), level = level,
+                  times = as.integer(times), bandwidth = bandwidth, threads = resolve_threads(threads))
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  read <- function(part) {
+    if (type %in% c("quantile", "pit")) return(list(list(u = read_pit(part, truth, dots, na_rm, call))))
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    if (predictions$na) {
+      stop_input(c("A curve cannot be drawn through missing values.",
+                   "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
+    }
+    notion_problems(predictions, notion, call)
+  }
+  curves <- read_curves(x, enquo(.by), read, call)
+  parts <- lapply(curves$problems, one_curve, type = type, control = control)
+  keys <- vctrs::vec_rbind(!!!curves$keys)
+  bind <- function(what) {
+    tables <- lapply(seq_along(parts), function(i) {
+      vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, i), nrow(parts[[i]][[what]])), parts[[i]][[what]])
+    })
+    vctrs::vec_rbind(!!!tables)
+  }
+  structure(
+    list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), keys = names(keys),
+         type = type, notion = notion, control = control),
+    class = "ce_curve"
+  )
+}
+
+# The input as problems with a one-row tibble of keys each: model, groups, class.
+read_curves <- function(x, by, read, call) {
+  models <- if (rlang::is_bare_list(x)) x else list(x)
+  if (length(models) == 0) stop_input("{.arg x} must hold at least one model.", "argument", arg = "x", call = call)
+  several <- rlang::is_bare_list(x)
+  names <- if (several) model_names(models)
+  problems <- keys <- list()
+  for (m in seq_along(models)) {
+    groups <- split_groups(models[[m]], by, call)
+    parts <- if (is.null(groups)) models[m] else groups$parts
+    for (g in seq_along(parts)) {
+      for (problem in read(parts[[g]])) {
+        key <- if (is.null(groups)) tibble::new_tibble(list(), nrow = 1L) else vctrs::vec_slice(groups$keys, g)
+        if (several) key <- vctrs::vec_cbind(tibble::tibble(model = names[m]), key)
+        if (!is.null(problem$class)) key$class <- as.character(problem$class)
+        problems <- c(problems, list(problem))
+        keys <- c(keys, list(key))
+      }
+    }
+  }
+  list(problems = problems, keys = keys)
+}
+
+model_names <- function(models) {
+  names <- names(models) %||% rep("", length(models))
+  names[!nzchar(names)] <- paste0("model_", seq_along(models))[!nzchar(names)]
+  make.unique(names)
+}
+
+one_curve <- function(problem, type, control) {
+  values <- problem$u %||% problem$features[, 1]
+  curve <- switch(type,
+    pit = curve_pit(values, control), quantile = curve_quantile(values, control),
+    curve_of(type, values, problem$labels, control)
+  )
+  counts <- tabulate(findInterval(values, seq_len(49) / 50, left.open = TRUE) + 1L, 50L)
+  target <- if (type == "pit") 1 else curve$confidence
+  list(
+    curve = curve,
+    histogram = tibble::tibble(left = (0:49) / 50, right = (1:50) / 50, n = counts),
+    summary = tibble::tibble(
+      n = length(values), event_rate = if (is.null(problem$labels)) NA_real_ else mean(problem$labels),
+      mean_confidence = mean(values),
+      outside = mean(target < curve$band.low - 1e-12 | target > curve$band.high + 1e-12),
+      rejected = any(curve$observed < curve$null_band.low - 1e-12 | curve$observed > curve$null_band.high + 1e-12),
+      bandwidth = attr(curve, "bandwidth") %||% NA_real_
+    )
+  )
+}
+
+#' @export
+tidy.ce_curve <- function(x, ...) x$curve
+
+#' @export
+glance.ce_curve <- function(x, ...) x$summary
+
+#' @export
+print.ce_curve <- function(x, ...) {
+  what <- c(binned = "Binned reliability curve", isotonic = "Isotonic (CORP) reliability curve",
+            smooth = "Smooth reliability curve", quantile = "Quantile calibration", pit = "PIT histogram")
+  regression <- x$type %in% c("quantile", "pit")
+  cat("<ce_curve> ", what[[x$type]],
+      if (!regression) paste0(", ", gsub("_", "-", x$notion)),
+      if (x$type == "binned") paste0(", ", x$control$n_bins, " bins of equal ", x$control$bins),
+      ", level ", format(x$control$level), "\n", sep = "")
+  rows <- x$summary
+  label <- curve_labels(rows, x$keys)
+  for (i in seq_len(nrow(rows))) {
+    cat(if (nzchar(label[i])) paste0(label[i], ": "), "n = ", format(rows$n[i], big.mark = ","),
+        if (!regression) paste0(", mean prediction ", format(rows$mean_confidence[i], digits = 3),
+                                ", mean outcome ", format(rows$event_rate[i], digits = 3)),
+        "; ", if (rows$rejected[i]) "leaves" else "stays within", " the band of calibrated models",
+        "; ", if (x$type == "pit") "uniformity" else "the diagonal", " is outside the simultaneous band at ", format(100 * rows$outside[i], digits = 2), " % of the places\n",
+        sep = "")
+  }
+  invisible(x)
+}
+
+curve_labels <- function(rows, keys) {
+  if (length(keys) == 0) return(rep("", nrow(rows)))
+  do.call(paste, c(lapply(keys, function(k) if (k == "model") rows[[k]] else paste(k, rows[[k]])), sep = ", "))
+}

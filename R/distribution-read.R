@@ -1,0 +1,191 @@
+# What R users have already -> ce_distribution.
+
+#' @rdname pred
+#' @export
+as_distribution <- function(x) {
+  if (is_distribution(x)) return(x)
+  if (inherits(x, "distribution")) return(read_distributional(x))
+  if (inherits(x, "rvar") || inherits(x, "draws")) return(read_posterior(x))
+  stop_distribution(
+    "{.arg x} must be a vector of predictive distributions.",
+    "It is {.cls {class(x)[1]}}.",
+    "Make one with {.fn pred_normal}, {.fn pred_draws}, ...; see {.help pred}. Vectors of the package \\
+     distributional and {.cls rvar}s of posterior are accepted too."
+  )
+}
+
+is_law <- function(x) {
+  is_distribution(x) || inherits(x, "distribution") || inherits(x, "rvar") || inherits(x, "draws")
+}
+
+# rvar: one element per observation; draws matrix: one column (variable) per observation.
+read_posterior <- function(x) {
+  rlang::check_installed("posterior", "to read draws.")
+  if (inherits(x, "rvar")) {
+    draws <- posterior::draws_of(x)
+    size <- dim(draws)
+    # draws x observations (x d)
+    if (length(size) <= 2) return(pred_draws(t(matrix(draws, size[1]))))
+    if (length(size) == 3) return(pred_draws(aperm(draws, c(2, 1, 3))))
+    stop_distribution("An {.cls rvar} of predictions must be a vector or a matrix (observations x dimensions).",
+                      "It has {length(size) - 1} dimensions.")
+  }
+  pred_draws(t(unclass(posterior::as_draws_matrix(x))))
+}
+
+read_distributional <- function(x) {
+  rlang::check_installed("distributional", "to read its distributions.")
+  family <- unique(stats::family(x))
+  if (length(family) != 1 || anyNA(family)) {
+    stop_distribution("All predictions must be of one family.", "They are {.val {family}}.")
+  }
+  par <- distributional::parameters(x)
+  switch(family,
+    normal = pred_normal(par$mu, par$sigma),
+    laplace = pred_laplace(par$mu, par$sigma %||% par$b %||% par$scale),
+    poisson = pred_poisson(par$l),
+    bernoulli = pred_bernoulli(par$p),
+    categorical = pred_categorical(do.call(rbind, par$p %||% par$prob)),
+    mvnorm = pred_mvnormal(do.call(rbind, lapply(par$mu, as.vector)),
+                           simplify2array(lapply(par$sigma, as.matrix))),
+    sample = pred_draws(same_length_draws(par$x)),
+    mixture = read_distributional_mixture(x, par),
+    stop_distribution(
+      "The family {.val {family}} of distributional is not known here.", "Its parameters are {.val {names(par)}}.",
+      "Give draws instead: {.code pred_draws(do.call(rbind, distributional::generate(x, 1000)))}.")
+  )
+}
+
+same_length_draws <- function(draws) {
+  if (length(unique(lengths(draws))) != 1) {
+    stop_distribution("All predictions must have the same number of draws.",
+                      "They have {range(lengths(draws))[1]} to {range(lengths(draws))[2]}.")
+  }
+  do.call(rbind, lapply(draws, as.vector))
+}
+
+read_distributional_mixture <- function(x, par) {
+  components <- lapply(seq_along(x), function(i) {
+    parts <- par$dist[[i]]
+    parts <- lapply(parts, function(p) as_distribution(vctrs::new_vctr(list(p), class = "distribution")))
+    do.call(pred_mixture, c(parts, list(weights = as.vector(par$w[[i]]))))
+  })
+  do.call(c, components)
+}
+
+# One reading of predictions and outcomes for every kernel statistic. A list of
+#   law  ce_distribution of real-valued or count outcomes, or NULL for classes
+#   predictions  ce_predictions for classes, or NULL
+#   y  outcomes: n x d matrix (labels 1..K for classes), group: NULL or a vector, n, na
+read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
+                      group = NULL, call = caller_env()) {
+  check_flag(na_rm, call = call)
+  if (is.data.frame(x)) {
+    x <- ungroup_frame(x)
+    by <- if (!is.null(group) && !rlang::quo_is_null(group)) read_group(group, x, call)
+    law <- law_in_frame(x, dots, call)
+    if (!is.null(law)) {
+      columns <- select_columns(truth, x, "truth", call)
+      y <- unname(as.matrix(x[unname(columns)]))
+      if (length(columns) == 1) y <- x[[columns]]
+      return(join_laws(law, y, by, event_level, na_rm, call))
+    }
+  } else {
+    by <- if (!is.null(group) && !rlang::quo_is_null(group)) rlang::eval_tidy(group)
+    if (is_law(x)) {
+      if (length(dots) > 0) {
+        stop_input(c("{.arg ...} selects columns of a data frame and must be empty here.",
+                     "x" = "{length(dots)} extra argument{?s} given."), "argument", call = call)
+      }
+      return(join_laws(x, rlang::eval_tidy(truth), by, event_level, na_rm, call))
+    }
+  }
+  class_laws(as_predictions(x, truth, dots, event_level, na_rm, call), by, call)
+}
+
+read_group <- function(group, x, call) {
+  columns <- select_columns(group, x, "group", call)
+  if (length(columns) == 1) x[[columns]] else tibble::as_tibble(x[unname(columns)])
+}
+
+# The law column, or the expression that makes one of parameter columns: pred_normal(mu, sd).
+law_in_frame <- function(x, dots, call) {
+  if (length(dots) == 1) {
+    expr <- rlang::quo_get_expr(dots[[1]])
+    maker <- if (rlang::is_call(expr)) rlang::call_name(expr) else NULL
+    if (!is.null(maker) && grepl("^(pred|dist)_", maker)) {
+      return(rlang::eval_tidy(dots[[1]], data = x))
+    }
+    columns <- select_columns(rlang::quo(c(!!!dots)), x, "...", call)
+    if (length(columns) == 1 && is_law(x[[columns]])) return(x[[columns]])
+    return(NULL)
+  }
+  laws <- which(vapply(x, is_law, NA))
+  if (length(dots) == 0 && length(laws) == 1) x[[laws]] else NULL
+}
+
+class_laws <- function(predictions, group, call) {
+  n <- n_obs(predictions)
+  probs <- simplex_probs(predictions)
+  truth <- simplex_truth(predictions)
+  if (!is.null(group)) group <- check_group(group, predictions$rows, n + predictions$dropped, call)
+  list(law = NULL, probs = probs, y = matrix(as.numeric(truth)), levels = predictions$levels,
+       group = group, n = n, na = predictions$na, binary = is.null(predictions$probs))
+}
+
+join_laws <- function(law, y, group, event_level, na_rm, call) {
+  law <- rlang::try_fetch(as_distribution(law), error = function(cnd) {
+    stop_input("{.arg x} cannot be read as predictive distributions.", "distribution",
+               parent = cnd, call = call)
+  })
+  if (family_of(law) == "categorical") {
+    return(class_laws(new_predictions(par_of(law, "probs"), y, event_level, na_rm, call), group, call))
+  }
+  if (family_of(law) == "bernoulli") {
+    return(class_laws(new_predictions(as.vector(par_of(law, "prob")), y, event_level, na_rm, call),
+                      group, call))
+  }
+  if (is.factor(y) || !is.numeric(y) && !is.logical(y)) {
+    stop_input(c("{.arg truth} must be numeric for {.val {family_of(law)}} predictions.",
+                 "x" = "It is {.cls {class(y)[1]}}."), "truth", arg = "truth", call = call)
+  }
+  y <- unname(as.matrix(y))
+  storage.mode(y) <- "double"
+  d <- dimension_of(law)
+  if (ncol(y) != d) {
+    stop_input(c("{.arg truth} must have the dimension of the predictions.",
+                 "x" = "It has {ncol(y)} column{?s}, the predictions have dimension {d}."),
+               "length", arg = "truth", call = call)
+  }
+  check_length(length(law), nrow(y), call)
+  if (any(is.nan(y) | is.infinite(y))) {
+    row <- which(rowSums(is.nan(y) | is.infinite(y)) > 0)[1]
+    stop_input(c("{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}."),
+               "truth", arg = "truth", row = row, call = call)
+  }
+  keep <- which(stats::complete.cases(y))
+  na <- !na_rm && length(keep) < nrow(y)
+  if (length(keep) == 0 && !na) stop_empty(nrow(y), call)
+  if (!is.null(group)) group <- check_group(group, keep, nrow(y), call)
+  y <- y[keep, , drop = FALSE]
+  if (family_of(law) == "poisson" && any(y < 0 | y != round(y))) {
+    bad <- which(y < 0 | y != round(y))[1]
+    stop_input(c("Outcomes of Poisson predictions must be counts.",
+                 "x" = "Row {keep[bad]} is {.val {y[bad]}}."), "truth", arg = "truth", call = call)
+  }
+  list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = length(keep),
+       na = na, binary = FALSE)
+}
+
+# list(id = integer per kept row, labels = one value per group)
+check_group <- function(group, keep, n, call) {
+  if (vctrs::vec_size(group) != n || anyNA(group)) {
+    stop_input(c("{.arg group} must give the group of every observation.",
+                 "x" = "It has {vctrs::vec_size(group)} value{?s} for {n} observations\\
+                        {if (anyNA(group)) ', some missing'}."),
+               "length", arg = "group", call = call)
+  }
+  group <- vctrs::vec_slice(group, keep)
+  labels <- vctrs::vec_unique(group)
+  list(id = vctrs::vec_match(group, labels), labels = labels)
+}

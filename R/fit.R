@@ -1,0 +1,236 @@
+#' Fit one calibration estimation function
+#'
+#' Fits one method with one hyperparameter. The result is a function \eqn{h(p, p')} that
+#' estimates the inner product of the calibration gaps at \eqn{p} and \eqn{p'}; evaluate it
+#' with `predict()`, its risk on other rows with [ce_risk()].
+#'
+#' @inheritParams ce_args
+#' @param method A method with a single value of its hyperparameter; see [ce_methods].
+#' @return A `ce_fit`.
+#' @section Definition:
+#' A calibration estimation function \eqn{h} targets
+#' \eqn{h^*(p, p') = \langle \Delta(p), \Delta(p') \rangle}, \eqn{\Delta(p) = p - P(Y \mid p)}
+#' (Gruber & Bach 2025, Eqs. 12, 13), so that \eqn{CE^2 = E\, h^*(f(X), f(X))}. Every method is a
+#' pair form \eqn{h(p, p') = \phi(p)' M \phi(p')}.
+#' @seealso [ce_tune()] to choose the method and its hyperparameter.
+#' @references `r ref_gruber_bach()`
+#' @export
+#' @examples
+#' set.seed(1)
+#' confidence <- runif(300)
+#' correct <- runif(300) < confidence^1.5
+#' fit <- ce_fit(confidence[1:200], correct[1:200], method = method_bins(10))
+#' fit
+#' predict(fit, c(0.2, 0.9), type = "gap")
+#' ce_risk(fit, confidence[201:300], correct[201:300])
+ce_fit <- function(x, truth, ..., notion = "top_label", method, event_level = "first",
+                   na_rm = TRUE, threads = NULL) {
+  call <- current_env()
+  notion <- check_notion(notion)
+  if (missing(method)) {
+    stop_input(c(
+      "{.arg method} must be given.",
+      "i" = "For example {.code method = method_bins(15)}; {.fn ce_tune} chooses one for you."
+    ), "method", arg = "method")
+  }
+  check_method(method)
+  context <- new_context(resolve_threads(threads))
+  predictions <- as_predictions(x, enquo(truth), enquos(...), event_level, na_rm, call)
+  check_complete(predictions)
+  fit_predictions(predictions, notion, method, context, call)
+}
+
+fit_predictions <- function(predictions, notion, method, context, call = caller_env()) {
+  grid <- method_grid(method, notion, n_obs(predictions))
+  if (nrow(grid) != 1) {
+    stop_input(c(
+      "{.arg method} must have a single value of {.arg {method$parameter}}.",
+      "x" = "It has a grid of {nrow(grid)}.",
+      "i" = "Choose one, or let {.fn ce_tune} do it."
+    ), "method", arg = "method", call = call)
+  }
+  problems <- notion_problems(predictions, notion, call)
+  forms <- lapply(problems, fit_form, method = method, point = grid_point(grid, 1), context = context)
+  new_fit(forms, notion, predictions,
+          method = method$name, parameter = method$parameter %||% NA_character_, value = grid$value,
+          label = format(method))
+}
+
+# `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted.
+new_fit <- function(forms, notion, predictions, method, parameter, value, label) {
+  structure(
+    list(forms = forms, notion = notion, method = method, parameter = parameter, value = value,
+         label = label, n = n_obs(predictions), levels = predictions$levels,
+         event = predictions$event, scalar = is.null(predictions$probs)),
+    class = "ce_fit"
+  )
+}
+
+check_complete <- function(predictions, call = caller_env()) {
+  if (predictions$na) {
+    stop_input(c(
+      "Rows must be complete to fit.",
+      "x" = "{predictions$dropped} row{?s} {?has/have} a missing value.",
+      "i" = "Use {.code na_rm = TRUE} to drop {cli::qty(predictions$dropped)}{?it/them}."
+    ), "missing", arg = "na_rm", call = call)
+  }
+}
+
+grid_point <- function(grid, v) {
+  point <- list(value = grid$value[v])
+  if ("kernel" %in% names(grid)) point$kernel <- grid[["kernel"]][[v]]
+  point
+}
+
+#' @export
+print.ce_fit <- function(x, ...) {
+  cat("<ce_fit> ", x$label, "\n", sep = "")
+  cat("Notion:  ", notion_label(x$notion, length(x$levels)), "\n", sep = "")
+  cat("Rows:    ", format(x$n, big.mark = ","), "\n", sep = "")
+  invisible(x)
+}
+
+notion_label <- function(notion, n_classes) {
+  switch(notion,
+    top_label = "top-label (confidence against correctness)",
+    class_wise = paste0("class-wise (sum over ", n_classes, " classes)"),
+    canonical = paste0("canonical (whole vector, ", n_classes, " classes)"),
+    binary = "binary (scalar p - y)"
+  )
+}
+
+#' Evaluate a fitted calibration estimation function
+#'
+#' @param object A `ce_fit`, or a `ce_tune` (then the mean of the folds' functions of one
+#'   method).
+#' @param new New predictions: a data frame, matrix or vector like the one it was fitted on,
+#'   without outcomes.
+#' @param ... For a data frame: tidyselect the probability columns, by default those that
+#'   start with `.pred_`.
+#' @param type `"squared"`: \eqn{h(p, p)} per row, the estimated squared gap (may be negative
+#'   for kkr and debiased bins; summed over classes for `notion = "class_wise"`).
+#'   `"pairs"`: the matrix \eqn{h(p_i, p_j)}. `"gap"`: the estimated residual
+#'   \eqn{p - P(Y \mid p)} per row, a vector for scalar notions and a matrix with a column
+#'   per class otherwise; an error for kkr and debiased bins, whose \eqn{h} is no inner
+#'   product of gaps.
+#' @param method For a `ce_tune`: the name of the method, by default the selected one.
+#' @param threads Number of threads; see [ce_threads].
+#' @return See `type`. Rows with a missing value give `NA`.
+#' @export
+predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap"),
+                           threads = NULL) {
+  type <- check_choice(type, c("squared", "pairs", "gap"))
+  threads <- resolve_threads(threads)
+  if (missing(new)) {
+    stop_input(c(
+      "{.arg new} must be given.",
+      "i" = "A data frame, matrix or vector of predictions like the one of the fit."
+    ), "argument", arg = "new")
+  }
+  n <- NROW(new)
+  if (type == "pairs") check_pair_count(n)
+  predictions <- read_new(object, new, enquos(...), current_env())
+  features <- lapply(notion_problems(predictions, object$notion), `[[`, "features")
+  if (type == "gap") check_gap(object)
+  out <- switch(type,
+    squared = Reduce(`+`, Map(form_squared, object$forms, features, threads)),
+    pairs = Reduce(`+`, Map(form_pairs, object$forms, features, features, threads)),
+    gap = do.call(cbind, unname(Map(form_gap, object$forms, features, threads)))
+  )
+  expand_rows(out, predictions$rows, n, type, object$levels)
+}
+
+# A matrix of more entries than R's integers count has 17 GB.
+check_pair_count <- function(n, call = caller_env()) {
+  if (n > sqrt(.Machine$integer.max)) {
+    stop_input(c(
+      "{.val pairs} returns a matrix with a row and a column per row of {.arg new}: at most 46,340.",
+      "x" = "There are {n} rows.",
+      "i" = "Predict blocks of rows; {.fn ce_risk} needs no matrix."
+    ), "size", arg = "new", call = call)
+  }
+}
+
+check_gap <- function(object, call = caller_env()) {
+  if (!all(vapply(object$forms, function(form) isTRUE(form$gap), NA))) {
+    stop_input(c(
+      "{.val gap} needs a method that estimates the gap itself.",
+      "x" = "{.field {object$method}} estimates products of gaps only.",
+      "i" = "Use {.code type = \"squared\"}, or fit {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}."
+    ), "method", arg = "type", call = call)
+  }
+}
+
+# Put results back at their rows of the input, NA where a row was incomplete.
+expand_rows <- function(out, rows, n, type, levels) {
+  if (type == "pairs") {
+    full <- matrix(NA_real_, n, n)
+    full[rows, rows] <- out
+  } else if (type == "gap" && ncol(out) > 1) {
+    full <- matrix(NA_real_, n, ncol(out), dimnames = list(NULL, levels))
+    full[rows, ] <- out
+  } else {
+    full <- rep(NA_real_, n)
+    full[rows] <- out
+  }
+  full
+}
+
+# New predictions without outcomes, for the features only: outcomes are filled in.
+read_new <- function(object, new, dots, call) {
+  if (is.data.frame(new)) {
+    new <- ungroup_frame(new)
+    new$.filler <- if (object$scalar) 0 else object$levels[1]
+    new <- read_frame(new, rlang::quo(".filler"), dots, call)$x
+  }
+  filler <- if (is.matrix(new)) {
+    factor(rep(object$levels[1], nrow(new)), levels = object$levels)
+  } else {
+    rep(0, length(new))
+  }
+  predictions <- new_predictions(new, filler, if (object$event == 1L) "first" else "second", FALSE, call)
+  if (is.null(predictions$probs) && !object$scalar && object$notion %in% c("canonical", "class_wise")) {
+    stop_input(c(
+      "{.arg new} must have a column for each of the {length(object$levels)} classes.",
+      "x" = "It is a single probability."
+    ), "columns", arg = "new", call = call)
+  }
+  predictions
+}
+
+#' @rdname augment.ce_fit
+#' @export
+augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
+  augment(tune_fit(x, method), data, ..., threads = threads)
+}
+
+#' Add estimated gaps to the predictions
+#'
+#' @param x A `ce_fit` or `ce_tune`.
+#' @param data A data frame of predictions.
+#' @param ... Tidyselect the probability columns; see [predict.ce_fit()].
+#' @inheritParams predict.ce_fit
+#' @return `data` with the columns `.squared`, \eqn{h(p,p)}, and, where the method estimates
+#'   it, `.gap` (scalar notions) or `.gap_<class>`.
+#' @export
+augment.ce_fit <- function(x, data, ..., threads = NULL) {
+  if (!is.data.frame(data)) {
+    stop_input(c(
+      "{.arg data} must be a data frame.",
+      "x" = "It is {.cls {class(data)[1]}}.",
+      "i" = "Use {.fn predict} for a matrix or a vector."
+    ), "argument", arg = "data")
+  }
+  out <- tibble::as_tibble(data)
+  out$.squared <- predict(x, data, ..., type = "squared", threads = threads)
+  if (all(vapply(x$forms, function(form) isTRUE(form$gap), NA))) {
+    gap <- predict(x, data, ..., type = "gap", threads = threads)
+    if (is.matrix(gap)) {
+      colnames(gap) <- paste0(".gap_", x$levels)
+      out <- vctrs::vec_cbind(out, tibble::as_tibble(gap))
+    } else {
+      out$.gap <- gap
+    }
+  }
+  out
+}

@@ -1,0 +1,126 @@
+# Splits for tuning: which rows test, which fold each other row is held out in.
+# Gruber & Bach 2025, Algorithm 1: shuffle once, the first part tunes, the rest tests;
+# folds are consecutive blocks, the first ones one row longer.
+
+# -> list(fold = integer n (0 = test row, 1..k), k)
+make_split <- function(n, folds = 5, test = 0.2, call = caller_env()) {
+  given <- read_folds(folds, call)
+  # fold 0 of a vector for all rows marks the test rows
+  if (length(given) == n && is_share(test) && any(given == 0)) test <- which(given == 0)
+  fixed_test <- is_test_rows(test)
+  test_rows <- if (fixed_test) check_test_rows(test, n, call)
+  if (is.null(given)) {
+    order <- if (fixed_test) shuffle(setdiff(seq_len(n), test_rows)) else sample.int(n)
+    if (!fixed_test) {
+      n_tune <- floor((1 - test) * n + 1e-9)
+      test_rows <- order[seq_len(n - n_tune) + n_tune]
+      order <- order[seq_len(n_tune)]
+    }
+    check_fold_count(folds, length(order), call)
+    fold <- integer(n)
+    fold[order] <- block_folds(length(order), folds)
+  } else {
+    if (!fixed_test) {
+      test_rows <- if (length(given) == n) sample.int(n, n - floor((1 - test) * n + 1e-9)) else {
+        sort(sample.int(n, max(n - length(given), 0)))
+      }
+    }
+    fold <- place_folds(given, n, test_rows, call)
+  }
+  structure(list(fold = fold, k = max(fold)), class = "ce_split")
+}
+
+# Anything but a share is taken for row numbers.
+is_test_rows <- function(test) !is_share(test)
+
+is_share <- function(test) {
+  length(test) == 1 && is.numeric(test) && !is.na(test) && test >= 0 && test < 1
+}
+
+shuffle <- function(x) x[sample.int(length(x))]
+
+# Consecutive blocks: sizes floor(n / k), the first n mod k one longer.
+block_folds <- function(n, k) {
+  rep(seq_len(k), times = n %/% k + (seq_len(k) <= n %% k))
+}
+
+# NULL for a number of folds; else an integer vector.
+read_folds <- function(folds, call) {
+  if (inherits(folds, "rset")) return(rset_folds(folds, call))
+  if (length(folds) == 1) {
+    check_count(folds, "folds", lower = 2, call = call)
+    return(NULL)
+  }
+  if (!is.numeric(folds) || !all(is.finite(folds)) || any(folds != round(folds)) ||
+        any(folds < 0 | folds > .Machine$integer.max)) {
+    stop_input(c(
+      "{.arg folds} must be a number, an integer vector with each row's fold, or an rsample {.cls rset}.",
+      "x" = "It is {.val {describe(folds)}}."
+    ), "folds", arg = "folds", value = folds, call = call)
+  }
+  as.integer(folds)
+}
+
+rset_folds <- function(folds, call) {
+  rlang::check_installed("rsample", reason = "to read an rset.")
+  fold <- integer(nrow(folds$splits[[1]]$data))
+  for (f in seq_along(folds$splits)) {
+    out <- rsample::complement(folds$splits[[f]])
+    if (any(fold[out] > 0)) {
+      stop_input(c(
+        "The resamples in {.arg folds} must hold out each row once.",
+        "x" = "Row {out[fold[out] > 0][1]} is held out more than once.",
+        "i" = "Use {.fn rsample::vfold_cv} without repeats."
+      ), "folds", arg = "folds", call = call)
+    }
+    fold[out] <- f
+  }
+  fold
+}
+
+check_test_rows <- function(test, n, call) {
+  if (is.logical(test) && length(test) == n && !anyNA(test)) test <- which(test)
+  ok <- is.numeric(test) && !anyNA(test) && all(test >= 1 & test <= n & test == round(test))
+  if (!ok || anyDuplicated(test)) {
+    stop_input(c(
+      "{.arg test} must be a share of the rows, at least 0 and below 1, or distinct row numbers in 1, ..., {n}.",
+      "x" = if (ok) "Row {test[duplicated(test)][1]} occurs twice." else "It is {.val {describe(test)}}."
+    ), "folds", arg = "test", value = test, call = call)
+  }
+  as.integer(test)
+}
+
+check_fold_count <- function(folds, n_tune, call) {
+  if (n_tune < folds) {
+    stop_input(c(
+      "There must be at least one tuning row per fold.",
+      "x" = "{.arg folds} is {folds}, but only {n_tune} row{?s} {?is/are} left for tuning.",
+      "i" = "Use fewer folds, or a smaller {.arg test}."
+    ), "folds", arg = "folds", value = folds, call = call)
+  }
+}
+
+# A fold for every row (length n, test rows overridden) or for every non-test row in order.
+place_folds <- function(given, n, test_rows, call) {
+  fold <- integer(n)
+  tune <- setdiff(seq_len(n), test_rows)
+  if (length(given) == n) {
+    fold[tune] <- given[tune]
+  } else if (length(given) == length(tune)) {
+    fold[tune] <- given
+  } else {
+    stop_input(c(
+      "{.arg folds} must give the fold of each of the {length(tune)} non-test rows (or of all {n} rows).",
+      "x" = "It has length {length(given)}."
+    ), "folds", arg = "folds", value = given, call = call)
+  }
+  labels <- sort(unique(fold[fold > 0]))
+  if (length(labels) < 2) {
+    stop_input(c(
+      "{.arg folds} must make at least two folds of the tuning rows.",
+      "x" = "There {?is/are} {length(labels)}."
+    ), "folds", arg = "folds", value = given, call = call)
+  }
+  fold[fold > 0] <- match(fold[fold > 0], labels)
+  fold
+}

@@ -1,0 +1,183 @@
+# Pair forms: a fitted calibration estimation function h(p, p') = phi(p)' M phi(p').
+# A form is a list of class c("ce_form_<type>", "ce_form") with
+#   core   symmetric r x r matrix M, or NULL for the identity
+#   gap    TRUE where phi(p) estimates the residual (prediction - outcome) at p
+# and whatever its feature map needs. Everything else follows from
+#   pair_features(form, features, threads) -> Phi, m x r
+# Forms that know a shorter way have their own form_risk(), form_squared(), form_pairs(),
+# form_gap() or merge_forms().
+
+#' Extending calibrisk: methods and pair forms
+#'
+#' Every estimator of a squared calibration error is a *pair form*, a function of two predictions
+#' \eqn{h(p, p') = \phi(p)' M \phi(p')} with a feature map \eqn{\phi} and a symmetric core
+#' \eqn{M}. A new method says how it is fitted and what its features are; risks, standard
+#' errors, tuning, comparison and plots follow.
+#'
+#' @section Definition:
+#' A method is a list with `name`, `parameter` (the name of its hyperparameter or `NULL`) and
+#' `values` (the grid, or `NULL` for the default grid), of class `c("ce_method_<type>", "ce_method")`.
+#' Make it with `new_method()`. It answers
+#' \describe{
+#'   \item{`fit_form(method, problem, point, context)`}{fits one hyperparameter, `point$value`, to
+#'     the rows of `problem`: `features` (n x q), `residuals` (n x d, prediction minus outcome) and
+#'     `labels` (0/1 where d is 1, else classes 1, ..., K). Returns `new_form("<type>", ...)`.}
+#'   \item{`pair_features(form, features, threads)`}{the feature map: the matrix
+#'     \eqn{\phi(p_i)'}, m x r.}
+#'   \item{`tune_path(method, problem, fold, grid, context)`}{optional: all folds and the whole
+#'     grid at once. The default calls `fit_form()` for each.}
+#' }
+#'
+#' @section Invariants:
+#' The result of `pair_features()` depends on the rows one by one. A `core` is symmetric; it need
+#' not be positive semidefinite.
+#'
+#' @param name,parameter,values What `print()` calls the method, the name of its hyperparameter
+#'   (or `NULL`) and its grid (or `NULL` for the default grid).
+#' @param class Suffix of the method's class, by default `name`.
+#' @param type The form's type: its class is `c("ce_form_<type>", "ce_form")`.
+#' @param ... Whatever the feature map needs.
+#' @param core The symmetric r x r matrix \eqn{M}, or `NULL` for the identity.
+#' @param gap `TRUE` where \eqn{\phi(p)} estimates the residual, prediction minus outcome, at p.
+#' @param form A form made by `new_form()`.
+#' @param features Matrix of features, one row per observation.
+#' @param threads Number of threads; see [ce_threads].
+#' @param method A method.
+#' @param problem List of `features`, `residuals`, `labels`; see Definition.
+#' @param point List with the hyperparameter `value` (and the `kernel`, where kernels are a grid).
+#' @param fold Integer per row: the fold that holds it out, 0 for test rows.
+#' @param grid Data frame with a column `value`, one row per hyperparameter.
+#' @param context List of `threads`, `progress` (`NULL` or a function of the fraction done) and
+#'   `cache`, an environment that methods may share.
+#' @return `new_method()`: a `ce_method`. `new_form()`: an object of class `ce_form`. `pair_features()`: a numeric matrix.
+#'   `fit_form()`: a form. `tune_path()`: a list of the matrices `risk`, `squared_error` and
+#'   `squared_error_test` (grid by folds) and a function `form(v, f)` that returns the form of grid
+#'   row `v` fitted without fold `f`.
+#' @name extending
+#' @examples
+#' # The gap as a straight line in the confidence.
+#' method_line <- function() new_method("line", parameter = NULL, values = NA)
+#' fit_form.ce_method_line <- function(method, problem, point, context) {
+#'   new_form("line", coefficients = coef(lm(problem$residuals ~ problem$features)), gap = TRUE)
+#' }
+#' pair_features.ce_form_line <- function(form, features, threads) {
+#'   cbind(1, features) %*% form$coefficients
+#' }
+#' registerS3method("fit_form", "ce_method_line", fit_form.ce_method_line)
+#' registerS3method("pair_features", "ce_form_line", pair_features.ce_form_line)
+#' set.seed(1)
+#' confidence <- runif(300)
+#' correct <- runif(300) < 0.2 + 0.6 * confidence
+#' ce_tune(confidence, correct, methods = list(method_line(), method_bins(10)))
+NULL
+
+#' @rdname extending
+#' @export
+new_form <- function(type, ..., core = NULL, gap = FALSE) {
+  structure(list(..., core = core, gap = gap), class = c(paste0("ce_form_", type), "ce_form"))
+}
+
+#' @rdname extending
+#' @export
+pair_features <- function(form, features, threads) UseMethod("pair_features")
+
+# Exact risk of the form on rows (features, residuals), Gruber & Bach 2025, Eq. 20:
+#   risk, std.error, projections r_i (mean = risk), zero_risk and zero_projections (h = 0 on
+#   the same rows), squared h(p_i, p_i), n rows, n_missing pairs where h is NaN, clipped.
+form_risk <- function(form, features, residuals, threads) UseMethod("form_risk")
+
+#' @export
+form_risk.ce_form <- function(form, features, residuals, threads) {
+  phi <- pair_features(form, features, threads)
+  finish_risk(cpp_pair_risk(residuals, phi, form$core, threads))
+}
+
+# h(p_i, p_i)
+form_squared <- function(form, features, threads) UseMethod("form_squared")
+
+#' @export
+form_squared.ce_form <- function(form, features, threads) {
+  cpp_pair_squared(pair_features(form, features, threads), form$core, threads)
+}
+
+# The matrix h(x_i, y_j)
+form_pairs <- function(form, x, y, threads) UseMethod("form_pairs")
+
+#' @export
+form_pairs.ce_form <- function(form, x, y, threads) {
+  phi <- pair_features(form, x, threads)
+  if (!is.null(form$core)) phi <- phi %*% form$core
+  tcrossprod(phi, pair_features(form, y, threads))
+}
+
+# The estimated residual (prediction - outcome) per row, m x d
+form_gap <- function(form, features, threads) {
+  if (!isTRUE(form$gap)) {
+    stop_input(c(
+      "This method has no gap: its h(p, p') is not an inner product of estimated residuals.",
+      "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}."
+    ), "gap", call = caller_env(2))
+  }
+  gap_features(form, features, threads)
+}
+
+gap_features <- function(form, features, threads) UseMethod("gap_features")
+
+#' @export
+gap_features.ce_form <- function(form, features, threads) pair_features(form, features, threads)
+
+# The mean of several forms, as one form. Where they share a basis, their class may say
+# how they merge (cores average); otherwise features stand side by side, with the cores on
+# the diagonal of one.
+ensemble_form <- function(forms) {
+  if (length(forms) == 1) return(forms[[1]])
+  merge_forms(forms[[1]], forms) %||% new_form(
+    "ensemble",
+    forms = forms,
+    core = block_diagonal(lapply(forms, `[[`, "core")),
+    gap = all(vapply(forms, function(form) isTRUE(form$gap), NA))
+  )
+}
+
+merge_forms <- function(form, forms) UseMethod("merge_forms")
+
+#' @export
+merge_forms.default <- function(form, forms) NULL
+
+block_diagonal <- function(cores) {
+  if (all(vapply(cores, is.null, NA))) return(NULL)
+  sizes <- vapply(cores, nrow, 0L)
+  ends <- cumsum(sizes)
+  out <- matrix(0, sum(sizes), sum(sizes))
+  for (f in seq_along(cores)) {
+    rows <- seq_len(sizes[f]) + ends[f] - sizes[f]
+    out[rows, rows] <- cores[[f]]
+  }
+  out
+}
+
+#' @export
+pair_features.ce_form_ensemble <- function(form, features, threads) {
+  parts <- lapply(form$forms, pair_features, features, threads)
+  do.call(cbind, parts) / sqrt(length(parts))
+}
+
+#' @export
+form_squared.ce_form_ensemble <- function(form, features, threads) {
+  mean_of_parts(form, form_squared, features, threads)
+}
+
+#' @export
+form_pairs.ce_form_ensemble <- function(form, x, y, threads) {
+  mean_of_parts(form, form_pairs, x, y, threads)
+}
+
+# The mean of the parts' gaps. (h itself is the mean of their inner products.)
+#' @export
+gap_features.ce_form_ensemble <- function(form, features, threads) {
+  mean_of_parts(form, gap_features, features, threads)
+}
+
+mean_of_parts <- function(form, f, ...) {
+  Reduce(`+`, lapply(form$forms, f, ...)) / length(form$forms)
+}

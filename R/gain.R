@@ -1,0 +1,136 @@
+#' Improvement by a recalibration map
+#'
+#' Compares the predictions of the same rows before and after recalibration, with a paired standard error.
+#'
+#' # Definition
+#' `gain = mean_i [ S(before_i, y_i) - S(after_i, y_i) ]`, positive where `after` is better, with
+#' standard error `sd(differences) / sqrt(N)`: the row `scale = "squared"`. The row
+#' `scale = "root"` is the difference of the roots of the upper bounds (for Brier, of the
+#' root Brier scores) with standard error
+#' `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`.
+#'
+#' # When is it the improvement of the calibration error?
+#' If `after = h(before)` with an injective `h` that was fitted on other data, the conditional law of the outcome
+#' given the prediction stays the same, hence so does its entropy, and the difference of
+#' mean scores is an unbiased estimate of the difference of the proper calibration errors,
+#' `CE_S(before) - CE_S(after)` (Gruber and Buettner 2022, Proposition 4.5). For the Brier score that is the
+#' difference of squared errors CE_2. On the root scale it is not: with the entropy `c >= 0`,
+#' `RBS = sqrt(CE_2^2 + c)`, so that the difference of root Brier scores has the sign of the
+#' difference of CE_2 and at most its size. A map that is not injective also loses
+#' sharpness, and the gain mixes both; for two unrelated models there is no map at all.
+#'
+#' `injective = NULL` lets the data speak: where two equal predictions have different images,
+#' or two different predictions the same image, it is `FALSE`; otherwise it is
+#' unknown (`NA`), because a finite sample cannot prove it. A fitted recalibration map as
+#' `after` brings its own answer.
+#'
+#' # Value
+#' A tibble with `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
+#' `injective`, `measures` (what the gain is an estimate of), `n`, `level`.
+#' @inheritParams ece
+#' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the columns
+#'   `.pred_*`. `after` may be a map of [ce_recalibrate()], which is then applied to `before`.
+#' @param truth The outcome; for data frames a column of `before`.
+#' @param score A class score, see [score_rules].
+#' @param injective Is `after` an injective function of `before`?
+#' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
+#' @examples
+#' before <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6), c(0.8, 0.1, 0.1))
+#' after <- before^0.8 / rowSums(before^0.8)
+#' ce_gain(before, after, c(1, 2, 1, 1), injective = TRUE)
+#' @export
+ce_gain <- function(before, after, truth, score = "brier", injective = NULL, level = 0.95,
+                    event_level = "first", na_rm = TRUE) {
+  call <- current_env()
+  score <- as_scores(score, call)[[1]]
+  if (score$kind != "class") {
+    stop_input(c("{.fn ce_gain} needs a score of class probabilities.",
+                 "x" = "It is {.val {score$name}}."), "score", arg = "score", call = call)
+  }
+  if (!is.null(injective) && !(is.logical(injective) && length(injective) == 1)) {
+    check_flag(injective, call = call)
+  }
+  check_level(level)
+  if (inherits(after, "ce_recalibration")) {
+    injective <- injective %||% generics::glance(after)$injective
+    after <- predict(after, before)
+  }
+  pair <- gain_pair(before, after, enquo(truth), event_level, na_rm, call)
+  if (is.null(injective)) injective <- if (not_injective(pair$before, pair$after)) FALSE else NA
+  gain_table(pair, score, injective, level)
+}
+
+# Both predictions on the rows that are complete in both.
+gain_pair <- function(before, after, truth, event_level, na_rm, call) {
+  if (is.data.frame(before) != is.data.frame(after)) {
+    stop_input(c(
+      "{.arg before} and {.arg after} must be of the same kind.",
+      "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}."
+    ), "argument", arg = "after", call = call)
+  }
+  if (is.data.frame(before)) {
+    column <- names(select_columns(truth, ungroup_frame(before), "truth", call))[1]
+    truth <- rlang::new_quosure(rlang::sym(column), rlang::empty_env())
+    check_length(nrow(after), nrow(before), call)
+    after[[column]] <- before[[column]]
+  }
+  one <- as_predictions(before, truth, list(), event_level, na_rm, call)
+  two <- as_predictions(after, truth, list(), event_level, na_rm, call)
+  if (n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs)) {
+    stop_input(c(
+      "{.arg before} and {.arg after} must have the same classes.",
+      "x" = "They have {n_classes(one)} and {n_classes(two)}."
+    ), "columns", arg = "after", call = call)
+  }
+  keep <- intersect(one$rows, two$rows)
+  list(before = complete_in_both(one, keep), after = complete_in_both(two, keep), na = one$na || two$na)
+}
+
+complete_in_both <- function(predictions, rows) {
+  at <- match(rows, predictions$rows)
+  predictions$probs <- predictions$probs[at, , drop = FALSE]
+  predictions$truth <- predictions$truth[at]
+  predictions$prob <- predictions$prob[at]
+  predictions$outcome <- predictions$outcome[at]
+  predictions$rows <- rows
+  predictions
+}
+
+not_injective <- function(before, after) {
+  from <- vctrs::vec_group_id(before$probs %||% before$prob)
+  to <- vctrs::vec_group_id(after$probs %||% after$prob)
+  pairs <- nrow(unique(cbind(from, to)))
+  pairs != length(unique(from)) || pairs != length(unique(to))
+}
+
+gain_table <- function(pair, score, injective, level) {
+  s <- score_rows(pair$before, list(score))[, 1]
+  t <- score_rows(pair$after, list(score))[, 1]
+  n <- length(s)
+  difference <- s - t
+  infimum <- score$infimum
+  root <- sqrt(c(mean(s), mean(t)) - infimum)
+  direction <- (s - infimum) / root[1] - (t - infimum) / root[2]
+  gain <- c(mean(difference), root[1] - root[2])
+  std.error <- if (n > 1) c(sd(difference), sd(direction) / 2) / sqrt(n) else rep(NA_real_, 2)
+  if (pair$na) gain <- std.error <- rep(NA_real_, 2)
+  z <- qnorm((1 + level) / 2)
+  measures <- if (isTRUE(injective)) {
+    c("improvement of the calibration error",
+      "same sign as the improvement of the root calibration error, at most its size")
+  } else if (isFALSE(injective)) {
+    rep("improvement of the upper bound, loss of sharpness included", 2)
+  } else {
+    rep("improvement of the calibration error only if the map is injective", 2)
+  }
+  out <- tibble::tibble(
+    score = score$name, scale = c("squared", "root"),
+    before = c(mean(s), root[1]), after = c(mean(t), root[2]),
+    gain = gain, std.error = std.error, conf.low = gain - z * std.error,
+    conf.high = gain + z * std.error, injective = injective, measures = measures, n = n,
+    level = level
+  )
+  if (pair$na) out$before <- out$after <- NA_real_
+  new_table(out, c("Gain" = "before minus after, on the same rows",
+                   "Squared scale" = measures[1]), "ce_gain")
+}

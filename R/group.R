@@ -1,0 +1,73 @@
+# Grouped data frames and `.by`: one mechanism for every verb. `fn` gets the rows of
+# one group (a plain tibble) and returns a tibble; group columns come first.
+
+by_groups <- function(x, by, fn, call = caller_env()) {
+  groups <- find_groups(x, by, call)
+  if (is.null(groups)) return(fn(x))
+  x <- ungroup_frame(x)
+  parts <- lapply(seq_along(groups$rows), function(g) {
+    rows <- groups$rows[[g]]
+    out <- in_group(fn(vctrs::vec_slice(x, rows)), groups$keys, g, call)
+    vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(groups$keys, g), nrow(out)), out)
+  })
+  vctrs::vec_rbind(!!!parts)
+}
+
+# Errors say in which group they arose.
+in_group <- function(value, keys, g, call) {
+  rlang::try_fetch(value, error = function(cnd) {
+    stop_input("In group {.val {group_label(keys, g)}}.", "group", parent = cnd, call = call)
+  })
+}
+
+# The same for verbs that return an object: a named list of them (see R/grouped.R).
+split_groups <- function(x, by, call = caller_env()) {
+  groups <- find_groups(x, by, call)
+  if (is.null(groups)) return(NULL)
+  x <- ungroup_frame(x)
+  list(keys = groups$keys, parts = lapply(groups$rows, function(rows) vctrs::vec_slice(x, rows)))
+}
+
+# `by` is a quosure. NULL where there are no groups.
+find_groups <- function(x, by, call) {
+  by_given <- !rlang::quo_is_null(by)
+  if (!is.data.frame(x)) {
+    if (by_given) {
+      stop_input(c(
+        "{.arg .by} needs a data frame.",
+        "x" = "{.arg x} is {.cls {class(x)[1]}}.",
+        "i" = "Put the predictions, the truth and the group in one data frame."
+      ), "group", arg = ".by", call = call)
+    }
+    return(NULL)
+  }
+  grouped <- inherits(x, "grouped_df")
+  if (by_given && grouped) {
+    stop_input(c(
+      "{.arg .by} cannot be used with a grouped data frame.",
+      "i" = "Ungroup it, or drop {.arg .by}."
+    ), "group", arg = ".by", call = call)
+  }
+  if (grouped) {
+    data <- attr(x, "groups")
+    keys <- data[setdiff(names(data), ".rows")]
+    # without rows there are no groups: the verb says that there are none
+    if (nrow(data) == 0) return(NULL)
+    return(list(keys = tibble::as_tibble(keys), rows = as.list(data$.rows)))
+  }
+  if (!by_given) return(NULL)
+  columns <- select_columns(by, x, ".by", call)
+  if (nrow(x) == 0) return(NULL)
+  loc <- vctrs::vec_group_loc(ungroup_frame(x)[unname(columns)])
+  list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
+}
+
+ungroup_frame <- function(x) {
+  attr(x, "groups") <- NULL
+  tibble::as_tibble(as.data.frame(x))
+}
+
+group_label <- function(keys, g) {
+  key <- vctrs::vec_slice(keys, g)
+  paste0(names(key), " = ", vapply(key, function(v) format(v)[1], ""), collapse = ", ")
+}

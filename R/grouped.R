@@ -1,0 +1,61 @@
+# Results of verbs that return an object, one per group.
+
+new_grouped <- function(keys, results) {
+  structure(list(keys = keys, results = results), class = "ce_grouped")
+}
+
+bind_groups <- function(x, fn, ...) {
+  parts <- Map(function(g, result) {
+    out <- fn(result, ...)
+    vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(x$keys, g), nrow(out)), out)
+  }, seq_along(x$results), x$results)
+  vctrs::vec_rbind(!!!parts)
+}
+
+#' Results by group
+#'
+#' What [ce_tune()] and other verbs that return an object give for grouped data or `.by`: a
+#' list with one result per group, `x$results`, and the groups, `x$keys`. `tidy()` and
+#' `glance()` bind the groups' tables, groups first.
+#'
+#' @param x A `ce_grouped`.
+#' @param ... Passed on to the method for one group.
+#' @return `tidy()`, `glance()`: a tibble.
+#' @name ce_grouped
+#' @export
+tidy.ce_grouped <- function(x, ...) bind_groups(x, tidy, ...)
+
+#' @rdname ce_grouped
+#' @export
+glance.ce_grouped <- function(x, ...) bind_groups(x, glance, ...)
+
+#' @export
+print.ce_grouped <- function(x, ...) {
+  for (g in seq_along(x$results)) {
+    cat("# Group: ", group_label(x$keys, g), "\n", sep = "")
+    print(x$results[[g]], ...)
+    cat("\n")
+  }
+  invisible(x)
+}
+
+# Verbs that take one result at a time say how to choose it.
+one_group <- function(x, what, call = caller_env()) {
+  stop_input(c(
+    "{.fn {what}} takes the result of one group.",
+    "x" = "{.arg x} holds {length(x$results)} of them.",
+    "i" = "Use {.code x$results[[1]]}, ...; {.code x$keys} has the groups."
+  ), "group", arg = "x", call = call)
+}
+
+#' @export
+predict.ce_grouped <- function(object, ...) one_group(object, "predict")
+
+#' @export
+augment.ce_grouped <- function(x, ...) one_group(x, "augment")
+
+#' @export
+plot.ce_grouped <- function(x, ...) one_group(x, "plot")
+
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_grouped <- function(object, ...) one_group(object, "autoplot")

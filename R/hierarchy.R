@@ -1,0 +1,125 @@
+#' The hierarchy of calibration errors of a data set
+#'
+#' Computes all errors of one data set and checks the inequalities between them, from the
+#' ceiling over the root Brier score down to the errors that see least.
+#'
+#' # Definition
+#' Gruber and Buettner 2022, Theorem 3.1, for `p >= 1`, K classes:
+#' `K^(1/p - 1/2) sqrt(2) >= K^(1/p - 1/2) RBS >= CE_p >= CWCE_p` (the second for `p <= 2`), `CE_p >= TCE_p >= TCE_1`,
+#' and `TCE_1` is at least the Kolmogorov-Smirnov error, the ECE with any bins, and the MMCE over
+#' the root of the kernel's largest value (1 here; the paper prints the constant on the other side).
+#' On a data set they hold exactly, without approximation, with the plug-in
+#' errors of the distinct predictions (`ece(type = "discrete")`), whatever `n`; they
+#' then describe the data, not the population: with all predictions distinct, CE_p is as large as it can be.
+#'
+#' A zero low in the chain says nothing about the errors above: recalibrating every
+#' confidence to the accuracy makes ECE, TCE, KS and MMCE zero and leaves CE_p positive.
+#'
+#' # Value
+#' A tibble of class `ce_hierarchy` with a row per error: `quantity`, `value`, `below` (the error that bounds
+#' it from above), `slack` (how much room is left), `holds` (`NA` where the theorem asserts
+#' nothing, `p > 2`), `p`, `n_classes`, `n`. `tidy()` gives the plain tibble.
+#' A vector of probabilities is a scalar problem: no CE and CWCE, K = 1.
+#' @inheritParams ece
+#' @param n_bins Numbers of bins of the ECE.
+#' @param bandwidth Of the MMCE's Laplace kernel.
+#' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
+#' @examples
+#' probs <- rbind(c(0.7, 0.2, 0.1), c(0.7, 0.2, 0.1), c(0.1, 0.3, 0.6), c(0.1, 0.3, 0.6))
+#' ce_hierarchy(probs, c(1, 2, 3, 3))
+#' @export
+ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, .by = NULL,
+                         event_level = "first", na_rm = TRUE) {
+  call <- current_env()
+  check_number(p, lower = 1)
+  check_counts(n_bins)
+  check_number(bandwidth, lower = 0, open = TRUE)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  out <- by_groups(x, enquo(.by), function(part) {
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    hierarchy_rows(predictions, p, n_bins, bandwidth, call)
+  })
+  class(out) <- c("ce_hierarchy", class(out))
+  out
+}
+
+hierarchy_rows <- function(predictions, p, n_bins, bandwidth, call) {
+  scalar <- is.null(predictions$probs)
+  k <- if (scalar) 1L else n_classes(predictions)
+  discrete <- function(problems, p) {
+    scheme <- plain_scheme(1, "discrete", p, FALSE, if (scalar) "binary" else "top_label", call)
+    scalar_ece(problems, scheme, se = FALSE)$power^(1 / p)
+  }
+  top <- notion_problems(predictions, if (scalar) "binary" else "top_label", call)
+  whole <- if (scalar) top else list(canonical_problem(predictions))
+  sorted <- sort_problem(top[[1]])
+  factor <- k^(1 / p - 1 / 2)
+  bound <- factor * sqrt(mean(rowSums(whole[[1]]$residuals^2)))
+  ece_names <- paste0("ECE, ", n_bins, " bins")
+  ece_values <- vapply(n_bins, function(m) {
+    binned_power(bin_table(sorted, width_ends(sorted, m)), 1)$power
+  }, 0)
+  values <- c(
+    ceiling = factor * if (scalar) 1 else sqrt(2),
+    RBS = bound,
+    if (!scalar) {
+      scheme <- plain_scheme(1, "discrete", p, FALSE, "canonical", call)
+      c(CE = canonical_power(whole, scheme)$power^(1 / p),
+        CWCE = discrete(class_wise_problems(predictions), p))
+    },
+    if (p != 1) c(TCE = discrete(top, p)), TCE_1 = discrete(top, 1),
+    KS = ks_value(sorted, FALSE)$value, setNames(ece_values, ece_names),
+    MMCE = sqrt(max(mmce_power(top, bandwidth, "biased"), 0))
+  )
+  top_above <- if (scalar) "RBS" else "CE"
+  above <- c(ceiling = NA, RBS = "ceiling", CE = "RBS", CWCE = "CE", TCE = top_above,
+             TCE_1 = if (p == 1) top_above else "TCE", KS = "TCE_1", setNames(rep("TCE_1", length(n_bins)), ece_names),
+             MMCE = "TCE_1")[names(values)]
+  slack <- unname(values[above] - values)
+  holds <- slack >= -1e-12 * pmax(1, unname(values))
+  holds[above %in% "RBS" & p > 2] <- NA
+  weight <- if (scalar || p == 2) "" else "K^(1/p-1/2) "
+  exponent <- paste0("_", format(p))
+  label <- c(ceiling = if (scalar) "ceiling 1" else paste0("ceiling ", weight, "sqrt(2)"),
+             RBS = paste0(weight, "RBS"), CE = paste0("CE", exponent),
+             CWCE = paste0("CWCE", exponent), TCE = paste0("TCE", exponent))
+  name_of <- function(v) ifelse(v %in% names(label), label[v], v)
+  if (predictions$na) {
+    values[] <- NA_real_
+    slack[] <- NA_real_
+    holds[] <- NA
+  }
+  tibble::tibble(
+    quantity = unname(name_of(names(values))), value = unname(values),
+    below = unname(name_of(unname(above))), slack = slack, holds = holds, p = p,
+    n_classes = n_classes(predictions), n = n_obs(predictions)
+  )
+}
+
+#' @export
+tidy.ce_hierarchy <- function(x, ...) {
+  class(x) <- setdiff(class(x), "ce_hierarchy")
+  x
+}
+
+#' @export
+print.ce_hierarchy <- function(x, ...) {
+  if (names(x)[1] != "quantity") return(invisible(print(tidy(x), ...)))
+  cat("Hierarchy of calibration errors (p = ", format(x$p[1]), ", ", x$n_classes[1], " classes, n = ",
+      x$n[1], ")\n", sep = "")
+  depth <- integer(nrow(x))
+  for (i in seq_len(nrow(x))[-1]) depth[i] <- depth[match(x$below[i], x$quantity)] + 1L
+  name <- paste0(strrep("  ", depth), ifelse(depth > 0, ">= ", ""), x$quantity)
+  note <- ifelse(is.na(x$holds), ifelse(is.na(x$below), "", "(not asserted for p > 2)"),
+                 ifelse(x$holds, "", "VIOLATED"))
+  cat(paste0(format(name), "  ", formatC(x$value, digits = 4, format = "f"), "  ", note), sep = "\n")
+  cat(if (anyNA(x$value)) {
+    "Values are missing.\n"
+  } else if (all(x$holds, na.rm = TRUE)) {
+    "All inequalities hold.\n"
+  } else {
+    "Some inequalities do not hold: please report this.\n"
+  })
+  invisible(x)
+}

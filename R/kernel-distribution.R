@@ -1,0 +1,274 @@
+#' Kernels between predictive distributions
+#'
+#' Kernels that compare predictions as distributions, for [skce()], [ucme()] and [ce_test()]. The plain kernels
+#' ([kernel_gaussian()], [kernel_laplace()], ...) apply as well: to the probabilities of classes, else to the
+#' parameters (mean and standard deviation of a normal, location and root-2 times scale of a Laplace, mean and root
+#' covariance of a multivariate normal, root rate of a Poisson distribution, sorted draws over root S).
+#'
+#' @section Definition:
+#' With a distance D between distributions: `power = 1` is \eqn{\exp(-D / bandwidth)}, `power = 2` is \eqn{\exp(-D^2
+#' / (2\,bandwidth^2))}.
+#' \describe{
+#'   \item{`kernel_wasserstein()`}{2-Wasserstein distance. Normal: \eqn{D^2 = (\mu-\mu')^2 + (\sigma-\sigma')^2};
+#'     Laplace: \eqn{(\mu-\mu')^2 + 2(\beta-\beta')^2}; multivariate normal: \eqn{|\mu-\mu'|^2 +
+#'     tr(\Sigma+\Sigma'-2(\Sigma'^{1/2}\Sigma\Sigma'^{1/2})^{1/2})}; mixtures: the mixture Wasserstein distance,
+#'     the cheapest coupling of the components; draws on the line: root mean squared difference of the sorted
+#'     draws.}
+#'   \item{`kernel_hellinger()`}{Hellinger distance, \eqn{D^2 = 1 - \int \sqrt{p p'}}: always a valid kernel, also
+#'     for full covariances.}
+#'   \item{`kernel_mmd()`}{Maximum mean discrepancy under `target_kernel`, \eqn{D^2 = E k(Z_1,Z_2) - 2 E k(Z_1,Z') +
+#'     E k(Z'_1,Z'_2)}: always a valid kernel where the expectations are closed forms; the default for mixtures.}
+#'   \item{`kernel_embedding()`}{\eqn{E k(Z, Z')} under `target_kernel`, the inner product of the mean embeddings:
+#'     the analogue for distributions of [kernel_linear()] on probabilities, for sums with one of the others.}
+#' }
+#'
+#' @section Invariants:
+#' The Wasserstein distance is Hilbertian, and the kernel positive semidefinite, for univariate families and for
+#' covariances that commute. It is not for covariances that do not commute, nor for mixtures: Widmann et al. (2021,
+#' appendix D) state that the mixture distance inherits the property, but there are five two-component mixtures
+#' whose kernel has an eigenvalue of -0.027. Such Gram matrices are checked (on at most 500 evenly spaced
+#' predictions), with a warning of class `calibrisk_warning_not_psd` that names the eigenvalue. Biased estimates may
+#' then be negative; unbiased ones and their tests stay centred.
+#'
+#' @param bandwidth Length scale, or `"median"`: the median of the distance over all pairs of predictions.
+#' @param power 1 or 2.
+#' @param target_kernel Kernel on outcomes; a bandwidth of `"median"` is the root mean squared distance of outcomes
+#'   drawn from two of the predictions.
+#' @return A kernel; see [ce_kernels].
+#' @seealso [ce_kernels] for kernels on probabilities.
+#' @name kernel_distributions
+#' @examples
+#' kernel_wasserstein("median")
+#' set.seed(1)
+#' p <- pred_normal(rnorm(50), 1)
+#' skce(p, rnorm(50), kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1))
+NULL
+
+check_power <- function(power, call = caller_env()) {
+  if (!rlang::is_scalar_double(power) && !rlang::is_scalar_integer(power) || !power %in% 1:2) {
+    stop_input(c(
+      "{.arg power} must be 1 or 2.",
+      "x" = "It is {.val {describe(power)}}.",
+      "i" = "Beyond 2 the kernel is never positive semidefinite."
+    ), "argument", arg = "power", call = call)
+  }
+  power
+}
+
+#' @rdname kernel_distributions
+#' @export
+kernel_wasserstein <- function(bandwidth = "median", power = 1) {
+  new_kernel("wasserstein", bandwidth = check_bandwidth(bandwidth), power = check_power(power))
+}
+
+#' @rdname kernel_distributions
+#' @export
+kernel_hellinger <- function(bandwidth = "median", power = 1) {
+  new_kernel("hellinger", bandwidth = check_bandwidth(bandwidth), power = check_power(power))
+}
+
+#' @rdname kernel_distributions
+#' @export
+kernel_mmd <- function(bandwidth = "median", target_kernel = kernel_gaussian("median"), power = 2) {
+  check_kernel(target_kernel)
+  new_kernel("mmd", bandwidth = check_bandwidth(bandwidth), target_kernel = target_kernel,
+             power = check_power(power))
+}
+
+#' @rdname kernel_distributions
+#' @export
+kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
+  check_kernel(target_kernel)
+  new_kernel("embedding", target_kernel = target_kernel)
+}
+
+bind_embedding <- function(kernel, laws, draws, threads, call) {
+  target <- bind_target(kernel$target_kernel, laws, draws, threads, call)
+  kernel$target_kernel <- target$kernel
+  inner <- cpp_target_matrix(target$spec, TRUE, threads)
+  # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite
+  diag(inner) <- diag(inner) + draws_diagonal(target$spec, laws$n)
+  list(spec = list(form = "matrix", values = kernel$scale * inner), kernel = kernel)
+}
+
+# What the diagonal of E l(Z_i, Z_i') over all pairs of draws has more than over pairs of
+# different draws; 0 for closed forms.
+draws_diagonal <- function(spec, n) {
+  if (spec$form == "sum") {
+    parts <- lapply(spec$parts, draws_diagonal, n)
+    return(spec$scale * Reduce(`+`, parts))
+  }
+  if (spec$form != "draws") return(numeric(n))
+  d <- ncol(spec$y)
+  s <- ncol(spec$draws) / d
+  vapply(seq_len(n), function(i) {
+    z <- matrix(spec$draws[i, ], s, d, byrow = TRUE)
+    gram <- cpp_gram(spec$kernel, z, z, 1L)
+    mean(gram) - (sum(gram) - sum(diag(gram))) / (s * (s - 1))
+  }, 0)
+}
+
+# A kernel and the predictions -> list(spec = source for the core, kernel = resolved).
+bind_prediction <- function(kernel, laws, draws, threads, call = caller_env()) {
+  if (kernel$type %in% c("sum", "product")) {
+    parts <- lapply(kernel$parts, bind_prediction, laws, draws, threads, call)
+    kernel$parts <- lapply(parts, `[[`, "kernel")
+    specs <- lapply(parts, `[[`, "spec")
+    if (same_features(specs)) {
+      # one composed kernel on the same features: it can have a factor
+      plain <- kernel
+      plain$parts <- lapply(specs, `[[`, "kernel")
+      return(list(spec = feature_spec(plain, specs[[1]]$features), kernel = kernel))
+    }
+    return(list(spec = list(form = kernel$type, scale = kernel$scale, parts = specs), kernel = kernel))
+  }
+  bound <- switch(kernel$type,
+    wasserstein = bind_wasserstein(kernel, laws, threads, call),
+    hellinger = bind_hellinger(kernel, laws, threads, call),
+    mmd = bind_mmd(kernel, laws, draws, threads, call),
+    embedding = bind_embedding(kernel, laws, draws, threads, call),
+    bind_features(kernel, parameter_features(laws), threads)
+  )
+  bound
+}
+
+same_features <- function(specs) {
+  all(vapply(specs, function(s) s$form == "features" && identical(s$features, specs[[1]]$features), NA))
+}
+
+feature_spec <- function(kernel, features) {
+  list(form = "features", kernel = kernel, features = features)
+}
+
+bind_features <- function(kernel, features, threads) {
+  kernel <- resolve_kernel(kernel, features, threads)
+  list(spec = feature_spec(kernel, features), kernel = kernel)
+}
+
+# exp(-D / b) or exp(-D^2 / (2 b^2)) of a distance that is Euclidean in `features`.
+bind_hilbert <- function(kernel, features, threads) {
+  plain <- if (kernel$power == 1) kernel_laplace(kernel$bandwidth) else kernel_gaussian(kernel$bandwidth)
+  plain$scale <- kernel$scale
+  plain <- resolve_kernel(plain, features, threads)
+  kernel$bandwidth <- plain$bandwidth
+  list(spec = feature_spec(plain, features), kernel = kernel)
+}
+
+# The same of a stored matrix of distances.
+bind_distances <- function(kernel, distance, valid) {
+  if (identical(kernel$bandwidth, "median")) {
+    pairs <- distance[lower.tri(distance)]
+    middle <- if (length(pairs) == 0) 0 else median(pairs)
+    if (middle == 0) middle <- if (any(pairs > 0)) median(pairs[pairs > 0]) else 1
+    kernel$bandwidth <- middle
+  }
+  b <- kernel$bandwidth
+  values <- kernel$scale * (if (kernel$power == 1) exp(-distance / b) else exp(-distance^2 / (2 * b^2)))
+  if (!valid) warn_not_psd(values, kernel)
+  list(spec = list(form = "matrix", values = values), kernel = kernel)
+}
+
+psd_rows <- 500L
+
+smallest_eigenvalue <- function(gram) {
+  n <- nrow(gram)
+  if (n > psd_rows) {
+    rows <- round(seq(1, n, length.out = psd_rows))
+    gram <- gram[rows, rows]
+  }
+  values <- eigen(gram, symmetric = TRUE, only.values = TRUE)$values
+  c(smallest = min(values), largest = max(values))
+}
+
+warn_not_psd <- function(gram, kernel) {
+  values <- smallest_eigenvalue(gram)
+  if (values[["smallest"]] < -1e-8 * values[["largest"]]) {
+    warn_result(c(
+      "The kernel {.code {format(kernel)}} is not positive semidefinite on these predictions.",
+      "x" = "Its Gram matrix has the eigenvalue {.val {signif(values[['smallest']], 6)}}.",
+      "i" = "{.fn kernel_mmd} and {.fn kernel_hellinger} are always valid."
+    ), "not_psd", eigenvalue = values[["smallest"]])
+  }
+}
+
+# Parameters of each prediction as a row: what plain kernels compare.
+parameter_features <- function(laws) {
+  if (is.null(laws$law)) return(laws$probs)
+  law <- laws$law
+  f <- function(name) par_of(law, name)
+  switch(family_of(law),
+    normal = cbind(f("mean"), f("sd")),
+    laplace = cbind(f("location"), sqrt(2) * f("scale")),
+    poisson = sqrt(f("rate")),
+    mvnormal_diagonal = cbind(f("mean"), sqrt(f("var"))),
+    mvnormal = cbind(f("mean"), covariance_roots(f("cov"), dimension_of(law))),
+    draws = draw_features(law),
+    mixture_features(law)
+  )
+}
+
+# In one dimension sorted draws over root S: their Euclidean distance is the Wasserstein
+# distance. In more, means and standard deviations.
+draw_features <- function(law) {
+  draws <- par_of(law, "draws")
+  d <- dimension_of(law)
+  if (d == 1) return(t(apply(draws, 1, sort)) / sqrt(ncol(draws)))
+  by_axis <- lapply(seq_len(d), function(k) draws[, seq(k, ncol(draws), by = d), drop = FALSE])
+  means <- vapply(by_axis, rowMeans, numeric(nrow(draws)))
+  sds <- vapply(by_axis, function(z) sqrt(rowMeans((z - rowMeans(z))^2)), numeric(nrow(draws)))
+  cbind(matrix(means, nrow(draws)), matrix(sds, nrow(draws)))
+}
+
+# Mean and root covariance of the mixture.
+mixture_features <- function(law) {
+  m <- law_moments(law)
+  cbind(m$mean, covariance_roots(m$cov, dimension_of(law)))
+}
+
+# n x d^2 symmetric roots of n x d^2 covariances.
+covariance_roots <- function(cov, d) {
+  if (d == 1) return(sqrt(pmax(cov, 0)))
+  t(apply(cov, 1, function(v) {
+    e <- eigen(matrix(v, d), symmetric = TRUE)
+    as.vector(e$vectors %*% (sqrt(pmax(e$values, 0)) * t(e$vectors)))
+  }))
+}
+
+# Mean (n x d) and covariance (n x d^2) of every law.
+law_moments <- function(law) {
+  f <- function(name) par_of(law, name)
+  d <- dimension_of(law)
+  mix <- function(weight, mean, cov) {
+    k <- ncol(weight)
+    pick <- function(m, size, a) m[, (a - 1) * size + seq_len(size), drop = FALSE]
+    centre <- Reduce(`+`, lapply(seq_len(k), function(a) weight[, a] * pick(mean, d, a)))
+    outer_rows <- function(x) x[, rep(seq_len(d), d), drop = FALSE] * x[, rep(seq_len(d), each = d), drop = FALSE]
+    spread <- Reduce(`+`, lapply(seq_len(k), function(a) {
+      weight[, a] * (pick(cov, d * d, a) + outer_rows(pick(mean, d, a) - centre))
+    }))
+    list(mean = centre, cov = spread)
+  }
+  switch(family_of(law),
+    normal = list(mean = f("mean"), cov = f("sd")^2),
+    laplace = list(mean = f("location"), cov = 2 * f("scale")^2),
+    poisson = list(mean = f("rate"), cov = f("rate")),
+    mvnormal = , mvnormal_diagonal = list(mean = f("mean"), cov = full_covariance(law)),
+    mixture_normal = mix(f("weight"), f("location"), f("scale")^2),
+    mixture_laplace = mix(f("weight"), f("location"), 2 * f("scale")^2),
+    mixture_mvnormal = mix(f("weight"), f("mean"), f("cov")),
+    draws = {
+      draws <- f("draws")
+      s <- ncol(draws) / d
+      mix(matrix(1 / s, nrow(draws), s), draws, matrix(0, nrow(draws), s * d * d))
+    }
+  )
+}
+
+default_prediction_kernel <- function(laws) {
+  if (is.null(laws$law)) return(kernel_tv("median"))
+  family <- family_of(laws$law)
+  if (startsWith(family, "mixture")) return(kernel_mmd("median"))
+  if (family == "draws" && dimension_of(laws$law) > 1) return(kernel_mmd("median"))
+  if (family == "poisson") return(kernel_laplace("median"))
+  kernel_wasserstein("median")
+}

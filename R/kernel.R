@@ -1,0 +1,208 @@
+#' Kernels
+#'
+#' Values that say how alike two predictions (or targets) are. They hold choices,
+#' no data: pass them to [method_kkr()], [method_ukkr()], [skce()], [ckce()] and
+#' [ce_test()], or evaluate them with [kernel_matrix()].
+#'
+#' @section Definition:
+#' For rows \eqn{x, y} of the features:
+#' \describe{
+#'   \item{`kernel_gaussian(bandwidth)`}{\eqn{\exp(-|x-y|^2 / (2\,bandwidth^2))}. Gruber & Bach (2025)
+#'     write \eqn{\exp(-\gamma |x-y|^2)}: \eqn{\gamma = 1/(2\,bandwidth^2)}.}
+#'   \item{`kernel_laplace(bandwidth)`}{\eqn{\exp(-|x-y| / bandwidth)}, Euclidean norm.}
+#'   \item{`kernel_tv(bandwidth)`}{\eqn{\exp(-TV(x,y) / bandwidth)}, \eqn{TV = \frac12\sum_k|x_k-y_k|}.}
+#'   \item{`kernel_matern(nu, bandwidth)`}{Matérn with smoothness 1/2, 3/2 or 5/2; with
+#'     \eqn{t = \sqrt{2\nu}|x-y|/bandwidth}: \eqn{e^{-t}}, \eqn{(1+t)e^{-t}}, \eqn{(1+t+t^2/3)e^{-t}}.}
+#'   \item{`kernel_linear()`}{\eqn{x'y}.}
+#'   \item{`kernel_white()`}{1 where \eqn{x = y}, else 0.}
+#' }
+#' Kernels add and multiply (`k1 + k2`, `k1 * k2`), also with positive numbers (`2 * k`).
+#'
+#' `bandwidth = "median"` is the median of the kernel's distance over all pairs
+#' \eqn{i < j} of the rows it is fitted on (above 10,000 rows, over 10,000 evenly
+#' spaced ones). Where that is 0, the median of the positive distances; where there
+#' are none, 1.
+#'
+#' @section Invariants:
+#' Every Gram matrix is symmetric and positive semidefinite; all but
+#' `kernel_linear()` have diagonal 1.
+#'
+#' @param bandwidth Length scale, in the units of the features; a positive number or
+#'   `"median"`.
+#' @param nu Smoothness: 0.5, 1.5 or 2.5.
+#' @return An object of class `ce_kernel`.
+#' @name ce_kernels
+#' @examples
+#' k <- kernel_linear() + kernel_gaussian(0.5)
+#' kernel_matrix(k, rbind(c(0.7, 0.3), c(0.2, 0.8)))
+NULL
+
+new_kernel <- function(type, ..., scale = 1) {
+  structure(list(type = type, ..., scale = scale), class = "ce_kernel")
+}
+
+check_bandwidth <- function(bandwidth, call = caller_env()) {
+  if (!identical(bandwidth, "median")) {
+    check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
+  }
+  bandwidth
+}
+
+#' @rdname ce_kernels
+#' @export
+kernel_gaussian <- function(bandwidth) {
+  new_kernel("gaussian", bandwidth = check_bandwidth(bandwidth))
+}
+
+#' @rdname ce_kernels
+#' @export
+kernel_laplace <- function(bandwidth) {
+  new_kernel("laplace", bandwidth = check_bandwidth(bandwidth))
+}
+
+#' @rdname ce_kernels
+#' @export
+kernel_tv <- function(bandwidth) {
+  new_kernel("tv", bandwidth = check_bandwidth(bandwidth))
+}
+
+#' @rdname ce_kernels
+#' @export
+kernel_matern <- function(nu, bandwidth) {
+  if (!is.numeric(nu) || length(nu) != 1 || !nu %in% c(0.5, 1.5, 2.5)) {
+    stop_input(c(
+      "{.arg nu} must be 0.5, 1.5 or 2.5.",
+      "x" = "It is {.val {describe(nu)}}.",
+      "i" = "As {.arg nu} grows the kernel becomes {.fn kernel_gaussian}."
+    ), "argument", arg = "nu", value = nu)
+  }
+  new_kernel("matern", nu = nu, bandwidth = check_bandwidth(bandwidth))
+}
+
+#' @rdname ce_kernels
+#' @export
+kernel_linear <- function() new_kernel("linear")
+
+#' @rdname ce_kernels
+#' @export
+kernel_white <- function() new_kernel("white")
+
+is_kernel <- function(x) inherits(x, "ce_kernel")
+
+check_kernel <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
+  if (!is_kernel(x)) {
+    stop_input(c(
+      "{.arg {arg}} must be a kernel.",
+      "x" = "It is {.cls {class(x)[1]}}.",
+      "i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.help ce_kernels}."
+    ), "kernel", arg = arg, value = x, call = call)
+  }
+  x
+}
+
+#' @export
+Ops.ce_kernel <- function(e1, e2) {
+  call <- caller_env()
+  if (!.Generic %in% c("+", "*") || missing(e2)) {
+    stop_input("Kernels can be added and multiplied; {.code {(.Generic)}} is not defined for them.",
+               "kernel", call = call)
+  }
+  scalar <- if (!is_kernel(e1)) e1 else if (!is_kernel(e2)) e2
+  if (is.null(scalar)) {
+    return(new_kernel(if (.Generic == "+") "sum" else "product", parts = list(e1, e2)))
+  }
+  if (.Generic == "+") {
+    stop_input(c(
+      "Only kernels can be added to a kernel.",
+      "x" = "The other summand is {.val {describe(scalar)}}."
+    ), "kernel", call = call)
+  }
+  check_number(scalar, "scale", lower = 0, open = TRUE, call = call)
+  kernel <- if (is_kernel(e1)) e1 else e2
+  kernel$scale <- kernel$scale * scalar
+  kernel
+}
+
+#' @export
+format.ce_kernel <- function(x, ...) {
+  text <- if (x$type %in% c("sum", "product")) {
+    parts <- vapply(x$parts, format, "")
+    inner <- x$type == "product"
+    sums <- vapply(x$parts, function(p) p$type == "sum" && p$scale == 1, NA)
+    parts[inner & sums] <- paste0("(", parts[inner & sums], ")")
+    paste(parts, collapse = if (inner) " * " else " + ")
+  } else {
+    args <- x[setdiff(names(x), c("type", "scale", "parts"))]
+    values <- vapply(args, format_choice, "")
+    paste0(x$type, "(", paste(values, collapse = ", "), ")")
+  }
+  if (x$scale == 1) return(text)
+  if (x$type == "sum") text <- paste0("(", text, ")")
+  paste0(format(x$scale, digits = 4), " * ", text)
+}
+
+#' @export
+print.ce_kernel <- function(x, ...) {
+  cat("<ce_kernel> ", format(x), "\n", sep = "")
+  invisible(x)
+}
+
+# The kernel with every "median" replaced by its value on the rows of `features`.
+resolve_kernel <- function(kernel, features, threads = resolve_threads()) {
+  if (!is.null(kernel$parts)) {
+    kernel$parts <- lapply(kernel$parts, resolve_kernel, features, threads)
+  } else if (identical(kernel$bandwidth, "median")) {
+    metric <- if (kernel$type == "tv") "tv" else "euclidean"
+    kernel$bandwidth <- median_bandwidth(features, metric, threads)
+  }
+  kernel
+}
+
+median_rows <- 10000L
+
+median_bandwidth <- function(features, metric, threads) {
+  n <- nrow(features)
+  if (n > median_rows) {
+    features <- features[round(seq(1, n, length.out = median_rows)), , drop = FALSE]
+  }
+  cpp_median_distance(metric, features, threads)
+}
+
+#' Gram matrix of a kernel
+#'
+#' @param kernel A kernel; see [ce_kernels].
+#' @param x,y Numeric matrices with one row per observation (a vector is one column);
+#'   `y = NULL` means `x`.
+#' @param threads Number of threads; see [ce_threads].
+#' @return The matrix \eqn{k(x_i, y_j)}. Cost and memory \eqn{n_x n_y}: the package's own
+#'   estimators do not form it.
+#' @export
+#' @examples
+#' kernel_matrix(kernel_tv("median"), diag(3))
+kernel_matrix <- function(kernel, x, y = NULL, threads = NULL) {
+  check_kernel(kernel)
+  threads <- resolve_threads(threads)
+  x <- as_features(x)
+  y <- if (is.null(y)) x else as_features(y)
+  if (ncol(x) != ncol(y)) {
+    stop_input(c(
+      "{.arg x} and {.arg y} must have the same number of columns.",
+      "x" = "They have {ncol(x)} and {ncol(y)}."
+    ), "length", arg = "y")
+  }
+  cpp_gram(resolve_kernel(kernel, x, threads), x, y, threads)
+}
+
+as_features <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
+  if (is.data.frame(x)) x <- as.matrix(x)
+  if (!is.numeric(x) || !all(is.finite(x))) {
+    stop_input(c(
+      "{.arg {arg}} must be a finite numeric matrix or vector.",
+      "x" = "It is {.cls {class(x)[1]}}{if (is.numeric(x)) ' with missing or infinite values'}."
+    ), "argument", arg = arg, value = x, call = call)
+  }
+  x <- as.matrix(x)
+  storage.mode(x) <- "double"
+  dimnames(x) <- NULL
+  x
+}

@@ -1,0 +1,165 @@
+#' Methods: estimators of squared calibration errors
+#'
+#' A method holds choices, no data: how a calibration estimation function
+#' \eqn{h(p, p')} is fitted and the grid of its hyperparameter. Hand one to [ce_fit()], several to
+#' [ce_tune()].
+#'
+#' A hyperparameter given as a vector is a grid for [ce_tune()]; `NULL` is the default grid.
+#'
+#' @section Definition:
+#' Every method is a pair form \eqn{h(p, p') = \phi(p)' M \phi(p')}; the squared calibration error
+#' is the mean of \eqn{h(p, p)} (Gruber & Bach 2025).
+#' \describe{
+#'   \item{`method_bins()`}{\eqn{h(p,p') = b_{k(p)} b_{k(p')}} with the mean residual \eqn{b_k} of
+#'     the training rows in bin \eqn{k} (Eqs. 10 and 23), for scalar notions. Equal-width bins are
+#'     \eqn{((k-1)/B, k/B]}, with 0 in the first; equal-mass edges are the order statistics of
+#'     number \eqn{\lceil nk/B \rceil}, ties merged, right-closed. An empty bin has the mean
+#'     residual of all training rows. Default grid for `n = NULL`: 5, 10, ..., 100.
+#'     `debias = TRUE` subtracts \eqn{v_k = acc_k (1 - acc_k) / (n_k - 1)} where
+#'     both predictions are in bin \eqn{k} (Kumar, Liang & Ma 2019): \eqn{E b_k^2} exceeds the squared
+#'     gap by \eqn{v_k}. Bins with one training row keep their \eqn{b_k} and have \eqn{v_k = 0}.}
+#' }
+#'
+#' @section Invariants:
+#' With the training rows as evaluation rows the mean of \eqn{h(p,p)} of `method_bins()` is the
+#' usual binned squared error \eqn{\sum_k (n_k/n) b_k^2}; debiased it is smaller by
+#' \eqn{\sum_k (n_k/n) v_k} and may be negative.
+#'
+#' @section Cost:
+#' Bins: one sort; then all folds of each number of bins \eqn{B} in \eqn{O(B \log n)}. Power maps:
+#' one pass per exponent. A function: quadratic in the number of rows, in tiles.
+#'
+#' @references
+#' Gruber, S. G. and Bach, F. (2025). Optimizing estimators of squared calibration errors in
+#' classification. *Transactions on Machine Learning Research*.
+#'
+#' Kumar, A., Liang, P. and Ma, T. (2019). Verified uncertainty calibration. *NeurIPS*.
+#' @name ce_methods
+NULL
+
+#' @param n Number of bins; a vector is a grid, `NULL` the default grid.
+#' @param type Bins of equal width or of equal mass.
+#' @param debias Subtract the variance of the bin means?
+#' @return An object of class `ce_method`.
+#' @rdname ce_methods
+#' @export
+#' @examples
+#' method_bins(15)
+#' method_bins(c(5, 10, 20), type = "mass", debias = TRUE)
+method_bins <- function(n = 15, type = c("width", "mass"), debias = FALSE) {
+  check_counts(n, "n", null = TRUE)
+  check_numbers(n, "n", upper = 1e6, null = TRUE)
+  type <- check_choice(type, c("width", "mass"))
+  check_flag(debias)
+  new_method("bins", "n", n, type = type, debias = debias)
+}
+
+#' @export
+default_grid.ce_method_bins <- function(method, notion, n) {
+  if (notion == "canonical") stop_vector_notion("method_bins")
+  seq(5, 100, by = 5)
+}
+
+#' @export
+fit_form.ce_method_bins <- function(method, problem, point, context) {
+  check_scalar_problem(problem, "method_bins")
+  fit <- cpp_bins_fit(problem$features, problem$residuals, problem$labels, point$value,
+                      method$type, method$debias)
+  if (!method$debias) return(new_form("bins", edges = fit$edges, values = fit$b, gap = TRUE))
+  new_form("steps", edges = fit$edges, core = tcrossprod(fit$b) - diag(fit$v, length(fit$v)))
+}
+
+#' @export
+tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
+  check_scalar_problem(problem, "method_bins")
+  path <- cpp_bins_path(problem$features, problem$residuals, problem$labels, fold, max(fold),
+                        grid$value, method$type, method$debias, context$threads)
+  path[] <- lapply(path, function(x) replace(x, is.nan(x), NA_real_))
+  path$form <- function(v, f) {
+    train <- subset_problem(problem, fold != f & fold != 0)
+    fit_form(method, train, grid_point(grid, v), context)
+  }
+  advance(context, 1)
+  path
+}
+
+# Methods for scalar notions only.
+check_scalar_problem <- function(problem, name, call = caller_env(2)) {
+  if (ncol(problem$residuals) != 1 || ncol(problem$features) != 1) stop_vector_notion(name, call)
+}
+
+stop_vector_notion <- function(name, call = caller_env(2)) {
+  stop_input(c(
+    "{.fn {name}} needs a scalar notion.",
+    "x" = "Cells of a whole probability vector are not defined.",
+    "i" = "Use {.code notion = \"top_label\"}, {.val class_wise} or {.val binary}, or another \\
+           method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}."
+  ), "notion", arg = "method", call = call)
+}
+
+# Plain bins: phi is the bin's mean residual, the estimated gap.
+#' @export
+pair_features.ce_form_bins <- function(form, features, threads) {
+  matrix(form$values[form_cells(form, features)])
+}
+
+# Right-closed cells, from 1.
+form_cells <- function(form, features) findInterval(features, form$edges, left.open = TRUE) + 1L
+
+# h constant on pairs of cells, h(p, p') = M[cell(p), cell(p')] for any symmetric M. Sums over
+# rows are sums over cells, so no indicator matrix is formed.
+#' @export
+pair_features.ce_form_steps <- function(form, features, threads) {
+  cells <- form_cells(form, features)
+  phi <- matrix(0, length(cells), nrow(form$core))
+  phi[cbind(seq_along(cells), cells)] <- 1
+  phi
+}
+
+#' @export
+form_squared.ce_form_steps <- function(form, features, threads) {
+  diag(form$core)[form_cells(form, features)]
+}
+
+#' @export
+form_pairs.ce_form_steps <- function(form, x, y, threads) {
+  form$core[form_cells(form, x), form_cells(form, y), drop = FALSE]
+}
+
+#' @export
+form_risk.ce_form_steps <- function(form, features, residuals, threads) {
+  e <- as.vector(residuals)
+  m <- length(e)
+  cells <- form_cells(form, features)
+  core <- form$core
+  n <- tabulate(cells, nrow(core))
+  sums <- numeric(nrow(core))
+  present <- rowsum(e, cells)
+  sums[as.integer(rownames(present))] <- present
+  total <- sum(e^2)
+  cross <- as.vector(core %*% sums)  # (C M)
+  feature <- as.vector(core^2 %*% n) # diagonal of M G M
+  squared <- diag(core)[cells]
+  delta <- (e^2 - squared)^2
+  pairs <- m * (m - 1)
+  projections <- (total * e^2 - 2 * e * cross[cells] + feature[cells] - delta) / (m - 1)
+  zero_projections <- (total * e^2 - e^4) / (m - 1)
+  risk <- (total^2 - 2 * sum(sums * cross) + sum(n * feature) - sum(delta)) / pairs
+  if (m < 2) projections <- zero_projections <- rep(NA_real_, m)
+  finish_risk(list(
+    risk = max(risk, 0), projections = projections,
+    zero_risk = max((total^2 - sum(e^4)) / pairs, 0), zero_projections = zero_projections,
+    squared = squared, n = m, n_missing = 0, clipped = isTRUE(risk < 0)
+  ))
+}
+
+# On the common refinement of their cells the cores average.
+#' @export
+merge_forms.ce_form_steps <- function(form, forms) {
+  edges <- sort(unique(unlist(lapply(forms, `[[`, "edges"))))
+  cores <- lapply(forms, function(part) {
+    cells <- form_cells(part, c(edges, Inf))
+    part$core[cells, cells, drop = FALSE]
+  })
+  new_form("steps", edges = edges, core = Reduce(`+`, cores) / length(cores))
+}

@@ -1,0 +1,102 @@
+#' @section Your own function:
+#' `method_function()` takes any \eqn{h}: `f(P, Q)` gets two feature matrices (one row per
+#' observation; one column for scalar notions) and returns the matrix \eqn{h(p_i, q_j)}, one row per
+#' row of `P`. It is called for tiles of at most 1024 by 1024 pairs, on the main thread. It need not
+#' be symmetric: the risk is the mean over ordered pairs. Values may depend on nothing but the two
+#' rows. `NaN` makes the risk `NA`, with a warning and a count; with `na_rm = TRUE` these pairs are
+#' left out.
+#' @param f A function of two feature matrices that returns the matrix \eqn{h(p_i, q_j)}.
+#' @param na_rm Leave out pairs where `f` is `NaN`?
+#' @rdname ce_methods
+#' @export
+#' @examples
+#' method_function(function(P, Q) tcrossprod(P - 1 / ncol(P), Q - 1 / ncol(Q)))
+method_function <- function(f, na_rm = FALSE) {
+  if (!is.function(f)) {
+    stop_input(c(
+      "{.arg f} must be a function of two feature matrices.",
+      "x" = "It is {.cls {class(f)[1]}}."
+    ), "argument", arg = "f", value = f)
+  }
+  check_flag(na_rm)
+  new_method("function", NULL, NULL, f = f, na_rm = na_rm)
+}
+
+#' @export
+fit_form.ce_method_function <- function(method, problem, point, context) {
+  new_form("function", f = method$f, na_rm = method$na_rm)
+}
+
+# f(x, y) as a double matrix, or a classed error that says what came instead.
+evaluate_pairs <- function(form, x, y) {
+  h <- rlang::try_fetch(form$f(x, y), error = function(cnd) {
+    stop_input(c(
+      "The function of {.fn method_function} must work for any two feature matrices.",
+      "x" = "For matrices of {nrow(x)} and {nrow(y)} rows and {ncol(x)} column{?s} it failed."
+    ), "function", arg = "f", parent = cnd, call = NULL)
+  })
+  size <- as.numeric(nrow(x)) * nrow(y)
+  if (!(is.numeric(h) || (is.logical(h) && all(is.na(h)))) || length(h) != size) {
+    got <- if (is.null(dim(h))) paste("length", length(h)) else paste(dim(h), collapse = " x ")
+    stop_input(c(
+      "The function of {.fn method_function} must return a numeric matrix with one row per row of \\
+       its first argument and one column per row of its second.",
+      "x" = "For {nrow(x)} and {nrow(y)} rows it returned {.cls {class(h)[1]}} of size {got}.",
+      "i" = "{.code tcrossprod(g(P), g(Q))} and {.code outer(P[, 1], Q[, 1])} have the right shape."
+    ), "function", arg = "f", call = NULL)
+  }
+  if (is.matrix(h) && nrow(h) != nrow(x)) {
+    stop_input(c(
+      "The function of {.fn method_function} must return one row per row of its first argument.",
+      "x" = "For {nrow(x)} and {nrow(y)} rows it returned a {nrow(h)} x {ncol(h)} matrix.",
+      "i" = "Transpose it."
+    ), "function", arg = "f", call = NULL)
+  }
+  h <- as.numeric(h)
+  if (any(is.infinite(h))) {
+    stop_input(c(
+      "The function of {.fn method_function} must return finite values, or {.val {NA}}.",
+      "x" = "{sum(is.infinite(h))} of {length(h)} are infinite."
+    ), "function", arg = "f", call = NULL)
+  }
+  h[is.nan(h)] <- NA_real_
+  matrix(h, nrow(x), nrow(y))
+}
+
+#' @export
+form_risk.ce_form_function <- function(form, features, residuals, threads) {
+  tile <- function(first_row, last_row, first_col, last_col) {
+    evaluate_pairs(form, features[first_row:last_row, , drop = FALSE],
+                   features[first_col:last_col, , drop = FALSE])
+  }
+  risk <- finish_risk(cpp_pair_risk_function(residuals, tile, form$na_rm, threads))
+  warn_missing_pairs(risk, nrow(features), form$na_rm)
+  risk$na_rm <- form$na_rm
+  risk
+}
+
+warn_missing_pairs <- function(risk, m, na_rm) {
+  if (risk$n_missing > 0 && !na_rm) {
+    warn_result(c(
+      "h is NaN for {risk$n_missing} of {as.numeric(m)^2} pairs of rows; the risk is NA.",
+      "i" = "{.code na_rm = TRUE} leaves these pairs out."
+    ), "missing_pairs")
+  }
+}
+
+# h(p_i, p_i): blocks of a few rows, so that the work stays nearly linear.
+#' @export
+form_squared.ce_form_function <- function(form, features, threads) {
+  starts <- seq(1, by = 32, length.out = ceiling(nrow(features) / 32))
+  unlist(lapply(starts, function(start) {
+    x <- features[start:min(start + 31, nrow(features)), , drop = FALSE]
+    diag(evaluate_pairs(form, x, x))
+  })) %||% numeric()
+}
+
+#' @export
+form_pairs.ce_form_function <- function(form, x, y, threads) evaluate_pairs(form, x, y)
+
+# The same function in every fold.
+#' @export
+merge_forms.ce_form_function <- function(form, forms) form

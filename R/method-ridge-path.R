@@ -1,0 +1,182 @@
+# Kernel ridge over folds and ridges. A kernel's bases (eigenvectors of every fold's
+# training set) do not depend on the ridge: kkr and ukkr share them through context$cache.
+# bases is a list with
+#   path(type, ridges, rank, context)     risks of all folds, [ridges x folds]
+#   form(type, ridge, fold, rank, used)   the form of one fold
+# and, for a factor, extend(). `rank` is that of the factor, `used` of the eigenbasis.
+
+#' @export
+tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
+  one <- if (is_kernel(method$kernel)) method$kernel else method$kernel[[1]]
+  kernels <- grid[["kernel"]] %||% rep(list(one), nrow(grid))
+  keys <- vapply(kernels, rlang::hash, "")
+  path <- new_path(nrow(grid), max(fold))
+  diagnostics <- tibble::tibble(
+    value = grid$value, rank = NA_real_, residual_trace = NA_real_,
+    risk_error = NA_real_, squared_error_error = NA_real_, reliable = NA
+  )
+  parts <- list()
+  for (key in unique(keys)) {
+    rows <- which(keys == key)
+    done <- match(key, unique(keys)) - 1
+    part_context <- part_of(context, done / length(unique(keys)), (done + 1) / length(unique(keys)))
+    bases <- ridge_bases(kernels[[rows[1]]], problem, fold, part_context)
+    part <- tune_ridge(bases, method$name, grid$value[rows], part_context)
+    for (name in names(path)) path[[name]][rows, ] <- na_of(part$path[[name]])
+    diagnostics[rows, -1] <- part$diagnostics
+    parts[[key]] <- part
+  }
+  path$diagnostics <- diagnostics
+  path$form <- function(v, f) parts[[keys[v]]]$form(sum(keys[seq_len(v)] == keys[v]), f)
+  path
+}
+
+na_of <- function(x) replace(x, is.nan(x), NA_real_)
+
+# The context with its progress confined to a stretch of the whole.
+part_of <- function(context, from, to) {
+  outer <- context$progress
+  if (!is.null(outer)) {
+    context$progress <- function(fraction) outer(from + (to - from) * fraction)
+  }
+  context
+}
+
+# Bases of one kernel, made once per problem and folds.
+ridge_bases <- function(kernel, problem, fold, context) {
+  key <- paste0("ridge_", rlang::hash(list(kernel, fold)))
+  bases <- context$cache[[key]]
+  if (is.null(bases)) {
+    tune_rows <- problem$features[fold > 0, , drop = FALSE]
+    kernel <- resolve_kernel(kernel, tune_rows, context$threads)
+    bases <- scalar_bases(kernel, problem, fold, context) %||% factor_bases(kernel, problem, fold, context)
+    assign(key, bases, envir = context$cache)
+  }
+  bases
+}
+
+# Explicit features ------------------------------------------------------------------------
+
+# Above this many explicit features a factor is cheaper, and no less accurate.
+taylor_max_rank <- 60L
+
+# NULL where the kernel is no Gaussian of one scalar, or too narrow for its range.
+scalar_bases <- function(kernel, problem, fold, context) {
+  if (kernel$type != "gaussian" || ncol(problem$features) != 1) return(NULL)
+  x <- problem$features[, 1]
+  gamma <- 1 / (2 * kernel$bandwidth^2)
+  range <- range(x)
+  rank <- cpp_taylor_rank(gamma, diff(range) / 2, taylor_max_rank)
+  if (rank == 0) return(NULL)
+  map <- list(centre = mean(range), gamma = gamma, scale = kernel$scale, rank = rank)
+  pointer <- cpp_ridge_scalar(x, problem$residuals, fold, max(fold), map$centre, map$gamma,
+                              map$scale, map$rank, context$threads, context$progress)
+  list(
+    rank = rank,
+    path = function(type, ridges, rank, context) {
+      cpp_ridge_scalar_path(pointer, type, ridges, x, problem$residuals, context$threads,
+                            context$progress)
+    },
+    form = function(type, ridge, fold, rank, used) {
+      parts <- cpp_ridge_scalar_form(pointer, fold, type, ridge)
+      new_form("taylor", map = map, basis = parts$basis, core = parts$core, gap = type == "ukkr")
+    }
+  )
+}
+
+# Factor -------------------------------------------------------------------------------------
+
+# Rows sorted by fold, test rows first; the factor of all rows grows on demand.
+factor_bases <- function(kernel, problem, fold, context) {
+  order <- order(fold)
+  x <- problem$features[order, , drop = FALSE]
+  residuals <- problem$residuals[order, , drop = FALSE]
+  begin <- c(0L, cumsum(tabulate(fold + 1L, max(fold) + 1L)))
+  limits <- factor_limits(context)
+  extended <- if (nrow(x) <= limits$extended_rows) limits$extended_work else 0
+  pointer <- cpp_ridge_factor(kernel, x, extended, context$threads)
+  spectra <- list()
+  maps <- list()
+  list(
+    rank = NULL,
+    features = x,
+    # until the residual trace is at most `tolerance` or the rank `enough`
+    extend = function(tolerance, enough, context) {
+      cpp_ridge_extend(pointer, x, tolerance, enough, context$threads, context$progress)
+    },
+    path = function(type, ridges, rank, context) {
+      key <- as.character(rank)
+      if (is.null(spectra[[key]])) {
+        spectra[[key]] <<- cpp_ridge_spectra(pointer, residuals, begin, rank, context$threads,
+                                             part_of(context, 0, 0.3)$progress)
+      }
+      cpp_ridge_factor_path(pointer, spectra[[key]], type, residuals, begin, ridges, rank,
+                            context$threads, part_of(context, 0.3, 1)$progress)
+    },
+    form = function(type, ridge, fold, rank, used) {
+      key <- as.character(rank)
+      if (is.null(maps[[key]])) {
+        maps[[key]] <<- c(list(kernel = kernel), cpp_ridge_pivots(pointer, rank))
+      }
+      parts <- cpp_ridge_factor_form(spectra[[key]], fold, type, ridge, used, context$threads)
+      new_form("factor", map = maps[[key]], basis = parts$basis, core = parts$core,
+               gap = type == "ukkr")
+    }
+  )
+}
+
+# How far a factor goes. What is cheap is exact: up to `extended_rows` rows and n r^2 =
+# `extended_work` in extended precision, down to a residual of 1e-17 whatever the ridge. Then up
+# to rank `direct` its tolerance follows the smallest ridge. Where that does not suffice, ranks
+# grow from `start`, first by `growth`, until the selected ridge's relative errors are below
+# `risk` and `squared_error`, at most to rank `most`.
+factor_limits <- function(context) {
+  limits <- list(
+    extended_rows = 3000, extended_work = 3e8, direct = 1536, start = 768, growth = 1.5,
+    most = 5000, risk = 2e-6, squared_error = 2e-4
+  )
+  utils::modifyList(limits, as.list(context$factor_limits))
+}
+
+# Relative errors are about 0.01 tolerance / ridge (measured on canonical problems).
+factor_tolerance <- function(ridges) max(1e-17, 1e-6 * min(ridges))
+
+# All ridges of one kernel -> list(path, form(v, f), diagnostics).
+tune_ridge <- function(bases, type, ridges, context) {
+  if (is.null(bases$extend)) {
+    path <- bases$path(type, ridges, bases$rank, context)
+    return(tuned_ridge(bases, type, ridges, path, rep(bases$rank, length(ridges)),
+                       residual_trace = 0, errors = no_errors(length(ridges)), TRUE))
+  }
+  limits <- factor_limits(context)
+  tolerance <- factor_tolerance(ridges)
+  steps <- bases$extend(tolerance, limits$direct, part_of(context, 0, 0.1))
+  reached <- which(steps$residual_trace <= tolerance & steps$rank >= steps$exact_rank)
+  if (length(reached) > 0 || steps$full) {
+    at <- if (length(reached) > 0) reached[1] else length(steps$rank)
+    path <- bases$path(type, ridges, steps$rank[at], part_of(context, 0.1, 1))
+    noise <- if (steps$rank[at] > steps$exact_rank) rounding_error(ridges, type) else 0 * ridges
+    errors <- list(risk = noise, squared_error = noise)
+    return(tuned_ridge(bases, type, ridges, path, rep(steps$rank[at], length(ridges)),
+                       steps$residual_trace[at], errors, noise <= limits$risk))
+  }
+  adapt_rank(bases, type, ridges, tolerance, limits, context)
+}
+
+# What rounding in a double precision factor does at most (measured on canonical problems).
+rounding_error <- function(ridges, type) {
+  if (type == "kkr") 0.1 * .Machine$double.eps / ridges else 0 * ridges
+}
+
+no_errors <- function(n) list(risk = rep(0, n), squared_error = rep(0, n))
+
+tuned_ridge <- function(bases, type, ridges, path, rank, residual_trace, errors, reliable) {
+  list(
+    path = path[c("risk", "squared_error", "squared_error_test")],
+    form = function(v, f) bases$form(type, ridges[v], f, rank[v], path$rank[v, f]),
+    diagnostics = tibble::tibble(
+      rank = rank, residual_trace = residual_trace, risk_error = errors$risk,
+      squared_error_error = errors$squared_error, reliable = reliable
+    )
+  )
+}

@@ -1,0 +1,142 @@
+#' Kernel ridge estimators of squared calibration errors
+#'
+#' `method_kkr()` is Kronecker kernel ridge regression of the products
+#' \eqn{\langle d_i, d_j \rangle} of residuals on pairs of predictions; `method_ukkr()` regresses the
+#' residual itself in a first step and multiplies the fitted gaps in a second.
+#'
+#' @param ridge The ridge \eqn{\lambda}, a positive number; a vector is a grid, `NULL` the default
+#'   grid.
+#' @param kernel A kernel, see [ce_kernels], or a list of kernels: then the grid has every
+#'   kernel with every ridge. `bandwidth = "median"` is resolved on the rows that tune (all but the
+#'   test rows), in [ce_fit()] on the rows that fit.
+#' @return An object of class `ce_method`.
+#' @section Definition:
+#' With \eqn{n} training rows, their Gram matrix \eqn{K} and residuals \eqn{D} (prediction minus
+#' outcome), \eqn{k(p)} the kernel between \eqn{p} and the training rows,
+#' \deqn{h_{kkr}(p, p') = vec(D D')' (K \otimes K + \lambda n^2 I)^{-1} (k(p) \otimes k(p')),}
+#' \deqn{h_{ukkr}(p, p') = \langle g(p), g(p') \rangle, \quad g(p) = D' (K + \lambda n I)^{-1} k(p)}
+#' (Gruber & Bach 2025, Eqs. 27-34). The default grids are those of the published tables:
+#' \eqn{\lambda = g / \sqrt n} for kkr with \eqn{g = 10^{-1}, 10^{-3}, ..., 10^{-17}} for scalar notions and
+#' \eqn{10^{8}, 10^{7}, ..., 10^{-9}} for canonical calibration; \eqn{\lambda = g / n^{1/4}} for ukkr with
+#' \eqn{g = 10^{-1}, 10^{-2}, ..., 10^{-9}} and \eqn{10^{4}, 10^{3.5}, ..., 10^{-4.5}}.
+#' @section Invariants:
+#' Of kkr \eqn{h(p, p)} may be negative, and is never clipped inside a mean; it has no gap. That of
+#' ukkr is a squared length and carries the variance of the fit: it is biased upwards. As
+#' \eqn{\lambda \to 0} both interpolate the products of the residuals; as \eqn{\lambda \to \infty} both vanish.
+#' @section Cost:
+#' Scalar features with a Gaussian kernel use explicit features (about 18 for probabilities
+#' and the default kernel): linear in the number of rows, ten digits at every ridge. Other
+#' features and kernels use a pivoted Cholesky factor of rank \eqn{r} of all rows, in
+#' \eqn{O(n r^2 + k r^3)} for \eqn{k} folds and all ridges. The factor is exact for the smallest ridge
+#' where its rank permits. Otherwise its accuracy is tied to the selected ridge: the rank
+#' grows until the risk and the squared error of the selected ridge stand, and `ce_tune()` keeps,
+#' per grid value, the rank, the trace of what the factor leaves and whether the value is
+#' reliable to that accuracy, as `diagnostics`.
+#' @references `r ref_gruber_bach()`
+#' @seealso [ce_methods] for the other methods, [ce_tune()] to choose among them.
+#' @name method_kkr
+#' @examples
+#' method_kkr()
+#' method_ukkr(10^-(1:4), kernel_laplace("median"))
+NULL
+
+default_ridge_kernel <- function() kernel_gaussian(1 / sqrt(2))
+
+#' @rdname method_kkr
+#' @export
+method_kkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2))) {
+  new_ridge_method("kkr", ridge, kernel)
+}
+
+#' @rdname method_kkr
+#' @export
+method_ukkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2))) {
+  new_ridge_method("ukkr", ridge, kernel)
+}
+
+new_ridge_method <- function(name, ridge, kernel, call = caller_env()) {
+  check_numbers(ridge, "ridge", lower = 0, open = TRUE, null = TRUE, call = call)
+  if (is_kernel(kernel) || !is.list(kernel) || length(kernel) == 0) {
+    check_kernel(kernel, "kernel", call)
+  } else {
+    lapply(kernel, check_kernel, arg = "kernel", call = call)
+  }
+  lapply(if (is_kernel(kernel)) list(kernel) else kernel, check_feature_kernel, call = call)
+  method <- new_method(name, "ridge", ridge, kernel = kernel)
+  class(method) <- append(class(method), "ce_method_ridge", after = 1)
+  method
+}
+
+# Kernels between distributions have no Gram matrix on features.
+check_feature_kernel <- function(kernel, call) {
+  lapply(kernel$parts, check_feature_kernel, call = call)
+  if (kernel$type %in% c("wasserstein", "hellinger", "mmd", "embedding")) {
+    stop_input(c(
+      "{.arg kernel} must compare features, vectors of probabilities.",
+      "x" = "{.fn kernel_{kernel$type}} compares distributions.",
+      "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_tv}; see {.help ce_kernels}."
+    ), "kernel", arg = "kernel", call = call)
+  }
+}
+
+#' @export
+default_grid.ce_method_kkr <- function(method, notion, n) {
+  g <- if (notion == "canonical") 10^(8:-9) else 10^-seq(1, 17, by = 2)
+  g / sqrt(n)
+}
+
+#' @export
+default_grid.ce_method_ukkr <- function(method, notion, n) {
+  g <- if (notion == "canonical") 10^seq(4, -4.5, by = -0.5) else 10^-(1:9)
+  g / n^(1 / 4)
+}
+
+#' @export
+method_grid.ce_method_ridge <- function(method, notion, n) {
+  grid <- NextMethod()
+  if (is_kernel(method$kernel)) return(grid)
+  kernels <- method$kernel
+  tibble::tibble(
+    value = rep(grid$value, length(kernels)),
+    kernel = rep(unname(kernels), each = nrow(grid))
+  )
+}
+
+#' @export
+fit_form.ce_method_ridge <- function(method, problem, point, context) {
+  kernel <- point$kernel %||% method$kernel
+  if (!is_kernel(kernel)) kernel <- kernel[[1]]
+  # all rows train: those of fold 2 are the training set of fold 1, which is empty
+  fold <- rep(2L, nrow(problem$features))
+  context$cache <- new.env(parent = emptyenv())
+  bases <- ridge_bases(kernel, problem, fold, context)
+  fit_ridge(bases, method$name, point$value, context)
+}
+
+# phi(p) = basis' l(p), with l(p) the explicit features of scalars or those of a factor.
+#' @export
+pair_features.ce_form_taylor <- function(form, features, threads) {
+  map <- form$map
+  cpp_taylor_features(features[, 1], map$centre, map$gamma, map$scale, map$rank) %*% form$basis
+}
+
+#' @export
+pair_features.ce_form_factor <- function(form, features, threads) {
+  factor_map_features(form$map, features, threads) %*% form$basis
+}
+
+factor_map_features <- function(map, features, threads) {
+  cpp_factor_features(map$kernel, map$pivot_rows, map$triangle, features, threads)
+}
+
+# kkr forms of the folds have one map: their mean has one core in its features.
+#' @export
+merge_forms.ce_form_factor <- function(form, forms) {
+  if (isTRUE(form$gap)) return(NULL)
+  maps <- lapply(forms, `[[`, "map")
+  if (!all(vapply(maps, identical, NA, maps[[1]]))) return(NULL)
+  if (sum(vapply(forms, function(f) ncol(f$basis), 0L)) <= ncol(form$map$triangle)) return(NULL)
+  cores <- lapply(forms, function(f) f$basis %*% tcrossprod(f$core, f$basis))
+  core <- Reduce(`+`, cores) / length(forms)
+  new_form("factor", map = form$map, basis = diag(nrow(core)), core = (core + t(core)) / 2)
+}

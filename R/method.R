@@ -1,0 +1,95 @@
+# Methods hold choices, no data. A method answers three generics:
+#   default_grid(method, notion, n)          its grid where the user gave NULL
+#   fit_form(method, problem, point, context)  one hyperparameter -> a pair form (R/form.R)
+#   tune_path(method, problem, fold, grid, context)
+#                                            all folds and the whole grid -> risks; the default
+#                                            loops over fit_form(), fast methods share work
+# problem: see R/notion.R. fold: integer n, 0 = test row, 1..k = held-out fold of the row.
+# grid: tibble with a numeric column `value` and, where kernels are a grid, a list column
+# `kernel`. point: one row of it as a list. context: list(threads, progress, cache); progress
+# is NULL or a function of the fraction done; cache an environment that methods share.
+
+#' @rdname extending
+#' @export
+new_method <- function(name, parameter, values, ..., class = name) {
+  structure(
+    list(name = name, parameter = parameter, values = values, ...),
+    class = c(paste0("ce_method_", class), "ce_method")
+  )
+}
+
+default_grid <- function(method, notion, n) UseMethod("default_grid")
+
+#' @export
+default_grid.default <- function(method, notion, n) NA_real_
+
+#' @rdname extending
+#' @export
+fit_form <- function(method, problem, point, context) UseMethod("fit_form")
+
+#' @rdname extending
+#' @export
+tune_path <- function(method, problem, fold, grid, context) UseMethod("tune_path")
+
+# The grid of a method as a tibble, one row per value to try.
+method_grid <- function(method, notion, n) UseMethod("method_grid")
+
+#' @export
+method_grid.ce_method <- function(method, notion, n) {
+  tibble::tibble(value = as.numeric(method$values %||% default_grid(method, notion, n)))
+}
+
+new_context <- function(threads = resolve_threads(), progress = NULL) {
+  list(threads = threads, progress = progress, cache = new.env(parent = emptyenv()))
+}
+
+subset_problem <- function(problem, rows) {
+  problem$features <- problem$features[rows, , drop = FALSE]
+  problem$residuals <- problem$residuals[rows, , drop = FALSE]
+  problem$labels <- problem$labels[rows]
+  problem
+}
+
+is_method <- function(x) inherits(x, "ce_method")
+
+check_method <- function(x, arg = "method", call = caller_env()) {
+  if (!is_method(x)) {
+    stop_input(c(
+      "{.arg {arg}} must be a method.",
+      "x" = "It is {.cls {class(x)[1]}}.",
+      "i" = "Make one with {.fn method_bins}, {.fn method_kkr}, ...; see {.help ce_methods}."
+    ), "method", arg = arg, value = x, call = call)
+  }
+  x
+}
+
+#' @export
+format.ce_method <- function(x, ...) {
+  choices <- x[setdiff(names(x), c("name", "parameter", "values"))]
+  values <- if (is.null(x$values)) "default grid" else format_values(x$values)
+  args <- c(
+    if (!is.null(x$parameter)) paste0(x$parameter, " = ", values),
+    vapply(names(choices), function(a) paste0(a, " = ", format_choice(choices[[a]])), "")
+  )
+  paste0(x$name, "(", paste(args, collapse = ", "), ")")
+}
+
+format_values <- function(values) {
+  if (length(values) > 4) {
+    return(paste0(format(values[1], digits = 3), ", ..., ", format(values[length(values)], digits = 3)))
+  }
+  paste(vapply(values, format, "", digits = 3), collapse = ", ")
+}
+
+format_choice <- function(x) {
+  if (is_kernel(x)) return(format(x))
+  if (is.function(x)) return("<function>")
+  if (is.list(x)) return(paste(vapply(x, format_choice, ""), collapse = " | "))
+  if (is.character(x)) dQuote(x, FALSE) else format(x, digits = 4)
+}
+
+#' @export
+print.ce_method <- function(x, ...) {
+  cat("<ce_method> ", format(x), "\n", sep = "")
+  invisible(x)
+}

@@ -1,0 +1,232 @@
+#' Binned calibration errors: ECE, TCE, class-wise and canonical
+#'
+#' Compares, in bins of the predictions, the mean prediction with the observed frequency.
+#'
+#' # Definition
+#' With bins `b` holding `N_b` of `N` predictions and `gap_b` their mean residual
+#' (prediction minus outcome), the error is
+#' `( sum_b N_b / N |gap_b|^p )^(1/p)` (Gruber and Buettner 2022, section 3 and
+#' appendix C; `p = Inf` is the largest gap, the maximum calibration error). The `notion`
+#' says which prediction is binned:
+#'
+#' * `"top_label"`: the largest probability and whether its class came true. `p = 1` is the
+#'   expected calibration error (ECE), other `p` the top-label error TCE_p.
+#' * `"binary"`: the probability of the event, no factor 2 for the second class.
+#' * `"class_wise"`: every class on its own; p-th powers are summed over classes, not
+#'   averaged and not weighted (CWCE_p).
+#' * `"canonical"`: whole probability vectors (CE_p). `"discrete"` groups equal vectors,
+#'   `"width"` a product grid with `n_bins` per class.
+#'
+#' The `type` of binning: `"width"` has the bins `((b-1)/B, b/B]`, with 0 in the first;
+#' `"mass"` cuts at the order statistics number `ceiling(n b / B)`, ties stay together;
+#' `"sweep"` is equal mass with the largest number of bins for which the observed
+#' frequencies are still increasing (Roelofs et al. 2022); `"discrete"` has one bin per
+#' distinct value. Empty bins count as 0.
+#'
+#' `debias = TRUE` (`p = 2`) subtracts `acc_b (1 - acc_b) / (N_b - 1)` from each squared gap
+#' (Kumar, Liang and Ma 2019); bins with one row then count as 0. The sum, in the column
+#' `power`, may be negative: the estimate is then 0.
+#'
+#' # Intervals
+#' `"analytic"` takes the bins as fixed and uses the influence of each row on `power`; it is
+#' honest about noise, not about bias: with fixed bins, the error of the binned predictions
+#' is a lower bound of the calibration error, and its plug-in estimate is biased upwards
+#' in finite samples (see [ece_bias()]). `"bootstrap"` resamples rows `times` times and reports the basic interval.
+#' Both are built for `power` and mapped to the root; the column `interval` says which.
+#'
+#' # Value
+#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
+#' `power` (the mean p-th power before the root), `n_bins` (asked for, or chosen by the
+#' sweep), `n`, and the choices `notion`, `type`, `p`, `debias`, `interval`, `level`. One row
+#' per group and per entry of `n_bins`.
+#'
+#' # Invariants
+#' `ece(p = 1)` with any bins is at most `ece(type = "discrete", p = 1)`; splitting bins never
+#' lowers the plug-in error; `ece(p = 2, notion = "class_wise")` is at most [rbs()].
+#'
+#' # Cost
+#' One sort per scalar problem; any number of `n_bins` then costs time linear in the bins.
+#'
+#' # Errors
+#' `calibrisk_error_probs`, `_truth`, `_columns`, `_argument`, `_notion`.
+#'
+#' @param x Predictions: a data frame (with `truth` one of its columns), a numeric matrix of
+#'   probabilities `n x K`, or a numeric vector of probabilities.
+#' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
+#'   vector `x`, logical or 0/1.
+#' @param ... For a data frame, the probability columns (tidyselect; default: those that
+#'   start with `.pred_`). Otherwise empty.
+#' @param n_bins Number of bins; several numbers give several rows.
+#' @param type How bins are made, see above.
+#' @param p Exponent, at least 1; `Inf` for the largest gap.
+#' @param debias Subtract the estimated noise (`p = 2` only)?
+#' @param notion `"top_label"`, `"binary"`, `"class_wise"` or `"canonical"`.
+#' @param preset `NULL`, or the name of another library whose conventions are to be
+#'   reproduced exactly: see [ece_presets].
+#' @param level Confidence level.
+#' @param interval `"analytic"` or `"bootstrap"`.
+#' @param times Number of bootstrap samples.
+#' @param .by Columns to group by (tidyselect); or use a grouped data frame.
+#' @param event_level With two classes and `notion = "binary"`: which level is the event.
+#' @param na_rm Drop incomplete rows? Otherwise missing values give `NA`.
+#' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
+#'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};
+#'   Roelofs, Cain, Shlens and Mozer (2022) \doi{10.48550/arXiv.2012.08668}.
+#' @examples
+#' conf <- c(0.7, 0.7, 0.7, 0.5, 0.5, 0.6, 0.6, 0.6, 0.9, 0.9, 0.9, 0.5)
+#' right <- c(1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 1, 0)
+#' ece(conf, right)
+#' ece(conf, right, n_bins = c(5, 10, 15), type = "mass", p = 2)
+#' @export
+ece <- new_metric(function(x, truth, ..., n_bins = 15,
+                           type = c("width", "mass", "sweep", "discrete"), p = 1,
+                           debias = FALSE, notion = "top_label", preset = NULL, level = 0.95,
+                           interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
+                           event_level = "first", na_rm = TRUE) {
+  if (is.null(preset)) {
+    scheme <- plain_scheme(n_bins, check_choice(type, c("width", "mass", "sweep", "discrete")),
+                           p, debias, check_notion(notion))
+  } else {
+    given <- list(n_bins = if (!missing(n_bins)) n_bins, type = if (!missing(type)) type,
+                  p = if (!missing(p)) p, debias = if (!missing(debias)) debias,
+                  notion = if (!missing(notion)) notion)
+    scheme <- preset_scheme(preset, given)
+  }
+  interval <- check_interval(interval, level, times, current_env())
+  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ece", function(predictions) {
+    ece_columns(predictions, scheme, interval)
+  }, event_level, na_rm, choices = list(
+    notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
+    preset = scheme$preset, interval = interval$type, level = level
+  ))
+}, "minimize", c(0, Inf))
+
+# A scheme says everything about an estimate but the data:
+#   notion, type, n_bins, p, debias, preset; ends(sorted, n_bins) -> bin ends;
+#   problems(predictions) -> scalar problems; average: mean over classes instead of the sum
+plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env()) {
+  check_counts(n_bins, call = call)
+  if (!identical(p, Inf)) check_number(p, "p", lower = 1, call = call)
+  check_flag(debias, call = call)
+  if (debias && p != 2) {
+    stop_input(c(
+      "{.code debias = TRUE} needs {.code p = 2}.",
+      "x" = "{.arg p} is {.val {p}}.",
+      "i" = "For other exponents see {.fn ece_bias}."
+    ), "argument", arg = "debias", call = call)
+  }
+  if (notion == "canonical" && type %in% c("mass", "sweep")) {
+    stop_input(c(
+      "The canonical notion has no order, hence no {.val {type}} bins.",
+      "i" = "Use {.code type = \"discrete\"} or {.code type = \"width\"} (a product grid)."
+    ), "argument", arg = "type", call = call)
+  }
+  if (type %in% c("sweep", "discrete")) n_bins <- NA_integer_
+  list(
+    notion = notion, type = type, n_bins = n_bins, p = p, debias = debias,
+    preset = NULL, average = FALSE,
+    ends = function(sorted, n_bins) bin_ends(sorted, type, n_bins),
+    problems = function(predictions) notion_problems(predictions, notion, call)
+  )
+}
+
+ece_columns <- function(predictions, scheme, interval) {
+  if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
+  problems <- scheme$problems(predictions)
+  value <- scalar_ece(problems, scheme)
+  columns <- root_columns(
+    value$power, value$std.error, scheme$p, interval, problems,
+    function(part) scalar_ece(part, scheme, se = FALSE)$power
+  )
+  c(columns, list(n_bins = value$n_bins, n = n_obs(predictions)))
+}
+
+# Power and standard error, one per entry of n_bins; p-th powers are summed over problems
+# (the largest taken where p = Inf).
+scalar_ece <- function(problems, scheme, se = TRUE) {
+  several <- length(problems) > 1
+  n <- length(problems[[1]]$labels)
+  counts <- scheme$n_bins
+  power <- matrix(0, length(problems), length(counts))
+  error <- power
+  used <- power
+  influence <- if (several && se && is.finite(scheme$p)) matrix(0, n, length(counts))
+  for (k in seq_along(problems)) {
+    sorted <- sort_problem(problems[[k]])
+    for (j in seq_along(counts)) {
+      bins <- bin_table(sorted, scheme$ends(sorted, counts[j]))
+      value <- binned_power(bins, scheme$p, scheme$debias)
+      power[k, j] <- value$power
+      error[k, j] <- value$std.error
+      used[k, j] <- length(bins$size)
+      if (!is.null(influence)) influence[, j] <- influence[, j] + row_influence(sorted, bins, value)
+    }
+  }
+  n_bins <- if (all(is.na(counts))) apply(used, 2, max) else counts
+  if (is.infinite(scheme$p)) {
+    top <- cbind(max.col(t(power), "first"), seq_along(counts))
+    return(list(power = power[top], std.error = error[top], n_bins = n_bins))
+  }
+  scale <- if (scheme$average) 1 / length(problems) else 1
+  list(
+    power = scale * colSums(power),
+    std.error = scale * if (several && se) {
+      apply(influence, 2, row_error)
+    } else {
+      error[1, ]
+    },
+    n_bins = n_bins
+  )
+}
+
+# Cells of the simplex: equal rows, or the product grid of n_bins per class.
+simplex_cells <- function(probs, type, n_bins) {
+  if (type == "width") {
+    edges <- seq_len(n_bins) / n_bins
+    cell <- findInterval(probs, edges, left.open = TRUE)
+    probs <- matrix(as.numeric(cell), nrow(probs))
+  }
+  vctrs::vec_group_id(probs)
+}
+
+canonical_columns <- function(predictions, scheme, interval) {
+  problem <- canonical_problem(predictions)
+  counts <- scheme$n_bins
+  value <- canonical_power(list(problem), scheme)
+  columns <- root_columns(value$power, value$std.error, scheme$p, interval, list(problem),
+                          function(part) canonical_power(part, scheme)$power)
+  c(columns, list(n_bins = ifelse(is.na(counts), value$cells, counts), n = n_obs(predictions)))
+}
+
+canonical_power <- function(problems, scheme) {
+  problem <- problems[[1]]
+  n <- nrow(problem$residuals)
+  one <- function(n_bins) {
+    cell <- simplex_cells(problem$features, scheme$type, n_bins)
+    size <- tabulate(cell)
+    gap <- rowsum(problem$residuals, cell, reorder = TRUE) / size
+    p <- scheme$p
+    if (is.infinite(p)) {
+      return(list(power = max(abs(gap)), std.error = NA_real_, cells = length(size)))
+    }
+    centre <- rowSums(abs(gap)^p)
+    slope <- if (p == 1) sign(gap) else p * abs(gap)^(p - 1) * sign(gap)
+    if (scheme$debias) {
+      # sum over classes of the variances of the observed frequencies
+      frequency <- rowsum(problem$features - problem$residuals, cell, reorder = TRUE) / size
+      noise <- rowSums(frequency * (1 - frequency)) / (size - 1)
+      centre <- ifelse(size >= 2, centre - noise, 0)
+      slope[size < 2, ] <- 0
+    }
+    rows <- centre[cell] + rowSums(slope[cell, , drop = FALSE] *
+                                     (problem$residuals - gap[cell, , drop = FALSE]))
+    list(power = mean(centre[cell]), std.error = row_error(rows),
+         cells = length(size))
+  }
+  values <- lapply(scheme$n_bins, one)
+  list(
+    power = vapply(values, `[[`, 0, "power"),
+    std.error = vapply(values, `[[`, 0, "std.error"),
+    cells = vapply(values, `[[`, 0L, "cells")
+  )
+}

@@ -1,0 +1,83 @@
+#' Integrated calibration index and its companions
+#'
+#' Distances between predictions and a smooth calibration curve, as used for clinical
+#' prediction models.
+#'
+#' # Definition
+#' With the smoothed frequency `c(p)` of the outcome at the prediction p: ICI is the mean of
+#' `|p_i - c(p_i)|`, E50 its median, E90 its 90 % quantile and Emax its largest value
+#' (Austin and Steyerberg 2019; E50, E90 and Emax after Harrell). The smoother is a `"loess"` of
+#' the outcome on the prediction with `span` 0.75 and degree 2, as published, or
+#' `"isotonic"`: pooled adjacent violators. The curve is not cut to `[0, 1]`. Below ten distinct predictions, where a
+#' loess is not defined, the frequency of each distinct prediction is used.
+#'
+#' # Value
+#' A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
+#' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
+#' There is no analytic interval: `interval = "bootstrap"` gives the basic one, the default none.
+#' @inheritParams ks_error
+#' @param notion `"top_label"` or `"binary"`.
+#' @param smoother `"loess"` or `"isotonic"`.
+#' @param span Of the loess.
+#' @param interval `"none"` or `"bootstrap"`.
+#' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
+#' @examples
+#' p <- seq(0.05, 0.95, length.out = 60)
+#' ici(p, p > 0.4)
+#' @export
+ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
+                           notion = "top_label", level = 0.95,
+                           interval = c("none", "bootstrap"), times = 200, .by = NULL,
+                           event_level = "first", na_rm = TRUE) {
+  smoother <- check_choice(smoother, c("loess", "isotonic"))
+  check_number(span, lower = 0, open = TRUE)
+  notion <- check_one_problem(notion)
+  interval <- check_choice(interval, c("none", "bootstrap"))
+  check_level(level)
+  check_count(times, lower = 20)
+  call <- current_env()
+  metric_frame(x, enquo(truth), enquos(...), enquo(.by), c("ici", "e50", "e90", "emax"), function(predictions) {
+    problem <- notion_problems(predictions, notion, call)[[1]]
+    value <- ici_values(problem, smoother, span)
+    columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
+    if (interval == "bootstrap") {
+      draws <- bootstrap_power(list(problem), function(part) ici_values(part[[1]], smoother, span), times)
+      tail <- (1 - level) / 2
+      columns$std.error <- apply(draws, 1, sd)
+      columns$conf.low <- pmax(2 * value - apply(draws, 1, quantile, 1 - tail, names = FALSE), 0)
+      columns$conf.high <- pmax(2 * value - apply(draws, 1, quantile, tail, names = FALSE), 0)
+    }
+    c(columns, list(n = n_obs(predictions)))
+  }, event_level, na_rm, choices = list(notion = notion, smoother = smoother, interval = interval,
+                                        level = level))
+}, "minimize", c(0, Inf))
+
+check_one_problem <- function(notion, call = caller_env()) {
+  check_notion(notion, call = call)
+  if (!notion %in% c("top_label", "binary")) {
+    stop_input(c(
+      "{.arg notion} must be {.or {.val {c('top_label', 'binary')}}} here.",
+      "x" = "It is {.val {notion}}."
+    ), "notion", arg = "notion", value = notion, call = call)
+  }
+  notion
+}
+
+ici_values <- function(problem, smoother, span) {
+  x <- problem$features[, 1]
+  gap <- abs(x - smooth_frequency(x, problem$labels, smoother, span))
+  c(mean(gap), quantile(gap, c(0.5, 0.9, 1), names = FALSE))
+}
+
+smooth_frequency <- function(x, y, smoother, span) {
+  if (smoother == "isotonic") return(isotonic_fit(x, y)$value)
+  distinct <- unique(x)
+  if (length(distinct) < 10) {
+    at <- match(x, distinct)
+    return((rowsum(y, at, reorder = TRUE) / tabulate(at))[at, 1])
+  }
+  # only the fit: its standard errors would cost far more than itself
+  fit <- stats::loess(y ~ x, data.frame(x = x, y = y), span = span, degree = 2,
+                      control = stats::loess.control(statistics = "none", trace.hat = "approximate"))
+  stats::fitted(fit)
+}

@@ -1,0 +1,81 @@
+#' Kolmogorov-Smirnov calibration error
+#'
+#' The largest absolute value of the cumulative residual, predictions sorted by size.
+#'
+#' # Definition
+#' `max_s | (1/N) sum_i 1(conf_i <= s) (conf_i - outcome_i) |` (Gruber and Buettner 2022,
+#' Definition C.2, pooled over top labels). `s` runs over the distinct predictions only, so
+#' that ties are counted together and the order of rows never matters. Class-wise, the
+#' errors of the classes are added.
+#'
+#' # Intervals
+#' `"analytic"` takes the place of the maximum as known.
+#'
+#' # Value
+#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
+#' `power` (the error itself), `location` (the prediction where the maximum is reached),
+#' `n`, `notion`, `interval`, `level`.
+#'
+#' # Cost
+#' One sort.
+#' @inheritParams ece
+#' @param notion `"top_label"`, `"binary"` or `"class_wise"`.
+#' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
+#'   Gupta et al. (2021) \doi{10.48550/arXiv.2006.12800}.
+#' @examples
+#' ks_error(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
+#' @export
+ks_error <- new_metric(function(x, truth, ..., notion = "top_label", level = 0.95,
+                                interval = c("analytic", "bootstrap"), times = 1000,
+                                .by = NULL, event_level = "first", na_rm = TRUE) {
+  notion <- check_scalar_notion(notion)
+  call <- current_env()
+  interval <- check_interval(interval, level, times, call)
+  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ks_error", function(predictions) {
+    c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
+  }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level))
+}, "minimize", c(0, Inf))
+
+ks_columns <- function(problems, interval) {
+  parts <- lapply(problems, function(problem) ks_value(sort_problem(problem)))
+  columns <- root_columns(
+    sum(vapply(parts, `[[`, 0, "value")), influence_error(parts), 1, interval, problems,
+    function(part) sum(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0))
+  )
+  c(columns, list(location = if (length(parts) == 1) parts[[1]]$location else NA_real_))
+}
+
+# Standard error of a sum over problems from the influence of each row on each of them.
+influence_error <- function(parts) {
+  row_error(Reduce(`+`, lapply(parts, `[[`, "influence")))
+}
+
+row_error <- function(rows) {
+  if (length(rows) < 2) NA_real_ else sqrt(mean((rows - mean(rows))^2) / length(rows))
+}
+
+# With `influence`, each row's share in the order of the data.
+ks_value <- function(sorted, influence = TRUE) {
+  path <- sorted$sum_d[sorted$ties]
+  top <- which.max(abs(path))
+  out <- list(value = abs(path[top]) / sorted$n, location = sorted$x[sorted$ties[top]])
+  if (influence) {
+    below <- seq_len(sorted$ties[top])
+    rows <- numeric(sorted$n)
+    rows[sorted$order[below]] <- sign(path[top]) * sorted$d[below]
+    out$influence <- rows
+  }
+  out
+}
+
+check_scalar_notion <- function(notion, call = caller_env()) {
+  check_notion(notion, call = call)
+  if (notion == "canonical") {
+    stop_input(c(
+      "{.arg notion} must be one of {.or {.val {c('top_label', 'binary', 'class_wise')}}} here.",
+      "x" = "It is {.val canonical}.",
+      "i" = "For whole probability vectors see {.fn skce} and {.code ece(notion = \"canonical\")}."
+    ), "notion", arg = "notion", value = notion, call = call)
+  }
+  notion
+}

@@ -1,0 +1,108 @@
+#' All classical calibration errors at once
+#'
+#' The panel of errors for one scalar notion, from one reading and one sort of the predictions.
+#'
+#' The rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by the monotone
+#' sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
+#' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`,
+#' `cox_in_the_large`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own function.
+#' What cannot be computed is `NA`, and `detail` says why; nothing stops the panel.
+#'
+#' # Value
+#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail` (the
+#' choices behind the number), `n`, `notion`, `level`.
+#'
+#' # Cost
+#' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
+#' @inheritParams ks_error
+#' @param n_bins Number of bins, and of groups of the Hosmer-Lemeshow statistic.
+#' @param notion `"top_label"` or `"binary"`.
+#' @param smoother Of the ICI: `"loess"` or `"isotonic"`.
+#' @param floor Of Cox's regression, see [cox_calibration()].
+#' @examples
+#' ce_panel(vehicle_predictions, truth)
+#' @export
+ce_panel <- function(x, truth, ..., notion = "top_label", n_bins = 15,
+                     smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
+                     event_level = "first", na_rm = TRUE) {
+  notion <- check_one_problem(notion)
+  check_count(n_bins)
+  smoother <- check_choice(smoother, c("loess", "isotonic"))
+  check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
+  check_level(level)
+  call <- current_env()
+  rows <- panel_rows(n_bins, smoother, floor, level, call)
+  metric_frame(x, enquo(truth), enquos(...), enquo(.by), panel_metrics, function(predictions) {
+    problem <- notion_problems(predictions, notion, call)[[1]]
+    problem$sorted <- sort_problem(problem)
+    parts <- lapply(rows, function(row) panel_part(row, problem))
+    c(lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name))),
+      list(n = n_obs(predictions)))
+  }, event_level, na_rm, choices = list(notion = notion, level = level))
+}
+
+panel_columns <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value", "detail")
+panel_metrics <- c("rbs", rep("ece", 5), "ks_error", "mmce", "kde_error", "smooth_ece",
+                   "ici", "e50", "e90", "emax",
+                   "cox_intercept", "cox_slope", "cox_in_the_large", "spiegelhalter", "hosmer_lemeshow")
+
+# Per row (or block of rows): how many, what to say, and the columns from a problem.
+panel_rows <- function(n_bins, smoother, floor, level, call) {
+  interval <- list(type = "analytic", level = level)
+  binned <- function(type, p, debias = FALSE) {
+    scheme <- plain_scheme(n_bins, type, p, debias, "top_label", call)
+    function(problem) {
+      value <- scalar_ece(list(problem), scheme)
+      c(root_columns(value$power, value$std.error, p, interval), list(n_bins = value$n_bins))
+    }
+  }
+  row <- function(detail, fn, size = 1) list(detail = detail, fn = fn, size = size)
+  bins <- paste0(n_bins, " bins of equal ")
+  hosmer_groups <- max(n_bins, 3)
+  list(
+    row("scalar", function(problem) rbs_columns(problem$residuals[, 1]^2, "scalar", interval)),
+    row(paste0(bins, "width, p = 1"), binned("width", 1)),
+    row(paste0(bins, "mass, p = 1"), binned("mass", 1)),
+    row("monotone sweep, p = 1", binned("sweep", 1)),
+    row(paste0(bins, "width, p = 2"), binned("width", 2)),
+    row(paste0(bins, "mass, p = 2, debiased"), binned("mass", 2, TRUE)),
+    row("ties together", function(problem) ks_columns(list(problem), interval)),
+    row("Laplace kernel, bandwidth 0.4, biased", function(problem) {
+      mmce_columns(list(problem), 0.4, "biased", interval)
+    }),
+    row("triweight kernel, p = 2", function(problem) {
+      value <- triweight_error(problem, 2, NULL, 1L, call)
+      root_columns(value$power, NA_real_, 2, interval)
+    }),
+    row("reflected Gaussian kernel, bandwidth = error", function(problem) {
+      smooth_columns(list(problem), NULL, interval)
+    }),
+    row(smoother, function(problem) list(.estimate = ici_values(problem, smoother, 0.75)), 4),
+    row("logistic regression on the logit", function(problem) cox_columns(problem, floor, level, call), 3),
+    row("z statistic", spiegelhalter_columns),
+    row(paste0(hosmer_groups, " groups"), function(problem) hosmer_columns(problem, hosmer_groups, FALSE))
+  )
+}
+
+panel_part <- function(row, problem) {
+  detail <- row$detail
+  value <- rlang::try_fetch(
+    withCallingHandlers(row$fn(problem), calibrisk_warning_convergence = function(cnd) {
+      detail <<- paste0(row$detail, "; ", panel_reason(cnd))
+      rlang::cnd_muffle(cnd)
+    }),
+    calibrisk_error = function(cnd) {
+      detail <<- paste0(row$detail, "; ", panel_reason(cnd))
+      list(.estimate = rep(NA_real_, row$size))
+    }
+  )
+  missing <- rep(NA_real_, row$size)
+  out <- lapply(stats::setNames(nm = setdiff(panel_columns, "detail")), function(name) value[[name]] %||% missing)
+  out$detail <- rep(detail, row$size)
+  out
+}
+
+panel_reason <- function(cnd) {
+  text <- cli::ansi_strip(rlang::cnd_message(cnd))
+  gsub("\\s+", " ", strsplit(text, "\n")[[1]][1])
+}

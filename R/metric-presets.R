@@ -1,0 +1,156 @@
+#' Conventions of other libraries
+#'
+#' `ece(preset = )` reproduces another library's binned error exactly, edge cases included,
+#' so that numbers can be compared and code moved. Arguments that are given (`n_bins`, `p`,
+#' `type`, `debias`, `notion`) replace the preset's where the library has that choice.
+#'
+#' | preset | bins (default) | edges | 0, 1 and edge values | binary means | other |
+#' |---|---|---|---|---|---|
+#' | none | 15, width | `b / B` | right-closed; 0 in the first bin | probability of the event | |
+#' | `"torchmetrics"` | 15, width | single-precision `linspace` | left-closed; exactly 1 has a bin of its own | vector: probability against outcome; matrix: top label | values are rounded to single precision; `p` is 1, 2 or `Inf` |
+#' | `"netcal"` | 10, width or mass | `b (1 / B)`; type-7 quantiles | left-closed, after clipping to `[e, 1 - e]`, `e = 2^-52` | two columns: the second one | `p` is 1 or `Inf` (MCE) |
+#' | `"uncertainty-calibration"` | 15, width; mass; discrete | `b / B`; mid-points between the chunks of an even split; mid-points | right-closed | vector: probability against outcome | class-wise p-th powers are averaged, not summed; `p = 2` can be debiased |
+#' | `"scikit-learn"` | 5, width or mass | `b (1 / B)`; type-7 quantiles | right-closed | the second column; more classes are an error | bins of `calibration_curve()`, weighted by their size |
+#' | `"better-uncertainty-calibration"` | 15, width; mass; discrete | as above, but chunks of `ceiling(N / B)` rows | right-closed | as above | class-wise p-th powers are summed |
+#'
+#' torchmetrics: `binary_calibration_error`, `multiclass_calibration_error`; netcal: `ECE`,
+#' `MCE` of its confidence metrics; uncertainty-calibration: `get_ece`, `get_ece_em` and
+#' `get_calibration_error`, whose normal resampling for `p = 1` is random and not offered.
+#' Sums are carried in double precision, which can differ from single-precision sums in
+#' the seventh digit.
+#' @name ece_presets
+#' @examples
+#' conf <- c(0.2, 0.4, 0.6, 0.8, 1)
+#' right <- c(0, 1, 0, 1, 1)
+#' ece(conf, right, n_bins = 5)$.estimate
+#' ece(conf, right, n_bins = 5, preset = "torchmetrics")$.estimate
+NULL
+
+preset_choices <- list(
+  "torchmetrics" = list(n_bins = 15, type = "width", p = c(1, 2, Inf), debias = FALSE,
+                        notion = c("top_label", "binary")),
+  "netcal" = list(n_bins = 10, type = c("width", "mass"), p = c(1, Inf), debias = FALSE,
+                  notion = c("top_label", "binary")),
+  "uncertainty-calibration" = list(n_bins = 15, type = c("width", "mass", "discrete"), p = NULL,
+                                   debias = c(FALSE, TRUE),
+                                   notion = c("top_label", "class_wise")),
+  "scikit-learn" = list(n_bins = 5, type = c("width", "mass"), p = NULL, debias = FALSE,
+                        notion = "binary"),
+  "better-uncertainty-calibration" = list(n_bins = 15, type = c("width", "mass", "discrete"),
+                                          p = NULL, debias = c(FALSE, TRUE),
+                                          notion = c("top_label", "class_wise"))
+)
+
+preset_scheme <- function(preset, given, call = caller_env()) {
+  preset <- check_choice(preset, names(preset_choices), "preset", call)
+  choices <- preset_choices[[preset]]
+  for (name in intersect(names(given), names(choices))) {
+    allowed <- choices[[name]]
+    if (name == "n_bins" || is.null(allowed) || is.null(given[[name]])) next
+    if (!all(given[[name]] %in% allowed) || length(given[[name]]) != 1) {
+      stop_input(c(
+        "{.arg {name}} must be one of {.or {.val {allowed}}} with {.code preset = \"{preset}\"}.",
+        "x" = "It is {.val {describe(given[[name]])}}."
+      ), "argument", arg = name, value = given[[name]], call = call)
+    }
+  }
+  pick <- function(name, default) given[[name]] %||% choices[[name]][1] %||% default
+  scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1),
+                         pick("debias", FALSE), pick("notion", "top_label"), call)
+  scheme$preset <- preset
+  scheme$ends <- function(sorted, n_bins) preset_ends(preset, scheme$type, sorted, n_bins)
+  scheme$problems <- function(predictions) preset_problems(preset, predictions, scheme$notion, call)
+  scheme$average <- preset == "uncertainty-calibration"
+  scheme
+}
+
+# numpy's linspace(0, 1, B + 1): multiples of the rounded step, the last set to 1.
+linspace_edges <- function(n_bins) c(seq(0, n_bins - 1) * (1 / n_bins), 1)
+
+# torch's: multiples of the step from 0 in the first half, from 1 down in the second, in
+# single precision throughout.
+torch_edges <- function(n_bins) {
+  step <- single(1 / n_bins)
+  i <- seq(0, n_bins)
+  low <- single(step * i)
+  high <- single(1 - single(step * (n_bins - i)))
+  ifelse(i < (n_bins + 1) %/% 2, low, high)
+}
+
+# Rounded to single precision.
+single <- function(x) readBin(writeBin(as.double(x), raw(), size = 4), "numeric", length(x), size = 4)
+
+# Rows at or below (right-closed) or strictly below (left-closed) each inner edge, then all.
+inner_ends <- function(sorted, edges, right_closed) {
+  c(findInterval(edges, sorted$x, left.open = !right_closed), sorted$n)
+}
+
+preset_ends <- function(preset, type, sorted, n_bins) {
+  if (preset == "torchmetrics") {
+    edges <- torch_edges(n_bins)
+    return(inner_ends(sorted, edges[-1], right_closed = FALSE))  # the last bin is exactly 1
+  }
+  if (preset %in% c("netcal", "scikit-learn")) {
+    edges <- if (type == "width") {
+      linspace_edges(n_bins)
+    } else {
+      quantile(sorted$x, linspace_edges(n_bins), names = FALSE, type = 7)
+    }
+    return(inner_ends(sorted, edges[-c(1, n_bins + 1)], right_closed = preset == "scikit-learn"))
+  }
+  switch(type,
+    width = width_ends(sorted, n_bins),
+    discrete = sorted$ties,
+    mass = chunk_ends(sorted, n_bins, even = preset == "uncertainty-calibration")
+  )
+}
+
+# Consecutive chunks of the sorted values, as even as possible or of ceiling(N / B) rows;
+# the edge is the mid-point between two chunks, so that ties on both sides go left.
+chunk_ends <- function(sorted, n_bins, even) {
+  n <- sorted$n
+  n_bins <- min(n_bins, n)
+  size <- if (even) {
+    rep(c(n %/% n_bins + 1, n %/% n_bins), c(n %% n_bins, n_bins - n %% n_bins))
+  } else {
+    rep(ceiling(n / n_bins), n_bins)
+  }
+  last <- cumsum(size)
+  last <- last[last < n]
+  edges <- unique((sorted$x[last] + sorted$x[last + 1]) / 2)
+  c(findInterval(edges, sorted$x), n)
+}
+
+preset_problems <- function(preset, predictions, notion, call) {
+  probs <- predictions$probs
+  second <- !is.null(probs) && ncol(probs) == 2 && preset %in% c("netcal", "scikit-learn")
+  if (preset == "scikit-learn" && !is.null(probs) && ncol(probs) > 2) {
+    stop_input(c(
+      "{.code preset = \"scikit-learn\"} is for two classes.",
+      "x" = "There are {ncol(probs)}.",
+      "i" = "Give the probability of one class and a logical {.arg truth}."
+    ), "notion", arg = "x", call = call)
+  }
+  problems <- if (second) {
+    list(scalar_problem(probs[, 2], as.numeric(predictions$truth == 2)))
+  } else if (preset != "netcal" && preset != "scikit-learn" && is.null(probs) && notion == "class_wise") {
+    list(scalar_problem(predictions$prob, predictions$outcome))
+  } else if (notion == "binary" && !is.null(probs)) {
+    if (preset == "torchmetrics" && ncol(probs) == 2) {
+      list(scalar_problem(probs[, 2], as.numeric(predictions$truth == 2)))
+    } else {
+      notion_problems(predictions, "binary", call)
+    }
+  } else {
+    notion_problems(predictions, notion, call)
+  }
+  lapply(problems, function(problem) {
+    value <- problem$features[, 1]
+    value <- switch(preset,
+      torchmetrics = single(value),
+      netcal = pmin(pmax(value, .Machine$double.eps), 1 - .Machine$double.eps),
+      value
+    )
+    scalar_problem(value, problem$labels)
+  })
+}

@@ -1,0 +1,63 @@
+#' Root Brier score, the upper bound of the calibration error
+#'
+#' The root of the mean Brier score. It is never below the calibration error CE_2, and,
+#' unlike binned errors, hardly depends on the number of observations.
+#'
+#' # Definition
+#' `RBS = sqrt(BS)` with `BS = mean_i |p_i - e_{y_i}|^2` over all K classes, without 1/2 or
+#' 1/K: `BS` lies in `[0, 2]` (Gruber and Buettner 2022, Theorem 4.3 and section 4.3). A
+#' vector of probabilities is scalar: `RBS = sqrt(mean (p_i - y_i)^2)`, without the factor
+#' 2 of the second class. The column `notion` says which was used: `"canonical"` (the
+#' default for a matrix; `"class_wise"` is the same number) or `"binary"` (the default for a
+#' vector); `"top_label"` uses confidence and correctness.
+#'
+#' `corrected` removes the first-order bias of the root, `RBS + s^2 / (8 N RBS^3)` with the
+#' sample variance `s^2` of the scores. The mean score itself, column `power`, is unbiased.
+#'
+#' # Intervals
+#' Normal for the mean Brier score with standard error `s / sqrt(N)`, mapped to the root.
+#' `std.error` is that of the root, `s / (2 RBS sqrt(N))`.
+#'
+#' # Value
+#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
+#' `power` (the mean Brier score), `corrected`, `n`, `notion`, `interval`, `level`.
+#'
+#' # Invariants
+#' At least `ece(type = "discrete", p = 2, notion = "canonical")`, with equality where labels
+#' are constant for each distinct prediction; at most `sqrt(2)`.
+#' @inheritParams ece
+#' @param notion `NULL` for the default above, or one of the notions.
+#' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
+#' @seealso [ce_gain()] for differences, [ce_hierarchy()] for the chain of errors below it.
+#' @examples
+#' probs <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6))
+#' rbs(probs, c(1, 2, 1))
+#' rbs(c(0.2, 0.7, 0.9), c(0, 1, 1))
+#' @export
+rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
+                           interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
+                           event_level = "first", na_rm = TRUE) {
+  if (!is.null(notion)) check_notion(notion)
+  call <- current_env()
+  interval <- check_interval(interval, level, times, call)
+  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "rbs", function(predictions) {
+    used <- notion %||% if (is.null(predictions$probs)) "binary" else "canonical"
+    scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
+      rowSums(problem$residuals^2)
+    }))
+    rbs_columns(scores, used, interval)
+  }, event_level, na_rm, choices = list(interval = interval$type, level = level))
+}, "minimize", c(0, sqrt(2)))
+
+rbs_columns <- function(scores, notion, interval) {
+  n <- length(scores)
+  spread <- if (n > 1) var(scores) else NA_real_
+  columns <- root_columns(mean(scores), sqrt(spread / n), 2, interval,
+                          list(new_problem(matrix(scores), matrix(scores), scores)),
+                          function(part) mean(part[[1]]$labels))
+  root <- columns$.estimate
+  c(columns, list(
+    corrected = if (root > 0) root + spread / (8 * n * root^3) else root,
+    n = n, notion = notion
+  ))
+}

@@ -1,0 +1,105 @@
+# The classical errors of a scalar problem are sums over stretches of the data sorted
+# by confidence: a binning is the vector of its bins' ends (number of rows at or below
+# the upper edge). One sort serves every binning and every number of bins.
+
+# x ascending with its outcome y, residual d = x - y, the ends of the tie blocks, and
+# prefix sums (cumsum() adds in long double, so that a prefix is off by one rounding).
+# A problem may carry its sorted form, so that several errors share one sort.
+sort_problem <- function(problem) {
+  problem$sorted %||% sort_values(problem$features[, 1], problem$labels)
+}
+
+sort_values <- function(x, y) {
+  order <- order(x, method = "radix")
+  sorted_values(x[order], y[order], order)
+}
+
+sorted_values <- function(x, y, order = NULL) {
+  n <- as.numeric(length(x))  # n times a number of bins can exceed 2^31
+  d <- x - y
+  list(
+    x = x, y = y, d = d, order = order, n = n, ties = which(c(x[-1] != x[-n], TRUE)),
+    sum_d = cumsum(d), sum_d2 = cumsum(d^2), sum_y = cumsum(as.numeric(y))
+  )
+}
+
+# Totals of a prefix sum over the bins that have rows.
+bin_totals <- function(prefix, ends) diff(c(0, prefix[ends]))
+
+# Equal width: bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and
+# values are compared with them (ceiling(x * B) can differ on an edge).
+width_ends <- function(sorted, n_bins) {
+  edge_ends(sorted, seq_len(n_bins) / n_bins)
+}
+
+edge_ends <- function(sorted, edges) {
+  unique(c(findInterval(edges, sorted$x), sorted$n))
+}
+
+# Equal mass: edges are the order statistics ceiling(n b / B), so that ties stay together.
+mass_ends <- function(sorted, n_bins) {
+  at <- (sorted$n * seq_len(n_bins) + n_bins - 1) %/% n_bins
+  unique(sorted$ties[findInterval(at, sorted$ties, left.open = TRUE) + 1])
+}
+
+sweep_bins <- function(sorted) cpp_sweep_bins(sorted$y, sorted$ties)
+
+bin_ends <- function(sorted, type, n_bins) {
+  switch(type,
+    width = width_ends(sorted, n_bins),
+    mass = mass_ends(sorted, n_bins),
+    sweep = mass_ends(sorted, sweep_bins(sorted)),
+    discrete = sorted$ties
+  )
+}
+
+# Per non-empty bin: rows, mean residual, accuracy.
+bin_table <- function(sorted, ends) {
+  ends <- ends[ends > 0 & c(ends[-1] != ends[-length(ends)], TRUE)]  # no empty bins
+  size <- diff(c(0, ends))
+  list(
+    ends = ends, size = size,
+    gap = bin_totals(sorted$sum_d, ends) / size,
+    accuracy = bin_totals(sorted$sum_y, ends) / size,
+    spread = pmax(bin_totals(sorted$sum_d2, ends) / size -
+                    (bin_totals(sorted$sum_d, ends) / size)^2, 0)
+  )
+}
+
+# sum_b (N_b / N) |gap_b|^p (Gruber & Buettner 2022, sheet of estimators; p = Inf: the
+# largest |gap_b|) and what its standard error needs. With the bins taken as fixed the
+# influence of row i in bin b is  offset_b + slope_b d_i.
+binned_power <- function(bins, p, debias = FALSE) {
+  n <- sum(bins$size)
+  share <- bins$size / n
+  size <- abs(bins$gap)
+  if (is.infinite(p)) {
+    top <- which.max(size)
+    slope <- ifelse(seq_along(size) == top, sign(bins$gap) / share, 0)
+    power <- size[top]
+    centre <- rep(power, length(size))
+  } else {
+    slope <- p * size^(p - 1) * sign(bins$gap)
+    if (p == 1) slope <- sign(bins$gap)
+    centre <- size^p
+    power <- sum(share * centre)
+  }
+  if (debias) {
+    noise <- bins$accuracy * (1 - bins$accuracy) / (bins$size - 1)
+    kept <- bins$size >= 2
+    centre <- ifelse(kept, centre - noise, 0)
+    slope <- ifelse(kept, slope, 0)
+    power <- sum(share * centre)
+  }
+  variance <- sum(share * (centre - sum(share * centre))^2) + sum(share * slope^2 * bins$spread)
+  list(power = power, std.error = if (n > 1) sqrt(variance / n) else NA_real_, offset = centre - slope * bins$gap,
+       slope = slope)
+}
+
+# The same influence row by row, in the order of the data.
+row_influence <- function(sorted, bins, value) {
+  rows <- rep(value$offset, bins$size) + rep(value$slope, bins$size) * sorted$d
+  out <- numeric(sorted$n)
+  out[sorted$order] <- rows
+  out
+}

@@ -1,0 +1,134 @@
+#' Calibration of predicted means and variances
+#'
+#' How the predicted means and variances of a regression fit the outcomes: bias, mean squared error, the
+#' ratio of squared error to variance, the Dawid-Sebastiani score, and what a recalibration gains.
+#'
+#' @section Definition:
+#' With predicted mean \eqn{m_i}, variance \eqn{v_i} and \eqn{r_i = (m_i - y_i)^2}:
+#' \describe{
+#'   \item{`bias`}{mean of \eqn{m_i - y_i}; 0 under calibration.}
+#'   \item{`mean_slope`}{slope of \eqn{y} on \eqn{m}; 1 if \eqn{E[Y|m] = m}.}
+#'   \item{`mse`, `variance`}{means of \eqn{r_i} and \eqn{v_i}; equal under calibration.}
+#'   \item{`variance_gap`}{mean of \eqn{v_i - r_i}; 0 under calibration.}
+#'   \item{`variance_slope`}{slope of \eqn{r} on \eqn{v}; 1 if \eqn{E[(Y - m)^2|v] = v}.}
+#'   \item{`ratio`, `ratio_sd`}{mean and standard deviation of \eqn{r_i / v_i}; the mean is 1 under calibration, above
+#'     1 for variances that are too small (Gruber & Buettner 2022, section 6).}
+#'   \item{`dss`}{mean Dawid-Sebastiani score \eqn{r_i / v_i + \log v_i}.}
+#' }
+#' With `after`, the same for the recalibrated predictions and `dss_gain` and `mse_gain`, the paired differences
+#' before minus after. Where `after` is an injective map of the predictions that was fitted on other data, `dss_gain`
+#' is an unbiased estimate of the difference of the calibration errors of the Dawid-Sebastiani score (Proposition 4.5).
+#'
+#' @section Value:
+#' A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only), `quantity`, `estimate`,
+#' `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `target` (its value
+#' under calibration, `NA` where there is none) and `n`. A variance of 0 makes `ratio` and `dss` infinite unless
+#' the mean is exact; a slope is `NA` where its predictor is constant.
+#'
+#' @inheritParams ce_recalibrate
+#' @param x Normal predictions ([pred_normal()]), a matrix or data frame with two columns, mean and
+#'   variance (of a data frame by default the two that start with `.pred_`).
+#' @param after Recalibrated predictions of the same rows, or a `"variance"` map of [ce_recalibrate()],
+#'   which is then applied to `x`.
+#' @param level Confidence level.
+#' @export
+#' @examples
+#' set.seed(1)
+#' m <- rnorm(200)
+#' y <- rnorm(200, m, 2)
+#' x <- cbind(m, 1)
+#' ce_moments(x, y)
+#' map <- ce_recalibrate(x[1:100, ], y[1:100], method = "variance")
+#' ce_moments(x[101:200, ], y[101:200], after = map)
+ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, .by = NULL) {
+  call <- current_env()
+  check_level(level)
+  check_flag(na_rm)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  if (!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(enquo(.by))) {
+    stop_input("With {.arg .by}, {.arg after} must be a map.", "argument", arg = "after")
+  }
+  by_groups(x, enquo(.by), function(part) {
+    before <- read_moments(part, truth, dots, na_rm, call)
+    if (before$na) return(moment_table(before, level, missing = TRUE))
+    if (is.null(after)) return(moment_table(before, level))
+    second <- read_after(part, after, before, truth, dots, call)
+    vctrs::vec_cbind(
+      tibble::tibble(predictions = rep(c("before", "after", "gain"), c(9, 9, 2))),
+      vctrs::vec_rbind(moment_table(before, level), moment_table(second, level), gain_rows(before, second, level))
+    )
+  })
+}
+
+read_after <- function(x, after, before, truth, dots, call) {
+  if (inherits(after, "ce_recalibration")) {
+    if (after$kind != "distribution") {
+      stop_input(c("{.arg after} must be a map of variances.", "x" = "It is {.val {after$method}}."),
+                 "argument", arg = "after", call = call)
+    }
+    after <- predict(after, x)
+  }
+  if (is.data.frame(after)) {
+    column <- names(select_columns(truth, ungroup_frame(x), "truth", call))[1]
+    after[[column]] <- x[[column]]
+  }
+  out <- read_moments(after, truth, dots, TRUE, call)
+  both <- intersect(before$rows, out$rows)
+  if (length(both) < length(before$rows) || length(both) < length(out$rows)) {
+    stop_input(c("{.arg x} and {.arg after} must be complete in the same rows.",
+                 "x" = "They share {length(both)} of {length(before$rows)} and {length(out$rows)}."),
+               "length", arg = "after", call = call)
+  }
+  out
+}
+
+moment_rows <- function(quantity, estimate, std.error, target, n, level) {
+  half <- qnorm((1 + level) / 2) * std.error
+  ok <- is.finite(std.error)
+  tibble::tibble(quantity = quantity, estimate = estimate, std.error = ifelse(ok, std.error, NA_real_),
+                 conf.low = ifelse(ok, estimate - half, NA_real_), conf.high = ifelse(ok, estimate + half, NA_real_),
+                 target = target, n = n)
+}
+
+std_error_of <- function(v) if (all(is.finite(v))) sd(v) / sqrt(length(v)) else NA_real_
+
+moment_table <- function(data, level, missing = FALSE) {
+  quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")
+  targets <- c(0, 1, NA, NA, 0, 1, 1, NA, NA)
+  if (missing) return(moment_rows(quantities, NA_real_, NA_real_, targets, length(data$mean), level))
+  r <- (data$mean - data$outcome)^2
+  v <- data$variance
+  ratio <- ifelse(v == 0, ifelse(r == 0, 0, Inf), r / v)
+  rows <- list(data$mean - data$outcome, NULL, r, v, v - r, NULL, ratio, NULL, dss_terms(v, r))
+  estimate <- vapply(rows, function(e) if (is.null(e)) NA_real_ else mean(e), 0)
+  std.error <- vapply(rows, function(e) if (is.null(e)) NA_real_ else std_error_of(e), 0)
+  slopes <- list(robust_slope(data$mean, data$outcome), robust_slope(v, r))
+  estimate[c(2, 6)] <- vapply(slopes, `[[`, 0, 1)
+  std.error[c(2, 6)] <- vapply(slopes, `[[`, 0, 2)
+  estimate[8] <- if (all(is.finite(ratio))) sd(ratio) else NA_real_
+  moment_rows(quantities, estimate, std.error, targets, length(r), level)
+}
+
+# Least squares slope and its standard error under unequal variances (HC1).
+robust_slope <- function(x, y) {
+  n <- length(x)
+  centred <- x - mean(x)
+  total <- sum(centred^2)
+  if (n < 3 || total <= 1e-20 * sum(x^2)) return(c(NA_real_, NA_real_))
+  slope <- sum(centred * y) / total
+  residual <- y - mean(y) - slope * centred
+  c(slope, sqrt(n / (n - 2) * sum(centred^2 * residual^2)) / total)
+}
+
+gain_rows <- function(before, after, level) {
+  terms <- function(data) {
+    r <- (data$mean - data$outcome)^2
+    list(dss = dss_terms(data$variance, r), mse = r)
+  }
+  a <- terms(before)
+  b <- terms(after)
+  gain <- list(a$dss - b$dss, a$mse - b$mse)
+  moment_rows(c("dss_gain", "mse_gain"), vapply(gain, mean, 0), vapply(gain, std_error_of, 0), NA_real_,
+              length(a$mse), level)
+}

@@ -1,0 +1,96 @@
+# A notion of calibration maps predictions to problems: features X (n x q), what
+# "calibrated" conditions on, and residuals D (n x d), prediction minus outcome.
+# Gruber & Bach 2025, section 2; nothing after this file knows about notions.
+
+ce_notions <- c("top_label", "class_wise", "canonical", "binary")
+
+check_notion <- function(notion, several = FALSE, call = caller_env()) {
+  ok <- is.character(notion) && length(notion) >= 1 && all(notion %in% ce_notions) &&
+    (several || length(notion) == 1)
+  if (!ok) {
+    stop_input(c(
+      "{.arg notion} must be {if (several) 'among' else 'one of'} {.or {.val {ce_notions}}}.",
+      "x" = "It is {.val {describe(notion)}}."
+    ), "notion", arg = "notion", value = notion, call = call)
+  }
+  notion
+}
+
+# One problem: features X, residuals D and labels (the outcome that the kernel density
+# ratio averages: 0/1 for d = 1, classes 1..K otherwise).
+new_problem <- function(features, residuals, labels, class = NULL) {
+  list(features = features, residuals = residuals, labels = labels, class = class)
+}
+
+scalar_problem <- function(prob, outcome, class = NULL) {
+  new_problem(matrix(prob), matrix(prob - outcome), as.integer(outcome), class)
+}
+
+# A list of problems: one, or one per class for "class_wise".
+notion_problems <- function(predictions, notion, call = caller_env()) {
+  switch(notion,
+    top_label = list(top_label_problem(predictions)),
+    binary = list(binary_problem(predictions, call)),
+    canonical = list(canonical_problem(predictions)),
+    class_wise = class_wise_problems(predictions)
+  )
+}
+
+top_label_problem <- function(predictions) {
+  if (is.null(predictions$probs)) {
+    return(scalar_problem(predictions$prob, predictions$outcome))
+  }
+  top <- top_label(predictions$probs)
+  scalar_problem(top$confidence, as.numeric(top$label == predictions$truth))
+}
+
+# Confidence and label of the first maximum of each row.
+top_label <- function(probs) {
+  label <- max.col(probs, ties.method = "first")
+  list(label = label, confidence = probs[cbind(seq_len(nrow(probs)), label)])
+}
+
+binary_problem <- function(predictions, call) {
+  if (is.null(predictions$probs)) {
+    return(scalar_problem(predictions$prob, predictions$outcome))
+  }
+  if (ncol(predictions$probs) != 2) {
+    stop_input(c(
+      "The binary notion needs two classes.",
+      "x" = "There are {ncol(predictions$probs)}.",
+      "i" = "Use {.code notion = \"canonical\"}, {.val class_wise} or {.val top_label}."
+    ), "notion", arg = "notion", call = call)
+  }
+  event <- predictions$event
+  scalar_problem(predictions$probs[, event], as.numeric(predictions$truth == event))
+}
+
+canonical_problem <- function(predictions) {
+  probs <- simplex_probs(predictions)
+  truth <- simplex_truth(predictions)
+  new_problem(probs, canonical_residuals(probs, truth), truth)
+}
+
+# p_i - onehot(y_i)
+canonical_residuals <- function(probs, truth) {
+  at <- cbind(seq_along(truth), truth)
+  probs[at] <- probs[at] - 1
+  probs
+}
+
+class_wise_problems <- function(predictions) {
+  probs <- simplex_probs(predictions)
+  truth <- simplex_truth(predictions)
+  lapply(seq_len(ncol(probs)), function(k) {
+    scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k])
+  })
+}
+
+# The simplex form of predictions: a scalar is read as the two columns (1 - p, p).
+simplex_probs <- function(predictions) {
+  predictions$probs %||% cbind(1 - predictions$prob, predictions$prob, deparse.level = 0)
+}
+
+simplex_truth <- function(predictions) {
+  predictions$truth %||% as.integer(predictions$outcome + 1)
+}

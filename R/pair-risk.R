@@ -1,0 +1,92 @@
+#' Risk of any function of two predictions
+#'
+#' The risk of a matrix of values \eqn{h(p_i, p_j)} that you computed yourself, as an estimate
+#' of the inner products of calibration gaps. [ce_risk()] does the same for fits, in linear time
+#' where it can.
+#'
+#' @param h The m x m matrix of \eqn{h(p_i, p_j)}; it need not be symmetric. Or a function of two
+#'   vectors of row numbers that returns the values for these rows and columns, for an m too large
+#'   for a matrix: it is called for tiles of at most 1024 by 1024.
+#' @param residuals Matrix (m x d) of residuals, prediction minus outcome; a vector is one column.
+#'   For the canonical notion row i is \eqn{p_i - onehot(y_i)}.
+#' @param na_rm Leave out pairs where `h` is missing? Rows without any pair are then dropped.
+#'   Otherwise a missing value gives `NA`, with a warning.
+#' @param threads Number of threads; see [ce_threads].
+#' @return One row with `risk`, `root_risk`, `std.error` (of `risk`), `n` (rows that count),
+#'   `zero_risk` (of \eqn{h = 0}), `squared_error` (the mean of \eqn{h(p_i, p_i)}) and `n_missing`
+#'   (ordered pairs, diagonal included, where `h` is missing).
+#'
+#' @section Definition:
+#' \deqn{R = \frac{1}{m(m-1)} \sum_{i \ne j} (\langle e_i, e_j \rangle - h_{ij})^2}
+#' (Gruber & Bach 2025, Eq. 20), with the standard error of its Hájek projections \eqn{r_i},
+#' \eqn{se^2 = 4/(m(m-1)) \sum_i (r_i - R)^2}.
+#'
+#' @section Invariants:
+#' The risk does not depend on the diagonal of `h`, the squared error on nothing else. An
+#' orthogonal transformation of the residuals changes nothing.
+#'
+#' @section Cost:
+#' Quadratic in m, in parallel tiles; with a function, no m x m matrix is held. The inner products
+#' are one matrix product.
+#' @references `r ref_gruber_bach()`
+#' @seealso [method_function()] to compare your function with the package's methods.
+#' @export
+#' @examples
+#' set.seed(1)
+#' confidence <- runif(200)
+#' correct <- runif(200) < confidence^2
+#' gap <- confidence - confidence^2 # the true one
+#' pair_risk(outer(gap, gap), confidence - correct)
+#' pair_risk(matrix(0, 200, 200), confidence - correct)
+pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL) {
+  check_flag(na_rm)
+  threads <- resolve_threads(threads)
+  residuals <- as_features(residuals)
+  m <- nrow(residuals)
+  if (m == 0) stop_empty(0, current_env())
+  result <- if (is.function(h)) {
+    tile <- function(first_row, last_row, first_col, last_col) {
+      index_tile(h, first_row:last_row, first_col:last_col)
+    }
+    cpp_pair_risk_function(residuals, tile, na_rm, threads)
+  } else {
+    cpp_pair_risk_matrix(residuals, check_pair_matrix(h, m), na_rm, threads)
+  }
+  result <- finish_risk(result)
+  warn_missing_pairs(result, m, na_rm)
+  tibble::tibble(
+    risk = result$risk,
+    root_risk = sqrt(result$risk),
+    std.error = result$std.error,
+    n = as.integer(result$n),
+    zero_risk = result$zero_risk,
+    squared_error = mean_squared(result$squared, list(na_rm = na_rm)),
+    n_missing = result$n_missing
+  )
+}
+
+check_pair_matrix <- function(h, m, call = caller_env()) {
+  missing_only <- is.logical(h) && all(is.na(h))
+  if (!is.matrix(h) || !(is.numeric(h) || missing_only) || any(dim(h) != m)) {
+    got <- if (is.matrix(h)) paste(dim(h), collapse = " x ") else describe(h)
+    stop_input(c(
+      "{.arg h} must be a function or a numeric matrix with a row and a column per row of \\
+       {.arg residuals}.",
+      "x" = "{.arg residuals} has {m} row{?s}, {.arg h} is {got}."
+    ), "function", arg = "h", call = call)
+  }
+  storage.mode(h) <- "double"
+  h
+}
+
+index_tile <- function(h, rows, cols) {
+  values <- h(rows, cols)
+  if (!is.numeric(values) || length(values) != length(rows) * length(cols)) {
+    stop_input(c(
+      "The function {.arg h} must return a numeric matrix with one row per row number and one \\
+       column per column number.",
+      "x" = "For {length(rows)} rows and {length(cols)} columns it returned {describe(values)}."
+    ), "function", arg = "h", call = NULL)
+  }
+  matrix(as.numeric(values), length(rows), length(cols))
+}

@@ -1,0 +1,196 @@
+#' Plot a ranking
+#'
+#' @param object,x A `ce_rank`.
+#' @param type `"estimates"`: every model's values over the subsamples (thin line: central range at the
+#'   ranking's level; thick line: the middle half) with the mean as a dot. `"orders"`: the share of subsamples
+#'   with each order of the models and its Wilson interval. `"pairs"`: the share of subsamples in which
+#'   the row's model is better than the column's.
+#' @param metrics Which metrics to draw; all by default.
+#' @param max_orders At most this many orders per metric.
+#' @param ... Not used.
+#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @name autoplot.ce_rank
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_rank <- function(object, type = c("estimates", "orders", "pairs"), metrics = NULL,
+                             max_orders = 6, ...) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  type <- check_choice(type, c("estimates", "orders", "pairs"))
+  object <- keep_metrics(object, metrics)
+  switch(type,
+    estimates = autoplot_rank_estimates(object),
+    orders = autoplot_rank_orders(object, max_orders),
+    pairs = autoplot_rank_pairs(object)
+  )
+}
+
+keep_metrics <- function(x, metrics, call = caller_env()) {
+  all <- unique(x$estimates$metric)
+  unknown <- setdiff(metrics, all)
+  if (length(unknown) > 0) {
+    stop_input(c(
+      "{.arg metrics} must name metrics of the ranking.",
+      "x" = "{.val {unknown}} {?is/are} not among {.val {all}}."
+    ), "argument", arg = "metrics", call = call)
+  }
+  for (part in c("estimates", "orders", "pairs", "draws")) {
+    x[[part]] <- x[[part]][x[[part]]$metric %in% (metrics %||% all), ]
+    x[[part]]$metric <- factor(x[[part]]$metric, levels = metrics %||% all)
+  }
+  x
+}
+
+metric_titles <- c(
+  ckce = "CKCE", ckce_debiased = "CKCE, off-diagonal", ckce_null_mean = "CKCE, null mean removed",
+  jkce = "JKCE", ece = "canonical ECE", ece_pointwise = "canonical ECE, pointwise", brier = "Brier score", log_loss = "log loss",
+  error = "misclassification"
+)
+metric_title <- function(metric) {
+  metric <- as.character(metric)
+  ifelse(metric %in% names(metric_titles), metric_titles[metric], metric)
+}
+metric_labeller <- function() ggplot2::as_labeller(metric_title)
+
+# Models from the worst at the bottom to the best of the first metric at the top.
+model_levels <- function(x) {
+  first <- x$estimates[x$estimates$metric == levels(x$estimates$metric)[1], ]
+  rev(first$model)
+}
+
+subsample_summary <- function(x) {
+  groups <- split(x$draws, list(x$draws$metric, x$draws$model), drop = TRUE)
+  probs <- c((1 - x$level) / 2, .25, .75, (1 + x$level) / 2)
+  out <- do.call(rbind, lapply(groups, function(g) {
+    q <- quantile(g$estimate[is.finite(g$estimate)], probs, names = FALSE)
+    data.frame(metric = g$metric[1], model = g$model[1], low = q[1], lower = q[2], upper = q[3],
+               high = q[4], mean = mean(g$estimate))
+  }))
+  out$model <- factor(out$model, levels = model_levels(x))
+  out
+}
+
+subsample_text <- function(x) {
+  paste0(format(x$trials, big.mark = ","), " subsamples of ", format(x$n_sub, big.mark = ","), " observations")
+}
+
+autoplot_rank_estimates <- function(x) {
+  shown <- subsample_summary(x)
+  ggplot2::ggplot(shown, ggplot2::aes(y = .data$model)) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$low, xmax = .data$high), colour = ce_colours[1],
+                            linewidth = 0.4) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$lower, xmax = .data$upper), colour = ce_colours[1],
+                            linewidth = 1.6) +
+    ggplot2::geom_point(ggplot2::aes(x = .data$mean), shape = 21, fill = "white", colour = ce_colours[1],
+                        size = 1.9, stroke = 0.7) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_x", labeller = metric_labeller()) +
+    ggplot2::labs(
+      x = NULL, y = NULL,
+      subtitle = paste0("Mean, middle half and ", format(100 * x$level), " % range over ", subsample_text(x))
+    ) +
+    theme_ce() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), panel.spacing.x = ggplot2::unit(1.2, "lines"))
+}
+
+# The most frequent orders of each metric, and the one on all observations.
+frequent_orders <- function(x, max_orders) {
+  groups <- split(x$orders, x$orders$metric, drop = TRUE)
+  out <- do.call(rbind, lapply(groups, function(g) {
+    g <- g[order(-g$count), ]
+    g[seq_len(nrow(g)) <= max_orders | g$full, ]
+  }))
+  out$label <- factor(paste(out$metric, out$order), levels = rev(paste(out$metric, out$order)))
+  out
+}
+
+autoplot_rank_orders <- function(x, max_orders) {
+  shown <- frequent_orders(x, max_orders)
+  shown$colour <- ifelse(shown$full, ce_colours[2], ce_colours[1])
+  ggplot2::ggplot(shown, ggplot2::aes(x = .data$share, y = .data$label, colour = .data$colour)) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), linewidth = 0.6) +
+    ggplot2::geom_point(size = 2) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_y", ncol = 1, labeller = metric_labeller()) +
+    ggplot2::scale_y_discrete(labels = setNames(wrap_order(shown$order), shown$label)) +
+    ggplot2::scale_x_continuous(labels = function(v) paste0(100 * v, " %"), limits = c(0, max(shown$conf.high))) +
+    ggplot2::scale_colour_identity() +
+    ggplot2::labs(
+      x = "share of subsamples", y = NULL,
+      subtitle = paste0(subsample_text(x), " with ", format(100 * x$level), " % intervals;\norange: the order on all observations")
+    ) +
+    theme_ce() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(),
+                   axis.text.y = ggplot2::element_text(size = ggplot2::rel(0.85), lineheight = 0.85))
+}
+
+wrap_order <- function(order, width = 48) {
+  vapply(order, function(o) paste(strwrap(o, width), collapse = "\n"), "")
+}
+
+# Every ordered pair: the share of subsamples in which row beats column.
+pair_shares <- function(x) {
+  back <- x$pairs
+  back[c("model", "other")] <- x$pairs[c("other", "model")]
+  back$share <- 1 - x$pairs$share
+  out <- rbind(x$pairs, back)
+  out$model <- factor(out$model, levels = model_levels(x))
+  out$other <- factor(out$other, levels = rev(model_levels(x)))
+  out
+}
+
+autoplot_rank_pairs <- function(x) {
+  shown <- pair_shares(x)
+  shown$dark <- ifelse(abs(shown$share - 0.5) > 0.35, "light", "dark")
+  ggplot2::ggplot(shown, ggplot2::aes(x = .data$other, y = .data$model, fill = .data$share)) +
+    ggplot2::geom_tile(colour = "white", linewidth = 0.6) +
+    ggplot2::geom_text(ggplot2::aes(label = round(100 * .data$share), colour = .data$dark), size = 3,
+                       show.legend = FALSE) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$metric), labeller = metric_labeller()) +
+    ggplot2::scale_fill_gradient2(low = ce_colours[2], mid = "grey96", high = ce_colours[1], midpoint = 0.5,
+                                  limits = c(0, 1), labels = function(v) paste0(100 * v, " %")) +
+    ggplot2::scale_colour_manual(values = c(light = "white", dark = "grey20"), guide = "none") +
+    ggplot2::coord_equal() +
+    ggplot2::labs(
+      x = NULL, y = NULL,
+      subtitle = paste0("Percent of the subsamples in which the row is better than the column\n(", subsample_text(x), ")")
+    ) +
+    theme_ce() +
+    ggplot2::theme(panel.grid = ggplot2::element_blank(),
+                   axis.text.x = ggplot2::element_text(angle = 40, hjust = 1),
+                   legend.key.width = ggplot2::unit(2, "lines"))
+}
+
+#' @rdname autoplot.ce_rank
+#' @export
+plot.ce_rank <- function(x, type = c("estimates", "orders"), metrics = NULL, max_orders = 6, ...) {
+  type <- check_choice(type, c("estimates", "orders"))
+  shown <- keep_metrics(x, metrics)
+  names <- levels(shown$estimates$metric)
+  margin <- 1 + 0.55 * max(nchar(if (type == "estimates") shown$estimates$model else frequent_orders(shown, max_orders)$order))
+  old <- graphics::par(mfrow = grDevices::n2mfrow(length(names)), mar = c(4, min(margin, 22), 2, 1))
+  on.exit(graphics::par(old))
+  for (metric in names) {
+    if (type == "estimates") plot_rank_estimates(shown, metric) else plot_rank_orders(shown, metric, max_orders)
+  }
+  invisible(x)
+}
+
+plot_rank_estimates <- function(x, metric) {
+  rows <- subsample_summary(x)
+  rows <- rows[rows$metric == metric, ]
+  at <- as.integer(rows$model)
+  plot(rows$mean, at, xlim = range(rows$low, rows$high), ylim = range(at) + c(-0.5, 0.5), yaxt = "n", type = "n",
+       xlab = paste0("over ", subsample_text(x)), ylab = "", main = metric_title(metric))
+  graphics::segments(rows$low, at, rows$high, at, col = ce_colours[1])
+  graphics::segments(rows$lower, at, rows$upper, at, col = ce_colours[1], lwd = 4, lend = 1)
+  graphics::points(rows$mean, at, pch = 21, bg = "white", col = ce_colours[1])
+  graphics::axis(2, at, as.character(rows$model), las = 1)
+}
+
+plot_rank_orders <- function(x, metric, max_orders) {
+  rows <- frequent_orders(x, max_orders)
+  rows <- rows[rows$metric == metric, ]
+  at <- rev(seq_len(nrow(rows)))
+  colour <- ifelse(rows$full, ce_colours[2], ce_colours[1])
+  plot(rows$share, at, xlim = c(0, 1), ylim = range(at) + c(-0.5, 0.5), yaxt = "n", pch = 19, col = colour,
+       xlab = "share of subsamples", ylab = "", main = metric_title(metric))
+  graphics::segments(rows$conf.low, at, rows$conf.high, at, col = colour)
+  graphics::axis(2, at, rows$order, las = 1, cex.axis = 0.8)
+}

@@ -1,0 +1,276 @@
+#' Rank models by their calibration
+#'
+#' Compares several models' predictions of the same outcomes by one or more calibration
+#' metrics and says how certain the order is: the metrics are recomputed on subsamples,
+#' paired over the models.
+#'
+#' @section Definition:
+#' `trials` subsamples of `n_sub` observations are drawn without replacement (repeated rows
+#' would act like a smaller ridge in the kernel metrics, so this is no bootstrap) and every
+#' model is evaluated on the same rows. Reported are the share of subsamples with each order
+#' of the models, the share in which one model is better than another, and the paired
+#' differences; shares have Wilson intervals. They describe the certainty that `n_sub`
+#' observations give, not all `n`: values of the kernel metrics at different sizes are not
+#' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations.
+#'
+#' Metrics, all better when smaller: `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]),
+#' `"jkce"` (unbiased; [jkce()]), `"ece"` (canonical binned error in L1, `n_bins` intervals
+#' per class: the differences of bin means; [ece()] with `notion = "canonical"`), `"ece_pointwise"` (the same bins, every
+#' prediction compared with its bin's outcomes; not 0 for calibrated models), and for reporting the proper scores `"brier"` and `"log_loss"` and the
+#' misclassification `"error"`, which rank models by more than calibration. A function of
+#' (probabilities, integer truth) that returns a number is a metric too.
+#'
+#' @param models A named list with every model's predictions: matrices or data frames with a
+#'   column per class, or vectors of probabilities.
+#' @param truth The outcomes.
+#' @param ... Must be empty.
+#' @param metric Names of metrics, or a list of names and named functions.
+#' @param n_sub Size of a subsample; default 500, at most half of the observations.
+#' @param trials Number of subsamples.
+#' @param kernel,ridge For the kernel metrics; a ridge of `NULL` is \eqn{m^{-1/4}}.
+#' @param bandwidth `"model"`: a median bandwidth is each model's own, on each sample;
+#'   `"pooled"`: one for all, the median over all models' predictions. Pooled bandwidths are
+#'   recommended together with `"ckce_debiased"` only.
+#' @param n_bins Intervals per class of `"ece"`.
+#' @param level Level of the Wilson intervals.
+#' @param event_level As for the other metrics.
+#' @param threads Number of threads; see [ce_threads].
+#' @return A `ce_rank`: a list with tibbles
+#'   * `estimates`: `metric`, `model`, `estimate` and `rank` on all observations, best first;
+#'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`
+#'     with `best_low`, `best_high`;
+#'   * `orders`: `metric`, `order`, `count`, `share`, `conf.low`, `conf.high`, `full` (the order on
+#'     all observations);
+#'   * `pairs`: `metric`, `model`, `other`, `difference` (on all observations), its
+#'     `mean` and `std.deviation` over subsamples, `share` (of subsamples where `model` is
+#'     smaller), `conf.low`, `conf.high`;
+#'   * `draws`: `trial`, `metric`, `model`, `estimate`.
+#'
+#'   `tidy()` gives `estimates`, `glance()` one row per metric, `autoplot()` and `plot()` draw
+#'   it.
+#' @section Cost:
+#' `trials` times the number of models times that of the metric at `n_sub` observations.
+#' @section Errors:
+#' `calibrisk_error_argument`, `calibrisk_error_length`, `calibrisk_error_kernel`, and the
+#' errors of the predictions.
+#' @references `r ref_moskvichev()`
+#' @export
+#' @examples
+#' p <- plogis(seq(-2, 2, length.out = 200))
+#' y <- as.numeric((1:200 * 0.618) %% 1 < p)
+#' models <- list(true = p, sharp = plogis(3 * qlogis(p)), flat = plogis(qlogis(p) / 3))
+#' set.seed(1)
+#' ce_rank(models, y, metric = c("ckce", "ece"), trials = 20)
+ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 200,
+                    kernel = kernel_linear() + kernel_gaussian("median"), ridge = NULL,
+                    bandwidth = c("model", "pooled"), n_bins = 3, level = 0.95,
+                    event_level = "first", threads = NULL) {
+  check_empty(...)
+  metrics <- check_rank_metrics(metric)
+  check_kernel(kernel)
+  check_number(ridge, lower = 0, open = TRUE, null = TRUE)
+  bandwidth <- check_choice(bandwidth, c("model", "pooled"))
+  check_count(n_bins)
+  check_count(trials)
+  check_level(level)
+  threads <- resolve_threads(threads)
+  data <- rank_data(models, truth, event_level)
+  n <- length(data$truth)
+  n_sub <- check_n_sub(n_sub, n)
+  settings <- rank_settings(metrics, ridge, n_bins)
+  kernels <- rank_kernels(data$probs, kernel, bandwidth, threads)
+  full <- rank_full(data, metrics, kernels, settings, threads)
+  rows <- vapply(seq_len(trials), function(t) sample.int(n, n_sub), integer(n_sub))
+  draws <- rank_draws(data, metrics, kernels, settings, matrix(rows, n_sub), threads)
+  new_rank(full, draws, n = n, n_sub = n_sub, level = level,
+           choices = list(kernel = kernel, ridge = ridge, bandwidth = bandwidth, n_bins = n_bins))
+}
+
+check_empty <- function(..., call = caller_env()) {
+  extra <- ...length()
+  if (extra > 0) {
+    stop_input(c(
+      "{.arg ...} must be empty.",
+      "x" = "{extra} extra argument{?s} given.",
+      "i" = "Check the spelling of named arguments."
+    ), "argument", arg = "...", call = call)
+  }
+}
+
+rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece", "ece_pointwise", "brier",
+                  "log_loss", "error")
+
+# A named list: a built-in metric's name, or a function.
+check_rank_metrics <- function(metric, call = caller_env()) {
+  metric <- if (is.function(metric)) list(metric) else as.list(metric)
+  known <- vapply(metric, function(m) is.function(m) || (rlang::is_string(m) && m %in% rank_metrics), NA)
+  if (length(metric) == 0 || !all(known)) {
+    bad <- if (length(metric) == 0) NULL else metric[[which(!known)[1]]]
+    stop_input(c(
+      "{.arg metric} must name metrics among {.or {.val {rank_metrics}}}, or give functions.",
+      "x" = "It has {.val {describe(bad)}}."
+    ), "argument", arg = "metric", value = bad, call = call)
+  }
+  names(metric) <- list_names(metric, vapply(metric, function(m) if (is.function(m)) "custom" else m, ""))
+  metric
+}
+
+# Every model's probabilities on the rows that are complete for all of them.
+rank_data <- function(models, truth, event_level, call = caller_env()) {
+  if (!is.list(models) || is.data.frame(models) || length(models) < 2) {
+    stop_input(c(
+      "{.arg models} must be a list with the predictions of two or more models.",
+      "x" = "It is {.val {describe(models)}}{if (is.list(models)) paste0(' with ', length(models), ' element')}."
+    ), "argument", arg = "models", call = call)
+  }
+  names(models) <- list_names(models, rep("model", length(models)))
+  parts <- lapply(names(models), function(name) {
+    x <- models[[name]]
+    if (is.data.frame(x)) x <- as.matrix(x)
+    rlang::try_fetch(new_predictions(x, truth, event_level, na_rm = TRUE, call = call), error = function(cnd) {
+      stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
+    })
+  })
+  size <- vapply(parts, n_classes, 1L)
+  if (length(unique(size)) > 1) {
+    stop_input(c(
+      "All models must predict the same classes.",
+      "x" = "Model {.val {names(models)[1]}} has {size[1]}, model {.val {names(models)[which(size != size[1])[1]]}} has {size[size != size[1]][1]}."
+    ), "length", arg = "models", call = call)
+  }
+  rows <- Reduce(intersect, lapply(parts, `[[`, "rows"))
+  keep <- lapply(parts, function(part) match(rows, part$rows))
+  if (length(rows) == 0) stop_empty(length(parts[[1]]$rows), call)
+  list(
+    probs = setNames(Map(function(part, at) simplex_probs(part)[at, , drop = FALSE], parts, keep), names(models)),
+    truth = simplex_truth(parts[[1]])[keep[[1]]]
+  )
+}
+
+check_n_sub <- function(n_sub, n, call = caller_env()) {
+  if (is.null(n_sub)) return(as.integer(max(1, min(500, n %/% 2))))
+  check_count(n_sub, call = call)
+  if (n_sub > n) {
+    stop_input(c(
+      "{.arg n_sub} must be at most the number of observations: subsamples are drawn without replacement.",
+      "x" = "It is {n_sub}; there are {n} observations."
+    ), "argument", arg = "n_sub", value = n_sub, call = call)
+  }
+  as.integer(n_sub)
+}
+
+rank_settings <- function(metrics, ridge, n_bins) {
+  built_in <- unlist(Filter(is.character, metrics))
+  list(kernel_metrics = any(built_in %in% c("ckce", "ckce_debiased", "ckce_null_mean", "jkce")),
+       debiased = any(built_in %in% c("ckce_debiased", "ckce_null_mean")),
+       ridge = ridge %||% 0, n_bins = as.integer(n_bins))
+}
+
+# One kernel per model; a median bandwidth is NaN, to be taken on each sample, or pooled.
+rank_kernels <- function(probs, kernel, bandwidth, threads) {
+  if (bandwidth == "pooled") {
+    per_model <- max(1, median_rows %/% length(probs))
+    pooled <- do.call(rbind, lapply(probs, function(p) {
+      p[unique(round(seq(1, nrow(p), length.out = min(nrow(p), per_model)))), , drop = FALSE]
+    }))
+    kernel <- resolve_kernel(kernel, pooled, threads)
+  }
+  lapply(probs, function(p) leave_median(kernel))
+}
+
+leave_median <- function(kernel) {
+  if (!is.null(kernel$parts)) {
+    kernel$parts <- lapply(kernel$parts, leave_median)
+  } else if (identical(kernel$bandwidth, "median")) {
+    kernel$bandwidth <- NaN
+  }
+  kernel
+}
+
+has_median <- function(kernel) {
+  if (!is.null(kernel$parts)) return(any(vapply(kernel$parts, has_median, NA)))
+  is.numeric(kernel$bandwidth) && is.nan(kernel$bandwidth)
+}
+
+restore_median <- function(kernel) {
+  if (!is.null(kernel$parts)) {
+    kernel$parts <- lapply(kernel$parts, restore_median)
+  } else if (has_median(kernel)) {
+    kernel$bandwidth <- "median"
+  }
+  kernel
+}
+
+# metrics x models on all observations.
+rank_full <- function(data, metrics, kernels, settings, threads) {
+  plain <- settings
+  plain$kernel_metrics <- FALSE
+  everything <- matrix(seq_along(data$truth))
+  values <- cpp_rank_trials(data$probs, kernels, data$truth, everything, plain, threads, NULL)
+  rownames(values) <- rank_metrics
+  if (settings$kernel_metrics) {
+    for (m in seq_along(data$probs)) {
+      kernel <- resolve_kernel(restore_median(kernels[[m]]), data$probs[[m]], threads)
+      values[1:4, m] <- full_kernel_metrics(data$probs[[m]], data$truth, kernel, settings, threads)
+    }
+  }
+  out <- t(vapply(metrics, function(metric) {
+    if (is.character(metric)) return(values[metric, ])
+    vapply(data$probs, function(p) custom_metric(metric, p, data$truth), 0)
+  }, numeric(length(data$probs))))
+  matrix(out, length(metrics), dimnames = list(names(metrics), names(data$probs)))
+}
+
+full_kernel_metrics <- function(probs, truth, kernel, settings, threads) {
+  problem <- class_problem(list(probs = probs, truth = truth), kernel_white())
+  ridge <- if (settings$ridge > 0) settings$ridge else length(truth)^(-1 / 4)
+  options <- ckce_options(diagonals = settings$debiased, tolerance = 1e-3, threads = threads)
+  numbers <- ckce_numbers(problem, kernel, ridge, options)
+  v <- numbers$values
+  c(v$estimate, v$estimate - v$diagonal, v$estimate - v$null_mean, numbers$jkce_unbiased)
+}
+
+custom_metric <- function(metric, probs, truth, call = caller_env(3)) {
+  value <- metric(probs, truth)
+  if (!is.numeric(value) || length(value) != 1) {
+    stop_input(c(
+      "A metric must return one number.",
+      "x" = "It returned {.val {describe(value)}}."
+    ), "argument", arg = "metric", call = call)
+  }
+  as.numeric(value)
+}
+
+# Array metrics x models x trials.
+rank_draws <- function(data, metrics, kernels, settings, rows, threads) {
+  trials <- ncol(rows)
+  n_models <- length(data$probs)
+  out <- array(NA_real_, c(length(metrics), n_models, trials),
+               list(names(metrics), names(data$probs), NULL))
+  built_in <- vapply(metrics, is.character, NA)
+  if (any(built_in)) {
+    bar <- progress_callback("Ranking")
+    values <- array(
+      cpp_rank_trials(data$probs, kernels, data$truth, rows, settings, threads, bar),
+      c(length(rank_metrics), n_models, trials)
+    )
+    out[built_in, , ] <- values[match(unlist(metrics[built_in]), rank_metrics), , , drop = FALSE]
+  }
+  for (i in which(!built_in)) {
+    for (t in seq_len(trials)) {
+      at <- rows[, t]
+      out[i, , t] <- vapply(data$probs, function(p) {
+        custom_metric(metrics[[i]], p[at, , drop = FALSE], data$truth[at])
+      }, 0)
+    }
+  }
+  out
+}
+
+# A progress bar as the callback of the fraction done; NULL where nobody looks.
+progress_callback <- function(name, env = parent.frame()) {
+  if (!rlang::is_interactive()) return(NULL)
+  id <- cli::cli_progress_bar(name, total = 1, clear = TRUE, .envir = env,
+                              format = "{cli::pb_name} {cli::pb_bar} {cli::pb_percent} {cli::pb_eta_str}")
+  function(fraction) cli::cli_progress_update(set = fraction, id = id, .envir = env)
+}

@@ -1,0 +1,217 @@
+# Maps of one probability: Platt, beta, isotonic, histogram. Several classes: one against the
+# rest, divided by the sum. A scalar fit sees p (the event) and a 0/1 outcome.
+
+fit_one_vs_rest <- function(data, spec) {
+  k <- ncol(data$probs)
+  classes <- if (k == 2) 2L else seq_len(k)
+  fits <- lapply(classes, function(c) {
+    complement <- if (k == 2) data$logp[, 1] else log(pmax(1 - data$probs[, c], .Machine$double.eps))
+    fit_scalar(data$probs[, c], data$logp[, c], complement, as.numeric(data$truth == c), spec)
+  })
+  bad <- which(!vapply(fits, `[[`, NA, "converged"))
+  terms <- vctrs::vec_rbind(!!!lapply(seq_along(fits), function(i) {
+    out <- fits[[i]]$terms
+    if (k > 2) out$class <- ifelse(is.na(out$class), as.character(classes[i]), paste0(classes[i], ": ", out$class))
+    out
+  }))
+  injective <- if (k > 2) {
+    is_injective(FALSE, "one-against-rest maps are divided by their sum, which distinct predictions can share")
+  } else {
+    fits[[1]]$injective
+  }
+  new_map_fit(
+    new_map("one_vs_rest", maps = lapply(fits, `[[`, "map")), terms, length(bad) == 0,
+    max(vapply(fits, `[[`, 0L, "iterations")),
+    if (length(bad) > 0) paste0(if (k > 2) paste0("Class ", classes[bad[1]], ": "), fits[[bad[1]]]$message) else "",
+    injective
+  )
+}
+
+#' @export
+map_probs.ce_map_one_vs_rest <- function(map, data, threads) {
+  k <- ncol(data$probs)
+  if (k == 2) {
+    event <- map_scalar(map$maps[[1]], data$probs[, 2], data$logp[, 2], data$logp[, 1])
+    return(cbind(1 - event, event, deparse.level = 0))
+  }
+  out <- vapply(seq_len(k), function(c) {
+    complement <- log(pmax(1 - data$probs[, c], .Machine$double.eps))
+    map_scalar(map$maps[[c]], data$probs[, c], data$logp[, c], complement)
+  }, numeric(nrow(data$probs)))
+  out <- matrix(out, ncol = k)
+  total <- rowSums(out)
+  out[total <= 0, ] <- 1
+  out / rowSums(out)
+}
+
+fit_scalar <- function(p, log_p, log_q, outcome, spec) {
+  switch(spec$method,
+    platt = fit_platt(log_p, log_q, outcome, spec$penalty),
+    beta = fit_beta(log_p, log_q, outcome, spec$penalty),
+    isotonic = fit_isotonic(p, outcome),
+    histogram = fit_histogram(p, outcome, spec)
+  )
+}
+
+map_scalar <- function(map, p, log_p, log_q) UseMethod("map_scalar")
+
+fit_platt <- function(log_p, log_q, outcome, penalty) {
+  fit <- logit_fit(cbind(log_p - log_q, 1), outcome, c(1, 0), penalty)
+  new_map_fit(
+    new_map("logit", a = fit$theta[1], b = fit$theta[1], c = fit$theta[2]),
+    map_terms(c("slope", "intercept"), fit$theta, std.error = fit$std.error),
+    fit$converged, fit$iterations, fit$message,
+    if (fit$theta[1] != 0) is_injective(TRUE, "the slope is not 0") else is_injective(FALSE, "the slope is 0")
+  )
+}
+
+# logit(q) = a log(p) - b log(1 - p) + c with a, b >= 0: a negative coefficient is set to 0 and
+# the rest refitted (Kull et al. 2017).
+fit_beta <- function(log_p, log_q, outcome, penalty) {
+  design <- cbind(log_p, -log_q, 1)
+  use <- 1:3
+  repeat {
+    fit <- logit_fit(design[, use, drop = FALSE], outcome, c(1, 1, 0)[use], penalty)
+    theta <- se <- numeric(3)
+    theta[use] <- fit$theta
+    se[use] <- fit$std.error
+    negative <- which(theta[1:2] < 0)
+    if (length(negative) == 0) break
+    use <- setdiff(use, negative[which.min(theta[negative])])
+  }
+  new_map_fit(
+    new_map("logit", a = theta[1], b = theta[2], c = theta[3]),
+    map_terms(c("a", "b", "c"), theta, std.error = ifelse(seq_len(3) %in% use, se, NA)),
+    fit$converged, fit$iterations, fit$message,
+    if (theta[1] + theta[2] > 0) {
+      is_injective(TRUE, "a, b >= 0 are not both 0: strictly increasing")
+    } else {
+      is_injective(FALSE, "a = b = 0: constant")
+    }
+  )
+}
+
+#' @export
+map_scalar.ce_map_logit <- function(map, p, log_p, log_q) {
+  stats::plogis(map$a * log_p - map$b * log_q + map$c)
+}
+
+# Logistic regression by Newton's method with step halving. The last column is the intercept;
+# the penalty pulls the slopes towards `centre`, in mean log loss units.
+logit_fit <- function(x, outcome, centre, penalty, max_steps = 100) {
+  n <- length(outcome)
+  p <- ncol(x)
+  ridge <- c(rep(penalty[1] / max(p - 1, 1), p - 1), penalty[2])
+  objective <- function(theta) {
+    eta <- drop(x %*% theta)
+    mean(log1pexp(eta) - outcome * eta) + sum(ridge * (theta - centre)^2)
+  }
+  theta <- centre
+  value <- objective(theta)
+  converged <- FALSE
+  for (step in seq_len(max_steps)) {
+    mu <- stats::plogis(drop(x %*% theta))
+    gradient <- drop(crossprod(x, mu - outcome)) / n + 2 * ridge * (theta - centre)
+    hessian <- crossprod(x * (mu * (1 - mu)), x) / n + diag(2 * ridge, p)
+    scale <- 1 / sqrt(pmax(diag(hessian), 1e-300))
+    scaled <- hessian * outer(scale, scale)
+    if (!all(is.finite(scaled)) || rcond(scaled) < 1e-12) break
+    direction <- -scale * solve(scaled, scale * gradient)
+    decrement <- -sum(direction * gradient)
+    if (decrement < 1e-16 * (1 + abs(value))) {
+      converged <- TRUE
+      break
+    }
+    size <- 1
+    while (size > 1e-8 && !isTRUE((trial <- objective(theta + size * direction)) <= value)) size <- size / 2
+    if (size <= 1e-8) {
+      converged <- decrement < 1e-10
+      break
+    }
+    theta <- theta + size * direction
+    value <- trial
+  }
+  if (all(ridge == 0)) converged <- converged && !separated(x, theta, outcome)
+  std.error <- if (converged && all(ridge == 0)) scale * sqrt(pmax(diag(solve(scaled)), 0) / n) else rep(NA_real_, p)
+  list(theta = theta, converged = converged, iterations = step, std.error = std.error,
+       message = if (converged) "" else logit_failure(x, outcome))
+}
+
+log1pexp <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))
+
+# The log loss falls below what any finite optimum allows: everything on its side.
+separated <- function(x, theta, outcome) {
+  eta <- drop(x %*% theta)
+  all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0)
+}
+
+logit_failure <- function(x, outcome) {
+  if (all(outcome == outcome[1])) {
+    return("All outcomes are equal: there is no finite optimum without a penalty.")
+  }
+  slopes <- x[, -ncol(x), drop = FALSE]
+  if (all(apply(slopes, 2, function(v) max(v) - min(v)) < 1e-12)) {
+    return("All predictions are equal: slope and intercept cannot be told apart.")
+  }
+  "The predictions separate the outcomes (or nearly so): there is no finite optimum without a penalty."
+}
+
+# Increasing least squares fit; equal predictions share their mean outcome.
+fit_isotonic <- function(p, outcome) {
+  knots <- pooled_outcomes(p, outcome)
+  value <- cpp_isotonic(knots$sum, knots$n)
+  # the two ends of every step suffice
+  n <- length(value)
+  ends <- c(TRUE, value[-1] != value[-n]) | c(value[-n] != value[-1], TRUE)
+  new_map_fit(
+    new_map("isotonic", x = knots$x[ends], value = value[ends]),
+    map_terms("value", value[ends], class = format(knots$x[ends], digits = 7, trim = TRUE)),
+    iterations = 1L, injective = is_injective(FALSE, "constant on its steps")
+  )
+}
+
+# Distinct predictions in increasing order with the number and the sum of their outcomes;
+# `order` sorts the rows, `end` is the last sorted row of each value.
+pooled_outcomes <- function(p, outcome) {
+  at <- order(p)
+  sorted <- p[at]
+  first <- c(TRUE, sorted[-1] != sorted[-length(sorted)])
+  n <- tabulate(cumsum(first))
+  end <- cumsum(n)
+  sums <- diff(c(0, cumsum(outcome[at])[end]))
+  list(x = sorted[first], n = as.numeric(n), sum = sums, order = at, end = end)
+}
+
+#' @export
+map_scalar.ce_map_isotonic <- function(map, p, log_p, log_q) {
+  if (length(map$x) == 1) return(rep(map$value, length(p)))
+  stats::approx(map$x, map$value, p, rule = 2, ties = "ordered")$y
+}
+
+# The mean outcome of each bin. Bins are right-closed; 0 belongs to the first.
+fit_histogram <- function(p, outcome, spec) {
+  edges <- recal_edges(p, spec$n_bins, spec$type)
+  bin <- findInterval(p, edges, left.open = TRUE) + 1L
+  n_bins <- length(edges) + 1L
+  n <- tabulate(bin, n_bins)
+  sums <- vapply(seq_len(n_bins), function(m) sum(outcome[bin == m]), 0)
+  middle <- (c(0, edges) + c(edges, 1)) / 2
+  value <- ifelse(n > 0, sums / pmax(n, 1), middle)
+  new_map_fit(
+    new_map("histogram", edges = edges, value = value),
+    map_terms("value", value, class = format(c(edges, 1), digits = 7, trim = TRUE)),
+    iterations = 1L, injective = is_injective(FALSE, "constant within bins")
+  )
+}
+
+# Inner edges: k / B, or the order statistics number ceiling(n k / B), without duplicates.
+recal_edges <- function(p, n_bins, type) {
+  k <- seq_len(n_bins - 1)
+  if (type == "width") return(k / n_bins)
+  unique(sort(p)[ceiling(length(p) * k / n_bins)])
+}
+
+#' @export
+map_scalar.ce_map_histogram <- function(map, p, log_p, log_q) {
+  map$value[findInterval(p, map$edges, left.open = TRUE) + 1L]
+}

@@ -1,0 +1,75 @@
+# The order-preserving map softmax(m(l_1), ..., m(l_K)) of Rahimi et al. (2020): m increasing, the
+# integral of a positive ReLU network. Core: inst/include/calibrisk/recal/monotone_network.h.
+
+network_cells <- 8192L
+
+fit_network <- function(data, spec) {
+  # log-probabilities lie in [log(floor), 0] whatever the data: one grid for fit and prediction
+  range <- c(min(data$logp, log(.Machine$double.eps)), 0)
+  start <- best_temperature(data, spec)
+  # the penalty pulls there: without it slopes run away where tiny probabilities never met their label
+  theta_start <- start_network(spec$hidden, start$b, data$logp)
+  at <- NULL
+  evaluate <- function(theta) {
+    if (!identical(theta, at$theta)) {
+      fit <- cpp_network_loss(theta, spec$hidden, range, network_cells, data$logp, data$truth, spec$loss, spec$threads)
+      pull <- theta - theta_start
+      at <<- list(theta = theta, value = fit$value + spec$penalty[1] * mean(pull^2),
+                  gradient = fit$gradient + 2 * spec$penalty[1] * pull / length(pull))
+    }
+    at
+  }
+  fit <- stats::optim(theta_start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient,
+                      method = "L-BFGS-B", control = list(maxit = 1000, factr = 1e8, lmm = 20))
+  # a plateau of a non-convex objective counts as an optimum where the loss has stopped moving
+  converged <- fit$convergence == 0 && start$converged
+  new_map_fit(
+    new_map("network", parameters = fit$par, hidden = spec$hidden, range = range),
+    network_terms(fit$par, spec$hidden), converged, fit$counts[[1]],
+    if (!start$converged) start$message else if (converged) "" else {
+      paste0("L-BFGS stopped after ", fit$counts[[1]], " evaluations; the largest gradient entry is ",
+             format(max(abs(evaluate(fit$par)$gradient)), digits = 2), ".")
+    },
+    is_injective(TRUE, "one increasing function of every log-probability is one to one on the simplex")
+  )
+}
+
+# A start without chance: the slope is that of temperature scaling (last layer 0, its bias b),
+# and the hidden units bend at quantiles of the log-probabilities, alternately to the left and right.
+start_network <- function(hidden, b, logp) {
+  constant <- if (b >= 1) b - 1 else log(b)
+  spread <- max(stats::sd(logp), 1e-3)
+  inputs <- 1
+  theta <- numeric()
+  for (layer in seq_along(hidden)) {
+    width <- hidden[layer]
+    if (layer == 1) {
+      direction <- rep_len(c(1, -1), width)
+      bends <- stats::quantile(logp, (seq_len(width) - 0.5) / width, names = FALSE)
+      theta <- c(theta, direction / spread, -direction * bends / spread)
+    } else {
+      w <- matrix(0, width, inputs)
+      w[cbind(seq_len(width), rep_len(seq_len(inputs), width))] <- 1
+      # a little of everything breaks the symmetry of units that share an input
+      w <- w + 0.1 * cos(outer(seq_len(width), 2 * seq_len(inputs)))
+      theta <- c(theta, w, 0.1 * sin(seq_len(width)))
+    }
+    inputs <- width
+  }
+  c(theta, numeric(inputs), constant)
+}
+
+network_terms <- function(theta, hidden) {
+  inputs <- c(1, hidden)
+  outputs <- c(hidden, 1)
+  layer <- rep(seq_along(outputs), outputs * (inputs + 1))
+  kind <- unlist(Map(function(i, o) rep(c("weight", "bias"), c(i * o, o)), inputs, outputs))
+  map_terms(paste0(kind, "_", layer), theta)
+}
+
+#' @export
+map_probs.ce_map_network <- function(map, data, threads) {
+  scores <- cpp_network_map(map$parameters, map$hidden, map$range, network_cells, data$logp)
+  dim(scores) <- dim(data$logp)
+  cpp_softmax(scores, FALSE, threads)
+}

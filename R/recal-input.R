@@ -1,0 +1,217 @@
+# What a recalibration map sees, `recal data`, a list:
+#   kind    "matrix" (probs n x K) or "scalar" (read as the two columns (1 - p, p))
+#   probs   n x K; logp its logarithm, floored (from logits: exact); truth 1..K, NULL for new data
+#   rows    which rows of the input were kept
+# and `layout`, how the input was shaped, so that new data can be read and results be
+# written the same way: frame, columns (names or NULL), order (internal <- input), levels, event.
+# All maps act on log-probabilities, so that each is a function of the predicted distribution;
+# logits enter after subtracting log(sum(exp)), which no probability depends on.
+
+recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call) {
+  frame <- is.data.frame(x)
+  if (frame) {
+    input <- read_frame(x, truth, dots, call)
+    columns <- prob_columns(x, truth, dots, call)
+  } else {
+    if (length(dots) > 0) as_predictions(x, truth, dots, event_level, na_rm, call) # its error
+    input <- list(x = x, truth = rlang::eval_tidy(truth))
+    columns <- colnames(x)
+  }
+  if (logits) {
+    read <- read_logits(input$x, input$truth, event_level, na_rm, call)
+  } else {
+    p <- new_predictions(input$x, input$truth, event_level, na_rm, call)
+    read <- list(x = p$probs %||% p$prob, truth = p$truth %||% p$outcome, levels = p$levels,
+                 event = p$event, rows = p$rows, na = p$na)
+  }
+  if (read$na) {
+    stop_input(c(
+      "A recalibration map cannot be fitted to missing values.",
+      "x" = "{.arg na_rm} is {.val {FALSE}} and some rows are incomplete.",
+      "i" = "Use {.code na_rm = TRUE} to drop them."
+    ), "missing", arg = "na_rm", call = call)
+  }
+  order <- if (is.matrix(input$x)) {
+    at <- matrix(seq_len(ncol(input$x)), 1, dimnames = list(NULL, colnames(input$x)))
+    as.vector(code_truth(input$truth, at, call)$x)
+  }
+  layout <- list(frame = frame, columns = columns, order = order, levels = read$levels,
+                 event = read$event, logits = logits, floor = floor)
+  data <- expand_probs(read$x, layout, threads)
+  data$truth <- if (data$kind == "scalar") as.integer(read$truth) + 1L else read$truth
+  data$rows <- read$rows
+  data$n_rows <- NROW(input$x)
+  list(data = data, layout = layout)
+}
+
+# The names of the columns that read_frame() takes.
+prob_columns <- function(x, truth, dots, call) {
+  x <- ungroup_frame(x)
+  columns <- if (length(dots) == 0) {
+    which(startsWith(names(x), ".pred_") & vapply(x, is.numeric, NA))
+  } else {
+    select_columns(rlang::quo(c(!!!dots)), x, "...", call)
+  }
+  names(x)[setdiff(columns, select_columns(truth, x, "truth", call))]
+}
+
+read_logits <- function(x, truth, event_level, na_rm, call) {
+  if (!is.numeric(x) || length(dim(x)) > 2) {
+    stop_input(c(
+      "With {.code logits = TRUE}, {.arg x} must be a numeric matrix, data frame or vector of logits.",
+      "x" = "It is {.cls {class(x)[1]}}."
+    ), "logits", arg = "x", value = x, call = call)
+  }
+  check_length(NROW(x), length(truth), call)
+  scalar <- !is.matrix(x)
+  coded <- if (scalar) code_outcome(truth, event_level, call) else code_truth(truth, x, call)
+  x <- if (scalar) as.numeric(x) else unname(coded$x)
+  outcome <- if (scalar) coded$outcome else coded$truth
+  keep <- complete_rows(as.matrix(x), outcome, na_rm, call)
+  na <- is.null(keep)
+  if (na) keep <- which(stats::complete.cases(x, outcome))
+  if (length(keep) == 0 && !na) stop_empty(NROW(x), call)
+  x <- if (scalar) x[keep] else x[keep, , drop = FALSE]
+  check_logits(x, keep, call)
+  event <- if (scalar) coded$event else if (event_level == "first") 1L else 2L
+  list(x = x, truth = outcome[keep], levels = coded$levels, event = event, rows = keep, na = na)
+}
+
+# -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
+check_logits <- function(x, rows, call) {
+  m <- as.matrix(x)
+  bad <- which(rowSums(m == Inf) > 0 | (ncol(m) > 1 & rowSums(is.finite(m)) == 0))
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Logits must be below infinity, with at least one finite value per row.",
+      "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of {nrow(m)} rows are affected.",
+      "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; cap the others."
+    ), "logits", arg = "x", row = rows[bad[1]], call = call)
+  }
+  if (ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float)) {
+    warn_result(c(
+      "With {.code logits = TRUE}, {.arg x} is read as logits.",
+      "x" = "All rows are on the simplex: these look like probabilities."
+    ), "logits")
+  }
+  invisible(x)
+}
+
+# Probabilities or logits as read -> probs and floored log-probabilities.
+expand_probs <- function(x, layout, threads) {
+  floor <- log(layout$floor)
+  scalar <- !is.matrix(x)
+  if (layout$logits) {
+    logp <- if (scalar) {
+      cbind(stats::plogis(x, lower.tail = FALSE, log.p = TRUE), stats::plogis(x, log.p = TRUE))
+    } else {
+      top <- do.call(pmax, split_columns(x))
+      cpp_softmax(pmax(x, top + floor), TRUE, threads)
+    }
+    probs <- exp(logp)
+  } else {
+    probs <- if (scalar) cbind(1 - x, x, deparse.level = 0) else x
+    logp <- log(pmax(probs, layout$floor))
+  }
+  # pmax() keeps the shape of its first argument only where that is the longest
+  dim(logp) <- dim(probs)
+  list(kind = if (scalar) "scalar" else "matrix", probs = probs, logp = logp, source = x)
+}
+
+split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
+
+subset_data <- function(data, rows) {
+  data$probs <- data$probs[rows, , drop = FALSE]
+  data$logp <- data$logp[rows, , drop = FALSE]
+  data$truth <- data$truth[rows]
+  data$source <- if (is.matrix(data$source)) data$source[rows, , drop = FALSE] else data$source[rows]
+  data
+}
+
+# New data in the layout of the fit -> list(data, keep), rows with missing values left out.
+read_new_probs <- function(new, layout, threads, call = caller_env()) {
+  if (is.data.frame(new)) {
+    if (!layout$frame && is.null(layout$columns)) {
+      stop_input(c(
+        "{.arg new} must have the shape of the data that the map was fitted to.",
+        "x" = "It is a data frame; the fit saw a {if (is.null(layout$order)) 'vector' else 'matrix without column names'}."
+      ), "columns", arg = "new", call = call)
+    }
+    absent <- setdiff(layout$columns, names(new))
+    if (length(absent) > 0) {
+      stop_input(c(
+        "{.arg new} must have the columns that the map was fitted to.",
+        "x" = "{.field {absent}} {?is/are} missing."
+      ), "columns", arg = "new", call = call)
+    }
+    values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
+    x <- if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
+  } else {
+    x <- new
+  }
+  scalar <- is.null(layout$order)
+  if (!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order))) {
+    stop_input(c(
+      "{.arg new} must have the shape of the data that the map was fitted to.",
+      "x" = "The fit saw {if (scalar) 'a vector of probabilities' else paste(length(layout$order), 'columns')}; {.arg new} is {.val {describe_shape(new)}}."
+    ), "columns", arg = "new", call = call)
+  }
+  if (!scalar) {
+    named <- all(nzchar(layout$columns)) && !anyDuplicated(layout$columns)
+    if (!is.null(layout$columns) && named && setequal(layout$columns, colnames(x))) {
+      x <- x[, layout$columns, drop = FALSE]
+    }
+    x <- unname(x[, layout$order, drop = FALSE])
+  }
+  keep <- complete_rows(as.matrix(x), rep(0, NROW(x)), TRUE, call)
+  x <- if (scalar) as.numeric(x)[keep] else x[keep, , drop = FALSE]
+  if (layout$logits) {
+    check_logits(x, keep, call)
+  } else if (!scalar) {
+    x <- check_simplex(x, keep, call)
+  } else {
+    new_predictions(x, rep(c(0, 1), length.out = length(x)), call = call) # range check
+  }
+  list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new))
+}
+
+describe_shape <- function(x) {
+  if (is.null(dim(x))) paste("a vector of length", length(x)) else paste0("[", nrow(x), " x ", ncol(x), "]")
+}
+
+# Internal n x K probabilities -> the shape of the input.
+write_like <- function(probs, layout, keep, n, new = NULL) {
+  if (is.null(layout$order)) {
+    out <- rep(NA_real_, n)
+    out[keep] <- probs[, 2]
+    if (layout$frame) out <- tibble::tibble(!!layout$columns := out)
+    return(out)
+  }
+  out <- matrix(NA_real_, n, ncol(probs))
+  out[keep, layout$order] <- probs
+  if (layout$frame) {
+    colnames(out) <- layout$columns
+    return(tibble::as_tibble(out))
+  }
+  if (!is.null(layout$columns)) colnames(out) <- layout$columns
+  out
+}
+
+# One number per row that identical rows share and others practically never do: the same
+# additions in the same order for any number of rows, so that equal rows give equal digits.
+fingerprint <- function(x) {
+  if (!is.matrix(x)) return(as.numeric(x))
+  out <- numeric(nrow(x))
+  for (k in seq_len(ncol(x))) out <- out + x[, k] * (1.5 + cos(k^2))
+  out
+}
+
+# How many rows of `new` the map was fitted to; 0 where predictions repeat so often that
+# equal values say nothing (then only the same rows in the same order count).
+fitted_rows <- function(new, fitted) {
+  if (length(new) < 2 || length(fitted) < 2) return(0L)
+  if (identical(new, fitted)) return(length(new))
+  distinct <- function(v) length(unique(v)) >= 0.9 * length(v)
+  if (!distinct(new) || !distinct(fitted)) return(0L)
+  sum(new %in% fitted)
+}

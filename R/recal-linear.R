@@ -1,0 +1,107 @@
+# softmax(W l + b): vector scaling (W diagonal), matrix scaling and Dirichlet calibration
+# (Guo et al. 2017; Kull et al. 2019), by L-BFGS with analytic gradients from C++.
+
+fit_linear <- function(data, spec) {
+  k <- ncol(data$logp)
+  diagonal <- spec$method == "vector"
+  n_weights <- if (diagonal) k else k * k
+  unpack <- function(theta) {
+    list(w = if (diagonal) diag(theta[seq_len(k)], k) else matrix(theta[seq_len(n_weights)], k),
+         b = theta[n_weights + seq_len(k)])
+  }
+  at <- NULL # the last point with its loss and gradient: optim asks for them one after the other
+  evaluate <- function(theta) {
+    if (!identical(theta, at$theta)) {
+      at <<- c(list(theta = theta), linear_loss(theta, data, spec, diagonal))
+    }
+    at
+  }
+  start <- c(if (diagonal) rep(1, k) else diag(k), rep(0, k))
+  fit <- stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient,
+                      method = "L-BFGS-B", control = list(maxit = 2000, factr = 1e3, lmm = 10))
+  steepest <- max(abs(evaluate(fit$par)$gradient))
+  absent <- setdiff(seq_len(k), data$truth)
+  flat <- length(absent) > 0 && spec$penalty[2] == 0
+  converged <- fit$convergence == 0 && steepest < 1e-4 && !flat && !separates(unpack(fit$par), data, spec)
+  message <- if (flat) {
+    paste0("Class ", absent[1], " never occurs: its intercept has no finite optimum without a penalty.")
+  } else if (!converged && fit$convergence == 0 && steepest < 1e-4) {
+    "The map separates the classes of the fitted rows: there is no finite optimum without a penalty."
+  } else if (!converged) {
+    paste0("The gradient is still ", format(steepest, digits = 2), " after ", fit$counts[[1]], " evaluations.")
+  } else {
+    ""
+  }
+  parameters <- unpack(fit$par)
+  new_map_fit(
+    new_map("linear", w = parameters$w, b = parameters$b),
+    linear_terms(parameters, diagonal), converged, fit$counts[[1]], message,
+    linear_injective(parameters$w)
+  )
+}
+
+# Every row's label has the largest score: scaling up improves the log loss for ever.
+separates <- function(parameters, data, spec) {
+  if (spec$loss != "log" || any(spec$penalty > 0)) return(FALSE)
+  scores <- linear_scores(parameters$w, parameters$b, data$logp)
+  own <- scores[cbind(seq_along(data$truth), data$truth)]
+  scores[cbind(seq_along(data$truth), data$truth)] <- -Inf
+  all(own > do.call(pmax, split_columns(scores)))
+}
+
+linear_scores <- function(w, b, logp) {
+  if (all(w[row(w) != col(w)] == 0)) {
+    return(logp * rep(diag(w), each = nrow(logp)) + rep(b, each = nrow(logp)))
+  }
+  tcrossprod(logp, w) + rep(b, each = nrow(logp))
+}
+
+linear_loss <- function(theta, data, spec, diagonal) {
+  k <- ncol(data$logp)
+  n_weights <- length(theta) - k
+  w <- theta[seq_len(n_weights)]
+  b <- theta[n_weights + seq_len(k)]
+  scores <- linear_scores(if (diagonal) diag(w, k) else matrix(w, k), b, data$logp)
+  fit <- cpp_softmax_loss(scores, data$truth, spec$loss, TRUE, spec$threads)
+  g_w <- if (diagonal) colSums(fit$gradient * data$logp) else as.vector(crossprod(fit$gradient, data$logp))
+  # vector: deviation from 1; matrix: off-diagonal entries (ODIR)
+  pull <- if (diagonal) w - 1 else w * (1 - as.vector(diag(k)))
+  size <- if (diagonal) k else max(k * (k - 1), 1)
+  list(
+    value = fit$value + spec$penalty[1] * sum(pull^2) / size + spec$penalty[2] * sum(b^2) / k,
+    gradient = c(g_w + 2 * spec$penalty[1] * pull / size, colSums(fit$gradient) + 2 * spec$penalty[2] * b / k)
+  )
+}
+
+linear_terms <- function(parameters, diagonal) {
+  k <- length(parameters$b)
+  classes <- as.character(seq_len(k))
+  if (diagonal) {
+    return(map_terms(rep(c("weight", "intercept"), each = k), c(diag(parameters$w), parameters$b), rep(classes, 2)))
+  }
+  map_terms(c(paste0("weight_", rep(classes, each = k)), rep("intercept", k)),
+            c(parameters$w, parameters$b), c(rep(classes, k), classes))
+}
+
+# l and l' give the same prediction where W (l - l') is a constant vector. Both being log-probabilities,
+# l - l' has two signs; so the map is one to one unless the solutions v of "W v constant" include
+# one with two signs: one dimension of them, with one sign, is harmless.
+linear_injective <- function(w) {
+  k <- nrow(w)
+  centred <- w - rep(colMeans(w), each = k)
+  decomposition <- svd(centred, nu = 0, nv = k)
+  null <- decomposition$d <= 1e-10 * max(decomposition$d, 1e-300)
+  if (sum(null) > 1) {
+    return(is_injective(FALSE, "the weights are singular: distinct predictions share one image"))
+  }
+  v <- decomposition$v[, k]
+  if (min(v) < -1e-10 && max(v) > 1e-10) {
+    return(is_injective(FALSE, "the weights send some pairs of distinct predictions to one image"))
+  }
+  is_injective(TRUE, "no two log-probability vectors differ by a vector that the weights turn constant")
+}
+
+#' @export
+map_probs.ce_map_linear <- function(map, data, threads) {
+  cpp_softmax(linear_scores(map$w, map$b, data$logp), FALSE, threads)
+}

@@ -1,0 +1,103 @@
+#' Recalibrated predictions
+#'
+#' `predict()` applies the map to new predictions and gives probabilities in the shape of its
+#' input: a matrix, a vector, or a tibble with the same probability columns. `augment()` appends them to a data frame
+#' as `.recal_*`. Without `new`, both give the rows of the fit: out-of-fold predictions of a
+#' cross-fitted map, else the fitted ones with a warning.
+#'
+#' @section Errors:
+#' A map looks too good on the rows it was fitted to. Those are recognised by their values, where these are mostly
+#' distinct, and a warning of class `calibrisk_warning_same_rows` counts them.
+#'
+#' @param object,x A `ce_recalibration`.
+#' @param new New predictions, in the shape of the data of the fit (logits if it was fitted to logits).
+#'   Rows with missing values give `NA`.
+#' @param threads Number of threads, see [ce_threads].
+#' @param ... Not used.
+#' @return Probabilities in the shape of `new`; for `augment()` `new` with added columns.
+#' @export
+predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
+  if (is.null(new)) return(fitted_predictions(object))
+  if (object$kind == "distribution") return(predict_variance(object, new))
+  threads <- resolve_threads(threads)
+  read <- read_new_probs(new, object$layout, threads)
+  same <- fitted_rows(fingerprint(read$data$source), object$fingerprint)
+  if (same > 0) warn_same_rows(same, length(read$keep))
+  probs <- map_probs(object$map, read$data, threads)
+  write_like(probs, object$layout, read$keep, read$n)
+}
+
+warn_same_rows <- function(same, n) {
+  warn_result(c(
+    "A map is to be judged on other rows than those it was fitted to.",
+    "x" = "{same} of {n} row{?s} {?was/were} used in the fit.",
+    "i" = "Use other data, or {.arg folds} for out-of-fold predictions: {.code predict(x)} without {.arg new}."
+  ), "same_rows")
+}
+
+fitted_predictions <- function(object) {
+  if (is.null(object$fold)) warn_same_rows(object$n, object$n)
+  object$fitted
+}
+
+#' @rdname predict.ce_recalibration
+#' @export
+augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
+  values <- predict(x, new, threads = threads)
+  if (is.null(dim(values))) { # a vector, also of distributions
+    values <- tibble::tibble(.recal = values)
+  } else {
+    names <- colnames(values) %||% x$layout$levels %||% seq_len(ncol(values))
+    values <- as.data.frame(values)
+    names(values) <- if (ncol(values) == 1) ".recal" else paste0(".recal_", sub("^\\.pred_", "", names))
+  }
+  if (is.data.frame(new)) return(vctrs::vec_cbind(tibble::as_tibble(new), values))
+  tibble::as_tibble(values)
+}
+
+# Out-of-fold predictions for every row; the map itself is fitted to all of them.
+cross_fit <- function(out, data, spec, layout, folds, call) {
+  n <- length(data$truth)
+  fold <- recal_folds(folds, n, data$rows, data$n_rows, call)
+  probs <- matrix(NA_real_, n, ncol(data$probs))
+  out$fold_terms <- list()
+  for (f in seq_len(max(fold))) {
+    held <- which(fold == f)
+    fit <- fit_map(spec$method, subset_data(data, which(fold != f)), spec)
+    if (!fit$converged) {
+      out$convergence <- fit[c("converged", "iterations", "message")]
+      out$convergence$message <- paste0("Fold ", f, ": ", fit$message)
+      warn_convergence(out$convergence, spec$method)
+    }
+    probs[held, ] <- map_probs(fit$map, subset_data(data, held), spec$threads)
+    out$fold_terms[[f]] <- fit$terms
+  }
+  out$fold <- fold
+  out$objective_crossfit <- probs_loss(probs, data$truth, spec$loss)
+  out$fitted <- write_like(probs, layout, data$rows, data$n_rows)
+  out
+}
+
+# A fold 1..k for every complete row.
+recal_folds <- function(folds, n, rows, n_rows, call) {
+  if (length(folds) == 1 && is.numeric(folds)) {
+    fold <- make_split(n, folds, test = integer(), call = call)$fold
+  } else {
+    fold <- read_folds(folds, call)
+    if (length(fold) == n_rows) fold <- fold[rows]
+    if (length(fold) != n) {
+      stop_input(c(
+        "{.arg folds} must give the fold of each row.",
+        "x" = "It has length {length(fold)}; there are {n} rows."
+      ), "folds", arg = "folds", call = call)
+    }
+    fold <- match(fold, sort(unique(fold)))
+  }
+  if (max(fold) < 2) {
+    stop_input(c(
+      "There must be at least two folds.",
+      "x" = "{.arg folds} puts all rows in one."
+    ), "folds", arg = "folds", call = call)
+  }
+  as.integer(fold)
+}

@@ -1,0 +1,182 @@
+# Temperature scaling and its ensemble (Gruber & Buettner 2022, section 6; Zhang et al. 2020).
+
+fit_temperature <- function(data, spec) {
+  best <- best_temperature(data, spec)
+  new_map_fit(
+    new_map("temperature", b = best$b),
+    map_terms("temperature", 1 / best$b, std.error = best$std.error),
+    best$converged, best$iterations, best$message,
+    is_injective(TRUE, "p -> p^(1/T), normalised, is one to one on the simplex")
+  )
+}
+
+#' @export
+map_probs.ce_map_temperature <- function(map, data, threads) {
+  if (map$b == 1) return(data$probs)
+  cpp_softmax(map$b * data$logp, FALSE, threads)
+}
+
+# The best b = 1/T in [1/range[2], 1/range[1]].
+best_temperature <- function(data, spec) {
+  n_calls <- 0L
+  loss_at <- function(b) {
+    n_calls <<- n_calls + 1L
+    cpp_temperature_loss(data$logp, data$truth, b, spec$loss, spec$threads)
+  }
+  limits <- 1 / rev(spec$range)
+  start <- min(max(1, limits[1]), limits[2])
+  result <- function(b, converged = TRUE, message = "") {
+    curvature <- if (spec$loss == "log") loss_at(b)[["curvature"]] else NA_real_
+    # se(b) = (n curvature)^(-1/2) of the log likelihood, T = 1/b by the delta method
+    std.error <- if (converged) 1 / (b^2 * sqrt(length(data$truth) * curvature)) else NA_real_
+    list(b = b, converged = converged, message = message, iterations = n_calls, std.error = std.error)
+  }
+  spread <- do.call(pmax, split_columns(data$logp)) - rowMeans(data$logp)
+  if (max(spread) < 1e-12) {
+    return(result(start, FALSE, "All predictions are uniform: every temperature gives the same ones."))
+  }
+  ends <- list(loss_at(limits[1]), loss_at(limits[2]))
+  if (spec$loss == "log") {
+    if (ends[[1]][["slope"]] >= 0) return(result(limits[1], FALSE, at_bound(limits[1], "high")))
+    if (ends[[2]][["slope"]] <= 0) return(result(limits[2], FALSE, at_bound(limits[2], "low")))
+    return(result(newton_root(loss_at, start, limits)))
+  }
+  # the Brier score need not be convex in b: a grid, then the root of the slope around the best
+  grid <- exp(seq(log(limits[1]), log(limits[2]), length.out = 33))
+  values <- vapply(grid, function(b) loss_at(b)[["value"]], 0)
+  at <- which.min(values)
+  if (at == 1) return(result(limits[1], FALSE, at_bound(limits[1], "high")))
+  if (at == length(grid)) return(result(limits[2], FALSE, at_bound(limits[2], "low")))
+  slope <- function(b) loss_at(b)[["slope"]]
+  around <- grid[at + c(-1, 1)]
+  if (slope(around[1]) < 0 && slope(around[2]) > 0) {
+    return(result(stats::uniroot(slope, around, tol = 1e-12)$root))
+  }
+  result(stats::optimize(function(b) loss_at(b)[["value"]], around, tol = 1e-10)$minimum)
+}
+
+at_bound <- function(b, side) {
+  why <- if (side == "low") {
+    "the labels follow the predictions without exception, or nearly so"
+  } else {
+    "the labels do not follow the predictions"
+  }
+  paste0("The optimum is at the bound T = ", format(1 / b, digits = 4), " or beyond: ", why, ".")
+}
+
+# Newton's method for the root of an increasing slope within limits that bracket it; steps that
+# leave the bracket are replaced by its geometric mean.
+newton_root <- function(loss_at, b, limits, max_steps = 100) {
+  for (step in seq_len(max_steps)) {
+    at <- loss_at(b)
+    if (at[["slope"]] == 0) return(b)
+    if (at[["slope"]] > 0) limits[2] <- b else limits[1] <- b
+    proposal <- b - at[["slope"]] / at[["curvature"]]
+    if (!is.finite(proposal) || proposal <= limits[1] || proposal >= limits[2]) {
+      proposal <- sqrt(limits[1] * limits[2])
+    }
+    if (abs(proposal - b) <= 1e-13 * b) return(proposal)
+    b <- proposal
+  }
+  b
+}
+
+# w1 softmax(l/T) + w2 p + w3/K, first T, then w.
+fit_ets <- function(data, spec) {
+  best <- best_temperature(data, spec)
+  parts <- ets_parts(best$b, data, spec$threads)
+  weights <- if (spec$loss == "brier") {
+    list(w = simplex_qp(parts, data$truth), converged = TRUE, iterations = 0L, message = "")
+  } else {
+    simplex_em(parts, data$truth)
+  }
+  w <- weights$w
+  message <- c(best$message, weights$message)
+  # a temperature that carries no weight need not be identified
+  converged <- (best$converged || w[1] == 0) && weights$converged
+  new_map_fit(
+    new_map("ets", b = best$b, w = w),
+    map_terms(c("temperature", "weight_tempered", "weight_raw", "weight_uniform"), c(1 / best$b, w)),
+    converged, best$iterations + weights$iterations,
+    paste(message[nzchar(message)], collapse = " "),
+    if (w[1] + w[2] > 0) {
+      is_injective(TRUE, "with w1 + w2 > 0 the map is the gradient of a strictly convex function of the logits")
+    } else {
+      is_injective(FALSE, "all weight is on the uniform prediction")
+    }
+  )
+}
+
+ets_parts <- function(b, data, threads) {
+  list(map_probs(new_map("temperature", b = b), data, threads), data$probs,
+       matrix(1 / ncol(data$probs), nrow(data$probs), ncol(data$probs)))
+}
+
+#' @export
+map_probs.ce_map_ets <- function(map, data, threads) {
+  parts <- ets_parts(map$b, data, threads)
+  map$w[1] * parts[[1]] + map$w[2] * parts[[2]] + map$w[3] * parts[[3]]
+}
+
+# min over the simplex of mean_i |sum_j w_j B_j,i - e_i|^2, exactly: the best stationary point
+# of the 7 faces. Faces with a singular system can be left out: their minima reach a smaller face.
+simplex_qp <- function(parts, truth) {
+  at <- cbind(seq_along(truth), truth)
+  h <- outer(1:3, 1:3, Vectorize(function(j, k) sum(parts[[j]] * parts[[k]]))) / length(truth)
+  g <- vapply(parts, function(part) mean(part[at]), 0)
+  objective <- function(w) sum(w * (h %*% w)) - 2 * sum(g * w)
+  best <- c(1, 0, 0)
+  for (face in list(2, 3, 1:2, c(1, 3), 2:3, 1:3)) {
+    m <- length(face)
+    system <- rbind(cbind(2 * h[face, face, drop = FALSE], 1), c(rep(1, m), 0))
+    if (rcond(system) < 1e-13) next
+    w <- numeric(3)
+    w[face] <- solve(system, c(2 * g[face], 1))[seq_len(m)]
+    if (min(w) >= 0 && objective(w) < objective(best) - 1e-15) best <- w
+  }
+  best / sum(best)
+}
+
+# max over the simplex of mean_i log(sum_j w_j B_j,i,y_i): EM, sped up by Newton steps on the
+# support. max_j mean(B_j / mixture) - 1 bounds what is left to gain (concavity).
+simplex_em <- function(parts, truth, tolerance = 1e-10, max_steps = 2000) {
+  at <- cbind(seq_along(truth), truth)
+  b <- vapply(parts, function(part) part[at], numeric(length(truth)))
+  b <- matrix(b, ncol = 3)
+  objective <- function(w) mean(log(drop(b %*% w)))
+  w <- c(1, 1, 1) / 3
+  for (step in seq_len(max_steps)) {
+    mixture <- drop(b %*% w)
+    score <- colMeans(b / mixture)
+    if (max(score) - 1 < tolerance) break
+    w_next <- w * score
+    w_next <- w_next / sum(w_next)
+    # Newton on the face of the weights in use, shortened to stay on the simplex
+    face <- which(w_next > 1e-9 | score > 1)
+    newton <- face_newton(b, w, face, score, mixture)
+    if (!is.null(newton) && objective(newton) > objective(w_next)) w_next <- newton
+    w <- w_next
+  }
+  w[w < 1e-9] <- 0
+  w <- w / sum(w)
+  # ending at (1, 0, 0) when that is as good keeps T = 1 an identity
+  if (all(is.finite(b[, 1])) && objective(c(1, 0, 0)) >= objective(w)) w <- c(1, 0, 0)
+  left <- max(colMeans(b / drop(b %*% w))) - 1
+  list(w = w, converged = left < 1e-6, iterations = step,
+       message = if (left < 1e-6) "" else paste0("EM stopped with up to ", format(left, digits = 2), " nats to gain."))
+}
+
+face_newton <- function(b, w, face, score, mixture) {
+  m <- length(face)
+  if (m < 2) return(NULL)
+  scaled <- b[, face, drop = FALSE] / mixture
+  h <- crossprod(scaled) / nrow(b)
+  system <- rbind(cbind(h, 1), c(rep(1, m), 0))
+  if (rcond(system) < 1e-13) return(NULL)
+  direction <- numeric(3)
+  direction[face] <- solve(system, c(score[face], 0))[seq_len(m)]
+  shrinking <- direction < 0
+  longest <- if (any(shrinking)) min(-w[shrinking] / direction[shrinking]) else 1
+  out <- pmax(w + min(1, longest) * direction, 0)
+  out / sum(out)
+}

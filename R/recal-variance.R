@@ -1,0 +1,200 @@
+# Variance scaling for regression: s2 -> w s2 + b, the mean unchanged, by the mean
+# Dawid-Sebastiani score r / v + log v, r = (mean - y)^2 (Gruber & Buettner 2022, section 6).
+
+# Means, variances and outcomes from a vector of normal predictions, two columns, or a frame
+# with either. `layout` remembers which, so that results are written alike.
+read_moments <- function(x, truth, dots, na_rm, call) {
+  layout <- list(frame = is.data.frame(x), type = "matrix", columns = colnames(x))
+  if (layout$frame) {
+    x <- ungroup_frame(x)
+    outcome <- x[[select_columns(truth, x, "truth", call)[1]]]
+    columns <- if (length(dots) > 0) {
+      names(x)[select_columns(rlang::quo(c(!!!dots)), x, "...", call)]
+    } else {
+      setdiff(names(x)[startsWith(names(x), ".pred_")], names(select_columns(truth, x, "truth", call)))
+    }
+    if (length(dots) == 0 && length(columns) == 0) columns <- names(x)[vapply(x, is_distribution_like, NA)]
+    layout$columns <- columns
+    x <- if (length(columns) == 1) x[[columns]] else as.matrix(x[columns])
+  } else {
+    if (length(dots) > 0) as_predictions(x, truth, dots, call = call) # its error
+    outcome <- rlang::eval_tidy(truth)
+  }
+  moments <- moments_of(x, call)
+  layout$type <- moments$type
+  if (!is.numeric(outcome) && !is.logical(outcome)) {
+    stop_input(c(
+      "{.arg truth} must be numeric for a regression.",
+      "x" = "It is {.cls {class(outcome)[1]}}."
+    ), "truth", arg = "truth", call = call)
+  }
+  outcome <- as.numeric(outcome)
+  check_length(length(moments$mean), length(outcome), call)
+  if (any(is.infinite(outcome) | is.nan(outcome))) {
+    row <- which(is.infinite(outcome) | is.nan(outcome))[1]
+    stop_input(c("{.arg truth} must be finite.", "x" = "Row {row} is {.val {outcome[row]}}."),
+               "truth", arg = "truth", row = row, call = call)
+  }
+  keep <- which(!is.na(moments$mean) & !is.na(moments$variance) & !is.na(outcome))
+  if (length(keep) == 0) stop_empty(length(outcome), call)
+  list(mean = moments$mean[keep], variance = moments$variance[keep], outcome = outcome[keep], rows = keep,
+       n_rows = length(outcome), na = !na_rm && length(keep) < length(outcome), layout = layout)
+}
+
+# What as_distribution() converts.
+is_distribution_like <- function(x) inherits(x, c("ce_distribution", "distribution", "rvar"))
+
+moments_of <- function(x, call) {
+  if (is_distribution_like(x)) {
+    x <- as_distribution(x)
+    if (family_of(x) != "normal") {
+      stop_input(c(
+        "Means and variances can be read from normal predictions.",
+        "x" = "These are {.val {family_of(x)}}.",
+        "i" = "Give two columns, mean and variance."
+      ), "distribution", arg = "x", call = call)
+    }
+    return(list(mean = vctrs::field(x, "mean"), variance = vctrs::field(x, "sd")^2, type = "law"))
+  }
+  if (!is.matrix(x) || !is.numeric(x) || ncol(x) != 2) {
+    stop_input(c(
+      "A regression needs the predicted means and variances.",
+      "x" = "{.arg x} is {.val {describe_shape(x)}}.",
+      "i" = "Give a matrix or two columns, mean and variance, or {.fn pred_normal}."
+    ), "columns", arg = "x", call = call)
+  }
+  bad <- which(!is.na(x[, 2]) & (x[, 2] < 0 | is.infinite(x[, 2])) | is.nan(rowSums(x)) | is.infinite(x[, 1]))
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Means must be finite and variances finite and not negative.",
+      "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, variance {.val {x[bad[1], 2]}}; {length(bad)} of {nrow(x)} rows are affected."
+    ), "variance", arg = "x", row = bad[1], call = call)
+  }
+  list(mean = unname(x[, 1]), variance = unname(x[, 2]), type = "matrix")
+}
+
+write_moments <- function(mean, variance, layout) {
+  if (layout$type == "law") {
+    out <- rep(pred_normal(0, 1), length(mean))
+    ok <- !is.na(variance)
+    out[ok] <- pred_normal(mean[ok], sqrt(variance[ok]))
+    out[!ok] <- NA
+    return(if (layout$frame) tibble::tibble(!!layout$columns := out) else out)
+  }
+  out <- cbind(mean, variance)
+  colnames(out) <- layout$columns
+  if (layout$frame) tibble::as_tibble(out) else out
+}
+
+recalibrate_variance <- function(x, truth, dots, spec, folds, na_rm, call) {
+  data <- read_moments(x, truth, dots, na_rm, call)
+  if (data$na) {
+    stop_input(c("A recalibration map cannot be fitted to missing values.",
+                 "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
+  }
+  r <- (data$mean - data$outcome)^2
+  fit <- fit_variance(data$variance, r, call)
+  after <- scale_variance(fit$map, data$variance)
+  out <- new_recalibration(
+    spec, data$layout, fit, objective = c(before = dss(data$variance, r), after = dss(after, r)),
+    n = length(r), n_classes = NA_integer_, kind = "distribution",
+    fingerprint = fingerprint(cbind(data$mean, data$variance)), rows = data$rows, n_rows = data$n_rows
+  )
+  if (!is.null(folds)) {
+    fold <- recal_folds(folds, length(r), data$rows, data$n_rows, call)
+    out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
+      fit <- fit_variance(data$variance[fold != f], r[fold != f], call)
+      after[fold == f] <<- scale_variance(fit$map, data$variance[fold == f])
+      fit$terms
+    })
+    out$fold <- fold
+    out$objective_crossfit <- dss(after, r)
+  }
+  full <- rep(NA_real_, data$n_rows)
+  out$fitted <- write_moments(replace(full, data$rows, data$mean), replace(full, data$rows, after), data$layout)
+  warn_convergence(fit, "variance")
+  out
+}
+
+# Mean Dawid-Sebastiani score from variances and squared residuals.
+dss <- function(variance, r) mean(dss_terms(variance, r))
+
+# A variance of 0 scores -Inf where the mean is exact, else +Inf.
+dss_terms <- function(variance, r) ifelse(variance == 0 & r > 0, Inf, ifelse(variance == 0, -Inf, r / variance + log(variance)))
+
+scale_variance <- function(map, variance) map$w * variance + map$b
+
+# The score is not convex in (w, b): several starts, and the two edges b = 0 and w = 0,
+# whose optima are known (mean(r / s2) and mean(r)). In units of mean(r) and mean(s2).
+fit_variance <- function(variance, r, call) {
+  unit <- mean(r)
+  if (unit == 0) {
+    stop_input(c(
+      "There must be at least one residual that is not 0.",
+      "x" = "All {length(r)} predicted means equal the outcome: the best variance is 0, with a score of minus infinity."
+    ), "degenerate", arg = "truth", call = call)
+  }
+  scale <- mean(variance)
+  s <- if (scale > 0) variance / scale else variance
+  u <- r / unit
+  objective <- function(t) {
+    v <- t[1] * s + t[2]
+    if (any(v <= 0)) Inf else mean(u / v + log(v))
+  }
+  gradient <- function(t) {
+    v <- t[1] * s + t[2]
+    g <- (v - u) / v^2
+    c(mean(g * s), mean(g))
+  }
+  hessian <- function(t) {
+    v <- t[1] * s + t[2]
+    h <- (2 * u - v) / v^3
+    matrix(c(mean(h * s^2), mean(h * s), mean(h * s), mean(h)), 2)
+  }
+  lowest <- if (any(s == 0)) 1e-8 else 0 # a variance of 0 needs b > 0 for a finite score
+  edges <- list(c(0, 1))
+  if (all(s > 0)) edges <- c(edges, list(c(mean(u / s), 0)))
+  candidates <- edges
+  iterations <- 0
+  if (max(s) - min(s) > 1e-10 * max(s)) {
+    starts <- c(list(c(1, 1e-3), c(0.5, 0.5), c(1e-3, 1)),
+                if (all(s > 0)) list(c(mean(u / s), 1e-3), c(mean(u / s), 1) / 2))
+    fits <- lapply(starts, function(start) {
+      fit <- stats::nlminb(pmax(start, c(1e-9, lowest)), objective, gradient, hessian, lower = c(0, max(lowest, 1e-12)),
+                           control = list(rel.tol = 1e-14, x.tol = 1e-12, iter.max = 500, eval.max = 1000))
+      iterations <<- max(iterations, fit$iterations)
+      fit$par
+    })
+    candidates <- c(edges, fits)
+  }
+  values <- vapply(candidates, objective, 0)
+  best <- candidates[[which.min(values)]]
+  for (edge in edges) if (objective(edge) <= min(values) + 1e-12) best <- edge
+  w <- if (scale > 0) best[1] * unit / scale else 0
+  b <- best[2] * unit
+  stuck <- lowest > 0 && best[2] <= 1.01 * lowest
+  new_map_fit(
+    new_map("variance", w = w, b = b), map_terms(c("scale", "shift"), c(w, b)), !stuck, iterations,
+    if (stuck) "Variances of 0 belong to exact means: the score falls without end as the shift goes to 0." else "",
+    if (w > 0) is_injective(TRUE, "the scale is not 0") else is_injective(FALSE, "the scale is 0: one variance for all")
+  )
+}
+
+predict_variance <- function(object, new, call = caller_env()) {
+  layout <- object$layout
+  x <- if (is.data.frame(new)) {
+    absent <- setdiff(layout$columns, names(new))
+    if (length(absent) > 0) {
+      stop_input(c("{.arg new} must have the columns that the map was fitted to.",
+                   "x" = "{.field {absent}} {?is/are} missing."), "columns", arg = "new", call = call)
+    }
+    if (layout$type == "law") new[[layout$columns]] else as.matrix(new[layout$columns])
+  } else {
+    new
+  }
+  moments <- moments_of(x, call)
+  ok <- !is.na(moments$mean) & !is.na(moments$variance)
+  same <- fitted_rows(fingerprint(cbind(moments$mean, moments$variance)[ok, , drop = FALSE]), object$fingerprint)
+  if (same > 0) warn_same_rows(same, sum(ok))
+  write_moments(moments$mean, scale_variance(object$map, moments$variance), layout)
+}

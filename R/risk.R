@@ -1,0 +1,136 @@
+#' Risk of a fitted calibration estimation function
+#'
+#' The mean squared error of \eqn{h(p, p')} as an estimate of products of calibration gaps,
+#' estimated without bias on rows that were not used to fit it. Lower is better: it is the
+#' scale on which calibration estimators are compared.
+#'
+#' @inheritParams ce_args
+#' @param object A `ce_fit`, or a `ce_tune` (then the ensemble of its selected method).
+#' @return One row (per group) with `risk`, `root_risk`, `std.error` (of `risk`), `n`;
+#'   `root_std.error`; `zero_risk`, the risk of \eqn{h = 0}; `skill = 1 - risk / zero_risk`
+#'   (at most \eqn{CE^4 / R(0)}, so small by nature); `estimate`, the root of the mean
+#'   \eqn{h(p, p)} (0 where that is negative); and `lower_bound`, a one-sided bound at `level`
+#'   for the calibration error itself.
+#'
+#' @section Definition:
+#' \eqn{R(h) = E(\langle e, e'\rangle - h(p, p'))^2} over two independent samples
+#' (Gruber & Bach 2025, Eq. 17), by its U-statistic over all ordered pairs
+#' \eqn{i \ne j} (Eq. 20). `std.error` is that of the Hájek projections,
+#' \eqn{se^2 = 4/(m(m-1)) \sum_i (r_i - R)^2}.
+#' For every fixed \eqn{h}, \eqn{R(0) - R(h) \le CE^4}; the bound is
+#' \eqn{\max(0, R(0) - R(h) - z\, se)^{1/4}} with the paired standard error. Class-wise
+#' risks are sums over the classes.
+#'
+#' @section Invariants:
+#' Permuting rows, relabelling classes and the number of threads change nothing.
+#'
+#' @section Cost:
+#' Time \eqn{O(m (d + r)^2)} for \eqn{r} features and residuals of dimension \eqn{d}; quadratic in
+#' \eqn{m} only for [method_function()].
+#' @references `r ref_gruber_bach()`
+#' @seealso [ce_compare()] for differences between fits.
+#' @export
+#' @examples
+#' fit <- ce_fit(vehicle_predictions[1:250, ], truth, method = method_bins(10))
+#' ce_risk(fit, vehicle_predictions[251:423, ], truth)
+ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level = NULL,
+                    na_rm = TRUE, threads = NULL) {
+  call <- current_env()
+  check_level(level)
+  threads <- resolve_threads(threads)
+  fit <- as_fit(object)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  out <- by_groups(x, enquo(.by), function(part) {
+    predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call)
+    risk_row(fit_risk(fit, predictions, threads), level, predictions$na)
+  })
+  new_table(out, c("Calibration risk" = notion_label(fit$notion, length(fit$levels)),
+                   "Method" = fit$label), "ce_risk")
+}
+
+# Predictions to evaluate a fit on: same classes, same event.
+predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call) {
+  given <- !is.null(event_level)
+  event_level <- event_level %||% if (fit$event == 1L || fit$scalar) "first" else "second"
+  predictions <- as_predictions(x, truth, dots, event_level, na_rm, call)
+  if (!fit$notion %in% c("top_label", "binary") &&
+        n_classes(predictions) != length(fit$levels)) {
+    stop_input(c(
+      "{.arg x} must have the classes of the fit.",
+      "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}."
+    ), "columns", arg = "x", call = call)
+  }
+  align_levels(predictions, fit, given)
+}
+
+# Where the levels have the names of the fit's, classes are put in its order and the event is
+# its event (unless the user gave event_level); otherwise positions count.
+align_levels <- function(predictions, fit, event_given) {
+  if (!setequal(predictions$levels, fit$levels)) return(predictions)
+  if (is.null(predictions$probs)) {
+    if (!event_given && predictions$levels[predictions$event] != fit$levels[fit$event]) {
+      predictions$outcome <- 1 - predictions$outcome
+      predictions$levels <- rev(predictions$levels)
+    }
+    return(predictions)
+  }
+  order <- match(fit$levels, predictions$levels)
+  predictions$probs <- predictions$probs[, order, drop = FALSE]
+  predictions$truth <- match(predictions$truth, order)
+  predictions$event <- if (event_given) match(predictions$event, order) else fit$event
+  predictions$levels <- fit$levels
+  predictions
+}
+
+as_fit <- function(object, arg = "object", call = caller_env()) {
+  if (inherits(object, "ce_fit")) return(object)
+  if (inherits(object, "ce_tune")) return(tune_fit(object))
+  stop_input(c(
+    "{.arg {arg}} must be made by {.fn ce_fit} or {.fn ce_tune}.",
+    "x" = "It is {.cls {class(object)[1]}}."
+  ), "argument", arg = arg, value = object, call = call)
+}
+
+# Sums over problems (classes): risk and projections of h and of h = 0, h(p, p) per row.
+fit_risk <- function(fit, predictions, threads) {
+  parts <- Map(function(form, problem) {
+    form_risk(form, problem$features, problem$residuals, threads)
+  }, fit$forms, notion_problems(predictions, fit$notion))
+  add_risks(parts)
+}
+
+add_risks <- function(parts) {
+  fields <- c("risk", "projections", "zero_risk", "zero_projections", "squared")
+  sums <- setNames(lapply(fields, function(field) Reduce(`+`, lapply(parts, `[[`, field))), fields)
+  sums$squared <- kept_squared(sums$squared, parts[[1]])
+  sums
+}
+
+risk_row <- function(parts, level, na = FALSE) {
+  n <- length(parts$squared)
+  std_error <- risk_std_error(parts$projections)
+  root <- sqrt(max(parts$risk, 0))
+  row <- tibble::tibble(
+    risk = parts$risk,
+    root_risk = root,
+    std.error = std_error,
+    n = n,
+    root_std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_,
+    zero_risk = parts$zero_risk,
+    skill = if (isTRUE(parts$zero_risk > 0)) 1 - parts$risk / parts$zero_risk else NA_real_,
+    estimate = sqrt(max(mean(parts$squared), 0)),
+    lower_bound = ce_lower_bound(
+      parts$zero_risk - parts$risk,
+      risk_std_error(parts$zero_projections - parts$projections), level
+    )
+  )
+  if (na) row[setdiff(names(row), "n")] <- NA_real_
+  row
+}
+
+# CE^4 >= R(0) - R(h) for every fixed h.
+ce_lower_bound <- function(difference, std_error, level) {
+  if (is.na(std_error)) return(NA_real_)
+  max(0, difference - qnorm(level) * std_error)^(1 / 4)
+}

@@ -1,0 +1,157 @@
+#' Split a mean score into entropy, calibration and sharpness
+#'
+#' # Definition
+#' `E S(f, Y) = g(P_Y) + E d(f, P_{Y|f}) - E d(P_Y, P_{Y|f})`, entropy plus calibration minus
+#' sharpness (Gruber and Buettner 2022, Lemma 4.1), also known as uncertainty,
+#' miscalibration (reliability) and discrimination (resolution).
+#'
+#' * `method = "discrete"` groups equal predictions and takes the observed frequencies of
+#'   each group for `P_{Y|f}`: the identity is exact. It is meant for predictions with few
+#'   distinct values; where all are distinct, every outcome is its own frequency, and
+#'   calibration is as large as it can be (Murphy 1973).
+#' * `method = "isotonic"` (scalar predictions only) takes the isotonic regression of the
+#'   outcome on the prediction, by pooling adjacent violators: calibration is the gain in mean score by
+#'   that recalibration, sharpness its gain over the overall frequency; both are never
+#'   negative (CORP: Dimitriadis, Gneiting and Jordan 2021).
+#'
+#' # Value
+#' A tibble with `score`, `method`, `notion`, `mean_score`, `entropy`, `calibration`,
+#' `sharpness`, `n_distinct` (groups or pools) and `n`; one row per score and group.
+#' `std.error` columns are those of `mean_score` and, with `times > 0`, bootstrap standard
+#' errors of the parts.
+#'
+#' # Invariants
+#' `entropy + calibration - sharpness = mean_score`; calibration and sharpness are at least 0.
+#' @inheritParams ece
+#' @param score One or several class scores, see [score_rules].
+#' @param method `"discrete"` or `"isotonic"`.
+#' @param notion `"canonical"`, `"top_label"` or `"binary"`; by default canonical for a matrix
+#'   and binary for a vector with `"discrete"`, and top-label for a matrix with `"isotonic"`.
+#' @param times Number of bootstrap samples for standard errors of the parts; 0 for none.
+#' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
+#'   Murphy (1973), A new vector partition of the probability score, *Journal of Applied
+#'   Meteorology* 12;
+#'   Dimitriadis, Gneiting and Jordan (2021) \doi{10.1073/pnas.2016191118}.
+#' @examples
+#' p <- c(0.2, 0.2, 0.2, 0.8, 0.8, 0.8, 0.8)
+#' y <- c(0, 0, 1, 1, 1, 0, 1)
+#' ce_decompose(p, y, score = c("brier", "log"))
+#' ce_decompose(p, y, method = "isotonic")
+#' @export
+ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", "isotonic"),
+                         notion = NULL, times = 0, .by = NULL, event_level = "first",
+                         na_rm = TRUE) {
+  call <- current_env()
+  scores <- as_scores(score, call)
+  if (scores[[1]]$kind != "class") {
+    stop_input(c(
+      "The decomposition needs a score of class probabilities.",
+      "x" = "It is {.val {scores[[1]]$name}}."
+    ), "score", arg = "score", call = call)
+  }
+  method <- check_choice(method, c("discrete", "isotonic"))
+  if (!is.null(notion)) check_notion(notion)
+  allowed <- c(if (method == "discrete") "canonical", "top_label", "binary")
+  if (!is.null(notion) && !notion %in% allowed) {
+    stop_input(c(
+      "{.code method = \"{method}\"} is for {.or {.val {allowed}}} predictions.",
+      "x" = "{.arg notion} is {.val {notion}}."
+    ), "notion", arg = "notion", call = call)
+  }
+  check_count(times, lower = 0)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  by_groups(x, enquo(.by), function(part) {
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    scalar <- is.null(predictions$probs)
+    used <- notion %||% if (scalar) "binary" else if (method == "isotonic") "top_label" else "canonical"
+    data <- decompose_data(predictions, used, call)
+    rows <- lapply(scores, function(s) {
+      decompose_score(data, s, method, used, times, predictions$na)
+    })
+    vctrs::vec_rbind(!!!rows)
+  }, call)
+}
+
+# The predictions as a simplex matrix with classes; `factor` halves the scalar Brier score.
+decompose_data <- function(predictions, notion, call) {
+  if (notion == "canonical") {
+    scalar <- is.null(predictions$probs)
+    return(list(probs = simplex_probs(predictions), truth = simplex_truth(predictions), scalar = scalar))
+  }
+  problem <- notion_problems(predictions, notion, call)[[1]]
+  x <- problem$features[, 1]
+  list(probs = cbind(1 - x, x, deparse.level = 0), truth = problem$labels + 1L, scalar = TRUE)
+}
+
+decompose_score <- function(data, score, method, notion, times, na) {
+  factor <- if (data$scalar) score$scalar else 1
+  parts <- function(rows) factor * decompose_parts(data, score, method, rows)
+  n <- length(data$truth)
+  if (na || n == 0) {
+    value <- c(mean_score = NA_real_, entropy = NA_real_, calibration = NA_real_, sharpness = NA_real_)
+    distinct <- NA_integer_
+    error <- NA_real_
+  } else {
+    value <- parts(seq_len(n))
+    distinct <- attr(decompose_parts(data, score, method, seq_len(n)), "distinct")
+    error <- if (n > 1) factor * sd(score$value(data$probs, data$truth)) / sqrt(n) else NA_real_
+  }
+  out <- tibble::tibble(
+    score = score$name, method = method, notion = notion, mean_score = value[["mean_score"]],
+    entropy = value[["entropy"]], calibration = value[["calibration"]],
+    sharpness = value[["sharpness"]], mean_score_std.error = error,
+    n_distinct = distinct, n = n
+  )
+  if (times > 0 && !na && n > 1) {
+    draws <- vapply(seq_len(times), function(b) {
+      as.numeric(parts(sample.int(n, n, replace = TRUE)))
+    }, numeric(4))
+    spread <- apply(draws, 1, sd)
+    out$entropy_std.error <- spread[2]
+    out$calibration_std.error <- spread[3]
+    out$sharpness_std.error <- spread[4]
+  }
+  out
+}
+
+decompose_parts <- function(data, score, method, rows) {
+  probs <- data$probs[rows, , drop = FALSE]
+  truth <- data$truth[rows]
+  n <- length(truth)
+  k <- ncol(probs)
+  overall <- matrix(tabulate(truth, k) / n, 1)
+  if (method == "isotonic") {
+    fitted <- isotonic_fit(probs[, 2], truth - 1L)
+    q <- cbind(1 - fitted$value, fitted$value, deparse.level = 0)
+    scores <- c(mean(score$value(probs, truth)), mean(score$value(q, truth)), score$entropy(overall))
+    value <- c(mean_score = scores[1], entropy = scores[3], calibration = scores[1] - scores[2],
+               sharpness = scores[3] - scores[2])
+    return(structure(value, distinct = fitted$pools))
+  }
+  cell <- vctrs::vec_group_id(probs)
+  size <- tabulate(cell)
+  outcome <- matrix(0, n, k)
+  outcome[cbind(seq_len(n), truth)] <- 1
+  frequency <- rowsum(outcome, cell, reorder = TRUE) / size
+  prediction <- probs[match(seq_along(size), cell), , drop = FALSE]
+  share <- size / n
+  all <- overall[rep(1, length(size)), , drop = FALSE]
+  value <- c(
+    mean_score = mean(score$value(probs, truth)),
+    entropy = score$entropy(overall),
+    calibration = sum(share * score$divergence(prediction, frequency)),
+    sharpness = sum(share * score$divergence(all, frequency))
+  )
+  structure(value, distinct = length(size))
+}
+
+# Isotonic regression of y (0/1) on x, ties pooled first: fitted value per row.
+isotonic_fit <- function(x, y) {
+  sorted <- sort_values(x, y)
+  size <- diff(c(0, sorted$ties))
+  pools <- cpp_isotonic_pools(bin_totals(sorted$sum_y, sorted$ties), as.numeric(size), sorted$ties)
+  value <- numeric(length(x))
+  value[sorted$order] <- rep(pools$values, diff(c(0, pools$ends)))
+  list(value = value, pools = length(pools$values))
+}

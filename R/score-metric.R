@@ -1,0 +1,137 @@
+#' Mean proper scores with their upper bounds
+#'
+#' `ce_score()` is the mean score. `upper_bound()` is the mean score minus its smallest
+#' possible entropy, which bounds the proper calibration error from above.
+#'
+#' # Definition
+#' `mean_i S(p_i, y_i)`, see [score_rules]. The proper calibration error of the score is
+#' `CE_S = E d_S(f(X), P(Y | f(X)))`; it is zero exactly where predictions are calibrated
+#' (strictly proper scores) and cannot be estimated without bias. Its upper bound
+#' `U_S = E S(f(X), Y) - inf g_S` can (Gruber and Buettner 2022, Theorem 4.3); the gap is the
+#' remaining entropy of the outcome given the prediction. The entropy of the Dawid-Sebastiani
+#' score has no lower bound unless variances have one, `min_variance`.
+#'
+#' # Value
+#' A tibble with `.metric` (the score; for `upper_bound()` its name), `.estimator`,
+#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
+#' (`"canonical"` for all classes, `"binary"` for a scalar probability, `"regression"`),
+#' `level`. Intervals are normal, with the standard error of a mean.
+#'
+#' # Errors
+#' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
+#' reverse, and an upper bound that does not exist.
+#' @inheritParams ece
+#' @param x For class scores as everywhere; for `"dss"`, `"mse"` and `"crps"` a vector of
+#'   predictive distributions such as [pred_normal()], or a data frame with such a column.
+#' @param score One or several scores: names, or a list of [score_rules].
+#' @param min_variance `upper_bound()` of `"dss"`: a lower bound of the outcome's
+#'   variance given the prediction.
+#' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
+#' @seealso [ce_decompose()] splits the mean score; [rbs()] is the root of the Brier score.
+#' @examples
+#' probs <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6))
+#' ce_score(probs, c(1, 2, 1), score = c("brier", "log", "spherical"))
+#' ce_score(pred_normal(c(0, 1, 2), 1), c(0.3, 0.2, 2.5), score = "crps")
+#' @export
+ce_score <- new_metric(function(x, truth, ..., score = "brier", level = 0.95, .by = NULL,
+                                event_level = "first", na_rm = TRUE) {
+  call <- current_env()
+  scores <- as_scores(score, call)
+  check_level(level)
+  score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
+              bound = FALSE, min_variance = NULL, call = call)
+}, "minimize", c(-Inf, Inf))
+
+#' @rdname ce_score
+#' @export
+upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_variance = NULL,
+                                   level = 0.95, .by = NULL, event_level = "first",
+                                   na_rm = TRUE) {
+  call <- current_env()
+  scores <- as_scores(score, call)
+  check_level(level)
+  check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
+  score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
+              bound = TRUE, min_variance = min_variance, call = call)
+}, "minimize", c(0, Inf))
+
+as_scores <- function(score, call) {
+  if (inherits(score, "ce_score_rule")) score <- list(score)
+  scores <- lapply(score, as_score, call = call)
+  if (length(scores) == 0) as_score(NULL, call)
+  kinds <- unique(vapply(scores, `[[`, "", "kind"))
+  if (length(kinds) > 1) {
+    stop_input(c(
+      "All scores must be for classes or all for real outcomes.",
+      "x" = "They are {.val {vapply(scores, `[[`, '', 'name')}}."
+    ), "score", arg = "score", call = call)
+  }
+  scores
+}
+
+score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, bound,
+                        min_variance, call) {
+  names <- vapply(scores, `[[`, "", "name")
+  infima <- vapply(scores, function(s) {
+    if (s$name == "dss" && !is.null(min_variance)) 1 + log(min_variance) else s$infimum
+  }, 0)
+  if (bound && any(is.infinite(infima))) {
+    stop_input(c(
+      "The Dawid-Sebastiani score has no upper bound: its entropy is unbounded below.",
+      "i" = "Give {.arg min_variance}, or compare mean scores with {.fn ce_score}."
+    ), "score", arg = "score", call = call)
+  }
+  columns <- function(rows, notion) {
+    n <- nrow(rows)
+    shift <- if (bound) infima else 0
+    mean <- colMeans(rows) - shift
+    std.error <- if (n > 1) apply(rows, 2, sd) / sqrt(n) else rep(NA_real_, ncol(rows))
+    z <- qnorm((1 + level) / 2)
+    list(.estimate = mean, std.error = std.error, conf.low = mean - z * std.error,
+         conf.high = mean + z * std.error,
+         upper_bound = ifelse(is.finite(infima), colMeans(rows) - infima, NA_real_),
+         score = names, n = n, notion = notion)
+  }
+  metric <- if (bound) "upper_bound" else names
+  if (scores[[1]]$kind == "real") {
+    return(regression_frame(x, truth, dots, by, metric, function(law, y) {
+      columns(matrix(unlist(lapply(scores, function(s) s$value(law, y))), length(y)),
+              "regression")
+    }, na_rm, list(level = level), call))
+  }
+  metric_frame(x, truth, dots, by, metric, function(predictions) {
+    columns(score_rows(predictions, scores), if (is.null(predictions$probs)) "binary" else "canonical")
+  }, event_level, na_rm, choices = list(level = level), call = call)
+}
+
+# Matrix n x number of scores.
+score_rows <- function(predictions, scores) {
+  probs <- simplex_probs(predictions)
+  truth <- simplex_truth(predictions)
+  rows <- lapply(scores, function(s) {
+    value <- s$value(probs, truth)
+    if (is.null(predictions$probs)) s$scalar * value else value
+  })
+  matrix(unlist(rows), ncol = length(scores))
+}
+
+# metric_frame() for real outcomes.
+regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, call) {
+  check_flag(na_rm, call = call)
+  by_groups(x, by, function(part) {
+    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call)
+    if (is.null(data$law)) {
+      stop_input(c(
+        "This score needs predictions of a real outcome.",
+        "x" = "{.arg x} holds class probabilities.",
+        "i" = "Give a vector of distributions such as {.fn pred_normal}."
+      ), "score", arg = "x", call = call)
+    }
+    values <- as.list(fn(data$law, data$y[, 1]))
+    if (data$na) {
+      numbers <- vapply(values, is.numeric, NA) & names(values) != "n"
+      values[numbers] <- lapply(values[numbers], function(v) v[NA_integer_])
+    }
+    tibble::tibble(.metric = metric, .estimator = "standard", !!!values, !!!choices)
+  }, call)
+}

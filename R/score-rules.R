@@ -1,0 +1,212 @@
+#' Proper scoring rules
+#'
+#' Values that hold a scoring rule with its entropy and divergence: what [ce_score()],
+#' [ce_decompose()], [upper_bound()] and [ce_gain()] take as `score` (or its name as text).
+#'
+#' # Definition
+#' All scores are negatively oriented: small is good. `s(P, Q)` is the expected score of
+#' the prediction P under the truth Q; P is listed first. Entropy `g(Q) = s(Q, Q)`, divergence
+#' `d(P, Q) = s(P, Q) - g(Q) >= 0` (Gruber and Buettner 2022, section 4.1).
+#'
+#' | score | S(P, y) | g(Q) | d(P, Q) | inf g |
+#' |---|---|---|---|---|
+#' | `score_brier()` | `sum_k (p_k - 1(k = y))^2` | `1 - sum q_k^2` | `sum (p_k - q_k)^2` | 0 |
+#' | `score_log()` | `-log p_y` | Shannon entropy | `sum q log(q / p)` | 0 |
+#' | `score_spherical()` | `-p_y / norm(p)` | `-norm(q)` | `norm(q) - <p, q> / norm(p)` | -1 |
+#' | `score_dss()` | `(y - m)^2 / v + log v` | `1 + log v_Q` | `(v_Q + (m - m_Q)^2) / v + log(v / v_Q) - 1` | none |
+#' | `score_mse()` | `(m - y)^2` | `v_Q` | `(m - m_Q)^2` | 0 |
+#' | `score_crps()` | `E abs(X - y) - E abs(X - X') / 2` | `E abs(Y - Y') / 2` | `int (F_P - F_Q)^2` | 0 |
+#'
+#' `m` and `v` are the mean and variance of a real-valued prediction. Brier, log and
+#' spherical are strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and variance, MSE
+#' for the mean only. For a scalar probability (a vector instead of two columns) the Brier
+#' score is `(p - y)^2`: half of that of the two columns.
+#'
+#' @param floor Smallest probability of the log score; 0 gives `Inf` where the
+#'   observed class had probability 0.
+#' @param score A score or its name.
+#' @param prediction Predictions: for class scores a matrix n x K of probabilities; for the
+#'   others a vector of predictive distributions such as [pred_normal()], or a list with
+#'   `mean` and `variance`.
+#' @param outcome For class scores integers 1..K, else numbers.
+#' @param truth True distributions, like `prediction`.
+#' @return `score_*()`: an object of class `ce_score_rule`. `score_value()`,
+#'   `score_entropy()`, `score_divergence()`: a number per row. The CRPS has its entropy and
+#'   divergence for normal distributions only.
+#' @name score_rules
+#' @examples
+#' p <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3))
+#' score_value("brier", p, c(1, 3))
+#' score_divergence(score_log(), p, rbind(c(0.6, 0.3, 0.1), c(0.2, 0.5, 0.3)))
+NULL
+
+new_score <- function(name, kind, value, entropy, divergence, infimum, scalar = 1) {
+  structure(
+    list(name = name, kind = kind, value = value, entropy = entropy, divergence = divergence,
+         infimum = infimum, scalar = scalar),
+    class = "ce_score_rule"
+  )
+}
+
+at_label <- function(p, y) p[cbind(seq_along(y), y)]
+
+#' @rdname score_rules
+#' @export
+score_brier <- function() {
+  new_score(
+    "brier", "class",
+    value = function(p, y) rowSums(canonical_residuals(p, y)^2),
+    entropy = function(q) 1 - rowSums(q^2),
+    divergence = function(p, q) rowSums((p - q)^2),
+    infimum = 0, scalar = 1 / 2
+  )
+}
+
+#' @rdname score_rules
+#' @export
+score_log <- function(floor = 0) {
+  check_number(floor, lower = 0, upper = 0.5)
+  raise <- function(p) pmax(p, floor)
+  new_score(
+    "log", "class",
+    value = function(p, y) -log(raise(at_label(p, y))),
+    entropy = function(q) -rowSums(ifelse(q > 0, q * log(raise(q)), 0)),
+    divergence = function(p, q) rowSums(ifelse(q > 0, q * (log(raise(q)) - log(raise(p))), 0)),
+    infimum = 0
+  )
+}
+
+#' @rdname score_rules
+#' @export
+score_spherical <- function() {
+  norm <- function(p) sqrt(rowSums(p^2))
+  new_score(
+    "spherical", "class",
+    value = function(p, y) -at_label(p, y) / norm(p),
+    entropy = function(q) -norm(q),
+    divergence = function(p, q) norm(q) - rowSums(p * q) / norm(p),
+    infimum = -1
+  )
+}
+
+#' @rdname score_rules
+#' @export
+score_dss <- function() {
+  new_score(
+    "dss", "real",
+    value = function(p, y) {
+      m <- score_moments(p)
+      (m$mean - y)^2 / m$variance + log(m$variance)
+    },
+    entropy = function(q) 1 + log(score_moments(q)$variance),
+    divergence = function(p, q) {
+      p <- score_moments(p)
+      q <- score_moments(q)
+      (q$variance + (p$mean - q$mean)^2) / p$variance + log(p$variance / q$variance) - 1
+    },
+    infimum = -Inf
+  )
+}
+
+#' @rdname score_rules
+#' @export
+score_mse <- function() {
+  new_score(
+    "mse", "real",
+    value = function(p, y) (score_moments(p)$mean - y)^2,
+    entropy = function(q) score_moments(q)$variance,
+    divergence = function(p, q) (score_moments(p)$mean - score_moments(q)$mean)^2,
+    infimum = 0
+  )
+}
+
+#' @rdname score_rules
+#' @export
+score_crps <- function() {
+  new_score(
+    "crps", "real",
+    value = law_crps,
+    entropy = function(q) sqrt(normal_moments(q)$variance / pi),
+    divergence = function(p, q) {
+      p <- normal_moments(p)
+      q <- normal_moments(q)
+      folded_normal(p$mean - q$mean, sqrt(p$variance + q$variance)) -
+        sqrt(p$variance / pi) - sqrt(q$variance / pi)
+    },
+    infimum = 0
+  )
+}
+
+score_makers <- list(brier = score_brier, log = score_log, spherical = score_spherical,
+                     dss = score_dss, mse = score_mse, crps = score_crps)
+
+as_score <- function(score, call = caller_env()) {
+  if (inherits(score, "ce_score_rule")) return(score)
+  if (!rlang::is_string(score) || !score %in% names(score_makers)) {
+    stop_input(c(
+      "{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
+      "x" = "It is {.val {describe(score)}}.",
+      "i" = "See {.help score_rules}."
+    ), "score", arg = "score", value = score, call = call)
+  }
+  score_makers[[score]]()
+}
+
+#' @export
+format.ce_score_rule <- function(x, ...) paste0("score_", x$name, "()")
+
+#' @export
+print.ce_score_rule <- function(x, ...) {
+  cat("<ce_score_rule> ", format(x), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname score_rules
+#' @export
+score_value <- function(score, prediction, outcome) {
+  score <- as_score(score)
+  if (score$kind == "class") {
+    predictions <- new_predictions(as_simplex_matrix(prediction), outcome)
+    return(score$value(predictions$probs, predictions$truth))
+  }
+  prediction <- as_law(prediction)
+  check_length(n_laws(prediction), length(outcome), current_env())
+  score$value(prediction, as.numeric(outcome))
+}
+
+#' @rdname score_rules
+#' @export
+score_entropy <- function(score, truth) {
+  score <- as_score(score)
+  score$entropy(if (score$kind == "class") as_simplex_matrix(truth) else as_law(truth))
+}
+
+#' @rdname score_rules
+#' @export
+score_divergence <- function(score, prediction, truth) {
+  score <- as_score(score)
+  if (score$kind == "class") {
+    prediction <- as_simplex_matrix(prediction)
+    truth <- as_simplex_matrix(truth)
+    if (!identical(dim(prediction), dim(truth))) {
+      stop_input(c(
+        "{.arg prediction} and {.arg truth} must have the same rows and classes.",
+        "x" = "They are {nrow(prediction)} x {ncol(prediction)} and {nrow(truth)} x {ncol(truth)}."
+      ), "length", arg = "truth")
+    }
+  } else {
+    prediction <- as_law(prediction)
+    truth <- as_law(truth)
+  }
+  score$divergence(prediction, truth)
+}
+
+as_simplex_matrix <- function(p, call = caller_env()) {
+  if (is.numeric(p) && is.null(dim(p))) p <- matrix(p, 1)
+  if (is.data.frame(p)) p <- as.matrix(p)
+  if (!is.matrix(p) || !is.numeric(p)) {
+    stop_input(c("Class distributions must be a matrix with one row each.",
+                 "x" = "They are {.cls {class(p)[1]}}."), "probs", arg = "prediction", call = call)
+  }
+  check_simplex(p, seq_len(nrow(p)), call)
+}

@@ -1,0 +1,71 @@
+#' Scores of several predictions at once
+#'
+#' The mean of a score that takes two predictions with their outcomes, over all pairs of rows.
+#'
+#' # Definition
+#' A U-score of order 2 is `S(P_1, P_2, y_1, y_2)`; it is proper if predicting the conditional laws minimises its
+#' expectation over independent pairs. The U-statistic
+#' `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i, y_j)` is the unbiased estimator of least variance
+#' of the expected score (Gruber and Buettner 2022, appendix F). With
+#' `S = (p_1 - e_{y_1})' k(p_1, p_2) (p_2 - e_{y_2})` it is the squared kernel calibration error, with entropy and
+#' sharpness 0: [skce()] computes that one fast. What holds for scores of one prediction, such as the upper bound and the
+#' identity behind [ce_gain()], must not be assumed here.
+#'
+#' # Value
+#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high` (normal, from the projections of
+#' the U-statistic; too short where it is degenerate), `n` and `level`.
+#'
+#' # Cost
+#' `n` calls of `score`, each with up to `n` pairs.
+#' @inheritParams ece
+#' @param score A function of `(p1, y1, p2, y2)`: matrices of probabilities with one row per pair and integer classes;
+#'   it returns a number per pair and must not change when the two are swapped.
+#' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
+#' @examples
+#' residual <- function(p, y) p - diag(ncol(p))[y, , drop = FALSE]
+#' kernel_score <- function(p1, y1, p2, y2) {
+#'   exp(-sqrt(rowSums((p1 - p2)^2))) * rowSums(residual(p1, y1) * residual(p2, y2))
+#' }
+#' probs <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6), c(0.8, 0.1, 0.1))
+#' u_score(probs, c(1, 2, 1, 1), score = kernel_score)
+#' @export
+u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
+                               event_level = "first", na_rm = TRUE) {
+  if (missing(score) || !is.function(score)) {
+    stop_input(c(
+      "{.arg score} must be a function of {.code (p1, y1, p2, y2)}.",
+      "x" = if (missing(score)) "It is missing." else "It is {.cls {class(score)[1]}}."
+    ), "score", arg = "score")
+  }
+  check_level(level)
+  call <- current_env()
+  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "u_score", function(predictions) {
+    n <- n_obs(predictions)
+    if (n < 2) stop_few_rows(2, n, call)
+    rows <- pair_scores(simplex_probs(predictions), simplex_truth(predictions), score, call)
+    mean <- mean(rows)
+    std.error <- 2 * sd(rows) / sqrt(n)
+    z <- qnorm((1 + level) / 2)
+    list(.estimate = mean, std.error = std.error, conf.low = mean - z * std.error,
+         conf.high = mean + z * std.error, n = n)
+  }, event_level, na_rm, choices = list(level = level))
+}, "minimize", c(-Inf, Inf))
+
+# Mean score of each row with all others: their mean is the U-statistic.
+pair_scores <- function(probs, truth, score, call) {
+  n <- length(truth)
+  total <- numeric(n)
+  for (i in seq_len(n - 1)) {
+    j <- seq(i + 1, n)
+    value <- score(probs[rep(i, n - i), , drop = FALSE], rep(truth[i], n - i), probs[j, , drop = FALSE], truth[j])
+    if (!is.numeric(value) || length(value) != n - i || anyNA(value)) {
+      stop_input(c(
+        "{.arg score} must return a number for each of its pairs.",
+        "x" = "For {n - i} pair{?s} it returned {.val {describe(value)}}."
+      ), "score", arg = "score", call = call)
+    }
+    total[i] <- total[i] + sum(value)
+    total[j] <- total[j] + value
+  }
+  total / (n - 1)
+}

@@ -1,0 +1,117 @@
+# A kernel problem: predictions, outcomes and the two bound kernels; everything that skce(),
+# ucme() and ce_test() compute is a function of it.
+
+kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100, threads = NULL,
+                           call = caller_env()) {
+  if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel, draws, call))
+  kernel <- check_kernel(kernel %||% default_prediction_kernel(laws), "kernel", call)
+  target_kernel <- check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel", call)
+  prediction <- bind_prediction(kernel, laws, draws, threads, call)
+  target <- bind_target(target_kernel, laws, draws, threads, call)
+  if (!is.null(laws$group)) {
+    same <- feature_spec(kernel_white(), matrix(as.numeric(laws$group$id)))
+    prediction$spec <- list(form = "product", scale = 1, parts = list(prediction$spec, same))
+  }
+  list(
+    n = laws$n, laws = laws, prediction = prediction$spec, target = target$spec,
+    kernel = prediction$kernel, target_kernel = target$kernel, target_form = target$form,
+    asked = list(kernel = kernel, target_kernel = target_kernel, draws = draws)
+  )
+}
+
+# The same problem with other outcomes; the kernel on the predictions stays as it is.
+with_outcomes <- function(problem, laws, threads) {
+  if (is.function(problem$asked$kernel)) {
+    return(joint_problem(laws, problem$asked$kernel, NULL, problem$asked$draws))
+  }
+  target <- bind_target(problem$asked$target_kernel, laws, problem$asked$draws, threads)
+  problem$laws <- laws
+  problem$target <- target$spec
+  problem
+}
+
+laws_rows <- function(laws, rows) {
+  if (is.null(laws$law)) laws$probs <- laws$probs[rows, , drop = FALSE] else laws$law <- laws$law[rows]
+  laws$y <- laws$y[rows, , drop = FALSE]
+  if (!is.null(laws$group)) laws$group$id <- laws$group$id[rows]
+  laws$n <- length(rows)
+  laws
+}
+
+family_text <- function(laws) {
+  if (!is.null(laws$law)) return(family_of(laws$law))
+  if (ncol(laws$probs) == 2) "binary" else "multiclass"
+}
+
+check_rows <- function(n, least, what, call = caller_env()) {
+  if (n < least) {
+    stop_input(c(
+      "{what} needs at least {least} observations.",
+      "x" = "There {cli::qty(n)}{?is/are} {n}."
+    ), "rows", call = call)
+  }
+}
+
+check_block <- function(block, n, least = 2, call = caller_env()) {
+  block <- block %||% max(least, floor(sqrt(n)))
+  check_count(block, "block", lower = least, call = call)
+  if (block > n) {
+    stop_input(c(
+      "{.arg block} must be at most the number of observations.",
+      "x" = "It is {block}, there are {n}."
+    ), "argument", arg = "block", value = block, call = call)
+  }
+  as.integer(block)
+}
+
+# A kernel on prediction and class together that is no product of two: a function of
+# (p, y, q, z), p and q probability vectors, y and z classes 1..K. The full double sum
+#   h = sum over classes a, b of (e_y - p)_a (e_z - q)_b k(p, a, q, b),
+# n^2 K^2 calls of an R function: for small data.
+joint_problem <- function(laws, kernel, target_kernel, draws, call = caller_env()) {
+  if (!is.null(laws$law) || !is.null(target_kernel) || !is.null(laws$group)) {
+    stop_input(c(
+      "A function as {.arg kernel} is a kernel on class probabilities and classes together.",
+      "i" = "It takes no {.arg target_kernel} and no {.arg group}, and needs class probabilities."
+    ), "kernel", arg = "kernel", call = call)
+  }
+  probs <- laws$probs
+  residuals <- canonical_residuals(probs, as.vector(laws$y))
+  n <- laws$n
+  classes <- seq_len(ncol(probs))
+  h <- matrix(0, n, n)
+  for (i in seq_len(n)) {
+    for (j in seq_len(i)) {
+      values <- outer(classes, classes, Vectorize(function(a, b) kernel(probs[i, ], a, probs[j, ], b)))
+      h[i, j] <- h[j, i] <- sum(outer(residuals[i, ], residuals[j, ]) * values)
+    }
+  }
+  text <- new_kernel("function")
+  list(n = n, laws = laws, prediction = list(form = "matrix", values = h), target = constant_target(n),
+       kernel = text, target_kernel = text, target_form = "closed form",
+       asked = list(kernel = kernel, target_kernel = NULL, draws = draws))
+}
+
+# h_Y = 1: where the other factor is the whole of H.
+constant_target <- function(n) {
+  ones <- matrix(1, n, 1)
+  list(form = "finite", residuals = ones, right = ones, probs = ones, probs_right = ones)
+}
+
+# The largest value of a kernel on the predictions (or of a target kernel): 1 for all
+# that are functions of a distance.
+kernel_bound <- function(kernel, simplex, call = caller_env()) {
+  value <- switch(kernel$type,
+    sum = sum(vapply(kernel$parts, kernel_bound, 0, simplex, call)),
+    product = prod(vapply(kernel$parts, kernel_bound, 0, simplex, call)),
+    `function` = stop_input(c("The bound needs a kernel with a known bound.",
+                              "x" = "{.arg kernel} is a function."), "kernel", call = call),
+    linear = if (simplex) 1 else {
+      stop_input(c("The bound needs a bounded kernel.",
+                   "x" = "{.fn kernel_linear} is unbounded on these predictions or outcomes."),
+                 "kernel", call = call)
+    },
+    1
+  )
+  kernel$scale * value
+}

@@ -1,0 +1,210 @@
+# The marginalised target kernel h_Y of predictions and outcomes, as a source for the core
+# (src/as_source.h): a closed form where there is one, means over draws otherwise. Returns
+# list(spec, kernel = resolved, form = "closed form" or "draws (S)").
+
+bind_target <- function(kernel, laws, draws, threads, call = caller_env()) {
+  if (is.null(laws$law)) return(bind_finite(kernel, laws$probs, laws$y, seq_len(ncol(laws$probs)), threads))
+  kernel <- resolve_kernel(kernel, laws$y, threads)
+  bind_law(kernel, laws, draws, threads, call)
+}
+
+bind_law <- function(kernel, laws, draws, threads, call) {
+  family <- family_of(laws$law)
+  if (family == "poisson") return(bind_poisson(kernel, laws, draws, threads, call))
+  if (kernel$type == "sum") {
+    parts <- lapply(kernel$parts, bind_law, laws, draws, threads, call)
+    forms <- unique(vapply(parts, `[[`, "", "form"))
+    return(list(spec = list(form = "sum", scale = kernel$scale, parts = lapply(parts, `[[`, "spec")),
+                kernel = kernel, form = setdiff(c(forms, "closed form"), "closed form")[1] %|% "closed form"))
+  }
+  if (kernel$type == "white") {
+    stop_input(c(
+      "{.fn kernel_white} cannot compare continuous outcomes.",
+      "x" = "The predictions are {.val {family}}.",
+      "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_matern}."
+    ), "kernel", arg = "target_kernel", call = call)
+  }
+  if (!kernel$type %in% c("gaussian", "laplace", "matern", "linear", "product")) {
+    stop_input(c("{.code {format(kernel)}} is not a kernel for numeric outcomes."),
+               "kernel", arg = "target_kernel", call = call)
+  }
+  spec <- closed_form(kernel, laws)
+  if (!is.null(spec)) return(list(spec = scaled(spec, kernel), kernel = kernel, form = "closed form"))
+  law <- laws$law
+  if (family != "draws") law <- pred_draws(draw_law(law, draws))
+  values <- par_of(law, "draws")
+  s <- ncol(values) / dimension_of(law)
+  list(spec = list(form = "draws", kernel = kernel, draws = values, y = laws$y),
+       kernel = kernel, form = paste0("draws (", s, ")"))
+}
+
+`%|%` <- function(x, y) if (is.na(x)) y else x
+
+scaled <- function(spec, kernel) {
+  if (kernel$scale == 1) spec else list(form = "sum", scale = kernel$scale, parts = list(spec))
+}
+
+# NULL where there is none.
+closed_form <- function(kernel, laws) {
+  law <- laws$law
+  y <- laws$y
+  f <- function(name) par_of(law, name)
+  family <- family_of(law)
+  type <- kernel$type
+  if (type == "product" || family == "draws" && type != "linear") return(NULL)
+  if (type == "linear") return(list(form = "linear", mean = law_moments(law)$mean, y = y))
+  laplace <- type == "laplace" || type == "matern" && kernel$nu == 0.5
+  gamma <- if (type == "gaussian") 1 / (2 * kernel$bandwidth^2) else 1 / kernel$bandwidth
+  ones <- matrix(1, nrow(y), 1)
+  scalar <- function(form, location, scale, weight = ones, ...) {
+    list(form = form, gamma = gamma, weight = weight, location = location, scale = scale, y = y, ...)
+  }
+  matern <- list(nu = if (laplace) 0.5 else kernel$nu,
+                 rate = if (laplace) 1 / kernel$bandwidth else sqrt(2 * kernel$nu %||% 0.5) / kernel$bandwidth)
+  if (family %in% c("normal", "mixture_normal")) {
+    if (family == "normal" && type == "gaussian") {
+      return(list(form = "diagonal_normal", gamma = gamma, mean = f("mean"), variance = f("sd")^2, y = y))
+    }
+    location <- if (family == "normal") f("mean") else f("location")
+    scale <- if (family == "normal") f("sd") else f("scale")
+    weight <- if (family == "normal") ones else f("weight")
+    if (type == "gaussian") return(scalar("normal_gaussian", location, scale, weight))
+    return(scalar("normal_matern", location, scale, weight, nu = matern$nu, rate = matern$rate))
+  }
+  if (family %in% c("laplace", "mixture_laplace")) {
+    weight <- if (family == "laplace") ones else f("weight")
+    if (type == "gaussian") return(scalar("laplace_gaussian", f("location"), f("scale"), weight))
+    if (laplace) return(scalar("laplace_laplace", f("location"), f("scale"), weight))
+    return(NULL)
+  }
+  if (type != "gaussian") return(NULL)
+  switch(family,
+    mvnormal_diagonal = list(form = "diagonal_normal", gamma = gamma, mean = f("mean"), variance = f("var"), y = y),
+    mvnormal = list(form = "full_normal", gamma = gamma, weight = ones, mean = f("mean"), covariance = f("cov"), y = y),
+    mixture_mvnormal = list(form = "full_normal", gamma = gamma, weight = f("weight"), mean = f("mean"),
+                            covariance = f("cov"), y = y)
+  )
+}
+
+# Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.
+bind_finite <- function(kernel, probs, y, support, threads) {
+  kernel <- resolve_kernel(kernel, y, threads)
+  residuals <- canonical_residuals(probs, match(as.vector(y), support))
+  if (kernel$type == "white" && kernel$scale == 1) {
+    right <- residuals
+    probs_right <- probs
+  } else {
+    gram <- cpp_gram(kernel, matrix(as.numeric(support)), matrix(as.numeric(support)), threads)
+    right <- residuals %*% gram
+    probs_right <- probs %*% gram
+  }
+  list(spec = list(form = "finite", residuals = residuals, right = right, probs = probs,
+                   probs_right = probs_right, support = support),
+       kernel = kernel, form = "closed form")
+}
+
+poisson_support <- 5000L
+
+# A Poisson law is a finite one to rounding: the window that holds all but 1e-18 of each.
+bind_poisson <- function(kernel, laws, draws, threads, call) {
+  rate <- as.vector(par_of(laws$law, "rate"))
+  from <- min(stats::qpois(1e-18, rate), laws$y)
+  to <- max(stats::qpois(1e-18, rate, lower.tail = FALSE), laws$y)
+  if (to - from > poisson_support) {
+    stop_input(c(
+      "Poisson predictions must span at most {poisson_support} counts.",
+      "x" = "They span {to - from + 1}.",
+      "i" = "For rates this large use {.code pred_normal(rate, sqrt(rate))} or {.fn pred_draws}."
+    ), "distribution", arg = "x", call = call)
+  }
+  support <- seq(from, to)
+  probs <- outer(rate, support, function(a, z) stats::dpois(z, a))
+  bind_finite(kernel, probs, laws$y, support, threads)
+}
+
+# Draws from every law: an n x S matrix, or n x S x d array.
+draw_law <- function(law, size) {
+  n <- length(law)
+  f <- function(name) par_of(law, name)
+  d <- dimension_of(law)
+  each <- function(rdist, ...) matrix(rdist(n * size, ...), n)
+  rlaplace <- function(m, location, scale) {
+    location + scale * stats::rexp(m) * sample(c(-1, 1), m, replace = TRUE)
+  }
+  component <- function(weight) {
+    u <- matrix(stats::runif(n * size), n)
+    upto <- t(apply(weight, 1, cumsum))
+    pick <- matrix(1L, n, size)
+    for (a in seq_len(ncol(weight) - 1)) pick <- pick + (u > upto[, a])
+    # rounding of the last sum must not pick a component of weight 0
+    pmin(pick, max.col(weight > 0, "last"))
+  }
+  of <- function(m, pick) matrix(m[cbind(rep(seq_len(n), size), as.vector(pick))], n)
+  switch(family_of(law),
+    normal = each(stats::rnorm, f("mean"), f("sd")),
+    laplace = each(rlaplace, as.vector(f("location")), as.vector(f("scale"))),
+    poisson = each(stats::rpois, f("rate")),
+    mixture_normal = {
+      pick <- component(f("weight"))
+      matrix(stats::rnorm(n * size, of(f("location"), pick), of(f("scale"), pick)), n)
+    },
+    mixture_laplace = {
+      pick <- component(f("weight"))
+      matrix(rlaplace(n * size, of(f("location"), pick), of(f("scale"), pick)), n)
+    },
+    mvnormal = , mvnormal_diagonal = {
+      roots <- covariance_roots(full_covariance(law), d)
+      draw_mvnormal(f("mean"), roots, matrix(1L, n, size), d)
+    },
+    mixture_mvnormal = draw_mvnormal(f("mean"), mixture_roots(law), component(f("weight")), d),
+    draws = {
+      s <- ncol(f("draws")) / d
+      pick <- matrix(sample.int(s, n * size, replace = TRUE), n)
+      if (d == 1) return(of(f("draws"), pick))
+      axes <- lapply(seq_len(d), function(k) of(f("draws"), (pick - 1) * d + k))
+      simplify2array(axes)
+    }
+  )
+}
+
+draw_mvnormal <- function(mean, roots, pick, d) {
+  n <- nrow(pick)
+  size <- ncol(pick)
+  noise <- array(stats::rnorm(n * size * d), c(n, size, d))
+  rows <- rep(seq_len(n), size)
+  out <- array(0, c(n, size, d))
+  for (k in seq_len(d)) {
+    value <- mean[cbind(rows, (as.vector(pick) - 1) * d + k)]
+    for (l in seq_len(d)) {
+      root <- roots[cbind(rows, (as.vector(pick) - 1) * d * d + (l - 1) * d + k)]
+      value <- value + root * as.vector(noise[, , l])
+    }
+    out[, , k] <- value
+  }
+  out
+}
+
+# One new outcome per observation from its prediction.
+redraw_outcomes <- function(laws) {
+  if (is.null(laws$law)) {
+    laws$y <- matrix(as.numeric(draw_classes(laws$probs)))
+  } else {
+    laws$y <- matrix(draw_law(laws$law, 1), laws$n)
+  }
+  laws
+}
+
+draw_classes <- function(probs) {
+  u <- stats::runif(nrow(probs))
+  pick <- rep(1L, nrow(probs))
+  upto <- 0
+  for (k in seq_len(ncol(probs) - 1)) {
+    upto <- upto + probs[, k]
+    pick <- pick + (u >= upto)
+  }
+  pmin(pick, max.col(probs > 0, "last"))
+}
+
+default_target_kernel <- function(laws) {
+  if (is.null(laws$law) || family_of(laws$law) == "poisson") kernel_white() else kernel_gaussian("median")
+}

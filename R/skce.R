@@ -1,0 +1,183 @@
+#' Squared kernel calibration error
+#'
+#' How far predictions are from calibrated in the strong sense (the outcome has the predicted distribution, given
+#' the prediction), for class probabilities and any other predictive distribution.
+#'
+#' @section Definition:
+#' With kernels k on predictions and l on outcomes, and \eqn{Z_i} a draw from prediction \eqn{P_i} (Widmann,
+#' Lindsten & Zachariah 2021, section 4),
+#' \deqn{h_{ij} = k(P_i, P_j)\,[l(Y_i, Y_j) - E\,l(Z_i, Y_j) - E\,l(Y_i, Z_j) + E\,l(Z_i, Z_j)],}
+#' the squared error is \eqn{E\,h} over independent pairs, 0 exactly for calibrated predictions when the product
+#' kernel is characteristic. `"unbiased"` is the mean of \eqn{h_{ij}} over \eqn{i \ne j} (it can be negative),
+#' `"biased"` over all i, j (the squared norm of a mean embedding, with its root in column `root`), `"block"` the
+#' mean of the unbiased estimates of consecutive blocks of `block` rows, `"block_biased"` of the biased ones. Rows
+#' left over after the last block are not used; shuffle ordered data.
+#'
+#' The expectations over Z are closed forms for classes, Poisson, normal and multivariate normal (Gaussian target
+#' kernel; univariate also Laplace and Matérn), Laplace (Laplace and Gaussian target kernel) and their mixtures;
+#' otherwise they are means over `draws` draws, with the diagonal over pairs of different draws, so that no entry is
+#' biased. Column `target_form` says which.
+#'
+#' @section Value:
+#' A tibble with one row per group of `.by`: `.metric`, `.estimator` (the type), `.estimate` (squared scale),
+#' `std.error`, `conf.low`, `conf.high`, `root`, `n`, `block`, `prediction`, `kernel`, `target_kernel`,
+#' `target_form`, with `tolerance` also `rank` and `error_bound` (on `.estimate`), and with `group` the list column
+#' `groups` (per group its `n`, its own error `.estimate` and its `term` in the sum). Standard errors are those of
+#' the Hajek projection (first-order terms); near calibration, where the projection vanishes, they are too wide by
+#' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks.
+#' Interval ends below 0 are 0.
+#'
+#' @section Cost:
+#' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads; `n block / 2` for blocks. Kernels on mixtures,
+#' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. With `tolerance` the kernel on the
+#' predictions is replaced by a low-rank factor whose mean neglected diagonal is below it: cost \eqn{n r^2}.
+#'
+#' @param x A data frame, matrix or vector of probabilities as in [ce_fit()], or a vector of predictive
+#'   distributions (see [pred]).
+#' @param truth Outcomes: column of `x`, or a vector; n x d matrix (or d columns) for multivariate predictions.
+#' @param ... For a data frame, the probability columns (default `starts_with(".pred_")`), the column of predictive
+#'   distributions, or an expression that makes them: `pred_normal(mu, sigma)`.
+#' @param kernel Kernel on predictions; default [kernel_tv()] with median bandwidth for classes,
+#'   [kernel_wasserstein()] for univariate and normal predictions, [kernel_mmd()] for mixtures and multivariate
+#'   draws. For classes also a function `k(p, y, q, z)` of two pairs of probabilities and class: a kernel that is no
+#'   product (an R call per pair of rows and of classes: for small data).
+#' @param target_kernel Kernel on outcomes: default [kernel_white()] for classes and counts, [kernel_gaussian()]
+#'   with median bandwidth (over the outcomes) for numbers.
+#' @param type Estimator.
+#' @param block Block size; default \eqn{\sqrt n}. 2 gives the linear-time estimator.
+#' @param group A grouping of the observations (a column of `x`, or a vector): calibration given the prediction
+#'   *and* the group. The kernel is multiplied by the indicator of the same group.
+#' @param tolerance `NULL` for the exact kernel, or the tolerance of a low-rank factor.
+#' @param draws Number of draws per prediction where there is no closed form.
+#' @param level Confidence level.
+#' @param event_level,na_rm,.by,threads As in [ce_fit()].
+#' @return See section Value.
+#' @references Widmann, Lindsten & Zachariah (2021), Calibration tests beyond classification, ICLR.
+#' @export
+#' @examples
+#' set.seed(1)
+#' p <- matrix(rgamma(300, 2), 100)
+#' p <- p / rowSums(p)
+#' skce(p, sample(3, 100, replace = TRUE))
+#' d <- data.frame(mu = rnorm(100), sigma = 1)
+#' d$y <- rnorm(100, d$mu, 2)
+#' skce(d, y, pred_normal(mu, sigma))
+skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
+                 type = c("unbiased", "biased", "block", "block_biased"), block = NULL, group = NULL,
+                 tolerance = NULL, draws = 100, level = 0.95, event_level = "first", na_rm = TRUE,
+                 .by = NULL, threads = NULL) {
+  call <- current_env()
+  type <- check_choice(type, c("unbiased", "biased", "block", "block_biased"))
+  check_level(level)
+  check_count(draws, lower = 2)
+  check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
+  threads <- resolve_threads(threads)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  group <- enquo(group)
+  by_groups(x, enquo(.by), function(part) {
+    laws <- read_laws(part, truth, dots, event_level, na_rm, group, call)
+    if (laws$na) return(skce_row(NULL, laws, type))
+    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
+    value <- skce_value(problem, type, block, tolerance, threads, call)
+    skce_row(value, laws, type, problem, level)
+  }, call)
+}
+
+skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
+  if (is.null(value)) value <- list(estimate = NA_real_, std.error = NA_real_, block = NA_integer_)
+  interval <- value$estimate + c(-1, 1) * qnorm(0.5 + level / 2) * value$std.error
+  text <- function(name) if (is.null(problem)) NA_character_ else format(problem[[name]])
+  out <- list(
+    .metric = "skce", .estimator = type, .estimate = value$estimate, std.error = value$std.error,
+    conf.low = pmax(interval[1], 0), conf.high = pmax(interval[2], 0),
+    root = sqrt(pmax(value$estimate, 0)), n = laws$n, block = value$block,
+    prediction = family_text(laws), kernel = text("kernel"), target_kernel = text("target_kernel"),
+    target_form = text("target_form")
+  )
+  out$rank <- value$rank
+  out$error_bound <- value$error_bound
+  if (!is.null(value$groups)) out$groups <- list(value$groups)
+  # new_tibble(): tibble() would take longer than the sums of a thousand rows
+  tibble::new_tibble(out, nrow = 1L)
+}
+
+# list(estimate, std.error, block, and for full estimators the row projections)
+skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, call = caller_env()) {
+  n <- problem$n
+  if (startsWith(type, "block")) {
+    least <- if (type == "block") 2 else 1
+    check_rows(n, least, "The block estimator", call)
+    block <- check_block(block, n, least, call)
+    sums <- cpp_block_sums(problem$prediction, problem$target, block, threads)
+    eta <- if (type == "block") sums$unbiased else sums$biased
+    return(list(estimate = mean(eta), std.error = sd(eta) / sqrt(length(eta)), block = block))
+  }
+  sums <- problem_sums(problem, tolerance, threads, call)
+  value <- if (type == "unbiased") {
+    check_rows(n, 2, "The unbiased estimator", call)
+    rows <- sums$off_diagonal / (n - 1)
+    list(estimate = mean(rows), projections = rows)
+  } else {
+    rows <- (sums$off_diagonal + sums$diagonal) / n
+    list(estimate = mean(rows), projections = rows)
+  }
+  value$std.error <- if (n > 1) 2 * sd(value$projections) / sqrt(n) else NA_real_
+  value$block <- NA_integer_
+  value[c("rank", "error_bound")] <- sums[c("rank", "error_bound")]
+  if (!is.null(problem$laws$group)) value$groups <- group_terms(sums, problem$laws$group, type)
+  value
+}
+
+# Row sums and diagonal of H: exact, or of the kernel's low-rank factor.
+problem_sums <- function(problem, tolerance, threads, call) {
+  if (is.null(tolerance)) {
+    return(with_bar("Summing pairs", function(progress) {
+      cpp_pair_sums(problem$prediction, problem$target, threads, progress)
+    }))
+  }
+  factored_sums(problem, tolerance, threads, call)
+}
+
+# With K ~ L L': sum_j H_ij = l_i' S M d_i, S = L'D. The neglected part E of K is positive
+# semidefinite, so that the estimate is off by at most mean(E_ii) times mean(d_i' M d_i).
+factored_sums <- function(problem, tolerance, threads, call) {
+  prediction <- problem$prediction
+  target <- problem$target
+  if (prediction$form != "features" || target$form != "finite") {
+    stop_input(c(
+      "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
+      "i" = "Leave it {.val {NULL}}, or use {.code type = \"block\"} for large data."
+    ), "argument", arg = "tolerance", call = call)
+  }
+  factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, problem$n, threads)
+  l <- factor$L
+  norms <- rowSums(target$residuals * target$right)
+  all <- rowSums((l %*% crossprod(l, target$residuals)) * target$right)
+  off <- all - rowSums(l^2) * norms
+  diagonal <- cpp_gram_diagonal(prediction$kernel, prediction$features) * norms
+  list(off_diagonal = off, diagonal = diagonal, rank = ncol(l),
+       error_bound = factor$residual_trace * sum(norms) / max(problem$n - 1, 1))
+}
+
+# fn(progress) under a progress bar (shown after cli's delay); NULL where nobody watches.
+with_bar <- function(label, fn) {
+  if (!rlang::is_interactive()) return(fn(NULL))
+  env <- environment()
+  id <- cli::cli_progress_bar(label, total = 1, clear = TRUE, .envir = env,
+                              format = "{cli::pb_name} {cli::pb_bar} {cli::pb_percent} {cli::pb_eta_str}")
+  on.exit(cli::cli_progress_done(id, .envir = env))
+  fn(function(fraction) cli::cli_progress_update(set = fraction, id = id, .envir = env))
+}
+
+# The kernel is 0 across groups, so that the total is the sum of the terms.
+group_terms <- function(sums, group, type) {
+  all <- length(group$id)
+  size <- tabulate(group$id)
+  unbiased <- type == "unbiased"
+  rows <- if (unbiased) sums$off_diagonal else sums$off_diagonal + sums$diagonal
+  total <- as.vector(rowsum(rows, group$id))
+  pairs <- if (unbiased) size * (size - 1) else size^2
+  tibble::tibble(group = group$labels, n = size, .estimate = ifelse(pairs > 0, total / pairs, NA_real_),
+                 term = total / (if (unbiased) all * (all - 1) else all^2))
+}

@@ -1,0 +1,28 @@
+#' The methods of the published tables
+#'
+#' @param notion A notion of calibration.
+#' @return A named list of methods: for scalar notions (`"top_label"`, `"class_wise"`,
+#'   `"binary"`) 15 bins, tuned bins, the kernel density ratio and both kernel ridges; for
+#'   `"canonical"` the last three. Grids are the default ones; see [ce_methods].
+#' @export
+#' @examples
+#' ce_methods("canonical")
+ce_methods <- function(notion = "top_label") {
+  notion <- check_notion(notion)
+  smooth <- list(kde = method_kde(), kkr = method_kkr(), ukkr = method_ukkr())
+  if (notion == "canonical") return(smooth)
+  c(list(`15 bins` = method_bins(15), bins = method_bins(seq(5, 100, by = 5))), smooth)
+}
+
+check_methods <- function(methods, call = caller_env()) {
+  if (is_method(methods)) methods <- list(methods)
+  if (!is.list(methods) || length(methods) == 0) {
+    stop_input(c(
+      "{.arg methods} must be a list of methods.",
+      "x" = "It is {.val {describe(methods)}}."
+    ), "method", arg = "methods", value = methods, call = call)
+  }
+  lapply(methods, check_method, arg = "methods", call = call)
+  names(methods) <- list_names(methods, vapply(methods, `[[`, "", "name"))
+  methods
+}

@@ -1,0 +1,49 @@
+# The plain way through folds and grid: one fit each. Any method works with it; methods that
+# can share work between folds or grid values have their own tune_path() and must agree.
+
+#' @export
+tune_path.default <- function(method, problem, fold, grid, context) {
+  n_folds <- max(fold)
+  path <- new_path(nrow(grid), n_folds)
+  forms <- vector("list", nrow(grid) * n_folds)
+  for (f in seq_len(n_folds)) {
+    train <- subset_problem(problem, fold != f & fold != 0)
+    held_out <- subset_problem(problem, fold == f)
+    test <- problem$features[fold == 0, , drop = FALSE]
+    for (v in seq_len(nrow(grid))) {
+      form <- fit_form(method, train, grid_point(grid, v), context)
+      risk <- form_risk(form, held_out$features, held_out$residuals, context$threads)
+      path$risk[v, f] <- risk$risk
+      path$squared_error[v, f] <- mean_squared(risk$squared, form)
+      if (nrow(test) > 0) {
+        squared <- form_squared(form, test, context$threads)
+        path$squared_error_test[v, f] <- mean_squared(squared, form)
+      }
+      forms[[(f - 1) * nrow(grid) + v]] <- form
+      advance(context, ((f - 1) * nrow(grid) + v) / length(forms))
+    }
+  }
+  path$form <- function(v, f) forms[[(f - 1) * nrow(grid) + v]]
+  path
+}
+
+new_path <- function(n_values, n_folds) {
+  empty <- matrix(NA_real_, n_values, n_folds)
+  list(risk = empty, squared_error = empty, squared_error_test = empty)
+}
+
+# Mean of h(p_i, p_i): an estimate of the squared error. NA without rows.
+mean_squared <- function(squared, form = NULL) {
+  squared <- kept_squared(squared, form)
+  if (length(squared) == 0 || anyNA(squared)) return(NA_real_)
+  mean(squared)
+}
+
+# Missing values of a user's function are left out where it says so (a form or its risk).
+kept_squared <- function(squared, form) {
+  if (isTRUE(form$na_rm)) squared[!is.na(squared)] else squared
+}
+
+advance <- function(context, fraction) {
+  if (!is.null(context$progress)) context$progress(fraction)
+}

@@ -1,0 +1,301 @@
+#' Choose and tune a calibration error estimator by its risk
+#'
+#' Fits every method at every value of its hyperparameter on the training part of each
+#' fold, estimates the risk on the held-out part, selects the value with the smallest mean
+#' risk and reports the calibration error of the folds' averaged functions on test rows that
+#' no fit has seen (Gruber & Bach 2025, Algorithm 1).
+#'
+#' @inheritParams ce_args
+#' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
+#'   the column `method`.
+#' @param folds The number of folds; or an integer vector with the fold of each non-test
+#'   row (or of every row; fold 0 then marks the test rows); or an rsample `rset` that holds out every row once.
+#' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
+#'   estimate is taken on the held-out rows of the folds.
+#' @param progress Show a progress bar in interactive sessions?
+#' @return A `ce_tune`. `tidy()` has one row per method, value and fold, `glance()` one row per
+#'   method, [autoplot()][autoplot.ce_tune] draws risks, estimates and gaps, `predict()` and [ce_risk()] use
+#'   the averaged functions. For grouped data a `ce_grouped` list of them.
+#' @section Definition:
+#' Rows are shuffled once with R's random numbers; the first 80 % tune, the rest test;
+#' folds are consecutive blocks. With \eqn{h_{i,\eta}} fitted outside fold \eqn{i},
+#' \eqn{\hat\eta = \arg\min_\eta \frac1k \sum_i R_i(h_{i,\eta})} (ties: the smallest),
+#' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
+#' rows. Class-wise, values are selected per class and the squared errors summed.
+#' @section Intervals:
+#' `conf.low` and `conf.high` reflect the test rows only, given the fitted functions: they are
+#' intervals for \eqn{E\,h(p,p)}, not for the bias of \eqn{h}. `lower_bound` is a one-sided
+#' bound for the calibration error itself.
+#' @section Cost:
+#' Linear in the number of rows for scalar notions; see the vignettes for measured times.
+#' Long work can be interrupted.
+#' @references `r ref_gruber_bach()`
+#' @export
+#' @examples
+#' set.seed(1)
+#' tuned <- ce_tune(vehicle_predictions, truth)
+#' tuned
+#' glance(tuned)
+ce_tune <- function(x, truth, ..., notion = "top_label", methods = ce_methods(notion), folds = 5,
+                    test = 0.2, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
+                    progress = TRUE, threads = NULL) {
+  call <- current_env()
+  notion <- check_notion(notion)
+  methods <- check_methods(methods)
+  check_level(level)
+  check_flag(progress)
+  threads <- resolve_threads(threads)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  groups <- split_groups(x, enquo(.by))
+  run <- function(part) {
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    check_complete(predictions, call)
+    tune_predictions(predictions, notion, methods, folds, test, level, progress, threads, call)
+  }
+  if (is.null(groups)) return(run(x))
+  new_grouped(groups$keys, lapply(seq_along(groups$parts), function(g) {
+    in_group(run(groups$parts[[g]]), groups$keys, g, call)
+  }))
+}
+
+tune_predictions <- function(predictions, notion, methods, folds, test, level, progress, threads,
+                             call) {
+  problems <- notion_problems(predictions, notion, call)
+  rows <- keep_rows(folds, test, predictions, call)
+  split <- make_split(n_obs(predictions), rows$folds, rows$test, call)
+  n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
+  grids <- lapply(methods, method_grid, notion = notion, n = n_train)
+  bar <- tune_progress(methods, problems, progress)
+  context <- new_context(threads)
+  results <- list()
+  for (m in names(methods)) {
+    parts <- list()
+    for (j in seq_along(problems)) {
+      context$progress <- bar$step(m, j)
+      # methods share factors of a problem; classes do not
+      context$cache <- bar$cache(j)
+      parts[[j]] <- tune_problem(methods[[m]], problems[[j]], split, grids[[m]], context)
+    }
+    results[[m]] <- combine_problems(parts)
+  }
+  bar$done()
+  structure(
+    list(
+      tidy = tune_tidy(results, methods, grids, problems),
+      glance = tune_glance(results, methods, grids, split, level),
+      forms = lapply(results, `[[`, "forms"),
+      diagnostics = lapply(results, `[[`, "diagnostics"),
+      labels = vapply(methods, format, ""),
+      histogram = if (notion %in% c("top_label", "binary")) feature_histogram(problems[[1]]),
+      notion = notion, level = level, split = split,
+      n = n_obs(predictions), dropped = predictions$dropped, levels = predictions$levels,
+      event = predictions$event, scalar = is.null(predictions$probs)
+    ),
+    class = "ce_tune"
+  )
+}
+
+# Folds and test rows are given for the rows of the input; after incomplete rows are
+# dropped they follow the rows that are left.
+keep_rows <- function(folds, test, predictions, call) {
+  if (predictions$dropped == 0) return(list(folds = folds, test = test))
+  kept <- predictions$rows
+  n_input <- length(kept) + predictions$dropped
+  fixed_test <- is_test_rows(test)
+  test_rows <- if (fixed_test) check_test_rows(test, n_input, call) else integer()
+  if (inherits(folds, "rset")) folds <- rset_folds(folds, call)
+  if (length(folds) == n_input) {
+    folds <- folds[kept]
+  } else if (fixed_test && length(folds) == n_input - length(test_rows)) {
+    folds <- folds[setdiff(seq_len(n_input), test_rows) %in% kept]
+  }
+  list(folds = folds, test = if (fixed_test) which(kept %in% test_rows) else test)
+}
+
+# One method on one problem: risks over the grid, the selected forms, what they say on
+# held-out and test rows.
+tune_problem <- function(method, problem, split, grid, context) {
+  path <- tune_path(method, problem, split$fold, grid, context)
+  v <- select_value(path$risk, grid$value)
+  forms <- lapply(seq_len(split$k), function(f) path$form(v, f))
+  risks <- lapply(seq_len(split$k), function(f) {
+    held_out <- subset_problem(problem, split$fold == f)
+    form_risk(forms[[f]], held_out$features, held_out$residuals, context$threads)
+  })
+  test <- split$fold == 0
+  squared <- if (any(test)) {
+    features <- problem$features[test, , drop = FALSE]
+    Reduce(`+`, lapply(forms, form_squared, features, context$threads)) / split$k
+  } else {
+    unlist(lapply(risks, `[[`, "squared"))
+  }
+  list(path = path[c("risk", "squared_error", "squared_error_test")], v = v, forms = forms,
+       risks = risks, squared = squared, diagnostics = path$diagnostics)
+}
+
+# Smallest mean risk, over the folds in which it is defined; the smallest value on ties.
+select_value <- function(risk, value) {
+  mean_risk <- rowMeans(risk, na.rm = TRUE)
+  if (all(is.na(mean_risk))) return(1L)
+  order <- order(mean_risk, value)
+  order[1]
+}
+
+# Class-wise: sums over the classes, value by value selected per class.
+combine_problems <- function(parts) {
+  k <- length(parts[[1]]$risks)
+  list(
+    paths = lapply(parts, `[[`, "path"),
+    v = vapply(parts, `[[`, 0L, "v"),
+    forms = lapply(parts, `[[`, "forms"),
+    risks = lapply(seq_len(k), function(f) add_risks(lapply(parts, function(p) p$risks[[f]]))),
+    squared = kept_squared(Reduce(`+`, lapply(parts, `[[`, "squared")), parts[[1]]$forms[[1]]),
+    diagnostics = lapply(parts, `[[`, "diagnostics")
+  )
+}
+
+tune_tidy <- function(results, methods, grids, problems) {
+  rows <- list()
+  for (m in names(methods)) {
+    grid <- grids[[m]]
+    for (j in seq_along(problems)) {
+      path <- results[[m]]$paths[[j]]
+      k <- ncol(path$risk)
+      v <- rep(seq_len(nrow(grid)), each = k)
+      at <- cbind(v, rep(seq_len(k), nrow(grid)))
+      row <- tibble::tibble(
+        method = m,
+        parameter = methods[[m]]$parameter %||% NA_character_,
+        value = grid$value[v],
+        fold = at[, 2],
+        risk = path$risk[at],
+        squared_error = path$squared_error[at],
+        squared_error_test = path$squared_error_test[at]
+      )
+      if (!is.null(grid[["kernel"]])) row$kernel <- vapply(grid[["kernel"]], format, "")[v]
+      if (!is.null(problems[[j]]$class)) row$class <- problems[[j]]$class
+      rows <- c(rows, list(row))
+    }
+  }
+  vctrs::vec_rbind(!!!rows)
+}
+
+tune_glance <- function(results, methods, grids, split, level) {
+  mean_risk <- vapply(results, function(r) mean_over_folds(fold_values(r, "risk")), 0)
+  best <- which.min(mean_risk)[1]
+  best_risks <- if (!is.na(best)) results[[best]]$risks
+  rows <- lapply(names(methods), function(m) {
+    result <- results[[m]]
+    roots <- sqrt(pmax(fold_values(result, "risk"), 0))
+    roots <- roots[!is.na(roots)]
+    value <- unique(grids[[m]]$value[result$v])
+    squared <- mean(result$squared)
+    interval <- root_interval(squared, mean_std_error(result$squared), level)
+    skill <- 1 - mean_over_folds(fold_values(result, "risk")) /
+      mean_over_folds(fold_values(result, "zero_risk"))
+    row <- tibble::tibble(
+      method = m,
+      parameter = methods[[m]]$parameter %||% NA_character_,
+      value = if (length(value) == 1) value else NA_real_,
+      root_risk = if (length(roots) > 0) mean(roots) else NA_real_,
+      std.error = mean_std_error(roots),
+      estimate = interval$estimate,
+      estimate_std.error = interval$std.error,
+      conf.low = interval$conf.low,
+      conf.high = interval$conf.high,
+      selected = identical(m, names(methods)[best]),
+      risk = mean_over_folds(fold_values(result, "risk")),
+      difference = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks, "projections")$value,
+      difference_std.error = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks, "projections")$std.error,
+      skill = if (is.finite(skill)) skill else NA_real_,
+      lower_bound = fold_lower_bound(result$risks, level),
+      squared_estimate = squared
+    )
+    if (!is.null(grids[[m]][["kernel"]])) {
+      row$kernel <- paste(unique(vapply(grids[[m]][["kernel"]][result$v], format, "")), collapse = " | ")
+    }
+    row
+  })
+  vctrs::vec_rbind(!!!rows)
+}
+
+fold_values <- function(result, field) vapply(result$risks, `[[`, 0, field)
+
+mean_over_folds <- function(x) if (all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
+
+# Mean over folds of the paired difference of two risks, with its standard error: folds are
+# disjoint, so their variances add (the overlap of their training rows is left out).
+fold_difference <- function(a, b, field, field_b = field) {
+  parts <- Map(function(x, y) x[[field]] - y[[field_b]], a, b)
+  parts <- parts[lengths(parts) > 1]
+  if (length(parts) == 0) return(list(value = NA_real_, std.error = NA_real_))
+  list(
+    value = mean(vapply(parts, mean, 0)),
+    std.error = sqrt(sum(vapply(parts, risk_std_error, 0)^2)) / length(parts)
+  )
+}
+
+fold_lower_bound <- function(risks, level) {
+  difference <- fold_difference(risks, risks, "zero_projections", "projections")
+  ce_lower_bound(difference$value, difference$std.error, level)
+}
+
+# Counts of the scalar feature, for the density under the gap plot.
+feature_histogram <- function(problem, n_bins = 100L) {
+  breaks <- seq(0, 1, length.out = n_bins + 1)
+  list(breaks = breaks, counts = tabulate(pmax(1L, findInterval(problem$features[, 1], breaks,
+                                          left.open = TRUE, rightmost.closed = TRUE)), n_bins))
+}
+
+# The averaged function of one method as a fit.
+tune_fit <- function(x, method = NULL, call = caller_env()) {
+  methods <- x$glance$method
+  method <- method %||% methods[x$glance$selected][1]
+  method <- if (is.na(method)) methods[1] else method
+  check_choice(method, methods, "method", call)
+  row <- x$glance[x$glance$method == method, ]
+  structure(
+    list(forms = lapply(x$forms[[method]], ensemble_form), notion = x$notion, method = method,
+         parameter = row$parameter, value = row$value,
+         label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)), n = sum(x$split$fold > 0),
+         levels = x$levels, event = x$event, scalar = x$scalar),
+    class = "ce_fit"
+  )
+}
+
+chosen_text <- function(row) {
+  if (is.na(row$parameter)) return("")
+  value <- if (is.na(row$value)) "chosen per class" else format(row$value, digits = 3)
+  paste0(" (", row$parameter, " = ", value, ")")
+}
+
+#' @rdname predict.ce_fit
+#' @export
+predict.ce_tune <- function(object, new, ..., type = c("squared", "pairs", "gap"), method = NULL,
+                            threads = NULL) {
+  predict(tune_fit(object, method), new, ..., type = type, threads = threads)
+}
+
+#' Tables of a tuning result
+#'
+#' @param x A `ce_tune`.
+#' @param ... Not used.
+#' @return `tidy()`: one row per method, value and fold with `method, parameter, value, fold, risk`
+#'   (on the fold's held-out rows), `squared_error` (mean \eqn{h(p,p)} there) and
+#'   `squared_error_test` (on the test rows); class-wise also `class`, with a grid of kernels also
+#'   `kernel`.
+#'
+#'   `glance()`: one row per method with `method, parameter, value` (`NA` where classes chose
+#'   differently), `root_risk` (mean over folds of the root risk) and its `std.error` over
+#'   folds, `estimate` (root calibration error on the test rows) with `estimate_std.error`,
+#'   `conf.low`, `conf.high`, and `selected`; then the mean `risk`, its paired `difference` to the
+#'   selected method with `difference_std.error`, `skill` against \eqn{h = 0}, the one-sided
+#'   `lower_bound` for the calibration error and the `squared_estimate`, which may be negative.
+#' @name ce_tune_tables
+#' @export
+tidy.ce_tune <- function(x, ...) x$tidy
+
+#' @rdname ce_tune_tables
+#' @export
+glance.ce_tune <- function(x, ...) x$glance

@@ -1,0 +1,158 @@
+#' Unnormalised calibration mean embedding
+#'
+#' The squared witness of miscalibration at a few test locations: linear in the number of predictions.
+#'
+#' @section Definition:
+#' At a location \eqn{T_j = (p_j, t_j)} (a prediction and an outcome), with k and l the kernels and \eqn{Z_i} a draw
+#' from prediction \eqn{P_i}: \eqn{z_{ij} = k(p_j, P_i)\,[l(t_j, Y_i) - E\,l(t_j, Z_i)]}. The estimate is
+#' \eqn{J^{-1}\sum_j \bar z_j^2} (Widmann et al. 2021, appendix C); biased, never negative.
+#'
+#' @inheritParams ce_test
+#' @inheritParams skce
+#' @return A tibble: `.metric`, `.estimator`, `.estimate` (squared), `std.error` (delta method), `conf.low`,
+#'   `conf.high`, `root`, `n`, `locations` (their number), `witness` (list column, mean witness at each, outcome
+#'   minus prediction), `kernel`, `target_kernel`, `target_form`.
+#' @export
+#' @examples
+#' set.seed(1)
+#' p <- pred_normal(rnorm(100), 1)
+#' ucme(p, rnorm(100), locations = list(x = pred_normal(c(-1, 1), 1), truth = c(0, 0)))
+ucme <- function(x, truth, ..., locations = 10, kernel = NULL, target_kernel = NULL, draws = 100,
+                 level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL) {
+  call <- current_env()
+  check_level(level)
+  check_count(draws, lower = 2)
+  threads <- resolve_threads(threads)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  by_groups(x, enquo(.by), function(part) {
+    laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call)
+    if (laws$na) {
+      return(tibble::tibble(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
+    }
+    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
+    z <- cme_matrix(problem, cme_locations(problem, locations, call), threads)
+    mean <- colMeans(z)
+    estimate <- mean(mean^2)
+    slope <- 2 * mean / length(mean)
+    se <- if (laws$n > 1) sd(z %*% slope) / sqrt(laws$n) else NA_real_
+    interval <- estimate + c(-1, 1) * qnorm(0.5 + level / 2) * se
+    tibble::tibble(
+      .metric = "ucme", .estimator = family_text(laws), .estimate = estimate, std.error = se,
+      conf.low = max(interval[1], 0), conf.high = interval[2], root = sqrt(estimate), n = laws$n,
+      locations = ncol(z), witness = list(mean), kernel = format(problem$kernel),
+      target_kernel = format(problem$target_kernel), target_form = problem$target_form
+    )
+  }, call)
+}
+
+# Test locations: list(columns = n x J kernel values on the predictions, points = J x d).
+cme_locations <- function(problem, locations, call = caller_env()) {
+  if (is.function(problem$asked$kernel)) {
+    stop_input("Test locations need a product of two kernels; {.arg kernel} is a function.",
+               "kernel", arg = "kernel", call = call)
+  }
+  laws <- problem$laws
+  n <- problem$n
+  if (is.list(locations) && !is.data.frame(locations) && all(c("x", "truth") %in% names(locations))) {
+    at <- read_laws(locations$x, rlang::new_quosure(locations$truth), call = call)
+    return(list(columns = kernel_columns(problem, at, call), points = at$y))
+  }
+  check_count(locations, "locations", call = call)
+  # predictions that were made, and outcomes that such predictions expect
+  rows <- sample.int(n, locations, replace = locations > n)
+  points <- redraw_outcomes(laws_rows(laws, sample.int(n, locations, replace = TRUE)))$y
+  list(columns = prediction_columns(problem$prediction, rows), points = points)
+}
+
+# Kernel between all predictions and those of `at`, with the problem's resolved kernel.
+kernel_columns <- function(problem, at, call) {
+  laws <- problem$laws
+  joint <- list(n = laws$n + at$n, y = rbind(laws$y, at$y))
+  if (is.null(laws$law)) {
+    if (!is.null(at$law) || ncol(at$probs) != ncol(laws$probs)) stop_locations(call)
+    joint$probs <- rbind(laws$probs, at$probs)
+  } else {
+    if (is.null(at$law) || family_of(at$law) != family_of(laws$law)) stop_locations(call)
+    joint$law <- c(laws$law, at$law)
+  }
+  bound <- bind_prediction(problem$kernel, joint, problem$asked$draws, 1L, call)
+  columns <- prediction_columns(bound$spec, laws$n + seq_len(at$n))
+  columns[seq_len(laws$n), , drop = FALSE]
+}
+
+stop_locations <- function(call) {
+  stop_input(c("Test locations must be predictions of the same kind as {.arg x}.",
+               "x" = "They are of another family or number of classes."),
+             "argument", arg = "locations", call = call)
+}
+
+# k(P_i, P_j) for all i and the given j.
+prediction_columns <- function(spec, rows) {
+  switch(spec$form,
+    features = cpp_gram(spec$kernel, spec$features, spec$features[rows, , drop = FALSE], 1L),
+    matrix = spec$values[, rows, drop = FALSE],
+    {
+      parts <- lapply(spec$parts, prediction_columns, rows)
+      spec$scale * Reduce(if (spec$form == "sum") `+` else `*`, parts)
+    }
+  )
+}
+
+# z_ij of section Definition, n x J.
+cme_matrix <- function(problem, at, threads) {
+  points <- at$points
+  support <- problem$target$support
+  if (!is.null(support)) points <- matrix(as.numeric(match(points, support)))
+  at$columns * cpp_target_witness(problem$target, points, threads)
+}
+
+cme_test <- function(problem, options, threads, call) {
+  n <- problem$n
+  reference <- check_reference(options$reference, c("redraw", "chisq", "f"), call)
+  at <- cme_locations(problem, options$locations, call)
+  j <- ncol(at$columns)
+  if (n <= j) {
+    stop_input(c(
+      "The CME test needs more observations than test locations.",
+      "x" = "There are {n} observation{?s} and {j} location{?s}."
+    ), "rows", arg = "locations", call = call)
+  }
+  z <- cme_matrix(problem, at, threads)
+  q <- hotelling(z)
+  if (is.na(q)) {
+    warn_result(c("The covariance of the witness is singular: the CME test is not available.",
+                  "i" = "Use fewer or other {.arg locations}."), "degenerate")
+  }
+  null <- NULL
+  p <- switch(reference,
+    chisq = stats::pchisq(q, j, lower.tail = FALSE),
+    f = stats::pf((n - j) * q / (j * (n - 1)), j, n - j, lower.tail = FALSE),
+    redraw = {
+      null <- vapply(seq_len(options$replicates), function(r) {
+        again <- with_outcomes(problem, redraw_outcomes(problem$laws), threads)
+        hotelling(cme_matrix(again, at, threads))
+      }, 0)
+      # a singular redraw counts against rejection
+      null[is.na(null)] <- Inf
+      if (is.na(q)) NA_real_ else resampled_p(q, null, options$add_one)
+    }
+  )
+  text <- c(redraw = "outcomes redrawn from the predictions", chisq = "chi-squared", f = "F")[[reference]]
+  list(
+    estimate = mean(colMeans(z)^2), statistic = c(Q = q), parameter = c(locations = j), p.value = p,
+    method = paste0("Calibration test: mean embedding at test locations, ", text), null = null,
+    details = list(witness = colMeans(z))
+  )
+}
+
+# n zbar' S^-1 zbar; NA where S is singular to rounding.
+hotelling <- function(z) {
+  mean <- colMeans(z)
+  s <- var(z)
+  scale <- sqrt(diag(s))
+  if (any(!is.finite(scale)) || any(scale <= 0)) return(NA_real_)
+  s <- s / outer(scale, scale)
+  if (rcond(s) < 1e-14) return(NA_real_)
+  nrow(z) * sum(mean / scale * solve(s, mean / scale, tol = 0))
+}

@@ -1,0 +1,71 @@
+# What every benchmark shares: the machine in words, timing, tables, and runs of a script
+# under another number of BLAS threads.
+
+bench_header <- function(title) {
+  cpu <- tryCatch({
+    line <- grep("model name", readLines("/proc/cpuinfo"), value = TRUE)[1]
+    sub(".*: ", "", line)
+  }, error = function(e) Sys.info()[["machine"]])
+  info <- utils::sessionInfo()
+  c(
+    paste("#", title), "",
+    paste0(cpu, ", ", parallel::detectCores(), " cores; ", R.version.string, "; BLAS ",
+           basename(normalizePath(info$BLAS)), "; calibrisk ", utils::packageVersion("calibrisk"), ". Rendered by `",
+           paste("Rscript", bench_script()), "`."), ""
+  )
+}
+
+bench_script <- function() {
+  file <- sub("--file=", "", grep("--file=", commandArgs(), value = TRUE, fixed = TRUE))
+  file.path("bench", basename(file))
+}
+
+# Smallest elapsed time: the one that other work disturbed least. At least `times` runs, short
+# ones for half a second.
+seconds <- function(expr, times = 3) {
+  expr <- substitute(expr)
+  frame <- parent.frame()
+  best <- Inf
+  total <- 0
+  runs <- 0
+  while (runs < times || (total < 0.5 && runs < 200)) {
+    gc(FALSE)
+    start <- Sys.time()
+    eval(expr, frame)
+    elapsed <- as.numeric(Sys.time() - start, units = "secs")
+    best <- min(best, elapsed)
+    total <- total + elapsed
+    runs <- runs + 1
+    if (times == 1) break
+  }
+  best
+}
+
+markdown_table <- function(frame) {
+  cells <- vapply(frame, function(column) {
+    if (!is.numeric(column)) return(column)
+    text <- trimws(formatC(column, digits = 3, format = "fg", big.mark = ","))
+    ifelse(is.na(column), "", text)
+  }, character(nrow(frame)))
+  rows <- apply(matrix(cells, nrow(frame)), 1, function(row) paste0("| ", paste(row, collapse = " | "), " |"))
+  c(
+    paste0("| ", paste(names(frame), collapse = " | "), " |"),
+    paste0("|", strrep(" --- |", ncol(frame))),
+    rows, ""
+  )
+}
+
+# Runs code in a fresh R with the given number of threads for the package and the BLAS;
+# the value of its last expression comes back.
+with_threads <- function(threads, code) {
+  out <- tempfile(fileext = ".rds")
+  script <- tempfile(fileext = ".R")
+  writeLines(c(
+    "library(calibrisk)", "source('bench/setup.R')", paste0("threads <- ", threads, "L"),
+    "value <- {", code, "}", paste0("saveRDS(value, '", out, "')")
+  ), script)
+  env <- paste0(c("OPENBLAS", "OMP", "MKL", "BLIS"), "_NUM_THREADS=", threads)
+  status <- system2(file.path(R.home("bin"), "Rscript"), script, env = env)
+  if (status != 0) stop("A benchmark run failed.")
+  readRDS(out)
+}

@@ -1,0 +1,59 @@
+# Makes data/letters_predictions.rda: held-out predictions of three classifiers, trained here on
+# the letter recognition data of the package mlbench. Run from the root of the package:
+#   Rscript data-raw/letters_predictions.R
+# Needs mlbench, randomForest, e1071, nnet and tibble; about two minutes.
+
+data("LetterRecognition", package = "mlbench")
+set.seed(20220307, kind = "Mersenne-Twister", normal.kind = "Inversion", sample.kind = "Rejection")
+
+# Half of the 20,000 rows train all three classifiers, the other half is predicted.
+held_out <- sort(sample(nrow(LetterRecognition), 10000))
+train <- LetterRecognition[-held_out, ]
+test <- LetterRecognition[held_out, -1]
+truth <- LetterRecognition$lettr[held_out]
+
+# Shares of votes: diffuse where trees disagree, so under-confident.
+forest <- randomForest::randomForest(lettr ~ ., data = train, ntree = 500)
+# The 16 features are far from independent, so over-confident.
+bayes <- e1071::naiveBayes(lettr ~ ., data = train)
+# With hardly any weight decay, so mildly over-confident.
+scaled <- function(x) as.data.frame(scale(x, colMeans(train[-1]), sapply(train[-1], sd)))
+network <- nnet::nnet(x = scaled(train[-1]), y = nnet::class.ind(train$lettr), size = 40,
+                      softmax = TRUE, decay = 0.01, maxit = 300, MaxNWts = 5000, trace = FALSE)
+
+probs <- list(
+  random_forest = predict(forest, test, type = "prob"),
+  naive_bayes = predict(bayes, test, type = "raw"),
+  neural_network = predict(network, scaled(test))
+)
+
+# Whole millionths that sum to one million in every row (largest remainders), so that the rows
+# of what is stored sum to one and the file stays small.
+to_millionths <- function(p) {
+  p <- p / rowSums(p)
+  counts <- floor(p * 1e6)
+  missing <- 1e6 - rowSums(counts)
+  for (i in which(missing > 0)) {
+    up <- order(counts[i, ] - p[i, ] * 1e6)[seq_len(missing[i])]
+    counts[i, up] <- counts[i, up] + 1
+  }
+  counts
+}
+
+letters_predictions <- do.call(rbind, lapply(names(probs), function(model) {
+  p <- to_millionths(unclass(probs[[model]])) / 1e6
+  colnames(p) <- paste0(".pred_", levels(truth))
+  tibble::tibble(model = factor(model, names(probs)), truth = truth, tibble::as_tibble(p))
+}))
+
+p <- as.matrix(letters_predictions[-(1:2)])
+stopifnot(max(abs(rowSums(p) - 1)) < 1e-12, p >= 0, !anyNA(p))
+top <- max.col(p, ties.method = "first")
+print(aggregate(
+  data.frame(accuracy = top == as.integer(letters_predictions$truth),
+             confidence = p[cbind(seq_len(nrow(p)), top)], zeros = rowMeans(p == 0),
+             ones = apply(p, 1, max) == 1),
+  letters_predictions["model"], mean
+))
+save(letters_predictions, file = "data/letters_predictions.rda", compress = "xz", version = 2)
+print(file.size("data/letters_predictions.rda"))

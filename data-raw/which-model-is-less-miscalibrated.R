@@ -1,0 +1,131 @@
+# Precomputed tables of the vignette "Which model is less miscalibrated?":
+#   vignettes/precomputed/synthetic-ranking.csv, covariate-shift.csv, cifar10-*.csv
+# The synthetic ones need nothing but the package; the CIFAR-10 ones need the logits or
+# probabilities of trained networks, one .rds per network with `logits` or `probs` and
+# `label` (see the vignette for the sources), in the folder CALIBRISK_CIFAR10, by default
+# ../shared/data/cifar10. About ten minutes on two cores; name the parts to run only those:
+#   Rscript data-raw/which-model-is-less-miscalibrated.R shift cifar10
+library(calibrisk)
+
+parts <- commandArgs(TRUE)
+if (length(parts) == 0) parts <- c("synthetic", "shift", "cifar10")
+
+folder <- "vignettes/precomputed"
+dir.create(folder, showWarnings = FALSE)
+save_table <- function(x, name) {
+  numbers <- vapply(x, is.numeric, NA)
+  x[numbers] <- lapply(x[numbers], signif, 6)
+  utils::write.csv(x, file.path(folder, paste0(name, ".csv")), row.names = FALSE)
+}
+
+softmax <- function(z) exp(z - apply(z, 1, max)) / rowSums(exp(z - apply(z, 1, max)))
+temper <- function(probs, t) softmax(log(pmax(probs, 1e-300)) / t)
+draw_dirichlet <- function(n, m, alpha) {
+  # in logs: Gamma(0.1) draws underflow
+  softmax(matrix(log(rgamma(n * m, alpha + 1)) + log(runif(n * m)) / alpha, n))
+}
+draw_labels <- function(probs) apply(probs, 1, function(q) sample.int(length(q), 1, prob = q))
+
+# All models on all rows: one "subsample" of everything, estimates only.
+estimate_all <- function(models, truth, metric) {
+  estimates <- ce_rank(models, truth, metric = metric, trials = 1, n_sub = length(truth))$estimates
+  estimates[c("metric", "model", "estimate")]
+}
+
+# 1. Shares of trials in which a calibrated model has the smaller estimate (Figure 2).
+metrics <- c("ckce", "ckce_debiased", "jkce", "ece", "ece_pointwise")
+trial <- function(n) {
+  p <- draw_dirichlet(n, 10, 0.1)
+  models <- list(true = p, marginal = matrix(0.1, n, 10), under = temper(p, 2), over = temper(p, 0.5))
+  estimate_all(models, draw_labels(p), metrics)
+}
+pairs <- expand.grid(calibrated = c("true", "marginal"), miscalibrated = c("under", "over"), stringsAsFactors = FALSE)
+shares <- function(n, trials) {
+  do.call(rbind, lapply(metrics, function(metric) {
+    wins <- vapply(trials, function(t) {
+      value <- setNames(t$estimate, t$model)[t$metric == metric]
+      value[pairs$calibrated] < value[pairs$miscalibrated]
+    }, logical(nrow(pairs)))
+    cbind(n = n, metric = metric, pairs, wins = rowSums(wins), trials = ncol(wins))
+  }))
+}
+if ("synthetic" %in% parts) {
+  set.seed(2025)
+  ranking <- lapply(c(25, 50, 100, 200, 400, 800), function(n) shares(n, lapply(1:100, function(i) trial(n))))
+  save_table(do.call(rbind, ranking), "synthetic-ranking")
+}
+
+# 2. Covariate shift (Figure 4a).
+shifted <- function(alpha, run) {
+  inside <- pnorm(c(-1, 1), alpha, 0.25)
+  x <- qnorm(inside[1] + runif(1000) * diff(inside), alpha, 0.25)
+  y <- 1L + (runif(1000) < plogis(x))
+  q <- plogis(5 * x)
+  model <- cbind(1 - q, q)
+  conditional <- ckce(model, y, ridge = c(1000^(-1 / 4), 0.01), computation = "low_rank", tolerance = 1e-3)
+  data.frame(
+    alpha = alpha, run = run, metric = c("ckce", "ckce, ridge 0.01", "jkce", "ece"),
+    estimate = c(conditional$.estimate, jkce(model, y, computation = "low_rank", tolerance = 1e-3)$.estimate,
+                 ece(model, y, notion = "canonical", n_bins = 3)$.estimate)
+  )
+}
+if ("shift" %in% parts) {
+  set.seed(2026)
+  grid <- expand.grid(run = 1:20, alpha = seq(-1, 1, by = 0.2))
+  shift <- do.call(rbind, Map(shifted, grid$alpha, grid$run))
+  mean_shift <- stats::aggregate(estimate ~ alpha + metric, shift, mean)
+  mean_shift$std.deviation <- stats::aggregate(estimate ~ alpha + metric, shift, sd)$estimate
+  save_table(mean_shift, "covariate-shift")
+}
+
+# 3. Networks on the CIFAR-10 test set.
+read_network <- function(file) {
+  data <- readRDS(file)
+  probs <- if (is.null(data$probs)) softmax(data$logits) else data$probs
+  list(probs = probs / rowSums(probs), truth = as.integer(data$label))
+}
+network_row <- function(model, probs, truth) {
+  raw <- ckce(probs, truth)
+  kernel <- kernel_linear() + kernel_gaussian(raw$bandwidth)
+  value <- c(
+    ckce = raw$.estimate, ckce_debiased = ckce(probs, truth, kernel = kernel, debias = TRUE)$.estimate,
+    jkce = jkce(probs, truth, kernel = kernel, computation = "low_rank")$.estimate,
+    ece = ece(probs, truth, notion = "canonical", n_bins = 3)$.estimate,
+    brier = mean(rowSums((probs - diag(10)[truth, ])^2)),
+    log_loss = -mean(log(pmax(probs[cbind(seq_along(truth), truth)], 1e-300))),
+    error = mean(max.col(probs, "first") != truth)
+  )
+  data.frame(
+    metric = names(value), model = model, estimate = unname(value),
+    error_bound = ifelse(names(value) == "ckce", raw$error_bound, NA),
+    factor_rank = ifelse(names(value) == "ckce", raw$rank, NA)
+  )
+}
+cifar <- Sys.getenv("CALIBRISK_CIFAR10", "../shared/data/cifar10")
+if ("cifar10" %in% parts && dir.exists(cifar)) {
+  files <- list.files(cifar, pattern = "[.]rds$", full.names = TRUE)
+  files <- files[!grepl("-val[.]rds$", files)]
+  networks <- lapply(files, read_network)
+  names(networks) <- sub("[.]rds$", "", basename(files))
+  truth <- networks[["nncal-densenet40"]]$truth
+  same <- vapply(networks, function(n) identical(n$truth, truth), NA)
+  message("Left out, another order of the test set: ", toString(names(networks)[!same]))
+  models <- c(lapply(networks[same], `[[`, "probs"), list(marginal = matrix(0.1, length(truth), 10)))
+
+  chosen <- c(`LeNet-5` = "netcal-lenet5", `DenseNet-40` = "nncal-densenet40", `ResNet-18` = "wasscal-resnet18_weak",
+              `ResNet-20` = "wasscal-resnet20", GoogLeNet = "widmann-googlenet", marginal = "marginal")
+  set.seed(2027)
+  ranked <- ce_rank(setNames(models[chosen], names(chosen)), truth, metric = c("ckce", "ckce_debiased", "jkce", "ece"),
+                    trials = 1000, n_sub = 500)
+  save_table(ranked$estimates, "cifar10-rank-estimates")
+  save_table(ranked$orders, "cifar10-rank-orders")
+  save_table(ranked$pairs, "cifar10-rank-pairs")
+  quantiles <- stats::aggregate(estimate ~ metric + model, ranked$draws, quantile, c(0.025, 0.25, 0.5, 0.75, 0.975))
+  quantiles <- cbind(quantiles[c("metric", "model")],
+                     setNames(as.data.frame(quantiles$estimate), c("low", "lower", "middle", "upper", "high")))
+  save_table(quantiles, "cifar10-rank-quantiles")
+
+  all <- do.call(rbind, Map(network_row, names(models), models, list(truth)))
+  all$rank <- ave(all$estimate, all$metric, FUN = rank)
+  save_table(all, "cifar10-networks")
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The conditional null distribution of CKCE: under strong calibration the labels are
+// independent draws y_i ~ q_i given the predictions, and the kernel's factor depends on
+// the predictions alone. A draw costs O(n r): P'onehot(y) are sums of rows of P by label.
+// The p-value (1 + #{draw >= observed}) / (1 + draws) is exact.
+#ifndef CALIBRISK_CKCE_CONDITIONAL_NULL_H
+#define CALIBRISK_CKCE_CONDITIONAL_NULL_H
+
+#include <calibrisk/ckce/spectrum.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace calibrisk {
+
+// A uniform number in [0, 1) that depends on (seed, draw, i) alone: the same for any
+// number of threads. Two rounds of a 64-bit finaliser over a counter.
+inline double counter_uniform(std::uint64_t seed, std::uint64_t draw, std::uint64_t i) {
+  auto mix = [](std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  };
+  const std::uint64_t key = mix(seed + 0x9e3779b97f4a7c15ULL * (draw + 1));
+  return static_cast<double>(mix(mix(key + 0x9e3779b97f4a7c15ULL * (i + 1))) >> 11) * 0x1.0p-53;
+}
+
+struct NullDraws {
+  Matrix estimate;  // [draws x ridges]
+  Matrix diagonal;  // [draws x ridges]: sum_i M_ii G_ii of the draw
+};
+
+// probs: [n x m]; embedding: [m x d] label features (identity for the Kronecker kernel),
+// residuals D = (probs - onehot) embedding.
+inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& factor,
+                                  const Spectrum& spectrum, const ConstMatrixRef& probs,
+                                  const ConstMatrixRef& embedding, const ConstVectorRef& ridges,
+                                  Index n_draws, std::uint64_t seed) {
+  constexpr Index chunk = 8, row_block = 256;
+  const Index n = probs.rows(), m = probs.cols(), rank = factor.cols(), n_ridges = ridges.size();
+  Matrix cumulative(m, n);
+  for (Index i = 0; i < n; ++i) {
+    double total = 0.0;
+    for (Index j = 0; j < m; ++j) cumulative(j, i) = (total += probs(i, j));
+    cumulative.col(i) /= total;
+  }
+  Matrix filter(rank, n_ridges);
+  for (Index v = 0; v < n_ridges; ++v) {
+    filter.col(v) = (spectrum.values.array() + static_cast<double>(n) * ridges(v)).square().inverse();
+  }
+  const Matrix weights = engine.dense.multiply(factor.cwiseAbs2(), filter);  // M_ii, [n x ridges]
+  const Matrix expected = engine.dense.multiply_at_b(factor, probs);         // P'Q, [r x m]
+  // |(q_i - e_y) embedding|^2 = b_i'b_i - 2 b_i'l_y + l_y'l_y, b_i = q_i embedding
+  const Matrix embedded = engine.dense.multiply(probs, embedding);
+  const Matrix inner = engine.dense.multiply_a_bt(embedded, embedding);  // [n x m]
+  const Vector square = embedded.rowwise().squaredNorm(), own = embedding.rowwise().squaredNorm();
+  const Matrix rows = factor.transpose();  // [r x n]: a row of P is contiguous
+
+  NullDraws out{Matrix(n_draws, n_ridges), Matrix(n_draws, n_ridges)};
+  parallel_for(engine, (n_draws + chunk - 1) / chunk, [&](Index task) {
+    const Index first = task * chunk, size = std::min(chunk, n_draws - first);
+    std::vector<Matrix> sums(static_cast<std::size_t>(size), Matrix::Zero(rank, m));
+    Matrix diagonal = Matrix::Zero(n_ridges, size);
+    for (Index begin = 0; begin < n; begin += row_block) {
+      const Index end = std::min(begin + row_block, n);
+      for (Index b = 0; b < size; ++b) {
+        Matrix& sum = sums[static_cast<std::size_t>(b)];
+        for (Index i = begin; i < end; ++i) {
+          const double u = counter_uniform(seed, static_cast<std::uint64_t>(first + b),
+                                           static_cast<std::uint64_t>(i));
+          Index y = 0;
+          while (y < m - 1 && u >= cumulative(y, i)) ++y;
+          sum.col(y) += rows.col(i);
+          diagonal.col(b) +=
+              (square(i) - 2.0 * inner(i, y) + own(y)) * weights.row(i).transpose();
+        }
+      }
+    }
+    for (Index b = 0; b < size; ++b) {
+      const Matrix cross = (expected - sums[static_cast<std::size_t>(b)]) * embedding;  // [r x d]
+      const Vector energy = cross.rowwise().squaredNorm();
+      out.estimate.row(first + b) = energy.transpose() * filter;
+      out.diagonal.row(first + b) = diagonal.col(b).transpose();
+    }
+  });
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Several models' metrics on subsamples of the same outcomes: the resampling behind a
+// ranking. One task is one model on one subsample; tasks run in parallel, each serially.
+#ifndef CALIBRISK_CKCE_RANK_TRIALS_H
+#define CALIBRISK_CKCE_RANK_TRIALS_H
+
+#include <calibrisk/canonical_ece.h>
+#include <calibrisk/ckce.h>
+
+#include <cmath>
+#include <type_traits>
+
+namespace calibrisk {
+
+// Columns of a trial's result.
+enum class RankMetric {
+  ckce,
+  ckce_off_diagonal,
+  ckce_null_mean,
+  jkce,
+  ece,
+  ece_pointwise,
+  brier,
+  log_loss,
+  error
+};
+constexpr Index n_rank_metrics = 9;
+
+struct RankSettings {
+  bool kernel_metrics = true;  // any of the first four
+  bool debiased = false;       // the second or third
+  double ridge = 0.0;          // <= 0: m^(-1/4) for m rows
+  int n_bins = 3;
+};
+
+namespace detail {
+
+template <class Leaf, class = void>
+struct HasBandwidth : std::false_type {};
+template <class Leaf>
+struct HasBandwidth<Leaf, std::void_t<decltype(std::declval<Leaf&>().bandwidth)>>
+    : std::true_type {};
+
+// Bandwidths that are NaN become the median distance of the rows of x.
+inline void resolve_median(Kernel& kernel, const ConstMatrixRef& x) {
+  for (Kernel& part : kernel.parts) resolve_median(part, x);
+  if (kernel.form != Kernel::Form::leaf) return;
+  std::visit(
+      [&](auto& leaf) {
+        if constexpr (HasBandwidth<std::decay_t<decltype(leaf)>>::value) {
+          if (std::isnan(leaf.bandwidth)) {
+            leaf.bandwidth = median_distance(serial_engine(), leaf.metric, x);
+          }
+        }
+      },
+      kernel.leaf);
+}
+
+struct RankKernelValues {
+  CkceValues ckce;
+  double jkce;
+};
+
+// A certified low-rank factor where it is much smaller than the sample, else the dual.
+inline RankKernelValues rank_kernel_values(const Kernel& kernel, const ConstMatrixRef& q,
+                                           const Matrix& residuals, double ridge, bool debiased) {
+  constexpr double tolerance = 1e-4;  // far below the noise of any subsample
+  const Engine engine = serial_engine();
+  const Vector variances = 1.0 - q.rowwise().squaredNorm().array();
+  const Index n = q.rows();
+  CkceJob job{residuals, variances, Vector::Constant(1, ridge), debiased,
+              Matrix(),  Matrix(),  Matrix()};
+  if (n >= 200) {
+    const KernelFactor factor =
+        ckce_factor(engine, kernel, q, residuals, ridge, {tolerance, n / 3});
+    const CkceResult result = ckce_by_factor(engine, factor.l, factor.residual.sum(), job);
+    const CkceValues& value = result.values[0];
+    if (value.error_bound <= tolerance * value.estimate) return {value, result.jkce.unbiased};
+  }
+  const CkceResult result = ckce_by_dual(engine, kernel, q, job);
+  return {result.values[0], result.jkce.unbiased};
+}
+
+}  // namespace detail
+
+// q: predictions of the subsample, labels 1..m.
+inline Vector rank_metrics(const Kernel& kernel, const RankSettings& settings,
+                           const ConstMatrixRef& q, const Labels& labels) {
+  const Index n = q.rows();
+  const double count = static_cast<double>(n);
+  Vector out = Vector::Constant(n_rank_metrics, std::numeric_limits<double>::quiet_NaN());
+  auto at = [&](RankMetric metric) -> double& { return out(static_cast<Index>(metric)); };
+  Matrix residuals = q;
+  double log_loss = 0.0, errors = 0.0;
+  for (Index i = 0; i < n; ++i) {
+    const Index y = labels[static_cast<std::size_t>(i)] - 1;
+    residuals(i, y) -= 1.0;
+    log_loss -= std::log(q(i, y));
+    Index top;
+    q.row(i).maxCoeff(&top);
+    errors += top == y ? 0.0 : 1.0;
+  }
+  at(RankMetric::brier) = residuals.rowwise().squaredNorm().mean();
+  at(RankMetric::log_loss) = log_loss / count;
+  at(RankMetric::error) = errors / count;
+  const CanonicalEce ece = canonical_ece(q, labels, settings.n_bins);
+  at(RankMetric::ece) = ece.binmean;
+  at(RankMetric::ece_pointwise) = ece.pointwise;
+  if (!settings.kernel_metrics) return out;
+  Kernel resolved = kernel;
+  detail::resolve_median(resolved, q);
+  const double ridge = settings.ridge > 0 ? settings.ridge : std::pow(count, -0.25);
+  const detail::RankKernelValues value =
+      detail::rank_kernel_values(resolved, q, residuals, ridge, settings.debiased);
+  at(RankMetric::ckce) = value.ckce.estimate;
+  if (settings.debiased) {
+    at(RankMetric::ckce_off_diagonal) = value.ckce.estimate - value.ckce.diagonal;
+    at(RankMetric::ckce_null_mean) = value.ckce.estimate - value.ckce.null_mean;
+  }
+  at(RankMetric::jkce) = value.jkce;
+  return out;
+}
+
+// models: predictions of all rows; kernels: one per model; rows: [m x trials], 0-based.
+// Returns [metrics x (models * trials)], models fastest.
+inline Matrix rank_trials(const Engine& engine, const std::vector<ConstMatrixRef>& models,
+                          const std::vector<Kernel>& kernels, const Labels& labels,
+                          const Eigen::Ref<const Eigen::MatrixXi>& rows,
+                          const RankSettings& settings) {
+  const Index n_models = static_cast<Index>(models.size()), trials = rows.cols(), m = rows.rows();
+  Matrix out(n_rank_metrics, n_models * trials);
+  parallel_for(engine, n_models * trials, [&](Index task) {
+    const std::size_t model = static_cast<std::size_t>(task % n_models);
+    const Index trial = task / n_models;
+    Matrix q(m, models[model].cols());
+    Labels chosen(static_cast<std::size_t>(m));
+    for (Index i = 0; i < m; ++i) {
+      q.row(i) = models[model].row(rows(i, trial));
+      chosen[static_cast<std::size_t>(i)] = labels[static_cast<std::size_t>(rows(i, trial))];
+    }
+    out.col(task) = rank_metrics(kernels[model], settings, q, chosen);
+  });
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

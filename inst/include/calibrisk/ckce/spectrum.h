@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The conditional kernel calibration error and its relatives as filters of one
+// spectrum. With K ~ P P', P'P = diag(s), residuals D and c = n ridge,
+//   CKCE = sum_t a_t / (s_t + c)^2,  a_t = |row t of P'D|^2
+// (Moskvichev & Sejdinovic 2025; || C_{Y|Q} - C_{Z|Q} ||_HS^2 of the regularised
+// conditional mean operators), so that a ridge path costs O(rank) per value.
+#ifndef CALIBRISK_CKCE_SPECTRUM_H
+#define CALIBRISK_CKCE_SPECTRUM_H
+
+#include <calibrisk/engine.h>
+
+#include <limits>
+
+namespace calibrisk {
+
+struct Spectrum {
+  Index n_obs = 0;
+  Vector values;           // s_t, [r]
+  Vector energy;           // a_t, [r]
+  Vector energy_residual;  // sum_i P_it^2 |d_i|^2: the diagonal's share, [r]
+  Vector energy_null;      // sum_i P_it^2 E(|d_i|^2 | q_i) under calibration, [r]
+  double trace_residual = 0.0;   // tr G = sum_i |d_i|^2
+  double trace_joint = 0.0;      // sum_i K_ii G_ii, of the factor
+  double trace_remainder = 0.0;  // tr(K - P P') >= 0
+};
+
+// One ridge's numbers.
+struct CkceValues {
+  double estimate = 0.0;      // CKCE
+  double diagonal = 0.0;      // sum_i M_ii G_ii, M = A^-1 K A^-1, A = K + c I
+  double null_mean = 0.0;     // sum_i M_ii E(G_ii | q_i): CKCE's mean under calibration
+  double cce2 = 0.0;          // (1/n) sum_i |gap(q_i)|^2, two-step ridge (Gruber & Bach 2025)
+  double residual_mse = 0.0;  // (1/n) |D - K A^-1 D|^2
+  double error_bound = 0.0;   // of |CKCE - estimate|
+};
+
+// 3 tr(G) |R|_2 / c^2 with |R|_2 <= tr R, from the resolvent identity.
+inline double ckce_error_bound(double trace_residual, double trace_remainder, double c) {
+  return 3.0 * trace_residual * trace_remainder / (c * c);
+}
+
+inline CkceValues ckce_values(const Spectrum& spectrum, double ridge) {
+  const double n = static_cast<double>(spectrum.n_obs), c = n * ridge;
+  const auto shifted = spectrum.values.array() + c;
+  const Eigen::ArrayXd filter = 1.0 / shifted.square();
+  CkceValues out;
+  out.estimate = (spectrum.energy.array() * filter).sum();
+  out.diagonal = (spectrum.energy_residual.array() * filter).sum();
+  out.null_mean = (spectrum.energy_null.array() * filter).sum();
+  out.cce2 = (spectrum.values.array() * spectrum.energy.array() * filter).sum() / n;
+  out.residual_mse =
+      (spectrum.trace_residual -
+       (spectrum.energy.array() * (spectrum.values.array() + 2.0 * c) * filter).sum()) / n;
+  out.error_bound = ckce_error_bound(spectrum.trace_residual, spectrum.trace_remainder, c);
+  return out;
+}
+
+// The joint kernel calibration error (SKCE with the same kernel), biased and unbiased.
+struct JkceValues {
+  double biased = 0.0;
+  double unbiased = std::numeric_limits<double>::quiet_NaN();
+};
+
+inline JkceValues jkce_values(const Spectrum& spectrum) {
+  const double n = static_cast<double>(spectrum.n_obs), total = spectrum.energy.sum();
+  JkceValues out;
+  out.biased = total / (n * n);
+  if (spectrum.n_obs > 1) out.unbiased = (total - spectrum.trace_joint) / (n * (n - 1.0));
+  return out;
+}
+
+// Sums over rows that a factor F (n x r, K ~ F F') leaves behind: additive over row
+// blocks, O(r^2) memory.
+struct FactorMoments {
+  Matrix gram;      // F'F
+  Matrix cross;     // F'D
+  Matrix residual;  // F' diag(|d_i|^2) F
+  Matrix null;      // F' diag(v_i) F, v_i = E(|d_i|^2 | q_i)
+  double trace_residual = 0.0;
+  double trace_joint = 0.0;  // sum_i |f_i|^2 |d_i|^2
+  Index n_obs = 0;
+
+  FactorMoments(Index rank, Index d)
+      : gram(Matrix::Zero(rank, rank)), cross(Matrix::Zero(rank, d)),
+        residual(Matrix::Zero(rank, rank)), null(Matrix::Zero(rank, rank)) {}
+
+  // `diagonals` FALSE leaves out the two weighted products (two thirds of the cost).
+  void add(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals,
+           const ConstVectorRef& variances, bool diagonals) {
+    gram += engine.dense.crossprod(f);
+    engine.dense.gemm(true, false, 1.0, f, residuals, 1.0, cross);
+    const Vector squares = residuals.rowwise().squaredNorm();
+    trace_residual += squares.sum();
+    trace_joint += f.rowwise().squaredNorm().dot(squares);
+    n_obs += f.rows();
+    if (!diagonals) return;
+    const Matrix by_residual = squares.cwiseSqrt().asDiagonal() * f;
+    residual += engine.dense.crossprod(by_residual);
+    const Matrix by_variance = variances.cwiseMax(0.0).cwiseSqrt().asDiagonal() * f;
+    null += engine.dense.crossprod(by_variance);
+  }
+};
+
+namespace detail {
+
+// diag(V' A V)
+inline Vector rotated_diagonal(const Engine& engine, const Matrix& v, const Matrix& a) {
+  return engine.dense.multiply(a, v).cwiseProduct(v).colwise().sum().transpose();
+}
+
+}  // namespace detail
+
+// The spectrum of a factor's moments, and the rotation V with P = F V.
+struct RotatedSpectrum {
+  Spectrum spectrum;
+  Matrix rotation;  // [r x r'], directions whose eigenvalue is rounding noise dropped
+};
+
+inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& moments,
+                                   double trace_remainder) {
+  SymEigen eigen = engine.dense.sym_eigen(moments.gram);
+  const Index rank = eigen.values.size();
+  const double noise = rank > 0 ? static_cast<double>(rank) *
+                                      std::numeric_limits<double>::epsilon() *
+                                      eigen.values(rank - 1)
+                                : 0.0;
+  Index first = 0;
+  while (first < rank && !(eigen.values(first) > noise)) ++first;
+  RotatedSpectrum out;
+  out.rotation = eigen.vectors.rightCols(rank - first);
+  out.spectrum.values = eigen.values.tail(rank - first);
+  out.spectrum.n_obs = moments.n_obs;
+  out.spectrum.energy =
+      engine.dense.multiply_at_b(out.rotation, moments.cross).rowwise().squaredNorm();
+  out.spectrum.energy_residual = detail::rotated_diagonal(engine, out.rotation, moments.residual);
+  out.spectrum.energy_null = detail::rotated_diagonal(engine, out.rotation, moments.null);
+  out.spectrum.trace_residual = moments.trace_residual;
+  out.spectrum.trace_joint = moments.trace_joint;
+  out.spectrum.trace_remainder = trace_remainder;
+  return out;
+}
+
+// The spectrum of a whole Gram matrix, by its eigendecomposition (n^3); P for the
+// row-wise quantities. Eigenvalues below n eps s_1 are rounding noise and dropped:
+// over (s + c)^2 with a tiny c they would explode.
+struct FactoredSpectrum {
+  Spectrum spectrum;
+  Matrix factor;  // P, [n x r], P'P = diag(values); empty unless asked for
+};
+
+inline FactoredSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
+                                         const ConstMatrixRef& residuals,
+                                         const ConstVectorRef& variances) {
+  const Index n = gram.rows();
+  const Vector squares = residuals.rowwise().squaredNorm();
+  const double joint = gram.diagonal().dot(squares);
+  SymEigen eigen = engine.dense.sym_eigen(std::move(gram));
+  const double noise =
+      static_cast<double>(n) * std::numeric_limits<double>::epsilon() * eigen.values(n - 1);
+  Index first = 0;
+  while (first < n && !(eigen.values(first) > noise)) ++first;
+  FactoredSpectrum out;
+  out.spectrum.values = eigen.values.tail(n - first);
+  out.factor = eigen.vectors.rightCols(n - first) *
+               out.spectrum.values.cwiseSqrt().asDiagonal();
+  out.spectrum.n_obs = n;
+  out.spectrum.energy = engine.dense.multiply_at_b(out.factor, residuals).rowwise().squaredNorm();
+  const Matrix squared = out.factor.cwiseAbs2();
+  out.spectrum.energy_residual = squared.transpose() * squares;
+  out.spectrum.energy_null = squared.transpose() * variances;
+  out.spectrum.trace_residual = squares.sum();
+  out.spectrum.trace_joint = joint;
+  return out;
+}
+
+// Leave-one-out error of the conditional mean operator for targets T (n x d), c held
+// fixed: (1/n) sum_i |(T - S T)_i|^2 / (1 - S_ii)^2, S = P diag(1 / (s + c)) P'.
+// Cost O(n r d) per ridge.
+inline double leave_one_out(const Engine& engine, const ConstMatrixRef& factor,
+                            const Spectrum& spectrum, const ConstMatrixRef& targets,
+                            double ridge) {
+  const double n = static_cast<double>(spectrum.n_obs), c = n * ridge;
+  const Vector filter = (spectrum.values.array() + c).inverse();
+  const Matrix weighted =
+      filter.asDiagonal() * engine.dense.multiply_at_b(factor, targets);  // [r x d]
+  const Matrix fitted = engine.dense.multiply(factor, weighted);
+  const Vector leverage = factor.cwiseAbs2() * filter;
+  const Vector errors = (targets - fitted).rowwise().squaredNorm();
+  return (errors.array() / (1.0 - leverage.array()).square()).sum() / n;
+}
+
+}  // namespace calibrisk
+
+#endif

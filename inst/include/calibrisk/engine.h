@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How and where the core computes: an executor for parallel loops, dense linear
+// algebra, and a progress sink that may interrupt. The defaults need nothing but
+// Eigen and the standard library; a host (src/r_engine.h for R) injects faster ones.
+#ifndef CALIBRISK_ENGINE_H
+#define CALIBRISK_ENGINE_H
+
+#include <calibrisk/linalg/dense_algebra.h>
+#include <calibrisk/types.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+namespace calibrisk {
+
+// Runs task(0), ..., task(n_tasks - 1), in any order and on any number of threads.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  virtual void run(Index n_tasks, const std::function<void(Index)>& task) const {
+    for (Index i = 0; i < n_tasks; ++i) task(i);
+  }
+  virtual int threads() const { return 1; }
+};
+
+// Told the fraction done from the main thread only; may throw to stop the work.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void advance(double /*fraction*/) {}
+};
+
+struct Engine {
+  const Executor& executor;
+  const DenseAlgebra& dense;
+  Progress& progress;
+};
+
+// The engine of tests and of hosts without threads.
+inline Engine serial_engine() {
+  static Executor executor;
+  static DenseAlgebra dense;
+  static Progress progress;
+  return Engine{executor, dense, progress};
+}
+
+// A stretch of the overall progress, so that nested loops report one fraction.
+struct ProgressSpan {
+  double from = 0.0;
+  double to = 1.0;
+  ProgressSpan part(Index i, Index n) const {
+    const double step = (to - from) / static_cast<double>(std::max<Index>(n, 1));
+    return {from + step * static_cast<double>(i), from + step * static_cast<double>(i + 1)};
+  }
+};
+
+// task(i) for i in [0, n_tasks); tasks are handed out in batches so that the
+// progress sink is consulted (and the user's interrupt seen) between batches.
+template <class Task>
+void parallel_for(const Engine& engine, Index n_tasks, const Task& task, ProgressSpan span = {}) {
+  const Index batch = std::max<Index>(16 * engine.executor.threads(), 1);
+  for (Index begin = 0; begin < n_tasks; begin += batch) {
+    const Index size = std::min(batch, n_tasks - begin);
+    engine.executor.run(size, [&](Index i) { task(begin + i); });
+    engine.progress.advance(span.from + (span.to - span.from) * static_cast<double>(begin + size) /
+                                            static_cast<double>(n_tasks));
+  }
+}
+
+// Rows are reduced in fixed blocks, merged in order: the same digits for any
+// number of threads. map(begin, size) returns a block's partial, merge(total, partial)
+// adds it. Partials of one batch at a time are held in memory.
+template <class Partial, class Map, class Merge>
+Partial parallel_reduce(const Engine& engine, Index n_rows, Index block, Partial total,
+                        const Map& map, const Merge& merge, ProgressSpan span = {}) {
+  const Index n_blocks = (n_rows + block - 1) / block;
+  const Index batch = std::max<Index>(16 * engine.executor.threads(), 1);
+  std::vector<Partial> partials;
+  for (Index first = 0; first < n_blocks; first += batch) {
+    const Index size = std::min(batch, n_blocks - first);
+    partials.assign(static_cast<std::size_t>(size), Partial());
+    engine.executor.run(size, [&](Index i) {
+      const Index begin = (first + i) * block;
+      partials[static_cast<std::size_t>(i)] = map(begin, std::min(block, n_rows - begin));
+    });
+    for (const Partial& partial : partials) merge(total, partial);
+    engine.progress.advance(span.from + (span.to - span.from) * static_cast<double>(first + size) /
+                                            static_cast<double>(n_blocks));
+  }
+  return total;
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Pairwise metrics between rows, a block at a time. Differences are formed before
+// they are squared, so that close rows keep full relative accuracy.
+#ifndef CALIBRISK_KERNELS_METRIC_H
+#define CALIBRISK_KERNELS_METRIC_H
+
+#include <calibrisk/types.h>
+
+namespace calibrisk {
+
+enum class Metric {
+  squared_euclidean,  // |x - y|^2
+  total_variation,    // sum_k |x_k - y_k| / 2
+  inner_product,      // <x, y>
+  equality            // 1 where x = y in every coordinate, else 0
+};
+
+// out(i, j) = metric(x_i, y_j); x: [n_x x q], y: [n_y x q], out: [n_x x n_y]. Cost n_x n_y q.
+inline void metric_block(Metric metric, const ConstMatrixRef& x, const ConstMatrixRef& y,
+                         MatrixRef out) {
+  const Index q = x.cols();
+  for (Index j = 0; j < y.rows(); ++j) {
+    auto column = out.col(j).array();
+    column.setZero();
+    switch (metric) {
+      case Metric::squared_euclidean:
+        for (Index k = 0; k < q; ++k) column += (x.col(k).array() - y(j, k)).square();
+        break;
+      case Metric::total_variation:
+        for (Index k = 0; k < q; ++k) column += (x.col(k).array() - y(j, k)).abs();
+        column *= 0.5;
+        break;
+      case Metric::inner_product:
+        for (Index k = 0; k < q; ++k) column += x.col(k).array() * y(j, k);
+        break;
+      case Metric::equality:
+        for (Index i = 0; i < x.rows(); ++i) {
+          out(i, j) = (x.row(i).array() == y.row(j).array()).all() ? 1.0 : 0.0;
+        }
+        break;
+    }
+  }
+}
+
+// out(i) = metric(x_i, x_i), without rounding.
+inline Vector metric_diagonal(Metric metric, const ConstMatrixRef& x) {
+  switch (metric) {
+    case Metric::inner_product:
+      return x.rowwise().squaredNorm();
+    case Metric::equality:
+      return Vector::Ones(x.rows());
+    default:
+      return Vector::Zero(x.rows());
+  }
+}
+
+}  // namespace calibrisk
+
+#endif

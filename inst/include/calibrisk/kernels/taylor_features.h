@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Explicit features of the Gaussian kernel between scalars: exp(-gamma (x - y)^2) =
+// sum_k f_k(x) f_k(y) with f_k(x) = exp(-gamma u^2) sqrt((2 gamma)^k / k!) u^k, u = x - centre.
+// For |u| <= rho the terms from k = r on add up to at most (2 gamma rho^2)^r / r!.
+#ifndef CALIBRISK_KERNELS_TAYLOR_FEATURES_H
+#define CALIBRISK_KERNELS_TAYLOR_FEATURES_H
+
+#include <calibrisk/types.h>
+
+#include <cmath>
+
+namespace calibrisk {
+
+struct TaylorFeatures {
+  double centre = 0.0;
+  double gamma = 1.0;
+  double scale = 1.0;  // of the kernel
+  Index rank = 1;
+
+  // Smallest rank with a tail below 1e-30, far below the smallest ridge in use (the default
+  // grid for n = 1e6 ends at 1e-20); 0 where it would exceed max_rank.
+  static Index rank_for(double gamma, double half_range, Index max_rank) {
+    const double t = 2.0 * gamma * half_range * half_range;
+    double tail = 1.0;
+    for (Index r = 1; r <= max_rank; ++r) {
+      tail *= t / static_cast<double>(r);
+      if (tail < 1e-30) return r;
+    }
+    return 0;
+  }
+
+  // out [n x rank]
+  void evaluate(const ConstVectorRef& x, MatrixRef out) const {
+    const auto u = (x.array() - centre).eval();
+    out.col(0).array() = std::sqrt(scale) * (-gamma * u.square()).exp();
+    for (Index k = 1; k < rank; ++k) {
+      out.col(k).array() =
+          out.col(k - 1).array() * u * std::sqrt(2.0 * gamma / static_cast<double>(k));
+    }
+  }
+};
+
+}  // namespace calibrisk
+
+#endif

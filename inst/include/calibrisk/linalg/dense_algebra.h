@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The few dense operations whose speed decides the package's: products,
+// symmetric eigendecomposition and Cholesky. Eigen by default; hosts override them
+// with their own BLAS and LAPACK. Call them from the main thread only: a threaded
+// BLAS inside a worker would fight with the executor.
+#ifndef CALIBRISK_LINALG_DENSE_ALGEBRA_H
+#define CALIBRISK_LINALG_DENSE_ALGEBRA_H
+
+#include <calibrisk/types.h>
+
+namespace calibrisk {
+
+struct SymEigen {
+  Vector values;   // [n], ascending
+  Matrix vectors;  // [n x n], one per column
+};
+
+class DenseAlgebra {
+ public:
+  virtual ~DenseAlgebra() = default;
+
+  // C <- alpha op(A) op(B) + beta C, op = transpose where the flag says so.
+  virtual void gemm(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
+                    const ConstMatrixRef& b, double beta, MatrixRef c) const {
+    if (beta == 0.0) {
+      c.setZero();
+    } else if (beta != 1.0) {
+      c *= beta;
+    }
+    if (transpose_a && transpose_b) {
+      c.noalias() += alpha * a.transpose() * b.transpose();
+    } else if (transpose_a) {
+      c.noalias() += alpha * a.transpose() * b;
+    } else if (transpose_b) {
+      c.noalias() += alpha * a * b.transpose();
+    } else {
+      c.noalias() += alpha * a * b;
+    }
+  }
+
+  // A'A, both triangles filled.
+  virtual Matrix crossprod(const ConstMatrixRef& a) const {
+    Matrix c = Matrix::Zero(a.cols(), a.cols());
+    c.selfadjointView<Eigen::Lower>().rankUpdate(a.transpose());
+    c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+    return c;
+  }
+
+  virtual SymEigen sym_eigen(Matrix a) const {
+    Eigen::SelfAdjointEigenSolver<Matrix> solver(a);
+    if (solver.info() != Eigen::Success) {
+      throw std::runtime_error("The symmetric eigendecomposition did not converge.");
+    }
+    return {solver.eigenvalues(), solver.eigenvectors()};
+  }
+
+  // Lower Cholesky factor of a (its upper triangle is zeroed); false where a is
+  // not numerically positive definite.
+  virtual bool cholesky(Matrix& a) const {
+    Eigen::LLT<Eigen::Ref<Matrix>> llt(a);
+    if (llt.info() != Eigen::Success) return false;
+    a.triangularView<Eigen::StrictlyUpper>().setZero();
+    return true;
+  }
+
+  // B <- L^-1 B (or L^-T B), L lower triangular.
+  virtual void solve_lower(const ConstMatrixRef& l, bool transpose, MatrixRef b) const {
+    if (transpose) {
+      l.triangularView<Eigen::Lower>().transpose().solveInPlace(b);
+    } else {
+      l.triangularView<Eigen::Lower>().solveInPlace(b);
+    }
+  }
+
+  // Shorthands, in terms of gemm.
+  Matrix multiply(const ConstMatrixRef& a, const ConstMatrixRef& b) const {  // A B
+    Matrix c(a.rows(), b.cols());
+    gemm(false, false, 1.0, a, b, 0.0, c);
+    return c;
+  }
+  Matrix multiply_at_b(const ConstMatrixRef& a, const ConstMatrixRef& b) const {  // A'B
+    Matrix c(a.cols(), b.cols());
+    gemm(true, false, 1.0, a, b, 0.0, c);
+    return c;
+  }
+  Matrix multiply_a_bt(const ConstMatrixRef& a, const ConstMatrixRef& b) const {  // A B'
+    Matrix c(a.rows(), b.rows());
+    gemm(false, true, 1.0, a, b, 0.0, c);
+    return c;
+  }
+};
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Pivoted Cholesky K ~ L L' of a kernel's Gram matrix, which is never formed: the row
+// with the largest residual diagonal becomes a pivot until the mean residual diagonal
+// is at most a tolerance. The first pivots are chosen one by one; then a block of the
+// largest residuals at a time, so that a matrix product carries the work.
+#ifndef CALIBRISK_LINALG_PIVOTED_CHOLESKY_H
+#define CALIBRISK_LINALG_PIVOTED_CHOLESKY_H
+
+#include <calibrisk/engine.h>
+#include <calibrisk/kernels/kernel.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace calibrisk {
+
+struct CholeskyOptions {
+  double tolerance = 1e-12;                            // on the mean residual diagonal
+  Index max_rank = std::numeric_limits<Index>::max();  // at most this many pivots
+  Index greedy = 64;  // this many are chosen one at a time, the exact greedy order
+  Index block = 64;   // then candidates per block
+  Index enough = std::numeric_limits<Index>::max();  // stop at the first step past this rank
+};
+
+// Where a factor may be cut: its first `rank` columns are the factor of that rank.
+struct FactorStep {
+  Index rank;
+  double residual_trace;
+};
+
+// L L' ~ K on the rows x that it was built on; row i of L is the feature l(x_i).
+struct KernelFactor {
+  Kernel kernel;
+  Matrix l;                   // [n x r]
+  std::vector<Index> pivots;  // rows of x, in order of choice
+  Matrix pivot_rows;          // [r x q]: x at the pivots
+  Vector residual;            // [n]: diagonal of K - L L', at least 0
+  std::vector<FactorStep> steps;  // of its construction, ranks increasing
+  Index extended = 0;         // so many columns were made in extended precision
+  bool full = false;          // the residual is rounding noise
+
+  Index rank() const { return static_cast<Index>(pivots.size()); }
+  double residual_trace() const { return residual.size() == 0 ? 0.0 : residual.mean(); }
+
+  // L at the pivots: lower triangular, since a pivot's residual is zero ever after.
+  Matrix triangle() const {
+    Matrix out(rank(), rank());
+    for (Index i = 0; i < rank(); ++i) out.row(i) = l.row(pivots[static_cast<std::size_t>(i)]);
+    return out;
+  }
+};
+
+namespace detail {
+
+constexpr Index factor_rows = 512;  // rows per task
+
+template <class Task>
+void for_row_blocks(const Engine& engine, Index n, const Task& task) {
+  const Index n_blocks = (n + factor_rows - 1) / factor_rows;
+  engine.executor.run(n_blocks, [&](Index b) {
+    const Index begin = b * factor_rows;
+    task(begin, std::min(factor_rows, n - begin));
+  });
+}
+
+inline void reserve_columns(Matrix& l, Index needed, Index limit) {
+  if (needed <= l.cols()) return;
+  l.conservativeResize(Eigen::NoChange,
+                       std::min(limit, std::max(needed, l.cols() + l.cols() / 2 + 64)));
+}
+
+// One greedy pivot: l = (k_j - L l_j) / sqrt(pivot).
+inline void greedy_step(const Engine& engine, const ConstMatrixRef& x, KernelFactor& f, Index j) {
+  const Index t = f.rank();
+  const Vector at_pivot = f.l.row(j).head(t);
+  const Matrix row = x.row(j);
+  const double root = std::sqrt(f.residual(j));
+  for_row_blocks(engine, x.rows(), [&](Index begin, Index size) {
+    auto column = f.l.block(begin, t, size, 1);
+    gram_block(f.kernel, x.middleRows(begin, size), row, column);
+    column.noalias() -= f.l.block(begin, 0, size, t) * at_pivot;
+    column /= root;
+    auto residual = f.residual.segment(begin, size).array();
+    residual = (residual - column.col(0).array().square()).max(0.0);
+  });
+  for (Index p : f.pivots) f.l(p, t) = 0.0;
+  f.l(j, t) = root;
+  f.residual(j) = 0.0;
+  f.pivots.push_back(j);
+}
+
+// A block of the largest residuals; of these the ones that stay large while the others
+// are taken out, in greedy order. At least one is accepted.
+inline void block_step(const Engine& engine, const ConstMatrixRef& x, KernelFactor& f,
+                       const std::vector<Index>& candidates, Index limit) {
+  constexpr double keep = 0.2;  // of the block's largest residual
+  const Index n = x.rows(), t = f.rank(), size = static_cast<Index>(candidates.size());
+  Matrix rows(size, x.cols()), at_candidates(size, t);
+  for (Index i = 0; i < size; ++i) {
+    rows.row(i) = x.row(candidates[static_cast<std::size_t>(i)]);
+    at_candidates.row(i) = f.l.row(candidates[static_cast<std::size_t>(i)]).head(t);
+  }
+  Matrix columns(n, size);
+  for_row_blocks(engine, n, [&](Index begin, Index m) {
+    gram_block(f.kernel, x.middleRows(begin, m), rows, columns.middleRows(begin, m));
+  });
+  engine.dense.gemm(false, true, -1.0, f.l.leftCols(t), at_candidates, 1.0, columns);
+
+  // Greedy Cholesky of the candidates' own residual block.
+  Matrix work(size, size);
+  for (Index i = 0; i < size; ++i) {
+    work.row(i) = columns.row(candidates[static_cast<std::size_t>(i)]);
+    work(i, i) = f.residual(candidates[static_cast<std::size_t>(i)]);
+  }
+  Matrix lower = Matrix::Zero(size, size);  // rows: candidates, columns: accepted
+  Vector left = work.diagonal();
+  std::vector<Index> accepted;
+  const double floor = keep * left.maxCoeff();
+  while (static_cast<Index>(accepted.size()) < std::min(size, limit)) {
+    Index best;
+    const double pivot = left.maxCoeff(&best);
+    if (!accepted.empty() && pivot < floor) break;
+    const Index s = static_cast<Index>(accepted.size());
+    Vector column = work.col(best) - lower.leftCols(s) * lower.row(best).head(s).transpose();
+    column /= std::sqrt(pivot);
+    for (Index a : accepted) column(a) = 0.0;
+    column(best) = std::sqrt(pivot);
+    left = (left.array() - column.array().square()).max(0.0);
+    left(best) = 0.0;
+    lower.col(s) = column;
+    accepted.push_back(best);
+    for (Index a : accepted) left(a) = 0.0;
+  }
+
+  const Index b = static_cast<Index>(accepted.size());
+  Matrix triangle(b, b);
+  for (Index i = 0; i < b; ++i) {
+    triangle.row(i) = lower.row(accepted[static_cast<std::size_t>(i)]).head(b);
+  }
+  for_row_blocks(engine, n, [&](Index begin, Index m) {
+    auto out = f.l.block(begin, t, m, b);
+    for (Index i = 0; i < b; ++i) {
+      out.col(i) = columns.block(begin, accepted[static_cast<std::size_t>(i)], m, 1);
+    }
+    triangle.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(out);
+    auto residual = f.residual.segment(begin, m).array();
+    residual = (residual - out.rowwise().squaredNorm().array()).max(0.0);
+  });
+  for (Index p : f.pivots) f.l.block(p, t, 1, b).setZero();
+  for (Index i = 0; i < b; ++i) {
+    const Index row = candidates[static_cast<std::size_t>(accepted[static_cast<std::size_t>(i)])];
+    f.l.block(row, t, 1, b) = triangle.row(i);
+    f.residual(row) = 0.0;
+    f.pivots.push_back(row);
+  }
+}
+
+// The `size` rows with the largest residuals, largest first, ties by row.
+inline std::vector<Index> largest_rows(const Vector& residual, Index size, double floor) {
+  std::vector<Index> rows(static_cast<std::size_t>(residual.size()));
+  std::iota(rows.begin(), rows.end(), Index(0));
+  size = std::min(size, residual.size());
+  std::partial_sort(rows.begin(), rows.begin() + size, rows.end(), [&](Index a, Index b) {
+    return residual(a) != residual(b) ? residual(a) > residual(b) : a < b;
+  });
+  while (size > 1 && residual(rows[static_cast<std::size_t>(size - 1)]) <= floor) --size;
+  rows.resize(static_cast<std::size_t>(size));
+  return rows;
+}
+
+inline void collect_pivot_rows(const ConstMatrixRef& x, KernelFactor& factor) {
+  factor.pivot_rows.resize(factor.rank(), x.cols());
+  for (Index i = 0; i < factor.rank(); ++i) {
+    factor.pivot_rows.row(i) = x.row(factor.pivots[static_cast<std::size_t>(i)]);
+  }
+}
+
+}  // namespace detail
+
+// Goes on from where `factor` stopped (with the same x), towards a smaller tolerance or a
+// larger rank. Stops too where the largest residual is rounding noise: the rank is then
+// numerically full. Cost n r^2 + n r q, memory n r.
+inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
+                          const CholeskyOptions& options, KernelFactor& factor,
+                          ProgressSpan span = {}) {
+  const Index n = x.rows(), limit = std::min(options.max_rank, n);
+  const Vector diagonal = gram_diagonal(factor.kernel, x);
+  const double noise =
+      4.0 * std::numeric_limits<double>::epsilon() * (n > 0 ? diagonal.maxCoeff() : 0.0);
+  const double start = std::max(factor.residual_trace(), 1e-300);
+  while (factor.rank() < limit && factor.rank() < options.enough) {
+    Index largest;
+    factor.full = !(factor.residual.maxCoeff(&largest) > noise);
+    if (factor.full) break;
+    const double trace = factor.residual_trace();
+    if (trace <= options.tolerance) break;
+    if (options.tolerance < start) {
+      const double done = std::log(trace / start) / std::log(std::max(options.tolerance, 1e-17) / start);
+      engine.progress.advance(span.from + (span.to - span.from) * std::min(std::max(done, 0.0), 1.0));
+    }
+    if (factor.rank() < options.greedy) {
+      detail::reserve_columns(factor.l, factor.rank() + 1, limit);
+      detail::greedy_step(engine, x, factor, largest);
+    } else {
+      const Index size = std::min(options.block, limit - factor.rank());
+      detail::reserve_columns(factor.l, factor.rank() + size, limit);
+      detail::block_step(engine, x, factor, detail::largest_rows(factor.residual, options.block, noise),
+                         size);
+    }
+    factor.steps.push_back({factor.rank(), factor.residual_trace()});
+  }
+  if (factor.rank() == n) factor.full = true;
+  factor.l.conservativeResize(Eigen::NoChange, factor.rank());
+  detail::collect_pivot_rows(x, factor);
+}
+
+inline KernelFactor pivoted_cholesky(const Engine& engine, const Kernel& kernel,
+                                     const ConstMatrixRef& x, const CholeskyOptions& options,
+                                     ProgressSpan span = {}) {
+  KernelFactor factor;
+  factor.kernel = kernel;
+  factor.residual = gram_diagonal(kernel, x);
+  factor.l.resize(x.rows(), 0);
+  extend_factor(engine, x, options, factor, span);
+  return factor;
+}
+
+// l(x) of new points, [m x r]: the triangle's forward substitution on k(x, pivots). The
+// rows that the factor was built on get their rows of L. Cost m r (r + q).
+inline Matrix factor_features(const Engine& engine, const Kernel& kernel,
+                              const ConstMatrixRef& pivot_rows, const ConstMatrixRef& triangle,
+                              const ConstMatrixRef& x) {
+  Matrix out(pivot_rows.rows(), x.rows());  // transposed, so that the solve is from the left
+  constexpr Index tile = 256;
+  parallel_for(engine, (x.rows() + tile - 1) / tile, [&](Index b) {
+    const Index begin = b * tile, size = std::min(tile, x.rows() - begin);
+    gram_block(kernel, pivot_rows, x.middleRows(begin, size), out.middleCols(begin, size));
+  });
+  engine.dense.solve_lower(triangle, false, out);
+  return out.transpose();
+}
+
+inline Matrix factor_features(const Engine& engine, const KernelFactor& factor,
+                              const ConstMatrixRef& x) {
+  return factor_features(engine, factor.kernel, factor.pivot_rows, factor.triangle(), x);
+}
+
+}  // namespace calibrisk
+
+#endif

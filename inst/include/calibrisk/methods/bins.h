@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Binned estimators of a squared calibration error for scalar features (Gruber & Bach
+// 2025, Eqs. 10 and 23; Kumar, Liang & Ma 2019 for the debiased one). h is constant on pairs
+// of cells, h = b_k b_l - 1{k = l} v_k, so that every sum over pairs is a sum over cells.
+//   cells     right-closed: 1 + number of inner edges below p; p = 0 is in the first
+//   width     edges k / B, one division
+//   mass      edges the order statistics number ceiling(n k / B) of the fit rows, distinct
+//   b         mean residual of the fit rows in the cell, of all fit rows where it is empty
+//   v         acc (1 - acc) / (n - 1), 0 below two rows
+#ifndef CALIBRISK_METHODS_BINS_H
+#define CALIBRISK_METHODS_BINS_H
+
+#include <calibrisk/engine.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace calibrisk {
+
+enum class BinType { width, mass };
+
+namespace detail {
+
+inline std::vector<double> width_edges(Index n_bins) {
+  std::vector<double> edges;
+  for (Index k = 1; k < n_bins; ++k) {
+    edges.push_back(static_cast<double>(k) / static_cast<double>(n_bins));
+  }
+  return edges;
+}
+
+inline std::vector<double> mass_edges(const std::vector<double>& sorted, Index n_bins) {
+  const Index n = static_cast<Index>(sorted.size());
+  std::vector<double> edges;
+  if (n == 0) return edges;
+  for (Index k = 1; k < n_bins; ++k) {
+    const Index rank = (n * k + n_bins - 1) / n_bins;  // from 1
+    const double edge = sorted[static_cast<std::size_t>(rank - 1)];
+    if (edges.empty() || edge > edges.back()) edges.push_back(edge);
+  }
+  return edges;
+}
+
+}  // namespace detail
+
+// Inner edges; the sorted features of the fit rows are needed for equal mass only.
+inline std::vector<double> bin_edges(BinType type, Index n_bins,
+                                     const std::vector<double>& sorted) {
+  return type == BinType::width ? detail::width_edges(n_bins) : detail::mass_edges(sorted, n_bins);
+}
+
+// Cell of p, from 0.
+inline Index cell_of(const std::vector<double>& edges, double p) {
+  return std::lower_bound(edges.begin(), edges.end(), p) - edges.begin();
+}
+
+// Sums over the rows of a cell. Counts and outcomes are whole and so exact.
+struct CellSums {
+  double n = 0, outcome = 0;
+  double residual = 0;  // sum of e
+  double square = 0;    // sum of e^2
+  CellSums& operator+=(const CellSums& other) {
+    n += other.n;
+    outcome += other.outcome;
+    residual += other.residual;
+    square += other.square;
+    return *this;
+  }
+};
+
+struct BinValues {
+  std::vector<double> b, v;  // per cell; v is zero without the debiasing
+};
+
+inline BinValues bin_values(const std::vector<CellSums>& cells, bool debias) {
+  CellSums total;
+  for (const CellSums& cell : cells) total += cell;
+  const double overall = total.n > 0 ? total.residual / total.n : 0.0;
+  BinValues out{std::vector<double>(cells.size(), overall), std::vector<double>(cells.size(), 0.0)};
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    const CellSums& cell = cells[k];
+    if (cell.n > 0) out.b[k] = cell.residual / cell.n;
+    if (debias && cell.n >= 2) {
+      const double accuracy = cell.outcome / cell.n;
+      out.v[k] = accuracy * (1.0 - accuracy) / (cell.n - 1.0);
+    }
+  }
+  return out;
+}
+
+// A sum in two parts that keeps twice the digits (Knuth's two-sum).
+struct LongSum {
+  double high = 0, low = 0;
+  void add(double x) {
+    const double sum = high + x, part = sum - high;
+    low += (high - (sum - part)) + (x - part);
+    high = sum;
+  }
+  double value() const { return high + low; }
+  double minus(const LongSum& other) const { return (high - other.high) + (low - other.low); }
+};
+
+// Cells of rows in any order.
+inline std::vector<CellSums> cell_sums(const ConstVectorRef& z, const ConstVectorRef& residuals,
+                                       const Labels& outcome, const std::vector<double>& edges) {
+  std::vector<CellSums> out(edges.size() + 1);
+  std::vector<LongSum> residual(out.size()), square(out.size());
+  for (Index row = 0; row < z.size(); ++row) {
+    const auto k = static_cast<std::size_t>(cell_of(edges, z[row]));
+    const double e = residuals[row];
+    out[k].n += 1;
+    out[k].outcome += outcome[static_cast<std::size_t>(row)];
+    residual[k].add(e);
+    square[k].add(e * e);
+  }
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    out[k].residual = residual[k].value();
+    out[k].square = square[k].value();
+  }
+  return out;
+}
+
+// Rows sorted by feature, with prefix sums that keep twice the digits, so that the sum over
+// a stretch has no cancellation.
+class SortedCells {
+ public:
+  SortedCells() = default;
+
+  // rows: in the order of z
+  SortedCells(const ConstVectorRef& z, const ConstVectorRef& residuals, const Labels& outcome,
+              const std::vector<Index>& rows) {
+    const std::size_t n = rows.size();
+    z_.resize(n);
+    outcome_.assign(n + 1, 0);
+    residual_.resize(n + 1);
+    square_.resize(n + 1);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Index row = rows[i];
+      const double e = residuals[row];
+      z_[i] = z[row];
+      outcome_[i + 1] = outcome_[i] + outcome[static_cast<std::size_t>(row)];
+      (residual_[i + 1] = residual_[i]).add(e);
+      (square_[i + 1] = square_[i]).add(e * e);
+      fourth_ += e * e * e * e;
+    }
+  }
+
+  Index size() const { return static_cast<Index>(z_.size()); }
+  const std::vector<double>& values() const { return z_; }
+  double fourth() const { return fourth_; }  // sum of e^4
+
+  std::vector<CellSums> cells(const std::vector<double>& edges) const {
+    std::vector<CellSums> out(edges.size() + 1);
+    std::size_t begin = 0;
+    for (std::size_t k = 0; k <= edges.size(); ++k) {
+      const std::size_t end =
+          k == edges.size()
+              ? z_.size()
+              : static_cast<std::size_t>(
+                    std::upper_bound(z_.begin() + static_cast<std::ptrdiff_t>(begin), z_.end(),
+                                     edges[k]) -
+                    z_.begin());
+      out[k].n = static_cast<double>(end - begin);
+      out[k].outcome = static_cast<double>(outcome_[end] - outcome_[begin]);
+      out[k].residual = residual_[end].minus(residual_[begin]);
+      out[k].square = square_[end].minus(square_[begin]);
+      begin = end;
+    }
+    return out;
+  }
+
+ private:
+  std::vector<double> z_;
+  std::vector<std::int64_t> outcome_;
+  std::vector<LongSum> residual_, square_;
+  double fourth_ = 0;
+};
+
+// Risk of h = b b' - diag(v) on held-out cells, exactly (Eq. 20), and the mean of h(p, p).
+struct BinRisk {
+  double risk, squared_error;
+};
+
+inline BinRisk bin_risk(const std::vector<CellSums>& held, double fourth, const BinValues& h) {
+  double n = 0, s = 0, cb = 0, cv = 0, gb = 0, cross = 0, squares = 0, delta = fourth, diagonal = 0;
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    const CellSums& cell = held[k];
+    const double b2 = h.b[k] * h.b[k], v = h.v[k], m = b2 - v;
+    n += cell.n;
+    s += cell.square;
+    cb += cell.residual * h.b[k];
+    cv += cell.residual * cell.residual * v;
+    gb += cell.n * b2;
+    cross += cell.n * cell.n * b2 * v;
+    squares += cell.n * cell.n * v * v;
+    delta += m * (cell.n * m - 2.0 * cell.square);
+    diagonal += cell.n * m;
+  }
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double total = s * s - 2.0 * (cb * cb - cv) + (gb * gb - 2.0 * cross + squares) - delta;
+  return {n < 2 ? nan : std::max(total / (n * (n - 1.0)), 0.0), n < 1 ? nan : diagonal / n};
+}
+
+// All folds and numbers of bins. fold: 0 = test row, 1..n_folds = held out by that fold.
+struct BinsPath {
+  Matrix risk, squared_error, squared_error_test;  // [numbers of bins x folds]
+};
+
+class BinsProblem {
+ public:
+  BinsProblem(const Engine& engine, const ConstVectorRef& z, const ConstVectorRef& residuals,
+              const Labels& outcome, const std::vector<int>& fold, Index n_folds)
+      : parts_(static_cast<std::size_t>(n_folds + 1)), n_folds_(n_folds) {
+    std::vector<std::vector<Index>> rows(static_cast<std::size_t>(n_folds + 1));
+    for (Index row = 0; row < z.size(); ++row) {
+      rows[static_cast<std::size_t>(fold[static_cast<std::size_t>(row)])].push_back(row);
+    }
+    parallel_for(engine, n_folds + 1, [&](Index f) {
+      auto& mine = rows[static_cast<std::size_t>(f)];
+      std::sort(mine.begin(), mine.end(),
+                [&](Index a, Index b) { return z[a] < z[b] || (z[a] == z[b] && a < b); });
+      parts_[static_cast<std::size_t>(f)] = SortedCells(z, residuals, outcome, mine);
+    });
+  }
+
+  Index n_folds() const { return n_folds_; }
+
+  // Sorted features of the rows that train fold f; needed for equal mass only.
+  std::vector<double> train_values(Index f) const {
+    std::vector<double> out;
+    for (Index g = 1; g <= n_folds_; ++g) {
+      if (g == f) continue;
+      const std::vector<double>& part = parts_[static_cast<std::size_t>(g)].values();
+      const auto middle = static_cast<std::ptrdiff_t>(out.size());
+      out.insert(out.end(), part.begin(), part.end());
+      std::inplace_merge(out.begin(), out.begin() + middle, out.end());
+    }
+    return out;
+  }
+
+  std::vector<CellSums> train_cells(Index f, const std::vector<double>& edges) const {
+    std::vector<CellSums> out(edges.size() + 1);
+    for (Index g = 1; g <= n_folds_; ++g) {
+      if (g == f) continue;
+      const std::vector<CellSums> part = parts_[static_cast<std::size_t>(g)].cells(edges);
+      for (std::size_t k = 0; k < out.size(); ++k) out[k] += part[k];
+    }
+    return out;
+  }
+
+  const SortedCells& part(Index f) const { return parts_[static_cast<std::size_t>(f)]; }
+
+ private:
+  std::vector<SortedCells> parts_;  // test rows, then the folds
+  Index n_folds_;
+};
+
+inline BinsPath bins_path(const Engine& engine, const BinsProblem& problem,
+                          const std::vector<int>& n_bins, BinType type, bool debias) {
+  const Index n_values = static_cast<Index>(n_bins.size()), n_folds = problem.n_folds();
+  BinsPath out{Matrix(n_values, n_folds), Matrix(n_values, n_folds), Matrix(n_values, n_folds)};
+  parallel_for(engine, n_folds, [&](Index t) {
+    const Index f = t + 1;
+    const std::vector<double> train =
+        type == BinType::mass ? problem.train_values(f) : std::vector<double>();
+    for (Index v = 0; v < n_values; ++v) {
+      const auto edges = bin_edges(type, n_bins[static_cast<std::size_t>(v)], train);
+      const BinValues h = bin_values(problem.train_cells(f, edges), debias);
+      const BinRisk held = bin_risk(problem.part(f).cells(edges), problem.part(f).fourth(), h);
+      const BinRisk test = bin_risk(problem.part(0).cells(edges), problem.part(0).fourth(), h);
+      out.risk(v, t) = held.risk;
+      out.squared_error(v, t) = held.squared_error;
+      out.squared_error_test(v, t) = test.squared_error;
+    }
+  });
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The sums over rows that every quantity of a pair form needs (Gruber & Bach 2025):
+//   S = E'E (d x d), C = E'Phi (d x r), G = Phi'Phi (r x r)
+// for residuals E and features Phi. They add over blocks of rows and subtract over folds.
+#ifndef CALIBRISK_PAIR_STATISTICS_H
+#define CALIBRISK_PAIR_STATISTICS_H
+
+#include <calibrisk/engine.h>
+
+namespace calibrisk {
+
+struct PairStatistics {
+  Index n_obs = 0;
+  Matrix residual;  // S
+  Matrix cross;     // C
+  Matrix feature;   // G
+
+  PairStatistics() = default;
+  PairStatistics(Index d, Index r)
+      : residual(Matrix::Zero(d, d)), cross(Matrix::Zero(d, r)), feature(Matrix::Zero(r, r)) {}
+
+  PairStatistics& operator+=(const PairStatistics& other) {
+    n_obs += other.n_obs;
+    residual += other.residual;
+    cross += other.cross;
+    feature += other.feature;
+    return *this;
+  }
+  PairStatistics& operator-=(const PairStatistics& other) {
+    n_obs -= other.n_obs;
+    residual -= other.residual;
+    cross -= other.cross;
+    feature -= other.feature;
+    return *this;
+  }
+};
+
+namespace detail {
+
+constexpr Index row_block = 1024;
+// Products with fewer columns than this run in the workers, by Eigen; wider ones on
+// the main thread, by the host's BLAS.
+constexpr Index wide = 48;
+
+inline PairStatistics statistics_of_block(const ConstMatrixRef& residuals,
+                                          const ConstMatrixRef& features) {
+  const Index d = residuals.cols(), r = features.cols();
+  PairStatistics out(d, r);
+  out.n_obs = residuals.rows();
+  out.residual.noalias() = residuals.transpose() * residuals;
+  out.cross.noalias() = residuals.transpose() * features;
+  out.feature.noalias() = features.transpose() * features;
+  return out;
+}
+
+}  // namespace detail
+
+inline PairStatistics pair_statistics(const Engine& engine, const ConstMatrixRef& residuals,
+                                      const ConstMatrixRef& features) {
+  require(residuals.rows() == features.rows(), "Residuals and features must have equal rows.");
+  const Index d = residuals.cols(), r = features.cols();
+  if (d + r >= detail::wide) {
+    PairStatistics out(d, r);
+    out.n_obs = residuals.rows();
+    out.residual = engine.dense.crossprod(residuals);
+    engine.dense.gemm(true, false, 1.0, residuals, features, 0.0, out.cross);
+    out.feature = engine.dense.crossprod(features);
+    return out;
+  }
+  return parallel_reduce(
+      engine, residuals.rows(), detail::row_block, PairStatistics(d, r),
+      [&](Index begin, Index size) {
+        return detail::statistics_of_block(residuals.middleRows(begin, size),
+                                           features.middleRows(begin, size));
+      },
+      [](PairStatistics& total, const PairStatistics& part) { total += part; });
+}
+
+// a_i' Q b_i for every row i; an empty Q is the identity.
+inline Vector row_products(const Engine& engine, const ConstMatrixRef& a, const ConstMatrixRef& q,
+                           const ConstMatrixRef& b) {
+  require(a.rows() == b.rows(), "Both sides must have equal rows.");
+  Vector out = Vector::Zero(a.rows());
+  const Index n_blocks = (a.rows() + detail::row_block - 1) / detail::row_block;
+  // Column by column: rows are contiguous down a column.
+  auto reduce = [&](Index begin, const ConstMatrixRef& left, const ConstMatrixRef& right) {
+    auto sums = out.segment(begin, left.rows()).array();
+    for (Index k = 0; k < left.cols(); ++k) sums += left.col(k).array() * right.col(k).array();
+  };
+  auto block_of = [&](Index t, Index& begin, Index& size) {
+    begin = t * detail::row_block;
+    size = std::min(detail::row_block, a.rows() - begin);
+  };
+  if (q.size() > 0 && q.rows() + q.cols() >= detail::wide) {
+    Matrix product;
+    for (Index t = 0; t < n_blocks; ++t) {
+      Index begin, size;
+      block_of(t, begin, size);
+      product.resize(size, q.cols());
+      engine.dense.gemm(false, false, 1.0, a.middleRows(begin, size), q, 0.0, product);
+      reduce(begin, product, b.middleRows(begin, size));
+    }
+    return out;
+  }
+  parallel_for(engine, n_blocks, [&](Index t) {
+    Index begin, size;
+    block_of(t, begin, size);
+    if (q.size() == 0) {
+      reduce(begin, a.middleRows(begin, size), b.middleRows(begin, size));
+    } else {
+      const Matrix product = a.middleRows(begin, size) * q;
+      reduce(begin, product, b.middleRows(begin, size));
+    }
+  });
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Isotonic regression of tie blocks, and of many redrawn outcomes at once.
+#ifndef CALIBRISK_RECAL_ISOTONIC_H
+#define CALIBRISK_RECAL_ISOTONIC_H
+
+#include <calibrisk/ckce/conditional_null.h>
+#include <calibrisk/classical/monotone_bins.h>
+
+#include <numeric>
+
+namespace calibrisk {
+
+// total and weight of each tie block, in increasing order -> the closest non-decreasing values.
+inline Vector isotonic(const std::vector<double>& total, const std::vector<double>& weight) {
+  require(total.size() == weight.size(), "isotonic: one weight per block.");
+  std::vector<int> end(total.size());
+  std::iota(end.begin(), end.end(), 1);
+  const Pools pools = isotonic_pools(total.data(), weight.data(), end.data(), total.size());
+  Vector out(static_cast<Index>(total.size()));
+  Index from = 0;
+  for (std::size_t k = 0; k < pools.ends.size(); ++k) {
+    out.segment(from, pools.ends[k] - from).setConstant(pools.values[k]);
+    from = pools.ends[k];
+  }
+  return out;
+}
+
+// Numbers of successes per block of trials drawn as Bernoulli(prob); block_end[k] is the number
+// of rows up to the k-th block. A draw depends on (seed, draw) alone.
+inline std::vector<double> count_draw(const ConstVectorRef& prob, const std::vector<int>& block_end,
+                                      std::uint64_t seed, std::uint64_t draw) {
+  std::vector<double> total(block_end.size());
+  int i = 0;
+  for (std::size_t k = 0; k < block_end.size(); ++k) {
+    for (; i < block_end[k]; ++i) {
+      total[k] += counter_uniform(seed, draw, static_cast<std::uint64_t>(i)) < prob[i] ? 1.0 : 0.0;
+    }
+  }
+  return total;
+}
+
+// [blocks x draws]
+inline Matrix count_draws(const Engine& engine, const ConstVectorRef& prob,
+                          const std::vector<int>& block_end, Index n_draws, std::uint64_t seed) {
+  require(!block_end.empty() && block_end.back() == prob.size(), "count_draws: the last block ends at n.");
+  Matrix out(static_cast<Index>(block_end.size()), n_draws);
+  parallel_for(engine, n_draws, [&](Index r) {
+    const std::vector<double> total = count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r));
+    std::copy(total.begin(), total.end(), out.col(r).data());
+  });
+  return out;
+}
+
+// Column r: the isotonic fit of draw r (blocks are the ties of the predictions) at the blocks
+// `at` (0-based). Cost O(draws n).
+inline Matrix isotonic_draws(const Engine& engine, const ConstVectorRef& prob,
+                             const std::vector<int>& block_end, const std::vector<int>& at,
+                             Index n_draws, std::uint64_t seed) {
+  const std::size_t m = block_end.size();
+  require(m > 0 && block_end.back() == prob.size(), "isotonic_draws: the last block ends at n.");
+  std::vector<double> weight(m);
+  for (std::size_t k = 0; k < m; ++k) {
+    weight[k] = static_cast<double>(block_end[k] - (k == 0 ? 0 : block_end[k - 1]));
+  }
+  Matrix out(static_cast<Index>(at.size()), n_draws);
+  parallel_for(engine, n_draws, [&](Index r) {
+    const Vector fit = isotonic(count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r)), weight);
+    for (std::size_t g = 0; g < at.size(); ++g) out(static_cast<Index>(g), r) = fit[at[g]];
+  });
+  return out;
+}
+
+// The likelihood ratio of pi(x_k) = theta under an increasing pi (Banerjee & Wellner 2001), for the
+// blocks `at`: the constrained fit is the isotonic fit of the blocks before k, capped at
+// theta, theta in block k, and that of the blocks after k, from theta on. The limits are where
+// twice the log ratio reaches `critical`. Cost O(m) per place, plus the pools per step of the search.
+inline Matrix isotonic_limits(const Engine& engine, const std::vector<double>& total,
+                              const std::vector<double>& weight, const std::vector<int>& at,
+                              const std::vector<double>& critical) {
+  struct Sums {
+    double successes, trials;
+  };
+  const auto log_likelihood = [](const Sums& s, double p) {
+    const double failures = s.trials - s.successes;
+    return (s.successes > 0 ? s.successes * std::log(p) : 0.0) +
+           (failures > 0 ? failures * std::log1p(-p) : 0.0);
+  };
+  const auto pools_of = [&](std::size_t from, std::size_t to) {
+    std::vector<Sums> out;
+    if (from == to) return out;
+    std::vector<int> end(to - from);
+    std::iota(end.begin(), end.end(), 1);
+    const Pools pools = isotonic_pools(total.data() + from, weight.data() + from, end.data(), to - from);
+    std::size_t row = from;
+    for (const int last : pools.ends) {
+      Sums s{0.0, 0.0};
+      for (; row < from + static_cast<std::size_t>(last); ++row) {
+        s.successes += total[row];
+        s.trials += weight[row];
+      }
+      out.push_back(s);
+    }
+    return out;
+  };
+  const Vector fit = isotonic(total, weight);
+  double best = 0.0;
+  for (std::size_t k = 0; k < total.size(); ++k) {
+    best += log_likelihood({total[k], weight[k]}, fit[static_cast<Index>(k)]);
+  }
+  Matrix out(static_cast<Index>(at.size()), 2);
+  parallel_for(engine, static_cast<Index>(at.size()), [&](Index g) {
+    const auto k = static_cast<std::size_t>(at[static_cast<std::size_t>(g)]);
+    const std::vector<Sums> before = pools_of(0, k), after = pools_of(k + 1, total.size());
+    const auto ratio = [&](double theta) {
+      double value = log_likelihood({total[k], weight[k]}, theta);
+      for (const Sums& s : before) value += log_likelihood(s, std::min(s.successes / s.trials, theta));
+      for (const Sums& s : after) value += log_likelihood(s, std::max(s.successes / s.trials, theta));
+      return 2.0 * (best - value);
+    };
+    const double centre = fit[static_cast<Index>(k)], limit = critical[static_cast<std::size_t>(g)];
+    const auto search = [&](double inside, double outside) {
+      if (inside == outside || ratio(outside) <= limit) return outside;
+      for (int step = 0; step < 40; ++step) {
+        const double middle = 0.5 * (inside + outside);
+        (ratio(middle) <= limit ? inside : outside) = middle;
+      }
+      return inside;
+    };
+    out(g, 0) = search(centre, 0.0);
+    out(g, 1) = search(centre, 1.0);
+  });
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

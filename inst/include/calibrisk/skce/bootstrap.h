@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The Arcones-Gine bootstrap of a degenerate U-statistic: with multinomial counts c,
+//   T* = [ n / (n - 1) (c'Hc - sum_i c_i H_ii) - 2 c'H1 ] / n^2.
+// H is made in panels of rows and multiplied with the counts at once: memory
+// O(n (panel + replicates)), flops n^2 replicates (the lower triangle alone).
+#ifndef CALIBRISK_SKCE_BOOTSTRAP_H
+#define CALIBRISK_SKCE_BOOTSTRAP_H
+
+#include <calibrisk/engine.h>
+#include <calibrisk/skce/pair_sums.h>
+
+#include <algorithm>
+
+namespace calibrisk {
+
+// counts: [n x replicates], each column summing to n. Returns T* per replicate.
+inline Vector degenerate_bootstrap(const Engine& engine, const PairSource& source,
+                                   const ConstMatrixRef& counts) {
+  const Index n = source.size(), replicates = counts.cols();
+  require(counts.rows() == n, "Bootstrap counts must have a row per observation.");
+  const Index panel = std::min<Index>(n, 256), tile = 64;
+  Vector quadratic = Vector::Zero(replicates);
+  Vector row_sums = Vector::Zero(n), diagonal(n);
+  Matrix h(panel, n), product(panel, replicates);
+  const Index n_panels = (n + panel - 1) / panel;
+  for (Index p = 0; p < n_panels; ++p) {
+    const Index begin = p * panel, size = std::min(panel, n - begin), width = begin + size;
+    parallel_for(
+        engine, (width + tile - 1) / tile,
+        [&](Index t) {
+          const Index j = t * tile, k = std::min(tile, width - j);
+          source.block(begin, j, h.block(0, j, size, k));
+        },
+        ProgressSpan{}.part(p, n_panels));
+    auto square = h.block(0, begin, size, size);
+    diagonal.segment(begin, size) = square.diagonal();
+    row_sums.segment(begin, size) += h.topLeftCorner(size, width).rowwise().sum();
+    row_sums.head(begin) += h.topLeftCorner(size, begin).colwise().sum().transpose();
+    // Below the diagonal block every pair stands for two: halve the block instead.
+    square *= 0.5;
+    auto out = product.topRows(size);
+    engine.dense.gemm(false, false, 2.0, h.topLeftCorner(size, width), counts.topRows(width), 0.0,
+                      out);
+    quadratic += counts.middleRows(begin, size).cwiseProduct(out).colwise().sum().transpose();
+  }
+  const double m = static_cast<double>(n), ratio = m / (m - 1.0);
+  const Vector linear = counts.transpose() * (ratio * diagonal + 2.0 * row_sums);
+  return (ratio * quadratic - linear) / (m * m);
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A symmetric n x n function of pairs of observations that is never stored: whoever
+// needs it asks for a block. The matrix H of the squared kernel calibration error is a
+// product of two sources, a kernel on the predictions and the marginalised target
+// kernel h_Y (Widmann et al. 2021, section 4; see targets/).
+#ifndef CALIBRISK_SKCE_PAIR_SOURCE_H
+#define CALIBRISK_SKCE_PAIR_SOURCE_H
+
+#include <calibrisk/kernels/kernel.h>
+#include <calibrisk/types.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace calibrisk {
+
+using MatrixView = Eigen::Map<const Matrix>;  // a view of the host's data, never a copy
+
+class PairSource {
+ public:
+  virtual ~PairSource() = default;
+  virtual Index size() const = 0;
+  // out(a, b) = value(i + a, j + b); safe in workers.
+  virtual void block(Index i, Index j, MatrixRef out) const = 0;
+};
+
+using PairSourcePtr = std::unique_ptr<PairSource>;
+
+// k(x_i, x_j)
+class KernelSource : public PairSource {
+ public:
+  KernelSource(Kernel kernel, MatrixView features)
+      : kernel_(std::move(kernel)), features_(features) {}
+  Index size() const override { return features_.rows(); }
+  void block(Index i, Index j, MatrixRef out) const override {
+    gram_block(kernel_, features_.middleRows(i, out.rows()), features_.middleRows(j, out.cols()),
+               out);
+  }
+
+ private:
+  Kernel kernel_;
+  MatrixView features_;
+};
+
+// A matrix that the host has already.
+class StoredSource : public PairSource {
+ public:
+  explicit StoredSource(MatrixView values) : values_(values) {
+    require(values.rows() == values.cols(), "A stored pair matrix must be square.");
+  }
+  Index size() const override { return values_.rows(); }
+  void block(Index i, Index j, MatrixRef out) const override {
+    out = values_.block(i, j, out.rows(), out.cols());
+  }
+
+ private:
+  MatrixView values_;
+};
+
+// <left_i, right_j>: h_Y of a finite outcome space, with right = left M.
+class InnerProductSource : public PairSource {
+ public:
+  InnerProductSource(MatrixView left, MatrixView right) : left_(left), right_(right) {
+    require(left.rows() == right.rows() && left.cols() == right.cols(),
+            "Both factors of an inner product must have the same shape.");
+  }
+  Index size() const override { return left_.rows(); }
+  void block(Index i, Index j, MatrixRef out) const override {
+    out.noalias() = left_.middleRows(i, out.rows()) * right_.middleRows(j, out.cols()).transpose();
+  }
+
+ private:
+  MatrixView left_, right_;
+};
+
+// scale * (sum or product of sources).
+class ComposedSource : public PairSource {
+ public:
+  ComposedSource(bool product, double scale, std::vector<PairSourcePtr> parts)
+      : product_(product), scale_(scale), parts_(std::move(parts)) {
+    require(!parts_.empty(), "A composed pair source needs parts.");
+    for (const auto& part : parts_) {
+      require(part->size() == size(), "Parts of a pair source must have the same size.");
+    }
+  }
+  Index size() const override { return parts_[0]->size(); }
+  void block(Index i, Index j, MatrixRef out) const override {
+    parts_[0]->block(i, j, out);
+    if (parts_.size() > 1) {
+      Matrix other(out.rows(), out.cols());
+      for (std::size_t p = 1; p < parts_.size(); ++p) {
+        parts_[p]->block(i, j, other);
+        if (product_) {
+          out.array() *= other.array();
+        } else {
+          out += other;
+        }
+      }
+    }
+    if (scale_ != 1.0) out *= scale_;
+  }
+
+ private:
+  bool product_;
+  double scale_;
+  std::vector<PairSourcePtr> parts_;
+};
+
+// Rows begin, begin + 1, ... of another source.
+class SliceSource : public PairSource {
+ public:
+  SliceSource(const PairSource& source, Index begin, Index size)
+      : source_(source), begin_(begin), size_(size) {}
+  Index size() const override { return size_; }
+  void block(Index i, Index j, MatrixRef out) const override {
+    source_.block(begin_ + i, begin_ + j, out);
+  }
+
+ private:
+  const PairSource& source_;
+  Index begin_, size_;
+};
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sums over the pairs of a source H, in tiles, without storing it: all that the
+// unbiased, biased and block estimators and their standard errors need.
+#ifndef CALIBRISK_SKCE_PAIR_SUMS_H
+#define CALIBRISK_SKCE_PAIR_SUMS_H
+
+#include <calibrisk/engine.h>
+#include <calibrisk/skce/pair_source.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace calibrisk {
+
+struct PairSums {
+  Vector off_diagonal;   // sum_{j != i} H_ij, per row
+  Vector diagonal;       // H_ii
+  double squares = 0.0;  // sum_{i != j} H_ij^2
+};
+
+// Depends on n alone, so that the order of the sums does too.
+inline Index pair_tile(Index n) { return n <= 2048 ? 64 : 256; }
+
+namespace detail {
+
+// One tile row of the lower triangle: rows begin.. against all rows up to their own.
+inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size, Index tile) {
+  PairSums out;
+  out.off_diagonal = Vector::Zero(begin + size);
+  out.diagonal = Vector::Zero(begin + size);
+  Matrix h(size, tile);
+  for (Index j = 0; j <= begin; j += tile) {
+    const Index width = j == begin ? size : tile;
+    auto block = h.leftCols(width);
+    source.block(begin, j, block);
+    if (j == begin) {
+      out.diagonal.segment(begin, size) = block.diagonal();
+      block.diagonal().setZero();
+      out.off_diagonal.segment(begin, size) += block.rowwise().sum();
+      out.squares += block.squaredNorm();
+    } else {
+      out.off_diagonal.segment(begin, size) += block.rowwise().sum();
+      out.off_diagonal.segment(j, width) += block.colwise().sum().transpose();
+      out.squares += 2.0 * block.squaredNorm();
+    }
+  }
+  return out;
+}
+
+}  // namespace detail
+
+// Cost n^2 / 2 evaluations, memory O(n) per worker.
+inline PairSums pair_sums(const Engine& engine, const PairSource& source, ProgressSpan span = {}) {
+  const Index n = source.size(), tile = pair_tile(n);
+  PairSums total{Vector::Zero(n), Vector::Zero(n), 0.0};
+  return parallel_reduce(
+      engine, n, tile, std::move(total),
+      [&](Index begin, Index size) { return detail::sum_tile_row(source, begin, size, tile); },
+      [](PairSums& sum, const PairSums& part) {
+        const Index m = part.diagonal.size();
+        sum.off_diagonal.head(m) += part.off_diagonal;
+        sum.diagonal.head(m) += part.diagonal;
+        sum.squares += part.squares;
+      },
+      span);
+}
+
+struct BlockSums {
+  Vector unbiased;  // eta_b, the U-statistic of each block; NaN for blocks of one row
+  Vector biased;    // the V-statistic of each block
+  Vector squares;   // mean of H_ij^2 over the block's pairs
+};
+
+// The floor(n / size) consecutive blocks of `size` rows; trailing rows are left out.
+// Cost n size / 2 evaluations.
+inline BlockSums block_sums(const Engine& engine, const PairSource& source, Index size) {
+  require(size >= 1 && size <= source.size(), "A block has between 1 and n rows.");
+  const Index n_blocks = source.size() / size;
+  BlockSums out{Vector(n_blocks), Vector(n_blocks), Vector(n_blocks)};
+  const double n = static_cast<double>(size), n_pairs = n * (n - 1.0);
+  auto store = [&](Index b, double off_diagonal, double diagonal, double squares) {
+    out.unbiased(b) = off_diagonal / n_pairs;
+    out.biased(b) = (off_diagonal + diagonal) / (n * n);
+    out.squares(b) = squares / n_pairs;
+  };
+  if (size > 256) {  // few large blocks: parallel inside each
+    for (Index b = 0; b < n_blocks; ++b) {
+      const PairSums sums = pair_sums(engine, SliceSource(source, b * size, size),
+                                      ProgressSpan{}.part(b, n_blocks));
+      store(b, sums.off_diagonal.sum(), sums.diagonal.sum(), sums.squares);
+    }
+    return out;
+  }
+  const Index per_task = std::max<Index>(1, 4096 / (size * size));
+  parallel_for(engine, (n_blocks + per_task - 1) / per_task, [&](Index t) {
+    Matrix h(size, size);
+    const Index end = std::min(n_blocks, (t + 1) * per_task);
+    for (Index b = t * per_task; b < end; ++b) {
+      source.block(b * size, b * size, h);
+      const double diagonal = h.diagonal().sum();
+      h.diagonal().setZero();
+      store(b, h.sum(), diagonal, h.squaredNorm());
+    }
+  });
+  return out;
+}
+
+// H itself, for small n.
+inline Matrix pair_matrix(const Engine& engine, const PairSource& source) {
+  const Index n = source.size(), tile = pair_tile(n), n_tiles = (n + tile - 1) / tile;
+  Matrix out(n, n);
+  parallel_for(engine, n_tiles, [&](Index a) {
+    const Index i = a * tile, m = std::min(tile, n - i);
+    for (Index j = 0; j <= i; j += tile) {
+      const Index k = std::min(tile, n - j);
+      source.block(i, j, out.block(i, j, m, k));
+      if (i != j) out.block(j, i, k, m) = out.block(i, j, m, k).transpose();
+    }
+  });
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

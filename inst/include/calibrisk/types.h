@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Aliases and small checks shared by the whole core. Observations are rows, in
+// column-major storage, exactly as R hands them over: no header ever transposes
+// a data matrix.
+#ifndef CALIBRISK_TYPES_H
+#define CALIBRISK_TYPES_H
+
+#include <Eigen/Dense>
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace calibrisk {
+
+using Index = Eigen::Index;  // 64 bit: n^2 may exceed 2^31
+using Matrix = Eigen::MatrixXd;
+using Vector = Eigen::VectorXd;
+using ConstMatrixRef = Eigen::Ref<const Matrix, 0, Eigen::OuterStride<>>;
+using MatrixRef = Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>;
+using ConstVectorRef = Eigen::Ref<const Vector>;
+using VectorRef = Eigen::Ref<Vector>;
+using Labels = std::vector<int>;  // 1-based classes, as in R; 0/1 for scalar outcomes
+
+// The core trusts the values it is given (R has checked them) but not the shapes.
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+}  // namespace calibrisk
+
+#endif

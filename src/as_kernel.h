@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// R's list form of a kernel (R/kernel.R) to the core's.
+#ifndef CALIBRISK_AS_KERNEL_H
+#define CALIBRISK_AS_KERNEL_H
+
+#include <Rcpp.h>
+#include <calibrisk/kernels/kernel.h>
+
+#include <string>
+
+inline calibrisk::Kernel as_kernel(const Rcpp::List& kernel) {
+  using namespace calibrisk;
+  const std::string type = Rcpp::as<std::string>(kernel["type"]);
+  Kernel out;
+  out.scale = Rcpp::as<double>(kernel["scale"]);
+  if (kernel.containsElementNamed("columns")) {  // first (0-based) and how many
+    const Rcpp::IntegerVector columns = kernel["columns"];
+    out.first_column = columns[0];
+    out.n_columns = columns[1];
+  }
+  if (type == "sum" || type == "product") {
+    out.form = type == "sum" ? Kernel::Form::sum : Kernel::Form::product;
+    const Rcpp::List parts = kernel["parts"];
+    for (R_xlen_t i = 0; i < parts.size(); ++i) out.parts.push_back(as_kernel(parts[i]));
+    return out;
+  }
+  const auto bandwidth = [&]() { return Rcpp::as<double>(kernel["bandwidth"]); };
+  if (type == "gaussian") {
+    out.leaf = GaussianKernel{bandwidth()};
+  } else if (type == "laplace") {
+    out.leaf = LaplaceKernel{bandwidth()};
+  } else if (type == "tv") {
+    out.leaf = TotalVariationKernel{bandwidth()};
+  } else if (type == "matern") {
+    out.leaf = MaternKernel{Rcpp::as<double>(kernel["nu"]), bandwidth()};
+  } else if (type == "linear") {
+    out.leaf = LinearKernel{};
+  } else if (type == "white") {
+    out.leaf = WhiteKernel{};
+  } else {
+    throw std::invalid_argument("Unknown kernel type '" + type + "'.");
+  }
+  return out;
+}
+
+#endif

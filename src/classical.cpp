@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The linear-time passes of the classical calibration errors. No Eigen here.
+#include <Rcpp.h>
+#include <calibrisk/classical/grid_mass.h>
+#include <calibrisk/classical/logistic.h>
+#include <calibrisk/classical/mmce.h>
+#include <calibrisk/classical/monotone_bins.h>
+#include <calibrisk/classical/triweight.h>
+
+namespace {
+std::size_t size_of(R_xlen_t n) { return static_cast<std::size_t>(n); }
+}  // namespace
+
+// x ascending
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVector d,
+                                         double bandwidth) {
+  return Rcpp::wrap(
+      calibrisk::laplace_row_sums(x.begin(), d.begin(), size_of(x.size()), bandwidth));
+}
+
+// Number of equal-mass bins that the monotone sweep chooses.
+// [[Rcpp::export]]
+double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends) {
+  const calibrisk::MonotoneSweep sweep(y.begin(), y.size(), tie_ends.begin(),
+                                       size_of(tie_ends.size()));
+  return static_cast<double>(sweep.run());
+}
+
+// [[Rcpp::export]]
+Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector weight,
+                              Rcpp::IntegerVector end) {
+  const calibrisk::Pools pools = calibrisk::isotonic_pools(total.begin(), weight.begin(),
+                                                           end.begin(), size_of(total.size()));
+  return Rcpp::List::create(Rcpp::Named("ends") = pools.ends,
+                            Rcpp::Named("values") = pools.values);
+}
+
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from,
+                                          double step, double size, double budget) {
+  const calibrisk::TriweightDensity density({from, step, static_cast<std::size_t>(size)}, h);
+  return Rcpp::wrap(density(x.begin(), size_of(x.size()), budget));
+}
+
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector weight,
+                                  double cells) {
+  return Rcpp::wrap(calibrisk::grid_mass(x.begin(), weight.begin(), size_of(x.size()),
+                                         static_cast<std::size_t>(cells)));
+}
+
+// [[Rcpp::export]]
+Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_slope) {
+  const calibrisk::LogisticRegression model(z.begin(), y.begin(), size_of(z.size()));
+  const calibrisk::LogisticFit fit = model.fit(free_slope);
+  return Rcpp::List::create(
+      Rcpp::Named("intercept") = fit.intercept, Rcpp::Named("slope") = fit.slope,
+      Rcpp::Named("var_intercept") = fit.var_intercept, Rcpp::Named("var_slope") = fit.var_slope,
+      Rcpp::Named("covariance") = fit.covariance, Rcpp::Named("loss") = fit.loss,
+      Rcpp::Named("iterations") = fit.iterations, Rcpp::Named("converged") = fit.converged);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "r_engine.h"
+#include <calibrisk/methods/kde.h>
+
+namespace {
+
+Rcpp::NumericMatrix with_na(const calibrisk::Matrix& x) {
+  Rcpp::NumericMatrix out = wrap_matrix(x);
+  for (double& value : out) {
+    if (std::isnan(value)) value = NA_REAL;
+  }
+  return out;
+}
+
+}  // namespace
+
+// Kernel-weighted label means at the rows of x, or (leave_one_out) of features: [m x K], a
+// scalar [m x 1].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
+                                  int n_classes, Rcpp::NumericMatrix x, double bandwidth,
+                                  bool leave_one_out, double direct_pairs, int threads,
+                                  SEXP progress) {
+  REngine engine(threads, progress);
+  return with_na(calibrisk::kde_ratio(engine, as_matrix(features), as_labels(labels), n_classes,
+                                      as_matrix(x), bandwidth, leave_one_out, direct_pairs));
+}
+
+// Leave-one-out log-likelihood of every bandwidth.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_kde_loo_loglik(Rcpp::NumericMatrix features,
+                                       Rcpp::NumericVector bandwidths, int threads,
+                                       SEXP progress) {
+  REngine engine(threads, progress);
+  return wrap_vector(calibrisk::kde_loo_loglik(
+      engine, as_matrix(features), std::vector<double>(bandwidths.begin(), bandwidths.end())));
+}
+
+// Risks and squared errors of every bandwidth and fold (fold 0: test rows).
+// [[Rcpp::export]]
+Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
+                        Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds,
+                        Rcpp::NumericVector bandwidths, double direct_pairs, int threads,
+                        SEXP progress) {
+  REngine engine(threads, progress);
+  const calibrisk::KdePath path = calibrisk::kde_path(
+      engine, as_matrix(features), as_matrix(residuals), as_labels(labels),
+      std::vector<int>(fold.begin(), fold.end()), n_folds,
+      std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs);
+  return Rcpp::List::create(Rcpp::Named("risk") = with_na(path.risk),
+                            Rcpp::Named("squared_error") = with_na(path.squared_error),
+                            Rcpp::Named("squared_error_test") = with_na(path.squared_error_test));
+}

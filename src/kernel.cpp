@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_kernel.h"
+#include "r_engine.h"
+#include <calibrisk/kernels/gram.h>
+
+// k(x_i, y_j), [n_x x n_y]
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_gram(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix y,
+                             int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::gram(engine, as_kernel(kernel), as_matrix(x), as_matrix(y)));
+}
+
+// k(x_i, x_i), [n_x]
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_gram_diagonal(Rcpp::List kernel, Rcpp::NumericMatrix x) {
+  return wrap_vector(calibrisk::gram_diagonal(as_kernel(kernel), as_matrix(x)));
+}
+
+// Median over i < j of the Euclidean or total variation distance of the rows of x.
+// [[Rcpp::export]]
+double cpp_median_distance(std::string metric, Rcpp::NumericMatrix x, int threads) {
+  REngine engine(threads);
+  const auto which = metric == "tv" ? calibrisk::Metric::total_variation
+                                    : calibrisk::Metric::squared_euclidean;
+  return calibrisk::median_distance(engine, which, as_matrix(x));
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef USE_FC_LEN_T
+#define USE_FC_LEN_T
+#endif
+#include <Rconfig.h>
+#include <R_ext/BLAS.h>
+#include <R_ext/Lapack.h>
+#ifndef FCONE
+#define FCONE
+#endif
+
+// Rcpp and TBB after R's Fortran headers, which must see USE_FC_LEN_T first.
+#include "r_engine.h"
+// Not RcppParallel.h, whose RMatrix.h uses what C++17 deprecates: R CMD check warns of it.
+#include <RcppParallel/TBB.h>
+
+#include <chrono>
+#include <exception>
+#include <mutex>
+
+using calibrisk::ConstMatrixRef;
+using calibrisk::Index;
+using calibrisk::Matrix;
+using calibrisk::MatrixRef;
+using calibrisk::SymEigen;
+using calibrisk::Vector;
+
+namespace {
+
+// A worker must not let an exception escape into TBB: keep the first, rethrow on the main thread.
+struct TaskWorker : public RcppParallel::Worker {
+  explicit TaskWorker(const std::function<void(Index)>& task) : task(task) {}
+  void operator()(std::size_t begin, std::size_t end) override {
+    for (std::size_t i = begin; i < end; ++i) {
+      try {
+        task(static_cast<Index>(i));
+      } catch (...) {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (!error) error = std::current_exception();
+      }
+    }
+  }
+  const std::function<void(Index)>& task;
+  std::mutex mutex;
+  std::exception_ptr error;
+};
+
+int blas_int(Index n) {
+  if (n > std::numeric_limits<int>::max()) {
+    throw std::invalid_argument("A matrix dimension exceeds the range of R's BLAS (2^31 - 1).");
+  }
+  return static_cast<int>(n);
+}
+
+double seconds() {
+  using clock = std::chrono::steady_clock;
+  return std::chrono::duration<double>(clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) const {
+  if (n_tasks <= 1 || threads_ <= 1) {
+    Executor::run(n_tasks, task);
+    return;
+  }
+  TaskWorker worker(task);
+  RcppParallel::tbbParallelFor(0, static_cast<std::size_t>(n_tasks), worker, 1, threads_);
+  if (worker.error) std::rethrow_exception(worker.error);
+}
+
+void RDenseAlgebra::gemm(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
+                         const ConstMatrixRef& b, double beta, MatrixRef c) const {
+  const Index inner = transpose_a ? a.rows() : a.cols();
+  calibrisk::require((transpose_b ? b.cols() : b.rows()) == inner &&
+                         (transpose_a ? a.cols() : a.rows()) == c.rows() &&
+                         (transpose_b ? b.rows() : b.cols()) == c.cols(),
+                     "gemm: dimensions do not agree.");
+  if (c.size() == 0) return;
+  if (inner == 0) {
+    c *= beta;
+    return;
+  }
+  const int m = blas_int(c.rows()), n = blas_int(c.cols()), k = blas_int(inner);
+  const int lda = blas_int(a.outerStride()), ldb = blas_int(b.outerStride()),
+            ldc = blas_int(c.outerStride());
+  F77_CALL(dgemm)
+  (transpose_a ? "T" : "N", transpose_b ? "T" : "N", &m, &n, &k, &alpha, a.data(), &lda, b.data(),
+   &ldb, &beta, c.data(), &ldc FCONE FCONE);
+}
+
+Matrix RDenseAlgebra::crossprod(const ConstMatrixRef& a) const {
+  Matrix c = Matrix::Zero(a.cols(), a.cols());
+  if (c.size() == 0 || a.rows() == 0) return c;
+  const int n = blas_int(a.cols()), k = blas_int(a.rows()), lda = blas_int(a.outerStride());
+  const double one = 1.0, zero = 0.0;
+  F77_CALL(dsyrk)("L", "T", &n, &k, &one, a.data(), &lda, &zero, c.data(), &n FCONE FCONE);
+  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  return c;
+}
+
+SymEigen RDenseAlgebra::sym_eigen(Matrix a) const {
+  const int n = blas_int(a.rows());
+  SymEigen out{Vector(n), Matrix()};
+  if (n == 0) return out;
+  int info = 0, lwork = -1, liwork = -1, iwork_size = 0;
+  double work_size = 0.0;
+  F77_CALL(dsyevd)
+  ("V", "L", &n, a.data(), &n, out.values.data(), &work_size, &lwork, &iwork_size, &liwork,
+   &info FCONE FCONE);
+  lwork = static_cast<int>(work_size);
+  liwork = iwork_size;
+  std::vector<double> work(static_cast<std::size_t>(std::max(lwork, 1)));
+  std::vector<int> iwork(static_cast<std::size_t>(std::max(liwork, 1)));
+  F77_CALL(dsyevd)
+  ("V", "L", &n, a.data(), &n, out.values.data(), work.data(), &lwork, iwork.data(), &liwork,
+   &info FCONE FCONE);
+  if (info != 0) throw std::runtime_error("The symmetric eigendecomposition did not converge.");
+  out.vectors = std::move(a);
+  return out;
+}
+
+bool RDenseAlgebra::cholesky(Matrix& a) const {
+  const int n = blas_int(a.rows());
+  if (n == 0) return true;
+  int info = 0;
+  F77_CALL(dpotrf)("L", &n, a.data(), &n, &info FCONE);
+  if (info != 0) return false;
+  a.triangularView<Eigen::StrictlyUpper>().setZero();
+  return true;
+}
+
+void RDenseAlgebra::solve_lower(const ConstMatrixRef& l, bool transpose, MatrixRef b) const {
+  if (b.size() == 0) return;
+  const int m = blas_int(b.rows()), n = blas_int(b.cols());
+  const int ldl = blas_int(l.outerStride()), ldb = blas_int(b.outerStride());
+  const double one = 1.0;
+  F77_CALL(dtrsm)
+  ("L", "L", transpose ? "T" : "N", "N", &m, &n, &one, l.data(), &ldl, b.data(),
+   &ldb FCONE FCONE FCONE FCONE);
+}
+
+RProgress::RProgress(SEXP callback) : last_(seconds()) {
+  if (!Rf_isNull(callback)) callback_ = std::make_unique<Rcpp::Function>(callback);
+}
+
+void RProgress::advance(double fraction) {
+  Rcpp::checkUserInterrupt();
+  if (callback_ == nullptr) return;
+  const double now = seconds();
+  if (now - last_ < 0.1 && fraction < 1.0) return;
+  last_ = now;
+  (*callback_)(fraction);
+}

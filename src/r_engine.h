@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// R's side of the core's engine: RcppParallel (TBB) for loops, R's BLAS and LAPACK
+// for dense algebra, R's interrupt and an optional R callback for progress.
+#ifndef CALIBRISK_R_ENGINE_H
+#define CALIBRISK_R_ENGINE_H
+
+#include <Rcpp.h>
+#include <calibrisk/engine.h>
+
+#include <memory>
+
+// Zero-copy views of R's matrices and vectors.
+inline Eigen::Map<const calibrisk::Matrix> as_matrix(const Rcpp::NumericMatrix& x) {
+  return Eigen::Map<const calibrisk::Matrix>(x.begin(), x.nrow(), x.ncol());
+}
+inline Eigen::Map<const calibrisk::Vector> as_vector(const Rcpp::NumericVector& x) {
+  return Eigen::Map<const calibrisk::Vector>(x.begin(), x.size());
+}
+inline calibrisk::Labels as_labels(const Rcpp::IntegerVector& x) {
+  return calibrisk::Labels(x.begin(), x.end());
+}
+inline Rcpp::NumericMatrix wrap_matrix(const calibrisk::Matrix& x) {
+  Rcpp::NumericMatrix out(Rcpp::no_init(x.rows(), x.cols()));
+  std::copy(x.data(), x.data() + x.size(), out.begin());
+  return out;
+}
+inline Rcpp::NumericVector wrap_vector(const calibrisk::Vector& x) {
+  return Rcpp::NumericVector(x.data(), x.data() + x.size());
+}
+
+class RcppExecutor : public calibrisk::Executor {
+ public:
+  explicit RcppExecutor(int threads) : threads_(threads) {}
+  void run(calibrisk::Index n_tasks,
+           const std::function<void(calibrisk::Index)>& task) const override;
+  int threads() const override { return threads_; }
+
+ private:
+  int threads_;
+};
+
+class RDenseAlgebra : public calibrisk::DenseAlgebra {
+ public:
+  void gemm(bool transpose_a, bool transpose_b, double alpha, const calibrisk::ConstMatrixRef& a,
+            const calibrisk::ConstMatrixRef& b, double beta,
+            calibrisk::MatrixRef c) const override;
+  calibrisk::Matrix crossprod(const calibrisk::ConstMatrixRef& a) const override;
+  calibrisk::SymEigen sym_eigen(calibrisk::Matrix a) const override;
+  bool cholesky(calibrisk::Matrix& a) const override;
+  void solve_lower(const calibrisk::ConstMatrixRef& l, bool transpose,
+                   calibrisk::MatrixRef b) const override;
+};
+
+// Checks R's interrupt at every call; hands the fraction to R at most ten times a second.
+class RProgress : public calibrisk::Progress {
+ public:
+  explicit RProgress(SEXP callback);
+  void advance(double fraction) override;
+
+ private:
+  std::unique_ptr<Rcpp::Function> callback_;
+  double last_ = 0.0;
+};
+
+// Owns one of each; converts to the engine that the core takes.
+class REngine {
+ public:
+  explicit REngine(int threads, SEXP progress = R_NilValue)
+      : executor_(threads), progress_(progress) {}
+  operator calibrisk::Engine() { return {executor_, dense_, progress_}; }
+
+ private:
+  RcppExecutor executor_;
+  RDenseAlgebra dense_;
+  RProgress progress_;
+};
+
+#endif

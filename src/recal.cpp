@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "r_engine.h"
+#include <calibrisk/recal/isotonic.h>
+#include <calibrisk/recal/monotone_network.h>
+#include <calibrisk/recal/poisson_binomial.h>
+#include <calibrisk/recal/softmax_loss.h>
+
+namespace {
+
+calibrisk::Loss as_loss(const std::string& loss) {
+  return loss == "brier" ? calibrisk::Loss::brier : calibrisk::Loss::log;
+}
+
+calibrisk::SlopeNetwork as_network(const Rcpp::NumericVector& parameters,
+                                   const Rcpp::IntegerVector& hidden) {
+  return {std::vector<calibrisk::Index>(hidden.begin(), hidden.end()), as_vector(parameters)};
+}
+
+}  // namespace
+
+// Mean loss of softmax(scores) and its gradient [n x K] (NULL where not wanted).
+// [[Rcpp::export]]
+Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y, std::string loss,
+                            bool gradient, int threads) {
+  REngine engine(threads);
+  Rcpp::NumericMatrix out(gradient ? scores.nrow() : 0, gradient ? scores.ncol() : 0);
+  Eigen::Map<calibrisk::Matrix> view(out.begin(), out.nrow(), out.ncol());
+  const double value =
+      calibrisk::softmax_loss(engine, as_matrix(scores), as_labels(y), as_loss(loss), view);
+  return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["gradient"] = out);
+}
+
+// Mean loss of softmax(b logits), its slope and (log loss) its curvature in b.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y,
+                                         double b, std::string loss, int threads) {
+  REngine engine(threads);
+  const auto out =
+      calibrisk::temperature_loss(engine, as_matrix(logits), as_labels(y), b, as_loss(loss));
+  return Rcpp::NumericVector::create(Rcpp::_["value"] = out.value, Rcpp::_["slope"] = out.slope,
+                                     Rcpp::_["curvature"] = out.curvature);
+}
+
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_softmax(Rcpp::NumericMatrix scores, bool log_scale, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::softmax(engine, as_matrix(scores), log_scale));
+}
+
+// Mean loss of the monotone network map and its gradient in the network's parameters.
+// [[Rcpp::export]]
+Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
+                            Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits,
+                            Rcpp::IntegerVector y, std::string loss, int threads) {
+  REngine engine(threads);
+  calibrisk::SlopeTable table(range[0], range[1], n_cells);
+  const auto out = calibrisk::network_loss(engine, as_network(parameters, hidden), table,
+                                           as_matrix(logits), as_labels(y), as_loss(loss));
+  return Rcpp::List::create(Rcpp::_["value"] = out.value,
+                            Rcpp::_["gradient"] = wrap_vector(out.gradient));
+}
+
+// m(x) from the table of slopes, m(range[1]) = 0.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_network_map(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
+                                    Rcpp::NumericVector range, int n_cells, Rcpp::NumericVector x) {
+  calibrisk::SlopeTable table(range[0], range[1], n_cells);
+  table.set_slopes(as_network(parameters, hidden)(table.knots()));
+  Rcpp::NumericVector out(x.size());
+  for (R_xlen_t i = 0; i < x.size(); ++i) out[i] = table(x[i]);
+  return out;
+}
+
+// int_0^x g by the Clenshaw-Curtis rule with n intervals.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_network_integral(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
+                                         Rcpp::NumericVector x, int n) {
+  return wrap_vector(
+      calibrisk::integral_clenshaw_curtis(as_network(parameters, hidden), as_vector(x), n));
+}
+
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_clenshaw_curtis(int n) {
+  return wrap_vector(calibrisk::clenshaw_curtis_weights(n));
+}
+
+// Totals and weights of tie blocks -> isotonic values.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_isotonic(std::vector<double> total, std::vector<double> weight) {
+  return wrap_vector(calibrisk::isotonic(total, weight));
+}
+
+// Isotonic fits of outcomes drawn from `prob`, [length(at) x n_draws].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int> block_end,
+                                       std::vector<int> at, int n_draws, double seed, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::isotonic_draws(engine, as_vector(prob), block_end, at, n_draws,
+                                               static_cast<std::uint64_t>(seed)));
+}
+
+// Numbers of events per block, [blocks x n_draws].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> block_end,
+                                    int n_draws, double seed, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::count_draws(engine, as_vector(prob), block_end, n_draws,
+                                            static_cast<std::uint64_t>(seed)));
+}
+
+// Lower and upper likelihood ratio limits at the blocks `at`, [length(at) x 2].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_isotonic_limits(std::vector<double> total, std::vector<double> weight,
+                                        std::vector<int> at, std::vector<double> critical,
+                                        int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::isotonic_limits(engine, total, weight, at, critical));
+}
+
+// [[Rcpp::export]]
+std::vector<double> cpp_poisson_binomial_quantiles(Rcpp::NumericVector prob,
+                                                   std::vector<double> levels) {
+  return calibrisk::poisson_binomial_quantiles(as_vector(prob), levels);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_kernel.h"
+#include "r_engine.h"
+#include <calibrisk/linalg/extended_cholesky.h>
+#include <calibrisk/methods/ridge_factor.h>
+#include <calibrisk/methods/ridge_scalar.h>
+
+using calibrisk::Index;
+
+// Pivoted Cholesky factor of the Gram matrix of the rows of x: L [n x r], pivots
+// (1-based rows, in order), residual_trace (mean diagonal of K - L L').
+// [[Rcpp::export]]
+Rcpp::List cpp_pivoted_cholesky(Rcpp::List kernel, Rcpp::NumericMatrix x, double tolerance,
+                                double max_rank, int threads) {
+  REngine engine(threads);
+  calibrisk::CholeskyOptions options;
+  options.tolerance = tolerance;
+  options.max_rank = static_cast<Index>(std::min(max_rank, static_cast<double>(x.nrow())));
+  const calibrisk::KernelFactor factor =
+      calibrisk::pivoted_cholesky(engine, as_kernel(kernel), as_matrix(x), options);
+  Rcpp::IntegerVector pivots(factor.rank());
+  for (Index i = 0; i < factor.rank(); ++i) {
+    pivots[i] = static_cast<int>(factor.pivots[static_cast<std::size_t>(i)]) + 1;
+  }
+  return Rcpp::List::create(Rcpp::Named("L") = wrap_matrix(factor.l),
+                            Rcpp::Named("pivots") = pivots,
+                            Rcpp::Named("residual_trace") = factor.residual_trace());
+}
+
+// Rows of L for new points, from the factor's pivot rows and its triangle L[pivots, ].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_factor_features(Rcpp::List kernel, Rcpp::NumericMatrix pivot_rows,
+                                        Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix x,
+                                        int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::factor_features(engine, as_kernel(kernel), as_matrix(pivot_rows),
+                                                as_matrix(triangle), as_matrix(x)));
+}
+
+namespace {
+
+calibrisk::RidgeType ridge_type(const std::string& type) {
+  return type == "kkr" ? calibrisk::RidgeType::kronecker : calibrisk::RidgeType::two_step;
+}
+
+Rcpp::List wrap_path(const calibrisk::RidgePath& path) {
+  return Rcpp::List::create(Rcpp::Named("risk") = wrap_matrix(path.risk),
+                            Rcpp::Named("squared_error") = wrap_matrix(path.squared),
+                            Rcpp::Named("squared_error_test") = wrap_matrix(path.squared_test),
+                            Rcpp::Named("rank") = wrap_matrix(path.rank));
+}
+
+// phi(p) = basis' l(p) with core M (kkr), or gap(p) = basis' l(p) (ukkr).
+Rcpp::List wrap_form(const calibrisk::Engine& engine, const calibrisk::RidgeSpectrum& spectrum,
+                     const std::string& type, double ridge, Index rank) {
+  using namespace calibrisk;
+  if (ridge_type(type) == RidgeType::two_step) {
+    return Rcpp::List::create(
+        Rcpp::Named("basis") = wrap_matrix(
+            engine.dense.multiply(spectrum.basis, two_step_weights(spectrum, ridge))),
+        Rcpp::Named("core") = R_NilValue);
+  }
+  const Matrix products = engine.dense.multiply_a_bt(spectrum.targets, spectrum.targets);
+  rank = std::min(rank, spectrum.rank());
+  return Rcpp::List::create(
+      Rcpp::Named("basis") = wrap_matrix(spectrum.basis.leftCols(rank)),
+      Rcpp::Named("core") = wrap_matrix(kronecker_core(engine, spectrum, products, ridge, rank)));
+}
+
+calibrisk::FoldBegin as_fold_begin(const Rcpp::IntegerVector& begin) {
+  return calibrisk::FoldBegin(begin.begin(), begin.end());
+}
+
+calibrisk::TaylorFeatures as_taylor(double centre, double gamma, double scale, int rank) {
+  calibrisk::TaylorFeatures features;
+  features.centre = centre;
+  features.gamma = gamma;
+  features.scale = scale;
+  features.rank = rank;
+  return features;
+}
+
+using FactorPointer = Rcpp::XPtr<calibrisk::KernelFactor>;
+using SpectraPointer = Rcpp::XPtr<std::vector<calibrisk::RidgeSpectrum>>;
+using ScalarPointer = Rcpp::XPtr<calibrisk::ScalarRidge>;
+
+}  // namespace
+
+// A factor of the rows of x, to be extended: its first columns in extended precision, with
+// at most n r^2 = work.
+// [[Rcpp::export]]
+SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x, double work, int threads) {
+  REngine engine(threads);
+  return FactorPointer(new calibrisk::KernelFactor(
+      calibrisk::extended_cholesky(engine, as_kernel(kernel), as_matrix(x), work)));
+}
+
+// Goes on until the residual trace is at most `tolerance` or the rank at least `enough`;
+// the steps so far (rank, residual trace) and whether nothing but rounding is left.
+// [[Rcpp::export]]
+Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance, double enough,
+                            int threads, SEXP progress) {
+  FactorPointer pointer(factor);
+  REngine engine(threads, progress);
+  calibrisk::CholeskyOptions options;
+  options.tolerance = tolerance;
+  options.enough = static_cast<Index>(std::min(enough, static_cast<double>(x.nrow())));
+  calibrisk::extend_factor(engine, as_matrix(x), options, *pointer);
+  const auto& steps = pointer->steps;
+  Rcpp::NumericVector rank(steps.size()), trace(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    rank[static_cast<R_xlen_t>(i)] = static_cast<double>(steps[i].rank);
+    trace[static_cast<R_xlen_t>(i)] = steps[i].residual_trace;
+  }
+  return Rcpp::List::create(Rcpp::Named("rank") = rank, Rcpp::Named("residual_trace") = trace,
+                            Rcpp::Named("exact_rank") = static_cast<double>(pointer->extended),
+                            Rcpp::Named("full") = pointer->full);
+}
+
+// What maps new points: the pivots' rows and the triangle of the first `rank` columns.
+// [[Rcpp::export]]
+Rcpp::List cpp_ridge_pivots(SEXP factor, int rank) {
+  FactorPointer pointer(factor);
+  const calibrisk::Matrix triangle = pointer->triangle();
+  return Rcpp::List::create(
+      Rcpp::Named("pivot_rows") = wrap_matrix(pointer->pivot_rows.topRows(rank)),
+      Rcpp::Named("triangle") = wrap_matrix(triangle.topLeftCorner(rank, rank)));
+}
+
+// Eigenbases of the training sets of all folds; begin: first row of fold 0 (test), 1, ..., and
+// the number of rows.
+// [[Rcpp::export]]
+SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
+                       int rank, int threads, SEXP progress) {
+  FactorPointer pointer(factor);
+  REngine engine(threads, progress);
+  const auto spectra =
+      rank <= pointer->extended ? calibrisk::fine_spectra : calibrisk::factor_spectra;
+  return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(spectra(
+      engine, pointer->l.leftCols(rank), as_matrix(residuals), as_fold_begin(begin), {})));
+}
+
+// [[Rcpp::export]]
+Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type,
+                                 Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
+                                 Rcpp::NumericVector ridges, int rank, int threads,
+                                 SEXP progress) {
+  FactorPointer pointer(factor);
+  SpectraPointer bases(spectra);
+  REngine engine(threads, progress);
+  return wrap_path(calibrisk::factor_path(engine, ridge_type(type), *bases,
+                                          pointer->l.leftCols(rank), as_matrix(residuals),
+                                          as_fold_begin(begin), as_vector(ridges)));
+}
+
+// [[Rcpp::export]]
+Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, double ridge,
+                                 double rank, int threads) {
+  SpectraPointer bases(spectra);
+  REngine engine(threads);
+  return wrap_form(engine, (*bases)[static_cast<std::size_t>(fold - 1)], type, ridge,
+                   static_cast<Index>(rank));
+}
+
+// Rank of the explicit features of a Gaussian kernel on an interval; 0 above max_rank.
+// [[Rcpp::export]]
+int cpp_taylor_rank(double gamma, double half_range, int max_rank) {
+  return static_cast<int>(calibrisk::TaylorFeatures::rank_for(gamma, half_range, max_rank));
+}
+
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma,
+                                        double scale, int rank) {
+  calibrisk::Matrix out(x.size(), rank);
+  as_taylor(centre, gamma, scale, rank).evaluate(as_vector(x), out);
+  return wrap_matrix(out);
+}
+
+// Eigenbases of the training sets of all folds, from explicit features of scalars.
+// [[Rcpp::export]]
+SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
+                      Rcpp::IntegerVector fold, int n_folds, double centre, double gamma,
+                      double scale, int rank, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  return ScalarPointer(new calibrisk::ScalarRidge(engine, as_taylor(centre, gamma, scale, rank),
+                                                  as_vector(x), as_matrix(residuals),
+                                                  as_labels(fold), n_folds));
+}
+
+// [[Rcpp::export]]
+Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges,
+                                 Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
+                                 int threads, SEXP progress) {
+  ScalarPointer pointer(ridge);
+  REngine engine(threads, progress);
+  return wrap_path(pointer->path(engine, ridge_type(type), as_vector(ridges), as_vector(x),
+                                 as_matrix(residuals)));
+}
+
+// [[Rcpp::export]]
+Rcpp::List cpp_ridge_scalar_form(SEXP ridge, int fold, std::string type, double value) {
+  ScalarPointer pointer(ridge);
+  REngine engine(1);
+  const calibrisk::RidgeSpectrum& spectrum = pointer->spectrum(fold);
+  return wrap_form(engine, spectrum, type, value, spectrum.rank());
+}

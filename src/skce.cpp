@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_source.h"
+#include "r_engine.h"
+#include <calibrisk/skce/bootstrap.h>
+#include <calibrisk/skce/class_redraws.h>
+#include <calibrisk/skce/law_distance.h>
+#include <calibrisk/skce/pair_sums.h>
+
+using namespace calibrisk;
+
+// Row sums of H off the diagonal, its diagonal, and sum of squares off the diagonal.
+// [[Rcpp::export]]
+Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  const PairSums sums = pair_sums(engine, *as_pair_source(prediction, target));
+  return Rcpp::List::create(Rcpp::Named("off_diagonal") = wrap_vector(sums.off_diagonal),
+                            Rcpp::Named("diagonal") = wrap_vector(sums.diagonal),
+                            Rcpp::Named("squares") = sums.squares);
+}
+
+// U- and V-statistics of consecutive blocks of rows.
+// [[Rcpp::export]]
+Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads) {
+  REngine engine(threads);
+  const BlockSums sums = block_sums(engine, *as_pair_source(prediction, target), block);
+  return Rcpp::List::create(Rcpp::Named("unbiased") = wrap_vector(sums.unbiased),
+                            Rcpp::Named("biased") = wrap_vector(sums.biased),
+                            Rcpp::Named("squares") = wrap_vector(sums.squares));
+}
+
+// H, [n x n]
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_pair_matrix(Rcpp::List prediction, Rcpp::List target, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(pair_matrix(engine, *as_pair_source(prediction, target)));
+}
+
+// The kernel on the predictions, [n x n]
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_prediction_matrix(Rcpp::List prediction, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(pair_matrix(engine, *as_prediction_source(prediction)));
+}
+
+// h_Y, or E k(Z_i, Z_j) where `inner`, [n x n]
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads) {
+  REngine engine(threads);
+  const TargetPtr source = as_target(target);
+  if (inner) return wrap_matrix(pair_matrix(engine, InnerSource(*source)));
+  return wrap_matrix(pair_matrix(engine, *source));
+}
+
+// k(y_i, t_j) - E k(Z_i, t_j), [n x J]
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_target_witness(Rcpp::List target, Rcpp::NumericMatrix points,
+                                       int threads) {
+  REngine engine(threads);
+  const TargetPtr source = as_target(target);
+  const auto at = as_matrix(points);
+  const Index tile = 256;
+  Matrix out(source->size(), at.rows());
+  parallel_for(engine, (out.rows() + tile - 1) / tile, [&](Index t) {
+    const Index i = t * tile;
+    source->witness(i, at, out.middleRows(i, std::min(tile, out.rows() - i)));
+  });
+  return wrap_matrix(out);
+}
+
+// T* of the degenerate bootstrap; counts: [n x replicates].
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_degenerate_bootstrap(Rcpp::List prediction, Rcpp::List target,
+                                             Rcpp::NumericMatrix counts, int threads,
+                                             SEXP progress) {
+  REngine engine(threads, progress);
+  return wrap_vector(
+      degenerate_bootstrap(engine, *as_pair_source(prediction, target), as_matrix(counts)));
+}
+
+// Counts of n draws with replacement from 1..n, per replicate, from R's generator.
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_resample_counts(int n, int replicates) {
+  Rcpp::NumericMatrix counts(n, replicates);
+  for (int r = 0; r < replicates; ++r) {
+    double* column = counts.begin() + static_cast<R_xlen_t>(r) * n;
+    for (int i = 0; i < n; ++i) {
+      column[std::min(n - 1, static_cast<int>(unif_rand() * n))] += 1.0;
+    }
+  }
+  return counts;
+}
+
+// Unbiased SKCE of classes redrawn from their predictions, for the kernel L L' on the
+// predictions; rows are resampled too where `resample`. Labels from R's generator.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs,
+                                      Rcpp::NumericMatrix target_gram, int replicates,
+                                      bool resample, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  const Engine core = engine;
+  const ClassRedraws redraws(core, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
+  const int n = probs.nrow(), m = probs.ncol(), batch = 64;
+  Rcpp::NumericVector out(replicates);
+  double* statistics = out.begin();  // no R object in a worker
+  for (int begin = 0; begin < replicates; begin += batch) {
+    const int size = std::min(batch, replicates - begin);
+    std::vector<Labels> labels(static_cast<std::size_t>(size)), rows(labels);
+    for (int b = 0; b < size; ++b) {
+      Labels& label = labels[static_cast<std::size_t>(b)];
+      Labels& row = rows[static_cast<std::size_t>(b)];
+      label.resize(static_cast<std::size_t>(n));
+      if (resample) row.resize(static_cast<std::size_t>(n));
+      for (int i = 0; i < n; ++i) {
+        int at = i;
+        if (resample) {
+          at = std::min(n - 1, static_cast<int>(unif_rand() * n));
+          row[static_cast<std::size_t>(i)] = at;
+        }
+        double rest = unif_rand();
+        int k = 0, last = 0;  // the last class of positive probability takes the rounding
+        for (; k < m; ++k) {
+          const double p = probs(at, k);
+          if (p > 0) {
+            last = k;
+            if (rest < p) break;
+            rest -= p;
+          }
+        }
+        label[static_cast<std::size_t>(i)] = k < m ? k : last;
+      }
+    }
+    parallel_for(core, size, [&](Index b) {
+      const auto at = static_cast<std::size_t>(b);
+      statistics[begin + b] = redraws.unbiased(labels[at], rows[at]);
+    }, {static_cast<double>(begin) / replicates, static_cast<double>(begin + size) / replicates});
+  }
+  return out;
+}
+
+// The same statistic of the given labels (from 1).
+// [[Rcpp::export]]
+double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs,
+                           Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels,
+                           int threads) {
+  REngine engine(threads);
+  const ClassRedraws redraws(engine, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
+  Labels label = as_labels(labels);
+  for (int& k : label) --k;
+  return redraws.unbiased(label, Labels());
+}
+
+// Squared Wasserstein distances of normals; roots: [n x d^2] symmetric roots.
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, int threads) {
+  REngine engine(threads);
+  const BuresDistance distance(as_matrix(mean), as_matrix(roots));
+  return wrap_matrix(symmetric_pairs(engine, mean.nrow(), [&](Index i, Index j) {
+    return distance.squared(i, 0, j, 0);
+  }));
+}
+
+// Mixture Wasserstein distances of the given order. location: [n x K d]; spread: scales
+// [n x K] in one dimension, else symmetric roots [n x K d^2].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_mixture_wasserstein(Rcpp::NumericMatrix weight,
+                                            Rcpp::NumericMatrix location,
+                                            Rcpp::NumericMatrix spread, int dimension,
+                                            double order, int threads) {
+  REngine engine(threads);
+  const BuresDistance distance(as_matrix(location), as_matrix(spread), dimension);
+  const auto w = as_matrix(weight);
+  return wrap_matrix(symmetric_pairs(engine, w.rows(), [&](Index i, Index j) {
+    return mixture_distance(distance, w, i, j, order);
+  }));
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "check.h"
+#include "threads.h"
+
+using namespace calibrisk;
+
+TEST(parallel_for_runs_every_task_once) {
+  ThreadedEngine host(3);
+  std::vector<int> times(1000, 0);
+  parallel_for(host.engine(), 1000, [&](Index i) { ++times[static_cast<std::size_t>(i)]; });
+  for (int t : times) CHECK(t == 1);
+}
+
+TEST(parallel_reduce_has_the_same_digits_on_any_number_of_threads) {
+  const Vector x = Vector::Random(10007);
+  const auto sum = [&](const Engine& engine) {
+    return parallel_reduce(
+        engine, x.size(), 64, 0.0,
+        [&](Index begin, Index size) { return x.segment(begin, size).sum(); },
+        [](double& total, double part) { total += part; });
+  };
+  ThreadedEngine two(2), five(5);
+  const double serial = sum(serial_engine());
+  CHECK(sum(two.engine()) == serial);
+  CHECK(sum(five.engine()) == serial);
+  CHECK(is_near(serial, x.sum()));
+}
+
+TEST(dense_algebra_agrees_with_plain_products) {
+  const DenseAlgebra dense;
+  const Matrix a = Matrix::Random(7, 4), b = Matrix::Random(4, 5);
+  CHECK((dense.multiply(a, b) - a * b).norm() < 1e-14);
+  CHECK((dense.multiply_a_bt(a, b.transpose()) - a * b).norm() < 1e-14);
+  CHECK((dense.multiply_at_b(a.transpose(), b) - a * b).norm() < 1e-14);
+  CHECK((dense.crossprod(a) - a.transpose() * a).norm() < 1e-14);
+  const Matrix s = a.transpose() * a + Matrix::Identity(4, 4);
+  const SymEigen eigen = dense.sym_eigen(s);
+  CHECK((eigen.vectors * eigen.values.asDiagonal() * eigen.vectors.transpose() - s).norm() < 1e-13);
+  Matrix l = s;
+  CHECK(dense.cholesky(l));
+  CHECK((l * l.transpose() - s).norm() < 1e-13);
+  Matrix solved = b;
+  dense.solve_lower(l, false, solved);
+  dense.solve_lower(l, true, solved);
+  CHECK((s * solved - b).norm() < 1e-12);
+  Matrix indefinite = -s;
+  CHECK(!dense.cholesky(indefinite));
+}

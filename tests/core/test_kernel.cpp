@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "check.h"
+#include "threads.h"
+
+#include <calibrisk/kernels/gram.h>
+
+#include <algorithm>
+
+using namespace calibrisk;
+
+namespace {
+
+Kernel leaf(AnyLeaf value) {
+  Kernel kernel;
+  kernel.leaf = value;
+  return kernel;
+}
+
+Kernel compose(Kernel::Form form, Kernel a, Kernel b) {
+  Kernel kernel;
+  kernel.form = form;
+  kernel.parts = {a, b};
+  return kernel;
+}
+
+std::vector<Kernel> all_kernels() {
+  std::vector<Kernel> kernels = {
+      leaf(GaussianKernel{0.7}),    leaf(LaplaceKernel{0.4}),     leaf(TotalVariationKernel{0.3}),
+      leaf(MaternKernel{0.5, 0.6}), leaf(MaternKernel{1.5, 0.6}), leaf(MaternKernel{2.5, 0.6}),
+      leaf(LinearKernel{}),         leaf(WhiteKernel{})};
+  kernels.push_back(compose(Kernel::Form::sum, kernels[0], kernels[6]));
+  kernels.push_back(compose(Kernel::Form::product, kernels[1], kernels[2]));
+  kernels.back().scale = 2.5;
+  return kernels;
+}
+
+}  // namespace
+
+TEST(kernels_have_their_closed_forms) {
+  Matrix x(1, 2), y(1, 2);
+  x << 0.2, 0.8;
+  y << 0.5, 0.5;
+  const double r = std::sqrt(0.18), tv = 0.3;
+  const auto value = [&](const Kernel& kernel) {
+    return gram(serial_engine(), kernel, x, y)(0, 0);
+  };
+  CHECK(is_near(value(leaf(GaussianKernel{0.7})), std::exp(-0.18 / (2 * 0.49))));
+  CHECK(is_near(value(leaf(LaplaceKernel{0.4})), std::exp(-r / 0.4)));
+  CHECK(is_near(value(leaf(TotalVariationKernel{0.3})), std::exp(-tv / 0.3)));
+  CHECK(is_near(value(leaf(MaternKernel{0.5, 0.6})), std::exp(-r / 0.6)));
+  const double t = std::sqrt(5.0) * r / 0.6;
+  CHECK(is_near(value(leaf(MaternKernel{2.5, 0.6})), (1 + t + t * t / 3) * std::exp(-t)));
+  CHECK(is_near(value(leaf(LinearKernel{})), 0.5));
+  CHECK(value(leaf(WhiteKernel{})) == 0.0);
+}
+
+TEST(gram_matrices_are_symmetric_positive_and_match_their_diagonal) {
+  ThreadedEngine host(2);
+  // More rows than a tile, so that tiles are mirrored.
+  Matrix x = (Matrix::Random(300, 3).array() + 1.0) / 2.0;
+  x.row(7) = x.row(3);
+  for (const Kernel& kernel : all_kernels()) {
+    const Matrix k = gram(host.engine(), kernel, x);
+    CHECK((k - k.transpose()).norm() == 0.0);
+    CHECK((k - gram(serial_engine(), kernel, x, x)).norm() < 1e-12);
+    CHECK((k.diagonal() - gram_diagonal(kernel, x)).norm() < 1e-12);
+    CHECK(DenseAlgebra().sym_eigen(k).values.minCoeff() > -1e-10);
+  }
+}
+
+TEST(median_distance_is_the_median_of_all_pairs) {
+  ThreadedEngine host(2);
+  for (Index n : {2, 3, 40, 151}) {
+    const Matrix x = Matrix::Random(n, 3);
+    std::vector<double> distances;
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < i; ++j) distances.push_back((x.row(i) - x.row(j)).norm());
+    }
+    std::sort(distances.begin(), distances.end());
+    const std::size_t m = distances.size();
+    const double median = 0.5 * (distances[(m - 1) / 2] + distances[m / 2]);
+    CHECK(is_near(median_distance(host.engine(), Metric::squared_euclidean, x), median));
+  }
+  CHECK(median_distance(host.engine(), Metric::squared_euclidean, Matrix::Ones(5, 2)) == 1.0);
+}

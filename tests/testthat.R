@@ -1,0 +1,4 @@
+library(testthat)
+library(calibrisk)
+
+test_check("calibrisk")

@@ -1,0 +1,83 @@
+# Fixtures of Gruber & Buettner 2022 and the definitions in plain loops.
+
+fixture_a <- function() {
+  p <- rbind(
+    c(.7, .2, .1), c(.7, .2, .1), c(.7, .2, .1), c(.2, .5, .3), c(.2, .5, .3), c(.1, .3, .6),
+    c(.1, .3, .6), c(.1, .3, .6), c(.05, .9, .05), c(.05, .9, .05), c(.05, .9, .05), c(.2, .3, .5)
+  )
+  # the three rows with top probability .5 belong to two distinct predictions
+  list(p = p, y = c(1, 1, 2, 2, 3, 3, 3, 1, 2, 2, 2, 1))
+}
+
+fixture_b <- function() {
+  z <- rbind(
+    c(2, .1, -1), c(.3, 1.9, -.4), c(-1.2, .4, 2.6), c(3.1, -.2, .5), c(0, .7, .2),
+    c(1.1, 1, -2), c(-.5, 2.2, 1.8), c(.9, -1.1, 1.3), c(2.7, .6, .1), c(-.3, 3, -1.5),
+    c(.2, -.6, 1.7), c(1.5, 1.2, .8), c(-.9, .5, 2.1), c(2.3, -1.4, -.7), c(.4, 1.6, .6),
+    c(-2, 1.4, 1.1), c(.8, -.1, 2.9), c(1.8, 0, 1), c(-.2, 2.5, .3), c(.6, .9, -.8)
+  )
+  list(z = z, p = exp(z) / rowSums(exp(z)),
+       y = c(1, 2, 3, 1, 2, 2, 3, 3, 1, 2, 3, 1, 2, 1, 2, 2, 3, 3, 2, 1))
+}
+
+# Predictions with ties, zeros and ones.
+random_classes <- function(n, k, digits = 2) {
+  p <- matrix(stats::rexp(n * k), n)
+  p <- round(p / rowSums(p), digits)
+  p[, k] <- 1 - rowSums(p[, -k, drop = FALSE])
+  p <- p[p[, k] > -1e-12, , drop = FALSE]
+  p[p < 1e-12] <- 0
+  p <- p / rowSums(p)
+  list(p = p, y = apply(p, 1, function(q) sample.int(k, 1, prob = q + .1)))
+}
+
+top_pair <- function(p, y) {
+  label <- apply(p, 1, which.max)
+  list(conf = p[cbind(seq_along(y), label)], cor = as.numeric(label == y))
+}
+
+# sum over bins given by a label per row
+oracle_binned <- function(bin, x, y, p, debias = FALSE) {
+  total <- 0
+  for (b in unique(bin)) {
+    rows <- bin == b
+    value <- abs(mean(x[rows]) - mean(y[rows]))^p
+    if (debias) {
+      acc <- mean(y[rows])
+      value <- if (sum(rows) < 2) 0 else value - acc * (1 - acc) / (sum(rows) - 1)
+    }
+    total <- total + sum(rows) / length(x) * value
+  }
+  total
+}
+
+# number of edges strictly below, one by one
+oracle_width_bin <- function(x, n_bins) {
+  vapply(x, function(v) sum(seq_len(n_bins - 1) / n_bins < v) + 1, 0)
+}
+
+oracle_mass_bin <- function(x, n_bins) {
+  s <- sort(x)
+  edges <- unique(s[ceiling(length(x) * seq_len(n_bins) / n_bins)])
+  vapply(x, function(v) sum(edges < v) + 1, 0)
+}
+
+oracle_sweep <- function(x, y) {
+  best <- 1
+  for (n_bins in seq_along(x)[-1]) {
+    bin <- oracle_mass_bin(x, n_bins)
+    if (is.unsorted(tapply(y, bin, mean))) break
+    best <- n_bins
+  }
+  best
+}
+
+oracle_mmce <- function(x, d, bandwidth, type) {
+  n <- length(x)
+  total <- 0
+  for (i in seq_len(n)) for (j in seq_len(n)) {
+    if (type == "unbiased" && i == j) next
+    total <- total + d[i] * d[j] * exp(-abs(x[i] - x[j]) / bandwidth)
+  }
+  total / if (type == "unbiased") n * (n - 1) else n^2
+}

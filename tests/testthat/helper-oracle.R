@@ -1,0 +1,152 @@
+# Oracles: the definitions as naive loops in base R. Slow, obvious, independent of the package.
+
+# Twenty rows with three classes; fits use rows 1-12, evaluations rows 13-20.
+oracle_data <- function() {
+  P <- matrix(c(
+    .70, .20, .10,  .55, .35, .10,  .15, .80, .05,  .10, .15, .75,  .90, .06, .04,
+    .33, .34, .33,  .05, .90, .05,  .25, .30, .45,  .60, .15, .25,  .20, .65, .15,
+    .85, .10, .05,  .40, .50, .10,  .12, .28, .60,  .30, .60, .10,  .95, .03, .02,
+    .45, .20, .35,  .08, .12, .80,  .50, .25, .25,  .22, .70, .08,  .64, .30, .06
+  ), ncol = 3, byrow = TRUE)
+  y <- c(1, 2, 2, 3, 1, 3, 2, 1, 1, 2, 1, 1, 3, 2, 1, 3, 3, 1, 3, 1)
+  list(P = P, y = y, fit = 1:12, eval = 13:20)
+}
+
+# Features, residuals and labels of a notion, in the shape of the package's problems.
+oracle_problem <- function(P, y, notion = "top_label") {
+  if (notion == "canonical") {
+    E <- P
+    for (i in seq_along(y)) E[i, y[i]] <- E[i, y[i]] - 1
+    return(list(features = P, residuals = E, labels = as.integer(y), class = NULL))
+  }
+  z <- apply(P, 1, max)
+  correct <- as.integer(apply(P, 1, which.max) == y)
+  list(features = matrix(z), residuals = matrix(z - correct), labels = correct, class = NULL)
+}
+
+oracle_rows <- function(problem, rows) {
+  problem$features <- problem$features[rows, , drop = FALSE]
+  problem$residuals <- problem$residuals[rows, , drop = FALSE]
+  problem$labels <- problem$labels[rows]
+  problem
+}
+
+# Risk, projections, Hajek and jackknife standard errors of the matrix H.
+oracle_risk <- function(H, E) {
+  m <- nrow(E)
+  loss <- matrix(0, m, m)
+  for (i in seq_len(m)) {
+    for (j in seq_len(m)) {
+      if (i != j) loss[i, j] <- (sum(E[i, ] * E[j, ]) - H[i, j])^2
+    }
+  }
+  risk <- sum(loss) / (m * (m - 1))
+  projections <- (rowSums(loss) + colSums(loss)) / 2 / (m - 1)
+  without <- vapply(seq_len(m), function(i) sum(loss[-i, -i]) / ((m - 1) * (m - 2)), 0)
+  list(
+    risk = risk,
+    projections = projections,
+    std.error = sqrt(4 / (m * (m - 1)) * sum((projections - risk)^2)),
+    jackknife = sqrt((m - 1) / m * sum((without - mean(without))^2)),
+    without = without
+  )
+}
+
+# Bin of each p: right-closed bins with the given inner edges, 1 + number of edges below p.
+oracle_bin <- function(p, edges) {
+  vapply(p, function(v) 1L + sum(edges < v), 0L)
+}
+
+oracle_edges <- function(p, n_bins, type = "width") {
+  k <- seq_len(n_bins - 1)
+  if (type == "width") return(k / n_bins)
+  unique(sort(p)[ceiling(length(p) * k / n_bins)])
+}
+
+# b per bin and v per bin from the fit rows.
+oracle_bins <- function(problem, n_bins, type = "width") {
+  edges <- oracle_edges(problem$features[, 1], n_bins, type)
+  bin <- oracle_bin(problem$features[, 1], edges)
+  e <- problem$residuals[, 1]
+  n_cells <- length(edges) + 1
+  b <- v <- numeric(n_cells)
+  for (m in seq_len(n_cells)) {
+    inside <- bin == m
+    b[m] <- if (any(inside)) mean(e[inside]) else mean(e)
+    acc <- mean(problem$labels[inside])
+    if (sum(inside) >= 2) v[m] <- acc * (1 - acc) / (sum(inside) - 1)
+  }
+  list(edges = edges, b = b, v = v)
+}
+
+oracle_bins_h <- function(bins, p, q, debias = FALSE) {
+  i <- oracle_bin(p, bins$edges)
+  j <- oracle_bin(q, bins$edges)
+  H <- outer(bins$b[i], bins$b[j])
+  if (debias) H <- H - outer(i, j, "==") * bins$v[i]
+  H
+}
+
+# Kernel density ratio: estimated label means at the rows of p (sheet 2.4: in log space, 0 log 0
+# = 0, and where all weights vanish p is moved away from the boundary).
+oracle_kde_ratio <- function(problem, p, bandwidth) {
+  two <- function(x) if (ncol(x) == 1) cbind(x, 1 - x) else x
+  train <- two(problem$features)
+  p <- two(p)
+  scalar <- ncol(problem$features) == 1
+  k <- ncol(train)
+  onehot <- if (scalar) matrix(problem$labels) else outer(problem$labels, seq_len(k), "==") + 0
+  constants <- lgamma(1 / bandwidth + k) - rowSums(lgamma(train / bandwidth + 1))
+  t(vapply(seq_len(nrow(p)), function(i) {
+    log_weights <- function(x) {
+      vapply(seq_len(nrow(train)), function(j) {
+        terms <- train[j, ] / bandwidth * log(x)
+        terms[train[j, ] == 0] <- 0
+        sum(terms) + constants[j]
+      }, 0)
+    }
+    w <- log_weights(p[i, ])
+    if (all(w == -Inf)) w <- log_weights(pmin(pmax(p[i, ], 2^-53), if (scalar) 1 - 2^-53 else Inf))
+    w <- exp(w - max(w))
+    colSums(w * onehot) / sum(w)
+  }, numeric(ncol(onehot))) |> matrix(ncol = nrow(p)))
+}
+
+oracle_kde_gap <- function(problem, p, bandwidth) p - oracle_kde_ratio(problem, p, bandwidth)
+
+oracle_gaussian <- function(x, y, gamma) {
+  K <- matrix(0, nrow(x), nrow(y))
+  for (i in seq_len(nrow(x))) {
+    for (j in seq_len(nrow(y))) K[i, j] <- exp(-gamma * sum((x[i, ] - y[j, ])^2))
+  }
+  K
+}
+
+# Kronecker kernel ridge by the dense n^2 x n^2 system; n up to about 20.
+oracle_kkr <- function(problem, p, q, ridge, gamma) {
+  X <- problem$features
+  n <- nrow(X)
+  K <- oracle_gaussian(X, X, gamma)
+  a <- solve(kronecker(K, K) + ridge * n^2 * diag(n^2), c(tcrossprod(problem$residuals)))
+  kp <- oracle_gaussian(p, X, gamma)
+  kq <- oracle_gaussian(q, X, gamma)
+  kp %*% matrix(a, n) %*% t(kq)
+}
+
+oracle_ukkr_gap <- function(problem, p, ridge, gamma) {
+  X <- problem$features
+  n <- nrow(X)
+  K <- oracle_gaussian(X, X, gamma)
+  oracle_gaussian(p, X, gamma) %*% solve(K + ridge * n * diag(n), problem$residuals)
+}
+
+oracle_ukkr <- function(problem, p, q, ridge, gamma) {
+  tcrossprod(oracle_ukkr_gap(problem, p, ridge, gamma), oracle_ukkr_gap(problem, q, ridge, gamma))
+}
+
+# Projections of the risk of H for more rows than the double loop is fit for.
+oracle_loss_means <- function(H, E) {
+  loss <- (tcrossprod(E) - H)^2
+  diag(loss) <- 0
+  (rowSums(loss) + colSums(loss)) / 2 / (nrow(E) - 1)
+}

@@ -1,0 +1,160 @@
+probs <- oracle_classes$probs
+truth <- oracle_classes$truth
+
+dirichlet <- function(n, m, shape = 1) {
+  p <- matrix(rgamma(n * m, shape), n)
+  p / rowSums(p)
+}
+
+test_that("the factored statistic of redrawn labels is the unbiased estimate", {
+  data <- withr::with_seed(1, list(p = dirichlet(60, 4), y = sample(4, 60, TRUE)))
+  laws <- read_laws(data$p, rlang::quo(data$y))
+  for (target in list(kernel_white(), kernel_gaussian(2))) {
+    problem <- kernel_problem(laws, kernel_gaussian(.4), target, threads = 1L)
+    l <- cpp_pivoted_cholesky(problem$prediction$kernel, problem$prediction$features, 1e-14, 60, 1L)$L
+    gram <- target_gram(problem, 1L)
+    exact <- skce_value(problem, "unbiased", threads = 1L)$estimate
+    expect_equal(cpp_class_statistic(l, data$p, gram, data$y, 1L), exact, tolerance = 1e-9)
+    null <- withr::with_seed(2, cpp_class_redraws(l, data$p, gram, 3, FALSE, 2L, NULL))
+    # the same labels from the same uniforms
+    u <- withr::with_seed(2, matrix(runif(180), 60))
+    again <- apply(u, 2, function(v) {
+      y <- 1L + rowSums(v >= t(apply(data$p, 1, cumsum))[, 1:3])
+      cpp_class_statistic(l, data$p, gram, as.integer(y), 1L)
+    })
+    expect_equal(null, again, tolerance = 1e-9)
+    expect_length(cpp_class_redraws(l, data$p, gram, 5, TRUE, 1L, NULL), 5)
+  }
+})
+
+test_that("a low-rank factor reports its error", {
+  data <- withr::with_seed(1, list(p = dirichlet(300, 4), y = sample(4, 300, TRUE)))
+  exact <- skce(data$p, data$y, kernel = kernel_gaussian(.4))
+  low <- skce(data$p, data$y, kernel = kernel_gaussian(.4), tolerance = 1e-3)
+  expect_lt(low$rank, 150)
+  expect_lt(abs(low$.estimate - exact$.estimate), low$error_bound)
+  expect_lt(low$error_bound, 1e-3)
+  fine <- skce(data$p, data$y, kernel = kernel_gaussian(.4), tolerance = 1e-13, type = "biased")
+  expect_equal(fine$.estimate, skce(data$p, data$y, kernel = kernel_gaussian(.4), type = "biased")$.estimate,
+               tolerance = 1e-8)
+  expect_error(skce(pred_normal(0, 1:6), 1:6, tolerance = 1e-3), class = "calibrisk_error_argument")
+})
+
+test_that("conditional, bootstrap and consistency tests hold their level and have power", {
+  reject <- function(test, calibrated, runs, n = 40) {
+    mean(replicate(runs, {
+      p <- dirichlet(n, 3)
+      y <- if (calibrated) draw_classes(p) else rep(1L, n)
+      ce_test(p, y, kernel = kernel_laplace(.5), test = test, replicates = 99)$p.value <= .1
+    }))
+  }
+  rates <- withr::with_seed(11, c(
+    conditional = reject("conditional", TRUE, 300), consistency = reject("consistency", TRUE, 100),
+    bootstrap = reject("bootstrap", TRUE, 200)
+  ))
+  expect_lt(abs(rates[["conditional"]] - .1), 4 * sqrt(.09 / 300))
+  expect_lt(rates[["consistency"]], .1 + 4 * sqrt(.09 / 100))
+  expect_lt(rates[["bootstrap"]], .1 + 4 * sqrt(.09 / 200))
+  power <- withr::with_seed(12, vapply(c("conditional", "consistency", "bootstrap", "bound"), reject, 0, FALSE, 10))
+  expect_true(all(power[1:3] == 1))
+})
+
+test_that("the block test holds its level; the bound never exceeds it", {
+  p <- withr::with_seed(5, replicate(200, {
+    p <- dirichlet(100, 2)
+    y <- draw_classes(p)
+    c(ce_test(p, y, kernel = kernel_laplace(10), test = "block", block = 2)$p.value,
+      ce_test(p, y, kernel = kernel_laplace(10), test = "bound")$p.value)
+  }))
+  expect_lt(abs(mean(p[1, ] <= .1) - .1), 4 * sqrt(.09 / 200))
+  expect_true(all(p[2, ] > .2))
+})
+
+test_that("normal predictions: redrawn outcomes", {
+  out <- withr::with_seed(1, {
+    mu <- runif(64)
+    p <- pred_normal(mu, .1)
+    list(
+      good = ce_test(p, rnorm(64, mu, .1), replicates = 99),
+      bad = ce_test(p, rnorm(64, .1, .1), replicates = 99),
+      consistency = ce_test(p, rnorm(64, .1, .1), test = "consistency", replicates = 99)
+    )
+  })
+  expect_match(out$good$method, "redrawn")
+  expect_gt(out$good$p.value, .05)
+  expect_equal(out$bad$p.value, .01)
+  expect_equal(out$consistency$p.value, .01)
+})
+
+test_that("no kernel depends on outcomes that are redrawn", {
+  p <- pred_normal(c(0, 1, 3), c(1, 2, .5))
+  of <- function(y) ce_test(p, y, test = "conditional", replicates = 2)$target_kernel$bandwidth
+  expect_equal(of(c(0, 1, 2)), of(c(5, 9, -20)))
+  within <- mean(c(1, 4, .25))
+  between <- mean((c(0, 1, 3) - 4 / 3)^2)
+  expect_equal(of(c(0, 1, 2)), sqrt(2 * (within + between)))
+  mmd <- function(y) {
+    bind_prediction(kernel_mmd(), list(law = p, y = matrix(y), n = 3), 100, 1L)$kernel$bandwidth
+  }
+  expect_equal(mmd(c(0, 1, 2)), mmd(c(5, 9, -20)))
+})
+
+test_that("labels of probability 0 are never drawn", {
+  p <- rbind(c(0, 1, 0), c(.5, .5, 0), c(1, 0, 0))[rep(1:3, 200), ]
+  y <- withr::with_seed(1, draw_classes(p))
+  expect_true(all(p[cbind(1:600, y)] > 0))
+  expect_lt(abs(mean(y[rep(c(FALSE, TRUE, FALSE), 200)] == 1) - .5), .2)
+})
+
+test_that("p-values with and without the observed one", {
+  expect_equal(resampled_p(1, c(0, 1, 2, 3), FALSE), .75)
+  expect_equal(resampled_p(1, c(0, 1, 2, 3), TRUE), .8)
+  expect_equal(resampled_p(5, c(0, 1, 2, 3), TRUE), .2)
+})
+
+# The synthetic models of Widmann et al. (2021, appendix A.2): predictions N(c 1, 0.01 I), c uniform.
+synthetic <- function(n, d, calibrated) {
+  c <- runif(n)
+  y <- matrix(rnorm(n * d, c, .1), n)
+  if (!calibrated) y[, 1] <- rnorm(n, .1, .1)
+  list(p = if (d == 1) pred_normal(c, .1) else pred_mvnormal(matrix(c, n, d), .01), y = y)
+}
+paper_kernels <- list(kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1))
+
+test_that("synthetic models: means of the estimators", {
+  mean_of <- function(n, d, calibrated, type, runs) {
+    values <- replicate(runs, {
+      s <- synthetic(n, d, calibrated)
+      do.call(skce, c(list(s$p, s$y, type = type), paper_kernels))$.estimate
+    })
+    c(mean(values), sd(values) / sqrt(runs))
+  }
+  close_to <- function(value, truth) expect_lt(abs(value[1] - truth), 4 * value[2])
+  withr::with_seed(1, {
+    close_to(mean_of(16, 1, TRUE, "biased", 100), 0.009852457 / 16)
+    close_to(mean_of(16, 10, TRUE, "biased", 100), 0.094269190 / 16)
+    close_to(mean_of(16, 1, TRUE, "unbiased", 100), 0)
+    close_to(mean_of(64, 1, FALSE, "unbiased", 60), 0.110773702)
+    close_to(mean_of(64, 10, FALSE, "unbiased", 60), 0.059597541)
+  })
+})
+
+test_that("synthetic models: levels and power", {
+  rate <- function(n, d, calibrated, runs, ...) {
+    options <- c(list(...), paper_kernels)
+    mean(vapply(seq_len(runs), function(r) {
+      s <- synthetic(n, d, calibrated)
+      do.call(ce_test, c(list(s$p, s$y), options))$p.value <= .05
+    }, NA))
+  }
+  withr::with_seed(2, {
+    for (d in c(1, 10)) {
+      expect_lt(rate(64, d, TRUE, 100, test = "block", block = 2), .05 + 4 * sqrt(.0475 / 100))
+      expect_lt(rate(64, d, TRUE, 100, test = "bootstrap", replicates = 199), .065 + 4 * sqrt(.06 / 100))
+      expect_gt(rate(64, d, FALSE, 20, test = "block", block = 2), .9)
+      expect_equal(rate(64, d, FALSE, 20, test = "bootstrap", replicates = 199), 1)
+    }
+    expect_lt(abs(rate(16, 1, TRUE, 150, test = "conditional", replicates = 39) - .05), 4 * sqrt(.0475 / 150))
+    expect_gt(rate(16, 1, FALSE, 10, test = "conditional", replicates = 39), .85)
+  })
+})

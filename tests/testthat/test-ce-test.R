@@ -1,0 +1,104 @@
+probs <- oracle_classes$probs
+truth <- oracle_classes$truth
+tv <- kernel_tv(0.45)
+rows6 <- as.matrix(expand.grid(1:6, 1:6, 1:6, 1:6, 1:6, 1:6))
+all_counts <- apply(rows6, 1, tabulate, nbins = 6) * 1.0
+
+test_that("block test", {
+  two <- ce_test(probs, truth, kernel = tv, test = "block", block = 2)
+  expect_equal(unname(two$statistic), -1.25393719883, tolerance = 1e-10)
+  expect_equal(two$p.value, .895067583559, tolerance = 1e-10)
+  expect_equal(two$conf.int[1], 0)
+  pairs <- ce_test(probs, truth, kernel = tv, test = "block", block = 2, reference = "pairs")
+  expect_equal(pairs$p.value, .874743210094, tolerance = 1e-10)
+  three <- ce_test(probs, truth, kernel = tv, test = "block", block = 3)
+  expect_equal(three$p.value, .538544500899, tolerance = 1e-10)
+  three <- ce_test(probs, truth, kernel = tv, test = "block", block = 3, reference = "pairs")
+  expect_equal(three$p.value, .538560800835, tolerance = 1e-10)
+})
+
+test_that("exact enumeration of the bootstrap at n = 6", {
+  laws <- calibrisk:::read_laws(probs, rlang::quo(truth))
+  problem <- calibrisk:::kernel_problem(laws, tv, threads = 1L)
+  h <- calibrisk:::cpp_pair_matrix(problem$prediction, problem$target, 1L)
+  expect_equal(h, oracle_class_h(probs, truth, oracle_tv(.45)), tolerance = 1e-12)
+  expect_equal(min(eigen(h)$values), .0482895113356, tolerance = 1e-10)
+  null <- calibrisk:::cpp_degenerate_bootstrap(problem$prediction, problem$target, all_counts, 2L, NULL)
+  expect_equal(null[7777], oracle_bootstrap(h, rows6[7777, ]), tolerance = 1e-12)
+  one <- matrix(as.numeric(tabulate(c(1, 1, 2, 4, 4, 6), 6)))
+  expect_equal(calibrisk:::cpp_degenerate_bootstrap(problem$prediction, problem$target, one, 1L, NULL),
+               -.0697010744621, tolerance = 1e-10)
+  expect_equal(mean(null), -.0371519544501, tolerance = 1e-10)
+  expect_equal(mean((null - mean(null))^2), .00573721517526, tolerance = 1e-10)
+  statistic <- unname(ce_test(probs, truth, kernel = tv, test = "bootstrap", replicates = 2)$statistic)
+  expect_equal(statistic, -.105453140042, tolerance = 1e-10)
+  expect_equal(calibrisk:::resampled_p(statistic, null, FALSE), .81674382716, tolerance = 1e-10)
+})
+
+test_that("bootstrap panels and chunks agree with the loop", {
+  data <- withr::with_seed(1, list(p = matrix(rgamma(900, 1), 300), y = sample(3, 300, TRUE)))
+  p <- data$p / rowSums(data$p)
+  laws <- calibrisk:::read_laws(p, rlang::quo(data$y))
+  problem <- calibrisk:::kernel_problem(laws, kernel_tv(.5), threads = 1L)
+  h <- oracle_class_h(p, data$y, oracle_tv(.5))
+  index <- withr::with_seed(2, matrix(sample(300, 600, TRUE), 300))
+  counts <- apply(index, 2, tabulate, nbins = 300) * 1.0
+  null <- calibrisk:::cpp_degenerate_bootstrap(problem$prediction, problem$target, counts, 2L, NULL)
+  expect_equal(null, apply(index, 2, function(i) oracle_bootstrap(h, i)), tolerance = 1e-10)
+  expect_equal(colSums(withr::with_seed(1, calibrisk:::cpp_resample_counts(300, 3))), rep(300, 3))
+})
+
+test_that("published p-values of seeded data sets", {
+  three <- withr::with_seed(1234, {
+    p <- t(vapply(1:100, function(i) c(rgamma(1, 3), rgamma(1, 2), rgamma(1, 5)), numeric(3)))
+    list(p = p / rowSums(p), y = sample(1:3, 100, replace = TRUE))
+  })
+  run <- function(...) withr::with_seed(1, ce_test(three$p, three$y, kernel = kernel_tv(1), ...))
+  full <- run(test = "bootstrap", replicates = 20000, add_one = FALSE)
+  expect_equal(unname(full$statistic), -.00729140399463, tolerance = 1e-10)
+  expect_equal(full$p.value, .0047, tolerance = 5 * sqrt(.0047 / 20000) / .0047)
+  two <- run(test = "block", block = 2)
+  expect_equal(unname(two$estimate), .00959764972796, tolerance = 1e-10)
+  expect_equal(two$std.error, .0615468547314, tolerance = 1e-10)
+  expect_equal(two$p.value, .438039945157, tolerance = 1e-10)
+  ten <- run(test = "block", block = 10)
+  expect_equal(ten$p.value, .11698633058, tolerance = 1e-10)
+})
+
+test_that("distribution-free bounds", {
+  bound <- function(estimate, n, type, sup = 1) calibrisk:::bound_p(estimate, n, 2 * sup, type)
+  expect_equal(bound(.05, 500, "biased"), .0401767787189, tolerance = 1e-10)
+  expect_equal(bound(.2166144, 500, "biased"), 1.65761330572e-9, tolerance = 1e-9)
+  expect_equal(bound(.5, 1000, "biased", 8.64), 6.85156030972e-5, tolerance = 1e-9)
+  expect_equal(bound(.2157095, 250, "unbiased"), .233614983779, tolerance = 1e-10)
+  expect_equal(bound(.05, 1000, "unbiased"), .731615628947, tolerance = 1e-10)
+  expect_equal(bound(-.05, 1000, "unbiased"), 1)
+  expect_equal(ce_test(probs, truth, kernel = tv, test = "bound")$p.value, 1)
+  # floor(7 / 3) * floor(3 / 2) pairs that are independent, not floor(7 / 2)
+  seven <- ce_test(rbind(probs, probs[1, ]), c(truth, 1L), kernel = tv, test = "bound", type = "block", block = 3)
+  expect_equal(unname(seven$parameter), 2)
+  expect_error(ce_test(pred_normal(0, 1:6), 1:6, test = "bound", kernel = kernel_linear()),
+               class = "calibrisk_error_kernel")
+})
+
+test_that("a test is an htest with tidy and glance", {
+  out <- ce_test(probs, truth, kernel = tv, test = "block", block = 2)
+  expect_s3_class(out, "htest")
+  expect_output(print(out), "Calibration test")
+  expect_output(print(out), "tv(0.45)", fixed = TRUE)
+  row <- tidy(out)
+  expect_equal(nrow(row), 1)
+  expect_true(all(c("estimate", "statistic", "p.value", "parameter", "method") %in% names(row)))
+  expect_equal(glance(out)$kernel, "tv(0.45)")
+  expect_match(ce_test(probs, truth, replicates = 9)$method, "chosen")
+})
+
+test_that("bad input", {
+  expect_error(ce_test(probs, truth, test = "block", block = 4), class = "calibrisk_error_argument")
+  expect_error(ce_test(probs[1, , drop = FALSE], 1L, test = "bootstrap"), class = "calibrisk_error_rows")
+  same <- probs[rep(1:2, 3), ]
+  expect_warning(out <- ce_test(same, rep(1:2, 3), test = "block", block = 2),
+                 class = "calibrisk_warning_degenerate")
+  expect_true(is.na(out$p.value))
+  expect_error(ce_test(probs, truth, test = "exact"), class = "calibrisk_error_argument")
+})

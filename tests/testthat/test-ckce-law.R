@@ -1,0 +1,83 @@
+mean5 <- c(0, .5, -1, 1.2, 2)
+sd5 <- c(1, .7, 1.5, .5, 1)
+y5 <- c(.3, -.4, -1.8, 1.9, 1.1)
+law5 <- function() pred_normal(mean5, sd5)
+w2 <- function() kernel_wasserstein(1, power = 2)
+value5 <- function(kernel = w2(), target_kernel = kernel_gaussian(1), ...) {
+  ckce(law5(), y5, kernel = kernel, target_kernel = target_kernel, ridge = .1, ...)$.estimate
+}
+
+test_that("normal predictions have the published values under every kernel", {
+  expect_equal(value5(), .670981771518, tolerance = 1e-10)
+  expect_equal(value5(kernel_mmd(.5, kernel_gaussian(1))), .713177109402, tolerance = 1e-10)
+  expect_equal(value5(w2() + kernel_embedding(kernel_gaussian(1))), .679291011199, tolerance = 1e-10)
+  expect_equal(value5(target_kernel = kernel_matern(.5, 1)), .962894935687, tolerance = 1e-10)
+  expect_equal(value5(target_kernel = kernel_matern(1.5, 1)), .801437590063, tolerance = 1e-10)
+  expect_equal(value5(target_kernel = kernel_matern(2.5, 1)), .756733210945, tolerance = 1e-10)
+})
+
+test_that("draws give the V form and, with different draws on the diagonal, the U form", {
+  draws <- pred_draws(rbind(c(-.5, .8), c(.2, 1.1), c(-2.3, .4), c(1, 1.6), c(1.5, 3.1)))
+  distance <- as.matrix(dist(cbind(mean5, sd5)))
+  # the published value takes the Wasserstein kernel of the normals with sampled residuals
+  laws <- list(law = draws, y = matrix(y5), n = 5)
+  target <- bind_target(kernel_gaussian(1), laws, 2, 1L)
+  weights <- cpp_ckce_weights(exp(-distance^2 / 2), .1, 1L)
+  g <- function(diagonal) residual_gram(target$spec, 5, list(draws_diagonal = diagonal), 1L)
+  expect_equal(sum(weights * g("all")), .759561168051, tolerance = 1e-10)
+  expect_equal(sum(weights * g("different")), .254384009935, tolerance = 1e-10)
+  fit <- function(...) ckce(draws, y5, kernel = w2(), target_kernel = kernel_gaussian(1), ridge = .1, ...)$.estimate
+  expect_gt(fit(), fit(draws_diagonal = "different"))
+})
+
+test_that("debiasing, ridges, groups and data frames follow the same matrices", {
+  gram <- exp(-as.matrix(dist(cbind(mean5, sd5)))^2 / 2)
+  laws <- list(law = law5(), y = matrix(y5), n = 5)
+  g <- cpp_target_matrix(bind_target(kernel_gaussian(1), laws, 2, 1L)$spec, FALSE, 1L)
+  expect_equal(value5(debias = TRUE), oracle_ckce(gram, g, .1)$off_diagonal, tolerance = 1e-10)
+  path <- ckce(law5(), y5, kernel = w2(), target_kernel = kernel_gaussian(1), ridge = c(1, 1e8))
+  expect_equal(path$.estimate * c(1, 1e16), c(oracle_ckce(gram, g, 1)$estimate, oracle_jkce(gram, g)$biased),
+               tolerance = 1e-7)
+  a <- c("u", "v", "u", "v", "u")
+  same <- outer(a, a, `==`)
+  own <- ckce(law5(), y5, kernel = w2(), target_kernel = kernel_gaussian(1), ridge = .1, group = a)
+  expect_equal(own$.estimate, oracle_ckce(gram * same, g, .1)$estimate, tolerance = 1e-10)
+  expect_equal(sum(own$groups[[1]]$estimate), own$.estimate)
+  expect_equal(value5(group = a, group_kernel = "shared"), oracle_ckce(gram * (1 + same), g, .1)$estimate,
+               tolerance = 1e-10)
+  data <- data.frame(m = mean5, s = sd5, y = y5, a = a)
+  frame <- ckce(data, y, pred_normal(m, s), kernel = w2(), target_kernel = kernel_gaussian(1), ridge = .1, group = a)
+  expect_equal(frame$.estimate, own$.estimate)
+  expect_identical(frame$.estimator, "normal")
+  data$y[2] <- NA
+  expect_identical(ckce(data, y, pred_normal(m, s), group = a)$groups[[1]]$n, c(3L, 1L))
+  expect_identical(ckce(data, y, pred_normal(m, s), na_rm = FALSE)$.estimate, NA_real_)
+})
+
+test_that("the default kernel separates calibrated from overconfident normal predictions", {
+  mu <- withr::with_seed(1, rnorm(150))
+  y <- withr::with_seed(2, rnorm(150, mu))
+  test <- function(sd) withr::with_seed(3, ckce(pred_normal(mu, sd), y, n_draws = 49))
+  calibrated <- test(1)
+  over <- test(.4)
+  expect_lt(calibrated$.estimate, over$.estimate)
+  expect_gt(calibrated$p.value, .05)
+  expect_identical(over$p.value, 1 / 50)
+  expect_match(calibrated$kernel, "embedding")
+  default <- default_ckce_kernel(list(law = law5()), kernel_gaussian(1))
+  expect_identical(format(default), format(kernel_embedding(kernel_gaussian(1)) + kernel_wasserstein("median", power = 2)))
+  counts <- ckce(pred_poisson(c(1, 2, 5, 9)), c(0, 2, 4, 12))
+  expect_gte(counts$.estimate, 0)
+})
+
+test_that("distributions over classes are class probabilities", {
+  expect_equal(ckce(pred_categorical(toy_probs()), toy_truth(), kernel = toy_kernel(), ridge = .1)$.estimate,
+               0.558838141756, tolerance = 1e-10)
+})
+
+test_that("what laws cannot do is a classed error", {
+  expect_error(value5(computation = "low_rank"), class = "calibrisk_error_computation")
+  expect_error(value5(debias = "null_mean"), class = "calibrisk_error_argument")
+  expect_error(ckce(law5(), y5, ridge = "loo"), class = "calibrisk_error_argument")
+  expect_error(ckce(law5(), y5[-1]), class = "calibrisk_error_length")
+})

@@ -1,0 +1,220 @@
+true_rate <- function(p) stats::plogis(0.6 * stats::qlogis(p) - 0.2)
+draw_curve <- function(seed, n, type, rate = identity, ..., support = NULL) {
+  withr::with_seed(seed, {
+    p <- if (is.null(support)) stats::rbeta(n, 1.2, 0.6) else sample(support, n, TRUE)
+    y <- stats::rbinom(n, 1, rate(p))
+    list(p = p, y = y, curve = ce_curve(p, y, type = type, threads = 1, ...))
+  })
+}
+inside <- function(target, low, high) target >= low - 1e-9 & target <= high + 1e-9
+
+test_that("binned curves hold the bins' means and the textbook intervals", {
+  f <- draw_curve(1, 200, "binned", n_bins = 8)
+  out <- tidy(f$curve)
+  bin <- ceiling(f$p * 8)
+  expect_equal(out$confidence, as.vector(tapply(f$p, bin, mean)))
+  expect_equal(out$observed, as.vector(tapply(f$y, bin, mean)))
+  expect_equal(sum(out$n), 200)
+  successes <- as.vector(tapply(f$y, bin, sum))
+  for (i in seq_len(nrow(out))) {
+    wilson <- suppressWarnings(stats::prop.test(successes[i], out$n[i], correct = FALSE))$conf.int
+    expect_equal(c(out$conf.low[i], out$conf.high[i]), as.vector(wilson), tolerance = 1e-9)
+    exact <- stats::binom.test(successes[i], out$n[i], conf.level = 0.95^(1 / nrow(out)))$conf.int
+    expect_equal(c(out$band.low[i], out$band.high[i]), as.vector(exact), tolerance = 1e-9)
+  }
+  mass <- tidy(ce_curve(f$p, f$y, bins = "mass", n_bins = 10))
+  expect_equal(mass$n, rep(20, 10))
+})
+
+test_that("counts of independent trials have exact quantiles", {
+  expect_equal(cpp_poisson_binomial_quantiles(rep(.3, 40), c(.025, .5, .975)), stats::qbinom(c(.025, .5, .975), 40, .3))
+  p <- withr::with_seed(1, runif(10))
+  # all 2^10 outcomes
+  outcomes <- as.matrix(expand.grid(rep(list(0:1), 10)))
+  mass <- exp(outcomes %*% log(p) + (1 - outcomes) %*% log1p(-p))
+  cdf <- cumsum(tapply(mass, rowSums(outcomes), sum))
+  levels <- c(.01, .2, .5, .9, .999)
+  expect_equal(cpp_poisson_binomial_quantiles(p, levels), vapply(levels, function(l) unname(which(cdf >= l)[1]) - 1, 0))
+  expect_equal(cpp_poisson_binomial_quantiles(c(0, 1, 1), .5), 2)
+  # the approximation for very many trials meets the exact one
+  big <- withr::with_seed(2, rbeta(3000, 1, 8))
+  v <- sum(big * (1 - big))
+  skew <- sum(big * (1 - big) * (1 - 2 * big)) / v^1.5
+  z <- qnorm(c(.025, .975))
+  expect_lte(max(abs(round(sum(big) + sqrt(v) * (z + skew * (z^2 - 1) / 6)) - cpp_poisson_binomial_quantiles(big, c(.025, .975)))), 1)
+})
+
+test_that("isotonic curves are isotonic regression, also with ties", {
+  f <- draw_curve(2, 150, "isotonic", times = 50)
+  out <- tidy(f$curve)
+  expect_equal(out$confidence, sort(f$p))
+  expect_equal(out$observed, stats::isoreg(f$p, f$y)$yf, tolerance = 1e-12)
+  g <- draw_curve(2, 150, "isotonic", times = 50, support = c(.2, .5, .7))
+  means <- tapply(g$y, g$p, mean)
+  expect_equal(tidy(g$curve)$observed, stats::isoreg(rep(means, table(g$p)))$yf[cumsum(table(g$p))], tolerance = 1e-12)
+  # many distinct predictions are thinned, the steps kept
+  h <- draw_curve(3, 3000, "isotonic", times = 50)
+  out <- tidy(h$curve)
+  fit <- stats::isoreg(h$p, h$y)$yf
+  expect_setequal(unique(round(out$observed, 10)), unique(round(fit, 10)))
+})
+
+test_that("likelihood ratio limits are where twice the log ratio reaches the critical value", {
+  f <- draw_curve(4, 80, "isotonic", times = 50)
+  at <- order(f$p)
+  y <- f$y[at]
+  log_lik <- function(p) sum(ifelse(y == 1, log(p), log1p(-p)))
+  best <- log_lik(pmin(pmax(stats::isoreg(y)$yf, 1e-15), 1 - 1e-15))
+  k <- 41
+  ratio <- function(theta) {
+    constrained <- c(pmin(stats::isoreg(y[1:(k - 1)])$yf, theta), theta, pmax(stats::isoreg(y[(k + 1):80])$yf, theta))
+    2 * (best - log_lik(pmin(pmax(constrained, 1e-15), 1 - 1e-15)))
+  }
+  limits <- cpp_isotonic_limits(as.numeric(y), rep(1, 80), k - 1L, 2.27, 1L)
+  expect_equal(ratio(limits[1]), 2.27, tolerance = 1e-6)
+  expect_equal(ratio(limits[2]), 2.27, tolerance = 1e-6)
+})
+
+test_that("smooth curves reproduce what local regression must", {
+  p <- withr::with_seed(1, runif(300))
+  smoother <- new_smoother(p, 0.5)
+  w <- smoother$weights[[1]]
+  t <- smooth_scale(smoother$x)
+  # weights sum to 1 and reproduce linear (quadratic) functions
+  for (which in c("linear", "quadratic")) {
+    expect_equal(drop(w[[which]] %*% smoother$n), rep(1, length(t)), tolerance = 1e-5)
+    expect_equal(drop(w[[which]] %*% (smoother$n * smoother$t)), t, tolerance = 1e-4)
+  }
+  expect_equal(drop(w$quadratic %*% (smoother$n * smoother$t^2)), t^2, tolerance = 1e-3)
+  # leave-one-out scores against refitting without the row
+  y <- withr::with_seed(2, rbinom(300, 1, p))
+  all <- new_smoother(p, c(0.5, 1))
+  counts <- matrix(smooth_sums(all, y))
+  brute <- vapply(all$grid, function(h) {
+    sum(vapply(seq_along(p), function(i) {
+      cells <- list(n = rep(1, 299), t = smooth_scale(p[-i]))
+      (y[i] - p[i] - sum(local_weights(smooth_scale(p[i]), cells, h, 1) * (y - p)[-i]))^2
+    }, 0))
+  }, 0)
+  expect_equal(choose_bandwidths(all, counts, counts - all$n * all$p), which.min(brute))
+})
+
+test_that("intervals and bands have their level", {
+  skip_on_cran()
+  share <- function(type, rate, seeds = 1:40, n = 250, ...) {
+    rowMeans(vapply(seeds, function(seed) {
+      f <- draw_curve(seed, n, type, rate, times = 120, ...)
+      out <- tidy(f$curve)
+      target <- rate(out$confidence)
+      if (type == "binned") target <- as.vector(tapply(rate(f$p), ceiling(f$p * 15), mean))
+      c(conf = mean(inside(target, out$conf.low, out$conf.high)), band = all(inside(target, out$band.low, out$band.high)),
+        null = mean(inside(out$observed, out$null.low, out$null.high)), kept = !glance(f$curve)$rejected)
+    }, numeric(4)))
+  }
+  for (type in c("binned", "isotonic", "smooth")) {
+    calibrated <- share(type, identity)
+    expect_gte(calibrated[["conf"]], 0.9)
+    expect_gte(calibrated[["band"]], 0.88)
+    expect_gte(calibrated[["null"]], 0.91)
+    expect_gte(calibrated[["kept"]], 0.87)
+    expect_lte(calibrated[["conf"]], 0.99)
+    bent <- share(type, true_rate, 101:120)
+    expect_gte(bent[["conf"]], 0.88)
+    expect_gte(bent[["band"]], 0.85)
+    expect_lte(bent[["kept"]], 0.6)
+  }
+  few <- share("isotonic", identity, support = seq(.05, .95, .1))
+  expect_gte(few[["conf"]], 0.91)
+  expect_gte(few[["band"]], 0.93)
+})
+
+test_that("regression: uniform transforms stay within their bands, others do not", {
+  withr::with_seed(1, {
+    mu <- rnorm(400)
+    y <- rnorm(400, mu, 2)
+  })
+  right <- cbind(mu, 4)
+  narrow <- cbind(mu, 1)
+  for (type in c("pit", "quantile")) {
+    expect_false(glance(ce_curve(right, y, type = type))$rejected)
+    expect_true(glance(ce_curve(narrow, y, type = type))$rejected)
+  }
+  out <- tidy(ce_curve(narrow, y, type = "quantile"))
+  expect_equal(out$observed[51], mean(y <= mu), tolerance = 1e-12)
+  expect_equal(out$observed[c(1, 101)], c(0, 1))
+  pit <- tidy(ce_curve(narrow, y, type = "pit", n_bins = 10))
+  expect_equal(pit$n, as.vector(table(cut(pnorm(y - mu), (0:10) / 10))))
+  expect_equal(mean(pit$observed), 1)
+  expect_equal(tidy(ce_curve(pred_normal(mu, 1), y, type = "quantile")), out)
+  expect_equal(tidy(ce_curve(tibble::tibble(d = pred_normal(mu, 1), y = y), y, type = "quantile")), out)
+  laws <- list(pred_normal(mu, 2), pred_laplace(mu, 1), pred_mixture(pred_normal(mu, 1), pred_normal(mu + 1, 2)),
+               pred_draws(matrix(rep(mu, 3), 400) + rep(-1:1, each = 400)))
+  for (law in laws) expect_true(all(inside(pit_values(law, y, NULL), 0, 1)))
+  expect_error(ce_curve(pred_categorical(cbind(.5, .5)), 1, type = "pit"), class = "calibrisk_error_distribution")
+})
+
+test_that("models, groups and classes come as keys", {
+  f <- simulate_classes(200, 3)
+  models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
+  out <- ce_curve(models, f$y)
+  expect_setequal(tidy(out)$model, c("a", "b"))
+  expect_equal(tidy(out)[tidy(out)$model == "b", -1], tidy(ce_curve(models$b, f$y)))
+  classes <- ce_curve(f$p, f$y, notion = "class_wise")
+  expect_equal(glance(classes)$class, c("1", "2", "3"))
+  frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], .pred_c = f$p[, 3], y = factor(letters[f$y]), g = rep(1:2, 100))
+  groups <- ce_curve(frame, y, .by = g)
+  expect_equal(unique(tidy(groups)$g), 1:2)
+  expect_equal(tidy(groups)[tidy(groups)$g == 2, -1], tidy(ce_curve(frame[frame$g == 2, ], y)))
+})
+
+test_that("edge cases are defined", {
+  expect_equal(tidy(ce_curve(rep(.4, 5), c(0, 1, 0, 0, 0)))$observed, .2)
+  for (type in c("isotonic", "smooth")) {
+    expect_equal(tidy(ce_curve(rep(.4, 5), c(0, 1, 0, 0, 0), type = type))$observed, .2, tolerance = 1e-9)
+    for (y in list(rep(0, 30), rep(1, 30))) {
+      out <- tidy(ce_curve(seq(0, 1, length.out = 30), y, type = type, times = 40))
+      expect_false(anyNA(out[c("observed", band_columns)]))
+    }
+    expect_equal(nrow(tidy(ce_curve(1, 1, type = type, times = 20))), 1)
+  }
+  expect_error(ce_curve(.5, 1, notion = "canonical"), class = "calibrisk_error_notion")
+  expect_error(ce_curve(1.5, 1), class = "calibrisk_error_probs")
+  expect_error(ce_curve(c(.5, NA), c(1, 0), na_rm = FALSE), class = "calibrisk_error_missing")
+  expect_error(ce_curve(list(), 1), class = "calibrisk_error_argument")
+  expect_error(ce_curve(.5, 1, type = "spline"), class = "calibrisk_error_argument")
+  expect_error(ce_curve(cbind(1, -1), 1, type = "pit"), class = "calibrisk_error_variance")
+})
+
+test_that("draws depend on the seed alone, not on threads", {
+  f <- draw_curve(5, 300, "isotonic", times = 50)
+  run <- function(threads) withr::with_seed(9, tidy(ce_curve(f$p, f$y, type = "isotonic", times = 50, threads = threads)))
+  expect_identical(run(1), run(2))
+  expect_false(identical(run(1), withr::with_seed(10, tidy(ce_curve(f$p, f$y, type = "isotonic", times = 50)))))
+})
+
+test_that("figures are drawn", {
+  skip_if_not_installed("ggplot2")
+  f <- simulate_classes(200, 3)
+  mu <- rep(0, 50)
+  y <- withr::with_seed(1, rnorm(50))
+  curves <- list(
+    ce_curve(f$p, f$y), ce_curve(f$p, f$y, type = "isotonic", times = 40), ce_curve(f$p, f$y, type = "smooth", times = 40),
+    ce_curve(list(a = f$p, b = f$p), f$y), ce_curve(f$p, f$y, notion = "class_wise"), ce_curve(cbind(mu, 1), y, type = "pit"),
+    ce_curve(cbind(mu, 1), y, type = "quantile"), ce_curve(list(a = cbind(mu, 1), b = cbind(mu, 2)), y, type = "pit")
+  )
+  withr::local_pdf(NULL)
+  for (curve in curves) {
+    for (bands in c("conf", "null", "none")) {
+      plot <- ggplot2::autoplot(curve, bands = bands, facet = bands == "null")
+      expect_s3_class(plot, "ggplot")
+      expect_no_error(ggplot2::ggplotGrob(plot))
+      expect_no_error(plot(curve, bands = bands))
+    }
+  }
+  expect_error(ggplot2::autoplot(curves[[1]], bands = "all"), class = "calibrisk_error_argument")
+})
+
+test_that("printing says what the curve is and whether it leaves the bands", {
+  f <- draw_curve(7, 500, "binned", true_rate)
+  expect_snapshot(print(f$curve))
+})

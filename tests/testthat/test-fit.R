@@ -1,0 +1,60 @@
+three_classes <- function(n = 60) {
+  withr::with_seed(1, {
+    probs <- matrix(stats::rexp(n * 3), n)
+    probs <- probs / rowSums(probs)
+    truth <- factor(sample(c("a", "b", "c"), n, TRUE), levels = c("a", "b", "c"))
+  })
+  tibble::tibble(truth = truth, .pred_a = probs[, 1], .pred_b = probs[, 2], .pred_c = probs[, 3])
+}
+
+test_that("a fit reads the classes of other rows by name, whatever their order", {
+  data <- three_classes()
+  other <- data
+  other$truth <- factor(other$truth, levels = c("c", "a", "b"))
+  for (notion in c("canonical", "class_wise", "top_label")) {
+    fit <- ce_fit(data, truth, notion = notion, method = method_kde(0.1))
+    expect_equal(ce_risk(fit, other, truth), ce_risk(fit, data, truth))
+    expect_equal(ce_compare(list(fit), other, truth)$risk, ce_risk(fit, data, truth)$risk)
+  }
+})
+
+test_that("a fit keeps its event, by name, unless event_level says otherwise", {
+  withr::local_seed(2)
+  p <- runif(50)
+  truth <- factor(ifelse(runif(50) < p, "yes", "no"), levels = c("yes", "no"))
+  frame <- tibble::tibble(truth = truth, .pred_yes = p, .pred_no = 1 - p)
+  flipped <- frame
+  flipped$truth <- factor(truth, levels = c("no", "yes"))
+  method <- method_bins(4)
+  no <- ce_fit(1 - p, truth, notion = "binary", method = method, event_level = "second")
+  risk <- ce_risk(no, 1 - p, truth, event_level = "second")
+  expect_equal(ce_risk(no, 1 - p, truth), risk)
+  expect_equal(ce_risk(no, frame, truth), risk)
+  expect_equal(ce_risk(no, 1 - p, flipped$truth), risk)
+  yes <- ce_fit(frame, truth, notion = "binary", method = method)
+  expect_equal(ce_risk(yes, flipped, truth), ce_risk(yes, frame, truth))
+  expect_equal(ce_risk(yes, p, flipped$truth), ce_risk(yes, frame, truth))
+  happened <- ce_fit(p, truth == "yes", notion = "binary", method = method)
+  expect_equal(ce_risk(happened, cbind(1 - p, p), truth == "yes"), ce_risk(happened, p, truth == "yes"))
+})
+
+test_that("incomplete new rows give NA, all of them too; no rows and no argument are errors", {
+  data <- three_classes(20)
+  fit <- ce_fit(data, truth, notion = "canonical", method = method_kde(0.1))
+  holes <- data[1:3, ]
+  holes$.pred_b[2] <- NA
+  expect_equal(is.na(predict(fit, holes)), c(FALSE, TRUE, FALSE))
+  expect_equal(predict(fit, holes[2, ]), NA_real_)
+  expect_equal(predict(fit, holes[2, ], type = "pairs"), matrix(NA_real_))
+  expect_true(all(is.na(predict(fit, holes[2, ], type = "gap"))))
+  expect_error(predict(fit, data[0, ]), class = "calibrisk_error_empty")
+  expect_error(predict(fit), "new", class = "calibrisk_error_argument")
+  expect_error(ce_fit(data[0, ], truth, method = method_kde(0.1)), class = "calibrisk_error_empty")
+  expect_error(ce_fit(as.matrix(data[-1]), method = method_kde(0.1)), class = "calibrisk_error_truth")
+})
+
+test_that("a matrix of pairs beyond R's integers is refused before it is made", {
+  withr::local_seed(1)
+  fit <- ce_fit(runif(30), runif(30) < 0.5, method = method_bins(3))
+  expect_error(predict(fit, rep(0.5, 46341), type = "pairs"), "46,340", class = "calibrisk_error_size")
+})

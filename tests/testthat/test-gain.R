@@ -1,0 +1,82 @@
+temper <- function(z, t) exp(z / t) / rowSums(exp(z / t))
+
+test_that("the published gains of fixture B are met", {
+  b <- fixture_b()
+  q <- temper(b$z, .67977655)
+  brier <- ce_gain(b$p, q, b$y)
+  expect_equal(brier$gain[1], .000103425266, tolerance = 1e-6)
+  expect_equal(brier$std.error[1], .0237211418, tolerance = 1e-7)
+  expect_equal(brier$gain[2], 9.156752821e-05, tolerance = 1e-6)
+  expect_equal(brier$std.error[2], .0210125181, tolerance = 1e-7)
+  log <- ce_gain(b$p, q, b$y, score = "log")
+  expect_equal(log$gain[1], .02990935256, tolerance = 1e-8)
+  expect_equal(log$std.error[1], .04045234764, tolerance = 1e-8)
+})
+
+test_that("an injective map changes the score by the calibration error, on any data", {
+  for (seed in 1:6) {
+    data <- withr::with_seed(seed, random_classes(60, 3, 1))
+    p <- (data$p + .02) / 1.06
+    q <- p^1.7 / rowSums(p^1.7)
+    for (score in c("brier", "log", "spherical")) {
+      before <- ce_decompose(p, data$y, score = score)
+      after <- ce_decompose(q, data$y, score = score)
+      gain <- ce_gain(p, q, data$y, score = score)
+      expect_equal(gain$gain[1], before$calibration - after$calibration)
+      expect_equal(before$sharpness, after$sharpness)
+      expect_true(is.na(gain$injective[1]))
+    }
+    ce <- function(v) ece(v, data$y, type = "discrete", p = 2, notion = "canonical")$.estimate
+    brier <- ce_gain(p, q, data$y)
+    expect_lte(abs(brier$gain[2]), abs(ce(p) - ce(q)) + 1e-12)
+    expect_equal(sign(brier$gain[2]), sign(ce(p) - ce(q)))
+  }
+})
+
+test_that("maps that are not injective are recognised and lose sharpness", {
+  b <- fixture_b()
+  flat <- t(apply(b$p, 1, function(r) ifelse(seq_along(r) == which.max(r), .75, .125)))
+  out <- ce_gain(b$p, flat, b$y)
+  expect_false(out$injective[1])
+  expect_match(out$measures[1], "sharpness")
+  expect_lte(ce_decompose(flat, b$y)$sharpness, ce_decompose(b$p, b$y)$sharpness)
+  # constant-confidence map: the errors below CE see nothing
+  expect_equal(rbs(flat, b$y)$.estimate, .6373774392, tolerance = 1e-9)
+  discrete <- function(notion) ece(flat, b$y, type = "discrete", p = 2, notion = notion)$.estimate
+  expect_equal(discrete("canonical"), .08128433341, tolerance = 1e-9)
+  expect_equal(discrete("class_wise"), .06056056817, tolerance = 1e-8)
+  expect_equal(c(ece(flat, b$y)$.estimate, discrete("top_label"), ks_error(flat, b$y)$.estimate),
+               c(0, 0, 0), tolerance = 1e-12)
+  # equal predictions with different images
+  two <- rbind(c(.5, .5), c(.5, .5))
+  expect_false(ce_gain(two, rbind(c(.5, .5), c(.6, .4)), 1:2)$injective[1])
+})
+
+test_that("frames, missing rows and mismatches", {
+  b <- fixture_b()
+  q <- temper(b$z, 2)
+  name <- function(p) stats::setNames(as.data.frame(p), c(".pred_1", ".pred_2", ".pred_3"))
+  frame <- cbind(name(b$p), y = b$y)
+  expect_equal(ce_gain(frame, name(q), y), ce_gain(b$p, q, b$y))
+  p <- b$p
+  p[2, 1] <- NA
+  expect_equal(ce_gain(p, q, b$y), ce_gain(b$p[-2, ], q[-2, ], b$y[-2]))
+  expect_true(is.na(ce_gain(p, q, b$y, na_rm = FALSE)$gain[1]))
+  expect_error(ce_gain(b$p, q[, 1], b$y), class = "calibrisk_error")
+  expect_error(ce_gain(b$p, frame, b$y), class = "calibrisk_error_argument")
+  expect_error(ce_gain(b$p, q, b$y, score = "mse"), class = "calibrisk_error_score")
+})
+
+test_that("the paired interval covers the true improvement", {
+  # labels from softmax(z): tempering by 2 moves CE_2^2 by mean |softmax(z/2) - softmax(z)|^2
+  hit <- withr::with_seed(2, vapply(1:200, function(i) {
+    z <- matrix(stats::rnorm(600, sd = 1.5), 200)
+    p <- temper(z, 1)
+    y <- apply(p, 1, function(q) sample.int(3, 1, prob = q))
+    q <- temper(z, 2)
+    truth <- -mean(rowSums((p - q)^2))
+    out <- ce_gain(p, q, y)
+    out$conf.low[1] <= truth && truth <= out$conf.high[1]
+  }, NA))
+  expect_gt(mean(hit), .90)
+})

@@ -1,0 +1,33 @@
+grouped_rows <- function() {
+  withr::with_seed(1, tibble::tibble(
+    g = rep(c("u", "v"), 20), p = runif(40), truth = factor(sample(c("yes", "no"), 40, TRUE))
+  ))
+}
+
+test_that("groups that do not exist are classed errors", {
+  data <- grouped_rows()
+  fit <- ce_fit(data, truth, p, method = method_bins(3))
+  expect_error(ce_risk(fit, data, truth, p, .by = nowhere), class = "calibrisk_error_columns")
+  expect_error(ce_tune(data, truth, p, methods = method_bins(3), .by = nowhere),
+               class = "calibrisk_error_columns")
+  expect_error(ce_risk(fit, data[0, ], truth, p, .by = g), class = "calibrisk_error_empty")
+  expect_error(ce_tune(data[0, ], truth, p, .by = g), class = "calibrisk_error_empty")
+  skip_if_not_installed("dplyr")
+  expect_error(ce_risk(fit, dplyr::group_by(data[0, ], g), truth, p), class = "calibrisk_error_empty")
+})
+
+test_that("an error says in which group it arose", {
+  data <- grouped_rows()
+  data$p[40] <- 2
+  expect_error(ce_tune(data, truth, p, methods = method_bins(3), .by = g), "g = v",
+               class = "calibrisk_error_group")
+})
+
+test_that("verbs of one result ask for one group", {
+  tuned <- ce_tune(grouped_rows(), truth, p, methods = method_bins(3), .by = g)
+  expect_error(predict(tuned, 0.5), "results", class = "calibrisk_error_group")
+  expect_error(augment(tuned, grouped_rows()), class = "calibrisk_error_group")
+  expect_error(plot(tuned), class = "calibrisk_error_group")
+  skip_if_not_installed("ggplot2")
+  expect_error(ggplot2::autoplot(tuned), class = "calibrisk_error_group")
+})

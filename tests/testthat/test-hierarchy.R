@@ -1,0 +1,126 @@
+chain <- function(probs, labels, exponent = 2) {
+  out <- ce_hierarchy(probs, labels, p = exponent)
+  stats::setNames(out$value, out$quantity)
+}
+
+test_that("fixture A: the whole chain", {
+  a <- fixture_a()
+  expect_equal(
+    chain(a$p, a$y)[c("RBS", "CE_2", "CWCE_2", "TCE_2", "TCE_1", "KS", "ECE, 15 bins")],
+    c(RBS = .6698880503, CE_2 = .378410418, CWCE_2 = .2960386611, TCE_2 = .1040833,
+      TCE_1 = .09166666667, KS = .04166666667, "ECE, 15 bins" = .09166666667), tolerance = 1e-6
+  )
+})
+
+test_that("all inequalities hold on random data, exactly, for every binning and exponent", {
+  for (seed in 1:60) {
+    data <- withr::with_seed(seed, random_classes(sample(3:60, 1), sample(2:5, 1), 1 + seed %% 3))
+    if (nrow(data$p) < 2) next
+    k <- ncol(data$p)
+    bins <- c(1, 2, 4, 8, 16, 3, 100)
+    for (p in c(1, 1.5, 2, 3)) {
+      out <- ce_hierarchy(data$p, data$y, p = p, n_bins = bins)
+      expect_true(all(out$holds, na.rm = TRUE))
+      expect_equal(sum(is.na(out$holds)), 1 + (p > 2))
+    }
+    error <- function(...) ece(data$p, data$y, ...)$.estimate
+    expect_lte(error(type = "discrete", p = 1, notion = "canonical"), 2 + 1e-12)
+    # norms are ordered
+    ce <- vapply(1:3, function(p) error(type = "discrete", p = p, notion = "canonical"), 0)
+    expect_lte(ce[1], k^(1 - 1 / 2) * ce[2] + 1e-12)
+    expect_lte(ce[2], k^(1 / 2 - 1 / 3) * ce[3] + 1e-12)
+    tce <- vapply(1:3, function(p) error(type = "discrete", p = p), 0)
+    expect_false(is.unsorted(tce + c(0, 1, 2) * 1e-13))
+    # binned squares below the root Brier score; nested bins refine
+    bound <- rbs(data$p, data$y)$.estimate
+    for (notion in c("top_label", "class_wise")) for (type in c("width", "mass")) {
+      binned <- error(n_bins = bins, p = 2, notion = notion, type = type)
+      expect_true(all(binned <= bound + 1e-12))
+    }
+    for (notion in c("top_label", "class_wise")) {
+      for (p in 1:2) {
+        nested <- error(n_bins = 2^(0:5), p = p, notion = notion)
+        expect_false(is.unsorted(nested + (0:5) * 1e-13))
+      }
+    }
+    expect_true(all(error(n_bins = bins) <= error(n_bins = bins, p = 2) + 1e-12))
+    top <- top_pair(data$p, data$y)
+    expect_true(all(error(n_bins = bins) <= mean(abs(top$conf - top$cor)) + 1e-12))
+    debiased <- ece(data$p, data$y, n_bins = bins, p = 2, debias = TRUE)$power
+    expect_true(all(debiased <= ece(data$p, data$y, n_bins = bins, p = 2)$power + 1e-12))
+  }
+})
+
+test_that("equality cases", {
+  # labels constant within each distinct prediction
+  p <- rbind(c(.6, .4), c(.6, .4), c(.2, .8), c(.2, .8))
+  values <- chain(p, c(2, 2, 1, 1))
+  expect_equal(values[["RBS"]], values[["CE_2"]])
+  sure <- chain(diag(3), 1:3)
+  expect_equal(unname(sure[-1]), rep(0, length(sure) - 1))
+  wrong <- chain(diag(3), c(2, 3, 1), 1)
+  expect_equal(unname(wrong[c("CE_1", "TCE_1", "ECE, 15 bins", "KS")]), c(2, 1, 1, 1))
+  marginal <- matrix(c(.5, .25, .25), 4, 3, byrow = TRUE)
+  expect_equal(chain(marginal, c(1, 1, 2, 3))[["CE_2"]], 0)
+})
+
+# P-th power mean over support points with given laws, as a data set with exact shares
+with_laws <- function(points, laws, copies) {
+  rows <- list()
+  for (s in seq_len(nrow(points))) for (k in seq_len(ncol(points))) {
+    m <- round(copies * laws[s, k])
+    if (m > 0) rows[[length(rows) + 1]] <- data.frame(s = rep(s, m), y = rep(k, m))
+  }
+  rows <- do.call(rbind, rows)
+  list(p = points[rows$s, ], y = rows$y)
+}
+
+test_that("zero of everything below CE is no calibration (Proposition 3.2)", {
+  for (k in c(3, 4, 10)) {
+    alpha <- .51
+    beta <- (1 - alpha) / (k - 1)
+    points <- matrix(beta, k, k)
+    diag(points) <- alpha
+    laws <- matrix(0, k, k)
+    diag(laws) <- alpha
+    laws[cbind(seq_len(k), c(k, seq_len(k - 1)))] <- 1 - alpha
+    data <- with_laws(points, laws, 100)
+    values <- chain(data$p, data$y)
+    expect_equal(values[["CE_2"]], sqrt(1 - 1 / (k - 1)) * (1 - alpha))
+    brier <- c("3" = .61985, "4" = .6598666667, "10" = .7132222222)
+    expect_equal(values[["RBS"]]^2, brier[[as.character(k)]], tolerance = 1e-9)
+    expect_equal(unname(values[c("CWCE_2", "TCE_2", "KS", "MMCE")]), rep(0, 4), tolerance = 1e-7)
+  }
+})
+
+test_that("class-wise calibrated is not top-label calibrated", {
+  points <- rbind(c(.4, .3, .3), c(.4, .5, .1), c(.6, .3, .1))
+  laws <- rbind(c(.5, .2, .3), c(.3, .5, .2), c(.6, .4, 0))
+  data <- with_laws(points, laws, 10)
+  values <- chain(data$p, data$y)
+  expect_equal(unname(values[c("CWCE_2", "TCE_1", "TCE_2", "CE_2")]),
+               c(0, .0333333333, .0577350269, .1414213562), tolerance = 1e-8)
+})
+
+test_that("invariances", {
+  data <- withr::with_seed(3, random_classes(40, 3))
+  data$p <- (data$p + withr::with_seed(4, matrix(stats::runif(length(data$p)), ncol = 3)) * 1e-3)
+  data$p <- data$p / rowSums(data$p)
+  rows <- withr::with_seed(5, sample(nrow(data$p)))
+  expect_equal(chain(data$p[rows, ], data$y[rows]), chain(data$p, data$y))
+  classes <- c(2, 3, 1)
+  expect_equal(chain(data$p[, classes], match(data$y, classes)), chain(data$p, data$y))
+})
+
+test_that("printing, tidy, groups, scalars", {
+  a <- fixture_a()
+  expect_output(print(ce_hierarchy(a$p, a$y)), "All inequalities hold")
+  expect_output(print(ce_hierarchy(a$p, a$y, p = 3)), "not asserted")
+  expect_s3_class(tidy(ce_hierarchy(a$p, a$y)), "tbl_df")
+  scalar <- ce_hierarchy(c(.2, .5, .5, .7), c(0, 1, 0, 1), p = 1)
+  expect_false(any(grepl("CWCE", scalar$quantity)))
+  frame <- data.frame(.pred_1 = a$p[, 1], .pred_2 = a$p[, 2], .pred_3 = a$p[, 3], y = a$y, g = rep(1:2, 6))
+  expect_equal(names(ce_hierarchy(frame, y, .by = g))[1], "g")
+  gone <- ce_hierarchy(c(NA, .5), c(0, 1), na_rm = FALSE)
+  expect_true(all(is.na(gone$value)))
+})

@@ -1,0 +1,117 @@
+o <- oracle_normal
+gram_of <- function(law, kernel, y = NULL) {
+  laws <- list(law = law, n = length(law), y = matrix(0, length(law), dimension_of(law)))
+  cpp_prediction_matrix(bind_prediction(kernel, laws, 100, 1L)$spec, 1L)
+}
+distance <- function(law, kernel) -log(gram_of(law, kernel(1)))
+
+test_that("Wasserstein distances", {
+  expect_equal(distance(pred_normal(0:1, 1:2), kernel_wasserstein)[1, 2], sqrt(2), tolerance = 1e-12)
+  expect_equal(distance(pred_laplace(0:1, 1:2), kernel_wasserstein)[1, 2]^2, 3, tolerance = 1e-12)
+  quantiles <- integrate(function(u) {
+    q <- function(m, b) m - b * sign(u - .5) * log(1 - 2 * abs(u - .5))
+    (q(0, 1) - q(1, 2))^2
+  }, 0, 1, rel.tol = 1e-8)$value
+  expect_equal(quantiles, 3, tolerance = 1e-6)
+  mean <- rbind(c(0, 0), c(1, -.5), c(.3, .8), c(-.6, .2))
+  cov <- array(c(1, .3, .3, .5, .6, -.2, -.2, .9, .4, 0, 0, 1.2, .8, .5, .5, .7), c(2, 2, 4))
+  p <- pred_mvnormal(mean, cov)
+  d <- suppressWarnings(distance(p, kernel_wasserstein))^2
+  expect_equal(c(d[1, 2], d[1, 3], d[2, 4]), c(1.54035905418, 1.08246079517, 3.44431330556), tolerance = 1e-9)
+  # covariances that commute are features, and agree with the pairwise path
+  v <- qr.Q(qr(matrix(c(1, 2, 3, 1), 2)))
+  turned <- simplify2array(lapply(1:4, function(i) v %*% diag(c(i, 5 - i)) %*% t(v)))
+  q <- pred_mvnormal(mean, turned)
+  expect_true(commuting(par_of(q, "cov"), 2))
+  expect_false(commuting(par_of(p, "cov"), 2))
+  pairwise <- cpp_bures(par_of(q, "mean"), covariance_roots(par_of(q, "cov"), 2), 1L)
+  expect_equal(distance(q, kernel_wasserstein)^2, pairwise, tolerance = 1e-9)
+  ten <- pred_mvnormal(matrix(o$mean, 6, 10), o$sd^2)
+  expect_equal(distance(ten, kernel_wasserstein)^2, 10 * distance(pred_normal(o$mean, o$sd), kernel_wasserstein)^2,
+               tolerance = 1e-10)
+})
+
+test_that("Hellinger distances", {
+  squared <- function(law) distance(law, kernel_hellinger)[1, 2]^2
+  expect_equal(sqrt(squared(pred_normal(0:1, 1:2))), .386257087763, tolerance = 1e-9)
+  expect_equal(sqrt(squared(pred_laplace(0:1, 1:2))), .321437008187, tolerance = 1e-9)
+  laws <- list(law = NULL, probs = rbind(c(.7, .2, .1), c(.1, .8, .1)), n = 2)
+  k <- cpp_prediction_matrix(bind_prediction(kernel_hellinger(1), laws, 100, 1L)$spec, 1L)
+  expect_equal(-log(k[1, 2]), .485206006654, tolerance = 1e-9)
+  cov <- array(c(1, .3, .3, .5, .6, -.2, -.2, .9), c(2, 2, 2))
+  expect_equal(squared(pred_mvnormal(rbind(c(0, 0), c(1, -.5)), cov)), .271701597658, tolerance = 1e-9)
+  expect_equal(squared(pred_poisson(c(2, 3))), 1 - sum(sqrt(dpois(0:100, 2) * dpois(0:100, 3))), tolerance = 1e-9)
+  # equal and nearly equal scales
+  near <- function(e) squared(pred_laplace(0:1, c(1, 1 + e)))
+  expect_equal(near(1e-9), near(0), tolerance = 1e-8)
+  expect_equal(near(2.002e-3 * 1.9), {
+    b <- 1 + 2.002e-3 * 1.9
+    1 - integrate(function(z) sqrt(exp(-abs(z) - abs(z - 1) / b) / (4 * b)), -40, 40, rel.tol = 1e-10)$value
+  }, tolerance = 1e-6)
+  expect_error(gram_of(pred_normal(0:1, 0), kernel_hellinger(1)), class = "calibrisk_error_kernel")
+})
+
+test_that("the mixture distance is not Hilbertian, and the kernel says so", {
+  two <- function(m, s) pred_mixture(pred_normal(m[1], s[1]), pred_normal(m[2], s[2]))
+  p <- c(two(c(0, 1), c(3, 3)), two(c(0, 1), c(2, 3)), two(c(1, 0), c(2, 3)), two(c(0, 1), c(2, 2)),
+         two(c(1, 1), c(1, 3)))
+  d <- mixture_wasserstein(p, 1L)^2
+  expect_equal(c(d[1, 2], d[1, 3], d[2, 4], d[3, 4], d[1, 4], d[2, 3], d[1, 5], d[2, 5], d[3, 5], d[4, 5]),
+               c(.5, .5, .5, .5, 1, 1, 2.5, 1, 1, 1.5), tolerance = 1e-12)
+  warning <- expect_warning(gram_of(p, kernel_wasserstein(1, 2)), class = "calibrisk_warning_not_psd")
+  expect_equal(warning$eigenvalue, -.0267960864, tolerance = 1e-8)
+  expect_no_warning(gram_of(p, kernel_mmd(1, kernel_gaussian(1))))
+  angles <- c(0, 45, 90, 135) * pi / 180
+  cov <- simplify2array(lapply(angles, function(a) outer(c(cos(a), sin(a)), c(cos(a), sin(a))) + .01 * diag(2)))
+  q <- pred_mvnormal(matrix(0, 4, 2), cov)
+  warning <- expect_warning(gram_of(q, kernel_wasserstein(1, 2)), class = "calibrisk_warning_not_psd")
+  expect_equal(warning$eigenvalue, -.0633363461, tolerance = 1e-8)
+  expect_no_warning(gram_of(q, kernel_hellinger(1, 2)))
+})
+
+test_that("the coupling is the cheapest", {
+  # against all assignments for equal weights
+  permutations <- as.matrix(expand.grid(1:4, 1:4, 1:4, 1:4))
+  permutations <- permutations[apply(permutations, 1, function(r) length(unique(r)) == 4), ]
+  draw <- function() pred_mixture(pred_normal(rnorm(1), 1), pred_normal(rnorm(1), 2), pred_normal(rnorm(1), .1),
+                                  pred_normal(rnorm(1), .5))
+  p <- withr::with_seed(1, c(draw(), draw()))
+  location <- par_of(p, "location")
+  scale <- par_of(p, "scale")
+  cost <- outer(location[1, ], location[2, ], `-`)^2 + outer(scale[1, ], scale[2, ], `-`)^2
+  best <- min(apply(permutations, 1, function(r) mean(cost[cbind(1:4, r)])))
+  expect_equal(mixture_wasserstein(p, 1L)[1, 2]^2, best, tolerance = 1e-12)
+  # and against a linear programme for unequal ones
+  skip_if_not_installed("lpSolve")
+  for (seed in 1:5) {
+    w <- withr::with_seed(seed, matrix(rexp(8), 2))
+    w <- w / rowSums(w)
+    q <- pred_mixture(pred_normal(location[, 1], 1), pred_normal(location[, 2], 2), pred_normal(location[, 3], .1),
+                      pred_normal(location[, 4], .5), weights = w)
+    cost <- outer(location[1, ], location[2, ], `-`)^2 + outer(c(1, 2, .1, .5), c(1, 2, .1, .5), `-`)^2
+    best <- lpSolve::lp.transport(cost, "min", rep("=", 4), w[1, ], rep("=", 4), w[2, ], integers = NULL)$objval
+    expect_equal(mixture_wasserstein(q, 1L)[1, 2]^2, best, tolerance = 1e-9)
+  }
+})
+
+test_that("MMD between predictions", {
+  p <- pred_normal(c(0, 1), c(1, 2))
+  d <- distance(p, function(b) kernel_mmd(b, kernel_gaussian(1), power = 1))[1, 2]^2
+  j <- function(m, v) exp(-m^2 / (2 * (1 + v))) / sqrt(1 + v)
+  expect_equal(d, j(0, 2) + j(0, 8) - 2 * j(1, 5), tolerance = 1e-12)
+  # draws: between the empirical laws
+  z <- withr::with_seed(1, matrix(rnorm(6), 2))
+  k <- function(a, b) mean(exp(-outer(a, b, `-`)^2 / 2))
+  d <- distance(pred_draws(z), function(b) kernel_mmd(b, kernel_gaussian(1), power = 1))[1, 2]^2
+  expect_equal(d, k(z[1, ], z[1, ]) + k(z[2, ], z[2, ]) - 2 * k(z[1, ], z[2, ]), tolerance = 1e-12)
+})
+
+test_that("kernels print and refuse", {
+  expect_equal(format(kernel_wasserstein(2)), "wasserstein(2, 1)")
+  expect_match(format(kernel_mmd()), "gaussian")
+  expect_error(kernel_wasserstein(1, 3), class = "calibrisk_error_argument")
+  expect_error(kernel_wasserstein(-1), class = "calibrisk_error_argument")
+  expect_error(kernel_mmd(1, "gaussian"), class = "calibrisk_error_kernel")
+  median <- bind_prediction(kernel_wasserstein(), list(law = pred_normal(c(0, 1, 3), 1)), 1, 1L)$kernel
+  expect_equal(median$bandwidth, 2)
+})

@@ -1,0 +1,183 @@
+bins_form <- function(method, problem) {
+  fit_form(method, problem, list(value = method$values), new_context(1L))
+}
+
+test_that("bins on the oracle rows: values, risk, standard error, squared error", {
+  data <- oracle_data()
+  all <- oracle_problem(data$P, data$y)
+  train <- oracle_rows(all, data$fit)
+  eval <- oracle_rows(all, data$eval)
+  expected <- list(
+    list(method_bins(5), c(0.0352535833953, 0.0144558583967, 0.0678732638889)),
+    list(method_bins(5, debias = TRUE), c(0.0339533601811, 0.0135638103252, 0.0366232638889)),
+    list(method_bins(3, "mass"), c(0.0469715404032, 0.0248637369265, 0.1104390625))
+  )
+  for (case in expected) {
+    risk <- form_risk(bins_form(case[[1]], train), eval$features, eval$residuals, 1L)
+    expect_close(c(risk$risk, risk$std.error, mean(risk$squared)), case[[2]], tol$oracle)
+    expect_close(risk$zero_risk, 0.0293726517857, tol$oracle)
+    expect_close(risk_std_error(risk$zero_projections), 0.014331493598, tol$oracle)
+  }
+  plain <- bins_form(method_bins(5), train)
+  expect_close(plain$values, c(-0.000833333333333, 0.34, 0.275, -0.275, -0.116666666667), 1e-9)
+  debiased <- bins_form(method_bins(5, debias = TRUE), train)
+  expect_close(diag(tcrossprod(plain$values) - debiased$core)[3], 0.0625, tol$law)
+  mass <- bins_form(method_bins(3, "mass"), train)
+  expect_equal(mass$edges, c(.55, .75))
+  expect_close(mass$values, c(0.46, -0.325, -0.1375), tol$law)
+})
+
+test_that("every kind of bins equals the naive one on tied and extreme predictions", {
+  n <- 60
+  problem <- random_problem(n)
+  problem$features <- round(problem$features, 1)
+  problem$features[1:4] <- c(0, 1, 1, 0.14 * 50 / 50)
+  problem$residuals <- problem$features - problem$labels
+  eval <- random_problem(25, seed = 2)
+  eval$features[1:3] <- c(0, 1, 0.5)
+  for (type in c("width", "mass")) {
+    for (n_bins in c(1, 2, 7, 50)) {
+      oracle <- oracle_bins(problem, n_bins, type)
+      for (debias in c(FALSE, TRUE)) {
+        form <- bins_form(method_bins(n_bins, type, debias), problem)
+        H <- oracle_bins_h(oracle, eval$features, eval$features, debias)
+        expect_equal(form$edges, oracle$edges)
+        expect_equal(form_pairs(form, eval$features, eval$features, 1L), H, tolerance = 1e-12)
+        expect_equal(form_squared(form, eval$features, 1L), diag(H), tolerance = 1e-12)
+        risk <- form_risk(form, eval$features, eval$residuals, 2L)
+        expected <- oracle_risk(H, eval$residuals)
+        expect_close(risk$risk, expected$risk, 1e-11)
+        expect_close(risk$projections, expected$projections, 1e-10)
+        expect_close(risk$std.error, expected$std.error, 1e-10)
+        indicators <- cpp_pair_risk(eval$residuals, pair_features(form, eval$features, 1L),
+                                    form$core, 1L)
+        expect_close(indicators$projections, risk$projections, 1e-10)
+        expect_close(indicators$zero_projections, risk$zero_projections, 1e-10)
+      }
+    }
+  }
+})
+
+test_that("p on an edge belongs to the bin below it, 0 to the first, edges are k / B", {
+  problem <- random_problem(40)
+  form <- bins_form(method_bins(50), problem)
+  expect_identical(form_cells(form, c(0, 7 / 50, 0.14, 1)), c(1L, 7L, 7L, 50L))
+  form <- bins_form(method_bins(49), problem)
+  expect_identical(form$edges, (1:48) / 49)
+  expect_false(identical(form$edges, (1:48) * (1 / 49)))
+})
+
+test_that("on its own rows the mean of h(p, p) is the binned squared error", {
+  data <- oracle_data()
+  problem <- oracle_problem(data$P, data$y)
+  plain <- bins_form(method_bins(5), problem)
+  debiased <- bins_form(method_bins(5, debias = TRUE), problem)
+  expect_close(mean(form_squared(plain, problem$features, 1L)), 0.0147534821429, tol$oracle)
+  expect_close(mean(form_squared(debiased, problem$features, 1L)), -0.00667508928571, tol$oracle)
+  oracle <- oracle_bins(problem, 5)
+  n <- tabulate(oracle_bin(problem$features[, 1], oracle$edges), 5)
+  expect_close(mean(form_squared(plain, problem$features, 1L)), sum(n / 20 * oracle$b^2), tol$law)
+})
+
+test_that("class-wise squared errors add over the classes", {
+  data <- oracle_data()
+  total <- 0
+  for (k in 1:3) {
+    p <- data$P[, k]
+    y <- as.integer(data$y == k)
+    problem <- list(features = matrix(p), residuals = matrix(p - y), labels = y)
+    form <- bins_form(method_bins(5), oracle_rows(problem, data$fit))
+    total <- total + mean(form_squared(form, problem$features[data$eval, , drop = FALSE], 1L))
+  }
+  expect_close(total, 0.142006916667, 1e-9)
+})
+
+test_that("degenerate data are defined: one row, all equal, one outcome only", {
+  one <- oracle_rows(random_problem(3), 1)
+  equal <- random_problem(20)
+  equal$features[] <- 0.7
+  equal$residuals <- equal$features - equal$labels
+  for (type in c("width", "mass")) {
+    for (debias in c(FALSE, TRUE)) {
+      form <- bins_form(method_bins(15, type, debias), one)
+      expect_close(form_squared(form, matrix(c(0, .5, 1)), 1L), rep(one$residuals[1]^2, 3), tol$law)
+      form <- bins_form(method_bins(15, type, debias), equal)
+      expect_true(all(is.finite(form_squared(form, matrix(c(0, .7, 1)), 1L))))
+    }
+  }
+})
+
+test_that("the path over all numbers of bins equals one fit each", {
+  problem <- random_problem(103)
+  problem$features[1:10] <- 0.5
+  problem$residuals <- problem$features - problem$labels
+  grid <- tibble::tibble(value = c(1, 5, 15, 40))
+  for (type in c("width", "mass")) {
+    for (debias in c(FALSE, TRUE)) {
+      method <- method_bins(grid$value, type, debias)
+      expect_path_is_plain(method, problem, test_folds(103, 5, 20), grid)
+      expect_path_is_plain(method, problem, withr::with_seed(1, sample(test_folds(103, 3))), grid)
+      expect_path_is_plain(method, oracle_rows(problem, 1:6), test_folds(6, 5, 1), grid)
+    }
+  }
+})
+
+test_that("the average of folds' debiased bins is one form on their common cells", {
+  problem <- random_problem(80)
+  eval <- random_problem(30, seed = 2)
+  for (type in c("width", "mass")) {
+    forms <- lapply(1:4, function(f) {
+      bins_form(method_bins(6, type, TRUE), oracle_rows(problem, which(rep_len(1:4, 80) != f)))
+    })
+    ensemble <- ensemble_form(forms)
+    H <- Reduce(`+`, lapply(forms, form_pairs, eval$features, eval$features, 1L)) / 4
+    expect_close(form_pairs(ensemble, eval$features, eval$features, 1L), H, tol$law)
+    risk <- form_risk(ensemble, eval$features, eval$residuals, 1L)
+    expect_close(risk$projections, oracle_risk(H, eval$residuals)$projections, 1e-10)
+  }
+})
+
+test_that("bins of a probability vector are an error that names the remedy", {
+  canonical <- oracle_problem(oracle_data()$P, oracle_data()$y, "canonical")
+  context <- new_context(1L)
+  expect_error(default_grid(method_bins(NULL), "canonical", 100), class = "calibrisk_error_notion")
+  expect_error(fit_form(method_bins(5), canonical, list(value = 5), context),
+               class = "calibrisk_error_notion")
+  expect_error(
+    tune_path(method_bins(5), canonical, test_folds(20, 2), tibble::tibble(value = 5), context),
+    "top_label", class = "calibrisk_error_notion"
+  )
+  expect_error(method_bins(0), class = "calibrisk_error_argument")
+  expect_error(method_bins(2.5), class = "calibrisk_error_argument")
+  expect_error(method_bins(1e9), class = "calibrisk_error_argument")
+  expect_error(method_bins(5, "sweep"), class = "calibrisk_error_argument")
+  expect_error(method_bins(5, debias = NA), class = "calibrisk_error_argument")
+})
+
+test_that("the default grid is 5, 10, ..., 100", {
+  expect_identical(method_grid(method_bins(NULL), "top_label", 100)$value, seq(5, 100, by = 5))
+})
+
+test_that("real data: every number of bins, fold and column of the fixtures", {
+  for (name in c("nncal-densenet40", "ferrer-pathmnist_resnet50")) {
+    folder <- if (name == "nncal-densenet40") "cifar10" else "other"
+    skip_if_no_shared("data", folder, paste0(name, ".rds"))
+    rows <- fixture_rows(name, folder)
+    exact <- read.csv(shared_path("fixtures", "gruber-bach", paste0(name, "-exact.csv")))
+    exact <- exact[exact$method == "bins", ]
+    grid <- tibble::tibble(value = sort(unique(exact$hyperparameter)))
+    method <- method_bins(grid$value)
+    context <- new_context(2L)
+    path <- tune_path(method, rows$top_label, rows$fold, grid, context)
+    at <- cbind(match(exact$hyperparameter, grid$value), exact$fold)
+    expect_gt(nrow(exact), 80)
+    expect_close(path$risk[at], exact$val_risk, tol$fixture)
+    expect_close(path$squared_error[at], exact$avg_pred_val, tol$fixture)
+    expect_close(path$squared_error_test[at], exact$avg_pred_test, tol$fixture)
+    test <- oracle_rows(rows$top_label, rows$fold == 0)
+    test_risk <- vapply(seq_len(nrow(exact)), function(i) {
+      form_risk(path$form(at[i, 1], at[i, 2]), test$features, test$residuals, 1L)$risk
+    }, 0)
+    expect_close(test_risk, exact$test_risk, tol$fixture)
+  }
+})

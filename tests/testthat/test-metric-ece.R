@@ -1,0 +1,213 @@
+test_that("published values of fixtures A and B are met", {
+  a <- fixture_a()
+  b <- fixture_b()
+  value <- function(...) ece(...)$.estimate
+  expect_equal(value(a$p, a$y), .09166666667, tolerance = 1e-9)
+  expect_equal(value(a$p, a$y, n_bins = 5), .05833333333, tolerance = 1e-9)
+  expect_equal(value(a$p, a$y, p = 2, notion = "class_wise"), .2960386611, tolerance = 1e-9)
+  discrete <- function(notion) {
+    vapply(1:3, function(p) value(a$p, a$y, type = "discrete", p = p, notion = notion), 0)
+  }
+  expect_equal(discrete("canonical"), c(.4666666667, .378410418, .4104819869), tolerance = 1e-8)
+  expect_equal(discrete("class_wise"), c(.4, .2960386611, .2953235727), tolerance = 1e-8)
+  expect_equal(discrete("top_label"), c(.09166666667, .1040833, .1142354), tolerance = 1e-6)
+  expect_equal(value(b$p, b$y, n_bins = c(5, 10, 15, 100)),
+               c(.1320944742, .1659830000, .1829165183, .3405618094), tolerance = 1e-8)
+  expect_equal(value(b$p, b$y, n_bins = c(5, 10, 15, 100), p = 2),
+               c(.1423909842, .2391593206, .2300987883, .4030236084), tolerance = 1e-8)
+  expect_equal(value(b$p, b$y, n_bins = c(5, 15, 100), p = 2, notion = "class_wise"),
+               c(.2344226026, .4254054106, .5424162017), tolerance = 1e-8)
+  expect_equal(value(b$p, b$y, notion = "class_wise"), .5101329012, tolerance = 1e-8)
+  mass <- ece(b$p, b$y, n_bins = 5, type = "mass", p = 2)
+  expect_equal(mass$power, .02345527374, tolerance = 1e-8)
+  debiased <- ece(b$p, b$y, n_bins = c(5, 3), type = "mass", p = 2, debias = TRUE)
+  expect_equal(debiased$power, c(-.0223780596, -.02174387885), tolerance = 1e-8)
+  expect_equal(debiased$.estimate, c(0, 0))
+  expect_true(all(debiased$conf.high >= 0))
+})
+
+test_that("every binning equals its definition on random data with ties", {
+  for (seed in 1:12) {
+    withr::with_seed(seed, {
+      data <- random_classes(sample(8:60, 1), sample(2:5, 1), digits = 1 + seed %% 2)
+      n_bins <- sample(1:20, 1)
+      p <- sample(c(1, 1.5, 2, 3), 1)
+    })
+    top <- top_pair(data$p, data$y)
+    power <- function(...) ece(data$p, data$y, n_bins = n_bins, ...)$power
+    oracle <- function(bin, ...) oracle_binned(bin, top$conf, top$cor, ...)
+    expect_equal(power(p = p), oracle(oracle_width_bin(top$conf, n_bins), p), tolerance = 1e-10)
+    mass <- oracle_mass_bin(top$conf, n_bins)
+    expect_equal(power(p = p, type = "mass"), oracle(mass, p), tolerance = 1e-10)
+    expect_equal(power(p = 2, type = "mass", debias = TRUE), oracle(mass, 2, TRUE),
+                 tolerance = 1e-10)
+    expect_equal(power(p = p, type = "discrete"), oracle(top$conf, p), tolerance = 1e-10)
+    sweep <- ece(data$p, data$y, type = "sweep")
+    bin <- oracle_mass_bin(top$conf, oracle_sweep(top$conf, top$cor))
+    expect_equal(sweep$power, oracle(bin, 1), tolerance = 1e-10)
+    expect_equal(sweep$n_bins, length(unique(bin)))
+    class_wise <- sum(vapply(seq_len(ncol(data$p)), function(k) {
+      x <- data$p[, k]
+      oracle_binned(oracle_width_bin(x, n_bins), x, as.numeric(data$y == k), p)
+    }, 0))
+    expect_equal(power(p = p, notion = "class_wise"), class_wise, tolerance = 1e-10)
+  }
+})
+
+test_that("the sweep stays exact, and fast, where bins are nearly separable", {
+  x <- seq(0.01, 0.99, length.out = 60)
+  y <- as.numeric(x > 0.5)
+  y[c(10, 45)] <- c(1, 0)
+  expect_equal(ece(x, y, type = "sweep")$n_bins, oracle_sweep(x, y))
+  n <- 2e5
+  x <- (seq_len(n) - 0.5) / n
+  expect_equal(ece(x, x > 0.5, type = "sweep")$n_bins, n)
+  y <- x > 0.5
+  y[n / 2 + c(0, 1)] <- c(TRUE, FALSE)
+  time <- system.time(ece(x, y, type = "sweep"))[["elapsed"]]
+  expect_lt(time, 5)
+})
+
+test_that("edges are right-closed multiples found by one division", {
+  x <- c(0, 7 / 50, 23 / 30, 1)
+  y <- c(0, 1, 1, 1)
+  for (n_bins in c(50, 30)) {
+    bins <- oracle_width_bin(x, n_bins)
+    expect_equal(ece(x, y, n_bins = n_bins)$power, oracle_binned(bins, x, y, 1))
+  }
+  # 0.14 * 50 > 7 in double: ceiling() would put 7/50 with 0.15
+  expect_equal(ece(c(7 / 50, 0.15), c(1, 0), n_bins = 50)$power, (1 - 7 / 50 + 0.15) / 2)
+  # 23 * (1 / 30) < 23 / 30, which would leave its own bin
+  expect_lt(23 * (1 / 30), 23 / 30)
+  expect_equal(ece(c(22.5 / 30, 23 / 30), c(0, 1), n_bins = 30)$power, abs(45.5 / 30 - 1) / 2)
+  # 0 in the first bin, 1 in the last
+  expect_equal(ece(c(0, 0.1), c(1, 0), n_bins = 5)$power, 0.45)
+  expect_equal(ece(c(1, 0.9), c(1, 0), n_bins = 5)$power, 0.45)
+})
+
+test_that("p = Inf is the largest gap", {
+  b <- fixture_b()
+  top <- top_pair(b$p, b$y)
+  gaps <- abs(tapply(top$conf - top$cor, oracle_width_bin(top$conf, 5), mean))
+  expect_equal(ece(b$p, b$y, n_bins = 5, p = Inf)$.estimate, max(gaps))
+  expect_gt(ece(b$p, b$y, n_bins = 5, p = Inf)$std.error, 0)
+})
+
+test_that("canonical cells are products of right-closed bins", {
+  for (seed in 1:4) {
+    data <- withr::with_seed(seed, random_classes(40, 3, 1))
+    for (n_bins in c(2, 5, 10)) {
+      cell <- do.call(paste, lapply(1:3, function(k) oracle_width_bin(data$p[, k], n_bins)))
+      d <- data$p
+      d[cbind(seq_along(data$y), data$y)] <- d[cbind(seq_along(data$y), data$y)] - 1
+      power <- sum(vapply(unique(cell), function(b) {
+        rows <- cell == b
+        mean(rows) * sum(colMeans(d[rows, , drop = FALSE])^2)
+      }, 0))
+      found <- ece(data$p, data$y, n_bins = n_bins, p = 2, notion = "canonical")
+      expect_equal(found$power, power)
+    }
+  }
+})
+
+test_that("canonical bins equal the released errors of a network", {
+  skip_if_no_shared("data", "cifar10", "widmann-reference-errors.csv")
+  reference <- utils::read.csv(shared_path("data", "cifar10", "widmann-reference-errors.csv"))
+  value <- reference$ECE_uniform[reference$model == "densenet121"]
+  data <- readRDS(shared_path("data", "cifar10", "widmann-densenet121.rds"))
+  found <- suppressMessages(ece(data$probs, data$label, n_bins = 10, notion = "canonical"))
+  # total variation is half the L1 norm
+  expect_equal(found$.estimate / 2, value, tolerance = 1e-6)
+})
+
+test_that("published top-label errors are met on real networks", {
+  skip_if_no_shared("data", "toplabel", "nncal-cifar100-densenet40.rds")
+  data <- readRDS(shared_path("data", "toplabel", "nncal-cifar100-densenet40.rds"))
+  found <- ece(data$confidence, data$pred == data$label)$.estimate
+  expect_equal(round(100 * found, 2), 21.16)
+})
+
+test_that("columns, groups, missing values and order", {
+  b <- fixture_b()
+  frame <- data.frame(.pred_a = b$p[, 1], .pred_b = b$p[, 2], .pred_c = b$p[, 3],
+                      truth = factor(letters[b$y]), half = rep(1:2, 10))
+  out <- ece(frame, truth, .by = half, n_bins = c(5, 10))
+  expect_named(out, c("half", ".metric", ".estimator", ".estimate", "std.error", "conf.low",
+                      "conf.high", "power", "n_bins", "n", "notion", "type", "p", "debias",
+                      "interval", "level"))
+  expect_equal(out$half, c(1, 1, 2, 2))
+  odd <- seq(1, 19, 2)
+  expect_equal(out$.estimate[1:2], ece(b$p[odd, ], b$y[odd], n_bins = c(5, 10))$.estimate)
+  mixed <- withr::with_seed(1, sample(20))
+  expect_equal(ece(b$p[mixed, ], b$y[mixed], notion = "class_wise"),
+               ece(b$p, b$y, notion = "class_wise"))
+  shuffled <- c(3, 1, 2)
+  expect_equal(ece(b$p[, shuffled], match(b$y, shuffled))$.estimate, ece(b$p, b$y)$.estimate)
+  p <- b$p
+  p[3, 1] <- NA
+  expect_equal(ece(p, b$y)$.estimate, ece(b$p[-3, ], b$y[-3])$.estimate)
+  gone <- ece(p, b$y, na_rm = FALSE)
+  expect_true(is.na(gone$.estimate))
+  expect_equal(gone$p, 1)
+  binary <- ece(b$p[, 1], b$y == 1)
+  expect_equal(binary$.estimator, "binary")
+  two <- cbind(b$p[, 1], 1 - b$p[, 1])
+  label <- 2 - (b$y == 1)
+  expect_equal(ece(two, label, notion = "binary")$.estimate, binary$.estimate)
+  expect_equal(ece(two, label, notion = "binary", event_level = "second")$.estimate,
+               ece(1 - b$p[, 1], b$y != 1)$.estimate)
+})
+
+test_that("intervals: analytic as the influence function says, bootstrap near it", {
+  data <- withr::with_seed(2, {
+    x <- stats::runif(800)
+    list(x = x, y = stats::rbinom(800, 1, x^2))
+  })
+  analytic <- ece(data$x, data$y, p = 2, n_bins = 10)
+  boot <- withr::with_seed(3, ece(data$x, data$y, p = 2, n_bins = 10, interval = "bootstrap",
+                                  times = 200))
+  expect_equal(boot$std.error / analytic$std.error, 1, tolerance = 0.2)
+  expect_equal(boot$interval, "bootstrap")
+  # row by row = bin by bin
+  sorted <- sort_problem(scalar_problem(data$x, data$y))
+  bins <- bin_table(sorted, width_ends(sorted, 10))
+  for (p in c(1, 2, Inf)) {
+    value <- binned_power(bins, p)
+    rows <- row_influence(sorted, bins, value)
+    expect_equal(mean(rows), value$power)
+    expect_equal(sqrt(mean((rows - mean(rows))^2) / 800), value$std.error)
+  }
+})
+
+test_that("wrong choices are named", {
+  expect_error(ece(c(.2, .3), c(0, 1), n_bins = 0), class = "calibrisk_error_argument")
+  expect_error(ece(c(.2, .3), c(0, 1), n_bins = 2.5), class = "calibrisk_error_argument")
+  expect_error(ece(c(.2, .3), c(0, 1), p = .5), class = "calibrisk_error_argument")
+  expect_error(ece(c(.2, .3), c(0, 1), type = "heavy"), class = "calibrisk_error_argument")
+  expect_error(ece(c(.2, .3), c(0, 1), debias = TRUE), class = "calibrisk_error_argument")
+  expect_error(ece(c(.2, .3), c(0, 1), notion = "all"), class = "calibrisk_error_notion")
+  expect_error(ece(c(.2, 3), c(0, 1)), class = "calibrisk_error_probs")
+  expect_error(ece(c(.2, .3), c(0, 1), nbins = 3), class = "calibrisk_error_argument")
+  expect_error(ece(rbind(c(.2, .8)), 1, notion = "canonical", type = "mass"),
+               class = "calibrisk_error_argument")
+})
+
+test_that("metrics carry yardstick's class and accept its calls", {
+  frame <- data.frame(.pred_a = c(.2, .7, .9), truth = c(0, 1, 1))
+  for (metric in list(ece, rbs, ks_error, mmce)) {
+    expect_s3_class(metric, c("prob_metric", "metric", "function"), exact = TRUE)
+    expect_equal(attr(metric, "direction"), "minimize")
+    direct <- metric(frame, truth, .pred_a)
+    call <- rlang::call2(metric, !!!rlang::quos(
+      data = frame, truth = truth, .pred_a, estimator = NULL, na_rm = TRUE,
+      event_level = "first", case_weights = NULL
+    ))
+    expect_equal(rlang::eval_tidy(call), direct)
+  }
+  expect_error(ece(frame, truth, .pred_a, case_weights = truth),
+               class = "calibrisk_error_argument")
+  skip_if_not_installed("yardstick")
+  # not a declared dependency: it is not in Debian
+  set <- getExportedValue("yardstick", "metric_set")(ece, rbs)
+  expect_equal(nrow(set(frame, truth, .pred_a)), 2)
+})

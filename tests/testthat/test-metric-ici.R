@@ -1,0 +1,23 @@
+test_that("the index is that of a loess fit", {
+  withr::with_seed(1, {
+    x <- stats::runif(200)
+    y <- stats::rbinom(200, 1, x^2)
+  })
+  curve <- stats::fitted(stats::loess(y ~ x))
+  gap <- abs(x - curve)
+  out <- ici(x, y)
+  expect_equal(out$.metric, c("ici", "e50", "e90", "emax"))
+  expect_equal(out$.estimate, c(mean(gap), stats::median(gap), quantile(gap, .9, names = FALSE), max(gap)),
+               tolerance = 1e-8)
+  iso <- ici(x, y, smoother = "isotonic")
+  expect_equal(iso$.estimate[1], mean(abs(x - isotonic_fit(x, y)$value)))
+  boot <- withr::with_seed(2, ici(x, y, interval = "bootstrap", times = 20))
+  expect_true(all(boot$conf.low <= boot$conf.high))
+})
+
+test_that("few distinct predictions use their frequencies", {
+  out <- ici(c(.2, .2, .8, .8), c(0, 1, 1, 1))
+  expect_equal(out$.estimate, c(.25, .25, .3, .3))
+  expect_equal(ici(.7, 1)$.estimate[1], .3)
+  expect_error(ici(diag(3), 1:3, notion = "class_wise"), class = "calibrisk_error_notion")
+})

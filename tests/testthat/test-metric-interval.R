@@ -1,0 +1,95 @@
+# The jackknife knows nothing of influence functions.
+jackknife_error <- function(n, statistic) {
+  values <- vapply(seq_len(n), statistic, 0)
+  sqrt((n - 1) / n * sum((values - mean(values))^2))
+}
+
+test_that("analytic standard errors are those of the jackknife", {
+  withr::with_seed(11, {
+    x <- stats::runif(100)
+    y <- stats::rbinom(100, 1, x^3)
+    p <- matrix(stats::rexp(300), 100)
+    p <- round(p / rowSums(p), 1)
+    p[, 3] <- 1 - p[, 1] - p[, 2]
+    p <- pmax(p, 0)
+    label <- sample(3, 100, TRUE)
+  })
+  scalar <- function(fn, tolerance = .07, ...) {
+    error <- jackknife_error(100, function(i) fn(x[-i], y[-i], ...)$.estimate)
+    expect_equal(fn(x, y, ...)$std.error / error, 1, tolerance = tolerance)
+  }
+  several <- function(fn, tolerance = .07, ...) {
+    error <- jackknife_error(100, function(i) fn(p[-i, ], label[-i], ...)$.estimate)
+    expect_equal(fn(p, label, ...)$std.error / error, 1, tolerance = tolerance)
+  }
+  for (exponent in c(1, 2, 3)) {
+    scalar(ece, n_bins = 4, p = exponent)
+  }
+  several(ece, n_bins = 3, p = 2, notion = "class_wise")
+  several(ece, n_bins = 2, p = 2, notion = "canonical")
+  scalar(ece, n_bins = 4, p = 2, debias = TRUE)
+  scalar(ece, n_bins = 4, p = Inf)
+  scalar(ks_error)
+  several(ks_error, notion = "class_wise")
+  scalar(mmce)
+  several(mmce, notion = "class_wise")
+  scalar(rbs)
+  several(rbs)
+  scalar(smooth_ece, bandwidth = .1)
+})
+
+test_that("influences belong to their rows", {
+  withr::with_seed(14, {
+    x <- round(stats::runif(60), 1)
+    y <- stats::rbinom(60, 1, x^2)
+  })
+  d <- x - y
+  sorted <- sort_problem(scalar_problem(x, y))
+  bins <- bin_table(sorted, width_ends(sorted, 4))
+  bin <- oracle_width_bin(x, 4)
+  gap <- stats::ave(d, bin)
+  for (p in 1:3) {
+    rows <- abs(gap)^p + p * abs(gap)^(p - 1) * sign(gap) * (d - gap)
+    expect_equal(row_influence(sorted, bins, binned_power(bins, p)), rows)
+  }
+  ks <- ks_value(sorted)
+  path <- sum(d[x <= ks$location])
+  expect_equal(ks$influence, sign(path) * d * (x <= ks$location))
+  # the error moves with its bandwidth: against a small change of one residual's weight
+  problem <- scalar_problem(x, withr::with_seed(15, stats::rbinom(60, 1, x)))
+  d <- problem$residuals[, 1]
+  smooth <- smooth_value(problem)
+  heavier <- problem
+  heavier$residuals[7, 1] <- d[7] * (1 + 1e-4)
+  change <- (smooth_value(heavier, influence = FALSE)$value - smooth$value) / 1e-4 * 60
+  centred <- smooth$influence - smooth$value
+  share <- mean(smooth_value(problem, smooth$bandwidth)$influence)
+  fixed <- smooth_value(problem, smooth$bandwidth)$influence
+  expect_equal(change / (fixed[7] * (centred[7] / (fixed[7] - share))), 1, tolerance = .01)
+})
+
+test_that("intervals of binned errors cover the error of the binned predictions", {
+  # confidences in the middle of four bins: the binned error is the error, gaps away from 0
+  level <- c(.125, .375, .625, .875)
+  chance <- c(.25, .5, .5, .7)
+  truth <- sqrt(mean((level - chance)^2))
+  hit <- withr::with_seed(12, vapply(1:300, function(i) {
+    b <- sample.int(4, 800, TRUE)
+    out <- ece(level[b], stats::rbinom(800, 1, chance[b]), n_bins = 4, p = 2, debias = TRUE)
+    out$conf.low <= truth && truth <= out$conf.high
+  }, NA))
+  expect_gt(mean(hit), .91)
+  expect_lt(mean(hit), .985)
+})
+
+test_that("debiasing is unbiased, the plug-in is not", {
+  level <- c(.125, .375, .625, .875)
+  power <- withr::with_seed(13, vapply(1:800, function(i) {
+    b <- rep(1:4, each = 10)
+    y <- stats::rbinom(40, 1, level[b])
+    c(ece(level[b], y, n_bins = 4, p = 2)$power, ece(level[b], y, n_bins = 4, p = 2, debias = TRUE)$power)
+  }, c(0, 0)))
+  mean_error <- apply(power, 1, stats::sd) / sqrt(800)
+  expect_gt(mean(power[1, ]), 10 * mean_error[1])
+  expect_lt(abs(mean(power[2, ])), 3.5 * mean_error[2])
+})

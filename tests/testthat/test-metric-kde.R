@@ -1,0 +1,43 @@
+test_that("published values of fixture B are met", {
+  b <- fixture_b()
+  two <- kde_error(b$p, b$y, kernel = "triweight")
+  expect_equal(two$bandwidth, .07879233943, tolerance = 1e-9)
+  expect_equal(two$power, .01051990664, tolerance = 1e-8)
+  expect_equal(kde_error(b$p, b$y, kernel = "triweight", p = 1)$.estimate, .06713318246, tolerance = 1e-8)
+  power <- function(h) vapply(1:2, function(p) kde_error(b$p, b$y, p = p, bandwidth = h)$power, 0)
+  expect_equal(power(.05), c(.5151444576, .1751950271), tolerance = 1e-8)
+  expect_equal(power(.1), c(.4275929274, .1125645632), tolerance = 1e-8)
+  expect_equal(power(.5), c(.2242211478, .03157823844), tolerance = 1e-8)
+  expect_equal(kde_error(b$p, b$y)$bandwidth, 1)
+  expect_equal(kde_loo_loglik(b$p, 1), 9.851974987, tolerance = 1e-9)
+})
+
+test_that("sharing between grid points changes little", {
+  x <- withr::with_seed(1, stats::runif(300))
+  step <- (1.6 + .6) / (2^14 - 1)
+  exact <- cpp_triweight_density(x, .05, -.6, step, 2^14, 1e12)
+  shared <- cpp_triweight_density(x, .05, -.6, step, 2^14, 0)
+  expect_equal(shared, exact, tolerance = 1e-5)
+  # a density, reflected: its integral over [0, 1] is 1
+  expect_equal(sum(exact) * step, 1, tolerance = 1e-3)
+  # one value, away from the boundary: the kernel itself, twice of half the mass
+  t <- -.6 + step * (0:(2^14 - 1))
+  u <- (t - .4) / .15
+  expect_equal(cpp_triweight_density(.4, .05, -.6, step, 2^14, 1e12),
+               ifelse(t > 0 & t < 1, 35 / 32 * pmax(1 - u^2, 0)^3 / .15, 0))
+})
+
+test_that("scalar and class-wise Dirichlet errors add up; trouble is named", {
+  b <- fixture_b()
+  classes <- sum(vapply(1:3, function(k) {
+    kde_error(b$p[, k], b$y == k, bandwidth = .1)$power
+  }, 0))
+  expect_equal(kde_error(b$p, b$y, bandwidth = .1, notion = "class_wise")$power, classes)
+  expect_error(kde_error(c(.5, .6), c(1, 0), kernel = "triweight"), class = "calibrisk_error_bandwidth")
+  expect_error(kde_error(c(.5, .6), c(0, 0), kernel = "triweight"), class = "calibrisk_error_bandwidth")
+  expect_equal(kde_error(c(.5, .6), c(0, 0), kernel = "triweight", bandwidth = .1)$.estimate,
+               sqrt(mean(c(.5, .6)^2)), tolerance = .1)
+  expect_error(kde_error(.5, 1), class = "calibrisk_error_argument")
+  expect_error(kde_error(b$p, b$y, notion = "canonical", kernel = "triweight"), class = "calibrisk_error_notion")
+  expect_error(kde_error(b$p, b$y, interval = "bootstrap"), class = "calibrisk_error_argument")
+})

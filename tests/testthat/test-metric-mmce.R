@@ -1,0 +1,40 @@
+test_that("published values are met", {
+  b <- fixture_b()
+  expect_equal(mmce(b$p, b$y)$.estimate, .04094283194, tolerance = 1e-9)
+  unbiased <- mmce(b$p, b$y, type = "unbiased")
+  expect_equal(unbiased$power, -.006784393851, tolerance = 1e-9)
+  expect_equal(unbiased$.estimate, 0)
+})
+
+test_that("the recursions equal the double sum", {
+  for (seed in 1:6) {
+    data <- withr::with_seed(seed, random_classes(40, 4, 1))
+    top <- top_pair(data$p, data$y)
+    for (bandwidth in c(.01, .4, 10)) for (type in c("biased", "unbiased")) {
+      expect_equal(
+        mmce(data$p, data$y, bandwidth = bandwidth, type = type)$power,
+        oracle_mmce(top$conf, top$conf - top$cor, bandwidth, type)
+      )
+    }
+    classes <- sum(vapply(1:4, function(k) {
+      oracle_mmce(data$p[, k], data$p[, k] - (data$y == k), .4, "biased")
+    }, 0))
+    expect_equal(mmce(data$p, data$y, notion = "class_wise")$power, classes)
+  }
+})
+
+test_that("zero residuals give 0, one row only the biased form", {
+  expect_equal(mmce(c(0, 1, 1), c(0, 1, 1))$.estimate, 0)
+  expect_equal(mmce(.75, 1)$.estimate, .25)
+  expect_error(mmce(.75, 1, type = "unbiased"), class = "calibrisk_error_argument")
+})
+
+test_that("the analytic standard error agrees with the bootstrap away from 0", {
+  data <- withr::with_seed(3, {
+    x <- stats::runif(500)
+    list(x = x, y = stats::rbinom(500, 1, x^3))
+  })
+  analytic <- mmce(data$x, data$y)
+  boot <- withr::with_seed(4, mmce(data$x, data$y, interval = "bootstrap", times = 300))
+  expect_equal(analytic$std.error / boot$std.error, 1, tolerance = .15)
+})

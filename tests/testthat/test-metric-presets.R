@@ -1,0 +1,96 @@
+# Each preset against its library's rule written out for the values on the edges.
+x <- c(0, .2, .4, .6, .6, .8, 1, 1)
+y <- c(0, 1, 0, 1, 1, 0, 1, 0)
+
+# from a bin label per value
+from_bins <- function(bin, p = 1) oracle_binned(bin, x, y, p)
+value <- function(...) ece(x, y, n_bins = 5, ...)$power
+
+test_that("torchmetrics: left-closed, exactly 1 alone", {
+  # edge values, in single precision, open the next bin
+  bins <- c(1, 2, 3, 4, 4, 5, 6, 6)
+  expect_equal(value(preset = "torchmetrics"), from_bins(bins), tolerance = 1e-6)
+  expect_equal(value(preset = "torchmetrics", p = 2), from_bins(bins, 2), tolerance = 1e-6)
+  expect_equal(value(preset = "torchmetrics", p = Inf), .8, tolerance = 1e-6)
+  close <- c(x[1:6], .99, 1)
+  expect_equal(ece(close, y, n_bins = 5, preset = "torchmetrics")$power,
+               oracle_binned(c(1, 2, 3, 4, 4, 5, 5, 6), close, y, 1), tolerance = 1e-6)
+  # the library's documented example: five values in two bins; l1, l2, max
+  preds <- c(.25, .25, .55, .75, .75)
+  target <- c(0, 0, 1, 1, 1)
+  found <- vapply(c(1, 2, Inf), function(p) {
+    ece(preds, target, n_bins = 2, p = p, preset = "torchmetrics")$.estimate
+  }, 0)
+  expect_equal(found, c(.29, .2918, .3167), tolerance = 1e-3)
+  # matrix: top label, also with two classes
+  expect_equal(ece(cbind(.3, .7), 2, preset = "torchmetrics")$power, .3, tolerance = 1e-6)
+  expect_error(value(preset = "torchmetrics", p = 3), class = "calibrisk_error_argument")
+  expect_error(value(preset = "torchmetrics", debias = TRUE), class = "calibrisk_error_argument")
+})
+
+test_that("torchmetrics' edges are single-precision numbers near the multiples", {
+  for (n_bins in c(3, 10, 15, 23)) {
+    edges <- torch_edges(n_bins)
+    expect_equal(edges, single(edges), tolerance = 0)
+    expect_equal(edges, (0:n_bins) / n_bins, tolerance = 1e-7)
+    expect_equal(range(edges), c(0, 1), tolerance = 0)
+  }
+  expect_equal(single(c(.1, 1, .3)), c(0.10000000149011612, 1, 0.30000001192092896), tolerance = 0)
+})
+
+test_that("netcal: clipped, left-closed, second column", {
+  # linspace: 3 * (1 / 5) exceeds .6, so that .6 stays below its edge
+  edges <- linspace_edges(5)
+  clipped <- pmin(pmax(x, 2^-52), 1 - 2^-52)
+  bin <- vapply(clipped, function(v) sum(edges <= v), 0)
+  expect_equal(bin, c(1, 2, 3, 3, 3, 5, 5, 5))
+  expect_equal(value(preset = "netcal"), from_bins(bin))
+  p <- cbind(c(.9, .2), c(.1, .8))
+  expect_equal(ece(p, c(1, 2), preset = "netcal")$power, .15)
+  expect_equal(ece(x, y, preset = "netcal", type = "mass", n_bins = 2)$power,
+               from_bins(1 + (x >= stats::median(x))))
+  expect_equal(ece(c(.3, .3), c(1, 0), preset = "netcal")$n_bins, 10)
+})
+
+test_that("uncertainty-calibration: right-closed, even chunks, class mean", {
+  expect_equal(value(preset = "uncertainty-calibration"), from_bins(oracle_width_bin(x, 5)))
+  expect_equal(oracle_width_bin(x, 5), c(1, 1, 2, 3, 3, 4, 5, 5))
+  # 7 values in 3 chunks: 3, 2, 2; mid-points .5 and .7
+  z <- c(.1, .2, .4, .6, .65, .75, .9)
+  w <- c(0, 1, 0, 1, 1, 0, 1)
+  expect_equal(ece(z, w, n_bins = 3, type = "mass", preset = "uncertainty-calibration")$power,
+               oracle_binned(c(1, 1, 1, 2, 2, 3, 3), z, w, 1))
+  # chunks of ceiling(7 / 3) = 3: 3, 3, 1
+  companion <- "better-uncertainty-calibration"
+  expect_equal(ece(z, w, n_bins = 3, type = "mass", preset = companion)$power,
+               oracle_binned(c(1, 1, 1, 2, 2, 2, 3), z, w, 1))
+  b <- fixture_b()
+  ours <- ece(b$p, b$y, p = 2, notion = "class_wise")
+  mean_of_classes <- ece(b$p, b$y, p = 2, notion = "class_wise",
+                         preset = "uncertainty-calibration")
+  expect_equal(mean_of_classes$power, ours$power / 3)
+  expect_equal(mean_of_classes$std.error, ours$std.error / sqrt(3))
+  expect_equal(ece(b$p, b$y, n_bins = 5, type = "mass", p = 2, debias = TRUE,
+                   preset = "uncertainty-calibration")$power, -.0223780596, tolerance = 1e-8)
+})
+
+test_that("chunks can be fewer than asked for", {
+  z <- (seq_len(167) - .5) / 167
+  sorted <- sorted_values(z, rep(0L, 167))
+  expect_length(chunk_ends(sorted, 15, even = FALSE), 14)
+  expect_length(chunk_ends(sorted, 15, even = TRUE), 15)
+  expect_equal(diff(c(0, chunk_ends(sorted, 15, even = TRUE))), rep(c(12, 11), c(2, 13)))
+})
+
+test_that("scikit-learn: right-closed linspace edges, second column, two classes only", {
+  edges <- linspace_edges(5)[2:5]
+  bin <- vapply(x, function(v) sum(edges < v) + 1, 0)
+  expect_equal(value(preset = "scikit-learn"), from_bins(bin))
+  quantiles <- quantile(x, (1:4) / 5, names = FALSE)
+  expect_equal(value(preset = "scikit-learn", type = "mass"),
+               from_bins(vapply(x, function(v) sum(quantiles < v) + 1, 0)))
+  expect_equal(ece(cbind(1 - x, x), y + 1, preset = "scikit-learn")$power,
+               ece(x, y, preset = "scikit-learn")$power)
+  expect_error(ece(diag(3), 1:3, preset = "scikit-learn"), class = "calibrisk_error_notion")
+  expect_error(ece(x, y, preset = "sklearn"), class = "calibrisk_error_argument")
+})

@@ -1,0 +1,72 @@
+test_that("published values of fixtures A and B are met", {
+  a <- fixture_a()
+  b <- fixture_b()
+  expect_equal(rbs(a$p, a$y)$power, .44875)
+  expect_equal(rbs(a$p, a$y)$.estimate, .6698880503, tolerance = 1e-9)
+  out <- rbs(b$p, b$y)
+  expect_equal(out$.estimate, .56479438, tolerance = 1e-8)
+  expect_equal(out$std.error, .07265863367, tolerance = 1e-9)
+  expect_equal(out$corrected, .5694680075, tolerance = 1e-9)
+  expect_equal(out$conf.low^2, out$power - qnorm(.975) * sqrt(.1347240636 / 20), tolerance = 1e-8)
+})
+
+test_that("a scalar has no factor 2, two columns have", {
+  p <- c(.2, .7, .9, .4)
+  y <- c(0, 1, 1, 1)
+  scalar <- rbs(p, y)
+  expect_equal(scalar$.estimate, sqrt(mean((p - y)^2)))
+  expect_equal(scalar$notion, "binary")
+  columns <- rbs(cbind(1 - p, p), y + 1)
+  expect_equal(columns$.estimate, sqrt(2) * scalar$.estimate)
+  expect_equal(columns$notion, "canonical")
+  expect_equal(rbs(cbind(1 - p, p), y + 1, notion = "binary")$.estimate, scalar$.estimate)
+  expect_equal(rbs(cbind(1 - p, p), y + 1, notion = "class_wise")$.estimate, columns$.estimate)
+})
+
+test_that("the extremes", {
+  sure <- diag(3)
+  expect_equal(rbs(sure, 1:3)$.estimate, 0)
+  expect_equal(rbs(sure, c(2, 3, 1))$.estimate, sqrt(2))
+  one <- rbs(rbind(c(.5, .5)), 1)
+  expect_equal(one$.estimate, sqrt(.5))
+  expect_true(is.na(one$std.error))
+  # label marginals as prediction: 1 - sum of squared shares
+  y <- c(1, 1, 2, 3)
+  marginal <- matrix(c(.5, .25, .25), 4, 3, byrow = TRUE)
+  expect_equal(rbs(marginal, y)$power, 1 - sum(c(.5, .25, .25)^2))
+})
+
+test_that("intervals cover the true root Brier score", {
+  # p uniform, calibrated: E 2 p (1 - p) = 1/3
+  hit <- withr::with_seed(4, vapply(1:400, function(i) {
+    p <- stats::runif(200)
+    out <- rbs(cbind(1 - p, p), stats::rbinom(200, 1, p) + 1)
+    out$conf.low <= sqrt(1 / 3) && sqrt(1 / 3) <= out$conf.high
+  }, NA))
+  expect_gt(mean(hit), 0.92)
+  expect_lt(mean(hit), 0.98)
+})
+
+test_that("the correction removes most of the bias of the root", {
+  n <- 25
+  interval <- list(type = "analytic", level = .95)
+  found <- withr::with_seed(5, vapply(1:6000, function(i) {
+    p <- stats::runif(n)
+    score <- (p - stats::rbinom(n, 1, p))^2
+    unlist(rbs_columns(score, "binary", interval)[c(".estimate", "corrected")])
+  }, c(0, 0)))
+  bias <- rowMeans(found) - sqrt(1 / 6)
+  expect_lt(bias[1], 0)
+  expect_lt(abs(bias[2]), abs(bias[1]) / 2)
+})
+
+test_that("the bootstrap agrees and groups come first", {
+  b <- fixture_b()
+  boot <- withr::with_seed(6, rbs(b$p, b$y, interval = "bootstrap", times = 500))
+  expect_equal(boot$std.error / rbs(b$p, b$y)$std.error, 1, tolerance = .15)
+  frame <- data.frame(.pred_1 = b$p[, 1], .pred_2 = b$p[, 2], .pred_3 = b$p[, 3], y = b$y,
+                      g = rep(c("u", "v"), each = 10))
+  out <- rbs(frame, y, .by = g)
+  expect_equal(names(out)[1:4], c("g", ".metric", ".estimator", ".estimate"))
+  expect_equal(out$.estimate[2], rbs(b$p[11:20, ], b$y[11:20])$.estimate)
+})

@@ -1,0 +1,49 @@
+# int_0^1 |mean_i d_i K(t, x_i)| dt with images at 2m + x and 2m - x
+oracle_smooth <- function(x, d, s, points = 4001) {
+  t <- seq(0, 1, length.out = points)
+  r <- vapply(t, function(at) {
+    images <- outer(x, 2 * (-3:3), `+`)
+    mirrored <- outer(-x, 2 * (-3:3), `+`)
+    mean(d * rowSums(stats::dnorm(at, images, s) + stats::dnorm(at, mirrored, s)))
+  }, 0)
+  sum(abs(r[-1]) + abs(r[-points])) / 2 / (points - 1)
+}
+
+test_that("the transform equals the reflected kernel sum, at the boundary too", {
+  for (seed in 1:3) {
+    withr::with_seed(seed, {
+      x <- c(0, 1, stats::runif(20))
+      y <- stats::rbinom(22, 1, .5)
+    })
+    for (s in c(.03, .1, .7)) {
+      expect_equal(smooth_ece(x, y, bandwidth = s)$.estimate, oracle_smooth(x, x - y, s), tolerance = 1e-4)
+    }
+    out <- smooth_ece(x, y)
+    expect_equal(out$.estimate, out$bandwidth, tolerance = 1e-9)
+    expect_equal(out$.estimate, oracle_smooth(x, x - y, out$bandwidth), tolerance = 1e-4)
+  }
+})
+
+test_that("bounds and limits", {
+  expect_equal(smooth_ece(c(0, 1), c(0, 1))$.estimate, 0)
+  # all mass one way: the kernel integrates to 1, at every bandwidth
+  expect_equal(smooth_ece(rep(.7, 5), rep(0, 5))$.estimate, .7)
+  withr::with_seed(1, {
+    x <- stats::runif(50)
+    y <- stats::rbinom(50, 1, x)
+  })
+  values <- vapply(c(.01, .05, .2, 1), function(s) smooth_ece(x, y, bandwidth = s)$.estimate, 0)
+  expect_false(is.unsorted(-values))
+  expect_equal(smooth_ece(x, y, bandwidth = 20)$.estimate, abs(mean(x - y)), tolerance = 1e-6)
+  expect_lte(max(values), mean(abs(x - y)))
+})
+
+test_that("the analytic standard error agrees with the bootstrap", {
+  withr::with_seed(3, {
+    x <- stats::runif(400)
+    y <- stats::rbinom(400, 1, x^3)
+  })
+  analytic <- smooth_ece(x, y)
+  boot <- withr::with_seed(4, smooth_ece(x, y, interval = "bootstrap", times = 150))
+  expect_equal(analytic$std.error / boot$std.error, 1, tolerance = .2)
+})

@@ -1,0 +1,83 @@
+test_that("Cox's regression is the one of glm", {
+  for (seed in 1:4) {
+    withr::with_seed(seed, {
+      p <- stats::plogis(stats::rnorm(150))
+      y <- stats::rbinom(150, 1, stats::plogis(.4 + .6 * stats::qlogis(p)))
+    })
+    z <- stats::qlogis(p)
+    both <- summary(stats::glm(y ~ z, family = stats::binomial()))$coefficients
+    large <- summary(stats::glm(y ~ 1 + offset(z), family = stats::binomial()))$coefficients
+    out <- cox_calibration(p, y)
+    expect_equal(out$.estimate, c(both[, 1], large[, 1]), ignore_attr = TRUE, tolerance = 1e-6)
+    expect_equal(out$std.error, c(both[, 2], large[, 2]), ignore_attr = TRUE, tolerance = 1e-4)
+    null <- -2 * sum(stats::dbinom(y, 1, p, log = TRUE))
+    fit <- stats::deviance(stats::glm(y ~ z, family = stats::binomial()))
+    expect_equal(out$p.value[1], stats::pchisq(null - fit, 2, lower.tail = FALSE), tolerance = 1e-6)
+    expect_true(all(out$converged))
+  }
+})
+
+test_that("Cox's regression says where it has no estimate", {
+  expect_warning(out <- cox_calibration(c(.2, .3, .7, .8), c(0, 0, 1, 1)), class = "calibrisk_warning_convergence")
+  expect_true(all(is.na(out$.estimate[1:2])))
+  expect_false(any(out$converged[1:2]))
+  expect_warning(out <- cox_calibration(c(.2, .3, .7), c(1, 1, 1)), class = "calibrisk_warning_convergence")
+  expect_true(all(is.na(out$.estimate)))
+  expect_warning(out <- cox_calibration(c(.6, .6, .6), c(1, 0, 1)), class = "calibrisk_warning_convergence")
+  expect_true(is.na(out$.estimate[2]))
+  expect_equal(out$.estimate[3], stats::qlogis(2 / 3) - stats::qlogis(.6))
+  expect_error(cox_calibration(c(.2, 1), c(0, 1)), class = "calibrisk_error_logit")
+  floored <- cox_calibration(c(.2, 1, .4, .6, .3), c(0, 0, 1, 0, 1), floor = 1e-3)
+  expect_true(all(is.finite(floored$.estimate)))
+})
+
+test_that("Spiegelhalter's statistic", {
+  p <- c(.1, .3, .8, .6)
+  y <- c(0, 1, 1, 0)
+  out <- spiegelhalter(p, y)
+  # Brier score minus its expectation, over its standard deviation
+  brier <- sum((y - p)^2)
+  expect_equal(out$.estimate, (brier - sum(p * (1 - p))) / sqrt(sum((1 - 2 * p)^2 * p * (1 - p))))
+  expect_equal(out$p.value, 2 * stats::pnorm(-abs(out$.estimate)))
+  expect_warning(out <- spiegelhalter(c(.5, 1), c(0, 1)), class = "calibrisk_warning_convergence")
+  expect_true(is.na(out$.estimate))
+  level <- withr::with_seed(1, mean(vapply(1:300, function(i) {
+    p <- stats::runif(200)
+    spiegelhalter(p, stats::rbinom(200, 1, p))$p.value < .1
+  }, NA)))
+  expect_gt(level, .05)
+  expect_lt(level, .16)
+})
+
+test_that("Hosmer-Lemeshow with its note", {
+  rlang::reset_message_verbosity("calibrisk_hosmer_lemeshow")
+  x <- seq(.05, .95, length.out = 40)
+  y <- as.numeric(withr::with_seed(1, stats::rbinom(40, 1, x)))
+  expect_message(out <- hosmer_lemeshow(x, y, n_groups = 5), class = "calibrisk_message_hosmer_lemeshow")
+  group <- oracle_mass_bin(x, 5)
+  statistic <- sum(vapply(unique(group), function(g) {
+    e <- sum(x[group == g])
+    (sum(y[group == g]) - e)^2 / (e * (1 - e / sum(group == g)))
+  }, 0))
+  expect_equal(out$.estimate, statistic)
+  expect_equal(c(out$df, hosmer_lemeshow(x, y, n_groups = 5, fitted = TRUE)$df), c(5, 3))
+  expect_equal(hosmer_lemeshow(c(0, 0, 1, 1), c(0, 0, 1, 1), n_groups = 3)$.estimate, 0)
+  expect_equal(hosmer_lemeshow(c(0, 0, 1, 1), c(1, 0, 1, 1), n_groups = 3)$.estimate, Inf)
+})
+
+test_that("ece_bias() has the published values and shape", {
+  out <- ece_bias(c(.2, .3, .5), c(.55, .75, .95), c(.5, .75, .92), c(.002, .003, .001), c(50, 100, 1000, 10000))
+  expect_equal(out$ece, rep(.025, 4))
+  expect_equal(out$expected, c(.07855228756, .05857211432, .03157070968, .026907432), tolerance = 1e-8)
+  expect_equal(out$slope[2], -.0002334623153, tolerance = 1e-9)
+  one <- function(accuracy) ece_bias(1, .8, accuracy, 0, 100)$expected
+  expect_equal(c(one(.8), one(.75)), c(.03191538243, .05532760714), tolerance = 1e-9)
+  n <- seq(20, 400, 20)
+  curve <- ece_bias(c(.2, .3, .5), c(.55, .75, .95), c(.5, .75, .92), .002, n)
+  expect_true(all(diff(curve$expected) < 0))
+  expect_true(all(diff(curve$expected, differences = 2) > 0))
+  expect_true(all(curve$bias >= 0))
+  at <- ece_bias(c(.4, .6), c(.5, .9), c(.5, .8), .01, c(99, 100, 101))
+  expect_equal(at$slope[2], (at$expected[3] - at$expected[1]) / 2, tolerance = 1e-3)
+  expect_error(ece_bias(c(.4, .5), c(.5, .9), c(.5, .8), .01, 100), class = "calibrisk_error_argument")
+})

@@ -1,0 +1,47 @@
+# Mistakes that are easy to make in these estimators, and were made.
+
+test_that("a class without outcomes, and labels that miss the last class, are kept", {
+  b <- fixture_b()
+  wide <- cbind(b$p * .9, .1)
+  class_wise <- ece(wide, factor(b$y, levels = 1:4), notion = "class_wise", p = 2)
+  expected <- sum(vapply(1:4, function(k) {
+    oracle_binned(oracle_width_bin(wide[, k], 15), wide[, k], as.numeric(b$y == k), 2)
+  }, 0))
+  expect_equal(class_wise$power, expected)
+  expect_equal(rbs(wide, factor(b$y, levels = 1:4))$power,
+               mean(rowSums((wide - diag(4)[b$y, ])^2)))
+})
+
+test_that("two classes in two columns: top label is the larger, Brier does not broadcast", {
+  p <- cbind(c(.9, .3, .2), c(.1, .7, .8))
+  y <- c(1, 2, 1)
+  expect_equal(ece(p, y, type = "discrete")$power, mean(abs(c(.9, .7, .8) - c(1, 1, 0))))
+  expect_equal(rbs(p, y)$power, mean(c(.02, .18, 1.28)))
+  top <- kde_error(p, y, kernel = "triweight")
+  expect_equal(top$.estimate, kde_error(c(.9, .7, .8), c(1, 1, 0), kernel = "triweight")$.estimate)
+})
+
+test_that("ties of the largest probability go to the first class", {
+  p <- rbind(c(.4, .4, .2), c(.4, .4, .2))
+  expect_equal(ece(p, c(1, 2))$.estimate, .1)
+  expect_equal(ece(p, c(1, 1))$.estimate, .6)
+})
+
+test_that("errors are roots, not squares, and p = 0, p = 1 do no harm", {
+  p <- c(0, 1, 1, 0)
+  y <- c(1, 1, 0, 0)
+  expect_equal(ece(p, y, p = 2)$.estimate, .5)
+  expect_equal(ece(p, y, p = 2)$power, .25)
+  expect_equal(ks_error(p, y)$.estimate, .25)
+  expect_equal(mmce(p, y)$.estimate^2, mmce(p, y)$power)
+  expect_equal(rbs(p, y)$.estimate, sqrt(.5))
+  expect_equal(ce_score(p, y, score = "log")$.estimate, Inf)
+})
+
+test_that("one row has an estimate and no standard error", {
+  for (metric in list(ece, rbs, ks_error, mmce, smooth_ece)) {
+    out <- metric(.7, 1)
+    expect_equal(out$.estimate, .3)
+    expect_true(is.na(out$std.error))
+  }
+})

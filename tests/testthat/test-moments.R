@@ -1,0 +1,76 @@
+value_of <- function(x, what) x$estimate[x$quantity == what]
+
+test_that("the quantities have their known values", {
+  f <- fixture_regression()
+  out <- ce_moments(cbind(f$mean, f$variance), f$y)
+  expect_equal(value_of(out, "mse"), 1.643)
+  expect_equal(value_of(out, "variance"), .84)
+  expect_equal(value_of(out, "ratio"), 1.931797619, tolerance = 1e-9)
+  expect_equal(value_of(out, "ratio_sd"), 1.228468094, tolerance = 1e-8)
+  expect_equal(value_of(out, "dss"), 1.618402958, tolerance = 1e-9)
+  expect_equal(value_of(out, "bias"), mean(f$mean - f$y))
+  expect_equal(value_of(out, "mean_slope"), unname(stats::coef(stats::lm(f$y ~ f$mean))[2]))
+  r <- (f$mean - f$y)^2
+  fit <- stats::lm(r ~ f$variance)
+  expect_equal(value_of(out, "variance_slope"), unname(stats::coef(fit)[2]))
+  x <- cbind(1, f$variance)
+  bread <- solve(crossprod(x))
+  hc1 <- 10 / 8 * bread %*% crossprod(x * stats::residuals(fit)) %*% bread
+  expect_equal(out$std.error[out$quantity == "variance_slope"], sqrt(hc1[2, 2]), tolerance = 1e-10)
+  expect_equal(out$std.error[out$quantity == "ratio"], sd(r / f$variance) / sqrt(10), tolerance = 1e-10)
+})
+
+test_that("rescaling moves the score by 2 log a and leaves ratios alone", {
+  f <- fixture_regression()
+  base <- ce_moments(cbind(f$mean, f$variance), f$y)
+  scaled <- ce_moments(cbind(3 * f$mean, 9 * f$variance), 3 * f$y)
+  expect_equal(value_of(scaled, "dss"), value_of(base, "dss") + 2 * log(3))
+  for (what in c("ratio", "ratio_sd", "mean_slope", "variance_slope")) expect_equal(value_of(scaled, what), value_of(base, what))
+})
+
+test_that("a map's gain is the paired difference of scores", {
+  withr::with_seed(1, {
+    m <- rnorm(200)
+    s2 <- rexp(200) + .2
+    y <- rnorm(200, m, sqrt(3 * s2))
+  })
+  x <- cbind(m, s2)
+  map <- ce_recalibrate(x[1:100, ], y[1:100], method = "variance")
+  out <- ce_moments(x[101:200, ], y[101:200], after = map)
+  after <- predict(map, x[101:200, ])
+  score <- function(p) (p[, 1] - y[101:200])^2 / p[, 2] + log(p[, 2])
+  gain <- score(x[101:200, ]) - score(after)
+  expect_equal(value_of(out, "dss_gain"), mean(gain))
+  expect_equal(out$std.error[out$quantity == "dss_gain"], sd(gain) / 10)
+  expect_gt(value_of(out, "dss_gain"), 0)
+  expect_equal(value_of(out, "mse_gain"), 0)
+  expect_equal(out, ce_moments(x[101:200, ], y[101:200], after = after))
+  # the scale's true value is 3, and the ratio after is near 1
+  expect_true(out$conf.low[out$predictions == "after" & out$quantity == "ratio"] < 1)
+  # as the chance that the true variances beat those divided by 0.8: chi-squared
+  wins <- withr::with_seed(2, mean(replicate(400, {
+    e <- rnorm(1000)^2
+    mean(e + log(1)) < mean(0.8 * e + log(1 / 0.8))
+  })))
+  expect_equal(stats::pchisq(1000 * log(1.25) / 0.2, 1000), .99394, tolerance = 1e-5)
+  expect_gt(wins, 0.975)
+})
+
+test_that("moments have their edge cases, groups and input errors", {
+  f <- fixture_regression()
+  zero <- ce_moments(cbind(f$mean, 0), f$y)
+  expect_equal(value_of(zero, "ratio"), Inf)
+  expect_equal(value_of(zero, "dss"), Inf)
+  expect_true(is.na(value_of(zero, "variance_slope")))
+  frame <- data.frame(.pred_mean = f$mean, .pred_variance = f$variance, y = f$y, g = rep(1:2, 5))
+  out <- ce_moments(frame, y, .by = g)
+  expect_equal(out[out$g == 2, -1], ce_moments(frame[frame$g == 2, ], y))
+  expect_equal(ce_moments(pred_normal(f$mean, sqrt(f$variance)), f$y), ce_moments(frame, y))
+  frame$y[3] <- NA
+  expect_equal(ce_moments(frame, y)$n[1], 9)
+  expect_true(all(is.na(ce_moments(frame, y, na_rm = FALSE)$estimate)))
+  expect_error(ce_moments(cbind(1, -1), 0), class = "calibrisk_error_variance")
+  expect_error(ce_moments(cbind(1, 1), Inf), class = "calibrisk_error_truth")
+  expect_error(ce_moments(cbind(1, 1), 1:2), class = "calibrisk_error_length")
+  expect_error(ce_moments(frame, y, after = ce_recalibrate(.5, 1, method = "histogram")), class = "calibrisk_error_argument")
+})

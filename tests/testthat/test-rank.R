@@ -1,0 +1,139 @@
+test_models <- function(n = 200, m = 4, seed = 1, alpha = .3) {
+  p <- withr::with_seed(seed, draw_dirichlet(n, m, alpha))
+  list(models = list(sharp = temper(p, .3), true = p, flat = temper(p, 3)),
+       truth = withr::with_seed(seed + 1, draw_labels(p)))
+}
+metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece", "ece_pointwise", "brier", "log_loss", "error")
+
+test_that("Wilson intervals have the published values and stay in [0, 1]", {
+  w <- wilson_interval(c(70, 100, 0), 100)
+  expect_equal(w$low, c(.604151453667, .963006501793, 0), tolerance = 1e-10)
+  expect_equal(w$high, c(.781051147051, 1, 1 - .963006501793), tolerance = 1e-10)
+})
+
+test_that("metrics on all observations are those of their own functions", {
+  d <- test_models()
+  r <- withr::with_seed(1, ce_rank(d$models, d$truth, metric = metrics, trials = 3, n_sub = 50))
+  value <- function(metric, model) r$estimates$estimate[r$estimates$metric == metric & r$estimates$model == model]
+  for (model in names(d$models)) {
+    p <- d$models[[model]]
+    expect_equal(value("ckce", model), ckce(p, d$truth)$.estimate, tolerance = 1e-8)
+    expect_equal(value("ckce_debiased", model), ckce(p, d$truth, debias = TRUE)$.estimate, tolerance = 1e-7)
+    expect_equal(value("jkce", model), jkce(p, d$truth)$.estimate, tolerance = 1e-8)
+    expect_equal(value("ckce_null_mean", model), ckce(p, d$truth, debias = "null_mean")$.estimate, tolerance = 1e-7)
+    expect_equal(value("ece", model), canonical_ece(p, d$truth)$estimate)
+    expect_equal(value("ece_pointwise", model), canonical_ece(p, d$truth, type = "pointwise")$estimate)
+    expect_equal(value("brier", model), mean(rowSums(oracle_residuals(p, d$truth)^2)))
+    expect_equal(value("log_loss", model), -mean(log(p[cbind(1:200, d$truth)])))
+    expect_equal(value("error", model), mean(max.col(p, "first") != d$truth))
+  }
+})
+
+test_that("subsamples see the metrics of their rows, paired over models", {
+  d <- test_models(n = 600)
+  kernel <- kernel_linear() + kernel_gaussian("median")
+  data <- rank_data(d$models, d$truth, "first")
+  kernels <- rank_kernels(data$probs, kernel, "model", 1L)
+  settings <- rank_settings(check_rank_metrics(metrics), NULL, 3)
+  for (size in c(40, 300)) { # dual and low rank
+    rows <- withr::with_seed(5, vapply(1:2, function(t) sample.int(600, size), integer(size)))
+    draws <- rank_draws(data, check_rank_metrics(metrics), kernels, settings, rows, 2L)
+    for (t in 1:2) for (model in names(d$models)) {
+      p <- d$models[[model]][rows[, t], ]
+      y <- d$truth[rows[, t]]
+      expect_equal(draws["ckce", model, t], ckce(p, y)$.estimate, tolerance = 1e-4)
+      expect_equal(draws["ckce_debiased", model, t], ckce(p, y, debias = TRUE)$.estimate, tolerance = 1e-3)
+      expect_equal(draws["jkce", model, t], jkce(p, y)$.estimate, tolerance = 1e-4)
+      expect_equal(draws["ece", model, t], canonical_ece(p, y)$estimate)
+    }
+  }
+})
+
+test_that("shares, orders and pairs are counts over the subsamples", {
+  full <- matrix(c(1, 2, 3), 1, dimnames = list("m", c("a", "b", "c")))
+  draws <- array(c(1, 2, 3, 2, 1, 3, 1, 2, 3, 3, 2, 1), c(1, 3, 4), list("m", c("a", "b", "c"), NULL))
+  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95, choices = list(kernel = kernel_linear()))
+  expect_identical(r$orders$order, c("a < b < c", "b < a < c", "c < b < a"))
+  expect_identical(r$orders$count, c(2L, 1L, 1L))
+  expect_identical(r$orders$full, c(TRUE, FALSE, FALSE))
+  expect_identical(r$estimates$best_share, c(.5, .25, .25))
+  expect_identical(r$pairs$share, c(.5, .75, .75))
+  expect_identical(r$pairs$difference, c(-1, -2, -1))
+  expect_equal(r$pairs$mean, c(mean(c(-1, 1, -1, 1)), mean(c(-2, -1, -2, 2)), mean(c(-1, -2, -1, 1))))
+  expect_identical(glance(r)$order, "a < b < c")
+  expect_identical(tidy(r)$n, rep(10, 3))
+  expect_identical(nrow(r$draws), 12L)
+  expect_identical(r$draws$estimate[r$draws$trial == 2 & r$draws$model == "a"], 2)
+})
+
+test_that("ce_rank() is reproducible, for any number of threads, and finds a clear order", {
+  d <- test_models(n = 400)
+  rank <- function(...) withr::with_seed(9, ce_rank(d$models, d$truth, trials = 10, n_sub = 150, ...))
+  one <- rank(threads = 1)
+  expect_equal(rank(threads = 2), one, tolerance = 1e-12)
+  expect_identical(one$estimates$model[1], "true")
+  expect_identical(one$estimates$best_share[1], 1)
+  pooled <- rank(bandwidth = "pooled", metric = "ckce_debiased")
+  expect_identical(pooled$estimates$model[1], "true")
+  expect_snapshot(print(one))
+})
+
+test_that("functions are metrics, and vectors and data frames are models", {
+  p <- (1:40) / 41
+  y <- rep(0:1, 20)
+  distance <- function(probs, truth) mean(abs(probs[, 2] - (truth - 1)))
+  r <- withr::with_seed(2, ce_rank(list(a = p, b = p^2), y, metric = list("ckce", distance = distance), trials = 4))
+  expect_identical(unique(r$estimates$metric), c("ckce", "distance"))
+  expect_equal(r$estimates$estimate[r$estimates$metric == "distance" & r$estimates$model == "a"],
+               mean(abs(p - y)))
+  brier <- function(probs, truth) mean(rowSums(oracle_residuals(probs, truth)^2))
+  twice <- withr::with_seed(3, ce_rank(list(a = p, b = p^2), y, metric = list("brier", mine = brier), trials = 5))$draws
+  expect_equal(twice$estimate[twice$metric == "mine"], twice$estimate[twice$metric == "brier"])
+  frame <- data.frame(.pred_u = p, .pred_v = 1 - p)
+  f <- ce_rank(list(x = frame, y = as.matrix(frame^2 / rowSums(frame^2))), factor(rep(c("u", "v"), 20)), trials = 2)
+  expect_identical(nrow(f$estimates), 2L)
+})
+
+test_that("rows that are incomplete in one model are dropped for all", {
+  p <- (1:20) / 21
+  q <- replace(p, 3, NA)
+  expect_identical(ce_rank(list(a = p, b = q), rep(0:1, 10), trials = 2)$n, 19L)
+})
+
+test_that("infinite scores and constant models are ranked, not errors", {
+  p <- rbind(c(1, 0), c(.5, .5), c(.2, .8), c(.6, .4))
+  r <- ce_rank(list(zero = p, flat = matrix(.5, 4, 2)), c(2, 1, 2, 1), metric = c("log_loss", "ckce"),
+               trials = 3, n_sub = 4)
+  expect_identical(r$estimates$estimate[2], Inf)
+  expect_identical(r$orders$share[1], 1)
+})
+
+test_that("wrong arguments are classed errors", {
+  p <- (1:10) / 11
+  y <- rep(0:1, 5)
+  models <- list(a = p, b = p)
+  expect_error(ce_rank(list(a = p), y), class = "calibrisk_error_argument")
+  expect_error(ce_rank(p, y), class = "calibrisk_error_argument")
+  expect_error(ce_rank(models, y, metric = "rmse"), class = "calibrisk_error_argument")
+  expect_error(ce_rank(models, y, n_sub = 11), class = "calibrisk_error_argument")
+  expect_error(ce_rank(models, y, trails = 3), class = "calibrisk_error_argument")
+  expect_error(ce_rank(list(a = p, b = p[-1]), y), class = "calibrisk_error_model")
+  expect_error(ce_rank(list(a = toy_probs(), b = toy_probs()[, 1:2] / rowSums(toy_probs()[, 1:2])), c(1, 2, 1, 2, 1, 2)),
+               class = "calibrisk_error_length")
+  expect_error(ce_rank(models, y, metric = list(f = function(p, y) 1:2)), class = "calibrisk_error_argument")
+})
+
+test_that("every plot draws", {
+  skip_if_not_installed("ggplot2")
+  d <- test_models(n = 60)
+  r <- withr::with_seed(3, ce_rank(d$models, d$truth, metric = c("ckce", "ece"), trials = 5))
+  for (type in c("estimates", "orders", "pairs")) {
+    expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(r, type))$plot, "ggplot")
+  }
+  path <- withr::local_tempfile(fileext = ".pdf")
+  grDevices::pdf(path)
+  withr::defer(grDevices::dev.off())
+  expect_identical(plot(r), r)
+  expect_identical(plot(r, "orders"), r)
+  expect_error(ggplot2::autoplot(r, metrics = "rmse"), class = "calibrisk_error_argument")
+})

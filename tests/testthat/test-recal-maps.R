@@ -1,0 +1,141 @@
+test_that("vector and matrix scaling agree with numeric gradients and improve their loss", {
+  f <- simulate_classes(150, 3, 1.5)
+  data <- list(probs = f$p, logp = log(f$p), truth = f$y)
+  for (method in c("vector", "matrix", "dirichlet")) {
+    spec <- list(method = method, loss = "log", penalty = c(0.02, 0.05), threads = 1L)
+    diagonal <- method == "vector"
+    theta <- withr::with_seed(1, rnorm(if (diagonal) 6 else 12))
+    loss <- function(t) linear_loss(t, data, spec, diagonal)$value
+    numeric <- vapply(seq_along(theta), function(i) {
+      h <- replace(0 * theta, i, 1e-5)
+      (loss(theta + h) - loss(theta - h)) / 2e-5
+    }, 0)
+    expect_equal(linear_loss(theta, data, spec, diagonal)$gradient, numeric, tolerance = 1e-6)
+    fit <- ce_recalibrate(f$p, f$y, method = method)
+    expect_true(glance(fit)$converged)
+    expect_lt(fit$objective[["after"]], fit$objective[["before"]])
+  }
+})
+
+test_that("matrix scaling is multinomial regression on log-probabilities", {
+  skip_if_not_installed("nnet")
+  f <- simulate_classes(300, 3, 1.5)
+  fit <- ce_recalibrate(f$p, f$y, method = "matrix")
+  other <- nnet::multinom(factor(f$y) ~ log(f$p), trace = FALSE, maxit = 500, reltol = 1e-14)
+  expect_equal(fit$objective[["after"]], other$value / 300, tolerance = 1e-7)
+  expect_equal(unname(suppressWarnings(predict(fit))), unname(stats::fitted(other)), tolerance = 1e-3)
+})
+
+test_that("Platt scaling is logistic regression on the logit", {
+  p <- withr::with_seed(1, runif(300))
+  y <- withr::with_seed(2, rbinom(300, 1, plogis(0.3 + 0.6 * qlogis(p))))
+  fit <- ce_recalibrate(p, y, method = "platt")
+  other <- summary(stats::glm(y ~ qlogis(p), family = stats::binomial, control = list(epsilon = 1e-14)))$coefficients
+  expect_equal(tidy(fit)$estimate, unname(other[2:1, 1]), tolerance = 1e-8)
+  expect_equal(tidy(fit)$std.error, unname(other[2:1, 2]), tolerance = 1e-5)
+  # beta calibration contains it
+  beta <- ce_recalibrate(p, y, method = "beta")
+  other <- stats::glm(y ~ log(p) + log1p(-p), family = stats::binomial, control = list(epsilon = 1e-14))
+  expect_equal(tidy(beta)$estimate, unname(stats::coef(other)[c(2, 3, 1)] * c(1, -1, 1)), tolerance = 1e-7)
+  expect_lte(beta$objective[["after"]], fit$objective[["after"]])
+})
+
+test_that("beta calibration keeps its coefficients non-negative", {
+  p <- withr::with_seed(1, runif(200))
+  y <- as.numeric(withr::with_seed(2, rbinom(200, 1, p^0.1)))
+  fit <- ce_recalibrate(p, 1 - y, method = "beta")
+  expect_true(all(tidy(fit)$estimate[1:2] >= 0))
+})
+
+test_that("isotonic regression pools violators and ties", {
+  p <- c(.1, .4, .4, .2, .8, .6, .9)
+  y <- c(0, 1, 0, 1, 0, 1, 1)
+  fit <- ce_recalibrate(p, y, method = "isotonic")
+  # means per distinct value .1: 0, .2: 1, .4: 1/2 (2), .6: 1, .8: 0, .9: 1
+  expected <- c(0, .6, .6, .6, .6, .6, 1)
+  expect_equal(suppressWarnings(predict(fit)), expected[rank(c(1, 3, 4, 2, 6, 5, 7))], tolerance = 1e-12)
+  expect_equal(predict(fit, c(0, .15, .3, 1)), c(0, .3, .6, 1), tolerance = 1e-12)
+  # equal predictions have one image even where their outcomes happen to be in order
+  expect_equal(predict(ce_recalibrate(c(.2, .2, .9), c(0, 1, 1), method = "isotonic"), c(.1, .2, .21)),
+               c(.5, .5, .5 + .5 / 70), tolerance = 1e-12)
+  q <- withr::with_seed(1, runif(200))
+  z <- withr::with_seed(2, rbinom(200, 1, q))
+  own <- suppressWarnings(predict(ce_recalibrate(q, z, method = "isotonic")))
+  expect_equal(own[order(q)], stats::isoreg(q, z)$yf, tolerance = 1e-12)
+})
+
+test_that("histogram binning gives the outcome's mean per bin", {
+  p <- c(0, .1, .2, .3, .9, 1)
+  y <- c(0, 0, 1, 1, 1, 0)
+  fit <- ce_recalibrate(p, y, method = "histogram", n_bins = 5, type = "width")
+  # (0, .2] with 0; (.2, .4]; (.4, .6] and (.6, .8] empty: their midpoints; (.8, 1]
+  expect_equal(predict(fit, c(.01, .19, .21, .5, .7, .95)), c(1 / 3, 1 / 3, 1, .5, .7, .5))
+  mass <- ce_recalibrate(p, y, method = "histogram", n_bins = 3)
+  expect_equal(tidy(mass)$estimate, c(0, 1, .5))
+})
+
+test_that("several classes are treated one against the rest and normalised", {
+  f <- simulate_classes(120, 3)
+  for (method in c("platt", "beta", "isotonic", "histogram")) {
+    fit <- ce_recalibrate(f$p, f$y, method = method)
+    q <- suppressWarnings(predict(fit, f$p))
+    expect_equal(rowSums(q), rep(1, 120), tolerance = 1e-12)
+    expect_false(glance(fit)$injective)
+    one <- ce_recalibrate(f$p[, 2], f$y == 2, method = method)
+    raw <- suppressWarnings(predict(one))
+    parts <- vapply(1:3, function(k) suppressWarnings(predict(ce_recalibrate(f$p[, k], f$y == k, method = method))), raw)
+    ok <- rowSums(parts) > 0
+    expect_equal(q[ok, ], (parts / rowSums(parts))[ok, ], tolerance = 1e-9)
+  }
+})
+
+test_that("temperature, ensemble and network keep the order of the classes", {
+  f <- simulate_classes(200, 4, 2)
+  for (method in c("temperature", "ets", "diag")) {
+    fit <- ce_recalibrate(f$p, f$y, method = method)
+    q <- suppressWarnings(predict(fit))
+    expect_equal(t(apply(q, 1, order)), t(apply(f$p, 1, order)))
+    expect_true(glance(fit)$injective)
+  }
+})
+
+test_that("injectivity of linear maps is decided by the weights", {
+  expect_true(linear_injective(diag(c(1, 2, 3)))$value)
+  expect_true(linear_injective(diag(c(-1, -2, -3)))$value)
+  expect_true(linear_injective(diag(c(0, 2, 3)))$value)
+  expect_false(linear_injective(diag(c(1, -2, 3)))$value)
+  expect_false(linear_injective(diag(c(0, 0, 3)))$value)
+  # weights (1, -1, 1) send a pair to one image: l - l' = c (1, -1, 1), both on the simplex
+  w <- c(1, -1, 1)
+  gap <- function(t) sum(exp(c(-1, t, -1) + 0.7 / w)) - sum(exp(c(-1, t, -1)))
+  l <- c(-1, stats::uniroot(gap, c(-5, 5), tol = 1e-12)$root, -1)
+  l <- l - log(sum(exp(l)))
+  p <- rbind(exp(l), exp(l + 0.7 / w))
+  expect_equal(rowSums(p), c(1, 1), tolerance = 1e-9)
+  q <- map_probs(new_map("linear", w = diag(w), b = numeric(3)), list(probs = p, logp = log(p)), 1L)
+  expect_equal(q[1, ], q[2, ], tolerance = 1e-9)
+  expect_gt(max(abs(p[1, ] - p[2, ])), 0.1)
+})
+
+test_that("what has no finite optimum is flagged, and a penalty makes it finite", {
+  p <- c(.1, .2, .3, .7, .8, .9)
+  y <- c(0, 0, 0, 1, 1, 1)
+  for (method in c("platt", "beta")) {
+    expect_warning(fit <- ce_recalibrate(p, y, method = method), class = "calibrisk_warning_convergence")
+    expect_false(glance(fit)$converged)
+    expect_true(all(is.finite(predict(fit, c(.15, .5)))))
+    expect_no_warning(fit <- ce_recalibrate(p, y, method = method, penalty = 0.01))
+    expect_true(glance(fit)$converged)
+  }
+  expect_warning(ce_recalibrate(p, rep(1, 6), method = "platt"), "outcomes are equal", class = "calibrisk_warning")
+  expect_warning(ce_recalibrate(rep(.4, 6), y, method = "platt"), "predictions are equal", class = "calibrisk_warning")
+  f <- simulate_classes(40, 3)
+  y <- ifelse(f$y == 3, 1, f$y)
+  for (method in c("vector", "matrix")) {
+    expect_warning(fit <- ce_recalibrate(f$p, y, method = method), "never occurs", class = "calibrisk_warning_convergence")
+    expect_false(glance(fit)$converged)
+  }
+  expect_warning(ce_recalibrate(f$p, max.col(f$p), method = "vector"), class = "calibrisk_warning_convergence")
+  expect_equal(suppressWarnings(predict(ce_recalibrate(p, rep(1, 6), method = "isotonic"))), rep(1, 6))
+  expect_equal(suppressWarnings(predict(ce_recalibrate(p, rep(1, 6), method = "histogram", n_bins = 2))), rep(1, 6))
+})

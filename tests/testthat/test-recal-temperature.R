@@ -1,0 +1,118 @@
+test_that("temperature scaling finds the known optima", {
+  f <- fixture_logits()
+  fit <- ce_recalibrate(f$z, f$y, logits = TRUE)
+  expect_equal(parameter(fit, "temperature"), .67977655, tolerance = 1e-6)
+  expect_equal(glance(fit)$objective_before, .5277866053, tolerance = 1e-8)
+  expect_equal(glance(fit)$objective_after, .4978772528, tolerance = 1e-8)
+  expect_true(glance(fit)$converged)
+  brier <- ce_recalibrate(f$z, f$y, logits = TRUE, loss = "brier")
+  expect_equal(parameter(brier, "temperature"), .8314191998, tolerance = 1e-6)
+  expect_equal(glance(brier)$objective_after, .3159460678, tolerance = 1e-8)
+})
+
+test_that("at the temperature optimum the mean expected logit is the mean logit of the label", {
+  f <- simulate_classes(400, 4, 2)
+  fit <- ce_recalibrate(f$z, f$y, logits = TRUE)
+  p <- suppressWarnings(predict(fit, f$z))
+  expect_equal(mean(rowSums(p * f$z)), mean(f$z[cbind(1:400, f$y)]), tolerance = 1e-9)
+  expect_equal(p, naive_softmax(f$z / parameter(fit, "temperature")), tolerance = 1e-12)
+  # the standard error is that of the likelihood: se(b) = (n curvature)^(-1/2)
+  b <- 1 / parameter(fit, "temperature")
+  nll <- function(b) naive_log_loss(naive_softmax(b * f$z), f$y)
+  curvature <- (nll(b + 1e-4) - 2 * nll(b) + nll(b - 1e-4)) / 1e-8
+  expect_equal(tidy(fit)$std.error, 1 / (b^2 * sqrt(400 * curvature)), tolerance = 1e-4)
+})
+
+test_that("gradients of temperature and score agree with numeric differentiation", {
+  f <- simulate_classes(60, 3)
+  for (loss in c("log", "brier")) {
+    at <- function(b) cpp_temperature_loss(f$z, f$y, b, loss, 1L)[["value"]]
+    h <- 1e-5
+    expect_equal(cpp_temperature_loss(f$z, f$y, 0.7, loss, 1L)[["slope"]], (at(0.7 + h) - at(0.7 - h)) / (2 * h),
+                 tolerance = 1e-7)
+    fit <- cpp_softmax_loss(f$z, f$y, loss, TRUE, 1L)
+    expect_equal(fit$value, if (loss == "log") naive_log_loss(f$p, f$y) else naive_brier(f$p, f$y), tolerance = 1e-12)
+    for (i in c(1, 77, 180)) {
+      up <- down <- f$z
+      up[i] <- up[i] + h
+      down[i] <- down[i] - h
+      numeric <- (cpp_softmax_loss(up, f$y, loss, FALSE, 1L)$value - cpp_softmax_loss(down, f$y, loss, FALSE, 1L)$value) / (2 * h)
+      expect_equal(fit$gradient[i], numeric, tolerance = 1e-6)
+    }
+  }
+})
+
+test_that("the ensemble's weights solve the quadratic programme", {
+  f <- fixture_logits()
+  fit <- ce_recalibrate(f$z, f$y, logits = TRUE, method = "ets")
+  expect_equal(tidy(fit)$estimate[2:4], c(1, 0, 0))
+  expect_equal(glance(fit)$objective_after, .3159460678, tolerance = 1e-8)
+  f <- fixture_ets()
+  fit <- ce_recalibrate(f$z, f$y, logits = TRUE, method = "ets")
+  expect_equal(glance(fit)$objective_before, .3605171975, tolerance = 1e-8)
+  expect_equal(tidy(fit)$estimate, c(1.394802755, .77718544, .19299900, .02981556), tolerance = 1e-5)
+  expect_equal(glance(fit)$objective_after, .3526993061, tolerance = 1e-8)
+  temperature <- ce_recalibrate(f$z, f$y, logits = TRUE, loss = "brier")
+  expect_equal(glance(temperature)$objective_after, .3529299212, tolerance = 1e-8)
+  log <- ce_recalibrate(f$z, f$y, logits = TRUE)
+  expect_equal(parameter(log, "temperature"), 1.41833902, tolerance = 1e-6)
+  expect_equal(c(log$objective), c(before = .6085202875, after = .5857783395), tolerance = 1e-8)
+})
+
+test_that("the ensemble is no worse than temperature scaling, and that no worse than nothing", {
+  for (seed in 1:12) {
+    f <- simulate_classes(80, 3, c(0.5, 1, 2.5)[seed %% 3 + 1], seed)
+    for (loss in c("log", "brier")) {
+      one <- ce_recalibrate(f$p, f$y, loss = loss)
+      three <- ce_recalibrate(f$p, f$y, method = "ets", loss = loss)
+      expect_lte(one$objective[["after"]], one$objective[["before"]] + 1e-12)
+      expect_lte(three$objective[["after"]], one$objective[["after"]] + 1e-9)
+      expect_true(glance(three)$converged)
+      # first-order condition of a maximum over the simplex
+      if (loss == "log") {
+        w <- tidy(three)$estimate[2:4]
+        b <- vapply(ets_parts(1 / tidy(three)$estimate[1], list(probs = f$p, logp = log(f$p)), 1L),
+                    function(part) part[cbind(1:80, f$y)], numeric(80))
+        expect_lte(max(colMeans(b / drop(b %*% w))), 1 + 1e-6)
+      }
+    }
+  }
+})
+
+test_that("T = 1 and w = (0, 1, 0) are identities", {
+  f <- simulate_classes(20, 3)
+  data <- list(probs = f$p, logp = log(f$p))
+  expect_identical(map_probs(new_map("temperature", b = 1), data, 1L), f$p)
+  expect_equal(map_probs(new_map("ets", b = 0.3, w = c(0, 1, 0)), data, 1L), f$p, tolerance = 1e-15)
+})
+
+test_that("injective maps keep sharpness: score and calibration error change alike", {
+  # finite support, so that the conditional law is a group mean
+  f <- simulate_classes(300, 3, 2)
+  support <- f$p[1:6, ]
+  id <- rep(1:6, 50)
+  y <- withr::with_seed(3, sample.int(3, 300, TRUE))
+  p <- support[id, ]
+  law <- t(vapply(id, function(g) tabulate(y[id == g], 3) / sum(id == g), numeric(3)))
+  calibration <- function(q) mean(rowSums((q - law)^2))
+  gains <- vapply(c("temperature", "ets"), function(method) {
+    fit <- ce_recalibrate(p, y, method = method, loss = "brier")
+    q <- suppressWarnings(predict(fit))
+    expect_true(glance(fit)$injective)
+    expect_equal(naive_brier(p, y) - naive_brier(q, y), calibration(p) - calibration(q), tolerance = 1e-10)
+    d_root <- sqrt(naive_brier(p, y)) - sqrt(naive_brier(q, y))
+    expect_lte(abs(d_root), abs(sqrt(calibration(p)) - sqrt(calibration(q))) + 1e-12)
+    naive_brier(p, y) - naive_brier(q, y)
+  }, 0)
+  expect_gte(gains[["ets"]], gains[["temperature"]] - 1e-12)
+})
+
+test_that("an optimum at infinity is flagged, not returned as a success", {
+  p <- rbind(c(.7, .2, .1), c(.2, .6, .2), c(.1, .3, .6))
+  expect_warning(fit <- ce_recalibrate(p, 1:3), class = "calibrisk_warning_convergence")
+  expect_false(glance(fit)$converged)
+  expect_equal(parameter(fit, "temperature"), 0.01)
+  expect_warning(ce_recalibrate(p, c(3, 1, 1)), "do not follow", class = "calibrisk_warning_convergence")
+  expect_warning(ce_recalibrate(matrix(1 / 3, 5, 3), c(1, 2, 3, 1, 2)), "uniform",
+                 class = "calibrisk_warning_convergence")
+})

@@ -1,0 +1,81 @@
+test_that("variance scaling finds the known optima", {
+  f <- fixture_regression()
+  x <- cbind(f$mean, f$variance)
+  fit <- ce_recalibrate(x, f$y, method = "variance")
+  expect_equal(tidy(fit)$estimate, c(1.771978443, .1020494716), tolerance = 1e-5)
+  expect_equal(c(fit$objective), c(before = 1.618402958, after = 1.343966943), tolerance = 1e-9)
+  out <- suppressWarnings(predict(fit))
+  expect_equal(out[, 1], f$mean)
+  expect_equal(mean((f$mean - f$y)^2 / out[, 2]), 1, tolerance = 1e-6)
+  expect_equal(mean(out[, 2]), 1.590511364, tolerance = 1e-6)
+  expect_true(glance(fit)$injective)
+})
+
+test_that("two levels of variance become the groups' mean squared errors", {
+  f <- fixture_regression()
+  variance <- rep(c(.4, 1.6), each = 5)
+  fit <- ce_recalibrate(cbind(f$mean, variance), f$y, method = "variance")
+  expect_equal(tidy(fit)$estimate, c(.7683333333, .8746666667), tolerance = 1e-5)
+  expect_equal(fit$objective[["after"]], 1.455524107, tolerance = 1e-9)
+  expect_equal(unname(suppressWarnings(predict(fit))[c(1, 6), 2]), c(1.182, 2.104), tolerance = 1e-6)
+  # constant variance: 1 + log MSE, whatever the split between scale and shift
+  constant <- ce_recalibrate(cbind(f$mean, 2), f$y, method = "variance")
+  expect_equal(constant$objective[["after"]], 1.496523839, tolerance = 1e-9)
+  expect_equal(unname(suppressWarnings(predict(constant))[1, 2]), 1.643, tolerance = 1e-9)
+})
+
+test_that("rescaling the data rescales the map", {
+  f <- fixture_regression()
+  base <- ce_recalibrate(cbind(f$mean, f$variance), f$y, method = "variance")
+  for (a in c(1e-4, 7, 1e5)) {
+    scaled <- ce_recalibrate(cbind(a * f$mean, a^2 * f$variance), a * f$y, method = "variance")
+    expect_equal(tidy(scaled)$estimate, tidy(base)$estimate * c(1, a^2), tolerance = 1e-5)
+    expect_equal(scaled$objective, base$objective + 2 * log(a), tolerance = 1e-8)
+  }
+})
+
+test_that("the score never gets worse and is the best of a grid", {
+  for (seed in 1:10) {
+    withr::with_seed(seed, {
+      s2 <- stats::rgamma(40, 2)
+      y <- stats::rnorm(40, sd = sqrt(stats::runif(1, 0, 2) * s2 + stats::runif(1)))
+    })
+    fit <- ce_recalibrate(cbind(0, s2), y, method = "variance")
+    expect_lte(fit$objective[["after"]], fit$objective[["before"]] + 1e-10)
+    grid <- expand.grid(w = c(0, exp(seq(-6, 3, length.out = 40))), b = c(0, exp(seq(-6, 3, length.out = 40))))
+    scores <- mapply(function(w, b) if (w + b > 0) dss(w * s2 + b, y^2) else Inf, grid$w, grid$b)
+    expect_lte(fit$objective[["after"]], min(scores) + 1e-9)
+    w <- tidy(fit)$estimate
+    if (all(w > 1e-8)) {
+      after <- w[1] * s2 + w[2]
+      expect_equal(mean(y^2 / after), 1, tolerance = 1e-5)
+    }
+  }
+})
+
+test_that("degenerate variances are defined", {
+  f <- fixture_regression()
+  zero <- ce_recalibrate(cbind(f$mean, 0), f$y, method = "variance")
+  expect_equal(unname(suppressWarnings(predict(zero))[1, 2]), 1.643)
+  expect_false(glance(zero)$injective)
+  expect_equal(zero$objective[["before"]], Inf)
+  expect_error(ce_recalibrate(cbind(f$mean, f$variance), f$mean, method = "variance"), class = "calibrisk_error_degenerate")
+  expect_error(ce_recalibrate(cbind(f$mean, -f$variance), f$y, method = "variance"), "Row 1", class = "calibrisk_error_variance")
+  expect_error(ce_recalibrate(f$mean, f$y, method = "variance"), class = "calibrisk_error_columns")
+  expect_error(ce_recalibrate(cbind(f$mean, f$variance), letters[1:10], method = "variance"), class = "calibrisk_error_truth")
+  # exact means with variance 0 pull the shift to 0
+  expect_warning(fit <- ce_recalibrate(cbind(0, c(0, 0, 0, 1, 2)), c(0, 0, 0, 1, -2), method = "variance"),
+                 class = "calibrisk_warning_convergence")
+  expect_false(glance(fit)$converged)
+})
+
+test_that("frames keep their columns, cross-fitting its folds", {
+  f <- fixture_regression()
+  frame <- data.frame(.pred_mean = f$mean, .pred_variance = f$variance, y = f$y)
+  fit <- ce_recalibrate(frame, y, method = "variance", folds = rep(1:2, 5))
+  out <- predict(fit)
+  expect_named(out, c(".pred_mean", ".pred_variance"))
+  one <- ce_recalibrate(frame[c(2, 4, 6, 8, 10), ], y, method = "variance")
+  expect_equal(out$.pred_variance[1], predict(one, frame[1, ])$.pred_variance, tolerance = 1e-9)
+  expect_equal(glance(fit)$objective_crossfit, dss(out$.pred_variance, (f$mean - f$y)^2))
+})

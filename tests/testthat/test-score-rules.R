@@ -1,0 +1,66 @@
+class_scores <- c("brier", "log", "spherical")
+
+test_that("mean scores and upper bounds are the published ones", {
+  a <- fixture_a()
+  b <- fixture_b()
+  expect_equal(ce_score(a$p, a$y, score = class_scores)$.estimate,
+               c(.44875, .7891386321, -.7255889371), tolerance = 1e-9)
+  expect_equal(upper_bound(a$p, a$y, score = class_scores)$.estimate,
+               c(.44875, .7891386321, .2744110629), tolerance = 1e-9)
+  expect_equal(ce_score(b$p, b$y, score = class_scores)$.estimate,
+               c(.3189926917, .5277866053, -.8191009895), tolerance = 1e-9)
+})
+
+test_that("values, entropies and divergences are those of the definition", {
+  withr::with_seed(1, {
+    p <- random_classes(12, 4)$p
+    q <- random_classes(12, 4)$p[seq_len(nrow(p)), ]
+  })
+  q <- (q + .01) / 1.04
+  p <- (p + .01) / 1.04
+  k <- ncol(p)
+  loop <- list(
+    brier = function(f, y) sum((f - (seq_len(k) == y))^2),
+    log = function(f, y) -log(f[y]),
+    spherical = function(f, y) -f[y] / sqrt(sum(f^2))
+  )
+  for (name in class_scores) {
+    expected <- function(f, g) sum(vapply(seq_len(k), function(y) g[y] * loop[[name]](f, y), 0))
+    entropy <- vapply(seq_len(nrow(q)), function(i) expected(q[i, ], q[i, ]), 0)
+    cross <- vapply(seq_len(nrow(q)), function(i) expected(p[i, ], q[i, ]), 0)
+    expect_equal(score_entropy(name, q), entropy)
+    expect_equal(score_divergence(name, p, q), cross - entropy)
+    expect_true(all(score_divergence(name, p, q) >= 0))
+    expect_equal(score_divergence(name, p, p), rep(0, nrow(p)))
+    y <- rep(1:k, length.out = nrow(p))
+    expect_equal(score_value(name, p, y),
+                 vapply(seq_along(y), function(i) loop[[name]](p[i, ], y[i]), 0))
+  }
+})
+
+test_that("vertices: no entropy, log of 0 is Inf unless floored", {
+  sure <- diag(3)
+  least <- c(brier = 0, log = 0, spherical = -1)
+  for (name in class_scores) expect_equal(score_entropy(name, sure), rep(least[[name]], 3))
+  expect_equal(score_value("log", sure, c(1, 2, 1)), c(0, 0, Inf))
+  expect_equal(score_value(score_log(floor = 1e-3), sure, c(1, 2, 1)), c(0, 0, -log(1e-3)))
+  expect_equal(score_divergence("log", sure, matrix(1 / 3, 3, 3)), rep(Inf, 3))
+})
+
+test_that("a scalar Brier score has no factor 2, other scores do not change", {
+  p <- c(.2, .7, .9, .4)
+  y <- c(0, 1, 1, 1)
+  two <- cbind(1 - p, p)
+  expect_equal(ce_score(p, y)$.estimate, mean((p - y)^2))
+  expect_equal(ce_score(two, y + 1)$.estimate, 2 * mean((p - y)^2))
+  expect_equal(ce_score(p, y, score = "log")$.estimate, ce_score(two, y + 1, score = "log")$.estimate)
+  expect_equal(ce_score(p, y)$notion, "binary")
+})
+
+test_that("scores are properly refused", {
+  expect_error(ce_score(diag(3), 1:3, score = "auc"), class = "calibrisk_error_score")
+  expect_error(ce_score(diag(3), 1:3, score = c("brier", "crps")), class = "calibrisk_error_score")
+  expect_error(upper_bound(c(.2, .3), c(0, 1), score = "dss"), class = "calibrisk_error_score")
+  expect_error(score_divergence("brier", diag(3), diag(2)), class = "calibrisk_error_length")
+  expect_output(print(score_log()), "score_log")
+})

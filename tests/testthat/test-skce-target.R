@@ -1,0 +1,289 @@
+# Closed forms of the target kernel's expectations against their definition.
+w1 <- kernel_wasserstein(1)
+gauss <- kernel_gaussian(1)  # exp(-d^2 / 2)
+o <- oracle_normal
+normal <- pred_normal(o$mean, o$sd)
+laplace <- pred_laplace(o$mean, o$sd)
+gaussian_of <- function(gamma) kernel_gaussian(1 / sqrt(2 * gamma))
+
+problem_of <- function(law, y, kernel, target) {
+  kernel_problem(read_laws(law, rlang::quo(y)), kernel, target, threads = 1L)
+}
+h_of <- function(...) {
+  p <- problem_of(...)
+  cpp_pair_matrix(p$prediction, p$target, 1L)
+}
+# E k(Z, y) and E k(Z, Z')
+single_of <- function(law, y, target, value) {
+  p <- problem_of(law, rep(y, length(law)), kernel_gaussian(1), target)
+  value - cpp_target_witness(p$target, matrix(y), 1L)[, 1]
+}
+both_of <- function(law, target) {
+  p <- problem_of(law, matrix(0, length(law), dimension_of(law)), kernel_gaussian(1), target)
+  cpp_target_matrix(p$target, TRUE, 1L)
+}
+
+test_that("normal predictions, Gaussian target kernel", {
+  h <- h_of(normal, o$y, w1, gauss)
+  expect_equal(c(h[1, 1], h[1, 2], h[2, 4]), c(.218588813756, -.0227948201347, -.0859091370812), tolerance = 1e-9)
+  naive <- oracle_real_h(
+    o$y, function(i, j) exp(-sqrt((o$mean[i] - o$mean[j])^2 + (o$sd[i] - o$sd[j])^2)),
+    function(y, z) exp(-(y - z)^2 / 2),
+    function(i, y) exp(-(o$mean[i] - y)^2 / (2 * (1 + o$sd[i]^2))) / sqrt(1 + o$sd[i]^2),
+    function(i, j) {
+      v <- 1 + o$sd[i]^2 + o$sd[j]^2
+      exp(-(o$mean[i] - o$mean[j])^2 / (2 * v)) / sqrt(v)
+    }
+  )
+  expect_equal(h, naive, tolerance = 1e-12)
+  of <- function(...) skce(normal, o$y, kernel = w1, target_kernel = gauss, ...)
+  expect_equal(of()$.estimate, -.00966827702095, tolerance = 1e-9)
+  expect_equal(of(type = "biased")$.estimate, .0412562075706, tolerance = 1e-9)
+  expect_equal(of(type = "biased")$root, .203116241523, tolerance = 1e-9)
+  expect_equal(of(type = "block", block = 2)$.estimate, -.00796288703606, tolerance = 1e-9)
+  expect_equal(of(type = "block_biased", block = 3)$.estimate, .0926661776095, tolerance = 1e-9)
+  b2 <- function(...) {
+    skce(normal, o$y, kernel = kernel_wasserstein(1, 2), target_kernel = gaussian_of(2), ...)$.estimate
+  }
+  expect_equal(b2(), -.00485545389168, tolerance = 1e-9)
+  expect_equal(b2(type = "biased"), .0832482614935, tolerance = 1e-9)
+  expect_equal(b2(type = "block", block = 3), -.0318482782744, tolerance = 1e-9)
+  expect_equal(single_of(pred_normal(1, 2), -.3, gaussian_of(.7), 1), .32537489162, tolerance = 1e-9)
+  expect_equal(both_of(pred_normal(c(1, .2), c(2, .5)), gaussian_of(.7))[1, 2], .355641790398, tolerance = 1e-9)
+})
+
+test_that("two normal predictions by hand", {
+  of <- function(mean, sd, y, target = gauss) {
+    skce(pred_normal(mean, sd), y, kernel = w1, target_kernel = target)$.estimate
+  }
+  expect_equal(of(c(0, 0), 1, c(0, 0)), 1 - sqrt(2) + 1 / sqrt(3), tolerance = 1e-12)
+  expect_equal(of(0:1, 1:2, 1:0), -.0418606069883, tolerance = 1e-9)
+  expect_equal(of(0:1, 1:2, 0:1), .00651220001294, tolerance = 1e-9)
+  wide <- gaussian_of(1 / 8)
+  expect_equal(c(of(c(0, 0), 1, c(0, 0), wide), of(0:1, 1:2, 1:0, wide), of(0:1, 1:2, 0:1, wide)),
+               c(.0276421989279, -.0214908929736, .00961770077269), tolerance = 1e-9)
+})
+
+test_that("normal predictions: tests", {
+  of <- function(...) ce_test(normal, o$y, kernel = w1, target_kernel = gauss, ...)
+  two <- of(test = "block", block = 2)
+  expect_equal(c(two$std.error, two$statistic, two$p.value),
+               c(z = .00875649727362, -.909368984793, .818422306173), tolerance = 1e-9, ignore_attr = TRUE)
+  expect_equal(of(test = "block", block = 2, reference = "pairs")$p.value, .825566319677, tolerance = 1e-9)
+  expect_equal(of(test = "block", block = 3)$p.value, .640350807237, tolerance = 1e-9)
+  expect_equal(unname(of(test = "bootstrap", replicates = 5)$statistic), -.0528581399957, tolerance = 1e-9)
+  rows6 <- as.matrix(expand.grid(1:6, 1:6, 1:6, 1:6, 1:6, 1:6))
+  p <- problem_of(normal, o$y, w1, gauss)
+  null <- cpp_degenerate_bootstrap(p$prediction, p$target, apply(rows6, 1, tabulate, nbins = 6) * 1, 2L, NULL)
+  expect_equal(mean(null >= -.0528581399957 - 1e-10), .575617283951, tolerance = 1e-9)
+  expect_equal(mean(null), -.0412562075706, tolerance = 1e-9)
+  expect_equal(mean((null - mean(null))^2), .00133829868983, tolerance = 1e-9)
+  h <- h_of(normal, o$y, w1, gauss)
+  j <- diag(6) - 1 / 6
+  expect_equal(2 * sum((j %*% h %*% j)^2) / (6^3 * 5), .00133829868983, tolerance = 1e-9)
+  expect_equal(eigen(j %*% h %*% j / 6, symmetric = TRUE)$values[1:5],
+               c(.11629436533, .064833853647, .0423038114937, .021538242711, .00965214977607), tolerance = 1e-9)
+})
+
+test_that("normal predictions, Laplace target kernel", {
+  expect_equal(single_of(pred_normal(1, 2), -.3, kernel_laplace(1 / .7), 1), .376653214091, tolerance = 1e-9)
+  expect_equal(both_of(pred_normal(c(1, .2), c(2, .5)), kernel_laplace(1 / .7))[1, 2], .402096107555, tolerance = 1e-9)
+  expect_equal(skce(normal, o$y, kernel = w1, target_kernel = kernel_laplace(1))$.estimate, .000777888490587,
+               tolerance = 1e-9)
+  # far tails and wide kernels neither overflow nor vanish
+  expect_equal(single_of(pred_normal(0, 100), 0, kernel_laplace(.01), 1), 2 * .01 * dnorm(0, 0, 100), tolerance = 1e-6)
+  expect_equal(single_of(pred_normal(0, 1e-9), 2, kernel_laplace(1), 1), exp(-2), tolerance = 1e-8)
+  expect_equal(single_of(pred_normal(0, 0), 2, kernel_laplace(1), 1), exp(-2))
+})
+
+test_that("closed forms are the integrals", {
+  matern <- list(function(t) exp(-t), function(t) (1 + t) * exp(-t), function(t) (1 + t + t^2 / 3) * exp(-t))
+  integral <- function(f, mu) {
+    integrate(f, -60, mu, rel.tol = 1e-11, subdivisions = 2000)$value +
+      integrate(f, mu, 60, rel.tol = 1e-11, subdivisions = 2000)$value
+  }
+  for (i in 1:3) {
+    nu <- c(.5, 1.5, 2.5)[i]
+    k <- function(d) matern[[i]](sqrt(2 * nu) * abs(d) / .8)
+    closed <- single_of(pred_normal(.4, 1.3), -.2, kernel_matern(nu, .8), 1)
+    expect_equal(closed, integral(function(z) dnorm(z, .4, 1.3) * k(z + .2), -.2), tolerance = 1e-8)
+    both <- both_of(pred_normal(c(.4, -1), c(1.3, .5)), kernel_matern(nu, .8))[1, 2]
+    expect_equal(both, integral(function(d) dnorm(d, 1.4, sqrt(1.3^2 + .25)) * k(d), 0), tolerance = 1e-8)
+  }
+  dlaplace <- function(z, m, b) exp(-abs(z - m) / b) / (2 * b)
+  for (b in c(.3, .8, 2)) {
+    g <- single_of(pred_laplace(.4, b), -.2, gaussian_of(.7), 1)
+    expect_equal(g, integral(function(z) dlaplace(z, .4, b) * exp(-.7 * (z + .2)^2), .4), tolerance = 1e-8)
+    both <- both_of(pred_laplace(c(.4, -.3), c(b, b)), gaussian_of(.7))[1, 2]
+    inner <- function(z) vapply(z, function(v) {
+      integral(function(u) dlaplace(u, -.3, b) * exp(-.7 * (u - v)^2), -.3)
+    }, 0)
+    expect_equal(both, integral(function(z) dlaplace(z, .4, b) * inner(z), .4), tolerance = 1e-7)
+  }
+})
+
+test_that("Laplace predictions, Laplace target kernel", {
+  of <- function(gamma) kernel_laplace(1 / gamma)
+  expect_equal(single_of(pred_laplace(0, 2), .8, of(.7), 1), .382540625626, tolerance = 1e-9)
+  expect_equal(single_of(pred_laplace(0, 2), .8, of(.5), 1), .469224032225, tolerance = 1e-9)
+  both <- function(b1, b2, gamma, z = .8) both_of(pred_laplace(c(0, z), c(b1, b2)), of(gamma))[1, 2]
+  expect_equal(both(2, .6, .7), .365075886806, tolerance = 1e-9)
+  expect_equal(both(2, 2, .5), .365324425089, tolerance = 1e-9)
+  expect_equal(both(.6, .6, .7), .522056754108, tolerance = 1e-9)
+  expect_equal(both(2, .6, .5), .4513732495, tolerance = 1e-9)
+  expect_equal(both(.6, 2, .5), .4513732495, tolerance = 1e-9)
+  # where the printed formula cancels
+  expect_equal(both(1 + 1e-3, 1 - 1e-3, 1), .339243330771, tolerance = 1e-10)
+  expect_equal(both(1 + 1e-5, 1 - 1e-5, 1), .339243367905, tolerance = 1e-10)
+  expect_equal(both(1 + 1e-7, 1 - 1e-7, 1), .339243367909, tolerance = 1e-10)
+  expect_equal(both(1, 1, 1), .339243367909, tolerance = 1e-10)
+  expect_equal(both(1.1, .9, 1), .338871283769, tolerance = 1e-10)
+  expect_equal(both(1.1, 1.05, 1, 3), .134909669754, tolerance = 1e-10)
+  # both branches agree where they meet
+  edge <- function(x) both(x, 1, 1)
+  expect_equal(edge(sqrt(1.5) - 1e-7), edge(sqrt(1.5) + 1e-7), tolerance = 1e-6)
+  h <- h_of(laplace, o$y, w1, kernel_laplace(1))
+  expect_equal(c(h[1, 1], h[1, 2], h[2, 4]), c(.43655193555, -.0139987155015, -.0445338320054), tolerance = 1e-9)
+  of <- function(...) skce(laplace, o$y, kernel = w1, target_kernel = kernel_laplace(1), ...)$.estimate
+  expect_equal(c(of(), of(type = "biased"), of(type = "block", block = 2), of(type = "block", block = 3)),
+               c(.00363852202834, .0824961694774, -.00584192820888, -.00870839854029), tolerance = 1e-9)
+  expect_equal(c(of(type = "block_biased", block = 2), of(type = "block_biased", block = 3)),
+               c(.235471239257, .153122536547), tolerance = 1e-9)
+  test <- function(...) ce_test(laplace, o$y, kernel = w1, target_kernel = kernel_laplace(1), ...)
+  expect_equal(test(test = "block", block = 2)$p.value, .911694957109, tolerance = 1e-9)
+  expect_equal(test(test = "block", block = 3, reference = "pairs")$p.value, .820322278531, tolerance = 1e-9)
+  expect_equal(test(test = "bound")$p.value, .999995035446, tolerance = 1e-9)
+  expect_equal(unname(test(test = "bootstrap", replicates = 2)$statistic), -.0781299430434, tolerance = 1e-9)
+  power2 <- function(...) {
+    skce(laplace, o$y, kernel = kernel_wasserstein(1, 2), target_kernel = kernel_laplace(1 / .7), ...)$.estimate
+  }
+  expect_equal(c(power2(), power2(type = "biased"), power2(type = "block", block = 2)),
+               c(.00446432416726, .0682451203533, -.00480952477732), tolerance = 1e-9)
+})
+
+test_that("Laplace predictions, Gaussian target kernel", {
+  expect_equal(single_of(pred_laplace(1, .6), -.3, gaussian_of(.7), 1), .367547001263, tolerance = 1e-9)
+  expect_equal(both_of(pred_laplace(c(1, .2), c(.6, 1.4)), gaussian_of(.7))[1, 2], .388931339708, tolerance = 1e-9)
+})
+
+test_that("multivariate normal predictions", {
+  mean <- rbind(c(0, 0), c(1, -.5), c(.3, .8), c(-.6, .2))
+  cov <- array(c(1, .3, .3, .5, .6, -.2, -.2, .9, .4, 0, 0, 1.2, .8, .5, .5, .7), c(2, 2, 4))
+  y <- rbind(c(.5, -.2), c(.7, .1), c(.1, 1.5), c(-1, -.4))
+  p <- pred_mvnormal(mean, cov)
+  h <- suppressWarnings(h_of(p, y, w1, gauss))
+  expect_equal(c(h[1, 1], h[1, 2], h[2, 4]), c(.347942681567, .0588539267227, -.016084189732), tolerance = 1e-9)
+  of <- function(...) suppressWarnings(skce(p, y, kernel = w1, target_kernel = gauss, ...))$.estimate
+  expect_equal(c(of(), of(type = "block", block = 2)), c(-.0212785007128, .00581229604553), tolerance = 1e-9)
+  # the distance of a prediction to itself is exactly 0 here
+  expect_equal(of(type = "biased"), .0779945691572, tolerance = 2e-8)
+  first <- p[c(1, 2)]
+  expect_equal(both_of(first, gauss)[1, 2], .311144714479, tolerance = 1e-9)
+  witness <- problem_of(first, y[1:2, ], kernel_gaussian(1), gauss)
+  at <- cpp_target_witness(witness$target, y[2, , drop = FALSE], 1L)[1, 1]
+  expect_equal(exp(-sum((y[1, ] - y[2, ])^2) / 2) - at, .518619330771, tolerance = 1e-9)
+  # one dimension, isotropic, diagonal and full agree
+  one <- skce(pred_mvnormal(matrix(o$mean), o$sd^2), matrix(o$y), kernel = w1, target_kernel = gauss)
+  expect_equal(one$.estimate, -.00966827702095, tolerance = 1e-9)
+  v <- c(.5, 1, 2, .3)
+  kernels <- list(y, kernel = w1, target_kernel = gauss)
+  isotropic <- do.call(skce, c(list(pred_mvnormal(mean, v)), kernels))$.estimate
+  diagonal <- do.call(skce, c(list(pred_mvnormal(mean, cbind(v, v))), kernels))$.estimate
+  full <- do.call(skce, c(list(pred_mvnormal(mean, outer(diag(2), v))), kernels))$.estimate
+  expect_equal(isotropic, diagonal)
+  expect_equal(isotropic, full, tolerance = 1e-12)
+})
+
+test_that("mixtures of normals", {
+  p <- c(
+    pred_mixture(pred_normal(0, 1), pred_normal(2, .5), weights = c(.3, .7)),
+    pred_mixture(pred_normal(-1, .4), pred_normal(.5, 1), pred_normal(3, 2), weights = c(.5, .2, .3)),
+    pred_mixture(pred_normal(.2, .9)),
+    pred_mixture(pred_normal(1, .3), pred_normal(-1.5, .7), weights = c(.6, .4))
+  )
+  y <- c(1.2, .1, -.4, .8)
+  d <- mixture_wasserstein(p, 1L)
+  expect_equal(c(d[1, 2], d[1, 4], d[1, 3]), c(1.91963538205, 1.59843673631, 1.54757875405), tolerance = 1e-9)
+  expect_equal(mixture_wasserstein(p, 1L, order = 1)[1, 2], 1.80725081182, tolerance = 1e-9)
+  h <- h_of(p, y, w1, gauss)
+  expect_equal(c(h[1, 1], h[1, 2], h[2, 4]), c(.301778216266, .0279450270651, .0519821868231), tolerance = 1e-9)
+  expect_equal(h, t(h), tolerance = 1e-12)
+  of <- function(...) skce(p, y, kernel = w1, target_kernel = gauss, ...)$.estimate
+  expect_equal(c(of(), of(type = "biased"), of(type = "block", block = 2)),
+               c(.00930397677736, .0883620633597, -.00317894525408), tolerance = 1e-9)
+})
+
+test_that("mixtures that are single components, padded or repeated", {
+  single <- pred_mixture(normal)
+  thrice <- pred_mixture(normal, normal, normal)
+  padded <- pred_mixture(normal, pred_normal(100, 1), weights = c(1, 0))
+  for (p in list(single, thrice, padded)) {
+    expect_equal(skce(p, o$y, kernel = w1, target_kernel = gauss)$.estimate, -.00966827702095, tolerance = 1e-8)
+  }
+  for (target in list(kernel_laplace(1), kernel_matern(1.5, 2))) {
+    expect_equal(skce(padded, o$y, kernel = w1, target_kernel = target)$.estimate,
+                 skce(normal, o$y, kernel = w1, target_kernel = target)$.estimate, tolerance = 1e-8)
+  }
+  expect_equal(skce(pred_mixture(laplace, laplace), o$y, kernel = w1, target_kernel = kernel_laplace(1))$.estimate,
+               .00363852202834, tolerance = 1e-7)
+  mv <- pred_mvnormal(cbind(o$mean, 0), o$sd^2)
+  y <- cbind(o$y, .1)
+  expect_equal(skce(pred_mixture(mv, mv), y, kernel = w1, target_kernel = gauss)$.estimate,
+               skce(mv, y, kernel = w1, target_kernel = gauss)$.estimate, tolerance = 1e-6)
+})
+
+test_that("counts", {
+  inner <- both_of(pred_poisson(c(2.5, 4)), kernel_white())[1, 2]
+  expect_equal(inner, .136025095861, tolerance = 1e-10)
+  expect_equal(inner, exp(-(sqrt(2.5) - 2)^2) * besselI(2 * sqrt(10), 0, TRUE), tolerance = 1e-10)
+  y <- c(3, 0, 2)
+  rate <- c(2.5, 1, 40)
+  z <- 0:200
+  pmf <- vapply(rate, function(a) dpois(z, a), numeric(201))
+  for (m in list(diag(201), exp(-outer(z, z, `-`)^2 / 2))) {
+    target <- if (identical(m, diag(201))) kernel_white() else gauss
+    e <- diag(201)[y + 1, ] - t(pmf)
+    k <- exp(-abs(outer(sqrt(rate), sqrt(rate), `-`)))
+    expect_equal(skce(pred_poisson(rate), y, kernel = kernel_laplace(1), target_kernel = target)$.estimate,
+                 oracle_unbiased(k * (e %*% m %*% t(e))), tolerance = 1e-10)
+  }
+  expect_equal(skce(pred_bernoulli(c(.2, .7)), c(0, 1), kernel = kernel_tv(1))$.estimate,
+               skce(c(.2, .7), c(0, 1), kernel = kernel_tv(1))$.estimate)
+  expect_error(skce(pred_poisson(rate), y + .5), class = "calibrisk_error_truth")
+})
+
+test_that("draws: an unbiased diagonal and the closed form in the limit", {
+  draws <- withr::with_seed(1, matrix(rnorm(5 * 4), 5))
+  y <- c(0, 1, -1, .5, 2)
+  h <- h_of(pred_draws(draws), y, kernel_gaussian(1), gauss)
+  k <- function(a, b) exp(-outer(a, b, `-`)^2 / 2)
+  f <- t(apply(draws, 1, sort)) / 2
+  naive <- oracle_real_h(y, function(i, j) exp(-sum((f[i, ] - f[j, ])^2) / 2), function(a, b) exp(-(a - b)^2 / 2),
+    function(i, v) mean(k(draws[i, ], v)),
+    function(i, j) {
+      g <- k(draws[i, ], draws[j, ])
+      if (i == j) (sum(g) - sum(diag(g))) / 12 else mean(g)
+    })
+  expect_equal(h, naive, tolerance = 1e-12)
+  many <- withr::with_seed(2, matrix(rnorm(6 * 3000, o$mean, o$sd), 6))
+  out <- skce(pred_draws(many), o$y, kernel = w1, target_kernel = gauss)
+  expect_equal(out$.estimate, -.00966827702095, tolerance = .2)
+  expect_equal(out$target_form, "draws (3000)")
+  # a target kernel without closed form says so
+  simulated <- withr::with_seed(3, skce(laplace, o$y, kernel = w1, target_kernel = kernel_matern(1.5, 1), draws = 50))
+  expect_equal(simulated$target_form, "draws (50)")
+  two <- array(withr::with_seed(1, rnorm(5 * 4 * 2)), c(5, 4, 2))
+  both <- skce(pred_draws(two), cbind(y, y), kernel = kernel_mmd(1, gauss), target_kernel = gauss)
+  expect_true(is.finite(both$.estimate))
+})
+
+test_that("linear and composed target kernels", {
+  residuals <- o$y - o$mean
+  k <- exp(-as.matrix(dist(cbind(o$mean, o$sd))))
+  linear <- skce(normal, o$y, kernel = w1, target_kernel = kernel_linear())$.estimate
+  expect_equal(linear, oracle_unbiased(k * outer(residuals, residuals)), tolerance = 1e-12)
+  sum <- skce(normal, o$y, kernel = w1, target_kernel = 2 * (kernel_linear() + 3 * gauss))
+  expect_equal(sum$.estimate, 2 * (linear + 3 * -.00966827702095), tolerance = 1e-9)
+  expect_equal(sum$target_form, "closed form")
+  expect_error(skce(normal, o$y, target_kernel = kernel_white()), class = "calibrisk_error_kernel")
+})

@@ -1,0 +1,206 @@
+probs <- oracle_classes$probs
+truth <- oracle_classes$truth
+tv <- kernel_tv(0.45)
+
+test_that("the three estimators have the values of the definition", {
+  expect_equal(skce(probs, truth, kernel = tv)$.estimate, -.0569176546599, tolerance = 1e-10)
+  biased <- skce(probs, truth, kernel = tv, type = "biased")
+  expect_equal(biased$.estimate, .0371519544501, tolerance = 1e-10)
+  expect_equal(biased$root, .192748422691, tolerance = 1e-10)
+  pairs <- skce(probs, truth, kernel = tv, type = "block", block = 2)
+  expect_equal(pairs$.estimate, -.130847252855, tolerance = 1e-10)
+  expect_equal(pairs$std.error, .104349127673, tolerance = 1e-10)
+  threes <- skce(probs, truth, kernel = tv, type = "block", block = 3)
+  expect_equal(threes$.estimate, -.00291591669495, tolerance = 1e-9)
+  expect_equal(threes$std.error, .0301332093518, tolerance = 1e-10)
+  of <- function(block) skce(probs, truth, kernel = tv, type = "block_biased", block = block)$.estimate
+  expect_equal(of(2), .188326373573, tolerance = 1e-10)
+  expect_equal(of(3), .167222722203, tolerance = 1e-10)
+  expect_equal(of(1), mean(diag(oracle_class_h(probs, truth, oracle_tv(.45)))), tolerance = 1e-12)
+})
+
+test_that("the median bandwidth is that over i < j", {
+  out <- skce(probs, truth)
+  expect_equal(out$.estimate, -.0569176546599, tolerance = 1e-10)
+  expect_equal(out$kernel, "tv(0.45)")
+  expect_equal(out$target_kernel, "white()")
+})
+
+test_that("other kernels on predictions and labels", {
+  laplace <- kernel_laplace(1)
+  expect_equal(skce(probs, truth, kernel = laplace)$.estimate, -.0717979020897, tolerance = 1e-10)
+  expect_equal(skce(probs, truth, kernel = laplace, type = "biased")$.estimate, .0247517482586, tolerance = 1e-10)
+  gaussian <- function(...) {
+    skce(probs, truth, kernel = kernel_gaussian(.5), target_kernel = kernel_gaussian(1), ...)$.estimate
+  }
+  expect_equal(gaussian(), -.05127627686, tolerance = 1e-9)
+  expect_equal(gaussian(type = "biased"), .0126707228227, tolerance = 1e-10)
+  expect_equal(gaussian(type = "block", block = 2), -.151330969769, tolerance = 1e-10)
+  two <- rbind(c(.1, .8, .1), c(.2, .5, .3))
+  expect_equal(skce(two, 2:3, kernel = laplace)$.estimate, -0.10317943453412069, tolerance = 1e-12)
+  sum <- 2 * (tv + kernel_gaussian(1))
+  m <- oracle_class_h(probs, truth, function(p, q) 2 * (oracle_tv(.45)(p, q) + exp(-sum((p - q)^2) / 2)))
+  expect_equal(skce(probs, truth, kernel = sum)$.estimate, oracle_unbiased(m), tolerance = 1e-12)
+})
+
+test_that("rows after the last block are not used", {
+  more <- rbind(probs, c(.3, .3, .4))
+  expect_equal(skce(more, c(truth, 1L), kernel = tv)$.estimate, -.0365282081116, tolerance = 1e-10)
+  of <- function(block) skce(more, c(truth, 1L), kernel = tv, type = "block", block = block)$.estimate
+  expect_equal(of(3), -.00291591669495, tolerance = 1e-9)
+  expect_equal(of(2), -.130847252855, tolerance = 1e-10)
+})
+
+test_that("a probability is read as two columns", {
+  p <- c(.9, .2, .55, .4)
+  y <- c(1, 0, 0, 1)
+  of <- function(...) skce(p, y, kernel = kernel_tv(1), ...)$.estimate
+  expect_equal(of(type = "biased"), .00979666396296, tolerance = 1e-10)
+  expect_equal(of(), -.105687781383, tolerance = 1e-10)
+  expect_equal(of(type = "block", block = 2), -.293965338296, tolerance = 1e-10)
+  two <- skce(cbind(1 - p, p), y + 1, kernel = kernel_laplace(sqrt(2)))$.estimate
+  expect_equal(of(), two, tolerance = 1e-12)
+})
+
+test_that("two opposite certain predictions", {
+  p <- diag(2)
+  of <- function(y, type) skce(p, y, kernel = kernel_gaussian(1), type = type)$.estimate
+  expect_equal(of(1:2, "unbiased"), 0)
+  expect_equal(of(1:2, "biased"), 0)
+  expect_equal(of(c(1, 1), "unbiased"), 0)
+  expect_equal(of(c(2, 2), "biased"), .5)
+  expect_equal(of(2:1, "unbiased"), -2 * exp(-1))
+  expect_equal(of(2:1, "biased"), 1 - exp(-1))
+  ten <- p[rep(1:2, 10), ]
+  pairs <- skce(ten, rep(2:1, 10), kernel = kernel_gaussian(1), type = "block", block = 2)
+  expect_equal(pairs$.estimate, -2 * exp(-1))
+  expect_equal(pairs$std.error, 0)
+})
+
+test_that("blocks are the unblocked estimates of consecutive rows", {
+  data <- withr::with_seed(1, list(p = matrix(rgamma(900, 1), 300), y = sample(3, 300, TRUE)))
+  p <- data$p / rowSums(data$p)
+  of <- function(rows, ...) skce(p[rows, ], data$y[rows], kernel = kernel_tv(.5), ...)$.estimate
+  expect_equal(of(1:300, type = "block", block = 300), of(1:300), tolerance = 1e-12)
+  expect_equal(of(1:300, type = "block", block = 70),
+               mean(vapply(0:3, function(b) of(70 * b + 1:70), 0)), tolerance = 1e-12)
+  expect_equal(of(1:300, type = "block", block = 140),
+               mean(vapply(0:1, function(b) of(140 * b + 1:140), 0)), tolerance = 1e-12)
+  h <- oracle_class_h(p, data$y, oracle_tv(.5))
+  out <- skce(p, data$y, kernel = kernel_tv(.5))
+  expect_equal(out$.estimate, oracle_unbiased(h), tolerance = 1e-11)
+  rows <- (rowSums(h) - diag(h)) / 299
+  expect_equal(out$std.error, 2 * sd(rows) / sqrt(300), tolerance = 1e-10)
+  one <- skce(p, data$y, kernel = kernel_tv(.5), threads = 1)
+  expect_identical(one$.estimate, skce(p, data$y, kernel = kernel_tv(.5), threads = 2)$.estimate)
+})
+
+test_that("published values of seeded data sets", {
+  binary <- withr::with_seed(1234, list(p = runif(100), y = sample(c(TRUE, FALSE), 100, replace = TRUE)))
+  expect_equal(skce(binary$p, binary$y, kernel = kernel_tv(1))$.estimate, .0151831823692, tolerance = 1e-10)
+  expect_equal(skce(binary$p, binary$y, kernel = kernel_tv(1), type = "biased")$.estimate, .0215957092435,
+               tolerance = 1e-10)
+  three <- withr::with_seed(1234, {
+    p <- t(vapply(1:100, function(i) c(rgamma(1, 3), rgamma(1, 2), rgamma(1, 5)), numeric(3)))
+    list(p = p / rowSums(p), y = sample(1:3, 100, replace = TRUE))
+  })
+  of <- function(k, ...) skce(three$p, three$y, kernel = k, ...)$.estimate
+  expect_equal(of(kernel_laplace(1)), .0258534386385, tolerance = 1e-10)
+  expect_equal(of(kernel_laplace(1), type = "biased"), .0334077967051, tolerance = 1e-10)
+  expect_equal(of(kernel_tv(1)), .0259433956657, tolerance = 1e-10)
+  expect_equal(of(kernel_tv(1), type = "biased"), .033496854162, tolerance = 1e-10)
+  normal <- withr::with_seed(1234, {
+    par <- t(vapply(1:100, function(i) c(rnorm(1), runif(1)), numeric(2)))
+    list(p = pred_normal(par[, 1], par[, 2]), y = rnorm(100))
+  })
+  real <- function(...) {
+    skce(normal$p, normal$y, kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1), ...)$.estimate
+  }
+  expect_equal(real(), .0230116471251, tolerance = 1e-10)
+  expect_equal(real(type = "biased"), .0292678951062, tolerance = 1e-10)
+})
+
+test_that("the CIFAR-10 networks have their published errors", {
+  skip_if_no_shared("data", "cifar10", "widmann-resnet18.rds")
+  published <- utils::read.csv(shared_path("data", "cifar10", "widmann-reference-errors.csv"))
+  data <- readRDS(shared_path("data", "cifar10", "widmann-resnet18.rds"))
+  reference <- published[published$model == "resnet18", ]
+  # the median over the full matrix of distances, with its zero diagonal
+  kernel <- kernel_tv(.998623633444)
+  of <- function(...) suppressMessages(skce(data$probs, data$label, kernel = kernel, ...))$.estimate
+  expect_equal(of(), reference$SKCEuq_median, tolerance = 1e-6)
+  expect_equal(of(type = "biased"), reference$SKCEb_median, tolerance = 1e-6)
+  expect_equal(of(type = "block", block = 2), reference$SKCEul_median, tolerance = 1e-5)
+})
+
+test_that("the estimate is centred at 0 under calibration, and takes both signs", {
+  estimates <- withr::with_seed(3, replicate(200, {
+    p <- matrix(rgamma(40, 1), 20)
+    p <- p / rowSums(p)
+    y <- 1 + (runif(20) > p[, 1])
+    c(skce(p, y, kernel = kernel_laplace(10))$.estimate,
+      skce(p, y, kernel = kernel_laplace(10), type = "biased")$.estimate)
+  }))
+  expect_lt(abs(mean(estimates[1, ])), 4 * sd(estimates[1, ]) / sqrt(200))
+  expect_true(any(estimates[1, ] < 0) && any(estimates[1, ] > 0))
+  expect_true(all(estimates[2, ] > 0))
+})
+
+test_that("groups: the terms sum to the estimate", {
+  g <- c("a", "b", "a", "b", "a", "b")
+  h <- oracle_class_h(probs, truth, oracle_tv(.45)) * outer(g, g, `==`)
+  out <- skce(probs, truth, kernel = tv, group = g)
+  expect_equal(out$.estimate, oracle_unbiased(h), tolerance = 1e-12)
+  expect_equal(sum(out$groups[[1]]$term), out$.estimate, tolerance = 1e-12)
+  expect_equal(out$groups[[1]]$.estimate[1], oracle_unbiased(h[g == "a", g == "a"]), tolerance = 1e-12)
+  biased <- skce(probs, truth, kernel = tv, group = g, type = "biased")
+  expect_equal(biased$.estimate, mean(h), tolerance = 1e-12)
+  expect_equal(sum(biased$groups[[1]]$term), mean(h), tolerance = 1e-12)
+  expect_equal(out$groups[[1]]$group, c("a", "b"))
+})
+
+test_that("data frames, columns and groups of rows", {
+  frame <- data.frame(probs, y = factor(c("a", "b", "c")[truth]), g = rep(1:2, 3))
+  names(frame)[1:3] <- paste0(".pred_", c("a", "b", "c"))
+  expect_equal(skce(frame, y, kernel = tv)$.estimate, -.0569176546599, tolerance = 1e-10)
+  by <- skce(frame, y, kernel = tv, .by = g)
+  expect_equal(by$g, 1:2)
+  expect_equal(by$.estimate[1], skce(probs[c(1, 3, 5), ], truth[c(1, 3, 5)], kernel = tv)$.estimate)
+  expect_equal(skce(frame, y, kernel = tv, group = g)$groups[[1]]$group, 1:2)
+})
+
+test_that("a kernel on predictions and classes together", {
+  joint <- function(p, y, q, z) exp(-abs(p[2] - q[2])) * exp(-.7 * abs(y - z)) * (1 + .3 * (y - 1) * (z - 1))
+  out <- skce(c(.7, .25), c(1, 0), kernel = joint)
+  expect_equal(out$.estimate, -.0624953407479, tolerance = 1e-10)
+  product <- function(p, y, q, z) oracle_tv(.45)(p, q) * (y == z)
+  expect_equal(skce(probs, truth, kernel = product)$.estimate, -.0569176546599, tolerance = 1e-10)
+  test <- withr::with_seed(1, ce_test(probs, truth, kernel = product, replicates = 9, test = "conditional"))
+  expect_gt(test$p.value, .1)
+  expect_error(skce(probs, truth, kernel = joint, target_kernel = kernel_white()), class = "calibrisk_error_kernel")
+  expect_error(ucme(probs, truth, kernel = joint), class = "calibrisk_error_kernel")
+  expect_error(ce_test(probs, truth, kernel = joint, test = "bound"), class = "calibrisk_error_kernel")
+})
+
+test_that("composed kernels have one factor where the features are the same", {
+  laws <- read_laws(probs, rlang::quo(truth))
+  problem <- kernel_problem(laws, tv + kernel_gaussian("median"), threads = 1L)
+  expect_equal(problem$prediction$form, "features")
+  expect_true(is.numeric(problem$kernel$parts[[2]]$bandwidth))
+})
+
+test_that("bad input", {
+  expect_error(skce(probs[1, , drop = FALSE], 1L, kernel = tv), class = "calibrisk_error_rows")
+  expect_equal(skce(probs[1, , drop = FALSE], 1L, kernel = tv, type = "biased")$.estimate, .14, tolerance = 1e-10)
+  expect_error(skce(probs, truth, kernel = tv, type = "block", block = 1), class = "calibrisk_error_argument")
+  expect_error(skce(probs, truth, kernel = tv, type = "block", block = 7), class = "calibrisk_error_argument")
+  expect_error(skce(probs, truth, kernel = "tv"), class = "calibrisk_error_kernel")
+  expect_error(skce(probs, truth, kernel = kernel_wasserstein(1)), class = "calibrisk_error_kernel")
+  expect_error(skce(probs, truth[-1]), class = "calibrisk_error_length")
+  expect_error(skce(probs, truth, group = 1:2), class = "calibrisk_error_length")
+  constant <- matrix(1 / 3, 6, 3)
+  expect_true(is.finite(skce(constant, truth)$.estimate))
+  truth[2] <- NA
+  expect_equal(skce(probs, truth, kernel = tv)$n, 5L)
+  expect_true(is.na(skce(probs, truth, kernel = tv, na_rm = FALSE)$.estimate))
+})

@@ -1,0 +1,142 @@
+# A method without hyperparameter tricks: the gap is a constant times the mean residual.
+method_scaled_mean <- function(scale = c(0, 0.5, 1)) new_method("scaled_mean", "scale", scale)
+fit_form.ce_method_scaled_mean <- function(method, problem, point, context) {
+  new_form("constant", level = point$value * colMeans(problem$residuals), gap = TRUE)
+}
+pair_features.ce_form_constant <- function(form, features, threads) {
+  matrix(form$level, nrow(features), length(form$level), byrow = TRUE)
+}
+registerS3method("fit_form", "ce_method_scaled_mean", fit_form.ce_method_scaled_mean, asNamespace("calibrisk"))
+registerS3method("pair_features", "ce_form_constant", pair_features.ce_form_constant, asNamespace("calibrisk"))
+
+binary_data <- function(n, seed = 1) {
+  withr::with_seed(seed, {
+    p <- runif(n)
+    list(p = p, y = as.numeric(runif(n) < p^1.4))
+  })
+}
+
+test_that("Algorithm 1 is followed step by step", {
+  data <- binary_data(120)
+  fold <- rep(1:4, each = 25)
+  test <- 101:120
+  tuned <- ce_tune(data$p, data$y, methods = list(method_scaled_mean()), folds = fold, test = test,
+                   threads = 1)
+  e <- data$p - data$y
+  tidy <- tidy(tuned)
+  expect_named(tidy, c("method", "parameter", "value", "fold", "risk", "squared_error", "squared_error_test"))
+  expect_equal(nrow(tidy), 12)
+  for (i in seq_len(nrow(tidy))) {
+    level <- tidy$value[i] * mean(e[1:100][fold != tidy$fold[i]])
+    held_out <- e[1:100][fold == tidy$fold[i]]
+    loss <- (tcrossprod(held_out) - level^2)^2
+    expect_equal(tidy$risk[i], (sum(loss) - sum(diag(loss))) / (25 * 24))
+    expect_equal(tidy$squared_error[i], level^2)
+    expect_equal(tidy$squared_error_test[i], level^2)
+  }
+  mean_risk <- tapply(tidy$risk, tidy$value, mean)
+  best <- as.numeric(names(which.min(mean_risk)))
+  glance <- glance(tuned)
+  expect_named(glance[1:10], c("method", "parameter", "value", "root_risk", "std.error", "estimate",
+                               "estimate_std.error", "conf.low", "conf.high", "selected"))
+  expect_equal(glance$value, best)
+  roots <- sqrt(tidy$risk[tidy$value == best])
+  expect_equal(glance$root_risk, mean(roots))
+  expect_equal(glance$std.error, sd(roots) / 2)
+  levels <- vapply(1:4, function(f) best * mean(e[1:100][fold != f]), 0)
+  expect_equal(glance$estimate, sqrt(mean(levels^2)))
+  expect_true(glance$selected)
+  expect_equal(predict(tuned, c(0.3, 0.4)), rep(mean(levels^2), 2))
+  expect_equal(predict(tuned, c(0.3, 0.4), type = "pairs"), matrix(mean(levels^2), 2, 2))
+})
+
+test_that("the order of the grid does not matter and ties go to the smallest value", {
+  data <- binary_data(100)
+  a <- ce_tune(data$p, data$y, methods = list(method_scaled_mean(c(0, 0.5, 1))), folds = rep(1:4, 20), test = 81:100)
+  b <- ce_tune(data$p, data$y, methods = list(method_scaled_mean(c(1, 0.5, 0))), folds = rep(1:4, 20), test = 81:100)
+  expect_equal(glance(a), glance(b))
+  expect_equal(select_value(matrix(1, 3, 2), c(3, 1, 2)), 2)
+})
+
+test_that("test rows never touch the fits", {
+  data <- binary_data(100)
+  other <- data
+  other$y[81:100] <- 1 - other$y[81:100]
+  a <- ce_tune(data$p, data$y, methods = ce_methods()["bins"], folds = rep(1:4, 20), test = 81:100)
+  b <- ce_tune(other$p, other$y, methods = ce_methods()["bins"], folds = rep(1:4, 20), test = 81:100)
+  expect_equal(tidy(a), tidy(b))
+})
+
+test_that("class-wise results are sums over one problem per class", {
+  d <- oracle_data()
+  tuned <- ce_tune(d$P, d$y, notion = "class_wise", methods = list(method_bins(c(3, 5))),
+                   folds = rep(1:4, each = 4), test = 17:20)
+  expect_setequal(unique(tidy(tuned)$class), c("1", "2", "3"))
+  per_class <- lapply(1:3, function(k) {
+    ce_tune(d$P[, k], d$y == k, notion = "binary", methods = list(method_bins(c(3, 5))),
+            folds = rep(1:4, each = 4), test = 17:20)
+  })
+  squared <- sum(vapply(per_class, function(t) glance(t)$estimate^2, 0))
+  expect_equal(glance(tuned)$estimate, sqrt(squared))
+  expect_equal(tidy(tuned)$risk, unlist(lapply(per_class, function(t) tidy(t)$risk)))
+})
+
+test_that("without test rows the estimate is taken on the held-out rows", {
+  data <- binary_data(60)
+  tuned <- ce_tune(data$p, data$y, methods = list(method_bins(5)), folds = rep(1:3, 20), test = 0)
+  expect_equal(glance(tuned)$estimate^2, mean(tidy(tuned)$squared_error))
+})
+
+test_that("grouped data and .by give the groups first", {
+  data <- binary_data(200)
+  df <- data.frame(g = rep(c("a", "b"), 100), p = data$p, y = data$y == 1)
+  grouped <- withr::with_seed(1, ce_tune(df, y, p, methods = list(method_bins(5)), .by = g))
+  expect_s3_class(grouped, "ce_grouped")
+  expect_equal(names(glance(grouped))[1:2], c("g", "method"))
+  alone <- withr::with_seed(1, ce_tune(df[df$g == "a", ], y, p, methods = list(method_bins(5))))
+  expect_equal(glance(grouped)[1, -1], glance(alone)[1, ])
+  est <- ce_estimate(df, y, p, method = method_bins(5), .by = g)
+  expect_equal(est$g, c("a", "b"))
+})
+
+test_that("results do not depend on the number of threads", {
+  data <- binary_data(300)
+  run <- function(threads) {
+    withr::with_seed(1, ce_tune(data$p, data$y, threads = threads))
+  }
+  expect_identical(tidy(run(1)), tidy(run(2)))
+  expect_identical(glance(run(1)), glance(run(2)))
+})
+
+test_that("difficult but legal data give defined numbers", {
+  finite <- function(tuned) {
+    g <- glance(tuned)
+    expect_false(any(is.nan(unlist(g[vapply(g, is.numeric, NA)]))))
+    expect_true(all(is.finite(g$estimate)))
+  }
+  withr::local_seed(1)
+  finite(ce_tune(rep(0.7, 50), rep(0:1, 25))) # all-equal confidences
+  finite(ce_tune(rep(c(0, 1), 25), rep(0:1, 25))) # exactly 0 and 1
+  finite(ce_tune(runif(50), rep(1, 50))) # one outcome only
+  finite(ce_tune(runif(12), rep(0:1, 6), folds = 9)) # one-row folds
+  x <- matrix(0.25, 40, 4)
+  finite(ce_tune(x, rep(1:3, length.out = 40), notion = "canonical")) # constant, a class absent
+  finite(ce_tune(x, rep(1:3, length.out = 40), notion = "class_wise", methods = list(method_bins(5))))
+})
+
+test_that("bad arguments are classed errors", {
+  data <- binary_data(50)
+  expect_error(ce_tune(data$p, data$y, notion = "strong"), class = "calibrisk_error_notion")
+  expect_error(ce_tune(data$p, data$y, methods = list("bins")), class = "calibrisk_error_method")
+  expect_error(ce_tune(data$p, data$y, methods = list()), class = "calibrisk_error_method")
+  expect_error(ce_tune(data$p, data$y, folds = 41), class = "calibrisk_error_folds")
+  expect_error(ce_tune(data$p, data$y, threads = 0), class = "calibrisk_error_argument")
+  expect_error(ce_tune(data$p, data$y, spelt = 1), class = "calibrisk_error_argument")
+  expect_error(ce_tune(c(NA, data$p[-1]), data$y, na_rm = FALSE), class = "calibrisk_error_missing")
+  expect_error(ce_fit(data$p, data$y), class = "calibrisk_error_method")
+  expect_error(ce_fit(data$p, data$y, method = method_kkr()), "single value", class = "calibrisk_error_method")
+  fit <- ce_fit(data$p, data$y, method = method_kkr(0.1))
+  expect_error(predict(fit, data$p, type = "gap"), class = "calibrisk_error_method")
+  expect_error(ce_risk("fit", data$p, data$y), class = "calibrisk_error_argument")
+  expect_equal(ce_estimate(c(NA, data$p[-1]), data$y, na_rm = FALSE)$estimate, NA_real_)
+})

@@ -1,0 +1,75 @@
+# R CMD build and R CMD check --as-cran, without the network; fails on any error, warning and note
+# but those that no change of the package can avoid:
+#
+#   Rscript tools/check.R
+#
+# The tarball and calibrisk.Rcheck are made in the folder `check` beside DESCRIPTION.
+
+# The one note that is allowed, on a new submission with a development version, as patterns of all
+# its lines: whatever else stands there is a finding.
+unavoidable <- c("checking CRAN incoming feasibility", "^Maintainer:", "^New submission$",
+                 "^Version contains large components", "^ *$")
+
+# Files of R/ share one namespace: a function that is defined twice silently loses one body.
+definitions <- unlist(lapply(list.files("R", "[.]R$", full.names = TRUE), function(file) {
+  is_assignment <- function(e) is.call(e) && identical(e[[1]], quote(`<-`)) && is.name(e[[2]])
+  vapply(Filter(is_assignment, parse(file, keep.source = FALSE)), function(e) deparse(e[[2]]), "")
+}))
+if (anyDuplicated(definitions)) {
+  cat("Defined twice in R/:", unique(definitions[duplicated(definitions)]), "\n")
+  quit(status = 1)
+}
+
+r <- file.path(R.home("bin"), "R")
+project <- normalizePath(".")
+folder <- file.path(project, "check")
+unlink(folder, recursive = TRUE)
+dir.create(folder)
+
+cores <- max(1L, parallel::detectCores(), na.rm = TRUE)
+Sys.setenv(
+  MAKEFLAGS = paste0("-j", cores),
+  "_R_CHECK_CRAN_INCOMING_REMOTE_" = "false",
+  "_R_CHECK_FORCE_SUGGESTS_" = "false",
+  "_R_CHECK_FUTURE_FILE_TIMESTAMPS_" = "false",
+  "_R_CHECK_SYSTEM_CLOCK_" = "false",
+  # Flags that Debian's R adds on its own.
+  "_R_CHECK_COMPILATION_FLAGS_KNOWN_" = "-Wformat -Werror=format-security -Wdate-time"
+)
+# Where ccache is at hand (Debian), what the build and the check both compile is compiled once.
+if (dir.exists("/usr/lib/ccache")) {
+  Sys.setenv(PATH = paste("/usr/lib/ccache", Sys.getenv("PATH"), sep = ":"))
+}
+Sys.setenv(R_MAKEVARS_USER = file.path(project, ".ci", "Makevars"))
+
+setwd(folder)
+if (system2(r, c("CMD", "build", shQuote(project))) != 0) quit(status = 1)
+tarball <- list.files(pattern = "^calibrisk_.*\\.tar\\.gz$")
+cat(sprintf("Tarball: %s, %.2f MB\n", tarball, file.size(tarball) / 1e6))
+
+manual <- if (!nzchar(Sys.which("pdflatex"))) "--no-manual"
+system2(r, c("CMD", "check", "--as-cran", manual, tarball))
+
+log <- readLines(file.path("calibrisk.Rcheck", "00check.log"))
+starts <- grep("^\\* ", log)
+entry <- findInterval(seq_along(log), starts)
+titles <- log[starts]
+verdict <- sub(".*\\.\\.\\. *(\\[.*\\] *)?", "", titles)
+# A verdict may stand on the entry's last line, after what the check printed.
+for (i in seq_along(titles)) {
+  last <- utils::tail(grep("^ *(OK|NOTE|WARNING|ERROR)$", log[entry == i], value = TRUE), 1)
+  if (length(last) > 0) verdict[i] <- trimws(last)
+}
+allowed <- verdict == "NOTE" & vapply(seq_along(titles), function(i) {
+  all(grepl(paste(unavoidable, collapse = "|"), log[entry == i]))
+}, NA)
+bad <- grepl("NOTE|WARNING|ERROR", verdict) & !allowed
+finished <- any(grepl("^Status:", log))
+
+for (i in which(allowed)) cat("Allowed: ", log[entry == i], "", sep = "\n")
+if (any(bad) || !finished) {
+  for (i in which(bad)) cat("\nNot allowed:", log[entry == i], "", sep = "\n")
+  if (!finished) cat("\nThe check did not finish.\n")
+  quit(status = 1)
+}
+cat("R CMD check: no error, no warning, no avoidable note\n")

@@ -1,0 +1,38 @@
+# Installs the package from its sources, unless the installed one was made from the same sources:
+#
+#   Rscript tools/install.R
+#
+# Always compiles from scratch: objects left in src/ may be of another compiler, of other headers
+# or without optimisation.
+
+source("tools/library.R")
+
+files <- c("DESCRIPTION", "NAMESPACE",
+           list.files(c("R", "src", "inst", "data", "man"), recursive = TRUE, full.names = TRUE))
+files <- files[!grepl("\\.(o|so|dll)$", files)]
+sums <- tools::md5sum(sort(files))
+sums <- c(paste(sums, names(sums)), R.version.string)
+
+library_path <- writable_library()
+stamp <- file.path(library_path, "calibrisk", "sources.md5")
+if (file.exists(stamp) && identical(readLines(stamp), sums)) {
+  message("calibrisk is up to date in ", library_path, ".")
+} else {
+  cores <- max(1L, parallel::detectCores(), na.rm = TRUE)
+  Sys.setenv(MAKEFLAGS = paste0("-j", cores))
+  message("Installing calibrisk into ", library_path, " (compiles for a few minutes) ...")
+  # an installation that was killed leaves its lock behind
+  lock <- file.path(library_path, paste0("00LOCK-", basename(getwd())))
+  age <- difftime(Sys.time(), file.mtime(lock), units = "mins")
+  if (isTRUE(age > 30)) unlink(lock, recursive = TRUE)
+  log <- tempfile()
+  status <- system2(file.path(R.home("bin"), "R"), c(
+    "CMD", "INSTALL", "--preclean", "--clean", "--no-multiarch",
+    paste0("--library=", shQuote(library_path)), "."
+  ), stdout = log, stderr = log)
+  if (status != 0) {
+    writeLines(readLines(log), stderr())
+    quit(status = 1)
+  }
+  writeLines(sums, stamp)
+}

@@ -1,0 +1,10 @@
+# The library that the commands of the Makefile install into: the first one that can be written
+# to, else the user's own, created where need be.
+writable_library <- function() {
+  writable <- .libPaths()[file.access(.libPaths(), 2) == 0]
+  if (length(writable) > 0) return(writable[1])
+  user <- strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep, fixed = TRUE)[[1]][1]
+  dir.create(user, recursive = TRUE, showWarnings = FALSE)
+  .libPaths(c(user, .libPaths()))
+  user
+}

@@ -1,0 +1,54 @@
+# Runs the tests of the installed package and closes with the line "N passed, N failed":
+#
+#   Rscript tools/test.R [filter]
+#
+# N counts tests (blocks of test_that()): a test fails by a failed expectation or an error,
+# an error outside any test counts as a failed test, a skipped test as neither. Exits with 1
+# where a test failed and where none ran. The tests run in a process of their own, so that a
+# crash is counted as well.
+
+source("tools/library.R")
+.libPaths(unique(c(writable_library(), .libPaths())))
+
+run_tests <- function(filter) {
+  results <- as.data.frame(testthat::test_dir(
+    "tests/testthat",
+    package = "calibrisk", load_package = "installed", filter = filter,
+    reporter = "summary", stop_on_failure = FALSE
+  ))
+  failed <- results$failed > 0 | results$error
+  skipped <- results$skipped & !failed
+  report_slow(results)
+  cat(sprintf("\n%d tests with %d expectations in %.0f s, %d skipped, %d warnings\n",
+              nrow(results), sum(results$nb), sum(results$real), sum(skipped),
+              sum(results$warning)))
+  c(passed = sum(!failed & !skipped), failed = sum(failed))
+}
+
+report_slow <- function(results, seconds = 2, top = 10) {
+  slow <- utils::head(results[order(-results$real), ], top)
+  slow <- slow[slow$real > seconds, ]
+  if (nrow(slow) == 0) return(invisible())
+  cat("\nSlowest tests (seconds):\n")
+  cat(sprintf("  %6.1f  %s: %s\n", slow$real, slow$file, slow$test), sep = "")
+}
+
+in_own_process <- function(filter) {
+  counts <- tempfile()
+  status <- system2(file.path(R.home("bin"), "Rscript"),
+                    shQuote(c("tools/test.R", "--counts", counts, filter)))
+  if (file.exists(counts)) return(readRDS(counts))
+  cat("\nThe test process ended early, with status ", status, ".\n", sep = "")
+  c(passed = 0, failed = 1)
+}
+
+args <- commandArgs(trailingOnly = TRUE)
+args <- args[nzchar(args)]
+if (identical(args[1], "--counts")) {
+  counts <- run_tests(if (length(args) > 2) args[3])
+  saveRDS(counts, args[2])
+} else {
+  counts <- in_own_process(args)
+  cat(sprintf("%d passed, %d failed\n", counts["passed"], counts["failed"]))
+  quit(status = if (counts["failed"] > 0 || counts["passed"] == 0) 1 else 0)
+}
