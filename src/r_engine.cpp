@@ -69,19 +69,10 @@ void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) co
   if (worker.error) std::rethrow_exception(worker.error);
 }
 
-void RDenseAlgebra::gemm(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
-                         const ConstMatrixRef& b, double beta, MatrixRef c) const {
-  const Index inner = transpose_a ? a.rows() : a.cols();
-  calibrisk::require((transpose_b ? b.cols() : b.rows()) == inner &&
-                         (transpose_a ? a.cols() : a.rows()) == c.rows() &&
-                         (transpose_b ? b.rows() : b.cols()) == c.cols(),
-                     "gemm: dimensions do not agree.");
-  if (c.size() == 0) return;
-  if (inner == 0) {
-    c *= beta;
-    return;
-  }
-  const int m = blas_int(c.rows()), n = blas_int(c.cols()), k = blas_int(inner);
+void RDenseAlgebra::product(bool transpose_a, bool transpose_b, double alpha,
+                            const ConstMatrixRef& a, const ConstMatrixRef& b, double beta,
+                            MatrixRef c) const {
+  const int m = blas_int(c.rows()), n = blas_int(c.cols()), k = blas_int(transpose_a ? a.rows() : a.cols());
   const int lda = blas_int(a.outerStride()), ldb = blas_int(b.outerStride()),
             ldc = blas_int(c.outerStride());
   F77_CALL(dgemm)

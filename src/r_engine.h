@@ -41,14 +41,16 @@ class RcppExecutor : public calibrisk::Executor {
 
 class RDenseAlgebra : public calibrisk::DenseAlgebra {
  public:
-  void gemm(bool transpose_a, bool transpose_b, double alpha, const calibrisk::ConstMatrixRef& a,
-            const calibrisk::ConstMatrixRef& b, double beta,
-            calibrisk::MatrixRef c) const override;
   calibrisk::Matrix crossprod(const calibrisk::ConstMatrixRef& a) const override;
   calibrisk::SymEigen sym_eigen(calibrisk::Matrix a) const override;
   bool cholesky(calibrisk::Matrix& a) const override;
   void solve_lower(const calibrisk::ConstMatrixRef& l, bool transpose,
                    calibrisk::MatrixRef b) const override;
+
+ protected:
+  void product(bool transpose_a, bool transpose_b, double alpha,
+               const calibrisk::ConstMatrixRef& a, const calibrisk::ConstMatrixRef& b, double beta,
+               calibrisk::MatrixRef c) const override;
 };
 
 // Checks R's interrupt at every call; hands the fraction to R at most ten times a second.

@@ -26,6 +26,18 @@ TEST(parallel_reduce_has_the_same_digits_on_any_number_of_threads) {
   CHECK(is_near(serial, x.sum()));
 }
 
+TEST(gemm_does_not_read_what_it_overwrites) {
+  const DenseAlgebra dense;
+  for (Index inner : {Index(0), Index(3)}) {
+    const Matrix a = Matrix::Ones(2, inner), b = Matrix::Ones(inner, 2);
+    Matrix c = Matrix::Constant(2, 2, std::numeric_limits<double>::quiet_NaN());
+    dense.gemm(false, false, 1.0, a, b, 0.0, c);
+    CHECK((c.array() == static_cast<double>(inner)).all());
+    dense.gemm(false, false, 1.0, a, b, 2.0, c);
+    CHECK((c.array() == 3.0 * static_cast<double>(inner)).all());
+  }
+}
+
 TEST(dense_algebra_agrees_with_plain_products) {
   const DenseAlgebra dense;
   const Matrix a = Matrix::Random(7, 4), b = Matrix::Random(4, 5);

@@ -19,22 +19,22 @@ class DenseAlgebra {
  public:
   virtual ~DenseAlgebra() = default;
 
-  // C <- alpha op(A) op(B) + beta C, op = transpose where the flag says so.
-  virtual void gemm(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
-                    const ConstMatrixRef& b, double beta, MatrixRef c) const {
-    if (beta == 0.0) {
-      c.setZero();
-    } else if (beta != 1.0) {
-      c *= beta;
-    }
-    if (transpose_a && transpose_b) {
-      c.noalias() += alpha * a.transpose() * b.transpose();
-    } else if (transpose_a) {
-      c.noalias() += alpha * a.transpose() * b;
-    } else if (transpose_b) {
-      c.noalias() += alpha * a * b.transpose();
+  // C <- alpha op(A) op(B) + beta C, op = transpose where the flag says so. With beta = 0, C is
+  // not read: it may be uninitialised, whatever the sizes.
+  void gemm(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
+            const ConstMatrixRef& b, double beta, MatrixRef c) const {
+    const Index inner = transpose_a ? a.rows() : a.cols();
+    require((transpose_b ? b.cols() : b.rows()) == inner &&
+                (transpose_a ? a.cols() : a.rows()) == c.rows() &&
+                (transpose_b ? b.rows() : b.cols()) == c.cols(),
+            "gemm: dimensions do not agree.");
+    if (c.size() == 0) return;
+    if (inner > 0) {
+      product(transpose_a, transpose_b, alpha, a, b, beta, c);
+    } else if (beta == 0.0) {
+      c.setZero();  // 0 * C would keep a NaN that was in the memory
     } else {
-      c.noalias() += alpha * a * b;
+      c *= beta;
     }
   }
 
@@ -87,6 +87,26 @@ class DenseAlgebra {
     Matrix c(a.rows(), b.rows());
     gemm(false, true, 1.0, a, b, 0.0, c);
     return c;
+  }
+
+ protected:
+  // gemm of non-empty matrices whose dimensions agree.
+  virtual void product(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
+                       const ConstMatrixRef& b, double beta, MatrixRef c) const {
+    if (beta == 0.0) {
+      c.setZero();
+    } else if (beta != 1.0) {
+      c *= beta;
+    }
+    if (transpose_a && transpose_b) {
+      c.noalias() += alpha * a.transpose() * b.transpose();
+    } else if (transpose_a) {
+      c.noalias() += alpha * a.transpose() * b;
+    } else if (transpose_b) {
+      c.noalias() += alpha * a * b.transpose();
+    } else {
+      c.noalias() += alpha * a * b;
+    }
   }
 };
 
