@@ -16,10 +16,11 @@
 
 namespace calibrisk {
 
+// a = u diag(values) v', with s = min(m, r) singular values.
 struct ThinSvd {
-  Matrix u;       // [m x r], columns of zero singular values are zero
-  Vector values;  // [r], descending
-  Matrix v;       // [r x r], orthogonal
+  Matrix u;       // [m x s]
+  Vector values;  // [s], descending
+  Matrix v;       // [r x s]; columns of zero singular values of either side may be zero
 };
 
 // The upper triangle of the QR decomposition of a.
@@ -55,7 +56,8 @@ inline void jacobi_sweeps(Matrix& a, Matrix& v, double tolerance) {
     for (Index i = 0; i + 1 < r; ++i) {
       for (Index j = i + 1; j < r; ++j) {
         const double inner = a.col(i).dot(a.col(j));
-        if (!(std::abs(inner) > tolerance * std::sqrt(squares(i)) * std::sqrt(squares(j)))) continue;
+        if (!(std::abs(inner) > tolerance * std::sqrt(squares(i)) * std::sqrt(squares(j))))
+          continue;
         rotated = true;
         const double zeta = (squares(j) - squares(i)) / (2.0 * inner);
         const double t = std::copysign(1.0, zeta) / (std::abs(zeta) + std::hypot(1.0, zeta));
@@ -69,34 +71,52 @@ inline void jacobi_sweeps(Matrix& a, Matrix& v, double tolerance) {
   }
 }
 
-}  // namespace detail
-
-// a: [m x r]. Cost m r^2 per sweep, about ten sweeps. For many columns the eigenvectors of
-// a'a come first: few rotations are left, and the bound is as good as a bidiagonal method's.
-inline ThinSvd jacobi_svd(Matrix a) {
-  constexpr Index small = 64;
+// Of a matrix with at least as many rows as columns; v0 [q x r] is turned along.
+inline ThinSvd rotated_svd(Matrix a, Matrix v0, double tolerance) {
+  jacobi_sweeps(a, v0, tolerance);
   const Index r = a.cols();
-  Matrix v = Matrix::Identity(r, r);
-  double tolerance = std::numeric_limits<double>::epsilon();
-  if (r > small) {
-    v = Eigen::SelfAdjointEigenSolver<Matrix>(a.transpose() * a).eigenvectors().rowwise().reverse();
-    a = a * v;
-    tolerance = 1e-12;
-  }
-  detail::jacobi_sweeps(a, v, tolerance);
   const Vector lengths = a.colwise().norm().transpose();
   std::vector<Index> order(static_cast<std::size_t>(r));
   std::iota(order.begin(), order.end(), Index(0));
   std::stable_sort(order.begin(), order.end(),
                    [&](Index i, Index j) { return lengths(i) > lengths(j); });
-  ThinSvd out{Matrix::Zero(a.rows(), r), Vector(r), Matrix(r, r)};
+  ThinSvd out{Matrix::Zero(a.rows(), r), Vector(r), Matrix(v0.rows(), r)};
   for (Index k = 0; k < r; ++k) {
     const Index from = order[static_cast<std::size_t>(k)];
     out.values(k) = lengths(from);
-    out.v.col(k) = v.col(from);
+    out.v.col(k) = v0.col(from);
     if (lengths(from) > 0) out.u.col(k) = a.col(from) / lengths(from);
   }
   return out;
+}
+
+}  // namespace detail
+
+// a: [m x r]. Cost m r^2 per sweep, about ten sweeps. More columns than rows would never become
+// orthogonal: then the transpose is decomposed. For many columns the eigenvectors V of a'a come
+// first and the rotations work on the rows of the triangle of a V, which are nearly orthogonal:
+// one or two sweeps are left, and the bound is as good as a bidiagonal method's.
+inline ThinSvd jacobi_svd(const ConstMatrixRef& a) {
+  constexpr Index small = 64;
+  const Index m = a.rows(), r = a.cols(), s = std::min(m, r);
+  if (r <= small && m >= r) {
+    return detail::rotated_svd(a, Matrix::Identity(r, r), std::numeric_limits<double>::epsilon());
+  }
+  if (r <= small) {
+    ThinSvd out = jacobi_svd(Matrix(a.transpose()));
+    std::swap(out.u, out.v);
+    return out;
+  }
+  const Matrix v =
+      Eigen::SelfAdjointEigenSolver<Matrix>(a.transpose() * a).eigenvectors().rowwise().reverse();
+  const Eigen::HouseholderQR<Matrix> qr(a * v);
+  Matrix triangle = qr.matrixQR().topRows(s);
+  triangle.triangularView<Eigen::StrictlyLower>().setZero();
+  ThinSvd rows = detail::rotated_svd(triangle.transpose(), Matrix::Identity(s, s), 1e-12);
+  Matrix u = Matrix::Zero(m, s);
+  u.topRows(s) = rows.v;
+  u.applyOnTheLeft(qr.householderQ());
+  return {std::move(u), std::move(rows.values), v * rows.u};
 }
 
 }  // namespace calibrisk
