@@ -31,14 +31,14 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
     values.row(v) << value.estimate, value.diagonal, value.null_mean, value.cce2,
         value.residual_mse, value.error_bound;
   }
-  return Rcpp::List::create(
-      Rcpp::Named("values") = wrap_matrix(values), Rcpp::Named("loo") = result.loo,
-      Rcpp::Named("jkce_biased") = result.jkce.biased,
-      Rcpp::Named("jkce_unbiased") = result.jkce.unbiased,
-      Rcpp::Named("null_estimate") = wrap_matrix(result.null.estimate),
-      Rcpp::Named("null_diagonal") = wrap_matrix(result.null.diagonal),
-      Rcpp::Named("rank") = static_cast<double>(result.rank),
-      Rcpp::Named("trace_remainder") = result.trace_remainder);
+  return Rcpp::List::create(Rcpp::Named("values") = wrap_matrix(values),
+                            Rcpp::Named("loo") = result.loo,
+                            Rcpp::Named("jkce_biased") = result.jkce.biased,
+                            Rcpp::Named("jkce_unbiased") = result.jkce.unbiased,
+                            Rcpp::Named("null_estimate") = wrap_matrix(result.null.estimate),
+                            Rcpp::Named("null_diagonal") = wrap_matrix(result.null.diagonal),
+                            Rcpp::Named("rank") = static_cast<double>(result.rank),
+                            Rcpp::Named("trace_remainder") = result.trace_remainder);
 }
 
 }  // namespace

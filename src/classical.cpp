@@ -30,22 +30,20 @@ double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends) {
 // [[Rcpp::export]]
 Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector weight,
                               Rcpp::IntegerVector end) {
-  const calibrisk::Pools pools = calibrisk::isotonic_pools(total.begin(), weight.begin(),
-                                                           end.begin(), size_of(total.size()));
-  return Rcpp::List::create(Rcpp::Named("ends") = pools.ends,
-                            Rcpp::Named("values") = pools.values);
+  const calibrisk::Pools pools =
+      calibrisk::isotonic_pools(total.begin(), weight.begin(), end.begin(), size_of(total.size()));
+  return Rcpp::List::create(Rcpp::Named("ends") = pools.ends, Rcpp::Named("values") = pools.values);
 }
 
 // [[Rcpp::export]]
-Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from,
-                                          double step, double size, double budget) {
+Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from, double step,
+                                          double size, double budget) {
   const calibrisk::TriweightDensity density({from, step, static_cast<std::size_t>(size)}, h);
   return Rcpp::wrap(density(x.begin(), size_of(x.size()), budget));
 }
 
 // [[Rcpp::export]]
-Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector weight,
-                                  double cells) {
+Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector weight, double cells) {
   return Rcpp::wrap(calibrisk::grid_mass(x.begin(), weight.begin(), size_of(x.size()),
                                          static_cast<std::size_t>(cells)));
 }

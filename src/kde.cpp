@@ -28,9 +28,8 @@ Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVec
 
 // Leave-one-out log-likelihood of every bandwidth.
 // [[Rcpp::export]]
-Rcpp::NumericVector cpp_kde_loo_loglik(Rcpp::NumericMatrix features,
-                                       Rcpp::NumericVector bandwidths, int threads,
-                                       SEXP progress) {
+Rcpp::NumericVector cpp_kde_loo_loglik(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths,
+                                       int threads, SEXP progress) {
   REngine engine(threads, progress);
   return wrap_vector(calibrisk::kde_loo_loglik(
       engine, as_matrix(features), std::vector<double>(bandwidths.begin(), bandwidths.end())));
@@ -43,10 +42,10 @@ Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residu
                         Rcpp::NumericVector bandwidths, double direct_pairs, int threads,
                         SEXP progress) {
   REngine engine(threads, progress);
-  const calibrisk::KdePath path = calibrisk::kde_path(
-      engine, as_matrix(features), as_matrix(residuals), as_labels(labels),
-      std::vector<int>(fold.begin(), fold.end()), n_folds,
-      std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs);
+  const calibrisk::KdePath path =
+      calibrisk::kde_path(engine, as_matrix(features), as_matrix(residuals), as_labels(labels),
+                          std::vector<int>(fold.begin(), fold.end()), n_folds,
+                          std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs);
   return Rcpp::List::create(Rcpp::Named("risk") = with_na(path.risk),
                             Rcpp::Named("squared_error") = with_na(path.squared_error),
                             Rcpp::Named("squared_error_test") = with_na(path.squared_error_test));

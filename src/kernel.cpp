@@ -21,7 +21,7 @@ Rcpp::NumericVector cpp_gram_diagonal(Rcpp::List kernel, Rcpp::NumericMatrix x) 
 // [[Rcpp::export]]
 double cpp_median_distance(std::string metric, Rcpp::NumericMatrix x, int threads) {
   REngine engine(threads);
-  const auto which = metric == "tv" ? calibrisk::Metric::total_variation
-                                    : calibrisk::Metric::squared_euclidean;
+  const auto which =
+      metric == "tv" ? calibrisk::Metric::total_variation : calibrisk::Metric::squared_euclidean;
   return calibrisk::median_distance(engine, which, as_matrix(x));
 }

@@ -19,8 +19,8 @@ Rcpp::List wrap_risk(const PairRisk& risk) {
       Rcpp::Named("zero_risk") = risk.zero_risk,
       Rcpp::Named("zero_projections") = wrap_vector(risk.zero_projections),
       Rcpp::Named("squared") = wrap_vector(risk.squared),
-      Rcpp::Named("n") = static_cast<double>(risk.n_obs),
-      Rcpp::Named("n_missing") = risk.n_missing, Rcpp::Named("clipped") = risk.clipped);
+      Rcpp::Named("n") = static_cast<double>(risk.n_obs), Rcpp::Named("n_missing") = risk.n_missing,
+      Rcpp::Named("clipped") = risk.clipped);
 }
 
 }  // namespace

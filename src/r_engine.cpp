@@ -72,7 +72,8 @@ void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) co
 void RDenseAlgebra::product(bool transpose_a, bool transpose_b, double alpha,
                             const ConstMatrixRef& a, const ConstMatrixRef& b, double beta,
                             MatrixRef c) const {
-  const int m = blas_int(c.rows()), n = blas_int(c.cols()), k = blas_int(transpose_a ? a.rows() : a.cols());
+  const int m = blas_int(c.rows()), n = blas_int(c.cols()),
+            k = blas_int(transpose_a ? a.rows() : a.cols());
   const int lda = blas_int(a.outerStride()), ldb = blas_int(b.outerStride()),
             ldc = blas_int(c.outerStride());
   F77_CALL(dgemm)

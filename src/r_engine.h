@@ -48,8 +48,8 @@ class RDenseAlgebra : public calibrisk::DenseAlgebra {
                    calibrisk::MatrixRef b) const override;
 
  protected:
-  void product(bool transpose_a, bool transpose_b, double alpha,
-               const calibrisk::ConstMatrixRef& a, const calibrisk::ConstMatrixRef& b, double beta,
+  void product(bool transpose_a, bool transpose_b, double alpha, const calibrisk::ConstMatrixRef& a,
+               const calibrisk::ConstMatrixRef& b, double beta,
                calibrisk::MatrixRef c) const override;
 };
 

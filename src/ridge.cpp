@@ -55,10 +55,9 @@ Rcpp::List wrap_form(const calibrisk::Engine& engine, const calibrisk::RidgeSpec
                      const std::string& type, double ridge, Index rank) {
   using namespace calibrisk;
   if (ridge_type(type) == RidgeType::two_step) {
-    return Rcpp::List::create(
-        Rcpp::Named("basis") = wrap_matrix(
-            engine.dense.multiply(spectrum.basis, two_step_weights(spectrum, ridge))),
-        Rcpp::Named("core") = R_NilValue);
+    return Rcpp::List::create(Rcpp::Named("basis") = wrap_matrix(engine.dense.multiply(
+                                  spectrum.basis, two_step_weights(spectrum, ridge))),
+                              Rcpp::Named("core") = R_NilValue);
   }
   const Matrix products = engine.dense.multiply_a_bt(spectrum.targets, spectrum.targets);
   rank = std::min(rank, spectrum.rank());
@@ -136,15 +135,14 @@ SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::Integer
   REngine engine(threads, progress);
   const auto spectra =
       rank <= pointer->extended ? calibrisk::fine_spectra : calibrisk::factor_spectra;
-  return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(spectra(
-      engine, pointer->l.leftCols(rank), as_matrix(residuals), as_fold_begin(begin), {})));
+  return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(
+      spectra(engine, pointer->l.leftCols(rank), as_matrix(residuals), as_fold_begin(begin), {})));
 }
 
 // [[Rcpp::export]]
 Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type,
                                  Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
-                                 Rcpp::NumericVector ridges, int rank, int threads,
-                                 SEXP progress) {
+                                 Rcpp::NumericVector ridges, int rank, int threads, SEXP progress) {
   FactorPointer pointer(factor);
   SpectraPointer bases(spectra);
   REngine engine(threads, progress);
@@ -189,8 +187,8 @@ SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
 
 // [[Rcpp::export]]
 Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges,
-                                 Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
-                                 int threads, SEXP progress) {
+                                 Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, int threads,
+                                 SEXP progress) {
   ScalarPointer pointer(ridge);
   REngine engine(threads, progress);
   return wrap_path(pointer->path(engine, ridge_type(type), as_vector(ridges), as_vector(x),

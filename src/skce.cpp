@@ -53,8 +53,7 @@ Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads
 
 // k(y_i, t_j) - E k(Z_i, t_j), [n x J]
 // [[Rcpp::export]]
-Rcpp::NumericMatrix cpp_target_witness(Rcpp::List target, Rcpp::NumericMatrix points,
-                                       int threads) {
+Rcpp::NumericMatrix cpp_target_witness(Rcpp::List target, Rcpp::NumericMatrix points, int threads) {
   REngine engine(threads);
   const TargetPtr source = as_target(target);
   const auto at = as_matrix(points);
@@ -129,10 +128,13 @@ Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericM
         label[static_cast<std::size_t>(i)] = k < m ? k : last;
       }
     }
-    parallel_for(core, size, [&](Index b) {
-      const auto at = static_cast<std::size_t>(b);
-      statistics[begin + b] = redraws.unbiased(labels[at], rows[at]);
-    }, {static_cast<double>(begin) / replicates, static_cast<double>(begin + size) / replicates});
+    parallel_for(
+        core, size,
+        [&](Index b) {
+          const auto at = static_cast<std::size_t>(b);
+          statistics[begin + b] = redraws.unbiased(labels[at], rows[at]);
+        },
+        {static_cast<double>(begin) / replicates, static_cast<double>(begin + size) / replicates});
   }
   return out;
 }
@@ -154,9 +156,8 @@ double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs
 Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, int threads) {
   REngine engine(threads);
   const BuresDistance distance(as_matrix(mean), as_matrix(roots));
-  return wrap_matrix(symmetric_pairs(engine, mean.nrow(), [&](Index i, Index j) {
-    return distance.squared(i, 0, j, 0);
-  }));
+  return wrap_matrix(symmetric_pairs(
+      engine, mean.nrow(), [&](Index i, Index j) { return distance.squared(i, 0, j, 0); }));
 }
 
 // Mixture Wasserstein distances of the given order. location: [n x K d]; spread: scales
@@ -164,8 +165,8 @@ Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix root
 // [[Rcpp::export]]
 Rcpp::NumericMatrix cpp_mixture_wasserstein(Rcpp::NumericMatrix weight,
                                             Rcpp::NumericMatrix location,
-                                            Rcpp::NumericMatrix spread, int dimension,
-                                            double order, int threads) {
+                                            Rcpp::NumericMatrix spread, int dimension, double order,
+                                            int threads) {
   REngine engine(threads);
   const BuresDistance distance(as_matrix(location), as_matrix(spread), dimension);
   const auto w = as_matrix(weight);

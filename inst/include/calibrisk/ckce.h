@@ -15,13 +15,13 @@ namespace calibrisk {
 
 // What one call may ask of one factor.
 struct CkceJob {
-  ConstMatrixRef residuals;   // D, [n x d]
-  ConstVectorRef variances;   // E(|d_i|^2 | q_i) under calibration, [n]
+  ConstMatrixRef residuals;  // D, [n x d]
+  ConstVectorRef variances;  // E(|d_i|^2 | q_i) under calibration, [n]
   ConstVectorRef ridges;
   bool diagonals = false;
-  ConstMatrixRef targets;     // of the leave-one-out error, [n x d']; no columns: not wanted
-  ConstMatrixRef probs;       // of the conditional null, [n x m]
-  ConstMatrixRef embedding;   // [m x d]
+  ConstMatrixRef targets;    // of the leave-one-out error, [n x d']; no columns: not wanted
+  ConstMatrixRef probs;      // of the conditional null, [n x m]
+  ConstMatrixRef embedding;  // [m x d]
   Index n_draws = 0;
   std::uint64_t seed = 0;
 };
@@ -63,16 +63,15 @@ inline CkceResult ckce_by_dual(const Engine& engine, const Kernel& kernel, const
   const Matrix gram = calibrisk::gram(engine, kernel, x);
   CkceResult out;
   for (Index v = 0; v < job.ridges.size(); ++v) {
-    out.values.push_back(ckce_dual(engine, gram, job.residuals, job.variances, job.ridges(v),
-                                   job.diagonals));
+    out.values.push_back(
+        ckce_dual(engine, gram, job.residuals, job.variances, job.ridges(v), job.diagonals));
     if (job.targets.cols() > 0) {
       out.loo.push_back(leave_one_out_dual(engine, gram, job.targets, job.ridges(v)));
     }
     engine.progress.advance(static_cast<double>(v + 1) / static_cast<double>(job.ridges.size()));
   }
   const double n = static_cast<double>(gram.rows());
-  const double total =
-      engine.dense.multiply(gram, job.residuals).cwiseProduct(job.residuals).sum();
+  const double total = engine.dense.multiply(gram, job.residuals).cwiseProduct(job.residuals).sum();
   out.jkce.biased = total / (n * n);
   if (n > 1) {
     const double joint = gram.diagonal().dot(job.residuals.rowwise().squaredNorm());
@@ -82,8 +81,8 @@ inline CkceResult ckce_by_dual(const Engine& engine, const Kernel& kernel, const
   return out;
 }
 
-inline CkceResult ckce_by_eigen(const Engine& engine, const Kernel& kernel,
-                                const ConstMatrixRef& x, const CkceJob& job) {
+inline CkceResult ckce_by_eigen(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                                const CkceJob& job) {
   const FactoredSpectrum factored =
       spectrum_of_gram(engine, gram(engine, kernel, x), job.residuals, job.variances);
   CkceResult out;

@@ -21,9 +21,9 @@ struct PairRisk {
   double zero_risk = not_a_number;  // of h = 0 on the same rows
   Vector projections;               // r_i, mean R; NaN for rows that were left out
   Vector zero_projections;
-  Vector squared;                   // h(p_i, p_i)
-  double n_missing = 0;             // ordered pairs, diagonal included, where h is NaN
-  bool clipped = false;             // R was negative by rounding and is set to 0
+  Vector squared;        // h(p_i, p_i)
+  double n_missing = 0;  // ordered pairs, diagonal included, where h is NaN
+  bool clipped = false;  // R was negative by rounding and is set to 0
 };
 
 namespace detail {
@@ -60,8 +60,7 @@ struct StripSums {
   Index n_missing = 0;
 
   StripSums() = default;
-  StripSums(Index n_rows, Index n_cols)
-      : row(Vector::Zero(n_rows)), col(Vector::Zero(n_cols)) {}
+  StripSums(Index n_rows, Index n_cols) : row(Vector::Zero(n_rows)), col(Vector::Zero(n_cols)) {}
 
   // differences: <e_i, e_j> - h_ij down one column of the tile.
   void add_column(Index c, VectorRef differences) {
@@ -159,8 +158,8 @@ inline PairRisk pair_risk_tiled(const Engine& engine, const ConstMatrixRef& resi
     for (Index b = 0; b <= a; ++b) {
       const Index j = tile_at(b), n_cols = std::min(tile_size, m - j);
       tile.resize(n_rows, n_cols);
-      engine.dense.gemm(false, true, 1.0, left.middleRows(i, n_rows),
-                        right.middleRows(j, n_cols), 0.0, tile);
+      engine.dense.gemm(false, true, 1.0, left.middleRows(i, n_rows), right.middleRows(j, n_cols),
+                        0.0, tile);
       if (a == b) tile.diagonal().setZero();
       add_tile(
           engine, i, j, n_rows, n_cols, a == b ? 0.5 : 1.0,

@@ -46,7 +46,8 @@ inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& fa
   }
   Matrix filter(rank, n_ridges);
   for (Index v = 0; v < n_ridges; ++v) {
-    filter.col(v) = (spectrum.values.array() + static_cast<double>(n) * ridges(v)).square().inverse();
+    filter.col(v) =
+        (spectrum.values.array() + static_cast<double>(n) * ridges(v)).square().inverse();
   }
   const Matrix weights = engine.dense.multiply(factor.cwiseAbs2(), filter);  // M_ii, [n x ridges]
   const Matrix expected = engine.dense.multiply_at_b(factor, probs);         // P'Q, [r x m]
@@ -71,8 +72,7 @@ inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& fa
           Index y = 0;
           while (y < m - 1 && u >= cumulative(y, i)) ++y;
           sum.col(y) += rows.col(i);
-          diagonal.col(b) +=
-              (square(i) - 2.0 * inner(i, y) + own(y)) * weights.row(i).transpose();
+          diagonal.col(b) += (square(i) - 2.0 * inner(i, y) + own(y)) * weights.row(i).transpose();
         }
       }
     }

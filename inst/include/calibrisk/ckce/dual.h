@@ -79,8 +79,7 @@ inline double leave_one_out_dual(const Engine& engine, const ConstMatrixRef& gra
 // embeddings): CKCE = sum_ij M_ij G_ij. Cost n^3.
 inline Matrix ckce_weights(const Engine& engine, const ConstMatrixRef& gram, double ridge) {
   const double c = static_cast<double>(gram.rows()) * ridge;
-  Matrix b =
-      detail::inverse_from_cholesky(engine, detail::shifted_cholesky(engine, gram, c));
+  Matrix b = detail::inverse_from_cholesky(engine, detail::shifted_cholesky(engine, gram, c));
   if (c > gram.trace()) return engine.dense.multiply(engine.dense.multiply(b, gram), b);
   Matrix out = b;
   engine.dense.gemm(false, false, -c, b, b, 1.0, out);

@@ -23,12 +23,10 @@ inline double remainder(const KernelFactor& factor) { return factor.residual.sum
 
 // tr(K - LL') at which the bound is `tolerance` times the estimate at the smallest ridge.
 inline double certified_remainder(const Engine& engine, const KernelFactor& factor,
-                                  const ConstMatrixRef& residuals, double ridge,
-                                  double tolerance) {
+                                  const ConstMatrixRef& residuals, double ridge, double tolerance) {
   FactorMoments moments(factor.l.cols(), residuals.cols());
   moments.add(engine, factor.l, residuals, Vector(), false);
-  const Spectrum spectrum =
-      spectrum_of(engine, moments, remainder(factor)).spectrum;
+  const Spectrum spectrum = spectrum_of(engine, moments, remainder(factor)).spectrum;
   if (!(spectrum.trace_residual > 0)) return std::numeric_limits<double>::infinity();
   const double c = ridge * static_cast<double>(residuals.rows());
   return tolerance * ckce_values(spectrum, ridge).estimate * c * c /
@@ -39,9 +37,9 @@ inline double certified_remainder(const Engine& engine, const KernelFactor& fact
 
 // The factor on which CKCE at ridges >= `ridge` is certified, or the largest allowed. Cost
 // n r^2 + n r q, memory n r.
-inline KernelFactor ckce_factor(const Engine& engine, const Kernel& kernel,
-                                const ConstMatrixRef& x, const ConstMatrixRef& residuals,
-                                double ridge, const LowRankOptions& options) {
+inline KernelFactor ckce_factor(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                                const ConstMatrixRef& residuals, double ridge,
+                                const LowRankOptions& options) {
   constexpr double coarse = 1e-3, margin = 0.9;
   constexpr int rounds = 4;
   const double n = static_cast<double>(x.rows());

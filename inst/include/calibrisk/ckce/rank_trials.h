@@ -38,8 +38,8 @@ namespace detail {
 template <class Leaf, class = void>
 struct HasBandwidth : std::false_type {};
 template <class Leaf>
-struct HasBandwidth<Leaf, std::void_t<decltype(std::declval<Leaf&>().bandwidth)>>
-    : std::true_type {};
+struct HasBandwidth<Leaf, std::void_t<decltype(std::declval<Leaf&>().bandwidth)>> : std::true_type {
+};
 
 // Bandwidths that are NaN become the median distance of the rows of x.
 inline void resolve_median(Kernel& kernel, const ConstMatrixRef& x) {
@@ -68,8 +68,8 @@ inline RankKernelValues rank_kernel_values(const Kernel& kernel, const ConstMatr
   const Engine engine = serial_engine();
   const Vector variances = 1.0 - q.rowwise().squaredNorm().array();
   const Index n = q.rows();
-  CkceJob job{residuals, variances, Vector::Constant(1, ridge), debiased,
-              Matrix(),  Matrix(),  Matrix()};
+  CkceJob job{residuals, variances, Vector::Constant(1, ridge), debiased, Matrix(),
+              Matrix(),  Matrix()};
   if (n >= 200) {
     const KernelFactor factor =
         ckce_factor(engine, kernel, q, residuals, ridge, {tolerance, n / 3});

@@ -15,10 +15,10 @@ namespace calibrisk {
 
 struct Spectrum {
   Index n_obs = 0;
-  Vector values;           // s_t, [r]
-  Vector energy;           // a_t, [r]
-  Vector energy_residual;  // sum_i P_it^2 |d_i|^2: the diagonal's share, [r]
-  Vector energy_null;      // sum_i P_it^2 E(|d_i|^2 | q_i) under calibration, [r]
+  Vector values;                 // s_t, [r]
+  Vector energy;                 // a_t, [r]
+  Vector energy_residual;        // sum_i P_it^2 |d_i|^2: the diagonal's share, [r]
+  Vector energy_null;            // sum_i P_it^2 E(|d_i|^2 | q_i) under calibration, [r]
   double trace_residual = 0.0;   // tr G = sum_i |d_i|^2
   double trace_joint = 0.0;      // sum_i K_ii G_ii, of the factor
   double trace_remainder = 0.0;  // tr(K - P P') >= 0
@@ -50,7 +50,8 @@ inline CkceValues ckce_values(const Spectrum& spectrum, double ridge) {
   out.cce2 = (spectrum.values.array() * spectrum.energy.array() * filter).sum() / n;
   out.residual_mse =
       (spectrum.trace_residual -
-       (spectrum.energy.array() * (spectrum.values.array() + 2.0 * c) * filter).sum()) / n;
+       (spectrum.energy.array() * (spectrum.values.array() + 2.0 * c) * filter).sum()) /
+      n;
   out.error_bound = ckce_error_bound(spectrum.trace_residual, spectrum.trace_remainder, c);
   return out;
 }
@@ -81,8 +82,10 @@ struct FactorMoments {
   Index n_obs = 0;
 
   FactorMoments(Index rank, Index d)
-      : gram(Matrix::Zero(rank, rank)), cross(Matrix::Zero(rank, d)),
-        residual(Matrix::Zero(rank, rank)), null(Matrix::Zero(rank, rank)) {}
+      : gram(Matrix::Zero(rank, rank)),
+        cross(Matrix::Zero(rank, d)),
+        residual(Matrix::Zero(rank, rank)),
+        null(Matrix::Zero(rank, rank)) {}
 
   // `diagonals` FALSE leaves out the two weighted products (two thirds of the cost).
   void add(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals,
@@ -120,10 +123,10 @@ inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& mo
                                    double trace_remainder) {
   SymEigen eigen = engine.dense.sym_eigen(moments.gram);
   const Index rank = eigen.values.size();
-  const double noise = rank > 0 ? static_cast<double>(rank) *
-                                      std::numeric_limits<double>::epsilon() *
-                                      eigen.values(rank - 1)
-                                : 0.0;
+  const double noise = rank > 0
+                           ? static_cast<double>(rank) * std::numeric_limits<double>::epsilon() *
+                                 eigen.values(rank - 1)
+                           : 0.0;
   Index first = 0;
   while (first < rank && !(eigen.values(first) > noise)) ++first;
   RotatedSpectrum out;
@@ -161,8 +164,7 @@ inline FactoredSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
   while (first < n && !(eigen.values(first) > noise)) ++first;
   FactoredSpectrum out;
   out.spectrum.values = eigen.values.tail(n - first);
-  out.factor = eigen.vectors.rightCols(n - first) *
-               out.spectrum.values.cwiseSqrt().asDiagonal();
+  out.factor = eigen.vectors.rightCols(n - first) * out.spectrum.values.cwiseSqrt().asDiagonal();
   out.spectrum.n_obs = n;
   out.spectrum.energy = engine.dense.multiply_at_b(out.factor, residuals).rowwise().squaredNorm();
   const Matrix squared = out.factor.cwiseAbs2();
@@ -177,8 +179,7 @@ inline FactoredSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
 // fixed: (1/n) sum_i |(T - S T)_i|^2 / (1 - S_ii)^2, S = P diag(1 / (s + c)) P'.
 // Cost O(n r d) per ridge.
 inline double leave_one_out(const Engine& engine, const ConstMatrixRef& factor,
-                            const Spectrum& spectrum, const ConstMatrixRef& targets,
-                            double ridge) {
+                            const Spectrum& spectrum, const ConstMatrixRef& targets, double ridge) {
   const double n = static_cast<double>(spectrum.n_obs), c = n * ridge;
   const Vector filter = (spectrum.values.array() + c).inverse();
   const Matrix weighted =

@@ -131,9 +131,8 @@ inline void gram_block(const Kernel& kernel, const ConstMatrixRef& all_x,
         },
         kernel.leaf);
   } else {
-    detail::combine_parts(kernel, out, [&](const Kernel& part, MatrixRef to) {
-      gram_block(part, x, y, to);
-    });
+    detail::combine_parts(kernel, out,
+                          [&](const Kernel& part, MatrixRef to) { gram_block(part, x, y, to); });
   }
   if (kernel.scale != 1.0) out *= kernel.scale;
 }

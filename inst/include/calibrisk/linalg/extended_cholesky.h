@@ -16,7 +16,8 @@ using ExtendedArray = Eigen::Array<Extended, Eigen::Dynamic, 1>;
 
 namespace detail {
 
-inline ExtendedArray extended_metric(Metric metric, const ConstMatrixRef& x, const ConstMatrixRef& y) {
+inline ExtendedArray extended_metric(Metric metric, const ConstMatrixRef& x,
+                                     const ConstMatrixRef& y) {
   ExtendedArray out = ExtendedArray::Zero(x.rows());
   for (Index k = 0; k < x.cols(); ++k) {
     const ExtendedArray column = x.col(k).array().cast<Extended>();
@@ -68,8 +69,8 @@ inline KernelFactor extended_cholesky(const Engine& engine, const Kernel& kernel
   using namespace detail;
   constexpr double tolerance = 1e-17;
   const Index n = x.rows();
-  const Index limit = std::min(
-      n, static_cast<Index>(std::sqrt(work / static_cast<double>(std::max<Index>(n, 1)))));
+  const Index limit =
+      std::min(n, static_cast<Index>(std::sqrt(work / static_cast<double>(std::max<Index>(n, 1)))));
   KernelFactor factor;
   factor.kernel = kernel;
   ExtendedArray residual(n);

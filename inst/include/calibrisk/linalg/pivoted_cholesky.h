@@ -33,13 +33,13 @@ struct FactorStep {
 // L L' ~ K on the rows x that it was built on; row i of L is the feature l(x_i).
 struct KernelFactor {
   Kernel kernel;
-  Matrix l;                   // [n x r]
-  std::vector<Index> pivots;  // rows of x, in order of choice
-  Matrix pivot_rows;          // [r x q]: x at the pivots
-  Vector residual;            // [n]: diagonal of K - L L', at least 0
+  Matrix l;                       // [n x r]
+  std::vector<Index> pivots;      // rows of x, in order of choice
+  Matrix pivot_rows;              // [r x q]: x at the pivots
+  Vector residual;                // [n]: diagonal of K - L L', at least 0
   std::vector<FactorStep> steps;  // of its construction, ranks increasing
-  Index extended = 0;         // so many columns were made in extended precision
-  bool full = false;          // the residual is rounding noise
+  Index extended = 0;             // so many columns were made in extended precision
+  bool full = false;              // the residual is rounding noise
 
   Index rank() const { return static_cast<Index>(pivots.size()); }
   double residual_trace() const { return residual.size() == 0 ? 0.0 : residual.mean(); }
@@ -197,8 +197,10 @@ inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
     const double trace = factor.residual_trace();
     if (trace <= options.tolerance) break;
     if (options.tolerance < start) {
-      const double done = std::log(trace / start) / std::log(std::max(options.tolerance, 1e-17) / start);
-      engine.progress.advance(span.from + (span.to - span.from) * std::min(std::max(done, 0.0), 1.0));
+      const double done =
+          std::log(trace / start) / std::log(std::max(options.tolerance, 1e-17) / start);
+      engine.progress.advance(span.from +
+                              (span.to - span.from) * std::min(std::max(done, 0.0), 1.0));
     }
     if (factor.rank() < options.greedy) {
       detail::reserve_columns(factor.l, factor.rank() + 1, limit);
@@ -206,8 +208,8 @@ inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
     } else {
       const Index size = std::min(options.block, limit - factor.rank());
       detail::reserve_columns(factor.l, factor.rank() + size, limit);
-      detail::block_step(engine, x, factor, detail::largest_rows(factor.residual, options.block, noise),
-                         size);
+      detail::block_step(engine, x, factor,
+                         detail::largest_rows(factor.residual, options.block, noise), size);
     }
     factor.steps.push_back({factor.rank(), factor.residual_trace()});
   }

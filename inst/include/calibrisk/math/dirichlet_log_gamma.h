@@ -67,9 +67,8 @@ inline double reduced_log_gamma_total(double n_classes, double inv_h) {
   }
   // (N + K - 1/2) log(N + K) - (N + K) - N log N + N, N = 1/h
   const double ratio = n_classes / inv_h;
-  return inv_h * std::log1p(ratio) - n_classes +
-         (n_classes - 0.5) * std::log(inv_h + n_classes) + detail::half_log_2pi +
-         detail::stirling_rest(inv_h + n_classes);
+  return inv_h * std::log1p(ratio) - n_classes + (n_classes - 0.5) * std::log(inv_h + n_classes) +
+         detail::half_log_2pi + detail::stirling_rest(inv_h + n_classes);
 }
 
 }  // namespace calibrisk

@@ -66,7 +66,8 @@ CALIBRISK_INLINE typename Packs<n>::Pack& pack_at(double* x) {
   return *reinterpret_cast<typename Packs<n>::Pack*>(x);
 }
 
-// x <- exp(x) for x <= 700: 2^k e^r with |r| <= log(2)/2, Taylor to degree 13 in even and odd halves.
+// x <- exp(x) for x <= 700: 2^k e^r with |r| <= log(2)/2, Taylor to degree 13 in even and odd
+// halves.
 template <int pack_size>
 CALIBRISK_INLINE void exp_pack(typename Packs<pack_size>::Pack& x) {
   using Pack = typename Packs<pack_size>::Pack;
@@ -76,10 +77,19 @@ CALIBRISK_INLINE void exp_pack(typename Packs<pack_size>::Pack& x) {
   const Pack k = shifted - to_integer;
   const Pack r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
   const Pack t = r * r;
-  const Pack even = ((((((t * (1.0 / 479001600.0) + 1.0 / 3628800.0) * t + 1.0 / 40320.0) * t +
-                        1.0 / 720.0) * t + 1.0 / 24.0) * t + 0.5) * t);
-  const Pack odd = ((((((t * (1.0 / 6227020800.0) + 1.0 / 39916800.0) * t + 1.0 / 362880.0) * t +
-                       1.0 / 5040.0) * t + 1.0 / 120.0) * t + 1.0 / 6.0) * t);
+  const Pack even =
+      ((((((t * (1.0 / 479001600.0) + 1.0 / 3628800.0) * t + 1.0 / 40320.0) * t + 1.0 / 720.0) * t +
+         1.0 / 24.0) *
+            t +
+        0.5) *
+       t);
+  const Pack odd =
+      ((((((t * (1.0 / 6227020800.0) + 1.0 / 39916800.0) * t + 1.0 / 362880.0) * t + 1.0 / 5040.0) *
+             t +
+         1.0 / 120.0) *
+            t +
+        1.0 / 6.0) *
+       t);
   const Pack poly = 1.0 + (r + (even + odd * r));
   const IntPack two_to_k = ((IntPack)shifted + 1023) << 52;
   const IntPack kept = (IntPack)(x > exp_lowest);
@@ -164,7 +174,8 @@ CALIBRISK_INLINE double dot_loop(const double* w, const double* v, Index n) {
   using Pack = typename Packs<pack_size>::Pack;
   Pack total = Pack{};
   Index i = 0;
-  for (; i + pack_size <= n; i += pack_size) total += pack_at<pack_size>(w + i) * pack_at<pack_size>(v + i);
+  for (; i + pack_size <= n; i += pack_size)
+    total += pack_at<pack_size>(w + i) * pack_at<pack_size>(v + i);
   double rest = 0.0;
   for (; i < n; ++i) rest += w[i] * v[i];
   return pack_sum<pack_size>(total) + rest;
@@ -234,33 +245,33 @@ CALIBRISK_INLINE void chebyshev_ratio_loop(const double* x, double centre, doubl
   }
 }
 
-#define CALIBRISK_EXP_LOOPS(SUFFIX, SIZE, TARGET)                                                  \
-  TARGET inline double affine_##SUFFIX(const double* s, const double* c, double scale, Index n,    \
-                                       double* w) {                                                \
-    return affine_loop<SIZE>(s, c, scale, n, w);                                                   \
-  }                                                                                                \
-  TARGET inline void exp_shifted_##SUFFIX(double* w, double shift, Index n) {                      \
-    exp_shifted_loop<SIZE>(w, shift, n);                                                           \
-  }                                                                                                \
-  TARGET inline void exp_line_##SUFFIX(const double* x, const double* c, double slope,             \
-                                       double shift, Index n, double* w) {                         \
-    exp_line_loop<SIZE>(x, c, slope, shift, n, w);                                                 \
-  }                                                                                                \
-  TARGET inline double sum_##SUFFIX(const double* w, Index n) { return sum_loop<SIZE>(w, n); }     \
-  TARGET inline double dot_##SUFFIX(const double* w, const double* v, Index n) {                   \
-    return dot_loop<SIZE>(w, v, n);                                                                \
-  }                                                                                                \
-  TARGET inline void moments_##SUFFIX(const double* x, const double* v, double centre,             \
-                                      double scale, Index n, int order, double* moments) {         \
-    chebyshev_moments_loop<SIZE>(x, v, centre, scale, n, order, moments);                          \
-  }                                                                                                \
-  TARGET inline void ratio_##SUFFIX(const double* x, double centre, double scale, Index n,         \
-                                    int order, const double* a, const double* b, double* out) {    \
-    chebyshev_ratio_loop<SIZE>(x, centre, scale, n, order, a, b, out);                             \
-  }                                                                                                \
-  inline ExpLoops exp_loops_##SUFFIX() {                                                           \
-    return {affine_##SUFFIX, exp_shifted_##SUFFIX, exp_line_##SUFFIX, sum_##SUFFIX,                \
-            dot_##SUFFIX,    moments_##SUFFIX,     ratio_##SUFFIX};                                \
+#define CALIBRISK_EXP_LOOPS(SUFFIX, SIZE, TARGET)                                               \
+  TARGET inline double affine_##SUFFIX(const double* s, const double* c, double scale, Index n, \
+                                       double* w) {                                             \
+    return affine_loop<SIZE>(s, c, scale, n, w);                                                \
+  }                                                                                             \
+  TARGET inline void exp_shifted_##SUFFIX(double* w, double shift, Index n) {                   \
+    exp_shifted_loop<SIZE>(w, shift, n);                                                        \
+  }                                                                                             \
+  TARGET inline void exp_line_##SUFFIX(const double* x, const double* c, double slope,          \
+                                       double shift, Index n, double* w) {                      \
+    exp_line_loop<SIZE>(x, c, slope, shift, n, w);                                              \
+  }                                                                                             \
+  TARGET inline double sum_##SUFFIX(const double* w, Index n) { return sum_loop<SIZE>(w, n); }  \
+  TARGET inline double dot_##SUFFIX(const double* w, const double* v, Index n) {                \
+    return dot_loop<SIZE>(w, v, n);                                                             \
+  }                                                                                             \
+  TARGET inline void moments_##SUFFIX(const double* x, const double* v, double centre,          \
+                                      double scale, Index n, int order, double* moments) {      \
+    chebyshev_moments_loop<SIZE>(x, v, centre, scale, n, order, moments);                       \
+  }                                                                                             \
+  TARGET inline void ratio_##SUFFIX(const double* x, double centre, double scale, Index n,      \
+                                    int order, const double* a, const double* b, double* out) { \
+    chebyshev_ratio_loop<SIZE>(x, centre, scale, n, order, a, b, out);                          \
+  }                                                                                             \
+  inline ExpLoops exp_loops_##SUFFIX() {                                                        \
+    return {affine_##SUFFIX, exp_shifted_##SUFFIX, exp_line_##SUFFIX, sum_##SUFFIX,             \
+            dot_##SUFFIX,    moments_##SUFFIX,     ratio_##SUFFIX};                             \
   }
 
 CALIBRISK_EXP_LOOPS(baseline, 2, )

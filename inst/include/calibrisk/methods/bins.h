@@ -156,12 +156,11 @@ class SortedCells {
     std::size_t begin = 0;
     for (std::size_t k = 0; k <= edges.size(); ++k) {
       const std::size_t end =
-          k == edges.size()
-              ? z_.size()
-              : static_cast<std::size_t>(
-                    std::upper_bound(z_.begin() + static_cast<std::ptrdiff_t>(begin), z_.end(),
-                                     edges[k]) -
-                    z_.begin());
+          k == edges.size() ? z_.size()
+                            : static_cast<std::size_t>(
+                                  std::upper_bound(z_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                   z_.end(), edges[k]) -
+                                  z_.begin());
       out[k].n = static_cast<double>(end - begin);
       out[k].outcome = static_cast<double>(outcome_[end] - outcome_[begin]);
       out[k].residual = residual_[end].minus(residual_[begin]);

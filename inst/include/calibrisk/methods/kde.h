@@ -100,10 +100,9 @@ inline Vector kde_loo_loglik(const Engine& engine, const ConstMatrixRef& feature
   const KdeTraining train =
       detail::one_block(simplex, Labels(static_cast<std::size_t>(n), scalar ? 0 : 1), 1, scalar);
   Matrix log_total(n, n_bandwidths);
-  dirichlet_ratios(engine, train, detail::leave_one_out_queries(simplex, train), bandwidths,
-                   [&](const KdeValue& value) {
-                     log_total(value.row, value.bandwidth) = value.log_total;
-                   });
+  dirichlet_ratios(
+      engine, train, detail::leave_one_out_queries(simplex, train), bandwidths,
+      [&](const KdeValue& value) { log_total(value.row, value.bandwidth) = value.log_total; });
   Vector out(n_bandwidths);
   for (Index h = 0; h < n_bandwidths; ++h) {
     const double inv_h = inverse_bandwidth(bandwidths[static_cast<std::size_t>(h)]);
@@ -115,9 +114,9 @@ inline Vector kde_loo_loglik(const Engine& engine, const ConstMatrixRef& feature
 }
 
 struct KdePath {
-  Matrix risk;                 // [n_bandwidths x k]
-  Matrix squared_error;        // [n_bandwidths x k], held-out rows
-  Matrix squared_error_test;   // [n_bandwidths x k], test rows
+  Matrix risk;                // [n_bandwidths x k]
+  Matrix squared_error;       // [n_bandwidths x k], held-out rows
+  Matrix squared_error_test;  // [n_bandwidths x k], test rows
 };
 
 namespace detail {
@@ -175,12 +174,13 @@ void beta_path(const Engine& engine, const KdeQueries& queries, const KdeTrainin
         fold_train.add(z(i), label[static_cast<std::size_t>(i)]);
       }
     }
-    beta_ratios(engine, fold_train, fold_queries, bandwidths,
-                [&](Index row, Index h, double positive) {
-                  const double ratio[2] = {1.0 - positive, positive};
-                  keep(row, h, f, ratio);
-                },
-                span.part(f, train.n_blocks()));
+    beta_ratios(
+        engine, fold_train, fold_queries, bandwidths,
+        [&](Index row, Index h, double positive) {
+          const double ratio[2] = {1.0 - positive, positive};
+          keep(row, h, f, ratio);
+        },
+        span.part(f, train.n_blocks()));
   }
 }
 
@@ -200,8 +200,8 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
     block[i] = fold[i] - 1;
     if (fold[i] == 0) test_rows.push_back(static_cast<Index>(i));
   }
-  const KdeTraining train = kde_training(simplex, detail::zero_based(labels, scalar), n_classes,
-                                         block, n_folds, scalar);
+  const KdeTraining train =
+      kde_training(simplex, detail::zero_based(labels, scalar), n_classes, block, n_folds, scalar);
   const Index n_tune = train.n(), n_test = static_cast<Index>(test_rows.size());
 
   std::vector<Index> rows(train.order);  // held-out rows in sorted order, then test rows
@@ -215,8 +215,8 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
               static_cast<int>(f));
   }
   const Matrix held_out_residuals = detail::pick_rows(residuals, train.order);
-  const bool fast = scalar && static_cast<double>(n_tune) * static_cast<double>(n_tune + n_test) >
-                                  direct_pairs;
+  const bool fast =
+      scalar && static_cast<double>(n_tune) * static_cast<double>(n_tune + n_test) > direct_pairs;
 
   const Index n_bandwidths = static_cast<Index>(bandwidths.size());
   KdePath path{Matrix(n_bandwidths, n_folds), Matrix(n_bandwidths, n_folds),
@@ -231,8 +231,8 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
     gaps.held_out.assign(static_cast<std::size_t>(size), Matrix(n_tune, d));
     gaps.squared_test.assign(static_cast<std::size_t>(size), Matrix(n_test, n_folds));
     const ProgressSpan span = ProgressSpan().part(first, n_bandwidths);
-    const ProgressSpan group_span{span.from, span.from + static_cast<double>(size) *
-                                                             (span.to - span.from)};
+    const ProgressSpan group_span{span.from,
+                                  span.from + static_cast<double>(size) * (span.to - span.from)};
     const auto keep = [&](Index row, Index h, Index left_out, const double* ratio) {
       double squared = 0.0;
       for (Index k = 0; k < d; ++k) {
@@ -248,9 +248,12 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
     if (fast) {
       detail::beta_path(engine, queries, train, part, group_span, keep);
     } else {
-      dirichlet_ratios(engine, train, queries, part, [&](const KdeValue& value) {
-        keep(value.row, value.bandwidth, value.left_out, value.ratio);
-      }, group_span);
+      dirichlet_ratios(
+          engine, train, queries, part,
+          [&](const KdeValue& value) {
+            keep(value.row, value.bandwidth, value.left_out, value.ratio);
+          },
+          group_span);
     }
     detail::score_gaps(engine, train, held_out_residuals, gaps, first, path);
   }

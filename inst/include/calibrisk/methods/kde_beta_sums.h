@@ -27,10 +27,10 @@ namespace calibrisk {
 namespace detail {
 
 constexpr int beta_nodes = 16;
-constexpr double beta_box_variation = 6.0;   // aimed at when boxes are cut
-constexpr double beta_box_tolerance = 7.0;   // a box that varies more is summed value by value
-constexpr double beta_cut = 42.0;            // exponents below the largest that still count
-constexpr double beta_stretch = 6.0;         // (width of the window in p) x (of the stretch in s)
+constexpr double beta_box_variation = 6.0;  // aimed at when boxes are cut
+constexpr double beta_box_tolerance = 7.0;  // a box that varies more is summed value by value
+constexpr double beta_cut = 42.0;           // exponents below the largest that still count
+constexpr double beta_stretch = 6.0;        // (width of the window in p) x (of the stretch in s)
 
 // Nodes cos(pi (k + 1/2) / 16) and the map from moments sum_i w_i T_j(t_i) to node weights,
 // which is also, transposed and rescaled, the map from values at nodes to coefficients.
@@ -135,8 +135,8 @@ inline void BetaSums::cut_boxes(Index begin, Index end) {
     const double q = std::abs(x[static_cast<std::size_t>(begin)]);
     const double spread = 1.0 / (inv_h_ * q);
     const double slope = std::min(slope_limit_, 40.0 * spread + std::sqrt(80.0 * spread));
-    const double last = x[static_cast<std::size_t>(begin)] +
-                        detail::beta_box_variation / (inv_h_ * slope);
+    const double last =
+        x[static_cast<std::size_t>(begin)] + detail::beta_box_variation / (inv_h_ * slope);
     const auto stop = std::upper_bound(x.begin() + begin + 1, x.begin() + end, last);
     const Index next = static_cast<Index>(stop - x.begin());
     fill_box(begin, next, upper);
@@ -286,14 +286,20 @@ inline void BetaSums::activate_values(const Box& box, double s_low, double s_hig
     Index a = begin, b = end - 1;
     while (a < b) {
       const Index mid = a + (b - a) / 2;
-      if (counts(mid)) b = mid; else a = mid + 1;
+      if (counts(mid))
+        b = mid;
+      else
+        a = mid + 1;
     }
     begin = a;
   } else if (counts(begin) && !counts(end - 1)) {
     Index a = begin, b = end - 1;
     while (a < b) {
       const Index mid = a + (b - a + 1) / 2;
-      if (counts(mid)) a = mid; else b = mid - 1;
+      if (counts(mid))
+        a = mid;
+      else
+        b = mid - 1;
     }
     end = a + 1;
   }

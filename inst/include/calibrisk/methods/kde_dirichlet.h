@@ -21,9 +21,9 @@ constexpr int kde_all_blocks = -1;
 constexpr int kde_each_left_out = -2;  // one ratio for every block left out in turn
 
 struct KdeQueries {
-  Matrix features;                // [m x K] on the simplex
-  std::vector<int> left_out;      // [m] a block, kde_all_blocks or kde_each_left_out
-  std::vector<Index> self;        // [m] sorted training position to skip; empty: none
+  Matrix features;            // [m x K] on the simplex
+  std::vector<int> left_out;  // [m] a block, kde_all_blocks or kde_each_left_out
+  std::vector<Index> self;    // [m] sorted training position to skip; empty: none
 
   Index m() const { return features.rows(); }
 };
@@ -45,7 +45,9 @@ class DirichletRow {
  public:
   DirichletRow(const KdeTraining& train, const Matrix& coefficients,
                const std::vector<double>& bandwidths)
-      : train_(train), coefficients_(coefficients), bandwidths_(bandwidths),
+      : train_(train),
+        coefficients_(coefficients),
+        bandwidths_(bandwidths),
         weights_(static_cast<std::size_t>(train.n())),
         segment_sums_(train.segments.size()),
         tops_(static_cast<std::size_t>(train.n_blocks())),
@@ -152,42 +154,45 @@ void dirichlet_ratios(const Engine& engine, const KdeTraining& train, const KdeQ
   // a tile of inner products should stay in the second-level cache
   const Index tile = std::clamp<Index>((Index{1} << 17) / std::max<Index>(train.n(), 1), 4, 32);
   const Index n_tasks = (queries.m() + tile - 1) / tile;
-  parallel_for(engine, n_tasks, [&](Index task) {
-    const Index first = task * tile, size = std::min(tile, queries.m() - first);
-    const Matrix x = queries.features.middleRows(first, size);
-    const Matrix log_x = (x.array() > 0.0).select(x.array().log(), 0.0).transpose();
-    Matrix inner(train.n(), size);
-    inner.noalias() = train.centres * log_x;
-    detail::DirichletRow work(train, coefficients, bandwidths);
-    std::vector<Index> left_out, kept, clamped;
-    for (Index t = 0; t < size; ++t) {
-      const std::size_t row = static_cast<std::size_t>(first + t);
-      left_out.clear();
-      if (queries.left_out[row] == kde_each_left_out) {
-        for (Index b = 0; b < train.n_blocks(); ++b) left_out.push_back(b);
-      } else {
-        left_out.push_back(queries.left_out[row]);
-      }
-      double* s = inner.col(t).data();
-      const Index self = queries.self.empty() ? -1 : queries.self[row];
-      if (self >= 0) s[self] = detail::minus_infinity;
-      if ((x.row(t).array() > 0.0).all()) {
-        work.ratios(s, first + t, left_out, sink);
-        continue;
-      }
-      work.mark_zeros(x, t, s);
-      kept.clear();
-      clamped.clear();
-      for (Index e : left_out) (work.any_weight(s, e) ? kept : clamped).push_back(e);
-      if (!kept.empty()) work.ratios(s, first + t, kept, sink);
-      if (clamped.empty()) continue;
-      const Vector log_clamped =
-          x.row(t).array().max(detail::smallest_coordinate).log().transpose();
-      inner.col(t).noalias() = train.centres * log_clamped;
-      if (self >= 0) s[self] = detail::minus_infinity;
-      work.ratios(s, first + t, clamped, sink);
-    }
-  }, span);
+  parallel_for(
+      engine, n_tasks,
+      [&](Index task) {
+        const Index first = task * tile, size = std::min(tile, queries.m() - first);
+        const Matrix x = queries.features.middleRows(first, size);
+        const Matrix log_x = (x.array() > 0.0).select(x.array().log(), 0.0).transpose();
+        Matrix inner(train.n(), size);
+        inner.noalias() = train.centres * log_x;
+        detail::DirichletRow work(train, coefficients, bandwidths);
+        std::vector<Index> left_out, kept, clamped;
+        for (Index t = 0; t < size; ++t) {
+          const std::size_t row = static_cast<std::size_t>(first + t);
+          left_out.clear();
+          if (queries.left_out[row] == kde_each_left_out) {
+            for (Index b = 0; b < train.n_blocks(); ++b) left_out.push_back(b);
+          } else {
+            left_out.push_back(queries.left_out[row]);
+          }
+          double* s = inner.col(t).data();
+          const Index self = queries.self.empty() ? -1 : queries.self[row];
+          if (self >= 0) s[self] = detail::minus_infinity;
+          if ((x.row(t).array() > 0.0).all()) {
+            work.ratios(s, first + t, left_out, sink);
+            continue;
+          }
+          work.mark_zeros(x, t, s);
+          kept.clear();
+          clamped.clear();
+          for (Index e : left_out) (work.any_weight(s, e) ? kept : clamped).push_back(e);
+          if (!kept.empty()) work.ratios(s, first + t, kept, sink);
+          if (clamped.empty()) continue;
+          const Vector log_clamped =
+              x.row(t).array().max(detail::smallest_coordinate).log().transpose();
+          inner.col(t).noalias() = train.centres * log_clamped;
+          if (self >= 0) s[self] = detail::minus_infinity;
+          work.ratios(s, first + t, clamped, sink);
+        }
+      },
+      span);
 }
 
 }  // namespace calibrisk

@@ -32,11 +32,11 @@ struct LabelSegment {
 };
 
 struct KdeTraining {
-  Matrix centres;                        // [n x K], sorted
-  std::vector<Index> order;              // sorted position -> row of the input
-  std::vector<Index> block_begin;        // [n_blocks + 1]
-  std::vector<LabelSegment> segments;    // sorted
-  std::vector<Index> segment_begin;      // [n_blocks + 1], into segments
+  Matrix centres;                      // [n x K], sorted
+  std::vector<Index> order;            // sorted position -> row of the input
+  std::vector<Index> block_begin;      // [n_blocks + 1]
+  std::vector<LabelSegment> segments;  // sorted
+  std::vector<Index> segment_begin;    // [n_blocks + 1], into segments
   Index n_classes = 0;
   bool scalar = false;  // centres are (1 - z, z), whose sum is 1 by definition
 

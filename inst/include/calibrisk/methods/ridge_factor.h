@@ -149,8 +149,8 @@ inline void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
     const auto used = phi.leftCols(q);
     const Matrix p = engine.dense.multiply(used, core);
     const Vector squared = p.cwiseProduct(used).rowwise().sum();
-    const double pairs = kronecker_pairs(engine, p, gram.topLeftCorner(q, q), cross.leftCols(q),
-                                         errors, error_norm);
+    const double pairs =
+        kronecker_pairs(engine, p, gram.topLeftCorner(q, q), cross.leftCols(q), errors, error_norm);
     out.squared(v, f - 1) = squared.sum() / rows;
     if (m > 1) {
       out.risk(v, f - 1) = (pairs - (lengths - squared).squaredNorm()) / (rows * (rows - 1.0));
@@ -180,8 +180,7 @@ inline void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
     const Matrix weights = two_step_weights(s, ridges(v));
     const Matrix gap = engine.dense.multiply(phi, weights);
     const Vector squared = gap.rowwise().squaredNorm();
-    const double pairs = error_norm -
-                         2.0 * engine.dense.multiply_at_b(errors, gap).squaredNorm() +
+    const double pairs = error_norm - 2.0 * engine.dense.multiply_at_b(errors, gap).squaredNorm() +
                          engine.dense.crossprod(gap).squaredNorm();
     out.squared(v, f - 1) = squared.sum() / rows;
     if (m > 1) {
@@ -209,8 +208,7 @@ inline RidgePath factor_path(const Engine& engine, RidgeType type,
     const RidgeSpectrum& s = spectra[static_cast<std::size_t>(f - 1)];
     out.rank.col(f - 1).setConstant(static_cast<double>(s.rank()));
     if (detail::fold_size(begin, f) == 0) continue;
-    const auto path =
-        type == RidgeType::kronecker ? factor_path_kronecker : factor_path_two_step;
+    const auto path = type == RidgeType::kronecker ? factor_path_kronecker : factor_path_two_step;
     path(engine, s, l, residuals, begin, f, ridges, out, span.part(f - 1, n_folds));
   }
   return out;

@@ -149,7 +149,8 @@ class ScalarRidge {
       Matrix h;
       double on_test;
       if (type == RidgeType::kronecker) {
-        maps.push_back(kronecker_core(engine, s, s.targets * s.targets.transpose(), ridges(v), s.rank()));
+        maps.push_back(
+            kronecker_core(engine, s, s.targets * s.targets.transpose(), ridges(v), s.rank()));
         h = held_out * maps.back() * held_out.transpose();
         on_test = (test * maps.back()).cwiseProduct(test).sum();
       } else {
@@ -198,7 +199,7 @@ class ScalarRidge {
   TaylorFeatures features_;
   Index d_;
   FoldRows rows_;
-  std::vector<Matrix> triangles_;      // [0]: test rows
+  std::vector<Matrix> triangles_;       // [0]: test rows
   std::vector<RidgeSpectrum> spectra_;  // [f - 1]
 };
 

@@ -16,9 +16,9 @@
 namespace calibrisk {
 
 struct RidgeSpectrum {
-  Matrix basis;    // V [r x s]
-  Vector values;   // s [s], descending
-  Matrix targets;  // a [s x d]
+  Matrix basis;     // V [r x s]
+  Vector values;    // s [s], descending
+  Matrix targets;   // a [s x d]
   Index n_obs = 0;  // training rows
 
   Index rank() const { return values.size(); }
@@ -69,8 +69,8 @@ inline Matrix two_step_weights(const RidgeSpectrum& spectrum, double ridge) {
 
 // From the Gram matrix L'L of the training rows and L'D. An eigenvalue that is rounding noise
 // below zero becomes 0, but its vector stays: a small s still has its products a_i a_j.
-inline RidgeSpectrum spectrum_of_gram(const Engine& engine, Matrix gram, const ConstMatrixRef& cross,
-                                      Index n_obs) {
+inline RidgeSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
+                                      const ConstMatrixRef& cross, Index n_obs) {
   SymEigen eigen = engine.dense.sym_eigen(std::move(gram));
   RidgeSpectrum out;
   out.n_obs = n_obs;

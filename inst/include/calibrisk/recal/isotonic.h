@@ -42,10 +42,12 @@ inline std::vector<double> count_draw(const ConstVectorRef& prob, const std::vec
 // [blocks x draws]
 inline Matrix count_draws(const Engine& engine, const ConstVectorRef& prob,
                           const std::vector<int>& block_end, Index n_draws, std::uint64_t seed) {
-  require(!block_end.empty() && block_end.back() == prob.size(), "count_draws: the last block ends at n.");
+  require(!block_end.empty() && block_end.back() == prob.size(),
+          "count_draws: the last block ends at n.");
   Matrix out(static_cast<Index>(block_end.size()), n_draws);
   parallel_for(engine, n_draws, [&](Index r) {
-    const std::vector<double> total = count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r));
+    const std::vector<double> total =
+        count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r));
     std::copy(total.begin(), total.end(), out.col(r).data());
   });
   return out;
@@ -64,7 +66,8 @@ inline Matrix isotonic_draws(const Engine& engine, const ConstVectorRef& prob,
   }
   Matrix out(static_cast<Index>(at.size()), n_draws);
   parallel_for(engine, n_draws, [&](Index r) {
-    const Vector fit = isotonic(count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r)), weight);
+    const Vector fit =
+        isotonic(count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r)), weight);
     for (std::size_t g = 0; g < at.size(); ++g) out(static_cast<Index>(g), r) = fit[at[g]];
   });
   return out;
@@ -73,7 +76,8 @@ inline Matrix isotonic_draws(const Engine& engine, const ConstVectorRef& prob,
 // The likelihood ratio of pi(x_k) = theta under an increasing pi (Banerjee & Wellner 2001), for the
 // blocks `at`: the constrained fit is the isotonic fit of the blocks before k, capped at
 // theta, theta in block k, and that of the blocks after k, from theta on. The limits are where
-// twice the log ratio reaches `critical`. Cost O(m) per place, plus the pools per step of the search.
+// twice the log ratio reaches `critical`. Cost O(m) per place, plus the pools per step of the
+// search.
 inline Matrix isotonic_limits(const Engine& engine, const std::vector<double>& total,
                               const std::vector<double>& weight, const std::vector<int>& at,
                               const std::vector<double>& critical) {
@@ -90,7 +94,8 @@ inline Matrix isotonic_limits(const Engine& engine, const std::vector<double>& t
     if (from == to) return out;
     std::vector<int> end(to - from);
     std::iota(end.begin(), end.end(), 1);
-    const Pools pools = isotonic_pools(total.data() + from, weight.data() + from, end.data(), to - from);
+    const Pools pools =
+        isotonic_pools(total.data() + from, weight.data() + from, end.data(), to - from);
     std::size_t row = from;
     for (const int last : pools.ends) {
       Sums s{0.0, 0.0};
@@ -113,8 +118,10 @@ inline Matrix isotonic_limits(const Engine& engine, const std::vector<double>& t
     const std::vector<Sums> before = pools_of(0, k), after = pools_of(k + 1, total.size());
     const auto ratio = [&](double theta) {
       double value = log_likelihood({total[k], weight[k]}, theta);
-      for (const Sums& s : before) value += log_likelihood(s, std::min(s.successes / s.trials, theta));
-      for (const Sums& s : after) value += log_likelihood(s, std::max(s.successes / s.trials, theta));
+      for (const Sums& s : before)
+        value += log_likelihood(s, std::min(s.successes / s.trials, theta));
+      for (const Sums& s : after)
+        value += log_likelihood(s, std::max(s.successes / s.trials, theta));
       return 2.0 * (best - value);
     };
     const double centre = fit[static_cast<Index>(k)], limit = critical[static_cast<std::size_t>(g)];

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The scalar monotone map of Rahimi et al. (2020, "Intra order-preserving functions"):
-//   m(x) = int_0^x g(t) dt,   g(t) = ELU(f(t)) + 1 + 1e-8 > 0,   ELU(v) + 1 = v + 1 (v > 0), exp(v) (else)
-// with f a ReLU network of one input. Applied to every log-probability: softmax(m(l_1), ..., m(l_K)).
+//   m(x) = int_0^x g(t) dt,   g(t) = ELU(f(t)) + 1 + 1e-8 > 0,   ELU(v) + 1 = v + 1 (v > 0), exp(v)
+//   (else)
+// with f a ReLU network of one input. Applied to every log-probability: softmax(m(l_1), ...,
+// m(l_K)).
 //
 // Two integrators. `integral_clenshaw_curtis` is the paper's, per element, O(nodes) network
 // evaluations each. `SlopeTable` evaluates g once on a fine grid and integrates its piecewise
@@ -114,8 +116,9 @@ inline Vector integral_clenshaw_curtis(const SlopeNetwork& network, const ConstV
   const Vector w = clenshaw_curtis_weights(n);
   Vector node(n + 1);
   for (Index j = 0; j <= n; ++j) {
-    node[j] = 0.5 * (std::cos(3.14159265358979323846 * static_cast<double>(j) /
-                              static_cast<double>(n)) + 1.0);
+    node[j] =
+        0.5 *
+        (std::cos(3.14159265358979323846 * static_cast<double>(j) / static_cast<double>(n)) + 1.0);
   }
   Vector out(x.size());
   for (Index i = 0; i < x.size(); ++i) {
@@ -128,7 +131,8 @@ inline Vector integral_clenshaw_curtis(const SlopeNetwork& network, const ConstV
 class SlopeTable {
  public:
   SlopeTable(double lower, double upper, Index n_cells)
-      : lower_(lower), step_((upper - lower) / static_cast<double>(n_cells)),
+      : lower_(lower),
+        step_((upper - lower) / static_cast<double>(n_cells)),
         knots_(Vector::LinSpaced(n_cells + 1, lower, upper)) {
     require(upper > lower && n_cells >= 1, "SlopeTable: an interval of positive length.");
   }
@@ -138,7 +142,8 @@ class SlopeTable {
   void set_slopes(Vector slopes) {
     slopes_ = std::move(slopes);
     values_.resize(slopes_.size());
-    // from the top, where the large probabilities are: a steep slope far below costs no digits there
+    // from the top, where the large probabilities are: a steep slope far below costs no digits
+    // there
     values_[slopes_.size() - 1] = 0.0;
     for (Index k = slopes_.size() - 2; k >= 0; --k) {
       values_[k] = values_[k + 1] - 0.5 * step_ * (slopes_[k] + slopes_[k + 1]);
@@ -152,7 +157,7 @@ class SlopeTable {
   Place place(double x) const {
     const double position = (x - lower_) / step_;
     const Index last = knots_.size() - 2;
-    const Index cell = position <= 0.0 ? 0
+    const Index cell = position <= 0.0                         ? 0
                        : position >= static_cast<double>(last) ? last
                                                                : static_cast<Index>(position);
     return {cell, position - static_cast<double>(cell)};
@@ -205,8 +210,9 @@ struct NetworkLoss {
 };
 
 // Mean loss of softmax(m(l)) and its gradient in the network's parameters.
-inline NetworkLoss network_loss(const Engine& engine, const SlopeNetwork& network, SlopeTable& table,
-                                const ConstMatrixRef& logits, const Labels& y, Loss loss) {
+inline NetworkLoss network_loss(const Engine& engine, const SlopeNetwork& network,
+                                SlopeTable& table, const ConstMatrixRef& logits, const Labels& y,
+                                Loss loss) {
   struct Part {
     double value = 0.0;
     Vector d_values, d_slopes;
@@ -215,8 +221,7 @@ inline NetworkLoss network_loss(const Engine& engine, const SlopeNetwork& networ
   const Index n_knots = table.knots().size(), n_classes = logits.cols();
   const double scale = 1.0 / static_cast<double>(logits.rows());
   Part total = parallel_reduce(
-      engine, logits.rows(), Index(1024),
-      Part{0.0, Vector::Zero(n_knots), Vector::Zero(n_knots)},
+      engine, logits.rows(), Index(1024), Part{0.0, Vector::Zero(n_knots), Vector::Zero(n_knots)},
       [&](Index begin, Index size) {
         Part part{0.0, Vector::Zero(n_knots), Vector::Zero(n_knots)};
         RowBlock s(size, n_classes);
@@ -226,7 +231,8 @@ inline NetworkLoss network_loss(const Engine& engine, const SlopeNetwork& networ
         part.value = softmax_loss_block(s, y.data() + begin, loss, true);
         for (Index k = 0; k < n_classes; ++k) {
           for (Index i = 0; i < size; ++i) {
-            table.push_back_through(logits(begin + i, k), scale * s(i, k), part.d_values, part.d_slopes);
+            table.push_back_through(logits(begin + i, k), scale * s(i, k), part.d_values,
+                                    part.d_slopes);
           }
         }
         return part;

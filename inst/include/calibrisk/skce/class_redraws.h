@@ -16,8 +16,11 @@ class ClassRedraws {
   // factor: [n x r], probs: [n x m], target_gram: [m x m]
   ClassRedraws(const Engine& engine, const ConstMatrixRef& factor, const ConstMatrixRef& probs,
                const ConstMatrixRef& target_gram)
-      : transposed_(factor.transpose()), probs_(probs), gram_(target_gram),
-        base_(engine.dense.multiply_at_b(factor, probs)), through_(probs * target_gram),
+      : transposed_(factor.transpose()),
+        probs_(probs),
+        gram_(target_gram),
+        base_(engine.dense.multiply_at_b(factor, probs)),
+        through_(probs * target_gram),
         squares_(factor.rowwise().squaredNorm()),
         own_((through_.array() * probs.array()).rowwise().sum()) {}
 

@@ -88,7 +88,8 @@ inline double cheapest_coupling(const Matrix& cost, Vector from, Vector to) {
     Index end = -1;
     for (Index b = 0; b < m; ++b) {
       const Index v = n + b;
-      if (to(b) > dust && distance(v) < infinity && (end < 0 || distance(v) < distance(end))) end = v;
+      if (to(b) > dust && distance(v) < infinity && (end < 0 || distance(v) < distance(end)))
+        end = v;
     }
     if (end < 0) break;
     const double reach = distance(end);

@@ -85,8 +85,8 @@ inline BlockSums block_sums(const Engine& engine, const PairSource& source, Inde
   };
   if (size > 256) {  // few large blocks: parallel inside each
     for (Index b = 0; b < n_blocks; ++b) {
-      const PairSums sums = pair_sums(engine, SliceSource(source, b * size, size),
-                                      ProgressSpan{}.part(b, n_blocks));
+      const PairSums sums =
+          pair_sums(engine, SliceSource(source, b * size, size), ProgressSpan{}.part(b, n_blocks));
       store(b, sums.off_diagonal.sum(), sums.diagonal.sum(), sums.squares);
     }
     return out;

@@ -42,10 +42,9 @@ class DiagonalNormalTarget : public Target {
         other += (y - mj).square() * shrink_(j + b, k);
       }
       spread(i, j + b, n, means, volume, sum);
-      out.col(b).array() = (outcomes * -gamma_).exp() -
-                           front_.segment(i, n).array() * (own * -gamma_).exp() -
-                           front_(j + b) * (other * -gamma_).exp() +
-                           (means * -gamma_).exp() / volume.sqrt();
+      out.col(b).array() =
+          (outcomes * -gamma_).exp() - front_.segment(i, n).array() * (own * -gamma_).exp() -
+          front_(j + b) * (other * -gamma_).exp() + (means * -gamma_).exp() / volume.sqrt();
     }
   }
   void inner(Index i, Index j, MatrixRef out) const override {
@@ -67,8 +66,8 @@ class DiagonalNormalTarget : public Target {
         own += (mean_.col(k).segment(i, n).array() - points(b, k)).square() *
                shrink_.col(k).segment(i, n).array();
       }
-      out.col(b).array() = (outcomes * -gamma_).exp() -
-                           front_.segment(i, n).array() * (own * -gamma_).exp();
+      out.col(b).array() =
+          (outcomes * -gamma_).exp() - front_.segment(i, n).array() * (own * -gamma_).exp();
     }
   }
 
@@ -96,9 +95,14 @@ class FullNormalTarget : public Target {
  public:
   FullNormalTarget(double gamma, MatrixView weight, MatrixView mean, MatrixView covariance,
                    MatrixView outcome)
-      : gamma_(gamma), d_(outcome.cols()), n_components_(weight.cols()), weight_(weight),
-        mean_(mean.transpose()), stretch_(2.0 * gamma * covariance.transpose()),
-        y_(outcome.transpose()), singles_(stretch_) {
+      : gamma_(gamma),
+        d_(outcome.cols()),
+        n_components_(weight.cols()),
+        weight_(weight),
+        mean_(mean.transpose()),
+        stretch_(2.0 * gamma * covariance.transpose()),
+        y_(outcome.transpose()),
+        singles_(stretch_) {
     require(mean.cols() == n_components_ * d_ && covariance.cols() == n_components_ * d_ * d_,
             "Means and covariances must have the dimension of the outcomes.");
     for (Index i = 0; i < weight.rows(); ++i) {

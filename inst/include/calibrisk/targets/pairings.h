@@ -46,8 +46,7 @@ struct NormalMatern {
     const double f1 = left * p + right * r - 2.0 * s * density;
     const double matern = p + r - a * f1;
     if (nu == 1.5) return matern;
-    const double f2 = v * (p + r) + left * left * p + right * right * r -
-                      2.0 * a * s * v * density;
+    const double f2 = v * (p + r) + left * left * p + right * right * r - 2.0 * a * s * v * density;
     return matern + a * a / 3.0 * f2;
   }
   double single(double z, double s) const { return of_variance(z, s * s); }
@@ -64,13 +63,16 @@ struct LaplaceLaplace {
   double single(double z, double s) const {
     if (!(s > 0)) return value(z);
     const double c = 1.0 / gamma;
-    return c * difference1(std::fabs(z), s * s, c * c, [](double distance, double u) {
-      const double r = std::sqrt(u);
-      return r * std::exp(-distance / r);
-    }, [](double distance, double u) {
-      const double r = std::sqrt(u);
-      return std::exp(-distance / r) * (1.0 + distance / r) / (2.0 * r);
-    });
+    return c * difference1(
+                   std::fabs(z), s * s, c * c,
+                   [](double distance, double u) {
+                     const double r = std::sqrt(u);
+                     return r * std::exp(-distance / r);
+                   },
+                   [](double distance, double u) {
+                     const double r = std::sqrt(u);
+                     return std::exp(-distance / r) * (1.0 + distance / r) / (2.0 * r);
+                   });
   }
   double both(double z, double s, double t) const {
     if (!(s > 0)) return single(z, t);
@@ -98,13 +100,16 @@ struct LaplaceLaplace {
     return sum;
   }
   static double divided2(double z, double u, double w) {
-    return difference1(z, u, w, [](double d, double x) {
-      const double r = std::sqrt(x);
-      return x * r * std::exp(-d / r);
-    }, [](double d, double x) {
-      const double r = std::sqrt(x);
-      return 0.5 * std::exp(-d / r) * (3.0 * r + d);
-    });
+    return difference1(
+        z, u, w,
+        [](double d, double x) {
+          const double r = std::sqrt(x);
+          return x * r * std::exp(-d / r);
+        },
+        [](double d, double x) {
+          const double r = std::sqrt(x);
+          return 0.5 * std::exp(-d / r) * (3.0 * r + d);
+        });
   }
   // Integral of g2'' over the simplex of convex combinations.
   static double confluent2(double z, double u, double v, double w) {

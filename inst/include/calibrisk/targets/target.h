@@ -97,7 +97,9 @@ class LocationScaleTarget : public Target {
 class DrawsTarget : public Target {
  public:
   DrawsTarget(Kernel kernel, MatrixView draws, MatrixView outcome)
-      : kernel_(std::move(kernel)), y_(outcome), dimension_(outcome.cols()),
+      : kernel_(std::move(kernel)),
+        y_(outcome),
+        dimension_(outcome.cols()),
         draws_(draws.cols() / outcome.cols()) {
     require(dimension_ > 0 && draws.cols() % dimension_ == 0 && draws_ >= 2,
             "There must be at least two draws of every prediction.");
@@ -128,8 +130,8 @@ class DrawsTarget : public Target {
     for (Index b = 0; b < out.cols(); ++b) {
       for (Index a = 0; a < out.rows(); ++a) {
         gram_block(kernel_, of(i + a), of(j + b), gram);
-        out(a, b) = i + a == j + b ? (gram.sum() - gram.trace()) / (s * (s - 1.0))
-                                   : gram.sum() / (s * s);
+        out(a, b) =
+            i + a == j + b ? (gram.sum() - gram.trace()) / (s * (s - 1.0)) : gram.sum() / (s * s);
       }
     }
   }
@@ -189,8 +191,7 @@ class FiniteTarget : public Target {
 // The linear target kernel <y, y'>: h_Y = <y_i - m_i, y_j - m_j>, m the mean of a prediction.
 class LinearTarget : public Target {
  public:
-  LinearTarget(MatrixView mean, MatrixView outcome)
-      : mean_(mean), residuals_(outcome - mean) {}
+  LinearTarget(MatrixView mean, MatrixView outcome) : mean_(mean), residuals_(outcome - mean) {}
   Index size() const override { return mean_.rows(); }
   void block(Index i, Index j, MatrixRef out) const override {
     out.noalias() =
