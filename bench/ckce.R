@@ -3,24 +3,10 @@
 library(calibrisk)
 source("bench/setup.R")
 
-# Processor time of all threads together: what is left of a timing on a busy machine.
-processor_seconds <- function(expr, times = 3) {
-  expr <- substitute(expr)
-  frame <- parent.frame()
-  min(vapply(seq_len(times), function(i) sum(system.time(eval(expr, frame))[c("user.self", "sys.self")]), 0))
-}
-
-shared <- Sys.getenv("CALIBRISK_SHARED", "../shared")
-softmax <- function(z) exp(z - apply(z, 1, max)) / rowSums(exp(z - apply(z, 1, max)))
-read_network <- function(name) {
-  data <- readRDS(file.path(shared, "data", "cifar10", paste0(name, ".rds")))
-  probs <- if (is.null(data$probs)) softmax(data$logits) else data$probs
-  list(probs = probs / rowSums(probs), truth = data$label)
-}
 networks <- c("nncal-densenet40", "wasscal-resnet20", "wasscal-vgg19_bn", "widmann-googlenet", "netcal-lenet5")
 
 one_network <- function(name) {
-  data <- read_network(name)
+  data <- network_data(paste0("cifar10/", name))
   kernel <- kernel_linear() + kernel_gaussian("median")
   fixed <- calibrisk:::resolve_kernel(kernel, data$probs, 2L)
   whole <- seconds(value <- ckce(data$probs, data$truth, threads = 2), 3)
@@ -69,15 +55,12 @@ growth <- do.call(rbind, lapply(c(500, 1000, 2000), function(n) {
 
 # A million rows in a process of its own, whose peak memory is read from the system.
 million <- '
-  softmax <- function(z) exp(z - apply(z, 1, max)) / rowSums(exp(z - apply(z, 1, max)))
   set.seed(1)
   probs <- softmax(matrix(3 * rnorm(1e7), 1e6))
   truth <- sample(10L, 1e6, replace = TRUE)
   gc()
   time <- system.time(value <- ckce(probs, truth, computation = "COMPUTATION", threads = 2))
-  status <- readLines("/proc/self/status")
-  peak <- as.numeric(gsub("[^0-9]", "", status[startsWith(status, "VmHWM")])) / 1024^2
-  data.frame(s = time[["elapsed"]], processor = sum(time[c("user.self", "sys.self")]), peak = peak, CKCE = value$.estimate, rank = value$rank, bound = value$error_bound)
+  data.frame(s = time[["elapsed"]], processor = sum(time[c("user.self", "sys.self")]), peak = peak_memory(), CKCE = value$.estimate, rank = value$rank, bound = value$error_bound)
 '
 million <- do.call(rbind, lapply(c("rff", "low_rank"), function(computation) {
   run <- with_threads(2, sub("COMPUTATION", computation, million))
@@ -86,9 +69,9 @@ million <- do.call(rbind, lapply(c("rff", "low_rank"), function(computation) {
 }))
 
 set.seed(1)
-ranked <- lapply(networks, function(name) read_network(name)$probs)
+ranked <- lapply(networks, function(name) network_data(paste0("cifar10/", name))$probs)
 names(ranked) <- networks
-rank_time <- seconds(ce_rank(ranked, read_network(networks[1])$truth, trials = 100, threads = 2))
+rank_time <- seconds(ce_rank(ranked, network_data(paste0("cifar10/", networks[1]))$truth, trials = 100, threads = 2))
 
 cifar$certified <- ifelse(cifar$certified, "yes", "no")
 diffuse$certified <- ifelse(diffuse$certified, "yes", "no")

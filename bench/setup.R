@@ -69,3 +69,40 @@ with_threads <- function(threads, code) {
   if (status != 0) stop("A benchmark run failed.")
   readRDS(out)
 }
+
+# Processor time of all threads together: what is left of a timing on a busy machine.
+processor_seconds <- function(expr, times = 3) {
+  expr <- substitute(expr)
+  frame <- parent.frame()
+  min(vapply(seq_len(times), function(i) sum(system.time(eval(expr, frame))[c("user.self", "sys.self")]), 0))
+}
+
+# Largest memory that this process has held, in GB; NA where the system does not say.
+peak_memory <- function() {
+  status <- tryCatch(readLines("/proc/self/status"), error = function(e) character())
+  peak <- gsub("[^0-9]", "", status[startsWith(status, "VmHWM")])
+  if (length(peak) == 1) as.numeric(peak) / 1024^2 else NA_real_
+}
+
+softmax <- function(z) {
+  z <- exp(z - apply(z, 1, max))
+  z / rowSums(z)
+}
+
+# Dirichlet truths, over-confident predictions.
+canonical_data <- function(n, k, seed = 1) {
+  set.seed(seed)
+  log_gamma <- matrix(log(rgamma(n * k, 1.2)) + log(runif(n * k)) / 0.2, n)
+  truth <- softmax(log_gamma)
+  list(probs = softmax(1.5 * log_gamma), truth = apply(truth, 1, function(q) sample.int(k, 1, prob = q)))
+}
+
+# Outputs of a network on real data: folder/name of the prediction sets, whose place is in
+# CALIBRISK_SHARED; NULL where they are not at hand.
+network_data <- function(name) {
+  file <- file.path(Sys.getenv("CALIBRISK_SHARED", "../shared"), "data", paste0(name, ".rds"))
+  if (!file.exists(file)) return(NULL)
+  set <- readRDS(file)
+  probs <- if (is.null(set$probs)) softmax(set$logits) else set$probs
+  list(probs = probs / rowSums(probs), truth = as.integer(set$label))
+}

@@ -51,7 +51,7 @@ literal_top_label <- function(z, y, fold) {
   risks
 }
 
-side_by_side <- do.call(rbind, lapply(c(500, 1000), function(n) {
+side_by_side <- do.call(rbind, lapply(c(500, 1000, 2000), function(n) {
   data <- top_label(n)
   n_test <- n / 5
   test <- seq_len(n_test) + n - n_test
@@ -80,25 +80,6 @@ threads <- do.call(rbind, lapply(1:2, function(k) {
   data.frame(threads = k, `top-label, n = 100,000, s` = seconds(ce_tune(data$z, data$y, threads = k), 2), check.names = FALSE)
 }))
 
-# Dirichlet truths, over-confident predictions.
-canonical <- function(n, k, seed = 1) {
-  set.seed(seed)
-  log_gamma <- matrix(log(rgamma(n * k, 1.2)) + log(runif(n * k)) / 0.2, n)
-  softmax <- function(z) {
-    z <- exp(z - apply(z, 1, max))
-    z / rowSums(z)
-  }
-  truth <- softmax(log_gamma)
-  list(probs = softmax(1.5 * log_gamma), y = apply(truth, 1, function(q) sample.int(k, 1, prob = q)))
-}
-classes <- do.call(rbind, lapply(list(c(1000, 10), c(10000, 10)), function(size) {
-  data <- canonical(size[1], size[2])
-  each <- vapply(names(ce_methods("canonical")), function(m) {
-    seconds(ce_tune(data$probs, data$y, notion = "canonical", methods = ce_methods("canonical")[m], threads = 2), 1)
-  }, 0)
-  data.frame(n = size[1], K = size[2], t(each), check.names = FALSE)
-}))
-
 writeLines(c(
   bench_header("The main job: ce_tune() on the default grids"),
   "Top-label, 15 bins, 20 numbers of bins, 20 bandwidths, 9 + 9 ridges, 5 folds and test rows, against the paper's",
@@ -110,6 +91,5 @@ writeLines(c(
   markdown_table(growth),
   "Threads:", "",
   markdown_table(threads),
-  "Canonical, 20 bandwidths, 18 + 18 ridges, 5 folds and test rows, seconds, one run each:", "",
-  markdown_table(classes)
+  "Canonical: `bench/ridge.md`."
 ), "bench/tune.md")
