@@ -96,9 +96,7 @@ ce_test <- function(x, truth, ...,
                     locations = locations, tolerance = tolerance, level = level, add_one = add_one)
     run_test(problem, chosen, test == "auto", options, threads, name, call)
   }
-  groups <- split_groups(x, by, call)
-  if (is.null(groups)) return(run(x))
-  new_grouped(groups$keys, lapply(groups$parts, run))
+  objects_by_groups(x, by, run, call)
 }
 
 redraws <- function(test, reference) {

@@ -36,12 +36,9 @@ ce_compare <- function(objects, x, truth, ..., .by = NULL, level = 0.95, event_l
   truth <- enquo(truth)
   dots <- enquos(...)
   out <- by_groups(x, enquo(.by), function(part) {
-    risks <- lapply(fits, function(fit) {
-      predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call)
-      check_complete(predictions, call)
-      fit_risk(fit, predictions, threads)
-    })
-    compare_risks(risks, level)
+    predictions <- lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call)
+    out <- compare_risks(Map(fit_risk, fits, predictions, threads), level)
+    if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
   })
   fit <- fits[[1]]
   new_table(out, c("Calibration risks" = notion_label(fit$notion, length(fit$levels))), "ce_compare")
@@ -94,4 +91,12 @@ compare_risks <- function(risks, level) {
     n = length(best$squared)
   )
   out[order, ]
+}
+
+# na_rm = FALSE with a missing value.
+missing_comparison <- function(out, predictions) {
+  kept <- c("method", "n")
+  for (name in setdiff(names(out), kept)) out[[name]] <- vctrs::vec_init(out[[name]], nrow(out))
+  out$n <- out$n + predictions$dropped
+  out
 }

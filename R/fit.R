@@ -90,6 +90,32 @@ print.ce_fit <- function(x, ...) {
   invisible(x)
 }
 
+#' Tables of a fit
+#'
+#' @param x A `ce_fit`.
+#' @param ... Not used.
+#' @return `tidy()`: one row per fitted function (class-wise: per class) with `method, parameter, value`
+#'   and, class-wise, `class`.
+#'   `glance()`: one row with `notion, method, parameter, value, n, n_classes`.
+#' @name ce_fit_tables
+#' @export
+#' @examples
+#' fit <- ce_fit(vehicle_predictions, truth, method = method_ukkr(0.1))
+#' tidy(fit)
+#' glance(fit)
+tidy.ce_fit <- function(x, ...) {
+  out <- vctrs::vec_rep(tibble::tibble(method = x$method, parameter = x$parameter, value = x$value), length(x$forms))
+  if (x$notion == "class_wise") out$class <- x$levels
+  out
+}
+
+#' @rdname ce_fit_tables
+#' @export
+glance.ce_fit <- function(x, ...) {
+  tibble::tibble(notion = x$notion, method = x$method, parameter = x$parameter, value = x$value,
+                 n = x$n, n_classes = length(x$levels))
+}
+
 notion_label <- function(notion, n_classes) {
   switch(notion,
     top_label = "top-label (confidence against correctness)",

@@ -24,6 +24,8 @@
 #'     `labels` (0/1 where d is 1, else classes 1, ..., K). Returns `new_form("<type>", ...)`.}
 #'   \item{`pair_features(form, features, threads)`}{the feature map: the matrix
 #'     \eqn{\phi(p_i)'}, m x r.}
+#'   \item{`default_grid(method, notion, n)`}{optional: the values to try where `values` is `NULL`, for a
+#'   notion and n rows. The default is a single `NA`: no hyperparameter.}
 #'   \item{`tune_path(method, problem, fold, grid, context)`}{optional: all folds and the whole
 #'     grid at once. The default calls `fit_form()` for each.}
 #' }
@@ -47,12 +49,13 @@
 #' @param point List with the hyperparameter `value` (and the `kernel`, where kernels are a grid).
 #' @param fold Integer per row: the fold that holds it out, 0 for test rows.
 #' @param grid Data frame with a column `value`, one row per hyperparameter.
+#' @param notion,n The notion and the number of rows of the predictions.
 #' @param context List of `threads`, `progress` (`NULL` or a function of the fraction done) and
 #'   `cache`, an environment that methods may share.
 #' @return `new_method()`: a `ce_method`. `new_form()`: an object of class `ce_form`. `pair_features()`: a numeric matrix.
 #'   `fit_form()`: a form. `tune_path()`: a list of the matrices `risk`, `squared_error` and
 #'   `squared_error_test` (grid by folds) and a function `form(v, f)` that returns the form of grid
-#'   row `v` fitted without fold `f`.
+#'   row `v` fitted without fold `f`. `default_grid()`: a numeric vector.
 #' @name extending
 #' @examples
 #' # The gap as a straight line in the confidence.

@@ -7,25 +7,38 @@ by_groups <- function(x, by, fn, call = caller_env()) {
   x <- ungroup_frame(x)
   parts <- lapply(seq_along(groups$rows), function(g) {
     rows <- groups$rows[[g]]
-    out <- in_group(fn(vctrs::vec_slice(x, rows)), groups$keys, g, call)
+    out <- in_group(fn(vctrs::vec_slice(x, rows)), groups$keys, g, call, rows)
     vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(groups$keys, g), nrow(out)), out)
   })
   vctrs::vec_rbind(!!!parts)
 }
 
-# Errors say in which group they arose.
-in_group <- function(value, keys, g, call) {
+# Errors say in which group they arose; the rows they name are counted within it.
+in_group <- function(value, keys, g, call, rows = NULL) {
   rlang::try_fetch(value, error = function(cnd) {
-    stop_input("In group {.val {group_label(keys, g)}}.", "group", parent = cnd, call = call)
+    row <- if (is.null(cnd$row)) NULL else rows[cnd$row]
+    stop_input(c(
+      "In group {.val {group_label(keys, g)}}.",
+      "i" = if (!is.null(row)) "Its row {cnd$row} is row {row} of the data."
+    ), "group", row = row, parent = cnd, call = call)
   })
 }
 
-# The same for verbs that return an object: a named list of them (see R/grouped.R).
+# The same for verbs that return an object: one per group (see R/grouped.R).
+objects_by_groups <- function(x, by, fn, call = caller_env()) {
+  groups <- split_groups(x, by, call)
+  if (is.null(groups)) return(fn(x))
+  new_grouped(groups$keys, lapply(seq_along(groups$parts), function(g) {
+    in_group(fn(groups$parts[[g]]), groups$keys, g, call, groups$rows[[g]])
+  }))
+}
+
 split_groups <- function(x, by, call = caller_env()) {
   groups <- find_groups(x, by, call)
   if (is.null(groups)) return(NULL)
   x <- ungroup_frame(x)
-  list(keys = groups$keys, parts = lapply(groups$rows, function(rows) vctrs::vec_slice(x, rows)))
+  groups$parts <- lapply(groups$rows, function(rows) vctrs::vec_slice(x, rows))
+  groups
 }
 
 # `by` is a quosure. NULL where there are no groups.

@@ -18,6 +18,8 @@ new_method <- function(name, parameter, values, ..., class = name) {
   )
 }
 
+#' @rdname extending
+#' @export
 default_grid <- function(method, notion, n) UseMethod("default_grid")
 
 #' @export

@@ -99,14 +99,11 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   event_level <- check_choice(event_level, c("first", "second"))
   truth <- enquo(truth)
   dots <- enquos(...)
-  one <- function(part) {
+  objects_by_groups(x, enquo(.by), function(part) {
     if (spec$method == "variance") return(recalibrate_variance(part, truth, dots, spec, folds, na_rm, call))
     read <- recal_data(part, truth, dots, logits, floor, event_level, na_rm, spec$threads, call)
     recalibrate_probs(read$data, read$layout, spec, folds, call)
-  }
-  groups <- split_groups(x, enquo(.by), call)
-  if (is.null(groups)) return(one(x))
-  new_grouped(groups$keys, lapply(groups$parts, one))
+  }, call)
 }
 
 recal_methods <- c("temperature", "vector", "matrix", "ets", "diag", "dirichlet", "beta", "platt",

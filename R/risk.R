@@ -43,7 +43,7 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
   dots <- enquos(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call)
-    risk_row(fit_risk(fit, predictions, threads), level, predictions$na)
+    risk_row(fit_risk(fit, predictions, threads), level, predictions)
   })
   new_table(out, c("Calibration risk" = notion_label(fit$notion, length(fit$levels)),
                    "Method" = fit$label), "ce_risk")
@@ -107,15 +107,14 @@ add_risks <- function(parts) {
   sums
 }
 
-risk_row <- function(parts, level, na = FALSE) {
-  n <- length(parts$squared)
+risk_row <- function(parts, level, predictions) {
   std_error <- risk_std_error(parts$projections)
   root <- sqrt(max(parts$risk, 0))
   row <- tibble::tibble(
     risk = parts$risk,
     root_risk = root,
     std.error = std_error,
-    n = n,
+    n = n_obs(predictions),
     root_std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_,
     zero_risk = parts$zero_risk,
     skill = if (isTRUE(parts$zero_risk > 0)) 1 - parts$risk / parts$zero_risk else NA_real_,
@@ -125,7 +124,10 @@ risk_row <- function(parts, level, na = FALSE) {
       risk_std_error(parts$zero_projections - parts$projections), level
     )
   )
-  if (na) row[setdiff(names(row), "n")] <- NA_real_
+  if (predictions$na) {
+    row[setdiff(names(row), "n")] <- NA_real_
+    row$n <- row$n + predictions$dropped
+  }
   row
 }
 

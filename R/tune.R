@@ -47,16 +47,11 @@ ce_tune <- function(x, truth, ..., notion = "top_label", methods = ce_methods(no
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- enquos(...)
-  groups <- split_groups(x, enquo(.by))
-  run <- function(part) {
+  objects_by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     check_complete(predictions, call)
     tune_predictions(predictions, notion, methods, folds, test, level, progress, threads, call)
-  }
-  if (is.null(groups)) return(run(x))
-  new_grouped(groups$keys, lapply(seq_along(groups$parts), function(g) {
-    in_group(run(groups$parts[[g]]), groups$keys, g, call)
-  }))
+  }, call)
 }
 
 tune_predictions <- function(predictions, notion, methods, folds, test, level, progress, threads,

@@ -58,3 +58,25 @@ test_that("a matrix of pairs beyond R's integers is refused before it is made", 
   fit <- ce_fit(runif(30), runif(30) < 0.5, method = method_bins(3))
   expect_error(predict(fit, rep(0.5, 46341), type = "pairs"), "46,340", class = "calibrisk_error_size")
 })
+
+test_that("a fit has tables", {
+  fit <- ce_fit(vehicle_predictions, truth, notion = "class_wise", method = method_bins(7))
+  expect_identical(tidy(fit), tibble::tibble(
+    method = "bins", parameter = "n", value = 7, class = levels(vehicle_predictions$truth)
+  ))
+  expect_identical(names(glance(fit)), c("notion", "method", "parameter", "value", "n", "n_classes"))
+  expect_identical(nrow(glance(fit)), 1L)
+  expect_identical(glance(fit)$n, 500L)
+})
+
+test_that("na_rm = FALSE gives NA and counts all rows", {
+  fit <- ce_fit(vehicle_predictions, truth, method = method_bins(7))
+  data <- vehicle_predictions[1:50, ]
+  data$truth[3] <- NA
+  risk <- ce_risk(fit, data, truth, na_rm = FALSE)
+  expect_identical(c(risk$n, is.na(risk$risk)), c(50L, 1L))
+  both <- ce_compare(list(a = fit, b = fit), data, truth, na_rm = FALSE)
+  expect_identical(both$n, c(50L, 50L))
+  expect_true(all(is.na(both$risk)) && all(is.na(both$diagnosis)))
+  expect_identical(ce_compare(list(a = fit), data, truth)$n, 49L)
+})

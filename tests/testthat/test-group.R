@@ -21,6 +21,16 @@ test_that("an error says in which group it arose", {
   data$p[40] <- 2
   expect_error(ce_tune(data, truth, p, methods = method_bins(3), .by = g), "g = v",
                class = "calibrisk_error_group")
+  expect_error(ce_recalibrate(data, truth, p, method = "platt", .by = g), "g = v",
+               class = "calibrisk_error_group")
+})
+
+test_that("an error says which row of the whole data it means", {
+  data <- grouped_rows()
+  data$p[40] <- 2
+  error <- expect_error(ece(data, truth, p, .by = g, notion = "binary"), "row 20 is row 40 of the data",
+                        class = "calibrisk_error_group")
+  expect_identical(error$row, 40L)
 })
 
 test_that("verbs of one result ask for one group", {
