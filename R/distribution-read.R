@@ -103,7 +103,19 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
   class_laws(as_predictions(x, truth, dots, event_level, na_rm, call), by, call)
 }
 
+# A column, an expression of columns, a vector of the caller's, or a selection of columns. A vector
+# comes first: as a selection, integer codes would be read as positions of columns.
 read_group <- function(group, x, call) {
+  value <- tryCatch(rlang::eval_tidy(group, data = x), error = function(e) NULL)
+  if (vctrs::vec_is(value)) {
+    size <- vctrs::vec_size(value)
+    if (size == nrow(x)) return(value)
+    if (rlang::quo_is_symbol(group) && !(is.character(value) && all(value %in% names(x)))) {
+      stop_input(c("{.arg group} must have one value per observation.",
+                   "x" = "There are {nrow(x)} observations and {size} value{?s} of {.arg group}."),
+                 "length", arg = "group", call = call)
+    }
+  }
   columns <- select_columns(group, x, "group", call)
   if (length(columns) == 1) x[[columns]] else tibble::as_tibble(x[unname(columns)])
 }

@@ -21,9 +21,7 @@ make_split <- function(n, folds = 5, test = 0.2, call = caller_env()) {
     fold[order] <- block_folds(length(order), folds)
   } else {
     if (!fixed_test) {
-      test_rows <- if (length(given) == n) sample.int(n, n - floor((1 - test) * n + 1e-9)) else {
-        sort(sample.int(n, max(n - length(given), 0)))
-      }
+      test_rows <- sample.int(n, n - floor((1 - test) * n + 1e-9))
     }
     fold <- place_folds(given, n, test_rows, call)
   }
@@ -111,7 +109,8 @@ place_folds <- function(given, n, test_rows, call) {
   } else {
     stop_input(c(
       "{.arg folds} must give the fold of each of the {length(tune)} non-test rows (or of all {n} rows).",
-      "x" = "It has length {length(given)}."
+      "x" = "It has length {length(given)}.",
+      "i" = "Where it covers the tuning rows only, give {.arg test} as row numbers."
     ), "folds", arg = "folds", value = given, call = call)
   }
   labels <- sort(unique(fold[fold > 0]))

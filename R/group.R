@@ -63,9 +63,12 @@ find_groups <- function(x, by, call) {
   }
   if (grouped) {
     data <- attr(x, "groups")
-    keys <- data[setdiff(names(data), ".rows")]
     # without rows there are no groups: the verb says that there are none
+    filled <- lengths(data$.rows) > 0
+    # nor in an empty level that `.drop = FALSE` keeps, unless all are
+    if (any(filled)) data <- data[filled, ]
     if (nrow(data) == 0) return(NULL)
+    keys <- data[setdiff(names(data), ".rows")]
     return(list(keys = tibble::as_tibble(keys), rows = as.list(data$.rows)))
   }
   if (!by_given) return(NULL)

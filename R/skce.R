@@ -122,7 +122,8 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
     rows <- (sums$off_diagonal + sums$diagonal) / n
     list(estimate = mean(rows), projections = rows)
   }
-  value$std.error <- if (n > 1) 2 * sd(value$projections) / sqrt(n) else NA_real_
+  # two rows make one pair, and one pair has no spread to see
+  value$std.error <- if (n > (type == "unbiased") + 1) 2 * sd(value$projections) / sqrt(n) else NA_real_
   value$block <- NA_integer_
   value[c("rank", "error_bound")] <- sums[c("rank", "error_bound")]
   if (!is.null(problem$laws$group)) value$groups <- group_terms(sums, problem$laws$group, type)

@@ -32,6 +32,7 @@ test_that("impossible splits are classed errors", {
   }
   expect_error(make_split(10, rep(1, 8), 1:2), class = "calibrisk_error_folds")
   expect_error(make_split(10, rep(1:2, 3), 1:2), class = "calibrisk_error_folds")
+  expect_error(make_split(10, rep(1:2, 3), 0.2), "8 non-test rows", class = "calibrisk_error_folds")
 })
 
 test_that("an rset that holds out every row once is a fold vector", {

@@ -33,6 +33,14 @@ test_that("an error says which row of the whole data it means", {
   expect_identical(error$row, 40L)
 })
 
+test_that("empty groups that a grouping keeps are left out", {
+  skip_if_not_installed("dplyr")
+  data <- grouped_rows()
+  data$g <- factor(data$g, levels = c(unique(data$g), "nobody"))
+  kept <- ece(dplyr::group_by(data, g, .drop = FALSE), truth, p, notion = "binary")
+  expect_equal(kept, ece(dplyr::group_by(data, g), truth, p, notion = "binary"))
+})
+
 test_that("verbs of one result ask for one group", {
   tuned <- ce_tune(grouped_rows(), truth, p, methods = method_bins(3), .by = g)
   expect_error(predict(tuned, 0.5), "results", class = "calibrisk_error_group")

@@ -169,6 +169,27 @@ test_that("data frames, columns and groups of rows", {
   expect_equal(skce(frame, y, kernel = tv, group = g)$groups[[1]]$group, 1:2)
 })
 
+test_that("a group beside a data frame is a vector before it is a selection", {
+  frame <- data.frame(probs, y = factor(c("a", "b", "c")[truth]))
+  names(frame)[1:3] <- paste0(".pred_", c("a", "b", "c"))
+  code <- rep(1:2, 3)
+  same <- skce(probs, truth, kernel = tv, group = code)$.estimate
+  expect_equal(skce(frame, y, kernel = tv, group = code)$.estimate, same)
+  expect_equal(skce(frame, y, kernel = tv, group = c("u", "v")[code])$.estimate, same)
+  frame$g <- code
+  expect_equal(skce(frame, y, kernel = tv, group = "g")$.estimate, same)
+  expect_equal(skce(frame, y, kernel = tv, group = factor(g))$.estimate, same)
+  short <- 1:2
+  expect_error(skce(frame, y, kernel = tv, group = short), "one value per observation",
+               class = "calibrisk_error_length")
+})
+
+test_that("one pair of rows has no standard error", {
+  two <- skce(probs[1:2, ], truth[1:2], kernel = tv)
+  expect_true(is.finite(two$.estimate))
+  expect_identical(unlist(two[c("std.error", "conf.low", "conf.high")], use.names = FALSE), rep(NA_real_, 3))
+})
+
 test_that("a kernel on predictions and classes together", {
   joint <- function(p, y, q, z) exp(-abs(p[2] - q[2])) * exp(-.7 * abs(y - z)) * (1 + .3 * (y - 1) * (z - 1))
   out <- skce(c(.7, .25), c(1, 0), kernel = joint)
