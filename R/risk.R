@@ -114,7 +114,7 @@ risk_row <- function(parts, level, predictions) {
     risk = parts$risk,
     root_risk = root,
     std.error = std_error,
-    n = n_obs(predictions),
+    n = length(parts$squared),
     root_std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_,
     zero_risk = parts$zero_risk,
     skill = if (isTRUE(parts$zero_risk > 0)) 1 - parts$risk / parts$zero_risk else NA_real_,
