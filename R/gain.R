@@ -22,7 +22,8 @@
 #' `injective = NULL` lets the data speak: where two equal predictions have different images,
 #' or two different predictions the same image, it is `FALSE`; otherwise it is
 #' unknown (`NA`), because a finite sample cannot prove it. A fitted recalibration map as
-#' `after` brings its own answer.
+#' `after` brings its own answer. Where the answer is `FALSE` and you did not give it yourself, a warning of class
+#' `calibrisk_warning_injective` says so.
 #'
 #' # Value
 #' A tibble with `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
@@ -51,12 +52,18 @@ ce_gain <- function(before, after, truth, score = "brier", injective = NULL, lev
     check_flag(injective, call = call)
   }
   check_level(level)
+  stated <- !is.null(injective)
+  reason <- "different predictions have the same image, or equal ones different images"
   if (inherits(after, "ce_recalibration")) {
-    injective <- injective %||% generics::glance(after)$injective
+    if (!stated) {
+      injective <- after$injective$value
+      reason <- after$injective$reason
+    }
     after <- predict(after, before)
   }
   pair <- gain_pair(before, after, enquo(truth), event_level, na_rm, call)
   if (is.null(injective)) injective <- if (not_injective(pair$before, pair$after)) FALSE else NA
+  if (!stated && isFALSE(injective)) warn_not_injective(reason)
   gain_table(pair, score, injective, level)
 }
 
@@ -84,6 +91,14 @@ gain_pair <- function(before, after, truth, event_level, na_rm, call) {
   }
   keep <- intersect(one$rows, two$rows)
   list(before = complete_in_both(one, keep), after = complete_in_both(two, keep), na = one$na || two$na)
+}
+
+warn_not_injective <- function(reason) {
+  warn_result(c(
+    "The gain is not the improvement of the calibration error: the map is not injective.",
+    "x" = "Of this map: {reason}.",
+    "i" = "It is the improvement of the upper bound, any loss of sharpness included; {.code injective = FALSE} says that you know."
+  ), "injective")
 }
 
 complete_in_both <- function(predictions, rows) {

@@ -21,6 +21,11 @@
 #'     \eqn{a \log p - b \log(1-p) + c} with \eqn{a, b \ge 0} (Kull et al. 2017).}
 #'   \item{`"isotonic"`, `"histogram"`}{The increasing least squares fit, linear between its steps' ends; the outcome's
 #'     mean per bin (an empty bin keeps its midpoint).}
+#'   \item{`"constant_confidence"`, `"label_frequency"`}{The top label gets the accuracy of the fit and the others share the
+#'     rest equally, resp. every prediction becomes the label frequencies among the fitted rows with its top label (of all
+#'     rows for a label that was never predicted; Gruber & Buettner 2022, appendices D.2 and E.1). Demonstrations, not
+#'     remedies: the first makes ECE, TCE_p, KS and MMCE of the fitted rows zero, the second even CE_p, by throwing the
+#'     predictions away.}
 #'   \item{`"variance"`}{Regression: \eqn{\sigma^2 \to w \sigma^2 + b}, \eqn{w, b \ge 0}, mean unchanged, by the mean
 #'     Dawid-Sebastiani score (Gruber & Buettner 2022, section 6). Here `x` holds two columns, mean and
 #'     variance, and `truth` the outcome.}
@@ -38,8 +43,8 @@
 #'
 #' @section Invariants:
 #' Temperature, ETS and DIAG never change the order of the classes (ties aside), so accuracy stays. On the
-#' rows of the fit and with the same `loss`, the objective never gets worse, and ETS and DIAG are at least as
-#' good as temperature. At the temperature optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals
+#' rows of the fit and with the same `loss`, the objective never gets worse (except by the two demonstrations, and by
+#' one-against-the-rest maps of more than two classes), and ETS and DIAG are at least as good as temperature. At the temperature optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals
 #' the mean of \eqn{l_y}; at an interior optimum of the variance map the mean squared residual over variance is 1.
 #'
 #' @section Errors:
@@ -56,8 +61,9 @@
 #'   that start with `.pred_`.
 #' @param method The map, see Definition.
 #' @param logits Whether `x` holds logits.
-#' @param loss `"log"` or `"brier"`, what to minimise; by default `"brier"` for `"ets"`, else `"log"`.
-#'   `"isotonic"` and `"histogram"` always take `"brier"`, `"platt"` and `"beta"` `"log"`.
+#' @param loss `"log"` or `"brier"`, what to minimise; by default `"brier"` for `"ets"` and the two demonstrations
+#'   (whose parameters are best for both), else `"log"`. `"isotonic"` and `"histogram"` always take `"brier"`, `"platt"` and
+#'   `"beta"` `"log"`.
 #' @param folds For a cross-fitted version: the number of folds, an integer vector with each
 #'   row's fold, or an rsample `rset`.
 #' @param penalty Regularisation of `"vector"`, `"matrix"`, `"dirichlet"`, `"platt"` and `"beta"`: the weights of
@@ -107,11 +113,12 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
 }
 
 recal_methods <- c("temperature", "vector", "matrix", "ets", "diag", "dirichlet", "beta", "platt",
-                   "isotonic", "histogram", "variance")
+                   "isotonic", "histogram", "constant_confidence", "label_frequency", "variance")
 
 recal_spec <- function(method, loss, penalty, hidden, n_bins, type, range, threads, call) {
   method <- check_choice(method, recal_methods, call = call)
-  natural <- switch(method, ets = "brier", isotonic = , histogram = "brier", variance = "dss", "log")
+  natural <- switch(method, ets = , isotonic = , histogram = , constant_confidence = , label_frequency = "brier",
+                    variance = "dss", "log")
   choices <- switch(method, isotonic = , histogram = "brier", beta = , platt = "log",
                     variance = "dss", c("log", "brier"))
   loss <- check_choice(loss %||% natural, choices, "loss", call)
@@ -175,6 +182,7 @@ map_terms <- function(term, estimate, class = NA_character_, std.error = NA_real
 
 fit_map <- function(method, data, spec) {
   switch(method,
+    constant_confidence = fit_constant_confidence(data, spec), label_frequency = fit_label_frequency(data, spec),
     temperature = fit_temperature(data, spec), ets = fit_ets(data, spec),
     vector = , matrix = , dirichlet = fit_linear(data, spec),
     diag = fit_network(data, spec),

@@ -36,7 +36,8 @@ test_that("an injective map changes the score by the calibration error, on any d
 test_that("maps that are not injective are recognised and lose sharpness", {
   b <- fixture_b()
   flat <- t(apply(b$p, 1, function(r) ifelse(seq_along(r) == which.max(r), .75, .125)))
-  out <- ce_gain(b$p, flat, b$y)
+  expect_warning(out <- ce_gain(b$p, flat, b$y), class = "calibrisk_warning_injective")
+  expect_no_warning(ce_gain(b$p, flat, b$y, injective = FALSE))
   expect_false(out$injective[1])
   expect_match(out$measures[1], "sharpness")
   expect_lte(ce_decompose(flat, b$y)$sharpness, ce_decompose(b$p, b$y)$sharpness)
@@ -49,7 +50,8 @@ test_that("maps that are not injective are recognised and lose sharpness", {
                c(0, 0, 0), tolerance = 1e-12)
   # equal predictions with different images
   two <- rbind(c(.5, .5), c(.5, .5))
-  expect_false(ce_gain(two, rbind(c(.5, .5), c(.6, .4)), 1:2)$injective[1])
+  expect_warning(out <- ce_gain(two, rbind(c(.5, .5), c(.6, .4)), 1:2), "images", class = "calibrisk_warning_injective")
+  expect_false(out$injective[1])
 })
 
 test_that("frames, missing rows and mismatches", {

@@ -1,0 +1,53 @@
+# Two maps that keep nothing of a prediction but its top label (Gruber & Buettner 2022, appendices D.2 and
+# E.1): not injective on purpose. They show what the errors low in the hierarchy cannot see.
+
+# One confidence, the accuracy, for every top label; the other classes share the rest.
+fit_constant_confidence <- function(data, spec) {
+  n <- length(data$truth)
+  k <- ncol(data$probs)
+  accuracy <- mean(predicted_label(data) == data$truth)
+  if (accuracy * k <= 1) {
+    warn_result(c(
+      "The accuracy must be above {.code 1 / K} for the top labels to stay.",
+      "x" = "It is {format(accuracy, digits = 4)} with K = {k}: the other classes get at least as much.",
+      "i" = "The errors of the top label are then not zero."
+    ), "accuracy")
+  }
+  new_map_fit(
+    new_map("label", images = constant_images(accuracy, k)),
+    map_terms("confidence", accuracy, std.error = sqrt(accuracy * (1 - accuracy) / n)),
+    iterations = 1L, injective = is_injective(FALSE, "all predictions with the same top label have one image")
+  )
+}
+
+constant_images <- function(accuracy, k) {
+  images <- matrix((1 - accuracy) / (k - 1), k, k)
+  diag(images) <- accuracy
+  images
+}
+
+# The label frequencies among the fitted rows with the same top label; of all rows where a
+# label was never predicted.
+fit_label_frequency <- function(data, spec) {
+  k <- ncol(data$probs)
+  counts <- unclass(table(factor(predicted_label(data), seq_len(k)), factor(data$truth, seq_len(k))))
+  never <- rowSums(counts) == 0
+  counts[never, ] <- rep(colSums(counts), each = sum(never))
+  images <- matrix(counts / rowSums(counts), k)
+  new_map_fit(
+    new_map("label", images = images),
+    map_terms(paste0("frequency_", rep(seq_len(k), each = k)), t(images), class = as.character(rep(seq_len(k), k))),
+    iterations = 1L, injective = is_injective(FALSE, "all predictions with the same top label have one image")
+  )
+}
+
+# The first largest class; of a probability of the event, the event from 1/2 on (equation 46).
+predicted_label <- function(data) {
+  if (data$kind == "scalar") return(1L + (data$probs[, 2] >= 0.5))
+  max.col(data$probs, ties.method = "first")
+}
+
+#' @export
+map_probs.ce_map_label <- function(map, data, threads) {
+  map$images[predicted_label(data), , drop = FALSE]
+}
