@@ -78,6 +78,8 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, call) {
              MMCE = "TCE_1")[names(values)]
   slack <- unname(values[above] - values)
   holds <- slack >= -1e-12 * pmax(1, unname(values))
+  # the root makes 1e-8 of a rounding error of 1e-16
+  if (isTRUE(values[["MMCE"]]^2 <= values[["TCE_1"]]^2 + 1e-12)) holds[names(values) == "MMCE"] <- TRUE
   holds[above %in% "RBS" & p > 2] <- NA
   weight <- if (scalar || p == 2) "" else "K^(1/p-1/2) "
   exponent <- paste0("_", format(p))

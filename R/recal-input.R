@@ -206,12 +206,13 @@ fingerprint <- function(x) {
   out
 }
 
-# How many rows of `new` the map was fitted to; 0 where predictions repeat so often that
-# equal values say nothing (then only the same rows in the same order count).
+# How many rows of `new` the map was fitted to. Predictions that repeat match by chance: 0 where
+# matches are not clearly more frequent than repeats within either set (then only the same rows in the same order count).
 fitted_rows <- function(new, fitted) {
   if (length(new) < 2 || length(fitted) < 2) return(0L)
   if (identical(new, fitted)) return(length(new))
-  distinct <- function(v) length(unique(v)) >= 0.9 * length(v)
-  if (!distinct(new) || !distinct(fitted)) return(0L)
-  sum(new %in% fitted)
+  repeats <- function(v) mean(duplicated(v) | duplicated(v, fromLast = TRUE))
+  same <- sum(new %in% fitted)
+  if (same <= 2 * max(repeats(new), repeats(fitted)) * length(new)) return(0L)
+  same
 }

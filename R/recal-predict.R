@@ -6,8 +6,8 @@
 #' cross-fitted map, else the fitted ones with a warning.
 #'
 #' @section Errors:
-#' A map looks too good on the rows it was fitted to. Those are recognised by their values, where these are mostly
-#' distinct, and a warning of class `calibrisk_warning_same_rows` counts them.
+#' A map looks too good on the rows it was fitted to. Those are recognised by their values, where more
+#' of them agree than repeats within the data explain, and a warning of class `calibrisk_warning_same_rows` counts them.
 #'
 #' @param object,x A `ce_recalibration`.
 #' @param new New predictions, in the shape of the data of the fit (logits if it was fitted to logits).

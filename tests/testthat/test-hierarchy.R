@@ -124,3 +124,13 @@ test_that("printing, tidy, groups, scalars", {
   gone <- ce_hierarchy(c(NA, .5), c(0, 1), na_rm = FALSE)
   expect_true(all(is.na(gone$value)))
 })
+
+test_that("rounding under the root of the MMCE is no violation", {
+  # d_i = +-(1 - accuracy), accuracy: their weighted sum is 0 up to 1e-16
+  p <- as.matrix(vehicle_predictions[startsWith(names(vehicle_predictions), ".pred_")])
+  y <- as.integer(vehicle_predictions$truth)
+  map <- ce_recalibrate(p, y, method = "constant_confidence")
+  chain <- suppressWarnings(ce_hierarchy(predict(map), y))
+  expect_true(all(chain$holds, na.rm = TRUE))
+  expect_equal(chain$value[chain$quantity %in% c("TCE_2", "TCE_1", "KS", "MMCE")], numeric(4), tolerance = 1e-7)
+})

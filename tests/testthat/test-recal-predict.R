@@ -126,3 +126,13 @@ test_that("printing tells the method, the objective and injectivity", {
   f <- fixture_logits()
   expect_snapshot(print(ce_recalibrate(f$z, f$y, logits = TRUE, method = "ets", folds = rep(1:2, 10))))
 })
+
+test_that("predictions that repeat are no leak, leaked ones are found among them", {
+  f <- simulate_classes(800, 3)
+  p <- round(f$p, 2) # repeats within and between
+  p <- p / rowSums(p)
+  map <- ce_recalibrate(p[1:400, ], f$y[1:400])
+  expect_gt(sum(fingerprint(p[401:800, ]) %in% fingerprint(p[1:400, ])), 0)
+  expect_no_warning(predict(map, p[401:800, ]))
+  expect_warning(predict(map, p[c(1:200, 401:600), ]), class = "calibrisk_warning_same_rows")
+})

@@ -1,0 +1,142 @@
+# Numbers of the vignette "Proper calibration errors and recalibration", written as small tables to
+# vignettes/precomputed/. Run from the project's root with the folder of the prediction sets:
+#   Rscript data-raw/proper-calibration-errors.R path/to/data [simulation maps size curves]
+# The sets (origin and licence in their README) are not part of the package. About ten minutes on one core.
+library(calibrisk)
+
+arguments <- commandArgs(trailingOnly = TRUE)
+data_dir <- arguments[1]
+chosen <- arguments[-1]
+wanted <- function(name) length(chosen) == 0 || name %in% chosen
+out_dir <- file.path("vignettes", "precomputed")
+
+write_table <- function(x, name) {
+  numbers <- vapply(x, is.numeric, NA)
+  x[numbers] <- lapply(x[numbers], signif, 6)
+  utils::write.csv(x, file.path(out_dir, paste0("proper-", name, ".csv")), row.names = FALSE)
+  message(name, " written")
+}
+softmax <- function(z) exp(z - apply(z, 1, max)) / rowSums(exp(z - apply(z, 1, max)))
+sizes <- round(2^seq(log2(100), log2(10000), length.out = 10))
+repetitions <- c(200, 159, 123, 92, 65, 43, 25, 12, 4, 1) # a fifth of the paper's figure 2
+
+# The estimators of Gruber & Buettner's figures 1 and 3, without the kernel density one.
+errors_of <- function(p, y) {
+  class_wise <- ece(p, y, n_bins = c(15, 100), p = 2, notion = "class_wise")$.estimate
+  c(RBS = rbs(p, y)$.estimate,
+    ECE = ece(p, y, n_bins = 15)$.estimate,
+    `100b TCE_2` = ece(p, y, n_bins = 100, p = 2)$.estimate,
+    `15b dTCE_2` = ece(p, y, n_bins = 15, p = 2, type = "mass", debias = TRUE)$.estimate,
+    KS = ks_error(p, y)$.estimate,
+    `15b CWCE_2` = class_wise[1], `100b CWCE_2` = class_wise[2])
+}
+
+# Means and standard errors over subsets of the rows, drawn without replacement, of a function of the rows.
+over_sizes <- function(n, values) {
+  parts <- lapply(seq_along(sizes), function(i) {
+    runs <- vapply(seq_len(repetitions[i]), function(r) values(sample.int(n, sizes[i])), values(seq_len(100)))
+    data.frame(quantity = rownames(runs), n = sizes[i], mean = rowMeans(runs),
+               std.error = apply(runs, 1, sd) / sqrt(ncol(runs)), row.names = NULL)
+  })
+  do.call(rbind, parts)
+}
+
+# ---- Figure 2: 100 classes, logistic-normal, the truth is softmax(z) -------------------------
+if (wanted("simulation")) {
+  set.seed(1)
+  k <- 100
+  logits <- do.call(rbind, lapply(51:100, function(class) {
+    # precision ~ Wishart(100, I / 100)
+    root <- matrix(rnorm(k * k, sd = 1 / sqrt(k)), k)
+    z <- t(solve(root, matrix(rnorm(k * 200), k)))
+    z[, class] <- z[, class] + 1
+    z
+  }))
+  truth <- softmax(logits)
+  y <- apply(truth, 1, function(p) sample.int(k, 1, prob = p))
+  models <- list(perfect = truth, mediocre = softmax(1.5 * logits), bad = softmax(2.5 * logits))
+  ce <- vapply(models, function(p) sqrt(mean(rowSums((p - truth)^2))), 0)
+  rows <- over_sizes(nrow(truth), function(rows) {
+    unlist(lapply(models, function(p) errors_of(p[rows, ], y[rows])))
+  })
+  rows$model <- sub("\\..*", "", rows$quantity)
+  rows$quantity <- sub("^[a-z]*\\.", "", rows$quantity)
+  rows$true_ce <- ce[rows$model]
+  gain <- ce_gain(models$bad, models$perfect, y, injective = TRUE)
+  rows <- rbind(rows, data.frame(quantity = "gain", n = nrow(truth), mean = gain$gain[1], std.error = gain$std.error[1],
+                                 model = "bad", true_ce = ce[["bad"]]))
+  write_table(rows, "simulation")
+}
+
+# ---- Maps of CIFAR-10 networks, fitted on validation rows, judged on test rows ---------------
+networks <- c("DenseNet-40" = "nncal-densenet40", "ResNet-50 (focal)" = "dfcal-resnet50", "ResNet-50 (overfitted)" = "psrcal-resnet50")
+read_set <- function(name) {
+  set <- readRDS(file.path(data_dir, "cifar10", paste0(name, ".rds")))
+  list(logits = set$logits, y = as.integer(set$label))
+}
+methods <- c("temperature", "ets", "diag", "vector", "dirichlet", "isotonic", "constant_confidence", "label_frequency")
+if (wanted("maps")) {
+  rows <- lapply(names(networks), function(network) {
+    val <- read_set(paste0(networks[[network]], "-val"))
+    test <- read_set(networks[[network]])
+    before <- softmax(test$logits)
+    base <- data.frame(network = network, method = "none", t(errors_of(before, test$y)), accuracy = mean(max.col(before, "first") == test$y),
+                       check.names = FALSE)
+    parts <- lapply(methods, function(method) {
+      set.seed(1)
+      # isotonic maps act on probabilities; the others are given the logits
+      logits <- method != "isotonic"
+      x <- if (logits) list(val = val$logits, test = test$logits) else list(val = softmax(val$logits), test = before)
+      seconds <- system.time(
+        map <- withCallingHandlers(
+          ce_recalibrate(x$val, val$y, method = method, logits = logits, loss = if (method %in% c("ets", "isotonic")) "brier"),
+          calibrisk_warning_convergence = function(w) { message(network, " ", method, ": ", conditionMessage(w)); invokeRestart("muffleWarning") }
+        )
+      )[["elapsed"]]
+      after <- predict(map, x$test)
+      injective <- glance(map)$injective
+      gain <- ce_gain(before, after, test$y, injective = injective)
+      log_gain <- if (method == "label_frequency" || method == "isotonic") c(NA, NA) else {
+        unlist(ce_gain(before, after, test$y, score = "log", injective = injective)[1, c("gain", "std.error")])
+      }
+      data.frame(network = network, method = method, t(errors_of(after, test$y)), accuracy = mean(max.col(after, "first") == test$y),
+                 gain = gain$gain[1], std.error = gain$std.error[1], conf.low = gain$conf.low[1], conf.high = gain$conf.high[1],
+                 root_gain = gain$gain[2], root_std.error = gain$std.error[2], log_gain = log_gain[1], log_std.error = log_gain[2],
+                 injective = injective, converged = glance(map)$converged, seconds = seconds, check.names = FALSE)
+    })
+    parts <- do.call(rbind, parts)
+    base[setdiff(names(parts), names(base))] <- NA
+    rbind(base[names(parts)], parts)
+  })
+  write_table(do.call(rbind, rows), "maps")
+}
+
+# ---- Figure 1a: the improvement by temperature scaling against the size of the test set ------
+if (wanted("size")) {
+  val <- read_set("nncal-densenet40-val")
+  test <- read_set("nncal-densenet40")
+  map <- ce_recalibrate(val$logits, val$y, method = "temperature", logits = TRUE)
+  before <- softmax(test$logits)
+  after <- predict(map, test$logits)
+  set.seed(1)
+  gains <- function(rows) {
+    c(errors_of(before[rows, ], test$y[rows]) - errors_of(after[rows, ], test$y[rows]),
+      BS = rbs(before[rows, ], test$y[rows])$power - rbs(after[rows, ], test$y[rows])$power)
+  }
+  write_table(over_sizes(nrow(before), gains), "size")
+}
+
+# ---- Reliability of DenseNet-40 before and after ---------------------------------------------
+if (wanted("curves")) {
+  val <- read_set("nncal-densenet40-val")
+  test <- read_set("nncal-densenet40")
+  map <- ce_recalibrate(val$logits, val$y, method = "temperature", logits = TRUE)
+  set.seed(1)
+  curve <- ce_curve(list(before = softmax(test$logits), after = predict(map, test$logits)), test$y, type = "smooth")
+  places <- tidy(curve)
+  # 60 places of each curve draw it
+  keep <- unlist(tapply(seq_len(nrow(places)), places$model, function(i) i[unique(round(seq(1, length(i), length.out = 60)))]))
+  places <- as.data.frame(places[sort(keep), ])
+  places$rejected <- glance(curve)$rejected[match(places$model, glance(curve)$model)]
+  write_table(places, "curves")
+}
