@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace calibrisk {
@@ -81,7 +82,13 @@ inline double median_distance(const Engine& engine, Metric metric, const ConstMa
   const Vector range = x.colwise().maxCoeff() - x.colwise().minCoeff();
   const double largest =
       metric == Metric::squared_euclidean ? range.squaredNorm() : 0.5 * range.sum();
-  if (x.rows() < 2 || !(largest > 0)) return 1.0;
+  const double widest = x.rows() < 2 ? 0.0 : range.maxCoeff();
+  if (!(widest > 0)) return 1.0;
+  require(widest <= std::numeric_limits<double>::max(), "Distances must be finite.");
+  // Squares that overflow or vanish: the same of the rescaled rows.
+  if (!(largest > 1e-250 && largest < 1e250)) {
+    return widest * median_distance(engine, metric, x / widest);
+  }
   // Cell 0 is exactly zero; others are equal in width.
   const double scale = static_cast<double>(n_cells - 2) / largest;
   auto cell = [&](double v) {
