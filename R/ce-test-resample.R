@@ -9,30 +9,65 @@ resampling_test <- function(problem, options, resample, threads, call) {
   what <- if (resample) "consistency resampling" else "outcomes redrawn from the predictions"
   check_rows(n, 2, "The test", call)
   estimate <- skce_value(problem, "unbiased", NULL, NULL, threads, call)$estimate
-  factor <- class_factor(problem, options$tolerance, threads)
-  if (is.null(factor)) {
-    statistic <- estimate
-    null <- redraw_statistics(problem, options$replicates, resample, threads)
+  by_group <- !is.null(problem$laws$group) && !resample && has_class_factor(group_free(problem))
+  value <- if (by_group) {
+    redraws_by_group(problem, options, threads)
+  } else if (has_class_factor(problem)) {
+    class_redraws(problem, options, resample, threads)
   } else {
-    gram <- target_gram(problem, threads)
-    probs <- problem$laws$probs
-    statistic <- cpp_class_statistic(factor, probs, gram, as.integer(problem$laws$y), threads)
-    null <- with_bar("Redrawing labels", function(progress) {
-      cpp_class_redraws(factor, probs, gram, options$replicates, resample, threads, progress)
-    })
+    list(statistic = estimate, null = redraw_statistics(problem, options$replicates, resample, threads))
   }
   list(
-    estimate = estimate, statistic = c(U = statistic), parameter = c(replicates = options$replicates),
-    p.value = resampled_p(statistic, null, options$add_one),
-    method = paste("Calibration test: unbiased SKCE,", what), null = null,
-    details = list(rank = ncol(factor))
+    estimate = estimate, statistic = c(U = value$statistic), parameter = c(replicates = options$replicates),
+    p.value = resampled_p(value$statistic, value$null, options$add_one),
+    method = paste("Calibration test: unbiased SKCE,", what), null = value$null,
+    details = list(rank = value$rank)
   )
 }
 
-# A factor L of the kernel on class probabilities, K ~ L L'; NULL where there is none. The
-# test is exact for the kernel L L' whatever its rank.
+# Statistic and redraws from a factor of the kernel.
+class_redraws <- function(problem, options, resample, threads) {
+  factor <- class_factor(problem, options$tolerance, threads)
+  gram <- target_gram(problem, threads)
+  probs <- problem$laws$probs
+  statistic <- cpp_class_statistic(factor, probs, gram, as.integer(problem$laws$y), threads)
+  null <- with_bar("Redrawing labels", function(progress) {
+    cpp_class_redraws(factor, probs, gram, options$replicates, resample, threads, progress)
+  })
+  list(statistic = statistic, null = null, rank = ncol(factor))
+}
+
+# The kernel is 0 across groups and the labels of different groups are drawn independently:
+# the pairs' sum is the sum of the groups' own, each with a factor of its own.
+redraws_by_group <- function(problem, options, threads) {
+  free <- group_free(problem)
+  id <- problem$laws$group$id
+  parts <- lapply(split(seq_along(id), id), function(rows) {
+    # the kernel is resolved: its bandwidth is that of all predictions
+    part <- free
+    part$laws <- laws_rows(free$laws, rows)
+    part$n <- length(rows)
+    part$prediction$features <- free$prediction$features[rows, , drop = FALSE]
+    share <- part$n * (part$n - 1) / (problem$n * (problem$n - 1))
+    if (share == 0) return(list(statistic = 0, null = 0, rank = 0))
+    value <- class_redraws(part, options, FALSE, threads)
+    list(statistic = share * value$statistic, null = share * value$null, rank = value$rank)
+  })
+  add <- function(name) Reduce(`+`, lapply(parts, `[[`, name))
+  list(statistic = add("statistic"), null = add("null"), rank = add("rank"))
+}
+
+# The problem without its group, which kernel_problem() made the second factor of the kernel.
+group_free <- function(problem) {
+  if (is.null(problem$laws$group) || is.null(problem$prediction$parts)) return(problem)
+  problem$prediction <- problem$prediction$parts[[1]]
+  problem$laws$group <- NULL
+  problem
+}
+
+# A factor L of the kernel on class probabilities, K ~ L L'. The test is exact for the kernel
+# L L' whatever its rank.
 class_factor <- function(problem, tolerance, threads) {
-  if (!has_class_factor(problem)) return(NULL)
   spec <- problem$prediction
   rank <- if (is.null(tolerance)) min(problem$n, redraw_rank) else problem$n
   cpp_pivoted_cholesky(spec$kernel, spec$features, tolerance %||% redraw_tolerance, rank, threads)$L
@@ -50,6 +85,7 @@ target_gram <- function(problem, threads) {
 
 # The general case: the problem anew for every redraw.
 redraw_statistics <- function(problem, replicates, resample, threads) {
+  problem$laws$roots <- law_roots(problem$laws$law)
   one <- function(r) {
     if (resample) {
       laws <- laws_rows(problem$laws, sample.int(problem$n, replace = TRUE))

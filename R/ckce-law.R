@@ -102,6 +102,7 @@ residual_gram <- function(spec, n, choices, threads) {
 # G of outcomes redrawn from the predictions, one per draw: functions, so that one matrix at
 # a time is held. The outcomes are drawn once, for all ridges.
 law_redraws <- function(laws, kernel, choices, threads) {
+  laws$roots <- law_roots(laws$law)
   lapply(seq_len(choices$n_draws), function(b) {
     redrawn <- redraw_outcomes(laws)
     function() {

@@ -82,9 +82,21 @@ pad_mixture <- function(law, k) {
   new_distribution(fields, family_of(law), d, k)
 }
 
+check_same_family <- function(parts, call = caller_env()) {
+  kind <- function(p) if (is_distribution(p)) family_of(p) else class(p)[1]
+  families <- unique(vapply(parts[lengths(parts) > 0], kind, ""))
+  dimensions <- unique(unlist(lapply(parts[lengths(parts) > 0], attr, "dimension")))
+  if (length(families) > 1 || length(dimensions) > 1) {
+    stop_distribution("Predictions in one vector must be of one family and dimension.",
+                      "They are {.val {families}} in dimension {dimensions}.",
+                      "Draws of each make them one family: {.fn pred_draws}.", call = call)
+  }
+}
+
 #' @export
 c.ce_distribution <- function(...) {
   parts <- list(...)
+  check_same_family(parts)
   components <- lapply(parts, attr, "components")
   if (all(lengths(components) == 1)) {
     parts <- lapply(parts, pad_mixture, max(unlist(components)))

@@ -80,6 +80,7 @@ read_distributional_mixture <- function(x, par) {
 read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
                       group = NULL, call = caller_env()) {
   check_flag(na_rm, call = call)
+  check_truth_given(truth, call)
   if (is.data.frame(x)) {
     x <- ungroup_frame(x)
     by <- if (!is.null(group) && !rlang::quo_is_null(group)) read_group(group, x, call)

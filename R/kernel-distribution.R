@@ -186,7 +186,7 @@ warn_not_psd <- function(gram, kernel) {
     warn_result(c(
       "The kernel {.code {format(kernel)}} is not positive semidefinite on these predictions.",
       "x" = "Its Gram matrix has the eigenvalue {.val {signif(values[['smallest']], 6)}}.",
-      "i" = "{.fn kernel_mmd} and {.fn kernel_hellinger} are always valid."
+      "i" = if (kernel$type != "function") "{.fn kernel_mmd} and {.fn kernel_hellinger} are always valid."
     ), "not_psd", eigenvalue = values[["smallest"]])
   }
 }

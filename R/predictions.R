@@ -15,12 +15,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
                            call = caller_env()) {
   check_flag(na_rm, call = call)
   event_level <- check_choice(event_level, c("first", "second"), call = call)
-  if (rlang::quo_is_missing(truth)) {
-    stop_input(c(
-      "{.arg truth} must be given.",
-      "i" = "A column of {.arg x} where that is a data frame, else a vector of outcomes."
-    ), "truth", arg = "truth", call = call)
-  }
+  check_truth_given(truth, call)
   if (is.data.frame(x)) {
     input <- read_frame(x, truth, dots, call)
   } else {
@@ -34,6 +29,15 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
     input <- list(x = x, truth = rlang::eval_tidy(truth))
   }
   new_predictions(input$x, input$truth, event_level, na_rm, call)
+}
+
+check_truth_given <- function(truth, call) {
+  if (rlang::quo_is_missing(truth)) {
+    stop_input(c(
+      "{.arg truth} must be given.",
+      "i" = "A column of {.arg x} where that is a data frame, else a vector of outcomes."
+    ), "truth", arg = "truth", call = call)
+  }
 }
 
 # Data frame -> list(x = matrix or vector, truth).

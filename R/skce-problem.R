@@ -3,7 +3,7 @@
 
 kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100, threads = NULL,
                            call = caller_env()) {
-  if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel, draws, call))
+  if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel, draws, call = call))
   kernel <- check_kernel(kernel %||% default_prediction_kernel(laws), "kernel", call)
   target_kernel <- check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel", call)
   prediction <- bind_prediction(kernel, laws, draws, threads, call)
@@ -22,7 +22,7 @@ kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 10
 # The same problem with other outcomes; the kernel on the predictions stays as it is.
 with_outcomes <- function(problem, laws, threads) {
   if (is.function(problem$asked$kernel)) {
-    return(joint_problem(laws, problem$asked$kernel, NULL, problem$asked$draws))
+    return(joint_problem(laws, problem$asked$kernel, NULL, problem$asked$draws, check = FALSE))
   }
   target <- bind_target(problem$asked$target_kernel, laws, problem$asked$draws, threads)
   problem$laws <- laws
@@ -32,6 +32,7 @@ with_outcomes <- function(problem, laws, threads) {
 
 laws_rows <- function(laws, rows) {
   if (is.null(laws$law)) laws$probs <- laws$probs[rows, , drop = FALSE] else laws$law <- laws$law[rows]
+  if (!is.null(laws$roots)) laws$roots <- laws$roots[rows, , drop = FALSE]
   laws$y <- laws$y[rows, , drop = FALSE]
   if (!is.null(laws$group)) laws$group$id <- laws$group$id[rows]
   laws$n <- length(rows)
@@ -68,11 +69,19 @@ check_block <- function(block, n, least = 2, call = caller_env()) {
 # (p, y, q, z), p and q probability vectors, y and z classes 1..K. The full double sum
 #   h = sum over classes a, b of (e_y - p)_a (e_z - q)_b k(p, a, q, b),
 # n^2 K^2 calls of an R function: for small data.
-joint_problem <- function(laws, kernel, target_kernel, draws, call = caller_env()) {
+joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call = caller_env()) {
   if (!is.null(laws$law) || !is.null(target_kernel) || !is.null(laws$group)) {
     stop_input(c(
       "A function as {.arg kernel} is a kernel on class probabilities and classes together.",
-      "i" = "It takes no {.arg target_kernel} and no {.arg group}, and needs class probabilities."
+      "x" = "It takes no {.arg target_kernel} and no {.arg group}, and needs class probabilities.",
+      "i" = "The package's kernels are values of functions: {.code kernel_wasserstein()}, not {.code kernel_wasserstein}."
+    ), "kernel", arg = "kernel", call = call)
+  }
+  if (length(formals(args(kernel))) != 4 && !"..." %in% names(formals(args(kernel)))) {
+    stop_input(c(
+      "A function as {.arg kernel} must take four arguments: probabilities, class, probabilities, class.",
+      "x" = "It takes {length(formals(args(kernel)))}.",
+      "i" = "The package's kernels are values of functions: {.code kernel_tv(0.5)}, not {.code kernel_tv}."
     ), "kernel", arg = "kernel", call = call)
   }
   probs <- laws$probs
@@ -87,6 +96,8 @@ joint_problem <- function(laws, kernel, target_kernel, draws, call = caller_env(
     }
   }
   text <- new_kernel("function")
+  # h is positive semidefinite where the kernel is
+  if (check) warn_not_psd(h, text)
   list(n = n, laws = laws, prediction = list(form = "matrix", values = h), target = constant_target(n),
        kernel = text, target_kernel = text, target_form = "closed form",
        asked = list(kernel = kernel, target_kernel = NULL, draws = draws))

@@ -122,8 +122,17 @@ bind_poisson <- function(kernel, laws, draws, threads, call) {
   bind_finite(kernel, probs, laws$y, support, threads)
 }
 
+# Roots of the covariances, which draws need: computed once where outcomes are redrawn often.
+law_roots <- function(law) {
+  if (is.null(law)) return(NULL)
+  switch(family_of(law),
+    mvnormal = covariance_roots(par_of(law, "cov"), dimension_of(law)),
+    mixture_mvnormal = mixture_roots(law)
+  )
+}
+
 # Draws from every law: an n x S matrix, or n x S x d array.
-draw_law <- function(law, size) {
+draw_law <- function(law, size, roots = law_roots(law)) {
   n <- length(law)
   f <- function(name) par_of(law, name)
   d <- dimension_of(law)
@@ -152,11 +161,13 @@ draw_law <- function(law, size) {
       pick <- component(f("weight"))
       matrix(rlaplace(n * size, of(f("location"), pick), of(f("scale"), pick)), n)
     },
-    mvnormal = , mvnormal_diagonal = {
-      roots <- covariance_roots(full_covariance(law), d)
-      draw_mvnormal(f("mean"), roots, matrix(1L, n, size), d)
+    mvnormal_diagonal = {
+      noise <- array(stats::rnorm(n * size * d), c(n, size, d))
+      value <- lapply(seq_len(d), function(k) f("mean")[, k] + sqrt(f("var")[, k]) * noise[, , k])
+      array(unlist(value, use.names = FALSE), c(n, size, d))
     },
-    mixture_mvnormal = draw_mvnormal(f("mean"), mixture_roots(law), component(f("weight")), d),
+    mvnormal = draw_mvnormal(f("mean"), roots, matrix(1L, n, size), d),
+    mixture_mvnormal = draw_mvnormal(f("mean"), roots, component(f("weight")), d),
     draws = {
       s <- ncol(f("draws")) / d
       pick <- matrix(sample.int(s, n * size, replace = TRUE), n)
@@ -189,7 +200,7 @@ redraw_outcomes <- function(laws) {
   if (is.null(laws$law)) {
     laws$y <- matrix(as.numeric(draw_classes(laws$probs)))
   } else {
-    laws$y <- matrix(draw_law(laws$law, 1), laws$n)
+    laws$y <- matrix(draw_law(laws$law, 1, laws$roots %||% law_roots(laws$law)), laws$n)
   }
   laws
 }

@@ -29,7 +29,9 @@
 #'
 #' @section Cost:
 #' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads; `n block / 2` for blocks. Kernels on mixtures,
-#' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. With `tolerance` the kernel on the
+#' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws take
+#' \eqn{n^2 S^2/2} evaluations of the target kernel (a few hundred observations with 100 draws: seconds), so thin long
+#' chains. With `tolerance` the kernel on the
 #' predictions is replaced by a low-rank factor whose mean neglected diagonal is below it: cost \eqn{n r^2}.
 #'
 #' @param x A data frame, matrix or vector of probabilities as in [ce_fit()], or a vector of predictive
@@ -148,7 +150,7 @@ factored_sums <- function(problem, tolerance, threads, call) {
   if (prediction$form != "features" || target$form != "finite") {
     stop_input(c(
       "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
-      "i" = "Leave it {.val {NULL}}, or use {.code type = \"block\"} for large data."
+      "i" = "Leave it {.code NULL}, or use {.code type = \"block\"} for large data."
     ), "argument", arg = "tolerance", call = call)
   }
   factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, problem$n, threads)

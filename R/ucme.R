@@ -58,6 +58,11 @@ cme_locations <- function(problem, locations, call = caller_env()) {
     at <- read_laws(locations$x, rlang::new_quosure(locations$truth), call = call)
     return(list(columns = kernel_columns(problem, at, call), points = at$y))
   }
+  if (is.list(locations)) {
+    stop_input(c("{.arg locations} must be a number, or a list with elements {.field x} and {.field truth}.",
+                 "x" = "Its elements are {.field {names(locations)}}."),
+               "argument", arg = "locations", call = call)
+  }
   check_count(locations, "locations", call = call)
   # predictions that were made, and outcomes that such predictions expect
   rows <- sample.int(n, locations, replace = locations > n)
@@ -129,6 +134,7 @@ cme_test <- function(problem, options, threads, call) {
     chisq = stats::pchisq(q, j, lower.tail = FALSE),
     f = stats::pf((n - j) * q / (j * (n - 1)), j, n - j, lower.tail = FALSE),
     redraw = {
+      problem$laws$roots <- law_roots(problem$laws$law)
       null <- vapply(seq_len(options$replicates), function(r) {
         again <- with_outcomes(problem, redraw_outcomes(problem$laws), threads)
         hotelling(cme_matrix(again, at, threads))
@@ -142,7 +148,7 @@ cme_test <- function(problem, options, threads, call) {
   list(
     estimate = mean(colMeans(z)^2), statistic = c(Q = q), parameter = c(locations = j), p.value = p,
     method = paste0("Calibration test: mean embedding at test locations, ", text), null = null,
-    details = list(witness = colMeans(z))
+    details = list(witness = colMeans(z), reference = reference)
   )
 }
 

@@ -99,6 +99,24 @@ test_that("no kernel depends on outcomes that are redrawn", {
   expect_equal(mmd(c(0, 1, 2)), mmd(c(5, 9, -20)))
 })
 
+test_that("with groups: a factor per group, the statistic and null law of the general loop", {
+  data <- withr::with_seed(1, list(p = dirichlet(60, 3), g = sample(c("a", "b", "c"), 60, TRUE)))
+  data$g[7] <- "alone"
+  data$y <- withr::with_seed(2, draw_classes(data$p))
+  run <- function(replicates) {
+    ce_test(data$p, data$y, group = data$g, kernel = kernel_gaussian(.4), replicates = replicates, tolerance = 1e-13)
+  }
+  out <- withr::with_seed(3, run(2000))
+  expect_equal(out$test, "conditional")
+  exact <- skce(data$p, data$y, group = data$g, kernel = kernel_gaussian(.4))$.estimate
+  expect_equal(unname(out$statistic), exact, tolerance = 1e-8)
+  laws <- read_laws(data$p, rlang::quo(data$y), group = rlang::quo(data$g))
+  problem <- kernel_problem(laws, kernel_gaussian(.4), threads = 1L)
+  loop <- withr::with_seed(4, redraw_statistics(problem, 2000, FALSE, 1L))
+  expect_gt(suppressWarnings(stats::ks.test(out$null, loop)$p.value), 1e-3)
+  expect_lt(abs(mean(out$null)), 4 * sd(out$null) / sqrt(2000))
+})
+
 test_that("labels of probability 0 are never drawn", {
   p <- rbind(c(0, 1, 0), c(.5, .5, 0), c(1, 0, 0))[rep(1:3, 200), ]
   y <- withr::with_seed(1, draw_classes(p))

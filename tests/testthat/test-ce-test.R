@@ -101,4 +101,16 @@ test_that("bad input", {
                  class = "calibrisk_warning_degenerate")
   expect_true(is.na(out$p.value))
   expect_error(ce_test(probs, truth, test = "exact"), class = "calibrisk_error_argument")
+  expect_error(ce_test(pred_normal(0, 1:6)), class = "calibrisk_error_truth")
+  expect_error(ce_test(pred_normal(0, 1:6), 1:6, test = "cme"), class = "calibrisk_error_rows")
+  expect_error(ce_test(pred_normal(0, 1:6), 1:6, test = "cme", locations = list(p = pred_normal(0, 1), y = 1)),
+               "elements are p and y", class = "calibrisk_error_argument")
+  # a kernel's maker in place of the kernel
+  expect_error(ce_test(probs, truth, kernel = kernel_tv), "four arguments", class = "calibrisk_error_kernel")
+  expect_error(ce_test(pred_normal(0, 1:6), 1:6, kernel = kernel_wasserstein), "not `kernel_wasserstein`",
+               class = "calibrisk_error_kernel")
+  expect_error(ce_test(pred_normal(0, 1:6), 1:6, target_kernel = kernel_gaussian), "not `kernel_gaussian`",
+               class = "calibrisk_error_kernel")
+  negative <- function(p, y, q, z) -exp(-sum(abs(p - q))) * (y == z)
+  expect_warning(skce(probs, truth, kernel = negative), class = "calibrisk_warning_not_psd")
 })

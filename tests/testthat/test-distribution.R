@@ -57,7 +57,8 @@ test_that("draws from laws have their moments", {
   }
   cov <- array(c(1, .3, .3, .5, .6, -.2, -.2, .9), c(2, 2, 2))
   p <- pred_mvnormal(rbind(c(0, 0), c(1, -.5)), cov)
-  for (law in list(p, pred_mixture(p, pred_mvnormal(rbind(c(3, 0), c(1, 1)), 1), weights = c(.2, .8)))) {
+  axes <- pred_mvnormal(rbind(c(0, 0), c(1, -.5)), rbind(c(1, 2), c(.3, .9)))
+  for (law in list(p, axes, pred_mixture(p, pred_mvnormal(rbind(c(3, 0), c(1, 1)), 1), weights = c(.2, .8)))) {
     z <- withr::with_seed(1, draw_law(law, 20000))
     m <- law_moments(law)
     expect_equal(colMeans(z[2, , ]), m$mean[2, ], tolerance = .05)
@@ -68,6 +69,22 @@ test_that("draws from laws have their moments", {
   expect_equal(law_moments(draws)$mean[1, ], colMeans(array[1, , ]))
   again <- withr::with_seed(2, draw_law(draws, 4))
   expect_true(all(apply(again[1, , ], 1, function(r) any(colSums(t(array[1, , ]) == r) == 3))))
+})
+
+test_that("one vector holds one family", {
+  expect_error(c(pred_normal(0, 1), pred_laplace(0, 1)), class = "calibrisk_error_distribution")
+  expect_error(c(pred_mvnormal(diag(2), 1), pred_mvnormal(diag(3), 1)), class = "calibrisk_error_distribution")
+  expect_length(c(pred_mvnormal(diag(2), 1), pred_mvnormal(diag(2), 2)), 4)
+})
+
+test_that("roots that are kept give the same draws", {
+  p <- pred_mvnormal(rbind(c(0, 0), c(1, -.5)), array(c(1, .3, .3, .5, .6, -.2, -.2, .9), c(2, 2, 2)))
+  laws <- list(law = p, y = matrix(0, 2, 2), n = 2)
+  kept <- c(laws, list(roots = law_roots(p)))
+  expect_identical(withr::with_seed(1, redraw_outcomes(laws)$y), withr::with_seed(1, redraw_outcomes(kept)$y))
+  # and stay with their rows
+  swapped <- laws_rows(kept, 2:1)
+  expect_equal(swapped$roots, law_roots(p[2:1]))
 })
 
 test_that("vectors of the package distributional", {
