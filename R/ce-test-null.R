@@ -44,7 +44,7 @@ block_test <- function(problem, options, threads, call) {
     parameter = c(block = block, blocks = length(eta)), p.value = stats::pnorm(-z),
     conf.int = structure(c(max(0, estimate - qnorm(options$level) * se), Inf), conf.level = options$level),
     method = "Calibration test: block estimates of the SKCE, normal",
-    details = list(blocks = eta)
+    details = list(blocks = eta, reference = reference)
   )
 }
 

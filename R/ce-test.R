@@ -7,7 +7,8 @@
 #' \describe{
 #'   \item{`"conditional"`}{Outcomes are redrawn from the predictions `replicates` times and the unbiased [skce()]
 #'     recomputed: given the predictions this is an exact Monte Carlo test, for any n. For classes a factor of the
-#'     kernel is computed once and held fixed; otherwise the expectations are recomputed.}
+#'     kernel (with `group`, one per group) is computed once and held fixed; otherwise the expectations are
+#'     recomputed.}
 #'   \item{`"bootstrap"`}{The unbiased estimate against the bootstrap of its degenerate null distribution (Arcones &
 #'     Giné): T = n/(n-1) U - V against \eqn{T^* = n^{-2}[\frac{n}{n-1}(c'Hc - \sum c_i H_{ii}) - 2 c'H1]},
 #'     multinomial counts c. Asymptotic.}
@@ -36,7 +37,8 @@
 #'
 #' @section Value:
 #' An object of class `ce_test` and `htest`. `tidy()` and `glance()` give one row: `estimate`, `statistic`,
-#' `p.value`, `parameter`, `method`, `n` and more. With `.by` or a grouped data frame, a [ce_grouped] of such
+#' `p.value`, `parameter`, `method`, `n` and more; `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the
+#' statistic in its distribution under calibration. With `.by` or a grouped data frame, a [ce_grouped] of such
 #' objects.
 #'
 #' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; `add_one = FALSE` gives the
@@ -113,13 +115,15 @@ run_test <- function(problem, chosen, auto, options, threads, name, call) {
     consistency = resampling_test(problem, options, TRUE, threads, call),
     conditional = resampling_test(problem, options, FALSE, threads, call)
   )
+  # what a critical value depends on
+  if (!is.null(result$null)) result$details$add_one <- options$add_one
   if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
   new_ce_test(result, chosen, problem, name)
 }
 
 auto_test <- function(problem) {
   n <- problem$n
-  if (has_class_factor(problem) && n <= 10000 || n <= 256) return("conditional")
+  if (has_class_factor(group_free(problem)) && n <= 10000 || n <= 256) return("conditional")
   if (n <= 10000) "bootstrap" else "block"
 }
 

@@ -1,0 +1,149 @@
+#' Plot a calibration test
+#'
+#' The statistic of [ce_test()] against its distribution under calibration: the resampled statistics as a histogram
+#' (tests that redraw outcomes or resample rows), or the density of the reference law (block test: normal; mean
+#' embedding test with `reference = "chisq"` or `"f"`: of \eqn{Q}, the F law rescaled).
+#'
+#' @section Definition:
+#' The test rejects at level `alpha` where the statistic lies right of the critical value: for R resampled statistics
+#' the \eqn{\lfloor \alpha (R + 1) \rfloor}-th largest (with `add_one = FALSE` the \eqn{(\lfloor \alpha R \rfloor +
+#' 1)}-th), else the \eqn{1 - \alpha} quantile of the law. With too few resamples to reject at `alpha` there is none.
+#'
+#' @section Errors:
+#' `test = "bound"` bounds a p-value without a null distribution, and a test whose p-value is `NA` has none: both are
+#' errors of class `calibrisk_error_test`.
+#'
+#' @param object,x A `ce_test`.
+#' @param alpha Level of the test whose critical value is drawn; `NULL` for none.
+#' @param ... Not used.
+#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @name autoplot.ce_test
+#' @exportS3Method ggplot2::autoplot
+#' @examples
+#' set.seed(1)
+#' p <- runif(200)
+#' plot(ce_test(p, rbinom(200, 1, p^2), replicates = 199))
+autoplot.ce_test <- function(object, alpha = 0.05, ...) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  shown <- null_shape(object, alpha)
+  lines <- data.frame(at = c(shown$statistic, shown$critical), line = factor(shown$labels, shown$labels))
+  colours <- c(ce_colours[2], "grey20")[seq_along(shown$labels)]
+  types <- c("solid", "dashed")[seq_along(shown$labels)]
+  if (shown$draws) {
+    null <- ggplot2::geom_rect(
+      ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = 0, ymax = .data$height), shown$null,
+      fill = ce_colours[1], alpha = 0.35, colour = "white", linewidth = 0.1
+    )
+  } else {
+    null <- ggplot2::geom_area(ggplot2::aes(x = .data$x, y = .data$height), shown$null, fill = ce_colours[1],
+                               alpha = 0.35)
+  }
+  ggplot2::ggplot() +
+    null +
+    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at, colour = .data$line, linetype = .data$line), lines,
+                        linewidth = 0.7, key_glyph = "path") +
+    ggplot2::scale_colour_manual(values = colours) +
+    ggplot2::scale_linetype_manual(values = types) +
+    ggplot2::scale_y_continuous(expand = ggplot2::expansion(c(0, 0.05))) +
+    ggplot2::labs(x = shown$axis, y = "density under calibration", subtitle = shown$text) +
+    theme_ce()
+}
+
+#' @rdname autoplot.ce_test
+#' @export
+plot.ce_test <- function(x, alpha = 0.05, ...) {
+  shown <- null_shape(x, alpha)
+  null <- shown$null
+  across <- if (shown$draws) range(null$left, null$right) else range(null$x)
+  old <- graphics::par(mar = c(4, 4, 4.6, 1))
+  on.exit(graphics::par(old))
+  plot(NULL, xlim = range(across, shown$statistic, shown$critical), ylim = c(0, 1.05 * max(null$height)), yaxs = "i",
+       xlab = shown$axis, ylab = "density under calibration", main = "")
+  graphics::title(shown$text, font.main = 1, cex.main = 0.95, line = 2.2, adj = 0)
+  fill <- grDevices::adjustcolor(ce_colours[1], 0.35)
+  if (shown$draws) {
+    graphics::rect(null$left, 0, null$right, null$height, col = fill, border = "white")
+  } else {
+    graphics::polygon(c(null$x[1], null$x, null$x[nrow(null)]), c(0, null$height, 0), col = fill, border = NA)
+  }
+  graphics::abline(v = shown$statistic, col = ce_colours[2], lwd = 2)
+  if (!is.null(shown$critical)) graphics::abline(v = shown$critical, col = "grey20", lwd = 2, lty = 2)
+  graphics::legend("top", shown$labels, col = c(ce_colours[2], "grey20"), lwd = 2, lty = 1:2, bty = "n", horiz = TRUE,
+                   inset = c(0, -0.13), xpd = NA, cex = 0.9)
+  invisible(x)
+}
+
+# What both figures draw: list(null = bars (left, right, height) or curve (x, height), draws,
+# statistic, critical = NULL or a value, labels of the lines, axis, text).
+null_shape <- function(x, alpha, call = caller_env()) {
+  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
+  if (is.na(x$p.value)) {
+    stop_input(c("A test needs a p-value to be drawn.", "x" = "That of {.val {x$method}} is missing."),
+               "test", call = call)
+  }
+  law <- reference_law(x)
+  if (is.null(x$null) && is.null(law)) {
+    stop_input(c(
+      "Only tests with a null distribution can be drawn.",
+      "x" = "{.code test = \"{x$test}\"} bounds the p-value without one.",
+      "i" = "Use {.code test = \"conditional\"}."
+    ), "test", call = call)
+  }
+  statistic <- unname(x$statistic)
+  null <- if (is.null(law)) null_bars(x$null) else null_curve(law, statistic)
+  critical <- if (is.null(alpha)) NULL else if (is.null(law)) critical_draw(x, alpha) else law$quantile(1 - alpha)
+  list(
+    null = null, draws = is.null(law), statistic = statistic, critical = critical,
+    labels = c("observed", if (!is.null(critical)) paste0("critical value, level ", format(100 * alpha), " %")),
+    axis = statistic_axis(x), text = paste0(wrap_method(x$method), "\np = ", format.pval(x$p.value, digits = 3),
+                                            if (is.null(law)) paste0(", ", length(x$null), " resamples"))
+  )
+}
+
+wrap_method <- function(text) {
+  text <- sub("^Calibration test: ", "", text)
+  substr(text, 1, 1) <- toupper(substr(text, 1, 1))
+  paste(strwrap(text, 80), collapse = "\n")
+}
+
+# Density and quantile function of the statistic under calibration, where it has a law.
+reference_law <- function(x) {
+  j <- unname(x$parameter[1])
+  stretch <- j * (x$n - 1) / (x$n - j)
+  switch(paste(x$test, x$details$reference),
+    "block blocks" = , "block pairs" = list(density = stats::dnorm, quantile = stats::qnorm),
+    "cme chisq" = list(density = function(q) stats::dchisq(q, j), quantile = function(p) stats::qchisq(p, j)),
+    "cme f" = list(density = function(q) stats::df(q / stretch, j, x$n - j) / stretch,
+                   quantile = function(p) stretch * stats::qf(p, j, x$n - j))
+  )
+}
+
+null_curve <- function(law, statistic) {
+  ends <- range(law$quantile(c(0.0005, 0.999)), statistic)
+  x <- seq(ends[1], ends[2], length.out = 401)
+  height <- law$density(x)
+  data.frame(x = x, height = pmin(height, 2 * max(height[-1], law$density(law$quantile(0.5)))))
+}
+
+# Singular redraws of the mean embedding test are infinite and not drawn.
+null_bars <- function(null) {
+  null <- null[is.finite(null)]
+  bars <- graphics::hist(null, breaks = min(40, max(10, grDevices::nclass.FD(null))), plot = FALSE)
+  k <- length(bars$breaks)
+  data.frame(left = bars$breaks[-k], right = bars$breaks[-1], height = bars$density)
+}
+
+# The smallest statistic that is not rejected; NULL where the resamples are too few.
+critical_draw <- function(x, alpha) {
+  rank <- if (isFALSE(x$details$add_one)) floor(alpha * length(x$null)) + 1 else floor(alpha * (length(x$null) + 1))
+  if (rank < 1 || rank > length(x$null)) return(NULL)
+  value <- sort(x$null, decreasing = TRUE)[rank]
+  if (is.finite(value)) value
+}
+
+statistic_axis <- function(x) {
+  switch(names(x$statistic),
+    T = "T = n / (n - 1) U - V, of the unbiased and biased estimates U and V", U = "unbiased squared kernel calibration error",
+    z = "z = mean of the blocks / standard error", Q = "Q", names(x$statistic)
+  )
+}

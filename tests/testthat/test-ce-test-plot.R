@@ -1,0 +1,68 @@
+data <- withr::with_seed(1, list(p = runif(60), u = runif(60)))
+data$y <- as.integer(data$u < data$p^1.5)
+run <- function(...) withr::with_seed(2, ce_test(data$p, data$y, ...))
+
+test_that("the critical value is where the p-value passes alpha", {
+  for (add_one in c(TRUE, FALSE)) {
+    out <- run(test = "bootstrap", replicates = 99, add_one = add_one)
+    critical <- null_shape(out, 0.1)$critical
+    p_at <- function(statistic) {
+      reached <- sum(out$null >= statistic)
+      if (add_one) (1 + reached) / 100 else reached / 99
+    }
+    expect_gt(p_at(critical), 0.1)
+    expect_lte(p_at(critical + 1e-9), 0.1)
+  }
+  expect_null(null_shape(run(replicates = 9), 0.05)$critical)
+  expect_null(null_shape(run(replicates = 99), NULL)$critical)
+})
+
+test_that("reference laws have the test's p-value right of the statistic", {
+  tests <- list(
+    run(test = "block", block = 2), run(test = "block", block = 2, reference = "pairs"),
+    run(test = "cme", reference = "chisq", locations = 3), run(test = "cme", reference = "f", locations = 3)
+  )
+  for (out in tests) {
+    law <- reference_law(out)
+    tail <- integrate(law$density, unname(out$statistic), Inf, rel.tol = 1e-10)$value
+    expect_equal(tail, out$p.value, tolerance = 1e-6)
+    expect_equal(law$quantile(1 - out$p.value), unname(out$statistic), tolerance = 1e-8)
+    shown <- null_shape(out, 0.05)
+    expect_false(shown$draws)
+    expect_true(all(is.finite(shown$null$height)))
+    expect_gte(max(shown$null$x), out$statistic)
+  }
+})
+
+test_that("bars hold all finite draws", {
+  bars <- null_bars(c(rnorm(50), Inf))
+  expect_equal(sum(bars$height * (bars$right - bars$left)), 1)
+  expect_equal(sum(null_bars(numeric(5))$height > 0), 1)
+})
+
+test_that("every test with a null distribution draws", {
+  tests <- list(
+    run(replicates = 39), run(test = "bootstrap", replicates = 39), run(test = "consistency", replicates = 39),
+    run(test = "block"), run(test = "cme", locations = 3, replicates = 39),
+    run(test = "cme", reference = "chisq", locations = 3), run(replicates = 5)
+  )
+  file <- withr::local_tempfile(fileext = ".pdf")
+  grDevices::pdf(file)
+  for (out in tests) expect_identical(plot(out), out)
+  grDevices::dev.off()
+  skip_if_not_installed("ggplot2")
+  for (out in tests) {
+    drawn <- ggplot2::ggplot_build(ggplot2::autoplot(out))
+    expect_equal(drawn$data[[2]]$xintercept[1], unname(out$statistic))
+    expect_equal(nrow(drawn$data[[2]]), 1 + !is.null(null_shape(out, 0.05)$critical))
+  }
+})
+
+test_that("tests without a null distribution say so", {
+  expect_error(plot(run(test = "bound")), class = "calibrisk_error_test")
+  same <- suppressWarnings(ce_test(rep(c(.2, .8), 4), rep(0:1, 4), test = "block", block = 2))
+  expect_error(plot(same), class = "calibrisk_error_test")
+  expect_error(plot(run(replicates = 9), alpha = 2), class = "calibrisk_error_argument")
+  skip_if_not_installed("ggplot2")
+  expect_error(ggplot2::autoplot(run(test = "bound")), class = "calibrisk_error_test")
+})
