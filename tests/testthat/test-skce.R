@@ -120,17 +120,39 @@ test_that("published values of seeded data sets", {
   expect_equal(real(type = "biased"), .0292678951062, tolerance = 1e-10)
 })
 
-test_that("the CIFAR-10 networks have their published errors", {
+# Medians over the full matrix of distances of the rows as stored, with its zero diagonal.
+cifar_medians <- c(
+  densenet121 = .997333387793, googlenet = .997054149121, mobilenet_v2 = .998622903146, resnet_orig = .999980155282,
+  resnet18 = .998623632929, vgg11_bn = .999726861386, vgg19_bn = .999772086077
+)
+
+test_that("the CIFAR-10 networks have their published errors and p-values", {
   skip_if_no_shared("data", "cifar10", "widmann-resnet18.rds")
-  published <- utils::read.csv(shared_path("data", "cifar10", "widmann-reference-errors.csv"))
-  data <- readRDS(shared_path("data", "cifar10", "widmann-resnet18.rds"))
-  reference <- published[published$model == "resnet18", ]
-  # the median over the full matrix of distances, with its zero diagonal
-  kernel <- kernel_tv(.998623633444)
-  of <- function(...) suppressMessages(skce(data$probs, data$label, kernel = kernel, ...))$.estimate
-  expect_equal(of(), reference$SKCEuq_median, tolerance = 1e-6)
-  expect_equal(of(type = "biased"), reference$SKCEb_median, tolerance = 1e-6)
-  expect_equal(of(type = "block", block = 2), reference$SKCEul_median, tolerance = 1e-5)
+  read <- function(name) {
+    out <- utils::read.csv(shared_path("data", "cifar10", name))
+    out[match(names(cifar_medians), out$model), ]
+  }
+  errors <- read("widmann-reference-errors.csv")
+  p_values <- read("widmann-reference-pvalues.csv")
+  for (i in seq_along(cifar_medians)) {
+    name <- names(cifar_medians)[i]
+    data <- readRDS(shared_path("data", "cifar10", paste0("widmann-", name, ".rds")))
+    laws <- suppressMessages(read_laws(data$probs, rlang::quo(data$label)))
+    problem <- kernel_problem(laws, kernel_tv(cifar_medians[[i]]), threads = 2L)
+    # one pass over all pairs for both estimates
+    full <- full_estimates(problem_sums(problem, NULL, 2L))
+    expect_equal(full$unbiased, errors$SKCEuq_median[i], tolerance = 1e-6, label = paste(name, "unbiased"))
+    expect_equal(full$biased, errors$SKCEb_median[i], tolerance = 1e-6, label = paste(name, "biased"))
+    linear <- skce_value(problem, "block", 2, NULL, 2L)$estimate
+    expect_equal(linear, errors$SKCEul_median[i], tolerance = 1e-5, label = paste(name, "B = 2"))
+    expect_equal(bound_p(full$biased, 10000, 2, "biased"), p_values$SKCEb_median_distribution_free[i], tolerance = 1e-6)
+    expect_equal(bound_p(full$unbiased, 5000, 2, "unbiased"), p_values$SKCEuq_median_distribution_free[i],
+                 tolerance = 1e-6)
+    # the published tests of blocks divide by the number of blocks, s, instead of s - 1
+    block <- block_test(problem, list(block = 2, level = .95), 2L)
+    expect_equal(stats::pnorm(-unname(block$statistic) * sqrt(5000 / 4999)), p_values$SKCEul_median_asymptotic[i],
+                 tolerance = 1e-5)
+  }
 })
 
 test_that("the estimate is centred at 0 under calibration, and takes both signs", {
