@@ -14,6 +14,8 @@ resampling_test <- function(problem, options, resample, threads, call) {
     redraws_by_group(problem, options, threads)
   } else if (has_class_factor(problem)) {
     class_redraws(problem, options, resample, threads)
+  } else if (!resample && n <= kept_rows && !is.function(problem$asked$kernel)) {
+    list(statistic = estimate, null = redraws_of_kept(problem, options$replicates, threads))
   } else {
     list(statistic = estimate, null = redraw_statistics(problem, options$replicates, resample, threads))
   }
@@ -81,6 +83,41 @@ has_class_factor <- function(problem) {
 target_gram <- function(problem, threads) {
   classes <- matrix(as.numeric(seq_len(ncol(problem$laws$probs))))
   cpp_gram(problem$target_kernel, classes, classes, threads)
+}
+
+kept_rows <- 2000L
+
+# What does not depend on the outcomes, K and E l(Z_i, Z_j'), is kept as matrices. With the
+# witness w_ij = l(y_i, y_j) - E l(Z_i, y_j) the rest of h_Y is w + w' - l(y_i, y_j).
+redraws_of_kept <- function(problem, replicates, threads) {
+  laws <- problem$laws
+  laws$roots <- law_roots(laws$law)
+  support <- problem$target$support
+  k <- cpp_prediction_matrix(problem$prediction, threads)
+  diag(k) <- 0
+  constant <- sum(k * cpp_target_matrix(problem$target, TRUE, threads))
+  one <- function() {
+    redrawn <- redraw_outcomes(laws)
+    y <- redrawn$y
+    # draws that stand for a law stay the same: the statistic is one function of the outcomes
+    target <- if (is.null(support)) target_of(problem$target, y) else with_outcomes(problem, redrawn, threads)$target
+    points <- if (is.null(support)) y else matrix(as.numeric(match(y, support)))
+    own <- cpp_gram(problem$target_kernel, y, y, threads)
+    2 * sum(k * cpp_target_witness(target, points, threads)) - sum(k * own)
+  }
+  null <- with_bar("Redrawing outcomes", function(progress) {
+    vapply(seq_len(replicates), function(r) {
+      if (!is.null(progress)) progress(r / replicates)
+      one()
+    }, 0)
+  })
+  (null + constant) / (problem$n * (problem$n - 1))
+}
+
+# A target source with other outcomes.
+target_of <- function(spec, y) {
+  if (spec$form == "sum") spec$parts <- lapply(spec$parts, target_of, y) else spec$y <- y
+  spec
 }
 
 # The general case: the problem anew for every redraw.

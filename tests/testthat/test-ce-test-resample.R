@@ -99,6 +99,35 @@ test_that("no kernel depends on outcomes that are redrawn", {
   expect_equal(mmd(c(0, 1, 2)), mmd(c(5, 9, -20)))
 })
 
+test_that("kept matrices give the statistics of the general loop", {
+  same <- function(p, y, target = NULL, draws = 20) {
+    laws <- read_laws(p, rlang::quo(y))
+    target <- pooled_kernel(target %||% default_target_kernel(laws), laws)
+    problem <- kernel_problem(laws, NULL, target, draws, 1L)
+    kept <- withr::with_seed(1, redraws_of_kept(problem, 5, 1L))
+    expect_equal(kept, withr::with_seed(1, redraw_statistics(problem, 5, FALSE, 1L)), tolerance = 1e-10)
+  }
+  data <- withr::with_seed(1, list(m = rnorm(20), y = rnorm(20), z = matrix(rnorm(60), 20)))
+  same(pred_normal(data$m, 1), data$y)
+  same(pred_normal(data$m, 1), data$y, kernel_laplace(1) + 0.5 * kernel_gaussian(2))
+  same(pred_laplace(data$m, 1), data$y)
+  same(pred_mixture(pred_normal(data$m, 1), pred_normal(data$y, 2)), data$y)
+  same(pred_draws(data$z), data$y)
+  same(pred_mvnormal(data$z, diag(3) + .5), data$z)
+  same(pred_poisson(exp(data$m)), rep(0:3, 5), 2 * kernel_gaussian(1))
+})
+
+test_that("draws that stand for a law are drawn once: the same for all outcomes", {
+  data <- withr::with_seed(1, list(m = rnorm(20), y = rnorm(20)))
+  laws <- read_laws(pred_laplace(data$m, 1), rlang::quo(data$y))
+  problem <- withr::with_seed(2, kernel_problem(laws, NULL, kernel_matern(1, nu = 1.5), 5, 1L))
+  expect_match(problem$target_form, "draws")
+  again <- problem
+  again$target$y <- withr::with_seed(3, redraw_outcomes(laws)$y)
+  expect_equal(withr::with_seed(3, redraws_of_kept(problem, 1, 1L)),
+               skce_value(again, "unbiased", threads = 1L)$estimate, tolerance = 1e-10)
+})
+
 test_that("with groups: a factor per group, the statistic and null law of the general loop", {
   data <- withr::with_seed(1, list(p = dirichlet(60, 3), g = sample(c("a", "b", "c"), 60, TRUE)))
   data$g[7] <- "alone"
