@@ -44,6 +44,12 @@
 #' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; `add_one = FALSE` gives the
 #' plain fraction.
 #'
+#' @section Errors:
+#' Those of [skce()], and: `calibrisk_error_argument` for blocks of which there are fewer than two,
+#' `calibrisk_error_rows` for fewer observations than a test needs (2; 4 for blocks; one more than the locations of the
+#' CME test). Equal block estimates or a singular covariance of the CME test give the p-value `NA` with a warning of
+#' class `calibrisk_warning_degenerate`.
+#'
 #' @inheritParams skce
 #' @param test Which test.
 #' @param replicates Resamples of bootstrap, consistency, conditional and CME tests (R's random numbers:

@@ -34,6 +34,14 @@
 #' chains. With `tolerance` the kernel on the
 #' predictions is replaced by a low-rank factor whose mean neglected diagonal is below it: cost \eqn{n r^2}.
 #'
+#' @section Errors:
+#' Of class `calibrisk_error_<what>`: `rows` (one observation and an estimator of pairs), `argument` (`block` larger than
+#' n, `tolerance` where there is no factor), `length` (another number or dimension of outcomes), `truth` (outcomes that
+#' are missing altogether, not finite, or no counts for Poisson predictions), `kernel` (one that cannot compare these
+#' predictions or outcomes). A Gram matrix that is not positive semidefinite is a warning of class
+#' `calibrisk_warning_not_psd`, with its eigenvalue. Defined, not errors: point masses (scales of 0), tied and constant
+#' predictions (where the median distance is 0 the bandwidth is the median of the positive ones, 1 where there are none).
+#'
 #' @param x A data frame, matrix or vector of probabilities as in [ce_fit()], or a vector of predictive
 #'   distributions (see [pred]).
 #' @param truth Outcomes: column of `x`, or a vector; n x d matrix (or d columns) for multivariate predictions.

@@ -155,6 +155,23 @@ test_that("the CIFAR-10 networks have their published errors and p-values", {
   }
 })
 
+test_that("point masses and constant predictions have the definition's values", {
+  mean <- c(0, 1, 3, 1)
+  y <- c(.5, 1, 2, -1)
+  l <- function(a, b) exp(-(a - b)^2 / 2)
+  h <- function(k) outer(1:4, 1:4, Vectorize(function(i, j) {
+    k(i, j) * (l(y[i], y[j]) - l(mean[i], y[j]) - l(y[i], mean[j]) + l(mean[i], mean[j]))
+  }))
+  of <- function(p, ...) skce(p, y, target_kernel = kernel_gaussian(1), ...)$.estimate
+  wasserstein <- oracle_unbiased(h(function(i, j) exp(-abs(mean[i] - mean[j]))))
+  expect_equal(of(pred_normal(mean, 0), kernel = kernel_wasserstein(1)), wasserstein, tolerance = 1e-12)
+  expect_equal(of(pred_laplace(mean, 0), kernel = kernel_wasserstein(1)), wasserstein, tolerance = 1e-12)
+  expect_error(of(pred_normal(mean, 0), kernel = kernel_hellinger(1)), class = "calibrisk_error_kernel")
+  # all distances are 0: bandwidth 1, kernel 1
+  mean <- rep(1, 4)
+  expect_equal(of(pred_normal(mean, 0)), oracle_unbiased(h(function(i, j) 1)), tolerance = 1e-12)
+})
+
 test_that("the estimate is centred at 0 under calibration, and takes both signs", {
   estimates <- withr::with_seed(3, replicate(200, {
     p <- matrix(rgamma(40, 1), 20)
