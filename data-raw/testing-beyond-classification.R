@@ -1,0 +1,252 @@
+# Precomputed tables of the vignette "Testing calibration beyond classification":
+#   vignettes/precomputed/testing-estimators.csv, testing-rates.csv, testing-friedman.csv,
+#   testing-cifar10.csv
+# The first three need nothing but the package; the last needs the probabilities of the
+# networks of Widmann et al. (2019), one .rds per network with `probs` and `label`, and their
+# released errors and p-values, in the folder CALIBRISK_CIFAR10, by default
+# ../shared/data/cifar10. About half an hour on two cores; name the parts to run only those:
+#   Rscript data-raw/testing-beyond-classification.R synthetic friedman cifar10
+# Every cell and every network has its own seed: the numbers do not depend on the cores.
+library(calibrisk)
+
+parts <- commandArgs(TRUE)
+if (length(parts) == 0) parts <- c("synthetic", "friedman", "cifar10")
+cores <- min(2L, parallel::detectCores())
+over <- function(rows, fn) {
+  out <- parallel::mclapply(rows, fn, mc.cores = cores, mc.preschedule = FALSE)
+  failed <- vapply(out, inherits, NA, "try-error")
+  if (any(failed)) stop(out[failed][[1]])
+  do.call(rbind, out)
+}
+
+folder <- "vignettes/precomputed"
+dir.create(folder, showWarnings = FALSE)
+save_table <- function(x, name) {
+  numbers <- vapply(x, is.numeric, NA)
+  x[numbers] <- lapply(x[numbers], signif, 6)
+  utils::write.csv(x, file.path(folder, paste0(name, ".csv")), row.names = FALSE)
+}
+
+# The kernel of the paper's experiments: exp(-W2(p, p')) exp(-|y - y'|^2 / 2).
+on_predictions <- kernel_wasserstein(1)
+on_outcomes <- kernel_gaussian(1)
+
+# 1. Synthetic models (appendix A.2): predictions N(c 1, 0.1^2 I), c uniform; the uncalibrated
+# model's first coordinate is N(0.1, 0.1^2) whatever the prediction.
+runs <- 500
+synthetic <- function(n, d, calibrated) {
+  c <- runif(n)
+  y <- matrix(rnorm(n * d, c, 0.1), n)
+  if (!calibrated) y[, 1] <- rnorm(n, 0.1, 0.1)
+  list(p = synthetic_law(matrix(c, n, d)), y = y)
+}
+synthetic_law <- function(mean) {
+  if (ncol(mean) == 1) pred_normal(mean[, 1], 0.1) else pred_mvnormal(mean, 0.1^2)
+}
+synthetic_locations <- function(d) {
+  list(x = synthetic_law(matrix(runif(10 * d), 10)), truth = matrix(rnorm(10 * d, 0, 0.1), 10))
+}
+
+# All estimates and p-values of one data set.
+one_data_set <- function(n, d, calibrated, locations) {
+  s <- synthetic(n, d, calibrated)
+  root <- max(2, floor(sqrt(n)))
+  estimate <- function(type, block = NULL) {
+    skce(s$p, s$y, kernel = on_predictions, target_kernel = on_outcomes, type = type, block = block,
+         threads = 1)$.estimate
+  }
+  p_value <- function(test, ...) {
+    ce_test(s$p, s$y, test = test, kernel = on_predictions, target_kernel = on_outcomes, threads = 1, ...)$p.value
+  }
+  # ten locations need more than ten observations
+  few <- n <= 10
+  c(
+    biased = estimate("biased"), `B = 2` = estimate("block", 2), `B = sqrt(n)` = estimate("block", root),
+    `B = n` = estimate("unbiased"),
+    test.block_2 = suppressWarnings(p_value("block", block = 2)),
+    test.block_root = suppressWarnings(p_value("block", block = root)),
+    test.bootstrap = p_value("bootstrap", add_one = FALSE),
+    # exact for every n; its loop is quadratic in n for each of the replicates
+    test.conditional = if (n > 64) NA else p_value("conditional", replicates = 99),
+    test.cme_chisq = if (few) NA else p_value("cme", reference = "chisq", locations = locations),
+    test.cme_f = if (few) NA else p_value("cme", reference = "f", locations = locations),
+    test.cme_redraw = if (few) NA else p_value("cme", replicates = 99, locations = locations)
+  )
+}
+
+if ("synthetic" %in% parts) {
+  cells <- expand.grid(calibrated = c(TRUE, FALSE), n = c(1024, 256, 64, 16, 4), d = c(10, 1))
+  truth <- c(`1` = 0.110773702, `10` = 0.059597541) # exact integrals, uncalibrated
+  results <- over(seq_len(nrow(cells)), function(i) {
+    cell <- cells[i, ]
+    set.seed(3000 + i)
+    # fixed for all data sets of a dimension
+    locations <- { set.seed(2999); synthetic_locations(cell$d) }
+    set.seed(3000 + i)
+    values <- replicate(runs, one_data_set(cell$n, cell$d, cell$calibrated, locations))
+    cbind(cell, name = rownames(values), t(apply(values, 1, function(v) {
+      value <- if (cell$calibrated) 0 else truth[[as.character(cell$d)]]
+      c(runs = sum(!is.na(v)), mean = mean(v, na.rm = TRUE), variance = var(v, na.rm = TRUE),
+        absolute_error = mean(abs(v - value), na.rm = TRUE), rejections = sum(v <= 0.05, na.rm = TRUE))
+    })), row.names = NULL)
+  })
+  results <- results[order(results$d, -results$calibrated, results$name, results$n), ]
+  is_test <- startsWith(results$name, "test.")
+  save_table(results[!is_test, c("d", "calibrated", "n", "name", "runs", "mean", "variance", "absolute_error")],
+             "testing-estimators")
+  rates <- results[is_test & results$runs > 0, c("d", "calibrated", "n", "name", "runs", "rejections")]
+  rates$name <- sub("test.", "", rates$name, fixed = TRUE)
+  save_table(rates, "testing-rates")
+}
+
+# 2. Friedman's first regression problem (appendix A.3): ten networks 10-200-50-1 of our own.
+friedman <- function(n) {
+  x <- matrix(runif(n * 10), n)
+  mean <- 10 * sin(pi * x[, 1] * x[, 2]) + 20 * (x[, 3] - 0.5)^2 + 10 * x[, 4] + 5 * x[, 5]
+  list(x = x, y = mean + rnorm(n))
+}
+
+# Full-batch Adam on the mean squared error; predictions at the iterations `at`.
+train_network <- function(train, test, at, rate = 1e-3, decay = c(0.9, 0.999), tiny = 1e-8) {
+  size <- c(10, 200, 50, 1)
+  glorot <- function(i, o) matrix(runif(i * o, -1, 1) * sqrt(6 / (i + o)), i)
+  w <- Map(glorot, size[-4], size[-1])
+  b <- lapply(size[-1], numeric)
+  zero <- function(p) lapply(p, function(v) v * 0)
+  m <- v <- list(w = zero(w), b = zero(b))
+  forward <- function(x) {
+    a <- list(x)
+    for (l in 1:3) {
+      z <- a[[l]] %*% w[[l]] + rep(b[[l]], each = nrow(x))
+      a[[l + 1]] <- if (l < 3) pmax(z, 0) else z
+    }
+    a
+  }
+  initial <- rexp(1)
+  out <- list()
+  for (iteration in 0:max(at)) {
+    a <- forward(train$x)
+    error <- a[[4]] - train$y
+    if (iteration %in% at) {
+      out[[as.character(iteration)]] <- list(
+        train = as.vector(a[[4]]), test = as.vector(forward(test$x)[[4]]),
+        sd = if (iteration == 0) initial else sqrt(mean(error^2))
+      )
+    }
+    delta <- 2 * error / length(error)
+    for (l in 3:1) {
+      gradient <- list(w = crossprod(a[[l]], delta), b = colSums(delta))
+      if (l > 1) delta <- tcrossprod(delta, w[[l]]) * (a[[l]] > 0)
+      for (part in c("w", "b")) {
+        g <- gradient[[part]]
+        m[[part]][[l]] <- decay[1] * m[[part]][[l]] + (1 - decay[1]) * g
+        v[[part]][[l]] <- decay[2] * v[[part]][[l]] + (1 - decay[2]) * g^2
+        step <- rate * (m[[part]][[l]] / (1 - decay[1]^(iteration + 1))) /
+          (sqrt(v[[part]][[l]] / (1 - decay[2]^(iteration + 1))) + tiny)
+        if (part == "w") w[[l]] <- w[[l]] - step else b[[l]] <- b[[l]] - step
+      }
+    }
+  }
+  out
+}
+
+taus <- seq(0.05, 0.95, by = 0.05)
+pinball <- function(quantiles, y) {
+  mean(vapply(seq_along(taus), function(t) {
+    q <- quantiles[, t]
+    mean((1 - taus[t]) * pmax(q - y, 0) + taus[t] * pmax(y - q, 0))
+  }, 0))
+}
+# Quantiles of equal-weight normal mixtures, by bisection between the component quantiles.
+mixture_quantiles <- function(mean, sd) {
+  vapply(taus, function(tau) {
+    q <- mean + qnorm(tau) * rep(sd, each = nrow(mean))
+    low <- apply(q, 1, min)
+    high <- apply(q, 1, max)
+    for (i in 1:60) {
+      middle <- (low + high) / 2
+      below <- rowMeans(pnorm((middle - mean) / rep(sd, each = nrow(mean)))) < tau
+      low <- ifelse(below, middle, low)
+      high <- ifelse(below, high, middle)
+    }
+    (low + high) / 2
+  }, numeric(nrow(mean)))
+}
+# mean: n x models, sd: one per model; one column is a single network.
+friedman_row <- function(mean, sd, y) {
+  spread <- rep(sd, each = length(y))
+  density <- matrix(dnorm(y, mean, spread, log = TRUE), length(y))
+  top <- apply(density, 1, max)
+  law <- if (ncol(mean) == 1) pred_normal(mean[, 1], sd) else {
+    do.call(pred_mixture, lapply(seq_len(ncol(mean)), function(k) pred_normal(mean[, k], sd[k])))
+  }
+  tested <- suppressWarnings(ce_test(law, y, test = "bootstrap", kernel = on_predictions,
+                                     target_kernel = on_outcomes, add_one = FALSE, threads = 1))
+  c(mse = mean((rowMeans(mean) - y)^2), nll = -mean(top + log(rowMeans(exp(density - top)))),
+    pinball = pinball(mixture_quantiles(mean, sd), y), skce_u = unname(tested$estimate),
+    skce_b = suppressWarnings(skce(law, y, type = "biased", kernel = on_predictions, target_kernel = on_outcomes,
+                                   threads = 1)$.estimate),
+    p.value = tested$p.value)
+}
+
+if ("friedman" %in% parts) {
+  set.seed(4000)
+  train <- friedman(100)
+  test <- friedman(50)
+  at <- unique(c(0, 10, 25, 50, 75, round(10^seq(2, log10(5000), length.out = 36)), 250, 500, 1000, 1500, 2000, 5000))
+  networks <- parallel::mclapply(1:10, function(k) {
+    set.seed(4000 + k)
+    train_network(train, test, at)
+  }, mc.cores = cores)
+  rows <- over(seq_along(at), function(i) {
+    set.seed(4100 + i)
+    now <- lapply(networks, `[[`, as.character(at[i]))
+    sd <- vapply(now, `[[`, 0, "sd")
+    do.call(rbind, lapply(c("train", "test"), function(split) {
+      mean <- vapply(now, `[[`, numeric(if (split == "train") 100 else 50), split)
+      y <- list(train = train, test = test)[[split]]$y
+      each <- t(vapply(1:10, function(k) friedman_row(mean[, k, drop = FALSE], sd[k], y), numeric(6)))
+      data.frame(iteration = at[i], split = split, statistic = colnames(each), mean = colMeans(each),
+                 low = apply(each, 2, min), high = apply(each, 2, max), ensemble = friedman_row(mean, sd, y),
+                 row.names = NULL)
+    }))
+  })
+  save_table(rows[order(rows$split, rows$statistic, rows$iteration), ], "testing-friedman")
+}
+
+# 3. Networks on the CIFAR-10 test set, kernel exp(-TV / median) and the same class.
+cifar <- Sys.getenv("CALIBRISK_CIFAR10", "../shared/data/cifar10")
+if ("cifar10" %in% parts && dir.exists(cifar)) {
+  errors <- utils::read.csv(file.path(cifar, "widmann-reference-errors.csv"))
+  p_values <- utils::read.csv(file.path(cifar, "widmann-reference-pvalues.csv"))
+  rows <- over(seq_len(nrow(errors)), function(i) {
+    set.seed(5000 + i)
+    data <- readRDS(file.path(cifar, paste0("widmann-", errors$model[i], ".rds")))
+    p <- data$probs
+    y <- data$label
+    # the default kernel with its median bandwidth as a number
+    kernel <- suppressMessages(ce_test(p, y, test = "block", block = 2, threads = 1))$kernel
+    estimate <- function(...) suppressMessages(skce(p, y, kernel = kernel, threads = 1, ...))$.estimate
+    test <- function(name, ...) suppressMessages(ce_test(p, y, test = name, kernel = kernel, threads = 1, ...))
+    bootstrap <- test("bootstrap", replicates = 1000)
+    conditional <- test("conditional", replicates = 1000)
+    data.frame(
+      model = errors$model[i], bandwidth = kernel$bandwidth,
+      quantity = c("ece", "skce_b", "skce_u", "skce_linear", "p_bound_biased", "p_bound_unbiased", "p_linear",
+                   "p_bootstrap", "p_conditional", "null_low", "null_high"),
+      here = c(suppressMessages(ece(p, y, n_bins = 10, notion = "canonical"))$.estimate / 2,
+               estimate(type = "biased"), estimate(), estimate(type = "block", block = 2),
+               test("bound", type = "biased")$p.value, test("bound")$p.value,
+               test("block", block = 2)$p.value, bootstrap$p.value, conditional$p.value,
+               quantile(conditional$null, c(0.025, 0.975))),
+      published = c(errors$ECE_uniform[i], errors$SKCEb_median[i], errors$SKCEuq_median[i], errors$SKCEul_median[i],
+                    p_values$SKCEb_median_distribution_free[i], p_values$SKCEuq_median_distribution_free[i],
+                    p_values$SKCEul_median_asymptotic[i], p_values$SKCEuq_median_asymptotic[i], NA, NA, NA)
+    )
+  })
+  # ten digits: the estimates agree to more than six
+  rows$bandwidth <- signif(rows$bandwidth, 10)
+  rows$here <- signif(rows$here, 10)
+  rows$published <- signif(rows$published, 10)
+  utils::write.csv(rows, file.path(folder, "testing-cifar10.csv"), row.names = FALSE)
+}
