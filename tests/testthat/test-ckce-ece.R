@@ -18,6 +18,12 @@ test_that("cells are right-closed at every edge and only occupied ones count", {
                    oracle_canonical_ece(probs, truth, bins, type))
     }
   }
+  # 25 * (7 / 25) rounds above 7: membership is decided by the edges k / 25 themselves
+  expect_gt(25 * (7 / 25), 7)
+  both <- rbind(c(7 / 25, 0.3, 0.42), c(0.275, 0.305, 0.42))
+  expect_identical(canonical_ece(both, 1:2, 25)$occupied, 1L)
+  both[1, ] <- c(7 / 25 + 1e-9, 0.3 - 1e-9, 0.42)
+  expect_identical(canonical_ece(both, 1:2, 25)$occupied, 2L)
   many <- withr::with_seed(1, draw_dirichlet(300, 6, .3))
   labels <- withr::with_seed(2, draw_labels(many))
   binmean <- canonical_ece(many, labels)
