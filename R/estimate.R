@@ -9,8 +9,8 @@
 #'   a method, tuned over its own grid.
 #' @return One row per notion (and group) with `notion`, `method`, `parameter`, `value`, `estimate`,
 #'   `std.error`, `conf.low`, `conf.high`, `lower_bound`, `root_risk`, `skill`, `n` and `n_test`. The
-#'   interval is built on the squared scale and conditional on the fitted function; the estimate
-#'   is 0 where its square is negative. `lower_bound` is a one-sided bound at `level` for the
+#'   interval is for the calibration error itself, built on the squared scale from all rows (see
+#'   [ce_tune()]); the estimate is 0 where its square is negative. `lower_bound` is a one-sided bound at `level` for the
 #'   calibration error itself; see [ce_risk()].
 #' @references `r ref_gruber_bach()`
 #' @seealso [ce_tune()] for all methods side by side.
@@ -41,7 +41,7 @@ ce_estimate <- function(x, truth, ..., notion = "top_label", method = "auto", fo
     vctrs::vec_rbind(!!!rows)
   })
   new_table(out, c("Calibration error" = "root, squared (L2) norm",
-                   "Interval" = paste0(format(100 * level), " %, given the fitted function")), "ce_estimate")
+                   "Interval" = paste0(format(100 * level), " % for the error itself, see ?ce_tune")), "ce_estimate")
 }
 
 estimate_row <- function(tuned) {

@@ -23,9 +23,15 @@
 #' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
 #' rows. Class-wise, values are selected per class and the squared errors summed.
 #' @section Intervals:
-#' `conf.low` and `conf.high` reflect the test rows only, given the fitted functions: they are
-#' intervals for \eqn{E\,h(p,p)}, not for the bias of \eqn{h}. `lower_bound` is a one-sided
-#' bound for the calibration error itself.
+#' With a gap \eqn{g} fitted without a row, \eqn{CE^2 \ge 2c E\langle e, g\rangle - c^2 E|g|^2} for any
+#' \eqn{c}, with equality at the true gap. `conf.low` is the lower confidence limit of that mean over
+#' all rows (cross-fitted, best \eqn{c}): it holds for every method, and is 0 for most calibrated models.
+#' `conf.high` is the upper limit of the larger of it and the estimate; its standard error,
+#' `estimate_std.error` on the root scale, has the test rows' and the outcomes' share. It does not
+#' know what a method smooths away: where a large ridge or few bins are chosen because there are few
+#' rows, the true error may be larger. `lower_bound` is the one-sided bound from the risk alone,
+#' \eqn{CE^4 \ge R(0) - R(h)}. Without a gap (kkr, debiased bins, a user's function) \eqn{g} is the mean of
+#' \eqn{h(p, p_j) e_j} over training rows.
 #' @section Cost:
 #' Linear in the number of rows for scalar notions; see the vignettes for measured times.
 #' Long work can be interrupted.
@@ -126,7 +132,8 @@ tune_problem <- function(method, problem, split, grid, context) {
     unlist(lapply(risks, `[[`, "squared"))
   }
   list(path = path[c("risk", "squared_error", "squared_error_test")], v = v, forms = forms,
-       risks = risks, squared = squared, diagnostics = path$diagnostics)
+       risks = risks, squared = squared, gaps = cross_gaps(forms, problem, split, context$threads),
+       diagnostics = path$diagnostics)
 }
 
 # Smallest mean risk, over the folds in which it is defined; the smallest value on ties.
@@ -146,6 +153,7 @@ combine_problems <- function(parts) {
     forms = lapply(parts, `[[`, "forms"),
     risks = lapply(seq_len(k), function(f) add_risks(lapply(parts, function(p) p$risks[[f]]))),
     squared = kept_squared(Reduce(`+`, lapply(parts, `[[`, "squared")), parts[[1]]$forms[[1]]),
+    gaps = add_gaps(lapply(parts, `[[`, "gaps")),
     diagnostics = lapply(parts, `[[`, "diagnostics")
   )
 }
@@ -185,8 +193,7 @@ tune_glance <- function(results, methods, grids, split, level) {
     roots <- sqrt(pmax(fold_values(result, "risk"), 0))
     roots <- roots[!is.na(roots)]
     value <- unique(grids[[m]]$value[result$v])
-    squared <- mean(result$squared)
-    interval <- root_interval(squared, mean_std_error(result$squared), level)
+    interval <- calibration_interval(result$squared, result$gaps, sum(split$fold > 0), level)
     skill <- 1 - mean_over_folds(fold_values(result, "risk")) /
       mean_over_folds(fold_values(result, "zero_risk"))
     row <- tibble::tibble(
@@ -205,7 +212,7 @@ tune_glance <- function(results, methods, grids, split, level) {
       difference_std.error = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks, "projections")$std.error,
       skill = if (is.finite(skill)) skill else NA_real_,
       lower_bound = fold_lower_bound(result$risks, level),
-      squared_estimate = squared
+      squared_estimate = mean(result$squared)
     )
     if (!is.null(grids[[m]][["kernel"]])) {
       row$kernel <- paste(unique(vapply(grids[[m]][["kernel"]][result$v], format, "")), collapse = " | ")
