@@ -218,3 +218,17 @@ test_that("printing says what the curve is and whether it leaves the bands", {
   f <- draw_curve(7, 500, "binned", true_rate)
   expect_snapshot(print(f$curve))
 })
+
+test_that("bands of regression curves have their level", {
+  skip_on_cran()
+  cover <- withr::with_seed(1, rowMeans(vapply(1:300, function(i) {
+    mu <- rnorm(100)
+    y <- rnorm(100, mu)
+    pit <- ce_curve(cbind(mu, 1), y, type = "pit", n_bins = 8)
+    quantile <- ce_curve(cbind(mu, 1), y, type = "quantile")
+    c(pit_band = glance(pit)$outside == 0, pit_kept = !glance(pit)$rejected, pit_conf = mean(inside(1, tidy(pit)$conf.low, tidy(pit)$conf.high)),
+      quantile_band = glance(quantile)$outside == 0, quantile_kept = !glance(quantile)$rejected)
+  }, numeric(5))))
+  # two standard errors below the level, which the bands hold from above
+  expect_true(all(cover > .95 - 2 * sqrt(.05 * .95 / 300)))
+})

@@ -25,6 +25,10 @@ test_that("all inequalities hold on random data, exactly, for every binning and 
     }
     error <- function(...) ece(data$p, data$y, ...)$.estimate
     expect_lte(error(type = "discrete", p = 1, notion = "canonical"), 2 + 1e-12)
+    for (p in c(1, 1.5, 2, 4)) {
+      expect_lte(error(type = "discrete", p = p, notion = "class_wise"), 2^(1 / p) + 1e-12)
+      expect_lte(error(type = "discrete", p = p, notion = "canonical"), 2^(1 / p) + 1e-12)
+    }
     # norms are ordered
     ce <- vapply(1:3, function(p) error(type = "discrete", p = p, notion = "canonical"), 0)
     expect_lte(ce[1], k^(1 - 1 / 2) * ce[2] + 1e-12)
@@ -46,6 +50,8 @@ test_that("all inequalities hold on random data, exactly, for every binning and 
     expect_true(all(error(n_bins = bins) <= error(n_bins = bins, p = 2) + 1e-12))
     top <- top_pair(data$p, data$y)
     expect_true(all(error(n_bins = bins) <= mean(abs(top$conf - top$cor)) + 1e-12))
+    expect_lte(mean(abs(top$conf - top$cor)), bound + 1e-12)
+    expect_gte(skce(data$p, data$y, kernel = kernel_laplace(1), type = "biased")$.estimate, -1e-12)
     debiased <- ece(data$p, data$y, n_bins = bins, p = 2, debias = TRUE)$power
     expect_true(all(debiased <= ece(data$p, data$y, n_bins = bins, p = 2)$power + 1e-12))
   }
@@ -76,7 +82,7 @@ with_laws <- function(points, laws, copies) {
 }
 
 test_that("zero of everything below CE is no calibration (Proposition 3.2)", {
-  for (k in c(3, 4, 10)) {
+  for (k in c(3, 4, 10, 100)) {
     alpha <- .51
     beta <- (1 - alpha) / (k - 1)
     points <- matrix(beta, k, k)
@@ -87,7 +93,10 @@ test_that("zero of everything below CE is no calibration (Proposition 3.2)", {
     data <- with_laws(points, laws, 100)
     values <- chain(data$p, data$y)
     expect_equal(values[["CE_2"]], sqrt(1 - 1 / (k - 1)) * (1 - alpha))
-    brier <- c("3" = .61985, "4" = .6598666667, "10" = .7132222222)
+    brier <- c("3" = .61985, "4" = .6598666667, "10" = .7132222222, "100" = .7374747475)
+    # what is left of the score is the entropy of the labels given the prediction
+    parts <- ce_decompose(data$p, data$y)
+    expect_equal(parts$entropy - parts$sharpness, .4998)
     expect_equal(values[["RBS"]]^2, brier[[as.character(k)]], tolerance = 1e-9)
     expect_equal(unname(values[c("CWCE_2", "TCE_2", "KS", "MMCE")]), rep(0, 4), tolerance = 1e-7)
   }

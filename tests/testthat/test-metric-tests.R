@@ -72,6 +72,11 @@ test_that("ece_bias() has the published values and shape", {
   expect_equal(out$slope[2], -.0002334623153, tolerance = 1e-9)
   one <- function(accuracy) ece_bias(1, .8, accuracy, 0, 100)$expected
   expect_equal(c(one(.8), one(.75)), c(.03191538243, .05532760714), tolerance = 1e-9)
+  # against the exact expectation of a binomial count; with n the bias vanishes
+  exact <- function(accuracy) sum(stats::dbinom(0:100, 100, accuracy) * abs(.8 - 0:100 / 100))
+  expect_equal(c(exact(.8), exact(.75)), c(.03177606874, .05483715109), tolerance = 1e-9)
+  expect_equal(c(one(.8), one(.75)), c(exact(.8), exact(.75)), tolerance = .01)
+  expect_equal(ece_bias(c(.2, .3, .5), c(.55, .75, .95), c(.5, .75, .92), .002, 1e12)$expected, .025, tolerance = 1e-5)
   n <- seq(20, 400, 20)
   curve <- ece_bias(c(.2, .3, .5), c(.55, .75, .95), c(.5, .75, .92), .002, n)
   expect_true(all(diff(curve$expected) < 0))

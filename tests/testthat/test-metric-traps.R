@@ -21,6 +21,27 @@ test_that("two classes in two columns: top label is the larger, Brier does not b
   expect_equal(top$.estimate, kde_error(c(.9, .7, .8), c(1, 1, 0), kernel = "triweight")$.estimate)
 })
 
+test_that("top-label errors depend on confidence and correctness alone", {
+  data <- withr::with_seed(1, random_classes(60, 4))
+  top <- top_pair(data$p, data$y)
+  for (metric in list(ece, ks_error, mmce, smooth_ece)) {
+    expect_equal(metric(data$p, data$y)$.estimate, metric(top$conf, top$cor)$.estimate)
+  }
+  expect_equal(ece(data$p, data$y, p = 2, type = "discrete")$.estimate, ece(top$conf, top$cor, p = 2, type = "discrete")$.estimate)
+})
+
+test_that("an ensemble of predictions with zeros stays finite", {
+  p <- rbind(c(1, 0, 0), c(.5, .5, 0), c(0, .2, .8), c(0, 1, 0), c(.1, .9, 0), c(0, .3, .7))
+  y <- c(1, 2, 3, 1, 2, 2)
+  for (loss in c("brier", "log")) {
+    map <- ce_recalibrate(p, y, method = "ets", loss = loss)
+    q <- suppressWarnings(predict(map))
+    expect_true(all(is.finite(q)))
+    expect_equal(rowSums(q), rep(1, 6))
+    expect_equal(max.col(q, "first"), max.col(p, "first"))
+  }
+})
+
 test_that("ties of the largest probability go to the first class", {
   p <- rbind(c(.4, .4, .2), c(.4, .4, .2))
   expect_equal(ece(p, c(1, 2))$.estimate, .1)

@@ -95,7 +95,7 @@ test_that("injective maps keep sharpness: score and calibration error change ali
   p <- support[id, ]
   law <- t(vapply(id, function(g) tabulate(y[id == g], 3) / sum(id == g), numeric(3)))
   calibration <- function(q) mean(rowSums((q - law)^2))
-  gains <- vapply(c("temperature", "ets"), function(method) {
+  gains <- vapply(c("temperature", "ets", "diag"), function(method) {
     fit <- ce_recalibrate(p, y, method = method, loss = "brier")
     q <- suppressWarnings(predict(fit))
     expect_true(glance(fit)$injective)

@@ -24,6 +24,38 @@ test_that("two levels of variance become the groups' mean squared errors", {
   expect_equal(unname(suppressWarnings(predict(constant))[1, 2]), 1.643, tolerance = 1e-9)
 })
 
+test_that("one parameter alone is worse than both, and each has its first-order condition", {
+  f <- fixture_regression()
+  r <- (f$mean - f$y)^2
+  expect_equal(mean(r / f$variance), 1.931797619, tolerance = 1e-9)
+  expect_equal(dss(1.931797619 * f$variance, r), 1.345056317, tolerance = 1e-9)
+  expect_equal(dss(f$variance + .5745237844, r), 1.368461203, tolerance = 1e-9)
+  both <- ce_recalibrate(cbind(f$mean, f$variance), f$y, method = "variance")$objective[["after"]]
+  expect_lt(both, min(1.345056317, 1.368461203, 1.496523839))
+  # the ratio is 1 on the fitted rows also at the edges w = 0 and b = 0
+  for (s2 in list(rev(sort(r))[rank(r)], sort(r)[rank(r)])) {
+    out <- suppressWarnings(predict(ce_recalibrate(cbind(f$mean, s2 + .01), f$y, method = "variance")))
+    expect_equal(mean(r / out[, 2]), 1, tolerance = 1e-5)
+  }
+})
+
+test_that("for w > 0 the score falls by the calibration error, exactly, where predictions repeat", {
+  withr::with_seed(1, {
+    cell <- rep(1:5, 20)
+    mu <- rnorm(5)[cell]
+    s2 <- rgamma(5, 3)[cell]
+    y <- rnorm(100, mu + .3, sqrt(2 * s2 + .5))
+  })
+  mean_y <- ave(y, cell)
+  variance_y <- ave(y, cell, FUN = function(v) mean((v - mean(v))^2))
+  error <- function(s2) mean((variance_y + (mu - mean_y)^2) / s2 - 1 - log(variance_y / s2))
+  map <- ce_recalibrate(cbind(mu, s2), y, method = "variance")
+  expect_gt(parameter(map, "scale"), 0)
+  after <- suppressWarnings(predict(map))[, 2]
+  expect_equal(dss(s2, (mu - y)^2) - dss(after, (mu - y)^2), error(s2) - error(after), tolerance = 1e-10)
+  expect_equal(suppressWarnings(subset(ce_moments(cbind(mu, s2), y, after = map), quantity == "dss_gain")$estimate), error(s2) - error(after), tolerance = 1e-10)
+})
+
 test_that("rescaling the data rescales the map", {
   f <- fixture_regression()
   base <- ce_recalibrate(cbind(f$mean, f$variance), f$y, method = "variance")

@@ -58,3 +58,36 @@ test_that("scalars halve the Brier score; wrong requests are refused", {
   gone <- ce_decompose(c(p, NA), c(y, 1), na_rm = FALSE)
   expect_true(is.na(gone$calibration))
 })
+
+test_that("on a simulation with known truth, bins depend on n and the bound does not (figure 2)", {
+  skip_on_cran()
+  softmax <- function(z) exp(z - apply(z, 1, max)) / rowSums(exp(z - apply(z, 1, max)))
+  withr::with_seed(1, {
+    k <- 100
+    z <- do.call(rbind, lapply(51:100, function(class) {
+      out <- t(solve(matrix(stats::rnorm(k * k, sd = 1 / sqrt(k)), k), matrix(stats::rnorm(k * 80), k)))
+      out[, class] <- out[, class] + 1
+      out
+    }))
+    truth <- softmax(z)
+    y <- apply(truth, 1, function(p) sample.int(k, 1, prob = p))
+    order <- sample.int(4000)
+  })
+  bad <- softmax(2.5 * z)
+  average <- function(metric, p, n) {
+    mean(vapply(split(order, rep(seq_len(4000 / n), each = n)), function(rows) metric(p[rows, ], y[rows])$.estimate, 0))
+  }
+  shrinks <- function(metric, p) average(metric, p, 100) / average(metric, p, 4000)
+  expect_gt(shrinks(ece, truth), 4) # sqrt(40) = 6.3
+  expect_lt(shrinks(ece, bad), 1.4)
+  for (p in list(truth, bad)) expect_equal(shrinks(rbs, p), 1, tolerance = .02)
+  # binned class-wise errors prefer the bad model at small sizes
+  class_wise <- function(p, y) ece(p, y, p = 2, notion = "class_wise")
+  expect_gt(average(class_wise, truth, 100), average(class_wise, bad, 100))
+  # the gain finds the known error of the bad model
+  gain <- ce_gain(bad, truth, y, injective = TRUE)
+  error <- mean(rowSums((bad - truth)^2))
+  expect_lt(abs(gain$gain[1] - error), 3 * gain$std.error[1])
+  expect_gt(gain$gain[1], 5 * gain$std.error[1])
+  expect_lt(gain$gain[2], sqrt(error))
+})

@@ -264,3 +264,20 @@ test_that("bad input", {
   expect_equal(skce(probs, truth, kernel = tv)$n, 5L)
   expect_true(is.na(skce(probs, truth, kernel = tv, na_rm = FALSE)$.estimate))
 })
+
+test_that("the values of Gruber and Buettner's fixtures B and C", {
+  b <- fixture_b()
+  value <- function(kernel) {
+    c(skce(b$p, b$y, kernel = kernel)$.estimate, skce(b$p, b$y, kernel = kernel, type = "biased")$.estimate,
+      skce(b$p, b$y, kernel = kernel, type = "block", block = 2)$.estimate)
+  }
+  expect_equal(value(kernel_laplace(1)), c(-.00918119644, .007227497969, .05797775794), tolerance = 1e-9)
+  expect_equal(value(kernel_gaussian(1)), c(-.01076545984, .005722447741, .07950063667), tolerance = 1e-9)
+  f <- fixture_regression()
+  law <- pred_normal(f$mean, sqrt(f$variance))
+  normal <- function(rows, ...) {
+    skce(law[rows], f$y[rows], kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1), ...)$.estimate
+  }
+  expect_equal(c(normal(1:10), normal(1:10, type = "biased")), c(-.007226621246, .05174881232), tolerance = 1e-9)
+  expect_equal(normal(1:2), -.1085951212, tolerance = 1e-9)
+})
