@@ -54,6 +54,7 @@ ce_gain <- function(before, after, truth, score = "brier", injective = NULL, lev
   check_level(level)
   stated <- !is.null(injective)
   reason <- "different predictions have the same image, or equal ones different images"
+  check_gain_map(after, call)
   if (inherits(after, "ce_recalibration")) {
     if (!stated) {
       injective <- after$injective$value
@@ -65,6 +66,17 @@ ce_gain <- function(before, after, truth, score = "brier", injective = NULL, lev
   if (is.null(injective)) injective <- if (not_injective(pair$before, pair$after)) FALSE else NA
   if (!stated && isFALSE(injective)) warn_not_injective(reason)
   gain_table(pair, score, injective, level)
+}
+
+check_gain_map <- function(after, call) {
+  if (inherits(after, "ce_grouped")) {
+    stop_input(c("{.arg after} must be one map, or predictions.", "x" = "It is a map per group.",
+                 "i" = "Take the rows and the map of each group."), "argument", arg = "after", call = call)
+  }
+  if (inherits(after, "ce_recalibration") && after$kind == "distribution") {
+    stop_input(c("{.fn ce_gain} needs a map of class probabilities.", "x" = "It is a map of variances.",
+                 "i" = "{.code ce_moments(x, truth, after = map)} gives its gain."), "argument", arg = "after", call = call)
+  }
 }
 
 # Both predictions on the rows that are complete in both.
@@ -128,6 +140,7 @@ gain_table <- function(pair, score, injective, level) {
   direction <- (s - infimum) / root[1] - (t - infimum) / root[2]
   gain <- c(mean(difference), root[1] - root[2])
   std.error <- if (n > 1) c(sd(difference), sd(direction) / 2) / sqrt(n) else rep(NA_real_, 2)
+  std.error[!is.finite(std.error)] <- NA # an infinite score
   if (pair$na) gain <- std.error <- rep(NA_real_, 2)
   z <- qnorm((1 + level) / 2)
   measures <- if (isTRUE(injective)) {

@@ -23,7 +23,7 @@
 #' A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only), `quantity`, `estimate`,
 #' `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `target` (its value
 #' under calibration, `NA` where there is none) and `n`. A variance of 0 makes `ratio` and `dss` infinite unless
-#' the mean is exact; a slope is `NA` where its predictor is constant.
+#' the mean is exact (`NaN` if some are and some are not); a slope is `NA` where its predictor is constant.
 #'
 #' @inheritParams ce_recalibrate
 #' @param x Normal predictions ([pred_normal()]), a matrix or data frame with two columns, mean and

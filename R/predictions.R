@@ -202,11 +202,11 @@ stop_empty <- function(dropped, call) {
 
 # Rows to keep; NULL where something is missing and na_rm is FALSE. NaN is an error,
 # not a missing value: it comes from a computation that failed.
-complete_rows <- function(x, truth, na_rm, call) {
+complete_rows <- function(x, truth, na_rm, call, what = "Probabilities") {
   if (any(nan <- is.nan(x))) {
     row <- which(rowSums(nan) > 0)[1]
     stop_input(c(
-      "Probabilities must not be NaN.",
+      "{what} must not be NaN.",
       "x" = "Row {row} has one; {sum(rowSums(nan) > 0)} of {nrow(x)} rows do.",
       "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}."
     ), "probs", arg = "x", row = row, value = NaN, call = call)

@@ -67,7 +67,7 @@ read_logits <- function(x, truth, event_level, na_rm, call) {
   coded <- if (scalar) code_outcome(truth, event_level, call) else code_truth(truth, x, call)
   x <- if (scalar) as.numeric(x) else unname(coded$x)
   outcome <- if (scalar) coded$outcome else coded$truth
-  keep <- complete_rows(as.matrix(x), outcome, na_rm, call)
+  keep <- complete_rows(as.matrix(x), outcome, na_rm, call, "Logits")
   na <- is.null(keep)
   if (na) keep <- which(stats::complete.cases(x, outcome))
   if (length(keep) == 0 && !na) stop_empty(NROW(x), call)
@@ -103,7 +103,7 @@ expand_probs <- function(x, layout, threads) {
   scalar <- !is.matrix(x)
   if (layout$logits) {
     logp <- if (scalar) {
-      cbind(stats::plogis(x, lower.tail = FALSE, log.p = TRUE), stats::plogis(x, log.p = TRUE))
+      pmax(cbind(stats::plogis(x, lower.tail = FALSE, log.p = TRUE), stats::plogis(x, log.p = TRUE)), floor)
     } else {
       top <- do.call(pmax, split_columns(x))
       cpp_softmax(pmax(x, top + floor), TRUE, threads)
@@ -163,7 +163,7 @@ read_new_probs <- function(new, layout, threads, call = caller_env()) {
     }
     x <- unname(x[, layout$order, drop = FALSE])
   }
-  keep <- complete_rows(as.matrix(x), rep(0, NROW(x)), TRUE, call)
+  keep <- complete_rows(as.matrix(x), rep(0, NROW(x)), TRUE, call, if (layout$logits) "Logits" else "Probabilities")
   x <- if (scalar) as.numeric(x)[keep] else x[keep, , drop = FALSE]
   if (layout$logits) {
     check_logits(x, keep, call)

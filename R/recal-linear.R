@@ -22,11 +22,14 @@ fit_linear <- function(data, spec) {
   steepest <- max(abs(evaluate(fit$par)$gradient))
   absent <- setdiff(seq_len(k), data$truth)
   flat <- length(absent) > 0 && spec$penalty[2] == 0
-  converged <- fit$convergence == 0 && steepest < 1e-4 && !flat && !separates(unpack(fit$par), data, spec)
+  converged <- fit$convergence == 0 && steepest < 1e-4 && !flat && !separates(unpack(fit$par), data, spec, diagonal)
   message <- if (flat) {
     paste0("Class ", absent[1], " never occurs: its intercept has no finite optimum without a penalty.")
   } else if (!converged && fit$convergence == 0 && steepest < 1e-4) {
-    "The map separates the classes of the fitted rows: there is no finite optimum without a penalty."
+    paste("The map separates the classes of the fitted rows:",
+          if (diagonal || all(spec$penalty == 0)) "there is no finite optimum without a penalty." else {
+            "there is no finite optimum, because the penalty leaves the diagonal free."
+          })
   } else if (!converged) {
     paste0("The gradient is still ", format(steepest, digits = 2), " after ", fit$counts[[1]], " evaluations.")
   } else {
@@ -40,10 +43,13 @@ fit_linear <- function(data, spec) {
   )
 }
 
-# Every row's label has the largest score: scaling up improves the log loss for ever.
-separates <- function(parameters, data, spec) {
-  if (spec$loss != "log" || any(spec$penalty > 0)) return(FALSE)
-  scores <- linear_scores(parameters$w, parameters$b, data$logp)
+# Every row's label has the largest score already by what carries no penalty (with one on the weights, the
+# diagonal): scaling that up improves the loss for ever.
+separates <- function(parameters, data, spec, diagonal) {
+  w <- parameters$w
+  if (spec$penalty[1] > 0) w <- diag(if (diagonal) 0 else diag(w), ncol(w))
+  b <- if (spec$penalty[2] > 0) 0 * parameters$b else parameters$b
+  scores <- linear_scores(w, b, data$logp)
   own <- scores[cbind(seq_along(data$truth), data$truth)]
   scores[cbind(seq_along(data$truth), data$truth)] <- -Inf
   all(own > do.call(pmax, split_columns(scores)))

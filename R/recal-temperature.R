@@ -45,6 +45,8 @@ best_temperature <- function(data, spec) {
   grid <- exp(seq(log(limits[1]), log(limits[2]), length.out = 33))
   values <- vapply(grid, function(b) loss_at(b)[["value"]], 0)
   at <- which.min(values)
+  # separable labels: the score is 0, as good as 0, from some temperature down
+  if (values[length(grid)] <= values[at] + 1e-15) at <- length(grid)
   if (at == 1) return(result(limits[1], FALSE, at_bound(limits[1], "high")))
   if (at == length(grid)) return(result(limits[2], FALSE, at_bound(limits[2], "low")))
   slope <- function(b) loss_at(b)[["slope"]]

@@ -50,7 +50,8 @@
 #' @section Errors:
 #' Where the optimum is at infinity (labels that the predictions separate, a class that never
 #' occurs), the result stands at the bound or where the iterations ended, `glance()$converged` is `FALSE` and a
-#' warning of class `calibrisk_warning_convergence` says so; `penalty > 0` makes it finite. Logits of `-Inf`
+#' warning of class `calibrisk_warning_convergence` says so; `penalty > 0` makes it finite (unless the diagonal of
+#' `"matrix"` or `"dirichlet"`, which has no penalty, separates by itself). Logits of `-Inf`
 #' and probabilities of 0 are floored at `floor`; `+Inf` is an error of class `calibrisk_error_logits`.
 #'
 #' @param x A data frame, a numeric matrix with one column per class, or a numeric vector of

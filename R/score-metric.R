@@ -86,6 +86,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
     shift <- if (bound) infima else 0
     mean <- colMeans(rows) - shift
     std.error <- if (n > 1) apply(rows, 2, sd) / sqrt(n) else rep(NA_real_, ncol(rows))
+    std.error[!is.finite(std.error)] <- NA # an infinite score
     z <- qnorm((1 + level) / 2)
     list(.estimate = mean, std.error = std.error, conf.low = mean - z * std.error,
          conf.high = mean + z * std.error,

@@ -82,3 +82,16 @@ test_that("the paired interval covers the true improvement", {
   }, NA))
   expect_gt(mean(hit), .90)
 })
+
+test_that("maps that are not for the gain, and infinite scores, are named", {
+  x <- cbind(1:4, 1)
+  y <- c(1, 3, 2, 5)
+  map <- ce_recalibrate(x, y, method = "variance")
+  expect_error(ce_gain(x, map, y), "ce_moments", class = "calibrisk_error_argument")
+  frame <- data.frame(.pred_a = c(.1, .4, .6, .9), .pred_b = c(.9, .6, .4, .1), y = factor(c("a", "b", "a", "b")), g = 1:2)
+  maps <- ce_recalibrate(frame, y, .by = g, method = "histogram")
+  expect_error(ce_gain(frame, maps, y), "per group", class = "calibrisk_error_argument")
+  out <- ce_gain(c(0, 1, .5), c(.1, .9, .5), c(1, 0, 1), score = "log")
+  expect_equal(out$gain, c(Inf, Inf))
+  expect_identical(c(out$std.error, out$conf.low), rep(NA_real_, 4))
+})

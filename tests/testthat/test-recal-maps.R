@@ -139,3 +139,19 @@ test_that("what has no finite optimum is flagged, and a penalty makes it finite"
   expect_equal(suppressWarnings(predict(ce_recalibrate(p, rep(1, 6), method = "isotonic"))), rep(1, 6))
   expect_equal(suppressWarnings(predict(ce_recalibrate(p, rep(1, 6), method = "histogram", n_bins = 2))), rep(1, 6))
 })
+
+test_that("separable data are flagged for every loss, and under a penalty that leaves the diagonal free", {
+  p <- rbind(c(.7, .2, .1), c(.2, .6, .2), c(.1, .3, .6), c(.8, .1, .1), c(.1, .5, .4), c(.2, .1, .7))
+  y <- c(1, 2, 3, 1, 2, 3)
+  flagged <- function(...) {
+    expect_warning(fit <- ce_recalibrate(p, y, ...), class = "calibrisk_warning_convergence")
+    expect_false(glance(fit)$converged)
+    fit
+  }
+  for (loss in c("log", "brier")) for (method in c("temperature", "vector", "matrix", "dirichlet")) flagged(method = method, loss = loss)
+  expect_match(flagged(method = "dirichlet")$convergence$message, "diagonal")
+  expect_true(glance(ce_recalibrate(p, y, method = "vector", penalty = .01))$converged)
+  # the Brier score is 0, to the last digit, at finite temperatures
+  sharp <- rbind(c(.999, .001, 0), c(0, .99, .01), c(.001, 0, .999))
+  expect_warning(ce_recalibrate(sharp, 1:3, loss = "brier"), "without exception", class = "calibrisk_warning_convergence")
+})

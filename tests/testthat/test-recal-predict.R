@@ -136,3 +136,17 @@ test_that("predictions that repeat are no leak, leaked ones are found among them
   expect_no_warning(predict(map, p[401:800, ]))
   expect_warning(predict(map, p[c(1:200, 401:600), ]), class = "calibrisk_warning_same_rows")
 })
+
+test_that("scalar logits of -Inf are floored, NaN is called by its name", {
+  z <- c(1, -1, -Inf, 2, .3)
+  y <- c(1, 1, 0, 0, 1)
+  for (method in c("temperature", "platt", "beta", "isotonic")) {
+    fit <- suppressWarnings(ce_recalibrate(z, y, logits = TRUE, method = method))
+    expect_true(all(is.finite(suppressWarnings(predict(fit)))))
+    expect_equal(suppressWarnings(predict(fit)),
+                 suppressWarnings(predict(ce_recalibrate(plogis(pmax(z, log(.Machine$double.eps))), y, method = method))), tolerance = 1e-6)
+  }
+  expect_error(ce_recalibrate(c(1, Inf), c(0, 1), logits = TRUE), class = "calibrisk_error_logits")
+  expect_error(ce_recalibrate(rbind(c(NaN, 1), c(1, 2)), 1:2, logits = TRUE), "Logits must not be NaN", class = "calibrisk_error")
+  expect_error(ce_recalibrate(rbind(c(NaN, 1), c(1, 0)), 1:2), "Probabilities must not be NaN", class = "calibrisk_error")
+})
