@@ -75,7 +75,8 @@ check_gain_map <- function(after, call) {
   }
   if (inherits(after, "ce_recalibration") && after$kind == "distribution") {
     stop_input(c("{.fn ce_gain} needs a map of class probabilities.", "x" = "It is a map of variances.",
-                 "i" = "{.code ce_moments(x, truth, after = map)} gives its gain."), "argument", arg = "after", call = call)
+                 "i" = "{.code ce_moments(x, truth, after = map)} gives its gain."),
+               "argument", arg = "after", call = call)
   }
 }
 
@@ -109,7 +110,8 @@ warn_not_injective <- function(reason) {
   warn_result(c(
     "The gain is not the improvement of the calibration error: the map is not injective.",
     "x" = "Of this map: {reason}.",
-    "i" = "It is the improvement of the upper bound, any loss of sharpness included; {.code injective = FALSE} says that you know."
+    "i" = "It is the improvement of the upper bound, any loss of sharpness included.",
+    "i" = "{.code injective = FALSE} says that you know."
   ), "injective")
 }
 

@@ -206,8 +206,8 @@ fingerprint <- function(x) {
   out
 }
 
-# How many rows of `new` the map was fitted to. Predictions that repeat match by chance: 0 where
-# matches are not clearly more frequent than repeats within either set (then only the same rows in the same order count).
+# How many rows of `new` the map was fitted to. Predictions that repeat match by chance: 0 where matches
+# are not clearly more frequent than repeats within either set (then only the same rows in the same order count).
 fitted_rows <- function(new, fitted) {
   if (length(new) < 2 || length(fitted) < 2) return(0L)
   if (identical(new, fitted)) return(length(new))

@@ -21,11 +21,11 @@
 #'     \eqn{a \log p - b \log(1-p) + c} with \eqn{a, b \ge 0} (Kull et al. 2017).}
 #'   \item{`"isotonic"`, `"histogram"`}{The increasing least squares fit, linear between its steps' ends; the outcome's
 #'     mean per bin (an empty bin keeps its midpoint).}
-#'   \item{`"constant_confidence"`, `"label_frequency"`}{The top label gets the accuracy of the fit and the others share the
-#'     rest equally, resp. every prediction becomes the label frequencies among the fitted rows with its top label (of all
-#'     rows for a label that was never predicted; Gruber & Buettner 2022, appendices D.2 and E.1). Demonstrations, not
-#'     remedies: the first makes ECE, TCE_p, KS and MMCE of the fitted rows zero, the second even CE_p, by throwing the
-#'     predictions away.}
+#'   \item{`"constant_confidence"`, `"label_frequency"`}{The top label gets the accuracy of the fit and the others share
+#'     the rest equally, resp. every prediction becomes the label frequencies among the fitted rows with its top label
+#'     (of all rows for a label that was never predicted; Gruber & Buettner 2022, appendices D.2 and E.1).
+#'     Demonstrations, not remedies: the first makes ECE, TCE_p, KS and MMCE of the fitted rows zero, the second even
+#'     CE_p, by throwing the predictions away.}
 #'   \item{`"variance"`}{Regression: \eqn{\sigma^2 \to w \sigma^2 + b}, \eqn{w, b \ge 0}, mean unchanged, by the mean
 #'     Dawid-Sebastiani score (Gruber & Buettner 2022, section 6). Here `x` holds two columns, mean and
 #'     variance, and `truth` the outcome.}
@@ -62,9 +62,9 @@
 #'   that start with `.pred_`.
 #' @param method The map, see Definition.
 #' @param logits Whether `x` holds logits.
-#' @param loss `"log"` or `"brier"`, what to minimise; by default `"brier"` for `"ets"` and the two demonstrations
-#'   (whose parameters are best for both), else `"log"`. `"isotonic"` and `"histogram"` always take `"brier"`, `"platt"` and
-#'   `"beta"` `"log"`.
+#' @param loss `"log"` or `"brier"`, what to minimise; by default `"brier"` for `"ets"` and the two
+#'   demonstrations (whose parameters are best for both), else `"log"`. `"isotonic"` and `"histogram"` always take
+#'   `"brier"`, `"platt"` and `"beta"` `"log"`.
 #' @param folds For a cross-fitted version: the number of folds, an integer vector with each
 #'   row's fold, or an rsample `rset`.
 #' @param penalty Regularisation of `"vector"`, `"matrix"`, `"dirichlet"`, `"platt"` and `"beta"`: the weights of

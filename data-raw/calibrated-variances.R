@@ -23,7 +23,8 @@ summarise <- function(p, data, name) {
   setNames(values, paste0(name, c(".mse", ".variance", ".ratio", ".dss")))
 }
 error <- function(p, data) {
-  skce(pred_normal(p[, 1], sqrt(p[, 2])), data$y, kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1))$.estimate
+  laws <- pred_normal(p[, 1], sqrt(p[, 2]))
+  skce(laws, data$y, kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1))$.estimate
 }
 watch <- function(net, step) {
   on_validation <- predict_network(net, validation$x)

@@ -69,7 +69,8 @@ if (wanted("simulation")) {
 }
 
 # ---- Maps of CIFAR-10 networks, fitted on validation rows, judged on test rows ---------------
-networks <- c("DenseNet-40" = "nncal-densenet40", "ResNet-50 (focal)" = "dfcal-resnet50", "ResNet-50 (overfitted)" = "psrcal-resnet50")
+networks <- c("DenseNet-40" = "nncal-densenet40", "ResNet-50 (focal)" = "dfcal-resnet50",
+              "ResNet-50 (overfitted)" = "psrcal-resnet50")
 read_set <- function(name) {
   set <- readRDS(file.path(data_dir, "cifar10", paste0(name, ".rds")))
   list(logits = set$logits, y = as.integer(set$label))
@@ -80,29 +81,30 @@ if (wanted("maps")) {
     val <- read_set(paste0(networks[[network]], "-val"))
     test <- read_set(networks[[network]])
     before <- softmax(test$logits)
-    base <- data.frame(network = network, method = "none", t(errors_of(before, test$y)), accuracy = mean(max.col(before, "first") == test$y),
+    accuracy <- function(p) mean(max.col(p, "first") == test$y)
+    base <- data.frame(network = network, method = "none", t(errors_of(before, test$y)), accuracy = accuracy(before),
                        check.names = FALSE)
     parts <- lapply(methods, function(method) {
       set.seed(1)
       # isotonic maps act on probabilities; the others are given the logits
       logits <- method != "isotonic"
-      x <- if (logits) list(val = val$logits, test = test$logits) else list(val = softmax(val$logits), test = before)
-      seconds <- system.time(
-        map <- withCallingHandlers(
-          ce_recalibrate(x$val, val$y, method = method, logits = logits, loss = if (method %in% c("ets", "isotonic")) "brier"),
-          calibrisk_warning_convergence = function(w) { message(network, " ", method, ": ", conditionMessage(w)); invokeRestart("muffleWarning") }
-        )
-      )[["elapsed"]]
-      after <- predict(map, x$test)
+      fit_to <- if (logits) val$logits else softmax(val$logits)
+      loss <- if (method %in% c("ets", "isotonic")) "brier"
+      map <- ce_recalibrate(fit_to, val$y, method = method, logits = logits, loss = loss)
+      after <- predict(map, if (logits) test$logits else before)
       injective <- glance(map)$injective
       gain <- ce_gain(before, after, test$y, injective = injective)
-      log_gain <- if (method == "label_frequency" || method == "isotonic") c(NA, NA) else {
+      # steps can give a label that occurs the probability 0
+      log_gain <- if (method %in% c("label_frequency", "isotonic")) {
+        c(NA, NA)
+      } else {
         unlist(ce_gain(before, after, test$y, score = "log", injective = injective)[1, c("gain", "std.error")])
       }
-      data.frame(network = network, method = method, t(errors_of(after, test$y)), accuracy = mean(max.col(after, "first") == test$y),
-                 gain = gain$gain[1], std.error = gain$std.error[1], conf.low = gain$conf.low[1], conf.high = gain$conf.high[1],
-                 root_gain = gain$gain[2], root_std.error = gain$std.error[2], log_gain = log_gain[1], log_std.error = log_gain[2],
-                 injective = injective, converged = glance(map)$converged, seconds = seconds, check.names = FALSE)
+      data.frame(network = network, method = method, t(errors_of(after, test$y)), accuracy = accuracy(after),
+                 gain = gain$gain[1], std.error = gain$std.error[1], conf.low = gain$conf.low[1],
+                 conf.high = gain$conf.high[1], root_gain = gain$gain[2], root_std.error = gain$std.error[2],
+                 log_gain = log_gain[1], log_std.error = log_gain[2], injective = injective,
+                 converged = glance(map)$converged, check.names = FALSE)
     })
     parts <- do.call(rbind, parts)
     base[setdiff(names(parts), names(base))] <- NA
@@ -135,7 +137,8 @@ if (wanted("curves")) {
   curve <- ce_curve(list(before = softmax(test$logits), after = predict(map, test$logits)), test$y, type = "smooth")
   places <- tidy(curve)
   # 60 places of each curve draw it
-  keep <- unlist(tapply(seq_len(nrow(places)), places$model, function(i) i[unique(round(seq(1, length(i), length.out = 60)))]))
+  some <- function(i) i[unique(round(seq(1, length(i), length.out = 60)))]
+  keep <- unlist(tapply(seq_len(nrow(places)), places$model, some))
   places <- as.data.frame(places[sort(keep), ])
   places$rejected <- glance(curve)$rejected[match(places$model, glance(curve)$model)]
   write_table(places, "curves")

@@ -226,7 +226,8 @@ test_that("bands of regression curves have their level", {
     y <- rnorm(100, mu)
     pit <- ce_curve(cbind(mu, 1), y, type = "pit", n_bins = 8)
     quantile <- ce_curve(cbind(mu, 1), y, type = "quantile")
-    c(pit_band = glance(pit)$outside == 0, pit_kept = !glance(pit)$rejected, pit_conf = mean(inside(1, tidy(pit)$conf.low, tidy(pit)$conf.high)),
+    c(pit_band = glance(pit)$outside == 0, pit_kept = !glance(pit)$rejected,
+      pit_conf = mean(inside(1, tidy(pit)$conf.low, tidy(pit)$conf.high)),
       quantile_band = glance(quantile)$outside == 0, quantile_kept = !glance(quantile)$rejected)
   }, numeric(5))))
   # two standard errors below the level, which the bands hold from above

@@ -27,7 +27,8 @@ test_that("top-label errors depend on confidence and correctness alone", {
   for (metric in list(ece, ks_error, mmce, smooth_ece)) {
     expect_equal(metric(data$p, data$y)$.estimate, metric(top$conf, top$cor)$.estimate)
   }
-  expect_equal(ece(data$p, data$y, p = 2, type = "discrete")$.estimate, ece(top$conf, top$cor, p = 2, type = "discrete")$.estimate)
+  discrete <- function(...) ece(..., p = 2, type = "discrete")$.estimate
+  expect_equal(discrete(data$p, data$y), discrete(top$conf, top$cor))
 })
 
 test_that("an ensemble of predictions with zeros stays finite", {

@@ -82,7 +82,8 @@ test_that("edge cases: labels never predicted, accuracy at chance, folds, logits
   fit <- ce_recalibrate(p, y, method = "label_frequency")
   expect_equal(predict(fit, rbind(c(.1, .1, .8))), rbind(c(1, 2, 1) / 4)) # overall frequencies
   expect_equal(predict(fit, rbind(c(.4, .4, .2))), rbind(c(.5, 0, .5))) # ties: the first
-  expect_warning(fit <- ce_recalibrate(p, c(2, 2, 1, 2), method = "constant_confidence"), class = "calibrisk_warning_accuracy")
+  expect_warning(fit <- ce_recalibrate(p, c(2, 2, 1, 2), method = "constant_confidence"),
+                 class = "calibrisk_warning_accuracy")
   expect_equal(predict(fit, rbind(c(.1, .1, .8))), rbind(c(.375, .375, .25)))
   b <- fixture_b()
   folds <- rep(1:4, 5)

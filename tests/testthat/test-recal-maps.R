@@ -148,10 +148,13 @@ test_that("separable data are flagged for every loss, and under a penalty that l
     expect_false(glance(fit)$converged)
     fit
   }
-  for (loss in c("log", "brier")) for (method in c("temperature", "vector", "matrix", "dirichlet")) flagged(method = method, loss = loss)
+  for (loss in c("log", "brier")) {
+    for (method in c("temperature", "vector", "matrix", "dirichlet")) flagged(method = method, loss = loss)
+  }
   expect_match(flagged(method = "dirichlet")$convergence$message, "diagonal")
   expect_true(glance(ce_recalibrate(p, y, method = "vector", penalty = .01))$converged)
   # the Brier score is 0, to the last digit, at finite temperatures
   sharp <- rbind(c(.999, .001, 0), c(0, .99, .01), c(.001, 0, .999))
-  expect_warning(ce_recalibrate(sharp, 1:3, loss = "brier"), "without exception", class = "calibrisk_warning_convergence")
+  expect_warning(ce_recalibrate(sharp, 1:3, loss = "brier"), "without exception",
+                 class = "calibrisk_warning_convergence")
 })

@@ -143,10 +143,11 @@ test_that("scalar logits of -Inf are floored, NaN is called by its name", {
   for (method in c("temperature", "platt", "beta", "isotonic")) {
     fit <- suppressWarnings(ce_recalibrate(z, y, logits = TRUE, method = method))
     expect_true(all(is.finite(suppressWarnings(predict(fit)))))
-    expect_equal(suppressWarnings(predict(fit)),
-                 suppressWarnings(predict(ce_recalibrate(plogis(pmax(z, log(.Machine$double.eps))), y, method = method))), tolerance = 1e-6)
+    finite <- suppressWarnings(ce_recalibrate(plogis(pmax(z, log(.Machine$double.eps))), y, method = method))
+    expect_equal(suppressWarnings(predict(fit)), suppressWarnings(predict(finite)), tolerance = 1e-6)
   }
   expect_error(ce_recalibrate(c(1, Inf), c(0, 1), logits = TRUE), class = "calibrisk_error_logits")
-  expect_error(ce_recalibrate(rbind(c(NaN, 1), c(1, 2)), 1:2, logits = TRUE), "Logits must not be NaN", class = "calibrisk_error")
-  expect_error(ce_recalibrate(rbind(c(NaN, 1), c(1, 0)), 1:2), "Probabilities must not be NaN", class = "calibrisk_error")
+  not_a_number <- rbind(c(NaN, 1), c(1, 0))
+  expect_error(ce_recalibrate(not_a_number, 1:2, logits = TRUE), "Logits must not be NaN", class = "calibrisk_error")
+  expect_error(ce_recalibrate(not_a_number, 1:2), "Probabilities must not be NaN", class = "calibrisk_error")
 })

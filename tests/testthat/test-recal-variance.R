@@ -53,7 +53,8 @@ test_that("for w > 0 the score falls by the calibration error, exactly, where pr
   expect_gt(parameter(map, "scale"), 0)
   after <- suppressWarnings(predict(map))[, 2]
   expect_equal(dss(s2, (mu - y)^2) - dss(after, (mu - y)^2), error(s2) - error(after), tolerance = 1e-10)
-  expect_equal(suppressWarnings(subset(ce_moments(cbind(mu, s2), y, after = map), quantity == "dss_gain")$estimate), error(s2) - error(after), tolerance = 1e-10)
+  moments <- suppressWarnings(ce_moments(cbind(mu, s2), y, after = map))
+  expect_equal(moments$estimate[moments$quantity == "dss_gain"], error(s2) - error(after), tolerance = 1e-10)
 })
 
 test_that("rescaling the data rescales the map", {
