@@ -42,10 +42,11 @@
 #' also lose sharpness. `glance()$injective` says which case it is, `x$injective$reason` why.
 #'
 #' @section Invariants:
-#' Temperature, ETS and DIAG never change the order of the classes (ties aside), so accuracy stays. On the
-#' rows of the fit and with the same `loss`, the objective never gets worse (except by the two demonstrations, and by
-#' one-against-the-rest maps of more than two classes), and ETS and DIAG are at least as good as temperature. At the temperature optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals
-#' the mean of \eqn{l_y}; at an interior optimum of the variance map the mean squared residual over variance is 1.
+#' Temperature, ETS and DIAG never change the order of the classes (ties aside), so accuracy stays. On the rows of the
+#' fit and with the same `loss`, the objective never gets worse (except by the two demonstrations, and by
+#' one-against-the-rest maps of more than two classes), and ETS and DIAG are at least as good as temperature. At the
+#' temperature optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals the mean of \eqn{l_y}; at the optimum of
+#' the variance map the mean squared residual over variance is 1.
 #'
 #' @section Errors:
 #' Where the optimum is at infinity (labels that the predictions separate, a class that never
