@@ -143,7 +143,8 @@ critical_draw <- function(x, alpha) {
 
 statistic_axis <- function(x) {
   switch(names(x$statistic),
-    T = "T = n / (n - 1) U - V, of the unbiased and biased estimates U and V", U = "unbiased squared kernel calibration error",
+    T = "T = n / (n - 1) U - V, of the unbiased and biased estimates U and V",
+    U = "unbiased squared kernel calibration error",
     z = "z = mean of the blocks / standard error", Q = "Q", names(x$statistic)
   )
 }

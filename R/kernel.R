@@ -94,7 +94,9 @@ check_kernel <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
     stop_input(c(
       "{.arg {arg}} must be a kernel.",
       "x" = "It is {.cls {class(x)[1]}}.",
-      "i" = if (is.function(x)) "A kernel is the value of such a function: {.code kernel_gaussian()}, not {.code kernel_gaussian}.",
+      "i" = if (is.function(x)) {
+        "A kernel is the value of such a function: {.code kernel_gaussian()}, not {.code kernel_gaussian}."
+      },
       "i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.help ce_kernels}."
     ), "kernel", arg = arg, value = x, call = call)
   }

@@ -15,7 +15,10 @@
 #' * `"class_wise"`: every class on its own; p-th powers are summed over classes, not
 #'   averaged and not weighted (CWCE_p).
 #' * `"canonical"`: whole probability vectors (CE_p). `"discrete"` groups equal vectors,
-#'   `"width"` a product grid with `n_bins` per class.
+#'   `"width"` a product grid with `n_bins` per class, and `"median_variance"` splits sets of vectors at
+#'   the median of the class with the largest variance, as long as both halves (below; at or above) keep
+#'   `min_size` rows (Widmann, Lindsten and Zachariah 2019). Their ECE in total variation is half of ours
+#'   with `p = 1`.
 #'
 #' The `type` of binning: `"width"` has the bins `((b-1)/B, b/B]`, with 0 in the first;
 #' `"mass"` cuts at the order statistics number `ceiling(n b / B)`, ties stay together;
@@ -66,12 +69,14 @@
 #' @param level Confidence level.
 #' @param interval `"analytic"` or `"bootstrap"`.
 #' @param times Number of bootstrap samples.
+#' @param min_size Smallest number of rows of a bin with `type = "median_variance"`.
 #' @param .by Columns to group by (tidyselect); or use a grouped data frame.
 #' @param event_level With two classes and `notion = "binary"`: which level is the event.
 #' @param na_rm Drop incomplete rows? Otherwise missing values give `NA`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};
-#'   Roelofs, Cain, Shlens and Mozer (2022) \doi{10.48550/arXiv.2012.08668}.
+#'   Roelofs, Cain, Shlens and Mozer (2022) \doi{10.48550/arXiv.2012.08668};
+#'   Widmann, Lindsten and Zachariah (2019) \doi{10.48550/arXiv.1910.11385}.
 #' @examples
 #' conf <- c(0.7, 0.7, 0.7, 0.5, 0.5, 0.6, 0.6, 0.6, 0.9, 0.9, 0.9, 0.5)
 #' right <- c(1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 1, 0)
@@ -79,13 +84,13 @@
 #' ece(conf, right, n_bins = c(5, 10, 15), type = "mass", p = 2)
 #' @export
 ece <- new_metric(function(x, truth, ..., n_bins = 15,
-                           type = c("width", "mass", "sweep", "discrete"), p = 1,
+                           type = c("width", "mass", "sweep", "discrete", "median_variance"), p = 1,
                            debias = FALSE, notion = "top_label", preset = NULL, level = 0.95,
-                           interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
+                           interval = c("analytic", "bootstrap"), times = 1000, min_size = 10, .by = NULL,
                            event_level = "first", na_rm = TRUE) {
   if (is.null(preset)) {
-    scheme <- plain_scheme(n_bins, check_choice(type, c("width", "mass", "sweep", "discrete")),
-                           p, debias, check_notion(notion))
+    type <- check_choice(type, c("width", "mass", "sweep", "discrete", "median_variance"))
+    scheme <- plain_scheme(n_bins, type, p, debias, check_notion(notion), min_size = min_size)
   } else {
     given <- list(n_bins = if (!missing(n_bins)) n_bins, type = if (!missing(type)) type,
                   p = if (!missing(p)) p, debias = if (!missing(debias)) debias,
@@ -104,8 +109,9 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
 # A scheme says everything about an estimate but the data:
 #   notion, type, n_bins, p, debias, preset; ends(sorted, n_bins) -> bin ends;
 #   problems(predictions) -> scalar problems; average: mean over classes instead of the sum
-plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env()) {
+plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), min_size = 10) {
   check_counts(n_bins, call = call)
+  check_count(min_size, "min_size", call = call)
   if (!identical(p, Inf)) check_number(p, "p", lower = 1, call = call)
   check_flag(debias, call = call)
   if (debias && p != 2) {
@@ -118,12 +124,19 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env()) {
   if (notion == "canonical" && type %in% c("mass", "sweep")) {
     stop_input(c(
       "The canonical notion has no order, hence no {.val {type}} bins.",
-      "i" = "Use {.code type = \"discrete\"} or {.code type = \"width\"} (a product grid)."
+      "i" = "Use {.code type = \"discrete\"}, {.code \"median_variance\"} or {.code \"width\"} (a product grid)."
     ), "argument", arg = "type", call = call)
   }
-  if (type %in% c("sweep", "discrete")) n_bins <- NA_integer_
+  if (notion != "canonical" && type == "median_variance") {
+    stop_input(c(
+      "{.code type = \"median_variance\"} bins whole probability vectors.",
+      "x" = "{.arg notion} is {.val {notion}}.",
+      "i" = "Use {.code notion = \"canonical\"}, or {.code type = \"mass\"}."
+    ), "argument", arg = "type", call = call)
+  }
+  if (type %in% c("sweep", "discrete", "median_variance")) n_bins <- NA_integer_
   list(
-    notion = notion, type = type, n_bins = n_bins, p = p, debias = debias,
+    notion = notion, type = type, n_bins = n_bins, p = p, debias = debias, min_size = min_size,
     preset = NULL, average = FALSE,
     ends = function(sorted, n_bins) bin_ends(sorted, type, n_bins),
     problems = function(predictions) notion_problems(predictions, notion, call)
@@ -179,14 +192,40 @@ scalar_ece <- function(problems, scheme, se = TRUE) {
   )
 }
 
-# Cells of the simplex: equal rows, or the product grid of n_bins per class.
-simplex_cells <- function(probs, type, n_bins) {
+# Cells of the simplex: equal rows, the product grid of n_bins per class, or splits at medians.
+simplex_cells <- function(probs, type, n_bins, min_size) {
+  if (type == "median_variance") return(median_variance_cells(probs, min_size))
   if (type == "width") {
     edges <- seq_len(n_bins) / n_bins
     cell <- findInterval(probs, edges, left.open = TRUE)
     probs <- matrix(as.numeric(cell), nrow(probs))
   }
   vctrs::vec_group_id(probs)
+}
+
+# Integer cell of every row. The order of the splits does not matter: each looks at its own set only.
+median_variance_cells <- function(probs, min_size) {
+  cell <- integer(nrow(probs))
+  count <- 0L
+  waiting <- list(seq_len(nrow(probs)))
+  while (length(waiting) > 0) {
+    rows <- waiting[[length(waiting)]]
+    waiting[[length(waiting)]] <- NULL
+    low <- if (length(rows) >= 2 * min_size) below_median(probs[rows, , drop = FALSE])
+    if (sum(low) >= min_size && sum(!low) >= min_size) {
+      waiting <- c(waiting, list(rows[!low], rows[low]))
+    } else {
+      count <- count + 1L
+      cell[rows] <- count
+    }
+  }
+  cell
+}
+
+below_median <- function(probs) {
+  spread <- colSums((probs - rep(colMeans(probs), each = nrow(probs)))^2)
+  widest <- probs[, which.max(spread)]
+  widest < median(widest)
 }
 
 canonical_columns <- function(predictions, scheme, interval) {
@@ -202,7 +241,7 @@ canonical_power <- function(problems, scheme) {
   problem <- problems[[1]]
   n <- nrow(problem$residuals)
   one <- function(n_bins) {
-    cell <- simplex_cells(problem$features, scheme$type, n_bins)
+    cell <- simplex_cells(problem$features, scheme$type, n_bins, scheme$min_size)
     size <- tabulate(cell)
     gap <- rowsum(problem$residuals, cell, reorder = TRUE) / size
     p <- scheme$p

@@ -74,7 +74,8 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
     stop_input(c(
       "A function as {.arg kernel} is a kernel on class probabilities and classes together.",
       "x" = "It takes no {.arg target_kernel} and no {.arg group}, and needs class probabilities.",
-      "i" = "The package's kernels are values of functions: {.code kernel_wasserstein()}, not {.code kernel_wasserstein}."
+      "i" = "The package's kernels are values of functions: {.code kernel_wasserstein()}, not \\
+             {.code kernel_wasserstein}."
     ), "kernel", arg = "kernel", call = call)
   }
   if (length(formals(args(kernel))) != 4 && !"..." %in% names(formals(args(kernel)))) {
