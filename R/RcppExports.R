@@ -197,8 +197,8 @@ cpp_pair_sums <- function(prediction, target, threads, progress) {
     .Call(`_calibrisk_cpp_pair_sums`, prediction, target, threads, progress)
 }
 
-cpp_block_sums <- function(prediction, target, block, threads) {
-    .Call(`_calibrisk_cpp_block_sums`, prediction, target, block, threads)
+cpp_block_sums <- function(prediction, target, block, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_block_sums`, prediction, target, block, threads, progress)
 }
 
 cpp_pair_matrix <- function(prediction, target, threads) {
@@ -209,8 +209,12 @@ cpp_prediction_matrix <- function(prediction, threads) {
     .Call(`_calibrisk_cpp_prediction_matrix`, prediction, threads)
 }
 
-cpp_target_matrix <- function(target, inner, threads) {
-    .Call(`_calibrisk_cpp_target_matrix`, target, inner, threads)
+cpp_target_matrix <- function(target, inner, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_target_matrix`, target, inner, threads, progress)
+}
+
+cpp_draws_embedding <- function(kernel, draws, y, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_draws_embedding`, kernel, draws, y, threads, progress)
 }
 
 cpp_target_witness <- function(target, points, threads) {

@@ -52,7 +52,9 @@
 #'
 #' @section Cost:
 #' `"dual"` \eqn{n^3/3} per ridge, `"eigen"` \eqn{9 n^3} for all, both with \eqn{n^2} memory;
-#' `"low_rank"` \eqn{n r^2} and memory \eqn{n r}; `"rff"` \eqn{n r^2} and memory \eqn{r^2}.
+#' `"low_rank"` \eqn{n r^2} and memory \eqn{n r}; `"rff"` \eqn{n r^2} and memory \eqn{r^2}. `"dual"` and `"eigen"` are a few calls
+#' of the linear algebra library, which cannot be interrupted while they run (the Cholesky factor of 10,000
+#' observations takes some ten seconds); `"low_rank"` and `"rff"` stop at once.
 #'
 #' @section Errors:
 #' `calibrisk_error_argument`, `calibrisk_error_computation`, `calibrisk_error_group`,

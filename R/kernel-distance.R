@@ -140,28 +140,11 @@ bind_mmd <- function(kernel, laws, draws, threads, call) {
   # no kernel on predictions may depend on the outcomes
   target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads, call)
   kernel$target_kernel <- target$kernel
-  inner <- cpp_target_matrix(target$spec, TRUE, threads)
-  own <- own_inner(target$spec, diag(inner), threads)
+  inner <- inner_matrix(target$spec, threads)
+  own <- diag(inner) + draws_diagonal(target$spec, laws$n)
   squared <- pmax(outer(own, own, `+`) - 2 * inner, 0)
   diag(squared) <- 0
   bind_distances(kernel, sqrt(squared), valid = TRUE)
-}
-
-# inner(i, i) with the pairs of a draw with itself, which the core leaves out.
-own_inner <- function(spec, own, threads) {
-  if (spec$form == "sum") {
-    parts <- lapply(spec$parts, function(part) {
-      own_inner(part, diag(cpp_target_matrix(part, TRUE, threads)), threads)
-    })
-    return(spec$scale * Reduce(`+`, parts))
-  }
-  if (spec$form != "draws") return(own)
-  d <- ncol(spec$y)
-  s <- ncol(spec$draws) / d
-  same <- lapply(seq_len(s), function(k) {
-    cpp_gram_diagonal(spec$kernel, spec$draws[, (k - 1) * d + seq_len(d), drop = FALSE])
-  })
-  ((s - 1) * own + Reduce(`+`, same) / s) / s
 }
 
 # A target kernel with "median" replaced by what the predictions alone say: the root mean

@@ -85,10 +85,15 @@ kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
 bind_embedding <- function(kernel, laws, draws, threads, call) {
   target <- bind_target(kernel$target_kernel, laws, draws, threads, call)
   kernel$target_kernel <- target$kernel
-  inner <- cpp_target_matrix(target$spec, TRUE, threads)
+  inner <- inner_matrix(target$spec, threads)
   # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite
   diag(inner) <- diag(inner) + draws_diagonal(target$spec, laws$n)
   list(spec = list(form = "matrix", values = kernel$scale * inner), kernel = kernel)
+}
+
+# E l(Z_i, Z_j'), n x n
+inner_matrix <- function(spec, threads) {
+  with_bar("Comparing predictions", function(progress) cpp_target_matrix(spec, TRUE, threads, progress))
 }
 
 # What the diagonal of E l(Z_i, Z_i') over all pairs of draws has more than over pairs of
@@ -99,6 +104,7 @@ draws_diagonal <- function(spec, n) {
     return(spec$scale * Reduce(`+`, parts))
   }
   if (spec$form != "draws") return(numeric(n))
+  if (!is.null(spec$embedding)) return(-spec$embedding$own)
   d <- ncol(spec$y)
   s <- ncol(spec$draws) / d
   vapply(seq_len(n), function(i) {

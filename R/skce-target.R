@@ -34,9 +34,20 @@ bind_law <- function(kernel, laws, draws, threads, call) {
   if (family != "draws") law <- pred_draws(draw_law(law, draws))
   values <- par_of(law, "draws")
   s <- ncol(values) / dimension_of(law)
-  list(spec = list(form = "draws", kernel = kernel, draws = values, y = laws$y),
+  spec <- list(form = "draws", kernel = kernel, draws = values, y = laws$y)
+  spec$embedding <- draws_embedding(kernel, values, laws$y, threads)
+  list(spec = spec,
        kernel = kernel, form = paste0("draws (", s, ")"))
 }
+
+# Mean features of the draws, which replace S^2 evaluations per pair of predictions; NULL where
+# direct sums take a moment, or where the kernel has no small factor (Laplace, Matern).
+draws_embedding <- function(kernel, draws, y, threads) {
+  if (nrow(draws)^2 * (ncol(draws) / ncol(y))^2 < embedding_pairs) return(NULL)
+  with_bar("Embedding draws", function(progress) cpp_draws_embedding(kernel, draws, y, threads, progress))
+}
+
+embedding_pairs <- 1e6
 
 `%|%` <- function(x, y) if (is.na(x)) y else x
 

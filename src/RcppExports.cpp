@@ -732,8 +732,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_block_sums
-Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads);
-RcppExport SEXP _calibrisk_cpp_block_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP blockSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_block_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP blockSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
@@ -741,7 +741,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< int >::type block(blockSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_block_sums(prediction, target, block, threads));
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_block_sums(prediction, target, block, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -771,15 +772,31 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_target_matrix
-Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads);
-RcppExport SEXP _calibrisk_cpp_target_matrix(SEXP targetSEXP, SEXP innerSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_target_matrix(SEXP targetSEXP, SEXP innerSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< bool >::type inner(innerSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_target_matrix(target, inner, threads));
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_target_matrix(target, inner, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_draws_embedding
+SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::NumericMatrix y, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_draws_embedding(SEXP kernelSEXP, SEXP drawsSEXP, SEXP ySEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draws_embedding(kernel, draws, y, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -935,10 +952,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_scalar_path", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_path, 7},
     {"_calibrisk_cpp_ridge_scalar_form", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_form, 4},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},
-    {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 4},
+    {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},
     {"_calibrisk_cpp_prediction_matrix", (DL_FUNC) &_calibrisk_cpp_prediction_matrix, 2},
-    {"_calibrisk_cpp_target_matrix", (DL_FUNC) &_calibrisk_cpp_target_matrix, 3},
+    {"_calibrisk_cpp_target_matrix", (DL_FUNC) &_calibrisk_cpp_target_matrix, 4},
+    {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
     {"_calibrisk_cpp_target_witness", (DL_FUNC) &_calibrisk_cpp_target_witness, 3},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
     {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},

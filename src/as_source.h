@@ -6,6 +6,7 @@
 
 #include "as_kernel.h"
 #include <calibrisk/skce/pair_source.h>
+#include <calibrisk/targets/draws_embedding.h>
 #include <calibrisk/targets/normal.h>
 #include <calibrisk/targets/pairings.h>
 #include <calibrisk/targets/target.h>
@@ -69,6 +70,14 @@ inline calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
   if (form == "laplace_laplace") return location_scale(LaplaceLaplace{number("gamma")}, spec);
   if (form == "laplace_gaussian") return location_scale(LaplaceGaussian{number("gamma")}, spec);
   if (form == "linear") return std::make_unique<LinearTarget>(view(spec["mean"]), view(spec["y"]));
+  if (form == "draws" && spec.containsElementNamed("embedding")) {
+    const Rcpp::List embedding = spec["embedding"];
+    const Rcpp::NumericVector own = embedding["own"];
+    return std::make_unique<EmbeddedDrawsTarget>(
+        as_kernel(spec["kernel"]), view(spec["draws"]), view(spec["y"]), view(embedding["mean"]),
+        Eigen::Map<const Vector>(own.begin(), own.size()), view(embedding["pivot_rows"]),
+        view(embedding["triangle"]));
+  }
   if (form == "draws") {
     return std::make_unique<DrawsTarget>(as_kernel(spec["kernel"]), view(spec["draws"]),
                                          view(spec["y"]));

@@ -20,8 +20,9 @@ Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, 
 
 // U- and V-statistics of consecutive blocks of rows.
 // [[Rcpp::export]]
-Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads) {
-  REngine engine(threads);
+Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads,
+                          SEXP progress = R_NilValue) {
+  REngine engine(threads, progress);
   const BlockSums sums = block_sums(engine, *as_pair_source(prediction, target), block);
   return Rcpp::List::create(Rcpp::Named("unbiased") = wrap_vector(sums.unbiased),
                             Rcpp::Named("biased") = wrap_vector(sums.biased),
@@ -44,11 +45,26 @@ Rcpp::NumericMatrix cpp_prediction_matrix(Rcpp::List prediction, int threads) {
 
 // h_Y, or E k(Z_i, Z_j) where `inner`, [n x n]
 // [[Rcpp::export]]
-Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads) {
-  REngine engine(threads);
+Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads,
+                                      SEXP progress = R_NilValue) {
+  REngine engine(threads, progress);
   const TargetPtr source = as_target(target);
   if (inner) return wrap_matrix(pair_matrix(engine, InnerSource(*source)));
   return wrap_matrix(pair_matrix(engine, *source));
+}
+
+// Mean features of predictions given by draws (targets/draws_embedding.h), or NULL where the
+// kernel has no small factor.
+// [[Rcpp::export]]
+SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::NumericMatrix y,
+                         int threads, SEXP progress = R_NilValue) {
+  REngine engine(threads, progress);
+  const DrawsEmbedding out = embed_draws(engine, as_kernel(kernel), as_matrix(draws), as_matrix(y));
+  if (!out.found) return R_NilValue;
+  return Rcpp::List::create(Rcpp::Named("mean") = wrap_matrix(out.mean),
+                            Rcpp::Named("own") = wrap_vector(out.own),
+                            Rcpp::Named("pivot_rows") = wrap_matrix(out.pivot_rows),
+                            Rcpp::Named("triangle") = wrap_matrix(out.triangle));
 }
 
 // k(y_i, t_j) - E k(Z_i, t_j), [n x J]

@@ -287,3 +287,62 @@ test_that("linear and composed target kernels", {
   expect_equal(sum$target_form, "closed form")
   expect_error(skce(normal, o$y, target_kernel = kernel_white()), class = "calibrisk_error_kernel")
 })
+
+test_that("draws through mean embeddings are the direct means over draws", {
+  draws <- withr::with_seed(1, matrix(rnorm(40 * 24, rnorm(40), 1), 40))
+  plane <- withr::with_seed(2, array(rnorm(40 * 24 * 2), c(40, 24, 2)))
+  y <- withr::with_seed(3, rnorm(40, 0, 2))
+  embed <- function(spec) cpp_draws_embedding(spec$kernel, spec$draws, spec$y, 2L)
+  matrices <- function(spec) {
+    far <- rbind(spec$y[1:3, , drop = FALSE], 30)  # the last is far from every draw
+    # other outcomes under the same embedding, one of them far away
+    again <- spec$y
+    again[2, ] <- 25
+    list(cpp_target_matrix(spec, FALSE, 1L), cpp_target_matrix(spec, TRUE, 1L), cpp_target_witness(spec, far, 1L),
+         cpp_target_matrix(target_of(spec, again), FALSE, 1L), draws_diagonal(spec, 40))
+  }
+  cases <- list(
+    list(pred_draws(draws), y, gauss), list(pred_draws(plane), cbind(y, rev(y)), kernel_gaussian(8)),
+    list(pred_draws(draws), y, kernel_gaussian(2) * kernel_gaussian(3))
+  )
+  for (case in cases) {
+    spec <- problem_of(case[[1]], case[[2]], kernel_gaussian(1), case[[3]])$target
+    expect_null(spec$embedding)  # a moment's work
+    direct <- matrices(spec)
+    spec$embedding <- embed(spec)
+    expect_false(is.null(spec$embedding))
+    expect_equal(matrices(spec), direct, tolerance = 1e-10)
+  }
+  many <- problem_of(pred_draws(draws[, rep(1:24, 2)]), y, w1, gauss)$target
+  expect_lt(ncol(many$embedding$mean), 40)
+  # a kernel that is not smooth has no small factor
+  expect_null(problem_of(pred_draws(draws[, rep(1:24, 2)]), y, w1, kernel_laplace(0.1))$target$embedding)
+})
+
+test_that("expensive pairs: the same sums, and a stop within a moment", {
+  law <- withr::with_seed(1, pred_draws(matrix(rnorm(70 * 130), 70)))
+  y <- withr::with_seed(2, rnorm(70))
+  p <- problem_of(law, y, w1, kernel_laplace(1))
+  h <- cpp_prediction_matrix(p$prediction, 1L) *
+    vapply(1:70, function(j) vapply(1:70, function(i) {
+      two <- list(form = "draws", kernel = p$target$kernel, draws = p$target$draws[c(i, j), ], y = p$target$y[c(i, j), , drop = FALSE])
+      cpp_target_matrix(two, FALSE, 1L)[1, 2]
+    }, 0), numeric(70))
+  full <- cpp_pair_matrix(p$prediction, p$target, 2L)
+  expect_equal(full[row(full) != col(full)], h[row(h) != col(h)], tolerance = 1e-12)
+  diag(h) <- diag(full)
+  sums <- cpp_pair_sums(p$prediction, p$target, 2L, NULL)
+  expect_equal(sums$off_diagonal, rowSums(h) - diag(h), tolerance = 1e-12)
+  expect_equal(sums$diagonal, diag(h), tolerance = 1e-12)
+  expect_equal(sums$squares, sum(h^2) - sum(diag(h)^2), tolerance = 1e-12)
+  blocks <- cpp_block_sums(p$prediction, p$target, 35L, 2L)
+  expect_equal(blocks$biased, c(mean(h[1:35, 1:35]), mean(h[36:70, 36:70])), tolerance = 1e-12)
+
+  long <- problem_of(pred_draws(matrix(sin(1:120000), 200)), numeric(200), w1, kernel_laplace(1))
+  for (sums in list(function(stop) cpp_pair_sums(long$prediction, long$target, 1L, stop),
+                    function(stop) cpp_target_matrix(long$target, TRUE, 1L, stop),
+                    function(stop) cpp_block_sums(long$prediction, long$target, 100L, 1L, stop))) {
+    took <- system.time(expect_error(sums(function(fraction) stop("enough")), "enough"))
+    expect_lt(took[["elapsed"]], 5)
+  }
+})

@@ -18,20 +18,15 @@ inline Vector degenerate_bootstrap(const Engine& engine, const PairSource& sourc
                                    const ConstMatrixRef& counts) {
   const Index n = source.size(), replicates = counts.cols();
   require(counts.rows() == n, "Bootstrap counts must have a row per observation.");
-  const Index panel = std::min<Index>(n, 256), tile = 64;
+  const Index panel = std::min<Index>(n, 256);
   Vector quadratic = Vector::Zero(replicates);
   Vector row_sums = Vector::Zero(n), diagonal(n);
   Matrix h(panel, n), product(panel, replicates);
   const Index n_panels = (n + panel - 1) / panel;
   for (Index p = 0; p < n_panels; ++p) {
     const Index begin = p * panel, size = std::min(panel, n - begin), width = begin + size;
-    parallel_for(
-        engine, (width + tile - 1) / tile,
-        [&](Index t) {
-          const Index j = t * tile, k = std::min(tile, width - j);
-          source.block(begin, j, h.block(0, j, size, k));
-        },
-        ProgressSpan{}.part(p, n_panels));
+    detail::fill_band(engine, source, begin, h.topLeftCorner(size, width),
+                      ProgressSpan{}.part(p, n_panels));
     auto square = h.block(0, begin, size, size);
     diagonal.segment(begin, size) = square.diagonal();
     row_sums.segment(begin, size) += h.topLeftCorner(size, width).rowwise().sum();

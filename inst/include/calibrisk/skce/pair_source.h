@@ -23,6 +23,9 @@ class PairSource {
   virtual Index size() const = 0;
   // out(a, b) = value(i + a, j + b); safe in workers.
   virtual void block(Index i, Index j, MatrixRef out) const = 0;
+  // Kernel evaluations per entry, roughly: loops cut their tasks by it, so that they can report
+  // and be interrupted.
+  virtual double cost() const { return 1.0; }
 };
 
 using PairSourcePtr = std::unique_ptr<PairSource>;
@@ -100,6 +103,11 @@ class ComposedSource : public PairSource {
     }
     if (scale_ != 1.0) out *= scale_;
   }
+  double cost() const override {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->cost();
+    return total;
+  }
 
  private:
   bool product_;
@@ -116,6 +124,7 @@ class SliceSource : public PairSource {
   void block(Index i, Index j, MatrixRef out) const override {
     source_.block(begin_ + i, begin_ + j, out);
   }
+  double cost() const override { return source_.cost(); }
 
  private:
   const PairSource& source_;

@@ -47,10 +47,66 @@ inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size, 
   return out;
 }
 
+// Evaluations that one task may take: some hundredths of a second, so that a batch of tasks ends
+// before anybody who interrupts it loses patience.
+constexpr double task_evaluations = 1e6;
+
+// Entries that are so expensive that a tile row is no task.
+inline bool costly(const PairSource& source) {
+  return source.cost() * 64.0 * static_cast<double>(source.size()) > 64.0 * task_evaluations;
+}
+
+// h = rows begin, ..., begin + rows - 1 against columns 0, ..., cols - 1, in parallel tasks that
+// are the smaller the more an entry costs.
+inline void fill_band(const Engine& engine, const PairSource& source, Index begin, MatrixRef h,
+                      ProgressSpan span) {
+  const double entries = task_evaluations / source.cost();
+  const auto at_most = [](double bound, Index limit) {
+    return std::max<Index>(1, static_cast<Index>(std::min(bound, static_cast<double>(limit))));
+  };
+  const Index width = at_most(entries, 64),
+              height = at_most(entries / static_cast<double>(width), h.rows());
+  const Index row_tiles = (h.rows() + height - 1) / height,
+              col_tiles = (h.cols() + width - 1) / width;
+  parallel_for(
+      engine, row_tiles * col_tiles,
+      [&](Index t) {
+        const Index i = (t % row_tiles) * height, j = (t / row_tiles) * width;
+        source.block(begin + i, j,
+                     h.block(i, j, std::min(height, h.rows() - i), std::min(width, h.cols() - j)));
+      },
+      span);
+}
+
+// The same sums with the parallel loop inside a tile row; memory O(n tile).
+inline PairSums sum_costly_pairs(const Engine& engine, const PairSource& source,
+                                 ProgressSpan span) {
+  const Index n = source.size(), tile = 64;
+  PairSums out{Vector::Zero(n), Vector::Zero(n), 0.0};
+  Matrix h(tile, n);
+  const double pairs = 0.5 * static_cast<double>(n) * static_cast<double>(n);
+  for (Index begin = 0; begin < n; begin += tile) {
+    const Index size = std::min(tile, n - begin), width = begin + size;
+    const double before = 0.5 * static_cast<double>(begin) * static_cast<double>(begin),
+                 after = 0.5 * static_cast<double>(width) * static_cast<double>(width);
+    const double step = span.to - span.from;
+    auto band = h.topLeftCorner(size, width);
+    fill_band(engine, source, begin, band,
+              {span.from + step * before / pairs, span.from + step * after / pairs});
+    out.diagonal.segment(begin, size) = band.rightCols(size).diagonal();
+    band.rightCols(size).diagonal().setZero();
+    out.off_diagonal.segment(begin, size) += band.rowwise().sum();
+    out.off_diagonal.head(begin) += band.leftCols(begin).colwise().sum().transpose();
+    out.squares += 2.0 * band.leftCols(begin).squaredNorm() + band.rightCols(size).squaredNorm();
+  }
+  return out;
+}
+
 }  // namespace detail
 
 // Cost n^2 / 2 evaluations, memory O(n) per worker.
 inline PairSums pair_sums(const Engine& engine, const PairSource& source, ProgressSpan span = {}) {
+  if (detail::costly(source)) return detail::sum_costly_pairs(engine, source, span);
   const Index n = source.size(), tile = pair_tile(n);
   PairSums total{Vector::Zero(n), Vector::Zero(n), 0.0};
   return parallel_reduce(
@@ -83,7 +139,8 @@ inline BlockSums block_sums(const Engine& engine, const PairSource& source, Inde
     out.biased(b) = (off_diagonal + diagonal) / (n * n);
     out.squares(b) = squares / n_pairs;
   };
-  if (size > 256) {  // few large blocks: parallel inside each
+  const double block_cost = source.cost() * n * n;
+  if (size > 256 || block_cost > detail::task_evaluations) {  // parallel inside each
     for (Index b = 0; b < n_blocks; ++b) {
       const PairSums sums =
           pair_sums(engine, SliceSource(source, b * size, size), ProgressSpan{}.part(b, n_blocks));
@@ -91,7 +148,8 @@ inline BlockSums block_sums(const Engine& engine, const PairSource& source, Inde
     }
     return out;
   }
-  const Index per_task = std::max<Index>(1, 4096 / (size * size));
+  const Index per_task = std::max<Index>(
+      1, std::min(4096 / (size * size), static_cast<Index>(detail::task_evaluations / block_cost)));
   parallel_for(engine, (n_blocks + per_task - 1) / per_task, [&](Index t) {
     Matrix h(size, size);
     const Index end = std::min(n_blocks, (t + 1) * per_task);
@@ -109,6 +167,16 @@ inline BlockSums block_sums(const Engine& engine, const PairSource& source, Inde
 inline Matrix pair_matrix(const Engine& engine, const PairSource& source) {
   const Index n = source.size(), tile = pair_tile(n), n_tiles = (n + tile - 1) / tile;
   Matrix out(n, n);
+  if (detail::costly(source)) {
+    for (Index t = 0; t < n_tiles; ++t) {
+      const Index i = t * tile, m = std::min(tile, n - i);
+      const double done = static_cast<double>(i) / static_cast<double>(n),
+                   next = static_cast<double>(i + m) / static_cast<double>(n);
+      detail::fill_band(engine, source, i, out.block(i, 0, m, i + m), {done * done, next * next});
+      out.block(0, i, i, m) = out.block(i, 0, m, i).transpose();
+    }
+    return out;
+  }
   parallel_for(engine, n_tiles, [&](Index a) {
     const Index i = a * tile, m = std::min(tile, n - i);
     for (Index j = 0; j <= i; j += tile) {

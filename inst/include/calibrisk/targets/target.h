@@ -27,6 +27,7 @@ class InnerSource : public PairSource {
   explicit InnerSource(const Target& target) : target_(target) {}
   Index size() const override { return target_.size(); }
   void block(Index i, Index j, MatrixRef out) const override { target_.inner(i, j, out); }
+  double cost() const override { return target_.cost(); }
 
  private:
   const Target& target_;
@@ -63,6 +64,10 @@ class LocationScaleTarget : public Target {
         out(a, b) = pairing_.value(y_(i + a, 0) - points(b, 0)) - single(i + a, points(b, 0));
       }
     }
+  }
+  double cost() const override {
+    const double components = static_cast<double>(weight_.cols());
+    return 1.0 + components * (2.0 + components);
   }
 
  private:
@@ -141,8 +146,12 @@ class DrawsTarget : public Target {
     singles(i, out.rows(), points, part);
     out -= part;
   }
+  double cost() const override {
+    const double s = static_cast<double>(draws_);
+    return 1.0 + s * (2.0 + s);
+  }
 
- private:
+ protected:
   Eigen::Block<const Matrix> of(Index i) const {
     return points_.block(i * draws_, 0, draws_, dimension_);
   }
@@ -155,6 +164,10 @@ class DrawsTarget : public Target {
     }
   }
 
+  const MatrixView& outcomes() const { return y_; }
+  const Kernel& kernel() const { return kernel_; }
+
+ private:
   Kernel kernel_;
   MatrixView y_;
   Index dimension_, draws_;
@@ -224,6 +237,11 @@ class SumTarget : public Target {
   }
   void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
     accumulate(out, [&](const Target& part, MatrixRef to) { part.witness(i, points, to); });
+  }
+  double cost() const override {
+    double total = 0.0;
+    for (const auto& part : parts_) total += part->cost();
+    return total;
   }
 
  private:
