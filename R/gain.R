@@ -4,10 +4,9 @@
 #'
 #' # Definition
 #' `gain = mean_i [ S(before_i, y_i) - S(after_i, y_i) ]`, positive where `after` is better, with
-#' standard error `sd(differences) / sqrt(N)`: the row `scale = "squared"`. The row
-#' `scale = "root"` is the difference of the roots of the upper bounds (for Brier, of the
-#' root Brier scores) with standard error
-#' `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`.
+#' standard error `sd(differences) / sqrt(N)`: the row `scale = "squared"`. For the Brier score, the
+#' only one that is a squared distance, the row `scale = "root"` is the difference of the root Brier
+#' scores R with standard error `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`.
 #'
 #' # When is it the improvement of the calibration error?
 #' If `after = h(before)` with an injective `h` that was fitted on other data, the conditional law of the outcome
@@ -26,11 +25,12 @@
 #' `calibrisk_warning_injective` says so.
 #'
 #' # Value
-#' A tibble with `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
+#' A tibble with the groups, then `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
 #' `injective`, `measures` (what the gain is an estimate of), `n`, `level`.
 #' @inheritParams ece
 #' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the columns
-#'   `.pred_*`. `after` may be a map of [ce_recalibrate()], which is then applied to `before`.
+#'   `.pred_*`. `after` may be a map of [ce_recalibrate()], which is then applied to `before`, or what
+#'   `augment()` makes of it: columns `.recal_*` go before `.pred_*`.
 #' @param truth The outcome; for data frames a column of `before`.
 #' @param score A class score, see [score_rules].
 #' @param injective Is `after` an injective function of `before`?
@@ -41,7 +41,7 @@
 #' ce_gain(before, after, c(1, 2, 1, 1), injective = TRUE)
 #' @export
 ce_gain <- function(before, after, truth, score = "brier", injective = NULL, level = 0.95,
-                    event_level = "first", na_rm = TRUE) {
+                    .by = NULL, event_level = "first", na_rm = TRUE) {
   call <- current_env()
   score <- as_scores(score, call)[[1]]
   if (score$kind != "class") {
@@ -60,12 +60,19 @@ ce_gain <- function(before, after, truth, score = "brier", injective = NULL, lev
       injective <- after$injective$value
       reason <- after$injective$reason
     }
-    after <- predict(after, before)
+    after <- predict(after, if (is.data.frame(before)) ungroup_frame(before) else before)
   }
-  pair <- gain_pair(before, after, enquo(truth), event_level, na_rm, call)
-  if (is.null(injective)) injective <- if (not_injective(pair$before, pair$after)) FALSE else NA
-  if (!stated && isFALSE(injective)) warn_not_injective(reason)
-  gain_table(pair, score, injective, level)
+  check_same_kind(before, after, call)
+  truth <- enquo(truth)
+  out <- by_pairs(before, after, enquo(.by), function(before, after) {
+    pair <- gain_pair(before, after, truth, event_level, na_rm, call)
+    one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA
+    gain_table(pair, score, one, level)
+  }, call)
+  if (!stated && any(out$injective %in% FALSE)) warn_not_injective(reason)
+  measures <- unique(out$measures[out$scale == "squared"])
+  new_table(out, c("Gain" = "before minus after, on the same rows",
+                   "Squared scale" = if (length(measures) == 1) measures else "see `measures`"), "ce_gain")
 }
 
 check_gain_map <- function(after, call) {
@@ -80,18 +87,38 @@ check_gain_map <- function(after, call) {
   }
 }
 
-# Both predictions on the rows that are complete in both.
-gain_pair <- function(before, after, truth, event_level, na_rm, call) {
+check_same_kind <- function(before, after, call) {
   if (is.data.frame(before) != is.data.frame(after)) {
     stop_input(c(
       "{.arg before} and {.arg after} must be of the same kind.",
       "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}."
     ), "argument", arg = "after", call = call)
   }
+  check_length(NROW(after), NROW(before), call)
+}
+
+# by_groups() for two inputs with the same rows; the groups are those of the first.
+by_pairs <- function(x, y, by, fn, call) {
+  groups <- find_groups(x, by, call)
+  if (is.data.frame(x)) {
+    x <- ungroup_frame(x)
+    y <- ungroup_frame(y)
+  }
+  if (is.null(groups)) return(fn(x, y))
+  parts <- lapply(seq_along(groups$rows), function(g) {
+    rows <- groups$rows[[g]]
+    out <- in_group(fn(vctrs::vec_slice(x, rows), vctrs::vec_slice(y, rows)), groups$keys, g, call, rows)
+    vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(groups$keys, g), nrow(out)), out)
+  })
+  vctrs::vec_rbind(!!!parts)
+}
+
+# Both predictions on the rows that are complete in both.
+gain_pair <- function(before, after, truth, event_level, na_rm, call) {
   if (is.data.frame(before)) {
-    column <- names(select_columns(truth, ungroup_frame(before), "truth", call))[1]
+    column <- truth_column(truth, before, call)
     truth <- rlang::new_quosure(rlang::sym(column), rlang::empty_env())
-    check_length(nrow(after), nrow(before), call)
+    after <- recalibrated_columns(after)
     after[[column]] <- before[[column]]
   }
   one <- as_predictions(before, truth, list(), event_level, na_rm, call)
@@ -104,6 +131,15 @@ gain_pair <- function(before, after, truth, event_level, na_rm, call) {
   }
   keep <- intersect(one$rows, two$rows)
   list(before = complete_in_both(one, keep), after = complete_in_both(two, keep), na = one$na || two$na)
+}
+
+# What augment() adds stands beside the old predictions and is meant.
+recalibrated_columns <- function(x) {
+  recal <- grepl("^[.]recal(_|$)", names(x)) & vapply(x, is.numeric, NA)
+  if (!any(recal)) return(x)
+  x <- x[recal]
+  names(x) <- sub("^[.]recal_?", ".pred_", names(x))
+  x
 }
 
 warn_not_injective <- function(reason) {
@@ -161,6 +197,6 @@ gain_table <- function(pair, score, injective, level) {
     level = level
   )
   if (pair$na) out$before <- out$after <- NA_real_
-  new_table(out, c("Gain" = "before minus after, on the same rows",
-                   "Squared scale" = measures[1]), "ce_gain")
+  # only the Brier score is a squared distance, whose root has a meaning
+  if (score$name == "brier") out else out[1, ]
 }

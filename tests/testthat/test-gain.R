@@ -93,6 +93,44 @@ test_that("maps that are not for the gain, and infinite scores, are named", {
   maps <- ce_recalibrate(frame, y, .by = g, method = "histogram")
   expect_error(ce_gain(frame, maps, y), "per group", class = "calibrisk_error_argument")
   out <- ce_gain(c(0, 1, .5), c(.1, .9, .5), c(1, 0, 1), score = "log")
-  expect_equal(out$gain, c(Inf, Inf))
-  expect_identical(c(out$std.error, out$conf.low), rep(NA_real_, 4))
+  expect_identical(out$gain, Inf)
+  expect_identical(c(out$std.error, out$conf.low), rep(NA_real_, 2))
+})
+
+test_that("columns that augment() added are the predictions after", {
+  b <- fixture_b()
+  frame <- cbind(stats::setNames(as.data.frame(b$p), c(".pred_1", ".pred_2", ".pred_3")), y = b$y)
+  map <- suppressWarnings(ce_recalibrate(frame, y, loss = "brier"))
+  both <- suppressWarnings(augment(map, frame))
+  expect_equal(ce_gain(frame, both, y), ce_gain(b$p, as.matrix(suppressWarnings(predict(map, frame))), b$y))
+  expect_gt(ce_gain(both, both, y)$gain[1], 0)
+  scalar <- data.frame(.pred_yes = (1:20) / 21, y = rep(0:1, 10))
+  map <- ce_recalibrate(scalar, y)
+  expect_equal(ce_gain(scalar, suppressWarnings(augment(map, scalar)), y),
+               ce_gain(scalar$.pred_yes, suppressWarnings(predict(map, scalar))$.pred_yes, scalar$y))
+})
+
+test_that("gains by group are those of the groups' rows", {
+  b <- fixture_b()
+  q <- temper(b$z, 2)
+  name <- function(p) stats::setNames(as.data.frame(p), c(".pred_1", ".pred_2", ".pred_3"))
+  frame <- cbind(name(b$p), y = b$y, g = rep(c("u", "v"), 10))
+  out <- ce_gain(frame, name(q), y, .by = g)
+  expect_identical(names(out)[1], "g")
+  expect_identical(out$g, c("u", "u", "v", "v"))
+  odd <- seq(1, 19, 2)
+  expect_equal(out[out$g == "u", -1], ce_gain(b$p[odd, ], q[odd, ], b$y[odd]), ignore_attr = TRUE)
+  map <- ce_recalibrate(frame[odd, ], y)
+  expect_equal(suppressWarnings(ce_gain(frame, map, y, .by = g)$gain[3:4]),
+               ce_gain(b$p[-odd, ], as.matrix(predict(map, frame[-odd, ])), b$y[-odd])$gain)
+  skip_if_not_installed("dplyr")
+  expect_equal(ce_gain(dplyr::group_by(frame, g), name(q), y), out)
+})
+
+test_that("only the Brier score has a root", {
+  b <- fixture_b()
+  expect_identical(ce_gain(b$p, temper(b$z, 2), b$y)$scale, c("squared", "root"))
+  for (score in c("log", "spherical")) {
+    expect_identical(ce_gain(b$p, temper(b$z, 2), b$y, score = score)$scale, "squared")
+  }
 })
