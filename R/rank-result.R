@@ -33,13 +33,12 @@ wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + leve
 
 rank_estimates <- function(metric, full, draws, level) {
   values <- matrix(draws[metric, , ], ncol(full))
-  winners <- apply(values, 2, function(v) order(v)[1])
-  best <- wilson_interval(tabulate(winners, ncol(full)), ncol(values), level)
+  best <- wilson_interval(rowSums(first_places(values)), ncol(values), level)
   range <- apply(values, 1, quantile, c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE, names = FALSE)
   overall <- as.numeric(full[metric, ])
   out <- tibble::tibble(
     metric = metric, model = colnames(full), estimate = overall,
-    rank = as.integer(rank(overall, ties.method = "min", na.last = "keep")),
+    rank = as.integer(rank(tied_values(overall), ties.method = "min", na.last = "keep")),
     mean = rowMeans(values), std.deviation = apply(values, 1, sd),
     low = range[1, ], high = range[2, ],
     best_share = best$share, best_low = best$low, best_high = best$high
@@ -47,7 +46,34 @@ rank_estimates <- function(metric, full, draws, level) {
   out[order(out$estimate), ]
 }
 
-order_label <- function(values, models) paste(models[order(values)], collapse = " < ")
+# Values that differ by rounding only become equal: the smallest of them.
+tied_values <- function(values, tolerance = 1e-12) {
+  at <- order(values)
+  sorted <- values[at]
+  for (i in seq_along(sorted)[-1]) {
+    gap <- sorted[i] - sorted[i - 1]
+    if (isTRUE(gap <= tolerance * abs(sorted[i]))) sorted[i] <- sorted[i - 1]
+  }
+  values[at] <- sorted
+  values
+}
+
+# models x subsamples: 1 for the best one, shared between equal ones, 0 where none is defined.
+first_places <- function(values) {
+  matrix(apply(values, 2, function(v) {
+    if (all(is.na(v))) return(rep(0, length(v)))
+    v <- tied_values(v)
+    first <- v %in% min(v, na.rm = TRUE)
+    first / sum(first)
+  }), nrow(values))
+}
+
+order_label <- function(values, models) {
+  values <- tied_values(values)
+  at <- order(values)
+  signs <- ifelse(duplicated(values[at])[-1] & !is.na(values[at])[-1], " = ", " < ")
+  paste0(models[at], c(signs, ""), collapse = "")
+}
 
 rank_orders <- function(metric, full, draws, level) {
   values <- matrix(draws[metric, , ], ncol(full))
@@ -72,12 +98,14 @@ rank_pairs <- function(metric, full, draws, level) {
     b <- models[at[2, p]]
     gap <- values[a, ] - values[b, ]
     difference <- unname(full[metric, a] - full[metric, b])
-    wilson <- wilson_interval(sum(values[a, ] < values[b, ], na.rm = TRUE), length(gap), level)
+    both <- apply(values[c(a, b), , drop = FALSE], 2, tied_values)
+    ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
+    wilson <- wilson_interval(sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2, length(gap), level)
     tibble::tibble(
       metric = metric, model = a, other = b,
       difference = difference,
       mean = mean(gap), std.deviation = sd(gap), share = wilson$share,
-      conf.low = wilson$low, conf.high = wilson$high
+      conf.low = wilson$low, conf.high = wilson$high, ties = ties / length(gap)
     )
   }))
 }

@@ -9,7 +9,8 @@
 #' would act like a smaller ridge in the kernel metrics, so this is no bootstrap) and every
 #' model is evaluated on the same rows. Reported are the share of subsamples with each order
 #' of the models, the share in which one model is better than another, and the paired
-#' differences; shares have Wilson intervals. They describe the certainty that `n_sub`
+#' differences; shares have Wilson intervals. Models that are equal (up to rounding) in a subsample share
+#' its first place, count as half better each, and stand side by side in its order, `a = b < c`. Shares describe the certainty that `n_sub`
 #' observations give, not all `n`: values of the kernel metrics at different sizes are not
 #' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations.
 #'
@@ -20,9 +21,10 @@
 #' misclassification `"error"`, which rank models by more than calibration. A function of
 #' (probabilities, integer truth) that returns a number is a metric too.
 #'
-#' @param models A named list with every model's predictions: matrices or data frames with a
-#'   column per class, or vectors of probabilities.
-#' @param truth The outcomes.
+#' @param models A named list with every model's predictions of the same observations in the same order:
+#'   matrices, vectors of probabilities, or data frames, whose numeric columns that start with `.pred_` count
+#'   (without any, all numeric columns).
+#' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.
 #' @param metric Names of metrics, or a list of names and named functions.
 #' @param n_sub Size of a subsample; default 500, at most half of the observations.
@@ -43,7 +45,7 @@
 #'     all observations);
 #'   * `pairs`: `metric`, `model`, `other`, `difference` (on all observations), its
 #'     `mean` and `std.deviation` over subsamples, `share` (of subsamples where `model` is
-#'     smaller), `conf.low`, `conf.high`;
+#'     smaller, plus half of those where they are equal), `conf.low`, `conf.high`, `ties` (share of equal ones);
 #'   * `draws`: `trial`, `metric`, `model`, `estimate`.
 #'
 #'   `tidy()` gives `estimates`, `glance()` one row per metric, `autoplot()` and `plot()` draw
@@ -74,7 +76,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   check_count(trials)
   check_level(level)
   threads <- resolve_threads(threads)
-  data <- rank_data(models, truth, event_level)
+  data <- rank_data(models, enquo(truth), event_level)
   n <- length(data$truth)
   n_sub <- check_n_sub(n_sub, n)
   settings <- rank_settings(metrics, ridge, n_bins)
@@ -117,6 +119,7 @@ check_rank_metrics <- function(metric, call = caller_env()) {
 
 # Every model's probabilities on the rows that are complete for all of them.
 rank_data <- function(models, truth, event_level, call = caller_env()) {
+  check_truth_given(truth, call)
   if (!is.list(models) || is.data.frame(models) || length(models) < 2) {
     stop_input(c(
       "{.arg models} must be a list with the predictions of two or more models.",
@@ -124,10 +127,13 @@ rank_data <- function(models, truth, event_level, call = caller_env()) {
     ), "argument", arg = "models", call = call)
   }
   names(models) <- list_names(models, rep("model", length(models)))
+  outcomes <- rank_truth(models, truth, call)
   parts <- lapply(names(models), function(name) {
-    x <- models[[name]]
-    if (is.data.frame(x)) x <- as.matrix(x)
-    rlang::try_fetch(new_predictions(x, truth, event_level, na_rm = TRUE, call = call), error = function(cnd) {
+    rlang::try_fetch({
+      x <- models[[name]]
+      if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
+      new_predictions(x, outcomes$values, event_level, na_rm = TRUE, call = call)
+    }, error = function(cnd) {
       stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
     })
   })
@@ -145,6 +151,45 @@ rank_data <- function(models, truth, event_level, call = caller_env()) {
     probs = setNames(Map(function(part, at) simplex_probs(part)[at, , drop = FALSE], parts, keep), names(models)),
     truth = simplex_truth(parts[[1]])[keep[[1]]]
   )
+}
+
+# The outcomes, and the column they come from where data frames hold them.
+rank_truth <- function(models, truth, call) {
+  frames <- lapply(Filter(is.data.frame, models), ungroup_frame)
+  column <- truth_name(truth)
+  if (is.null(column) || length(frames) == 0 || !all(vapply(frames, function(x) column %in% names(x), NA))) {
+    return(list(values = outcome_vector(truth, call)))
+  }
+  values <- lapply(frames, `[[`, column)
+  same <- vapply(values, function(v) identical(as.character(v), as.character(values[[1]])), NA)
+  if (!all(same)) {
+    stop_input(c(
+      "All models must predict the same outcomes in the same order.",
+      "x" = "Column {.field {column}} of model {.val {names(frames)[!same][1]}} is not that of model {.val {names(frames)[1]}}."
+    ), "truth", arg = "truth", call = call)
+  }
+  list(values = values[[1]], column = column)
+}
+
+# `truth` or "truth", if that is how a column is meant.
+truth_name <- function(truth) {
+  expr <- rlang::quo_get_expr(truth)
+  if (rlang::is_symbol(expr)) as.character(expr) else if (rlang::is_string(expr)) expr
+}
+
+rank_columns <- function(x, column, call) {
+  x <- ungroup_frame(x)
+  x <- x[setdiff(names(x), column)]
+  x <- x[vapply(x, is.numeric, NA)]
+  predicted <- startsWith(names(x), ".pred_")
+  if (any(predicted)) x <- x[predicted]
+  if (ncol(x) == 0) {
+    stop_input(c(
+      "A data frame of predictions must have numeric columns.",
+      "x" = "It has none."
+    ), "columns", arg = "models", call = call)
+  }
+  if (ncol(x) == 1) x[[1]] else as.matrix(x)
 }
 
 check_n_sub <- function(n_sub, n, call = caller_env()) {

@@ -32,7 +32,7 @@ test_that("metrics on all observations are those of their own functions", {
 test_that("subsamples see the metrics of their rows, paired over models", {
   d <- test_models(n = 600)
   kernel <- kernel_linear() + kernel_gaussian("median")
-  data <- rank_data(d$models, d$truth, "first")
+  data <- rank_data(d$models, rlang::quo(d$truth), "first")
   kernels <- rank_kernels(data$probs, kernel, "model", 1L)
   settings <- rank_settings(check_rank_metrics(metrics), NULL, 3)
   for (size in c(40, 300)) { # dual and low rank
@@ -136,4 +136,39 @@ test_that("every plot draws", {
   expect_identical(plot(r), r)
   expect_identical(plot(r, "orders"), r)
   expect_error(ggplot2::autoplot(r, metrics = "rmse"), class = "calibrisk_error_argument")
+})
+
+test_that("equal models share the first place and the order", {
+  p <- (1:40) / 41
+  r <- withr::with_seed(1, ce_rank(list(a = p, b = p, c = p^3), rep(0:1, 20), metric = c("ckce", "ece", "brier"), trials = 12))
+  for (metric in c("ckce", "ece", "brier")) {
+    one <- r$estimates[r$estimates$metric == metric, ]
+    share <- setNames(one$best_share, one$model)
+    expect_identical(share[["a"]], share[["b"]])
+    expect_equal(sum(share), 1)
+    expect_identical(one$rank[one$model == "a"], one$rank[one$model == "b"])
+    expect_match(r$orders$order[r$orders$metric == metric], "a = b")
+    pair <- r$pairs[r$pairs$metric == metric & r$pairs$model == "a" & r$pairs$other == "b", ]
+    expect_identical(c(pair$share, pair$ties), c(.5, 1))
+  }
+  # rounding makes no winner, a difference does
+  full <- matrix(c(1, 1 + 1e-14, 1 + 1e-9), 1, dimnames = list("m", c("a", "b", "c")))
+  draws <- array(c(2, 1, 1, NA, NA, NA), c(1, 3, 2), list("m", c("a", "b", "c"), NULL))
+  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95, choices = list(kernel = kernel_linear()))
+  expect_identical(r$estimates$rank, c(1L, 1L, 3L))
+  expect_identical(r$estimates$best_share, c(0, .25, .25))
+  expect_setequal(r$orders$order, c("a = b < c", "b = c < a", "a < b < c"))
+})
+
+test_that("data frames bring their truth column", {
+  frames <- split(letters_predictions, ~model)
+  by_column <- withr::with_seed(1, ce_rank(frames, truth, metric = "brier", trials = 3))
+  matrices <- lapply(frames, function(x) as.matrix(x[startsWith(names(x), ".pred_")]))
+  by_vector <- withr::with_seed(1, ce_rank(matrices, frames[[1]]$truth, metric = "brier", trials = 3))
+  expect_equal(by_column, by_vector)
+  expect_equal(withr::with_seed(1, ce_rank(frames, frames[[1]]$truth, metric = "brier", trials = 3)), by_vector)
+  expect_equal(withr::with_seed(1, ce_rank(frames, "truth", metric = "brier", trials = 3)), by_vector)
+  frames[[2]]$truth <- rev(frames[[2]]$truth)
+  expect_error(ce_rank(frames, truth), "same order", class = "calibrisk_error_truth")
+  expect_error(ce_rank(matrices, outcome_that_is_not_there), class = "calibrisk_error_truth")
 })
