@@ -6,7 +6,7 @@
 #'
 #' @inheritParams ce_args
 #' @param method A method with a single value of its hyperparameter; see [ce_methods].
-#' @return A `ce_fit`.
+#' @return A `ce_fit`; for grouped data a [ce_grouped] list of them.
 #' @section Definition:
 #' A calibration estimation function \eqn{h} targets
 #' \eqn{h^*(p, p') = \langle \Delta(p), \Delta(p') \rangle}, \eqn{\Delta(p) = p - P(Y \mid p)}
@@ -23,7 +23,7 @@
 #' fit
 #' predict(fit, c(0.2, 0.9), type = "gap")
 #' ce_risk(fit, confidence[201:300], correct[201:300])
-ce_fit <- function(x, truth, ..., notion = "top_label", method, event_level = "first",
+ce_fit <- function(x, truth, ..., notion = "top_label", method, .by = NULL, event_level = "first",
                    na_rm = TRUE, threads = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
@@ -34,10 +34,15 @@ ce_fit <- function(x, truth, ..., notion = "top_label", method, event_level = "f
     ), "method", arg = "method")
   }
   check_method(method)
-  context <- new_context(resolve_threads(threads))
-  predictions <- as_predictions(x, enquo(truth), enquos(...), event_level, na_rm, call)
-  check_complete(predictions)
-  fit_predictions(predictions, notion, method, context, call)
+  threads <- resolve_threads(threads)
+  truth <- enquo(truth)
+  dots <- enquos(...)
+  objects_by_groups(x, enquo(.by), function(part) {
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    check_complete(predictions, call)
+    # groups share no factors: a context each
+    fit_predictions(predictions, notion, method, new_context(threads), call)
+  }, call)
 }
 
 fit_predictions <- function(predictions, notion, method, context, call = caller_env()) {
@@ -227,6 +232,7 @@ read_new <- function(object, new, dots, call) {
 #' @rdname augment.ce_fit
 #' @export
 augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
+  check_data(data)
   augment(tune_fit(x, method), data, ..., threads = threads)
 }
 
@@ -240,13 +246,7 @@ augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
 #'   it, `.gap` (scalar notions) or `.gap_<class>`.
 #' @export
 augment.ce_fit <- function(x, data, ..., threads = NULL) {
-  if (!is.data.frame(data)) {
-    stop_input(c(
-      "{.arg data} must be a data frame.",
-      "x" = "It is {.cls {class(data)[1]}}.",
-      "i" = "Use {.fn predict} for a matrix or a vector."
-    ), "argument", arg = "data")
-  }
+  check_data(data)
   out <- tibble::as_tibble(data)
   out$.squared <- predict(x, data, ..., type = "squared", threads = threads)
   if (all(vapply(x$forms, function(form) isTRUE(form$gap), NA))) {
@@ -259,4 +259,20 @@ augment.ce_fit <- function(x, data, ..., threads = NULL) {
     }
   }
   out
+}
+
+check_data <- function(data, call = caller_env()) {
+  if (missing(data)) {
+    stop_input(c(
+      "{.arg data} must be given.",
+      "i" = "A data frame of predictions; the result itself keeps none."
+    ), "argument", arg = "data", call = call)
+  }
+  if (!is.data.frame(data)) {
+    stop_input(c(
+      "{.arg data} must be a data frame.",
+      "x" = "It is {.cls {class(data)[1]}}.",
+      "i" = "Use {.fn predict} for a matrix or a vector."
+    ), "argument", arg = "data", call = call)
+  }
 }

@@ -69,6 +69,7 @@ find_groups <- function(x, by, call) {
     if (any(filled)) data <- data[filled, ]
     if (nrow(data) == 0) return(NULL)
     keys <- data[setdiff(names(data), ".rows")]
+    attr(keys, ".drop") <- NULL
     return(list(keys = tibble::as_tibble(keys), rows = as.list(data$.rows)))
   }
   if (!by_given) return(NULL)

@@ -88,7 +88,8 @@ as_fit <- function(object, arg = "object", call = caller_env()) {
   if (inherits(object, "ce_tune")) return(tune_fit(object))
   stop_input(c(
     "{.arg {arg}} must be made by {.fn ce_fit} or {.fn ce_tune}.",
-    "x" = "It is {.cls {class(object)[1]}}."
+    "x" = "It is {.cls {class(object)[1]}}.",
+    "i" = if (inherits(object, "ce_grouped")) "Take the result of one group: {.code {arg}$results[[1]]}."
   ), "argument", arg = arg, value = object, call = call)
 }
 

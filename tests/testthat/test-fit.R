@@ -80,3 +80,24 @@ test_that("na_rm = FALSE gives NA and counts all rows", {
   expect_true(all(is.na(both$risk)) && all(is.na(both$diagnosis)))
   expect_identical(ce_compare(list(a = fit), data, truth)$n, 49L)
 })
+
+test_that("fits by group are fits to the groups' rows", {
+  data <- vehicle_predictions
+  data$half <- rep(c("a", "b"), length.out = nrow(data))
+  grouped <- ce_fit(data, truth, method = method_bins(10), .by = half)
+  expect_s3_class(grouped, "ce_grouped")
+  expect_identical(glance(grouped)$half, c("a", "b"))
+  for (g in 1:2) {
+    alone <- ce_fit(vehicle_predictions[data$half == c("a", "b")[g], ], truth, method = method_bins(10))
+    expect_equal(grouped$results[[g]], alone)
+  }
+  skip_if_not_installed("dplyr")
+  expect_equal(ce_fit(dplyr::group_by(data, half), truth, method = method_bins(10)), grouped)
+})
+
+test_that("augment() says that it needs data", {
+  fit <- ce_fit(vehicle_predictions, truth, method = method_bins(10))
+  expect_error(augment(fit), "data", class = "calibrisk_error_argument")
+  tuned <- ce_tune(vehicle_predictions, truth, methods = method_bins(10))
+  expect_error(augment(tuned), "data", class = "calibrisk_error_argument")
+})
