@@ -15,7 +15,8 @@
 #' A tibble with `.metric` (the score; for `upper_bound()` its name), `.estimator`,
 #' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
 #' (`"canonical"` for all classes, `"binary"` for a scalar probability, `"regression"`),
-#' `level`. Intervals are normal, with the standard error of a mean.
+#' `level`. Intervals are normal, with the standard error of a mean, and end at the score's smallest
+#' possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
 #'
 #' # Errors
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
@@ -75,6 +76,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   infima <- vapply(scores, function(s) {
     if (s$name == "dss" && !is.null(min_variance)) 1 + log(min_variance) else s$infimum
   }, 0)
+  smallest <- vapply(scores, `[[`, 0, "infimum")
   if (bound && any(is.infinite(infima))) {
     stop_input(c(
       "The Dawid-Sebastiani score has no upper bound: its entropy is unbounded below.",
@@ -88,7 +90,9 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
     std.error <- if (n > 1) apply(rows, 2, sd) / sqrt(n) else rep(NA_real_, ncol(rows))
     std.error[!is.finite(std.error)] <- NA # an infinite score
     z <- qnorm((1 + level) / 2)
-    list(.estimate = mean, std.error = std.error, conf.low = mean - z * std.error,
+    # no value of the score lies below `smallest`, hence no mean of them
+    list(.estimate = mean, std.error = std.error,
+         conf.low = pmax(mean - z * std.error, smallest - shift),
          conf.high = mean + z * std.error,
          upper_bound = ifelse(is.finite(infima), colMeans(rows) - infima, NA_real_),
          score = names, n = n, notion = notion)
