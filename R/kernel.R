@@ -42,6 +42,12 @@ new_kernel <- function(type, ..., scale = 1) {
 }
 
 check_bandwidth <- function(bandwidth, call = caller_env()) {
+  if (missing(bandwidth)) {
+    stop_input(c(
+      "{.arg bandwidth} must be given.",
+      "i" = "A positive number, or {.val median}."
+    ), "argument", arg = "bandwidth", call = call)
+  }
   if (!identical(bandwidth, "median")) {
     check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
   }

@@ -26,7 +26,8 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
         "i" = "Check the spelling of named arguments."
       ), "argument", arg = "...", call = call)
     }
-    input <- list(x = x, truth = rlang::eval_tidy(truth))
+    check_kind(x, call)
+    input <- list(x = x, truth = outcome_vector(truth, call))
   }
   new_predictions(input$x, input$truth, event_level, na_rm, call)
 }
@@ -43,13 +44,7 @@ check_truth_given <- function(truth, call) {
 # Data frame -> list(x = matrix or vector, truth).
 read_frame <- function(x, truth, dots, call) {
   x <- ungroup_frame(x)
-  truth_column <- select_columns(truth, x, "truth", call)
-  if (length(truth_column) != 1) {
-    stop_input(c(
-      "{.arg truth} must select one column.",
-      "x" = "It selects {length(truth_column)}."
-    ), "columns", arg = "truth", call = call)
-  }
+  truth_column <- match(truth_column(truth, x, call), names(x))
   if (length(dots) == 0) {
     columns <- which(startsWith(names(x), ".pred_") & vapply(x, is.numeric, NA))
     names(columns) <- names(x)[columns]
@@ -83,7 +78,24 @@ read_frame <- function(x, truth, dots, call) {
   list(x = probs, truth = x[[truth_column]])
 }
 
+# The name of the one column that `truth` selects.
+truth_column <- function(truth, x, call) {
+  columns <- select_columns(truth, x, "truth", call)
+  if (length(columns) != 1) {
+    stop_input(c(
+      "{.arg truth} must select one column.",
+      "x" = "It selects {length(columns)}."
+    ), "columns", arg = "truth", call = call)
+  }
+  names(x)[columns]
+}
+
 select_columns <- function(quo, x, arg, call) {
+  hint <- if (arg == "truth" && !column_is_named(quo, x)) truth_hint(quo, x)
+  if (!is.null(hint)) {
+    # tidyselect would list every outcome as a column that does not exist
+    stop_input(c("{.arg truth} must select a column of {.arg x}.", hint), "columns", arg = arg, call = call)
+  }
   rlang::try_fetch(
     tidyselect::eval_select(quo, x, error_call = call),
     error = function(cnd) {
@@ -93,19 +105,50 @@ select_columns <- function(quo, x, arg, call) {
   )
 }
 
-new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env()) {
-  if (is.matrix(x) && is.numeric(x)) {
-    out <- matrix_predictions(x, truth, event_level, na_rm, call)
-  } else if (is.numeric(x) && is.null(dim(x))) {
-    out <- scalar_predictions(as.numeric(x), truth, event_level, na_rm, call)
-  } else {
-    stop_input(c(
-      "{.arg x} must be a data frame, a numeric matrix (one row per observation, one column per \\
-       class) or a numeric vector of probabilities.",
-      "x" = "It is {.cls {class(x)[1]}}."
-    ), "probs", arg = "x", value = x, call = call)
+column_is_named <- function(quo, x) {
+  expr <- rlang::quo_get_expr(quo)
+  rlang::is_symbol(expr) && as.character(expr) %in% names(x)
+}
+
+# Outcomes where the name of their column is expected, as in `ece(x, x$truth)`.
+truth_hint <- function(truth, x) {
+  # several columns may be meant
+  if (rlang::quo_is_call(truth, c("c", ":"))) return(NULL)
+  value <- tryCatch(rlang::eval_tidy(truth), error = function(cnd) NULL)
+  if (is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1) {
+    c("x" = paste0("It is a vector of ", length(value), " values."),
+      "i" = "Where {.arg x} is a data frame, {.arg truth} is one of its columns: {.code truth}, not {.code x$truth}.")
   }
-  out
+}
+
+new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env()) {
+  check_kind(x, call)
+  if (is.matrix(x)) {
+    matrix_predictions(x, truth, event_level, na_rm, call)
+  } else {
+    scalar_predictions(as.numeric(x), truth, event_level, na_rm, call)
+  }
+}
+
+check_kind <- function(x, call) {
+  if (is.numeric(x) && (is.matrix(x) || is.null(dim(x)))) return(invisible(x))
+  what <- if (is.matrix(x) || is.atomic(x)) typeof(x) else class(x)[1]
+  stop_input(c(
+    "{.arg x} must be a data frame, a numeric matrix (one row per observation, one column per \\
+     class) or a numeric vector of probabilities.",
+    "x" = "It is {if (is.null(x)) 'NULL' else paste0(if (is.matrix(x)) 'a matrix of type ' else 'of type ', what)}."
+  ), "probs", arg = "x", value = x, call = call)
+}
+
+# `truth` beside a matrix or a vector: the outcomes themselves.
+outcome_vector <- function(truth, call) {
+  rlang::try_fetch(rlang::eval_tidy(truth), error = function(cnd) {
+    stop_input(c(
+      "{.arg truth} cannot be evaluated.",
+      "i" = "Where {.arg x} is a matrix or a vector, {.arg truth} is the vector of outcomes; it is a \\
+             column only of a data frame."
+    ), "truth", arg = "truth", parent = cnd, call = call)
+  })
 }
 
 matrix_predictions <- function(x, truth, event_level, na_rm, call) {

@@ -2,6 +2,11 @@
 # limit that R CMD check sets, then all cores. Handed to each loop, never set globally.
 
 resolve_threads <- function(threads = NULL, call = caller_env()) {
+  # more threads than cores are no faster, and TBB complains about them on the console
+  min(wanted_threads(threads, call), max(1L, RcppParallel::defaultNumThreads()))
+}
+
+wanted_threads <- function(threads, call) {
   check_count(threads, "threads", null = TRUE, call = call)
   threads <- threads %||% getOption("calibrisk.threads")
   if (!is.null(threads)) {
@@ -21,7 +26,7 @@ resolve_threads <- function(threads = NULL, call = caller_env()) {
 #'
 #' Every function with a `threads` argument uses, in this order: the argument, the option
 #' `calibrisk.threads`, the environment variable `RCPP_PARALLEL_NUM_THREADS`, two threads
-#' under `R CMD check` (`_R_CHECK_LIMIT_CORES_`), all cores. The number is handed to the
+#' under `R CMD check` (`_R_CHECK_LIMIT_CORES_`), all cores; never more than the cores there are. The number is handed to the
 #' loop that runs and never set globally; results have the same digits for any number of
 #' threads. Dense linear algebra runs on R's BLAS, whose threads are set outside R.
 #' @name ce_threads

@@ -49,3 +49,11 @@ test_that("verbs of one result ask for one group", {
   skip_if_not_installed("ggplot2")
   expect_error(ggplot2::autoplot(tuned), class = "calibrisk_error_group")
 })
+
+test_that("threads beyond the cores are not asked for", {
+  cores <- RcppParallel::defaultNumThreads()
+  expect_identical(resolve_threads(999), cores)
+  expect_identical(resolve_threads(1), 1L)
+  withr::local_options(calibrisk.threads = 999)
+  expect_identical(resolve_threads(), cores)
+})

@@ -68,3 +68,9 @@ test_that("bad kernels are classed errors", {
   expect_error(-1 * kernel_linear(), class = "calibrisk_error_argument")
   expect_error(kernel_matrix("gaussian", diag(2)), class = "calibrisk_error_kernel")
 })
+
+test_that("a kernel without its bandwidth is a classed error", {
+  for (make in list(kernel_gaussian, kernel_laplace, kernel_tv, function() kernel_matern(0.5))) {
+    expect_error(make(), "bandwidth", class = "calibrisk_error_argument")
+  }
+})

@@ -112,3 +112,22 @@ test_that("notions map to features and residuals", {
   expect_equal(classes[[2]]$residuals[, 1], canonical$residuals[, 2])
   expect_error(notion_problems(p, "binary"), class = "calibrisk_error_notion")
 })
+
+test_that("outcomes given beside a data frame are told from its columns", {
+  v <- vehicle_predictions
+  outcomes <- v$truth
+  for (bad in list(quote(ece(v, v$truth)), quote(ece(v, outcomes)), quote(ece(v, as.integer(v$truth))),
+                   quote(skce(v, v$truth)), quote(ce_gain(v, v, v$truth)))) {
+    error <- expect_error(eval(bad), "one of its columns", class = "calibrisk_error_columns")
+    expect_lt(nchar(conditionMessage(error)), 400)
+  }
+  expect_error(ece(v, nothing), class = "calibrisk_error_columns")
+})
+
+test_that("wrong kinds of input are classed errors before truth is looked at", {
+  v <- vehicle_predictions
+  expect_error(ece(NULL, truth), "NULL", class = "calibrisk_error_probs")
+  expect_error(ece(as.list(v), truth), "list", class = "calibrisk_error_probs")
+  expect_error(ece(as.matrix(v), truth), "character", class = "calibrisk_error_probs")
+  expect_error(ece(c(.2, .4), truth), "data frame", class = "calibrisk_error_truth")
+})
