@@ -142,12 +142,12 @@ recalibrated_columns <- function(x) {
   x
 }
 
-warn_not_injective <- function(reason) {
+warn_not_injective <- function(reason, what = "upper bound", stated = TRUE) {
   warn_result(c(
     "The gain is not the improvement of the calibration error: the map is not injective.",
     "x" = "Of this map: {reason}.",
-    "i" = "It is the improvement of the upper bound, any loss of sharpness included.",
-    "i" = "{.code injective = FALSE} says that you know."
+    "i" = "It is the improvement of the {what}, any loss of sharpness included.",
+    if (stated) c("i" = "{.code injective = FALSE} says that you know.")
   ), "injective")
 }
 

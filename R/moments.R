@@ -18,6 +18,7 @@
 #' With `after`, the same for the recalibrated predictions and `dss_gain` and `mse_gain`, the paired differences
 #' before minus after. Where `after` is an injective map of the predictions that was fitted on other data, `dss_gain`
 #' is an unbiased estimate of the difference of the calibration errors of the Dawid-Sebastiani score (Proposition 4.5).
+#' A map with scale 0 is not injective: a warning of class `calibrisk_warning_injective` says so.
 #'
 #' @section Value:
 #' A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only), `quantity`, `estimate`,
@@ -67,6 +68,7 @@ read_after <- function(x, after, before, truth, dots, call) {
       stop_input(c("{.arg after} must be a map of variances.", "x" = "It is {.val {after$method}}."),
                  "argument", arg = "after", call = call)
     }
+    if (!after$injective$value) warn_not_injective(after$injective$reason, "score", FALSE)
     after <- predict(after, x)
   }
   if (is.data.frame(after)) {

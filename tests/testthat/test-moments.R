@@ -74,3 +74,16 @@ test_that("moments have their edge cases, groups and input errors", {
   expect_error(ce_moments(cbind(1, 1), 1:2), class = "calibrisk_error_length")
   expect_error(ce_moments(frame, y, after = ce_recalibrate(.5, 1, method = "histogram")), class = "calibrisk_error_argument")
 })
+
+test_that("the gain of a constant variance is no improvement of calibration alone, and says so", {
+  f <- fixture_regression()
+  map <- ce_recalibrate(cbind(f$mean, 1), f$y, method = "variance")
+  map$map$w <- 0 # whatever the split of a constant: the flag decides
+  map$injective <- is_injective(FALSE, "the scale is 0: one variance for all")
+  new <- cbind(f$mean + .123, f$variance)
+  expect_warning(out <- ce_moments(new, f$y, after = map), "scale is 0", class = "calibrisk_warning_injective")
+  expect_equal(value_of(out, "dss_gain"), value_of(out[out$predictions == "before", ], "dss") -
+                 value_of(out[out$predictions == "after", ], "dss"))
+  map <- ce_recalibrate(cbind(f$mean, f$variance), f$y, method = "variance")
+  expect_no_warning(ce_moments(new, f$y, after = map))
+})
