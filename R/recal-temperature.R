@@ -37,8 +37,8 @@ best_temperature <- function(data, spec) {
   }
   ends <- list(loss_at(limits[1]), loss_at(limits[2]))
   if (spec$loss == "log") {
-    if (ends[[1]][["slope"]] >= 0) return(result(limits[1], FALSE, at_bound(limits[1], "high")))
-    if (ends[[2]][["slope"]] <= 0) return(result(limits[2], FALSE, at_bound(limits[2], "low")))
+    if (ends[[1]][["slope"]] >= 0) return(result(limits[1], FALSE, at_bound(limits[1], "high", data)))
+    if (ends[[2]][["slope"]] <= 0) return(result(limits[2], FALSE, at_bound(limits[2], "low", data)))
     return(result(newton_root(loss_at, start, limits)))
   }
   # the Brier score need not be convex in b: a grid, then the root of the slope around the best
@@ -47,8 +47,8 @@ best_temperature <- function(data, spec) {
   at <- which.min(values)
   # separable labels: the score is 0, as good as 0, from some temperature down
   if (values[length(grid)] <= values[at] + 1e-15) at <- length(grid)
-  if (at == 1) return(result(limits[1], FALSE, at_bound(limits[1], "high")))
-  if (at == length(grid)) return(result(limits[2], FALSE, at_bound(limits[2], "low")))
+  if (at == 1) return(result(limits[1], FALSE, at_bound(limits[1], "high", data)))
+  if (at == length(grid)) return(result(limits[2], FALSE, at_bound(limits[2], "low", data)))
   slope <- function(b) loss_at(b)[["slope"]]
   around <- grid[at + c(-1, 1)]
   if (slope(around[1]) < 0 && slope(around[2]) > 0) {
@@ -57,13 +57,18 @@ best_temperature <- function(data, spec) {
   result(stats::optimize(function(b) loss_at(b)[["value"]], around, tol = 1e-10)$minimum)
 }
 
-at_bound <- function(b, side) {
-  why <- if (side == "low") {
-    "the labels follow the predictions without exception, or nearly so"
+# At a bound either the range is too narrow or there is no optimum: T -> 0 is best where every label has the
+# largest probability, T -> Inf where labels have, on average, no more than the mean log-probability.
+at_bound <- function(b, side, data) {
+  own <- data$logp[cbind(seq_along(data$truth), data$truth)]
+  why <- if (side == "low" && all(own >= do.call(pmax, split_columns(data$logp)))) {
+    "the labels follow the predictions without exception."
+  } else if (side == "high" && mean(own - rowMeans(data$logp)) <= 0) {
+    "the labels do not follow the predictions."
   } else {
-    "the labels do not follow the predictions"
+    "a wider `range` may hold it."
   }
-  paste0("The optimum is at the bound T = ", format(1 / b, digits = 4), " or beyond: ", why, ".")
+  paste0("The optimum is at the bound T = ", format(1 / b, digits = 4), " or beyond: ", why)
 }
 
 # Newton's method for the root of an increasing slope within limits that bracket it; steps that

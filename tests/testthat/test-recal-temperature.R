@@ -116,3 +116,17 @@ test_that("an optimum at infinity is flagged, not returned as a success", {
   expect_warning(ce_recalibrate(matrix(1 / 3, 5, 3), c(1, 2, 3, 1, 2)), "uniform",
                  class = "calibrisk_warning_convergence")
 })
+
+test_that("a range that is too narrow is told from an optimum at infinity", {
+  f <- simulate_classes(200, 3, 1)
+  for (loss in c("log", "brier")) {
+    for (scale in c(1e-4, 1e4)) {
+      z <- f$z * scale
+      if (scale > 1) z <- pmax(z, apply(z, 1, max) - 30) # above the floor of probabilities
+      limits <- if (scale > 1) c(.01, 2) else c(.01, 100)
+      expect_warning(ce_recalibrate(z, f$y, logits = TRUE, loss = loss, range = limits), "wider `range`",
+                     class = "calibrisk_warning_convergence")
+    }
+  }
+  expect_true(glance(ce_recalibrate(f$z * 1e-4, f$y, logits = TRUE, range = c(1e-6, 1)))$converged)
+})
