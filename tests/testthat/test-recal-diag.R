@@ -69,7 +69,8 @@ test_that("the network starts at temperature scaling and does not get worse", {
   value <- cpp_network_loss(start, c(4L, 3L), c(log(.Machine$double.eps), 0), network_cells, log(f$p), f$y, "log", 1L)$value
   expect_equal(value, temperature$objective[["after"]], tolerance = 1e-6)
   for (hidden in list(1, c(2, 2), c(10, 10))) {
-    fit <- ce_recalibrate(f$p, f$y, method = "diag", hidden = hidden)
+    # whether the optimiser is content with the last digits depends on the machine
+    fit <- suppressWarnings(ce_recalibrate(f$p, f$y, method = "diag", hidden = hidden), classes = "calibrisk_warning_convergence")
     expect_lte(fit$objective[["after"]], temperature$objective[["after"]] + 1e-7)
   }
   # the fitted map is the integral of its slope: the paper's rule with many nodes comes to the same
