@@ -47,13 +47,37 @@ tune_footnotes <- function(x) {
   c(
     "* smallest mean risk. Root risk: mean over folds (standard error over folds).",
     "diff/se: mean risk minus that of *, in paired standard errors; below about 2 the two cannot be told apart.",
-    if (nrow(best) == 1) paste0(
-      "The calibration error is at least ", formatC(best$lower_bound, digits = 3, format = "f"), " (one-sided ",
-      format(100 * x$level), " % bound); skill against h = 0: ", formatC(100 * best$skill, digits = 2, format = "f"), " %."
-    ),
+    bound_note(best, x$level),
+    missing_note(x),
     edge_note(x),
     unreliable_note(x)
   )
+}
+
+# What the risks say about the size of the error, beside the interval.
+bound_note <- function(best, level) {
+  if (nrow(best) != 1) return(NULL)
+  bound <- if (is.na(best$lower_bound)) {
+    "A lower bound from the risk is not available: it needs two held-out rows in a fold"
+  } else if (best$lower_bound > 0) {
+    paste0("The calibration error is at least ", formatC(best$lower_bound, digits = 3, format = "f"), " (one-sided ",
+           format(100 * level), " % bound from the risk)")
+  } else {
+    paste0("The risk gives no positive lower bound of the calibration error (one-sided, ", format(100 * level),
+           " %): h = 0 has no clearly larger risk")
+  }
+  skill <- if (!is.na(best$skill)) paste0("; skill against h = 0: ", formatC(100 * best$skill, digits = 2, format = "f"), " %")
+  paste0(bound, skill, ".")
+}
+
+# Why numbers are NA.
+missing_note <- function(x) {
+  short <- sum(tabulate(x$split$fold, x$split$k) < 2)
+  if (short == x$split$k) {
+    return(paste("Root risk NA, none selected: a risk compares pairs of held-out rows, and no fold holds out two.",
+                 "Tune with fewer folds."))
+  }
+  if (short > 0) paste0("No risk in ", short, " of ", x$split$k, " folds, which hold out fewer than two rows; left out of the means.")
 }
 
 # Selected at the edge of its grid: the grid may be too short.
