@@ -16,11 +16,12 @@ bind_groups <- function(x, fn, ...) {
 #'
 #' What [ce_tune()] and other verbs that return an object give for grouped data or `.by`: a
 #' list with one result per group, `x$results`, and the groups, `x$keys`. `tidy()` and
-#' `glance()` bind the groups' tables, groups first.
+#' `glance()` bind the groups' tables, groups first; `autoplot()` and `plot()` draw a panel for each
+#' group (tuning results and recalibration maps).
 #'
-#' @param x A `ce_grouped`.
+#' @param x,object A `ce_grouped`.
 #' @param ... Passed on to the method for one group.
-#' @return `tidy()`, `glance()`: a tibble.
+#' @return `tidy()`, `glance()`: a tibble. `autoplot()`: a ggplot object.
 #' @name ce_grouped
 #' @export
 tidy.ce_grouped <- function(x, ...) bind_groups(x, tidy, ...)
@@ -54,8 +55,27 @@ predict.ce_grouped <- function(object, ...) one_group(object, "predict")
 #' @export
 augment.ce_grouped <- function(x, ...) one_group(x, "augment")
 
+#' @rdname ce_grouped
 #' @export
-plot.ce_grouped <- function(x, ...) one_group(x, "plot")
+plot.ce_grouped <- function(x, ...) {
+  switch(class(x$results[[1]])[1],
+    ce_tune = plot_tunes(group_panels(x), ...),
+    ce_recalibration = plot_maps(group_panels(x), ...),
+    one_group(x, "plot")
+  )
+  invisible(x)
+}
 
+#' @rdname ce_grouped
 #' @exportS3Method ggplot2::autoplot
-autoplot.ce_grouped <- function(object, ...) one_group(object, "autoplot")
+autoplot.ce_grouped <- function(object, ...) {
+  switch(class(object$results[[1]])[1],
+    ce_tune = autoplot_tunes(group_panels(object), ...),
+    ce_recalibration = autoplot_maps(group_panels(object), ...),
+    one_group(object, "autoplot")
+  )
+}
+
+group_panels <- function(x) {
+  setNames(x$results, vapply(seq_along(x$results), group_label, "", keys = x$keys))
+}

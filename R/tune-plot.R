@@ -1,27 +1,41 @@
 #' Plot a tuning result
 #'
-#' @param object,x A `ce_tune`.
+#' For grouped results, every group has its panels.
+#'
+#' @param object,x A `ce_tune`, or a [ce_grouped] list of them.
 #' @param type `"risk"`: the mean root risk over each method's grid with its standard error over
-#'   folds, the chosen value and the risk of \eqn{h = 0} (dashed). `"estimate"`: the
+#'   folds, the chosen value and the risk of \eqn{h = 0} (dashed). Class-wise: the risk with the same value in all
+#'   classes, the values chosen per class as ticks and the risk with them as a line. `"estimate"`: the
 #'   calibration error of each method with its interval, and the one-sided lower bound of the
 #'   selected one (dashed). `"gap"`: the estimated gap, prediction minus outcome, over the
-#'   confidence, with the density of the predictions below (scalar notions; for kkr, which
+#'   confidence, with the density of the predictions below (scalar notions, and per class for class-wise; for kkr, which
 #'   estimates no gap, the root of the positive part of \eqn{h(p, p)}).
 #' @param methods Which methods to draw, by name; all by default.
+#' @param classes Class-wise gaps: which classes to draw, by name; all by default.
 #' @param ... Not used.
 #' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @section Errors:
+#' `calibrisk_error_argument` for unknown methods or classes, `calibrisk_error_risk` where no fold has two held-out
+#' rows, `calibrisk_error_notion` for the gap of a canonical result.
 #' @name autoplot.ce_tune
 #' @exportS3Method ggplot2::autoplot
-autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), methods = NULL, ...) {
+autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), methods = NULL, classes = NULL, ...) {
+  autoplot_tunes(list(object), type, methods, classes)
+}
+
+# `panels`: tuning results, named by group where there are several.
+autoplot_tunes <- function(panels, type = tune_plots, methods = NULL, classes = NULL, call = caller_env()) {
   rlang::check_installed("ggplot2", reason = "to plot.")
-  type <- check_choice(type, c("risk", "estimate", "gap"))
-  object <- keep_methods(object, methods)
+  type <- check_choice(type, tune_plots, call = call)
+  panels <- lapply(panels, keep_methods, methods, call)
   switch(type,
-    risk = autoplot_risk(object),
-    estimate = autoplot_estimate(object),
-    gap = autoplot_gap(object)
+    risk = autoplot_risk(panels, call),
+    estimate = autoplot_estimate(panels),
+    gap = autoplot_gap(panels, classes, call)
   )
 }
+
+tune_plots <- c("risk", "estimate", "gap")
 
 keep_methods <- function(x, methods, call = caller_env()) {
   if (is.null(methods)) return(x)
@@ -35,6 +49,18 @@ keep_methods <- function(x, methods, call = caller_env()) {
   x$glance <- x$glance[x$glance$method %in% methods, ]
   x$tidy <- x$tidy[x$tidy$method %in% methods, ]
   x
+}
+
+# One table for all panels, with the column `panel`.
+bind_panels <- function(panels, fn) {
+  names <- names(panels) %||% rep("", length(panels))
+  parts <- Map(function(x, name) {
+    out <- fn(x)
+    if (NROW(out) == 0) return(NULL)
+    out$panel <- factor(name, levels = names)
+    out
+  }, panels, names)
+  do.call(rbind, unname(parts))
 }
 
 # Mean over folds of the root risk per method and value (class-wise: of the summed risk),
@@ -69,60 +95,112 @@ best_kernels <- function(rows) {
   rows[paste(rows$kernel) == best[match(points, rownames(means))], ]
 }
 
-# Methods with one value have no curve: they are left out where others have one.
-risk_rows <- function(x) {
-  rows <- x$tidy[!is.na(x$tidy$risk) & !is.na(x$tidy$value), ]
-  n_values <- tapply(rows$value, rows$method, function(v) length(unique(v)))
-  curves <- names(n_values)[n_values > 1]
-  if (length(curves) > 0) rows[rows$method %in% curves, ] else rows
-}
+# A method without a hyperparameter has no axis to be drawn on.
+risk_rows <- function(x) x$tidy[!is.na(x$tidy$risk) & !is.na(x$tidy$value), ]
 
 zero_root_risk <- function(x) {
   row <- x$glance[which(!is.na(x$glance$skill) & x$glance$skill < 1)[1], ]
   100 * sqrt(row$risk / (1 - row$skill))
 }
 
-autoplot_risk <- function(x) {
-  curve <- risk_curve(x)
-  chosen <- x$glance[!is.na(x$glance$value), ]
-  chosen <- merge(as.data.frame(chosen[c("method", "value")]), curve, by = c("method", "value"))
-  labels <- setNames(paste0(x$glance$method, " (", x$glance$parameter, ")"), x$glance$method)
+# The point of the curve that was chosen: none where classes chose differently.
+chosen_points <- function(x) {
+  chosen <- as.data.frame(x$glance[!is.na(x$glance$value), c("method", "value")])
+  merge(chosen, risk_curve(x), by = c("method", "value"))
+}
+
+# Class-wise, where classes chose differently: their values, and the risk with them.
+class_choices <- function(x) {
+  methods <- x$glance$method[is.na(x$glance$value) & !is.na(x$glance$parameter)]
+  rows <- x$tidy[x$tidy$method %in% methods & !is.na(x$tidy$value), ]
+  if (is.null(rows[["class"]]) || nrow(rows) == 0) return(NULL)
+  rows <- best_kernels(rows)
+  do.call(rbind, lapply(split(rows, list(rows$method, rows$class), drop = TRUE), function(g) {
+    values <- sort(unique(g$value))
+    means <- vapply(values, function(v) mean(g$risk[g$value == v], na.rm = TRUE), 0)
+    data.frame(method = factor(g$method[1], levels = x$glance$method), class = g$class[1],
+               value = values[which.min(means)],
+               root_risk = 100 * x$glance$root_risk[x$glance$method == g$method[1]])
+  }))
+}
+
+autoplot_risk <- function(panels, call) {
+  curve <- bind_panels(panels, risk_curve_of(call))
+  chosen <- bind_panels(panels, chosen_points)
+  classes <- bind_panels(panels, class_choices)
+  zero <- bind_panels(panels, function(x) data.frame(zero = zero_root_risk(x)))
+  glance <- panels[[1]]$glance
+  labels <- setNames(paste0(glance$method, " (", glance$parameter, ")"), glance$method)
   # bins are counts on a linear axis; the rest spans decades: one axis per panel
-  curve$x <- axis_value(curve$value, curve$method, x)
-  chosen$x <- axis_value(chosen$value, chosen$method, x)
-  ggplot2::ggplot(curve, ggplot2::aes(x = .data$x, y = .data$root_risk)) +
-    ggplot2::geom_hline(yintercept = zero_root_risk(x), linetype = "dashed", colour = "grey50", linewidth = 0.4) +
+  logs <- log_methods(curve)
+  curve$x <- axis_value(curve, logs)
+  if (!is.null(chosen)) chosen$x <- axis_value(chosen, logs)
+  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$x, y = .data$root_risk)) +
+    ggplot2::geom_hline(data = zero, ggplot2::aes(yintercept = .data$zero), linetype = "dashed", colour = "grey50",
+                        linewidth = 0.4, na.rm = TRUE) +
     ggplot2::geom_linerange(
       ggplot2::aes(ymin = .data$root_risk - .data$std.error, ymax = .data$root_risk + .data$std.error),
       colour = "grey65", linewidth = 0.4, na.rm = TRUE
     ) +
-    ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.5) +
-    ggplot2::geom_point(colour = ce_colours[1], size = 1) +
-    ggplot2::geom_point(data = chosen, colour = ce_colours[2], size = 2.6, shape = 18) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$method), scales = "free_x",
-                        labeller = ggplot2::as_labeller(labels)) +
-    ggplot2::coord_cartesian(ylim = risk_limits(curve, zero_root_risk(x))) +
-    ggplot2::scale_x_continuous(labels = axis_labels) +
-    ggplot2::labs(
-      x = NULL, y = "root risk x 100",
-      subtitle = "Mean over folds with its standard error; the diamond is chosen, the dashed line is h = 0"
-    ) +
+    ggplot2::geom_line(data = several_points(curve), ggplot2::aes(group = .data$method), colour = ce_colours[1], linewidth = 0.5) +
+    ggplot2::geom_point(colour = ce_colours[1], size = 1)
+  if (!is.null(chosen)) plot <- plot + ggplot2::geom_point(data = chosen, colour = ce_colours[2], size = 2.6, shape = 18)
+  if (!is.null(classes)) {
+    classes$x <- axis_value(classes, logs)
+    plot <- plot +
+      ggplot2::geom_hline(data = unique(classes[c("method", "root_risk", "panel")]),
+                          ggplot2::aes(yintercept = .data$root_risk), colour = ce_colours[2], linewidth = 0.5) +
+      ggplot2::geom_rug(data = classes, sides = "b", colour = ce_colours[2], linewidth = 0.7,
+                        length = ggplot2::unit(0.06, "npc"))
+  }
+  method_panels <- ggplot2::as_labeller(labels)
+  plot +
+    (if (length(panels) > 1) {
+      ggplot2::facet_grid(ggplot2::vars(.data$panel), ggplot2::vars(.data$method), scales = "free_x",
+                          labeller = ggplot2::labeller(method = method_panels))
+    } else {
+      ggplot2::facet_wrap(ggplot2::vars(.data$method), scales = "free_x", labeller = method_panels)
+    }) +
+    ggplot2::coord_cartesian(ylim = all_risk_limits(panels)) +
+    ggplot2::scale_x_continuous(breaks = axis_breaks(curve$x), labels = axis_labels) +
+    ggplot2::labs(x = NULL, y = "root risk x 100", subtitle = risk_subtitle(chosen, classes)) +
     theme_ce() +
     ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"))
+}
+
+# A line needs two points.
+several_points <- function(curve) {
+  key <- paste(curve$method, curve$panel)
+  curve[duplicated(key) | duplicated(key, fromLast = TRUE), ]
+}
+
+# `risk_curve()` with the call of the user's verb.
+risk_curve_of <- function(call) function(x) risk_curve(x, call)
+
+risk_subtitle <- function(chosen, classes) {
+  paste0(
+    "Mean over folds with its standard error; ", if (NROW(chosen) > 0) "the diamond is chosen, ", "the dashed line is h = 0",
+    if (NROW(classes) > 0) "\nPoints: the same value in all classes; ticks: the value of each class; line: the risk with these"
+  )
 }
 
 # Methods whose grid spans more than two decades are drawn on a log axis. Both kinds live in
 # one figure: log values are shifted far below any count, and labelled back.
 log_shift <- 1000
-axis_value <- function(value, method, x) {
-  for (m in unique(as.character(method))) {
-    v <- x$tidy$value[x$tidy$method == m]
-    if (min(v) > 0 && max(v) / min(v) > 100) {
-      at <- as.character(method) == m
-      value[at] <- log10(value[at]) - log_shift
-    }
+spans_decades <- function(v) min(v) > 0 && max(v) / min(v) > 100
+log_methods <- function(curve) {
+  spans <- tapply(curve$value, droplevels(curve$method), spans_decades)
+  names(spans)[spans]
+}
+axis_value <- function(rows, logs) {
+  ifelse(rows$method %in% logs, suppressWarnings(log10(rows$value)) - log_shift, rows$value)
+}
+# A panel with one value has one tick.
+axis_breaks <- function(values) {
+  function(limits) {
+    inside <- unique(values[values >= limits[1] & values <= limits[2]])
+    if (length(inside) == 1) inside else pretty(limits, 4)
   }
-  value
 }
 axis_labels <- function(at) {
   out <- as.list(format(at, trim = TRUE))
@@ -138,141 +216,37 @@ risk_limits <- function(curve, zero) {
   best <- min(curve$root_risk)
   spread <- max(zero - best, stats::median(curve$std.error, na.rm = TRUE), 1e-6, na.rm = TRUE)
   high <- min(max(curve$root_risk + ifelse(is.na(curve$std.error), 0, curve$std.error)), best + 6 * spread)
-  c(low, max(high, zero))
+  c(low, max(high, zero, na.rm = TRUE))
 }
 
-autoplot_estimate <- function(x) {
-  rows <- x$glance
-  rows$method <- factor(rows$method, levels = rev(rows$method))
-  best <- rows[which(rows$selected), ]
+all_risk_limits <- function(panels) {
+  range(vapply(panels, function(x) {
+    classes <- class_choices(x)
+    range(risk_limits(risk_curve(x), zero_root_risk(x)), classes$root_risk)
+  }, numeric(2)))
+}
+
+autoplot_estimate <- function(panels) {
+  rows <- bind_panels(panels, function(x) as.data.frame(x$glance))
+  rows$method <- factor(rows$method, levels = rev(unique(rows$method)))
   rows$chosen <- ifelse(rows$selected %in% TRUE, "smallest risk", "other")
-  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$method))
-  if (nrow(best) == 1 && isTRUE(best$lower_bound > 0)) {
-    plot <- plot + ggplot2::geom_vline(xintercept = best$lower_bound, linetype = "dashed",
-                                       colour = "grey50", linewidth = 0.4)
-  }
-  plot +
+  best <- rows[rows$selected %in% TRUE & rows$lower_bound %in% rows$lower_bound[rows$lower_bound > 0], ]
+  level <- panels[[1]]$level
+  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$method)) +
+    ggplot2::geom_vline(data = best, ggplot2::aes(xintercept = .data$lower_bound), linetype = "dashed",
+                        colour = "grey50", linewidth = 0.4) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high, colour = .data$chosen),
                             linewidth = 0.7, na.rm = TRUE) +
-    ggplot2::geom_point(ggplot2::aes(colour = .data$chosen), size = 2.4) +
+    ggplot2::geom_point(ggplot2::aes(colour = .data$chosen), size = 2.4, na.rm = TRUE) +
     ggplot2::scale_colour_manual(values = c(`smallest risk` = ce_colours[2], other = ce_colours[1])) +
     ggplot2::expand_limits(x = 0) +
     ggplot2::labs(
       x = "calibration error", y = NULL,
-      subtitle = paste0("On the test rows, with ", format(100 * x$level), " % intervals; dashed: lower bound of the error itself")
+      subtitle = paste0("On the test rows, with ", format(100 * level), " % intervals",
+                        if (nrow(best) > 0) "; dashed: lower bound of the error itself")
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
-}
-
-# The estimated gap on a grid of confidences, within the range of the data.
-gap_curve <- function(x, n_points = 601L, call = caller_env()) {
-  if (is.null(x$histogram)) {
-    stop_input(c(
-      "The gap is drawn for scalar notions.",
-      "x" = "The notion is {.val {x$notion}}.",
-      "i" = "Use {.code type = \"risk\"} or {.val estimate}, or tune with {.code notion = \"top_label\"}."
-    ), "notion", arg = "type", call = call)
-  }
-  used <- range(which(x$histogram$counts > 0))
-  at <- seq(x$histogram$breaks[used[1]], x$histogram$breaks[used[2] + 1], length.out = n_points)
-  threads <- resolve_threads()
-  do.call(rbind, lapply(x$glance$method, function(m) {
-    form <- ensemble_form(x$forms[[m]][[1]])
-    is_gap <- isTRUE(form$gap)
-    gap <- if (is_gap) form_gap(form, matrix(at), threads)[, 1] else {
-      sqrt(pmax(form_squared(form, matrix(at), threads), 0))
-    }
-    data.frame(method = if (is_gap) m else paste0(m, " (size only)"), confidence = at, gap = gap)
-  }))
-}
-
-autoplot_gap <- function(x) {
-  curve <- gap_curve(x)
-  curve$method <- factor(curve$method, levels = unique(curve$method))
-  range <- range(curve$gap, 0)
-  height <- 0.18 * diff(range)
-  bars <- histogram_bars(x$histogram, base = range[1] - 1.25 * height, height = height)
-  ggplot2::ggplot(curve) +
-    ggplot2::geom_rect(
-      data = bars, fill = "grey80",
-      ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data$bottom, ymax = .data$top)
-    ) +
-    ggplot2::geom_hline(yintercept = 0, colour = "grey40", linewidth = 0.4) +
-    ggplot2::geom_line(ggplot2::aes(x = .data$confidence, y = .data$gap, colour = .data$method, linetype = .data$method),
-                       linewidth = 0.6) +
-    ggplot2::scale_colour_manual(values = colours_for(levels(curve$method))) +
-    ggplot2::labs(
-      x = if (x$notion == "binary") "predicted probability" else "confidence",
-      y = "estimated gap (prediction - outcome)",
-      subtitle = "Above zero the model is overconfident; grey: how many predictions lie there (square root scale)"
-    ) +
-    theme_ce()
-}
-
-# Square-root heights: confidences crowd near 1, and rare ones should stay visible.
-histogram_bars <- function(histogram, base, height) {
-  tall <- sqrt(histogram$counts) / sqrt(max(histogram$counts))
-  n <- length(tall)
-  data.frame(left = histogram$breaks[-(n + 1)], right = histogram$breaks[-1], bottom = base,
-             top = base + height * tall)[tall > 0, ]
-}
-
-#' @rdname autoplot.ce_tune
-#' @export
-plot.ce_tune <- function(x, type = c("risk", "estimate", "gap"), methods = NULL, ...) {
-  type <- check_choice(type, c("risk", "estimate", "gap"))
-  shown <- keep_methods(x, methods)
-  switch(type, risk = plot_risk(shown), estimate = plot_estimate(shown), gap = plot_gap(shown))
-  invisible(x)
-}
-
-plot_risk <- function(x) {
-  curve <- risk_curve(x)
-  present <- levels(droplevels(curve$method))
-  old <- graphics::par(mfrow = grDevices::n2mfrow(length(present)), mar = c(4, 4, 2, 1))
-  on.exit(graphics::par(old))
-  limits <- risk_limits(curve, zero_root_risk(x))
-  for (m in present) {
-    one <- curve[curve$method == m, ]
-    logs <- min(one$value) > 0 && max(one$value) / min(one$value) > 100
-    plot(one$value, one$root_risk, log = if (logs) "x" else "", type = "b", pch = 20, ylim = limits,
-         col = ce_colours[1], main = m, xlab = x$glance$parameter[x$glance$method == m], ylab = "root risk x 100")
-    graphics::segments(one$value, one$root_risk - one$std.error, one$value, one$root_risk + one$std.error,
-                       col = "grey65")
-    graphics::abline(h = zero_root_risk(x), lty = 2, col = "grey50")
-    chosen <- one[one$value %in% x$glance$value[x$glance$method == m], ]
-    graphics::points(chosen$value, chosen$root_risk, pch = 18, cex = 1.6, col = ce_colours[2])
-  }
-}
-
-plot_estimate <- function(x) {
-  rows <- x$glance[rev(seq_len(nrow(x$glance))), ]
-  at <- seq_len(nrow(rows))
-  old <- graphics::par(mar = c(4, 6, 1, 1))
-  on.exit(graphics::par(old))
-  colour <- ifelse(rows$selected %in% TRUE, ce_colours[2], ce_colours[1])
-  plot(rows$estimate, at, xlim = range(0, rows$conf.high, rows$estimate, na.rm = TRUE), yaxt = "n",
-       pch = 19, col = colour, xlab = "calibration error", ylab = "")
-  graphics::segments(rows$conf.low, at, rows$conf.high, at, col = colour)
-  graphics::axis(2, at, rows$method, las = 1)
-  graphics::abline(v = rows$lower_bound[rows$selected %in% TRUE], lty = 2, col = "grey50")
-}
-
-plot_gap <- function(x) {
-  curve <- gap_curve(x)
-  names <- unique(curve$method)
-  range <- range(curve$gap, 0)
-  height <- 0.18 * diff(range)
-  bars <- histogram_bars(x$histogram, range[1] - 1.25 * height, height)
-  plot(NA, xlim = range(curve$confidence), ylim = range(curve$gap, 0, bars$bottom), xlab = "confidence",
-       ylab = "estimated gap (prediction - outcome)")
-  graphics::rect(bars$left, bars$bottom, bars$right, bars$top, col = "grey80", border = NA)
-  graphics::abline(h = 0, col = "grey40")
-  colours <- colours_for(names)
-  for (m in names) {
-    one <- curve[curve$method == m, ]
-    graphics::lines(one$confidence, one$gap, col = colours[[m]], lwd = 1.5)
-  }
-  graphics::legend("topleft", names, col = colours, lwd = 1.5, bty = "n")
+  if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
+  plot
 }

@@ -88,7 +88,7 @@ tune_predictions <- function(predictions, notion, methods, folds, test, level, p
       forms = lapply(results, `[[`, "forms"),
       diagnostics = lapply(results, `[[`, "diagnostics"),
       labels = vapply(methods, format, ""),
-      histogram = if (notion %in% c("top_label", "binary")) feature_histogram(problems[[1]]),
+      histogram = tune_histogram(problems, notion),
       notion = notion, level = level, split = split,
       n = n_obs(predictions), dropped = predictions$dropped, levels = predictions$levels,
       event = predictions$event, scalar = is.null(predictions$probs)

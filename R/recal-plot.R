@@ -1,0 +1,181 @@
+#' Draw a recalibration map
+#'
+#' Without data the map itself: what becomes of a predicted probability (or variance). With data it has not
+#' seen, the reliability curves before and after.
+#'
+#' @section Definition:
+#' With more than two classes a map has no single curve. Drawn is the recalibrated probability of a class
+#' whose prediction moves from 0 to 1 while the other classes share the rest equally: one curve for maps that treat
+#' all classes alike (`"temperature"`, `"ets"`, `"diag"`, `"constant_confidence"`), else one per class.
+#'
+#' @param object,x A `ce_recalibration`, or a [ce_grouped] list of them.
+#' @param new,truth Predictions and outcomes as in [ce_recalibrate()], for reliability curves; best those of
+#'   other rows than the fit's. Not for `"variance"`; see [ce_moments()].
+#' @param classes Which classes' curves to draw, by name; by default all, at most the first eight.
+#' @param ... With `new`: passed on to [ce_curve()]. Without: not used.
+#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @section Errors:
+#' `calibrisk_error_argument` for `new` without `truth`, unknown classes, and reliability curves of a variance map.
+#' @name autoplot.ce_recalibration
+#' @exportS3Method ggplot2::autoplot
+#' @examples
+#' set.seed(1)
+#' p <- runif(500)
+#' y <- rbinom(500, 1, plogis(0.5 * qlogis(p)))
+#' map <- ce_recalibrate(p[1:250], y[1:250], method = "beta")
+#' plot(map)
+#' plot(map, p[251:500], y[251:500])
+autoplot.ce_recalibration <- function(object, new = NULL, truth, ..., classes = NULL) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  if (is.null(new)) return(autoplot_maps(list(object), classes = classes))
+  ggplot2::autoplot(before_after(object, new, enquo(truth), ...))
+}
+
+#' @rdname autoplot.ce_recalibration
+#' @export
+plot.ce_recalibration <- function(x, new = NULL, truth, ..., classes = NULL) {
+  if (is.null(new)) {
+    plot_maps(list(x), classes = classes)
+  } else {
+    plot(before_after(x, new, enquo(truth), ...))
+  }
+  invisible(x)
+}
+
+# Reliability curves of the same rows before and after the map.
+before_after <- function(map, new, truth, ..., call = caller_env()) {
+  if (map$kind == "distribution") {
+    stop_input(c("Reliability curves are drawn for class probabilities.", "x" = "It is a map of variances.",
+                 "i" = "{.code ce_moments(new, truth, after = map)} compares before and after."),
+               "argument", arg = "new", call = call)
+  }
+  if (rlang::quo_is_missing(truth)) {
+    stop_input(c("{.arg truth} must be given with {.arg new}.", "i" = "Without both, the map itself is drawn."),
+               "argument", arg = "truth", call = call)
+  }
+  if (is.data.frame(new)) {
+    new <- ungroup_frame(new)
+    column <- truth_column(truth, new, call)
+    outcome <- new[[column]]
+  } else {
+    outcome <- outcome_vector(truth, call)
+  }
+  after <- predict(map, new)
+  if (map$layout$logits) {
+    read <- read_new_probs(new, map$layout, resolve_threads(), call)
+    before <- write_like(read$data$probs, map$layout, read$keep, read$n)
+  } else {
+    before <- if (is.data.frame(new)) new[map$layout$columns] else new
+  }
+  # a map fitted to a frame answers with one, also where `new` is a matrix
+  plain <- function(p) if (is.data.frame(p)) as.matrix(p) else p
+  pair <- lapply(list(before = before, after = after), function(p) {
+    p <- plain(p)
+    if (is.matrix(p) && ncol(p) == 1) p[, 1] else p
+  })
+  ce_curve(pair, outcome, ...)
+}
+
+equivariant_maps <- c("temperature", "ets", "diag", "constant_confidence")
+most_classes <- 8L
+
+# Prediction, recalibrated and class on a grid; `share` is TRUE where other classes share the rest.
+map_curve <- function(x, classes = NULL, n_points = 401L, call = caller_env()) {
+  if (x$kind == "distribution") return(variance_curve(x, n_points))
+  at <- seq(0, 1, length.out = n_points)
+  layout <- x$layout
+  layout$logits <- FALSE
+  threads <- resolve_threads()
+  if (x$kind == "scalar") {
+    after <- map_probs(x$map, expand_probs(at, layout, threads), threads)[, 2]
+    return(data.frame(before = at, after = after, class = ""))
+  }
+  k <- x$n_classes
+  drawn <- map_classes(x, classes, call)
+  curves <- lapply(drawn, function(j) {
+    probs <- matrix((1 - at) / (k - 1), n_points, k)
+    probs[, j] <- at
+    map_probs(x$map, expand_probs(probs, layout, threads), threads)[, j]
+  })
+  names <- if (length(drawn) == 1 && k > 2 && x$method %in% equivariant_maps) "every class" else layout$levels[drawn]
+  data.frame(before = at, after = unlist(curves), class = rep(factor(names, levels = names), each = n_points))
+}
+
+map_classes <- function(x, classes, call) {
+  levels <- x$layout$levels
+  if (!is.null(classes)) {
+    unknown <- setdiff(as.character(classes), levels)
+    if (length(unknown) > 0) {
+      stop_input(c("{.arg classes} must name classes of the map.",
+                   "x" = "{.val {unknown}} {?is/are} not among {.val {levels}}."),
+                 "argument", arg = "classes", call = call)
+    }
+    return(match(as.character(classes), levels))
+  }
+  if (x$method %in% equivariant_maps) return(1L)
+  if (x$n_classes == 2) return(x$layout$event)
+  seq_len(min(x$n_classes, most_classes))
+}
+
+# Up to the largest variance of the fit, which its image gives back unless all are the same.
+variance_curve <- function(x, n_points) {
+  image <- moments_of(if (is.data.frame(x$fitted)) fitted_laws(x) else x$fitted, current_env())$variance
+  w <- x$map$w
+  largest <- if (w > 0) max(image - x$map$b, na.rm = TRUE) / w else 2 * max(image, na.rm = TRUE)
+  at <- seq(0, largest, length.out = n_points)
+  data.frame(before = at, after = scale_variance(x$map, at), class = "")
+}
+
+fitted_laws <- function(x) {
+  if (x$layout$type == "law") x$fitted[[1]] else as.matrix(x$fitted)
+}
+
+map_axes <- function(x) {
+  if (x$kind == "distribution") return(c("predicted variance", "recalibrated variance"))
+  c("predicted probability", "recalibrated probability")
+}
+
+map_subtitle <- function(x) {
+  text <- paste0("Map: ", gsub("_", " ", x$method), "; dashed: unchanged")
+  if (x$kind != "matrix" || x$n_classes == 2) return(text)
+  shown <- if (x$n_classes > most_classes && !x$method %in% equivariant_maps) {
+    paste0(" (the first ", most_classes, " of ", x$n_classes, ")")
+  }
+  paste0(text, "\nThe probability of a class", shown, " while the others share the rest equally")
+}
+
+autoplot_maps <- function(panels, classes = NULL, call = caller_env()) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  first <- panels[[1]]
+  curve <- bind_panels(panels, function(x) map_curve(x, classes, call = call))
+  curve$class <- factor(curve$class, levels = unique(curve$class))
+  axes <- map_axes(first)
+  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$before, y = .data$after, colour = .data$class)) +
+    ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey35", linewidth = 0.35, linetype = "22") +
+    ggplot2::geom_line(linewidth = 0.7) +
+    ggplot2::scale_colour_manual(values = colours_for(levels(curve$class))) +
+    ggplot2::labs(x = axes[1], y = axes[2], subtitle = if (is.null(classes)) map_subtitle(first)) +
+    theme_ce()
+  if (first$kind != "distribution") plot <- plot + ggplot2::coord_fixed(xlim = c(0, 1), ylim = c(0, 1))
+  if (nlevels(curve$class) < 2) plot <- plot + ggplot2::theme(legend.position = "none")
+  if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
+  plot
+}
+
+plot_maps <- function(panels, classes = NULL, call = caller_env()) {
+  old <- graphics::par(mfrow = grDevices::n2mfrow(length(panels)), mar = c(4, 4, 2, 1))
+  on.exit(graphics::par(old))
+  for (g in seq_along(panels)) {
+    curve <- map_curve(panels[[g]], classes, call = call)
+    axes <- map_axes(panels[[g]])
+    names <- as.character(unique(curve$class))
+    colours <- unname(colours_for(names))
+    plot(NA, xlim = range(curve$before), ylim = range(0, curve$after, if (panels[[g]]$kind != "distribution") 1),
+         xlab = axes[1], ylab = axes[2], main = names(panels)[g] %||% "")
+    graphics::abline(0, 1, lty = 2, col = "grey35")
+    for (i in seq_along(names)) {
+      graphics::lines(after ~ before, curve[curve$class == names[i], ], col = colours[i], lwd = 1.5)
+    }
+    if (length(names) > 1) graphics::legend("topleft", names, col = colours, lwd = 1.5, bty = "n")
+  }
+}
