@@ -110,8 +110,7 @@ print.ce_hierarchy <- function(x, ...) {
   if (names(x)[1] != "quantity") return(invisible(print(tidy(x), ...)))
   cat("Hierarchy of calibration errors (p = ", format(x$p[1]), ", ", x$n_classes[1], " classes, n = ",
       x$n[1], ")\n", sep = "")
-  depth <- integer(nrow(x))
-  for (i in seq_len(nrow(x))[-1]) depth[i] <- depth[match(x$below[i], x$quantity)] + 1L
+  depth <- hierarchy_depth(x$quantity, x$below)
   name <- paste0(strrep("  ", depth), ifelse(depth > 0, ">= ", ""), x$quantity)
   note <- ifelse(is.na(x$holds), ifelse(is.na(x$below), "", "(not asserted for p > 2)"),
                  ifelse(x$holds, "", "VIOLATED"))

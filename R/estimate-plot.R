@@ -1,0 +1,89 @@
+#' Tables and figure of estimated calibration errors
+#'
+#' @param x,object A table of [ce_estimate()].
+#' @param ... Not used.
+#' @return `tidy()`: a plain tibble with the groups, `notion`, `method`, `estimate`, `std.error`, `conf.low`, `conf.high`,
+#'   `lower_bound`. `glance()`: one row per notion and group with `notion`, `method`, `parameter`, `value`, `root_risk`,
+#'   `skill`, `n`, `n_test`: what was chosen and how good it is. `autoplot()`: a ggplot object with the estimates, their
+#'   intervals and, where there is a positive one, the one-sided lower bound (tick), one panel per notion
+#'   where there are groups. `plot()` draws the same with base graphics and returns `x`.
+#' @name ce_estimate_tables
+#' @export
+#' @examples
+#' set.seed(1)
+#' errors <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"), method = method_bins(10))
+#' tidy(errors)
+#' glance(errors)
+#' plot(errors)
+tidy.ce_estimate <- function(x, ...) {
+  estimate_columns(x, c("notion", "method", "estimate", "std.error", "conf.low", "conf.high", "lower_bound"))
+}
+
+#' @rdname ce_estimate_tables
+#' @export
+glance.ce_estimate <- function(x, ...) {
+  estimate_columns(x, c("notion", "method", "parameter", "value", "root_risk", "skill", "n", "n_test"))
+}
+
+# Groups stand before the notion.
+estimate_groups <- function(x) names(x)[seq_len(match("notion", names(x)) - 1)]
+
+estimate_columns <- function(x, columns) {
+  tibble::as_tibble(as.list(x)[c(estimate_groups(x), intersect(columns, names(x)))])
+}
+
+#' @rdname ce_estimate_tables
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_estimate <- function(object, ...) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  rows <- estimate_display(object)
+  grouped <- nlevels(rows$group) > 1
+  rows$line <- if (grouped) rows$group else rows$notion
+  bounds <- rows[rows$lower_bound %in% rows$lower_bound[rows$lower_bound > 0], ]
+  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$line)) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ce_colours[1],
+                            linewidth = 0.7, na.rm = TRUE) +
+    ggplot2::geom_point(colour = ce_colours[1], size = 2.4, na.rm = TRUE) +
+    ggplot2::geom_point(data = bounds, ggplot2::aes(x = .data$lower_bound), shape = 124, size = 4,
+                        colour = ce_colours[2]) +
+    ggplot2::expand_limits(x = 0) +
+    ggplot2::scale_y_discrete(limits = rev) +
+    ggplot2::labs(
+      x = "calibration error (root, L2)", y = NULL,
+      subtitle = paste0("Intervals: ", sub(", see .*", "", attr(object, "estimand")[["Interval"]]),
+                        if (nrow(bounds) > 0) "\nOrange tick: one-sided lower bound from the risk")
+    ) +
+    theme_ce() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
+  if (grouped && nlevels(rows$notion) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$notion))
+  plot
+}
+
+estimate_display <- function(x) {
+  groups <- estimate_groups(x)
+  rows <- as.data.frame(as.list(x), check.names = FALSE)
+  label <- if (length(groups) == 0) rep("", nrow(rows)) else {
+    vapply(seq_len(nrow(rows)), function(i) group_label(rows[groups], i), "")
+  }
+  rows$group <- factor(label, levels = unique(label))
+  notion <- sub("_", "-", rows$notion)
+  rows$notion <- factor(notion, levels = unique(notion))
+  rows
+}
+
+#' @rdname ce_estimate_tables
+#' @export
+plot.ce_estimate <- function(x, ...) {
+  rows <- estimate_display(x)
+  line <- if (nlevels(rows$group) > 1) paste0(rows$group, ", ", rows$notion) else as.character(rows$notion)
+  at <- rev(seq_len(nrow(rows)))
+  old <- graphics::par(mar = c(4, min(20, 2 + 0.5 * max(nchar(line))), 1, 1))
+  on.exit(graphics::par(old))
+  plot(rows$estimate, at, xlim = range(0, rows$conf.high, rows$estimate, na.rm = TRUE), ylim = range(at) + c(-0.5, 0.5),
+       yaxt = "n", pch = 19, col = ce_colours[1], xlab = "calibration error (root, L2)", ylab = "")
+  graphics::segments(rows$conf.low, at, rows$conf.high, at, col = ce_colours[1])
+  bounded <- which(rows$lower_bound > 0)
+  graphics::points(rows$lower_bound[bounded], at[bounded], pch = 124, col = ce_colours[2])
+  graphics::axis(2, at, line, las = 1)
+  invisible(x)
+}

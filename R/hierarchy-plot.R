@@ -1,0 +1,81 @@
+#' Draw a hierarchy of calibration errors
+#'
+#' Every error as a dot, in the order of the chain, with a line to the error that bounds it from
+#' above: the room that the inequality leaves. Groups have a panel each.
+#'
+#' @param object,x A [ce_hierarchy()].
+#' @param ... Not used.
+#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @name autoplot.ce_hierarchy
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_hierarchy <- function(object, ...) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  rows <- hierarchy_display(object)
+  labels <- rows$label[match(levels(rows$quantity), rows$quantity)]
+  colours <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
+  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$value, y = .data$quantity)) +
+    ggplot2::geom_segment(ggplot2::aes(xend = .data$bound, yend = .data$quantity, colour = .data$state), linewidth = 0.4,
+                          na.rm = TRUE) +
+    ggplot2::geom_point(data = rows[!is.na(rows$bound), ], ggplot2::aes(x = .data$bound, colour = .data$state),
+                        shape = 124, size = 3) +
+    ggplot2::geom_point(ggplot2::aes(colour = .data$state), size = 2.4, na.rm = TRUE) +
+    ggplot2::scale_y_discrete(limits = rev, labels = function(at) labels[match(at, levels(rows$quantity))]) +
+    ggplot2::scale_colour_manual(values = colours) +
+    ggplot2::expand_limits(x = 0) +
+    ggplot2::labs(x = NULL, y = NULL, subtitle = hierarchy_subtitle(rows)) +
+    theme_ce() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), axis.text.y = ggplot2::element_text(hjust = 0),
+                   legend.position = if (all(rows$state == "holds")) "none" else "bottom")
+  if (nlevels(rows$group) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$group))
+  plot
+}
+
+hierarchy_subtitle <- function(rows) {
+  paste0("Dot: the error; line: up to the error that bounds it (tick)",
+         if (all(rows$state == "holds")) ". All inequalities hold.")
+}
+
+# How deep each error lies below the ceiling.
+hierarchy_depth <- function(quantity, below) {
+  depth <- integer(length(quantity))
+  for (i in seq_along(quantity)[-1]) depth[i] <- depth[match(below[i], quantity)] + 1L
+  depth
+}
+
+hierarchy_display <- function(x) {
+  keys <- names(x)[seq_len(match("quantity", names(x)) - 1)]
+  rows <- as.data.frame(as.list(x), check.names = FALSE)
+  label <- if (length(keys) == 0) rep("", nrow(rows)) else {
+    vapply(seq_len(nrow(rows)), function(i) group_label(rows[keys], i), "")
+  }
+  rows$group <- factor(label, levels = unique(label))
+  parts <- lapply(split(rows, rows$group), function(one) {
+    depth <- hierarchy_depth(one$quantity, one$below)
+    one$label <- paste0(strrep("    ", depth), ifelse(depth > 0, "\u2265 ", ""), one$quantity)
+    one$bound <- one$value[match(one$below, one$quantity)]
+    one
+  })
+  rows <- do.call(rbind, unname(parts))
+  rows$quantity <- factor(rows$quantity, levels = unique(rows$quantity))
+  asserted <- is.na(rows$below) | !is.na(rows$holds)
+  rows$state <- ifelse(!asserted, "not asserted", ifelse(rows$holds %in% FALSE, "violated", "holds"))
+  rows
+}
+
+#' @rdname autoplot.ce_hierarchy
+#' @export
+plot.ce_hierarchy <- function(x, ...) {
+  rows <- hierarchy_display(x)
+  ink <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
+  old <- graphics::par(mfrow = grDevices::n2mfrow(nlevels(rows$group)), mar = c(3, 12, 2, 1))
+  on.exit(graphics::par(old))
+  for (one in split(rows, rows$group)) {
+    at <- rev(seq_len(nrow(one)))
+    plot(one$value, at, xlim = range(0, one$value, na.rm = TRUE), yaxt = "n", pch = 19, col = ink[one$state], xlab = "",
+         ylab = "", main = as.character(one$group[1]))
+    graphics::segments(one$value, at, one$bound, at, col = ink[one$state])
+    graphics::points(one$bound, at, pch = 124, col = ink[one$state])
+    graphics::axis(2, at, sub("\u2265", ">=", one$label), las = 1, hadj = 0, line = 10, tick = FALSE)
+  }
+  invisible(x)
+}

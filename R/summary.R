@@ -1,0 +1,61 @@
+# summary() of results that are lists: what print() shows, and the tables behind it.
+
+new_summary <- function(object, tables) {
+  structure(list(object = object, tables = tables), class = "ce_summary")
+}
+
+#' Summaries of results
+#'
+#' What `print()` shows, with the tables behind it.
+#'
+#' @param object A result of [ce_fit()], [ce_curve()] or [ce_recalibrate()], or a [ce_grouped] list of results.
+#' @param ... Not used.
+#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions (`tidy()`) and
+#'   whether they estimate a gap; for a curve the summary of each (`glance()`) and the
+#'   place where it is farthest from the diagonal, measured in half widths of its interval; for a map its objectives and its parameters with
+#'   standard errors. For groups a list of summaries.
+#' @name ce_summary
+#' @export
+#' @examples
+#' summary(ce_fit(vehicle_predictions, truth, method = method_bins(10)))
+summary.ce_fit <- function(object, ...) {
+  functions <- tidy(object)
+  functions$gap <- vapply(object$forms, function(form) isTRUE(form$gap), NA)
+  new_summary(object, list("Functions" = functions))
+}
+
+#' @rdname ce_summary
+#' @export
+summary.ce_curve <- function(object, ...) {
+  curve <- object$curve
+  target <- if (object$type == "pit") 1 else curve$confidence
+  off <- abs(curve$observed - target) / pmax((curve$conf.high - curve$conf.low) / 2, 1e-12)
+  key <- if (length(object$keys) == 0) rep(1L, nrow(curve)) else vctrs::vec_group_id(curve[object$keys])
+  farthest <- vapply(split(seq_along(off), key), function(rows) rows[which.max(off[rows])][1], 0L)
+  columns <- intersect(c(object$keys, "confidence", "observed", "n", "conf.low", "conf.high"), names(curve))
+  new_summary(object, list("Curves" = object$summary, "Farthest from calibration" = curve[farthest, columns]))
+}
+
+#' @rdname ce_summary
+#' @export
+summary.ce_recalibration <- function(object, ...) {
+  fit <- glance(object)
+  new_summary(object, list("Fit" = fit, "Parameters" = tidy(object)))
+}
+
+#' @rdname ce_summary
+#' @export
+summary.ce_grouped <- function(object, ...) {
+  object$results <- lapply(object$results, summary, ...)
+  object
+}
+
+#' @export
+print.ce_summary <- function(x, ...) {
+  print(x$object)
+  for (name in names(x$tables)) {
+    cat("\n", name, "\n", sep = "")
+    print(as.data.frame(x$tables[[name]]), row.names = FALSE, digits = 4)
+  }
+  invisible(x)
+}
