@@ -151,6 +151,7 @@ test_that("equal models share the first place and the order", {
     pair <- r$pairs[r$pairs$metric == metric & r$pairs$model == "a" & r$pairs$other == "b", ]
     expect_identical(c(pair$share, pair$ties), c(.5, 1))
   }
+  expect_match(utils::capture.output(print(r)), "with equal models", all = FALSE)
   # rounding makes no winner, a difference does
   full <- matrix(c(1, 1 + 1e-14, 1 + 1e-9), 1, dimnames = list("m", c("a", "b", "c")))
   draws <- array(c(2, 1, 1, NA, NA, NA), c(1, 3, 2), list("m", c("a", "b", "c"), NULL))
