@@ -18,8 +18,15 @@
 #' # Value
 #' A tibble of class `ce_hierarchy` with a row per error: `quantity`, `value`, `below` (the error that bounds
 #' it from above), `slack` (how much room is left), `holds` (`NA` where the theorem asserts
-#' nothing, `p > 2`), `p`, `n_classes`, `n`. `tidy()` gives the plain tibble.
+#' nothing, `p > 2`), `std.error`, `conf.low`, `conf.high`, `p`, `n_classes`, `n_distinct` (predictions), `n`.
+#' `tidy()` gives the plain tibble.
 #' A vector of probabilities is a scalar problem: no CE and CWCE, K = 1.
+#'
+#' # Intervals
+#' Those of [ece()], [rbs()], [ks_error()] and [mmce()] for the same number. Every one is for its own error, so
+#' that they do not inherit the order of the chain. Where nearly every prediction is distinct, CE, CWCE and TCE
+#' are as large as can be, which the printed output says; their intervals then begin at 0, because one row per
+#' prediction is no evidence of an error.
 #' @inheritParams ece
 #' @param n_bins Numbers of bins of the ECE.
 #' @param bandwidth Of the MMCE's Laplace kernel.
@@ -28,50 +35,53 @@
 #' probs <- rbind(c(0.7, 0.2, 0.1), c(0.7, 0.2, 0.1), c(0.1, 0.3, 0.6), c(0.1, 0.3, 0.6))
 #' ce_hierarchy(probs, c(1, 2, 3, 3))
 #' @export
-ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, .by = NULL,
+ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, level = 0.95, .by = NULL,
                          event_level = "first", na_rm = TRUE) {
   call <- current_env()
   check_number(p, lower = 1)
   check_counts(n_bins)
   check_number(bandwidth, lower = 0, open = TRUE)
+  check_level(level)
   truth <- enquo(truth)
   dots <- enquos(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    hierarchy_rows(predictions, p, n_bins, bandwidth, call)
+    hierarchy_rows(predictions, p, n_bins, bandwidth, level, call)
   })
   class(out) <- c("ce_hierarchy", class(out))
   out
 }
 
-hierarchy_rows <- function(predictions, p, n_bins, bandwidth, call) {
+hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
   scalar <- is.null(predictions$probs)
   k <- if (scalar) 1L else n_classes(predictions)
-  discrete <- function(problems, p) {
-    scheme <- plain_scheme(1, "discrete", p, FALSE, if (scalar) "binary" else "top_label", call)
-    scalar_ece(problems, scheme, se = FALSE)$power^(1 / p)
-  }
+  interval <- list(type = "analytic", level = level)
   top <- notion_problems(predictions, if (scalar) "binary" else "top_label", call)
+  top[[1]]$sorted <- sort_problem(top[[1]])
   whole <- if (scalar) top else list(canonical_problem(predictions))
-  sorted <- sort_problem(top[[1]])
   factor <- k^(1 / p - 1 / 2)
-  bound <- factor * sqrt(mean(rowSums(whole[[1]]$residuals^2)))
-  ece_names <- paste0("ECE, ", n_bins, " bins")
-  ece_values <- vapply(n_bins, function(m) {
-    binned_power(bin_table(sorted, width_ends(sorted, m)), 1)$power
-  }, 0)
-  values <- c(
-    ceiling = factor * if (scalar) 1 else sqrt(2),
-    RBS = bound,
+  columns <- function(value, p) root_columns(value$power, value$std.error, p, interval, bound = value$bound)
+  binned <- function(problems, p, type = "discrete", n_bins = 1) {
+    columns(scalar_ece(problems, plain_scheme(n_bins, type, p, FALSE, "top_label", call), level), p)
+  }
+  squares <- rowSums(whole[[1]]$residuals^2)
+  parts <- c(
+    list(
+      ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
+      RBS = lapply(rbs_columns(squares, "scalar", interval)[shown_columns], `*`, factor)
+    ),
     if (!scalar) {
-      scheme <- plain_scheme(1, "discrete", p, FALSE, "canonical", call)
-      c(CE = canonical_power(whole, scheme)$power^(1 / p),
-        CWCE = discrete(class_wise_problems(predictions), p))
+      list(CE = columns(canonical_power(whole, plain_scheme(1, "discrete", p, FALSE, "canonical", call), level), p),
+           CWCE = binned(class_wise_problems(predictions), p))
     },
-    if (p != 1) c(TCE = discrete(top, p)), TCE_1 = discrete(top, 1),
-    KS = ks_value(sorted, FALSE)$value, setNames(ece_values, ece_names),
-    MMCE = sqrt(max(mmce_power(top, bandwidth, "biased"), 0))
+    if (p != 1) list(TCE = binned(top, p)),
+    list(TCE_1 = binned(top, 1), KS = ks_columns(top, interval)),
+    setNames(lapply(n_bins, function(m) binned(top, 1, "width", m)), paste0("ECE, ", n_bins, " bins")),
+    list(MMCE = mmce_columns(top, bandwidth, "biased", interval))
   )
+  column <- function(name) vapply(parts, function(part) as.numeric(part[[name]] %||% NA_real_), 0)
+  values <- column(".estimate")
+  ece_names <- paste0("ECE, ", n_bins, " bins")
   top_above <- if (scalar) "RBS" else "CE"
   above <- c(ceiling = NA, RBS = "ceiling", CE = "RBS", CWCE = "CE", TCE = top_above,
              TCE_1 = if (p == 1) top_above else "TCE", KS = "TCE_1", setNames(rep("TCE_1", length(n_bins)), ece_names),
@@ -88,16 +98,22 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, call) {
              CWCE = paste0("CWCE", exponent), TCE = paste0("TCE", exponent))
   name_of <- function(v) ifelse(v %in% names(label), label[v], v)
   if (predictions$na) {
+    parts <- lapply(parts, function(part) list())
     values[] <- NA_real_
     slack[] <- NA_real_
     holds[] <- NA
   }
   tibble::tibble(
-    quantity = unname(name_of(names(values))), value = unname(values),
+    quantity = unname(name_of(names(values))), value = unname(values), std.error = unname(column("std.error")),
+    conf.low = unname(column("conf.low")), conf.high = unname(column("conf.high")),
     below = unname(name_of(unname(above))), slack = slack, holds = holds, p = p,
-    n_classes = n_classes(predictions), n = n_obs(predictions)
+    n_classes = n_classes(predictions), n_distinct = n_distinct_rows(whole[[1]]), n = n_obs(predictions)
   )
 }
+
+shown_columns <- c(".estimate", "std.error", "conf.low", "conf.high")
+
+n_distinct_rows <- function(problem) vctrs::vec_unique_count(problem$features)
 
 #' @export
 tidy.ce_hierarchy <- function(x, ...) {
@@ -114,7 +130,9 @@ print.ce_hierarchy <- function(x, ...) {
   name <- paste0(strrep("  ", depth), ifelse(depth > 0, ">= ", ""), x$quantity)
   note <- ifelse(is.na(x$holds), ifelse(is.na(x$below), "", "(not asserted for p > 2)"),
                  ifelse(x$holds, "", "VIOLATED"))
-  cat(paste0(format(name), "  ", formatC(x$value, digits = 4, format = "f"), "  ", note), sep = "\n")
+  number <- function(v) formatC(v, digits = 4, format = "f")
+  interval <- ifelse(is.na(x$conf.low), "", paste0("[", number(x$conf.low), ", ", number(x$conf.high), "]"))
+  cat(paste0(format(name), "  ", number(x$value), "  ", format(interval), "  ", note), sep = "\n")
   cat(if (anyNA(x$value)) {
     "Values are missing.\n"
   } else if (all(x$holds, na.rm = TRUE)) {
@@ -122,5 +140,9 @@ print.ce_hierarchy <- function(x, ...) {
   } else {
     "Some inequalities do not hold: please report this.\n"
   })
+  if (!anyNA(x$value) && x$n_distinct[1] > x$n[1] / 2) {
+    cat(x$n_distinct[1], " of ", x$n[1], " predictions are distinct: errors without bins (CE, CWCE, TCE) are\n",
+        "as large as can be. They describe these rows, not the model.\n", sep = "")
+  }
   invisible(x)
 }

@@ -31,11 +31,20 @@
 #' `power`, may be negative: the estimate is then 0.
 #'
 #' # Intervals
-#' `"analytic"` takes the bins as fixed and uses the influence of each row on `power`; it is
-#' honest about noise, not about bias: with fixed bins, the error of the binned predictions
-#' is a lower bound of the calibration error, and its plug-in estimate is biased upwards
-#' in finite samples (see [ece_bias()]). `"bootstrap"` resamples rows `times` times and reports the basic interval.
-#' Both are built for `power` and mapped to the root; the column `interval` says which.
+#' `"analytic"` takes the bins as fixed and uses the influence of each row on `power`; it is honest about noise,
+#' not about bias: with fixed bins, the error of the binned predictions is a lower bound of the calibration
+#' error, and its plug-in estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration such
+#' an interval lies above the error, and never holds 0. Its lower end is therefore at most a cross-fitted one:
+#' rows are scattered over 5 folds by their number (no random numbers are used: the same rows in the same order
+#' give the same interval; another order gives slightly different folds), and with gaps `c` of the bin of a row in the
+#' other folds, the mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p` over the rows' residuals `e` (for `p = 1`: of
+#' `sign(c) e`; for `p = Inf`: of `sign(c) e` in the bin that stands out, over its share) has an expectation of
+#' at most `power`, whatever `c` is. Its lower confidence limit replaces that of the plug-in where it is
+#' lower; below `p = 2` with twice the variance, because rows of different folds shape each other's gaps. For
+#' calibrated predictions 0 is then in at least 95 % of the intervals (simulated, `n = 1000`); the price is a
+#' longer lower arm: without repeated predictions in a bin it reaches 0. The upper end is that of the plug-in.
+#' `"bootstrap"` resamples rows `times` times and reports the basic interval. Both are built for `power` and
+#' mapped to the root; the column `interval` says which.
 #'
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
@@ -146,48 +155,52 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
 ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   problems <- scheme$problems(predictions)
-  value <- scalar_ece(problems, scheme)
+  value <- scalar_ece(problems, scheme, interval$level)
   columns <- root_columns(
     value$power, value$std.error, scheme$p, interval, problems,
-    function(part) scalar_ece(part, scheme, se = FALSE)$power
+    function(part) scalar_ece(part, scheme, level = NULL)$power, value$bound
   )
   c(columns, list(n_bins = value$n_bins, n = n_obs(predictions)))
 }
 
-# Power and standard error, one per entry of n_bins; p-th powers are summed over problems
-# (the largest taken where p = Inf).
-scalar_ece <- function(problems, scheme, se = TRUE) {
-  several <- length(problems) > 1
-  n <- length(problems[[1]]$labels)
+# Power, standard error and (with a level) cross-fitted lower limit, one per entry of n_bins; p-th
+# powers are summed over problems (the largest taken where p = Inf).
+scalar_ece <- function(problems, scheme, level = 0.95) {
+  limits <- !is.null(level)
   counts <- scheme$n_bins
-  power <- matrix(0, length(problems), length(counts))
-  error <- power
-  used <- power
-  influence <- if (several && se && is.finite(scheme$p)) matrix(0, n, length(counts))
+  shape <- c(length(problems), length(counts))
+  out <- list(power = array(0, shape), std.error = array(0, shape), bound = array(0, shape))
+  used <- array(0, shape)
+  several <- shape[1] > 1 && is.finite(scheme$p) && limits
+  rows <- if (several) replicate(2, matrix(0, length(problems[[1]]$labels), shape[2]), simplify = FALSE)
   for (k in seq_along(problems)) {
     sorted <- sort_problem(problems[[k]])
+    prefixes <- if (limits) sorted$prefixes %||% fold_prefixes(sorted, problem_folds(problems[[k]]))
     for (j in seq_along(counts)) {
       bins <- bin_table(sorted, scheme$ends(sorted, counts[j]))
       value <- binned_power(bins, scheme$p, scheme$debias)
-      power[k, j] <- value$power
-      error[k, j] <- value$std.error
+      out$power[k, j] <- value$power
+      out$std.error[k, j] <- value$std.error
       used[k, j] <- length(bins$size)
-      if (!is.null(influence)) influence[, j] <- influence[, j] + row_influence(sorted, bins, value)
+      if (!limits) next
+      bound <- crossfit_bins(prefixes, bins, scheme$p)
+      out$bound[k, j] <- crossfit_limit(bound$mean, bound$std.error, scheme$p, level)
+      if (several) {
+        rows[[1]][, j] <- rows[[1]][, j] + row_influence(sorted, bins, value)
+        rows[[2]][, j] <- rows[[2]][, j] + crossfit_bin_rows(sorted, bins, prefixes, bound)
+      }
     }
   }
   n_bins <- if (all(is.na(counts))) apply(used, 2, max) else counts
   if (is.infinite(scheme$p)) {
-    top <- cbind(max.col(t(power), "first"), seq_along(counts))
-    return(list(power = power[top], std.error = error[top], n_bins = n_bins))
+    top <- cbind(max.col(t(out$power), "first"), seq_along(counts))
+    return(c(lapply(out, `[`, top), list(n_bins = n_bins)))
   }
   scale <- if (scheme$average) 1 / length(problems) else 1
   list(
-    power = scale * colSums(power),
-    std.error = scale * if (several && se) {
-      apply(influence, 2, row_error)
-    } else {
-      error[1, ]
-    },
+    power = scale * colSums(out$power),
+    std.error = scale * if (several) apply(rows[[1]], 2, row_error) else out$std.error[1, ],
+    bound = scale * if (several) apply(rows[[2]], 2, rows_limit, scheme$p, level) else out$bound[1, ],
     n_bins = n_bins
   )
 }
@@ -231,22 +244,25 @@ below_median <- function(probs) {
 canonical_columns <- function(predictions, scheme, interval) {
   problem <- canonical_problem(predictions)
   counts <- scheme$n_bins
-  value <- canonical_power(list(problem), scheme)
+  value <- canonical_power(list(problem), scheme, interval$level)
   columns <- root_columns(value$power, value$std.error, scheme$p, interval, list(problem),
-                          function(part) canonical_power(part, scheme)$power)
+                          function(part) canonical_power(part, scheme, NULL)$power, value$bound)
   c(columns, list(n_bins = ifelse(is.na(counts), value$cells, counts), n = n_obs(predictions)))
 }
 
-canonical_power <- function(problems, scheme) {
+canonical_power <- function(problems, scheme, level = 0.95) {
   problem <- problems[[1]]
-  n <- nrow(problem$residuals)
+  fold <- if (!is.null(level)) problem_folds(problem)
   one <- function(n_bins) {
     cell <- simplex_cells(problem$features, scheme$type, n_bins, scheme$min_size)
     size <- tabulate(cell)
     gap <- rowsum(problem$residuals, cell, reorder = TRUE) / size
     p <- scheme$p
+    bound <- if (is.null(level)) NA_real_ else canonical_bound(problem$residuals, cell, fold, p, level)
     if (is.infinite(p)) {
-      return(list(power = max(abs(gap)), std.error = NA_real_, cells = length(size)))
+      top <- arrayInd(which.max(abs(gap)), dim(gap))
+      return(list(power = max(abs(gap)), std.error = row_error(problem$residuals[cell == top[1], top[2]]),
+                  bound = bound, cells = length(size)))
     }
     centre <- rowSums(abs(gap)^p)
     slope <- if (p == 1) sign(gap) else p * abs(gap)^(p - 1) * sign(gap)
@@ -259,13 +275,28 @@ canonical_power <- function(problems, scheme) {
     }
     rows <- centre[cell] + rowSums(slope[cell, , drop = FALSE] *
                                      (problem$residuals - gap[cell, , drop = FALSE]))
-    list(power = mean(centre[cell]), std.error = row_error(rows),
-         cells = length(size))
+    list(power = mean(centre[cell]), std.error = row_error(rows), bound = bound, cells = length(size))
   }
   values <- lapply(scheme$n_bins, one)
   list(
     power = vapply(values, `[[`, 0, "power"),
     std.error = vapply(values, `[[`, 0, "std.error"),
+    bound = vapply(values, `[[`, 0, "bound"),
     cells = vapply(values, `[[`, 0L, "cells")
   )
+}
+
+# The largest gap has no tangent: each fold looks at the cell and class that stand out in the others.
+canonical_bound <- function(residuals, cell, fold, p, level) {
+  gaps <- crossfit_cell_gaps(residuals, cell, fold)
+  if (is.finite(p)) return(rows_limit(tangent_rows(residuals, gaps, p), p, level))
+  gaps[!is.finite(gaps)] <- 0
+  share <- tabulate(cell) / length(cell)
+  rows <- numeric(length(cell))
+  for (f in unique(fold)) {
+    at <- arrayInd(which.max(abs(gaps) * (fold == f)), dim(gaps))
+    inside <- which(fold == f & cell == cell[at[1]])
+    rows[inside] <- sign(gaps[at]) * residuals[inside, at[2]] / share[cell[at[1]]]
+  }
+  rows_limit(rows, p, level)
 }

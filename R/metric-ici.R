@@ -14,7 +14,8 @@
 #' # Value
 #' A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
 #' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
-#' There is no analytic interval: `interval = "bootstrap"` gives the basic one, the default none.
+#' There is no cheap analytic interval, because every outcome moves the whole curve: `interval = "bootstrap"`
+#' gives the basic one at the cost of `times` further curves. The default is none, and the printed table says so.
 #' @inheritParams ks_error
 #' @param notion `"top_label"` or `"binary"`.
 #' @param smoother `"loess"` or `"isotonic"`.
@@ -36,7 +37,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   check_level(level)
   check_count(times, lower = 20)
   call <- current_env()
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), c("ici", "e50", "e90", "emax"), function(predictions) {
+  out <- metric_frame(x, enquo(truth), enquos(...), enquo(.by), c("ici", "e50", "e90", "emax"), function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     value <- ici_values(problem, smoother, span)
     columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
@@ -50,6 +51,8 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
     c(columns, list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, smoother = smoother, interval = interval,
                                         level = level))
+  if (interval == "bootstrap") return(out)
+  new_table(out, c(Interval = "none computed; interval = \"bootstrap\" gives one"), "ce_ici")
 }, "minimize", c(0, Inf))
 
 check_one_problem <- function(notion, call = caller_env()) {

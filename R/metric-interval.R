@@ -11,7 +11,8 @@ check_interval <- function(interval, level, times, call) {
 }
 
 # statistic(problems) -> power (one number, or one per binning)
-root_columns <- function(power, std.error, p, interval, problems = NULL, statistic = NULL) {
+# bound: a lower limit of the power that is honest near calibration, see R/crossfit.R
+root_columns <- function(power, std.error, p, interval, problems = NULL, statistic = NULL, bound = Inf) {
   p <- if (is.infinite(p)) 1 else p
   tail <- (1 - interval$level) / 2
   if (interval$type == "bootstrap") {
@@ -20,7 +21,7 @@ root_columns <- function(power, std.error, p, interval, problems = NULL, statist
     low <- 2 * power - apply(draws, 1, quantile, 1 - tail, names = FALSE)
     high <- 2 * power - apply(draws, 1, quantile, tail, names = FALSE)
   } else {
-    low <- power + qnorm(tail) * std.error
+    low <- pmin(power + qnorm(tail) * std.error, bound)
     high <- power - qnorm(tail) * std.error
   }
   root <- function(v) pmax(v, 0)^(1 / p)

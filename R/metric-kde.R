@@ -17,16 +17,19 @@
 #'   two neighbours on the grid.
 #'
 #' # Intervals
-#' `"analytic"` (Dirichlet) treats the rows' terms as independent, hence is somewhat short. The
-#' triweight error has only the bootstrap, at fixed bandwidth, and otherwise `NA`; the
-#' Dirichlet error has none, because leaving one row out means nothing where rows repeat.
+#' `"analytic"` uses the influence of each row on `power` at fixed bandwidth: of the triweight error exactly, of
+#' the Dirichlet error with the gaps of a row's neighbours taken for its own. The lower end is at most the
+#' cross-fitted limit of [ece()], with the gap function of the other folds at the row's prediction in the place
+#' of the bins' gaps: a lower bound of the calibration error itself, at any bandwidth. The triweight error also
+#' has the bootstrap, at fixed bandwidth; the Dirichlet error has none, because leaving one row out means nothing
+#' where rows repeat.
 #'
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
 #' `bandwidth`, `n`, and the choices `notion`, `kernel`, `p`, `interval`, `level`.
 #'
 #' # Cost
-#' Dirichlet: `O(n^2 K)` per bandwidth. Triweight: linear in `n`.
+#' Dirichlet: `O(n^2 K)` per bandwidth, and once more for the interval. Triweight: linear in `n`.
 #'
 #' # Errors
 #' `calibrisk_error_bandwidth` where the triweight bandwidth is 0: fewer than two distinct
@@ -73,21 +76,23 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
     parts <- lapply(problems, value, p = p, bandwidth = bandwidth, threads = threads, call = call)
     h <- vapply(parts, `[[`, 0, "bandwidth")
     rows <- Reduce(`+`, lapply(parts, `[[`, "rows"))
+    bound <- Reduce(`+`, lapply(parts, `[[`, "bound"))
     power <- sum(vapply(parts, `[[`, 0, "power"))
-    error <- if (is.null(rows)) NA_real_ else sqrt(mean((rows - power)^2) / length(rows))
     statistic <- function(part) {
       sum(vapply(seq_along(part), function(k) {
-        value(part[[k]], p, h[k], threads, call)$power
+        value(part[[k]], p, h[k], threads, call, FALSE)$power
       }, 0))
     }
-    columns <- root_columns(power, error, p, interval, problems, statistic)
+    columns <- root_columns(power, row_error(rows), p, interval, problems, statistic,
+                            rows_limit(bound, p, level))
     c(columns, list(bandwidth = if (length(h) == 1) h else NA_real_, n = n_obs(predictions),
                     notion = used))
   }, event_level, na_rm, choices = list(kernel = kernel, p = p, interval = interval$type,
                                         level = level))
 }, "minimize", c(0, Inf))
 
-dirichlet_error <- function(problem, p, bandwidth, threads, call) {
+# power, bandwidth; per row: its influence on the power and its term of the lower bound
+dirichlet_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   n <- length(problem$labels)
   if (n < 2) stop_few_rows(2, n, call)
   if (is.null(bandwidth)) {
@@ -96,14 +101,24 @@ dirichlet_error <- function(problem, p, bandwidth, threads, call) {
   }
   ratio <- kde_ratio(problem$features, problem$labels, bandwidth = bandwidth,
                      leave_one_out = TRUE, threads = threads)
-  rows <- rowSums(abs(ratio - problem$features)^p)
-  list(power = mean(rows), rows = rows, bandwidth = bandwidth)
+  gap <- problem$features - ratio
+  terms <- rowSums(abs(gap)^p)
+  if (!rows) return(list(power = mean(terms), bandwidth = bandwidth))
+  # a row also moves the ratios of its neighbours, whose gaps are taken for its own
+  influence <- terms + rowSums(p * sign(gap) * abs(gap)^(p - 1) * (problem$residuals - gap))
+  gaps <- crossfit_gaps(problem, function(others) function(own) {
+    x <- problem$features
+    x[own, , drop = FALSE] -
+      kde_ratio(x[others, , drop = FALSE], problem$labels[others], ncol(x), x[own, , drop = FALSE],
+                bandwidth, threads = threads)
+  })
+  list(power = mean(terms), rows = influence, bound = tangent_rows(problem$residuals, gaps, p), bandwidth = bandwidth)
 }
 
 triweight_grid <- list(from = -0.6, to = 1.6, size = 2^14)
 triweight_budget <- 2e8  # kernel evaluations; above, confidences go to the grid first
 
-triweight_error <- function(problem, p, bandwidth, threads, call) {
+triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   x <- problem$features[, 1]
   right <- x[problem$labels == 1]
   n <- length(x)
@@ -117,15 +132,9 @@ triweight_error <- function(problem, p, bandwidth, threads, call) {
       ), "bandwidth", arg = "bandwidth", call = call)
     }
   }
-  step <- (triweight_grid$to - triweight_grid$from) / (triweight_grid$size - 1)
-  density <- function(v) {
-    if (length(v) == 0) return(numeric(triweight_grid$size))
-    cpp_triweight_density(v, bandwidth, triweight_grid$from, step, triweight_grid$size,
-                          triweight_budget)
-  }
-  t <- triweight_grid$from + step * seq(0, triweight_grid$size - 1)
-  all <- density(x)
-  correct <- density(right)
+  t <- triweight_grid$from + triweight_step() * seq(0, triweight_grid$size - 1)
+  all <- triweight_density(x, bandwidth)
+  correct <- triweight_density(right, bandwidth)
   accuracy <- pmin(mean(problem$labels) * correct / all, 1)
   inside <- t >= 0 & t <= 1
   known <- pmax(all, correct) > 1e-6
@@ -138,5 +147,43 @@ triweight_error <- function(problem, p, bandwidth, threads, call) {
     v <- v[inside]
     sum(v) - (v[1] + v[length(v)]) / 2
   }
-  list(power = trapezoid(integrand) / trapezoid(all), rows = NULL, bandwidth = bandwidth)
+  out <- list(power = trapezoid(integrand) / trapezoid(all), bandwidth = bandwidth)
+  if (!rows) return(out)
+  gap <- ifelse(known & is.finite(accuracy), t - accuracy, 0)
+  out$rows <- triweight_influence(problem, gap, t, bandwidth, p)
+  out$bound <- tangent_rows(problem$residuals, crossfit_gaps(problem, triweight_gap(problem, t, bandwidth)), p)
+  out
+}
+
+triweight_step <- function() (triweight_grid$to - triweight_grid$from) / (triweight_grid$size - 1)
+
+triweight_density <- function(v, bandwidth, budget = triweight_budget) {
+  if (length(v) == 0) return(numeric(triweight_grid$size))
+  cpp_triweight_density(v, bandwidth, triweight_grid$from, triweight_step(), triweight_grid$size, budget)
+}
+
+# With r(t) the density of all times the gap, a row moves the integral of |r / all|^p all by
+# |gap|^p + p |gap|^(p-1) sign(gap) (t - gap - y), blurred by the kernel; bandwidth held fixed.
+triweight_influence <- function(problem, gap, t, bandwidth, p) {
+  nodes <- seq(0, smooth_cells) / smooth_cells
+  g <- stats::approx(t, gap, nodes)$y
+  slope <- p * sign(g) * abs(g)^(p - 1)
+  lag <- c(0:smooth_cells, (smooth_cells - 1):1) / smooth_cells
+  kernel <- pmax(1 - (lag / (3 * bandwidth))^2, 0)^3 # of standard deviation `bandwidth`
+  kernel <- stats::fft(kernel / sum(kernel))
+  blur <- function(v) {
+    Re(stats::fft(stats::fft(mirror(v)) * kernel, inverse = TRUE))[seq_along(nodes)] / length(lag)
+  }
+  x <- problem$features[, 1]
+  grid_value(x, blur(abs(g)^p + slope * (nodes - g))) - problem$labels * grid_value(x, blur(slope))
+}
+
+# The gap function of some rows, at others. Grid-shared densities are exact enough here.
+triweight_gap <- function(problem, t, bandwidth) function(others) {
+  x <- problem$features[others, 1]
+  y <- problem$labels[others]
+  all <- triweight_density(x, bandwidth, 0)
+  accuracy <- pmin(mean(y) * triweight_density(x[y == 1], bandwidth, 0) / all, 1)
+  gap <- ifelse(all > 1e-6, t - accuracy, 0)
+  function(own) stats::approx(t, gap, problem$features[own, 1])$y
 }

@@ -9,7 +9,8 @@
 #' errors of the classes are added.
 #'
 #' # Intervals
-#' `"analytic"` takes the place of the maximum as known.
+#' `"analytic"` takes the place of the maximum as known. The lower end is at most the cross-fitted limit of
+#' [ece()]: the cumulative residual at the place, and with the sign, of the other folds' maximum.
 #'
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
@@ -38,9 +39,13 @@ ks_error <- new_metric(function(x, truth, ..., notion = "top_label", level = 0.9
 
 ks_columns <- function(problems, interval) {
   parts <- lapply(problems, function(problem) ks_value(sort_problem(problem)))
+  bound <- Reduce(`+`, lapply(problems, function(problem) {
+    crossfit_ks(sort_problem(problem), problem_folds(problem))
+  }))
   columns <- root_columns(
     sum(vapply(parts, `[[`, 0, "value")), influence_error(parts), 1, interval, problems,
-    function(part) sum(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0))
+    function(part) sum(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0)),
+    rows_limit(bound, 1, interval$level)
   )
   c(columns, list(location = if (length(parts) == 1) parts[[1]]$location else NA_real_))
 }
@@ -66,6 +71,21 @@ ks_value <- function(sorted, influence = TRUE) {
     out$influence <- rows
   }
   out
+}
+
+# Per row, the residual up to the maximum of the other folds' cumulative residual, with its sign.
+crossfit_ks <- function(sorted, fold) {
+  fold <- fold[sorted$order]
+  rows <- numeric(sorted$n)
+  for (f in seq_len(crossfit_folds)) {
+    own <- fold == f
+    path <- (sorted$sum_d - cumsum(sorted$d * own))[sorted$ties]
+    top <- which.max(abs(path))
+    inside <- which(own[seq_len(sorted$ties[top])])
+    rows[inside] <- sign(path[top]) * sorted$d[inside]
+  }
+  rows[sorted$order] <- rows
+  rows
 }
 
 check_scalar_notion <- function(notion, call = caller_env()) {

@@ -6,6 +6,7 @@
 #' sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
 #' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`,
 #' `cox_in_the_large`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own function.
+#' Intervals are those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see [ici()].
 #' What cannot be computed is `NA`, and `detail` says why; nothing stops the panel.
 #'
 #' # Value
@@ -15,7 +16,7 @@
 #' # Cost
 #' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
 #' @inheritParams ks_error
-#' @param n_bins Number of bins, and of groups of the Hosmer-Lemeshow statistic.
+#' @param n_bins Number of bins of the `ece` rows; [hosmer_lemeshow()] keeps its own 10 groups.
 #' @param notion `"top_label"` or `"binary"`.
 #' @param smoother Of the ICI: `"loess"` or `"isotonic"`.
 #' @param floor Of Cox's regression, see [cox_calibration()].
@@ -34,7 +35,9 @@ ce_panel <- function(x, truth, ..., notion = "top_label", n_bins = 15,
   rows <- panel_rows(n_bins, smoother, floor, level, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), panel_metrics, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
+    problem$fold <- scattered_folds(n_obs(predictions))
     problem$sorted <- sort_problem(problem)
+    problem$sorted$prefixes <- fold_prefixes(problem$sorted, problem$fold)
     parts <- lapply(rows, function(row) panel_part(row, problem))
     c(lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name))),
       list(n = n_obs(predictions)))
@@ -52,13 +55,12 @@ panel_rows <- function(n_bins, smoother, floor, level, call) {
   binned <- function(type, p, debias = FALSE) {
     scheme <- plain_scheme(n_bins, type, p, debias, "top_label", call)
     function(problem) {
-      value <- scalar_ece(list(problem), scheme)
-      c(root_columns(value$power, value$std.error, p, interval), list(n_bins = value$n_bins))
+      value <- scalar_ece(list(problem), scheme, level)
+      c(root_columns(value$power, value$std.error, p, interval, bound = value$bound), list(n_bins = value$n_bins))
     }
   }
   row <- function(detail, fn, size = 1) list(detail = detail, fn = fn, size = size)
   bins <- paste0(n_bins, " bins of equal ")
-  hosmer_groups <- max(n_bins, 3)
   list(
     row("scalar", function(problem) rbs_columns(problem$residuals[, 1]^2, "scalar", interval)),
     row(paste0(bins, "width, p = 1"), binned("width", 1)),
@@ -72,15 +74,17 @@ panel_rows <- function(n_bins, smoother, floor, level, call) {
     }),
     row("triweight kernel, p = 2", function(problem) {
       value <- triweight_error(problem, 2, NULL, 1L, call)
-      root_columns(value$power, NA_real_, 2, interval)
+      root_columns(value$power, row_error(value$rows), 2, interval, bound = rows_limit(value$bound, 2, level))
     }),
     row("reflected Gaussian kernel, bandwidth = error", function(problem) {
       smooth_columns(list(problem), NULL, interval)
     }),
-    row(smoother, function(problem) list(.estimate = ici_values(problem, smoother, 0.75)), 4),
+    row(paste0(smoother, "; for an interval see ici(interval = \"bootstrap\")"), function(problem) {
+      list(.estimate = ici_values(problem, smoother, 0.75))
+    }, 4),
     row("logistic regression on the logit", function(problem) cox_columns(problem, floor, level, call), 3),
     row("z statistic", spiegelhalter_columns),
-    row(paste0(hosmer_groups, " groups"), function(problem) hosmer_columns(problem, hosmer_groups, FALSE))
+    row("10 groups", function(problem) hosmer_columns(problem, 10, FALSE))
   )
 }
 

@@ -12,6 +12,11 @@
 #' Residuals are shared between their two neighbours on a grid of 2^13 intervals, where the
 #' reflected kernel acts by the fast Fourier transform. Class-wise errors are added.
 #'
+#' # Intervals
+#' `"analytic"`: the influence of each row, also through the bandwidth. The lower end is at most the cross-fitted
+#' limit of [ece()], with the sign of the smoothed residuals of the other folds in the place of the bins' signs:
+#' at any bandwidth a lower bound of the smooth error. `"bootstrap"`: the basic interval.
+#'
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
 #' `bandwidth`, `n`, `notion`, `interval`, `level`.
@@ -40,9 +45,13 @@ smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = "top
 
 smooth_columns <- function(problems, bandwidth, interval) {
   parts <- lapply(problems, smooth_value, bandwidth = bandwidth)
+  bound <- Reduce(`+`, lapply(seq_along(problems), function(k) {
+    crossfit_smooth(problems[[k]], parts[[k]]$bandwidth)
+  }))
   columns <- root_columns(
     sum(vapply(parts, `[[`, 0, "value")), influence_error(parts), 1, interval, problems,
-    function(part) sum(vapply(part, function(q) smooth_value(q, bandwidth, FALSE)$value, 0))
+    function(part) sum(vapply(part, function(q) smooth_value(q, bandwidth, FALSE)$value, 0)),
+    rows_limit(bound, 1, interval$level)
   )
   c(columns, list(bandwidth = if (length(parts) == 1) parts[[1]]$bandwidth else NA_real_))
 }
@@ -71,6 +80,28 @@ smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
     out$influence <- rows
   }
   out
+}
+
+# Per row, the residual times the blurred sign of the other folds' residuals: at any bandwidth its
+# mean is at most the smooth error there, and the fixed point s is at least the smaller of s and F(s).
+crossfit_smooth <- function(problem, s) {
+  x <- problem$features[, 1]
+  d <- problem$residuals[, 1]
+  fold <- problem_folds(problem)
+  masses <- lapply(seq_len(crossfit_folds), function(f) {
+    cpp_grid_mass(x[fold == f], d[fold == f] / length(x), smooth_cells)
+  })
+  all <- Reduce(`+`, masses)
+  rows <- numeric(length(x))
+  for (f in seq_len(crossfit_folds)) {
+    own <- which(fold == f)
+    r <- all - masses[[f]]
+    if (s > 0) r <- reflected_blur(stats::fft(mirror_mass(r)), s)
+    sign_near <- sign(r)
+    if (s > 0) sign_near <- reflected_blur(stats::fft(mirror(sign_near)), s) / smooth_cells
+    rows[own] <- grid_value(x[own], sign_near) * d[own]
+  }
+  rows
 }
 
 # F(s) decreases from the sum of cell residuals; F(s) - s has one zero.

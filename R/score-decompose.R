@@ -17,8 +17,17 @@
 #' # Value
 #' A tibble with `score`, `method`, `notion`, `mean_score`, `entropy`, `calibration`,
 #' `sharpness`, `n_distinct` (groups or pools) and `n`; one row per score and group.
-#' `std.error` columns are those of `mean_score` and, with `times > 0`, bootstrap standard
-#' errors of the parts.
+#' The columns `mean_score_std.error`, `entropy_std.error`, `calibration_std.error` and
+#' `sharpness_std.error` are standard errors: see Intervals.
+#'
+#' # Intervals
+#' All parts are means over rows of scores and of differences of scores: of the prediction, of its observed
+#' frequency and of the overall frequency. Because a proper score is smallest at the frequency, noise in the
+#' frequencies moves these means in second order only, and the rows' standard deviation over `sqrt(n)` is the
+#' standard error. It knows noise, not bias: with few rows per distinct prediction calibration and sharpness are
+#' both too large by about the same amount, and a warning of class `calibrisk_warning_distinct` says so where
+#' more than half as many predictions are distinct as there are rows (`"discrete"`). With `times > 0` the
+#' bootstrap's standard errors replace those of the parts. `NA` for one row, and where a score is infinite.
 #'
 #' # Invariants
 #' `entropy + calibration - sharpness = mean_score`; calibration and sharpness are at least 0.
@@ -27,7 +36,7 @@
 #' @param method `"discrete"` or `"isotonic"`.
 #' @param notion `"canonical"`, `"top_label"` or `"binary"`; by default canonical for a matrix
 #'   and binary for a vector with `"discrete"`, and top-label for a matrix with `"isotonic"`.
-#' @param times Number of bootstrap samples for standard errors of the parts; 0 for none.
+#' @param times Number of bootstrap samples for standard errors of the parts; 0 for the analytic ones.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Murphy (1973), A new vector partition of the probability score, *Journal of Applied
 #'   Meteorology* 12;
@@ -69,6 +78,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
     rows <- lapply(scores, function(s) {
       decompose_score(data, s, method, used, times, predictions$na)
     })
+    if (method == "discrete") warn_distinct(rows[[1]]$n_distinct, length(data$truth))
     vctrs::vec_rbind(!!!rows)
   }, call)
 }
@@ -86,26 +96,26 @@ decompose_data <- function(predictions, notion, call) {
 
 decompose_score <- function(data, score, method, notion, times, na) {
   factor <- if (data$scalar) score$scalar else 1
-  parts <- function(rows) factor * decompose_parts(data, score, method, rows)
   n <- length(data$truth)
   if (na || n == 0) {
     value <- c(mean_score = NA_real_, entropy = NA_real_, calibration = NA_real_, sharpness = NA_real_)
     distinct <- NA_integer_
-    error <- NA_real_
+    error <- rep(NA_real_, 4)
   } else {
-    value <- parts(seq_len(n))
-    distinct <- attr(decompose_parts(data, score, method, seq_len(n)), "distinct")
-    error <- if (n > 1) factor * sd(score$value(data$probs, data$truth)) / sqrt(n) else NA_real_
+    whole <- decompose_parts(data, score, method, seq_len(n))
+    value <- factor * whole
+    distinct <- attr(whole, "distinct")
+    error <- factor * attr(whole, "std.error")
   }
   out <- tibble::tibble(
     score = score$name, method = method, notion = notion, mean_score = value[["mean_score"]],
     entropy = value[["entropy"]], calibration = value[["calibration"]],
-    sharpness = value[["sharpness"]], mean_score_std.error = error,
-    n_distinct = distinct, n = n
+    sharpness = value[["sharpness"]], mean_score_std.error = error[1], entropy_std.error = error[2],
+    calibration_std.error = error[3], sharpness_std.error = error[4], n_distinct = distinct, n = n
   )
   if (times > 0 && !na && n > 1) {
     draws <- vapply(seq_len(times), function(b) {
-      as.numeric(parts(sample.int(n, n, replace = TRUE)))
+      factor * as.numeric(decompose_parts(data, score, method, sample.int(n, n, replace = TRUE)))
     }, numeric(4))
     spread <- apply(draws, 1, sd)
     out$entropy_std.error <- spread[2]
@@ -127,7 +137,7 @@ decompose_parts <- function(data, score, method, rows) {
     scores <- c(mean(score$value(probs, truth)), mean(score$value(q, truth)), score$entropy(overall))
     value <- c(mean_score = scores[1], entropy = scores[3], calibration = scores[1] - scores[2],
                sharpness = scores[3] - scores[2])
-    return(structure(value, distinct = fitted$pools))
+    return(structure(value, distinct = fitted$pools, std.error = part_errors(score, probs, q, overall, truth)))
   }
   cell <- vctrs::vec_group_id(probs)
   size <- tabulate(cell)
@@ -143,7 +153,31 @@ decompose_parts <- function(data, score, method, rows) {
     calibration = sum(share * score$divergence(prediction, frequency)),
     sharpness = sum(share * score$divergence(all, frequency))
   )
-  structure(value, distinct = length(size))
+  structure(value, distinct = length(size),
+            std.error = part_errors(score, probs, frequency[cell, , drop = FALSE], overall, truth))
+}
+
+# Standard errors of mean score, entropy, calibration and sharpness from the rows' scores.
+part_errors <- function(score, probs, frequency, overall, truth) {
+  n <- length(truth)
+  of <- function(p) score$value(p, truth)
+  own <- of(probs)
+  best <- of(frequency)
+  marginal <- of(overall[rep(1, n), , drop = FALSE])
+  error <- function(rows) if (all(is.finite(rows))) sd(rows) / sqrt(n) else NA_real_
+  c(error(own), error(marginal), error(own - best), error(marginal - best))
+}
+
+# Where most predictions are distinct the frequencies are the outcomes themselves.
+warn_distinct <- function(distinct, n) {
+  if (!isTRUE(distinct > n / 2) || n < 2) return(invisible())
+  warn_result(c(
+    "The decomposition says little: {distinct} of {n} prediction{?s} {?is/are} distinct.",
+    "x" = "Each is compared with the outcomes of its own few rows: calibration comes out near the score, \
+           sharpness near the entropy.",
+    "i" = "Round or bin the predictions, or use {.code method = \"isotonic\"}; {.fn ce_estimate} estimates the \
+           calibration error."
+  ), "distinct")
 }
 
 # Isotonic regression of y (0/1) on x, ties pooled first: fitted value per row.

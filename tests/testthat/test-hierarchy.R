@@ -167,3 +167,23 @@ test_that("the figure of the hierarchy shows each error and its bound", {
   expect_identical(plot(chain), chain)
   expect_identical(plot(grouped), grouped)
 })
+
+test_that("every row has the interval of its own function; distinct predictions are told", {
+  data <- withr::with_seed(6, random_classes(200, 3, 1))
+  out <- ce_hierarchy(data$p, data$y, p = 2, n_bins = c(5, 10))
+  own <- list(
+    rbs(data$p, data$y), ece(data$p, data$y, type = "discrete", p = 2, notion = "canonical"),
+    ece(data$p, data$y, type = "discrete", p = 2, notion = "class_wise"),
+    ece(data$p, data$y, type = "discrete", p = 2),
+    ece(data$p, data$y, type = "discrete"), ks_error(data$p, data$y), ece(data$p, data$y, n_bins = c(5, 10)),
+    mmce(data$p, data$y)
+  )
+  factor <- c(3^0, rep(1, 8)) # K^(1/p - 1/2), p = 2
+  for (name in c("std.error", "conf.low", "conf.high")) {
+    expect_equal(out[[name]], c(NA, factor * unlist(lapply(own, `[[`, name))), info = name)
+  }
+  expect_equal(ce_hierarchy(data$p, data$y, p = 1)$conf.high[2], sqrt(3) * rbs(data$p, data$y)$conf.high)
+  expect_equal(out$n_distinct[1], nrow(unique(data$p)))
+  expect_no_match(utils::capture.output(print(out)), "are distinct", all = TRUE)
+  expect_output(print(ce_hierarchy(c(.1, .2, .3), c(0, 1, 0))), "3 of 3 predictions are distinct")
+})

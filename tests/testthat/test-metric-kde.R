@@ -45,3 +45,25 @@ test_that("scalar and class-wise Dirichlet errors add up; trouble is named", {
   expect_error(kde_error(b$p, b$y, notion = "canonical", kernel = "triweight"), class = "calibrisk_error_notion")
   expect_error(kde_error(b$p, b$y, interval = "bootstrap"), class = "calibrisk_error_argument")
 })
+
+test_that("standard errors are those of the jackknife at fixed bandwidth", {
+  withr::with_seed(3, {
+    x <- stats::runif(150)
+    y <- stats::rbinom(150, 1, x^3)
+  })
+  for (p in c(1, 2, 3)) {
+    power <- vapply(1:150, function(i) {
+      kde_error(x[-i], y[-i], kernel = "triweight", p = p, bandwidth = .1)$power
+    }, 0)
+    error <- sqrt(149 / 150 * sum((power - mean(power))^2))
+    out <- kde_error(x, y, kernel = "triweight", p = p, bandwidth = .1)
+    expect_equal(out$std.error * (if (p == 1) 1 else p * out$.estimate^(p - 1)) / error, 1, tolerance = .03)
+    expect_lte(out$conf.low, out$.estimate)
+    expect_gte(out$conf.high, out$.estimate)
+  }
+  # and those of the Dirichlet error nearly
+  power <- vapply(1:150, function(i) kde_error(x[-i], y[-i], bandwidth = .02)$power, 0)
+  out <- kde_error(x, y, bandwidth = .02)
+  error <- sqrt(149 / 150 * sum((power - mean(power))^2))
+  expect_equal(out$std.error * 2 * out$.estimate / error, 1, tolerance = .1)
+})

@@ -3,11 +3,11 @@ test_that("the panel is its functions, one by one", {
     x <- round(stats::runif(150, .01, .99), 2)
     y <- stats::rbinom(150, 1, x^2)
   })
-  out <- ce_panel(x, y, n_bins = 10)
-  quiet <- suppressMessages(hosmer_lemeshow(x, y, n_groups = 10))
+  out <- ce_panel(x, y, n_bins = 12) # Hosmer-Lemeshow keeps its own 10 groups
+  quiet <- suppressMessages(hosmer_lemeshow(x, y))
   expected <- list(
-    rbs(x, y), ece(x, y, n_bins = 10), ece(x, y, n_bins = 10, type = "mass"), ece(x, y, type = "sweep"),
-    ece(x, y, n_bins = 10, p = 2), ece(x, y, n_bins = 10, p = 2, type = "mass", debias = TRUE),
+    rbs(x, y), ece(x, y, n_bins = 12), ece(x, y, n_bins = 12, type = "mass"), ece(x, y, type = "sweep"),
+    ece(x, y, n_bins = 12, p = 2), ece(x, y, n_bins = 12, p = 2, type = "mass", debias = TRUE),
     ks_error(x, y), mmce(x, y), kde_error(x, y, kernel = "triweight"), smooth_ece(x, y), ici(x, y),
     cox_calibration(x, y), spiegelhalter(x, y), quiet
   )

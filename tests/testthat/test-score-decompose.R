@@ -12,14 +12,15 @@ test_that("the identity is exact and the parts are not negative", {
     data <- withr::with_seed(seed, random_classes(40, sample(2:5, 1), 1))
     for (score in c("brier", "log", "spherical")) {
       for (method in c("discrete", "isotonic")) {
-        out <- ce_decompose(data$p, data$y, score = score, method = method)
+        out <- suppressWarnings(ce_decompose(data$p, data$y, score = score, method = method),
+                                "calibrisk_warning_distinct")
         if (is.infinite(out$mean_score)) next
         expect_equal(out$entropy + out$calibration - out$sharpness, out$mean_score, tolerance = 1e-12)
         expect_gte(out$calibration, -1e-12)
         expect_gte(out$sharpness, -1e-12)
       }
     }
-    brier <- ce_decompose(data$p, data$y)
+    brier <- suppressWarnings(ce_decompose(data$p, data$y), "calibrisk_warning_distinct")
     expect_equal(brier$calibration, ece(data$p, data$y, type = "discrete", p = 2, notion = "canonical")$power)
   }
 })
@@ -90,4 +91,34 @@ test_that("on a simulation with known truth, bins depend on n and the bound does
   expect_lt(abs(gain$gain[1] - error), 3 * gain$std.error[1])
   expect_gt(gain$gain[1], 5 * gain$std.error[1])
   expect_lt(gain$gain[2], sqrt(error))
+})
+
+test_that("standard errors of the parts are those of the jackknife", {
+  withr::with_seed(5, {
+    cell <- sample(4, 400, TRUE)
+    p <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4), c(.2, .7, .1))[cell, ]
+    law <- rbind(c(.4, .4, .2), c(.3, .3, .4), c(.1, .2, .7), c(.2, .4, .4))
+    y <- vapply(cell, function(s) sample(3, 1, prob = law[s, ]), 0L)
+  })
+  parts <- c("mean_score", "entropy", "calibration", "sharpness")
+  for (score in c("brier", "log")) {
+    out <- ce_decompose(p, y, score = score)
+    each <- vapply(1:400, function(i) unlist(ce_decompose(p[-i, ], y[-i], score = score)[parts]), numeric(4))
+    error <- apply(each, 1, function(v) sqrt(399 / 400 * sum((v - mean(v))^2)))
+    analytic <- unlist(out[paste0(parts, "_std.error")], use.names = FALSE)
+    expect_equal(analytic / unname(error), rep(1, 4), tolerance = .05)
+  }
+  isotonic <- ce_decompose(p[, 1], y == 1, method = "isotonic")
+  expect_equal(isotonic$entropy_std.error, stats::sd((mean(y == 1) - (y == 1))^2) / 20)
+  expect_true(is.na(ce_decompose(c(0, 0, 1, 1, 1), c(0, 1, 1, 1, 0), score = "log")$calibration_std.error))
+})
+
+test_that("distinct predictions are warned about", {
+  withr::with_seed(6, {
+    x <- stats::runif(40)
+    y <- stats::rbinom(40, 1, x)
+  })
+  expect_warning(ce_decompose(x, y), "40 of 40", class = "calibrisk_warning_distinct")
+  expect_no_warning(ce_decompose(x, y, method = "isotonic"))
+  expect_no_warning(ce_decompose(round(x, 1), y))
 })

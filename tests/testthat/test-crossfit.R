@@ -1,0 +1,168 @@
+test_that("folds depend on the row's number only, and on nothing that rows are sorted by", {
+  before <- stats::runif(1) # there is a state to keep
+  state <- .Random.seed
+  fold <- scattered_folds(1e5)
+  expect_identical(.Random.seed, state)
+  expect_identical(scattered_folds(100), fold[1:100])
+  expect_setequal(fold, 1:5)
+  expect_gt(stats::chisq.test(table(fold))$p.value, .001)
+  expect_gt(stats::chisq.test(table(fold[-1], fold[-1e5]))$p.value, .001)
+  expect_gt(stats::chisq.test(table(fold, rep(1:10, each = 1e4)))$p.value, .001)
+})
+
+# The gap of row i's group among the rows of the other folds.
+oracle_gap <- function(group, d, fold) {
+  vapply(seq_along(d), function(i) {
+    others <- group == group[i] & fold != fold[i]
+    if (any(others)) mean(d[others]) else 0
+  }, 0)
+}
+
+oracle_tangent <- function(gap, d, p) {
+  slope <- sign(gap) * abs(gap)^(p - 1)
+  at <- function(c) p * c^(p - 1) * slope * d - (p - 1) * c^p * abs(gap)^p
+  # the largest mean over the scale, by search
+  best <- if (p == 1) 1 else optimize(function(c) mean(at(c)), c(0, 50), maximum = TRUE, tol = 1e-10)$maximum
+  at(best)
+}
+
+test_that("binned bounds are the tangent at the other folds' gaps", {
+  withr::with_seed(1, {
+    x <- round(stats::runif(120), 2)
+    y <- stats::rbinom(120, 1, x^2)
+  })
+  d <- x - y
+  fold <- scattered_folds(120)
+  problem <- scalar_problem(x, y)
+  sorted <- sort_problem(problem)
+  prefixes <- fold_prefixes(sorted, fold)
+  bin <- oracle_width_bin(x, 6)
+  gap <- oracle_gap(bin, d, fold)
+  bins <- bin_table(sorted, width_ends(sorted, 6))
+  for (p in c(1, 1.5, 2, 3)) {
+    bound <- crossfit_bins(prefixes, bins, p)
+    rows <- oracle_tangent(gap, d, p)
+    expect_equal(crossfit_bin_rows(sorted, bins, prefixes, bound), rows, tolerance = 1e-6)
+    expect_equal(bound$mean, mean(rows), tolerance = 1e-7)
+    expect_equal(bound$std.error, sqrt(mean((rows - mean(rows))^2) / 120), tolerance = 1e-6)
+    expect_equal(tangent_rows(matrix(d), crossfit_cell_gaps(matrix(d), bin, fold), p), rows, tolerance = 1e-6)
+    # the column: root of the limit, or of the plug-in's where that is lower
+    z <- qnorm(.975) * if (p < 2) sqrt(2) else 1
+    plug_in <- binned_power(bins, p)
+    limit <- min(mean(rows) - z * row_error(rows), plug_in$power - qnorm(.975) * plug_in$std.error)
+    expect_equal(ece(x, y, n_bins = 6, p = p)$conf.low, max(limit, 0)^(1 / p), tolerance = 1e-5)
+  }
+  # the largest gap: the bin that stands out in the other folds
+  rows <- vapply(seq_along(d), function(i) {
+    others <- fold != fold[i]
+    means <- tapply(d[others], bin[others], mean)
+    top <- as.numeric(names(means)[which.max(abs(means))])
+    if (bin[i] == top) sign(means[[as.character(top)]]) * d[i] / mean(bin == top) else 0
+  }, 0)
+  expect_equal(crossfit_bins(prefixes, bins, Inf)$mean, mean(rows))
+  several <- list(residuals = cbind(d, -d / 2), cell = match(bin, sort(unique(bin))))
+  expect_equal(canonical_bound(several$residuals, several$cell, fold, Inf, .95), rows_limit(rows, Inf, .95))
+})
+
+test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and signs", {
+  withr::with_seed(2, {
+    x <- round(stats::runif(60), 1) + .0123 * stats::rbinom(60, 1, .3) # ties, but no tied maxima
+    x <- pmin(x, .99)
+    y <- stats::rbinom(60, 1, x^2)
+  })
+  d <- x - y
+  fold <- scattered_folds(60)
+  rows <- vapply(1:60, function(i) {
+    others <- fold != fold[i]
+    at <- sort(unique(x))
+    path <- vapply(at, function(s) sum(d[others & x <= s]), 0)
+    top <- which.max(abs(path))
+    if (x[i] <= at[top]) sign(path[top]) * d[i] else 0
+  }, 0)
+  problem <- scalar_problem(x, y)
+  expect_equal(crossfit_ks(sort_problem(problem), fold), rows)
+  reflected <- function(t, v, s) {
+    Reduce(`+`, lapply(-3:3, function(m) stats::dnorm(t, v + 2 * m, s) + stats::dnorm(t, 2 * m - v, s)))
+  }
+  t <- seq(0, 1, length.out = 4001)
+  smooth <- vapply(1:60, function(i) {
+    others <- which(fold != fold[i])
+    r <- Reduce(`+`, lapply(others, function(j) d[j] * reflected(t, x[j], .1)))
+    kernel <- sign(r) * reflected(t, x[i], .1)
+    d[i] * (sum(kernel) - (kernel[1] + kernel[4001]) / 2) / 4000
+  }, 0)
+  expect_equal(crossfit_smooth(problem, .1), smooth, tolerance = 1e-3)
+})
+
+test_that("kernel gaps come from the other folds", {
+  b <- fixture_b()
+  fold <- scattered_folds(20)
+  problem <- new_problem(b$p, b$p - diag(3)[b$y, ], b$y)
+  gap <- t(vapply(1:20, function(i) {
+    others <- which(fold != fold[i])
+    weight <- vapply(others, function(j) prod(b$p[i, ]^(b$p[j, ] / .1)) *
+                       gamma(sum(b$p[j, ] / .1 + 1)) / prod(gamma(b$p[j, ] / .1 + 1)), 0)
+    b$p[i, ] - colSums(weight * diag(3)[b$y[others], ]) / sum(weight)
+  }, numeric(3)))
+  expect_equal(dirichlet_error(problem, 2, .1, 1L, NULL)$bound, tangent_rows(problem$residuals, gap, 2))
+  withr::with_seed(3, {
+    x <- stats::runif(80)
+    y <- stats::rbinom(80, 1, x^2)
+  })
+  fold <- scattered_folds(80)
+  density <- function(t, v) {
+    k <- function(c) pmax(1 - (outer(t, c, `-`) / .3)^2, 0)^3 # standard deviation .1
+    rowSums(k(v) + k(ifelse(v < .5, 0, 2) - v))
+  }
+  gap <- vapply(1:80, function(i) {
+    others <- fold != fold[i]
+    x[i] - min(density(x[i], x[others & y == 1]) / density(x[i], x[others]), 1)
+  }, 0)
+  expect_equal(triweight_error(scalar_problem(x, y), 2, .1, 1L, NULL)$bound,
+               tangent_rows(matrix(x - y), matrix(gap), 2), tolerance = 1e-3)
+})
+
+test_that("calibrated models have 0 in their intervals, bad ones keep their error in them", {
+  skip_on_cran()
+  errors <- list(
+    width = function(x, y) ece(x, y), mass = function(x, y) ece(x, y, type = "mass"),
+    sweep = function(x, y) ece(x, y, type = "sweep"), two = function(x, y) ece(x, y, n_bins = 2),
+    square = function(x, y) ece(x, y, p = 2), debiased = function(x, y) ece(x, y, p = 2, debias = TRUE),
+    ks = function(x, y) ks_error(x, y), smooth = function(x, y) smooth_ece(x, y),
+    triweight = function(x, y) kde_error(x, y, kernel = "triweight")
+  )
+  runs <- 60
+  out <- vapply(seq_len(runs), function(run) withr::with_seed(run, {
+    x <- stats::runif(1000)
+    good <- stats::rbinom(1000, 1, x)
+    bad <- stats::rbinom(1000, 1, x^2)
+    vapply(errors, function(error) {
+      wrong <- error(x, bad)
+      c(error(x, good)$conf.low, wrong$conf.low, wrong$conf.high)
+    }, numeric(3))
+  }), matrix(0, 3, length(errors)))
+  # E|x - x^2| = 1/6, E(x - x^2)^2 = 1/30
+  truth <- ifelse(names(errors) %in% c("square", "debiased", "triweight"), sqrt(1 / 30), 1 / 6)
+  calibrated <- rowMeans(out[1, , ] == 0)
+  covered <- rowMeans(out[2, , ] <= truth & out[3, , ] >= truth)
+  # 95 % of 60: at most 7 misses except with probability .01 per error
+  for (k in seq_along(errors)) {
+    expect_gte(calibrated[k], 53 / 60, label = names(errors)[k])
+    expect_gte(covered[k], 52 / 60, label = names(errors)[k])
+    # and the bound is no empty one
+    expect_gt(mean(out[2, k, ]), .7 * truth[k], label = names(errors)[k])
+  }
+})
+
+test_that("outcomes in order, and tied predictions, change nothing", {
+  skip_on_cran()
+  zero <- vapply(1:60, function(run) withr::with_seed(run, {
+    x <- round(stats::runif(1000), 1)
+    y <- sort(stats::rbinom(1000, 1, .5))
+    level <- rep(.5, 1000)
+    z <- stats::rbinom(1000, 1, x)
+    order <- order(z)
+    c(ece(level, y)$conf.low, ece(x[order], z[order], type = "discrete")$conf.low)
+  }), c(0, 0))
+  expect_true(all(rowMeans(zero == 0) >= 53 / 60))
+})
