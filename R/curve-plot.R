@@ -135,7 +135,8 @@ autoplot_pit <- function(x, data, bands) {
     }
   }
   plot + ggplot2::geom_hline(yintercept = 1, linetype = "22", colour = "grey35", linewidth = 0.35) +
-    ggplot2::scale_x_continuous(breaks = seq(0, 1, 0.25), labels = c("0", "0.25", "0.5", "0.75", "1"), expand = c(0, 0.01)) +
+    ggplot2::scale_x_continuous(breaks = seq(0, 1, 0.25), labels = c("0", "0.25", "0.5", "0.75", "1"),
+                                expand = c(0, 0.01)) +
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(c(0, 0.06)), limits = c(0, NA))
 }
 
@@ -212,7 +213,8 @@ plot_panel <- function(x, curve, bars, bands, histogram, title, ...) {
     if (pit) {
       graphics::rect(one$left, 0, one$right, one$observed, border = colour)
     } else {
-      graphics::lines(one$confidence, one$observed, col = colour, lwd = 1.5, type = if (x$type == "binned") "o" else "l", pch = 20)
+      graphics::lines(one$confidence, one$observed, col = colour, lwd = 1.5,
+                      type = if (x$type == "binned") "o" else "l", pch = 20)
     }
   }
   if (pit) graphics::abline(h = 1, lty = 2, col = "grey35") else graphics::lines(0:1, 0:1, lty = 2, col = "grey35")

@@ -69,7 +69,8 @@ new_smoother <- function(p, bandwidth, most = 200L, n_places = 160L, n_grid = 12
   cell <- match(cell, sort(unique(cell)))
   n <- tabulate(cell)
   mean_of <- function(v) as.vector(rowsum(v, cell)) / n
-  out <- list(order = order(cell), cell = cell, end = cumsum(n), n = n, t = mean_of(t), p = mean_of(p), p2 = mean_of(p^2))
+  out <- list(order = order(cell), cell = cell, end = cumsum(n), n = n, t = mean_of(t), p = mean_of(p),
+              p2 = mean_of(p^2))
   out$x <- smooth_places(range(p), n_places)
   span <- max(out$t) - min(out$t)
   out$grid <- bandwidth %||% if (span > 0) span * exp(seq(log(0.04), log(1), length.out = n_grid)) else 1

@@ -49,7 +49,8 @@ curve_isotonic <- function(p, y, control) {
   fit <- cpp_isotonic(pooled$sum, pooled$n)
   at <- isotonic_places(pooled, fit)
   x <- pooled$x[at]
-  limits <- cpp_isotonic_limits(pooled$sum, pooled$n, at - 1L, isotonic_critical(pooled$n[at], control$level), control$threads)
+  limits <- cpp_isotonic_limits(pooled$sum, pooled$n, at - 1L, isotonic_critical(pooled$n[at], control$level),
+                                control$threads)
   band <- honest_band(pooled, x, control$level)
   null <- simulated_band(isotonic_draws(p[pooled$order], pooled, at, control), control$level)
   curve_frame(
@@ -73,4 +74,3 @@ isotonic_places <- function(pooled, fit, most = 256) {
   values <- findInterval(seq(pooled$x[1], pooled$x[m], length.out = most / 2), pooled$x)
   sort(unique(pmin(pmax(c(ends, quantiles, values), 1L), m)))
 }
-

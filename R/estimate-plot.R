@@ -2,7 +2,8 @@
 #'
 #' @param x,object A table of [ce_estimate()].
 #' @param ... Not used.
-#' @return `tidy()`: a plain tibble with the groups, `notion`, `method`, `estimate`, `std.error`, `conf.low`, `conf.high`,
+#' @return `tidy()`: a plain tibble with the groups, `notion`, `method`, `estimate`, `std.error`, `conf.low`,
+#'   `conf.high`,
 #'   `lower_bound`. `glance()`: one row per notion and group with `notion`, `method`, `parameter`, `value`, `root_risk`,
 #'   `skill`, `n`, `n_test`: what was chosen and how good it is. `autoplot()`: a ggplot object with the estimates, their
 #'   intervals and, where there is a positive one, the one-sided lower bound (tick), one panel per notion

@@ -52,7 +52,8 @@
 #' @param notion,n The notion and the number of rows of the predictions.
 #' @param context List of `threads`, `progress` (`NULL` or a function of the fraction done) and
 #'   `cache`, an environment that methods may share.
-#' @return `new_method()`: a `ce_method`. `new_form()`: an object of class `ce_form`. `pair_features()`: a numeric matrix.
+#' @return `new_method()`: a `ce_method`. `new_form()`: an object of class `ce_form`. `pair_features()`: a numeric
+#'   matrix.
 #'   `fit_form()`: a form. `tune_path()`: a list of the matrices `risk`, `squared_error` and
 #'   `squared_error_test` (grid by folds) and a function `form(v, f)` that returns the form of grid
 #'   row `v` fitted without fold `f`. `default_grid()`: a numeric vector.

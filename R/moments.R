@@ -21,7 +21,8 @@
 #' A map with scale 0 is not injective: a warning of class `calibrisk_warning_injective` says so.
 #'
 #' @section Value:
-#' A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only), `quantity`, `estimate`,
+#' A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only), `quantity`,
+#' `estimate`,
 #' `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `target` (its value
 #' under calibration, `NA` where there is none) and `n`. A variance of 0 makes `ratio` and `dss` infinite unless
 #' the mean is exact (`NaN` if some are and some are not); a slope is `NA` where its predictor is constant.

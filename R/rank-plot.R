@@ -113,7 +113,8 @@ autoplot_rank_orders <- function(x, max_orders) {
     ggplot2::scale_colour_identity() +
     ggplot2::labs(
       x = "share of subsamples", y = NULL,
-      subtitle = paste0(subsample_text(x), " with ", format(100 * x$level), " % intervals;\norange: the order on all observations")
+      subtitle = paste0(subsample_text(x), " with ", format(100 * x$level),
+                        " % intervals;\norange: the order on all observations")
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(),
@@ -149,7 +150,8 @@ autoplot_rank_pairs <- function(x) {
     ggplot2::coord_equal() +
     ggplot2::labs(
       x = NULL, y = NULL,
-      subtitle = paste0("Percent of the subsamples in which the row is better than the column\n(", subsample_text(x), ")")
+      subtitle = paste0("Percent of the subsamples in which the row is better than the column\n(", subsample_text(x),
+                        ")")
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid = ggplot2::element_blank(),
@@ -163,7 +165,8 @@ plot.ce_rank <- function(x, type = c("estimates", "orders"), metrics = NULL, max
   type <- check_choice(type, c("estimates", "orders"))
   shown <- keep_metrics(x, metrics)
   names <- levels(shown$estimates$metric)
-  margin <- 1 + 0.55 * max(nchar(if (type == "estimates") shown$estimates$model else frequent_orders(shown, max_orders)$order))
+  labels <- if (type == "estimates") shown$estimates$model else frequent_orders(shown, max_orders)$order
+  margin <- 1 + 0.55 * max(nchar(labels))
   old <- graphics::par(mfrow = grDevices::n2mfrow(length(names)), mar = c(4, min(margin, 22), 2, 1))
   on.exit(graphics::par(old))
   for (metric in names) {

@@ -139,7 +139,8 @@ print.ce_rank <- function(x, ...) {
   summary <- glance(x)
   for (i in seq_len(nrow(summary))) {
     row <- summary[i, ]
-    cat("\n", row$metric, ": this order", if (grepl(" = ", row$order, fixed = TRUE)) " (with equal models)", " in ", percent(row$share), " % of subsamples [",
+    cat("\n", row$metric, ": this order", if (grepl(" = ", row$order, fixed = TRUE)) " (with equal models)", " in ",
+        percent(row$share), " % of subsamples [",
         percent(row$conf.low), ", ", percent(row$conf.high), "]\n", sep = "")
     one <- x$estimates[x$estimates$metric == row$metric, ]
     shown <- data.frame(

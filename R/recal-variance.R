@@ -120,7 +120,8 @@ recalibrate_variance <- function(x, truth, dots, spec, folds, na_rm, call) {
 dss <- function(variance, r) mean(dss_terms(variance, r))
 
 # A variance of 0 scores -Inf where the mean is exact, else +Inf.
-dss_terms <- function(variance, r) ifelse(variance == 0 & r > 0, Inf, ifelse(variance == 0, -Inf, r / variance + log(variance)))
+dss_terms <- function(variance, r) ifelse(variance == 0 & r > 0, Inf,
+                                          ifelse(variance == 0, -Inf, r / variance + log(variance)))
 
 scale_variance <- function(map, variance) map$w * variance + map$b
 

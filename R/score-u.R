@@ -8,11 +8,13 @@
 #' `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i, y_j)` is the unbiased estimator of least variance
 #' of the expected score (Gruber and Buettner 2022, appendix F). With
 #' `S = (p_1 - e_{y_1})' k(p_1, p_2) (p_2 - e_{y_2})` it is the squared kernel calibration error, with entropy and
-#' sharpness 0: [skce()] computes that one fast. What holds for scores of one prediction, such as the upper bound and the
+#' sharpness 0: [skce()] computes that one fast. What holds for scores of one prediction, such as the upper bound and
+#' the
 #' identity behind [ce_gain()], must not be assumed here.
 #'
 #' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high` (normal, from the projections of
+#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high` (normal, from the
+#' projections of
 #' the U-statistic; too short where it is degenerate), `n` and `level`.
 #'
 #' # Cost

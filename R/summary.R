@@ -10,9 +10,11 @@ new_summary <- function(object, tables) {
 #'
 #' @param object A result of [ce_fit()], [ce_curve()] or [ce_recalibrate()], or a [ce_grouped] list of results.
 #' @param ... Not used.
-#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions (`tidy()`) and
+#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions (`tidy()`)
+#'   and
 #'   whether they estimate a gap; for a curve the summary of each (`glance()`) and the
-#'   place where it is farthest from the diagonal, measured in half widths of its interval; for a map its objectives and its parameters with
+#'   place where it is farthest from the diagonal, measured in half widths of its interval; for a map its objectives
+#'   and its parameters with
 #'   standard errors. For groups a list of summaries.
 #' @name ce_summary
 #' @export

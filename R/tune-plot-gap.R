@@ -84,7 +84,8 @@ autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
       ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data$bottom, ymax = .data$top)
     ) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey40", linewidth = 0.4) +
-    ggplot2::geom_line(ggplot2::aes(x = .data$confidence, y = .data$gap, colour = .data$method, linetype = .data$method),
+    ggplot2::geom_line(ggplot2::aes(x = .data$confidence, y = .data$gap, colour = .data$method,
+                                    linetype = .data$method),
                        linewidth = 0.6, na.rm = TRUE) +
     ggplot2::scale_colour_manual(values = colours_for(levels(curve$method))) +
     ggplot2::labs(

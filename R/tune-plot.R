@@ -142,9 +142,11 @@ autoplot_risk <- function(panels, call) {
       ggplot2::aes(ymin = .data$root_risk - .data$std.error, ymax = .data$root_risk + .data$std.error),
       colour = "grey65", linewidth = 0.4, na.rm = TRUE
     ) +
-    ggplot2::geom_line(data = several_points(curve), ggplot2::aes(group = .data$method), colour = ce_colours[1], linewidth = 0.5) +
+    ggplot2::geom_line(data = several_points(curve), ggplot2::aes(group = .data$method), colour = ce_colours[1],
+                       linewidth = 0.5) +
     ggplot2::geom_point(colour = ce_colours[1], size = 1)
-  if (!is.null(chosen)) plot <- plot + ggplot2::geom_point(data = chosen, colour = ce_colours[2], size = 2.6, shape = 18)
+  if (!is.null(chosen)) plot <- plot + ggplot2::geom_point(data = chosen, colour = ce_colours[2], size = 2.6,
+                                                           shape = 18)
   if (!is.null(classes)) {
     classes$x <- axis_value(classes, logs)
     plot <- plot +

@@ -66,7 +66,8 @@ bound_note <- function(best, level) {
     paste0("The risk gives no positive lower bound of the calibration error (one-sided, ", format(100 * level),
            " %): h = 0 has no clearly larger risk")
   }
-  skill <- if (!is.na(best$skill)) paste0("; skill against h = 0: ", formatC(100 * best$skill, digits = 2, format = "f"), " %")
+  skill <- if (!is.na(best$skill)) paste0("; skill against h = 0: ",
+                                          formatC(100 * best$skill, digits = 2, format = "f"), " %")
   paste0(bound, skill, ".")
 }
 
@@ -77,7 +78,8 @@ missing_note <- function(x) {
     return(paste("Root risk NA, none selected: a risk compares pairs of held-out rows, and no fold holds out two.",
                  "Tune with fewer folds."))
   }
-  if (short > 0) paste0("No risk in ", short, " of ", x$split$k, " folds, which hold out fewer than two rows; left out of the means.")
+  if (short > 0) paste0("No risk in ", short, " of ", x$split$k,
+                        " folds, which hold out fewer than two rows; left out of the means.")
 }
 
 # Selected at the edge of its grid: the grid may be too short.

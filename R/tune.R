@@ -208,8 +208,10 @@ tune_glance <- function(results, methods, grids, split, level) {
       conf.high = interval$conf.high,
       selected = identical(m, names(methods)[best]),
       risk = mean_over_folds(fold_values(result, "risk")),
-      difference = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks, "projections")$value,
-      difference_std.error = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks, "projections")$std.error,
+      difference = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks,
+                                                                          "projections")$value,
+      difference_std.error = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks,
+                                                                                    "projections")$std.error,
       skill = if (is.finite(skill)) skill else NA_real_,
       lower_bound = fold_lower_bound(result$risks, level),
       squared_estimate = mean(result$squared)

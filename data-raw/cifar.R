@@ -30,9 +30,11 @@ row_of <- function(tuned, model, seconds) {
   g <- as.data.frame(glance(tuned))[columns]
   zero <- sqrt(glance(tuned)$risk[1] / (1 - glance(tuned)$skill[1]))
   # the paper plots the mean over folds of the root, not the root of the mean
-  test <- aggregate(squared_error_test ~ method + fold, tidy(tuned)[paste(tidy(tuned)$method, tidy(tuned)$value) %in% paste(g$method, g$value), ], sum)
+  test <- aggregate(squared_error_test ~ method + fold,
+                    tidy(tuned)[paste(tidy(tuned)$method, tidy(tuned)$value) %in% paste(g$method, g$value), ], sum)
   mean_root <- tapply(sqrt(pmax(test$squared_error_test, 0)), test$method, mean)
-  cbind(model = model, g, mean_fold_root = as.numeric(mean_root[g$method]), zero_root_risk = zero, n = tuned$n, seconds = seconds)
+  cbind(model = model, g, mean_fold_root = as.numeric(mean_root[g$method]), zero_root_risk = zero, n = tuned$n,
+        seconds = seconds)
 }
 tune_timed <- function(x, truth, model, notion, ...) {
   set.seed(0)

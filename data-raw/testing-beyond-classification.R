@@ -232,10 +232,12 @@ if ("cifar10" %in% parts && dir.exists(cifar)) {
     conditional <- test("conditional", replicates = 1000)
     data.frame(
       model = errors$model[i], bandwidth = kernel$bandwidth,
-      quantity = c("ece", "ece_dynamic", "skce_b", "skce_u", "skce_linear", "p_bound_biased", "p_bound_unbiased", "p_linear",
+      quantity = c("ece", "ece_dynamic", "skce_b", "skce_u", "skce_linear", "p_bound_biased", "p_bound_unbiased",
+                   "p_linear",
                    "p_bootstrap", "p_conditional", "null_low", "null_high"),
       here = c(suppressMessages(ece(p, y, n_bins = 10, notion = "canonical"))$.estimate / 2,
-               suppressMessages(ece(p, y, type = "median_variance", min_size = 100, notion = "canonical"))$.estimate / 2,
+               suppressMessages(ece(p, y, type = "median_variance", min_size = 100,
+                                    notion = "canonical"))$.estimate / 2,
                estimate(type = "biased"), estimate(), estimate(type = "block", block = 2),
                test("bound", type = "biased")$p.value, test("bound")$p.value,
                test("block", block = 2)$p.value, bootstrap$p.value, conditional$p.value,

@@ -71,7 +71,8 @@ test_that("under covariate shift ckce moves little, the joint and the binned err
 test_that("a ranking of increasingly sharpened models is found by ckce in most subsamples", {
   p <- withr::with_seed(46, draw_dirichlet(2000, 10, .1))
   y <- withr::with_seed(47, draw_labels(p))
-  models <- list(marginal = matrix(.1, 2000, 10), t125 = temper(p, 1 / 1.25), t150 = temper(p, 1 / 1.5), t200 = temper(p, .5))
+  models <- list(marginal = matrix(.1, 2000, 10), t125 = temper(p, 1 / 1.25), t150 = temper(p, 1 / 1.5),
+                 t200 = temper(p, .5))
   r <- withr::with_seed(48, ce_rank(models, y, metric = c("ckce", "jkce"), trials = 20, threads = 2))
   shares <- setNames(glance(r)$share, glance(r)$metric)
   expect_identical(glance(r)$order[1], "marginal < t125 < t150 < t200")

@@ -35,7 +35,8 @@ test_that("the bound's terms are those of gaps fitted without the row", {
     lower <- 2 * best * e * gap - best^2 * gap^2
     noise <- 2 * best * e * gap - 2 * best^2 * gap^2
     row <- glance(tuned)[glance(tuned)$method == m, ]
-    expect_close(row$conf.low, sqrt(max(0, min(row$squared_estimate, mean(lower) - qnorm(.975) * sd(lower) / sqrt(60)))), 1e-6)
+    expect_close(row$conf.low, sqrt(max(0, min(row$squared_estimate,
+                                               mean(lower) - qnorm(.975) * sd(lower) / sqrt(60)))), 1e-6)
     squared <- Reduce(`+`, lapply(tuned$forms[[m]][[1]], form_squared, matrix(d$z[fold == 0]), 1L)) / 3
     se <- sqrt(var(squared) / 15 + var(noise) / 45)
     expect_close(row$conf.high, sqrt(max(row$squared_estimate, mean(lower)) + qnorm(.975) * se), 1e-6)

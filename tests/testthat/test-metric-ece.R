@@ -139,7 +139,8 @@ test_that("canonical bins equal the released errors of all networks", {
     found <- suppressMessages(ece(data$probs, data$label, n_bins = 10, notion = "canonical"))
     # total variation is half the L1 norm
     expect_equal(found$.estimate / 2, reference$ECE_uniform[reference$model == model], tolerance = 1e-6, label = model)
-    found <- suppressMessages(ece(data$probs, data$label, type = "median_variance", min_size = 100, notion = "canonical"))
+    found <- suppressMessages(ece(data$probs, data$label, type = "median_variance", min_size = 100,
+                                  notion = "canonical"))
     dynamic <- reference$ECE_dynamic[reference$model == model]
     # rows renormalised from single precision can change sides at a median: 1.2e-6 for one network
     expect_equal(found$.estimate / 2, dynamic, tolerance = 2e-6, label = model)

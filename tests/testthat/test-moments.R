@@ -25,7 +25,8 @@ test_that("rescaling moves the score by 2 log a and leaves ratios alone", {
   base <- ce_moments(cbind(f$mean, f$variance), f$y)
   scaled <- ce_moments(cbind(3 * f$mean, 9 * f$variance), 3 * f$y)
   expect_equal(value_of(scaled, "dss"), value_of(base, "dss") + 2 * log(3))
-  for (what in c("ratio", "ratio_sd", "mean_slope", "variance_slope")) expect_equal(value_of(scaled, what), value_of(base, what))
+  for (what in c("ratio", "ratio_sd", "mean_slope", "variance_slope")) expect_equal(value_of(scaled, what),
+                                                                                    value_of(base, what))
 })
 
 test_that("a map's gain is the paired difference of scores", {
@@ -72,7 +73,8 @@ test_that("moments have their edge cases, groups and input errors", {
   expect_error(ce_moments(cbind(1, -1), 0), class = "calibrisk_error_variance")
   expect_error(ce_moments(cbind(1, 1), Inf), class = "calibrisk_error_truth")
   expect_error(ce_moments(cbind(1, 1), 1:2), class = "calibrisk_error_length")
-  expect_error(ce_moments(frame, y, after = ce_recalibrate(.5, 1, method = "histogram")), class = "calibrisk_error_argument")
+  expect_error(ce_moments(frame, y, after = ce_recalibrate(.5, 1, method = "histogram")),
+               class = "calibrisk_error_argument")
 })
 
 test_that("the gain of a constant variance is no improvement of calibration alone, and says so", {

@@ -118,7 +118,8 @@ test_that("wrong arguments are classed errors", {
   expect_error(ce_rank(models, y, n_sub = 11), class = "calibrisk_error_argument")
   expect_error(ce_rank(models, y, trails = 3), class = "calibrisk_error_argument")
   expect_error(ce_rank(list(a = p, b = p[-1]), y), class = "calibrisk_error_model")
-  expect_error(ce_rank(list(a = toy_probs(), b = toy_probs()[, 1:2] / rowSums(toy_probs()[, 1:2])), c(1, 2, 1, 2, 1, 2)),
+  expect_error(ce_rank(list(a = toy_probs(), b = toy_probs()[, 1:2] / rowSums(toy_probs()[, 1:2])),
+                       c(1, 2, 1, 2, 1, 2)),
                class = "calibrisk_error_length")
   expect_error(ce_rank(models, y, metric = list(f = function(p, y) 1:2)), class = "calibrisk_error_argument")
 })
@@ -140,7 +141,8 @@ test_that("every plot draws", {
 
 test_that("equal models share the first place and the order", {
   p <- (1:40) / 41
-  r <- withr::with_seed(1, ce_rank(list(a = p, b = p, c = p^3), rep(0:1, 20), metric = c("ckce", "ece", "brier"), trials = 12))
+  r <- withr::with_seed(1, ce_rank(list(a = p, b = p, c = p^3), rep(0:1, 20), metric = c("ckce", "ece", "brier"),
+                                   trials = 12))
   for (metric in c("ckce", "ece", "brier")) {
     one <- r$estimates[r$estimates$metric == metric, ]
     share <- setNames(one$best_share, one$model)

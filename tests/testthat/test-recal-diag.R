@@ -36,7 +36,8 @@ test_that("the monotone map agrees with quadrature", {
   outside <- table(c(-4, 4), 2048L)
   expect_equal(outside - table(c(-3, 3), 2048L), c(-oracle_slope(-3), oracle_slope(3)), tolerance = 1e-9)
   logits <- matrix(c(2, .1, -1), 1)
-  expect_equal(drop(naive_softmax(matrix(table(logits, 2048L), 1))), c(.8312021229, .1263106254, .04248725174), tolerance = 1e-6)
+  expect_equal(drop(naive_softmax(matrix(table(logits, 2048L), 1))), c(.8312021229, .1263106254, .04248725174),
+               tolerance = 1e-6)
 })
 
 test_that("the map is strictly increasing whatever the network", {
@@ -66,11 +67,13 @@ test_that("the network starts at temperature scaling and does not get worse", {
   f <- simulate_classes(500, 3, 2)
   temperature <- ce_recalibrate(f$p, f$y)
   start <- start_network(c(4L, 3L), 1 / parameter(temperature, "temperature"), log(f$p))
-  value <- cpp_network_loss(start, c(4L, 3L), c(log(.Machine$double.eps), 0), network_cells, log(f$p), f$y, "log", 1L)$value
+  value <- cpp_network_loss(start, c(4L, 3L), c(log(.Machine$double.eps), 0), network_cells, log(f$p), f$y, "log",
+                            1L)$value
   expect_equal(value, temperature$objective[["after"]], tolerance = 1e-6)
   for (hidden in list(1, c(2, 2), c(10, 10))) {
     # whether the optimiser is content with the last digits depends on the machine
-    fit <- suppressWarnings(ce_recalibrate(f$p, f$y, method = "diag", hidden = hidden), classes = "calibrisk_warning_convergence")
+    fit <- suppressWarnings(ce_recalibrate(f$p, f$y, method = "diag", hidden = hidden),
+                            classes = "calibrisk_warning_convergence")
     expect_lte(fit$objective[["after"]], temperature$objective[["after"]] + 1e-7)
   }
   # the fitted map is the integral of its slope: the paper's rule with many nodes comes to the same

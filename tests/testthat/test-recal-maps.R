@@ -83,7 +83,8 @@ test_that("several classes are treated one against the rest and normalised", {
     expect_false(glance(fit)$injective)
     one <- ce_recalibrate(f$p[, 2], f$y == 2, method = method)
     raw <- suppressWarnings(predict(one))
-    parts <- vapply(1:3, function(k) suppressWarnings(predict(ce_recalibrate(f$p[, k], f$y == k, method = method))), raw)
+    parts <- vapply(1:3, function(k) suppressWarnings(predict(ce_recalibrate(f$p[, k], f$y == k, method = method))),
+                    raw)
     ok <- rowSums(parts) > 0
     expect_equal(q[ok, ], (parts / rowSums(parts))[ok, ], tolerance = 1e-9)
   }
@@ -132,7 +133,8 @@ test_that("what has no finite optimum is flagged, and a penalty makes it finite"
   f <- simulate_classes(40, 3)
   y <- ifelse(f$y == 3, 1, f$y)
   for (method in c("vector", "matrix")) {
-    expect_warning(fit <- ce_recalibrate(f$p, y, method = method), "never occurs", class = "calibrisk_warning_convergence")
+    expect_warning(fit <- ce_recalibrate(f$p, y, method = method), "never occurs",
+                   class = "calibrisk_warning_convergence")
     expect_false(glance(fit)$converged)
   }
   expect_warning(ce_recalibrate(f$p, max.col(f$p), method = "vector"), class = "calibrisk_warning_convergence")

@@ -18,7 +18,8 @@ test_that("the curve of a map is what predict() makes of the predictions on it",
       expect_equal(one$after, predict(map, rows)[[paste0(".pred_", map$layout$levels[j])]])
     }
   }
-  expect_identical(levels(map_curve(ce_recalibrate(v, truth, method = "vector"), c("van", "bus"))$class), c("van", "bus"))
+  expect_identical(levels(map_curve(ce_recalibrate(v, truth, method = "vector"), c("van", "bus"))$class),
+                   c("van", "bus"))
   expect_error(map_curve(map, "tram"), class = "calibrisk_error_argument")
   two <- ce_recalibrate(cbind(1 - p, p), y + 1, event_level = "second")
   expect_equal(map_curve(two)$after, predict(two, cbind(1 - map_curve(two)$before, map_curve(two)$before))[, 2])

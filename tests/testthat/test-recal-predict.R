@@ -2,7 +2,8 @@ test_that("predictions have the shape of the input", {
   f <- simulate_classes(60, 3)
   fit_rows <- 1:40
   new_rows <- 41:60
-  frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], .pred_c = f$p[, 3], y = factor(letters[f$y], letters[1:3]))
+  frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], .pred_c = f$p[, 3],
+                      y = factor(letters[f$y], letters[1:3]))
   by_frame <- ce_recalibrate(frame[fit_rows, ], y)
   by_matrix <- ce_recalibrate(f$p[fit_rows, ], f$y[fit_rows])
   by_logits <- ce_recalibrate(f$z[fit_rows, ], f$y[fit_rows], logits = TRUE)
@@ -15,7 +16,8 @@ test_that("predictions have the shape of the input", {
   expect_equal(predict(by_logits, f$z[new_rows, ]), predict(by_logits, f$z[new_rows, ] + 1:20), tolerance = 1e-12)
   # columns are matched by name, in any order
   shuffled <- frame[c(3, 1, 4, 2)]
-  expect_equal(predict(ce_recalibrate(shuffled[fit_rows, ], y), shuffled[new_rows, ])$.pred_b, out$.pred_b, tolerance = 1e-12)
+  expect_equal(predict(ce_recalibrate(shuffled[fit_rows, ], y), shuffled[new_rows, ])$.pred_b, out$.pred_b,
+               tolerance = 1e-12)
   added <- augment(by_frame, frame[new_rows, ])
   expect_named(added, c(names(frame), paste0(".recal_", letters[1:3])))
   expect_equal(added$.recal_b, out$.pred_b)

@@ -36,7 +36,8 @@ test_that("gradients of temperature and score agree with numeric differentiation
       up <- down <- f$z
       up[i] <- up[i] + h
       down[i] <- down[i] - h
-      numeric <- (cpp_softmax_loss(up, f$y, loss, FALSE, 1L)$value - cpp_softmax_loss(down, f$y, loss, FALSE, 1L)$value) / (2 * h)
+      numeric <- (cpp_softmax_loss(up, f$y, loss, FALSE, 1L)$value - cpp_softmax_loss(down, f$y, loss, FALSE,
+                                                                                      1L)$value) / (2 * h)
       expect_equal(fit$gradient[i], numeric, tolerance = 1e-6)
     }
   }

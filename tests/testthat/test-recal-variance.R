@@ -92,10 +92,13 @@ test_that("degenerate variances are defined", {
   expect_equal(unname(suppressWarnings(predict(zero))[1, 2]), 1.643)
   expect_false(glance(zero)$injective)
   expect_equal(zero$objective[["before"]], Inf)
-  expect_error(ce_recalibrate(cbind(f$mean, f$variance), f$mean, method = "variance"), class = "calibrisk_error_degenerate")
-  expect_error(ce_recalibrate(cbind(f$mean, -f$variance), f$y, method = "variance"), "Row 1", class = "calibrisk_error_variance")
+  expect_error(ce_recalibrate(cbind(f$mean, f$variance), f$mean, method = "variance"),
+               class = "calibrisk_error_degenerate")
+  expect_error(ce_recalibrate(cbind(f$mean, -f$variance), f$y, method = "variance"), "Row 1",
+               class = "calibrisk_error_variance")
   expect_error(ce_recalibrate(f$mean, f$y, method = "variance"), class = "calibrisk_error_columns")
-  expect_error(ce_recalibrate(cbind(f$mean, f$variance), letters[1:10], method = "variance"), class = "calibrisk_error_truth")
+  expect_error(ce_recalibrate(cbind(f$mean, f$variance), letters[1:10], method = "variance"),
+               class = "calibrisk_error_truth")
   # exact means with variance 0 pull the shift to 0
   expect_warning(fit <- ce_recalibrate(cbind(0, c(0, 0, 0, 1, 2)), c(0, 0, 0, 1, -2), method = "variance"),
                  class = "calibrisk_warning_convergence")

@@ -325,7 +325,8 @@ test_that("expensive pairs: the same sums, and a stop within a moment", {
   p <- problem_of(law, y, w1, kernel_laplace(1))
   h <- cpp_prediction_matrix(p$prediction, 1L) *
     vapply(1:70, function(j) vapply(1:70, function(i) {
-      two <- list(form = "draws", kernel = p$target$kernel, draws = p$target$draws[c(i, j), ], y = p$target$y[c(i, j), , drop = FALSE])
+      two <- list(form = "draws", kernel = p$target$kernel, draws = p$target$draws[c(i, j), ],
+                  y = p$target$y[c(i, j), , drop = FALSE])
       cpp_target_matrix(two, FALSE, 1L)[1, 2]
     }, 0), numeric(70))
   full <- cpp_pair_matrix(p$prediction, p$target, 2L)

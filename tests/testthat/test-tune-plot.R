@@ -39,7 +39,8 @@ test_that("class-wise risks show what each class chose", {
   line <- unique(choices[c("method", "root_risk")])
   for (i in seq_len(nrow(line))) {
     expect_lte(glance(tuned)$risk[glance(tuned)$method == line$method[i]],
-               min(tapply(rows$risk[rows$method == line$method[i]], rows$value[rows$method == line$method[i]], mean)) * 4)
+               min(tapply(rows$risk[rows$method == line$method[i]], rows$value[rows$method == line$method[i]],
+                          mean)) * 4)
     expect_equal(line$root_risk[i], 100 * glance(tuned)$root_risk[glance(tuned)$method == line$method[i]])
   }
   # a method with one value has its panel, and the only diamond
@@ -51,7 +52,8 @@ test_that("class-wise risks show what each class chose", {
 
 test_that("class-wise gaps are those of the classes", {
   set.seed(1)
-  tuned <- ce_tune(vehicle_predictions, truth, notion = "class_wise", methods = list(method_bins(c(5, 10)), method_kkr(1e-4)))
+  tuned <- ce_tune(vehicle_predictions, truth, notion = "class_wise",
+                   methods = list(method_bins(c(5, 10)), method_kkr(1e-4)))
   curve <- gap_curve(tuned)
   expect_identical(levels(curve$class), levels(vehicle_predictions$truth))
   probs <- vehicle_predictions[paste0(".pred_", levels(curve$class))]
