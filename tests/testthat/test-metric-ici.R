@@ -9,7 +9,7 @@ test_that("the index is that of a loess fit", {
   expect_equal(out$.metric, c("ici", "e50", "e90", "emax"))
   expect_equal(out$.estimate, c(mean(gap), stats::median(gap), quantile(gap, .9, names = FALSE), max(gap)),
                tolerance = 1e-8)
-  expect_output(print(out), "bootstrap")
+  expect_output(print(out), "gives one")
   iso <- ici(x, y, smoother = "isotonic")
   expect_equal(iso$.estimate[1], mean(abs(x - isotonic_fit(x, y)$value)))
   boot <- withr::with_seed(2, ici(x, y, interval = "bootstrap", times = 20))

@@ -106,7 +106,7 @@ test_that("standard errors of the parts are those of the jackknife", {
     each <- vapply(1:400, function(i) unlist(ce_decompose(p[-i, ], y[-i], score = score)[parts]), numeric(4))
     error <- apply(each, 1, function(v) sqrt(399 / 400 * sum((v - mean(v))^2)))
     analytic <- unlist(out[paste0(parts, "_std.error")], use.names = FALSE)
-    expect_equal(analytic / unname(error), rep(1, 4), tolerance = .05)
+    expect_lt(max(abs(analytic / unname(error) - 1)), .05) # the worst of the four
   }
   isotonic <- ce_decompose(p[, 1], y == 1, method = "isotonic")
   expect_equal(isotonic$entropy_std.error, stats::sd((mean(y == 1) - (y == 1))^2) / 20)
