@@ -17,6 +17,10 @@ cpp_ckce_weights <- function(gram, ridge, threads) {
     .Call(`_calibrisk_cpp_ckce_weights`, gram, ridge, threads)
 }
 
+cpp_product_diagonal <- function(a, b, c, threads) {
+    .Call(`_calibrisk_cpp_product_diagonal`, a, b, c, threads)
+}
+
 cpp_map_features <- function(terms, x, threads) {
     .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
 }

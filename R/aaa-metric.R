@@ -23,6 +23,8 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
       # na_rm = FALSE with something missing: the numbers are not available, the rest is
       numbers <- vapply(values, is.numeric, NA) & names(values) != "n"
       values[numbers] <- lapply(values[numbers], function(v) v[NA_integer_])
+      # no row was dropped
+      if (!is.null(values$n)) values$n <- values$n + predictions$dropped
     }
     tibble::tibble(
       .metric = metric,

@@ -139,8 +139,8 @@ new_ce_test <- function(result, test, problem, name) {
   structure(
     list(
       statistic = result$statistic, parameter = result$parameter, p.value = result$p.value,
-      conf.int = result$conf.int, estimate = stats::setNames(result$estimate, if (test == "cme") "UCME" else "SKCE"),
-      null.value = c(SKCE = 0), alternative = "greater", method = result$method, data.name = name,
+      conf.int = result$conf.int, estimate = stats::setNames(result$estimate, estimand(test)),
+      null.value = stats::setNames(0, estimand(test)), alternative = "greater", method = result$method, data.name = name,
       test = test, n = problem$n, prediction = family_text(problem$laws),
       kernel = problem$kernel, target_kernel = problem$target_kernel,
       target_form = problem$target_form, std.error = result$std.error, null = result$null,
@@ -150,10 +150,13 @@ new_ce_test <- function(result, test, problem, name) {
   )
 }
 
+# What is 0 under the hypothesis.
+estimand <- function(test) if (test == "cme") "UCME" else "SKCE"
+
 missing_test <- function(test, laws, name) {
   structure(
-    list(statistic = c(statistic = NA_real_), p.value = NA_real_, estimate = c(SKCE = NA_real_),
-         null.value = c(SKCE = 0), alternative = "greater",
+    list(statistic = c(statistic = NA_real_), p.value = NA_real_, estimate = stats::setNames(NA_real_, estimand(test)),
+         null.value = stats::setNames(0, estimand(test)), alternative = "greater",
          method = "Calibration test: missing values and na_rm = FALSE", data.name = name,
          test = test, n = laws$n, prediction = family_text(laws)),
     class = c("ce_test", "htest")

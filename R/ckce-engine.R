@@ -43,15 +43,16 @@ subset_rows <- function(problem, rows) {
 }
 
 ckce_options <- function(computation = "auto", diagonals = FALSE, targets = NULL, n_draws = 0,
-                         seed = 0, tolerance = 0.01, max_rank = NULL, terms = NULL,
+                         seed = 0, tolerance = 0.01, max_rank = NULL, terms = NULL, influence = FALSE,
                          threads = resolve_threads(), progress = NULL) {
   list(computation = computation, diagonals = diagonals, targets = targets, n_draws = n_draws,
-       seed = seed, tolerance = tolerance, max_rank = max_rank, terms = terms, threads = threads,
-       progress = progress)
+       seed = seed, tolerance = tolerance, max_rank = max_rank, terms = terms, influence = influence,
+       threads = threads, progress = progress)
 }
 
 # The numbers of all ridges: list(values = tibble, loo, jkce_biased, jkce_unbiased,
-# null_estimate, null_diagonal, rank, trace_remainder, computation, groups).
+# null_estimate, null_diagonal, rank, trace_remainder, computation, groups, and per row influence,
+# off_diagonal, diagonal: see inst/include/calibrisk/ckce/influence.h).
 ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = caller_env()) {
   if (identical(group$type, "delta")) {
     return(delta_numbers(problem, kernel, ridge, options, group, call))
@@ -71,7 +72,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
       diagonals = options$diagonals,
       targets = ckce_targets(problem, options$targets),
       probs = problem$probs, embedding = problem$embedding,
-      n_draws = options$n_draws, seed = options$seed
+      n_draws = options$n_draws, seed = options$seed, influence = options$influence
     ),
     options$threads, options$progress
   )
@@ -143,6 +144,11 @@ delta_numbers <- function(problem, kernel, ridge, options, group, call) {
     term$values
   }, terms, size))
   computation <- unique(vapply(terms, `[[`, "", "computation"))
+  # per row; q_i holds no n but c = n ridge, which all groups share
+  by_row <- function(what) {
+    if (!options$influence) return(NULL)
+    do.call(rbind, lapply(terms, function(term) as.matrix(term[[what]])))[order(unlist(rows)), , drop = FALSE]
+  }
   list(
     values = values,
     loo = if (is.null(options$targets)) numeric() else total("loo", size / n),
@@ -152,6 +158,7 @@ delta_numbers <- function(problem, kernel, ridge, options, group, call) {
       pairs <- vapply(terms, `[[`, 0, "jkce_unbiased") * size * (size - 1)
       sum(pairs[size > 1]) / (n * (n - 1))
     },
+    influence = by_row("influence"), off_diagonal = by_row("off_diagonal"), diagonal = by_row("diagonal"),
     null_estimate = total("null_estimate"), null_diagonal = total("null_diagonal"),
     rank = sum(vapply(terms, `[[`, 0, "rank")),
     trace_remainder = sum(vapply(terms, `[[`, 0, "trace_remainder")),

@@ -12,7 +12,7 @@ numeric_laws <- function(part, truth, dots, event_level, na_rm, call) {
     part$.calibrisk_row <- seq_len(nrow(part))
     rlang::quo(".calibrisk_row")
   } else {
-    at <- seq_along(as_distribution(law))
+    at <- seq_along(if (inherits(law, "distribution")) law else as_distribution(law))
     rlang::quo(!!at)
   }
   laws <- read_laws(part, truth, dots, event_level, na_rm, rows, call)
@@ -27,22 +27,17 @@ numeric_laws <- function(part, truth, dots, event_level, na_rm, call) {
 }
 
 ckce_law_rows <- function(laws, part, group, choices, threads, call) {
-  group <- rlang::eval_tidy(group, if (is.data.frame(part)) part)
   if (inherits(laws, "ce_class_laws")) {
-    rows <- laws$group$labels[laws$group$id]
-    n_input <- if (is.data.frame(part)) nrow(part) else length(part)
-    predictions <- list(probs = laws$probs, truth = as.integer(laws$y), rows = rows)
-    columns <- if (laws$na) list(.estimate = NA_real_) else {
+    return(class_law_frame(laws, part, group, "ckce", call, function(predictions, group, n_input) {
       ckce_rows(predictions, choices, group, n_input, threads, call)
-    }
-    return(law_frame(laws, columns))
+    }))
   }
+  group <- group_values(group, part, call)
   if (laws$na) return(law_frame(laws, list(.estimate = NA_real_, n = laws$n)))
   check_law_choices(choices, call)
-  target <- choices$target_kernel %||% default_target_kernel(laws)
-  target <- bind_target(target, laws, choices$draws, threads, call)
-  kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
-  prediction <- bind_prediction(kernel, laws, choices$draws, threads, call)
+  bound <- bind_ckce(laws, choices, threads, call)
+  target <- bound$target
+  prediction <- bound$prediction
   gram <- cpp_prediction_matrix(prediction$spec, threads)
   group <- ckce_group(group, choices$group_kernel, laws$rows, laws$n_input, threads, call)
   gram <- gram * group_gram(group, threads)
@@ -52,7 +47,8 @@ ckce_law_rows <- function(laws, part, group, choices, threads, call) {
   values <- lapply(ridge, law_values, gram, residual_gram, group, redrawn, choices, threads)
   pick <- function(name) vapply(values, `[[`, 0, name)
   law_frame(laws, drop_null(list(
-    .estimate = pick("estimate"), n = laws$n, ridge = ridge, bandwidth = first_bandwidth(prediction$kernel),
+    .estimate = pick("estimate"), std.error = pick("std.error"), conf.low = pick("conf.low"),
+    conf.high = pick("conf.high"), n = laws$n, ridge = ridge, bandwidth = first_bandwidth(prediction$kernel),
     kernel = format(prediction$kernel), computation = "dual", rank = laws$n, error_bound = 0,
     certified = TRUE, target_kernel = format(target$kernel), target_form = target$form,
     p.value = if (choices$n_draws > 0) pick("p.value"),
@@ -61,17 +57,40 @@ ckce_law_rows <- function(laws, part, group, choices, threads, call) {
   )))
 }
 
+# Both kernels on the data.
+bind_ckce <- function(laws, choices, threads, call) {
+  target <- choices$target_kernel %||% default_target_kernel(laws)
+  target <- bind_target(target, laws, choices$draws, threads, call)
+  kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
+  list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads, call))
+}
+
+# Categorical and Bernoulli laws are class probabilities.
+class_law_frame <- function(laws, part, group, metric, call, fn) {
+  n_input <- if (is.data.frame(part)) nrow(part) else length(part)
+  predictions <- list(probs = laws$probs, truth = as.integer(laws$y), rows = laws$group$labels[laws$group$id],
+                      na = laws$na)
+  columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else {
+    fn(predictions, group_values(group, part, call), n_input)
+  }
+  tibble::tibble(.metric = metric, .estimator = family_text(laws), !!!columns)
+}
+
 law_frame <- function(laws, columns) {
   tibble::tibble(.metric = "ckce", .estimator = family_text(laws), !!!columns)
 }
 
-check_law_choices <- function(choices, call) {
+check_law_computation <- function(choices, call) {
   if (!choices$computation %in% c("auto", "dual")) {
     stop_input(c(
       "Predictive distributions of numbers take {.code computation = \"dual\"}.",
       "x" = "It is {.val {choices$computation}}."
     ), "computation", arg = "computation", call = call)
   }
+}
+
+check_law_choices <- function(choices, call) {
+  check_law_computation(choices, call)
   if (identical(choices$ridge, "loo") || choices$debias == "null_mean") {
     stop_input(c(
       "{.code ridge = \"loo\"} and {.code debias = \"null_mean\"} are for class probabilities.",
@@ -113,10 +132,15 @@ law_redraws <- function(laws, kernel, choices, threads) {
 }
 
 law_values <- function(ridge, gram, residual_gram, group, redrawn, choices, threads) {
-  weights <- cpp_ckce_weights(gram, ridge, threads)
+  solved <- cpp_ckce_weights(gram, ridge, threads)
+  weights <- solved$weights
+  # (M G A^-1)_ii = <(M D)_i, (A^-1 D)_i>: see operator_error()
+  q <- nrow(gram) * ridge * cpp_product_diagonal(weights, residual_gram, solved$inverse, threads)
   if (choices$debias == "off_diagonal") diag(weights) <- 0
   out <- list(estimate = sum(weights * residual_gram))
   if (choices$debias == "none" && choices$draws_diagonal == "all") out$estimate <- max(out$estimate, 0)
+  out[c("std.error", "conf.low", "conf.high")] <-
+    squared_interval(out$estimate, operator_error(as.matrix(q)), choices$level)
   if (length(redrawn) > 0) {
     draws <- vapply(redrawn, function(redraw) sum(weights * redraw()), 0)
     slack <- 1e-10 * max(abs(out$estimate), abs(draws))

@@ -36,13 +36,25 @@
 #' `"auto"` takes `"dual"` or `"eigen"` up to 2,000 observations, `"low_rank"` above, and
 #' `"rff"` where `max_rank` leaves more than \eqn{0.01\,n} of the trace of \eqn{K}.
 #'
+#' @section Intervals:
+#' At a fixed ridge, bandwidth and factor CKCE is a smooth function of means over the observations, with the influence
+#' function \eqn{2 n c (H_i - c (A^{-1}H)_i)' H_i} minus its mean, \eqn{H = A^{-1}D}, \eqn{c = n\,ridge} (the infinitesimal
+#' jackknife: no refits). `std.error` is its standard deviation over \eqn{\sqrt n}; the interval is normal around `.estimate`, cut
+#' at 0, and is one for the *regularised* error at this ridge. It does not know of a ridge or bandwidth chosen on the same data.
+#' Away from calibration 95 % intervals of the off-diagonal estimate covered in 92 to 96 % of samples (three classes, n from
+#' 200 to 1,000, default ridge; misses at small n are mostly samples whose estimate is too small), those of the plain one in 89 to
+#' 95 %: its upward bias is of the order of the standard error at small n. Near calibration the influence function
+#' vanishes, the estimate is a weighted sum of chi-squared variables rather than normal and the standard error is too wide, by
+#' up to a factor of root 2; whether a model is calibrated is then a question for `n_draws`, which is exact, or [ce_test()].
+#'
 #' @section Value:
 #' A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`,
-#' `.estimate`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one),
+#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one),
 #' `kernel`, `computation`, `rank`, `error_bound`, `certified`; with `n_draws`, `p.value` and
 #' `null_mean`, the mean of the draws; with `ridge = "loo"`, `loo`, the selected ridge's
 #' leave-one-out error; with
-#' a `group` whose kernel is `"delta"`, the list column `groups` with the terms that add up.
+#' a `group` whose kernel is `"delta"`, the list column `groups` with the terms that add up, which is printed below
+#' the rows and returned by `tidy()`.
 #' Units: squared norm in the kernel's space.
 #'
 #' @section Invariants:
@@ -76,8 +88,8 @@
 #' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`.
 #' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
 #' @param group Groups or covariates that calibration conditions on besides the prediction:
-#'   a column (or expression of columns) of `x`, or a vector, matrix or data frame with a row
-#'   per observation.
+#'   a column (also by its name as a string, a selection or an expression of columns) of `x`, or a vector, matrix or
+#'   data frame with a row per observation.
 #' @param group_kernel `"delta"` (default: groups on their own), `"shared"` (1 + delta), or a
 #'   kernel on numeric covariates, to which 1 is added.
 #' @param n_draws Number of redrawn label vectors for the conditional null distribution:
@@ -90,6 +102,7 @@
 #' @param draws,draws_diagonal For predictive distributions without a closed form: the number of draws
 #'   from each, and whether the diagonal of G takes `"all"` pairs of draws (then the estimate is at least 0, but about
 #'   1/draws too large) or pairs of `"different"` draws only (unbiased in the draws).
+#' @param level Confidence level of the interval.
 #' @param .by Columns of `x` to group by.
 #' @param event_level,na_rm As for the other metrics: which level of a two-level factor is
 #'   the event, and whether incomplete rows are dropped.
@@ -110,14 +123,14 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  debias = c("none", "off_diagonal", "null_mean"), group = NULL,
                  group_kernel = NULL, n_draws = 0, tolerance = 0.01, max_rank = NULL,
                  n_features = 100, frequencies = NULL, draws = 100, draws_diagonal = c("all", "different"),
-                 .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL) {
+                 level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL) {
   choices <- list(
     kernel = check_kernel(kernel), default_kernel = missing(kernel),
     target_kernel = if (!is.null(target_kernel)) check_kernel(target_kernel),
     ridge = check_ridge(ridge), computation = check_choice(computation, ckce_computations),
     debias = check_debias(debias), n_draws = n_draws, tolerance = tolerance,
     max_rank = max_rank, n_features = n_features, frequencies = frequencies,
-    group_kernel = group_kernel, draws = draws,
+    group_kernel = group_kernel, draws = draws, level = level,
     draws_diagonal = check_choice(draws_diagonal, c("all", "different"))
   )
   check_count(n_draws, lower = 0)
@@ -125,12 +138,13 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   check_count(max_rank, null = TRUE)
   check_count(n_features)
   check_count(draws, lower = 2)
+  check_level(level)
   threads <- resolve_threads(threads)
   call <- current_env()
   truth <- enquo(truth)
   dots <- enquos(...)
   group <- enquo(group)
-  by_groups(x, enquo(.by), function(part) {
+  out <- by_groups(x, enquo(.by), function(part) {
     law <- numeric_laws(part, truth, dots, event_level, na_rm, call)
     if (!is.null(law)) return(ckce_law_rows(law, part, group, choices, threads, call))
     conditional_frame(
@@ -140,6 +154,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
       }, call
     )
   }, call)
+  with_terms(out)
 }
 
 # Like metric_frame(), with a `group` that is evaluated beside the predictions.
@@ -148,7 +163,7 @@ conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na
                               call = caller_env()) {
   by_groups(x, by, function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    values <- rlang::eval_tidy(group, if (is.data.frame(part)) part)
+    values <- group_values(group, part, call)
     columns <- if (predictions$na && n_obs(predictions) == 0) {
       list(.estimate = NA_real_)
     } else {
@@ -157,6 +172,8 @@ conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na
     if (predictions$na) {
       numbers <- vapply(columns, is.numeric, NA) & !names(columns) %in% c("n", "ridge")
       columns[numbers] <- lapply(columns[numbers], function(v) v[rep(NA_integer_, length(v))])
+      # no row was dropped
+      if (!is.null(columns$n)) columns$n <- columns$n + predictions$dropped
     }
     tibble::tibble(
       .metric = metric,
@@ -174,7 +191,7 @@ ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
   options <- ckce_options(
     choices$computation, diagonals = choices$debias != "none", n_draws = choices$n_draws,
     seed = if (choices$n_draws > 0) random_seed() else 0, tolerance = choices$tolerance,
-    max_rank = choices$max_rank, threads = threads, progress = progress_callback("CKCE")
+    max_rank = choices$max_rank, influence = TRUE, threads = threads, progress = progress_callback("CKCE")
   )
   if (choices$computation == "rff") {
     options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features,
@@ -195,8 +212,9 @@ ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
     numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
   }
   estimate <- debiased(numbers$values, choices$debias)
-  drop_null(list(
-    .estimate = estimate, n = n, ridge = ridge, bandwidth = first_bandwidth(kernel),
+  interval <- squared_interval(estimate, operator_error(numbers$influence), choices$level)
+  drop_null(c(list(.estimate = estimate), interval, list(
+    n = n, ridge = ridge, bandwidth = first_bandwidth(kernel),
     kernel = format(kernel), computation = numbers$computation, rank = as.integer(numbers$rank),
     error_bound = numbers$values$error_bound,
     certified = numbers$values$error_bound <= choices$tolerance * numbers$values$estimate,
@@ -204,7 +222,20 @@ ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
     p.value = null_p_value(numbers, estimate, choices),
     null_mean = if (choices$n_draws > 0) colMeans(null_statistic(numbers, choices$debias)),
     groups = group_rows(numbers$groups, choices$debias)
-  ))
+  )))
+}
+
+# Standard error of every ridge's estimate from q, [n x ridges]: the influence is 2 n q_i.
+operator_error <- function(q) {
+  n <- nrow(q)
+  if (n < 2) return(rep(NA_real_, ncol(q)))
+  2 * sqrt(n) * apply(q, 2, sd)
+}
+
+# Normal interval of a squared error, cut at 0.
+squared_interval <- function(estimate, std.error, level) {
+  half <- qnorm(0.5 + level / 2) * std.error
+  list(std.error = std.error, conf.low = pmax(estimate - half, 0), conf.high = pmax(estimate + half, 0))
 }
 
 # Per ridge, the groups' terms, debiased like their sum.

@@ -60,12 +60,14 @@ laplace_cdf <- function(y, location, scale) {
 
 # PIT values of a law (vector or column) or of two columns, mean and variance of a normal one.
 read_pit <- function(x, truth, dots, na_rm, call) {
-  if (is_distribution_like(x)) {
-    law <- as_distribution(x)
-    y <- rlang::eval_tidy(truth)
+  law <- if (is.data.frame(x)) law_in_frame(x, dots, call) else if (is_distribution_like(x)) x
+  if (!is.null(law)) {
+    y <- if (is.data.frame(x)) x[[truth_column(truth, x, call)]] else rlang::eval_tidy(truth)
+    missing <- law_missing(law)
+    law <- as_distribution(fill_missing(law, missing))
     if (!is.numeric(y)) stop_input("{.arg truth} must be numeric.", "truth", arg = "truth", call = call)
     check_length(length(law), length(y), call)
-    keep <- !is.na(y)
+    keep <- !is.na(y) & !missing
     u <- pit_values(law[keep], y[keep], call)
   } else {
     moments <- read_moments(x, truth, dots, na_rm, call)

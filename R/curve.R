@@ -73,6 +73,7 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
   truth <- enquo(truth)
   dots <- enquos(...)
   read <- function(part) {
+    if (!type %in% c("quantile", "pit")) stop_curve_of_laws(part, dots, type, call)
     if (type %in% c("quantile", "pit")) return(list(list(u = read_pit(part, truth, dots, na_rm, call))))
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     if (predictions$na) {
@@ -95,6 +96,18 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
          type = type, notion = notion, control = control),
     class = "ce_curve"
   )
+}
+
+# Reliability of predictive distributions of numbers is another curve. Those of classes are
+# probabilities, as a matrix or a vector.
+stop_curve_of_laws <- function(part, dots, type, call) {
+  law <- if (is.data.frame(part)) law_in_frame(part, dots, call) else if (is_law(part)) part
+  if (is.null(law)) return(invisible())
+  stop_input(c(
+    "Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
+    "x" = "{.arg type} is {.val {type}}.",
+    "i" = "A reliability curve of classes takes their probabilities: a matrix, a vector or columns."
+  ), "argument", arg = "type", value = type, call = call)
 }
 
 # The input as problems with a one-row tibble of keys each: model, groups, class.

@@ -104,6 +104,25 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
   class_laws(as_predictions(x, truth, dots, event_level, na_rm, call), by, call)
 }
 
+# Missing predictions: NA of a distributional vector.
+law_missing <- function(law) {
+  if (!inherits(law, "distribution")) return(FALSE)
+  vapply(vctrs::vec_data(law), function(d) is.null(d) || inherits(d, "dist_na"), NA)
+}
+
+# They take the place of any other prediction, in rows that are then left out.
+fill_missing <- function(law, missing) {
+  if (!any(missing)) return(law)
+  if (all(missing)) return(pred_normal(numeric(length(law)), 1))
+  law[missing] <- law[which(!missing)[1]]
+  law
+}
+
+mask_rows <- function(y, rows) {
+  if (is.null(dim(y))) y[rows] <- NA else y[rows, ] <- NA
+  y
+}
+
 # A column, an expression of columns, a vector of the caller's, or a selection of columns. A vector
 # comes first: as a selection, integer codes would be read as positions of columns.
 read_group <- function(group, x, call) {
@@ -119,6 +138,14 @@ read_group <- function(group, x, call) {
   }
   columns <- select_columns(group, x, "group", call)
   if (length(columns) == 1) x[[columns]] else tibble::as_tibble(x[unname(columns)])
+}
+
+# The values of a `group` argument, NULL where there is none.
+group_values <- function(group, x, call) {
+  if (!is.data.frame(x)) return(rlang::eval_tidy(group))
+  # also a variable that is NULL
+  none <- tryCatch(is.null(rlang::eval_tidy(group, data = x)), error = function(e) FALSE)
+  if (none) NULL else read_group(group, ungroup_frame(x), call)
 }
 
 # The law column, or the expression that makes one of parameter columns: pred_normal(mu, sd).
@@ -143,14 +170,17 @@ class_laws <- function(predictions, group, call) {
   truth <- simplex_truth(predictions)
   if (!is.null(group)) group <- check_group(group, predictions$rows, n + predictions$dropped, call)
   list(law = NULL, probs = probs, y = matrix(as.numeric(truth)), levels = predictions$levels,
-       group = group, n = n, na = predictions$na, binary = is.null(predictions$probs))
+       group = group, n = if (predictions$na) n + predictions$dropped else n, na = predictions$na, binary = is.null(predictions$probs))
 }
 
 join_laws <- function(law, y, group, event_level, na_rm, call) {
-  law <- rlang::try_fetch(as_distribution(law), error = function(cnd) {
+  missing <- law_missing(law)
+  law <- rlang::try_fetch(as_distribution(fill_missing(law, missing)), error = function(cnd) {
     stop_input("{.arg x} cannot be read as predictive distributions.", "distribution",
                parent = cnd, call = call)
   })
+  # outcomes may be a matrix; a longer or shorter one is an error below
+  if (any(missing) && NROW(y) == length(missing)) y <- mask_rows(y, missing)
   if (family_of(law) == "categorical") {
     return(class_laws(new_predictions(par_of(law, "probs"), y, event_level, na_rm, call), group, call))
   }
@@ -180,13 +210,14 @@ join_laws <- function(law, y, group, event_level, na_rm, call) {
   na <- !na_rm && length(keep) < nrow(y)
   if (length(keep) == 0 && !na) stop_empty(nrow(y), call)
   if (!is.null(group)) group <- check_group(group, keep, nrow(y), call)
+  rows <- nrow(y)
   y <- y[keep, , drop = FALSE]
   if (family_of(law) == "poisson" && any(y < 0 | y != round(y))) {
     bad <- which(y < 0 | y != round(y))[1]
     stop_input(c("Outcomes of Poisson predictions must be counts.",
                  "x" = "Row {keep[bad]} is {.val {y[bad]}}."), "truth", arg = "truth", call = call)
   }
-  list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = length(keep),
+  list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
        na = na, binary = FALSE)
 }
 

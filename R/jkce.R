@@ -6,54 +6,108 @@
 #' @section Definition:
 #' With \eqn{K} and \eqn{G} as in [ckce()], \eqn{JKCE_b = n^{-2}\sum_{ij} K_{ij}G_{ij}} (`"biased"`) and
 #' \eqn{JKCE_u}, the mean over \eqn{i \ne j} (`"unbiased"`, which may be negative). It is [skce()] with
-#' this kernel; here it shares the factors of [ckce()]. Unlike the conditional error it
+#' this kernel; for classes it shares the factors of [ckce()] here. Unlike the conditional error it
 #' weighs predictions by how often they are made.
+#'
+#' @section Value:
+#' A tibble: `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `type`, `bandwidth`,
+#' `kernel`, `computation`, `rank`; for predictive distributions of numbers also `target_kernel` and `target_form`. Standard
+#' errors and intervals are those of [skce()].
+#'
+#' @section Errors:
+#' Those of [ckce()], and `calibrisk_error_rows` for the unbiased estimate of one observation.
 #'
 #' @inheritParams ckce
 #' @param type `"unbiased"` or `"biased"`.
-#' @return A tibble: `.metric`, `.estimator`, `.estimate`, `n`, `bandwidth`, `kernel`,
-#'   `computation`, `rank`. The unbiased estimate of one observation is `NA`.
-#' @inheritSection ckce Errors
+#' @param computation `"auto"`, `"dual"`, `"low_rank"` or `"rff"`; for predictive distributions of numbers `"dual"`.
+#' @return See section Value.
 #' @export
 #' @examples
 #' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4))
 #' jkce(probs, c(1, 2, 3))
 jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
-                 target_kernel = kernel_white(), type = c("unbiased", "biased"),
+                 target_kernel = NULL, type = c("unbiased", "biased"),
                  computation = c("auto", "dual", "low_rank", "rff"), group = NULL,
                  group_kernel = NULL, tolerance = 0.01, max_rank = NULL, n_features = 100,
-                 frequencies = NULL, .by = NULL, event_level = "first", na_rm = TRUE,
+                 frequencies = NULL, draws = 100, level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE,
                  threads = NULL) {
-  check_kernel(kernel)
-  check_kernel(target_kernel)
-  type <- check_choice(type, c("unbiased", "biased"))
-  computation <- check_choice(computation, setdiff(ckce_computations, "eigen"))
+  choices <- list(
+    kernel = check_kernel(kernel), default_kernel = missing(kernel),
+    target_kernel = if (!is.null(target_kernel)) check_kernel(target_kernel),
+    type = check_choice(type, c("unbiased", "biased")),
+    computation = check_choice(computation, setdiff(ckce_computations, "eigen")), group_kernel = group_kernel,
+    tolerance = tolerance, max_rank = max_rank, n_features = n_features, frequencies = frequencies, draws = draws,
+    level = level
+  )
+  check_count(draws, lower = 2)
+  check_level(level)
   threads <- resolve_threads(threads)
   call <- current_env()
+  truth <- enquo(truth)
+  dots <- enquos(...)
   group <- enquo(group)
-  conditional_frame(
-    x, enquo(truth), enquos(...), enquo(.by), group, "jkce", event_level, na_rm,
-    function(predictions, group, n_input) {
-      problem <- class_problem(predictions, target_kernel)
-      n <- nrow(problem$features)
-      kernel <- resolve_kernel(kernel, problem$features, threads)
-      group <- ckce_group(group, group_kernel, predictions$rows, n_input, threads, call)
-      if (computation == "auto") computation <- if (n <= 5000) "dual" else "low_rank"
-      options <- ckce_options(computation, tolerance = tolerance, max_rank = max_rank,
-                              threads = threads, progress = progress_callback("JKCE"))
-      if (computation == "rff") {
-        options$terms <- feature_terms(kernel, ncol(problem$features), n_features, frequencies, call)
-      }
-      # no ridge: the dual form stops at the Gram matrix
-      ridge <- if (computation == "dual") numeric() else n^(-1 / 4)
-      numbers <- ckce_numbers(problem, kernel, ridge, options, group)
-      estimate <- numbers[[paste0("jkce_", type)]]
-      list(
-        .estimate = if (is.nan(estimate)) NA_real_ else estimate, n = n,
-        bandwidth = first_bandwidth(kernel), kernel = format(kernel),
-        computation = numbers$computation, rank = as.integer(numbers$rank)
-      )
-    },
-    call
+  by_groups(x, enquo(.by), function(part) {
+    laws <- numeric_laws(part, truth, dots, event_level, na_rm, call)
+    if (inherits(laws, "ce_class_laws")) {
+      return(class_law_frame(laws, part, group, "jkce", call, function(predictions, group, n_input) {
+        jkce_rows(predictions, choices, group, n_input, threads, call)
+      }))
+    }
+    if (!is.null(laws)) return(jkce_law_row(laws, part, group, choices, threads, call))
+    conditional_frame(part, truth, dots, rlang::quo(NULL), group, "jkce", event_level, na_rm,
+      function(predictions, group, n_input) {
+        jkce_rows(predictions, choices, group, n_input, threads, call)
+      }, call)
+  }, call)
+}
+
+jkce_rows <- function(predictions, choices, group, n_input, threads, call) {
+  problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
+  n <- nrow(problem$features)
+  kernel <- resolve_kernel(choices$kernel, problem$features, threads)
+  group <- ckce_group(group, choices$group_kernel, predictions$rows, n_input, threads, call)
+  computation <- choices$computation
+  if (computation == "auto") computation <- if (n <= 5000) "dual" else "low_rank"
+  options <- ckce_options(computation, tolerance = choices$tolerance, max_rank = choices$max_rank, influence = TRUE,
+                          threads = threads, progress = progress_callback("JKCE"))
+  if (computation == "rff") {
+    options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features, choices$frequencies, call)
+  }
+  # no ridge: the dual form stops at the Gram matrix
+  ridge <- if (computation == "dual") numeric() else n^(-1 / 4)
+  numbers <- ckce_numbers(problem, kernel, ridge, options, group)
+  c(
+    # na_rm = FALSE and something missing: no number, whatever is left
+    joint_value(numbers, if (predictions$na) "biased" else choices$type, choices$level, call),
+    list(n = n, type = choices$type, bandwidth = first_bandwidth(kernel), kernel = format(kernel),
+         computation = numbers$computation, rank = as.integer(numbers$rank))
   )
+}
+
+# Estimate and interval from row sums and diagonal: the rows are the Hajek projections of skce().
+joint_value <- function(sums, type, level, call) {
+  value <- pair_estimate(list(off_diagonal = as.vector(sums$off_diagonal), diagonal = as.vector(sums$diagonal)), type, call)
+  c(list(.estimate = value$estimate), squared_interval(value$estimate, value$std.error, level))
+}
+
+jkce_law_row <- function(laws, part, group, choices, threads, call) {
+  frame <- function(columns) tibble::tibble(.metric = "jkce", .estimator = family_text(laws), !!!columns)
+  if (laws$na) return(frame(list(.estimate = NA_real_, n = laws$n)))
+  check_law_computation(choices, call)
+  bound <- bind_ckce(laws, choices, threads, call)
+  prediction <- bound$prediction$spec
+  group <- ckce_group(group_values(group, part, call), choices$group_kernel, laws$rows, laws$n_input, threads, call)
+  if (!is.null(group)) {
+    one <- on_columns(kernel_white(), 0, 0)
+    on_groups <- if (group$type == "delta") group$kernel else one + group$kernel
+    prediction <- list(form = "product", scale = 1, parts = list(prediction, feature_spec(on_groups, group$features)))
+  }
+  sums <- with_bar("Summing pairs", function(progress) {
+    cpp_pair_sums(prediction, bound$target$spec, threads, progress)
+  })
+  kernel <- bound$prediction$kernel
+  frame(c(joint_value(sums, choices$type, choices$level, call), list(
+    n = laws$n, type = choices$type, bandwidth = first_bandwidth(kernel), kernel = format(kernel),
+    computation = "dual", rank = laws$n, target_kernel = format(bound$target$kernel), target_form = bound$target$form
+  )))
 }

@@ -83,7 +83,8 @@ kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
 }
 
 bind_embedding <- function(kernel, laws, draws, threads, call) {
-  target <- bind_target(kernel$target_kernel, laws, draws, threads, call)
+  # no kernel on predictions may depend on the outcomes
+  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads, call)
   kernel$target_kernel <- target$kernel
   inner <- inner_matrix(target$spec, threads)
   # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite

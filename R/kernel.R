@@ -180,17 +180,30 @@ median_bandwidth <- function(features, metric, threads) {
 #' Gram matrix of a kernel
 #'
 #' @param kernel A kernel; see [ce_kernels].
-#' @param x,y Numeric matrices with one row per observation (a vector is one column);
-#'   `y = NULL` means `x`.
+#' @param x,y Numeric matrices with one row per observation (a vector is one column), or vectors of predictive
+#'   distributions ([pred]) of one family; `y = NULL` means `x`.
+#' @param draws Number of draws per distribution where a kernel needs expectations without closed form.
 #' @param threads Number of threads; see [ce_threads].
 #' @return The matrix \eqn{k(x_i, y_j)}. Cost and memory \eqn{n_x n_y}: the package's own
 #'   estimators do not form it.
 #' @export
 #' @examples
 #' kernel_matrix(kernel_tv("median"), diag(3))
-kernel_matrix <- function(kernel, x, y = NULL, threads = NULL) {
+#' kernel_matrix(kernel_wasserstein(1, 2), pred_normal(c(0, 1, 3), c(1, 1, 2)))
+kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
   check_kernel(kernel)
   threads <- resolve_threads(threads)
+  if (is_law(x) || is_law(y)) {
+    check_count(draws, lower = 2)
+    return(law_matrix(kernel, x, y, draws, threads, current_env()))
+  }
+  if (compares_laws(kernel)) {
+    stop_input(c(
+      "{.code {format(kernel)}} compares predictive distributions.",
+      "x" = "{.arg x} is {.val {describe(x)}}.",
+      "i" = "Make them with {.fn pred_normal}, ...; of probabilities with {.fn pred_categorical}."
+    ), "kernel", arg = "kernel")
+  }
   x <- as_features(x)
   y <- if (is.null(y)) x else as_features(y)
   if (ncol(x) != ncol(y)) {
@@ -200,6 +213,46 @@ kernel_matrix <- function(kernel, x, y = NULL, threads = NULL) {
     ), "length", arg = "y")
   }
   cpp_gram(resolve_kernel(kernel, x, threads), x, y, threads)
+}
+
+# Between predictive distributions: one matrix of all of them, so that every kernel has it.
+law_matrix <- function(kernel, x, y, draws, threads, call) {
+  if (!is_law(x) || !is.null(y) && !is_law(y)) {
+    stop_input("{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", "argument",
+               arg = "y", call = call)
+  }
+  read <- function(law, arg) {
+    rlang::try_fetch(as_distribution(law), error = function(cnd) {
+      stop_input("{.arg {arg}} cannot be read as predictive distributions.", "distribution", parent = cnd, call = call)
+    })
+  }
+  x <- read(x, "x")
+  y <- if (!is.null(y)) read(y, "y")
+  if (!is.null(y)) {
+    # bandwidths are those of x
+    own <- bind_prediction(kernel, unlabelled_laws(x), draws, threads, call)
+    kernel <- own$kernel
+  }
+  all <- if (is.null(y)) x else c(x, y)
+  bound <- bind_prediction(kernel, unlabelled_laws(all), draws, threads, call)
+  values <- cpp_prediction_matrix(bound$spec, threads)
+  if (is.null(y)) values else values[seq_along(x), length(x) + seq_along(y), drop = FALSE]
+}
+
+# Laws without outcomes: zeros, which no kernel on predictions looks at.
+unlabelled_laws <- function(law) {
+  probs <- switch(family_of(law),
+    categorical = par_of(law, "probs"),
+    bernoulli = cbind(1 - par_of(law, "prob"), par_of(law, "prob"))
+  )
+  n <- length(law)
+  if (is.null(probs)) return(list(law = law, y = matrix(0, n, dimension_of(law)), n = n))
+  list(law = NULL, probs = probs, y = matrix(1, n, 1), n = n)
+}
+
+compares_laws <- function(kernel) {
+  if (!is.null(kernel$parts)) return(any(vapply(kernel$parts, compares_laws, NA)))
+  kernel$type %in% c("wasserstein", "hellinger", "mmd", "embedding")
 }
 
 as_features <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {

@@ -317,7 +317,12 @@ code_truth <- function(truth, x, call) {
     stop_input(c(
       "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
       "x" = "Row {bad[1]} is {.val {truth[bad[1]]}}; {length(bad)} of {length(truth)} are out of range.",
-      "i" = if (any(truth == 0, na.rm = TRUE)) "Classes seem to start at 0: add 1."
+      "i" = if (any(truth != round(truth), na.rm = TRUE)) {
+        paste("Numbers are predicted by distributions: {.code pred_normal(mean, sd)} of the parameter columns; see",
+              "{.help pred}.")
+      } else if (any(truth == 0, na.rm = TRUE)) {
+        "Classes seem to start at 0: add 1."
+      }
     ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
   }
   levels <- colnames(x) %||% as.character(seq_len(k))

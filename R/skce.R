@@ -19,10 +19,11 @@
 #' biased. Column `target_form` says which.
 #'
 #' @section Value:
-#' A tibble with one row per group of `.by`: `.metric`, `.estimator` (the type), `.estimate` (squared scale),
-#' `std.error`, `conf.low`, `conf.high`, `root`, `n`, `block`, `prediction`, `kernel`, `target_kernel`,
-#' `target_form`, with `tolerance` also `rank` and `error_bound` (on `.estimate`), and with `group` the list column
-#' `groups` (per group its `n`, its own error `.estimate` and its `term` in the sum). Standard errors are those of
+#' A tibble with one row per group of `.by`: `.metric`, `.estimator` (what the predictions are: `"binary"`,
+#' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
+#' `type`, `block`, `kernel`, `target_kernel`, `target_form`, with `tolerance` also `rank` and `error_bound` (on `.estimate`), and with `group` the list column
+#' `groups` (per group its `n`, its own error `.estimate` and its `term` in the sum), which is printed below the row and
+#' returned by `tidy()`. Standard errors are those of
 #' the Hajek projection (first-order terms); near calibration, where the projection vanishes, they are too wide by
 #' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks.
 #' Interval ends below 0 are 0.
@@ -87,13 +88,14 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   truth <- enquo(truth)
   dots <- enquos(...)
   group <- enquo(group)
-  by_groups(x, enquo(.by), function(part) {
+  out <- by_groups(x, enquo(.by), function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, group, call)
     if (laws$na) return(skce_row(NULL, laws, type))
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     value <- skce_value(problem, type, block, tolerance, threads, call)
     skce_row(value, laws, type, problem, level)
   }, call)
+  with_terms(out)
 }
 
 skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
@@ -101,10 +103,10 @@ skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
   interval <- value$estimate + c(-1, 1) * qnorm(0.5 + level / 2) * value$std.error
   text <- function(name) if (is.null(problem)) NA_character_ else format(problem[[name]])
   out <- list(
-    .metric = "skce", .estimator = type, .estimate = value$estimate, std.error = value$std.error,
+    .metric = "skce", .estimator = family_text(laws), .estimate = value$estimate, std.error = value$std.error,
     conf.low = pmax(interval[1], 0), conf.high = pmax(interval[2], 0),
-    root = sqrt(pmax(value$estimate, 0)), n = laws$n, block = value$block,
-    prediction = family_text(laws), kernel = text("kernel"), target_kernel = text("target_kernel"),
+    root = sqrt(pmax(value$estimate, 0)), n = laws$n, type = type, block = value$block,
+    kernel = text("kernel"), target_kernel = text("target_kernel"),
     target_form = text("target_form")
   )
   out$rank <- value$rank
@@ -128,20 +130,21 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
     return(list(estimate = mean(eta), std.error = sd(eta) / sqrt(length(eta)), block = block))
   }
   sums <- problem_sums(problem, tolerance, threads, call)
-  value <- if (type == "unbiased") {
-    check_rows(n, 2, "The unbiased estimator", call)
-    rows <- sums$off_diagonal / (n - 1)
-    list(estimate = mean(rows), projections = rows)
-  } else {
-    rows <- (sums$off_diagonal + sums$diagonal) / n
-    list(estimate = mean(rows), projections = rows)
-  }
-  # two rows make one pair, and one pair has no spread to see
-  value$std.error <- if (n > (type == "unbiased") + 1) 2 * sd(value$projections) / sqrt(n) else NA_real_
+  value <- pair_estimate(sums, type, call)
   value$block <- NA_integer_
   value[c("rank", "error_bound")] <- sums[c("rank", "error_bound")]
   if (!is.null(problem$laws$group)) value$groups <- group_terms(sums, problem$laws$group, type)
   value
+}
+
+# U- or V-statistic with its standard error, from the row sums and the diagonal of H.
+pair_estimate <- function(sums, type, call = caller_env()) {
+  n <- length(sums$diagonal)
+  if (type == "unbiased") check_rows(n, 2, "The unbiased estimator", call)
+  rows <- if (type == "unbiased") sums$off_diagonal / (n - 1) else (sums$off_diagonal + sums$diagonal) / n
+  # two rows make one pair, and one pair has no spread to see
+  std.error <- if (n > (type == "unbiased") + 1) 2 * sd(rows) / sqrt(n) else NA_real_
+  list(estimate = mean(rows), std.error = std.error, projections = rows)
 }
 
 # Row sums and diagonal of H: exact, or of the kernel's low-rank factor.

@@ -14,3 +14,34 @@ new_table <- function(x, estimand, class) {
 tbl_sum.ce_table <- function(x, ...) {
   c(attr(x, "estimand"), NextMethod())
 }
+
+# Errors that are sums over groups of observations: the list column `groups` holds the terms.
+with_terms <- function(x) {
+  if (!"groups" %in% names(x)) return(x)
+  class(x) <- unique(c("ce_terms", class(x)))
+  x
+}
+
+#' @export
+print.ce_terms <- function(x, ...) {
+  NextMethod()
+  if ("groups" %in% names(x)) {
+    cat("\nTerms of the groups:\n")
+    print(tidy(x), ...)
+  }
+  invisible(x)
+}
+
+# The groups of every row: first what tells the rows apart, the columns of `.by`.
+#' @export
+tidy.ce_terms <- function(x, ...) {
+  keys <- seq_len(match(".metric", names(x), nomatch = 1) - 1)
+  plain <- tibble::as_tibble(vctrs::new_data_frame(unclass(x), n = nrow(x)))
+  parts <- lapply(seq_len(nrow(x)), function(i) {
+    terms <- x$groups[[i]]
+    # rows whose value is missing have no terms
+    if (is.null(terms)) return(NULL)
+    vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(plain[keys], i), nrow(terms)), terms)
+  })
+  vctrs::vec_rbind(!!!parts)
+}

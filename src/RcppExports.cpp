@@ -62,7 +62,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ckce_weights
-Rcpp::NumericMatrix cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads);
+Rcpp::List cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads);
 RcppExport SEXP _calibrisk_cpp_ckce_weights(SEXP gramSEXP, SEXP ridgeSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -71,6 +71,20 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_ckce_weights(gram, ridge, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_product_diagonal
+Rcpp::NumericVector cpp_product_diagonal(Rcpp::NumericMatrix a, Rcpp::NumericMatrix b, Rcpp::NumericMatrix c, int threads);
+RcppExport SEXP _calibrisk_cpp_product_diagonal(SEXP aSEXP, SEXP bSEXP, SEXP cSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type a(aSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type c(cSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_product_diagonal(a, b, c, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -907,6 +921,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 9},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_ckce_weights", (DL_FUNC) &_calibrisk_cpp_ckce_weights, 3},
+    {"_calibrisk_cpp_product_diagonal", (DL_FUNC) &_calibrisk_cpp_product_diagonal, 4},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_canonical_ece", (DL_FUNC) &_calibrisk_cpp_canonical_ece, 3},
     {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},

@@ -31,20 +31,23 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
     values.row(v) << value.estimate, value.diagonal, value.null_mean, value.cce2,
         value.residual_mse, value.error_bound;
   }
-  return Rcpp::List::create(Rcpp::Named("values") = wrap_matrix(values),
-                            Rcpp::Named("loo") = result.loo,
-                            Rcpp::Named("jkce_biased") = result.jkce.biased,
-                            Rcpp::Named("jkce_unbiased") = result.jkce.unbiased,
-                            Rcpp::Named("null_estimate") = wrap_matrix(result.null.estimate),
-                            Rcpp::Named("null_diagonal") = wrap_matrix(result.null.diagonal),
-                            Rcpp::Named("rank") = static_cast<double>(result.rank),
-                            Rcpp::Named("trace_remainder") = result.trace_remainder);
+  return Rcpp::List::create(
+      Rcpp::Named("values") = wrap_matrix(values), Rcpp::Named("loo") = result.loo,
+      Rcpp::Named("jkce_biased") = result.jkce.biased,
+      Rcpp::Named("jkce_unbiased") = result.jkce.unbiased,
+      Rcpp::Named("influence") = wrap_matrix(result.influence.conditional),
+      Rcpp::Named("off_diagonal") = wrap_vector(result.influence.off_diagonal),
+      Rcpp::Named("diagonal") = wrap_vector(result.influence.diagonal),
+      Rcpp::Named("null_estimate") = wrap_matrix(result.null.estimate),
+      Rcpp::Named("null_diagonal") = wrap_matrix(result.null.diagonal),
+      Rcpp::Named("rank") = static_cast<double>(result.rank),
+      Rcpp::Named("trace_remainder") = result.trace_remainder);
 }
 
 }  // namespace
 
 // source: features, kernel, terms, tolerance, max_rank (R/ckce-engine.R);
-// job: residuals, variances, ridge, diagonals, targets, probs, embedding, n_draws, seed.
+// job: residuals, variances, ridge, diagonals, targets, probs, embedding, n_draws, seed, influence.
 // [[Rcpp::export]]
 Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, int threads,
                     SEXP progress) {
@@ -62,7 +65,8 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
                                 as_matrix(probs),
                                 as_matrix(embedding),
                                 static_cast<Index>(Rcpp::as<double>(job["n_draws"])),
-                                static_cast<std::uint64_t>(Rcpp::as<double>(job["seed"]))};
+                                static_cast<std::uint64_t>(Rcpp::as<double>(job["seed"])),
+                                Rcpp::as<bool>(job["influence"])};
   if (computation == "rff") {
     return wrap_result(calibrisk::ckce_by_features(engine, as_feature_map(source["terms"]),
                                                    as_matrix(features), task));
@@ -80,11 +84,21 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
       calibrisk::ckce_by_low_rank(engine, kernel, as_matrix(features), task, options));
 }
 
-// M = A^-1 K A^-1, [n x n]
+// M = A^-1 K A^-1 and A^-1, [n x n]
 // [[Rcpp::export]]
-Rcpp::NumericMatrix cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads) {
+Rcpp::List cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::ckce_weights(engine, as_matrix(gram), ridge));
+  const calibrisk::CkceWeights out = calibrisk::ckce_weights(engine, as_matrix(gram), ridge);
+  return Rcpp::List::create(Rcpp::Named("weights") = wrap_matrix(out.weights),
+                            Rcpp::Named("inverse") = wrap_matrix(out.inverse));
+}
+
+// diag(a b c) of symmetric matrices.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_product_diagonal(Rcpp::NumericMatrix a, Rcpp::NumericMatrix b,
+                                         Rcpp::NumericMatrix c, int threads) {
+  REngine engine(threads);
+  return wrap_vector(calibrisk::product_diagonal(engine, as_matrix(a), as_matrix(b), as_matrix(c)));
 }
 
 // Random features of the rows of x, [n x r]; for tests.

@@ -114,3 +114,13 @@ test_that("bad input", {
   negative <- function(p, y, q, z) -exp(-sum(abs(p - q))) * (y == z)
   expect_warning(skce(probs, truth, kernel = negative), class = "calibrisk_warning_not_psd")
 })
+
+test_that("the hypothesis names the statistic that is estimated", {
+  p <- withr::with_seed(1, runif(40))
+  for (test in c("cme", "block")) {
+    out <- withr::with_seed(2, ce_test(p, rep(0:1, 20), test = test, replicates = 19))
+    expect_identical(names(out$null.value), names(out$estimate))
+  }
+  out <- ce_test(p, c(NA, rep(0:1, 19), 1), test = "cme", na_rm = FALSE)
+  expect_identical(c(names(out$null.value), names(out$estimate)), c("UCME", "UCME"))
+})

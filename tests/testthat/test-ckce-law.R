@@ -22,7 +22,7 @@ test_that("draws give the V form and, with different draws on the diagonal, the 
   # the published value takes the Wasserstein kernel of the normals with sampled residuals
   laws <- list(law = draws, y = matrix(y5), n = 5)
   target <- bind_target(kernel_gaussian(1), laws, 2, 1L)
-  weights <- cpp_ckce_weights(exp(-distance^2 / 2), .1, 1L)
+  weights <- cpp_ckce_weights(exp(-distance^2 / 2), .1, 1L)$weights
   g <- function(diagonal) residual_gram(target$spec, 5, list(draws_diagonal = diagonal), 1L)
   expect_equal(sum(weights * g("all")), .759561168051, tolerance = 1e-10)
   expect_equal(sum(weights * g("different")), .254384009935, tolerance = 1e-10)

@@ -8,7 +8,7 @@ test_that("ckce() has the published values at a given and at the median bandwidt
   exact(default$bandwidth, 0.533853912602)
   exact(default$.estimate, 0.0395757780794)
   expect_identical(names(default), c(
-    ".metric", ".estimator", ".estimate", "n", "ridge", "bandwidth", "kernel", "computation",
+    ".metric", ".estimator", ".estimate", "std.error", "conf.low", "conf.high", "n", "ridge", "bandwidth", "kernel", "computation",
     "rank", "error_bound", "certified"
   ))
 })
@@ -211,7 +211,9 @@ test_that("a vector of probabilities is read as two columns", {
 test_that("one observation and one group member have defined values", {
   one <- ckce(t(c(.6, .4)), 1)
   exact(one$.estimate, 1.52 / (1.52 + 1)^2 * .32)
-  expect_identical(jkce(t(c(.6, .4)), 1)$.estimate, NA_real_)
+  expect_identical(one$std.error, NA_real_)
+  expect_error(jkce(t(c(.6, .4)), 1), "at least 2", class = "calibrisk_error_rows")
+  expect_identical(jkce(t(c(.6, .4)), 1, type = "biased")$std.error, NA_real_)
   expect_true(is.finite(value(group = c(1, 1, 1, 1, 1, 2))))
 })
 
@@ -261,4 +263,118 @@ test_that("the two-step ridge estimator is the same function in another norm", {
   # CCE^2 <= (s_1 / n) CKCE
   s <- eigen(oracle_gram(toy_probs(), .5), symmetric = TRUE)$values[1]
   expect_lte(0.0567962227027, s / 6 * value())
+})
+
+test_that("groups are columns, names of columns or values", {
+  data <- data.frame(toy_probs(), y = toy_truth(), g = c("u", "v", "u", "v", "u", "v"))
+  names(data)[1:3] <- paste0(".pred_", 1:3)
+  data$y <- factor(data$y)
+  for (metric in list(ckce, jkce)) {
+    expected <- metric(toy_probs(), toy_truth(), group = data$g)$.estimate
+    expect_equal(metric(data, y, group = g)$.estimate, expected)
+    expect_equal(metric(data, y, group = "g")$.estimate, expected)
+    expect_equal(metric(data, y, group = data$g)$.estimate, expected)
+    none <- NULL
+    expect_equal(metric(data, y, group = none)$.estimate, metric(data, y)$.estimate)
+    expect_error(metric(data, y, group = "nowhere"), class = "calibrisk_error_columns")
+  }
+  law <- cbind(data, m = 1:6, s = 1, z = c(2, 0, 3, 5, 4, 7))
+  expect_equal(ckce(law, z, pred_normal(m, s), group = "g")$.estimate, ckce(law, z, pred_normal(m, s), group = g)$.estimate)
+})
+
+test_that("the terms of groups are printed and returned", {
+  data <- data.frame(p = toy_probs()[, 1], y = c(0, 1, 1, 0, 1, 0), g = c("u", "v", "u", "v", "u", "v"), h = c(1, 1, 1, 2, 2, 2))
+  out <- skce(data, y, p, group = g, .by = h)
+  expect_output(print(out), "Terms of the groups:.* h group ")
+  expect_identical(names(tidy(out)), c("h", "group", "n", ".estimate", "term"))
+  expect_equal(as.vector(rowsum(tidy(out)$term, tidy(out)$h)), out$.estimate)
+  both <- ckce(data, y, p, group = g, ridge = c(1, .1))
+  expect_equal(tidy(both)$estimate, unlist(lapply(both$groups, `[[`, "estimate")))
+  expect_identical(capture.output(print(both["n"])), capture.output(print(tibble::tibble(n = c(6L, 6L)))))
+})
+
+# The influence function by its definition: features F with K = F F'.
+oracle_influence <- function(gram, d, ridge) {
+  n <- nrow(gram)
+  e <- eigen(gram, symmetric = TRUE)
+  f <- e$vectors %*% diag(sqrt(pmax(e$values, 0)))
+  a <- crossprod(f) / n + diag(ridge, n)
+  w <- solve(a, crossprod(f, d) / n)
+  2 * rowSums((f %*% solve(a, w)) * (d - f %*% w))
+}
+
+test_that("standard errors are those of the influence function, whatever the computation", {
+  p <- withr::with_seed(1, draw_dirichlet(50, 3, 1))
+  y <- withr::with_seed(2, draw_labels(p^2 / rowSums(p^2)))
+  gram <- oracle_gram(p, .5)
+  d <- oracle_residuals(p, y)
+  g <- rep(c("u", "v"), c(20, 30))
+  fit <- function(...) ckce(p, y, kernel = toy_kernel(), tolerance = 1e-9, ...)
+  ridges <- c(.1, 200)  # the second dwarfs K: the other formula
+  for (computation in c("dual", "eigen", "low_rank")) {
+    own <- vapply(ridges, function(r) sd(oracle_influence(gram, d, r)) / sqrt(50), 0)
+    expect_equal(fit(ridge = ridges, computation = computation)$std.error, own, tolerance = 1e-8)
+    within <- sd(oracle_influence(gram * outer(g, g, `==`), d, .1)) / sqrt(50)
+    expect_equal(fit(ridge = .1, computation = computation, group = g)$std.error, within, tolerance = 1e-8)
+  }
+  out <- fit(ridge = .1, debias = TRUE, level = .8)
+  expect_equal(c(out$conf.low, out$conf.high),
+               pmax(out$.estimate + c(-1, 1) * qnorm(.9) * out$std.error, 0))
+  # random features: with their own Gram matrix, rows streamed
+  w <- matrix(c(1, 2, -1, 3, .5, -2), 2)
+  f <- cbind(p, cos(p %*% t(w)) / sqrt(2), sin(p %*% t(w)) / sqrt(2))
+  expect_equal(fit(ridge = .1, computation = "rff", frequencies = w)$std.error,
+               sd(oracle_influence(tcrossprod(f), d, .1)) / sqrt(50), tolerance = 1e-8)
+  # numbers: the same formulas with implicit residuals
+  law <- pred_normal(p[, 1] * 5, 1)
+  z <- withr::with_seed(3, rnorm(50, p[, 1] * 5, 2))
+  r <- matrix(z - p[, 1] * 5)
+  linear <- ckce(law, z, kernel = kernel_wasserstein(1, 2), target_kernel = kernel_linear(), ridge = .1)
+  expect_equal(linear$std.error, sd(oracle_influence(exp(-as.matrix(dist(p[, 1] * 5))^2 / 2), r, .1)) / sqrt(50),
+               tolerance = 1e-8)
+})
+
+test_that("intervals of ckce() cover the regularised error away from calibration", {
+  # four predictions, each wrong by its own gap: the population value at a ridge is known
+  q <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4), c(.05, .15, .8))
+  gap <- rbind(c(.3, -.1, -.2), c(-.05, .25, -.2), c(.2, -.2, 0), c(-.3, .1, .2))
+  ridge <- 400^-.25
+  gram <- oracle_gram(q, .5)
+  true <- oracle_ckce(gram, tcrossprod(gap), ridge)$estimate  # four equally likely rows
+  covered <- withr::with_seed(2, replicate(200, {
+    at <- sample(4, 400, replace = TRUE)
+    out <- ckce(q[at, ], draw_labels((q - gap)[at, ]), kernel = toy_kernel(), ridge = ridge, debias = TRUE)
+    out$conf.low <= true && true <= out$conf.high
+  }))
+  expect_gt(mean(covered), .95 - 3 * sqrt(.95 * .05 / 200))
+  expect_lt(mean(covered), .999)
+})
+
+test_that("jkce() has the intervals of skce(), and takes predictive distributions", {
+  p <- withr::with_seed(1, draw_dirichlet(60, 3, .5))
+  y <- withr::with_seed(2, draw_labels(p))
+  g <- rep(1:2, 30)
+  kernel <- kernel_linear() + kernel_gaussian("median")
+  columns <- c(".estimate", "std.error", "conf.low", "conf.high")
+  for (type in c("biased", "unbiased")) {
+    for (computation in c("dual", "low_rank")) {
+      fit <- function(...) jkce(p, y, type = type, computation = computation, tolerance = 1e-9, ...)[columns]
+      expect_equal(fit(), skce(p, y, kernel = kernel, type = type)[columns], tolerance = 1e-9)
+      expect_equal(fit(group = g), skce(p, y, kernel = kernel, type = type, group = g)[columns], tolerance = 1e-9,
+                   ignore_attr = TRUE)
+    }
+    expect_equal(jkce(pred_categorical(p), y, type = type)[columns], jkce(p, y, type = type)[columns])
+    law <- pred_normal(p[, 1], 1)
+    z <- p[, 2] * 4
+    own <- jkce(law, z, kernel = kernel_wasserstein(1), type = type, group = g)
+    expect_equal(own[columns], skce(law, z, kernel = kernel_wasserstein(1), type = type, group = g)[columns],
+                 tolerance = 1e-12, ignore_attr = TRUE)
+  }
+  expect_identical(own$.estimator, "normal")
+  shared <- jkce(law, z, kernel = kernel_wasserstein(1), group = g, group_kernel = "shared")
+  expect_equal(shared$.estimate, jkce(law, z, kernel = kernel_wasserstein(1))$.estimate +
+                 jkce(law, z, kernel = kernel_wasserstein(1), group = g)$.estimate, tolerance = 1e-12)
+  # the default kernel is that of ckce(), whose value for large ridges is n^2 JKCE / (n ridge)^2
+  expect_equal(ckce(law, z, ridge = 1e8)$.estimate * 1e16, jkce(law, z, type = "biased")$.estimate, tolerance = 1e-7)
+  expect_error(jkce(law, z, computation = "low_rank"), class = "calibrisk_error_computation")
 })

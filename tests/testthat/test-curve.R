@@ -233,3 +233,10 @@ test_that("bands of regression curves have their level", {
   # two standard errors below the level, which the bands hold from above
   expect_true(all(cover > .95 - 2 * sqrt(.05 * .95 / 300)))
 })
+
+test_that("predictive distributions ask for their own types", {
+  expect_error(ce_curve(pred_normal(1:3, 1), 1:3), "pit", class = "calibrisk_error_argument")
+  data <- data.frame(mu = 1:3, sd = 1, y = 1:3)
+  expect_error(ce_curve(data, y, pred_normal(mu, sd), type = "smooth"), "quantile", class = "calibrisk_error_argument")
+  expect_s3_class(ce_curve(data, y, pred_normal(mu, sd), type = "quantile"), "ce_curve")
+})

@@ -145,3 +145,18 @@ test_that("outcomes must fit the predictions", {
   expect_true(is.finite(skce(pred_laplace(1:3, 0), c(1, 2, 4), target_kernel = kernel_laplace(1))$.estimate))
   expect_equal(skce(pred_normal(0, c(1, 1, 1)), c(0, 0, 0), type = "biased")$n, 3L)
 })
+
+test_that("missing predictions are missing rows", {
+  skip_if_not_installed("distributional")
+  law <- c(distributional::dist_normal(c(0, 2), 1), distributional::dist_missing(1), distributional::dist_normal(1, 2))
+  y <- c(.3, 1, 2, 0)
+  kept <- pred_normal(c(0, 2, 1), c(1, 1, 2))
+  for (metric in list(skce, ckce, jkce)) {
+    expect_equal(metric(law, y), metric(kept, y[-3]))
+    expect_identical(metric(law, y, na_rm = FALSE)$.estimate, NA_real_)
+    expect_equal(metric(tibble::tibble(law = law, y = y), y), metric(kept, y[-3]))
+  }
+  expect_equal(ce_curve(law, y, type = "quantile")$curve, ce_curve(kept, y[-3], type = "quantile")$curve)
+  expect_error(skce(distributional::dist_missing(4), y), class = "calibrisk_error_empty")
+  expect_error(skce(law, y[1:2]), class = "calibrisk_error_length")
+})

@@ -115,3 +115,22 @@ test_that("kernels print and refuse", {
   median <- bind_prediction(kernel_wasserstein(), list(law = pred_normal(c(0, 1, 3), 1)), 1, 1L)$kernel
   expect_equal(median$bandwidth, 2)
 })
+
+test_that("kernel_matrix() of predictive distributions", {
+  normal <- pred_normal(c(0, 1, 3), c(1, 1, 2))
+  f <- cbind(c(0, 1, 3), c(1, 1, 2))
+  expect_equal(kernel_matrix(kernel_wasserstein(1, 2), normal), exp(-unname(as.matrix(dist(f)))^2 / 2))
+  # medians are those of x
+  expect_equal(kernel_matrix(kernel_wasserstein("median"), normal, normal[2:3]),
+               kernel_matrix(kernel_wasserstein("median"), normal)[, 2:3])
+  mv <- pred_mvnormal(diag(2), c(1, 4))
+  expect_equal(kernel_matrix(kernel_wasserstein(1, 2), mv)[1, 2], exp(-(2 + 2) / 2))
+  expect_equal(kernel_matrix(kernel_embedding(kernel_gaussian(1)), normal)[1, 3], dnorm(3, 0, sqrt(1 + 1 + 4)) * sqrt(2 * pi))
+  # a median is that of outcomes of two predictions, not of outcomes that nobody gave
+  expect_equal(kernel_matrix(kernel_embedding(), normal)[1, 1],
+               1 / sqrt(1 + 2 / pooled_distance(list(law = normal))^2))
+  expect_equal(kernel_matrix(kernel_hellinger(1), pred_categorical(diag(2)))[1, 2], exp(-1))
+  expect_equal(kernel_matrix(kernel_gaussian(1), normal), exp(-unname(as.matrix(dist(f)))^2 / 2))
+  expect_error(kernel_matrix(kernel_wasserstein(1), diag(3)), "compares predictive", class = "calibrisk_error_kernel")
+  expect_error(kernel_matrix(kernel_wasserstein(1), normal, 1:3), class = "calibrisk_error_argument")
+})

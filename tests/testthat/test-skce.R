@@ -281,3 +281,29 @@ test_that("the values of Gruber and Buettner's fixtures B and C", {
   expect_equal(c(normal(1:10), normal(1:10, type = "biased")), c(-.007226621246, .05174881232), tolerance = 1e-9)
   expect_equal(normal(1:2), -.1085951212, tolerance = 1e-9)
 })
+
+test_that(".estimator says what the predictions are, type what the estimator is, n what came in", {
+  p <- cbind(c(.2, .3, .4), c(.8, .7, .6))
+  law <- pred_normal(1:3, 1)
+  one <- list(skce(p, c(1, 2, 1)), ucme(p, c(1, 2, 1), locations = 1), ckce(p, c(1, 2, 1)), jkce(p, c(1, 2, 1)))
+  expect_identical(unique(vapply(one, `[[`, "", ".estimator")), "binary")
+  expect_identical(skce(law, 1:3, type = "biased")[c(".estimator", "type")], tibble::tibble(.estimator = "normal", type = "biased"))
+  y <- c(1, NA, 2)
+  metrics <- list(skce, function(...) ucme(..., locations = 1), ckce, jkce)
+  for (metric in c(metrics, ece, rbs)) {
+    missing <- metric(p, y, na_rm = FALSE)
+    expect_identical(missing$.estimate, NA_real_)
+    expect_identical(missing$n, 3L)
+    expect_identical(metric(p, y)$n, 2L)
+  }
+  for (metric in metrics) {
+    expect_identical(metric(law, y, na_rm = FALSE)$n, 3L)
+    expect_identical(metric(law, y)$n, 2L)
+  }
+})
+
+test_that("outcomes that are numbers beside two columns hint at distributions", {
+  data <- data.frame(mu = c(.2, .4), sigma = c(.8, .6), y = c(1.5, 2.3))
+  expect_error(skce(data, y, mu, sigma), "pred_normal", class = "calibrisk_error_truth")
+  expect_true(is.finite(skce(data, y, pred_normal(mu, sigma))$.estimate))
+})

@@ -7,6 +7,7 @@
 #include <calibrisk/ckce/conditional_null.h>
 #include <calibrisk/ckce/dual.h>
 #include <calibrisk/ckce/fourier_features.h>
+#include <calibrisk/ckce/influence.h>
 #include <calibrisk/ckce/low_rank.h>
 #include <calibrisk/ckce/spectrum.h>
 #include <calibrisk/kernels/gram.h>
@@ -24,6 +25,7 @@ struct CkceJob {
   ConstMatrixRef embedding;  // [m x d]
   Index n_draws = 0;
   std::uint64_t seed = 0;
+  bool influence = false;  // what standard errors are made of
 };
 
 struct CkceResult {
@@ -31,6 +33,7 @@ struct CkceResult {
   std::vector<double> loo;         // per ridge; empty unless asked for
   JkceValues jkce;
   NullDraws null;
+  Influence influence;  // empty unless asked for
   Index rank = 0;
   double trace_remainder = 0.0;
 };
@@ -62,17 +65,26 @@ inline CkceResult ckce_by_dual(const Engine& engine, const Kernel& kernel, const
                                const CkceJob& job) {
   const Matrix gram = calibrisk::gram(engine, kernel, x);
   CkceResult out;
+  if (job.influence) out.influence = Influence(gram.rows(), job.ridges.size());
   for (Index v = 0; v < job.ridges.size(); ++v) {
-    out.values.push_back(
-        ckce_dual(engine, gram, job.residuals, job.variances, job.ridges(v), job.diagonals));
+    Vector influence;
+    out.values.push_back(ckce_dual(engine, gram, job.residuals, job.variances, job.ridges(v),
+                                   job.diagonals, job.influence ? &influence : nullptr));
+    if (job.influence) out.influence.conditional.col(v) = influence;
     if (job.targets.cols() > 0) {
       out.loo.push_back(leave_one_out_dual(engine, gram, job.targets, job.ridges(v)));
     }
     engine.progress.advance(static_cast<double>(v + 1) / static_cast<double>(job.ridges.size()));
   }
   const double n = static_cast<double>(gram.rows());
-  const double total = engine.dense.multiply(gram, job.residuals).cwiseProduct(job.residuals).sum();
+  const Vector rows =
+      engine.dense.multiply(gram, job.residuals).cwiseProduct(job.residuals).rowwise().sum();
+  const double total = rows.sum();
   out.jkce.biased = total / (n * n);
+  if (job.influence) {
+    out.influence.diagonal = gram.diagonal().cwiseProduct(job.residuals.rowwise().squaredNorm());
+    out.influence.off_diagonal = rows - out.influence.diagonal;
+  }
   if (n > 1) {
     const double joint = gram.diagonal().dot(job.residuals.rowwise().squaredNorm());
     out.jkce.unbiased = (total - joint) / (n * (n - 1.0));
@@ -87,6 +99,12 @@ inline CkceResult ckce_by_eigen(const Engine& engine, const Kernel& kernel, cons
       spectrum_of_gram(engine, gram(engine, kernel, x), job.residuals, job.variances);
   CkceResult out;
   detail::finish(engine, job, factored.spectrum, factored.factor, out);
+  if (job.influence) {
+    out.influence = Influence(x.rows(), job.ridges.size());
+    const Matrix cross = engine.dense.multiply_at_b(factored.factor, job.residuals);
+    const InfluenceWeights weights(engine, factored.spectrum, nullptr, cross, job.ridges);
+    weights.fill(engine, factored.factor, job.residuals, 0, out.influence);
+  }
   return out;
 }
 
@@ -105,6 +123,15 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
   Matrix factor;
   if (detail::needs_factor(job)) factor = engine.dense.multiply(f, rotated.rotation);
   detail::finish(engine, job, rotated.spectrum, factor, out);
+  if (job.influence) {
+    out.influence = Influence(f.rows(), job.ridges.size());
+    const InfluenceWeights weights(engine, rotated.spectrum, &rotated.rotation, moments.cross,
+                                   job.ridges);
+    for (Index i = 0; i < f.rows(); i += block) {
+      const Index m = std::min(block, f.rows() - i);
+      weights.fill(engine, f.middleRows(i, m), job.residuals.middleRows(i, m), i, out.influence);
+    }
+  }
   return out;
 }
 
@@ -117,7 +144,20 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
   const FactorMoments moments =
       feature_moments(engine, map, x, job.residuals, job.variances, job.diagonals);
   CkceResult out;
-  detail::finish(engine, job, spectrum_of(engine, moments, 0.0).spectrum, Matrix(), out);
+  const RotatedSpectrum rotated = spectrum_of(engine, moments, 0.0);
+  detail::finish(engine, job, rotated.spectrum, Matrix(), out);
+  if (job.influence) {
+    // a second pass over the features: they are not kept
+    constexpr Index block = 16384;
+    out.influence = Influence(x.rows(), job.ridges.size());
+    const InfluenceWeights weights(engine, rotated.spectrum, &rotated.rotation, moments.cross,
+                                   job.ridges);
+    for (Index i = 0; i < x.rows(); i += block) {
+      const Index m = std::min(block, x.rows() - i);
+      weights.fill(engine, map_features(engine, map, x.middleRows(i, m)),
+                   job.residuals.middleRows(i, m), i, out.influence);
+    }
+  }
   return out;
 }
 

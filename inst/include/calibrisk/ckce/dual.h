@@ -41,7 +41,7 @@ inline Vector dual_weights(const Engine& engine, const ConstMatrixRef& gram, con
 
 inline CkceValues ckce_dual(const Engine& engine, const ConstMatrixRef& gram,
                             const ConstMatrixRef& residuals, const ConstVectorRef& variances,
-                            double ridge, bool diagonals) {
+                            double ridge, bool diagonals, Vector* influence = nullptr) {
   const double n = static_cast<double>(gram.rows()), c = n * ridge;
   const Matrix l = detail::shifted_cholesky(engine, gram, c);
   Matrix h = residuals;
@@ -53,6 +53,18 @@ inline CkceValues ckce_dual(const Engine& engine, const ConstMatrixRef& gram,
     out.estimate = engine.dense.multiply(gram, h).cwiseProduct(h).sum();
   } else {
     out.estimate = h.cwiseProduct(residuals).sum() - c * squared;
+  }
+  if (influence != nullptr) {
+    // K A^-1 H = H - c A^-1 H, as a product where that cancels; see influence.h
+    Matrix twice = h;
+    engine.dense.solve_lower(l, false, twice);
+    engine.dense.solve_lower(l, true, twice);
+    if (c > gram.trace()) {
+      twice = engine.dense.multiply(gram, twice);
+    } else {
+      twice = h - c * twice;
+    }
+    *influence = c * twice.cwiseProduct(h).rowwise().sum();
   }
   out.cce2 = (residuals - c * h).squaredNorm() / n;
   out.residual_mse = c * c * squared / n;
@@ -77,13 +89,27 @@ inline double leave_one_out_dual(const Engine& engine, const ConstMatrixRef& gra
 
 // M = A^-1 K A^-1 = B - c B^2, for any residual Gram matrix G (regression targets, implicit
 // embeddings): CKCE = sum_ij M_ij G_ij. Cost n^3.
-inline Matrix ckce_weights(const Engine& engine, const ConstMatrixRef& gram, double ridge) {
+struct CkceWeights {
+  Matrix weights;  // M
+  Matrix inverse;  // B
+};
+
+inline CkceWeights ckce_weights(const Engine& engine, const ConstMatrixRef& gram, double ridge) {
   const double c = static_cast<double>(gram.rows()) * ridge;
-  Matrix b = detail::inverse_from_cholesky(engine, detail::shifted_cholesky(engine, gram, c));
-  if (c > gram.trace()) return engine.dense.multiply(engine.dense.multiply(b, gram), b);
-  Matrix out = b;
-  engine.dense.gemm(false, false, -c, b, b, 1.0, out);
+  CkceWeights out;
+  out.inverse = detail::inverse_from_cholesky(engine, detail::shifted_cholesky(engine, gram, c));
+  if (c > gram.trace()) {
+    out.weights = engine.dense.multiply(engine.dense.multiply(out.inverse, gram), out.inverse);
+  } else {
+    out.weights = out.inverse - c * engine.dense.crossprod(out.inverse);
+  }
   return out;
+}
+
+// diag(A B C) of symmetric matrices.
+inline Vector product_diagonal(const Engine& engine, const ConstMatrixRef& a,
+                               const ConstMatrixRef& b, const ConstMatrixRef& c) {
+  return engine.dense.multiply(a, b).cwiseProduct(c).rowwise().sum();
 }
 
 }  // namespace calibrisk
