@@ -296,3 +296,19 @@ test_that("kernels between distributions are refused", {
     expect_error(method_kkr(0.1, list(kernel_linear(), kernel)), class = "calibrisk_error_kernel")
   }
 })
+
+test_that("ridges above the size of the kernel, and kernels that are zero, have forms", {
+  problem <- random_problem(60)
+  # more rows than the limit of extended precision: the factor stops by its tolerance
+  context <- new_context(1L)
+  context$factor_limits <- list(extended_rows = 0)
+  for (method in list(method_kkr(kernel = kernel_laplace(1)), method_ukkr(kernel = kernel_laplace(1)))) {
+    form <- fit_form(method, problem, list(value = 1e9), context)
+    exact <- fit_form(method, problem, list(value = 1e9), new_context(1L))
+    expect_close(mean(form_squared(form, problem$features, 1L)), mean(form_squared(exact, problem$features, 1L)), 0.05)
+  }
+  for (method in list(method_kkr(1, kernel_linear()), method_ukkr(1, kernel_linear()))) {
+    row <- ce_estimate(rep(0, 40), rep(0:1, 20), notion = "binary", method = method, threads = 1L)
+    expect_identical(c(row$estimate, row$conf.low, row$skill), c(0, 0, 0))
+  }
+})

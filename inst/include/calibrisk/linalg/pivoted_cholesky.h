@@ -195,7 +195,7 @@ inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
     factor.full = !(factor.residual.maxCoeff(&largest) > noise);
     if (factor.full) break;
     const double trace = factor.residual_trace();
-    if (trace <= options.tolerance) break;
+    if (trace <= options.tolerance && factor.rank() > 0) break;  // a factor has a column
     if (options.tolerance < start) {
       const double done =
           std::log(trace / start) / std::log(std::max(options.tolerance, 1e-17) / start);
@@ -214,6 +214,7 @@ inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
     factor.steps.push_back({factor.rank(), factor.residual_trace()});
   }
   if (factor.rank() == n) factor.full = true;
+  if (factor.steps.empty()) factor.steps.push_back({0, factor.residual_trace()});  // k(x, x) = 0
   factor.l.conservativeResize(Eigen::NoChange, factor.rank());
   detail::collect_pivot_rows(x, factor);
 }
