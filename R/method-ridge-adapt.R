@@ -63,7 +63,7 @@ neighbours <- function(v, ridges) {
 # The factor cut at the first of its steps with at least `rank` columns.
 factor_step <- function(bases, rank, tolerance, limits, context) {
   steps <- bases$extend(tolerance, rank, part_of(context, 0, 0))
-  exact <- steps$residual_trace <= tolerance & steps$rank >= steps$exact_rank
+  exact <- steps$residual_trace <= steps$tolerance & steps$rank >= steps$exact_rank
   at <- c(which(steps$rank >= rank | exact), length(steps$rank))[1]
   exact <- exact[at] || (steps$full && at == length(steps$rank))
   list(rank = steps$rank[at], residual_trace = steps$residual_trace[at], exact = exact,

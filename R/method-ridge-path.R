@@ -151,7 +151,7 @@ tune_ridge <- function(bases, type, ridges, context) {
   limits <- factor_limits(context)
   tolerance <- factor_tolerance(ridges)
   steps <- bases$extend(tolerance, limits$direct, part_of(context, 0, 0.1))
-  reached <- which(steps$residual_trace <= tolerance & steps$rank >= steps$exact_rank)
+  reached <- which(steps$residual_trace <= steps$tolerance & steps$rank >= steps$exact_rank)
   if (length(reached) > 0 || steps$full) {
     at <- if (length(reached) > 0) reached[1] else length(steps$rank)
     path <- bases$path(type, ridges, steps$rank[at], part_of(context, 0.1, 1))

@@ -95,14 +95,16 @@ SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x, double work, int
 }
 
 // Goes on until the residual trace is at most `tolerance` or the rank at least `enough`;
-// the steps so far (rank, residual trace) and whether nothing but rounding is left.
+// the steps so far (rank, residual trace) and whether nothing but rounding is left. However large
+// the ridge that the tolerance follows, the kernel itself is met to 1e-5: `tolerance` as used.
 // [[Rcpp::export]]
 Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance, double enough,
                             int threads, SEXP progress) {
   FactorPointer pointer(factor);
   REngine engine(threads, progress);
   calibrisk::CholeskyOptions options;
-  options.tolerance = tolerance;
+  const calibrisk::Vector diagonal = calibrisk::gram_diagonal(pointer->kernel, as_matrix(x));
+  options.tolerance = std::min(tolerance, 1e-5 * (x.nrow() > 0 ? diagonal.mean() : 0.0));
   options.enough = static_cast<Index>(std::min(enough, static_cast<double>(x.nrow())));
   calibrisk::extend_factor(engine, as_matrix(x), options, *pointer);
   const auto& steps = pointer->steps;
@@ -113,7 +115,8 @@ Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance
   }
   return Rcpp::List::create(Rcpp::Named("rank") = rank, Rcpp::Named("residual_trace") = trace,
                             Rcpp::Named("exact_rank") = static_cast<double>(pointer->extended),
-                            Rcpp::Named("full") = pointer->full);
+                            Rcpp::Named("full") = pointer->full,
+                            Rcpp::Named("tolerance") = options.tolerance);
 }
 
 // What maps new points: the pivots' rows and the triangle of the first `rank` columns.
