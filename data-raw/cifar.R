@@ -146,7 +146,7 @@ if (wanted("imagenet")) {
 }
 
 # ---- CIFAR-100, canonical --------------------------------------------------------------------
-cifar100 <- "wasscal-resnet20" # more names make more rows, at minutes each
+cifar100 <- c("wasscal-resnet20", "wasscal-vgg19_bn", "netcal-densenetbc100") # a few minutes each
 if (wanted("cifar100")) {
   rows <- lapply(cifar100, function(model) {
     set <- read_set("cifar100", paste0(model, ".rds"))
