@@ -244,8 +244,8 @@ autoplot_estimate <- function(panels) {
     ggplot2::expand_limits(x = 0) +
     ggplot2::labs(
       x = "calibration error", y = NULL,
-      subtitle = paste0("On the test rows, with ", format(100 * level), " % intervals",
-                        if (nrow(best) > 0) "; dashed: lower bound of the error itself")
+      subtitle = paste0("On the test rows, with ", format(100 * level), " % intervals of the error",
+                        if (nrow(best) > 0) "; dashed: lower bound from the risk")
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
