@@ -12,7 +12,8 @@
 #' @export
 #' @examples
 #' set.seed(1)
-#' errors <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"), method = method_bins(10))
+#' errors <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"),
+#'                       method = method_bins(10))
 #' tidy(errors)
 #' glance(errors)
 #' plot(errors)

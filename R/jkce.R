@@ -20,6 +20,7 @@
 #' @inheritParams ckce
 #' @param type `"unbiased"` or `"biased"`.
 #' @param computation `"auto"`, `"dual"`, `"low_rank"` or `"rff"`; for predictive distributions of numbers `"dual"`.
+#' @param draws For predictive distributions without a closed form: the number of draws of each.
 #' @return See section Value.
 #' @export
 #' @examples
