@@ -40,8 +40,6 @@
 #' method_ukkr(10^-(1:4), kernel_laplace("median"))
 NULL
 
-default_ridge_kernel <- function() kernel_gaussian(1 / sqrt(2))
-
 #' @rdname method_kkr
 #' @export
 method_kkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2))) {
