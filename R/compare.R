@@ -75,8 +75,9 @@ compare_risks <- function(risks, level) {
   value <- unname(vapply(risks, `[[`, 0, "risk"))
   order <- order(value)
   best <- risks[[order[1]]]
-  difference <- value - best$risk
-  std_error <- vapply(risks, function(r) risk_std_error(r$projections - best$projections), 0)
+  to_best <- lapply(risks, function(r) paired_difference(r$projections, best$projections))
+  difference <- unname(vapply(to_best, `[[`, 0, "difference"))
+  std_error <- unname(vapply(to_best, `[[`, 0, "std.error"))
   diagnosis <- ifelse(difference > qnorm(level) * std_error, "worse", "not distinguishable")
   diagnosis[order[1]] <- if (is.na(best$risk)) NA else "best"
   out <- tibble::tibble(
@@ -85,8 +86,8 @@ compare_risks <- function(risks, level) {
     root_risk = sqrt(pmax(value, 0)),
     std.error = unname(vapply(risks, function(r) risk_std_error(r$projections), 0)),
     difference = difference,
-    difference_std.error = unname(std_error),
-    diagnosis = unname(diagnosis),
+    difference_std.error = std_error,
+    diagnosis = diagnosis,
     skill = 1 - value / best$zero_risk,
     n = length(best$squared)
   )

@@ -22,13 +22,22 @@ risk_std_error <- function(projections) {
   sqrt(4 / (m * (m - 1)) * sum((projections - mean(projections))^2))
 }
 
-# Risk of a minus risk of b on the same rows, with the standard error of the difference;
-# a and b are projections.
+# Risk of a minus risk of b on the same rows, with the standard error of the difference. a and b are
+# projections, or lists of them by fold: then the mean over folds, whose variances add because they
+# are disjoint (the overlap of their training rows is left out).
 paired_difference <- function(a, b) {
-  difference <- a - b
-  kept <- difference[!is.na(difference)]
+  folds <- if (is.list(a)) Map(`-`, a, b) else list(a - b)
+  folds <- lapply(folds, function(rows) rows[!is.na(rows)])
+  folds <- folds[lengths(folds) > 1]
+  if (length(folds) == 0) return(list(difference = NA_real_, std.error = NA_real_))
   list(
-    difference = if (length(kept) > 0) mean(kept) else NA_real_,
-    std.error = risk_std_error(difference)
+    difference = mean(vapply(folds, mean, 0)),
+    std.error = sqrt(sum(vapply(folds, risk_std_error, 0)^2)) / length(folds)
   )
+}
+
+# CE^4 >= R(0) - R(h) for every fixed h; `difference` is the paired one of the two risks.
+ce_lower_bound <- function(difference, level) {
+  if (is.na(difference$std.error)) return(NA_real_)
+  max(0, difference$difference - qnorm(level) * difference$std.error)^(1 / 4)
 }

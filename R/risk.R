@@ -120,20 +120,11 @@ risk_row <- function(parts, level, predictions) {
     zero_risk = parts$zero_risk,
     skill = if (isTRUE(parts$zero_risk > 0)) 1 - parts$risk / parts$zero_risk else NA_real_,
     estimate = sqrt(max(mean(parts$squared), 0)),
-    lower_bound = ce_lower_bound(
-      parts$zero_risk - parts$risk,
-      risk_std_error(parts$zero_projections - parts$projections), level
-    )
+    lower_bound = ce_lower_bound(paired_difference(parts$zero_projections, parts$projections), level)
   )
   if (predictions$na) {
     row[setdiff(names(row), "n")] <- NA_real_
     row$n <- row$n + predictions$dropped
   }
   row
-}
-
-# CE^4 >= R(0) - R(h) for every fixed h.
-ce_lower_bound <- function(difference, std_error, level) {
-  if (is.na(std_error)) return(NA_real_)
-  max(0, difference - qnorm(level) * std_error)^(1 / 4)
 }

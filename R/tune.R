@@ -187,13 +187,16 @@ tune_tidy <- function(results, methods, grids, problems) {
 tune_glance <- function(results, methods, grids, split, level) {
   mean_risk <- vapply(results, function(r) mean_over_folds(fold_values(r, "risk")), 0)
   best <- which.min(mean_risk)[1]
-  best_risks <- if (!is.na(best)) results[[best]]$risks
+  # without a best one every difference is NA
+  best_projections <- fold_projections(results[[if (is.na(best)) 1 else best]])
   rows <- lapply(names(methods), function(m) {
     result <- results[[m]]
     roots <- sqrt(pmax(fold_values(result, "risk"), 0))
     roots <- roots[!is.na(roots)]
     value <- unique(grids[[m]]$value[result$v])
     interval <- calibration_interval(result$squared, result$gaps, sum(split$fold > 0), level)
+    to_best <- paired_difference(fold_projections(result), best_projections)
+    to_zero <- paired_difference(fold_projections(result, "zero_projections"), fold_projections(result))
     skill <- 1 - mean_over_folds(fold_values(result, "risk")) /
       mean_over_folds(fold_values(result, "zero_risk"))
     row <- tibble::tibble(
@@ -208,12 +211,10 @@ tune_glance <- function(results, methods, grids, split, level) {
       conf.high = interval$conf.high,
       selected = identical(m, names(methods)[best]),
       risk = mean_over_folds(fold_values(result, "risk")),
-      difference = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks,
-                                                                          "projections")$value,
-      difference_std.error = if (is.null(best_risks)) NA_real_ else fold_difference(result$risks, best_risks,
-                                                                                    "projections")$std.error,
+      difference = to_best$difference,
+      difference_std.error = to_best$std.error,
       skill = if (is.finite(skill)) skill else NA_real_,
-      lower_bound = fold_lower_bound(result$risks, level),
+      lower_bound = ce_lower_bound(to_zero, level),
       squared_estimate = mean(result$squared)
     )
     if (!is.null(grids[[m]][["kernel"]])) {
@@ -226,24 +227,9 @@ tune_glance <- function(results, methods, grids, split, level) {
 
 fold_values <- function(result, field) vapply(result$risks, `[[`, 0, field)
 
+fold_projections <- function(result, field = "projections") lapply(result$risks, `[[`, field)
+
 mean_over_folds <- function(x) if (all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
-
-# Mean over folds of the paired difference of two risks, with its standard error: folds are
-# disjoint, so their variances add (the overlap of their training rows is left out).
-fold_difference <- function(a, b, field, field_b = field) {
-  parts <- Map(function(x, y) x[[field]] - y[[field_b]], a, b)
-  parts <- parts[lengths(parts) > 1]
-  if (length(parts) == 0) return(list(value = NA_real_, std.error = NA_real_))
-  list(
-    value = mean(vapply(parts, mean, 0)),
-    std.error = sqrt(sum(vapply(parts, risk_std_error, 0)^2)) / length(parts)
-  )
-}
-
-fold_lower_bound <- function(risks, level) {
-  difference <- fold_difference(risks, risks, "zero_projections", "projections")
-  ce_lower_bound(difference$value, difference$std.error, level)
-}
 
 # Counts of the scalar feature, for the density under the gap plot.
 feature_histogram <- function(problem, n_bins = 100L) {

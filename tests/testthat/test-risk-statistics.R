@@ -8,6 +8,20 @@ test_that("a paired difference is the difference of risks with its own standard 
   expect_close(paired$std.error, sqrt(4 / (12 * 11) * sum((d - mean(d))^2)), tol$law)
 })
 
+test_that("over folds, paired differences are averaged and their variances add", {
+  a <- withr::with_seed(3, list(rnorm(5), rnorm(4), 1))
+  b <- withr::with_seed(4, list(rnorm(5), rnorm(4), 2))
+  first <- paired_difference(a[[1]], b[[1]])
+  second <- paired_difference(a[[2]], b[[2]])
+  both <- paired_difference(a, b) # a fold of one row has no risk
+  expect_close(both$difference, (first$difference + second$difference) / 2, tol$law)
+  expect_close(both$std.error, sqrt(first$std.error^2 + second$std.error^2) / 2, tol$law)
+  a[[1]][6] <- NA
+  b[[1]][6] <- 0
+  expect_identical(paired_difference(a, b), both)
+  expect_identical(paired_difference(a[3], b[3]), list(difference = NA_real_, std.error = NA_real_))
+})
+
 test_that("standard errors leave out missing rows and are NA below three", {
   r <- c(1, 4, 2, NA, 7)
   expect_close(risk_std_error(r), sqrt(4 / 12 * sum((r[-4] - 3.5)^2)), tol$law)
@@ -85,8 +99,7 @@ test_that("R(h) - R(h*) is E (h - h*)^2, so the true gap has the smallest risk",
 
 test_that("the lower bound lies below the calibration error as often as it says", {
   bound <- function(draw) {
-    paired <- paired_difference(draw$zero_projections, draw$projections)
-    ce_lower_bound(paired$difference, paired$std.error, 0.95)
+    ce_lower_bound(paired_difference(draw$zero_projections, draw$projections), 0.95)
   }
   for (guess in c(1.5, 1.8, 3)) { # 1.8 is the truth: there the bound is sharp
     world <- known_world(1.8, guess)
