@@ -42,14 +42,6 @@ subset_rows <- function(problem, rows) {
   problem
 }
 
-ckce_options <- function(computation = "auto", diagonals = FALSE, targets = NULL, n_draws = 0,
-                         seed = 0, tolerance = 0.01, max_rank = NULL, terms = NULL, influence = FALSE,
-                         threads = resolve_threads(), progress = NULL) {
-  list(computation = computation, diagonals = diagonals, targets = targets, n_draws = n_draws,
-       seed = seed, tolerance = tolerance, max_rank = max_rank, terms = terms, influence = influence,
-       threads = threads, progress = progress)
-}
-
 # The numbers of all ridges: list(values = tibble, loo, jkce_biased, jkce_unbiased,
 # null_estimate, null_diagonal, rank, trace_remainder, computation, groups, and per row influence,
 # off_diagonal, diagonal: see inst/include/calibrisk/ckce/influence.h).

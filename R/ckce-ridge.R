@@ -27,23 +27,21 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
                        computation = c("auto", "dual", "eigen", "low_rank"), group = NULL,
                        group_kernel = NULL, tolerance = 0.01, max_rank = NULL, .by = NULL,
                        event_level = "first", na_rm = TRUE, threads = NULL) {
-  check_kernel(kernel)
-  check_kernel(target_kernel)
   check_numbers(ridge, lower = 0, open = TRUE, null = TRUE)
   target <- check_choice(target, c("outcome", "gap"))
-  computation <- check_choice(computation, setdiff(ckce_computations, "rff"))
+  choices <- list(
+    kernel = check_kernel(kernel), target_kernel = check_kernel(target_kernel), group_kernel = group_kernel,
+    computation = check_choice(computation, setdiff(ckce_computations, "rff")), debias = "none", n_draws = 0,
+    tolerance = check_number(tolerance, lower = 0, open = TRUE), max_rank = check_count(max_rank, null = TRUE)
+  )
   threads <- resolve_threads(threads)
   call <- current_env()
   group <- enquo(group)
   out <- conditional_frame(
     x, enquo(truth), enquos(...), enquo(.by), group, "loo", event_level, na_rm,
     function(predictions, group, n_input) {
-      problem <- class_problem(predictions, target_kernel)
-      kernel <- resolve_kernel(kernel, problem$features, threads)
-      group <- ckce_group(group, group_kernel, predictions$rows, n_input, threads, call)
-      options <- ckce_options(computation, tolerance = tolerance, max_rank = max_rank,
-                              threads = threads, progress = progress_callback("LOO"))
-      loo_path(problem, kernel, ridge, options, group, target, call)
+      inputs <- ckce_inputs(predictions, choices, group, n_input, threads, progress_callback("LOO"), call)
+      loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, target, call)
     },
     call
   )
@@ -56,6 +54,7 @@ loo_path <- function(problem, kernel, ridge, options, group, target = "outcome",
   ridge <- ridge %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
   options$targets <- target
   options$n_draws <- 0
+  options$influence <- FALSE
   loo <- ckce_numbers(problem, kernel, ridge, options, group, call)$loo
   list(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
 }

@@ -124,21 +124,12 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  group_kernel = NULL, n_draws = 0, tolerance = 0.01, max_rank = NULL,
                  n_features = 100, frequencies = NULL, draws = 100, draws_diagonal = c("all", "different"),
                  level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL) {
-  choices <- list(
-    kernel = check_kernel(kernel), default_kernel = missing(kernel),
-    target_kernel = if (!is.null(target_kernel)) check_kernel(target_kernel),
-    ridge = check_ridge(ridge), computation = check_choice(computation, ckce_computations),
-    debias = check_debias(debias), n_draws = n_draws, tolerance = tolerance,
-    max_rank = max_rank, n_features = n_features, frequencies = frequencies,
-    group_kernel = group_kernel, draws = draws, level = level,
-    draws_diagonal = check_choice(draws_diagonal, c("all", "different"))
-  )
-  check_count(n_draws, lower = 0)
-  check_number(tolerance, lower = 0, open = TRUE)
-  check_count(max_rank, null = TRUE)
-  check_count(n_features)
-  check_count(draws, lower = 2)
-  check_level(level)
+  choices <- check_ckce_choices(list(
+    kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
+    ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias), n_draws = n_draws,
+    tolerance = tolerance, max_rank = max_rank, n_features = n_features, frequencies = frequencies, draws = draws,
+    draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = level
+  ), ckce_computations)
   threads <- resolve_threads(threads)
   call <- current_env()
   truth <- enquo(truth)
@@ -157,59 +148,24 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   with_terms(out)
 }
 
-# Like metric_frame(), with a `group` that is evaluated beside the predictions.
-# fn(predictions, group, n_input) -> list of columns.
-conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na_rm, fn,
-                              call = caller_env()) {
-  by_groups(x, by, function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    values <- group_values(group, part, call)
-    columns <- if (predictions$na && n_obs(predictions) == 0) {
-      list(.estimate = NA_real_)
-    } else {
-      fn(predictions, values, NROW(part))
-    }
-    if (predictions$na) {
-      numbers <- vapply(columns, is.numeric, NA) & !names(columns) %in% c("n", "ridge")
-      columns[numbers] <- lapply(columns[numbers], function(v) v[rep(NA_integer_, length(v))])
-      # no row was dropped
-      if (!is.null(columns$n)) columns$n <- columns$n + predictions$dropped
-    }
-    tibble::tibble(
-      .metric = metric,
-      .estimator = if (n_classes(predictions) == 2) "binary" else "multiclass",
-      !!!columns
-    )
-  }, call)
-}
-
 ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
-  problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
-  n <- nrow(problem$features)
-  kernel <- resolve_kernel(choices$kernel, problem$features, threads)
-  group <- ckce_group(group, choices$group_kernel, predictions$rows, n_input, threads, call)
-  options <- ckce_options(
-    choices$computation, diagonals = choices$debias != "none", n_draws = choices$n_draws,
-    seed = if (choices$n_draws > 0) random_seed() else 0, tolerance = choices$tolerance,
-    max_rank = choices$max_rank, influence = TRUE, threads = threads, progress = progress_callback("CKCE")
-  )
-  if (choices$computation == "rff") {
-    options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features,
-                                   choices$frequencies, call)
-  }
+  inputs <- ckce_inputs(predictions, choices, group, n_input, threads, progress_callback("CKCE"), call)
+  problem <- inputs$problem
+  kernel <- inputs$kernel
+  options <- inputs$options
+  n <- inputs$n
   loo <- NULL
   ridge <- choices$ridge %||% n^(-1 / 4)
   if (identical(ridge, "loo")) {
-    best <- best_ridge(problem, kernel, options, group, call)
+    best <- best_ridge(problem, kernel, options, inputs$group, call)
     ridge <- best$ridge
     loo <- best$loo
   }
   warn_tiny_ridge(ridge, n, kernel, problem$features)
-  numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
-  if (too_coarse(numbers, n, choices, kernel, group)) {
-    options$computation <- "rff"
-    options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features, choices$frequencies, call)
-    numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
+  numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
+  if (too_coarse(numbers, n, choices, kernel, inputs$group)) {
+    options <- random_feature_options(options, problem, kernel, choices, call)
+    numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
   }
   estimate <- debiased(numbers$values, choices$debias)
   interval <- squared_interval(estimate, operator_error(numbers$influence), choices$level)
@@ -260,42 +216,6 @@ has_features <- function(kernel) {
   kernel$type %in% featured_kernels
 }
 
-debiased <- function(values, debias) {
-  out <- values$estimate - switch(debias,
-    none = 0, off_diagonal = values$diagonal, null_mean = values$null_mean
-  )
-  if (debias == "none") pmax(out, 0) else out
-}
-
-# Draws of the statistic; the null mean is the same for all draws and shifts nothing.
-null_statistic <- function(numbers, debias) {
-  switch(debias,
-    none = numbers$null_estimate,
-    off_diagonal = numbers$null_estimate - numbers$null_diagonal,
-    null_mean = sweep(numbers$null_estimate, 2, numbers$values$null_mean)
-  )
-}
-
-null_p_value <- function(numbers, estimate, choices) {
-  if (choices$n_draws == 0) return(NULL)
-  draws <- null_statistic(numbers, choices$debias)
-  # equal up to rounding counts as equal: constant models have atoms
-  slack <- 1e-10 * pmax(abs(estimate), apply(abs(draws), 2, max))
-  (1 + colSums(sweep(draws, 2, estimate - slack, `>=`))) / (1 + choices$n_draws)
-}
-
-check_ridge <- function(ridge, call = caller_env()) {
-  if (is.null(ridge) || identical(ridge, "loo")) return(ridge)
-  check_numbers(ridge, "ridge", lower = 0, open = TRUE, call = call)
-  as.numeric(ridge)
-}
-
-check_debias <- function(debias, call = caller_env()) {
-  if (isFALSE(debias)) return("none")
-  if (isTRUE(debias)) return("off_diagonal")
-  check_choice(debias, c("none", "off_diagonal", "null_mean"), "debias", call)
-}
-
 warn_tiny_ridge <- function(ridge, n, kernel, features) {
   trace <- sum(cpp_gram_diagonal(kernel, features))
   if (length(ridge) > 0 && min(ridge) * n < 1e-10 * trace) {
@@ -311,7 +231,5 @@ first_bandwidth <- function(kernel) {
   found <- vapply(kernel$parts, first_bandwidth, 0)
   c(found[!is.na(found)], NA_real_)[1]
 }
-
-random_seed <- function() floor(stats::runif(1) * 2^52)
 
 drop_null <- function(x) x[!vapply(x, is.null, NA)]

@@ -32,16 +32,12 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  group_kernel = NULL, tolerance = 0.01, max_rank = NULL, n_features = 100,
                  frequencies = NULL, draws = 100, level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE,
                  threads = NULL) {
-  choices <- list(
-    kernel = check_kernel(kernel), default_kernel = missing(kernel),
-    target_kernel = if (!is.null(target_kernel)) check_kernel(target_kernel),
-    type = check_choice(type, c("unbiased", "biased")),
-    computation = check_choice(computation, setdiff(ckce_computations, "eigen")), group_kernel = group_kernel,
+  choices <- check_ckce_choices(list(
+    kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
+    type = check_choice(type, c("unbiased", "biased")), computation = computation, debias = "none", n_draws = 0,
     tolerance = tolerance, max_rank = max_rank, n_features = n_features, frequencies = frequencies, draws = draws,
     level = level
-  )
-  check_count(draws, lower = 2)
-  check_level(level)
+  ), setdiff(ckce_computations, "eigen"))
   threads <- resolve_threads(threads)
   call <- current_env()
   truth <- enquo(truth)
@@ -63,24 +59,17 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
 }
 
 jkce_rows <- function(predictions, choices, group, n_input, threads, call) {
-  problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
-  n <- nrow(problem$features)
-  kernel <- resolve_kernel(choices$kernel, problem$features, threads)
-  group <- ckce_group(group, choices$group_kernel, predictions$rows, n_input, threads, call)
-  computation <- choices$computation
-  if (computation == "auto") computation <- if (n <= 5000) "dual" else "low_rank"
-  options <- ckce_options(computation, tolerance = choices$tolerance, max_rank = choices$max_rank, influence = TRUE,
-                          threads = threads, progress = progress_callback("JKCE"))
-  if (computation == "rff") {
-    options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features, choices$frequencies, call)
-  }
+  inputs <- ckce_inputs(predictions, choices, group, n_input, threads, progress_callback("JKCE"), call)
+  n <- inputs$n
+  options <- inputs$options
+  if (options$computation == "auto") options$computation <- if (n <= 5000) "dual" else "low_rank"
   # no ridge: the dual form stops at the Gram matrix
-  ridge <- if (computation == "dual") numeric() else n^(-1 / 4)
-  numbers <- ckce_numbers(problem, kernel, ridge, options, group)
+  ridge <- if (options$computation == "dual") numeric() else n^(-1 / 4)
+  numbers <- ckce_numbers(inputs$problem, inputs$kernel, ridge, options, inputs$group, call)
   c(
     # na_rm = FALSE and something missing: no number, whatever is left
     joint_value(numbers, if (predictions$na) "biased" else choices$type, choices$level, call),
-    list(n = n, type = choices$type, bandwidth = first_bandwidth(kernel), kernel = format(kernel),
+    list(n = n, type = choices$type, bandwidth = first_bandwidth(inputs$kernel), kernel = format(inputs$kernel),
          computation = numbers$computation, rank = as.integer(numbers$rank))
   )
 }

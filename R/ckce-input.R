@@ -1,0 +1,83 @@
+# From the arguments of ckce(), jkce() and ckce_ridge() to what ckce_numbers() takes.
+
+# The choices that the conditional and the joint error share.
+check_ckce_choices <- function(choices, computations, call = caller_env()) {
+  check_kernel(choices$kernel, "kernel", call)
+  if (!is.null(choices$target_kernel)) check_kernel(choices$target_kernel, "target_kernel", call)
+  choices$computation <- check_choice(choices$computation, computations, "computation", call)
+  check_count(choices$n_draws, "n_draws", lower = 0, call = call)
+  check_number(choices$tolerance, "tolerance", lower = 0, open = TRUE, call = call)
+  check_count(choices$max_rank, "max_rank", null = TRUE, call = call)
+  check_count(choices$n_features, "n_features", call = call)
+  check_count(choices$draws, "draws", lower = 2, call = call)
+  check_level(choices$level, call)
+  choices
+}
+
+check_ridge <- function(ridge, call = caller_env()) {
+  if (is.null(ridge) || identical(ridge, "loo")) return(ridge)
+  check_numbers(ridge, "ridge", lower = 0, open = TRUE, call = call)
+  as.numeric(ridge)
+}
+
+check_debias <- function(debias, call = caller_env()) {
+  if (isFALSE(debias)) return("none")
+  if (isTRUE(debias)) return("off_diagonal")
+  check_choice(debias, c("none", "off_diagonal", "null_mean"), "debias", call)
+}
+
+# Like metric_frame(), with a `group` that is evaluated beside the predictions.
+# fn(predictions, group, n_input) -> list of columns.
+conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na_rm, fn,
+                              call = caller_env()) {
+  by_groups(x, by, function(part) {
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    values <- group_values(group, part, call)
+    columns <- if (predictions$na && n_obs(predictions) == 0) {
+      list(.estimate = NA_real_)
+    } else {
+      fn(predictions, values, NROW(part))
+    }
+    if (predictions$na) {
+      numbers <- vapply(columns, is.numeric, NA) & !names(columns) %in% c("n", "ridge")
+      columns[numbers] <- lapply(columns[numbers], function(v) v[rep(NA_integer_, length(v))])
+      # no row was dropped
+      if (!is.null(columns$n)) columns$n <- columns$n + predictions$dropped
+    }
+    tibble::tibble(
+      .metric = metric,
+      .estimator = if (n_classes(predictions) == 2) "binary" else "multiclass",
+      !!!columns
+    )
+  }, call)
+}
+
+# One set of rows: the problem, and its kernel, groups and options.
+ckce_inputs <- function(predictions, choices, group, n_input, threads, progress, call) {
+  problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
+  kernel <- resolve_kernel(choices$kernel, problem$features, threads)
+  group <- ckce_group(group, choices$group_kernel, predictions$rows, n_input, threads, call)
+  options <- ckce_options(
+    choices$computation, diagonals = choices$debias != "none", n_draws = choices$n_draws,
+    seed = if (choices$n_draws > 0) random_seed() else 0, tolerance = choices$tolerance,
+    max_rank = choices$max_rank, influence = TRUE, threads = threads, progress = progress
+  )
+  if (choices$computation == "rff") options <- random_feature_options(options, problem, kernel, choices, call)
+  list(problem = problem, n = nrow(problem$features), kernel = kernel, group = group, options = options)
+}
+
+ckce_options <- function(computation = "auto", diagonals = FALSE, targets = NULL, n_draws = 0,
+                         seed = 0, tolerance = 0.01, max_rank = NULL, terms = NULL, influence = FALSE,
+                         threads = resolve_threads(), progress = NULL) {
+  list(computation = computation, diagonals = diagonals, targets = targets, n_draws = n_draws,
+       seed = seed, tolerance = tolerance, max_rank = max_rank, terms = terms, influence = influence,
+       threads = threads, progress = progress)
+}
+
+random_feature_options <- function(options, problem, kernel, choices, call) {
+  options$computation <- "rff"
+  options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features, choices$frequencies, call)
+  options
+}
+
+random_seed <- function() floor(stats::runif(1) * 2^52)

@@ -1,0 +1,25 @@
+# The estimate without its bias, and the draws of its null distribution.
+
+debiased <- function(values, debias) {
+  out <- values$estimate - switch(debias,
+    none = 0, off_diagonal = values$diagonal, null_mean = values$null_mean
+  )
+  if (debias == "none") pmax(out, 0) else out
+}
+
+# Draws of the statistic; the null mean is the same for all draws and shifts nothing.
+null_statistic <- function(numbers, debias) {
+  switch(debias,
+    none = numbers$null_estimate,
+    off_diagonal = numbers$null_estimate - numbers$null_diagonal,
+    null_mean = sweep(numbers$null_estimate, 2, numbers$values$null_mean)
+  )
+}
+
+null_p_value <- function(numbers, estimate, choices) {
+  if (choices$n_draws == 0) return(NULL)
+  draws <- null_statistic(numbers, choices$debias)
+  # equal up to rounding counts as equal: constant models have atoms
+  slack <- 1e-10 * pmax(abs(estimate), apply(abs(draws), 2, max))
+  (1 + colSums(sweep(draws, 2, estimate - slack, `>=`))) / (1 + choices$n_draws)
+}
