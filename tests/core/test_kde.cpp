@@ -82,6 +82,9 @@ TEST(exponentials_of_every_instruction_set_are_right_to_two_ulp) {
       const double want = x[i] > detail::exp_lowest ? std::exp(x[i]) : 0.0;
       CHECK(std::abs(w[i] - want) <= 4.5e-16 * want);
     }
+    double undefined[3] = {0.0, std::numeric_limits<double>::quiet_NaN(), -1e300};
+    loops.exp_shifted(undefined, 0.0, 3);
+    CHECK(undefined[0] == 1.0 && std::isnan(undefined[1]) && undefined[2] == 0.0);
     const Vector ones = Vector::Ones(static_cast<Index>(w.size()));
     double sum = 0.0;
     for (double v : w) sum += v;

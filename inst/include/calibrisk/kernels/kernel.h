@@ -6,6 +6,7 @@
 #define CALIBRISK_KERNELS_KERNEL_H
 
 #include <calibrisk/kernels/metric.h>
+#include <calibrisk/math/vector_exp.h>
 #include <calibrisk/types.h>
 
 #include <cmath>
@@ -21,7 +22,8 @@ struct GaussianKernel {
   static constexpr Metric metric = Metric::squared_euclidean;
   template <class Values>
   void apply(Values&& v) const {
-    v = (v * (-0.5 / (bandwidth * bandwidth))).exp();
+    v *= -0.5 / (bandwidth * bandwidth);
+    exp_in_place(v);
   }
 };
 
@@ -31,7 +33,8 @@ struct LaplaceKernel {
   static constexpr Metric metric = Metric::squared_euclidean;
   template <class Values>
   void apply(Values&& v) const {
-    v = (v.sqrt() * (-1.0 / bandwidth)).exp();
+    v = v.sqrt() * (-1.0 / bandwidth);
+    exp_in_place(v);
   }
 };
 
@@ -41,7 +44,8 @@ struct TotalVariationKernel {
   static constexpr Metric metric = Metric::total_variation;
   template <class Values>
   void apply(Values&& v) const {
-    v = (v * (-1.0 / bandwidth)).exp();
+    v *= -1.0 / bandwidth;
+    exp_in_place(v);
   }
 };
 
@@ -54,12 +58,14 @@ struct MaternKernel {
   template <class Values>
   void apply(Values&& v) const {
     v = v.sqrt() * (std::sqrt(2.0 * nu) / bandwidth);
+    typename std::decay_t<Values>::PlainObject decay = -v;
+    exp_in_place(decay);
     if (nu == 0.5) {
-      v = (-v).exp();
+      v = decay;
     } else if (nu == 1.5) {
-      v = (1.0 + v) * (-v).exp();
+      v = (1.0 + v) * decay;
     } else {
-      v = (1.0 + v + v.square() / 3.0) * (-v).exp();
+      v = (1.0 + v + v.square() / 3.0) * decay;
     }
   }
 };

@@ -5,6 +5,7 @@
 #ifndef CALIBRISK_KERNELS_TAYLOR_FEATURES_H
 #define CALIBRISK_KERNELS_TAYLOR_FEATURES_H
 
+#include <calibrisk/math/vector_exp.h>
 #include <calibrisk/types.h>
 
 #include <cmath>
@@ -32,7 +33,9 @@ struct TaylorFeatures {
   // out [n x rank]
   void evaluate(const ConstVectorRef& x, MatrixRef out) const {
     const auto u = (x.array() - centre).eval();
-    out.col(0).array() = std::sqrt(scale) * (-gamma * u.square()).exp();
+    out.col(0).array() = -gamma * u.square();
+    exp_in_place(out.col(0).array());
+    out.col(0) *= std::sqrt(scale);
     for (Index k = 1; k < rank; ++k) {
       out.col(k).array() =
           out.col(k - 1).array() * u * std::sqrt(2.0 * gamma / static_cast<double>(k));

@@ -92,7 +92,7 @@ CALIBRISK_INLINE void exp_pack(typename Packs<pack_size>::Pack& x) {
        t);
   const Pack poly = 1.0 + (r + (even + odd * r));
   const IntPack two_to_k = ((IntPack)shifted + 1023) << 52;
-  const IntPack kept = (IntPack)(x > exp_lowest);
+  const IntPack kept = ~(IntPack)(x <= exp_lowest);  // NaN among them
   x = (Pack)((IntPack)(poly * (Pack)two_to_k) & kept);
 }
 
@@ -294,7 +294,7 @@ inline ExpLoops choose_exp_loops() {
 
 #else  // no vector extension: plain loops
 
-inline double plain_exp(double x) { return x > exp_lowest ? std::exp(x) : 0.0; }
+inline double plain_exp(double x) { return x <= exp_lowest ? 0.0 : std::exp(x); }
 
 inline ExpLoops choose_exp_loops() {
   ExpLoops loops;

@@ -5,6 +5,7 @@
 #ifndef CALIBRISK_TARGETS_NORMAL_H
 #define CALIBRISK_TARGETS_NORMAL_H
 
+#include <calibrisk/math/vector_exp.h>
 #include <calibrisk/targets/target.h>
 
 #include <cmath>
@@ -42,9 +43,12 @@ class DiagonalNormalTarget : public Target {
         other += (y - mj).square() * shrink_(j + b, k);
       }
       spread(i, j + b, n, means, volume, sum);
-      out.col(b).array() =
-          (outcomes * -gamma_).exp() - front_.segment(i, n).array() * (own * -gamma_).exp() -
-          front_(j + b) * (other * -gamma_).exp() + (means * -gamma_).exp() / volume.sqrt();
+      decay(outcomes);
+      decay(own);
+      decay(other);
+      decay(means);
+      out.col(b).array() = outcomes - front_.segment(i, n).array() * own - front_(j + b) * other +
+                           means / volume.sqrt();
     }
   }
   void inner(Index i, Index j, MatrixRef out) const override {
@@ -52,7 +56,8 @@ class DiagonalNormalTarget : public Target {
     Eigen::ArrayXd means(n), volume(n), sum(n);
     for (Index b = 0; b < out.cols(); ++b) {
       spread(i, j + b, n, means, volume, sum);
-      out.col(b).array() = (means * -gamma_).exp() / volume.sqrt();
+      decay(means);
+      out.col(b).array() = means / volume.sqrt();
     }
   }
   void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
@@ -66,12 +71,18 @@ class DiagonalNormalTarget : public Target {
         own += (mean_.col(k).segment(i, n).array() - points(b, k)).square() *
                shrink_.col(k).segment(i, n).array();
       }
-      out.col(b).array() =
-          (outcomes * -gamma_).exp() - front_.segment(i, n).array() * (own * -gamma_).exp();
+      decay(outcomes);
+      decay(own);
+      out.col(b).array() = outcomes - front_.segment(i, n).array() * own;
     }
   }
 
  private:
+  // v <- exp(-gamma v)
+  void decay(Eigen::ArrayXd& v) const {
+    v *= -gamma_;
+    exp_in_place(v);
+  }
   void spread(Index i, Index j, Index n, Eigen::ArrayXd& means, Eigen::ArrayXd& volume,
               Eigen::ArrayXd& sum) const {
     means.setZero();
