@@ -35,13 +35,18 @@ ce_fit <- function(x, truth, ..., notion = "top_label", method, .by = NULL, even
   }
   check_method(method)
   threads <- resolve_threads(threads)
-  truth <- enquo(truth)
-  dots <- enquos(...)
-  objects_by_groups(x, enquo(.by), function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    check_complete(predictions, call)
+  fit_groups(x, enquo(truth), enquos(...), enquo(.by), event_level, na_rm, function(predictions) {
     # groups share no factors: a context each
     fit_predictions(predictions, notion, method, new_context(threads), call)
+  }, call)
+}
+
+# fit(predictions) of the complete predictions: an object, or one per group.
+fit_groups <- function(x, truth, dots, by, event_level, na_rm, fit, call) {
+  objects_by_groups(x, by, function(part) {
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    check_complete(predictions, call)
+    fit(predictions)
   }, call)
 }
 

@@ -51,11 +51,7 @@ ce_tune <- function(x, truth, ..., notion = "top_label", methods = ce_methods(no
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)
-  truth <- enquo(truth)
-  dots <- enquos(...)
-  objects_by_groups(x, enquo(.by), function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    check_complete(predictions, call)
+  fit_groups(x, enquo(truth), enquos(...), enquo(.by), event_level, na_rm, function(predictions) {
     tune_predictions(predictions, notion, methods, folds, test, level, progress, threads, call)
   }, call)
 }
