@@ -178,12 +178,15 @@ print.ce_curve <- function(x, ...) {
   rows <- x$summary
   label <- curve_labels(rows, x$keys)
   for (i in seq_len(nrow(rows))) {
-    cat(if (nzchar(label[i])) paste0(label[i], ": "), "n = ", format(rows$n[i], big.mark = ","),
-        if (!regression) paste0(", mean prediction ", format(rows$mean_confidence[i], digits = 3),
-                                ", mean outcome ", format(rows$event_rate[i], digits = 3)),
-        "; ", if (rows$rejected[i]) "leaves" else "stays within", " the band of calibrated models",
-        "; ", if (x$type == "pit") "uniformity" else "the diagonal", " is outside the simultaneous band at ", format(100 * rows$outside[i], digits = 2), " % of the places\n",
-        sep = "")
+    text <- paste0(
+      if (nzchar(label[i])) paste0(label[i], ": "), "n = ", format(rows$n[i], big.mark = ","),
+      if (!regression) paste0(", mean prediction ", format(rows$mean_confidence[i], digits = 3),
+                              ", mean outcome ", format(rows$event_rate[i], digits = 3)),
+      "; ", if (rows$rejected[i]) "leaves" else "stays within", " the band of calibrated models; ",
+      if (x$type == "pit") "uniformity" else "the diagonal", " is outside the simultaneous band at ",
+      format(100 * rows$outside[i], digits = 2), " % of the places"
+    )
+    cat(strwrap(text, exdent = 2), sep = "\n")
   }
   invisible(x)
 }

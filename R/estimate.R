@@ -4,7 +4,8 @@
 #' with the smallest risk and reports its calibration error on the test rows.
 #'
 #' @inheritParams ce_tune
-#' @param notion One or several notions of calibration.
+#' @param notion One or several notions of calibration. All are estimated on the same folds and test rows, so that a
+#'   row does not depend on which others are asked for.
 #' @param method `"auto"`: all of [ce_methods()], the one with the smallest risk is reported; or
 #'   a method, tuned over its own grid.
 #' @return One row per notion (and group) with `notion`, `method`, `parameter`, `value`, `estimate`,
@@ -32,11 +33,12 @@ ce_estimate <- function(x, truth, ..., notion = "top_label", method = "auto", fo
   dots <- enquos(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    if (!predictions$na) split <- split_predictions(predictions, folds, test, call)
     rows <- lapply(notion, function(one) {
       if (predictions$na) return(missing_estimate(one, predictions))
       methods <- if (is_method(method)) check_methods(method) else ce_methods(one)
       estimate_row(tune_predictions(predictions, one, methods, folds, test, level, progress,
-                                    threads, call))
+                                    threads, call, split))
     })
     vctrs::vec_rbind(!!!rows)
   })

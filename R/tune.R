@@ -57,10 +57,8 @@ ce_tune <- function(x, truth, ..., notion = "top_label", methods = ce_methods(no
 }
 
 tune_predictions <- function(predictions, notion, methods, folds, test, level, progress, threads,
-                             call) {
+                             call, split = split_predictions(predictions, folds, test, call)) {
   problems <- notion_problems(predictions, notion, call)
-  rows <- keep_rows(folds, test, predictions, call)
-  split <- make_split(n_obs(predictions), rows$folds, rows$test, call)
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
   bar <- tune_progress(methods, problems, progress)
@@ -91,6 +89,11 @@ tune_predictions <- function(predictions, notion, methods, folds, test, level, p
     ),
     class = "ce_tune"
   )
+}
+
+split_predictions <- function(predictions, folds, test, call) {
+  rows <- keep_rows(folds, test, predictions, call)
+  make_split(n_obs(predictions), rows$folds, rows$test, call)
 }
 
 # Folds and test rows are given for the rows of the input; after incomplete rows are

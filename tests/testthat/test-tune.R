@@ -99,6 +99,14 @@ test_that("grouped data and .by give the groups first", {
   expect_equal(est$g, c("a", "b"))
 })
 
+test_that("several notions share folds and test rows: a row does not depend on the others", {
+  one <- function(notion) {
+    withr::with_seed(1, ce_estimate(vehicle_predictions, truth, notion = notion, method = method_bins(5), threads = 1L))
+  }
+  both <- one(c("top_label", "class_wise"))
+  expect_equal(both[2, ], one("class_wise"), ignore_attr = TRUE)
+})
+
 test_that("results do not depend on the number of threads", {
   data <- binary_data(300)
   run <- function(threads) {
