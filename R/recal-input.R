@@ -67,14 +67,13 @@ read_logits <- function(x, truth, event_level, na_rm, call) {
   coded <- if (scalar) code_outcome(truth, event_level, call) else code_truth(truth, x, call)
   x <- if (scalar) as.numeric(x) else unname(coded$x)
   outcome <- if (scalar) coded$outcome else coded$truth
-  keep <- complete_rows(as.matrix(x), outcome, na_rm, call, "Logits")
-  na <- is.null(keep)
-  if (na) keep <- which(stats::complete.cases(x, outcome))
-  if (length(keep) == 0 && !na) stop_empty(NROW(x), call)
+  complete <- complete_rows(as.matrix(x), outcome, na_rm, call, "Logits")
+  keep <- complete$rows
+  if (length(keep) == 0 && !complete$na) stop_empty(NROW(x), call)
   x <- if (scalar) x[keep] else x[keep, , drop = FALSE]
   check_logits(x, keep, call)
   event <- if (scalar) coded$event else if (event_level == "first") 1L else 2L
-  list(x = x, truth = outcome[keep], levels = coded$levels, event = event, rows = keep, na = na)
+  list(x = x, truth = outcome[keep], levels = coded$levels, event = event, rows = keep, na = complete$na)
 }
 
 # -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
@@ -163,7 +162,8 @@ read_new_probs <- function(new, layout, threads, call = caller_env()) {
     }
     x <- unname(x[, layout$order, drop = FALSE])
   }
-  keep <- complete_rows(as.matrix(x), rep(0, NROW(x)), TRUE, call, if (layout$logits) "Logits" else "Probabilities")
+  keep <- complete_rows(as.matrix(x), rep(0, NROW(x)), TRUE, call,
+                        if (layout$logits) "Logits" else "Probabilities")$rows
   x <- if (scalar) as.numeric(x)[keep] else x[keep, , drop = FALSE]
   if (layout$logits) {
     check_logits(x, keep, call)

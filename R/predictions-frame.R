@@ -1,0 +1,81 @@
+# Data frames: which columns are probabilities, which one is the outcome.
+
+# Data frame -> list(x = matrix or vector, truth).
+read_frame <- function(x, truth, dots, call) {
+  x <- ungroup_frame(x)
+  truth_column <- match(truth_column(truth, x, call), names(x))
+  if (length(dots) == 0) {
+    columns <- which(startsWith(names(x), ".pred_") & vapply(x, is.numeric, NA))
+    names(columns) <- names(x)[columns]
+  } else {
+    columns <- select_columns(rlang::quo(c(!!!dots)), x, "...", call)
+  }
+  columns <- columns[columns != truth_column]
+  if (length(columns) == 0) {
+    stop_input(c(
+      "{.arg ...} must select the probability columns.",
+      "x" = "It selects none.",
+      "i" = if (length(dots) == 0) {
+        "The default takes the numeric columns that start with {.val .pred_}; there are none."
+      }
+    ), "columns", arg = "...", call = call)
+  }
+  values <- x[unname(columns)]
+  text <- names(columns)[!vapply(values, is.numeric, NA)]
+  if (length(text) > 0) {
+    stop_input(c(
+      "Probability columns must be numeric.",
+      "x" = "{.field {text}} {?is/are} not."
+    ), "columns", arg = "...", call = call)
+  }
+  probs <- if (length(columns) == 1) {
+    as.numeric(values[[1]])
+  } else {
+    matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
+           dimnames = list(NULL, names(columns)))
+  }
+  list(x = probs, truth = x[[truth_column]])
+}
+
+# The name of the one column that `truth` selects.
+truth_column <- function(truth, x, call) {
+  columns <- select_columns(truth, x, "truth", call)
+  if (length(columns) != 1) {
+    stop_input(c(
+      "{.arg truth} must select one column.",
+      "x" = "It selects {length(columns)}."
+    ), "columns", arg = "truth", call = call)
+  }
+  names(x)[columns]
+}
+
+select_columns <- function(quo, x, arg, call) {
+  hint <- if (arg == "truth" && !column_is_named(quo, x)) truth_hint(quo, x)
+  if (!is.null(hint)) {
+    # tidyselect would list every outcome as a column that does not exist
+    stop_input(c("{.arg truth} must select a column of {.arg x}.", hint), "columns", arg = arg, call = call)
+  }
+  rlang::try_fetch(
+    tidyselect::eval_select(quo, x, error_call = call),
+    error = function(cnd) {
+      stop_input("{.arg {arg}} must select columns of {.arg x}.", "columns",
+                 arg = arg, parent = cnd, call = call)
+    }
+  )
+}
+
+column_is_named <- function(quo, x) {
+  expr <- rlang::quo_get_expr(quo)
+  rlang::is_symbol(expr) && as.character(expr) %in% names(x)
+}
+
+# Outcomes where the name of their column is expected, as in `ece(x, x$truth)`.
+truth_hint <- function(truth, x) {
+  # several columns may be meant
+  if (rlang::quo_is_call(truth, c("c", ":"))) return(NULL)
+  value <- tryCatch(rlang::eval_tidy(truth), error = function(cnd) NULL)
+  if (is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1) {
+    c("x" = paste0("It is a vector of ", length(value), " values."),
+      "i" = "Where {.arg x} is a data frame, {.arg truth} is one of its columns: {.code truth}, not {.code x$truth}.")
+  }
+}

@@ -1,0 +1,73 @@
+# Which rows are used, and that their probabilities are ones.
+
+check_length <- function(n, n_truth, call) {
+  if (n != n_truth) {
+    stop_input(c(
+      "{.arg x} and {.arg truth} must have the same number of observations.",
+      "x" = "{.arg x} has {n}, {.arg truth} has {n_truth}."
+    ), "length", arg = "truth", call = call)
+  }
+}
+
+stop_empty <- function(dropped, call) {
+  stop_input(c(
+    "There must be at least one observation.",
+    "x" = if (dropped > 0) {
+      "All {dropped} row{?s} {?was/were} incomplete and dropped."
+    } else {
+      "{.arg x} has zero rows."
+    }
+  ), "empty", arg = "x", call = call)
+}
+
+# The complete rows, and whether the others are to give NA (na_rm = FALSE). NaN is an error,
+# not a missing value: it comes from a computation that failed.
+complete_rows <- function(x, truth, na_rm, call, what = "Probabilities") {
+  if (any(nan <- is.nan(x))) {
+    row <- which(rowSums(nan) > 0)[1]
+    stop_input(c(
+      "{what} must not be NaN.",
+      "x" = "Row {row} has one; {sum(rowSums(nan) > 0)} of {nrow(x)} rows do.",
+      "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}."
+    ), "probs", arg = "x", row = row, value = NaN, call = call)
+  }
+  complete <- !is.na(truth) & rowSums(is.na(x)) == 0
+  list(rows = which(complete), na = !na_rm && !all(complete))
+}
+
+sum_tolerance <- list(exact = 1e-12, float = 1e-6)
+
+# Rows on the simplex: within 1e-12 as they are, within 1e-6 renormalised with a note.
+check_simplex <- function(x, rows, call) {
+  n <- nrow(x)
+  bad <- which(rowSums(!is.finite(x) | x < 0) > 0)
+  sums <- rowSums(x)
+  off <- abs(sums - 1)
+  logits <- "If these are logits, apply a softmax to each row first: {.code exp(z) / sum(exp(z))}."
+  if (length(bad) > 0) {
+    value <- x[bad[1], !is.finite(x[bad[1], ]) | x[bad[1], ] < 0][1]
+    stop_input(c(
+      "Probabilities must be finite and not negative.",
+      "x" = "Row {rows[bad[1]]} has the value {.val {value}}; {length(bad)} of {n} rows are affected.",
+      "i" = logits
+    ), "probs", arg = "x", row = rows[bad[1]], value = value, call = call)
+  }
+  bad <- which(off > sum_tolerance$float)
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Rows of {.arg x} must sum to 1.",
+      "x" = "Row {rows[bad[1]]} sums to {.val {sums[bad[1]]}}; {length(bad)} of {n} rows are off by \\
+             more than {.val {sum_tolerance$float}}.",
+      "i" = if (any(sums[bad] > 1.5)) logits else "Divide by the row sums if that is what you mean."
+    ), "probs", arg = "x", row = rows[bad[1]], value = sums[bad[1]], call = call)
+  }
+  inexact <- off > sum_tolerance$exact
+  if (any(inexact)) {
+    note(c(
+      "i" = "Renormalised {sum(inexact)} of {n} rows that summed to 1 only within {.val {signif(max(off), 2)}} \\
+             (single precision?)."
+    ), "renormalised")
+    x[inexact, ] <- x[inexact, , drop = FALSE] / sums[inexact]
+  }
+  x
+}

@@ -1,0 +1,135 @@
+# Outcomes, coded to match the probabilities: classes 1..K of a matrix, 0/1 of a vector.
+
+check_truth_given <- function(truth, call) {
+  if (rlang::quo_is_missing(truth)) {
+    stop_input(c(
+      "{.arg truth} must be given.",
+      "i" = "A column of {.arg x} where that is a data frame, else a vector of outcomes."
+    ), "truth", arg = "truth", call = call)
+  }
+}
+
+# `truth` beside a matrix or a vector: the outcomes themselves.
+outcome_vector <- function(truth, call) {
+  rlang::try_fetch(rlang::eval_tidy(truth), error = function(cnd) {
+    stop_input(c(
+      "{.arg truth} cannot be evaluated.",
+      "i" = "Where {.arg x} is a matrix or a vector, {.arg truth} is the vector of outcomes; it is a \\
+             column only of a data frame."
+    ), "truth", arg = "truth", parent = cnd, call = call)
+  })
+}
+
+# Truth -> integer 1..K, with the columns of x put in the order of the levels.
+code_truth <- function(truth, x, call) {
+  k <- ncol(x)
+  if (is.character(truth)) {
+    if (is.null(colnames(x))) {
+      stop_input(c(
+        "A character {.arg truth} needs column names to match.",
+        "i" = "Make it a factor whose levels are in the order of the columns."
+      ), "truth", arg = "truth", call = call)
+    }
+    truth <- factor(truth, levels = truth_levels(truth, colnames(x)))
+  }
+  if (is.logical(truth) && k == 2) truth <- factor(truth, levels = c(FALSE, TRUE))
+  if (is.factor(truth)) return(code_factor(truth, x, call))
+  if (!is.numeric(truth)) {
+    stop_input(c(
+      "{.arg truth} must be a factor or integer classes 1, ..., {k}.",
+      "x" = "It is {.cls {class(truth)[1]}}."
+    ), "truth", arg = "truth", call = call)
+  }
+  bad <- which(!is.na(truth) & (truth < 1 | truth > k | truth != round(truth)))
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
+      "x" = "Row {bad[1]} is {.val {truth[bad[1]]}}; {length(bad)} of {length(truth)} are out of range.",
+      "i" = if (any(truth != round(truth), na.rm = TRUE)) {
+        paste("Numbers are predicted by distributions: {.code pred_normal(mean, sd)} of the parameter columns; see",
+              "{.help pred}.")
+      } else if (any(truth == 0, na.rm = TRUE)) {
+        "Classes seem to start at 0: add 1."
+      }
+    ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
+  }
+  levels <- colnames(x) %||% as.character(seq_len(k))
+  list(truth = as.integer(truth), x = x, levels = sub("^\\.pred_", "", levels))
+}
+
+# Character truth: levels in the order of the columns that name them.
+truth_levels <- function(truth, columns) {
+  plain <- sub("^\\.pred_", "", columns)
+  union(plain, setdiff(unique(truth[!is.na(truth)]), plain))
+}
+
+# By name where every level has its own column (`.pred_{level}` or `{level}`), else by
+# position; but a column that names a level of another position is an error.
+code_factor <- function(truth, x, call) {
+  k <- ncol(x)
+  levels <- levels(truth)
+  if (length(levels) != k) {
+    unused <- setdiff(levels, unique(as.character(truth)))
+    stop_input(c(
+      "{.arg x} must have one probability column for each level of {.arg truth}.",
+      "x" = "{k} column{?s}, {length(levels)} level{?s}: {.val {levels}}.",
+      "i" = if (length(unused) > 0 && length(levels) - length(unused) == k) {
+        "Drop the unused level{?s} {.val {unused}} with {.fn droplevels}."
+      }
+    ), "columns", arg = "truth", call = call)
+  }
+  names <- colnames(x)
+  if (!is.null(names)) {
+    by_prefix <- match(paste0(".pred_", levels), names)
+    by_level <- match(levels, names)
+    if (!anyNA(by_prefix)) {
+      x <- x[, by_prefix, drop = FALSE]
+    } else if (!anyNA(by_level)) {
+      x <- x[, by_level, drop = FALSE]
+    } else {
+      named <- match(sub("^\\.pred_", "", names), levels)
+      moved <- which(!is.na(named) & named != seq_along(names))
+      if (length(moved) > 0) {
+        stop_input(c(
+          "Probability columns must be in the order of the levels of {.arg truth}, or all carry their names.",
+          "x" = "Column {moved[1]} is {.field {names[moved[1]]}}, but level {moved[1]} is {.val {levels[moved[1]]}}.",
+          "i" = "Name all columns {.code .pred_<level>}; they are then matched by name."
+        ), "columns", arg = "x", call = call)
+      }
+    }
+  }
+  list(truth = as.integer(truth), x = x, levels = levels)
+}
+
+# Scalar truth -> 0/1, 1 = the event (or "the top label was right").
+code_outcome <- function(truth, event_level, call) {
+  if (is.logical(truth)) {
+    return(list(outcome = as.numeric(truth), levels = c("FALSE", "TRUE"), event = 2L))
+  }
+  if (is.factor(truth)) {
+    if (nlevels(truth) != 2) {
+      stop_input(c(
+        "With a single probability, a factor {.arg truth} must have two levels.",
+        "x" = "It has {nlevels(truth)}: {.val {levels(truth)}}.",
+        "i" = "Give one probability column per class, or a logical {.arg truth}."
+      ), "truth", arg = "truth", call = call)
+    }
+    event <- if (event_level == "first") 1L else 2L
+    return(list(outcome = as.numeric(as.integer(truth) == event),
+                levels = levels(truth)[c(3L - event, event)], event = 2L))
+  }
+  if (!is.numeric(truth)) {
+    stop_input(c(
+      "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
+      "x" = "It is {.cls {class(truth)[1]}}."
+    ), "truth", arg = "truth", call = call)
+  }
+  bad <- which(!is.na(truth) & truth != 0 & truth != 1)
+  if (length(bad) > 0) {
+    stop_input(c(
+      "With a single probability, a numeric {.arg truth} must be 0 or 1.",
+      "x" = "Row {bad[1]} is {.val {truth[bad[1]]}}; {length(bad)} of {length(truth)} are neither."
+    ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
+  }
+  list(outcome = as.numeric(truth), levels = c("0", "1"), event = 2L)
+}

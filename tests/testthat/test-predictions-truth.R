@@ -1,0 +1,29 @@
+test_that("a permutation that the names show only in part is an error", {
+  x <- probs3
+  colnames(x) <- c("b", "other", "c")
+  expect_error(new_predictions(x, factor(letters[truth3], levels = letters[1:3])), class = "calibrisk_error_columns")
+  colnames(x) <- c("u", "v", "w")
+  expect_equal(new_predictions(x, factor(letters[truth3], levels = letters[1:3]))$probs, unname(probs3))
+})
+
+test_that("binary events follow event_level, and a single probability is the event's", {
+  truth <- factor(c("yes", "no", "yes"), levels = c("yes", "no"))
+  expect_equal(new_predictions(c(0.8, 0.3, 0.6), truth)$outcome, c(1, 0, 1))
+  expect_equal(new_predictions(c(0.8, 0.3, 0.6), truth, event_level = "second")$outcome, c(0, 1, 0))
+  p <- new_predictions(c(0.8, 0.3, 0.6), truth)
+  expect_equal(p$levels, c("no", "yes"))
+  expect_equal(simplex_probs(p), cbind(c(0.2, 0.7, 0.4), c(0.8, 0.3, 0.6)))
+})
+
+test_that("bad outcomes are classed errors", {
+  expect_error(new_predictions(probs3, c(0, 1, 2, 1)), "start at 0", class = "calibrisk_error_truth")
+  expect_error(new_predictions(probs3, c(1, 2, 4, 1)), class = "calibrisk_error_truth")
+  expect_error(new_predictions(probs3, c(1, 2, 1.5, 1)), class = "calibrisk_error_truth")
+  expect_error(new_predictions(c(0.2, 0.3), c(0, 2)), class = "calibrisk_error_truth")
+  three <- factor(c("a", "b"), levels = c("a", "b", "c"))
+  expect_error(new_predictions(c(0.2, 0.3), three), class = "calibrisk_error_truth")
+  unused <- factor(letters[truth3], levels = letters[1:4])
+  expect_error(new_predictions(probs3, unused), "droplevels", class = "calibrisk_error_columns")
+  absent <- factor(c("a", "a", "b", "a"), levels = letters[1:3])
+  expect_equal(new_predictions(probs3, absent)$truth, c(1, 1, 2, 1))
+})
