@@ -45,7 +45,7 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
     ggplot2::scale_colour_manual(values = colours) +
     ggplot2::scale_linetype_manual(values = types) +
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(c(0, 0.05))) +
-    ggplot2::labs(x = shown$axis, y = "density under calibration", subtitle = shown$text) +
+    ggplot2::labs(x = shown$axis, y = "null density", subtitle = shown$text) +
     theme_ce()
 }
 
@@ -58,7 +58,7 @@ plot.ce_test <- function(x, alpha = 0.05, ...) {
   old <- graphics::par(mar = c(4, 4, 4.6, 1))
   on.exit(graphics::par(old))
   plot(NULL, xlim = range(across, shown$statistic, shown$critical), ylim = c(0, 1.05 * max(null$height)), yaxs = "i",
-       xlab = shown$axis, ylab = "density under calibration", main = "")
+       xlab = shown$axis, ylab = "null density", main = "")
   graphics::title(shown$text, font.main = 1, cex.main = 0.95, line = 2.2, adj = 0)
   fill <- grDevices::adjustcolor(ce_colours[1], 0.35)
   if (shown$draws) {

@@ -54,7 +54,8 @@
 #' `null_mean`, the mean of the draws; with `ridge = "loo"`, `loo`, the selected ridge's
 #' leave-one-out error; with
 #' a `group` whose kernel is `"delta"`, the list column `groups` with the terms that add up, which is printed below
-#' the rows and returned by `tidy()`.
+#' the rows and returned by `tidy()`; for predictive distributions also `target_kernel` and `target_form`
+#' (`"closed form"` or the number of draws).
 #' Units: squared norm in the kernel's space.
 #'
 #' @section Invariants:

@@ -23,7 +23,8 @@
 #' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`
 #' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right` (bins), and four pairs
 #' of limits: `conf` (one place), `band` (the whole curve), `null` and `null_band` (where a calibrated model's curve lies,
-#' at one place and as a whole). `glance()` gives a row per curve: `n`, `outside` (share of
+#' at one place and as a whole). `glance()` gives a row per curve: `n`, `event_rate` and `mean_confidence`
+#' (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
 #' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a
 #' test of calibration at level 1 - `level`), `bandwidth`.
 #'

@@ -82,7 +82,8 @@
 #' @param threads Number of threads, see [ce_threads].
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` gives the parameters
 #'   (`term, class, estimate, std.error`), `glance()` one row: `method, loss, objective_before,
-#'   objective_after, n, n_classes, n_parameters, converged, iterations, injective, folds`. See
+#'   objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA`
+#'   without `folds`), `n, n_classes, n_parameters, converged, iterations, injective, folds`. See
 #'   [predict.ce_recalibration()].
 #' @references Gruber S. G., Buettner F. (2022). Better uncertainty calibration via proper scores for
 #'   classification and beyond. NeurIPS. \doi{10.48550/arXiv.2203.07835}
