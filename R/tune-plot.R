@@ -98,9 +98,10 @@ best_kernels <- function(rows) {
 # A method without a hyperparameter has no axis to be drawn on.
 risk_rows <- function(x) x$tidy[!is.na(x$tidy$risk) & !is.na(x$tidy$value), ]
 
+# Mean over folds of the root, as the curve is: the root of the mean is larger.
 zero_root_risk <- function(x) {
-  row <- x$glance[which(!is.na(x$glance$skill) & x$glance$skill < 1)[1], ]
-  100 * sqrt(row$risk / (1 - row$skill))
+  roots <- x$zero_root_risk[x$glance$method]
+  100 * unname(roots[!is.na(roots)][1])
 }
 
 # The point of the curve that was chosen: none where classes chose differently.

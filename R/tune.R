@@ -79,6 +79,7 @@ tune_predictions <- function(predictions, notion, methods, folds, test, level, p
     list(
       tidy = tune_tidy(results, methods, grids, problems),
       glance = tune_glance(results, methods, grids, split, level),
+      zero_root_risk = vapply(results, function(r) mean_root(fold_values(r, "zero_risk")), 0),
       forms = lapply(results, `[[`, "forms"),
       diagnostics = lapply(results, `[[`, "diagnostics"),
       labels = vapply(methods, format, ""),
@@ -190,8 +191,7 @@ tune_glance <- function(results, methods, grids, split, level) {
   best_projections <- fold_projections(results[[if (is.na(best)) 1 else best]])
   rows <- lapply(names(methods), function(m) {
     result <- results[[m]]
-    roots <- sqrt(pmax(fold_values(result, "risk"), 0))
-    roots <- roots[!is.na(roots)]
+    roots <- fold_roots(fold_values(result, "risk"))
     value <- unique(grids[[m]]$value[result$v])
     interval <- calibration_interval(result$squared, result$gaps, sum(split$fold > 0), level)
     to_best <- paired_difference(fold_projections(result), best_projections)
@@ -202,7 +202,7 @@ tune_glance <- function(results, methods, grids, split, level) {
       method = m,
       parameter = methods[[m]]$parameter %||% NA_character_,
       value = if (length(value) == 1) value else NA_real_,
-      root_risk = if (length(roots) > 0) mean(roots) else NA_real_,
+      root_risk = mean_root(fold_values(result, "risk")),
       std.error = mean_std_error(roots),
       estimate = interval$estimate,
       estimate_std.error = interval$std.error,
@@ -227,6 +227,10 @@ tune_glance <- function(results, methods, grids, split, level) {
 fold_values <- function(result, field) vapply(result$risks, `[[`, 0, field)
 
 fold_projections <- function(result, field = "projections") lapply(result$risks, `[[`, field)
+
+fold_roots <- function(risk) sqrt(pmax(risk[!is.na(risk)], 0))
+
+mean_root <- function(risk) if (all(is.na(risk))) NA_real_ else mean(fold_roots(risk))
 
 mean_over_folds <- function(x) if (all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
 

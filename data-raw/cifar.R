@@ -28,7 +28,7 @@ columns <- c("method", "parameter", "value", "root_risk", "std.error", "estimate
              "selected", "difference", "difference_std.error", "skill", "lower_bound")
 row_of <- function(tuned, model, seconds) {
   g <- as.data.frame(glance(tuned))[columns]
-  zero <- sqrt(glance(tuned)$risk[1] / (1 - glance(tuned)$skill[1]))
+  zero <- tuned$zero_root_risk[[1]]
   # the paper plots the mean over folds of the root, not the root of the mean
   test <- aggregate(squared_error_test ~ method + fold,
                     tidy(tuned)[paste(tidy(tuned)$method, tidy(tuned)$value) %in% paste(g$method, g$value), ], sum)

@@ -14,6 +14,14 @@ test_that("a curve over several kernels is that of the best kernel, not their su
   expect_equal(min(curve$root_risk), 100 * glance(tuned)$root_risk)
 })
 
+test_that("the line of h = 0 is on the scale of the curve: mean over folds of the root", {
+  nothing <- method_function(function(P, Q) matrix(0, NROW(P), NROW(Q)))
+  methods <- list(bins = method_bins(5), zero = nothing)
+  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = methods))
+  expect_equal(zero_root_risk(tuned), 100 * glance(tuned)$root_risk[2])
+  expect_equal(zero_root_risk(keep_methods(tuned, "bins")), zero_root_risk(tuned))
+})
+
 test_that("a result without any risk has no curve of it", {
   withr::local_seed(1)
   tuned <- ce_tune(runif(10), rep(0:1, 5), methods = method_bins(2), folds = 8)
