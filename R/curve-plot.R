@@ -190,7 +190,8 @@ plot.ce_curve <- function(x, bands = c("conf", "null", "none"), histogram = TRUE
 plot_panel <- function(x, curve, bars, bands, histogram, title, ...) {
   axes <- curve_axes(x)
   pit <- x$type == "pit"
-  bottom <- if (histogram && !pit) strip[["bottom"]] else 0
+  histogram <- histogram && !pit
+  bottom <- if (histogram) strip[["bottom"]] else 0
   top <- if (pit) max(curve$observed, curve$band.high) else 1
   plot(NA, xlim = c(0, 1), ylim = c(bottom, top), xlab = axes[1], ylab = axes[2], main = title, yaxt = "n", xaxs = "i",
        yaxs = if (pit) "r" else "i", ...)
@@ -199,34 +200,48 @@ plot_panel <- function(x, curve, bars, bands, histogram, title, ...) {
   for (one in split(curve, curve$colour)) {
     if (nrow(one) == 0) next
     colour <- colours[[as.integer(one$colour[1])]]
-    for (layer in band_layers(bands)) {
-      low <- one[[layer[1]]]
-      high <- one[[layer[2]]]
-      ink <- grDevices::adjustcolor(if (bands == "null") "grey50" else colour, as.numeric(layer[3]))
-      if (x$type %in% c("binned", "pit")) {
-        graphics::segments(one$confidence, low, one$confidence, high, col = grDevices::adjustcolor(ink, 3),
-                           lwd = if (grepl("band", layer[1])) 1 else 3)
-      } else {
-        graphics::polygon(c(one$confidence, rev(one$confidence)), c(low, rev(high)), col = ink, border = NA)
-      }
-    }
-    if (pit) {
-      graphics::rect(one$left, 0, one$right, one$observed, border = colour)
-    } else {
-      graphics::lines(one$confidence, one$observed, col = colour, lwd = 1.5,
-                      type = if (x$type == "binned") "o" else "l", pch = 20)
-    }
+    draw_bands(one, x$type, bands, colour)
+    draw_curve(one, x$type, colour)
   }
   if (pit) graphics::abline(h = 1, lty = 2, col = "grey35") else graphics::lines(0:1, 0:1, lty = 2, col = "grey35")
-  if (histogram && !pit) {
-    graphics::abline(h = 0, col = "grey70")
-    for (one in split(bars, bars$colour)) {
-      height <- (strip[["top"]] - strip[["bottom"]]) * sqrt(one$n / max(one$n, 1))
-      graphics::rect(one$left, strip[["bottom"]], one$right, strip[["bottom"]] + height, border = NA,
-                     col = grDevices::adjustcolor(if (nlevels(bars$colour) > 1) colours[[as.integer(one$colour[1])]] else "grey50", 0.5))
-    }
-  }
+  if (histogram) draw_histograms(bars, colours)
   if (nlevels(curve$colour) > 1) {
     graphics::legend("topleft", levels(curve$colour), col = colours, lwd = 1.5, bty = "n", cex = 0.8)
+  }
+}
+
+# Bars where there is a value per bin, else ribbons.
+draw_bands <- function(curve, type, bands, colour) {
+  for (layer in band_layers(bands)) {
+    low <- curve[[layer[1]]]
+    high <- curve[[layer[2]]]
+    ink <- grDevices::adjustcolor(if (bands == "null") "grey50" else colour, as.numeric(layer[3]))
+    if (type %in% c("binned", "pit")) {
+      graphics::segments(curve$confidence, low, curve$confidence, high, col = grDevices::adjustcolor(ink, 3),
+                         lwd = if (grepl("band", layer[1])) 1 else 3)
+    } else {
+      graphics::polygon(c(curve$confidence, rev(curve$confidence)), c(low, rev(high)), col = ink, border = NA)
+    }
+  }
+}
+
+draw_curve <- function(curve, type, colour) {
+  if (type == "pit") {
+    graphics::rect(curve$left, 0, curve$right, curve$observed, border = colour)
+  } else {
+    graphics::lines(curve$confidence, curve$observed, col = colour, lwd = 1.5,
+                    type = if (type == "binned") "o" else "l", pch = 20)
+  }
+}
+
+# Predictions, one colour per curve, below the curves.
+draw_histograms <- function(bars, colours) {
+  if (nlevels(bars$colour) == 1) colours <- "grey50"
+  graphics::abline(h = 0, col = "grey70")
+  for (one in split(bars, bars$colour)) {
+    if (nrow(one) == 0) next
+    height <- (strip[["top"]] - strip[["bottom"]]) * sqrt(one$n / max(one$n, 1))
+    graphics::rect(one$left, strip[["bottom"]], one$right, strip[["bottom"]] + height, border = NA,
+                   col = grDevices::adjustcolor(colours[[as.integer(one$colour[1])]], 0.5))
   }
 }

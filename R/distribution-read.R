@@ -170,7 +170,8 @@ class_laws <- function(predictions, group, call) {
   truth <- simplex_truth(predictions)
   if (!is.null(group)) group <- check_group(group, predictions$rows, n + predictions$dropped, call)
   list(law = NULL, probs = probs, y = matrix(as.numeric(truth)), levels = predictions$levels,
-       group = group, n = if (predictions$na) n + predictions$dropped else n, na = predictions$na, binary = is.null(predictions$probs))
+       group = group, n = if (predictions$na) n + predictions$dropped else n, na = predictions$na,
+       binary = is.null(predictions$probs))
 }
 
 join_laws <- function(law, y, group, event_level, na_rm, call) {
@@ -181,13 +182,30 @@ join_laws <- function(law, y, group, event_level, na_rm, call) {
   })
   # outcomes may be a matrix; a longer or shorter one is an error below
   if (any(missing) && NROW(y) == length(missing)) y <- mask_rows(y, missing)
-  if (family_of(law) == "categorical") {
-    return(class_laws(new_predictions(par_of(law, "probs"), y, event_level, na_rm, call), group, call))
-  }
-  if (family_of(law) == "bernoulli") {
-    return(class_laws(new_predictions(as.vector(par_of(law, "prob")), y, event_level, na_rm, call),
-                      group, call))
-  }
+  probs <- class_probs(law)
+  if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call), group, call))
+  y <- numeric_outcomes(y, law, call)
+  keep <- which(stats::complete.cases(y))
+  na <- !na_rm && length(keep) < nrow(y)
+  if (length(keep) == 0 && !na) stop_empty(nrow(y), call)
+  if (!is.null(group)) group <- check_group(group, keep, nrow(y), call)
+  rows <- nrow(y)
+  y <- y[keep, , drop = FALSE]
+  if (family_of(law) == "poisson") check_poisson_outcomes(y, keep, call)
+  list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
+       na = na, binary = FALSE)
+}
+
+# Class probabilities, of laws that are made of them.
+class_probs <- function(law) {
+  switch(family_of(law),
+    categorical = par_of(law, "probs"),
+    bernoulli = as.vector(par_of(law, "prob"))
+  )
+}
+
+# Outcomes of numeric laws: a matrix with a row per prediction, NA where one is missing.
+numeric_outcomes <- function(y, law, call) {
   if (is.factor(y) || !is.numeric(y) && !is.logical(y)) {
     stop_input(c("{.arg truth} must be numeric for {.val {family_of(law)}} predictions.",
                  "x" = "It is {.cls {class(y)[1]}}."), "truth", arg = "truth", call = call)
@@ -201,24 +219,21 @@ join_laws <- function(law, y, group, event_level, na_rm, call) {
                "length", arg = "truth", call = call)
   }
   check_length(length(law), nrow(y), call)
-  if (any(is.nan(y) | is.infinite(y))) {
-    row <- which(rowSums(is.nan(y) | is.infinite(y)) > 0)[1]
+  infinite <- rowSums(is.nan(y) | is.infinite(y)) > 0
+  if (any(infinite)) {
+    row <- which(infinite)[1]
     stop_input(c("{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}."),
                "truth", arg = "truth", row = row, call = call)
   }
-  keep <- which(stats::complete.cases(y))
-  na <- !na_rm && length(keep) < nrow(y)
-  if (length(keep) == 0 && !na) stop_empty(nrow(y), call)
-  if (!is.null(group)) group <- check_group(group, keep, nrow(y), call)
-  rows <- nrow(y)
-  y <- y[keep, , drop = FALSE]
-  if (family_of(law) == "poisson" && any(y < 0 | y != round(y))) {
-    bad <- which(y < 0 | y != round(y))[1]
+  y
+}
+
+check_poisson_outcomes <- function(y, rows, call) {
+  bad <- which(y < 0 | y != round(y))[1]
+  if (!is.na(bad)) {
     stop_input(c("Outcomes of Poisson predictions must be counts.",
-                 "x" = "Row {keep[bad]} is {.val {y[bad]}}."), "truth", arg = "truth", call = call)
+                 "x" = "Row {rows[bad]} is {.val {y[bad]}}."), "truth", arg = "truth", call = call)
   }
-  list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
-       na = na, binary = FALSE)
 }
 
 # list(id = integer per kept row, labels = one value per group)

@@ -166,43 +166,56 @@ ece_columns <- function(predictions, scheme, interval) {
 # Power, standard error and (with a level) cross-fitted lower limit, one per entry of n_bins; p-th
 # powers are summed over problems (the largest taken where p = Inf).
 scalar_ece <- function(problems, scheme, level = 0.95) {
-  limits <- !is.null(level)
-  counts <- scheme$n_bins
-  shape <- c(length(problems), length(counts))
-  out <- list(power = array(0, shape), std.error = array(0, shape), bound = array(0, shape))
-  used <- array(0, shape)
-  several <- shape[1] > 1 && is.finite(scheme$p) && limits
-  rows <- if (several) replicate(2, matrix(0, length(problems[[1]]$labels), shape[2]), simplify = FALSE)
+  by_row <- length(problems) > 1 && is.finite(scheme$p) && !is.null(level)
+  rows <- list(influence = 0, tangent = 0)
+  parts <- list()
   for (k in seq_along(problems)) {
-    sorted <- sort_problem(problems[[k]])
-    prefixes <- if (limits) sorted$prefixes %||% fold_prefixes(sorted, problem_folds(problems[[k]]))
-    for (j in seq_along(counts)) {
-      bins <- bin_table(sorted, scheme$ends(sorted, counts[j]))
-      value <- binned_power(bins, scheme$p, scheme$debias)
-      out$power[k, j] <- value$power
-      out$std.error[k, j] <- value$std.error
-      used[k, j] <- length(bins$size)
-      if (!limits) next
-      bound <- crossfit_bins(prefixes, bins, scheme$p)
-      out$bound[k, j] <- crossfit_limit(bound$mean, bound$std.error, scheme$p, level)
-      if (several) {
-        rows[[1]][, j] <- rows[[1]][, j] + row_influence(sorted, bins, value)
-        rows[[2]][, j] <- rows[[2]][, j] + crossfit_bin_rows(sorted, bins, prefixes, bound)
-      }
-    }
+    part <- problem_ece(problems[[k]], scheme, level, by_row)
+    # row by row, so that classes are held one at a time
+    if (by_row) rows <- Map(`+`, rows, part[names(rows)])
+    parts[[k]] <- part[c("power", "std.error", "bound", "n_bins")]
   }
-  n_bins <- if (all(is.na(counts))) apply(used, 2, max) else counts
+  per_problem <- function(name) do.call(rbind, lapply(parts, `[[`, name))
+  counts <- scheme$n_bins
+  n_bins <- if (all(is.na(counts))) apply(per_problem("n_bins"), 2, max) else counts
+  power <- per_problem("power")
   if (is.infinite(scheme$p)) {
-    top <- cbind(max.col(t(out$power), "first"), seq_along(counts))
-    return(c(lapply(out, `[`, top), list(n_bins = n_bins)))
+    top <- cbind(max.col(t(power), "first"), seq_along(counts))
+    return(list(power = power[top], std.error = per_problem("std.error")[top], bound = per_problem("bound")[top],
+                n_bins = n_bins))
   }
   scale <- if (scheme$average) 1 / length(problems) else 1
   list(
-    power = scale * colSums(out$power),
-    std.error = scale * if (several) apply(rows[[1]], 2, row_error) else out$std.error[1, ],
-    bound = scale * if (several) apply(rows[[2]], 2, rows_limit, scheme$p, level) else out$bound[1, ],
+    power = scale * colSums(power),
+    std.error = scale * if (by_row) apply(rows$influence, 2, row_error) else parts[[1]]$std.error,
+    bound = scale * if (by_row) apply(rows$tangent, 2, rows_limit, scheme$p, level) else parts[[1]]$bound,
     n_bins = n_bins
   )
+}
+
+# One problem: vectors over the entries of n_bins; by row, matrices of the terms behind its standard error
+# and its limit.
+problem_ece <- function(problem, scheme, level, by_row) {
+  limits <- !is.null(level)
+  sorted <- sort_problem(problem)
+  prefixes <- if (limits) sorted$prefixes %||% fold_prefixes(sorted, problem_folds(problem))
+  parts <- lapply(scheme$n_bins, function(n_bins) {
+    bins <- bin_table(sorted, scheme$ends(sorted, n_bins))
+    value <- binned_power(bins, scheme$p, scheme$debias)
+    bound <- if (limits) crossfit_bins(prefixes, bins, scheme$p)
+    list(
+      power = value$power, std.error = value$std.error, n_bins = length(bins$size),
+      bound = if (limits) crossfit_limit(bound$mean, bound$std.error, scheme$p, level) else 0,
+      influence = if (by_row) row_influence(sorted, bins, value),
+      tangent = if (by_row) crossfit_bin_rows(sorted, bins, prefixes, bound)
+    )
+  })
+  names <- c("power", "std.error", "bound", "n_bins")
+  out <- lapply(setNames(nm = names), function(name) vapply(parts, `[[`, 0, name))
+  if (by_row) {
+    for (name in c("influence", "tangent")) out[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
+  }
+  out
 }
 
 # Cells of the simplex: equal rows, the product grid of n_bins per class, or splits at medians.

@@ -122,35 +122,29 @@ chunk_ends <- function(sorted, n_bins, even) {
 }
 
 preset_problems <- function(preset, predictions, notion, call) {
-  probs <- predictions$probs
-  second <- !is.null(probs) && ncol(probs) == 2 && preset %in% c("netcal", "scikit-learn")
-  if (preset == "scikit-learn" && !is.null(probs) && ncol(probs) > 2) {
+  k <- NCOL(predictions$probs) # 1 where there are none
+  one_column <- preset %in% c("netcal", "scikit-learn")
+  if (preset == "scikit-learn" && k > 2) {
     stop_input(c(
       "{.code preset = \"scikit-learn\"} is for two classes.",
-      "x" = "There are {ncol(probs)}.",
+      "x" = "There are {k}.",
       "i" = "Give the probability of one class and a logical {.arg truth}."
     ), "notion", arg = "x", call = call)
   }
-  problems <- if (second) {
-    list(scalar_problem(probs[, 2], as.numeric(predictions$truth == 2)))
-  } else if (preset != "netcal" && preset != "scikit-learn" && is.null(probs) && notion == "class_wise") {
-    list(scalar_problem(predictions$prob, predictions$outcome))
-  } else if (notion == "binary" && !is.null(probs)) {
-    if (preset == "torchmetrics" && ncol(probs) == 2) {
-      list(scalar_problem(probs[, 2], as.numeric(predictions$truth == 2)))
-    } else {
-      notion_problems(predictions, "binary", call)
-    }
+  problems <- if (k == 2 && (one_column || preset == "torchmetrics" && notion == "binary")) {
+    list(scalar_problem(predictions$probs[, 2], as.numeric(predictions$truth == 2)))
   } else {
-    notion_problems(predictions, notion, call)
+    # a single probability has no classes to go through
+    scalar <- k == 1 && notion == "class_wise" && !one_column
+    notion_problems(predictions, if (scalar) "binary" else notion, call)
   }
-  lapply(problems, function(problem) {
-    value <- problem$features[, 1]
-    value <- switch(preset,
-      torchmetrics = single(value),
-      netcal = pmin(pmax(value, .Machine$double.eps), 1 - .Machine$double.eps),
-      value
-    )
-    scalar_problem(value, problem$labels)
-  })
+  lapply(problems, function(problem) scalar_problem(preset_values(preset, problem$features[, 1]), problem$labels))
+}
+
+preset_values <- function(preset, x) {
+  switch(preset,
+    torchmetrics = single(x),
+    netcal = pmin(pmax(x, .Machine$double.eps), 1 - .Machine$double.eps),
+    x
+  )
 }

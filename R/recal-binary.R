@@ -110,31 +110,51 @@ logit_fit <- function(x, outcome, centre, penalty, max_steps = 100) {
   value <- objective(theta)
   converged <- FALSE
   for (step in seq_len(max_steps)) {
-    mu <- stats::plogis(drop(x %*% theta))
-    gradient <- drop(crossprod(x, mu - outcome)) / n + 2 * ridge * (theta - centre)
-    hessian <- crossprod(x * (mu * (1 - mu)), x) / n + diag(2 * ridge, p)
-    scale <- 1 / sqrt(pmax(diag(hessian), 1e-300))
-    scaled <- hessian * outer(scale, scale)
-    if (!all(is.finite(scaled)) || rcond(scaled) < 1e-12) break
-    direction <- -scale * solve(scaled, scale * gradient)
-    decrement <- -sum(direction * gradient)
-    if (decrement < 1e-16 * (1 + abs(value))) {
+    newton <- logit_newton(x, outcome, theta, centre, ridge)
+    if (is.null(newton)) break
+    if (newton$decrement < 1e-16 * (1 + abs(value))) {
       converged <- TRUE
       break
     }
-    size <- 1
-    while (size > 1e-8 && !isTRUE((trial <- objective(theta + size * direction)) <= value)) size <- size / 2
-    if (size <= 1e-8) {
-      converged <- decrement < 1e-10
+    moved <- halved_step(objective, theta, newton$direction, value)
+    if (is.null(moved)) {
+      converged <- newton$decrement < 1e-10
       break
     }
-    theta <- theta + size * direction
-    value <- trial
+    theta <- moved$theta
+    value <- moved$value
   }
-  if (all(ridge == 0)) converged <- converged && !separated(x, theta, outcome)
-  std.error <- if (converged && all(ridge == 0)) scale * sqrt(pmax(diag(solve(scaled)), 0) / n) else rep(NA_real_, p)
+  std.error <- rep(NA_real_, p)
+  if (all(ridge == 0)) {
+    converged <- converged && !separated(x, theta, outcome)
+    if (converged) std.error <- newton$scale * sqrt(pmax(diag(solve(newton$scaled)), 0) / n)
+  }
   list(theta = theta, converged = converged, iterations = step, std.error = std.error,
        message = if (converged) "" else logit_failure(x, outcome))
+}
+
+# Direction and decrement of Newton's method, by the Hessian with a diagonal of ones; NULL where it is singular.
+logit_newton <- function(x, outcome, theta, centre, ridge) {
+  n <- length(outcome)
+  mu <- stats::plogis(drop(x %*% theta))
+  gradient <- drop(crossprod(x, mu - outcome)) / n + 2 * ridge * (theta - centre)
+  hessian <- crossprod(x * (mu * (1 - mu)), x) / n + diag(2 * ridge, ncol(x))
+  scale <- 1 / sqrt(pmax(diag(hessian), 1e-300))
+  scaled <- hessian * outer(scale, scale)
+  if (!all(is.finite(scaled)) || rcond(scaled) < 1e-12) return(NULL)
+  direction <- -scale * solve(scaled, scale * gradient)
+  list(direction = direction, decrement = -sum(direction * gradient), scale = scale, scaled = scaled)
+}
+
+# The first of the steps 1, 1/2, 1/4, ... that does not raise the objective; NULL where none does.
+halved_step <- function(objective, theta, direction, value) {
+  size <- 1
+  while (size > 1e-8) {
+    trial <- theta + size * direction
+    reached <- objective(trial)
+    if (isTRUE(reached <= value)) return(list(theta = trial, value = reached))
+    size <- size / 2
+  }
 }
 
 log1pexp <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))

@@ -83,7 +83,8 @@ check_logits <- function(x, rows, call) {
   if (length(bad) > 0) {
     stop_input(c(
       "Logits must be below infinity, with at least one finite value per row.",
-      "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of {nrow(m)} rows are affected.",
+      "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of \\
+             {nrow(m)} rows are affected.",
       "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; cap the others."
     ), "logits", arg = "x", row = rows[bad[1]], call = call)
   }
@@ -129,50 +130,56 @@ subset_data <- function(data, rows) {
 
 # New data in the layout of the fit -> list(data, keep), rows with missing values left out.
 read_new_probs <- function(new, layout, threads, call = caller_env()) {
-  if (is.data.frame(new)) {
-    if (!layout$frame && is.null(layout$columns)) {
-      stop_input(c(
-        "{.arg new} must have the shape of the data that the map was fitted to.",
-        "x" = "It is a data frame; the fit saw a {if (is.null(layout$order)) 'vector' else 'matrix without column names'}."
-      ), "columns", arg = "new", call = call)
-    }
-    absent <- setdiff(layout$columns, names(new))
-    if (length(absent) > 0) {
-      stop_input(c(
-        "{.arg new} must have the columns that the map was fitted to.",
-        "x" = "{.field {absent}} {?is/are} missing."
-      ), "columns", arg = "new", call = call)
-    }
-    values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
-    x <- if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
-  } else {
-    x <- new
-  }
-  scalar <- is.null(layout$order)
-  if (!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order))) {
-    stop_input(c(
-      "{.arg new} must have the shape of the data that the map was fitted to.",
-      "x" = "The fit saw {if (scalar) 'a vector of probabilities' else paste(length(layout$order), 'columns')}; {.arg new} is {.val {describe_shape(new)}}."
-    ), "columns", arg = "new", call = call)
-  }
-  if (!scalar) {
-    named <- all(nzchar(layout$columns)) && !anyDuplicated(layout$columns)
-    if (!is.null(layout$columns) && named && setequal(layout$columns, colnames(x))) {
-      x <- x[, layout$columns, drop = FALSE]
-    }
-    x <- unname(x[, layout$order, drop = FALSE])
-  }
+  x <- if (is.data.frame(new)) layout_columns(new, layout, call) else new
+  x <- layout_order(x, new, layout, call)
   keep <- complete_rows(as.matrix(x), rep(0, NROW(x)), TRUE, call,
                         if (layout$logits) "Logits" else "Probabilities")$rows
-  x <- if (scalar) as.numeric(x)[keep] else x[keep, , drop = FALSE]
+  x <- if (is.matrix(x)) x[keep, , drop = FALSE] else as.numeric(x)[keep]
   if (layout$logits) {
     check_logits(x, keep, call)
-  } else if (!scalar) {
+  } else if (is.matrix(x)) {
     x <- check_simplex(x, keep, call)
   } else {
     new_predictions(x, rep(c(0, 1), length.out = length(x)), call = call) # range check
   }
   list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new))
+}
+
+# Data frame -> matrix or vector of the columns that the fit saw.
+layout_columns <- function(new, layout, call) {
+  if (!layout$frame && is.null(layout$columns)) {
+    seen <- if (is.null(layout$order)) "vector" else "matrix without column names"
+    stop_input(c(
+      "{.arg new} must have the shape of the data that the map was fitted to.",
+      "x" = "It is a data frame; the fit saw a {seen}."
+    ), "columns", arg = "new", call = call)
+  }
+  absent <- setdiff(layout$columns, names(new))
+  if (length(absent) > 0) {
+    stop_input(c(
+      "{.arg new} must have the columns that the map was fitted to.",
+      "x" = "{.field {absent}} {?is/are} missing."
+    ), "columns", arg = "new", call = call)
+  }
+  values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
+  if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
+}
+
+# Classes in the order of the fit: by the names of the columns where they are the fit's, else by position.
+layout_order <- function(x, new, layout, call) {
+  scalar <- is.null(layout$order)
+  if (!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order))) {
+    seen <- if (scalar) "a vector of probabilities" else paste(length(layout$order), "columns")
+    stop_input(c(
+      "{.arg new} must have the shape of the data that the map was fitted to.",
+      "x" = "The fit saw {seen}; {.arg new} is {.val {describe_shape(new)}}."
+    ), "columns", arg = "new", call = call)
+  }
+  if (scalar) return(x)
+  columns <- layout$columns
+  named <- !is.null(columns) && all(nzchar(columns)) && !anyDuplicated(columns)
+  if (named && setequal(columns, colnames(x))) x <- x[, columns, drop = FALSE]
+  unname(x[, layout$order, drop = FALSE])
 }
 
 describe_shape <- function(x) {

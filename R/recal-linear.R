@@ -19,26 +19,25 @@ fit_linear <- function(data, spec) {
   start <- c(if (diagonal) rep(1, k) else diag(k), rep(0, k))
   fit <- stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient,
                       method = "L-BFGS-B", control = list(maxit = 2000, factr = 1e3, lmm = 10))
+  parameters <- unpack(fit$par)
   steepest <- max(abs(evaluate(fit$par)$gradient))
-  absent <- setdiff(seq_len(k), data$truth)
-  flat <- length(absent) > 0 && spec$penalty[2] == 0
-  converged <- fit$convergence == 0 && steepest < 1e-4 && !flat && !separates(unpack(fit$par), data, spec, diagonal)
-  message <- if (flat) {
+  absent <- if (spec$penalty[2] == 0) setdiff(seq_len(k), data$truth)
+  stationary <- fit$convergence == 0 && steepest < 1e-4
+  message <- if (length(absent) > 0) {
     paste0("Class ", absent[1], " never occurs: its intercept has no finite optimum without a penalty.")
-  } else if (!converged && fit$convergence == 0 && steepest < 1e-4) {
-    paste("The map separates the classes of the fitted rows:",
-          if (diagonal || all(spec$penalty == 0)) "there is no finite optimum without a penalty." else {
-            "there is no finite optimum, because the penalty leaves the diagonal free."
-          })
-  } else if (!converged) {
+  } else if (!stationary) {
     paste0("The gradient is still ", format(steepest, digits = 2), " after ", fit$counts[[1]], " evaluations.")
+  } else if (separates(parameters, data, spec, diagonal)) {
+    paste("The map separates the classes of the fitted rows: there is",
+          if (diagonal || all(spec$penalty == 0)) "no finite optimum without a penalty." else {
+            "no finite optimum, because the penalty leaves the diagonal free."
+          })
   } else {
     ""
   }
-  parameters <- unpack(fit$par)
   new_map_fit(
     new_map("linear", w = parameters$w, b = parameters$b),
-    linear_terms(parameters, diagonal), converged, fit$counts[[1]], message,
+    linear_terms(parameters, diagonal), message == "", fit$counts[[1]], message,
     linear_injective(parameters$w)
   )
 }

@@ -58,43 +58,48 @@ scaled <- function(spec, kernel) {
 # NULL where there is none.
 closed_form <- function(kernel, laws) {
   law <- laws$law
-  y <- laws$y
-  f <- function(name) par_of(law, name)
-  family <- family_of(law)
-  type <- kernel$type
-  if (type == "product" || family == "draws" && type != "linear") return(NULL)
-  if (type == "linear") return(list(form = "linear", mean = law_moments(law)$mean, y = y))
-  laplace <- type == "laplace" || type == "matern" && kernel$nu == 0.5
-  gamma <- if (type == "gaussian") 1 / (2 * kernel$bandwidth^2) else 1 / kernel$bandwidth
-  ones <- matrix(1, nrow(y), 1)
-  scalar <- function(form, location, scale, weight = ones, ...) {
-    list(form = form, gamma = gamma, weight = weight, location = location, scale = scale, y = y, ...)
-  }
-  matern <- list(nu = if (laplace) 0.5 else kernel$nu,
-                 rate = if (laplace) 1 / kernel$bandwidth else sqrt(2 * kernel$nu %||% 0.5) / kernel$bandwidth)
-  if (family %in% c("normal", "mixture_normal")) {
-    if (family == "normal" && type == "gaussian") {
-      return(list(form = "diagonal_normal", gamma = gamma, mean = f("mean"), variance = f("sd")^2, y = y))
-    }
-    location <- if (family == "normal") f("mean") else f("location")
-    scale <- if (family == "normal") f("sd") else f("scale")
-    weight <- if (family == "normal") ones else f("weight")
-    if (type == "gaussian") return(scalar("normal_gaussian", location, scale, weight))
-    return(scalar("normal_matern", location, scale, weight, nu = matern$nu, rate = matern$rate))
-  }
-  if (family %in% c("laplace", "mixture_laplace")) {
-    weight <- if (family == "laplace") ones else f("weight")
-    if (type == "gaussian") return(scalar("laplace_gaussian", f("location"), f("scale"), weight))
-    if (laplace) return(scalar("laplace_laplace", f("location"), f("scale"), weight))
-    return(NULL)
-  }
-  if (type != "gaussian") return(NULL)
-  switch(family,
-    mvnormal_diagonal = list(form = "diagonal_normal", gamma = gamma, mean = f("mean"), variance = f("var"), y = y),
-    mvnormal = list(form = "full_normal", gamma = gamma, weight = ones, mean = f("mean"), covariance = f("cov"), y = y),
-    mixture_mvnormal = list(form = "full_normal", gamma = gamma, weight = f("weight"), mean = f("mean"),
-                            covariance = f("cov"), y = y)
+  form <- switch(kernel$type,
+    linear = list(form = "linear", mean = law_moments(law)$mean),
+    gaussian = c(gaussian_form(law), list(gamma = 1 / (2 * kernel$bandwidth^2))),
+    # the Laplace kernel is the Matern kernel with nu = 1/2
+    laplace = c(matern_form(law, 0.5, kernel$bandwidth), list(gamma = 1 / kernel$bandwidth)),
+    matern = c(matern_form(law, kernel$nu, kernel$bandwidth), list(gamma = 1 / kernel$bandwidth))
   )
+  if (!is.null(form$form)) c(form, list(y = laws$y))
+}
+
+gaussian_form <- function(law) {
+  par <- function(name) par_of(law, name)
+  switch(family_of(law),
+    normal = list(form = "diagonal_normal", mean = par("mean"), variance = par("sd")^2),
+    mvnormal_diagonal = list(form = "diagonal_normal", mean = par("mean"), variance = par("var")),
+    mvnormal = ,
+    mixture_mvnormal = list(form = "full_normal", weight = component_weights(law), mean = par("mean"),
+                            covariance = par("cov")),
+    mixture_normal = c(form = "normal_gaussian", scalar_components(law)),
+    laplace = ,
+    mixture_laplace = c(form = "laplace_gaussian", scalar_components(law))
+  )
+}
+
+matern_form <- function(law, nu, bandwidth) {
+  switch(family_of(law),
+    normal = ,
+    mixture_normal = c(form = "normal_matern", scalar_components(law), nu = nu, rate = sqrt(2 * nu) / bandwidth),
+    laplace = ,
+    mixture_laplace = if (nu == 0.5) c(form = "laplace_laplace", scalar_components(law))
+  )
+}
+
+# Weight, location and scale of every component of laws of one number.
+scalar_components <- function(law) {
+  normal <- family_of(law) == "normal"
+  list(weight = component_weights(law), location = par_of(law, if (normal) "mean" else "location"),
+       scale = par_of(law, if (normal) "sd" else "scale"))
+}
+
+component_weights <- function(law) {
+  if (startsWith(family_of(law), "mixture")) par_of(law, "weight") else matrix(1, length(law), 1)
 }
 
 # Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.

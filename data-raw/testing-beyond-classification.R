@@ -81,7 +81,8 @@ if ("synthetic" %in% parts) {
     cell <- cells[i, ]
     set.seed(3000 + i)
     # fixed for all data sets of a dimension
-    locations <- { set.seed(2999); synthetic_locations(cell$d) }
+    set.seed(2999)
+    locations <- synthetic_locations(cell$d)
     set.seed(3000 + i)
     values <- replicate(runs, one_data_set(cell$n, cell$d, cell$calibrated, locations))
     cbind(cell, name = rownames(values), t(apply(values, 1, function(v) {
@@ -107,47 +108,60 @@ friedman <- function(n) {
 }
 
 # Full-batch Adam on the mean squared error; predictions at the iterations `at`.
-train_network <- function(train, test, at, rate = 1e-3, decay = c(0.9, 0.999), tiny = 1e-8) {
+train_network <- function(train, test, at) {
   size <- c(10, 200, 50, 1)
   glorot <- function(i, o) matrix(runif(i * o, -1, 1) * sqrt(6 / (i + o)), i)
-  w <- Map(glorot, size[-4], size[-1])
-  b <- lapply(size[-1], numeric)
-  zero <- function(p) lapply(p, function(v) v * 0)
-  m <- v <- list(w = zero(w), b = zero(b))
-  forward <- function(x) {
-    a <- list(x)
-    for (l in 1:3) {
-      z <- a[[l]] %*% w[[l]] + rep(b[[l]], each = nrow(x))
-      a[[l + 1]] <- if (l < 3) pmax(z, 0) else z
-    }
-    a
-  }
+  weights <- Map(glorot, size[-4], size[-1])
+  adam <- new_adam(c(weights, lapply(size[-1], numeric)))
   initial <- rexp(1)
   out <- list()
   for (iteration in 0:max(at)) {
-    a <- forward(train$x)
+    a <- activations(train$x, adam$value)
     error <- a[[4]] - train$y
     if (iteration %in% at) {
       out[[as.character(iteration)]] <- list(
-        train = as.vector(a[[4]]), test = as.vector(forward(test$x)[[4]]),
+        train = as.vector(a[[4]]), test = as.vector(activations(test$x, adam$value)[[4]]),
         sd = if (iteration == 0) initial else sqrt(mean(error^2))
       )
     }
-    delta <- 2 * error / length(error)
-    for (l in 3:1) {
-      gradient <- list(w = crossprod(a[[l]], delta), b = colSums(delta))
-      if (l > 1) delta <- tcrossprod(delta, w[[l]]) * (a[[l]] > 0)
-      for (part in c("w", "b")) {
-        g <- gradient[[part]]
-        m[[part]][[l]] <- decay[1] * m[[part]][[l]] + (1 - decay[1]) * g
-        v[[part]][[l]] <- decay[2] * v[[part]][[l]] + (1 - decay[2]) * g^2
-        step <- rate * (m[[part]][[l]] / (1 - decay[1]^(iteration + 1))) /
-          (sqrt(v[[part]][[l]] / (1 - decay[2]^(iteration + 1))) + tiny)
-        if (part == "w") w[[l]] <- w[[l]] - step else b[[l]] <- b[[l]] - step
-      }
-    }
+    adam <- adam_step(adam, network_gradient(a, adam$value, 2 * error / length(error)), iteration + 1)
   }
   out
+}
+
+# Input and output of every layer; parameters: three matrices of weights, then three vectors of biases.
+activations <- function(x, parameters) {
+  a <- list(x)
+  for (l in 1:3) {
+    z <- a[[l]] %*% parameters[[l]] + rep(parameters[[3 + l]], each = nrow(x))
+    a[[l + 1]] <- if (l < 3) pmax(z, 0) else z
+  }
+  a
+}
+
+# Backpropagation; delta: the gradient of the loss in the last layer's output.
+network_gradient <- function(a, parameters, delta) {
+  gradient <- list()
+  for (l in 3:1) {
+    gradient[[l]] <- crossprod(a[[l]], delta)
+    gradient[[3 + l]] <- colSums(delta)
+    if (l > 1) delta <- tcrossprod(delta, parameters[[l]]) * (a[[l]] > 0)
+  }
+  gradient
+}
+
+new_adam <- function(value) {
+  zero <- lapply(value, function(v) v * 0)
+  list(value = value, mean = zero, square = zero)
+}
+
+adam_step <- function(adam, gradient, t, rate = 1e-3, decay = c(0.9, 0.999), tiny = 1e-8) {
+  adam$mean <- Map(function(m, g) decay[1] * m + (1 - decay[1]) * g, adam$mean, gradient)
+  adam$square <- Map(function(v, g) decay[2] * v + (1 - decay[2]) * g^2, adam$square, gradient)
+  adam$value <- Map(function(value, m, v) {
+    value - rate * (m / (1 - decay[1]^t)) / (sqrt(v / (1 - decay[2]^t)) + tiny)
+  }, adam$value, adam$mean, adam$square)
+  adam
 }
 
 taus <- seq(0.05, 0.95, by = 0.05)
