@@ -23,14 +23,26 @@ NULL
 
 # References, written once.
 ref_gruber_bach <- function() {
-  "Gruber, S. G. and Bach, F. (2025). Optimizing estimators of squared calibration errors in classification. *Transactions on Machine Learning Research*."
+  paste0(
+    "Gruber, S. G. and Bach, F. (2025). Optimizing estimators of squared calibration errors in ",
+    "classification. *Transactions on Machine Learning Research*."
+  )
 }
 ref_widmann <- function() {
-  "Widmann, D., Lindsten, F. and Zachariah, D. (2021). Calibration tests beyond classification. *International Conference on Learning Representations*."
+  paste0(
+    "Widmann, D., Lindsten, F. and Zachariah, D. (2021). Calibration tests beyond classification. ",
+    "*International Conference on Learning Representations*."
+  )
 }
 ref_gruber_buettner <- function() {
-  "Gruber, S. G. and Buettner, F. (2022). Better uncertainty calibration via proper scores for classification and beyond. *Advances in Neural Information Processing Systems* 35."
+  paste0(
+    "Gruber, S. G. and Buettner, F. (2022). Better uncertainty calibration via proper scores for ",
+    "classification and beyond. *Advances in Neural Information Processing Systems* 35."
+  )
 }
 ref_moskvichev <- function() {
-  "Moskvichev, P. and Sejdinovic, D. (2025). All models are miscalibrated, but some less so: comparing calibration with conditional mean operators. Preprint."
+  paste0(
+    "Moskvichev, P. and Sejdinovic, D. (2025). All models are miscalibrated, but some less so: comparing ",
+    "calibration with conditional mean operators. Preprint."
+  )
 }

@@ -143,7 +143,8 @@ new_ce_test <- function(result, test, problem, name) {
     list(
       statistic = result$statistic, parameter = result$parameter, p.value = result$p.value,
       conf.int = result$conf.int, estimate = stats::setNames(result$estimate, estimand(test)),
-      null.value = stats::setNames(0, estimand(test)), alternative = "greater", method = result$method, data.name = name,
+      null.value = stats::setNames(0, estimand(test)), alternative = "greater", method = result$method,
+      data.name = name,
       test = test, n = problem$n, prediction = family_text(problem$laws),
       kernel = problem$kernel, target_kernel = problem$target_kernel,
       target_form = problem$target_form, std.error = result$std.error, null = result$null,

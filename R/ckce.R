@@ -22,8 +22,8 @@
 #' conditional mean zero under calibration, `debias = "null_mean"` removes its expectation
 #' \eqn{\sum_i M_{ii} (1 - |q_i|^2)} instead.
 #'
-#' For numbers, counts and vectors, G holds the inner products of \eqn{l(y_i, \cdot) - E_{Z\sim q_i} l(Z, \cdot)}, in closed
-#' form where there is one (see [skce()]), otherwise means over draws. These take the dual form only (an n x n
+#' For numbers, counts and vectors, G holds the inner products of \eqn{l(y_i, \cdot) - E_{Z\sim q_i} l(Z, \cdot)}, in
+#' closed form where there is one (see [skce()]), otherwise means over draws. These take the dual form only (an n x n
 #' matrix), without leave-one-out ridges or `"null_mean"`.
 #'
 #' @section Computation:
@@ -31,26 +31,27 @@
 #' `"low_rank"` is a pivoted Cholesky factor \eqn{K \approx LL'}; it stops where
 #' \eqn{3\,tr(G)\,tr(K - LL')/(n\,ridge)^2} is below `tolerance` times the estimate.
 #' `error_bound` is this number (a bound on the error of the estimate before any debiasing) and `certified` says
-#' whether it was reached; it is far from sharp for diffuse predictions. `"rff"` draws random Fourier features with R's random
-#' numbers; its error is random, about \eqn{n\_features^{-1/2}} times a few percent, and has no bound.
+#' whether it was reached; it is far from sharp for diffuse predictions. `"rff"` draws random Fourier features with
+#' R's random numbers; its error is random, about \eqn{n\_features^{-1/2}} times a few percent, and has no bound.
 #' `"auto"` takes `"dual"` or `"eigen"` up to 2,000 observations, `"low_rank"` above, and
 #' `"rff"` where `max_rank` leaves more than \eqn{0.01\,n} of the trace of \eqn{K}.
 #'
 #' @section Intervals:
 #' At a fixed ridge, bandwidth and factor CKCE is a smooth function of means over the observations, with the influence
-#' function \eqn{2 n c (H_i - c (A^{-1}H)_i)' H_i} minus its mean, \eqn{H = A^{-1}D}, \eqn{c = n\,ridge} (the infinitesimal
-#' jackknife: no refits). `std.error` is its standard deviation over \eqn{\sqrt n}; the interval is normal around `.estimate`, cut
-#' at 0, and is one for the *regularised* error at this ridge. It does not know of a ridge or bandwidth chosen on the same data.
-#' Away from calibration 95 % intervals of the off-diagonal estimate covered in 92 to 96 % of samples (three classes, n from
-#' 200 to 1,000, default ridge; misses at small n are mostly samples whose estimate is too small), those of the plain one in 89 to
-#' 95 %: its upward bias is of the order of the standard error at small n. Near calibration the influence function
-#' vanishes, the estimate is a weighted sum of chi-squared variables rather than normal and the standard error is too wide, by
-#' up to a factor of root 2; whether a model is calibrated is then a question for `n_draws`, which is exact, or [ce_test()].
+#' function \eqn{2 n c (H_i - c (A^{-1}H)_i)' H_i} minus its mean, \eqn{H = A^{-1}D}, \eqn{c = n\,ridge} (the
+#' infinitesimal jackknife: no refits). `std.error` is its standard deviation over \eqn{\sqrt n}; the interval is
+#' normal around `.estimate`, cut at 0, and is one for the *regularised* error at this ridge. It does not know of a
+#' ridge or bandwidth chosen on the same data. Away from calibration 95 % intervals of the off-diagonal estimate
+#' covered in 92 to 96 % of samples (three classes, n from 200 to 1,000, default ridge; misses at small n are mostly
+#' samples whose estimate is too small), those of the plain one in 89 to 95 %: its upward bias is of the order of the
+#' standard error at small n. Near calibration the influence function vanishes, the estimate is a weighted sum of
+#' chi-squared variables rather than normal and the standard error is too wide, by up to a factor of root 2; whether a
+#' model is calibrated is then a question for `n_draws`, which is exact, or [ce_test()].
 #'
 #' @section Value:
 #' A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`,
-#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one),
-#' `kernel`, `computation`, `rank`, `error_bound`, `certified`; with `n_draws`, `p.value` and
+#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has
+#' one), `kernel`, `computation`, `rank`, `error_bound`, `certified`; with `n_draws`, `p.value` and
 #' `null_mean`, the mean of the draws; with `ridge = "loo"`, `loo`, the selected ridge's
 #' leave-one-out error; with
 #' a `group` whose kernel is `"delta"`, the list column `groups` with the terms that add up, which is printed below
@@ -65,8 +66,8 @@
 #'
 #' @section Cost:
 #' `"dual"` \eqn{n^3/3} per ridge, `"eigen"` \eqn{9 n^3} for all, both with \eqn{n^2} memory;
-#' `"low_rank"` \eqn{n r^2} and memory \eqn{n r}; `"rff"` \eqn{n r^2} and memory \eqn{r^2}. `"dual"` and `"eigen"` are a few calls
-#' of the linear algebra library, which cannot be interrupted while they run (the Cholesky factor of 10,000
+#' `"low_rank"` \eqn{n r^2} and memory \eqn{n r}; `"rff"` \eqn{n r^2} and memory \eqn{r^2}. `"dual"` and `"eigen"` are
+#' a few calls of the linear algebra library, which cannot be interrupted while they run (the Cholesky factor of 10,000
 #' observations takes some ten seconds); `"low_rank"` and `"rff"` stop at once.
 #'
 #' @section Errors:
@@ -81,7 +82,8 @@
 #'   predictive distributions, or an expression that makes them: `pred_normal(mu, sigma)`.
 #' @param kernel Kernel on the predictions; see [ce_kernels].
 #'   Predictive distributions (see [pred]) have another default: `kernel_embedding(target_kernel)` plus
-#'   [kernel_wasserstein()] with `power = 2` and median bandwidth ([kernel_mmd()] where that distance is not Hilbertian).
+#'   [kernel_wasserstein()] with `power = 2` and median bandwidth ([kernel_mmd()] where that distance is not
+#'   Hilbertian).
 #' @param target_kernel Kernel on the outcomes: default [kernel_white()] for classes and counts,
 #'   [kernel_gaussian()] with median bandwidth for numbers.
 #' @param ridge The papers' lambda: positive numbers (one row each), `NULL` for

@@ -11,7 +11,8 @@ curve_pit <- function(u, control) {
   conf <- lapply(wilson(counts, n, control$level), `*`, m)
   band <- lapply(clopper_pearson(counts, n, (1 - control$level) / (2 * m)), `*`, m)
   null <- function(tail) {
-    list(low = density(stats::qbinom(tail, n, 1 / m)), high = density(stats::qbinom(tail, n, 1 / m, lower.tail = FALSE)))
+    list(low = density(stats::qbinom(tail, n, 1 / m)),
+         high = density(stats::qbinom(tail, n, 1 / m, lower.tail = FALSE)))
   }
   curve_frame((seq_len(m) - 0.5) / m, density(counts), counts, (seq_len(m) - 1) / m, seq_len(m) / m,
               conf, band, null((1 - control$level) / 2), null((1 - control$level) / (2 * m)), upper = Inf)
@@ -28,7 +29,8 @@ curve_quantile <- function(u, control, n_places = 101L) {
   curve_frame(
     levels, below / n,
     conf = wilson(below, n, control$level), band = list(low = below / n - half, high = below / n + half),
-    null = list(low = stats::qbinom(tail, n, levels) / n, high = stats::qbinom(tail, n, levels, lower.tail = FALSE) / n),
+    null = list(low = stats::qbinom(tail, n, levels) / n,
+                high = stats::qbinom(tail, n, levels, lower.tail = FALSE) / n),
     null_band = list(low = levels - half, high = levels + half)
   )
 }

@@ -8,23 +8,28 @@
 #' \describe{
 #'   \item{`"binned"`}{Mean outcome over mean prediction per bin. Intervals: Wilson. Band: Clopper-Pearson at
 #'     the level that makes all bins cover at once. Under calibration: the exact distribution of
-#'     each bin's count, a sum of independent Bernoulli trials with the predicted probabilities (Broecker & Smith 2007).}
+#'     each bin's count, a sum of independent Bernoulli trials with the predicted probabilities (Broecker & Smith
+#'     2007).}
 #'   \item{`"isotonic"`}{Isotonic regression, CORP (Dimitriadis, Gneiting & Jordan 2021). Intervals: smoothed bootstrap.
 #'     Band: honest at any n if the true curve increases, from Clopper-Pearson limits over
-#'     intervals of predictions (after Dimitriadis et al. 2023). Under calibration: outcomes redrawn from the predictions.}
-#'   \item{`"smooth"`}{The prediction plus the local linear regression of the residual on the prediction's logit, Gaussian
-#'     kernel, bandwidth by leave-one-out cross-validation. Intervals and band: centred at the local quadratic fit, which
-#'     corrects the bias. Under calibration: exact mean (the diagonal) and variance of the linear smoother.}
-#'   \item{`"quantile"`}{Regression: share of outcomes below the predicted quantile, by its level. Band: Dvoretzky-Kiefer-Wolfowitz.}
-#'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1) under calibration.}
+#'     intervals of predictions (after Dimitriadis et al. 2023). Under calibration: outcomes redrawn from the
+#'     predictions.}
+#'   \item{`"smooth"`}{The prediction plus the local linear regression of the residual on the prediction's logit,
+#'     Gaussian kernel, bandwidth by leave-one-out cross-validation. Intervals and band: centred at the local
+#'     quadratic fit, which corrects the bias. Under calibration: exact mean (the diagonal) and variance of the linear
+#'     smoother.}
+#'   \item{`"quantile"`}{Regression: share of outcomes below the predicted quantile, by its level. Band:
+#'     Dvoretzky-Kiefer-Wolfowitz.}
+#'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1)
+#'     under calibration.}
 #' }
 #'
 #' @section Value:
 #' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`
-#' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right` (bins), and four pairs
-#' of limits: `conf` (one place), `band` (the whole curve), `null` and `null_band` (where a calibrated model's curve lies,
-#' at one place and as a whole). `glance()` gives a row per curve: `n`, `event_rate` and `mean_confidence`
-#' (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
+#' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right`
+#' (bins), and four pairs of limits: `conf` (one place), `band` (the whole curve), `null` and `null_band` (where a
+#' calibrated model's curve lies, at one place and as a whole). `glance()` gives a row per curve: `n`, `event_rate` and
+#' `mean_confidence` (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
 #' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a
 #' test of calibration at level 1 - `level`), `bandwidth`.
 #'

@@ -11,8 +11,8 @@
 #'
 #' @section Value:
 #' A tibble: `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `type`, `bandwidth`,
-#' `kernel`, `computation`, `rank`; for predictive distributions of numbers also `target_kernel` and `target_form`. Standard
-#' errors and intervals are those of [skce()].
+#' `kernel`, `computation`, `rank`; for predictive distributions of numbers also `target_kernel` and `target_form`.
+#' Standard errors and intervals are those of [skce()].
 #'
 #' @section Errors:
 #' Those of [ckce()], and `calibrisk_error_rows` for the unbiased estimate of one observation.
@@ -76,7 +76,8 @@ jkce_rows <- function(predictions, choices, group, n_input, threads, call) {
 
 # Estimate and interval from row sums and diagonal: the rows are the Hajek projections of skce().
 joint_value <- function(sums, type, level, call) {
-  value <- pair_estimate(list(off_diagonal = as.vector(sums$off_diagonal), diagonal = as.vector(sums$diagonal)), type, call)
+  rows <- lapply(sums[c("off_diagonal", "diagonal")], as.vector)
+  value <- pair_estimate(rows, type, call)
   c(list(.estimate = value$estimate), squared_interval(value$estimate, value$std.error, level))
 }
 

@@ -4,14 +4,23 @@
 #' so that numbers can be compared and code moved. Arguments that are given (`n_bins`, `p`,
 #' `type`, `debias`, `notion`) replace the preset's where the library has that choice.
 #'
-#' | preset | bins (default) | edges | 0, 1 and edge values | binary means | other |
-#' |---|---|---|---|---|---|
-#' | none | 15, width | `b / B` | right-closed; 0 in the first bin | probability of the event | |
-#' | `"torchmetrics"` | 15, width | single-precision `linspace` | left-closed; exactly 1 has a bin of its own | vector: probability against outcome; matrix: top label | values are rounded to single precision; `p` is 1, 2 or `Inf` |
-#' | `"netcal"` | 10, width or mass | `b (1 / B)`; type-7 quantiles | left-closed, after clipping to `[e, 1 - e]`, `e = 2^-52` | two columns: the second one | `p` is 1 or `Inf` (MCE) |
-#' | `"uncertainty-calibration"` | 15, width; mass; discrete | `b / B`; mid-points between the chunks of an even split; mid-points | right-closed | vector: probability against outcome | class-wise p-th powers are averaged, not summed; `p = 2` can be debiased |
-#' | `"scikit-learn"` | 5, width or mass | `b (1 / B)`; type-7 quantiles | right-closed | the second column; more classes are an error | bins of `calibration_curve()`, weighted by their size |
-#' | `"better-uncertainty-calibration"` | 15, width; mass; discrete | as above, but chunks of `ceiling(N / B)` rows | right-closed | as above | class-wise p-th powers are summed |
+#' For each: the default number and the kinds of bins; their edges; to which bin 0, 1 and values on an edge
+#' belong; what binary predictions are; what else differs.
+#' \describe{
+#'   \item{none}{15, width. Edges `b / B`; right-closed, 0 in the first bin. The probability of the event.}
+#'   \item{`"torchmetrics"`}{15, width. Single-precision `linspace`; left-closed, and exactly 1 has a bin of its own.
+#'     A vector: probability against outcome; a matrix: the top label. Values are rounded to single precision; `p` is
+#'     1, 2 or `Inf`.}
+#'   \item{`"netcal"`}{10, width or mass. Edges `b (1 / B)`, or type-7 quantiles; left-closed, after clipping to
+#'     `[e, 1 - e]` with `e = 2^-52`. Two columns: the second one. `p` is 1 or `Inf` (MCE).}
+#'   \item{`"uncertainty-calibration"`}{15; width, mass or discrete. Edges `b / B`, or mid-points between the chunks of
+#'     an even split, or mid-points; right-closed. A vector: probability against outcome. Class-wise p-th powers are
+#'     averaged, not summed; `p = 2` can be debiased.}
+#'   \item{`"scikit-learn"`}{5, width or mass. Edges `b (1 / B)`, or type-7 quantiles; right-closed. The second column;
+#'     more classes are an error. Bins of `calibration_curve()`, weighted by their size.}
+#'   \item{`"better-uncertainty-calibration"`}{15; width, mass or discrete. As `"uncertainty-calibration"`, but chunks
+#'     of `ceiling(N / B)` rows, and class-wise p-th powers are summed.}
+#' }
 #'
 #' torchmetrics: `binary_calibration_error`, `multiclass_calibration_error`; netcal: `ECE`,
 #' `MCE` of its confidence metrics; uncertainty-calibration: `get_ece`, `get_ece_em` and

@@ -41,8 +41,8 @@ keep_metrics <- function(x, metrics, call = caller_env()) {
 
 metric_titles <- c(
   ckce = "CKCE", ckce_debiased = "CKCE, off-diagonal", ckce_null_mean = "CKCE, null mean removed",
-  jkce = "JKCE", ece = "canonical ECE", ece_pointwise = "canonical ECE, pointwise", brier = "Brier score", log_loss = "log loss",
-  error = "misclassification"
+  jkce = "JKCE", ece = "canonical ECE", ece_pointwise = "canonical ECE, pointwise", brier = "Brier score",
+  log_loss = "log loss", error = "misclassification"
 )
 metric_title <- function(metric) {
   metric <- as.character(metric)

@@ -141,10 +141,11 @@ rank_data <- function(models, truth, event_level, call = caller_env()) {
     })
   })
   size <- vapply(parts, n_classes, 1L)
-  if (length(unique(size)) > 1) {
+  other <- which(size != size[1])[1]
+  if (!is.na(other)) {
     stop_input(c(
       "All models must predict the same classes.",
-      "x" = "Model {.val {names(models)[1]}} has {size[1]}, model {.val {names(models)[which(size != size[1])[1]]}} has {size[size != size[1]][1]}."
+      "x" = "Model {.val {names(models)[1]}} has {size[1]}, model {.val {names(models)[other]}} has {size[other]}."
     ), "length", arg = "models", call = call)
   }
   rows <- Reduce(intersect, lapply(parts, `[[`, "rows"))
@@ -168,7 +169,8 @@ rank_truth <- function(models, truth, call) {
   if (!all(same)) {
     stop_input(c(
       "All models must predict the same outcomes in the same order.",
-      "x" = "Column {.field {column}} of model {.val {names(frames)[!same][1]}} is not that of model {.val {names(frames)[1]}}."
+      "x" = "Column {.field {column}} of model {.val {names(frames)[!same][1]}} is not that of model \\
+             {.val {names(frames)[1]}}."
     ), "truth", arg = "truth", call = call)
   }
   list(values = values[[1]], column = column)

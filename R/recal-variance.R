@@ -67,7 +67,8 @@ moments_of <- function(x, call) {
   if (length(bad) > 0) {
     stop_input(c(
       "Means must be finite and variances finite and not negative.",
-      "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, variance {.val {x[bad[1], 2]}}; {length(bad)} of {nrow(x)} rows are affected."
+      "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, variance {.val {x[bad[1], 2]}}; {length(bad)} of \\
+             {nrow(x)} rows are affected."
     ), "variance", arg = "x", row = bad[1], call = call)
   }
   list(mean = unname(x[, 1]), variance = unname(x[, 2]), type = "matrix")

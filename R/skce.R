@@ -21,9 +21,9 @@
 #' @section Value:
 #' A tibble with one row per group of `.by`: `.metric`, `.estimator` (what the predictions are: `"binary"`,
 #' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
-#' `type`, `block`, `kernel`, `target_kernel`, `target_form`, with `tolerance` also `rank` and `error_bound` (on `.estimate`), and with `group` the list column
-#' `groups` (per group its `n`, its own error `.estimate` and its `term` in the sum), which is printed below the row and
-#' returned by `tidy()`. Standard errors are those of
+#' `type`, `block`, `kernel`, `target_kernel`, `target_form`, with `tolerance` also `rank` and `error_bound` (on
+#' `.estimate`), and with `group` the list column `groups` (per group its `n`, its own error `.estimate` and its
+#' `term` in the sum), which is printed below the row and returned by `tidy()`. Standard errors are those of
 #' the Hajek projection (first-order terms); near calibration, where the projection vanishes, they are too wide by
 #' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks.
 #' Interval ends below 0 are 0.
@@ -31,19 +31,21 @@
 #' @section Cost:
 #' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads; `n block / 2` for blocks. Kernels on mixtures,
 #' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws and a
-#' smooth target kernel (Gaussian, sums and products) go through the r features of a factor that reproduces the kernel at
-#' every draw to \eqn{10^{-12}}: \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws. Where there is no factor
-#' of at most 256 features (Laplace and rough Matérn kernels, many dimensions) it is \eqn{n^2 S^2/2} evaluations of the target
-#' kernel (a few hundred observations with 100 draws: seconds), so thin long chains. With `tolerance` the kernel on the
-#' predictions is replaced by a low-rank factor whose mean neglected diagonal is below it: cost \eqn{n r^2}.
+#' smooth target kernel (Gaussian, sums and products) go through the r features of a factor that reproduces the kernel
+#' at every draw to \eqn{10^{-12}}: \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws. Where there is
+#' no factor of at most 256 features (Laplace and rough Matérn kernels, many dimensions) it is \eqn{n^2 S^2/2}
+#' evaluations of the target kernel (a few hundred observations with 100 draws: seconds), so thin long chains. With
+#' `tolerance` the kernel on the predictions is replaced by a low-rank factor whose mean neglected diagonal is below
+#' it: cost \eqn{n r^2}.
 #'
 #' @section Errors:
-#' Of class `calibrisk_error_<what>`: `rows` (one observation and an estimator of pairs), `argument` (`block` larger than
-#' n, `tolerance` where there is no factor), `length` (another number or dimension of outcomes), `truth` (outcomes that
-#' are missing altogether, not finite, or no counts for Poisson predictions), `kernel` (one that cannot compare these
-#' predictions or outcomes). A Gram matrix that is not positive semidefinite is a warning of class
+#' Of class `calibrisk_error_<what>`: `rows` (one observation and an estimator of pairs), `argument` (`block` larger
+#' than n, `tolerance` where there is no factor), `length` (another number or dimension of outcomes), `truth`
+#' (outcomes that are missing altogether, not finite, or no counts for Poisson predictions), `kernel` (one that cannot
+#' compare these predictions or outcomes). A Gram matrix that is not positive semidefinite is a warning of class
 #' `calibrisk_warning_not_psd`, with its eigenvalue. Defined, not errors: point masses (scales of 0), tied and constant
-#' predictions (where the median distance is 0 the bandwidth is the median of the positive ones, 1 where there are none).
+#' predictions (where the median distance is 0 the bandwidth is the median of the positive ones, 1 where there are
+#' none).
 #'
 #' @param x A data frame, matrix or vector of probabilities as in [ce_fit()], or a vector of predictive
 #'   distributions (see [pred]).

@@ -14,7 +14,8 @@ gap_parts <- function(x, classes = NULL, call = caller_env()) {
     stop_input(c(
       "The gap is drawn for scalar notions, and for each class.",
       "x" = "The notion is {.val {x$notion}}.",
-      "i" = "Use {.code type = \"risk\"} or {.val estimate}, or tune with {.code notion = \"top_label\"} or {.val class_wise}."
+      "i" = "Use {.code type = \"risk\"} or {.val estimate}, or tune with {.code notion = \"top_label\"} or \\
+             {.val class_wise}."
     ), "notion", arg = "type", call = call)
   }
   if (x$notion != "class_wise") {
@@ -93,8 +94,9 @@ autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
         "predicted probability of the class"
       },
       y = "estimated gap (prediction - outcome)",
-      subtitle = paste0("Above zero ", if (notion == "class_wise") "the class is predicted too often" else "the model is overconfident",
-                        "; grey: how many predictions lie there (square root scale)")
+      subtitle = paste0("Above zero ", if (notion == "class_wise") "the class is predicted too often" else {
+        "the model is overconfident"
+      }, "; grey: how many predictions lie there (square root scale)")
     ) +
     theme_ce()
   groups <- length(panels) > 1

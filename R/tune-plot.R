@@ -182,8 +182,11 @@ risk_curve_of <- function(call) function(x) risk_curve(x, call)
 
 risk_subtitle <- function(chosen, classes) {
   paste0(
-    "Mean over folds with its standard error; ", if (NROW(chosen) > 0) "the diamond is chosen, ", "the dashed line is h = 0",
-    if (NROW(classes) > 0) "\nPoints: the same value in all classes; ticks: the value of each class; line: the risk with these"
+    "Mean over folds with its standard error; ", if (NROW(chosen) > 0) "the diamond is chosen, ",
+    "the dashed line is h = 0",
+    if (NROW(classes) > 0) {
+      "\nPoints: the same value in all classes; ticks: the value of each class; line: the risk with these"
+    }
   )
 }
 

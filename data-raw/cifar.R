@@ -117,7 +117,8 @@ drop_ones <- function(model) {
     test <- test_rows[keep[test_rows]]
     kept <- risk(TRUE)
     data.frame(
-      bandwidth = h, kept_root_risk = mean(kept), kept_std.error = sd(kept) / sqrt(5), all_root_risk = mean(risk(FALSE)),
+      bandwidth = h, kept_root_risk = mean(kept), kept_std.error = sd(kept) / sqrt(5),
+      all_root_risk = mean(risk(FALSE)),
       kept_estimate = mean(vapply(fits, function(fit) sqrt(mean(predict(fit, p[test]))), 0)),
       all_estimate = mean(vapply(fits, function(fit) sqrt(mean(predict(fit, p[test_rows]))), 0))
     )

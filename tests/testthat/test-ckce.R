@@ -8,8 +8,8 @@ test_that("ckce() has the published values at a given and at the median bandwidt
   exact(default$bandwidth, 0.533853912602)
   exact(default$.estimate, 0.0395757780794)
   expect_identical(names(default), c(
-    ".metric", ".estimator", ".estimate", "std.error", "conf.low", "conf.high", "n", "ridge", "bandwidth", "kernel", "computation",
-    "rank", "error_bound", "certified"
+    ".metric", ".estimator", ".estimate", "std.error", "conf.low", "conf.high", "n", "ridge", "bandwidth", "kernel",
+    "computation", "rank", "error_bound", "certified"
   ))
 })
 
@@ -52,17 +52,21 @@ test_that("jkce() has the published values and is ckce()'s large-ridge limit", {
 })
 
 test_that("duplicated rows, scaled kernels and permutations change nothing they should not", {
-  p <- toy_probs(); y <- toy_truth(); k <- toy_kernel()
+  p <- toy_probs()
+  y <- toy_truth()
+  k <- toy_kernel()
   exact(ckce(rbind(p, p), c(y, y), kernel = k, ridge = .1)$.estimate, 0.558838141756)
   exact(3 * ckce(p, y, kernel = 3 * k, ridge = .3)$.estimate, 0.558838141756)
   exact(value(target_kernel = 2 * kernel_white()), 2 * 0.558838141756)
-  rows <- c(4, 1, 6, 2, 5, 3); columns <- c(2, 3, 1)
+  rows <- c(4, 1, 6, 2, 5, 3)
+  columns <- c(2, 3, 1)
   exact(ckce(p[rows, columns], match(y, columns)[rows], kernel = k, ridge = .1)$.estimate,
         0.558838141756)
 })
 
 test_that("the bounds between ckce, its relatives and the spectrum hold", {
-  gram <- oracle_gram(toy_probs(), .5); n <- 6
+  gram <- oracle_gram(toy_probs(), .5)
+  n <- 6
   d <- oracle_residuals(toy_probs(), toy_truth())
   s <- eigen(gram, symmetric = TRUE)$values
   biased <- oracle_jkce(gram, tcrossprod(d))$biased
@@ -204,7 +208,8 @@ test_that("a data frame, grouped or not, gives the same numbers", {
 })
 
 test_that("a vector of probabilities is read as two columns", {
-  p <- c(.2, .9, .6); y <- c(0, 1, 0)
+  p <- c(.2, .9, .6)
+  y <- c(0, 1, 0)
   exact(ckce(p, y)$.estimate, ckce(cbind(1 - p, p), y + 1)$.estimate)
 })
 
@@ -236,7 +241,8 @@ test_that("jkce() is skce() with the same kernel, also within groups", {
   g <- rep(1:2, 40)
   kernel <- kernel_linear() + kernel_gaussian("median")
   for (type in c("biased", "unbiased")) {
-    expect_equal(jkce(p, y, type = type)$.estimate, skce(p, y, kernel = kernel, type = type)$.estimate, tolerance = 1e-9)
+    expect_equal(jkce(p, y, type = type)$.estimate, skce(p, y, kernel = kernel, type = type)$.estimate,
+                 tolerance = 1e-9)
     expect_equal(jkce(p, y, type = type, group = g)$.estimate,
                  skce(p, y, kernel = kernel, type = type, group = g)$.estimate, tolerance = 1e-9)
   }
@@ -279,11 +285,13 @@ test_that("groups are columns, names of columns or values", {
     expect_error(metric(data, y, group = "nowhere"), class = "calibrisk_error_columns")
   }
   law <- cbind(data, m = 1:6, s = 1, z = c(2, 0, 3, 5, 4, 7))
-  expect_equal(ckce(law, z, pred_normal(m, s), group = "g")$.estimate, ckce(law, z, pred_normal(m, s), group = g)$.estimate)
+  expect_equal(ckce(law, z, pred_normal(m, s), group = "g")$.estimate,
+               ckce(law, z, pred_normal(m, s), group = g)$.estimate)
 })
 
 test_that("the terms of groups are printed and returned", {
-  data <- data.frame(p = toy_probs()[, 1], y = c(0, 1, 1, 0, 1, 0), g = c("u", "v", "u", "v", "u", "v"), h = c(1, 1, 1, 2, 2, 2))
+  data <- data.frame(p = toy_probs()[, 1], y = c(0, 1, 1, 0, 1, 0), g = c("u", "v", "u", "v", "u", "v"),
+                     h = c(1, 1, 1, 2, 2, 2))
   out <- skce(data, y, p, group = g, .by = h)
   expect_output(print(out), "Terms of the groups:.* h group ")
   expect_identical(names(tidy(out)), c("h", "group", "n", ".estimate", "term"))

@@ -41,7 +41,8 @@ test_that("counts of independent trials have exact quantiles", {
   v <- sum(big * (1 - big))
   skew <- sum(big * (1 - big) * (1 - 2 * big)) / v^1.5
   z <- qnorm(c(.025, .975))
-  expect_lte(max(abs(round(sum(big) + sqrt(v) * (z + skew * (z^2 - 1) / 6)) - cpp_poisson_binomial_quantiles(big, c(.025, .975)))), 1)
+  cornish_fisher <- round(sum(big) + sqrt(v) * (z + skew * (z^2 - 1) / 6))
+  expect_lte(max(abs(cornish_fisher - cpp_poisson_binomial_quantiles(big, c(.025, .975)))), 1)
 })
 
 test_that("isotonic curves are isotonic regression, also with ties", {
@@ -107,7 +108,8 @@ test_that("intervals and bands have their level", {
       out <- tidy(f$curve)
       target <- rate(out$confidence)
       if (type == "binned") target <- as.vector(tapply(rate(f$p), ceiling(f$p * 15), mean))
-      c(conf = mean(inside(target, out$conf.low, out$conf.high)), band = all(inside(target, out$band.low, out$band.high)),
+      c(conf = mean(inside(target, out$conf.low, out$conf.high)),
+        band = all(inside(target, out$band.low, out$band.high)),
         null = mean(inside(out$observed, out$null.low, out$null.high)), kept = !glance(f$curve)$rejected)
     }, numeric(4)))
   }
@@ -161,7 +163,8 @@ test_that("models, groups and classes come as keys", {
   expect_equal(tidy(out)[tidy(out)$model == "b", -1], tidy(ce_curve(models$b, f$y)))
   classes <- ce_curve(f$p, f$y, notion = "class_wise")
   expect_equal(glance(classes)$class, c("1", "2", "3"))
-  frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], .pred_c = f$p[, 3], y = factor(letters[f$y]), g = rep(1:2, 100))
+  frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], .pred_c = f$p[, 3],
+                      y = factor(letters[f$y]), g = rep(1:2, 100))
   groups <- ce_curve(frame, y, .by = g)
   expect_equal(unique(tidy(groups)$g), 1:2)
   expect_equal(tidy(groups)[tidy(groups)$g == 2, -1], tidy(ce_curve(frame[frame$g == 2, ], y)))
@@ -187,7 +190,9 @@ test_that("edge cases are defined", {
 
 test_that("draws depend on the seed alone, not on threads", {
   f <- draw_curve(5, 300, "isotonic", times = 50)
-  run <- function(threads) withr::with_seed(9, tidy(ce_curve(f$p, f$y, type = "isotonic", times = 50, threads = threads)))
+  run <- function(threads) {
+    withr::with_seed(9, tidy(ce_curve(f$p, f$y, type = "isotonic", times = 50, threads = threads)))
+  }
   expect_identical(run(1), run(2))
   expect_false(identical(run(1), withr::with_seed(10, tidy(ce_curve(f$p, f$y, type = "isotonic", times = 50)))))
 })
@@ -198,8 +203,9 @@ test_that("figures are drawn", {
   mu <- rep(0, 50)
   y <- withr::with_seed(1, rnorm(50))
   curves <- list(
-    ce_curve(f$p, f$y), ce_curve(f$p, f$y, type = "isotonic", times = 40), ce_curve(f$p, f$y, type = "smooth", times = 40),
-    ce_curve(list(a = f$p, b = f$p), f$y), ce_curve(f$p, f$y, notion = "class_wise"), ce_curve(cbind(mu, 1), y, type = "pit"),
+    ce_curve(f$p, f$y), ce_curve(f$p, f$y, type = "isotonic", times = 40),
+    ce_curve(f$p, f$y, type = "smooth", times = 40), ce_curve(list(a = f$p, b = f$p), f$y),
+    ce_curve(f$p, f$y, notion = "class_wise"), ce_curve(cbind(mu, 1), y, type = "pit"),
     ce_curve(cbind(mu, 1), y, type = "quantile"), ce_curve(list(a = cbind(mu, 1), b = cbind(mu, 2)), y, type = "pit")
   )
   withr::local_pdf(NULL)

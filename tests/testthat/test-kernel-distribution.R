@@ -125,7 +125,8 @@ test_that("kernel_matrix() of predictive distributions", {
                kernel_matrix(kernel_wasserstein("median"), normal)[, 2:3])
   mv <- pred_mvnormal(diag(2), c(1, 4))
   expect_equal(kernel_matrix(kernel_wasserstein(1, 2), mv)[1, 2], exp(-(2 + 2) / 2))
-  expect_equal(kernel_matrix(kernel_embedding(kernel_gaussian(1)), normal)[1, 3], dnorm(3, 0, sqrt(1 + 1 + 4)) * sqrt(2 * pi))
+  expect_equal(kernel_matrix(kernel_embedding(kernel_gaussian(1)), normal)[1, 3],
+               dnorm(3, 0, sqrt(1 + 1 + 4)) * sqrt(2 * pi))
   # a median is that of outcomes of two predictions, not of outcomes that nobody gave
   expect_equal(kernel_matrix(kernel_embedding(), normal)[1, 1],
                1 / sqrt(1 + 2 / pooled_distance(list(law = normal))^2))
