@@ -188,7 +188,8 @@ ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
 operator_error <- function(q) {
   n <- nrow(q)
   if (n < 2) return(rep(NA_real_, ncol(q)))
-  2 * sqrt(n) * apply(q, 2, sd)
+  centred <- q - rep(colMeans(q), each = n)
+  2 * sqrt(n / (n - 1) * colSums(centred^2))
 }
 
 # Normal interval of a squared error, cut at 0.

@@ -342,6 +342,22 @@ test_that("standard errors are those of the influence function, whatever the com
                tolerance = 1e-8)
 })
 
+test_that("all ridges of a path have their own standard errors", {
+  p <- withr::with_seed(1, draw_dirichlet(60, 3, 1))
+  y <- withr::with_seed(2, draw_labels(p^2 / rowSums(p^2)))
+  gram <- oracle_gram(p, .5)
+  d <- oracle_residuals(p, y)
+  path <- 10^seq(-5, 4, length.out = 40)
+  own <- vapply(path, function(r) sd(oracle_influence(gram, d, r)) / sqrt(60), 0)
+  for (computation in c("eigen", "low_rank")) {
+    error <- ckce(p, y, kernel = toy_kernel(), tolerance = 1e-12, ridge = path, computation = computation)$std.error
+    expect_equal(error / own, rep(1, 40), tolerance = 1e-6)
+  }
+  # no residuals, no error: one class in truth and predictions
+  certain <- ckce(cbind(rep(1, 5), 0), factor(rep("a", 5), c("a", "b")), kernel = toy_kernel(), ridge = path)
+  expect_identical(certain$std.error, rep(0, 40))
+})
+
 test_that("intervals of ckce() cover the regularised error away from calibration", {
   # four predictions, each wrong by its own gap: the population value at a ridge is known
   q <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4), c(.05, .15, .8))
