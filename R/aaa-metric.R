@@ -14,25 +14,30 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
   dots <- drop_yardstick_dots(dots, call)
   by_groups(x, by, function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    values <- if (predictions$na && n_obs(predictions) == 0) {
-      list(.estimate = NA_real_)
-    } else {
-      as.list(fn(predictions))
-    }
-    if (predictions$na) {
-      # na_rm = FALSE with something missing: the numbers are not available, the rest is
-      numbers <- vapply(values, is.numeric, NA) & names(values) != "n"
-      values[numbers] <- lapply(values[numbers], function(v) v[NA_integer_])
-      # no row was dropped
-      if (!is.null(values$n)) values$n <- values$n + predictions$dropped
-    }
-    tibble::tibble(
-      .metric = metric,
-      .estimator = if (n_classes(predictions) == 2) "binary" else "multiclass",
-      !!!values,
-      !!!choices
-    )
+    class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
   }, call)
+}
+
+# The columns of fn() for predictions of classes. Where na_rm = FALSE and something is missing, numbers
+# are NA but for those `kept`, and no row was dropped.
+class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
+  values <- if (predictions$na && n_obs(predictions) == 0) list(.estimate = NA_real_) else fn()
+  if (predictions$na) {
+    values <- mask_numbers(values, kept)
+    if (!is.null(values$n)) values$n <- values$n + predictions$dropped
+  }
+  tibble::tibble(
+    .metric = metric,
+    .estimator = if (n_classes(predictions) == 2) "binary" else "multiclass",
+    !!!values,
+    !!!choices
+  )
+}
+
+mask_numbers <- function(values, kept = "n") {
+  masked <- vapply(values, is.numeric, NA) & !names(values) %in% kept
+  values[masked] <- lapply(values[masked], function(v) v[rep(NA_integer_, length(v))])
+  values
 }
 
 drop_yardstick_dots <- function(dots, call) {

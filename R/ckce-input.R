@@ -33,22 +33,7 @@ conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na
   by_groups(x, by, function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     values <- group_values(group, part, call)
-    columns <- if (predictions$na && n_obs(predictions) == 0) {
-      list(.estimate = NA_real_)
-    } else {
-      fn(predictions, values, NROW(part))
-    }
-    if (predictions$na) {
-      numbers <- vapply(columns, is.numeric, NA) & !names(columns) %in% c("n", "ridge")
-      columns[numbers] <- lapply(columns[numbers], function(v) v[rep(NA_integer_, length(v))])
-      # no row was dropped
-      if (!is.null(columns$n)) columns$n <- columns$n + predictions$dropped
-    }
-    tibble::tibble(
-      .metric = metric,
-      .estimator = if (n_classes(predictions) == 2) "binary" else "multiclass",
-      !!!columns
-    )
+    class_frame(metric, predictions, function() fn(predictions, values, NROW(part)), kept = c("n", "ridge"))
   }, call)
 }
 

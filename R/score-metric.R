@@ -133,10 +133,7 @@ regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, cal
       ), "score", arg = "x", call = call)
     }
     values <- as.list(fn(data$law, data$y[, 1]))
-    if (data$na) {
-      numbers <- vapply(values, is.numeric, NA) & names(values) != "n"
-      values[numbers] <- lapply(values[numbers], function(v) v[NA_integer_])
-    }
+    if (data$na) values <- mask_numbers(values)
     tibble::tibble(.metric = metric, .estimator = "standard", !!!values, !!!choices)
   }, call)
 }

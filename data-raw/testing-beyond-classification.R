@@ -19,13 +19,7 @@ over <- function(rows, fn) {
   do.call(rbind, out)
 }
 
-folder <- "vignettes/precomputed"
-dir.create(folder, showWarnings = FALSE)
-save_table <- function(x, name) {
-  numbers <- vapply(x, is.numeric, NA)
-  x[numbers] <- lapply(x[numbers], signif, 6)
-  utils::write.csv(x, file.path(folder, paste0(name, ".csv")), row.names = FALSE)
-}
+source("data-raw/save-table.R")
 
 # The kernel of the paper's experiments: exp(-W2(p, p')) exp(-|y - y'|^2 / 2).
 on_predictions <- kernel_wasserstein(1)

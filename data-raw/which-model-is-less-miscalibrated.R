@@ -10,13 +10,7 @@ library(calibrisk)
 parts <- commandArgs(TRUE)
 if (length(parts) == 0) parts <- c("synthetic", "shift", "cifar10")
 
-folder <- "vignettes/precomputed"
-dir.create(folder, showWarnings = FALSE)
-save_table <- function(x, name) {
-  numbers <- vapply(x, is.numeric, NA)
-  x[numbers] <- lapply(x[numbers], signif, 6)
-  utils::write.csv(x, file.path(folder, paste0(name, ".csv")), row.names = FALSE)
-}
+source("data-raw/save-table.R")
 
 softmax <- function(z) exp(z - apply(z, 1, max)) / rowSums(exp(z - apply(z, 1, max)))
 temper <- function(probs, t) softmax(log(pmax(probs, 1e-300)) / t)

@@ -38,6 +38,18 @@ test_that("analytic standard errors are those of the jackknife", {
   scalar(smooth_ece, bandwidth = .1)
 })
 
+test_that("analytic standard errors of single numbers agree with the bootstrap away from 0", {
+  data <- withr::with_seed(3, {
+    x <- stats::runif(500)
+    list(x = x, y = stats::rbinom(500, 1, x^3))
+  })
+  for (metric in list(ks_error, mmce)) {
+    analytic <- metric(data$x, data$y)
+    boot <- withr::with_seed(4, metric(data$x, data$y, interval = "bootstrap", times = 300))
+    expect_equal(analytic$std.error / boot$std.error, 1, tolerance = .15)
+  }
+})
+
 test_that("influences belong to their rows", {
   withr::with_seed(14, {
     x <- round(stats::runif(60), 1)

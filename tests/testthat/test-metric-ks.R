@@ -34,13 +34,3 @@ test_that("always wrong with certainty is 1, and the canonical notion is refused
   expect_equal(ks_error(diag(3), c(2, 3, 1))$.estimate, 1)
   expect_error(ks_error(diag(3), 1:3, notion = "canonical"), class = "calibrisk_error_notion")
 })
-
-test_that("the analytic interval agrees with the bootstrap away from 0", {
-  data <- withr::with_seed(3, {
-    x <- stats::runif(500)
-    list(x = x, y = stats::rbinom(500, 1, x^3))
-  })
-  analytic <- ks_error(data$x, data$y)
-  boot <- withr::with_seed(4, ks_error(data$x, data$y, interval = "bootstrap", times = 300))
-  expect_equal(analytic$std.error / boot$std.error, 1, tolerance = .15)
-})

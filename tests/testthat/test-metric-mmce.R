@@ -28,13 +28,3 @@ test_that("zero residuals give 0, one row only the biased form", {
   expect_equal(mmce(.75, 1)$.estimate, .25)
   expect_error(mmce(.75, 1, type = "unbiased"), class = "calibrisk_error_argument")
 })
-
-test_that("the analytic standard error agrees with the bootstrap away from 0", {
-  data <- withr::with_seed(3, {
-    x <- stats::runif(500)
-    list(x = x, y = stats::rbinom(500, 1, x^3))
-  })
-  analytic <- mmce(data$x, data$y)
-  boot <- withr::with_seed(4, mmce(data$x, data$y, interval = "bootstrap", times = 300))
-  expect_equal(analytic$std.error / boot$std.error, 1, tolerance = .15)
-})
