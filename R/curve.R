@@ -199,5 +199,8 @@ print.ce_curve <- function(x, ...) {
 
 curve_labels <- function(rows, keys) {
   if (length(keys) == 0) return(rep("", nrow(rows)))
-  do.call(paste, c(lapply(keys, function(k) if (k == "model") rows[[k]] else paste(k, rows[[k]])), sep = ", "))
+  do.call(paste, c(lapply(keys, function(k) {
+    # "class bus", but "g = a" for a group
+    switch(k, model = as.character(rows[[k]]), class = paste(k, rows[[k]]), paste(k, "=", rows[[k]]))
+  }), sep = ", "))
 }

@@ -25,7 +25,10 @@ ce_estimate <- function(x, truth, ..., notion = "top_label", method = "auto", fo
                         progress = TRUE, threads = NULL) {
   call <- current_env()
   notion <- unique(check_notion(notion, several = TRUE))
-  if (!identical(method, "auto")) check_method(method)
+  if (!identical(method, "auto")) {
+    check_method(method)
+    check_bins_notion(list(method), notion, call)
+  }
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)

@@ -34,6 +34,7 @@ ce_fit <- function(x, truth, ..., notion = "top_label", method, .by = NULL, even
     ), "method", arg = "method")
   }
   check_method(method)
+  check_bins_notion(list(method), notion, call)
   threads <- resolve_threads(threads)
   fit_groups(x, enquo(truth), enquos(...), enquo(.by), event_level, na_rm, function(predictions) {
     # groups share no factors: a context each

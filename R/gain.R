@@ -28,10 +28,12 @@
 #' A tibble with the groups, then `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
 #' `injective`, `measures` (what the gain is an estimate of), `n`, `level`.
 #' @inheritParams ece
-#' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the columns
-#'   `.pred_*`. `after` may be a map of [ce_recalibrate()], which is then applied to `before`, or what
+#' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the same
+#'   probability columns. `after` may be a map of [ce_recalibrate()], which is then applied to `before`, or what
 #'   `augment()` makes of it: columns `.recal_*` go before `.pred_*`.
 #' @param truth The outcome; for data frames a column of `before`.
+#' @param ... <[`tidy-select`][tidyselect::language]> Probability columns of data frames; by default those that a map in
+#'   `after` was fitted on, else those that start with `.pred_`.
 #' @param score A class score, see [score_rules].
 #' @param injective Is `after` an injective function of `before`?
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
@@ -40,7 +42,7 @@
 #' after <- before^0.8 / rowSums(before^0.8)
 #' ce_gain(before, after, c(1, 2, 1, 1), injective = TRUE)
 #' @export
-ce_gain <- function(before, after, truth, score = "brier", injective = NULL, level = 0.95,
+ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL, level = 0.95,
                     .by = NULL, event_level = "first", na_rm = TRUE) {
   call <- current_env()
   score <- as_scores(score, call)[[1]]
@@ -52,6 +54,7 @@ ce_gain <- function(before, after, truth, score = "brier", injective = NULL, lev
     check_flag(injective, call = call)
   }
   check_level(level)
+  dots <- after_dots <- enquos(...)
   stated <- !is.null(injective)
   reason <- "different predictions have the same image, or equal ones different images"
   check_gain_map(after, call)
@@ -61,11 +64,15 @@ ce_gain <- function(before, after, truth, score = "brier", injective = NULL, lev
       reason <- after$injective$reason
     }
     after <- predict(after, if (is.data.frame(before)) ungroup_frame(before) else before)
+    if (is.data.frame(after)) {
+      after_dots <- rlang::quos(tidyselect::all_of(!!names(after)))
+      if (length(dots) == 0) dots <- after_dots
+    }
   }
   check_same_kind(before, after, call)
   truth <- enquo(truth)
   out <- by_pairs(before, after, enquo(.by), function(before, after) {
-    pair <- gain_pair(before, after, truth, event_level, na_rm, call)
+    pair <- gain_pair(before, after, truth, dots, after_dots, event_level, na_rm, call)
     one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA
     gain_table(pair, score, one, level)
   }, call)
@@ -91,7 +98,8 @@ check_same_kind <- function(before, after, call) {
   if (is.data.frame(before) != is.data.frame(after)) {
     stop_input(c(
       "{.arg before} and {.arg after} must be of the same kind.",
-      "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}."
+      "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}.",
+      "i" = "Give both as data frames with the same columns, or both as vectors or matrices."
     ), "argument", arg = "after", call = call)
   }
   check_length(NROW(after), NROW(before), call)
@@ -114,15 +122,16 @@ by_pairs <- function(x, y, by, fn, call) {
 }
 
 # Both predictions on the rows that are complete in both.
-gain_pair <- function(before, after, truth, event_level, na_rm, call) {
+gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm, call) {
   if (is.data.frame(before)) {
     column <- truth_column(truth, before, call)
     truth <- rlang::new_quosure(rlang::sym(column), rlang::empty_env())
+    if (any(is_recalibrated(after))) after_dots <- list()
     after <- recalibrated_columns(after)
     after[[column]] <- before[[column]]
   }
-  one <- as_predictions(before, truth, list(), event_level, na_rm, call)
-  two <- as_predictions(after, truth, list(), event_level, na_rm, call)
+  one <- as_predictions(before, truth, dots, event_level, na_rm, call)
+  two <- as_predictions(after, truth, after_dots, event_level, na_rm, call)
   if (n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs)) {
     stop_input(c(
       "{.arg before} and {.arg after} must have the same classes.",
@@ -134,8 +143,10 @@ gain_pair <- function(before, after, truth, event_level, na_rm, call) {
 }
 
 # What augment() adds stands beside the old predictions and is meant.
+is_recalibrated <- function(x) grepl("^[.]recal(_|$)", names(x)) & vapply(x, is.numeric, NA)
+
 recalibrated_columns <- function(x) {
-  recal <- grepl("^[.]recal(_|$)", names(x)) & vapply(x, is.numeric, NA)
+  recal <- is_recalibrated(x)
   if (!any(recal)) return(x)
   x <- x[recal]
   names(x) <- sub("^[.]recal_?", ".pred_", names(x))

@@ -23,7 +23,7 @@ autoplot.ce_hierarchy <- function(object, ...) {
     ggplot2::scale_y_discrete(limits = rev, labels = function(at) labels[match(at, levels(rows$quantity))]) +
     ggplot2::scale_colour_manual(values = colours) +
     ggplot2::expand_limits(x = 0) +
-    ggplot2::labs(x = NULL, y = NULL, subtitle = hierarchy_subtitle(rows)) +
+    ggplot2::labs(x = "error", y = NULL, subtitle = hierarchy_subtitle(rows)) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), axis.text.y = ggplot2::element_text(hjust = 0),
                    legend.position = if (all(rows$state == "holds")) "none" else "bottom")
@@ -68,12 +68,12 @@ hierarchy_display <- function(x) {
 plot.ce_hierarchy <- function(x, ...) {
   rows <- hierarchy_display(x)
   ink <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
-  old <- graphics::par(mfrow = grDevices::n2mfrow(nlevels(rows$group)), mar = c(3, 12, 2, 1))
+  old <- graphics::par(mfrow = grDevices::n2mfrow(nlevels(rows$group)), mar = c(4, 12, 2, 1), mgp = c(2.5, 0.8, 0))
   on.exit(graphics::par(old))
   for (one in split(rows, rows$group)) {
     at <- rev(seq_len(nrow(one)))
-    plot(one$value, at, xlim = range(0, one$value, na.rm = TRUE), yaxt = "n", pch = 19, col = ink[one$state], xlab = "",
-         ylab = "", main = as.character(one$group[1]))
+    plot(one$value, at, xlim = range(0, one$value, na.rm = TRUE), yaxt = "n", pch = 19, col = ink[one$state],
+         xlab = "error", ylab = "", main = as.character(one$group[1]))
     graphics::segments(one$value, at, one$bound, at, col = ink[one$state])
     graphics::points(one$bound, at, pch = 124, col = ink[one$state])
     graphics::axis(2, at, sub("\u2265", ">=", one$label), las = 1, hadj = 0, line = 10, tick = FALSE)

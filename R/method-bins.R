@@ -56,13 +56,13 @@ method_bins <- function(n = 15, type = c("width", "mass"), debias = FALSE) {
 
 #' @export
 default_grid.ce_method_bins <- function(method, notion, n) {
-  if (notion == "canonical") stop_vector_notion("method_bins")
+  check_bins_notion(list(method), notion)
   seq(5, 100, by = 5)
 }
 
 #' @export
 fit_form.ce_method_bins <- function(method, problem, point, context) {
-  check_scalar_problem(problem, "method_bins")
+  check_scalar_problem(problem)
   fit <- cpp_bins_fit(problem$features, problem$residuals, problem$labels, point$value,
                       method$type, method$debias)
   if (!method$debias) return(new_form("bins", edges = fit$edges, values = fit$b, gap = TRUE))
@@ -71,7 +71,7 @@ fit_form.ce_method_bins <- function(method, problem, point, context) {
 
 #' @export
 tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
-  check_scalar_problem(problem, "method_bins")
+  check_scalar_problem(problem)
   path <- cpp_bins_path(problem$features, problem$residuals, problem$labels, fold, max(fold),
                         grid$value, method$type, method$debias, context$threads)
   path[] <- lapply(path, function(x) replace(x, is.nan(x), NA_real_))
@@ -83,14 +83,19 @@ tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
   path
 }
 
-# Methods for scalar notions only.
-check_scalar_problem <- function(problem, name, call = caller_env(2)) {
-  if (ncol(problem$residuals) != 1 || ncol(problem$features) != 1) stop_vector_notion(name, call)
+# Bins are for scalar notions only: the verbs say so before any work is done.
+check_bins_notion <- function(methods, notion, call = NULL) {
+  bins <- vapply(methods, inherits, NA, "ce_method_bins")
+  if (any(bins) && "canonical" %in% notion) stop_vector_notion(call)
 }
 
-stop_vector_notion <- function(name, call = caller_env(2)) {
+check_scalar_problem <- function(problem) {
+  if (ncol(problem$residuals) != 1 || ncol(problem$features) != 1) stop_vector_notion()
+}
+
+stop_vector_notion <- function(call = NULL) {
   stop_input(c(
-    "{.fn {name}} needs a scalar notion.",
+    "{.fn method_bins} needs a scalar notion.",
     "x" = "Cells of a whole probability vector are not defined.",
     "i" = "Use {.code notion = \"top_label\"}, {.val class_wise} or {.val binary}, or another \\
            method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}."

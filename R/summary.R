@@ -8,14 +8,13 @@ new_summary <- function(object, tables) {
 #'
 #' What `print()` shows, with the tables behind it.
 #'
-#' @param object A result of [ce_fit()], [ce_curve()] or [ce_recalibrate()], or a [ce_grouped] list of results.
+#' @param object A result of [ce_fit()], [ce_curve()], [ce_recalibrate()], [ce_test()] or [ce_rank()], or a [ce_grouped] list of results.
 #' @param ... Not used.
-#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions (`tidy()`)
-#'   and
-#'   whether they estimate a gap; for a curve the summary of each (`glance()`) and the
-#'   place where it is farthest from the diagonal, measured in half widths of its interval; for a map its objectives
-#'   and its parameters with
-#'   standard errors. For groups a list of summaries.
+#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions (`tidy()`) and
+#'   whether they estimate a gap; for a curve the summary of each (`glance()`) and the place where it is farthest from
+#'   the diagonal, measured in half widths of its interval; for a map its objectives and its parameters with standard
+#'   errors; for a test its `glance()`; for a ranking the estimates and the orders that subsamples gave. For groups a
+#'   list of summaries.
 #' @name ce_summary
 #' @export
 #' @examples
@@ -43,6 +42,16 @@ summary.ce_curve <- function(object, ...) {
 summary.ce_recalibration <- function(object, ...) {
   fit <- glance(object)
   new_summary(object, list("Fit" = fit, "Parameters" = tidy(object)))
+}
+
+#' @rdname ce_summary
+#' @export
+summary.ce_test <- function(object, ...) new_summary(object, list("Test" = glance(object)))
+
+#' @rdname ce_summary
+#' @export
+summary.ce_rank <- function(object, ...) {
+  new_summary(object, list("Estimates" = tidy(object), "Orders" = object$orders))
 }
 
 #' @rdname ce_summary

@@ -15,6 +15,16 @@ tbl_sum.ce_table <- function(x, ...) {
   c(attr(x, "estimand"), NextMethod())
 }
 
+# Whole column names and the rest below, rather than all columns with names cut to five letters.
+#' @export
+print.ce_table <- function(x, ...) {
+  if (is.null(getOption("pillar.min_title_chars"))) {
+    old <- options(pillar.min_title_chars = 15L)
+    on.exit(options(old))
+  }
+  NextMethod()
+}
+
 # Errors that are sums over groups of observations: the list column `groups` holds the terms.
 with_terms <- function(x) {
   if (!"groups" %in% names(x)) return(x)

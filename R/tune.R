@@ -48,6 +48,7 @@ ce_tune <- function(x, truth, ..., notion = "top_label", methods = ce_methods(no
   call <- current_env()
   notion <- check_notion(notion)
   methods <- check_methods(methods)
+  check_bins_notion(methods, notion, call)
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)

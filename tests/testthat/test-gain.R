@@ -110,6 +110,20 @@ test_that("columns that augment() added are the predictions after", {
                ce_gain(scalar$.pred_yes, suppressWarnings(predict(map, scalar))$.pred_yes, scalar$y))
 })
 
+test_that("columns are selected as everywhere else, by default those of the map", {
+  data <- data.frame(p = (1:20) / 21, other = 0.5, y = factor(rep(c("no", "yes"), 10), c("yes", "no")))
+  map <- ce_recalibrate(data[1:10, ], y, p, method = "platt")
+  new <- data[11:20, ]
+  plain <- ce_gain(new$p, predict(map, new)$p, new$y, injective = TRUE)
+  expect_equal(ce_gain(new, map, y), plain)
+  expect_equal(ce_gain(new, map, y, p), plain)
+  expect_equal(ce_gain(new, predict(map, new), y, p, injective = TRUE), plain)
+  expect_equal(ce_gain(new, augment(map, new), y, p, injective = TRUE), plain)
+  expect_error(ce_gain(new, predict(map, new), y), "select", class = "calibrisk_error")
+  expect_error(ce_gain(new$p, new$p, new$y, spelt = 1), class = "calibrisk_error_argument")
+  expect_error(ce_gain(new$p, predict(map, new), new$y), "both as data frames", class = "calibrisk_error_argument")
+})
+
 test_that("gains by group are those of the groups' rows", {
   b <- fixture_b()
   q <- temper(b$z, 2)

@@ -107,6 +107,28 @@ test_that("several notions share folds and test rows: a row does not depend on t
   expect_equal(both[2, ], one("class_wise"), ignore_attr = TRUE)
 })
 
+test_that("bins of a whole vector are refused before any work, in the name of the verb", {
+  refused <- function(expr) {
+    cnd <- expect_error(expr, "scalar notion", class = "calibrisk_error_notion")
+    rlang::call_name(cnd$call)
+  }
+  v <- vehicle_predictions
+  expect_identical(refused(ce_tune(v, truth, notion = "canonical", methods = method_bins())), "ce_tune")
+  expect_identical(refused(ce_fit(v, truth, notion = "canonical", method = method_bins(5))), "ce_fit")
+  expect_identical(
+    refused(ce_estimate(v, truth, notion = c("top_label", "canonical"), method = method_bins())), "ce_estimate"
+  )
+})
+
+test_that("printed results show whole column names", {
+  local_reproducible_output(width = 80)
+  lines <- utils::capture.output(print(
+    ce_estimate(vehicle_predictions, truth, method = method_bins(5), folds = rep(1:5, 80), test = 401:500)
+  ))
+  expect_match(lines[4], "notion +method parameter +value estimate std.error conf.low conf.high", perl = TRUE)
+  expect_null(getOption("pillar.min_title_chars"))
+})
+
 test_that("results do not depend on the number of threads", {
   data <- binary_data(300)
   run <- function(threads) {
