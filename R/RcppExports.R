@@ -221,8 +221,12 @@ cpp_draws_embedding <- function(kernel, draws, y, threads, progress = NULL) {
     .Call(`_calibrisk_cpp_draws_embedding`, kernel, draws, y, threads, progress)
 }
 
-cpp_target_witness <- function(target, points, threads) {
-    .Call(`_calibrisk_cpp_target_witness`, target, points, threads)
+cpp_target_expectation <- function(target, points, threads) {
+    .Call(`_calibrisk_cpp_target_expectation`, target, points, threads)
+}
+
+cpp_outcome_sums <- function(weights, target, kernel, outcomes, points, sets, threads, progress) {
+    .Call(`_calibrisk_cpp_outcome_sums`, weights, target, kernel, outcomes, points, sets, threads, progress)
 }
 
 cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progress) {

@@ -15,7 +15,7 @@ resampling_test <- function(problem, options, resample, threads, call) {
   } else if (has_class_factor(problem)) {
     class_redraws(problem, options, resample, threads)
   } else if (!resample && n <= kept_rows && !is.function(problem$asked$kernel)) {
-    list(statistic = estimate, null = redraws_of_kept(problem, options$replicates, threads))
+    list(statistic = estimate, null = redraws_of_kept(problem, options$replicates, threads, estimate))
   } else {
     list(statistic = estimate, null = redraw_statistics(problem, options$replicates, resample, threads))
   }
@@ -87,37 +87,46 @@ target_gram <- function(problem, threads) {
 
 kept_rows <- 2000L
 
-# What does not depend on the outcomes, K and E l(Z_i, Z_j'), is kept as matrices. With the
-# witness w_ij = l(y_i, y_j) - E l(Z_i, y_j) the rest of h_Y is w + w' - l(y_i, y_j).
-redraws_of_kept <- function(problem, replicates, threads) {
-  laws <- problem$laws
-  laws$roots <- law_roots(laws$law)
-  support <- problem$target$support
+# The kernel on the predictions is kept as a matrix. Predictions that draws stand for keep their
+# draws: the statistic is one function of the outcomes.
+redraws_of_kept <- function(problem, replicates, threads,
+                            estimate = skce_value(problem, "unbiased", threads = threads)$estimate) {
   k <- cpp_prediction_matrix(problem$prediction, threads)
   diag(k) <- 0
-  constant <- sum(k * cpp_target_matrix(problem$target, TRUE, threads))
-  one <- function() {
-    redrawn <- redraw_outcomes(laws)
-    y <- redrawn$y
-    # draws that stand for a law stay the same: the statistic is one function of the outcomes
-    target <- if (is.null(support)) target_of(problem$target, y) else with_outcomes(problem, redrawn, threads)$target
-    points <- if (is.null(support)) y else matrix(as.numeric(match(y, support)))
-    own <- cpp_gram(problem$target_kernel, y, y, threads)
-    2 * sum(k * cpp_target_witness(target, points, threads)) - sum(k * own)
-  }
   null <- with_bar("Redrawing outcomes", function(progress) {
-    vapply(seq_len(replicates), function(r) {
-      if (!is.null(progress)) progress(r / replicates)
-      one()
-    }, 0)
+    outcome_shifts(k, problem$target, problem$target_kernel, problem$laws, replicates, threads, progress)
   })
-  (null + constant) / (problem$n * (problem$n - 1))
+  estimate + null / (problem$n * (problem$n - 1))
 }
 
-# A target source with other outcomes.
-target_of <- function(spec, y) {
-  if (spec$form == "sum") spec$parts <- lapply(spec$parts, target_of, y) else spec$y <- y
-  spec
+# By how much sum_ij W_ij h_Y(i, j) changes where outcomes redrawn from the predictions replace
+# the observed ones; W symmetric, [n x n].
+outcome_shifts <- function(weights, target, kernel, laws, replicates, threads, progress = NULL,
+                           numbers_at_once = 1e7) {
+  batch <- max(1, min(replicates, floor(numbers_at_once / length(laws$y))))
+  sums <- lapply(seq(1, replicates, by = batch), function(from) {
+    size <- min(batch, replicates - from + 1)
+    part <- if (!is.null(progress)) function(fraction) progress((from - 1 + fraction * size) / replicates)
+    outcome_sums(weights, target, kernel, draw_outcomes(laws, size), size, threads, part)
+  })
+  unlist(sums) - outcome_sums(weights, target, kernel, laws$y, 1, threads)
+}
+
+# Sets of outcomes side by side, n x (sets d); one sum per set (inst/include/calibrisk/skce/outcome_sums.h).
+draw_outcomes <- function(laws, sets) {
+  laws$roots <- law_roots(laws$law)
+  do.call(cbind, lapply(seq_len(sets), function(r) redraw_outcomes(laws)$y))
+}
+
+outcome_sums <- function(weights, target, kernel, y, sets, threads, progress = NULL) {
+  cpp_outcome_sums(weights, target, kernel, y, target_points(target, y), sets, threads, progress)
+}
+
+# Outcomes as a target takes them: positions in a finite support.
+target_points <- function(target, y) {
+  if (is.null(target$support)) return(y)
+  y[] <- as.numeric(match(y, target$support))
+  y
 }
 
 # The general case: the problem anew for every redraw.

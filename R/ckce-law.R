@@ -43,8 +43,10 @@ ckce_law_rows <- function(laws, part, group, choices, threads, call) {
   gram <- gram * group_gram(group, threads)
   residual_gram <- residual_gram(target$spec, laws$n, choices, threads)
   ridge <- choices$ridge %||% laws$n^(-1 / 4)
-  redrawn <- law_redraws(laws, target$kernel, choices, threads)
-  values <- lapply(ridge, law_values, gram, residual_gram, group, redrawn, choices, threads)
+  # the same redrawn outcomes for all ridges
+  redrawn <- if (choices$n_draws > 0) draw_outcomes(laws, choices$n_draws)
+  values <- lapply(ridge, law_values, gram, residual_gram, group, list(target = target, y = laws$y, redrawn = redrawn),
+                   choices, threads)
   pick <- function(name) vapply(values, `[[`, 0, name)
   law_frame(laws, drop_null(list(
     .estimate = pick("estimate"), std.error = pick("std.error"), conf.low = pick("conf.low"),
@@ -118,31 +120,22 @@ residual_gram <- function(spec, n, choices, threads) {
   out
 }
 
-# G of outcomes redrawn from the predictions, one per draw: functions, so that one matrix at
-# a time is held. The outcomes are drawn once, for all ridges.
-law_redraws <- function(laws, kernel, choices, threads) {
-  laws$roots <- law_roots(laws$law)
-  lapply(seq_len(choices$n_draws), function(b) {
-    redrawn <- redraw_outcomes(laws)
-    function() {
-      target <- bind_target(kernel, redrawn, choices$draws, threads)
-      residual_gram(target$spec, laws$n, choices, threads)
-    }
-  })
-}
-
-law_values <- function(ridge, gram, residual_gram, group, redrawn, choices, threads) {
+law_values <- function(ridge, gram, residual_gram, group, outcomes, choices, threads) {
   solved <- cpp_ckce_weights(gram, ridge, threads)
   weights <- solved$weights
   # (M G A^-1)_ii = <(M D)_i, (A^-1 D)_i>: see operator_error()
   q <- nrow(gram) * ridge * cpp_product_diagonal(weights, residual_gram, solved$inverse, threads)
   if (choices$debias == "off_diagonal") diag(weights) <- 0
-  out <- list(estimate = sum(weights * residual_gram))
+  observed <- sum(weights * residual_gram)
+  out <- list(estimate = observed)
   if (choices$debias == "none" && choices$draws_diagonal == "all") out$estimate <- max(out$estimate, 0)
   out[c("std.error", "conf.low", "conf.high")] <-
     squared_interval(out$estimate, operator_error(as.matrix(q)), choices$level)
-  if (length(redrawn) > 0) {
-    draws <- vapply(redrawn, function(redraw) sum(weights * redraw()), 0)
+  if (!is.null(outcomes$redrawn)) {
+    sums <- function(y, sets) {
+      outcome_sums(weights, outcomes$target$spec, outcomes$target$kernel, y, sets, threads)
+    }
+    draws <- observed + sums(outcomes$redrawn, choices$n_draws) - sums(outcomes$y, 1)
     slack <- 1e-10 * max(abs(out$estimate), abs(draws))
     out$p.value <- (1 + sum(draws >= out$estimate - slack)) / (1 + length(draws))
     out$null_mean <- mean(draws)

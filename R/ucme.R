@@ -107,9 +107,8 @@ prediction_columns <- function(spec, rows) {
 # z_ij of section Definition, n x J.
 cme_matrix <- function(problem, at, threads) {
   points <- at$points
-  support <- problem$target$support
-  if (!is.null(support)) points <- matrix(as.numeric(match(points, support)))
-  at$columns * cpp_target_witness(problem$target, points, threads)
+  expected <- cpp_target_expectation(problem$target, target_points(problem$target, points), threads)
+  at$columns * (cpp_gram(problem$target_kernel, problem$laws$y, points, threads) - expected)
 }
 
 cme_test <- function(problem, options, threads, call) {

@@ -814,16 +814,34 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_target_witness
-Rcpp::NumericMatrix cpp_target_witness(Rcpp::List target, Rcpp::NumericMatrix points, int threads);
-RcppExport SEXP _calibrisk_cpp_target_witness(SEXP targetSEXP, SEXP pointsSEXP, SEXP threadsSEXP) {
+// cpp_target_expectation
+Rcpp::NumericMatrix cpp_target_expectation(Rcpp::List target, Rcpp::NumericMatrix points, int threads);
+RcppExport SEXP _calibrisk_cpp_target_expectation(SEXP targetSEXP, SEXP pointsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_target_witness(target, points, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_target_expectation(target, points, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_outcome_sums
+Rcpp::NumericVector cpp_outcome_sums(Rcpp::NumericMatrix weights, Rcpp::List target, Rcpp::List kernel, Rcpp::NumericMatrix outcomes, Rcpp::NumericMatrix points, int sets, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_outcome_sums(SEXP weightsSEXP, SEXP targetSEXP, SEXP kernelSEXP, SEXP outcomesSEXP, SEXP pointsSEXP, SEXP setsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type outcomes(outcomesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< int >::type sets(setsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_outcome_sums(weights, target, kernel, outcomes, points, sets, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -972,7 +990,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_prediction_matrix", (DL_FUNC) &_calibrisk_cpp_prediction_matrix, 2},
     {"_calibrisk_cpp_target_matrix", (DL_FUNC) &_calibrisk_cpp_target_matrix, 4},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
-    {"_calibrisk_cpp_target_witness", (DL_FUNC) &_calibrisk_cpp_target_witness, 3},
+    {"_calibrisk_cpp_target_expectation", (DL_FUNC) &_calibrisk_cpp_target_expectation, 3},
+    {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
     {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},

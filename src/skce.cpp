@@ -4,6 +4,7 @@
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/class_redraws.h>
 #include <calibrisk/skce/law_distance.h>
+#include <calibrisk/skce/outcome_sums.h>
 #include <calibrisk/skce/pair_sums.h>
 
 using namespace calibrisk;
@@ -67,9 +68,10 @@ SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::Num
                             Rcpp::Named("triangle") = wrap_matrix(out.triangle));
 }
 
-// k(y_i, t_j) - E k(Z_i, t_j), [n x J]
+// E k(Z_i, t_j), [n x J]
 // [[Rcpp::export]]
-Rcpp::NumericMatrix cpp_target_witness(Rcpp::List target, Rcpp::NumericMatrix points, int threads) {
+Rcpp::NumericMatrix cpp_target_expectation(Rcpp::List target, Rcpp::NumericMatrix points,
+                                           int threads) {
   REngine engine(threads);
   const TargetPtr source = as_target(target);
   const auto at = as_matrix(points);
@@ -77,9 +79,20 @@ Rcpp::NumericMatrix cpp_target_witness(Rcpp::List target, Rcpp::NumericMatrix po
   Matrix out(source->size(), at.rows());
   parallel_for(engine, (out.rows() + tile - 1) / tile, [&](Index t) {
     const Index i = t * tile;
-    source->witness(i, at, out.middleRows(i, std::min(tile, out.rows() - i)));
+    source->expectation(i, at, out.middleRows(i, std::min(tile, out.rows() - i)));
   });
   return wrap_matrix(out);
+}
+
+// See skce/outcome_sums.h; outcomes and points: [n x sets * dimension].
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_outcome_sums(Rcpp::NumericMatrix weights, Rcpp::List target,
+                                     Rcpp::List kernel, Rcpp::NumericMatrix outcomes,
+                                     Rcpp::NumericMatrix points, int sets, int threads,
+                                     SEXP progress) {
+  REngine engine(threads, progress);
+  return wrap_vector(outcome_sums(engine, as_matrix(weights), *as_target(target), as_kernel(kernel),
+                                  as_matrix(outcomes), as_matrix(points), sets));
 }
 
 // T* of the degenerate bootstrap; counts: [n x replicates].

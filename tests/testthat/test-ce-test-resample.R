@@ -205,3 +205,32 @@ test_that("synthetic models: levels and power", {
     expect_gt(rate(16, 1, FALSE, 10, test = "conditional", replicates = 39), .85)
   })
 })
+
+test_that("redrawn outcomes change a weighted sum of h_Y as the matrix itself does", {
+  z <- withr::with_seed(1, rnorm(70))
+  y <- withr::with_seed(2, rnorm(70, z))
+  plane <- withr::with_seed(3, matrix(rnorm(140), 70))
+  cases <- list(
+    list(pred_normal(z, .5), y, kernel_gaussian(1)), list(pred_laplace(z, .5), y, kernel_laplace(1)),
+    list(pred_normal(z, .5), y, 2 * (kernel_linear() + kernel_matern(1.5, 1))),
+    list(pred_mvnormal(plane, rep(.5, 70)), plane[70:1, ], kernel_gaussian(2)),
+    list(pred_poisson(exp(z)), rpois(70, 2), kernel_gaussian(1)),
+    list(pred_draws(outer(z, 1:6 / 3, `+`)), y, kernel_laplace(1))
+  )
+  weights <- withr::with_seed(4, crossprod(matrix(rnorm(70^2), 70)))
+  for (case in cases) {
+    problem <- kernel_problem(read_laws(case[[1]], rlang::quo(case[[2]])), kernel_gaussian(1), case[[3]], threads = 1L)
+    sum_of <- function(laws) {
+      sum(weights * cpp_target_matrix(bind_target(case[[3]], laws, 10, 1L)$spec, FALSE, 1L))
+    }
+    laws <- problem$laws
+    laws$roots <- law_roots(laws$law)
+    naive <- withr::with_seed(5, replicate(3, sum_of(redraw_outcomes(laws))))
+    shift <- function(...) {
+      withr::with_seed(5, outcome_shifts(weights, problem$target, problem$target_kernel, problem$laws, 3, 2L, ...))
+    }
+    scale <- sum(abs(weights))
+    expect_equal((shift() + sum_of(laws)) / scale, naive / scale, tolerance = 1e-10)
+    expect_equal(shift(numbers_at_once = 70), shift())  # in batches
+  }
+})

@@ -181,11 +181,8 @@ class EmbeddedDrawsTarget : public DrawsTarget {
       if (b >= 0 && b < out.cols()) out(a, b) += own_(i + a);
     }
   }
-  void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    gram_block(kernel(), outcomes().middleRows(i, out.rows()), points, out);
-    Matrix part(out.rows(), out.cols());
-    expectations(i, points, embed(points), part);
-    out -= part;
+  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
+    expectations(i, points, embed(points), out);
   }
 
  private:

@@ -60,20 +60,17 @@ class DiagonalNormalTarget : public Target {
       out.col(b).array() = means / volume.sqrt();
     }
   }
-  void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
+  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
     const Index n = out.rows();
-    Eigen::ArrayXd outcomes(n), own(n);
+    Eigen::ArrayXd own(n);
     for (Index b = 0; b < out.cols(); ++b) {
-      outcomes.setZero();
       own.setZero();
       for (Index k = 0; k < mean_.cols(); ++k) {
-        outcomes += (y_.col(k).segment(i, n).array() - points(b, k)).square();
         own += (mean_.col(k).segment(i, n).array() - points(b, k)).square() *
                shrink_.col(k).segment(i, n).array();
       }
-      decay(outcomes);
       decay(own);
-      out.col(b).array() = outcomes - front_.segment(i, n).array() * own;
+      out.col(b).array() = front_.segment(i, n).array() * own;
     }
   }
 
@@ -139,13 +136,11 @@ class FullNormalTarget : public Target {
       for (Index a = 0; a < out.rows(); ++a) out(a, b) = both(i + a, j + b, work.data());
     }
   }
-  void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
+  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
     std::vector<double> work(work_size());
     const Matrix at = points.transpose();
     for (Index b = 0; b < out.cols(); ++b) {
-      for (Index a = 0; a < out.rows(); ++a) {
-        out(a, b) = value(&y_(0, i + a), &at(0, b)) - single(i + a, &at(0, b), work.data());
-      }
+      for (Index a = 0; a < out.rows(); ++a) out(a, b) = single(i + a, &at(0, b), work.data());
     }
   }
 

@@ -15,8 +15,8 @@ class Target : public PairSource {
  public:
   // E k(Z_i, Z_j)
   virtual void inner(Index i, Index j, MatrixRef out) const = 0;
-  // out(a, b) = k(y_{i+a}, t_b) - E k(Z_{i+a}, t_b): what UCME averages. points: [J x d]
-  virtual void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const = 0;
+  // out(a, b) = E k(Z_{i+a}, t_b). points: [J x d]
+  virtual void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const = 0;
 };
 
 using TargetPtr = std::unique_ptr<Target>;
@@ -58,11 +58,9 @@ class LocationScaleTarget : public Target {
       for (Index a = 0; a < out.rows(); ++a) out(a, b) = both(i + a, j + b);
     }
   }
-  void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
+  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
     for (Index b = 0; b < out.cols(); ++b) {
-      for (Index a = 0; a < out.rows(); ++a) {
-        out(a, b) = pairing_.value(y_(i + a, 0) - points(b, 0)) - single(i + a, points(b, 0));
-      }
+      for (Index a = 0; a < out.rows(); ++a) out(a, b) = single(i + a, points(b, 0));
     }
   }
   double cost() const override {
@@ -140,11 +138,8 @@ class DrawsTarget : public Target {
       }
     }
   }
-  void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    gram_block(kernel_, y_.middleRows(i, out.rows()), points, out);
-    Matrix part(out.rows(), out.cols());
-    singles(i, out.rows(), points, part);
-    out -= part;
+  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
+    singles(i, out.rows(), points, out);
   }
   double cost() const override {
     const double s = static_cast<double>(draws_);
@@ -190,10 +185,10 @@ class FiniteTarget : public Target {
         probs_.middleRows(i, out.rows()) * probs_right_.middleRows(j, out.cols()).transpose();
   }
   // points: class indices, from 1
-  void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
+  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
     for (Index b = 0; b < out.cols(); ++b) {
       const Index k = static_cast<Index>(points(b, 0)) - 1;
-      out.col(b) = -right_.col(k).segment(i, out.rows());
+      out.col(b) = probs_right_.col(k).segment(i, out.rows());
     }
   }
 
@@ -213,8 +208,8 @@ class LinearTarget : public Target {
   void inner(Index i, Index j, MatrixRef out) const override {
     out.noalias() = mean_.middleRows(i, out.rows()) * mean_.middleRows(j, out.cols()).transpose();
   }
-  void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    out.noalias() = residuals_.middleRows(i, out.rows()) * points.transpose();
+  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
+    out.noalias() = mean_.middleRows(i, out.rows()) * points.transpose();
   }
 
  private:
@@ -235,8 +230,8 @@ class SumTarget : public Target {
   void inner(Index i, Index j, MatrixRef out) const override {
     accumulate(out, [&](const Target& part, MatrixRef to) { part.inner(i, j, to); });
   }
-  void witness(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    accumulate(out, [&](const Target& part, MatrixRef to) { part.witness(i, points, to); });
+  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
+    accumulate(out, [&](const Target& part, MatrixRef to) { part.expectation(i, points, to); });
   }
   double cost() const override {
     double total = 0.0;
