@@ -42,7 +42,9 @@
 #' at most `power`, whatever `c` is. Its lower confidence limit replaces that of the plug-in where it is
 #' lower; below `p = 2` with twice the variance, because rows of different folds shape each other's gaps. For
 #' calibrated predictions 0 is then in at least 95 % of the intervals (simulated, `n = 1000`); the price is a
-#' longer lower arm: without repeated predictions in a bin it reaches 0. The upper end is that of the plug-in.
+#' longer lower arm: without repeated predictions in a bin it reaches 0. The upper end is that of the plug-in;
+#' where the observed gaps are 0, so that the influence vanishes, its standard error is that of a calibrated model
+#' (normal gaps in these bins).
 #' `"bootstrap"` resamples rows `times` times and reports the basic interval. Both are built for `power` and
 #' mapped to the root; the column `interval` says which.
 #'
@@ -173,7 +175,7 @@ scalar_ece <- function(problems, scheme, level = 0.95) {
     part <- problem_ece(problems[[k]], scheme, level, by_row)
     # row by row, so that classes are held one at a time
     if (by_row) rows <- Map(`+`, rows, part[names(rows)])
-    parts[[k]] <- part[c("power", "std.error", "bound", "n_bins")]
+    parts[[k]] <- part[c("power", "std.error", "null_variance", "bound", "n_bins")]
   }
   per_problem <- function(name) do.call(rbind, lapply(parts, `[[`, name))
   counts <- scheme$n_bins
@@ -187,7 +189,11 @@ scalar_ece <- function(problems, scheme, level = 0.95) {
   scale <- if (scheme$average) 1 / length(problems) else 1
   list(
     power = scale * colSums(power),
-    std.error = scale * if (by_row) apply(rows$influence, 2, row_error) else parts[[1]]$std.error,
+    std.error = scale * if (by_row) {
+      pmax(apply(rows$influence, 2, row_error), sqrt(colSums(per_problem("null_variance"))))
+    } else {
+      parts[[1]]$std.error
+    },
     bound = scale * if (by_row) apply(rows$tangent, 2, rows_limit, scheme$p, level) else parts[[1]]$bound,
     n_bins = n_bins
   )
@@ -204,13 +210,14 @@ problem_ece <- function(problem, scheme, level, by_row) {
     value <- binned_power(bins, scheme$p, scheme$debias)
     bound <- if (limits) crossfit_bins(prefixes, bins, scheme$p)
     list(
-      power = value$power, std.error = value$std.error, n_bins = length(bins$size),
+      power = value$power, std.error = value$std.error, null_variance = value$null_variance,
+      n_bins = length(bins$size),
       bound = if (limits) crossfit_limit(bound$mean, bound$std.error, scheme$p, level) else 0,
       influence = if (by_row) row_influence(sorted, bins, value),
       tangent = if (by_row) crossfit_bin_rows(sorted, bins, prefixes, bound)
     )
   })
-  names <- c("power", "std.error", "bound", "n_bins")
+  names <- c("power", "std.error", "null_variance", "bound", "n_bins")
   out <- lapply(setNames(nm = names), function(name) vapply(parts, `[[`, 0, name))
   if (by_row) {
     for (name in c("influence", "tangent")) out[[name]] <- do.call(cbind, lapply(parts, `[[`, name))

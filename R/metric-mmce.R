@@ -14,8 +14,8 @@
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
 #' `power` (the squared error), `n`, and the choices `type`, `bandwidth`, `notion`,
-#' `interval`, `level`. The analytic interval is that of a non-degenerate U-statistic: it is
-#' too short where the predictions are calibrated. For a test see [ce_test()].
+#' `interval`, `level`. The analytic interval is that of a non-degenerate U-statistic, with a
+#' standard error not below that of calibrated predictions. For a test see [ce_test()].
 #'
 #' # Cost
 #' `O(n log n)` time and `O(n)` memory: on sorted predictions the kernel sums are two
@@ -53,8 +53,9 @@ mmce_columns <- function(problems, bandwidth, type, interval) {
     rows[sorted$order] <- rows
     rows
   }))
+  std_error <- max(2 * row_error(projection), calibrated_mmce_error(problems, bandwidth))
   root_columns(
-    mean(projection), 2 * row_error(projection), 2, interval, problems,
+    mean(projection), std_error, 2, interval, problems,
     function(part) mmce_power(part, bandwidth, type)
   )
 }
@@ -65,6 +66,16 @@ laplace_projection <- function(sorted, bandwidth, type) {
   rows <- sorted$d * cpp_laplace_row_sums(sorted$x, sorted$d, bandwidth)
   if (type == "biased") return(pmax_mean(rows / sorted$n))
   (rows - sorted$d^2) / (sorted$n - 1)
+}
+
+# Standard error of the squared error under calibration, where the projection vanishes:
+# sqrt(2 sum_ij d_i^2 d_j^2 k_ij^2) / N^2; the squared kernel has half the bandwidth.
+calibrated_mmce_error <- function(problems, bandwidth) {
+  squares <- vapply(problems, function(problem) {
+    sorted <- sort_problem(problem)
+    sum(sorted$d^2 * cpp_laplace_row_sums(sorted$x, sorted$d^2, bandwidth / 2)) / sorted$n^4
+  }, 0)
+  sqrt(2 * sum(squares))
 }
 
 # A V-statistic is not negative; rounding can make its mean so where it is zero.

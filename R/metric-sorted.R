@@ -80,7 +80,8 @@ binned_power <- function(bins, p, debias = FALSE) {
     centre <- rep(power, length(size))
   } else {
     slope <- p * size^(p - 1) * sign(bins$gap)
-    if (p == 1) slope <- sign(bins$gap)
+    # a gap of 0 has noise on both sides
+    if (p == 1) slope <- ifelse(bins$gap < 0, -1, 1)
     centre <- size^p
     power <- sum(share * centre)
   }
@@ -92,8 +93,15 @@ binned_power <- function(bins, p, debias = FALSE) {
     power <- sum(share * centre)
   }
   variance <- sum(share * (centre - sum(share * centre))^2) + sum(share * slope^2 * bins$spread)
-  list(power = power, std.error = if (n > 1) sqrt(variance / n) else NA_real_, offset = centre - slope * bins$gap,
-       slope = slope)
+  null_variance <- if (is.infinite(p)) 0 else sum(share^2 * calibrated_variance(bins$spread / bins$size, p))
+  list(power = power, std.error = if (n > 1) sqrt(max(variance / n, null_variance)) else NA_real_,
+       null_variance = null_variance, offset = centre - slope * bins$gap, slope = slope)
+}
+
+# Variance of |g|^p for a normal g around 0. The influence of a row vanishes with the gaps where p > 1:
+# no standard error is below that of a calibrated model with these bins.
+calibrated_variance <- function(variance, p) {
+  variance^p * 2^p / sqrt(pi) * (gamma(p + 1 / 2) - gamma((p + 1) / 2)^2 / sqrt(pi))
 }
 
 # The same influence row by row, in the order of the data.

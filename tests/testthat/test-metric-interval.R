@@ -105,3 +105,22 @@ test_that("debiasing is unbiased, the plug-in is not", {
   expect_gt(mean(power[1, ]), 10 * mean_error[1])
   expect_lt(abs(mean(power[2, ])), 3.5 * mean_error[2])
 })
+
+test_that("gaps of exactly 0 leave the standard error of a calibrated model, not 0", {
+  # E|Z|^2p - (E|Z|^p)^2 by integration
+  moment <- function(q) 2 * stats::integrate(function(z) z^q * stats::dnorm(z), 0, Inf)$value
+  for (p in c(1, 1.5, 2, 3)) {
+    expect_equal(calibrated_variance(0.3, p), 0.3^p * (moment(2 * p) - moment(p)^2), tolerance = 1e-6)
+  }
+  prob <- rep(c(0.25, 0.5), c(40, 60))
+  y <- c(rep(0:1, c(30, 10)), rep(0:1, 30))
+  size <- c(40, 60)
+  noise <- c(0.25 * 0.75, 0.25) / size
+  squared <- ece(prob, y, type = "discrete", p = 2)
+  expect_equal(squared$power, 0)
+  expect_equal(squared$conf.high^2, qnorm(0.975) * sqrt(sum((size / 100)^2 * 2 * noise^2)))
+  expect_equal(ece(prob, y, type = "discrete")$conf.high, qnorm(0.975) * sqrt(sum((size / 100)^2 * noise)))
+  # both classes have the same gaps
+  both <- ece(cbind(1 - prob, prob), y + 1, type = "discrete", p = 2, notion = "class_wise")
+  expect_equal(both$conf.high^2, sqrt(2) * squared$conf.high^2)
+})

@@ -28,3 +28,14 @@ test_that("zero residuals give 0, one row only the biased form", {
   expect_equal(mmce(.75, 1)$.estimate, .25)
   expect_error(mmce(.75, 1, type = "unbiased"), class = "calibrisk_error_argument")
 })
+
+test_that("the standard error is not below that of calibrated predictions", {
+  p <- c(0.9, 0.2, 0.2, 0.7)
+  y <- c(1, 0, 1, 1)
+  k <- exp(-abs(outer(p, p, "-")) / 0.4)
+  naive <- sqrt(2 * sum(outer((p - y)^2, (p - y)^2) * k^2)) / 4^2
+  expect_equal(calibrated_mmce_error(list(list(sorted = sort_values(p, y))), 0.4), naive)
+  flat <- mmce(rep(0.5, 100), rep(0:1, 50))
+  expect_equal(flat$power, 0)
+  expect_equal(flat$conf.high^2, qnorm(0.975) * sqrt(2) * 0.25 / 100)
+})
