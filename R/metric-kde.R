@@ -151,7 +151,7 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   if (!rows) return(out)
   gap <- ifelse(known & is.finite(accuracy), t - accuracy, 0)
   out$rows <- triweight_influence(problem, gap, t, bandwidth, p)
-  out$bound <- tangent_rows(problem$residuals, crossfit_gaps(problem, triweight_gap(problem, t, bandwidth)), p)
+  out$bound <- tangent_rows(problem$residuals, triweight_crossfit(problem, t, bandwidth), p)
   out
 }
 
@@ -178,12 +178,24 @@ triweight_influence <- function(problem, gap, t, bandwidth, p) {
   grid_value(x, blur(abs(g)^p + slope * (nodes - g))) - problem$labels * grid_value(x, blur(slope))
 }
 
-# The gap function of some rows, at others. Grid-shared densities are exact enough here.
-triweight_gap <- function(problem, t, bandwidth) function(others) {
-  x <- problem$features[others, 1]
-  y <- problem$labels[others]
-  all <- triweight_density(x, bandwidth, 0)
-  accuracy <- pmin(mean(y) * triweight_density(x[y == 1], bandwidth, 0) / all, 1)
-  gap <- ifelse(all > 1e-6, t - accuracy, 0)
-  function(own) stats::approx(t, gap, problem$features[own, 1])$y
+# The gap of a row's place in the densities of the other folds: those of all rows less its own fold's.
+# Grid-shared densities are exact enough here.
+triweight_crossfit <- function(problem, t, bandwidth) {
+  x <- problem$features[, 1]
+  folds <- split(seq_along(x), problem_folds(problem))
+  kernel_sum <- function(rows) length(rows) * triweight_density(x[rows], bandwidth, 0)
+  sums <- lapply(folds, function(rows) {
+    list(all = kernel_sum(rows), correct = kernel_sum(rows[problem$labels[rows] == 1]))
+  })
+  total <- Reduce(function(a, b) Map(`+`, a, b), sums)
+  gaps <- 0 * problem$residuals
+  for (f in seq_along(folds)) {
+    rows <- folds[[f]]
+    n_others <- length(x) - length(rows)
+    if (n_others == 0) next
+    others <- Map(function(all, own) pmax(all - own, 0), total, sums[[f]])
+    gap <- ifelse(others$all > 1e-6 * n_others, t - pmin(others$correct / others$all, 1), 0)
+    gaps[rows, ] <- stats::approx(t, gap, x[rows])$y
+  }
+  gaps
 }

@@ -106,15 +106,11 @@ crossfit_smooth <- function(problem, s) {
 
 # F(s) decreases from the sum of cell residuals; F(s) - s has one zero.
 smooth_fixed_point <- function(error_at) {
-  if (error_at(0) == 0) return(0)
-  low <- 0
-  high <- 1
-  for (i in 1:60) {
-    mid <- (low + high) / 2
-    if (error_at(mid) >= mid) low <- mid else high <- mid
-    if (high - low < 1e-12) break
-  }
-  (low + high) / 2
+  at_0 <- error_at(0)
+  at_1 <- error_at(1)
+  if (at_0 == 0) return(0)
+  if (at_1 >= 1) return(1)
+  stats::uniroot(function(s) error_at(s) - s, c(0, 1), f.lower = at_0, f.upper = at_1 - 1, tol = 1e-13)$root
 }
 
 trapezoid_weights <- c(0.5, rep(1, smooth_cells - 1), 0.5) / smooth_cells

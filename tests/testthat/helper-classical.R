@@ -81,3 +81,9 @@ oracle_mmce <- function(x, d, bandwidth, type) {
   }
   total / if (type == "unbiased") n * (n - 1) else n^2
 }
+
+# The jackknife knows nothing of influence functions.
+jackknife_error <- function(n, statistic) {
+  values <- vapply(seq_len(n), statistic, 0)
+  sqrt((n - 1) / n * sum((values - mean(values))^2))
+}

@@ -82,14 +82,14 @@ test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and s
   problem <- scalar_problem(x, y)
   expect_equal(crossfit_ks(sort_problem(problem), fold), rows)
   reflected <- function(t, v, s) {
-    Reduce(`+`, lapply(-3:3, function(m) stats::dnorm(t, v + 2 * m, s) + stats::dnorm(t, 2 * m - v, s)))
+    Reduce(`+`, lapply(-1:1, function(m) stats::dnorm(t, v + 2 * m, s) + stats::dnorm(t, 2 * m - v, s)))
   }
-  t <- seq(0, 1, length.out = 4001)
+  t <- seq(0, 1, length.out = 2001)
   smooth <- vapply(1:60, function(i) {
     others <- which(fold != fold[i])
     r <- Reduce(`+`, lapply(others, function(j) d[j] * reflected(t, x[j], .1)))
     kernel <- sign(r) * reflected(t, x[i], .1)
-    d[i] * (sum(kernel) - (kernel[1] + kernel[4001]) / 2) / 4000
+    d[i] * (sum(kernel) - (kernel[1] + kernel[2001]) / 2) / 2000
   }, 0)
   expect_equal(crossfit_smooth(problem, .1), smooth, tolerance = 1e-3)
 })

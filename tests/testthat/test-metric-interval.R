@@ -1,25 +1,20 @@
-# The jackknife knows nothing of influence functions.
-jackknife_error <- function(n, statistic) {
-  values <- vapply(seq_len(n), statistic, 0)
-  sqrt((n - 1) / n * sum((values - mean(values))^2))
-}
-
 test_that("analytic standard errors are those of the jackknife", {
+  n <- 100
   withr::with_seed(11, {
-    x <- stats::runif(100)
-    y <- stats::rbinom(100, 1, x^3)
-    p <- matrix(stats::rexp(300), 100)
+    x <- stats::runif(n)
+    y <- stats::rbinom(n, 1, x^3)
+    p <- matrix(stats::rexp(3 * n), n)
     p <- round(p / rowSums(p), 1)
     p[, 3] <- 1 - p[, 1] - p[, 2]
     p <- pmax(p, 0)
-    label <- sample(3, 100, TRUE)
+    label <- sample(3, n, TRUE)
   })
   scalar <- function(fn, tolerance = .07, ...) {
-    error <- jackknife_error(100, function(i) fn(x[-i], y[-i], ...)$.estimate)
+    error <- jackknife_error(n, function(i) fn(x[-i], y[-i], ...)$.estimate)
     expect_equal(fn(x, y, ...)$std.error / error, 1, tolerance = tolerance)
   }
   several <- function(fn, tolerance = .07, ...) {
-    error <- jackknife_error(100, function(i) fn(p[-i, ], label[-i], ...)$.estimate)
+    error <- jackknife_error(n, function(i) fn(p[-i, ], label[-i], ...)$.estimate)
     expect_equal(fn(p, label, ...)$std.error / error, 1, tolerance = tolerance)
   }
   for (exponent in c(1, 2, 3)) {
@@ -99,7 +94,9 @@ test_that("debiasing is unbiased, the plug-in is not", {
   power <- withr::with_seed(13, vapply(1:800, function(i) {
     b <- rep(1:4, each = 10)
     y <- stats::rbinom(40, 1, level[b])
-    c(ece(level[b], y, n_bins = 4, p = 2)$power, ece(level[b], y, n_bins = 4, p = 2, debias = TRUE)$power)
+    sorted <- sort_problem(scalar_problem(level[b], y))
+    bins <- bin_table(sorted, width_ends(sorted, 4))
+    c(binned_power(bins, 2)$power, binned_power(bins, 2, debias = TRUE)$power)
   }, c(0, 0)))
   mean_error <- apply(power, 1, stats::sd) / sqrt(800)
   expect_gt(mean(power[1, ]), 10 * mean_error[1])

@@ -51,10 +51,9 @@ test_that("standard errors are those of the jackknife at fixed bandwidth", {
     x <- stats::runif(150)
     y <- stats::rbinom(150, 1, x^3)
   })
+  without <- function(i) scalar_problem(x[-i], y[-i])
   for (p in c(1, 2, 3)) {
-    power <- vapply(1:150, function(i) {
-      kde_error(x[-i], y[-i], kernel = "triweight", p = p, bandwidth = .1)$power
-    }, 0)
+    power <- vapply(1:150, function(i) triweight_error(without(i), p, .1, 1L, NULL, rows = FALSE)$power, 0)
     error <- sqrt(149 / 150 * sum((power - mean(power))^2))
     out <- kde_error(x, y, kernel = "triweight", p = p, bandwidth = .1)
     expect_equal(out$std.error * (if (p == 1) 1 else p * out$.estimate^(p - 1)) / error, 1, tolerance = .03)
@@ -62,7 +61,7 @@ test_that("standard errors are those of the jackknife at fixed bandwidth", {
     expect_gte(out$conf.high, out$.estimate)
   }
   # and those of the Dirichlet error nearly
-  power <- vapply(1:150, function(i) kde_error(x[-i], y[-i], bandwidth = .02)$power, 0)
+  power <- vapply(1:150, function(i) dirichlet_error(without(i), 2, .02, 1L, NULL, rows = FALSE)$power, 0)
   out <- kde_error(x, y, bandwidth = .02)
   error <- sqrt(149 / 150 * sum((power - mean(power))^2))
   expect_equal(out$std.error * 2 * out$.estimate / error, 1, tolerance = .1)
