@@ -6,21 +6,13 @@
 # the larger of it and the plug-in, with the outcomes' noise in the standard error.
 
 # Per row: `lower`, the term of the bound above; `noise`, 2 <e - c g, c g>, the outcomes' share of
-# an estimate's influence function. NaN where g is not defined.
-cross_gaps <- function(forms, problem, split, threads) {
-  fold <- split$fold
-  gap <- matrix(NaN, length(fold), ncol(problem$residuals))
-  test <- which(fold == 0)
-  gap[test, ] <- 0
-  for (f in seq_len(split$k)) {
-    others <- which(fold != f & fold > 0)
-    witness <- form_witness(forms[[f]], subset_problem(problem, spread_rows(others)), threads)
-    rows <- which(fold == f)
-    gap[rows, ] <- witness(problem$features[rows, , drop = FALSE])
-    gap[test, ] <- gap[test, , drop = FALSE] +
-      witness(problem$features[test, , drop = FALSE]) / split$k
-  }
-  product <- rowSums(problem$residuals * gap)
+# an estimate's influence function. NaN where g is not defined. `unseen`: the folds' gaps, of
+# unseen_rows(); on test rows their mean.
+cross_gaps <- function(unseen, residuals, fold) {
+  gap <- matrix(NaN, length(fold), ncol(residuals))
+  for (f in seq_along(unseen)) gap[fold == f, ] <- unseen[[f]]$gap
+  if (any(fold == 0)) gap[fold == 0, ] <- Reduce(`+`, lapply(unseen, `[[`, "test_gap")) / length(unseen)
+  product <- rowSums(residuals * gap)
   square <- rowSums(gap^2)
   known <- is.finite(product) & is.finite(square)
   best <- max(0, sum(product[known])) / sum(square[known])

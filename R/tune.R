@@ -121,20 +121,33 @@ tune_problem <- function(method, problem, split, grid, context) {
   path <- tune_path(method, problem, split$fold, grid, context)
   v <- select_value(path$risk, grid$value)
   forms <- lapply(seq_len(split$k), function(f) path$form(v, f))
-  risks <- lapply(seq_len(split$k), function(f) {
-    held_out <- subset_problem(problem, split$fold == f)
-    form_risk(forms[[f]], held_out$features, held_out$residuals, context$threads)
-  })
-  test <- split$fold == 0
-  squared <- if (any(test)) {
-    features <- problem$features[test, , drop = FALSE]
-    Reduce(`+`, lapply(forms, form_squared, features, context$threads)) / split$k
+  unseen <- lapply(seq_len(split$k), function(f) unseen_rows(forms[[f]], problem, split$fold, f, context$threads))
+  risks <- lapply(unseen, `[[`, "risk")
+  squared <- if (any(split$fold == 0)) {
+    Reduce(`+`, lapply(unseen, `[[`, "test_squared")) / split$k
   } else {
     unlist(lapply(risks, `[[`, "squared"))
   }
   list(path = path[c("risk", "squared_error", "squared_error_test")], v = v, forms = forms,
-       risks = risks, squared = squared, gaps = cross_gaps(forms, problem, split, context$threads),
+       risks = risks, squared = squared, gaps = cross_gaps(unseen, problem$residuals, split$fold),
        diagnostics = path$diagnostics)
+}
+
+# What the function fitted without fold f says of rows that it has not seen: its risk and gap on the
+# fold, h(p, p) and gap on the test rows.
+unseen_rows <- function(form, problem, fold, f, threads) {
+  form <- remember_features(form)
+  held_out <- subset_problem(problem, fold == f)
+  others <- which(fold != f & fold > 0)
+  witness <- form_witness(form, subset_problem(problem, spread_rows(others)), threads)
+  out <- list(risk = form_risk(form, held_out$features, held_out$residuals, threads),
+              gap = witness(held_out$features))
+  if (any(fold == 0)) {
+    test <- problem$features[fold == 0, , drop = FALSE]
+    out$test_squared <- form_squared(form, test, threads)
+    out$test_gap <- witness(test)
+  }
+  out
 }
 
 # Smallest mean risk, over the folds in which it is defined; the smallest value on ties.
@@ -158,82 +171,6 @@ combine_problems <- function(parts) {
     diagnostics = lapply(parts, `[[`, "diagnostics")
   )
 }
-
-tune_tidy <- function(results, methods, grids, problems) {
-  rows <- list()
-  for (m in names(methods)) {
-    grid <- grids[[m]]
-    for (j in seq_along(problems)) {
-      path <- results[[m]]$paths[[j]]
-      k <- ncol(path$risk)
-      v <- rep(seq_len(nrow(grid)), each = k)
-      at <- cbind(v, rep(seq_len(k), nrow(grid)))
-      row <- tibble::tibble(
-        method = m,
-        parameter = methods[[m]]$parameter %||% NA_character_,
-        value = grid$value[v],
-        fold = at[, 2],
-        risk = path$risk[at],
-        squared_error = path$squared_error[at],
-        squared_error_test = path$squared_error_test[at]
-      )
-      if (!is.null(grid[["kernel"]])) row$kernel <- vapply(grid[["kernel"]], format, "")[v]
-      if (!is.null(problems[[j]]$class)) row$class <- problems[[j]]$class
-      rows <- c(rows, list(row))
-    }
-  }
-  vctrs::vec_rbind(!!!rows)
-}
-
-tune_glance <- function(results, methods, grids, split, level) {
-  mean_risk <- vapply(results, function(r) mean_over_folds(fold_values(r, "risk")), 0)
-  best <- which.min(mean_risk)[1]
-  # without a best one every difference is NA
-  best_projections <- fold_projections(results[[if (is.na(best)) 1 else best]])
-  rows <- lapply(names(methods), function(m) {
-    result <- results[[m]]
-    roots <- fold_roots(fold_values(result, "risk"))
-    value <- unique(grids[[m]]$value[result$v])
-    interval <- calibration_interval(result$squared, result$gaps, sum(split$fold > 0), level)
-    to_best <- paired_difference(fold_projections(result), best_projections)
-    to_zero <- paired_difference(fold_projections(result, "zero_projections"), fold_projections(result))
-    skill <- 1 - mean_over_folds(fold_values(result, "risk")) /
-      mean_over_folds(fold_values(result, "zero_risk"))
-    row <- tibble::tibble(
-      method = m,
-      parameter = methods[[m]]$parameter %||% NA_character_,
-      value = if (length(value) == 1) value else NA_real_,
-      root_risk = mean_root(fold_values(result, "risk")),
-      std.error = mean_std_error(roots),
-      estimate = interval$estimate,
-      estimate_std.error = interval$std.error,
-      conf.low = interval$conf.low,
-      conf.high = interval$conf.high,
-      selected = identical(m, names(methods)[best]),
-      risk = mean_over_folds(fold_values(result, "risk")),
-      difference = to_best$difference,
-      difference_std.error = to_best$std.error,
-      skill = if (is.finite(skill)) skill else NA_real_,
-      lower_bound = ce_lower_bound(to_zero, level),
-      squared_estimate = mean(result$squared)
-    )
-    if (!is.null(grids[[m]][["kernel"]])) {
-      row$kernel <- paste(unique(vapply(grids[[m]][["kernel"]][result$v], format, "")), collapse = " | ")
-    }
-    row
-  })
-  vctrs::vec_rbind(!!!rows)
-}
-
-fold_values <- function(result, field) vapply(result$risks, `[[`, 0, field)
-
-fold_projections <- function(result, field = "projections") lapply(result$risks, `[[`, field)
-
-fold_roots <- function(risk) sqrt(pmax(risk[!is.na(risk)], 0))
-
-mean_root <- function(risk) if (all(is.na(risk))) NA_real_ else mean(fold_roots(risk))
-
-mean_over_folds <- function(x) if (all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
 
 # Counts of the scalar feature, for the density under the gap plot.
 feature_histogram <- function(problem, n_bins = 100L) {
@@ -270,26 +207,3 @@ predict.ce_tune <- function(object, new, ..., type = c("squared", "pairs", "gap"
                             threads = NULL) {
   predict(tune_fit(object, method), new, ..., type = type, threads = threads)
 }
-
-#' Tables of a tuning result
-#'
-#' @param x A `ce_tune`.
-#' @param ... Not used.
-#' @return `tidy()`: one row per method, value and fold with `method, parameter, value, fold, risk`
-#'   (on the fold's held-out rows), `squared_error` (mean \eqn{h(p,p)} there) and
-#'   `squared_error_test` (on the test rows); class-wise also `class`, with a grid of kernels also
-#'   `kernel`.
-#'
-#'   `glance()`: one row per method with `method, parameter, value` (`NA` where classes chose
-#'   differently), `root_risk` (mean over folds of the root risk) and its `std.error` over
-#'   folds, `estimate` (root calibration error on the test rows) with `estimate_std.error`,
-#'   `conf.low`, `conf.high`, and `selected`; then the mean `risk`, its paired `difference` to the
-#'   selected method with `difference_std.error`, `skill` against \eqn{h = 0}, the one-sided
-#'   `lower_bound` for the calibration error and the `squared_estimate`, which may be negative.
-#' @name ce_tune_tables
-#' @export
-tidy.ce_tune <- function(x, ...) x$tidy
-
-#' @rdname ce_tune_tables
-#' @export
-glance.ce_tune <- function(x, ...) x$glance
