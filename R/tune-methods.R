@@ -3,7 +3,7 @@
 #' @param notion A notion of calibration.
 #' @return A named list of methods: for scalar notions (`"top_label"`, `"class_wise"`,
 #'   `"binary"`) 15 bins, tuned bins, the kernel density ratio and both kernel ridges; for
-#'   `"canonical"` the last three. Grids are the default ones; see [ce_methods].
+#'   `"canonical"` the last three. Grids are the default ones.
 #' @export
 #' @examples
 #' ce_methods("canonical")
