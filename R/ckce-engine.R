@@ -9,6 +9,7 @@ ckce_computations <- c("auto", "dual", "eigen", "low_rank", "rff")
 # Residuals D = (Q - onehot(Y)) embedding; the embedding's rows are the classes in the
 # target kernel's feature space (the identity for the Kronecker kernel).
 class_problem <- function(predictions, target_kernel, call = caller_env()) {
+  check_feature_kernel(target_kernel, "target_kernel", call)
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
   residuals <- canonical_residuals(probs, truth)
@@ -16,7 +17,7 @@ class_problem <- function(predictions, target_kernel, call = caller_env()) {
     embedding <- diag(sqrt(target_kernel$scale), ncol(probs))
   } else {
     classes <- matrix(as.numeric(seq_len(ncol(probs))))
-    gram <- cpp_gram(resolve_kernel(target_kernel, classes), classes, classes, 1L)
+    gram <- cpp_gram(resolve_kernel(target_kernel, classes, 1L, call), classes, classes, 1L)
     embedding <- matrix_root(gram)
   }
   embedded <- probs %*% embedding
@@ -57,7 +58,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
       "i" = "Use {.code computation = \"low_rank\"}."
     ), "computation", arg = "computation", call = call)
   }
-  out <- cpp_ckce(
+  out <- computed(
     options$computation, ckce_source(problem, kernel, group, options),
     list(
       residuals = problem$residuals, variances = problem$variances, ridge = ridge,
@@ -66,7 +67,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
       probs = problem$probs, embedding = problem$embedding,
       n_draws = options$n_draws, seed = options$seed, influence = options$influence
     ),
-    options$threads, options$progress
+    options$threads, options$progress, call
   )
   out$values <- stats::setNames(
     as.data.frame(out$values),
@@ -75,6 +76,21 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
   out$computation <- options$computation
   if (options$computation == "rff") out$values$error_bound <- rep(NA_real_, length(ridge))
   out
+}
+
+# A ridge that is lost beside the kernel leaves no Cholesky factor.
+computed <- function(computation, source, job, threads, progress, call) {
+  rlang::try_fetch(
+    cpp_ckce(computation, source, job, threads, progress),
+    `std::runtime_error` = function(cnd) {
+      if (computation != "dual") return(rlang::zap())
+      stop_input(c(
+        "The dual form needs a ridge that is not lost beside the kernel matrix.",
+        "x" = "The smallest {.arg ridge} is {.val {signif(min(job$ridge), 3)}}.",
+        "i" = "Use {.code computation = \"eigen\"} or a larger ridge."
+      ), "computation", arg = "ridge", call = call)
+    }
+  )
 }
 
 ckce_source <- function(problem, kernel, group, options) {
@@ -113,9 +129,16 @@ choose_computation <- function(options, n, ridge, kernel, features) {
   if (computation == "dual" && options$n_draws > 0) return("eigen")
   if (computation != "auto") return(computation)
   if (n > 2000) return("low_rank")
-  tiny <- length(ridge) > 0 && min(ridge) * n < 1e-7 * sum(cpp_gram_diagonal(kernel, features))
+  tiny <- length(ridge) > 0 && ridge_share(ridge, n, kernel, features) < eigen_share
   if (tiny || length(ridge) > 6 || options$n_draws > 0) "eigen" else "dual"
 }
+
+# n ridge over the trace of K, of the smallest ridge. The dual form's relative error is about
+# eps / share^2 where K has few large eigenvalues.
+ridge_share <- function(ridge, n, kernel, features) {
+  min(ridge) * n / sum(cpp_gram_diagonal(kernel, features))
+}
+eigen_share <- 1e-4
 
 # Kernel times delta on groups: K is block diagonal, every group keeps its own factor and
 # c = n ridge is common, so group g runs at ridge n / n_g and the terms add up.

@@ -37,7 +37,7 @@ ckce_group <- function(values, group_kernel, rows, n_input, threads, call = call
 # the product's space on a continuous covariate, and CKCE's population value need not exist.
 covariate_group <- function(values, kernel, threads, call) {
   features <- as_features(values, "group", call)
-  list(type = "kernel", features = features, kernel = resolve_kernel(kernel, features, threads))
+  list(type = "kernel", features = features, kernel = resolve_kernel(kernel, features, threads, call))
 }
 
 group_labels <- function(keys) {

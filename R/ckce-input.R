@@ -39,8 +39,9 @@ conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na
 
 # One set of rows: the problem, and its kernel, groups and options.
 ckce_inputs <- function(predictions, choices, group, n_input, threads, progress, call) {
-  problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
-  kernel <- resolve_kernel(choices$kernel, problem$features, threads)
+  check_feature_kernel(choices$kernel, "kernel", call)
+  problem <- class_problem(predictions, choices$target_kernel %||% kernel_white(), call)
+  kernel <- resolve_kernel(choices$kernel, problem$features, threads, call)
   group <- ckce_group(group, choices$group_kernel, predictions$rows, n_input, threads, call)
   options <- ckce_options(
     choices$computation, diagonals = choices$debias != "none", n_draws = choices$n_draws,

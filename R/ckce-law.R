@@ -43,6 +43,7 @@ ckce_law_rows <- function(laws, part, group, choices, threads, call) {
   gram <- gram * group_gram(group, threads)
   residual_gram <- residual_gram(target$spec, laws$n, choices, threads)
   ridge <- choices$ridge %||% laws$n^(-1 / 4)
+  warn_tiny_ridge(ridge, "eigen", min(ridge) * laws$n / sum(diag(gram)))
   # the same redrawn outcomes for all ridges
   redrawn <- if (choices$n_draws > 0) draw_outcomes(laws, choices$n_draws)
   values <- lapply(ridge, law_values, gram, residual_gram, group, list(target = target, y = laws$y, redrawn = redrawn),
@@ -62,6 +63,8 @@ ckce_law_rows <- function(laws, part, group, choices, threads, call) {
 # Both kernels on the data.
 bind_ckce <- function(laws, choices, threads, call) {
   target <- choices$target_kernel %||% default_target_kernel(laws)
+  # outcomes that are redrawn must not have chosen the kernels
+  if (choices$n_draws > 0) target <- pooled_kernel(target, laws)
   target <- bind_target(target, laws, choices$draws, threads, call)
   kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
   list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads, call))

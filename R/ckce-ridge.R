@@ -55,7 +55,9 @@ loo_path <- function(problem, kernel, ridge, options, group, target = "outcome",
   options$targets <- target
   options$n_draws <- 0
   options$influence <- FALSE
-  loo <- ckce_numbers(problem, kernel, ridge, options, group, call)$loo
+  numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
+  warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, n, kernel, problem$features))
+  loo <- numbers$loo
   list(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
 }
 

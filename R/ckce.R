@@ -27,13 +27,14 @@
 #' matrix), without leave-one-out ridges or `"null_mean"`.
 #'
 #' @section Computation:
-#' `"dual"` (Cholesky) and `"eigen"` (one decomposition for every ridge) are exact.
+#' `"dual"` (Cholesky) and `"eigen"` (one decomposition for every ridge) are exact; the rounding error of `"dual"` grows
+#' with the inverse square of the ridge (a warning of class `calibrisk_warning_tiny_ridge` below \eqn{10^{-6}\,tr(K)/n}).
 #' `"low_rank"` is a pivoted Cholesky factor \eqn{K \approx LL'}; it stops where
 #' \eqn{3\,tr(G)\,tr(K - LL')/(n\,ridge)^2} is below `tolerance` times the estimate.
 #' `error_bound` is this number (a bound on the error of the estimate before any debiasing) and `certified` says
 #' whether it was reached; it is far from sharp for diffuse predictions. `"rff"` draws random Fourier features with
 #' R's random numbers; its error is random, about \eqn{n\_features^{-1/2}} times a few percent, and has no bound.
-#' `"auto"` takes `"dual"` or `"eigen"` up to 2,000 observations, `"low_rank"` above, and
+#' `"auto"` takes `"dual"` (`"eigen"` for small or many ridges) up to 2,000 observations, `"low_rank"` above, and
 #' `"rff"` where `max_rank` leaves more than \eqn{0.01\,n} of the trace of \eqn{K}.
 #'
 #' @section Intervals:
@@ -96,7 +97,8 @@
 #' @param group_kernel `"delta"` (default: groups on their own), `"shared"` (1 + delta), or a
 #'   kernel on numeric covariates, to which 1 is added.
 #' @param n_draws Number of redrawn label vectors for the conditional null distribution:
-#'   `p.value` is exact for strong calibration with independent observations.
+#'   `p.value` is exact for strong calibration with independent observations. For predictive distributions of numbers
+#'   median bandwidths of the target kernel are then those of [ce_test()], which the outcomes do not enter.
 #' @param tolerance Relative error that the low-rank computation tries to certify.
 #' @param max_rank Largest rank of the low-rank computation; default
 #'   `min(n, 1000, 1e8 / n)`, at least 50.
@@ -164,12 +166,12 @@ ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
     ridge <- best$ridge
     loo <- best$loo
   }
-  warn_tiny_ridge(ridge, n, kernel, problem$features)
   numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
   if (too_coarse(numbers, n, choices, kernel, inputs$group)) {
     options <- random_feature_options(options, problem, kernel, choices, call)
     numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
   }
+  warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, n, kernel, problem$features))
   estimate <- debiased(numbers$values, choices$debias)
   interval <- squared_interval(estimate, operator_error(numbers$influence), choices$level)
   drop_null(c(list(.estimate = estimate), interval, list(
@@ -220,12 +222,16 @@ has_features <- function(kernel) {
   kernel$type %in% featured_kernels
 }
 
-warn_tiny_ridge <- function(ridge, n, kernel, features) {
-  trace <- sum(cpp_gram_diagonal(kernel, features))
-  if (length(ridge) > 0 && min(ridge) * n < 1e-10 * trace) {
+# share: see ridge_share()
+warn_tiny_ridge <- function(ridge, computation, share) {
+  if (share < if (computation == "dual") 1e-6 else 1e-10) {
     warn_result(c(
       "{.arg ridge} = {.val {signif(min(ridge), 3)}} is below the rounding error of the kernel matrix.",
-      "i" = "Digits are lost unless the predictions take few distinct values."
+      "i" = if (computation == "dual") {
+        "Use {.code computation = \"eigen\"}, which keeps more digits."
+      } else {
+        "Digits are lost unless the predictions take few distinct values."
+      }
     ), "tiny_ridge")
   }
 }

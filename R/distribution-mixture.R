@@ -84,7 +84,8 @@ pad_mixture <- function(law, k) {
 
 check_same_family <- function(parts, call = caller_env()) {
   kind <- function(p) if (is_distribution(p)) family_of(p) else class(p)[1]
-  families <- unique(vapply(parts[lengths(parts) > 0], kind, ""))
+  some <- lengths(parts) > 0 | !vapply(parts, is_distribution, NA)
+  families <- unique(vapply(parts[some], kind, ""))
   dimensions <- unique(unlist(lapply(parts[lengths(parts) > 0], attr, "dimension")))
   if (length(families) > 1 || length(dimensions) > 1) {
     stop_distribution("Predictions in one vector must be of one family and dimension.",
@@ -95,7 +96,7 @@ check_same_family <- function(parts, call = caller_env()) {
 
 #' @export
 c.ce_distribution <- function(...) {
-  parts <- list(...)
+  parts <- Filter(Negate(is.null), list(...))
   check_same_family(parts)
   components <- lapply(parts, attr, "components")
   if (all(lengths(components) == 1)) {

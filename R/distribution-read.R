@@ -98,7 +98,7 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
         stop_input(c("{.arg ...} selects columns of a data frame and must be empty here.",
                      "x" = "{length(dots)} extra argument{?s} given."), "argument", call = call)
       }
-      return(join_laws(x, rlang::eval_tidy(truth), by, event_level, na_rm, call))
+      return(join_laws(x, outcome_vector(truth, call), by, event_level, na_rm, call))
     }
   }
   class_laws(as_predictions(x, truth, dots, event_level, na_rm, call), by, call)
@@ -142,7 +142,7 @@ read_group <- function(group, x, call) {
 
 # The values of a `group` argument, NULL where there is none.
 group_values <- function(group, x, call) {
-  if (!is.data.frame(x)) return(rlang::eval_tidy(group))
+  if (!is.data.frame(x)) return(check_group_values(rlang::eval_tidy(group), call))
   # also a variable that is NULL
   none <- tryCatch(is.null(rlang::eval_tidy(group, data = x)), error = function(e) FALSE)
   if (none) NULL else read_group(group, ungroup_frame(x), call)
@@ -185,6 +185,7 @@ join_laws <- function(law, y, group, event_level, na_rm, call) {
   probs <- class_probs(law)
   if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call), group, call))
   y <- numeric_outcomes(y, law, call)
+  check_magnitude(y, law, call)
   keep <- which(stats::complete.cases(y))
   na <- !na_rm && length(keep) < nrow(y)
   if (length(keep) == 0 && !na) stop_empty(nrow(y), call)
@@ -228,6 +229,23 @@ numeric_outcomes <- function(y, law, call) {
   y
 }
 
+largest_number <- 1e50
+
+# Products of a few squares have to be finite.
+check_magnitude <- function(y, law, call) {
+  fields <- vctrs::fields(law)
+  largest <- vapply(fields, function(name) max(0, abs(par_of(law, name))), 0)
+  values <- c(truth = max(0, abs(y), na.rm = TRUE), stats::setNames(largest, fields))
+  bad <- which(values > largest_number)
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Outcomes and parameters of predictions must be at most {largest_number} in absolute value.",
+      "x" = "The largest {.field {names(values)[bad[1]]}} is {.val {values[[bad[1]]]}}.",
+      "i" = "Use other units."
+    ), if (bad[1] == 1) "truth" else "distribution", arg = if (bad[1] == 1) "truth" else "x", call = call)
+  }
+}
+
 check_poisson_outcomes <- function(y, rows, call) {
   bad <- which(y < 0 | y != round(y))[1]
   if (!is.na(bad)) {
@@ -236,8 +254,17 @@ check_poisson_outcomes <- function(y, rows, call) {
   }
 }
 
+check_group_values <- function(group, call) {
+  if (!is.null(group) && !vctrs::vec_is(group)) {
+    stop_input(c("{.arg group} must be a vector or a data frame, with a value per observation.",
+                 "x" = "It is {.cls {class(group)[1]}}."), "argument", arg = "group", call = call)
+  }
+  group
+}
+
 # list(id = integer per kept row, labels = one value per group)
 check_group <- function(group, keep, n, call) {
+  check_group_values(group, call)
   if (vctrs::vec_size(group) != n || anyNA(group)) {
     stop_input(c("{.arg group} must give the group of every observation.",
                  "x" = "It has {vctrs::vec_size(group)} value{?s} for {n} observations\\

@@ -10,7 +10,7 @@
 #'   \item{`pred_normal(mean, sd)`}{Normal; `sd = 0` is the point mass.}
 #'   \item{`pred_mvnormal(mean, cov)`}{Multivariate normal, `mean` an n x d matrix; `cov` a vector of n variances
 #'     (isotropic), an n x d matrix of variances (independent coordinates), a d x d matrix (the same for all) or a d
-#'     x d x n array.}
+#'     x d x n array. A symmetric matrix is a covariance where n = d.}
 #'   \item{`pred_laplace(location, scale)`}{Density \eqn{\exp(-|y - location|/scale) / (2\,scale)}.}
 #'   \item{`pred_poisson(rate)`, `pred_bernoulli(prob)`}{Counts and 0/1 outcomes.}
 #'   \item{`pred_categorical(probs)`}{An n x K matrix of class probabilities.}

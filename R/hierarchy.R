@@ -53,6 +53,8 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, lev
 }
 
 hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
+  n <- n_obs(predictions) + if (predictions$na) predictions$dropped else 0L
+  if (n_obs(predictions) == 0) predictions <- stand_in(predictions)
   scalar <- is.null(predictions$probs)
   k <- if (scalar) 1L else n_classes(predictions)
   interval <- list(type = "analytic", level = level)
@@ -107,8 +109,20 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
     quantity = unname(name_of(names(values))), value = unname(values), std.error = unname(column("std.error")),
     conf.low = unname(column("conf.low")), conf.high = unname(column("conf.high")),
     below = unname(name_of(unname(above))), slack = slack, holds = holds, p = p,
-    n_classes = n_classes(predictions), n_distinct = n_distinct_rows(whole[[1]]), n = n_obs(predictions)
+    n_classes = n_classes(predictions), n_distinct = n_distinct_rows(whole[[1]]), n = n
   )
+}
+
+# One row in place of none, for the names of the errors; the values are missing.
+stand_in <- function(predictions) {
+  if (is.null(predictions$probs)) {
+    predictions[c("prob", "outcome")] <- c(0.5, 1)
+  } else {
+    k <- ncol(predictions$probs)
+    predictions$probs <- matrix(1 / k, 1, k)
+    predictions$truth <- 1L
+  }
+  predictions
 }
 
 shown_columns <- c(".estimate", "std.error", "conf.low", "conf.high")

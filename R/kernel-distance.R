@@ -13,18 +13,18 @@ bind_wasserstein <- function(kernel, laws, threads, call) {
   family <- family_of(law)
   one_axis <- dimension_of(law) == 1
   if (family %in% c("normal", "laplace", "mvnormal_diagonal") || family == "draws" && one_axis) {
-    return(bind_hilbert(kernel, parameter_features(laws), threads))
+    return(bind_hilbert(kernel, parameter_features(laws), threads, call))
   }
   if (family == "mvnormal") {
     roots <- covariance_roots(par_of(law, "cov"), dimension_of(law))
     if (commuting(par_of(law, "cov"), dimension_of(law))) {
-      return(bind_hilbert(kernel, cbind(par_of(law, "mean"), roots), threads))
+      return(bind_hilbert(kernel, cbind(par_of(law, "mean"), roots), threads, call))
     }
     squared <- cpp_bures(par_of(law, "mean"), roots, threads)
-    return(bind_distances(kernel, sqrt(squared), valid = FALSE))
+    return(bind_distances(kernel, sqrt(squared), valid = FALSE, call))
   }
   if (startsWith(family, "mixture")) {
-    return(bind_distances(kernel, mixture_wasserstein(law, threads), valid = FALSE))
+    return(bind_distances(kernel, mixture_wasserstein(law, threads), valid = FALSE, call))
   }
   stop_input(c(
     "{.fn kernel_wasserstein} is not available for {.val {family}} predictions in dimension {dimension_of(law)}.",
@@ -34,6 +34,7 @@ bind_wasserstein <- function(kernel, laws, threads, call) {
 
 # All covariances commute if the eigenvectors of one generic combination diagonalise each.
 commuting <- function(cov, d) {
+  if (d == 1) return(TRUE)
   weight <- 1 + ((seq_len(nrow(cov)) * 0.6180339887498949) %% 1)
   generic <- matrix(colSums(weight * cov), d)
   v <- eigen(generic, symmetric = TRUE)$vectors
@@ -67,8 +68,8 @@ mixture_roots <- function(law) {
 # Squared Hellinger distances, n x n, in the closed form of the family; probabilities and
 # always a Hilbertian distance.
 bind_hellinger <- function(kernel, laws, threads, call) {
-  if (is.null(laws$law)) return(bind_hilbert(kernel, sqrt(laws$probs / 2), threads))
-  bind_distances(kernel, sqrt(hellinger_squared(laws$law, call)), valid = TRUE)
+  if (is.null(laws$law)) return(bind_hilbert(kernel, sqrt(laws$probs / 2), threads, call))
+  bind_distances(kernel, sqrt(hellinger_squared(laws$law, call)), valid = TRUE, call)
 }
 
 hellinger_squared <- function(law, call = caller_env()) {
@@ -89,7 +90,10 @@ hellinger_squared <- function(law, call = caller_env()) {
     stop_input(c("{.fn kernel_hellinger} is not available for {.val {family}} predictions.",
                  "i" = "Use {.fn kernel_mmd}."), "kernel", arg = "kernel", call = call)
   )
-  pmax(1 - affinity, 0)
+  squared <- 1 - affinity
+  # what rounding leaves of equal predictions, whose root would be 1e-8
+  squared[squared < 4 * .Machine$double.eps] <- 0
+  squared
 }
 
 # Integral of sqrt(p p'): with rates a, b of the roots, a divided difference of e^{-z t} / t;
@@ -144,7 +148,7 @@ bind_mmd <- function(kernel, laws, draws, threads, call) {
   own <- diag(inner) + draws_diagonal(target$spec, laws$n)
   squared <- pmax(outer(own, own, `+`) - 2 * inner, 0)
   diag(squared) <- 0
-  bind_distances(kernel, sqrt(squared), valid = TRUE)
+  bind_distances(kernel, sqrt(squared), valid = TRUE, call)
 }
 
 # A target kernel with "median" replaced by what the predictions alone say: the root mean
@@ -153,7 +157,7 @@ pooled_kernel <- function(kernel, laws) {
   if (!is.null(kernel$parts)) {
     kernel$parts <- lapply(kernel$parts, pooled_kernel, laws)
   } else if (identical(kernel$bandwidth, "median")) {
-    kernel$bandwidth <- pooled_distance(laws)
+    kernel$bandwidth <- check_bandwidth_range(pooled_distance(laws))
   }
   kernel
 }

@@ -70,7 +70,7 @@ kernel_hellinger <- function(bandwidth = "median", power = 1) {
 #' @rdname kernel_distributions
 #' @export
 kernel_mmd <- function(bandwidth = "median", target_kernel = kernel_gaussian("median"), power = 2) {
-  check_kernel(target_kernel)
+  check_feature_kernel(check_kernel(target_kernel), "target_kernel")
   new_kernel("mmd", bandwidth = check_bandwidth(bandwidth), target_kernel = target_kernel,
              power = check_power(power))
 }
@@ -78,7 +78,7 @@ kernel_mmd <- function(bandwidth = "median", target_kernel = kernel_gaussian("me
 #' @rdname kernel_distributions
 #' @export
 kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
-  check_kernel(target_kernel)
+  check_feature_kernel(check_kernel(target_kernel), "target_kernel")
   new_kernel("embedding", target_kernel = target_kernel)
 }
 
@@ -134,7 +134,7 @@ bind_prediction <- function(kernel, laws, draws, threads, call = caller_env()) {
     hellinger = bind_hellinger(kernel, laws, threads, call),
     mmd = bind_mmd(kernel, laws, draws, threads, call),
     embedding = bind_embedding(kernel, laws, draws, threads, call),
-    bind_features(kernel, parameter_features(laws), threads)
+    bind_features(kernel, parameter_features(laws), threads, call)
   )
   bound
 }
@@ -147,27 +147,27 @@ feature_spec <- function(kernel, features) {
   list(form = "features", kernel = kernel, features = features)
 }
 
-bind_features <- function(kernel, features, threads) {
-  kernel <- resolve_kernel(kernel, features, threads)
+bind_features <- function(kernel, features, threads, call) {
+  kernel <- resolve_kernel(kernel, features, threads, call)
   list(spec = feature_spec(kernel, features), kernel = kernel)
 }
 
 # exp(-D / b) or exp(-D^2 / (2 b^2)) of a distance that is Euclidean in `features`.
-bind_hilbert <- function(kernel, features, threads) {
+bind_hilbert <- function(kernel, features, threads, call) {
   plain <- if (kernel$power == 1) kernel_laplace(kernel$bandwidth) else kernel_gaussian(kernel$bandwidth)
   plain$scale <- kernel$scale
-  plain <- resolve_kernel(plain, features, threads)
+  plain <- resolve_kernel(plain, features, threads, call)
   kernel$bandwidth <- plain$bandwidth
   list(spec = feature_spec(plain, features), kernel = kernel)
 }
 
 # The same of a stored matrix of distances.
-bind_distances <- function(kernel, distance, valid) {
+bind_distances <- function(kernel, distance, valid, call) {
   if (identical(kernel$bandwidth, "median")) {
     pairs <- distance[lower.tri(distance)]
     middle <- if (length(pairs) == 0) 0 else median(pairs)
     if (middle == 0) middle <- if (any(pairs > 0)) median(pairs[pairs > 0]) else 1
-    kernel$bandwidth <- middle
+    kernel$bandwidth <- check_bandwidth_range(middle, call)
   }
   b <- kernel$bandwidth
   values <- kernel$scale * (if (kernel$power == 1) exp(-distance / b) else exp(-distance^2 / (2 * b^2)))

@@ -21,7 +21,8 @@
 #' `bandwidth = "median"` is the median of the kernel's distance over all pairs
 #' \eqn{i < j} of the rows it is fitted on (above 10,000 rows, over 10,000 evenly
 #' spaced ones). Where that is 0, the median of the positive distances; where there
-#' are none, 1.
+#' are none, 1. Of a kernel on classes it is over the classes 1, ..., K, whatever was observed. Bandwidths are between
+#' 1e-100 and 1e100, and outcomes and parameters of predictions of numbers at most 1e50, so that no square overflows.
 #'
 #' @section Invariants:
 #' Every Gram matrix is symmetric and positive semidefinite; all but
@@ -50,6 +51,21 @@ check_bandwidth <- function(bandwidth, call = caller_env()) {
   }
   if (!identical(bandwidth, "median")) {
     check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
+    check_bandwidth_range(bandwidth, call)
+  }
+  bandwidth
+}
+
+bandwidth_range <- c(1e-100, 1e100)
+
+# Squares and cubes of distances over bandwidths have to be finite.
+check_bandwidth_range <- function(bandwidth, call = caller_env()) {
+  if (bandwidth < bandwidth_range[1] || bandwidth > bandwidth_range[2]) {
+    stop_input(c(
+      "The bandwidth of a kernel must be between {bandwidth_range[1]} and {bandwidth_range[2]}.",
+      "x" = "It is {.val {bandwidth}}.",
+      "i" = "Use other units."
+    ), "argument", arg = "bandwidth", value = bandwidth, call = call)
   }
   bandwidth
 }
@@ -157,12 +173,12 @@ print.ce_kernel <- function(x, ...) {
 }
 
 # The kernel with every "median" replaced by its value on the rows of `features`.
-resolve_kernel <- function(kernel, features, threads = resolve_threads()) {
+resolve_kernel <- function(kernel, features, threads = resolve_threads(), call = caller_env()) {
   if (!is.null(kernel$parts)) {
-    kernel$parts <- lapply(kernel$parts, resolve_kernel, features, threads)
+    kernel$parts <- lapply(kernel$parts, resolve_kernel, features, threads, call)
   } else if (identical(kernel$bandwidth, "median")) {
     metric <- if (kernel$type == "tv") "tv" else "euclidean"
-    kernel$bandwidth <- median_bandwidth(features, metric, threads)
+    kernel$bandwidth <- check_bandwidth_range(median_bandwidth(features, metric, threads), call)
   }
   kernel
 }
@@ -212,7 +228,7 @@ kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
       "x" = "They have {ncol(x)} and {ncol(y)}."
     ), "length", arg = "y")
   }
-  cpp_gram(resolve_kernel(kernel, x, threads), x, y, threads)
+  cpp_gram(resolve_kernel(kernel, x, threads, current_env()), x, y, threads)
 }
 
 # Between predictive distributions: one matrix of all of them, so that every kernel has it.
@@ -253,6 +269,18 @@ unlabelled_laws <- function(law) {
 compares_laws <- function(kernel) {
   if (!is.null(kernel$parts)) return(any(vapply(kernel$parts, compares_laws, NA)))
   kernel$type %in% c("wasserstein", "hellinger", "mmd", "embedding")
+}
+
+# A kernel that compares vectors: probabilities, outcomes.
+check_feature_kernel <- function(kernel, arg = "kernel", call = caller_env()) {
+  if (compares_laws(kernel)) {
+    stop_input(c(
+      "{.arg {arg}} must compare vectors: of probabilities, or of outcomes.",
+      "x" = "{.code {format(kernel)}} compares predictive distributions.",
+      "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_tv}; see {.help ce_kernels}."
+    ), "kernel", arg = arg, call = call)
+  }
+  kernel
 }
 
 as_features <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {

@@ -59,22 +59,10 @@ new_ridge_method <- function(name, ridge, kernel, call = caller_env()) {
   } else {
     lapply(kernel, check_kernel, arg = "kernel", call = call)
   }
-  lapply(if (is_kernel(kernel)) list(kernel) else kernel, check_feature_kernel, call = call)
+  lapply(if (is_kernel(kernel)) list(kernel) else kernel, check_feature_kernel, "kernel", call)
   method <- new_method(name, "ridge", ridge, kernel = kernel)
   class(method) <- append(class(method), "ce_method_ridge", after = 1)
   method
-}
-
-# Kernels between distributions have no Gram matrix on features.
-check_feature_kernel <- function(kernel, call) {
-  lapply(kernel$parts, check_feature_kernel, call = call)
-  if (kernel$type %in% c("wasserstein", "hellinger", "mmd", "embedding")) {
-    stop_input(c(
-      "{.arg kernel} must compare features, vectors of probabilities.",
-      "x" = "{.fn kernel_{kernel$type}} compares distributions.",
-      "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_tv}; see {.help ce_kernels}."
-    ), "kernel", arg = "kernel", call = call)
-  }
 }
 
 #' @export

@@ -72,7 +72,8 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
                     event_level = "first", threads = NULL) {
   check_empty(...)
   metrics <- check_rank_metrics(metric)
-  check_kernel(kernel)
+  check_feature_kernel(check_kernel(kernel), "kernel")
+  check_choice(event_level, c("first", "second"))
   check_number(ridge, lower = 0, open = TRUE, null = TRUE)
   bandwidth <- check_choice(bandwidth, c("model", "pooled"))
   check_count(n_bins)

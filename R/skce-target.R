@@ -3,8 +3,13 @@
 # list(spec, kernel = resolved, form = "closed form" or "draws (S)").
 
 bind_target <- function(kernel, laws, draws, threads, call = caller_env()) {
-  if (is.null(laws$law)) return(bind_finite(kernel, laws$probs, laws$y, seq_len(ncol(laws$probs)), threads))
-  kernel <- resolve_kernel(kernel, laws$y, threads)
+  check_feature_kernel(kernel, "target_kernel", call)
+  if (is.null(laws$law)) {
+    classes <- seq_len(ncol(laws$probs))
+    kernel <- resolve_kernel(kernel, matrix(as.numeric(classes)), threads, call)
+    return(bind_finite(kernel, laws$probs, laws$y, classes, threads))
+  }
+  kernel <- resolve_kernel(kernel, laws$y, threads, call)
   bind_law(kernel, laws, draws, threads, call)
 }
 
@@ -104,7 +109,6 @@ component_weights <- function(law) {
 
 # Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.
 bind_finite <- function(kernel, probs, y, support, threads) {
-  kernel <- resolve_kernel(kernel, y, threads)
   residuals <- canonical_residuals(probs, match(as.vector(y), support))
   if (kernel$type == "white" && kernel$scale == 1) {
     right <- residuals

@@ -82,3 +82,32 @@ test_that("what laws cannot do is a classed error", {
   expect_error(ckce(law5(), y5, ridge = "loo"), class = "calibrisk_error_argument")
   expect_error(ckce(law5(), y5[-1]), class = "calibrisk_error_length")
 })
+
+test_that("small ridges keep their digits where the kernel has few eigenvalues", {
+  m <- withr::with_seed(1, rnorm(20))
+  y <- withr::with_seed(2, rnorm(20))
+  law <- pred_normal(m, 1)
+  laws <- list(law = law, y = matrix(y), n = 20)
+  g <- cpp_target_matrix(bind_target(kernel_gaussian(1), laws, 2, 1L)$spec, FALSE, 1L)
+  features <- cbind(m, 1)
+  for (ridge in 10^-(3:8)) {
+    fit <- ckce(law, y, kernel = kernel_linear(), target_kernel = kernel_gaussian(1), ridge = ridge)
+    # F (F'F + c)^-1: K has these two features
+    weights <- features %*% solve(crossprod(features) + 20 * ridge * diag(2))
+    expect_equal(fit$.estimate, sum(tcrossprod(weights) * g), tolerance = 1e-7)
+    # influence 2 n c (M G A^-1)_ii
+    inverse <- (diag(20) - tcrossprod(weights, features)) / (20 * ridge)
+    q <- 20 * ridge * diag(tcrossprod(weights) %*% g %*% inverse)
+    expect_equal(fit$std.error, 2 * sqrt(20) * sd(q), tolerance = 1e-5)
+  }
+  expect_warning(ckce(law, y, kernel = kernel_linear(), ridge = 1e-14), class = "calibrisk_warning_tiny_ridge")
+})
+
+test_that("with redrawn outcomes no kernel depends on the observed ones", {
+  law <- pred_normal(c(0, 1, 3, 7, 2), c(1, 2, 1, .5, 1))
+  fit <- function(y) withr::with_seed(1, ckce(law, y, n_draws = 20))
+  one <- fit(c(0, 2, 3, 6, 2))
+  two <- fit(c(90, -50, 3, 6, 2))
+  expect_identical(one$null_mean, two$null_mean)
+  expect_identical(one$target_kernel, two$target_kernel)
+})

@@ -402,3 +402,19 @@ test_that("jkce() has the intervals of skce(), and takes predictive distribution
   expect_equal(ckce(law, z, ridge = 1e8)$.estimate * 1e16, jkce(law, z, type = "biased")$.estimate, tolerance = 1e-7)
   expect_error(jkce(law, z, computation = "low_rank"), class = "calibrisk_error_computation")
 })
+
+test_that("small ridges keep their digits where the kernel has few eigenvalues, or warn", {
+  p <- withr::with_seed(1, runif(12))
+  y <- withr::with_seed(2, rbinom(12, 1, p^2))
+  value <- function(ridge, ...) {
+    ckce(p, y, kernel = kernel_linear(), ridge = ridge, ...)$.estimate
+  }
+  # the linear kernel has two features: A^-1 of dimension 2
+  features <- cbind(1 - p, p)
+  residuals <- features - cbind(1 - y, y)
+  truth <- function(ridge) sum(solve(crossprod(features) + 12 * ridge * diag(2), crossprod(features, residuals))^2)
+  for (ridge in 10^-(3:9)) expect_equal(value(ridge), truth(ridge), tolerance = 1e-8)
+  expect_warning(value(1e-8, computation = "dual"), class = "calibrisk_warning_tiny_ridge")
+  expect_error(ckce(matrix(.5, 9, 2), rep(1, 9), kernel = 3 * kernel_gaussian(1), ridge = 1e-30, computation = "dual"),
+               class = "calibrisk_error_computation")
+})

@@ -160,3 +160,15 @@ test_that("missing predictions are missing rows", {
   expect_error(skce(distributional::dist_missing(4), y), class = "calibrisk_error_empty")
   expect_error(skce(law, y[1:2]), class = "calibrisk_error_length")
 })
+
+test_that("only distributions can be joined to distributions, NULL aside", {
+  law <- pred_normal(0:1, 1)
+  expect_identical(c(law, NULL), law)
+  expect_error(c(law, numeric()), class = "calibrisk_error_distribution")
+})
+
+test_that("full covariances in one dimension raise no warning", {
+  law <- pred_mvnormal(matrix(c(0, 1, 2)), array(1:3, c(1, 1, 3)))
+  expect_no_warning(k <- kernel_matrix(kernel_wasserstein(1), law))
+  expect_equal(k, kernel_matrix(kernel_wasserstein(1), pred_normal(0:2, sqrt(1:3))))
+})

@@ -187,3 +187,11 @@ test_that("every row has the interval of its own function; distinct predictions 
   expect_no_match(utils::capture.output(print(out)), "are distinct", all = TRUE)
   expect_output(print(ce_hierarchy(c(.1, .2, .3), c(0, 1, 0))), "3 of 3 predictions are distinct")
 })
+
+test_that("nothing but missing values gives a chain of missing values", {
+  for (x in list(matrix(NA_real_, 3, 2), rep(NA_real_, 3))) {
+    chain <- ce_hierarchy(x, if (is.matrix(x)) c(1, 2, 1) else c(1, 0, 1), na_rm = FALSE)
+    expect_true(all(is.na(chain$value)))
+    expect_identical(unique(chain$n), 3L)
+  }
+})

@@ -135,3 +135,37 @@ test_that("kernel_matrix() of predictive distributions", {
   expect_error(kernel_matrix(kernel_wasserstein(1), diag(3)), "compares predictive", class = "calibrisk_error_kernel")
   expect_error(kernel_matrix(kernel_wasserstein(1), normal, 1:3), class = "calibrisk_error_argument")
 })
+
+test_that("kernels between distributions are refused where vectors are compared", {
+  p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
+  y <- c(1, 2, 2)
+  refused <- function(expr) expect_error(expr, "compares predictive distributions", class = "calibrisk_error_kernel")
+  kernels <- list(kernel_wasserstein(1), kernel_linear() + kernel_hellinger(1), kernel_mmd(1), kernel_embedding())
+  for (kernel in kernels) {
+    refused(ckce(p, y, kernel = kernel))
+    refused(ckce(p, y, target_kernel = kernel))
+    refused(jkce(p, y, kernel = kernel))
+    refused(ckce_ridge(p, y, kernel = kernel))
+    refused(skce(p, y, target_kernel = kernel))
+    refused(ce_test(p, y, target_kernel = kernel))
+    refused(skce(pred_normal(1:3, 1), 1:3, target_kernel = kernel * kernel_gaussian(1)))
+    refused(ce_rank(list(a = p, b = p), y, kernel = kernel, trials = 2))
+    refused(kernel_mmd(1, target_kernel = kernel))
+    refused(kernel_embedding(kernel))
+  }
+})
+
+test_that("equal predictions have Hellinger distance 0", {
+  law <- pred_laplace(c(.3, .3, 1), c(4.669, 4.669, .7))
+  k <- kernel_matrix(kernel_hellinger(1), law)
+  expect_identical(diag(k), rep(1, 3))
+  expect_identical(k[1, 2], 1)
+})
+
+test_that("a bandwidth whose powers are not finite is refused, also a median one", {
+  expect_error(kernel_gaussian(1e-200), class = "calibrisk_error_argument")
+  expect_error(kernel_wasserstein(1e200), class = "calibrisk_error_argument")
+  law <- pred_normal(c(1, 2, 4) * 1e-200, 0)
+  expect_error(skce(law, c(1, 2, 3)), "between", class = "calibrisk_error_argument")
+  expect_error(kernel_matrix(kernel_laplace("median"), 1:3 * 1e-200), class = "calibrisk_error_argument")
+})

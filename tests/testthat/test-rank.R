@@ -175,3 +175,8 @@ test_that("data frames bring their truth column", {
   expect_error(ce_rank(frames, truth), "same order", class = "calibrisk_error_truth")
   expect_error(ce_rank(matrices, outcome_that_is_not_there), class = "calibrisk_error_truth")
 })
+
+test_that("`event_level` is checked", {
+  p <- c(.2, .7, .4)
+  expect_error(ce_rank(list(a = p, b = p), c(0, 1, 1), event_level = NA), class = "calibrisk_error_argument")
+})

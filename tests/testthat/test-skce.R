@@ -308,3 +308,26 @@ test_that("outcomes that are numbers beside two columns hint at distributions", 
   expect_error(skce(data, y, mu, sigma), "pred_normal", class = "calibrisk_error_truth")
   expect_true(is.finite(skce(data, y, pred_normal(mu, sigma))$.estimate))
 })
+
+test_that("a median target bandwidth of classes is that of the classes, as in jkce()", {
+  p <- withr::with_seed(1, draw_dirichlet(12, 4, 1))
+  y <- rep(c(1, 2, 4), 4)
+  kernel <- kernel_gaussian(.5)
+  value <- function(fn, target) fn(p, y, kernel = kernel, target_kernel = target)$.estimate
+  expect_equal(value(skce, kernel_laplace("median")), value(skce, kernel_laplace(1.5)), tolerance = 1e-12)
+  expect_equal(value(skce, kernel_laplace("median")), value(jkce, kernel_laplace("median")), tolerance = 1e-12)
+})
+
+test_that("outcomes and parameters whose squares overflow are refused", {
+  law <- pred_normal(c(0, 1, 2), 1)
+  expect_error(skce(law, c(1e200, 0, 0)), "at most", class = "calibrisk_error_truth")
+  expect_error(ckce(pred_laplace(c(0, 1, 2), 1e60), 1:3), "scale", class = "calibrisk_error_distribution")
+  expect_error(skce(law, not_there), class = "calibrisk_error_truth")
+})
+
+test_that("a group that is no vector is refused", {
+  p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
+  for (fn in list(skce, ckce, jkce, ckce_ridge)) {
+    expect_error(fn(p, c(1, 2, 2), group = mean), class = "calibrisk_error_argument")
+  }
+})

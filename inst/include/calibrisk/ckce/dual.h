@@ -94,8 +94,28 @@ struct CkceWeights {
   Matrix inverse;  // B
 };
 
+namespace detail {
+
+// From the eigenvalues s: M has s / (s + c)^2, B has 1 / (s + c); rounding noise counts as 0.
+inline CkceWeights spectral_weights(const Engine& engine, const ConstMatrixRef& gram, double c) {
+  const SymEigen eigen = engine.dense.sym_eigen(gram);
+  const Eigen::ArrayXd all = eigen.values.array();
+  const double noise = static_cast<double>(all.size()) *
+                       std::numeric_limits<double>::epsilon() * all.maxCoeff();
+  const Eigen::ArrayXd s = (all > noise).select(all, 0.0);
+  const auto product = [&](const Eigen::ArrayXd& values) {
+    return engine.dense.crossprod(Matrix(
+        values.sqrt().matrix().asDiagonal() * eigen.vectors.transpose()));
+  };
+  return {product(s / (s + c).square()), product(1.0 / (s + c))};
+}
+
+}  // namespace detail
+
+// Of a ridge so small that B - c B^2 cancels, from the eigenvalues (9 n^3).
 inline CkceWeights ckce_weights(const Engine& engine, const ConstMatrixRef& gram, double ridge) {
   const double c = static_cast<double>(gram.rows()) * ridge;
+  if (c < 1e-4 * gram.trace()) return detail::spectral_weights(engine, gram, c);
   CkceWeights out;
   out.inverse = detail::inverse_from_cholesky(engine, detail::shifted_cholesky(engine, gram, c));
   if (c > gram.trace()) {
