@@ -108,6 +108,6 @@ test_that("with redrawn outcomes no kernel depends on the observed ones", {
   fit <- function(y) withr::with_seed(1, ckce(law, y, n_draws = 20))
   one <- fit(c(0, 2, 3, 6, 2))
   two <- fit(c(90, -50, 3, 6, 2))
-  expect_identical(one$null_mean, two$null_mean)
+  expect_equal(one$null_mean, two$null_mean, tolerance = 1e-10)
   expect_identical(one$target_kernel, two$target_kernel)
 })
