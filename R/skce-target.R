@@ -46,7 +46,8 @@ bind_law <- function(kernel, laws, draws, threads, call) {
 }
 
 # Mean features of the draws, which replace S^2 evaluations per pair of predictions; NULL where
-# direct sums take a moment, or where the kernel has no small factor (Laplace, Matern).
+# direct sums take a moment, or where the kernel has no small factor (Laplace, Matern; on the line
+# these have sums of their own, inst/include/calibrisk/targets/draws_line.h).
 draws_embedding <- function(kernel, draws, y, threads) {
   if (nrow(draws)^2 * (ncol(draws) / ncol(y))^2 < embedding_pairs) return(NULL)
   with_bar("Embedding draws", function(progress) cpp_draws_embedding(kernel, draws, y, threads, progress))

@@ -32,9 +32,10 @@
 #' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads; `n block / 2` for blocks. Kernels on mixtures,
 #' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws and a
 #' smooth target kernel (Gaussian, sums and products) go through the r features of a factor that reproduces the kernel
-#' at every draw to \eqn{10^{-12}}: \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws. Where there is
-#' no factor of at most 256 features (Laplace and rough Matérn kernels, many dimensions) it is \eqn{n^2 S^2/2}
-#' evaluations of the target kernel (a few hundred observations with 100 draws: seconds), so thin long chains. With
+#' at every draw to \eqn{10^{-12}}: \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws. Outcomes on the
+#' line with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Where neither applies (rough
+#' kernels or many features in several dimensions) it is \eqn{n^2 S^2/2} evaluations of the target kernel (a few
+#' hundred observations with 100 draws: seconds), so thin long chains. With
 #' `tolerance` the kernel on the predictions is replaced by a low-rank factor whose mean neglected diagonal is below
 #' it: cost \eqn{n r^2}.
 #'

@@ -7,10 +7,12 @@
 #include "as_kernel.h"
 #include <calibrisk/skce/pair_source.h>
 #include <calibrisk/targets/draws_embedding.h>
+#include <calibrisk/targets/draws_line.h>
 #include <calibrisk/targets/normal.h>
 #include <calibrisk/targets/pairings.h>
 #include <calibrisk/targets/target.h>
 
+#include <optional>
 #include <string>
 
 inline calibrisk::MatrixView view(SEXP x) {
@@ -79,8 +81,12 @@ inline calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
         view(embedding["triangle"]));
   }
   if (form == "draws") {
-    return std::make_unique<DrawsTarget>(as_kernel(spec["kernel"]), view(spec["draws"]),
-                                         view(spec["y"]));
+    const Kernel kernel = as_kernel(spec["kernel"]);
+    const std::optional<LineKernel> line = LineKernel::of(kernel);
+    if (line && view(spec["y"]).cols() == 1) {
+      return std::make_unique<LineDrawsTarget>(kernel, *line, view(spec["draws"]), view(spec["y"]));
+    }
+    return std::make_unique<DrawsTarget>(kernel, view(spec["draws"]), view(spec["y"]));
   }
   if (form == "sum") {
     const Rcpp::List parts = spec["parts"];

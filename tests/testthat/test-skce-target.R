@@ -347,3 +347,35 @@ test_that("expensive pairs: the same sums, and a stop within a moment", {
     expect_lt(took[["elapsed"]], 5)
   }
 })
+
+test_that("draws on the line under Laplace and Matern kernels are the means over all pairs", {
+  n <- 150
+  draws <- withr::with_seed(1, matrix(round(rnorm(n * 7, rnorm(n), 1), 1), n))  # with ties
+  draws[3, ] <- draws[3, ] + 1e4
+  y <- withr::with_seed(2, round(rnorm(n), 1))
+  matern <- list(`0.5` = function(t) exp(-t), `1.5` = function(t) (1 + t) * exp(-t),
+                 `2.5` = function(t) (1 + t + t^2 / 3) * exp(-t))
+  cases <- list(list(kernel_laplace(.7), function(d) exp(-abs(d) / .7)))
+  for (nu in c(.5, 1.5, 2.5)) {
+    k <- local({
+      at <- nu
+      function(d) 2 * matern[[as.character(at)]](sqrt(2 * at) * abs(d) / .8)
+    })
+    cases <- c(cases, list(list(2 * kernel_matern(nu, .8), k)))
+  }
+  own <- rep(seq_len(n), 7)
+  mean_by <- function(values, by) rowsum(values, by) / 7
+  for (case in cases) {
+    problem <- problem_of(pred_draws(draws), y, kernel_gaussian(1), case[[1]])
+    k <- case[[2]]
+    single <- mean_by(k(outer(as.vector(draws), y, `-`)), own)
+    gram <- k(outer(as.vector(draws), as.vector(draws), `-`))
+    both <- mean_by(t(mean_by(gram, own)), own)
+    diag(both) <- (diag(both) * 49 - 7 * k(0)) / 42
+    h <- k(outer(y, y, `-`)) - single - t(single) + both
+    dimnames(both) <- dimnames(h) <- dimnames(single) <- NULL
+    expect_equal(cpp_target_matrix(problem$target, TRUE, 2L), both, tolerance = 1e-12)
+    expect_equal(cpp_target_matrix(problem$target, FALSE, 2L), h, tolerance = 1e-12)
+    expect_equal(cpp_target_expectation(problem$target, matrix(y), 2L), single, tolerance = 1e-12)
+  }
+})

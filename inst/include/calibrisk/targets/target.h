@@ -119,10 +119,10 @@ class DrawsTarget : public Target {
   void block(Index i, Index j, MatrixRef out) const override {
     gram_block(kernel_, y_.middleRows(i, out.rows()), y_.middleRows(j, out.cols()), out);
     Matrix part(out.rows(), out.cols());
-    singles(i, out.rows(), y_.middleRows(j, out.cols()), part);
+    expectation(i, y_.middleRows(j, out.cols()), part);
     out -= part;
     Matrix other(out.cols(), out.rows());
-    singles(j, out.cols(), y_.middleRows(i, out.rows()), other);
+    expectation(j, y_.middleRows(i, out.rows()), other);
     out -= other.transpose();
     inner(i, j, part);
     out += part;
