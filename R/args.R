@@ -9,10 +9,11 @@
 #' @param ... For a data frame: tidyselect the probability columns, by default the numeric
 #'   columns that start with `.pred_`. They are matched to the levels of `truth` by name
 #'   where the names say so (`.pred_<level>` or `<level>`), else by position.
-#' @param notion What "calibrated" conditions on: `"top_label"`, the confidence in the most probable class
-#'   (is it right that often?); `"class_wise"`, the probability of each class on its own, squared errors summed;
+#' @param notion What "calibrated" conditions on: `"top_label"`, the confidence in the most probable class (is it
+#'   right that often?); `"class_wise"`, the probability of each class on its own, squared errors summed;
 #'   `"canonical"`, the whole vector of probabilities; `"binary"`, the probability of one event. A single probability
-#'   per row is taken as it is for `"top_label"` and `"binary"`, as the two classes (1 - p, p) else. See the vignette *Notation*.
+#'   per row is taken as it is for `"top_label"` and `"binary"`, as the two classes (1 - p, p) else. See the vignette
+#'   *Notation*.
 #' @param event_level Binary: which level of `truth` is the event, `"first"` (as in
 #'   yardstick) or `"second"`.
 #' @param na_rm Drop rows with a missing value? Otherwise a missing value gives `NA`, and an error where something

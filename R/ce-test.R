@@ -39,8 +39,8 @@
 #' An object of class `ce_test` and `htest`. `tidy()` gives one row: `estimate` (of the squared kernel calibration
 #' error), `statistic`, `p.value`, `parameter` (replicates, block size, number of locations, or the M of the bound),
 #' `conf.low`, `conf.high` (one-sided; `NA` but for blocks), `test` (the one that was run), `method` (in words),
-#' `alternative` and `n`; `glance()` adds `std.error`, `prediction` (what the predictions are), `kernel`, `target_kernel` and
-#' `target_form`, as in [skce()]. `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the
+#' `alternative` and `n`; `glance()` adds `std.error`, `prediction` (what the predictions are), `kernel`,
+#' `target_kernel` and `target_form`, as in [skce()]. `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the
 #' statistic in its distribution under calibration. With `.by` or a grouped data frame, a [ce_grouped] of such
 #' objects.
 #'

@@ -8,13 +8,14 @@ new_summary <- function(object, tables) {
 #'
 #' What `print()` shows, with the tables behind it.
 #'
-#' @param object A result of [ce_fit()], [ce_curve()], [ce_recalibrate()], [ce_test()] or [ce_rank()], or a [ce_grouped] list of results.
+#' @param object A result of [ce_fit()], [ce_curve()], [ce_recalibrate()], [ce_test()] or [ce_rank()], or a
+#'   [ce_grouped] list of results.
 #' @param ... Not used.
-#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions (`tidy()`) and
-#'   whether they estimate a gap; for a curve the summary of each (`glance()`) and the place where it is farthest from
-#'   the diagonal, measured in half widths of its interval; for a map its objectives and its parameters with standard
-#'   errors; for a test its `glance()`; for a ranking the estimates and the orders that subsamples gave. For groups a
-#'   list of summaries.
+#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions
+#'   (`tidy()`) and whether they estimate a gap; for a curve the summary of each (`glance()`) and the place where it
+#'   is farthest from the diagonal, measured in half widths of its interval; for a map its objectives and its
+#'   parameters with standard errors; for a test its `glance()`; for a ranking the estimates and the orders that
+#'   subsamples gave. For groups a list of summaries.
 #' @name ce_summary
 #' @export
 #' @examples

@@ -34,10 +34,10 @@
 #' \eqn{h(p, p_j) e_j} over training rows.
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `probs` (rows that are negative, infinite or do not sum to 1, `NaN`, logits),
-#' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit the levels only in part),
-#' `length`, `empty`, `missing` (with `na_rm = FALSE`), `notion` (one that the data or a method does not have), `method`,
-#' `folds` (fewer rows than folds, or a vector of another length), `argument`, and `group`, which names the group. The
-#' other verbs have the same ones.
+#' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit
+#' the levels only in part), `length`, `empty`, `missing` (with `na_rm = FALSE`), `notion` (one that the data or a
+#' method does not have), `method`, `folds` (fewer rows than folds, or a vector of another length), `argument`, and
+#' `group`, which names the group. The other verbs have the same ones.
 #' @section Cost:
 #' Linear in the number of rows for scalar notions; see the vignettes for measured times.
 #' Long work can be interrupted.
