@@ -17,7 +17,7 @@ bind_groups <- function(x, fn, ...) {
 #' What [ce_tune()] and other verbs that return an object give for grouped data or `.by`: a
 #' list with one result per group, `x$results`, and the groups, `x$keys`. `tidy()` and
 #' `glance()` bind the groups' tables, groups first; `autoplot()` and `plot()` draw a panel for each
-#' group (tuning results and recalibration maps).
+#' group (tuning results, fits and recalibration maps).
 #'
 #' @param x,object A `ce_grouped`.
 #' @param ... Passed on to the method for one group.
@@ -60,6 +60,7 @@ augment.ce_grouped <- function(x, ...) one_group(x, "augment")
 plot.ce_grouped <- function(x, ...) {
   switch(class(x$results[[1]])[1],
     ce_tune = plot_tunes(group_panels(x), ...),
+    ce_fit = plot_fits(group_panels(x), ...),
     ce_recalibration = plot_maps(group_panels(x), ...),
     one_group(x, "plot")
   )
@@ -71,6 +72,7 @@ plot.ce_grouped <- function(x, ...) {
 autoplot.ce_grouped <- function(object, ...) {
   switch(class(object$results[[1]])[1],
     ce_tune = autoplot_tunes(group_panels(object), ...),
+    ce_fit = autoplot_fits(group_panels(object), ...),
     ce_recalibration = autoplot_maps(group_panels(object), ...),
     one_group(object, "autoplot")
   )

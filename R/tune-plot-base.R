@@ -76,7 +76,7 @@ plot_gap <- function(x, classes, title) {
     below <- bars[bars$class == class, ]
     plot(NA, xlim = range(one$confidence), ylim = range(range, bars$bottom), main = join_title(title, class),
          xlab = if (x$notion == "top_label") "confidence" else "predicted probability",
-         ylab = "estimated gap (prediction - outcome)")
+         ylab = paste0("estimated gap", if (nlevels(curve$class) == 1) " (prediction - outcome)"))
     graphics::rect(below$left, below$bottom, below$right, below$top, col = "grey80", border = NA)
     graphics::abline(h = 0, col = "grey40")
     for (m in names) graphics::lines(gap ~ confidence, one[one$method == m, ], col = colours[[m]], lwd = 1.5)

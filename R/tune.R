@@ -196,7 +196,7 @@ tune_fit <- function(x, method = NULL, call = caller_env()) {
     list(forms = lapply(x$forms[[method]], ensemble_form), notion = x$notion, method = method,
          parameter = row$parameter, value = row$value,
          label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)), n = sum(x$split$fold > 0),
-         levels = x$levels, event = x$event, scalar = x$scalar),
+         histogram = x$histogram, levels = x$levels, event = x$event, scalar = x$scalar),
     class = "ce_fit"
   )
 }
