@@ -85,7 +85,7 @@ target_gram <- function(problem, threads) {
   cpp_gram(problem$target_kernel, classes, classes, threads)
 }
 
-kept_rows <- 2000L
+kept_rows <- 5000L  # a matrix of 200 MB
 
 # The kernel on the predictions is kept as a matrix. Predictions that draws stand for keep their
 # draws: the statistic is one function of the outcomes.

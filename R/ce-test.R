@@ -7,8 +7,8 @@
 #' \describe{
 #'   \item{`"conditional"`}{Outcomes are redrawn from the predictions `replicates` times and the unbiased [skce()]
 #'     recomputed: given the predictions this is an exact Monte Carlo test, for any n. For classes a factor of the
-#'     kernel (with `group`, one per group) is computed once and held fixed; otherwise, up to 2,000 rows, the
-#'     matrices that do not depend on the outcomes; draws that stand in for a closed form are drawn once.}
+#'     kernel (with `group`, one per group) is computed once and held fixed; otherwise, up to 5,000 rows, the
+#'     matrix of the kernel on the predictions; draws that stand in for a closed form are drawn once.}
 #'   \item{`"bootstrap"`}{The unbiased estimate against the bootstrap of its degenerate null distribution (Arcones &
 #'     Giné): T = n/(n-1) U - V against \eqn{T^* = n^{-2}[\frac{n}{n-1}(c'Hc - \sum c_i H_{ii}) - 2 c'H1]},
 #'     multinomial counts c. Asymptotic.}
