@@ -1,9 +1,11 @@
 # The null distributions of ce_test(). Each returns list(estimate, statistic, parameter,
 # p.value, method, ...).
 
-resampled_p <- function(statistic, null, add_one) {
+# magnitude: of the terms that cancel in the statistic.
+resampled_p <- function(statistic, null, add_one, magnitude = 0) {
   # >= up to rounding: replicates that repeat the observed data must count
-  reached <- sum(null >= statistic - 1e-12 * max(abs(statistic), abs(null)))
+  slack <- 1e-12 * max(abs(statistic), abs(null)) + 1e-15 * magnitude
+  reached <- sum(null >= statistic - slack)
   if (add_one) (1 + reached) / (length(null) + 1) else reached / length(null)
 }
 
@@ -24,7 +26,7 @@ block_test <- function(problem, options, threads, call) {
     ), "argument", arg = "block", call = call)
   }
   sums <- cpp_block_sums(problem$prediction, problem$target, block, threads)
-  eta <- sums$unbiased
+  eta <- check_computable(sums$unbiased, call)
   estimate <- mean(eta)
   se <- if (reference == "blocks") {
     sd(eta) / sqrt(length(eta))
@@ -71,7 +73,7 @@ bootstrap_test <- function(problem, options, threads, call) {
     problem$target <- constant_target(n)
   }
   value <- full_estimates(cpp_pair_sums(problem$prediction, problem$target, threads, NULL))
-  statistic <- n / (n - 1) * value$unbiased - value$biased
+  statistic <- n / (n - 1) * check_computable(value$unbiased, call) - value$biased
   null <- with_bar("Bootstrap", function(progress) {
     unlist(lapply(parts, function(part) {
       counts <- cpp_resample_counts(n, length(part))

@@ -21,7 +21,7 @@ resampling_test <- function(problem, options, resample, threads, call) {
   }
   list(
     estimate = estimate, statistic = c(U = value$statistic), parameter = c(replicates = options$replicates),
-    p.value = resampled_p(value$statistic, value$null, options$add_one),
+    p.value = resampled_p(value$statistic, value$null, options$add_one, value$magnitude %||% 0),
     method = paste("Calibration test: unbiased SKCE,", what), null = value$null,
     details = list(rank = value$rank)
   )
@@ -36,7 +36,7 @@ class_redraws <- function(problem, options, resample, threads) {
   null <- with_bar("Redrawing labels", function(progress) {
     cpp_class_redraws(factor, probs, gram, options$replicates, resample, threads, progress)
   })
-  list(statistic = statistic, null = null, rank = ncol(factor))
+  list(statistic = statistic, null = null, rank = ncol(factor), magnitude = max(rowSums(factor^2)) * max(abs(gram)))
 }
 
 # The kernel is 0 across groups and the labels of different groups are drawn independently:

@@ -45,5 +45,5 @@ group_labels <- function(keys) {
     return(vapply(seq_len(nrow(keys)), function(g) group_label(keys, g), ""))
   }
   if (is.matrix(keys)) return(apply(keys, 1, paste, collapse = ", "))
-  as.character(keys)
+  if (is.atomic(keys)) as.character(keys) else format(keys)
 }

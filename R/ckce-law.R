@@ -42,6 +42,7 @@ ckce_law_rows <- function(laws, part, group, choices, threads, call) {
   group <- ckce_group(group, choices$group_kernel, laws$rows, laws$n_input, threads, call)
   gram <- gram * group_gram(group, threads)
   residual_gram <- residual_gram(target$spec, laws$n, choices, threads)
+  check_computable(gram + residual_gram, call)
   ridge <- choices$ridge %||% laws$n^(-1 / 4)
   warn_tiny_ridge(ridge, "eigen", min(ridge) * laws$n / sum(diag(gram)))
   # the same redrawn outcomes for all ridges

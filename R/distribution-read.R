@@ -154,7 +154,11 @@ law_in_frame <- function(x, dots, call) {
     expr <- rlang::quo_get_expr(dots[[1]])
     maker <- if (rlang::is_call(expr)) rlang::call_name(expr) else NULL
     if (!is.null(maker) && grepl("^(pred|dist)_", maker)) {
-      return(rlang::eval_tidy(dots[[1]], data = x))
+      return(rlang::try_fetch(rlang::eval_tidy(dots[[1]], data = x), error = function(cnd) {
+        if (inherits(cnd, "calibrisk_error")) return(rlang::zap())
+        stop_input("{.arg ...} cannot be evaluated as predictive distributions.", "distribution", arg = "...",
+                   parent = cnd, call = call)
+      }))
     }
     columns <- select_columns(rlang::quo(c(!!!dots)), x, "...", call)
     if (length(columns) == 1 && is_law(x[[columns]])) return(x[[columns]])

@@ -44,6 +44,18 @@ family_text <- function(laws) {
   if (ncol(laws$probs) == 2) "binary" else "multiclass"
 }
 
+# Sums over pairs, or kernel values.
+check_computable <- function(values, call = caller_env()) {
+  if (anyNA(values)) {
+    stop_input(c(
+      "Kernels and their expectations must be numbers.",
+      "x" = "Some are not: outcomes, scales of predictions and bandwidths are too far apart for double precision.",
+      "i" = "Use other bandwidths or units."
+    ), "distribution", arg = "x", call = call)
+  }
+  values
+}
+
 check_rows <- function(n, least, what, call = caller_env()) {
   if (n < least) {
     stop_input(c(
@@ -92,7 +104,8 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
   h <- matrix(0, n, n)
   for (i in seq_len(n)) {
     for (j in seq_len(i)) {
-      values <- outer(classes, classes, Vectorize(function(a, b) kernel(probs[i, ], a, probs[j, ], b)))
+      value <- function(a, b) kernel_value(kernel, probs[i, ], a, probs[j, ], b, call)
+      values <- outer(classes, classes, Vectorize(value))
       h[i, j] <- h[j, i] <- sum(outer(residuals[i, ], residuals[j, ]) * values)
     }
   }
@@ -102,6 +115,17 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
   list(n = n, laws = laws, prediction = list(form = "matrix", values = h), target = constant_target(n),
        kernel = text, target_kernel = text, target_form = "closed form",
        asked = list(kernel = kernel, target_kernel = NULL, draws = draws))
+}
+
+kernel_value <- function(kernel, p, y, q, z, call) {
+  value <- kernel(p, y, q, z)
+  if (!rlang::is_bare_numeric(value, 1) || !is.finite(value)) {
+    stop_input(c(
+      "A function as {.arg kernel} must return one finite number.",
+      "x" = "It returned {.val {describe(value)}}."
+    ), "kernel", arg = "kernel", call = call)
+  }
+  value
 }
 
 # h_Y = 1: where the other factor is the whole of H.

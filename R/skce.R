@@ -25,7 +25,7 @@
 #' `.estimate`), and with `group` the list column `groups` (per group its `n`, its own error `.estimate` and its
 #' `term` in the sum), which is printed below the row and returned by `tidy()`. Standard errors are those of
 #' the Hajek projection (first-order terms); near calibration, where the projection vanishes, they are too wide by
-#' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks.
+#' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks, with quantiles of Student's t.
 #' Interval ends below 0 are 0.
 #'
 #' @section Cost:
@@ -103,7 +103,9 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
 
 skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
   if (is.null(value)) value <- list(estimate = NA_real_, std.error = NA_real_, block = NA_integer_)
-  interval <- value$estimate + c(-1, 1) * qnorm(0.5 + level / 2) * value$std.error
+  # few blocks: their standard deviation is no constant
+  quantile <- stats::qt(0.5 + level / 2, max(1, (value$blocks %||% Inf) - 1))
+  interval <- value$estimate + c(-1, 1) * quantile * value$std.error
   text <- function(name) if (is.null(problem)) NA_character_ else format(problem[[name]])
   out <- list(
     .metric = "skce", .estimator = family_text(laws), .estimate = value$estimate, std.error = value$std.error,
@@ -129,8 +131,8 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
     sums <- with_bar("Summing blocks", function(progress) {
       cpp_block_sums(problem$prediction, problem$target, block, threads, progress)
     })
-    eta <- if (type == "block") sums$unbiased else sums$biased
-    return(list(estimate = mean(eta), std.error = sd(eta) / sqrt(length(eta)), block = block))
+    eta <- check_computable(if (type == "block") sums$unbiased else sums$biased, call)
+    return(list(estimate = mean(eta), std.error = sd(eta) / sqrt(length(eta)), block = block, blocks = length(eta)))
   }
   sums <- problem_sums(problem, tolerance, threads, call)
   value <- pair_estimate(sums, type, call)
@@ -144,6 +146,7 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
 pair_estimate <- function(sums, type, call = caller_env()) {
   n <- length(sums$diagonal)
   if (type == "unbiased") check_rows(n, 2, "The unbiased estimator", call)
+  check_computable(sums$diagonal + sums$off_diagonal, call)
   rows <- if (type == "unbiased") sums$off_diagonal / (n - 1) else (sums$off_diagonal + sums$diagonal) / n
   # two rows make one pair, and one pair has no spread to see
   std.error <- if (n > (type == "unbiased") + 1) 2 * sd(rows) / sqrt(n) else NA_real_

@@ -31,7 +31,7 @@ ucme <- function(x, truth, ..., locations = 10, kernel = NULL, target_kernel = N
       return(tibble::tibble(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
-    z <- cme_matrix(problem, cme_locations(problem, locations, call), threads)
+    z <- check_computable(cme_matrix(problem, cme_locations(problem, locations, call), threads), call)
     mean <- colMeans(z)
     estimate <- mean(mean^2)
     slope <- 2 * mean / length(mean)
@@ -122,7 +122,7 @@ cme_test <- function(problem, options, threads, call) {
       "x" = "There are {n} observation{?s} and {j} location{?s}."
     ), "rows", arg = "locations", call = call)
   }
-  z <- cme_matrix(problem, at, threads)
+  z <- check_computable(cme_matrix(problem, at, threads), call)
   q <- hotelling(z)
   if (is.na(q)) {
     warn_result(c("The covariance of the witness is singular: the CME test is not available.",

@@ -234,3 +234,11 @@ test_that("redrawn outcomes change a weighted sum of h_Y as the matrix itself do
     expect_equal(shift(numbers_at_once = 70), shift())  # in batches
   }
 })
+
+test_that("certain predictions that come true are no evidence, in spite of rounding", {
+  y <- withr::with_seed(1, sample(3, 30, TRUE))
+  for (test in c("consistency", "conditional")) {
+    fit <- withr::with_seed(1, ce_test(diag(3)[y, ], y, test = test, replicates = 50))
+    expect_identical(fit$p.value, 1)
+  }
+})

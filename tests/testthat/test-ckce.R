@@ -418,3 +418,10 @@ test_that("small ridges keep their digits where the kernel has few eigenvalues, 
   expect_error(ckce(matrix(.5, 9, 2), rep(1, 9), kernel = 3 * kernel_gaussian(1), ridge = 1e-30, computation = "dual"),
                class = "calibrisk_error_computation")
 })
+
+test_that("groups can be predictive distributions", {
+  d <- data.frame(.pred_a = c(.2, .5, .9, .4), y = factor(c("a", "b", "b", "a")))
+  d$.pred_b <- 1 - d$.pred_a
+  d$g <- pred_normal(c(0, 1, 0, 1), 1)
+  expect_identical(ckce(d, y, c(.pred_a, .pred_b), group = g)$groups[[1]]$group, c("N(0, 1)", "N(1, 1)"))
+})

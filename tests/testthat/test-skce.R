@@ -331,3 +331,25 @@ test_that("a group that is no vector is refused", {
     expect_error(fn(p, c(1, 2, 2), group = mean), class = "calibrisk_error_argument")
   }
 })
+
+test_that("what has no value in double precision is an error, not NaN", {
+  # as if a closed form had overflowed
+  sums <- list(diagonal = c(1, NaN), off_diagonal = c(0, 0))
+  expect_error(pair_estimate(sums, "biased"), "too far apart", class = "calibrisk_error_distribution")
+  p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
+  for (value in list(NaN, "a", c(1, 2), NULL, Inf)) {
+    expect_error(skce(p, c(1, 2, 2), kernel = function(p, y, q, z) value), "one finite number",
+                 class = "calibrisk_error_kernel")
+  }
+  d <- data.frame(mu = 1:3, y = 1:3)
+  expect_error(skce(d, y, pred_normal(mu, nowhere)), class = "calibrisk_error_distribution")
+  expect_error(skce(d, y, pred_normal(mu, -1)), "at least 0", class = "calibrisk_error_distribution")
+})
+
+test_that("the interval of few blocks has quantiles of Student's t", {
+  p <- withr::with_seed(1, draw_dirichlet(16, 3, 1))
+  y <- c(rep(3, 8), rep(1:2, 4))
+  fit <- skce(p, y, type = "block_biased", block = 4)
+  expect_equal(fit$conf.high, fit$.estimate + qt(.975, 3) * fit$std.error, tolerance = 1e-12)
+  expect_equal(fit$conf.low, max(0, fit$.estimate - qt(.975, 3) * fit$std.error), tolerance = 1e-12)
+})
