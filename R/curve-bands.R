@@ -61,7 +61,7 @@ simulated_band <- function(draws, level) {
 
 row_quantile <- function(x, prob) {
   at <- max(1, min(ncol(x), ceiling(ncol(x) * prob)))
-  vapply(seq_len(nrow(x)), function(i) sort(x[i, ], partial = at)[at], 0)
+  vapply(seq_len(nrow(x)), function(i) sort.int(x[i, ], partial = at)[at], 0)
 }
 
 # Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis

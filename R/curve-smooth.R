@@ -137,14 +137,19 @@ local_weights <- function(t, cells, h, degree) {
   u <- outer(t, cells$t, function(a, b) (b - a) / h)
   nearest <- do.call(pmin, split_columns(abs(u)))
   k <- exp(-0.5 * (u^2 - nearest^2)) # relative to the nearest cell: defined in gaps too
-  nk <- k * rep(cells$n, each = length(t))
-  moment <- function(d) rowSums(nk * u^d)
-  s0 <- moment(0)
-  s1 <- moment(1)
-  s2 <- moment(2) + 1e-8 * s0 # a trace of ridge for places that see a single cell
+  # sums of n k u^d
+  term <- k * rep(cells$n, each = length(t))
+  s <- matrix(0, length(t), 2 * degree + 1)
+  for (d in seq_len(ncol(s))) {
+    s[, d] <- rowSums(term)
+    term <- term * u
+  }
+  s0 <- s[, 1]
+  s1 <- s[, 2]
+  s2 <- s[, 3] + 1e-8 * s0 # a trace of ridge for places that see a single cell
   if (degree == 1) return(k * (s2 - u * s1) / (s0 * s2 - s1^2))
-  s3 <- moment(3)
-  s4 <- moment(4) + 1e-8 * s0
+  s3 <- s[, 4]
+  s4 <- s[, 5] + 1e-8 * s0
   # first row of the inverse of [s0 s1 s2; s1 s2 s3; s2 s3 s4]
   a <- s2 * s4 - s3^2
   b <- s2 * s3 - s1 * s4
