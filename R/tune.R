@@ -23,15 +23,15 @@
 #' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
 #' rows. Class-wise, values are selected per class and the squared errors summed.
 #' @section Intervals:
-#' With a gap \eqn{g} fitted without a row, \eqn{CE^2 \ge 2c E\langle e, g\rangle - c^2 E|g|^2} for any
-#' \eqn{c}, with equality at the true gap. `conf.low` is the lower confidence limit of that mean over
-#' all rows (cross-fitted, best \eqn{c}): it holds for every method, and is 0 for most calibrated models.
-#' `conf.high` is the upper limit of the larger of it and the estimate; its standard error,
-#' `estimate_std.error` on the root scale, has the test rows' and the outcomes' share. It does not
-#' know what a method smooths away: where a large ridge or few bins are chosen because there are few
-#' rows, the true error may be larger. `lower_bound` is the one-sided bound from the risk alone,
-#' \eqn{CE^4 \ge R(0) - R(h)}. Without a gap (kkr, debiased bins, a user's function) \eqn{g} is the mean of
-#' \eqn{h(p, p_j) e_j} over training rows.
+#' With a gap \eqn{g} fitted without a row, \eqn{CE^2 \ge 2c E\langle e, g\rangle - c^2 E|g|^2} for any \eqn{c}, with
+#' equality at the true gap. `conf.low` is the lower confidence limit of that mean over all rows (cross-fitted, best
+#' \eqn{c}): it holds for every method, and is 0 for most calibrated models. `conf.high` is the upper limit of the
+#' larger of it and the estimate; its standard error, `estimate_std.error` on the root scale, has the test rows' and
+#' the outcomes' share. It is at least the upper limit of \eqn{|E e u|} for every coordinate and \eqn{u = 1} or the
+#' standardised prediction (bias and slope), neither of which can exceed CE. Beyond that it does not know what a
+#' method smooths away: where a large ridge or few bins are chosen because there are few rows, the true error may be
+#' larger. `lower_bound` is the one-sided bound from the risk alone, \eqn{CE^4 \ge R(0) - R(h)}. Without a gap (kkr,
+#' debiased bins, a user's function) \eqn{g} is the mean of \eqn{h(p, p_j) e_j} over training rows.
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `probs` (rows that are negative, infinite or do not sum to 1, `NaN`, logits),
 #' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit
@@ -135,7 +135,7 @@ tune_problem <- function(method, problem, split, grid, context) {
     unlist(lapply(risks, `[[`, "squared"))
   }
   list(path = path[c("risk", "squared_error", "squared_error_test")], v = v, forms = forms,
-       risks = risks, squared = squared, gaps = cross_gaps(unseen, problem$residuals, split$fold),
+       risks = risks, squared = squared, gaps = cross_gaps(unseen, problem$residuals, problem$features, split$fold),
        diagnostics = path$diagnostics)
 }
 

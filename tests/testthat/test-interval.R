@@ -39,7 +39,10 @@ test_that("the bound's terms are those of gaps fitted without the row", {
                                                mean(lower) - qnorm(.975) * sd(lower) / sqrt(60)))), 1e-6)
     squared <- Reduce(`+`, lapply(tuned$forms[[m]][[1]], form_squared, matrix(d$z[fold == 0]), 1L)) / 3
     se <- sqrt(var(squared) / 15 + var(noise) / 45)
-    expect_close(row$conf.high, sqrt(max(row$squared_estimate, mean(lower)) + qnorm(.975) * se), 1e-6)
+    plug_in <- sqrt(max(row$squared_estimate, mean(lower)) + qnorm(.975) * se)
+    u <- (d$z - mean(d$z)) / sqrt(mean((d$z - mean(d$z))^2))
+    line <- vapply(list(e, e * u), function(x) abs(mean(x)) + qnorm(.975) * sqrt(mean((x - mean(x))^2) / 59), 0)
+    expect_close(row$conf.high, max(plug_in, line), 1e-6)
     expect_close(row$estimate_std.error, se / (2 * row$estimate), 1e-6)
   }
 })
@@ -60,6 +63,19 @@ test_that("intervals cover the calibration error, and 0 where there is none", {
   # Monte-Carlo limits of 40 repetitions at 95 %: below 34 with probability 0.003
   expect_true(all(miscalibrated >= 34 / 40))
   expect_true(all(calibrated >= 36 / 40))
+})
+
+test_that("the upper end is never below that of bias and slope, however flat the method", {
+  d <- withr::with_seed(5, binary_rows(200))
+  zero <- method_function(function(P, Q) matrix(0, nrow(P), nrow(Q)))
+  e <- d$z - d$y
+  run <- function(...) withr::with_seed(1, glance(ce_tune(..., methods = zero, threads = 1L)))
+  row <- run(d$z, d$y)
+  expect_identical(c(row$estimate, row$conf.low), c(0, 0))
+  expect_gte(row$conf.high, abs(mean(e)) + qnorm(.975) * sqrt(mean((e - mean(e))^2) / 199) - 1e-12)
+  # two classes have the same residuals, twice
+  both <- run(cbind(1 - d$z, d$z), d$y + 1, notion = "class_wise")
+  expect_equal(both$conf.high, row$conf.high)
 })
 
 test_that("an estimate with a constant h(p, p) still has an interval", {
