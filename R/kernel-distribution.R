@@ -86,7 +86,7 @@ bind_embedding <- function(kernel, laws, draws, threads, call) {
   # no kernel on predictions may depend on the outcomes
   target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads, call)
   kernel$target_kernel <- target$kernel
-  inner <- inner_matrix(target$spec, threads)
+  inner <- check_computable(inner_matrix(target$spec, threads), call)
   # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite
   diag(inner) <- diag(inner) + draws_diagonal(target$spec, laws$n)
   list(spec = list(form = "matrix", values = kernel$scale * inner), kernel = kernel)
@@ -163,6 +163,7 @@ bind_hilbert <- function(kernel, features, threads, call) {
 
 # The same of a stored matrix of distances.
 bind_distances <- function(kernel, distance, valid, call) {
+  check_computable(distance, call)
   if (identical(kernel$bandwidth, "median")) {
     pairs <- distance[lower.tri(distance)]
     middle <- if (length(pairs) == 0) 0 else median(pairs)

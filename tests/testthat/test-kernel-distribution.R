@@ -169,3 +169,11 @@ test_that("a bandwidth whose powers are not finite is refused, also a median one
   expect_error(skce(law, c(1, 2, 3)), "between", class = "calibrisk_error_argument")
   expect_error(kernel_matrix(kernel_laplace("median"), 1:3 * 1e-200), class = "calibrisk_error_argument")
 })
+
+test_that("a distance that has no value in double precision is an error", {
+  law <- pred_normal(c(0, 1, 2), 1e-300)
+  for (fn in list(skce, ckce)) {
+    expect_error(fn(law, c(0, 1, 2), kernel = kernel_hellinger(), target_kernel = kernel_gaussian(1)), "too far apart",
+                 class = "calibrisk_error_distribution")
+  }
+})
