@@ -26,12 +26,11 @@ class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
     values <- mask_numbers(values, kept)
     if (!is.null(values$n)) values$n <- values$n + predictions$dropped
   }
-  tibble::tibble(
-    .metric = metric,
-    .estimator = if (n_classes(predictions) == 2) "binary" else "multiclass",
-    !!!values,
-    !!!choices
-  )
+  estimator <- if (n_classes(predictions) == 2) "binary" else "multiclass"
+  columns <- drop_null(c(list(.metric = metric, .estimator = estimator), values, choices))
+  # tibble() would take longer than most metrics
+  columns <- vctrs::vec_recycle_common(!!!columns)
+  tibble::new_tibble(columns, nrow = vctrs::vec_size(columns[[1]]))
 }
 
 mask_numbers <- function(values, kept = "n") {

@@ -28,7 +28,8 @@
 #'
 #' @section Computation:
 #' `"dual"` (Cholesky) and `"eigen"` (one decomposition for every ridge) are exact; the rounding error of `"dual"` grows
-#' with the inverse square of the ridge (a warning of class `calibrisk_warning_tiny_ridge` below \eqn{10^{-6}\,tr(K)/n}).
+#' with the inverse square of the ridge (a warning of class `calibrisk_warning_tiny_ridge` below
+#' \eqn{10^{-6}\,tr(K)/n}).
 #' `"low_rank"` is a pivoted Cholesky factor \eqn{K \approx LL'}; it stops where
 #' \eqn{3\,tr(G)\,tr(K - LL')/(n\,ridge)^2} is below `tolerance` times the estimate.
 #' `error_bound` is this number (a bound on the error of the estimate before any debiasing) and `certified` says

@@ -25,8 +25,8 @@
 #' `.estimate`), and with `group` the list column `groups` (per group its `n`, its own error `.estimate` and its
 #' `term` in the sum), which is printed below the row and returned by `tidy()`. Standard errors are those of
 #' the Hajek projection (first-order terms); near calibration, where the projection vanishes, they are too wide by
-#' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks, with quantiles of Student's t.
-#' Interval ends below 0 are 0.
+#' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks,
+#' with quantiles of Student's t. Interval ends below 0 are 0.
 #'
 #' @section Cost:
 #' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads; `n block / 2` for blocks. Kernels on mixtures,

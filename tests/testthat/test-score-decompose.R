@@ -83,7 +83,11 @@ test_that("on a simulation with known truth, bins depend on n and the bound does
   expect_lt(shrinks(ece, bad), 1.4)
   for (p in list(truth, bad)) expect_equal(shrinks(rbs, p), 1, tolerance = .02)
   # binned class-wise errors prefer the bad model at small sizes
-  class_wise <- function(p, y) ece(p, y, p = 2, notion = "class_wise")
+  scheme <- plain_scheme(15, "width", 2, FALSE, "class_wise")
+  class_wise <- function(p, y) {
+    problems <- notion_problems(new_predictions(p, y), "class_wise")
+    list(.estimate = sqrt(scalar_ece(problems, scheme, level = NULL)$power))
+  }
   expect_gt(average(class_wise, truth, 100), average(class_wise, bad, 100))
   # the gain finds the known error of the bad model
   gain <- ce_gain(bad, truth, y, injective = TRUE)
