@@ -142,6 +142,8 @@ kernel_bound <- function(kernel, simplex, call = caller_env()) {
     product = prod(vapply(kernel$parts, kernel_bound, 0, simplex, call)),
     `function` = stop_input(c("The bound needs a kernel with a known bound.",
                               "x" = "{.arg kernel} is a function."), "kernel", call = call),
+    # a mean of values of its target kernel
+    embedding = kernel_bound(kernel$target_kernel, FALSE, call),
     linear = if (simplex) 1 else {
       stop_input(c("The bound needs a bounded kernel.",
                    "x" = "{.fn kernel_linear} is unbounded on these predictions or outcomes."),

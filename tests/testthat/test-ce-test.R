@@ -124,3 +124,10 @@ test_that("the hypothesis names the statistic that is estimated", {
   out <- ce_test(p, c(NA, rep(0:1, 19), 1), test = "cme", na_rm = FALSE)
   expect_identical(c(names(out$null.value), names(out$estimate)), c("UCME", "UCME"))
 })
+
+test_that("the bound of a kernel of embeddings is that of its target kernel", {
+  law <- pred_normal(c(0, 1, 2), 1)
+  bound <- function(kernel) ce_test(law, c(0, 2, 1), test = "bound", kernel = kernel)$details$bound
+  expect_identical(bound(2 * kernel_embedding(3 * kernel_gaussian(1))), 12)
+  expect_error(bound(kernel_embedding(kernel_linear())), "bounded", class = "calibrisk_error_kernel")
+})
