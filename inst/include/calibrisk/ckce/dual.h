@@ -9,6 +9,10 @@
 
 namespace calibrisk {
 
+// n ridge over the trace of K, below which the dual form loses digits: its relative error is about
+// eps / share^2 where K has few large eigenvalues.
+constexpr double smallest_dual_share = 1e-4;
+
 namespace detail {
 
 inline Matrix shifted_cholesky(const Engine& engine, const ConstMatrixRef& gram, double c) {
@@ -115,7 +119,7 @@ inline CkceWeights spectral_weights(const Engine& engine, const ConstMatrixRef& 
 // Of a ridge so small that B - c B^2 cancels, from the eigenvalues (9 n^3).
 inline CkceWeights ckce_weights(const Engine& engine, const ConstMatrixRef& gram, double ridge) {
   const double c = static_cast<double>(gram.rows()) * ridge;
-  if (c < 1e-4 * gram.trace()) return detail::spectral_weights(engine, gram, c);
+  if (c < smallest_dual_share * gram.trace()) return detail::spectral_weights(engine, gram, c);
   CkceWeights out;
   out.inverse = detail::inverse_from_cholesky(engine, detail::shifted_cholesky(engine, gram, c));
   if (c > gram.trace()) {

@@ -61,7 +61,8 @@ struct RankKernelValues {
   double jkce;
 };
 
-// A certified low-rank factor where it is much smaller than the sample, else the dual.
+// A certified low-rank factor where it is much smaller than the sample, else the dual, or the
+// spectrum for a tiny ridge.
 inline RankKernelValues rank_kernel_values(const Kernel& kernel, const ConstMatrixRef& q,
                                            const Matrix& residuals, double ridge, bool debiased) {
   constexpr double tolerance = 1e-4;  // far below the noise of any subsample
@@ -77,7 +78,10 @@ inline RankKernelValues rank_kernel_values(const Kernel& kernel, const ConstMatr
     const CkceValues& value = result.values[0];
     if (value.error_bound <= tolerance * value.estimate) return {value, result.jkce.unbiased};
   }
-  const CkceResult result = ckce_by_dual(engine, kernel, q, job);
+  const bool tiny = ridge * static_cast<double>(n) <
+                    smallest_dual_share * gram_diagonal(kernel, q).sum();
+  const CkceResult result =
+      tiny ? ckce_by_eigen(engine, kernel, q, job) : ckce_by_dual(engine, kernel, q, job);
   return {result.values[0], result.jkce.unbiased};
 }
 
