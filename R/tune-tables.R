@@ -96,3 +96,16 @@ fold_roots <- function(risk) sqrt(pmax(risk[!is.na(risk)], 0))
 mean_root <- function(risk) if (all(is.na(risk))) NA_real_ else mean(fold_roots(risk))
 
 mean_over_folds <- function(x) if (all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
+
+# CE^2 is a mean of |E(e | p)|^2: no estimate that makes sense exceeds every residual.
+warn_impossible <- function(glance, problems) {
+  row <- glance[glance$selected, ]
+  largest <- sqrt(max(Reduce(`+`, lapply(problems, function(problem) rowSums(problem$residuals^2)))))
+  if (!isTRUE(row$estimate > largest * (1 + 1e-8))) return(invisible())
+  warn_result(c(
+    "The estimate of {.val {row$method}} is larger than every residual, which no calibration error is.",
+    "x" = "It is {signif(row$estimate, 3)}; the largest residual of {nrow(problems[[1]]$residuals)} rows is \\
+           {signif(largest, 3)}.",
+    "i" = "Its fits followed the noise of few rows: use more, or another method."
+  ), "impossible_estimate")
+}

@@ -37,7 +37,8 @@
 #' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit
 #' the levels only in part), `length`, `empty`, `missing` (with `na_rm = FALSE`), `notion` (one that the data or a
 #' method does not have), `method`, `folds` (fewer rows than folds, or a vector of another length), `argument`, and
-#' `group`, which names the group. The other verbs have the same ones.
+#' `group`, which names the group. The other verbs have the same ones. An estimate that is larger than every residual
+#' (kkr on a few rows) is a warning of class `calibrisk_warning_impossible_estimate`.
 #' @section Cost:
 #' Linear in the number of rows for scalar notions; see the vignettes for measured times.
 #' Long work can be interrupted.
@@ -82,10 +83,12 @@ tune_predictions <- function(predictions, notion, methods, folds, test, level, p
     results[[m]] <- combine_problems(parts)
   }
   bar$done()
+  glance <- tune_glance(results, methods, grids, split, level)
+  warn_impossible(glance, problems)
   structure(
     list(
       tidy = tune_tidy(results, methods, grids, problems),
-      glance = tune_glance(results, methods, grids, split, level),
+      glance = glance,
       zero_root_risk = vapply(results, function(r) mean_root(fold_values(r, "zero_risk")), 0),
       forms = lapply(results, `[[`, "forms"),
       diagnostics = lapply(results, `[[`, "diagnostics"),
