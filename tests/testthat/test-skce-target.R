@@ -379,3 +379,29 @@ test_that("draws on the line under Laplace and Matern kernels are the means over
     expect_equal(cpp_target_expectation(problem$target, matrix(y), 2L), single, tolerance = 1e-12)
   }
 })
+
+test_that("closed forms keep their digits far from the kernel's own scale", {
+  # k is narrow beside the prediction: integrate over k
+  matern <- list(`1.5` = function(t) (1 + t) * exp(-t), `2.5` = function(t) (1 + t + t^2 / 3) * exp(-t))
+  for (nu in c(1.5, 2.5)) {
+    for (sd in c(3, 30, 1e3, 1e5, 1e8)) {
+      for (z in c(0, .7, -2) * sd) {
+        side <- function(sign) {
+          f <- function(t) dnorm(sign * t / sqrt(2 * nu), z, sd) * matern[[as.character(nu)]](t)
+          integrate(f, 0, 80, rel.tol = 1e-12, subdivisions = 2000)$value / sqrt(2 * nu)
+        }
+        expect_equal(single_of(pred_normal(z, sd), 0, kernel_matern(nu, 1)), side(1) + side(-1), tolerance = 1e-9)
+      }
+    }
+  }
+  # two predictions of equal scale, narrow beside the kernel: integrate over their difference
+  for (b in c(1, .1, 1e-2, 1e-4, 1e-6, 1e-9, 1e-12)) {
+    for (z in c(0, .5, 3)) {
+      f <- function(u) (1 + abs(u)) * exp(-abs(u)) / 4 * exp(-.7 * (z + b * u)^2)
+      want <- integrate(f, -80, 0, rel.tol = 1e-12)$value + integrate(f, 0, 80, rel.tol = 1e-12)$value
+      for (other in c(b, b * (1 + 1e-9))) {
+        expect_equal(both_of(pred_laplace(c(0, z), c(b, other)), gaussian_of(.7))[1, 2], want, tolerance = 2e-9)
+      }
+    }
+  }
+})

@@ -27,8 +27,8 @@ struct NormalGaussian {
 };
 
 // Normal predictions, Matern target kernel with rate a = sqrt(2 nu) / bandwidth; nu = 1/2 is
-// the Laplace kernel exp(-a |d|). With f0(a) = E e^{-a|W|}, W ~ N(z, v), and its derivatives
-// f1, f2 in a: f0, f0 - a f1, f0 - a f1 + a^2 f2 / 3.
+// the Laplace kernel exp(-a |d|). With m_k = E |W|^k e^{-a|W|}, W ~ N(z, v): m_0, m_0 + a m_1,
+// m_0 + a m_1 + a^2 m_2 / 3.
 struct NormalMatern {
   double nu, rate;
   double value(double d) const {
@@ -38,16 +38,10 @@ struct NormalMatern {
   double of_variance(double z, double v) const {
     if (!(v > 0)) return value(z);
     const double a = rate;
-    const double p = tilted_tail(a, z, v), r = tilted_tail(a, -z, v);
-    if (nu == 0.5) return p + r;
-    const double s = std::sqrt(v);
-    const double density = 0.39894228040143267794 * std::exp(-0.5 * z * z / v);
-    const double left = a * v - z, right = a * v + z;
-    const double f1 = left * p + right * r - 2.0 * s * density;
-    const double matern = p + r - a * f1;
-    if (nu == 1.5) return matern;
-    const double f2 = v * (p + r) + left * left * p + right * right * r - 2.0 * a * s * v * density;
-    return matern + a * a / 3.0 * f2;
+    if (nu == 0.5) return tilted_tail(a, z, v) + tilted_tail(a, -z, v);
+    const TiltedMoments p = tilted_moments(a, z, v), r = tilted_moments(a, -z, v);
+    const double matern = p.zeroth + r.zeroth + a * (p.first + r.first);
+    return nu == 1.5 ? matern : matern + a * a / 3.0 * (p.second + r.second);
   }
   double single(double z, double s) const { return of_variance(z, s * s); }
   double both(double z, double s, double t) const { return of_variance(z, s * s + t * t); }
@@ -137,13 +131,13 @@ struct LaplaceGaussian {
   double gamma;
   double value(double d) const { return std::exp(-gamma * d * d); }
   double single(double z, double s) const {
-    if (!(s > 0)) return value(z);
+    if (is_point(s)) return value(z);
     const double v = 0.5 / gamma, a = 1.0 / s;
     return mass() * 0.5 * a * (tilted_tail(a, z, v) + tilted_tail(a, -z, v));
   }
   double both(double z, double s, double t) const {
-    if (!(s > 0)) return single(z, t);
-    if (!(t > 0)) return single(z, s);
+    if (is_point(s)) return single(z, t);
+    if (is_point(t)) return single(z, s);
     const double u = s * s, w = t * t;
     if (std::fabs(w - u) >= 0.2 * (u + w)) return (w * single(z, t) - u * single(z, s)) / (w - u);
     double sum = 0.0;
@@ -154,13 +148,13 @@ struct LaplaceGaussian {
   }
 
  private:
+  // A scale whose square is rounding beside that of the kernel.
+  bool is_point(double s) const { return gamma * s * s < 1e-20; }
   double mass() const { return std::sqrt(3.14159265358979323846 / gamma); }
   double twice(double z, double s) const {
-    const double v = 0.5 / gamma, a = 1.0 / s, root = std::sqrt(v);
-    const double p = tilted_tail(a, z, v), r = tilted_tail(a, -z, v);
-    const double density = 0.39894228040143267794 * std::exp(-0.5 * z * z / v);
-    const double f1 = (a * v - z) * p + (a * v + z) * r - 2.0 * root * density;
-    return mass() * 0.25 * a * ((p + r) - a * f1);
+    const double v = 0.5 / gamma, a = 1.0 / s;
+    const TiltedMoments p = tilted_moments(a, z, v), r = tilted_moments(a, -z, v);
+    return mass() * 0.25 * a * (p.zeroth + r.zeroth + a * (p.first + r.first));
   }
 };
 

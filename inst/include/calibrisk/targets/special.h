@@ -30,6 +30,34 @@ inline double tilted_tail(double a, double delta, double v) {
   return 0.5 * std::exp(0.5 * a * a * v - a * delta) * std::erfc(x * root_half);
 }
 
+// E W^k e^{-a W} 1{W > 0} for k = 0, 1, 2 and W ~ N(delta, v), all of them positive.
+struct TiltedMoments {
+  double zeroth, first, second;
+};
+
+// They are phi(delta / s) s^k M_k(x) with M_k(x) = int_0^inf t^k e^{-t^2 / 2 - x t} dt and
+// M_{k + 1} = k M_{k - 1} - x M_k (M_1 = 1 - x M_0), which cancels for large x: there
+// M_k = sum_j (-1/2)^j / j! (2 j + k)! / x^{2 j + k + 1}.
+inline TiltedMoments tilted_moments(double a, double delta, double v) {
+  const double s = std::sqrt(v), x = a * s - delta / s;
+  const double zeroth = tilted_tail(a, delta, v);
+  const double density = 0.39894228040143267794 * std::exp(-0.5 * delta * delta / v);
+  if (x < 10.0) {
+    const double first = density - x * zeroth;
+    return {zeroth, s * first, v * (zeroth - x * first)};
+  }
+  const auto series = [x](double k, double term) {
+    double sum = term;
+    for (double j = 0.0; j < 20.0; j += 1.0) {
+      term *= -(2.0 * j + k + 2.0) * (2.0 * j + k + 1.0) / (2.0 * (j + 1.0) * x * x);
+      sum += term;
+    }
+    return sum;
+  };
+  return {zeroth, density * s * series(1.0, 1.0 / (x * x)),
+          density * v * series(2.0, 2.0 / (x * x * x))};
+}
+
 // Ten-point Gauss-Legendre rule on [0, 1].
 struct GaussRule {
   static constexpr int size = 10;
