@@ -150,10 +150,14 @@ form_risk.ce_form_steps <- function(form, features, residuals, threads) {
   projections <- (total * e^2 - 2 * e * cross[cells] + feature[cells] - delta) / (m - 1)
   zero_projections <- (total * e^2 - e^4) / (m - 1)
   risk <- (total^2 - 2 * sum(sums * cross) + sum(n * feature) - sum(delta)) / pairs
-  if (m < 2) projections <- zero_projections <- rep(NA_real_, m)
+  zero_risk <- (total^2 - sum(e^4)) / pairs
+  if (m < 2) {
+    risk <- zero_risk <- NA_real_ # no pair, and the rounding errors of a difference over 0
+    projections <- zero_projections <- rep(NA_real_, m)
+  }
   finish_risk(list(
     risk = max(risk, 0), projections = projections,
-    zero_risk = max((total^2 - sum(e^4)) / pairs, 0), zero_projections = zero_projections,
+    zero_risk = max(zero_risk, 0), zero_projections = zero_projections,
     squared = squared, n = m, n_missing = 0, clipped = isTRUE(risk < 0)
   ))
 }

@@ -9,7 +9,9 @@
 #' (Austin and Steyerberg 2019; E50, E90 and Emax after Harrell). The smoother is a `"loess"` of
 #' the outcome on the prediction with `span` 0.75 and degree 2, as published, or
 #' `"isotonic"`: pooled adjacent violators. The curve is not cut to `[0, 1]`. Below ten distinct predictions, where a
-#' loess is not defined, the frequency of each distinct prediction is used.
+#' loess is not defined, the frequency of each distinct prediction is used. Where so many predictions are tied that a
+#' local fit is singular, the loess is that of the distinct predictions, weighted by their rows, and where these are too
+#' close together as well, the isotonic regression.
 #'
 #' # Value
 #' A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
@@ -79,8 +81,22 @@ smooth_frequency <- function(x, y, smoother, span) {
     at <- match(x, distinct)
     return((rowsum(y, at, reorder = TRUE) / tabulate(at))[at, 1])
   }
+  curve <- loess_fit(x, y, rep(1, length(x)), span)
+  if (!is.null(curve)) return(curve)
+  # neighbourhoods of ties alone have no slope: each distinct prediction as one, with the weight of its rows
+  at <- match(x, distinct)
+  rows <- tabulate(at)
+  curve <- loess_fit(distinct, rowsum(y, at, reorder = TRUE)[, 1] / rows, rows, span)
+  if (is.null(curve)) isotonic_fit(x, y)$value else curve[at]
+}
+
+# NULL where a local fit is singular, of which loess() warns or gives NaN.
+loess_fit <- function(x, y, weights, span) {
   # only the fit: its standard errors would cost far more than itself
-  fit <- stats::loess(y ~ x, data.frame(x = x, y = y), span = span, degree = 2,
-                      control = stats::loess.control(statistics = "none", trace.hat = "approximate"))
-  stats::fitted(fit)
+  control <- stats::loess.control(statistics = "none", trace.hat = "approximate")
+  curve <- tryCatch(
+    stats::fitted(stats::loess(y ~ x, data.frame(x = x, y = y), weights, span = span, degree = 2, control = control)),
+    warning = function(condition) NULL
+  )
+  if (all(is.finite(curve))) curve
 }

@@ -14,8 +14,10 @@ fit_network <- function(data, spec) {
     if (!identical(theta, at$theta)) {
       fit <- cpp_network_loss(theta, spec$hidden, range, network_cells, data$logp, data$truth, spec$loss, spec$threads)
       pull <- theta - theta_start
-      at <<- list(theta = theta, value = fit$value + spec$penalty[1] * mean(pull^2),
-                  gradient = fit$gradient + 2 * spec$penalty[1] * pull / length(pull))
+      gradient <- fit$gradient + 2 * spec$penalty[1] * pull / length(pull)
+      # L-BFGS divides by squares of the gradient, which must not underflow
+      gradient[abs(gradient) < 1e-100] <- 0
+      at <<- list(theta = theta, value = fit$value + spec$penalty[1] * mean(pull^2), gradient = gradient)
     }
     at
   }

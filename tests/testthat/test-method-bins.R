@@ -107,6 +107,21 @@ test_that("degenerate data are defined: one row, all equal, one outcome only", {
   }
 })
 
+test_that("one held-out row has no risk, debiased or not", {
+  withr::with_seed(1, {
+    p <- stats::runif(20)
+    y <- stats::rbinom(20, 1, p)
+  })
+  fit <- ce_fit(p, y, method = method_bins(5, debias = TRUE))
+  for (i in 1:6) {
+    out <- ce_risk(fit, p[i], y[i])
+    expect_identical(c(out$risk, out$root_risk, out$zero_risk, out$skill), rep(NA_real_, 4))
+  }
+  fold <- c(rep(1:4, each = 4), 5L)
+  tuned <- ce_tune(p[1:17], y[1:17], methods = method_bins(5, debias = TRUE), folds = fold, test = 0, progress = FALSE)
+  expect_equal(glance(tuned)$risk, mean(tidy(tuned)$risk[1:4]))
+})
+
 test_that("the path over all numbers of bins equals one fit each", {
   problem <- random_problem(103)
   problem$features[1:10] <- 0.5

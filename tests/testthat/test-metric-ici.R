@@ -16,6 +16,27 @@ test_that("the index is that of a loess fit", {
   expect_true(all(boot$conf.low <= boot$conf.high))
 })
 
+test_that("tied predictions that leave no room for a loess have a curve without warnings", {
+  withr::with_seed(1, {
+    saturated <- ifelse(stats::runif(500) < .9, 1, stats::runif(500))
+    y <- stats::rbinom(500, 1, saturated^2)
+  })
+  at <- sort(unique(saturated))
+  rows <- as.vector(table(saturated))
+  fit <- stats::loess(as.vector(tapply(y, saturated, mean)) ~ at, weights = rows)
+  gap <- abs(saturated - stats::fitted(fit)[match(saturated, at)])
+  expect_silent(out <- ici(saturated, y))
+  expect_equal(out$.estimate[c(1, 4)], c(mean(gap), max(gap)), tolerance = 1e-8)
+  expect_silent(panel <- ce_panel(saturated, y))
+  expect_equal(panel$.estimate[panel$.metric == "ici"], mean(gap), tolerance = 1e-8)
+
+  # so close together that no local fit has full rank: pooled adjacent violators
+  close <- (1:40) * 1e-300
+  z <- rep(c(0, 0, 1, 0, 1), 8)
+  expect_silent(out <- ici(close, z))
+  expect_equal(out$.estimate, ici(close, z, smoother = "isotonic")$.estimate)
+})
+
 test_that("few distinct predictions use their frequencies", {
   out <- ici(c(.2, .2, .8, .8), c(0, 1, 1, 1))
   expect_equal(out$.estimate, c(.25, .25, .3, .3))

@@ -81,3 +81,11 @@ test_that("the network starts at temperature scaling and does not get worse", {
   by_rule <- cpp_network_integral(fit$map$parameters, fit$map$hidden, as.vector(l), 4000L)
   expect_equal(unname(suppressWarnings(predict(fit)))[1:20, ], naive_softmax(matrix(by_rule, 20)), tolerance = 2e-3)
 })
+
+test_that("a gradient whose square underflows is an optimum, not an error", {
+  for (p in c(.99, .9, .999)) {
+    expect_warning(map <- ce_recalibrate(p, 1, method = "diag"), class = "calibrisk_warning_convergence")
+    expect_equal(glance(map)$objective_after, 0)
+    expect_true(is.finite(predict(map, .3)))
+  }
+})
