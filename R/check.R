@@ -44,9 +44,9 @@ range_text <- function(lower, upper, open) {
 }
 
 check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE, size = NULL,
-                         call = caller_env()) {
+                         call = caller_env(), upper = 2^31 - 1) {
   if (null && is.null(x)) return(invisible(x))
-  check_numbers(x, arg, lower = lower, upper = 2^31 - 1, size = size, call = call)
+  check_numbers(x, arg, lower = lower, upper = upper, size = size, call = call)
   if (any(x != round(x))) {
     stop_input(c(
       "{.arg {arg}} must be whole.",
@@ -60,6 +60,14 @@ check_count <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
                         call = caller_env()) {
   check_counts(x, arg, lower, null, size = 1L, call = call)
 }
+
+# Tables of bins are held in memory, empty ones too.
+check_bins <- function(n_bins, lower = 1, size = 1L, null = FALSE, arg = "n_bins", call = caller_env()) {
+  check_counts(n_bins, arg, lower, null, size, call, upper = 1e6)
+}
+
+# p-th powers of gaps of 1e-9 are still numbers.
+check_exponent <- function(p, call = caller_env()) check_number(p, "p", lower = 1, upper = 32, call = call)
 
 check_flag <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   if (!rlang::is_bool(x)) {

@@ -6,7 +6,7 @@
 # probs: matrix n x m on the simplex; truth: integer 1..m.
 canonical_ece <- function(probs, truth, n_bins = 3L, type = c("binmean", "pointwise")) {
   type <- check_choice(type, c("binmean", "pointwise"))
-  check_count(n_bins)
+  check_bins(n_bins)
   values <- cpp_canonical_ece(probs, as.integer(truth), as.integer(n_bins))
   list(estimate = values[[type]], occupied = as.integer(values[["occupied"]]))
 }

@@ -132,27 +132,23 @@ choose_bandwidths <- function(smoother, counts, residual) {
   max.col(-matrix(score, ncol(counts)), ties.method = "last")
 }
 
-# Weights l_gc of one observation of cell c in the local polynomial fit at t_g.
+# Weights l_gc of one observation of cell c in the local polynomial fit at t_g, by polynomials that are orthogonal
+# under the kernel: sums of raw powers cancel where a place sees one or two cells, far away in bandwidths.
 local_weights <- function(t, cells, h, degree) {
   u <- outer(t, cells$t, function(a, b) (b - a) / h)
   nearest <- do.call(pmin, split_columns(abs(u)))
   k <- exp(-0.5 * (u^2 - nearest^2)) # relative to the nearest cell: defined in gaps too
-  # sums of n k u^d
-  term <- k * rep(cells$n, each = length(t))
-  s <- matrix(0, length(t), 2 * degree + 1)
-  for (d in seq_len(ncol(s))) {
-    s[, d] <- rowSums(term)
-    term <- term * u
-  }
-  s0 <- s[, 1]
-  s1 <- s[, 2]
-  s2 <- s[, 3] + 1e-8 * s0 # a trace of ridge for places that see a single cell
-  if (degree == 1) return(k * (s2 - u * s1) / (s0 * s2 - s1^2))
-  s3 <- s[, 4]
-  s4 <- s[, 5] + 1e-8 * s0
-  # first row of the inverse of [s0 s1 s2; s1 s2 s3; s2 s3 s4]
-  a <- s2 * s4 - s3^2
-  b <- s2 * s3 - s1 * s4
-  c <- s1 * s3 - s2^2
-  k * (a + b * u + c * u^2) / (s0 * a + s1 * b + s2 * c)
+  u <- u / pmax(nearest, 1) # the polynomials' unit: at least the distance to the nearest cell
+  mass <- k * rep(cells$n, each = length(t))
+  total <- rowSums(mass)
+  ridge <- 1e-8 * total # a trace of it for places that see fewer cells than the degree asks for
+  mean <- rowSums(mass * u) / total
+  first <- u - mean
+  s2 <- rowSums(mass * first^2)
+  slope <- -mean * first / (s2 + ridge) # -mean is `first` at the place itself, u = 0
+  if (degree == 1) return(k * (1 / total + slope))
+  skew <- rowSums(mass * first^3) / pmax(s2, 1e-200)
+  second <- first^2 - skew * first - s2 / total
+  at_place <- mean^2 + skew * mean - s2 / total
+  k * (1 / total + slope + at_place * second / (rowSums(mass * second^2) + ridge))
 }

@@ -46,7 +46,7 @@
 #' @param n_bins,bins Number of bins; of equal `"width"` or equal `"mass"`.
 #' @param level Level of intervals and bands.
 #' @param times Number of simulated curves behind isotonic intervals and the bands of smooth curves.
-#' @param bandwidth Of the smooth curve, on the logit scale; by default chosen from the data.
+#' @param bandwidth Of the smooth curve, on the logit scale, at least 1e-6; by default chosen from the data.
 #' @return A `ce_curve`.
 #' @export
 #' @examples
@@ -70,10 +70,10 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
       "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}."
     ), "notion", arg = "notion")
   }
-  check_count(n_bins, lower = if (type == "pit") 2 else 1)
+  check_bins(n_bins, lower = if (type == "pit") 2 else 1)
   check_level(level)
   check_count(times, lower = 20)
-  check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
+  check_number(bandwidth, lower = 1e-6, null = TRUE)
   control <- list(n_bins = as.integer(n_bins), bins = check_choice(bins, c("width", "mass")), level = level,
                   times = as.integer(times), bandwidth = bandwidth, threads = resolve_threads(threads))
   truth <- enquo(truth)

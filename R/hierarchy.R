@@ -29,6 +29,7 @@
 #' prediction is no evidence of an error.
 #' @inheritParams ece
 #' @param n_bins Numbers of bins of the ECE.
+#' @param p Exponent, from 1 to 32.
 #' @param bandwidth Of the MMCE's Laplace kernel.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @examples
@@ -38,8 +39,8 @@
 ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, level = 0.95, .by = NULL,
                          event_level = "first", na_rm = TRUE) {
   call <- current_env()
-  check_number(p, lower = 1)
-  check_counts(n_bins)
+  check_exponent(p)
+  check_bins(n_bins, size = NULL)
   check_number(bandwidth, lower = 0, open = TRUE)
   check_level(level)
   truth <- enquo(truth)

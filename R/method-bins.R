@@ -47,8 +47,7 @@ NULL
 #' method_bins(15)
 #' method_bins(c(5, 10, 20), type = "mass", debias = TRUE)
 method_bins <- function(n = 15, type = c("width", "mass"), debias = FALSE) {
-  check_counts(n, "n", null = TRUE)
-  check_numbers(n, "n", upper = 1e6, null = TRUE)
+  check_bins(n, size = NULL, null = TRUE, arg = "n")
   type <- check_choice(type, c("width", "mass"))
   check_flag(debias)
   new_method("bins", "n", n, type = type, debias = debias)

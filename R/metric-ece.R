@@ -70,9 +70,9 @@
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame, the probability columns (tidyselect; default: those that
 #'   start with `.pred_`). Otherwise empty.
-#' @param n_bins Number of bins; several numbers give several rows.
+#' @param n_bins Number of bins, at most a million; several numbers give several rows.
 #' @param type How bins are made, see above.
-#' @param p Exponent, at least 1; `Inf` for the largest gap.
+#' @param p Exponent, from 1 to 32; `Inf` for the largest gap.
 #' @param debias Subtract the estimated noise (`p = 2` only)?
 #' @param notion `"top_label"`, `"binary"`, `"class_wise"` or `"canonical"`.
 #' @param preset `NULL`, or the name of another library whose conventions are to be
@@ -121,9 +121,9 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
 #   notion, type, n_bins, p, debias, preset; ends(sorted, n_bins) -> bin ends;
 #   problems(predictions) -> scalar problems; average: mean over classes instead of the sum
 plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), min_size = 10) {
-  check_counts(n_bins, call = call)
+  check_bins(n_bins, size = NULL, call = call)
   check_count(min_size, "min_size", call = call)
-  if (!identical(p, Inf)) check_number(p, "p", lower = 1, call = call)
+  if (!identical(p, Inf)) check_exponent(p, call)
   check_flag(debias, call = call)
   if (debias && p != 2) {
     stop_input(c(

@@ -21,7 +21,7 @@
 #' @inheritParams ks_error
 #' @param notion `"top_label"` or `"binary"`.
 #' @param smoother `"loess"` or `"isotonic"`.
-#' @param span Of the loess.
+#' @param span Of the loess, at least three of the predictions and at most 100.
 #' @param interval `"none"` or `"bootstrap"`.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
 #' @examples
@@ -33,7 +33,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
                            interval = c("none", "bootstrap"), times = 200, .by = NULL,
                            event_level = "first", na_rm = TRUE) {
   smoother <- check_choice(smoother, c("loess", "isotonic"))
-  check_number(span, lower = 0, open = TRUE)
+  check_number(span, lower = 0, upper = 100, open = TRUE)
   notion <- check_one_problem(notion)
   interval <- check_choice(interval, c("none", "bootstrap"))
   check_level(level)
@@ -81,13 +81,24 @@ smooth_frequency <- function(x, y, smoother, span) {
     at <- match(x, distinct)
     return((rowsum(y, at, reorder = TRUE) / tabulate(at))[at, 1])
   }
+  check_span(span, length(x))
   curve <- loess_fit(x, y, rep(1, length(x)), span)
   if (!is.null(curve)) return(curve)
   # neighbourhoods of ties alone have no slope: each distinct prediction as one, with the weight of its rows
   at <- match(x, distinct)
   rows <- tabulate(at)
-  curve <- loess_fit(distinct, rowsum(y, at, reorder = TRUE)[, 1] / rows, rows, span)
+  curve <- loess_fit(distinct, rowsum(y, at, reorder = TRUE)[, 1] / rows, rows, max(span, 4 / length(distinct)))
   if (is.null(curve)) isotonic_fit(x, y)$value else curve[at]
+}
+
+# A quadratic has three coefficients.
+check_span <- function(span, n) {
+  if (floor(n * span + 1e-5) >= 3) return()
+  stop_input(c(
+    "{.arg span} must be at least {.val {signif(3 / n, 3)}} for {n} predictions.",
+    "x" = "It is {.val {span}}: a local fit would see fewer than three of them.",
+    "i" = "Take a wider {.arg span}, or {.code smoother = \"isotonic\"}."
+  ), "argument", arg = "span", value = span)
 }
 
 # NULL where a local fit is singular, of which loess() warns or gives NaN.

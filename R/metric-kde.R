@@ -36,6 +36,7 @@
 #' confidences were right.
 #' @inheritParams ece
 #' @param kernel `"dirichlet"` or `"triweight"`.
+#' @param p Exponent, from 1 to 32.
 #' @param bandwidth `NULL` for the rules above, or a number.
 #' @param notion For `"dirichlet"` any notion (default canonical for a matrix), for `"triweight"` a scalar one
 #'   (default top-label).
@@ -55,7 +56,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
                                  .by = NULL, event_level = "first", na_rm = TRUE,
                                  threads = NULL) {
   kernel <- check_choice(kernel, c("dirichlet", "triweight"))
-  check_number(p, lower = 1)
+  check_exponent(p)
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
   if (!is.null(notion)) check_notion(notion)
   if (kernel == "triweight" && !is.null(notion)) check_scalar_notion(notion)

@@ -27,7 +27,7 @@ ce_panel <- function(x, truth, ..., notion = "top_label", n_bins = 15,
                      smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
                      event_level = "first", na_rm = TRUE) {
   notion <- check_one_problem(notion)
-  check_count(n_bins)
+  check_bins(n_bins)
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)

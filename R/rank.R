@@ -76,7 +76,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   check_choice(event_level, c("first", "second"))
   check_number(ridge, lower = 0, open = TRUE, null = TRUE)
   bandwidth <- check_choice(bandwidth, c("model", "pooled"))
-  check_count(n_bins)
+  check_bins(n_bins)
   check_count(trials)
   check_level(level)
   threads <- resolve_threads(threads)

@@ -128,7 +128,7 @@ recal_spec <- function(method, loss, penalty, hidden, n_bins, type, range, threa
   penalty <- penalty %||% switch(method, dirichlet = 0.01, diag = 1e-3, 0)
   check_numbers(penalty, "penalty", lower = 0, call = call)
   check_counts(hidden, "hidden", call = call)
-  check_count(n_bins, "n_bins", call = call)
+  check_bins(n_bins, call = call)
   check_numbers(range, "range", lower = 0, open = TRUE, size = 2, call = call)
   if (range[1] >= range[2]) {
     stop_input(c(

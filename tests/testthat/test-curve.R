@@ -76,6 +76,25 @@ test_that("likelihood ratio limits are where twice the log ratio reaches the cri
   expect_equal(ratio(limits[2]), 2.27, tolerance = 1e-6)
 })
 
+test_that("local weights stay means where a place sees one or two cells, far away in bandwidths", {
+  cells <- list(n = c(200, 200, 200), t = stats::qlogis(c(.05, .5, .9)))
+  at <- seq(min(cells$t), max(cells$t), length.out = 60)
+  for (h in c(2, .5, .3, .1, 1e-3, 1e-6)) {
+    for (degree in 1:2) {
+      w <- local_weights(at, cells, h, degree) * rep(cells$n, each = length(at))
+      expect_equal(rowSums(w), rep(1, length(at)), tolerance = 1e-5)
+      expect_lt(max(abs(w)), 1.2)
+    }
+  }
+  withr::with_seed(1, {
+    p <- stats::runif(60)
+    y <- stats::rbinom(60, 1, p)
+    curve <- ce_curve(p, y, type = "smooth", bandwidth = 1e-6, times = 40)
+  })
+  expect_true(all(is.finite(tidy(curve)$conf.high)))
+  expect_error(ce_curve(p, y, type = "smooth", bandwidth = 1e-300), "bandwidth", class = "calibrisk_error_argument")
+})
+
 test_that("smooth curves reproduce what local regression must", {
   p <- withr::with_seed(1, runif(300))
   smoother <- new_smoother(p, 0.5)

@@ -37,6 +37,15 @@ test_that("tied predictions that leave no room for a loess have a curve without 
   expect_equal(out$.estimate, ici(close, z, smoother = "isotonic")$.estimate)
 })
 
+test_that("a span that is too small for a quadratic is an error", {
+  p <- (1:40) / 41
+  for (span in c(1e-9, .02, 2.9 / 40, 1e9)) {
+    expect_error(ici(p, p > .4, span = span), "span", class = "calibrisk_error_argument")
+  }
+  expect_true(all(is.finite(ici(p, p > .4, span = 3 / 40)$.estimate)))
+  expect_true(all(is.finite(ici(c(rep(1, 400), p), rep(0:1, 220), span = .01)$.estimate)))
+})
+
 test_that("few distinct predictions use their frequencies", {
   out <- ici(c(.2, .2, .8, .8), c(0, 1, 1, 1))
   expect_equal(out$.estimate, c(.25, .25, .3, .3))

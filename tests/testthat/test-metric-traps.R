@@ -67,3 +67,24 @@ test_that("one row has an estimate and no standard error", {
     expect_true(is.na(out$std.error))
   }
 })
+
+test_that("more bins than memory holds are an error before any work", {
+  p <- c(.2, .4, .7)
+  y <- c(0, 1, 1)
+  calls <- list(
+    function(n) ece(p, y, n_bins = c(10, n)), function(n) ce_panel(p, y, n_bins = n),
+    function(n) ce_hierarchy(p, y, n_bins = n), function(n) ce_curve(p, y, n_bins = n),
+    function(n) ce_recalibrate(p, y, method = "histogram", n_bins = n), function(n) method_bins(n)
+  )
+  for (call in calls) expect_error(call(1e6 + 1), "between 1 and 1e\\+06", class = "calibrisk_error_argument")
+})
+
+test_that("exponents whose powers underflow are an error, not an error of 0", {
+  p <- c(.2, .4, .7)
+  y <- c(0, 1, 1)
+  expect_error(ece(p, y, p = 1000), "between 1 and 32", class = "calibrisk_error_argument")
+  expect_error(kde_error(p, y, p = 1000), "between 1 and 32", class = "calibrisk_error_argument")
+  expect_error(ce_hierarchy(p, y, p = 1000), "between 1 and 32", class = "calibrisk_error_argument")
+  tiny <- rep(c(1e-9, 1 - 1e-9), 5)
+  expect_equal(ece(tiny, rep(0:1, 5), p = 32)$.estimate, 1e-9, tolerance = 1e-6)
+})
