@@ -165,7 +165,7 @@ layout_columns <- function(new, layout, call) {
   if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
 }
 
-# Classes in the order of the fit: by the names of the columns where they are the fit's, else by position.
+# Classes in the order of the fit: by the names of the columns where they are the fit's or the classes', else by place.
 layout_order <- function(x, new, layout, call) {
   scalar <- is.null(layout$order)
   if (!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order))) {
@@ -178,7 +178,12 @@ layout_order <- function(x, new, layout, call) {
   if (scalar) return(x)
   columns <- layout$columns
   named <- !is.null(columns) && all(nzchar(columns)) && !anyDuplicated(columns)
-  if (named && setequal(columns, colnames(x))) x <- x[, columns, drop = FALSE]
+  if (named && setequal(columns, colnames(x))) {
+    x <- x[, columns, drop = FALSE]
+  } else {
+    classes <- sub("^\\.pred_", "", colnames(x))
+    if (setequal(classes, layout$levels)) return(unname(x[, match(layout$levels, classes), drop = FALSE]))
+  }
   unname(x[, layout$order, drop = FALSE])
 }
 

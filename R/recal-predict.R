@@ -11,6 +11,7 @@
 #'
 #' @param object,x A `ce_recalibration`.
 #' @param new New predictions, in the shape of the data of the fit (logits if it was fitted to logits).
+#'   A matrix' columns are matched by name where they carry those of the fit or of the classes, else by position.
 #'   Rows with missing values give `NA`.
 #' @param threads Number of threads, see [ce_threads].
 #' @param ... Not used.
