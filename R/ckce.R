@@ -191,8 +191,7 @@ ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
 operator_error <- function(q) {
   n <- nrow(q)
   if (n < 2) return(rep(NA_real_, ncol(q)))
-  centred <- q - rep(colMeans(q), each = n)
-  2 * sqrt(n / (n - 1) * colSums(centred^2))
+  2 * sqrt(n * vapply(seq_len(ncol(q)), function(v) var(q[, v]), 0))
 }
 
 # Normal interval of a squared error, cut at 0.

@@ -12,12 +12,17 @@ one_network <- function(name) {
   whole <- seconds(value <- ckce(data$probs, data$truth, threads = 2), 3)
   given <- seconds(ckce(data$probs, data$truth, kernel = fixed, threads = 2), 3)
   processor <- processor_seconds(ckce(data$probs, data$truth, threads = 2))
-  processor_one <- processor_seconds(ckce(data$probs, data$truth, kernel = fixed, threads = 2))
-  path <- processor_seconds(ckce(data$probs, data$truth, kernel = fixed, ridge = 0.1 * 10^seq(0, 2, length.out = 30), threads = 2), 3)
+  # in turns, so that both see the same machine
+  path <- 0.1 * 10^seq(0, 2, length.out = 30)
+  turns <- vapply(1:10, function(turn) {
+    c(processor_seconds(for (i in 1:3) ckce(data$probs, data$truth, kernel = fixed, threads = 2), 1),
+      processor_seconds(for (i in 1:3) ckce(data$probs, data$truth, kernel = fixed, ridge = path, threads = 2), 1))
+  }, c(0, 0))
+  smallest <- apply(turns, 1, min)
   data.frame(
     network = name, CKCE = value$.estimate, `error bound` = value$error_bound,
     `bound / estimate, %` = 100 * value$error_bound / value$.estimate, certified = value$certified, rank = value$rank,
-    `s` = whole, `processor s` = processor, `s, bandwidth given` = given, `30 ridges / one, processor` = path / processor_one,
+    `s` = whole, `processor s` = processor, `s, bandwidth given` = given, `30 ridges / one, processor` = smallest[2] / smallest[1],
     check.names = FALSE
   )
 }

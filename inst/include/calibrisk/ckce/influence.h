@@ -63,10 +63,10 @@ class InfluenceWeights {
 
  private:
   // The filters' common basis, and with it combination_: rows <u_k, d>, then <u_k, u_l> for
-  // l <= k; a column per ridge. A filter is cut where its error in v'f is below 1e-9 of v'f
-  // and in w'f below 1e-9 of the residual d - w'f (root mean squares over the rows).
+  // l <= k; a column per ridge. A filter is cut where its error in v'f is below 1e-7 of v'f
+  // and in w'f below 1e-7 of the residual d - w'f (root mean squares over the rows).
   Matrix filter_basis(const Spectrum& spectrum, const ConstVectorRef& ridges) {
-    constexpr double tolerance = 1e-9;
+    constexpr double tolerance = 1e-7;
     const double n = static_cast<double>(spectrum.n_obs);
     const Index n_ridges = ridges.size(), rank = spectrum.values.size();
     // |P_.t|^2 |b_t|^2: what direction t weighs in a mean square
