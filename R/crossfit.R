@@ -52,7 +52,7 @@ crossfit_bins <- function(prefixes, bins, p) {
     list(size = diff(c(0, upto)), d = diff(c(0, fold$sum_d[upto + 1])),
          d2 = diff(c(0, fold$sum_d2[upto + 1])))
   })
-  collect <- function(name) matrix(unlist(lapply(cells, `[[`, name)), ncol = length(prefixes))
+  collect <- function(name) matrix(unlist(lapply(cells, `[[`, name), use.names = FALSE), ncol = length(prefixes))
   size <- collect("size")
   d <- collect("d")
   n <- sum(size)
