@@ -39,9 +39,12 @@ struct NormalMatern {
     if (!(v > 0)) return value(z);
     const double a = rate;
     if (nu == 0.5) return tilted_tail(a, z, v) + tilted_tail(a, -z, v);
-    const TiltedMoments p = tilted_moments(a, z, v), r = tilted_moments(a, -z, v);
-    const double matern = p.zeroth + r.zeroth + a * (p.first + r.first);
-    return nu == 1.5 ? matern : matern + a * a / 3.0 * (p.second + r.second);
+    double sum = 0.0;
+    for (double delta : {z, -z}) {
+      const TiltedMoments m = tilted_moments(a, delta, v);
+      sum += m.zeroth + a * m.first + (nu == 1.5 ? 0.0 : a * a / 3.0 * m.second);
+    }
+    return sum;
   }
   double single(double z, double s) const { return of_variance(z, s * s); }
   double both(double z, double s, double t) const { return of_variance(z, s * s + t * t); }
@@ -153,8 +156,12 @@ struct LaplaceGaussian {
   double mass() const { return std::sqrt(3.14159265358979323846 / gamma); }
   double twice(double z, double s) const {
     const double v = 0.5 / gamma, a = 1.0 / s;
-    const TiltedMoments p = tilted_moments(a, z, v), r = tilted_moments(a, -z, v);
-    return mass() * 0.25 * a * (p.zeroth + r.zeroth + a * (p.first + r.first));
+    double sum = 0.0;
+    for (double delta : {z, -z}) {
+      const TiltedMoments m = tilted_moments(a, delta, v);
+      sum += m.zeroth + a * m.first;
+    }
+    return mass() * 0.25 * a * sum;
   }
 };
 
