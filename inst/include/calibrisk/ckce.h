@@ -127,10 +127,7 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
     out.influence = Influence(f.rows(), job.ridges.size());
     const InfluenceWeights weights(engine, rotated.spectrum, &rotated.rotation, moments.cross,
                                    job.ridges);
-    for (Index i = 0; i < f.rows(); i += block) {
-      const Index m = std::min(block, f.rows() - i);
-      weights.fill(engine, f.middleRows(i, m), job.residuals.middleRows(i, m), i, out.influence);
-    }
+    weights.fill(engine, f, job.residuals, 0, out.influence);
   }
   return out;
 }

@@ -104,9 +104,7 @@ namespace detail {
 inline CkceWeights spectral_weights(const Engine& engine, const ConstMatrixRef& gram, double c) {
   const SymEigen eigen = engine.dense.sym_eigen(gram);
   const Eigen::ArrayXd all = eigen.values.array();
-  const double noise = static_cast<double>(all.size()) *
-                       std::numeric_limits<double>::epsilon() * all.maxCoeff();
-  const Eigen::ArrayXd s = (all > noise).select(all, 0.0);
+  const Eigen::ArrayXd s = (all > spectral_noise(eigen.values)).select(all, 0.0);
   const auto product = [&](const Eigen::ArrayXd& values) {
     return engine.dense.crossprod(Matrix(
         values.sqrt().matrix().asDiagonal() * eigen.vectors.transpose()));

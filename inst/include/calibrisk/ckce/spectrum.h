@@ -106,6 +106,13 @@ struct FactorMoments {
 
 namespace detail {
 
+// Eigenvalues of a Gram matrix (ascending) up to this are rounding noise.
+inline double spectral_noise(const Vector& values) {
+  const Index n = values.size();
+  return n > 0 ? static_cast<double>(n) * std::numeric_limits<double>::epsilon() * values(n - 1)
+               : 0.0;
+}
+
 // diag(V' A V)
 inline Vector rotated_diagonal(const Engine& engine, const Matrix& v, const Matrix& a) {
   return engine.dense.multiply(a, v).cwiseProduct(v).colwise().sum().transpose();
@@ -123,10 +130,7 @@ inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& mo
                                    double trace_remainder) {
   SymEigen eigen = engine.dense.sym_eigen(moments.gram);
   const Index rank = eigen.values.size();
-  const double noise = rank > 0
-                           ? static_cast<double>(rank) * std::numeric_limits<double>::epsilon() *
-                                 eigen.values(rank - 1)
-                           : 0.0;
+  const double noise = detail::spectral_noise(eigen.values);
   Index first = 0;
   while (first < rank && !(eigen.values(first) > noise)) ++first;
   RotatedSpectrum out;
@@ -158,8 +162,7 @@ inline FactoredSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
   const Vector squares = residuals.rowwise().squaredNorm();
   const double joint = gram.diagonal().dot(squares);
   SymEigen eigen = engine.dense.sym_eigen(std::move(gram));
-  const double noise =
-      static_cast<double>(n) * std::numeric_limits<double>::epsilon() * eigen.values(n - 1);
+  const double noise = detail::spectral_noise(eigen.values);
   Index first = 0;
   while (first < n && !(eigen.values(first) > noise)) ++first;
   FactoredSpectrum out;
