@@ -23,7 +23,8 @@ curve_smooth <- function(p, y, control) {
   se <- observed$std.error[, 1]
   # where the fitted curve touches 0 or 1 its draws do not vary: no limit is nearer than the normal one
   z <- qnorm((1 + control$level) / 2)
-  at_cells <- interpolate(x, rate_at(observed, smoother), smoother$p)
+  rates <- shrunken_rate(observed$estimate[, 1], smoother$weights[[observed$chosen]]$n_eff)
+  at_cells <- interpolate(x, rates, smoother$p)
   many <- max_quantile(smoother$weights[[observed$chosen]]$quadratic, smoother$n * at_cells * (1 - at_cells), control)
   out <- curve_frame(
     x, observed$estimate[, 1],
@@ -41,10 +42,7 @@ interpolate <- function(x, y, at) {
 }
 
 # Event rates pulled a little to 1/2, as if 2 successes and 2 failures had been seen there as well.
-rate_at <- function(smoothed, smoother) {
-  n_eff <- smoother$weights[[smoothed$chosen]]$n_eff
-  (n_eff * pmin(pmax(smoothed$estimate[, 1], 0), 1) + 2) / (n_eff + 4)
-}
+shrunken_rate <- function(estimate, n_eff) (n_eff * pmin(pmax(estimate, 0), 1) + 2) / (n_eff + 4)
 
 # The level-quantile of max_g |sum_c l_gc e_c| / sd_g for independent normal e_c.
 max_quantile <- function(weights, variance, control) {
@@ -112,7 +110,7 @@ smooth_all <- function(smoother, counts) {
     out$estimate[, at] <- smoother$x + w$linear %*% residual[, at, drop = FALSE]
     out$centre[, at] <- smoother$x + w$quadratic %*% residual[, at, drop = FALSE]
     # never 0: a share of successes of 0 or 1 keeps an error
-    rate <- (w$n_eff * pmin(pmax(out$estimate[, at], 0), 1) + 2) / (w$n_eff + 4)
+    rate <- shrunken_rate(out$estimate[, at], w$n_eff)
     out$std.error[, at] <- sqrt(rate * (1 - rate) / w$n_eff)
   }
   out

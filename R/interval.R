@@ -9,7 +9,7 @@
 # Per row: `lower`, the term of the bound above; `noise`, 2 <e - c g, c g>, the outcomes' share of
 # an estimate's influence function. NaN where g is not defined. `unseen`: the folds' gaps, of
 # unseen_rows(); on test rows their mean.
-cross_gaps <- function(unseen, residuals, features, fold) {
+cross_gaps <- function(unseen, residuals, fold) {
   gap <- matrix(NaN, length(fold), ncol(residuals))
   for (f in seq_along(unseen)) gap[fold == f, ] <- unseen[[f]]$gap
   if (any(fold == 0)) gap[fold == 0, ] <- Reduce(`+`, lapply(unseen, `[[`, "test_gap")) / length(unseen)
@@ -18,26 +18,28 @@ cross_gaps <- function(unseen, residuals, features, fold) {
   known <- is.finite(product) & is.finite(square)
   best <- max(0, sum(product[known])) / sum(square[known])
   if (!is.finite(best)) best <- 0
-  list(lower = 2 * best * product - best^2 * square, noise = 2 * best * product - 2 * best^2 * square,
-       mean = mean_residuals(residuals, features))
+  list(lower = 2 * best * product - best^2 * square, noise = 2 * best * product - 2 * best^2 * square)
 }
 
 # CE >= |E e u| for any u(p) with mean square 1. Per coordinate two of them, u = 1 and the standardised
-# prediction (bias and slope of a calibration line): the mean of e u and its standard error.
-mean_residuals <- function(residuals, features) {
+# prediction (bias and slope of a calibration line): upper limits of |E e u|.
+linear_limits <- function(problem, level) {
+  residuals <- problem$residuals
+  features <- problem$features
   n <- nrow(residuals)
   centred <- features - rep(colMeans(features), each = n)
   spread <- sqrt(colMeans(centred^2))
   spread[spread < 1e-8] <- Inf
   products <- cbind(residuals, residuals * centred / rep(spread, each = n))
   value <- colMeans(products)
-  list(value = value, std.error = sqrt(pmax(colMeans(products^2) - value^2, 0) / (n - 1)))
+  std_error <- sqrt(pmax(colMeans(products^2) - value^2, 0) / (n - 1))
+  limits <- abs(value) + qnorm((1 + level) / 2) * std_error
+  limits[is.finite(limits)]
 }
 
 # Class-wise: sums over the classes, row by row.
 add_gaps <- function(parts) {
-  list(lower = Reduce(`+`, lapply(parts, `[[`, "lower")), noise = Reduce(`+`, lapply(parts, `[[`, "noise")),
-       mean = do.call(Map, c(c, lapply(parts, `[[`, "mean"))))
+  list(lower = Reduce(`+`, lapply(parts, `[[`, "lower")), noise = Reduce(`+`, lapply(parts, `[[`, "noise")))
 }
 
 # A gap for any form, as a function of features: its own where it has one; otherwise the
@@ -77,8 +79,9 @@ spread_rows <- function(rows, most = 2000L) {
   rows[round(seq(1, length(rows), length.out = most))]
 }
 
-# squared: h(p, p) on the rows of the estimate; n_tune: how many rows the functions were fitted on.
-calibration_interval <- function(squared, gaps, n_tune, level) {
+# squared: h(p, p) on the rows of the estimate; n_tune: how many rows the functions were fitted on;
+# linear: what bias and slope do not exclude, and no smoothing excludes (linear_limits() of all problems).
+calibration_interval <- function(squared, gaps, n_tune, linear, level) {
   z <- qnorm((1 + level) / 2)
   plug_in <- mean(squared)
   lower <- gaps$lower[is.finite(gaps$lower)]
@@ -86,14 +89,12 @@ calibration_interval <- function(squared, gaps, n_tune, level) {
   bound <- mean(lower)
   std_error <- sqrt(mean_std_error(squared)^2 + var(noise) / n_tune)
   root <- sqrt(max(plug_in, 0))
-  # what bias and slope do not exclude, no smoothing excludes
-  linear <- (abs(gaps$mean$value) + z * gaps$mean$std.error)^2
-  high <- max(0, max(plug_in, bound) + z * std_error)
+  high <- sqrt(max(0, max(plug_in, bound) + z * std_error))
   list(
     estimate = root,
     std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_,
     conf.low = sqrt(max(0, min(plug_in, bound - z * mean_std_error(lower)))),
-    conf.high = sqrt(max(high, linear[is.finite(linear)]))
+    conf.high = max(high, linear)
   )
 }
 

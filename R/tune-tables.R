@@ -47,7 +47,7 @@ tune_tidy <- function(results, methods, grids, problems) {
   vctrs::vec_rbind(!!!rows)
 }
 
-tune_glance <- function(results, methods, grids, split, level) {
+tune_glance <- function(results, methods, grids, split, linear, level) {
   mean_risk <- vapply(results, function(r) mean_over_folds(fold_values(r, "risk")), 0)
   best <- which.min(mean_risk)[1]
   # without a best one every difference is NA
@@ -56,7 +56,7 @@ tune_glance <- function(results, methods, grids, split, level) {
     result <- results[[m]]
     roots <- fold_roots(fold_values(result, "risk"))
     value <- unique(grids[[m]]$value[result$v])
-    interval <- calibration_interval(result$squared, result$gaps, sum(split$fold > 0), level)
+    interval <- calibration_interval(result$squared, result$gaps, sum(split$fold > 0), linear, level)
     to_best <- paired_difference(fold_projections(result), best_projections)
     to_zero <- paired_difference(fold_projections(result, "zero_projections"), fold_projections(result))
     skill <- 1 - mean_over_folds(fold_values(result, "risk")) /

@@ -83,7 +83,8 @@ tune_predictions <- function(predictions, notion, methods, folds, test, level, p
     results[[m]] <- combine_problems(parts)
   }
   bar$done()
-  glance <- tune_glance(results, methods, grids, split, level)
+  linear <- unlist(lapply(problems, linear_limits, level))
+  glance <- tune_glance(results, methods, grids, split, linear, level)
   warn_impossible(glance, problems)
   structure(
     list(
@@ -138,7 +139,7 @@ tune_problem <- function(method, problem, split, grid, context) {
     unlist(lapply(risks, `[[`, "squared"))
   }
   list(path = path[c("risk", "squared_error", "squared_error_test")], v = v, forms = forms,
-       risks = risks, squared = squared, gaps = cross_gaps(unseen, problem$residuals, problem$features, split$fold),
+       risks = risks, squared = squared, gaps = cross_gaps(unseen, problem$residuals, split$fold),
        diagnostics = path$diagnostics)
 }
 
