@@ -20,7 +20,7 @@
 #'     \rfloor} (blocks of size b: \eqn{\lfloor n/b \rfloor \lfloor b/2 \rfloor}). Valid for any n and usually near
 #'     1.}
 #'   \item{`"cme"`}{Hotelling statistic of the mean witness values at `locations` test locations; p-value by
-#'     redrawing outcomes (`reference = "redraw"`, exact), or `"chisq"` as in the paper, or `"f"`. The chi-squared
+#'     redrawing outcomes (`reference = "redraw"`, exact), or `"chisq"` as in Widmann et al. (2021, appendix C.3), or `"f"`. The chi-squared
 #'     p-value is far too small where n is not much larger than the number of locations (at n = 16 and 10 locations
 #'     it rejects calibrated predictions in about 80 % of cases at level 5 %), and the F version too small where
 #'     locations are close.}
@@ -66,7 +66,9 @@
 #'   1e-6 and at most 512 columns. The test is exact for the kernel that the factor stands for.
 #' @param add_one See Value.
 #' @return See section Value.
-#' @references Widmann, Lindsten & Zachariah (2021), Calibration tests beyond classification, ICLR.
+#' @references `r ref_widmann()`
+#'
+#'   Widmann, Lindsten and Zachariah (2019) \doi{10.48550/arXiv.1910.11385} (the bound).
 #' @export
 #' @examples
 #' set.seed(1)

@@ -2,7 +2,7 @@
 # coordinate of the simplex in `n_bins` equal right-closed intervals, occupied cells only.
 #   binmean    sum_b (n_b / n) |mean outcome - mean prediction|_1
 #   pointwise  (1 / n) sum_i |mean outcome of i's cell - q_i|_1
-# Moskvichev & Sejdinovic 2025 use 3 intervals; their text does not say which of the two.
+# Moskvichev & Sejdinovic 2025 use 3 intervals (sections 4.2, 5); their text does not say which of the two.
 # probs: matrix n x m on the simplex; truth: integer 1..m.
 canonical_ece <- function(probs, truth, n_bins = 3L, type = c("binmean", "pointwise")) {
   type <- check_choice(type, c("binmean", "pointwise"))

@@ -5,7 +5,7 @@
 #' is made. It is meant for ranking models (see [ce_rank()]), not for testing one.
 #'
 #' @section Definition:
-#' Moskvichev & Sejdinovic (2025): the squared Hilbert-Schmidt norm
+#' Moskvichev & Sejdinovic (2025, section 3): the squared Hilbert-Schmidt norm
 #' \eqn{CKCE = \| C_{Y|Q} - C_{Z|Q} \|^2} of the difference of two conditional mean
 #' operators, of the outcome \eqn{Y} and of a draw \eqn{Z} from the prediction \eqn{Q}.
 #' With residuals \eqn{D} (rows \eqn{q_i - e_{y_i}}), \eqn{G = DD'}, the kernel's Gram matrix

@@ -25,7 +25,7 @@
 #' @section Invariants:
 #' The Wasserstein distance is Hilbertian, and the kernel positive semidefinite, for univariate families and for
 #' covariances that commute. It is not for covariances that do not commute, nor for mixtures: Widmann et al. (2021,
-#' appendix D) state that the mixture distance inherits the property, but there are five two-component mixtures
+#' Theorem D.1) state that the mixture distance inherits the property, but there are five two-component mixtures
 #' whose kernel has an eigenvalue of -0.027. Such Gram matrices are checked (on at most 500 evenly spaced
 #' predictions), with a warning of class `calibrisk_warning_not_psd` that names the eigenvalue. Biased estimates may
 #' then be negative; unbiased ones and their tests stay centred.

@@ -29,9 +29,7 @@
 #' Bins: one sort; then all folds of each number of bins \eqn{B} in \eqn{O(B \log n)}. Power maps:
 #' one pass per exponent. A function: quadratic in the number of rows, in tiles.
 #'
-#' @references
-#' Gruber, S. G. and Bach, F. (2025). Optimizing estimators of squared calibration errors in
-#' classification. *Transactions on Machine Learning Research*.
+#' @references `r ref_gruber_bach()`
 #'
 #' Kumar, A., Liang, P. and Ma, T. (2019). Verified uncertainty calibration. *NeurIPS*.
 #' @name ce_methods

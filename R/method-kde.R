@@ -31,8 +31,7 @@
 #' @references Popordanoska, T., Sayer, R. and Blaschko, M. (2022). A consistent and
 #'   differentiable Lp canonical calibration error estimator. *NeurIPS*.
 #'
-#'   Gruber, S. G. and Bach, F. (2025). Optimizing estimators of squared calibration errors in
-#'   classification. *TMLR*.
+#'   `r ref_gruber_bach()`
 #' @export
 #' @examples
 #' method_kde()

@@ -5,7 +5,7 @@
 #' # Definition
 #' With bins `b` holding `N_b` of `N` predictions and `gap_b` their mean residual
 #' (prediction minus outcome), the error is
-#' `( sum_b N_b / N |gap_b|^p )^(1/p)` (Gruber and Buettner 2022, section 3 and
+#' `( sum_b N_b / N |gap_b|^p )^(1/p)` (Gruber and Buettner 2022, section 2.1 and
 #' appendix C; `p = Inf` is the largest gap, the maximum calibration error). The `notion`
 #' says which prediction is binned:
 #'

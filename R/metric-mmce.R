@@ -7,7 +7,7 @@
 #' With residuals `d_i = conf_i - outcome_i` and `k_ij = exp(-|conf_i - conf_j| / bandwidth)`
 #' the squared error is `sum_ij d_i d_j k_ij / N^2` (`type = "biased"`, never negative), or
 #' the mean over pairs `i != j` (`"unbiased"`, may be negative); Gruber and Buettner 2022,
-#' appendix C. The estimate is its root. The default bandwidth 0.4 is the one behind
+#' Definition C.3. The estimate is its root. The default bandwidth 0.4 is the one behind
 #' published values. Class-wise, the squared errors of the classes are added. Up to the root
 #' this is [skce()] with [kernel_laplace()] on scalar predictions.
 #'

@@ -5,7 +5,7 @@
 #'
 #' # Definition
 #' `RBS = sqrt(BS)` with `BS = mean_i |p_i - e_{y_i}|^2` over all K classes, without 1/2 or
-#' 1/K: `BS` lies in `[0, 2]` (Gruber and Buettner 2022, Theorem 4.3 and section 4.3). A
+#' 1/K: `BS` lies in `[0, 2]` (Gruber and Buettner 2022, Theorem 4.3 and Example 4.4). A
 #' vector of probabilities is scalar: `RBS = sqrt(mean (p_i - y_i)^2)`, without the factor
 #' 2 of the second class. The column `notion` says which was used: `"canonical"` (the
 #' default for a matrix; `"class_wise"` is the same number) or `"binary"` (the default for a

@@ -66,7 +66,7 @@ bin_table <- function(sorted, ends) {
   )
 }
 
-# sum_b (N_b / N) |gap_b|^p (Gruber & Buettner 2022, sheet of estimators; p = Inf: the
+# sum_b (N_b / N) |gap_b|^p (Gruber & Buettner 2022, Eq. 3 and Definition C.1; p = Inf: the
 # largest |gap_b|) and what its standard error needs. With the bins taken as fixed the
 # influence of row i in bin b is  offset_b + slope_b d_i.
 binned_power <- function(bins, p, debias = FALSE) {

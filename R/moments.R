@@ -12,7 +12,7 @@
 #'   \item{`variance_gap`}{mean of \eqn{v_i - r_i}; 0 under calibration.}
 #'   \item{`variance_slope`}{slope of \eqn{r} on \eqn{v}; 1 if \eqn{E[(Y - m)^2|v] = v}.}
 #'   \item{`ratio`, `ratio_sd`}{mean and standard deviation of \eqn{r_i / v_i}; the mean is 1 under calibration, above
-#'     1 for variances that are too small (Gruber & Buettner 2022, section 6).}
+#'     1 for variances that are too small (Gruber & Buettner 2022, section 5, Table 2).}
 #'   \item{`dss`}{mean Dawid-Sebastiani score \eqn{r_i / v_i + \log v_i}.}
 #' }
 #' With `after`, the same for the recalibrated predictions and `dss_gain` and `mse_gain`, the paired differences

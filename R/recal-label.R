@@ -1,5 +1,5 @@
-# Two maps that keep nothing of a prediction but its top label (Gruber & Buettner 2022, appendices D.2 and
-# E.1): not injective on purpose. They show what the errors low in the hierarchy cannot see.
+# Two maps that keep nothing of a prediction but its top label (Gruber & Buettner 2022, Proposition D.2 and
+# appendix E.1): not injective on purpose. They show what the errors low in the hierarchy cannot see.
 
 # One confidence, the accuracy, for every top label; the other classes share the rest.
 fit_constant_confidence <- function(data, spec) {
@@ -41,7 +41,7 @@ fit_label_frequency <- function(data, spec) {
   )
 }
 
-# The first largest class; of a probability of the event, the event from 1/2 on (equation 46).
+# The first largest class; of a probability of the event, the event from 1/2 on (Eq. 46).
 predicted_label <- function(data) {
   if (data$kind == "scalar") return(1L + (data$probs[, 2] >= 0.5))
   max.col(data$probs, ties.method = "first")

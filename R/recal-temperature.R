@@ -1,4 +1,4 @@
-# Temperature scaling and its ensemble (Gruber & Buettner 2022, section 6; Zhang et al. 2020).
+# Temperature scaling and its ensemble (Gruber & Buettner 2022, section 2.2; Zhang et al. 2020).
 
 fit_temperature <- function(data, spec) {
   best <- best_temperature(data, spec)

@@ -1,5 +1,5 @@
 # Variance scaling for regression: s2 -> w s2 + b, the mean unchanged, by the mean
-# Dawid-Sebastiani score r / v + log v, r = (mean - y)^2 (Gruber & Buettner 2022, section 6).
+# Dawid-Sebastiani score r / v + log v, r = (mean - y)^2 (Gruber & Buettner 2022, section 5 and appendix G.5).
 
 # Means, variances and outcomes from a vector of normal predictions, two columns, or a frame
 # with either. `layout` remembers which, so that results are written alike.

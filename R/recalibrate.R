@@ -23,11 +23,11 @@
 #'     mean per bin (an empty bin keeps its midpoint).}
 #'   \item{`"constant_confidence"`, `"label_frequency"`}{The top label gets the accuracy of the fit and the others share
 #'     the rest equally, resp. every prediction becomes the label frequencies among the fitted rows with its top label
-#'     (of all rows for a label that was never predicted; Gruber & Buettner 2022, appendices D.2 and E.1).
+#'     (of all rows for a label that was never predicted; Gruber & Buettner 2022, Proposition D.2 and appendix E.1).
 #'     Demonstrations, not remedies: the first makes ECE, TCE_p, KS and MMCE of the fitted rows zero, the second even
 #'     CE_p, by throwing the predictions away.}
 #'   \item{`"variance"`}{Regression: \eqn{\sigma^2 \to w \sigma^2 + b}, \eqn{w, b \ge 0}, mean unchanged, by the mean
-#'     Dawid-Sebastiani score (Gruber & Buettner 2022, section 6). Here `x` holds two columns, mean and
+#'     Dawid-Sebastiani score (Gruber & Buettner 2022, section 5 and appendix G.5). Here `x` holds two columns, mean and
 #'     variance, and `truth` the outcome.}
 #' }
 #' `"platt"`, `"beta"`, `"isotonic"` and `"histogram"` treat more than two classes one against the rest and
@@ -85,8 +85,7 @@
 #'   objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA`
 #'   without `folds`), `n, n_classes, n_parameters, converged, iterations, injective, folds`. See
 #'   [predict.ce_recalibration()].
-#' @references Gruber S. G., Buettner F. (2022). Better uncertainty calibration via proper scores for
-#'   classification and beyond. NeurIPS. \doi{10.48550/arXiv.2203.07835}
+#' @references `r ref_gruber_buettner()`
 #' @export
 #' @examples
 #' set.seed(1)

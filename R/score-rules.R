@@ -6,7 +6,7 @@
 #' # Definition
 #' All scores are negatively oriented: small is good. `s(P, Q)` is the expected score of
 #' the prediction P under the truth Q; P is listed first. Entropy `g(Q) = s(Q, Q)`, divergence
-#' `d(P, Q) = s(P, Q) - g(Q) >= 0` (Gruber and Buettner 2022, section 4.1).
+#' `d(P, Q) = s(P, Q) - g(Q) >= 0` (Gruber and Buettner 2022, section 2.3).
 #'
 #' | score | S(P, y) | g(Q) | d(P, Q) | inf g |
 #' |---|---|---|---|---|

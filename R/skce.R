@@ -5,7 +5,7 @@
 #'
 #' @section Definition:
 #' With kernels k on predictions and l on outcomes, and \eqn{Z_i} a draw from prediction \eqn{P_i} (Widmann,
-#' Lindsten & Zachariah 2021, section 4),
+#' Lindsten & Zachariah 2021, Definition 3 and Lemma B.2; estimators: section 3.2),
 #' \deqn{h_{ij} = k(P_i, P_j)\,[l(Y_i, Y_j) - E\,l(Z_i, Y_j) - E\,l(Y_i, Z_j) + E\,l(Z_i, Z_j)],}
 #' the squared error is \eqn{E\,h} over independent pairs, 0 exactly for calibrated predictions when the product
 #' kernel is characteristic. `"unbiased"` is the mean of \eqn{h_{ij}} over \eqn{i \ne j} (it can be negative),
@@ -68,7 +68,7 @@
 #' @param level Confidence level.
 #' @param event_level,na_rm,.by,threads As in [ce_fit()].
 #' @return See section Value.
-#' @references Widmann, Lindsten & Zachariah (2021), Calibration tests beyond classification, ICLR.
+#' @references `r ref_widmann()`
 #' @export
 #' @examples
 #' set.seed(1)

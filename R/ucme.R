@@ -5,7 +5,7 @@
 #' @section Definition:
 #' At a location \eqn{T_j = (p_j, t_j)} (a prediction and an outcome), with k and l the kernels and \eqn{Z_i} a draw
 #' from prediction \eqn{P_i}: \eqn{z_{ij} = k(p_j, P_i)\,[l(t_j, Y_i) - E\,l(t_j, Z_i)]}. The estimate is
-#' \eqn{J^{-1}\sum_j \bar z_j^2} (Widmann et al. 2021, appendix C); biased, never negative.
+#' \eqn{J^{-1}\sum_j \bar z_j^2} (Widmann et al. 2021, Definition C.1 and appendix C.2); biased, never negative.
 #'
 #' @inheritParams ce_test
 #' @inheritParams skce

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Binned canonical calibration error in L1 (sum over classes, no factor 1/2): every
 // coordinate of the simplex is cut into equal, right-closed intervals (0 belongs to the
-// first); only occupied cells are stored. Moskvichev & Sejdinovic 2025, section 2.3.
+// first); only occupied cells are stored. Moskvichev & Sejdinovic 2025, section 4.2.
 //   binmean   sum_b (n_b / n) | mean_b(onehot(y)) - mean_b(q) |_1
 //   pointwise (1/n) sum_i | mean_b(i)(onehot(y)) - q_i |_1
 #ifndef CALIBRISK_CANONICAL_ECE_H

@@ -2,7 +2,8 @@
 // Row sums of the Laplace kernel on sorted scalars, exactly and in linear time:
 //   r_i = sum_j d_j exp(-|x_i - x_j| / bandwidth)
 // The kernel factorises on each side of i, so one forward and one backward
-// recursion suffice (Gruber & Buettner 2022, MMCE). Steps are at most 1: no overflow.
+// recursion suffice (MMCE: Gruber & Buettner 2022, Definition C.3). Steps are at most 1:
+// no overflow.
 #ifndef CALIBRISK_CLASSICAL_MMCE_H
 #define CALIBRISK_CLASSICAL_MMCE_H
 

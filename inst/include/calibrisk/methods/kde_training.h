@@ -95,7 +95,7 @@ inline KdeTraining kde_training(const ConstMatrixRef& features, const Labels& la
 }
 
 // c_i of the log weight <p_i, log x> / h + c_i, up to reduced_log_gamma_total: minus the sum of
-// lgamma(p_ik / h + 1). [n x n_bandwidths], Gruber & Bach 2025, Eq. 25.
+// lgamma(p_ik / h + 1). [n x n_bandwidths], Gruber & Bach 2025, Eqs. 11, 25.
 inline Matrix kde_log_coefficients(const Engine& engine, const KdeTraining& train,
                                    const std::vector<double>& bandwidths) {
   const Index n = train.n(), n_bandwidths = static_cast<Index>(bandwidths.size());

@@ -2,7 +2,7 @@
 // A symmetric n x n function of pairs of observations that is never stored: whoever
 // needs it asks for a block. The matrix H of the squared kernel calibration error is a
 // product of two sources, a kernel on the predictions and the marginalised target
-// kernel h_Y (Widmann et al. 2021, section 4; see targets/).
+// kernel h_Y (Widmann et al. 2021, section 3.2; see targets/).
 #ifndef CALIBRISK_SKCE_PAIR_SOURCE_H
 #define CALIBRISK_SKCE_PAIR_SOURCE_H
 

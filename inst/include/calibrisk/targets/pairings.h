@@ -2,7 +2,7 @@
 // A pairing is a target kernel k(y, y') = value(y - y') with its expectations under a
 // location-scale family: single(z, s) = E k(Z, y) for Z at distance z = location - y with
 // scale s, both(z, s, t) = E k(Z, Z') for two independent draws with locations z apart.
-// Formulas: Widmann et al. 2021 (normal x Gaussian, Laplace x Laplace); the others are
+// Formulas: Widmann et al. 2021, appendix D (normal x Gaussian, Laplace x Laplace); the others are
 // elementary integrals, checked against quadrature in the tests.
 #ifndef CALIBRISK_TARGETS_PAIRINGS_H
 #define CALIBRISK_TARGETS_PAIRINGS_H

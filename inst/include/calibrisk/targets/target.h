@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Target kernels with the outcome marginalised over the predictions:
 //   h_Y(i, j) = k(y_i, y_j) - E k(Z_i, y_j) - E k(y_i, Z_j) + E k(Z_i, Z_j),
-// Z_i and Z_j independent, also for i = j (Widmann et al. 2021, section 4).
+// Z_i and Z_j independent, also for i = j (Widmann et al. 2021, section 3.2).
 #ifndef CALIBRISK_TARGETS_TARGET_H
 #define CALIBRISK_TARGETS_TARGET_H
 
