@@ -5,7 +5,7 @@ CXX = g++
 CORE_FLAGS = -std=c++17 -O2 -Wall -Wextra -pedantic -pthread
 HEADERS = $(shell find inst/include -name '*.h')
 
-.PHONY: help deps install demo test check document readme lint format bench site test-core clean
+.PHONY: help deps install demo test contract check document readme lint format bench site test-core clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -27,6 +27,9 @@ test: ## run the tests; the last line is `N passed, N failed`
 	@$(RSCRIPT) tools/install-deps.R Suggests
 	@$(RSCRIPT) tools/install.R
 	@$(RSCRIPT) tools/test.R '$(FILTER)'
+
+contract: install ## public numbers that changed; KEYS='<pattern>' REASON='<why>' stores them
+	@$(RSCRIPT) tools/contract.R '$(KEYS)' '$(REASON)'
 
 check: ## R CMD build and R CMD check --as-cran
 	@$(RSCRIPT) tools/install-deps.R Suggests --system

@@ -1,0 +1,56 @@
+# Every public number against the stored one; see contract/CHANGES.md.
+
+contract_dir <- test_path("contract")
+source(file.path(contract_dir, "engine.R"), local = TRUE)
+
+for (section in contract_sections(contract_dir)) {
+  test_that(paste0("the numbers of the contract stand: ", section), {
+    skip_on_cran()
+    withr::local_options(calibrisk.threads = as.integer(Sys.getenv("CALIBRISK_CONTRACT_THREADS", "2")))
+    changes <- contract_changes(contract_stored(contract_dir, section), contract_now(contract_dir, section))
+    expect(nrow(changes) == 0, contract_report(changes, section))
+  })
+}
+
+test_that("the contract notices changes, new and missing numbers, and says which", {
+  was <- data.frame(key = c("a$x", "a$y", "b", "c", "d"), value = c("1", "0.5", "NA", "2", "1e-15"),
+                    why = c("exact", "iterated", "exact", "exact", "exact"))
+  is <- was
+  expect_identical(nrow(contract_changes(was, is)), 0L)
+  is$value <- c("1.00000000001", "0.5000001", "NA", "2", "-2e-15")
+  expect_identical(nrow(contract_changes(was, is)), 0L)
+  is$value <- c("1.000000001", "0.50001", "1", "2", "1e-12")
+  changes <- contract_changes(was, is)
+  expect_identical(changes$key, c("a$x", "a$y", "b", "d"))
+  report <- contract_report(changes, "some")
+  expect_match(report, "4 numbers of the contract changed (some)", fixed = TRUE)
+  expect_match(report, "a$x  was 1      is 1.000000001  (+1.0e-09)", fixed = TRUE)
+  gone <- contract_changes(was, is[-4, ])
+  expect_match(contract_report(gone, "some"), "c    was 2      is (gone)", fixed = TRUE)
+  new <- contract_changes(was[-4, ], is)
+  expect_match(contract_report(new, "some"), "c    was (not there)  is 2", fixed = TRUE)
+})
+
+test_that("results are taken apart in the same way whatever their shape", {
+  expect_identical(numbers(c(a = 0.1, b = NA)), c("[1]" = "0.1", "[2]" = "NA"))
+  expect_identical(numbers(data.frame(id = c("u", "v"), x = 1:2, level = 0.9)), c("[u]$x" = "1", "[v]$x" = "2"))
+  long <- numbers(seq_len(100) / 100)
+  expect_identical(long[c("~n", "~sum", "~min", "~max")], c("~n" = "100", "~sum" = "50.5", "~min" = "0.01", "~max" = "1"))
+  # a change of order is noticed
+  expect_false(numbers(100:1)[["~weighted"]] == numbers(1:100)[["~weighted"]])
+})
+
+test_that("every export is in the contract or has a reason not to be", {
+  exempt <- c(
+    fit_form = "what a method implements; ce_fit() calls it",
+    tune_path = "what a method implements; ce_tune() calls it",
+    pair_features = "what a form implements; predict() calls it"
+  )
+  exempt[c("ce_gain", "score_spherical", "ce_recalibrate", "score_brier", "u_score", "score_entropy", "upper_bound",
+           "score_mse", "score_value", "ce_score", "score_log", "ce_test", "score_divergence", "score_crps", "ce_rank",
+           "ce_curve", "ce_moments", "ce_decompose", "score_dss")] <- "not yet pinned"
+  files <- list.files(contract_dir, "^pins-", full.names = TRUE)
+  used <- unique(unlist(lapply(files, function(file) all.names(parse(file, keep.source = FALSE)))))
+  exports <- getNamespaceExports("calibrisk")
+  expect_setequal(setdiff(exports, used), names(exempt))
+})
