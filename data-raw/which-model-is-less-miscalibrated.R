@@ -1,5 +1,6 @@
 # Precomputed tables of the vignette "Which model is less miscalibrated?":
 #   vignettes/precomputed/synthetic-ranking.csv, covariate-shift.csv, cifar10-*.csv
+# in the parts synthetic, shift, cifar10 and table1.
 # The synthetic ones need nothing but the package; the CIFAR-10 ones need the logits or
 # probabilities of trained networks, one .rds per network with `logits` or `probs` and
 # `label` (see the vignette for the sources), in the folder CALIBRISK_CIFAR10, by default
@@ -8,7 +9,7 @@
 library(calibrisk)
 
 parts <- commandArgs(TRUE)
-if (length(parts) == 0) parts <- c("synthetic", "shift", "cifar10")
+if (length(parts) == 0) parts <- c("synthetic", "shift", "cifar10", "table1")
 
 source("data-raw/save-table.R")
 
@@ -122,4 +123,31 @@ if ("cifar10" %in% parts && dir.exists(cifar)) {
   all <- do.call(rbind, Map(network_row, names(models), models, list(truth)))
   all$rank <- ave(all$estimate, all$metric, FUN = rank)
   save_table(all, "cifar10-networks")
+}
+
+# 4. The row of Table 1 that can be computed, at the median distance and at half of it (DenseNet-40 of Kull et al.).
+table_row <- function(probs, truth, bandwidth, floor) {
+  kernel <- kernel_linear() + kernel_gaussian(bandwidth)
+  joint <- function(computation) jkce(probs, truth, kernel = kernel, computation = computation)$.estimate
+  observed <- probs[cbind(seq_along(truth), truth)]
+  data.frame(
+    bandwidth = bandwidth, floor = floor, accuracy = mean(max.col(probs, "first") == truth),
+    log_loss = -mean(log(pmax(observed, floor))), below_floor = sum(observed < floor),
+    ckce = ckce(probs, truth, kernel = kernel)$.estimate, jkce = joint("dual"),
+    jkce_biased = jkce(probs, truth, kernel = kernel, type = "biased", computation = "dual")$.estimate,
+    jkce_skce = skce(probs, truth, kernel = kernel)$.estimate,
+    jkce_rff_sd = sd(replicate(50, joint("rff"))), ece = ece(probs, truth, notion = "canonical", n_bins = 3)$.estimate
+  )
+}
+if ("table1" %in% parts && dir.exists(cifar)) {
+  densenet <- read_network(file.path(cifar, "nncal-densenet40.rds"))
+  median_distance <- ckce(densenet$probs, densenet$truth)$bandwidth
+  constant <- matrix(0.1, length(densenet$truth), 10)
+  set.seed(2028)
+  save_table(rbind(
+    cbind(model = "densenet", table_row(densenet$probs, densenet$truth, median_distance, 0)),
+    cbind(model = "densenet", table_row(densenet$probs, densenet$truth, median_distance / 2, 1e-7)),
+    cbind(model = "constant", table_row(constant, densenet$truth, median_distance, 0)),
+    cbind(model = "constant", table_row(constant, densenet$truth, median_distance / 2, 1e-7))
+  ), "cifar10-table1")
 }
