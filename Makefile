@@ -35,9 +35,8 @@ check: ## R CMD build and R CMD check --as-cran
 	@$(RSCRIPT) tools/install-deps.R Suggests --system
 	@$(RSCRIPT) tools/check.R
 
-document: ## write NAMESPACE, man/ and the Rcpp exports
-	PKG_BUILD_EXTRA_FLAGS=false $(RSCRIPT) -e 'Rcpp::compileAttributes(); roxygen2::roxygenise()'
-	@rm -f src/*.o src/*.so
+document: ## write NAMESPACE, man/, the Rcpp exports and the rules of src/Makevars
+	@$(RSCRIPT) tools/document.R
 
 readme: install ## README.md and its figures, from README.Rmd
 	$(RSCRIPT) -e 'rmarkdown::render("README.Rmd", quiet = TRUE)'
@@ -61,4 +60,4 @@ test-core: ## the C++ core on its own, without R
 	tests/core/build/core
 
 clean: ## remove what the commands above made
-	rm -rf src/*.o src/*.so check demo-output docs tests/core/build Rplots.pdf
+	rm -rf src/*.o src/*.so src/objects.md5 check demo-output docs tests/core/build Rplots.pdf

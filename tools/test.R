@@ -4,13 +4,15 @@
 #
 # N counts tests (blocks of test_that()): a test fails by a failed expectation or an error,
 # an error outside any test counts as a failed test, a skipped test as neither. Exits with 1
-# where a test failed and where none ran. The tests run in a process of their own, so that a
-# crash is counted as well.
+# where a test failed and where none ran. The tests run in processes of their own, as many as
+# there are cores, so that a crash is counted as well. TESTTHAT_PARALLEL=FALSE runs them one after
+# the other and then lists the slowest.
 
 source("tools/library.R")
 .libPaths(unique(c(writable_library(), .libPaths())))
 
 run_tests <- function(filter) {
+  start <- proc.time()[["elapsed"]]
   results <- as.data.frame(testthat::test_dir(
     "tests/testthat",
     package = "calibrisk", load_package = "installed", filter = filter,
@@ -18,9 +20,10 @@ run_tests <- function(filter) {
   ))
   failed <- results$failed > 0 | results$error
   skipped <- results$skipped & !failed
-  report_slow(results)
+  # processes report whole files: the times of single tests are known to one process only
+  if (identical(Sys.getenv("TESTTHAT_PARALLEL"), "FALSE")) report_slow(results)
   cat(sprintf("\n%d tests with %d expectations in %.0f s, %d skipped, %d warnings\n",
-              nrow(results), sum(results$nb), sum(results$real), sum(skipped),
+              nrow(results), sum(results$nb), proc.time()[["elapsed"]] - start, sum(skipped),
               sum(results$warning)))
   c(passed = sum(!failed & !skipped), failed = sum(failed))
 }
@@ -35,6 +38,11 @@ report_slow <- function(results, seconds = 2, top = 10) {
 
 in_own_process <- function(filter) {
   counts <- tempfile()
+  if (!nzchar(Sys.getenv("TESTTHAT_CPUS"))) {
+    Sys.setenv(TESTTHAT_CPUS = max(1L, parallel::detectCores(), na.rm = TRUE))
+  }
+  # one thread of the BLAS for each process: more would wait for each other
+  if (!identical(Sys.getenv("TESTTHAT_PARALLEL"), "FALSE")) Sys.setenv(OPENBLAS_NUM_THREADS = 1, OMP_NUM_THREADS = 1)
   status <- system2(file.path(R.home("bin"), "Rscript"),
                     shQuote(c("tools/test.R", "--counts", counts, filter)))
   if (file.exists(counts)) return(readRDS(counts))
