@@ -63,3 +63,16 @@ real <- local({
        count = stats::qpois(sequence(n, 0.4), 1.3 * exp(mean / 2)), rate = round(exp(mean / 2), 3),
        group = factor(c("east", "north", "west")[1 + (seq_len(n) * 7) %% 3]))
 })
+
+# predictive laws of the outcomes of `real`
+laws <- local({
+  other <- round(real$mean + 0.5 * cos(seq_len(real$n)), 3)
+  list(
+    normal = pred_normal(real$mean, real$sd), laplace = pred_laplace(real$mean, real$sd),
+    mixture = pred_mixture(pred_normal(real$mean, real$sd), pred_normal(other, 0.5), weights = c(0.3, 0.7)),
+    mixture_laplace = pred_mixture(pred_laplace(real$mean, real$sd), pred_laplace(other, 0.5), weights = c(0.6, 0.4)),
+    draws = pred_draws(round(outer(real$sd, stats::qnorm((1:12 - 0.5) / 12)) + real$mean, 3)),
+    poisson = pred_poisson(real$rate)
+  )
+})
+outcome_of <- function(name) if (name == "poisson") real$count else real$y

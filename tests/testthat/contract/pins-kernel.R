@@ -24,7 +24,7 @@ local({
       pin(paste("jkce/five", type, name, sep = "/"),
           jkce(five$p, five$y, type = type, kernel = kernels[[name]], computation = "dual"))
     }
-    pin(paste0("ckce/five/", name), ckce(five$p, five$y, kernel = kernels[[name]], computation = "dual"), "cancelled")
+    pin(paste0("ckce/five/", name), ckce(five$p, five$y, kernel = kernels[[name]], computation = "dual"))
   }
 })
 pin("skce/default", skce(fine$p, fine$y))
@@ -33,35 +33,36 @@ pin("skce/block/10", skce(five$p, five$y, type = "block", block = 10))
 pin("skce/target", skce(five$p, five$y, target_kernel = kernel_gaussian(0.7)))
 pin("skce/group", skce(five$frame, truth, group = group))
 pin("skce/groups", skce(five$frame, truth, .by = group))
-pin("skce/tolerance", skce(three$p, three$y, tolerance = 1e-3), "cancelled")
-pin("skce/function", skce(three$p[1:30, ], three$y[1:30], kernel = function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z)))
-pin("jkce/low_rank", jkce(three$p, three$y, computation = "low_rank"), "cancelled")
+pin("skce/tolerance", skce(three$p, three$y, tolerance = 1e-3))
+pin("skce/function",
+    skce(three$p[1:30, ], three$y[1:30], kernel = function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z)))
+pin("jkce/low_rank", jkce(three$p, three$y, computation = "low_rank"))
 pin("jkce/rff", jkce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5), n_features = 20))
 pin("jkce/group", jkce(five$frame, truth, group = group, computation = "dual"))
 pin("jkce/groups", jkce(five$frame, truth, .by = group))
 for (computation in c("dual", "eigen", "low_rank")) {
   for (debias in c("none", "off_diagonal", "null_mean")) {
     pin(paste("ckce/three", computation, debias, sep = "/"),
-        ckce(three$p, three$y, computation = computation, debias = debias, ridge = c(0.05, 0.3)), "cancelled")
+        ckce(three$p, three$y, computation = computation, debias = debias, ridge = c(0.05, 0.3)))
   }
 }
-pin("ckce/rff", ckce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5), n_features = 20), "cancelled")
+pin("ckce/rff", ckce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5), n_features = 20))
 pin("ckce/frequencies",
     ckce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5),
-         frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2), "cancelled")
-pin("ckce/loo", ckce(three$p, three$y, ridge = "loo"), "cancelled")
-pin("ckce/coarse", ckce(coarse$p, coarse$y, ridge = 0.2), "cancelled")
-pin("ckce/many", ckce(many$p, many$y), "cancelled")
-pin("ckce/null", ckce(three$p, three$y, n_draws = 60), "cancelled")
-pin("ckce/group/delta", ckce(five$frame, truth, group = group, group_kernel = "delta"), "cancelled")
-pin("ckce/group/shared", ckce(five$frame, truth, group = group, group_kernel = "shared"), "cancelled")
+         frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2))
+pin("ckce/loo", ckce(three$p, three$y, ridge = "loo"))
+pin("ckce/coarse", ckce(coarse$p, coarse$y, ridge = 0.2))
+pin("ckce/many", ckce(many$p, many$y))
+pin("ckce/null", ckce(three$p, three$y, n_draws = 60))
+pin("ckce/group/delta", ckce(five$frame, truth, group = group, group_kernel = "delta"))
+pin("ckce/group/shared", ckce(five$frame, truth, group = group, group_kernel = "shared"))
 pin("ckce/group/kernel",
-    ckce(five$p, five$y, group = (1:150 %% 11) / 10, group_kernel = kernel_gaussian(0.5)), "cancelled")
-pin("ckce/groups", ckce(five$frame, truth, .by = group), "cancelled")
+    ckce(five$p, five$y, group = (1:150 %% 11) / 10, group_kernel = kernel_gaussian(0.5)))
+pin("ckce/groups", ckce(five$frame, truth, .by = group))
 for (target in c("outcome", "gap")) {
-  pin(paste0("ckce_ridge/", target), ckce_ridge(three$p, three$y, target = target, ridge = 10^(-3:1)), "cancelled")
+  pin(paste0("ckce_ridge/", target), ckce_ridge(three$p, three$y, target = target, ridge = 10^(-3:1)))
 }
-pin("ckce_ridge/default", ckce_ridge(five$frame, truth, .by = group)[c("group", "ridge", "loo")], "cancelled")
+pin("ckce_ridge/default", ckce_ridge(five$frame, truth, .by = group)[c("group", "ridge", "loo")])
 
 for (draw in 1:2) {
   pin(paste0("ucme/five/", draw), ucme(five$p, five$y, locations = 5), seed = draw)
@@ -69,42 +70,30 @@ for (draw in 1:2) {
 pin("ucme/given", ucme(three$p, three$y, locations = list(x = three$p[1:4, ], truth = three$y[1:4])))
 pin("ucme/groups", ucme(five$frame, truth, locations = 3, .by = group))
 
-# laws
-laws <- local({
-  other <- round(real$mean + 0.5 * cos(seq_len(real$n)), 3)
-  list(
-    normal = pred_normal(real$mean, real$sd), laplace = pred_laplace(real$mean, real$sd),
-    mixture = pred_mixture(pred_normal(real$mean, real$sd), pred_normal(other, 0.5), weights = c(0.3, 0.7)),
-    mixture_laplace = pred_mixture(pred_laplace(real$mean, real$sd), pred_laplace(other, 0.5), weights = c(0.6, 0.4)),
-    draws = pred_draws(round(outer(real$sd, stats::qnorm((1:12 - 0.5) / 12)) + real$mean, 3)),
-    poisson = pred_poisson(real$rate)
-  )
-})
-outcome_of <- function(name) if (name == "poisson") real$count else real$y
-
+# predictive laws
 for (name in names(laws)) {
   y <- outcome_of(name)
   for (type in c("unbiased", "biased", "block")) {
     pin(paste("skce/law", name, type, sep = "/"), skce(laws[[name]], y, type = type, draws = 20))
   }
   pin(paste0("skce/law/", name, "/laplace"), skce(laws[[name]], y, target_kernel = kernel_laplace(1), draws = 20))
-  pin(paste0("jkce/law/", name), jkce(laws[[name]], y, draws = 20), "cancelled")
-  pin(paste0("ckce/law/", name), ckce(laws[[name]], y, draws = 20), "cancelled")
+  pin(paste0("jkce/law/", name), jkce(laws[[name]], y, draws = 20))
+  pin(paste0("ckce/law/", name), ckce(laws[[name]], y, draws = 20))
   pin(paste0("ucme/law/", name), ucme(laws[[name]], y, locations = 4, draws = 20))
   pin(paste0("kernel_mmd/law/", name),
-      kernel_matrix(kernel_mmd(1, kernel_gaussian(1), 2), laws[[name]][1:10], draws = 20), "cancelled")
+      kernel_matrix(kernel_mmd(1, kernel_gaussian(1), 2), laws[[name]][1:10], draws = 20))
   pin(paste0("kernel_embedding/law/", name),
       kernel_matrix(kernel_embedding(kernel_gaussian(1)), laws[[name]][1:10], draws = 20))
   if (name != "poisson") {
     for (power in 1:2) {
       pin(paste("kernel_wasserstein/law", name, power, sep = "/"),
-          kernel_matrix(kernel_wasserstein(1, power), laws[[name]][1:10]), "cancelled")
+          kernel_matrix(kernel_wasserstein(1, power), laws[[name]][1:10]))
     }
   }
   if (name %in% c("normal", "laplace", "poisson")) {
     for (power in 1:2) {
       pin(paste("kernel_hellinger/law", name, power, sep = "/"),
-          kernel_matrix(kernel_hellinger(0.5, power), laws[[name]][1:10]), "cancelled")
+          kernel_matrix(kernel_hellinger(0.5, power), laws[[name]][1:10]))
     }
   }
 }
@@ -113,13 +102,13 @@ pin("skce/law/groups",
 pin("skce/law/bernoulli", skce(pred_bernoulli(fine$p), fine$y))
 pin("skce/law/categorical", skce(pred_categorical(three$p), three$y))
 pin("kernel_hellinger/categorical", kernel_matrix(kernel_hellinger(0.5), pred_categorical(three$p[1:20, ])))
-pin("ckce/law/ridge", ckce(laws$normal, real$y, ridge = c(0.05, 0.5), kernel = kernel_wasserstein(1)), "cancelled")
-pin("ckce/law/null", ckce(laws$normal, real$y, n_draws = 40), "cancelled")
+pin("ckce/law/ridge", ckce(laws$normal, real$y, ridge = c(0.05, 0.5), kernel = kernel_wasserstein(1)))
+pin("ckce/law/null", ckce(laws$normal, real$y, n_draws = 40))
 local({
   mean <- cbind(real$mean, rev(real$mean))
   y <- cbind(real$y, rev(real$y))
   vector <- pred_mvnormal(mean, cbind(real$sd, rev(real$sd))^2)
-  pin("skce/law/mvnormal", skce(vector, y), "cancelled")
-  pin("kernel_wasserstein/law/mvnormal", kernel_matrix(kernel_wasserstein(1), vector[1:10]), "cancelled")
+  pin("skce/law/mvnormal", skce(vector, y))
+  pin("kernel_wasserstein/law/mvnormal", kernel_matrix(kernel_wasserstein(1), vector[1:10]))
 })
-pin("as_distribution", kernel_matrix(kernel_wasserstein(1), as_distribution(laws$normal)[1:10]), "cancelled")
+pin("as_distribution", kernel_matrix(kernel_wasserstein(1), as_distribution(laws$normal)[1:10]))

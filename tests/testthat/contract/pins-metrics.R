@@ -4,11 +4,16 @@ for (type in c("width", "mass", "sweep", "discrete")) {
   for (p in c(1, 2, 3.5, Inf)) {
     at <- paste(type, p, sep = "/")
     why <- if (p == Inf) "rounding" else "exact"
-    pin(paste0("ece/binary/coarse/", at), ece(coarse$p, coarse$y, type = type, p = p, n_bins = 10, notion = "binary"), why)
-    pin(paste0("ece/binary/fine/", at), ece(fine$p, fine$y, type = type, p = p, n_bins = 10, notion = "binary"), why)
-    pin(paste0("ece/top/five/", at), ece(five$p, five$y, type = type, p = p, n_bins = 10, notion = "top_label"), why)
-    pin(paste0("ece/class/five/", at), ece(five$p, five$y, type = type, p = p, n_bins = 10, notion = "class_wise"), why)
-    pin(paste0("ece/class/many/", at), ece(many$p, many$y, type = type, p = p, n_bins = 10, notion = "class_wise"), why)
+    pin(paste0("ece/binary/coarse/", at),
+        ece(coarse$p, coarse$y, type = type, p = p, n_bins = 10, notion = "binary"), why)
+    pin(paste0("ece/binary/fine/", at),
+        ece(fine$p, fine$y, type = type, p = p, n_bins = 10, notion = "binary"), why)
+    pin(paste0("ece/top/five/", at),
+        ece(five$p, five$y, type = type, p = p, n_bins = 10, notion = "top_label"), why)
+    pin(paste0("ece/class/five/", at),
+        ece(five$p, five$y, type = type, p = p, n_bins = 10, notion = "class_wise"), why)
+    pin(paste0("ece/class/many/", at),
+        ece(many$p, many$y, type = type, p = p, n_bins = 10, notion = "class_wise"), why)
   }
   pin(paste0("ece/debias/binary/coarse/", type),
       ece(coarse$p, coarse$y, type = type, p = 2, debias = TRUE, n_bins = 6, notion = "binary"))
@@ -17,10 +22,11 @@ for (type in c("width", "mass", "sweep", "discrete")) {
 }
 for (type in c("width", "discrete", "median_variance")) {
   for (p in c(1, 2, Inf)) {
+    why <- if (p == Inf) "rounding" else "exact"
     pin(paste("ece/canonical/five", type, p, sep = "/"),
-        ece(five$p, five$y, type = type, p = p, n_bins = 3, notion = "canonical"), if (p == Inf) "rounding" else "exact")
+        ece(five$p, five$y, type = type, p = p, n_bins = 3, notion = "canonical"), why)
     pin(paste("ece/canonical/three", type, p, sep = "/"),
-        ece(three$p, three$y, type = type, p = p, n_bins = 4, notion = "canonical"), if (p == Inf) "rounding" else "exact")
+        ece(three$p, three$y, type = type, p = p, n_bins = 4, notion = "canonical"), why)
   }
 }
 pin("ece/canonical/debias", ece(five$p, five$y, type = "median_variance", p = 2, debias = TRUE, notion = "canonical"))
@@ -82,21 +88,22 @@ for (data in c("coarse", "fine")) {
   pin(paste0("ks_error/binary/", data), ks_error(one$p, one$y, notion = "binary"))
   pin(paste0("mmce/binary/", data), mmce(one$p, one$y, notion = "binary"))
   pin(paste0("mmce/unbiased/", data), mmce(one$p, one$y, notion = "binary", type = "unbiased", bandwidth = 0.1))
-  pin(paste0("smooth_ece/binary/", data), smooth_ece(one$p, one$y, notion = "binary"), "iterated")
+  pin(paste0("smooth_ece/binary/", data), smooth_ece(one$p, one$y, notion = "binary"))
   pin(paste0("smooth_ece/bandwidth/", data), smooth_ece(one$p, one$y, notion = "binary", bandwidth = 0.1))
   pin(paste0("ici/binary/", data), ici(one$p, one$y, notion = "binary", smoother = "loess"))
   pin(paste0("ici/isotonic/", data), ici(one$p, one$y, notion = "binary", smoother = "isotonic"))
   pin(paste0("kde_error/triweight/", data), kde_error(one$p, one$y, kernel = "triweight", notion = "binary"))
   pin(paste0("spiegelhalter/", data), spiegelhalter(one$p, one$y, notion = "binary"))
   pin(paste0("hosmer_lemeshow/", data), hosmer_lemeshow(one$p, one$y, notion = "binary"))
-  pin(paste0("hosmer_lemeshow/fitted/", data), hosmer_lemeshow(one$p, one$y, notion = "binary", fitted = TRUE, n_groups = 6))
+  pin(paste0("hosmer_lemeshow/fitted/", data),
+      hosmer_lemeshow(one$p, one$y, notion = "binary", fitted = TRUE, n_groups = 6))
 }
 for (data in c("two", "five", "many")) {
   one <- get(data)
   pin(paste0("ks_error/top/", data), ks_error(one$p, one$y, notion = "top_label"))
   pin(paste0("ks_error/class/", data), ks_error(one$p, one$y, notion = "class_wise"))
   pin(paste0("mmce/top/", data), mmce(one$p, one$y, notion = "top_label"))
-  pin(paste0("smooth_ece/top/", data), smooth_ece(one$p, one$y, notion = "top_label"), "iterated")
+  pin(paste0("smooth_ece/top/", data), smooth_ece(one$p, one$y, notion = "top_label"))
   pin(paste0("ici/top/", data), ici(one$p, one$y, notion = "top_label", smoother = "loess"))
   pin(paste0("spiegelhalter/top/", data), spiegelhalter(one$p, one$y, notion = "top_label"))
   pin(paste0("hosmer_lemeshow/top/", data), hosmer_lemeshow(one$p, one$y, notion = "top_label"))
@@ -126,10 +133,10 @@ pin("cox_calibration/edges", cox_calibration(coarse$p, coarse$y, notion = "binar
 pin("cox_calibration/top", cox_calibration(three$p, three$y, notion = "top_label"))
 pin("cox_calibration/groups", cox_calibration(fine$frame, y, prob, notion = "binary", .by = group))
 
-pin("ce_panel/fine", ce_panel(fine$p, fine$y, notion = "binary", n_bins = 10, smoother = "loess"), "iterated")
-pin("ce_panel/coarse", ce_panel(coarse$p, coarse$y, notion = "binary", smoother = "isotonic", floor = 1e-3), "iterated")
-pin("ce_panel/five", ce_panel(three$p, three$y, notion = "top_label"), "iterated")
-pin("ce_panel/groups", ce_panel(fine$frame, y, prob, notion = "binary", .by = group), "iterated")
+pin("ce_panel/fine", ce_panel(fine$p, fine$y, notion = "binary", n_bins = 10, smoother = "loess"))
+pin("ce_panel/coarse", ce_panel(coarse$p, coarse$y, notion = "binary", smoother = "isotonic", floor = 1e-3))
+pin("ce_panel/five", ce_panel(three$p, three$y, notion = "top_label"))
+pin("ce_panel/groups", ce_panel(fine$frame, y, prob, notion = "binary", .by = group))
 
 pin("ece_bias", ece_bias(c(0.2, 0.3, 0.5), c(0.55, 0.75, 0.95), c(0.5, 0.75, 0.92), 0.002, n = c(50, 100, 1000)))
 for (data in c("two", "five", "many")) {

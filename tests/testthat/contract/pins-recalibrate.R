@@ -1,0 +1,58 @@
+# Recalibration maps: parameters, objectives, predictions. Newton's and other iterations end at a tolerance.
+
+local({
+  classes <- c("temperature", "vector", "matrix", "ets", "diag", "dirichlet", "beta", "platt", "isotonic", "histogram",
+               "constant_confidence", "label_frequency")
+  iterated <- c("temperature", "vector", "matrix", "ets", "diag", "dirichlet", "beta", "platt")
+  new <- list(three = three$p[91:150, ], five = five$p[91:150, ], coarse = coarse$p[91:120], fine = fine$p[101:160])
+  fits <- function(name, method, ...) {
+    data <- get(name)
+    rows <- setdiff(seq_along(data$y), seq_along(data$y)[-(1:(length(data$y) - NROW(new[[name]])))])
+    x <- if (is.matrix(data$p)) data$p[rows, ] else data$p[rows]
+    suppressWarnings(ce_recalibrate(x, data$y[rows], method = method, ...))
+  }
+  pin_map <- function(at, map, new, why) {
+    if (why != "network") pin(paste0(at, "/tidy"), tidy(map), why)
+    pin(paste0(at, "/glance"), glance(map)[c("objective_before", "objective_after", "objective_crossfit", "n",
+                                            "n_parameters", "converged", "injective")], why)
+    pin(paste0(at, "/predict"), predict(map, new), why)
+  }
+  for (method in classes) {
+    why <- if (method == "diag") "network" else if (method %in% iterated) "iterated" else "exact"
+    for (name in c("three", "coarse", "fine")) {
+      if (name != "three" && method %in% c("diag", "matrix", "dirichlet")) next
+      penalty <- if (method %in% c("vector", "matrix", "beta", "platt")) 0.05
+      at <- paste("ce_recalibrate", name, method, sep = "/")
+      pin_map(at, withr::with_seed(1, fits(name, method, penalty = penalty, hidden = c(4, 4))),
+              new[[name]], why)
+    }
+    if (!method %in% c("beta", "platt", "isotonic", "histogram", "diag", "matrix")) {
+      pin_map(paste0("ce_recalibrate/brier/", method),
+              withr::with_seed(1, fits("three", method, loss = "brier", penalty = if (method == "vector") 0.05)),
+              new$three, why)
+    }
+  }
+  pin_map("ce_recalibrate/five/temperature", fits("five", "temperature"), new$five, "iterated")
+  pin_map("ce_recalibrate/five/histogram", fits("five", "histogram", n_bins = 4, type = "width"), new$five, "exact")
+  pin_map("ce_recalibrate/five/isotonic", fits("five", "isotonic"), new$five, "exact")
+  pin_map("ce_recalibrate/floor", fits("coarse", "temperature", floor = 1e-3), new$coarse, "iterated")
+  pin_map("ce_recalibrate/range", fits("fine", "temperature", range = c(0.9, 1.1)), new$fine, "iterated")
+  logits <- log(three$p + 0.001)
+  pin_map("ce_recalibrate/logits", ce_recalibrate(logits[1:90, ], three$y[1:90], logits = TRUE), logits[91:150, ],
+          "iterated")
+  folded <- ce_recalibrate(fine$p, fine$y, method = "isotonic", folds = rep(1:4, 40))
+  pin("ce_recalibrate/folds/fitted", predict(folded))
+  pin("ce_recalibrate/folds/glance", glance(folded)[c("objective_before", "objective_after", "objective_crossfit")])
+  grouped <- ce_recalibrate(fine$frame, y, prob, method = "histogram", n_bins = 3, .by = group)
+  pin("ce_recalibrate/groups/tidy", tidy(grouped))
+  pin("ce_recalibrate/groups/predict", predict(grouped$results[[2]], fine$frame["prob"]))
+  map <- ce_recalibrate(fine$frame[1:100, ], y, prob, method = "histogram")
+  pin("augment/ce_recalibration", augment(map, fine$frame[101:160, ])$.recal)
+
+  x <- cbind(real$mean, real$sd^2)
+  map <- ce_recalibrate(x[1:30, ], real$y[1:30], method = "variance")
+  pin("ce_recalibrate/variance/tidy", tidy(map), "iterated")
+  pin("ce_recalibrate/variance/glance", glance(map)[c("objective_before", "objective_after", "converged")], "iterated")
+  pin("ce_recalibrate/variance/predict", predict(map, x[31:48, ]), "iterated")
+  pin("ce_moments/map", ce_moments(x[31:48, ], real$y[31:48], after = map), "iterated")
+})

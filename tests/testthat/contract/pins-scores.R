@@ -1,0 +1,87 @@
+# Proper scores: values, means, bounds, decompositions, gains, moments.
+
+local({
+  rules <- list(brier = score_brier(), log = score_log(), log_floor = score_log(1e-3), spherical = score_spherical())
+  other <- rbind(five$p[-1, ], five$p[1, ])
+  for (name in names(rules)) {
+    rule <- rules[[name]]
+    pin(paste0("score_value/five/", name), score_value(rule, five$p, five$y))
+    pin(paste0("score_value/many/", name), score_value(rule, many$p, many$y))
+    pin(paste0("score_entropy/five/", name), score_entropy(rule, five$p))
+    pin(paste0("score_divergence/five/", name), score_divergence(rule, other, five$p))
+    pin(paste0("ce_score/five/", name), ce_score(five$p, five$y, score = rule))
+    pin(paste0("ce_score/two/", name), ce_score(two$p, two$y, score = rule))
+    pin(paste0("ce_score/coarse/", name), ce_score(coarse$p, coarse$y, score = rule))
+    pin(paste0("ce_score/fine/", name), ce_score(fine$p, fine$y, score = rule))
+    pin(paste0("upper_bound/five/", name), upper_bound(five$p, five$y, score = rule))
+    pin(paste0("upper_bound/coarse/", name), upper_bound(coarse$p, coarse$y, score = rule))
+  }
+  pin("ce_score/groups", ce_score(five$frame, truth, score = c("brier", "spherical"), .by = group))
+})
+
+local({
+  rules <- list(dss = score_dss(), mse = score_mse(), crps = score_crps())
+  for (name in names(laws)) {
+    y <- outcome_of(name)
+    for (rule in names(rules)) {
+      pin(paste("score_value/law", name, rule, sep = "/"), score_value(rules[[rule]], laws[[name]], y))
+      pin(paste("ce_score/law", name, rule, sep = "/"), ce_score(laws[[name]], y, score = rules[[rule]]))
+    }
+  }
+  for (rule in names(rules)) {
+    pin(paste0("score_entropy/normal/", rule), score_entropy(rules[[rule]], laws$normal))
+    pin(paste0("score_divergence/normal/", rule), score_divergence(rules[[rule]], laws$normal, rev(laws$normal)))
+  }
+  pin("score_value/moments/dss", score_value(score_dss(), list(mean = real$mean, variance = real$sd^2), real$y))
+  pin("upper_bound/law/dss", upper_bound(laws$normal, real$y, score = "dss", min_variance = 0.1))
+  pin("upper_bound/law/crps", upper_bound(laws$normal, real$y, score = "crps"))
+  pin("ce_score/law/groups",
+      ce_score(data.frame(m = real$mean, s = real$sd, y = real$y, group = real$group), y, pred_normal(m, s),
+               score = "crps", .by = group))
+})
+
+for (method in c("discrete", "isotonic")) {
+  for (score in c("brier", "log", "spherical")) {
+    pin(paste("ce_decompose/coarse", method, score, sep = "/"),
+        ce_decompose(coarse$p, coarse$y, score = score, method = method, notion = "binary"))
+    pin(paste("ce_decompose/fine", method, score, sep = "/"),
+        ce_decompose(fine$p, fine$y, score = score, method = method, notion = "binary"))
+    pin(paste("ce_decompose/five", method, score, sep = "/"),
+        ce_decompose(five$p, five$y, score = score, method = method, notion = "top_label"))
+  }
+}
+pin("ce_decompose/canonical", ce_decompose(five$p, five$y, score = c("brier", "spherical"), notion = "canonical"))
+pin("ce_decompose/bootstrap", ce_decompose(coarse$p, coarse$y, score = "brier", notion = "binary", times = 20))
+pin("ce_decompose/groups", ce_decompose(five$frame, truth, notion = "top_label", method = "isotonic", .by = group))
+
+local({
+  warm <- function(p) sqrt(p) / rowSums(sqrt(p))
+  for (score in c("brier", "log", "spherical")) {
+    pin(paste0("ce_gain/three/", score), ce_gain(three$p, warm(three$p), three$y, score = score, injective = TRUE))
+    pin(paste0("ce_gain/fine/", score), ce_gain(fine$p, 0.1 + 0.8 * fine$p, fine$y, score = score))
+  }
+  pin("ce_gain/five/brier", ce_gain(five$p, warm(five$p), five$y, score = "brier"))
+  map <- ce_recalibrate(three$frame[1:90, ], truth, method = "temperature")
+  pin("ce_gain/map", ce_gain(three$frame[91:150, ], map, truth), "iterated")
+  after <- three$frame
+  after[1:3] <- warm(as.matrix(after[1:3]))
+  pin("ce_gain/groups", ce_gain(three$frame, after, truth, .by = group))
+})
+
+local({
+  x <- cbind(real$mean, real$sd^2)
+  pin("ce_moments/law", ce_moments(laws$normal, real$y))
+  pin("ce_moments/after", ce_moments(laws$normal, real$y, after = pred_normal(real$mean, 1.3 * real$sd)))
+  frame <- data.frame(.pred_mean = x[, 1], .pred_variance = x[, 2], y = real$y, group = real$group)
+  pin("ce_moments/groups", ce_moments(frame, y, .pred_mean, .pred_variance, .by = group))
+})
+
+local({
+  residual <- function(p, y) p - diag(ncol(p))[y, , drop = FALSE]
+  kernel_score <- function(p1, y1, p2, y2) {
+    exp(-sqrt(rowSums((p1 - p2)^2))) * rowSums(residual(p1, y1) * residual(p2, y2))
+  }
+  pin("u_score/five", u_score(five$p, five$y, score = kernel_score))
+  pin("u_score/coarse", u_score(coarse$p, coarse$y, score = kernel_score))
+  pin("u_score/groups", u_score(five$frame, truth, score = kernel_score, .by = group))
+})

@@ -1,0 +1,62 @@
+# Tests of calibration, and ranks of models.
+
+local({
+  data <- list(coarse = list(coarse$p, coarse$y), five = list(five$p, five$y), many = list(many$p, many$y),
+               normal = list(laws$normal, real$y), draws = list(laws$draws, real$y),
+               poisson = list(laws$poisson, real$count))
+  for (name in names(data)) {
+    x <- data[[name]][[1]]
+    y <- data[[name]][[2]]
+    test <- function(...) ce_test(x, y, ..., draws = 20)
+    at <- paste0("ce_test/", name, "/")
+    pin(paste0(at, "bootstrap"), test(test = "bootstrap", replicates = 99))
+    pin(paste0(at, "conditional"), test(test = "conditional", replicates = 60))
+    pin(paste0(at, "consistency"), test(test = "consistency", replicates = if (name == "draws") 20 else 60))
+    pin(paste0(at, "block"), test(test = "block"))
+    pin(paste0(at, "bound"), test(test = "bound"))
+    if (name %in% c("five", "normal")) {
+      pin(paste0(at, "block/5"), test(test = "block", block = 5))
+      pin(paste0(at, "block/pairs"), test(test = "block", reference = "pairs"))
+      for (type in c("biased", "block")) pin(paste0(at, "bound/", type), test(test = "bound", type = type))
+      pin(paste0(at, "add_one"), test(test = "conditional", replicates = 50, add_one = FALSE))
+    }
+    for (reference in c("redraw", "chisq", "f")) {
+      pin(paste0(at, "cme/", reference), test(test = "cme", locations = 3, reference = reference, replicates = 49))
+    }
+  }
+  pin("ce_test/auto", ce_test(five$p, five$y, test = "auto", replicates = 49))
+  pin("ce_test/auto/law", ce_test(laws$normal, real$y, test = "auto", replicates = 49))
+  pin("ce_test/kernel",
+      ce_test(five$p, five$y, test = "bootstrap", kernel = kernel_laplace(0.3), target_kernel = kernel_gaussian(1),
+              replicates = 49))
+  pin("ce_test/tolerance", ce_test(three$p, three$y, test = "conditional", tolerance = 1e-3, replicates = 49))
+  pin("ce_test/group", ce_test(five$frame, truth, group = group, test = "conditional", replicates = 49))
+  pin("ce_test/groups", tidy(ce_test(five$frame, truth, .by = group, test = "block")))
+  pin("ce_test/given",
+      ce_test(three$p, three$y, test = "cme", reference = "chisq",
+              locations = list(x = three$p[1:3, ], truth = three$y[1:3])))
+  pin("ce_test/null", ce_test(five$p, five$y, test = "conditional", replicates = 60)$null)
+})
+
+local({
+  sharpen <- function(p, power) p^power / rowSums(p^power)
+  models <- list(plain = three$p, sharp = sharpen(three$p, 2), flat = sharpen(three$p, 0.5))
+  metrics <- c("ckce", "ckce_debiased", "jkce", "ece", "ece_pointwise", "brier", "log_loss", "error")
+  for (metric in metrics) {
+    ranked <- withr::with_seed(1, ce_rank(models, three$y, metric = metric, n_sub = 50, trials = 12))
+    pin(paste0("ce_rank/tidy/", metric), tidy(ranked))
+    pin(paste0("ce_rank/glance/", metric), glance(ranked))
+    pin(paste0("ce_rank/orders/", metric), as.data.frame(ranked$orders))
+    pin(paste0("ce_rank/pairs/", metric), as.data.frame(ranked$pairs))
+    pin(paste0("ce_rank/draws/", metric), ranked$draws$estimate)
+  }
+  pin("ce_rank/pooled",
+      tidy(ce_rank(models, three$y, metric = "ckce_debiased",
+                   bandwidth = "pooled", ridge = 0.1, n_sub = 50, trials = 5)))
+  pin("ce_rank/function",
+      tidy(ce_rank(models, three$y, metric = list(wrong = function(p, y) mean(max.col(p) != y)),
+                   n_sub = 50, trials = 5)))
+  pin("ce_rank/scalar",
+      tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y, metric = c("ece", "log_loss", "error"), n_bins = 5,
+                   n_sub = 40, trials = 8)))
+})
