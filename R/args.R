@@ -8,14 +8,16 @@
 #' @param truth The outcomes; see `x`.
 #' @param ... For a data frame: tidyselect the probability columns, by default the numeric
 #'   columns that start with `.pred_`. They are matched to the levels of `truth` by name
-#'   where the names say so (`.pred_<level>` or `<level>`), else by position.
+#'   where the names say so (`.pred_<level>` or `<level>`), else by position. A single column with such a name is the
+#'   probability of that level.
 #' @param notion What "calibrated" conditions on: `"top_label"`, the confidence in the most probable class (is it
 #'   right that often?); `"class_wise"`, the probability of each class on its own, squared errors summed;
 #'   `"canonical"`, the whole vector of probabilities; `"binary"`, the probability of one event. A single probability
 #'   per row is taken as it is for `"top_label"` and `"binary"`, as the two classes (1 - p, p) else. See the vignette
 #'   *Notation*.
 #' @param event_level Binary: which level of `truth` is the event, `"first"` (as in
-#'   yardstick) or `"second"`.
+#'   yardstick) or `"second"`; the name of a single column, `.pred_<level>` or `<level>`, goes before it. Where the
+#'   event clearly becomes rarer as a single probability rises, a warning of class `calibrisk_warning_direction` says so.
 #' @param na_rm Drop rows with a missing value? Otherwise a missing value gives `NA`, and an error where something
 #'   is fitted.
 #' @param .by Columns to group by, tidyselected; an alternative to a grouped data frame.

@@ -215,17 +215,15 @@ expand_rows <- function(out, rows, n, type, levels) {
 
 # New predictions without outcomes, for the features only: outcomes are filled in.
 read_new <- function(object, new, dots, call) {
+  filler <- factor(rep(object$levels[1], NROW(new)), levels = object$levels)
   if (is.data.frame(new)) {
     new <- ungroup_frame(new)
-    new$.filler <- if (object$scalar) 0 else object$levels[1]
+    new$.filler <- filler
     new <- read_frame(new, rlang::quo(".filler"), dots, call)$x
   }
-  filler <- if (is.matrix(new)) {
-    factor(rep(object$levels[1], nrow(new)), levels = object$levels)
-  } else {
-    rep(0, length(new))
-  }
+  if (NCOL(new) == 1 && length(object$levels) != 2) filler <- rep(0, NROW(new))
   predictions <- new_predictions(new, filler, if (object$event == 1L) "first" else "second", FALSE, call)
+  predictions <- align_event(predictions, object$levels[object$event])
   if (is.null(predictions$probs) && !object$scalar && object$notion %in% c("canonical", "class_wise")) {
     stop_input(c(
       "{.arg new} must have a column for each of the {length(object$levels)} classes.",

@@ -127,11 +127,13 @@ gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm
     column <- truth_column(truth, before, call)
     truth <- rlang::new_quosure(rlang::sym(column), rlang::empty_env())
     if (any(is_recalibrated(after))) after_dots <- list()
-    after <- recalibrated_columns(after)
-    after[[column]] <- before[[column]]
   }
   one <- as_predictions(before, truth, dots, event_level, na_rm, call)
-  two <- as_predictions(after, truth, after_dots, event_level, na_rm, call)
+  if (is.data.frame(before)) {
+    after <- recalibrated_columns(after, one$column)
+    after[[column]] <- before[[column]]
+  }
+  two <- align_event(as_predictions(after, truth, after_dots, event_level, na_rm, call), one$levels[2])
   if (n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs)) {
     stop_input(c(
       "{.arg before} and {.arg after} must have the same classes.",
@@ -145,11 +147,13 @@ gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm
 # What augment() adds stands beside the old predictions and is meant.
 is_recalibrated <- function(x) grepl("^[.]recal(_|$)", names(x)) & vapply(x, is.numeric, NA)
 
-recalibrated_columns <- function(x) {
+# `column`: the name of a single column before.
+recalibrated_columns <- function(x, column = NULL) {
   recal <- is_recalibrated(x)
   if (!any(recal)) return(x)
   x <- x[recal]
   names(x) <- sub("^[.]recal_?", ".pred_", names(x))
+  if (length(x) == 1 && !is.null(column)) names(x) <- paste0(".pred_", sub("^[.]pred_", "", column))
   x
 }
 

@@ -69,7 +69,8 @@
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame, the probability columns (tidyselect; default: those that
-#'   start with `.pred_`). Otherwise empty.
+#'   start with `.pred_`). Otherwise empty. A single column named `.pred_<level>` or `<level>` is the probability of
+#'   that level of `truth`.
 #' @param n_bins Number of bins, at most a million; several numbers give several rows.
 #' @param type How bins are made, see above.
 #' @param p Exponent, from 1 to 32; `Inf` for the largest gap.
@@ -82,7 +83,9 @@
 #' @param times Number of bootstrap samples.
 #' @param min_size Smallest number of rows of a bin with `type = "median_variance"`.
 #' @param .by Columns to group by (tidyselect); or use a grouped data frame.
-#' @param event_level With two classes and `notion = "binary"`: which level is the event.
+#' @param event_level With two classes and `notion = "binary"`: which level is the event, `"first"` or `"second"`;
+#'   the name of a single column goes before it. Where the event clearly becomes rarer as a single probability rises,
+#'   a warning of class `calibrisk_warning_direction` says so.
 #' @param na_rm Drop incomplete rows? Otherwise missing values give `NA`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};

@@ -1,14 +1,13 @@
 # Data frames: which columns are probabilities, which one is the outcome.
 
-# Data frame -> list(x = matrix or vector, truth).
+# Data frame -> list(x = matrix of the probability columns, also of a single one, whose name may say its level; truth).
 read_frame <- function(x, truth, dots, call) {
   x <- ungroup_frame(x)
   truth_column <- match(truth_column(truth, x, call), names(x))
-  if (length(dots) == 0) {
-    columns <- which(startsWith(names(x), ".pred_") & vapply(x, is.numeric, NA))
-    names(columns) <- names(x)[columns]
+  columns <- if (length(dots) == 0) {
+    default_columns(x)
   } else {
-    columns <- select_columns(rlang::quo(c(!!!dots)), x, "...", call)
+    select_columns(rlang::quo(c(!!!dots)), x, "...", call)
   }
   columns <- columns[columns != truth_column]
   if (length(columns) == 0) {
@@ -28,13 +27,15 @@ read_frame <- function(x, truth, dots, call) {
       "x" = "{.field {text}} {?is/are} not."
     ), "columns", arg = "...", call = call)
   }
-  probs <- if (length(columns) == 1) {
-    as.numeric(values[[1]])
-  } else {
-    matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
-           dimnames = list(NULL, names(columns)))
-  }
+  probs <- matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
+                  dimnames = list(NULL, names(columns)))
   list(x = probs, truth = x[[truth_column]])
+}
+
+# Where none are selected.
+default_columns <- function(x) {
+  columns <- which(startsWith(names(x), ".pred_") & vapply(x, is.numeric, NA))
+  setNames(columns, names(x)[columns])
 }
 
 # The name of the one column that `truth` selects.

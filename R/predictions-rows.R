@@ -71,3 +71,14 @@ check_simplex <- function(x, rows, call) {
   }
   x
 }
+
+check_unit <- function(x, rows, call) {
+  bad <- which(!is.finite(x) | x < 0 | x > 1)
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Probabilities must lie between 0 and 1.",
+      "x" = "Row {rows[bad[1]]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} rows are outside.",
+      "i" = "If these are logits, apply {.fn plogis} first."
+    ), "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]], call = call)
+  }
+}

@@ -101,11 +101,19 @@ code_factor <- function(truth, x, call) {
   list(truth = as.integer(truth), x = x, levels = levels)
 }
 
-# Scalar truth -> 0/1, 1 = the event (or "the top label was right").
-code_outcome <- function(truth, event_level, call) {
-  if (is.logical(truth)) {
-    return(list(outcome = as.numeric(truth), levels = c("FALSE", "TRUE"), event = 2L))
-  }
+# Scalar truth -> 0/1, 1 = the event (or "the top label was right"): the level that the column is named
+# after, whatever event_level; else the one of event_level, or 1 and TRUE.
+code_outcome <- function(truth, event_level, call, column = NULL) {
+  two <- two_outcomes(truth, call)
+  named <- named_level(column, two$levels)
+  event <- named %||% if (is.factor(truth) && event_level == "first") 1L else 2L
+  list(outcome = as.numeric(two$code == event), levels = two$levels[c(3L - event, event)], event = 2L,
+       named = !is.null(named))
+}
+
+# Scalar truth as 1 and 2 with the names of these.
+two_outcomes <- function(truth, call) {
+  if (is.logical(truth)) return(list(code = truth + 1L, levels = c("FALSE", "TRUE")))
   if (is.factor(truth)) {
     if (nlevels(truth) != 2) {
       stop_input(c(
@@ -114,9 +122,7 @@ code_outcome <- function(truth, event_level, call) {
         "i" = "Give one probability column per class, or a logical {.arg truth}."
       ), "truth", arg = "truth", call = call)
     }
-    event <- if (event_level == "first") 1L else 2L
-    return(list(outcome = as.numeric(as.integer(truth) == event),
-                levels = levels(truth)[c(3L - event, event)], event = 2L))
+    return(list(code = as.integer(truth), levels = levels(truth)))
   }
   if (!is.numeric(truth)) {
     stop_input(c(
@@ -131,5 +137,5 @@ code_outcome <- function(truth, event_level, call) {
       "x" = "Row {bad[1]} is {.val {truth[bad[1]]}}; {length(bad)} of {length(truth)} are neither."
     ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
   }
-  list(outcome = as.numeric(truth), levels = c("0", "1"), event = 2L)
+  list(code = as.integer(truth) + 1L, levels = c("0", "1"))
 }

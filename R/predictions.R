@@ -3,14 +3,16 @@
 #   truth   integer n in 1..K; NULL for a scalar
 #   prob    numeric n in [0, 1] and outcome 0/1 numeric n: the scalar form; NULL for a matrix
 #   levels  character K; event: index of the event among them (a scalar's event is level 2)
+#   column  name of a scalar's column, NULL where it has none; named: whether that says the event
 #   rows    which rows of the input were kept; dropped: how many were incomplete
 #   na      TRUE where a missing value is to give NA (na_rm = FALSE)
 # All input errors of predictions and outcomes are raised here and in R/predictions-*.R.
 
 # `truth` and `dots` are quosures, so that data frames are tidyselected and
 # matrices evaluated with the same verb.
+# `direction`: whether to look at it (see warn_direction()).
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
-                           call = caller_env()) {
+                           call = caller_env(), direction = TRUE) {
   check_flag(na_rm, call = call)
   event_level <- check_choice(event_level, c("first", "second"), call = call)
   check_truth_given(truth, call)
@@ -27,17 +29,20 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
     check_kind(x, call)
     input <- list(x = x, truth = outcome_vector(truth, call))
   }
-  new_predictions(input$x, input$truth, event_level, na_rm, call)
+  new_predictions(input$x, input$truth, event_level, na_rm, call, direction)
 }
 
-new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env()) {
+new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env(), direction = TRUE) {
   check_kind(x, call)
-  if (is.matrix(x)) {
-    matrix_predictions(x, truth, event_level, na_rm, call)
+  if (is.null(dim(x)) || is_lone_column(x)) {
+    scalar_predictions(as.numeric(x), truth, event_level, na_rm, call, colnames(x), direction)
   } else {
-    scalar_predictions(as.numeric(x), truth, event_level, na_rm, call)
+    matrix_predictions(x, truth, event_level, na_rm, call)
   }
 }
+
+# A single probability with a name.
+is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1 && !is.null(colnames(x))
 
 check_kind <- function(x, call) {
   if (is.numeric(x) && (is.matrix(x) || is.null(dim(x)))) return(invisible(x))
@@ -79,34 +84,28 @@ matrix_predictions <- function(x, truth, event_level, na_rm, call) {
   )
 }
 
-scalar_predictions <- function(x, truth, event_level, na_rm, call) {
+scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direction) {
   check_length(length(x), length(truth), call)
-  coded <- code_outcome(truth, event_level, call)
+  coded <- code_outcome(truth, event_level, call, column)
   complete <- complete_rows(as.matrix(x), coded$outcome, na_rm, call)
   keep <- complete$rows
   dropped <- length(x) - length(keep)
   x <- x[keep]
   outcome <- coded$outcome[keep]
   if (length(x) == 0 && !complete$na) stop_empty(dropped, call)
-  bad <- which(!is.finite(x) | x < 0 | x > 1)
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Probabilities must lie between 0 and 1.",
-      "x" = "Row {keep[bad[1]]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} rows are outside.",
-      "i" = "If these are logits, apply {.fn plogis} first."
-    ), "probs", arg = "x", row = keep[bad[1]], value = x[bad[1]], call = call)
-  }
+  check_unit(x, keep, call)
+  if (direction && !coded$named) warn_direction(x, outcome, coded$levels, if (is.factor(truth)) event_level)
   new_ce_predictions(
     prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
-    rows = keep, dropped = dropped, na = complete$na
+    rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named
   )
 }
 
 new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome = NULL, levels,
-                               event, rows, dropped, na) {
+                               event, rows, dropped, na, column = NULL, named = FALSE) {
   structure(
     list(probs = probs, truth = truth, prob = prob, outcome = outcome, levels = levels,
-         event = event, rows = rows, dropped = dropped, na = na),
+         event = event, rows = rows, dropped = dropped, na = na, column = column, named = named),
     class = "ce_predictions"
   )
 }

@@ -35,6 +35,7 @@ rank_data <- function(models, truth, event_level, call = caller_env()) {
       stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
     })
   })
+  parts <- lapply(parts, align_event, parts[[1]]$levels[2])
   size <- vapply(parts, n_classes, 1L)
   other <- which(size != size[1])[1]
   if (!is.na(other)) {
@@ -89,7 +90,7 @@ rank_columns <- function(x, column, call) {
       "x" = "It has none."
     ), "columns", arg = "models", call = call)
   }
-  if (ncol(x) == 1) x[[1]] else as.matrix(x)
+  as.matrix(x)
 }
 
 check_n_sub <- function(n_sub, n, call = caller_env()) {

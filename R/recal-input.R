@@ -11,11 +11,9 @@ recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, thread
   frame <- is.data.frame(x)
   if (frame) {
     input <- read_frame(x, truth, dots, call)
-    columns <- prob_columns(x, truth, dots, call)
   } else {
     if (length(dots) > 0) as_predictions(x, truth, dots, event_level, na_rm, call) # its error
     input <- list(x = x, truth = rlang::eval_tidy(truth))
-    columns <- colnames(x)
   }
   if (logits) {
     read <- read_logits(input$x, input$truth, event_level, na_rm, call)
@@ -31,7 +29,8 @@ recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, thread
       "i" = "Use {.code na_rm = TRUE} to drop them."
     ), "missing", arg = "na_rm", call = call)
   }
-  order <- if (is.matrix(input$x)) {
+  columns <- colnames(input$x)
+  order <- if (NCOL(input$x) > 1) {
     at <- matrix(seq_len(ncol(input$x)), 1, dimnames = list(NULL, colnames(input$x)))
     as.vector(code_truth(input$truth, at, call)$x)
   }
@@ -44,17 +43,6 @@ recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, thread
   list(data = data, layout = layout)
 }
 
-# The names of the columns that read_frame() takes.
-prob_columns <- function(x, truth, dots, call) {
-  x <- ungroup_frame(x)
-  columns <- if (length(dots) == 0) {
-    which(startsWith(names(x), ".pred_") & vapply(x, is.numeric, NA))
-  } else {
-    select_columns(rlang::quo(c(!!!dots)), x, "...", call)
-  }
-  names(x)[setdiff(columns, select_columns(truth, x, "truth", call))]
-}
-
 read_logits <- function(x, truth, event_level, na_rm, call) {
   if (!is.numeric(x) || length(dim(x)) > 2) {
     stop_input(c(
@@ -63,8 +51,8 @@ read_logits <- function(x, truth, event_level, na_rm, call) {
     ), "logits", arg = "x", value = x, call = call)
   }
   check_length(NROW(x), length(truth), call)
-  scalar <- !is.matrix(x)
-  coded <- if (scalar) code_outcome(truth, event_level, call) else code_truth(truth, x, call)
+  scalar <- is.null(dim(x)) || is_lone_column(x)
+  coded <- if (scalar) code_outcome(truth, event_level, call, colnames(x)) else code_truth(truth, x, call)
   x <- if (scalar) as.numeric(x) else unname(coded$x)
   outcome <- if (scalar) coded$outcome else coded$truth
   complete <- complete_rows(as.matrix(x), outcome, na_rm, call, "Logits")
@@ -140,7 +128,7 @@ read_new_probs <- function(new, layout, threads, call = caller_env()) {
   } else if (is.matrix(x)) {
     x <- check_simplex(x, keep, call)
   } else {
-    new_predictions(x, rep(c(0, 1), length.out = length(x)), call = call) # range check
+    check_unit(x, keep, call)
   }
   list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new))
 }
@@ -168,6 +156,7 @@ layout_columns <- function(new, layout, call) {
 # Classes in the order of the fit: by the names of the columns where they are the fit's or the classes', else by place.
 layout_order <- function(x, new, layout, call) {
   scalar <- is.null(layout$order)
+  if (scalar && is_lone_column(x)) x <- x[, 1]
   if (!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order))) {
     seen <- if (scalar) "a vector of probabilities" else paste(length(layout$order), "columns")
     stop_input(c(

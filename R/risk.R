@@ -53,7 +53,7 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
 predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call) {
   given <- !is.null(event_level)
   event_level <- event_level %||% if (fit$event == 1L || fit$scalar) "first" else "second"
-  predictions <- as_predictions(x, truth, dots, event_level, na_rm, call)
+  predictions <- as_predictions(x, truth, dots, event_level, na_rm, call, direction = FALSE)
   if (!fit$notion %in% c("top_label", "binary") &&
         n_classes(predictions) != length(fit$levels)) {
     stop_input(c(
@@ -61,7 +61,11 @@ predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call) {
       "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}."
     ), "columns", arg = "x", call = call)
   }
-  align_levels(predictions, fit, given)
+  predictions <- align_levels(predictions, fit, given)
+  if (is.null(predictions$probs) && !predictions$named) {
+    warn_direction(predictions$prob, predictions$outcome, predictions$levels)
+  }
+  predictions
 }
 
 # Where the levels have the names of the fit's, classes are put in its order and the event is
@@ -69,11 +73,8 @@ predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call) {
 align_levels <- function(predictions, fit, event_given) {
   if (!setequal(predictions$levels, fit$levels)) return(predictions)
   if (is.null(predictions$probs)) {
-    if (!event_given && predictions$levels[predictions$event] != fit$levels[fit$event]) {
-      predictions$outcome <- 1 - predictions$outcome
-      predictions$levels <- rev(predictions$levels)
-    }
-    return(predictions)
+    keep <- event_given && !predictions$named
+    return(if (keep) predictions else align_event(predictions, fit$levels[fit$event]))
   }
   order <- match(fit$levels, predictions$levels)
   predictions$probs <- predictions$probs[, order, drop = FALSE]

@@ -1,0 +1,114 @@
+# A model of `Yes` and the same predictions in every shape.
+pima_like <- function(n = 150, seed = 1) {
+  withr::with_seed(seed, {
+    p <- stats::plogis(stats::rnorm(n, -0.5, 1.5))
+    yes <- stats::runif(n) < stats::plogis(0.7 * stats::qlogis(p))
+    tibble::tibble(type = factor(ifelse(yes, "Yes", "No"), levels = c("No", "Yes")), .pred_No = 1 - p, .pred_Yes = p)
+  })
+}
+
+test_that("a lone column is the probability of the level in its name, in every verb", {
+  d <- pima_like()
+  e <- tibble::tibble(type = d$type, Yes = d$.pred_Yes, p = d$.pred_Yes)
+  fit <- ce_fit(d$.pred_Yes, d$type == "Yes", method = method_bins(10))
+  verbs <- list(
+    ece = function(x, ...) ece(x, type, ...)$.estimate,
+    ks = function(x, ...) ks_error(x, type, ...)$.estimate,
+    rbs = function(x, ...) rbs(x, type, ...)$.estimate,
+    cox = function(x, ...) cox_calibration(x, type, ...)$.estimate,
+    score = function(x, ...) ce_score(x, type, ..., score = "log")$.estimate,
+    decompose = function(x, ...) ce_decompose(x, type, ..., method = "isotonic")$calibration,
+    skce = function(x, ...) skce(x, type, ...)$.estimate,
+    ckce = function(x, ...) ckce(x, type, ...)$.estimate,
+    ucme = function(x, ...) withr::with_seed(1, ucme(x, type, ...)$.estimate),
+    test = function(x, ...) withr::with_seed(1, ce_test(x, type, ..., test = "conditional", replicates = 50)$statistic),
+    hierarchy = function(x, ...) ce_hierarchy(x, type, ...)$value,
+    estimate = function(x, ...) withr::with_seed(1, ce_estimate(x, type, ..., method = method_bins(10))$estimate),
+    fit = function(x, ...) ce_risk(ce_fit(x, type, ..., method = method_bins(10)), x, type, ...)$risk,
+    risk = function(x, ...) ce_risk(fit, x, type, ...)$risk,
+    curve = function(x, ...) tidy(ce_curve(x, type, ...))$observed,
+    map = function(x, ...) tidy(ce_recalibrate(x, type, ..., method = "platt"))$estimate
+  )
+  for (name in names(verbs)) {
+    verb <- verbs[[name]]
+    # the event by event_level, which the fit at hand does not need
+    expected <- if (name == "risk") verb(e, p, event_level = "second") else verb(e, p, event_level = "second")
+    expect_no_warning(lone <- verb(d, .pred_Yes))
+    expect_equal(lone, expected, label = name)
+    expect_equal(verb(e, Yes), expected, label = name)
+    expect_equal(verb(d, .pred_Yes, event_level = "first"), expected, label = name)
+  }
+})
+
+test_that("the name counts in matrices, for logical and 0/1 outcomes, and for the probability of the other level", {
+  d <- pima_like()
+  yes <- as.matrix(d[".pred_Yes"])
+  expected <- ece(d$.pred_Yes, d$type, event_level = "second")$.estimate
+  expect_equal(ece(yes, d$type)$.estimate, expected)
+  no <- ece(d$.pred_No, d$type)$.estimate
+  expect_equal(ece(d, type, .pred_No)$.estimate, no)
+  expect_equal(ece(d, type, .pred_No, event_level = "second")$.estimate, no)
+  for (truth in list(d$type == "Yes", as.numeric(d$type == "Yes"))) {
+    names <- if (is.logical(truth)) c("FALSE", "TRUE") else c("0", "1")
+    for (column in c(names, paste0(".pred_", names))) {
+      is_event <- grepl("1|TRUE", column)
+      x <- matrix(if (is_event) d$.pred_Yes else d$.pred_No, dimnames = list(NULL, column))
+      expect_equal(rbs(x, truth)$.estimate, rbs(d$.pred_Yes, d$type, event_level = "second")$.estimate)
+      expect_equal(ece(x, truth)$.estimate, if (is_event) expected else no)
+    }
+  }
+})
+
+test_that("outcomes that fall as an unnamed prediction rises are a warning that says how to turn the event", {
+  d <- pima_like()
+  p <- d$.pred_Yes
+  expect_warning(ece(p, d$type), "event_level = \"second\"", class = "calibrisk_warning_direction")
+  expect_warning(ece(tibble::tibble(p, y = d$type), y, p), "No", class = "calibrisk_warning_direction")
+  expect_warning(ece(1 - p, d$type, event_level = "second"), "event_level = \"first\"",
+                 class = "calibrisk_warning_direction")
+  expect_warning(skce(p, d$type), class = "calibrisk_warning_direction")
+  expect_warning(ce_recalibrate(p, d$type, method = "platt"), class = "calibrisk_warning_direction")
+  expect_warning(ece(1 - p, d$type == "Yes"), "1 - x", class = "calibrisk_warning_direction")
+  expect_no_warning(ece(p, d$type, event_level = "second"))
+  # a fit knows its event
+  fit <- ce_fit(p, d$type, event_level = "second", method = method_bins(5))
+  expect_no_warning(ce_risk(fit, p, d$type))
+  expect_no_warning(ce_risk(fit, p, stats::relevel(d$type, "Yes")))
+  expect_warning(ce_risk(fit, 1 - p, d$type), "1 - x", class = "calibrisk_warning_direction")
+  # no evidence, no warning
+  expect_no_warning(ece(rep(0.3, 150), d$type))
+  expect_no_warning(ece(p[1:10], d$type[1:10]))
+  expect_no_warning(ece(p, rep(TRUE, 150)))
+})
+
+test_that("the trend is the rank test's, with ties", {
+  withr::with_seed(2, {
+    x <- round(stats::runif(80), 1)
+    y <- as.numeric(stats::runif(80) < 1 - x)
+  })
+  trend <- rank_trend(x, y)
+  pairs <- outer(x[y == 1], x[y == 0], function(a, b) (a > b) + (a == b) / 2)
+  expect_equal(trend$auc, mean(pairs))
+  test <- stats::wilcox.test(x[y == 1], x[y == 0], exact = FALSE, correct = FALSE)
+  expect_equal(2 * stats::pnorm(trend$z), test$p.value)
+})
+
+test_that("fits, maps, gains and ranks read columns of either level alike", {
+  d <- pima_like()
+  fit <- ce_fit(d, type, .pred_Yes, notion = "binary", method = method_ukkr(0.1))
+  expect_equal(predict(fit, d, .pred_No, type = "gap"), predict(fit, d, .pred_Yes, type = "gap"))
+  expect_equal(predict(fit, d$.pred_Yes), predict(fit, d, .pred_Yes))
+  expect_equal(ce_risk(fit, d, type, .pred_No)$risk, ce_risk(fit, d, type, .pred_Yes)$risk)
+  map <- ce_recalibrate(d, type, .pred_Yes, method = "platt")
+  after <- suppressWarnings(predict(map, d))
+  expect_named(after, ".pred_Yes")
+  gain <- ce_gain(d, after, type, .pred_Yes)$gain
+  expect_gt(gain[1], 0)
+  expect_equal(suppressWarnings(ce_gain(d, map, type, .pred_Yes))$gain, gain)
+  expect_equal(suppressWarnings(ce_gain(d, augment(map, d), type, .pred_Yes))$gain, gain)
+  models <- list(yes = d[c("type", ".pred_Yes")], no = d[c("type", ".pred_No")])
+  set.seed(1)
+  ranked <- ce_rank(models, type, metric = c("brier", "ckce"), trials = 5)
+  values <- matrix(tidy(ranked)$estimate, 2)
+  expect_equal(values[1, ], values[2, ])
+})
