@@ -140,7 +140,8 @@ contract_changes <- function(was, is) {
   kept <- !is.na(both$value.was) & !is.na(both$value.is)
   other <- kept & both$why.was != both$why.is
   same <- kept & !other
-  same[same] <- mapply(same_number, both$value.was[same], both$value.is[same], tolerances[both$why.is[same]])
+  compared <- both[same, ]
+  same[same] <- as.logical(mapply(same_number, compared$value.was, compared$value.is, tolerances[compared$why.is]))
   for (side in c("was", "is")) {
     value <- paste0("value.", side)
     both[[value]][other] <- paste0(both[[value]], " (", both[[paste0("why.", side)]], ")")[other]

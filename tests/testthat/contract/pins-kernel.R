@@ -35,7 +35,7 @@ pin("skce/group", skce(five$frame, truth, group = group))
 pin("skce/groups", skce(five$frame, truth, .by = group))
 pin("skce/tolerance", skce(three$p, three$y, tolerance = 1e-3))
 pin("skce/function",
-    skce(three$p[1:30, ], three$y[1:30], kernel = function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z)))
+    skce(three$p[1:20, ], three$y[1:20], kernel = function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z)))
 pin("jkce/low_rank", jkce(three$p, three$y, computation = "low_rank"))
 pin("jkce/rff", jkce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5), n_features = 20))
 pin("jkce/group", jkce(five$frame, truth, group = group, computation = "dual"))
