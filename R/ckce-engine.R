@@ -82,8 +82,8 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
 computed <- function(computation, source, job, threads, progress, call) {
   rlang::try_fetch(
     cpp_ckce(computation, source, job, threads, progress),
-    `std::runtime_error` = function(cnd) {
-      if (computation != "dual") return(rlang::zap())
+    calibrisk_error_core = function(cnd) {
+      if (computation != "dual" || cnd$exception != "std::runtime_error") return(rlang::zap())
       stop_input(c(
         "The dual form needs a ridge that is not lost beside the kernel matrix.",
         "x" = "The smallest {.arg ridge} is {.val {signif(min(job$ridge), 3)}}.",

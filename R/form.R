@@ -1,6 +1,6 @@
 # Pair forms: a fitted calibration estimation function h(p, p') = phi(p)' M phi(p').
 # A form is a list of class c("ce_form_<type>", "ce_form") with
-#   core   symmetric r x r matrix M, or NULL for the identity
+#   core   symmetric r x r matrix M, the vector of its diagonal, or NULL for the identity
 #   gap    TRUE where phi(p) estimates the residual (prediction - outcome) at p
 # and whatever its feature map needs. Everything else follows from
 #   pair_features(form, features, threads) -> Phi, m x r
@@ -39,7 +39,8 @@
 #' @param class Suffix of the method's class, by default `name`.
 #' @param type The form's type: its class is `c("ce_form_<type>", "ce_form")`.
 #' @param ... Whatever the feature map needs.
-#' @param core The symmetric r x r matrix \eqn{M}, or `NULL` for the identity.
+#' @param core The symmetric r x r matrix \eqn{M}, the vector of its diagonal where it has no more, or `NULL` for the
+#'   identity.
 #' @param gap `TRUE` where \eqn{\phi(p)} estimates the residual, prediction minus outcome, at p.
 #' @param form A form made by `new_form()`.
 #' @param features Matrix of features, one row per observation.
@@ -110,7 +111,17 @@ form_risk <- function(form, features, residuals, threads) UseMethod("form_risk")
 #' @export
 form_risk.ce_form <- function(form, features, residuals, threads) {
   phi <- pair_features(form, features, threads)
-  finish_risk(cpp_pair_risk(residuals, phi, form$core, threads))
+  finish_risk(cpp_pair_risk(residuals, phi, core_matrix(form$core), threads))
+}
+
+# M x, and M as a matrix or NULL.
+core_product <- function(core, x) {
+  if (is.null(core)) return(x)
+  if (is.matrix(core)) core %*% x else core * x
+}
+
+core_matrix <- function(core) {
+  if (is.null(core) || is.matrix(core)) core else diag(core, length(core))
 }
 
 # h(p_i, p_i)
@@ -118,7 +129,7 @@ form_squared <- function(form, features, threads) UseMethod("form_squared")
 
 #' @export
 form_squared.ce_form <- function(form, features, threads) {
-  cpp_pair_squared(pair_features(form, features, threads), form$core, threads)
+  cpp_pair_squared(pair_features(form, features, threads), core_matrix(form$core), threads)
 }
 
 # The matrix h(x_i, y_j)
@@ -127,8 +138,7 @@ form_pairs <- function(form, x, y, threads) UseMethod("form_pairs")
 #' @export
 form_pairs.ce_form <- function(form, x, y, threads) {
   phi <- pair_features(form, x, threads)
-  if (!is.null(form$core)) phi <- phi %*% form$core
-  tcrossprod(phi, pair_features(form, y, threads))
+  tcrossprod(t(core_product(form$core, t(phi))), pair_features(form, y, threads))
 }
 
 # The estimated residual (prediction - outcome) per row, m x d
@@ -167,6 +177,7 @@ merge_forms.default <- function(form, forms) NULL
 
 block_diagonal <- function(cores) {
   if (all(vapply(cores, is.null, NA))) return(NULL)
+  cores <- lapply(cores, core_matrix)
   sizes <- vapply(cores, nrow, 0L)
   ends <- cumsum(sizes)
   out <- matrix(0, sum(sizes), sum(sizes))

@@ -55,7 +55,7 @@ pair_witness <- function(form, train, threads) UseMethod("pair_witness")
 #' @export
 pair_witness.ce_form <- function(form, train, threads) {
   weights <- crossprod(pair_features(form, train$features, threads), train$residuals)
-  if (!is.null(form$core)) weights <- form$core %*% weights
+  weights <- core_product(form$core, weights)
   function(features) pair_features(form, features, threads) %*% weights / nrow(train$residuals)
 }
 

@@ -201,7 +201,8 @@ median_bandwidth <- function(features, metric, threads) {
 #' @param draws Number of draws per distribution where a kernel needs expectations without closed form.
 #' @param threads Number of threads; see [ce_threads].
 #' @return The matrix \eqn{k(x_i, y_j)}. Cost and memory \eqn{n_x n_y}: the package's own
-#'   estimators do not form it.
+#'   estimators do not form it. One that needs more than half of the free memory is an error of class
+#'   `calibrisk_error_memory`, which says how much.
 #' @export
 #' @examples
 #' kernel_matrix(kernel_tv("median"), diag(3))
@@ -228,6 +229,7 @@ kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
       "x" = "They have {ncol(x)} and {ncol(y)}."
     ), "length", arg = "y")
   }
+  check_memory(nrow(x), nrow(y), "the Gram matrix")
   cpp_gram(resolve_kernel(kernel, x, threads, current_env()), x, y, threads)
 }
 
@@ -250,6 +252,7 @@ law_matrix <- function(kernel, x, y, draws, threads, call) {
     kernel <- own$kernel
   }
   all <- if (is.null(y)) x else c(x, y)
+  check_memory(length(all), length(all), "the Gram matrix of all distributions", call)
   bound <- bind_prediction(kernel, unlabelled_laws(all), draws, threads, call)
   values <- cpp_prediction_matrix(bound$spec, threads)
   if (is.null(y)) values else values[seq_along(x), length(x) + seq_along(y), drop = FALSE]

@@ -63,7 +63,7 @@ fit_form.ce_method_bins <- function(method, problem, point, context) {
   fit <- cpp_bins_fit(problem$features, problem$residuals, problem$labels, point$value,
                       method$type, method$debias)
   if (!method$debias) return(new_form("bins", edges = fit$edges, values = fit$b, gap = TRUE))
-  new_form("steps", edges = fit$edges, core = tcrossprod(fit$b) - diag(fit$v, length(fit$v)))
+  new_steps(list(list(edges = fit$edges, b = fit$b, v = fit$v)))
 }
 
 #' @export
@@ -107,65 +107,3 @@ pair_features.ce_form_bins <- function(form, features, threads) {
 
 # Right-closed cells, from 1.
 form_cells <- function(form, features) findInterval(features, form$edges, left.open = TRUE) + 1L
-
-# h constant on pairs of cells, h(p, p') = M[cell(p), cell(p')] for any symmetric M. Sums over
-# rows are sums over cells, so no indicator matrix is formed.
-#' @export
-pair_features.ce_form_steps <- function(form, features, threads) {
-  cells <- form_cells(form, features)
-  phi <- matrix(0, length(cells), nrow(form$core))
-  phi[cbind(seq_along(cells), cells)] <- 1
-  phi
-}
-
-#' @export
-form_squared.ce_form_steps <- function(form, features, threads) {
-  diag(form$core)[form_cells(form, features)]
-}
-
-#' @export
-form_pairs.ce_form_steps <- function(form, x, y, threads) {
-  form$core[form_cells(form, x), form_cells(form, y), drop = FALSE]
-}
-
-#' @export
-form_risk.ce_form_steps <- function(form, features, residuals, threads) {
-  e <- as.vector(residuals)
-  m <- length(e)
-  cells <- form_cells(form, features)
-  core <- form$core
-  n <- tabulate(cells, nrow(core))
-  sums <- numeric(nrow(core))
-  present <- rowsum(e, cells)
-  sums[as.integer(rownames(present))] <- present
-  total <- sum(e^2)
-  cross <- as.vector(core %*% sums)  # (C M)
-  feature <- as.vector(core^2 %*% n) # diagonal of M G M
-  squared <- diag(core)[cells]
-  delta <- (e^2 - squared)^2
-  pairs <- m * (m - 1)
-  projections <- (total * e^2 - 2 * e * cross[cells] + feature[cells] - delta) / (m - 1)
-  zero_projections <- (total * e^2 - e^4) / (m - 1)
-  risk <- (total^2 - 2 * sum(sums * cross) + sum(n * feature) - sum(delta)) / pairs
-  zero_risk <- (total^2 - sum(e^4)) / pairs
-  if (m < 2) {
-    risk <- zero_risk <- NA_real_ # no pair, and the rounding errors of a difference over 0
-    projections <- zero_projections <- rep(NA_real_, m)
-  }
-  finish_risk(list(
-    risk = max(risk, 0), projections = projections,
-    zero_risk = max(zero_risk, 0), zero_projections = zero_projections,
-    squared = squared, n = m, n_missing = 0, clipped = isTRUE(risk < 0)
-  ))
-}
-
-# On the common refinement of their cells the cores average.
-#' @export
-merge_forms.ce_form_steps <- function(form, forms) {
-  edges <- sort(unique(unlist(lapply(forms, `[[`, "edges"))))
-  cores <- lapply(forms, function(part) {
-    cells <- form_cells(part, c(edges, Inf))
-    part$core[cells, cells, drop = FALSE]
-  })
-  new_form("steps", edges = edges, core = Reduce(`+`, cores) / length(cores))
-}

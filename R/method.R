@@ -27,11 +27,24 @@ default_grid.default <- function(method, notion, n) NA_real_
 
 #' @rdname extending
 #' @export
-fit_form <- function(method, problem, point, context) UseMethod("fit_form")
+fit_form <- function(method, problem, point, context) {
+  check_method(method)
+  check_problem(problem)
+  check_point(point, method)
+  check_context(context)
+  UseMethod("fit_form")
+}
 
 #' @rdname extending
 #' @export
-tune_path <- function(method, problem, fold, grid, context) UseMethod("tune_path")
+tune_path <- function(method, problem, fold, grid, context) {
+  check_method(method)
+  check_problem(problem)
+  check_fold(fold, nrow(problem$features))
+  check_grid(grid)
+  check_context(context)
+  UseMethod("tune_path")
+}
 
 # The grid of a method as a tibble, one row per value to try.
 method_grid <- function(method, notion, n) UseMethod("method_grid")

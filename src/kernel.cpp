@@ -8,7 +8,10 @@
 Rcpp::NumericMatrix cpp_gram(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix y,
                              int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::gram(engine, as_kernel(kernel), as_matrix(x), as_matrix(y)));
+  Rcpp::NumericMatrix out(Rcpp::no_init(x.nrow(), y.nrow()));
+  Eigen::Map<calibrisk::Matrix> values(out.begin(), x.nrow(), y.nrow());
+  calibrisk::gram(engine, as_kernel(kernel), as_matrix(x), as_matrix(y), values);
+  return out;
 }
 
 // k(x_i, x_i), [n_x]

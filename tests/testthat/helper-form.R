@@ -14,3 +14,15 @@ random_pairs <- function(m, d, r, seed = 1) {
     list(E = matrix(rnorm(m * d), m), X = matrix(rnorm(m * r), m), M = core + t(core))
   })
 }
+
+expect_risk_equals_oracle <- function(risk, H, E, tolerance = tol$law) {
+  oracle <- oracle_risk(H, E)
+  zero <- oracle_risk(0 * H, E)
+  expect_close(risk$risk, oracle$risk, tolerance)
+  expect_close(risk$projections, oracle$projections, tolerance)
+  expect_close(risk$std.error, oracle$std.error, tolerance)
+  expect_close(risk$zero_risk, zero$risk, tolerance)
+  expect_close(risk$zero_projections, zero$projections, tolerance)
+  expect_close(risk$squared, diag(H), tolerance)
+  expect_close(mean(risk$projections), risk$risk, tolerance)
+}

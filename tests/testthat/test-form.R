@@ -1,15 +1,3 @@
-expect_risk_equals_oracle <- function(risk, H, E, tolerance = tol$law) {
-  oracle <- oracle_risk(H, E)
-  zero <- oracle_risk(0 * H, E)
-  expect_close(risk$risk, oracle$risk, tolerance)
-  expect_close(risk$projections, oracle$projections, tolerance)
-  expect_close(risk$std.error, oracle$std.error, tolerance)
-  expect_close(risk$zero_risk, zero$risk, tolerance)
-  expect_close(risk$zero_projections, zero$projections, tolerance)
-  expect_close(risk$squared, diag(H), tolerance)
-  expect_close(mean(risk$projections), risk$risk, tolerance)
-}
-
 test_that("risk, projections and standard error equal the double loops on either path", {
   for (size in list(c(9, 1, 1), c(12, 3, 5), c(30, 4, 60), c(3, 2, 2))) {
     pairs <- random_pairs(size[1], size[2], size[3])

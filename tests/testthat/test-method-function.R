@@ -47,7 +47,7 @@ test_that("several tiles equal the linear path, with the same digits for any thr
 
 test_that("NaN gives NA with a count, or is left out", {
   pairs <- random_pairs(12, 2, 2)
-  problem <- list(features = pairs$X, residuals = pairs$E, labels = NULL)
+  problem <- list(features = pairs$X, residuals = pairs$E, labels = rep(1L, 12))
   bad <- c(3, 8)
   f <- function(P, Q) {
     h <- tcrossprod(P, Q)

@@ -14,17 +14,23 @@
 
 namespace calibrisk {
 
-// k(x_i, y_j), [n_x x n_y]; memory n_x n_y. For tests and for parts that are small.
-inline Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
-                   const ConstMatrixRef& y) {
+// out <- k(x_i, y_j), [n_x x n_y]
+inline void gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                 const ConstMatrixRef& y, MatrixRef out) {
   constexpr Index tile = 256;
-  Matrix out(x.rows(), y.rows());
   const Index row_tiles = (x.rows() + tile - 1) / tile, col_tiles = (y.rows() + tile - 1) / tile;
   parallel_for(engine, row_tiles * col_tiles, [&](Index t) {
     const Index i = (t % row_tiles) * tile, j = (t / row_tiles) * tile;
     const Index m = std::min(tile, x.rows() - i), n = std::min(tile, y.rows() - j);
     gram_block(kernel, x.middleRows(i, m), y.middleRows(j, n), out.block(i, j, m, n));
   });
+}
+
+// The same in memory of its own, n_x n_y. For tests and for parts that are small.
+inline Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                   const ConstMatrixRef& y) {
+  Matrix out(x.rows(), y.rows());
+  gram(engine, kernel, x, y, out);
   return out;
 }
 

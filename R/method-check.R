@@ -1,0 +1,75 @@
+# The generics of a method are exported and their arguments reach the core, which trusts values: the
+# one place where sizes and codes are compared.
+
+check_problem <- function(problem, call = caller_env()) {
+  is_rows <- function(x) is.matrix(x) && is.numeric(x)
+  if (!is.list(problem) || !is_rows(problem$features) || !is_rows(problem$residuals) ||
+        !is.numeric(problem$labels)) {
+    stop_problem("it lacks one of them, or one is not numeric", call)
+  }
+  n <- nrow(problem$features)
+  if (nrow(problem$residuals) != n || length(problem$labels) != n) {
+    sizes <- c(n, nrow(problem$residuals), length(problem$labels))
+    stop_problem(paste("they have", paste(sizes, collapse = ", "), "rows"), call)
+  }
+  if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) {
+    stop_problem("a matrix has no column", call)
+  }
+  if (!all(is.finite(problem$features)) || !all(is.finite(problem$residuals))) {
+    stop_problem("values are missing or not finite", call)
+  }
+  k <- ncol(problem$residuals)
+  if (!all(problem$labels %in% if (k == 1) 0:1 else seq_len(k))) {
+    stop_problem(paste("labels are not among", if (k == 1) "0 and 1" else paste0("1, ..., ", k)), call)
+  }
+}
+
+stop_problem <- function(fact, call) {
+  stop_input(c(
+    "{.arg problem} must be a list of {.field features} (n x q), {.field residuals} (n x d) and \
+     {.field labels} (n).",
+    "x" = "Here {fact}.",
+    "i" = "Labels are 0 or 1 where d is 1, otherwise 1, ..., d."
+  ), "problem", arg = "problem", call = call)
+}
+
+check_fold <- function(fold, n, call = caller_env()) {
+  ok <- is.numeric(fold) && length(fold) == n && all(is.finite(fold)) && all(fold >= 0 & fold == round(fold))
+  if (!ok || max(0, fold) < 1 || max(fold) > n + 1) {
+    stop_input(c(
+      "{.arg fold} must have one whole number per row: 0 for test rows, 1, 2, ... for the fold that holds a row out.",
+      "x" = "It is {.val {describe(fold)}}{if (is.numeric(fold)) paste(', for', n, 'rows')}.",
+      "i" = "{.code rep(1:5, length.out = nrow(problem$features))} makes five folds."
+    ), "folds", arg = "fold", call = call)
+  }
+}
+
+check_grid <- function(grid, call = caller_env()) {
+  if (!is.data.frame(grid) || nrow(grid) == 0 || !is.numeric(grid[["value"]])) {
+    stop_input(c(
+      "{.arg grid} must be a data frame with a numeric column {.field value} and one row per hyperparameter.",
+      "x" = "It is {.val {describe(grid)}}."
+    ), "argument", arg = "grid", call = call)
+  }
+}
+
+check_point <- function(point, method, call = caller_env()) {
+  is_one <- is.list(point) && is.numeric(point$value) && length(point$value) == 1
+  if (!is_one && !(is.list(point) && is.null(method$parameter))) {
+    stop_input(c(
+      "{.arg point} must be a list with one number, the hyperparameter {.field value}.",
+      "x" = "It is {.val {describe(point)}}."
+    ), "argument", arg = "point", call = call)
+  }
+}
+
+check_context <- function(context, call = caller_env()) {
+  threads <- if (is.list(context)) context$threads
+  if (!is.numeric(threads) || length(threads) != 1 || is.na(threads) || !is.environment(context$cache)) {
+    stop_input(c(
+      "{.arg context} must be a list of {.field threads}, {.field progress} and {.field cache}.",
+      "x" = "It is {.val {describe(context)}}.",
+      "i" = "{.code list(threads = 1, progress = NULL, cache = new.env())}."
+    ), "argument", arg = "context", call = call)
+  }
+}

@@ -1,0 +1,33 @@
+# What the C++ core throws reaches the user as an error of the package, with the verb that was called
+# and the core's message. Every export of the core is wrapped here, when the package is built: this
+# file is read last.
+
+core_call <- function(value) {
+  tryCatch(value, `C++Error` = function(cnd) {
+    call <- called_verb()
+    if (inherits(cnd, "std::bad_alloc")) stop_memory("the computation", NULL, NULL, call)
+    message <- conditionMessage(cnd)
+    stop_input(c(
+      "The computation could not be done.",
+      "x" = "{message}",
+      "i" = "Check the sizes of the arguments: they have to fit to each other."
+    ), "core", exception = class(cnd)[1], call = call)
+  })
+}
+
+# The frame of the outermost function of the package: what the user called.
+called_verb <- function() {
+  inside <- vapply(sys.frames(), function(frame) {
+    identical(topenv(frame), topenv()) && !identical(frame, topenv())
+  }, NA)
+  if (any(inside)) sys.frames()[[which(inside)[1]]] else caller_env()
+}
+
+local({
+  namespace <- topenv()
+  for (name in ls(namespace, pattern = "^cpp_")) {
+    export <- get(name, namespace)
+    body(export) <- call("core_call", body(export))
+    assign(name, export, namespace)
+  }
+})
