@@ -108,7 +108,19 @@ local({
   mean <- cbind(real$mean, rev(real$mean))
   y <- cbind(real$y, rev(real$y))
   vector <- pred_mvnormal(mean, cbind(real$sd, rev(real$sd))^2)
-  pin("skce/law/mvnormal", skce(vector, y))
-  pin("kernel_wasserstein/law/mvnormal", kernel_matrix(kernel_wasserstein(1), vector[1:10]))
+  full <- pred_mvnormal(mean, array(vapply(real$sd, function(s) c(s, 0.3, 0.3, 1), numeric(4)), c(2, 2, real$n)))
+  both <- pred_mixture(vector, pred_mvnormal(mean + 1, 0.5), weights = c(0.8, 0.2))
+  draws <- pred_draws(array(c(outer(real$mean, 1:6 / 4, `+`), outer(rev(real$mean), 1:6 / 5, `-`)), c(real$n, 6, 2)))
+  several <- list(diagonal = vector, full = full, mixture = both, draws = draws)
+  for (name in names(several)) {
+    law <- several[[name]]
+    pin(paste0("skce/law/mvnormal/", name), skce(law, y))
+    pin(paste0("jkce/law/mvnormal/", name), jkce(law, y))
+    pin(paste0("ckce/law/mvnormal/", name), ckce(law, y))
+    pin(paste0("kernel_mmd/law/mvnormal/", name), kernel_matrix(kernel_mmd(1, kernel_gaussian(1)), law[1:10]))
+    if (name == "draws") next
+    pin(paste0("kernel_wasserstein/law/mvnormal/", name), kernel_matrix(kernel_wasserstein(1), law[1:10]))
+  }
+  pin("kernel_hellinger/law/mvnormal", kernel_matrix(kernel_hellinger(0.5), full[1:10]))
 })
 pin("as_distribution", kernel_matrix(kernel_wasserstein(1), as_distribution(laws$normal)[1:10]))
