@@ -1,7 +1,7 @@
 # Numbers of the vignette "Proper calibration errors and recalibration", written as small tables to
 # vignettes/precomputed/. Run from the project's root with the folder of the prediction sets:
-#   Rscript data-raw/proper-calibration-errors.R path/to/data [simulation maps size curves]
-# The sets (origin and licence in their README) are not part of the package. About ten minutes on one core.
+#   Rscript data-raw/proper-calibration-errors.R path/to/data [simulation maps size relative curves]
+# The sets (origin and licence in their README) are not part of the package. About fifteen minutes on one core.
 library(calibrisk)
 
 arguments <- commandArgs(trailingOnly = TRUE)
@@ -19,8 +19,9 @@ write_table <- function(x, name) {
 softmax <- function(z) exp(z - apply(z, 1, max)) / rowSums(exp(z - apply(z, 1, max)))
 sizes <- round(2^seq(log2(100), log2(10000), length.out = 10))
 repetitions <- c(200, 159, 123, 92, 65, 43, 25, 12, 4, 1) # a fifth of the paper's figure 2
+few <- c(20, 16, 13, 9, 7, 5, 3, 2, 1, 1) # for what is quadratic in the rows, and for many networks
 
-# The estimators of Gruber & Buettner's figures 1 and 3, without the kernel density one.
+# The estimators of Gruber & Buettner's figures 1 and 3: those in bins, and by kernel densities, which take longer.
 errors_of <- function(p, y) {
   class_wise <- ece(p, y, n_bins = c(15, 100), p = 2, notion = "class_wise")$.estimate
   c(RBS = rbs(p, y)$.estimate,
@@ -30,13 +31,19 @@ errors_of <- function(p, y) {
     KS = ks_error(p, y)$.estimate,
     `15b CWCE_2` = class_wise[1], `100b CWCE_2` = class_wise[2])
 }
+kde_errors <- function(p, y) {
+  c(`KDE TCE_2` = kde_error(p, y, kernel = "triweight", p = 2, notion = "top_label")$.estimate,
+    `KDE CE_1` = kde_error(p, y, p = 1, notion = "canonical")$.estimate)
+}
 
-# Means and standard errors over subsets of the rows, drawn without replacement, of a function of the rows.
-over_sizes <- function(n, values) {
-  parts <- lapply(seq_along(sizes), function(i) {
-    runs <- vapply(seq_len(repetitions[i]), function(r) values(sample.int(n, sizes[i])), values(seq_len(100)))
+# Over subsets of the rows, drawn without replacement, of a function of the rows that returns named numbers: means,
+# their standard errors, and means of squares.
+over_sizes <- function(n, values, times = repetitions) {
+  parts <- lapply(seq_along(times), function(i) {
+    runs <- lapply(seq_len(times[i]), function(r) values(sample.int(n, sizes[i])))
+    runs <- matrix(unlist(runs), ncol = times[i], dimnames = list(names(runs[[1]]), NULL))
     data.frame(quantity = rownames(runs), n = sizes[i], mean = rowMeans(runs),
-               std.error = apply(runs, 1, sd) / sqrt(ncol(runs)), row.names = NULL)
+               std.error = apply(runs, 1, sd) / sqrt(ncol(runs)), mean_square = rowMeans(runs^2), row.names = NULL)
   })
   do.call(rbind, parts)
 }
@@ -56,15 +63,17 @@ if (wanted("simulation")) {
   y <- apply(truth, 1, function(p) sample.int(k, 1, prob = p))
   models <- list(perfect = truth, mediocre = softmax(1.5 * logits), bad = softmax(2.5 * logits))
   ce <- vapply(models, function(p) sqrt(mean(rowSums((p - truth)^2))), 0)
-  rows <- over_sizes(nrow(truth), function(rows) {
-    unlist(lapply(models, function(p) errors_of(p[rows, ], y[rows])))
-  })
+  of_models <- function(errors) function(rows) unlist(lapply(models, function(p) errors(p[rows, ], y[rows])))
+  rows <- over_sizes(nrow(truth), of_models(errors_of))
+  set.seed(2)
+  # KDE CE_1 is quadratic in the rows, times 100 classes: up to 3,594 rows
+  rows <- rbind(rows, over_sizes(nrow(truth), of_models(kde_errors), few[1:8]))
   rows$model <- sub("\\..*", "", rows$quantity)
   rows$quantity <- sub("^[a-z]*\\.", "", rows$quantity)
   rows$true_ce <- ce[rows$model]
   gain <- ce_gain(models$bad, models$perfect, y, injective = TRUE)
   rows <- rbind(rows, data.frame(quantity = "gain", n = nrow(truth), mean = gain$gain[1], std.error = gain$std.error[1],
-                                 model = "bad", true_ce = ce[["bad"]]))
+                                 mean_square = NA, model = "bad", true_ce = ce[["bad"]]))
   write_table(rows, "simulation")
 }
 
@@ -121,11 +130,41 @@ if (wanted("size")) {
   before <- softmax(test$logits)
   after <- predict(map, test$logits)
   set.seed(1)
-  gains <- function(rows) {
-    c(errors_of(before[rows, ], test$y[rows]) - errors_of(after[rows, ], test$y[rows]),
-      BS = rbs(before[rows, ], test$y[rows])$power - rbs(after[rows, ], test$y[rows])$power)
+  difference <- function(error) function(rows) error(before[rows, ], test$y[rows]) - error(after[rows, ], test$y[rows])
+  brier <- function(p, y) c(BS = rbs(p, y)$power)
+  table <- over_sizes(nrow(before), difference(function(p, y) c(errors_of(p, y), brier(p, y))))
+  set.seed(2)
+  table <- rbind(table, over_sizes(nrow(before), difference(kde_errors), few))
+  write_table(table[names(table) != "mean_square"], "size")
+}
+
+# ---- Figure 3, right: errors at n rows over the error at all 10,000, means over networks ---------
+if (wanted("relative")) {
+  # one of each architecture at hand; the first is the paper's own
+  chosen_networks <- c("nncal-densenet40", "netcal-lenet5", "netcal-wideresnet16_4", "wasscal-resnet56",
+                       "wasscal-vgg16_bn", "wasscal-mobilenetv2_x1_0", "wasscal-shufflenetv2_x1_0",
+                       "widmann-densenet121", "widmann-googlenet", "psrcal-resnet50")
+  options(calibrisk.threads = 1L)
+  of_network <- function(name) {
+    set <- readRDS(file.path(data_dir, "cifar10", paste0(name, ".rds")))
+    p <- if (is.null(set$probs)) softmax(set$logits) else set$probs / rowSums(set$probs)
+    y <- as.integer(set$label)
+    set.seed(1)
+    table <- over_sizes(nrow(p), function(rows) c(errors_of(p[rows, ], y[rows]), kde_errors(p[rows, ], y[rows])), few)
+    full <- table[table$n == max(sizes), ]
+    data.frame(network = name, table[c("quantity", "n")],
+               ratio = table$mean / full$mean[match(table$quantity, full$quantity)])
   }
-  write_table(over_sizes(nrow(before), gains), "size")
+  all <- do.call(rbind, parallel::mclapply(chosen_networks, of_network, mc.cores = 2, mc.preschedule = FALSE))
+  summarise <- function(f) stats::aggregate(ratio ~ quantity + n, all, f)$ratio
+  table <- stats::aggregate(ratio ~ quantity + n, all, mean)
+  densenet <- all[all$network == "nncal-densenet40", ]
+  table$std.error <- summarise(function(v) sd(v) / sqrt(length(v)))
+  table$low <- summarise(min)
+  table$high <- summarise(max)
+  table$densenet40 <- densenet$ratio[match(paste(table$quantity, table$n), paste(densenet$quantity, densenet$n))]
+  table$networks <- length(chosen_networks)
+  write_table(table, "relative")
 }
 
 # ---- Reliability of DenseNet-40 before and after ---------------------------------------------
