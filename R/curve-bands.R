@@ -7,14 +7,15 @@
 band_columns <- c("conf.low", "conf.high", "band.low", "band.high", "null.low", "null.high",
                   "null_band.low", "null_band.high")
 
-# Wilson's score interval for a proportion.
-wilson <- function(successes, n, level) {
-  z <- qnorm((1 + level) / 2)
-  p <- successes / n
-  centre <- (p + z^2 / (2 * n)) / (1 + z^2 / n)
-  half <- z * sqrt(p * (1 - p) / n + z^2 / (4 * n^2)) / (1 + z^2 / n)
-  # exactly 0 or 1 at the ends, where rounding would leave 1e-17
-  list(low = ifelse(successes == 0, 0, centre - half), high = ifelse(successes == n, 1, centre + half))
+# Wilson's score interval of a share.
+wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + level) / 2)) {
+  share <- successes / trials
+  centre <- share + z^2 / (2 * trials)
+  half <- z * sqrt(share * (1 - share) / trials + z^2 / (4 * trials^2))
+  # at the ends the two terms cancel exactly, but not in floating point
+  low <- ifelse(successes == 0, 0, (centre - half) / (1 + z^2 / trials))
+  high <- ifelse(successes == trials, 1, (centre + half) / (1 + z^2 / trials))
+  list(share = share, low = low, high = high)
 }
 
 # Clopper and Pearson's, with the error probability of each side. Covers for any

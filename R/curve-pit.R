@@ -1,83 +1,87 @@
 # Regression: is the outcome a draw from its predicted distribution? The probability integral
-# transform u = F(y) is then uniform.
+# transform u = F(y) is then uniform. Where F jumps at y (counts, ensembles) the outcome is spread evenly over
+# the jump (Czado, Gneiting & Held 2009): no randomisation, and bands from outcomes redrawn from the
+# predictions, since the spread is that of no binomial count.
 
-# PIT histogram, as densities. Counts are binomial under calibration; at once: Bonferroni, whose
-# loss is small for counts that sum to n.
-curve_pit <- function(u, control) {
+curve_pit <- function(pit, control) {
   m <- control$n_bins
-  n <- length(u)
-  counts <- tabulate(findInterval(u, seq_len(m - 1) / m, left.open = TRUE) + 1L, m)
-  density <- function(v) v * m / n
-  conf <- lapply(wilson(counts, n, control$level), `*`, m)
-  band <- lapply(clopper_pearson(counts, n, (1 - control$level) / (2 * m)), `*`, m)
-  null <- function(tail) {
-    list(low = density(stats::qbinom(tail, n, 1 / m)),
-         high = density(stats::qbinom(tail, n, 1 / m, lower.tail = FALSE)))
-  }
-  curve_frame((seq_len(m) - 0.5) / m, density(counts), counts, (seq_len(m) - 1) / m, seq_len(m) / m,
-              conf, band, null((1 - control$level) / 2), null((1 - control$level) / (2 * m)), upper = Inf)
-}
-
-# Share of outcomes below the predicted quantile of each level; at once: Dvoretzky, Kiefer
-# & Wolfowitz with Massart's constant.
-curve_quantile <- function(u, control, n_places = 101L) {
-  n <- length(u)
-  levels <- seq(0, 1, length.out = n_places)
-  below <- findInterval(levels, sort(u))
-  tail <- (1 - control$level) / 2
-  half <- sqrt(log(2 / (1 - control$level)) / (2 * n))
-  curve_frame(
-    levels, below / n,
-    conf = wilson(below, n, control$level), band = list(low = below / n - half, high = below / n + half),
-    null = list(low = stats::qbinom(tail, n, levels) / n,
-                high = stats::qbinom(tail, n, levels, lower.tail = FALSE) / n),
-    null_band = list(low = levels - half, high = levels + half)
-  )
-}
-
-# F(y), for laws with mass points the middle of its jump.
-pit_values <- function(law, y, call) {
-  field <- function(name) vctrs::field(law, name)
-  cdf <- switch(family_of(law),
-    normal = function(y) stats::pnorm(y, field("mean"), field("sd")),
-    laplace = function(y) laplace_cdf(y, field("location"), field("scale")),
-    mixture_normal = function(y) rowSums(field("weight") * stats::pnorm(y, field("location"), field("scale"))),
-    mixture_laplace = function(y) rowSums(field("weight") * laplace_cdf(y, field("location"), field("scale"))),
-    poisson = function(y) (stats::ppois(y, field("rate")) + stats::ppois(y - 1, field("rate"))) / 2,
-    draws = if (dimension_of(law) == 1) function(y) (rowMeans(field("draws") <= y) + rowMeans(field("draws") < y)) / 2
-  )
-  if (is.null(cdf)) {
-    stop_input(c(
-      "The probability integral transform needs predictions of one real number.",
-      "x" = "These are {.val {family_of(law)}} in dimension {dimension_of(law)}."
-    ), "distribution", arg = "x", call = call)
-  }
-  cdf(y)
-}
-
-laplace_cdf <- function(y, location, scale) {
-  z <- (y - location) / scale
-  ifelse(z < 0, exp(pmin(z, 0)) / 2, 1 - exp(-pmax(z, 0)) / 2)
-}
-
-# PIT values of a law (vector or column) or of two columns, mean and variance of a normal one.
-read_pit <- function(x, truth, dots, na_rm, call) {
-  law <- if (is.data.frame(x)) law_in_frame(x, dots, call) else if (is_distribution_like(x)) x
-  if (!is.null(law)) {
-    y <- if (is.data.frame(x)) x[[truth_column(truth, x, call)]] else rlang::eval_tidy(truth)
-    missing <- law_missing(law)
-    law <- as_distribution(fill_missing(law, missing))
-    if (!is.numeric(y)) stop_input("{.arg truth} must be numeric.", "truth", arg = "truth", call = call)
-    check_length(length(law), length(y), call)
-    keep <- !is.na(y) & !missing
-    u <- pit_values(law[keep], y[keep], call)
+  n <- length(pit$low)
+  expected <- rep(1 / m, m)
+  tail <- (1 - control$level) / (2 * m) # at once: Bonferroni, whose loss is small for shares that sum to 1
+  if (is.null(pit$jumps)) {
+    share <- tabulate(findInterval(pit$low, seq_len(m - 1) / m, left.open = TRUE) + 1L, m) / n
+    size <- rep(n, m)
+    null <- c(binomial_limits((1 - control$level) / 2, n, expected),
+              stats::setNames(binomial_limits(tail, n, expected), c("band_low", "band_high")))
   } else {
-    moments <- read_moments(x, truth, dots, na_rm, call)
-    sd <- sqrt(moments$variance)
-    u <- stats::pnorm(moments$outcome, moments$mean, sd)
-    exact <- sd == 0 & moments$outcome == moments$mean
-    u[exact] <- 0.5
+    sums <- cpp_pit_sums(pit$low, pit$high, m)[, 3:4] / n
+    share <- sums[, 1]
+    draws <- pit_null_draws(pit, m, control)
+    draws <- draws - rbind(0, draws[-m, , drop = FALSE])
+    null <- simulated_band(draws, control$level)
+    size <- effective_size(sums, expected, draws, n)
   }
-  if (length(u) == 0) stop_empty(0, call)
-  u
+  limits <- function(v) lapply(v, `*`, m)
+  curve_frame((seq_len(m) - 0.5) / m, share * m, share * n, (seq_len(m) - 1) / m, seq_len(m) / m,
+              conf = limits(wilson_interval(share * size, size, control$level)),
+              band = limits(clopper_pearson(share * size, size, tail)), null = limits(null[c("low", "high")]),
+              null_band = limits(list(low = null$band_low, high = null$band_high)), upper = Inf)
+}
+
+# Share of outcomes below the predicted quantile of each level; at once, for continuous predictions: Dvoretzky,
+# Kiefer & Wolfowitz with Massart's constant.
+curve_quantile <- function(pit, control, n_places = 101L) {
+  n <- length(pit$low)
+  levels <- seq(0, 1, length.out = n_places)
+  if (is.null(pit$jumps)) {
+    below <- findInterval(levels, sort(pit$low))
+    half <- sqrt(log(2 / (1 - control$level)) / (2 * n))
+    return(curve_frame(
+      levels, below / n, conf = wilson_interval(below, n, control$level),
+      band = list(low = below / n - half, high = below / n + half),
+      null = binomial_limits((1 - control$level) / 2, n, levels),
+      null_band = list(low = levels - half, high = levels + half)
+    ))
+  }
+  sums <- rbind(0, cpp_pit_sums(pit$low, pit$high, n_places - 1L)[, 1:2] / n)
+  draws <- rbind(0, pit_null_draws(pit, n_places - 1L, control))
+  null <- simulated_band(draws, control$level)
+  size <- effective_size(sums, levels, draws, n)
+  # the largest of the standardised deviations of redrawn curves
+  spread <- sqrt(rowMeans((draws - levels)^2))
+  largest <- apply(abs(draws - levels) / ifelse(spread > 1e-9, spread, Inf), 2, max)
+  z <- max(stats::quantile(largest, control$level, names = FALSE), qnorm((1 + control$level) / 2))
+  curve_frame(levels, sums[, 1], conf = wilson_interval(sums[, 1] * size, size, control$level),
+              band = wilson_interval(sums[, 1] * size, size, z = z), null = null,
+              null_band = list(low = null$band_low, high = null$band_high))
+}
+
+binomial_limits <- function(tail, n, prob) {
+  list(low = stats::qbinom(tail, n, prob) / n, high = stats::qbinom(tail, n, prob, lower.tail = FALSE) / n)
+}
+
+# Number of independent trials whose share would be as uncertain as this mean of terms between 0 and 1. `sums`:
+# mean and mean square of the terms. Their variance is that observed, or that of redrawn outcomes where it is larger.
+effective_size <- function(sums, expected, draws, n) {
+  observed <- (sums[, 2] - sums[, 1]^2) / (sums[, 1] * (1 - sums[, 1]))
+  null <- n * rowMeans((draws - expected)^2) / (expected * (1 - expected))
+  n / pmin(pmax(observed, null, 1e-6, na.rm = TRUE), 1)
+}
+
+# Means over the rows of F(k/m | Y), k = 1..m, for outcomes drawn from the predictions, [m x times]. Many rows are
+# represented by evenly spaced ones: the spread of a mean is known from 20,000 as well.
+pit_null_draws <- function(pit, m, control, most = 20000) {
+  n <- length(pit$low)
+  most <- max(1000, min(most, 2e7 / (pit$members %||% 1)))
+  rows <- if (n <= most) seq_len(n) else round(seq(1, n, length.out = most))
+  seed <- draw_seed()
+  total <- matrix(0, m, control$times)
+  # tables of jumps are held for some rows at a time
+  for (part in split(rows, (seq_along(rows) - 1) %/% 2000)) {
+    table <- pit$jumps(part)
+    total <- total + cpp_pit_draws(table$start, table$low, table$high, m, control$times, seed, part[1],
+                                   control$threads)
+  }
+  levels <- seq_len(m) / m
+  levels + (total / length(rows) - levels) * sqrt(length(rows) / n)
 }

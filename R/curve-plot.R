@@ -116,13 +116,14 @@ autoplot_pit <- function(x, data, bands) {
   several <- nlevels(curve$colour) > 1
   plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed)) +
     ggplot2::scale_colour_manual(values = colours_for(levels(curve$colour)), aesthetics = c("colour", "fill"))
+  width <- min(curve$right - curve$left)
   if (several) {
-    plot <- plot + ggplot2::geom_col(ggplot2::aes(fill = .data$colour), width = 0.9 / x$control$n_bins,
+    plot <- plot + ggplot2::geom_col(ggplot2::aes(fill = .data$colour), width = 0.9 * width,
                                      position = ggplot2::position_dodge())
   } else {
-    plot <- plot + ggplot2::geom_col(fill = "grey78", colour = "white", width = 1 / x$control$n_bins, linewidth = 0.3)
+    plot <- plot + ggplot2::geom_col(fill = "grey78", colour = "white", width = width, linewidth = 0.3)
   }
-  dodge <- ggplot2::position_dodge(width = if (several) 0.9 / x$control$n_bins else 0)
+  dodge <- ggplot2::position_dodge(width = if (several) 0.9 * width else 0)
   for (layer in band_layers(bands)) {
     low <- rlang::sym(layer[1])
     high <- rlang::sym(layer[2])

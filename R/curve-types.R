@@ -37,7 +37,7 @@ curve_binned <- function(p, y, control) {
   share <- counts / rep(n, each = 4)
   curve_frame(
     vapply(rows, function(r) mean(p[r]), 0), successes / n, n, c(0, edges)[used], c(edges, 1)[used],
-    wilson(successes, n, one), clopper_pearson(successes, n, (1 - all) / 2),
+    wilson_interval(successes, n, one), clopper_pearson(successes, n, (1 - all) / 2),
     list(low = share[1, ], high = share[2, ]), list(low = share[3, ], high = share[4, ])
   )
 }

@@ -22,6 +22,12 @@
 #'     Dvoretzky-Kiefer-Wolfowitz.}
 #'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1)
 #'     under calibration.}
+#'   \item{Counts and ensembles}{A predicted distribution function that jumps has no uniform transform. An outcome
+#'     whose jump is \eqn{(F_i(y_i-), F_i(y_i)]} is spread evenly over it (Czado, Gneiting & Held 2009), in both
+#'     curves: their expectation is that of uniform values, without randomisation. For an ensemble of S draws
+#'     ([pred_draws()]) the jump is that of the outcome's rank among the S + 1 values, ties sharing theirs:
+#'     uniform if members and outcome are draws of one law. Under calibration: outcomes redrawn from the
+#'     predictions (ensembles: from the S + 1 values of each row), of 20,000 rows where there are more.}
 #' }
 #'
 #' @section Value:
@@ -43,7 +49,8 @@
 #'   two columns, mean and variance of normal ones.
 #' @param type The curve, see Definition.
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`.
-#' @param n_bins,bins Number of bins; of equal `"width"` or equal `"mass"`.
+#' @param n_bins,bins Number of bins, by default 15 (PIT histograms of ensembles of less than 30 members: a bin per
+#'   rank); of equal `"width"` or equal `"mass"`.
 #' @param level Level of intervals and bands.
 #' @param times Number of simulated curves behind isotonic intervals and the bands of smooth curves.
 #' @param bandwidth Of the smooth curve, on the logit scale, at least 1e-6; by default chosen from the data.
@@ -57,7 +64,7 @@
 #' curve
 #' plot(curve)
 ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "quantile", "pit"),
-                     notion = "top_label", n_bins = 15, bins = c("width", "mass"), level = 0.95,
+                     notion = "top_label", n_bins = NULL, bins = c("width", "mass"), level = 0.95,
                      times = 1000, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
                      threads = NULL) {
   call <- current_env()
@@ -70,22 +77,20 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
       "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}."
     ), "notion", arg = "notion")
   }
-  check_bins(n_bins, lower = if (type == "pit") 2 else 1)
+  check_bins(n_bins, lower = if (type == "pit") 2 else 1, null = TRUE)
   check_level(level)
   check_count(times, lower = 20)
   check_number(bandwidth, lower = 1e-6, null = TRUE)
-  control <- list(n_bins = as.integer(n_bins), bins = check_choice(bins, c("width", "mass")), level = level,
+  control <- list(n_bins = as.integer(n_bins %||% 15), ranks = is.null(n_bins),
+                  bins = check_choice(bins, c("width", "mass")), level = level,
                   times = as.integer(times), bandwidth = bandwidth, threads = resolve_threads(threads))
   truth <- enquo(truth)
   dots <- enquos(...)
   read <- function(part) {
-    if (!type %in% c("quantile", "pit")) stop_curve_of_laws(part, dots, type, call)
-    if (type %in% c("quantile", "pit")) return(list(list(u = read_pit(part, truth, dots, na_rm, call))))
+    if (type %in% c("quantile", "pit")) return(list(list(pit = read_pit(part, truth, dots, na_rm, call))))
+    stop_curve_of_laws(part, dots, type, call)
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    if (predictions$na) {
-      stop_input(c("A curve cannot be drawn through missing values.",
-                   "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
-    }
+    if (predictions$na) stop_missing_curve(call)
     notion_problems(predictions, notion, call)
   }
   curves <- read_curves(x, enquo(.by), read, call)
@@ -114,6 +119,11 @@ stop_curve_of_laws <- function(part, dots, type, call) {
     "x" = "{.arg type} is {.val {type}}.",
     "i" = "A reliability curve of classes takes their probabilities: a matrix, a vector or columns."
   ), "argument", arg = "type", value = type, call = call)
+}
+
+stop_missing_curve <- function(call) {
+  stop_input(c("A curve cannot be drawn through missing values.",
+               "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
 }
 
 # The input as problems with a one-row tibble of keys each: model, groups, class.
@@ -146,9 +156,9 @@ model_names <- function(models) {
 }
 
 one_curve <- function(problem, type, control) {
-  values <- problem$u %||% problem$features[, 1]
+  values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
   curve <- switch(type,
-    pit = curve_pit(values, control), quantile = curve_quantile(values, control),
+    pit = curve_pit(problem$pit, pit_control(problem$pit, control)), quantile = curve_quantile(problem$pit, control),
     curve_of(type, values, problem$labels, control)
   )
   counts <- tabulate(findInterval(values, seq_len(49) / 50, left.open = TRUE) + 1L, 50L)
@@ -164,6 +174,12 @@ one_curve <- function(problem, type, control) {
       bandwidth = attr(curve, "bandwidth") %||% NA_real_
     )
   )
+}
+
+# A bar for each rank of the outcome among the members of a small ensemble.
+pit_control <- function(pit, control) {
+  if (control$ranks && !is.null(pit$members) && pit$members < 30) control$n_bins <- as.integer(pit$members + 1)
+  control
 }
 
 #' @export

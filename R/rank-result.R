@@ -20,17 +20,6 @@ new_rank <- function(full, draws, n, n_sub, level, choices) {
   )
 }
 
-# Wilson's score interval of a share.
-wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + level) / 2)) {
-  share <- successes / trials
-  centre <- share + z^2 / (2 * trials)
-  half <- z * sqrt(share * (1 - share) / trials + z^2 / (4 * trials^2))
-  # at the ends the two terms cancel exactly, but not in floating point
-  low <- ifelse(successes == 0, 0, (centre - half) / (1 + z^2 / trials))
-  high <- ifelse(successes == trials, 1, (centre + half) / (1 + z^2 / trials))
-  list(share = share, low = low, high = high)
-}
-
 rank_estimates <- function(metric, full, draws, level) {
   values <- matrix(draws[metric, , ], ncol(full))
   best <- wilson_interval(rowSums(first_places(values)), ncol(values), level)

@@ -502,6 +502,37 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_pit_sums
+Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m);
+RcppExport SEXP _calibrisk_cpp_pit_sums(SEXP lowSEXP, SEXP highSEXP, SEXP mSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_sums(low, high, m));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_pit_draws
+Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, int m, int n_draws, double seed, double first_row, int threads);
+RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP mSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< std::vector<int> >::type start(startSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, m, n_draws, seed, first_row, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_isotonic_limits
 Rcpp::NumericMatrix cpp_isotonic_limits(std::vector<double> total, std::vector<double> weight, std::vector<int> at, std::vector<double> critical, int threads);
 RcppExport SEXP _calibrisk_cpp_isotonic_limits(SEXP totalSEXP, SEXP weightSEXP, SEXP atSEXP, SEXP criticalSEXP, SEXP threadsSEXP) {
@@ -969,6 +1000,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_isotonic", (DL_FUNC) &_calibrisk_cpp_isotonic, 2},
     {"_calibrisk_cpp_isotonic_draws", (DL_FUNC) &_calibrisk_cpp_isotonic_draws, 6},
     {"_calibrisk_cpp_count_draws", (DL_FUNC) &_calibrisk_cpp_count_draws, 5},
+    {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 3},
+    {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_isotonic_limits", (DL_FUNC) &_calibrisk_cpp_isotonic_limits, 5},
     {"_calibrisk_cpp_poisson_binomial_quantiles", (DL_FUNC) &_calibrisk_cpp_poisson_binomial_quantiles, 2},
     {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},

@@ -2,6 +2,7 @@
 #include "r_engine.h"
 #include <calibrisk/recal/isotonic.h>
 #include <calibrisk/recal/monotone_network.h>
+#include <calibrisk/recal/pit.h>
 #include <calibrisk/recal/poisson_binomial.h>
 #include <calibrisk/recal/softmax_loss.h>
 
@@ -106,6 +107,23 @@ Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> b
   REngine engine(threads);
   return wrap_matrix(calibrisk::count_draws(engine, as_vector(prob), block_end, n_draws,
                                             static_cast<std::uint64_t>(seed)));
+}
+
+// Sums of F(k/m | y) and of the mass between levels, each with its squares, [m x 4].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m) {
+  return wrap_matrix(calibrisk::pit_sums(as_vector(low), as_vector(high), m));
+}
+
+// The same sums of F(k/m | Y) for outcomes drawn from laws with these jumps, [m x n_draws].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low,
+                                  Rcpp::NumericVector high, int m, int n_draws, double seed,
+                                  double first_row, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::pit_draws(engine, {start, as_vector(low), as_vector(high)}, m,
+                                          n_draws, static_cast<std::uint64_t>(seed),
+                                          static_cast<std::uint64_t>(first_row)));
 }
 
 // Lower and upper likelihood ratio limits at the blocks `at`, [length(at) x 2].

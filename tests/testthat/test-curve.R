@@ -170,7 +170,7 @@ test_that("regression: uniform transforms stay within their bands, others do not
   expect_equal(tidy(ce_curve(tibble::tibble(d = pred_normal(mu, 1), y = y), y, type = "quantile")), out)
   laws <- list(pred_normal(mu, 2), pred_laplace(mu, 1), pred_mixture(pred_normal(mu, 1), pred_normal(mu + 1, 2)),
                pred_draws(matrix(rep(mu, 3), 400) + rep(-1:1, each = 400)))
-  for (law in laws) expect_true(all(inside(pit_values(law, y, NULL), 0, 1)))
+  for (law in laws) expect_true(all(inside(pit_middle(pit_of(law, y)), 0, 1)))
   expect_error(ce_curve(pred_categorical(cbind(.5, .5)), 1, type = "pit"), class = "calibrisk_error_distribution")
 })
 
