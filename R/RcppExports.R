@@ -37,6 +37,14 @@ cpp_laplace_row_sums <- function(x, d, bandwidth) {
     .Call(`_calibrisk_cpp_laplace_row_sums`, x, d, bandwidth)
 }
 
+cpp_row_folds <- function(features, labels, k) {
+    .Call(`_calibrisk_cpp_row_folds`, features, labels, k)
+}
+
+cpp_row_keys <- function(features, labels) {
+    .Call(`_calibrisk_cpp_row_keys`, features, labels)
+}
+
 cpp_sweep_bins <- function(y, tie_ends) {
     .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends)
 }
@@ -53,8 +61,8 @@ cpp_grid_mass <- function(x, weight, cells) {
     .Call(`_calibrisk_cpp_grid_mass`, x, weight, cells)
 }
 
-cpp_logistic <- function(z, y, free_slope) {
-    .Call(`_calibrisk_cpp_logistic`, z, y, free_slope)
+cpp_logistic <- function(z, y, free_intercept, free_slope) {
+    .Call(`_calibrisk_cpp_logistic`, z, y, free_intercept, free_slope)
 }
 
 cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, threads, progress) {

@@ -7,16 +7,12 @@
 
 crossfit_folds <- 5
 
-# Fold of every row, from its number alone: three squarings in a prime field (numbers below 2^26, so
-# that squares are exact) scatter the rows whatever their order, sorted outcomes too.
-scattered_folds <- function(n, k = crossfit_folds) {
-  prime <- 67108859
-  h <- (16807 * (seq_len(n) %% prime) + 12345) %% prime
-  for (round in 1:3) h <- (h * h + 7) %% prime
-  as.integer(h * k / prime) + 1L
-}
+# Fold of every row, from its values (predictions and outcome): scattered, and the same whatever the order of the
+# rows. Equal rows are told apart by how many came before. In a class-wise problem the values are those of
+# all classes, so that a row has one fold.
+problem_folds <- function(problem) problem$fold %||% value_folds(problem$features, problem$labels)
 
-problem_folds <- function(problem) problem$fold %||% scattered_folds(length(problem$labels))
+value_folds <- function(features, labels) cpp_row_folds(features, as.integer(labels), crossfit_folds)
 
 # Two rows of different folds may each have shaped the other's gap. Where the error is small this
 # at most doubles the variance of the mean. Above p = 2 the scale of the tangent makes up for it.
@@ -38,6 +34,9 @@ tangent_rows <- function(residuals, gaps, p) {
   rowSums(p * scale^(p - 1) * slope * residuals - (p - 1) * scale^p * size)
 }
 
+# A mean residual of 0 is one up to rounding, which must not choose a sign.
+no_gap <- 1e-13
+
 # Prefix sums of each fold's rows, in the order of the predictions.
 fold_prefixes <- function(sorted, fold) {
   lapply(split(seq_len(sorted$n), factor(fold[sorted$order], seq_len(crossfit_folds))), function(at) {
@@ -57,7 +56,7 @@ crossfit_bins <- function(prefixes, bins, p) {
   d <- collect("d")
   n <- sum(size)
   gap <- (bins$size * bins$gap - d) / (bins$size - size)
-  gap[bins$size - size < .5] <- 0
+  gap[bins$size - size < .5 | abs(gap) < no_gap] <- 0
   offset <- 0 * gap
   if (is.infinite(p)) {
     top <- cbind(max.col(t(abs(gap)), "first"), seq_along(prefixes))
@@ -103,6 +102,7 @@ crossfit_cell_gaps <- function(residuals, cell, fold) {
     others <- others / (size - as.vector(table(own)))
     gaps[rows, ] <- others[cell[rows], ]
   }
+  gaps[abs(gaps) < no_gap] <- 0
   gaps
 }
 

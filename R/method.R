@@ -62,6 +62,7 @@ subset_problem <- function(problem, rows) {
   problem$features <- problem$features[rows, , drop = FALSE]
   problem$residuals <- problem$residuals[rows, , drop = FALSE]
   problem$labels <- problem$labels[rows]
+  problem$fold <- problem$fold[rows]
   problem
 }
 

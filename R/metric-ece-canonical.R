@@ -60,7 +60,8 @@ canonical_power <- function(problems, scheme, level = 0.95) {
                   bound = bound, cells = length(size)))
     }
     centre <- rowSums(abs(gap)^p)
-    slope <- if (p == 1) sign(gap) else p * abs(gap)^(p - 1) * sign(gap)
+    # a gap of 0, up to rounding, has noise on both sides
+    slope <- if (p == 1) ifelse(gap < -no_gap, -1, 1) else p * abs(gap)^(p - 1) * sign(gap)
     if (scheme$debias) {
       # sum over classes of the variances of the observed frequencies
       frequency <- rowsum(problem$features - problem$residuals, cell, reorder = TRUE) / size

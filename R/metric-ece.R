@@ -35,9 +35,8 @@
 #' not about bias: with fixed bins, the error of the binned predictions is a lower bound of the calibration
 #' error, and its plug-in estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration such
 #' an interval lies above the error, and never holds 0. Its lower end is therefore at most a cross-fitted one:
-#' rows are scattered over 5 folds by their number (no random numbers are used: the same rows in the same order
-#' give the same interval; another order gives slightly different folds), and with gaps `c` of the bin of a row in the
-#' other folds, the mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p` over the rows' residuals `e` (for `p = 1`: of
+#' rows are scattered over 5 folds by their values (no random numbers are used, and the order of the rows changes
+#' nothing), and with gaps `c` of the bin of a row in the other folds, the mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p` over the rows' residuals `e` (for `p = 1`: of
 #' `sign(c) e`; for `p = Inf`: of `sign(c) e` in the bin that stands out, over its share) has an expectation of
 #' at most `power`, whatever `c` is. Its lower confidence limit replaces that of the plug-in where it is
 #' lower; below `p = 2` with twice the variance, because rows of different folds shape each other's gaps. For

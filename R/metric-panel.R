@@ -5,7 +5,7 @@
 #' The rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by the monotone
 #' sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
 #' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`,
-#' `cox_in_the_large`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own function.
+#' `cox_in_the_large`, `cox_joint`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own function.
 #' Intervals are those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see [ici()].
 #' What cannot be computed is `NA`, and `detail` says why; nothing stops the panel.
 #'
@@ -35,7 +35,7 @@ ce_panel <- function(x, truth, ..., notion = "top_label", n_bins = 15,
   rows <- panel_rows(n_bins, smoother, floor, level, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), panel_metrics, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
-    problem$fold <- scattered_folds(n_obs(predictions))
+    problem$fold <- problem_folds(problem)
     problem$sorted <- sort_problem(problem)
     problem$sorted$prefixes <- fold_prefixes(problem$sorted, problem$fold)
     parts <- lapply(rows, function(row) panel_part(row, problem))
@@ -47,7 +47,8 @@ ce_panel <- function(x, truth, ..., notion = "top_label", n_bins = 15,
 panel_columns <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value", "detail")
 panel_metrics <- c("rbs", rep("ece", 5), "ks_error", "mmce", "kde_error", "smooth_ece",
                    "ici", "e50", "e90", "emax",
-                   "cox_intercept", "cox_slope", "cox_in_the_large", "spiegelhalter", "hosmer_lemeshow")
+                   "cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint",
+                   "spiegelhalter", "hosmer_lemeshow")
 
 # Per row (or block of rows): how many, what to say, and the columns from a problem.
 panel_rows <- function(n_bins, smoother, floor, level, call) {
@@ -82,7 +83,7 @@ panel_rows <- function(n_bins, smoother, floor, level, call) {
     row(paste0(smoother, "; for an interval see ici(interval = \"bootstrap\")"), function(problem) {
       list(.estimate = ici_values(problem, smoother, 0.75))
     }, 4),
-    row("logistic regression on the logit", function(problem) cox_columns(problem, floor, level, call), 3),
+    row("logistic regression on the logit", function(problem) cox_columns(problem, floor, level, call), 4),
     row("z statistic", spiegelhalter_columns),
     row("10 groups", function(problem) hosmer_columns(problem, 10, FALSE))
   )

@@ -10,7 +10,8 @@ sort_problem <- function(problem) {
 }
 
 sort_values <- function(x, y) {
-  order <- order(x, method = "radix")
+  # ties by outcome: the same digits for every order of the rows
+  order <- order(x, y, method = "radix")
   sorted_values(x[order], y[order], order)
 }
 

@@ -4,9 +4,10 @@
 #'
 #' # Definition
 #' * `cox_calibration()`: the logistic regression `logit P(Y = 1) = a + b logit(p)`; calibrated
-#'   predictions have `a = 0`, `b = 1`. Rows: `"cox_intercept"` and `"cox_slope"` of that model, and
-#'   `"cox_in_the_large"`, the intercept with the slope held at 1. `p.value` is of the likelihood ratio test of
-#'   `a = 0, b = 1` (Cox 1958), or of `a = 0` given `b = 1` in the last row.
+#'   predictions have `a = 0`, `b = 1`. Rows: `"cox_intercept"` and `"cox_slope"` of that model,
+#'   `"cox_in_the_large"`, the intercept with the slope held at 1, and `"cox_joint"`, twice the log likelihood ratio of
+#'   that model to `a = 0, b = 1` (Cox 1958). Each row's `p.value` is of its own likelihood ratio test: of `a = 0`
+#'   with any slope, of `b = 1` with any intercept, of `a = 0` given `b = 1`, of both at once (two degrees of freedom).
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard
 #'   normal for calibrated predictions (Spiegelhalter 1986); `p.value` is two-sided.
 #' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of
@@ -49,7 +50,7 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = "to
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
   call <- current_env()
-  names <- c("cox_intercept", "cox_slope", "cox_in_the_large")
+  names <- c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint")
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     c(cox_columns(problem, floor, level, call), list(n = n_obs(predictions)))
@@ -69,12 +70,14 @@ cox_columns <- function(problem, floor, level, call) {
     ), "logit", arg = "x", row = bad[1], call = call)
   }
   z <- stats::qlogis(p)
-  both <- cpp_logistic(z, y, TRUE)
-  large <- cpp_logistic(z, y, FALSE)
+  both <- cpp_logistic(z, y, TRUE, TRUE)
+  large <- cpp_logistic(z, y, TRUE, FALSE)
+  slope <- cpp_logistic(z, y, FALSE, TRUE)
   at_null <- -sum(y * stats::plogis(z, log.p = TRUE) + (1 - y) * stats::plogis(-z, log.p = TRUE))
   # with one predictor the likelihood has no maximum exactly where its two groups do not overlap
   apart <- all(y == y[1]) || max(z[y == 0]) <= min(z[y == 1]) || min(z[y == 0]) >= max(z[y == 1])
-  ok <- c(rep(both$converged && !apart, 2), large$converged && !all(y == y[1]))
+  two <- both$converged && !apart
+  ok <- c(two, two, large$converged && !all(y == y[1]), two)
   if (!all(ok)) {
     warn_result(c(
       "Cox's regression has no finite estimate.",
@@ -90,10 +93,11 @@ cox_columns <- function(problem, floor, level, call) {
     ), "convergence")
   }
   keep <- function(v) ifelse(ok, v, NA_real_)
-  estimate <- keep(c(both$intercept, both$slope, large$intercept))
-  std.error <- keep(sqrt(pmax(c(both$var_intercept, both$var_slope, large$var_intercept), 0)))
-  test <- keep(stats::pchisq(2 * pmax(at_null - c(both$loss, both$loss, large$loss), 0), c(2, 2, 1),
-                             lower.tail = FALSE))
+  # twice the log likelihood ratio: without an intercept, with slope 1, without an intercept given slope 1, both
+  ratio <- 2 * pmax(c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss), 0)
+  estimate <- keep(c(both$intercept, both$slope, large$intercept, ratio[4]))
+  std.error <- keep(sqrt(pmax(c(both$var_intercept, both$var_slope, large$var_intercept, NA), 0)))
+  test <- keep(stats::pchisq(ratio, c(1, 1, 1, 2), lower.tail = FALSE))
   half <- qnorm((1 + level) / 2) * std.error
   list(.estimate = estimate, std.error = std.error, conf.low = estimate - half,
        conf.high = estimate + half, p.value = test, converged = ok)

@@ -81,8 +81,11 @@ canonical_residuals <- function(probs, truth) {
 class_wise_problems <- function(predictions) {
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
+  fold <- value_folds(probs, truth)
   lapply(seq_len(ncol(probs)), function(k) {
-    scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k])
+    problem <- scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k])
+    problem$fold <- fold
+    problem
   })
 }
 

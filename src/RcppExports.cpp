@@ -144,6 +144,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_row_folds
+std::vector<int> cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k);
+RcppExport SEXP _calibrisk_cpp_row_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP kSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< int >::type k(kSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_folds(features, labels, k));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_row_keys
+std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels);
+RcppExport SEXP _calibrisk_cpp_row_keys(SEXP featuresSEXP, SEXP labelsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_keys(features, labels));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_sweep_bins
 double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends);
 RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP) {
@@ -199,15 +222,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_logistic
-Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_slope);
-RcppExport SEXP _calibrisk_cpp_logistic(SEXP zSEXP, SEXP ySEXP, SEXP free_slopeSEXP) {
+Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept, bool free_slope);
+RcppExport SEXP _calibrisk_cpp_logistic(SEXP zSEXP, SEXP ySEXP, SEXP free_interceptSEXP, SEXP free_slopeSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< bool >::type free_intercept(free_interceptSEXP);
     Rcpp::traits::input_parameter< bool >::type free_slope(free_slopeSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_logistic(z, y, free_slope));
+    rcpp_result_gen = Rcpp::wrap(cpp_logistic(z, y, free_intercept, free_slope));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -975,11 +999,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_canonical_ece", (DL_FUNC) &_calibrisk_cpp_canonical_ece, 3},
     {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
+    {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
+    {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 2},
     {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 6},
     {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
-    {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 3},
+    {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 4},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 9},
     {"_calibrisk_cpp_kde_loo_loglik", (DL_FUNC) &_calibrisk_cpp_kde_loo_loglik, 4},
     {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 9},

@@ -5,10 +5,20 @@
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>
 #include <calibrisk/classical/monotone_bins.h>
+#include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/triweight.h>
+
+#include <algorithm>
 
 namespace {
 std::size_t size_of(R_xlen_t n) { return static_cast<std::size_t>(n); }
+
+std::vector<std::uint64_t> keys_of(const Rcpp::NumericMatrix& features,
+                                   const Rcpp::IntegerVector& labels) {
+  if (labels.size() != features.nrow()) Rcpp::stop("row_keys: one label per row.");
+  return calibrisk::row_keys(features.begin(), size_of(features.nrow()), size_of(features.ncol()),
+                             labels.begin());
+}
 }  // namespace
 
 // x ascending
@@ -17,6 +27,21 @@ Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVec
                                          double bandwidth) {
   return Rcpp::wrap(
       calibrisk::laplace_row_sums(x.begin(), d.begin(), size_of(x.size()), bandwidth));
+}
+
+// Folds 1..k from the values of the rows.
+// [[Rcpp::export(rng = false)]]
+std::vector<int> cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k) {
+  return calibrisk::row_folds(keys_of(features, labels), k);
+}
+
+// Keys of the rows as numbers in [0, 1).
+// [[Rcpp::export(rng = false)]]
+std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels) {
+  const auto keys = keys_of(features, labels);
+  std::vector<double> out(keys.size());
+  std::transform(keys.begin(), keys.end(), out.begin(), calibrisk::unit_of);
+  return out;
 }
 
 // Number of equal-mass bins that the monotone sweep chooses.
@@ -49,9 +74,10 @@ Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector wei
 }
 
 // [[Rcpp::export]]
-Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_slope) {
+Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept,
+                        bool free_slope) {
   const calibrisk::LogisticRegression model(z.begin(), y.begin(), size_of(z.size()));
-  const calibrisk::LogisticFit fit = model.fit(free_slope);
+  const calibrisk::LogisticFit fit = model.fit(free_intercept, free_slope);
   return Rcpp::List::create(
       Rcpp::Named("intercept") = fit.intercept, Rcpp::Named("slope") = fit.slope,
       Rcpp::Named("var_intercept") = fit.var_intercept, Rcpp::Named("var_slope") = fit.var_slope,

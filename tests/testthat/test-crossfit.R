@@ -1,13 +1,49 @@
-test_that("folds depend on the row's number only, and on nothing that rows are sorted by", {
+test_that("folds depend on the row's values, scatter equal rows, and follow nothing that rows are sorted by", {
   before <- stats::runif(1) # there is a state to keep
   state <- .Random.seed
-  fold <- scattered_folds(1e5)
+  x <- matrix(seq_len(1e5) / 1e5)
+  y <- rep(0:1, 5e4)
+  fold <- value_folds(x, y)
   expect_identical(.Random.seed, state)
-  expect_identical(scattered_folds(100), fold[1:100])
-  expect_setequal(fold, 1:5)
-  expect_gt(stats::chisq.test(table(fold))$p.value, .001)
-  expect_gt(stats::chisq.test(table(fold[-1], fold[-1e5]))$p.value, .001)
-  expect_gt(stats::chisq.test(table(fold, rep(1:10, each = 1e4)))$p.value, .001)
+  expect_identical(value_folds(x[1:100, , drop = FALSE], y[1:100]), fold[1:100])
+  order <- withr::with_seed(1, sample(1e5))
+  expect_identical(value_folds(x[order, , drop = FALSE], y[order]), fold[order])
+  equal <- value_folds(matrix(.3, 1e5, 2), rep(1, 1e5))
+  for (f in list(fold, equal)) {
+    expect_setequal(f, 1:5)
+    expect_gt(stats::chisq.test(table(f))$p.value, .001)
+    expect_gt(stats::chisq.test(table(f[-1], f[-1e5]))$p.value, .001)
+    expect_gt(stats::chisq.test(table(f, rep(1:10, each = 1e4)))$p.value, .001)
+  }
+  expect_gt(stats::chisq.test(table(fold, y))$p.value, .001)
+  expect_identical(value_folds(matrix(c(0, -0)), c(1, 1)), value_folds(matrix(c(0, 0)), c(1, 1)))
+})
+
+test_that("no order of the rows changes a classical error or its limits", {
+  f <- simulate_classes(300, 3)
+  coarse <- round(f$p, 1)
+  coarse[, 3] <- pmax(1 - coarse[, 1] - coarse[, 2], 0)
+  errors <- list(
+    width = function(x, y) ece(x, y), mass = function(x, y) ece(x, y, type = "mass", p = 2),
+    sweep = function(x, y) ece(x, y, type = "sweep"), discrete = function(x, y) ece(x, y, type = "discrete"),
+    classes = function(x, y) ece(x, y, notion = "class_wise"), largest = function(x, y) ece(x, y, p = Inf),
+    vectors = function(x, y) ece(x, y, notion = "canonical", n_bins = 3), ks = function(x, y) ks_error(x, y),
+    ks_classes = function(x, y) ks_error(x, y, notion = "class_wise"), smooth = function(x, y) smooth_ece(x, y),
+    kde = function(x, y) kde_error(x, y), triweight = function(x, y) kde_error(x, y, kernel = "triweight"),
+    panel = function(x, y) suppressWarnings(ce_panel(x, y, floor = 1e-6))
+  )
+  for (x in list(f$p, coarse)) {
+    for (name in names(errors)) {
+      first <- errors[[name]](x, f$y)
+      for (seed in 1:3) {
+        order <- withr::with_seed(seed, sample(300))
+        again <- errors[[name]](x[order, ], f$y[order])
+        expect_equal(again$.estimate, first$.estimate, tolerance = 1e-11, label = name)
+        expect_equal(again$std.error, first$std.error, tolerance = 1e-10, label = name)
+        expect_equal(again$conf.low, first$conf.low, tolerance = 1e-10, label = name)
+      }
+    }
+  }
 })
 
 # The gap of row i's group among the rows of the other folds.
@@ -32,8 +68,8 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
     y <- stats::rbinom(120, 1, x^2)
   })
   d <- x - y
-  fold <- scattered_folds(120)
   problem <- scalar_problem(x, y)
+  fold <- problem_folds(problem)
   sorted <- sort_problem(problem)
   prefixes <- fold_prefixes(sorted, fold)
   bin <- oracle_width_bin(x, 6)
@@ -71,7 +107,7 @@ test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and s
     y <- stats::rbinom(60, 1, x^2)
   })
   d <- x - y
-  fold <- scattered_folds(60)
+  fold <- problem_folds(scalar_problem(x, y))
   rows <- vapply(1:60, function(i) {
     others <- fold != fold[i]
     at <- sort(unique(x))
@@ -84,20 +120,20 @@ test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and s
   reflected <- function(t, v, s) {
     Reduce(`+`, lapply(-1:1, function(m) stats::dnorm(t, v + 2 * m, s) + stats::dnorm(t, 2 * m - v, s)))
   }
-  t <- seq(0, 1, length.out = 2001)
+  t <- seq(0, 1, length.out = 8001)
+  kernels <- vapply(x, function(v) reflected(t, v, .1), t)
   smooth <- vapply(1:60, function(i) {
     others <- which(fold != fold[i])
-    r <- Reduce(`+`, lapply(others, function(j) d[j] * reflected(t, x[j], .1)))
-    kernel <- sign(r) * reflected(t, x[i], .1)
-    d[i] * (sum(kernel) - (kernel[1] + kernel[2001]) / 2) / 2000
+    kernel <- sign(kernels[, others] %*% d[others]) * kernels[, i]
+    d[i] * (sum(kernel) - (kernel[1] + kernel[8001]) / 2) / 8000
   }, 0)
   expect_equal(crossfit_smooth(problem, .1), smooth, tolerance = 1e-3)
 })
 
 test_that("kernel gaps come from the other folds", {
   b <- fixture_b()
-  fold <- scattered_folds(20)
   problem <- new_problem(b$p, b$p - diag(3)[b$y, ], b$y)
+  fold <- problem_folds(problem)
   gap <- t(vapply(1:20, function(i) {
     others <- which(fold != fold[i])
     weight <- vapply(others, function(j) prod(b$p[i, ]^(b$p[j, ] / .1)) *
@@ -109,7 +145,7 @@ test_that("kernel gaps come from the other folds", {
     x <- stats::runif(80)
     y <- stats::rbinom(80, 1, x^2)
   })
-  fold <- scattered_folds(80)
+  fold <- problem_folds(scalar_problem(x, y))
   density <- function(t, v) {
     k <- function(c) pmax(1 - (outer(t, c, `-`) / .3)^2, 0)^3 # standard deviation .1
     rowSums(k(v) + k(ifelse(v < .5, 0, 2) - v))

@@ -15,7 +15,7 @@ test_that("the panel is its functions, one by one", {
   for (name in c(".metric", ".estimate", "std.error", "conf.low", "conf.high", "p.value")) {
     expect_equal(out[[name]], column(name), info = name)
   }
-  expect_equal(nrow(out), 19)
+  expect_equal(nrow(out), 20)
 })
 
 test_that("what has no value is NA and says why", {
@@ -29,5 +29,5 @@ test_that("what has no value is NA and says why", {
   expect_equal(row("rbs")$.estimate, .25)
   frame <- data.frame(.pred_1 = c(.2, .6, .7, .3), y = c(0, 1, 0, 1), g = c("a", "a", "b", "b"))
   grouped <- ce_panel(frame, y, .by = g)
-  expect_equal(as.vector(table(grouped$g)), c(19, 19))
+  expect_equal(as.vector(table(grouped$g)), c(20, 20))
 })

@@ -8,11 +8,15 @@ test_that("Cox's regression is the one of glm", {
     both <- summary(stats::glm(y ~ z, family = stats::binomial()))$coefficients
     large <- summary(stats::glm(y ~ 1 + offset(z), family = stats::binomial()))$coefficients
     out <- cox_calibration(p, y)
-    expect_equal(out$.estimate, c(both[, 1], large[, 1]), ignore_attr = TRUE, tolerance = 1e-6)
-    expect_equal(out$std.error, c(both[, 2], large[, 2]), ignore_attr = TRUE, tolerance = 1e-4)
     null <- -2 * sum(stats::dbinom(y, 1, p, log = TRUE))
-    fit <- stats::deviance(stats::glm(y ~ z, family = stats::binomial()))
-    expect_equal(out$p.value[1], stats::pchisq(null - fit, 2, lower.tail = FALSE), tolerance = 1e-6)
+    deviances <- vapply(list(y ~ z, y ~ z - 1, y ~ 1 + offset(z)), function(model) {
+      stats::deviance(stats::glm(model, family = stats::binomial()))
+    }, 0)
+    ratios <- c(deviances[2:3] - deviances[1], null - deviances[3], null - deviances[1])
+    expect_equal(out$.metric, c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"))
+    expect_equal(out$.estimate, c(both[, 1], large[, 1], ratios[4]), ignore_attr = TRUE, tolerance = 1e-6)
+    expect_equal(out$std.error, c(both[, 2], large[, 2], NA), ignore_attr = TRUE, tolerance = 1e-4)
+    expect_equal(out$p.value, stats::pchisq(ratios, c(1, 1, 1, 2), lower.tail = FALSE), tolerance = 1e-6)
     expect_true(all(out$converged))
   }
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Cox's calibration model, logit P(y = 1) = a + b z with z the logit of the prediction,
-// by Newton's method with step halving; b may be held at 1 (calibration in the large).
+// by Newton's method with step halving; a may be held at 0, b at 1 (calibration in the large).
 #ifndef CALIBRISK_CLASSICAL_LOGISTIC_H
 #define CALIBRISK_CLASSICAL_LOGISTIC_H
 
@@ -22,20 +22,22 @@ class LogisticRegression {
  public:
   LogisticRegression(const double* z, const double* y, std::size_t n) : z_(z), y_(y), n_(n) {}
 
-  LogisticFit fit(bool free_slope, int max_iterations = 50, double tolerance = 1e-10) const {
+  LogisticFit fit(bool free_intercept, bool free_slope, int max_iterations = 50,
+                  double tolerance = 1e-10) const {
     LogisticFit now;
     Moments m = moments(now.intercept, now.slope);
     now.loss = m.loss;
     for (; now.iterations < max_iterations; ++now.iterations) {
-      double step_a, step_b = 0.0;
-      if (free_slope) {
+      double step_a = 0.0, step_b = 0.0;
+      if (free_intercept && free_slope) {
         const double det = m.haa * m.hbb - m.hab * m.hab;
         if (!(det > 1e-14 * m.haa * m.hbb)) break;  // flat: separated or constant predictions
         step_a = (m.hbb * m.ga - m.hab * m.gb) / det;
         step_b = (m.haa * m.gb - m.hab * m.ga) / det;
       } else {
-        if (!(m.haa > 0.0)) break;
-        step_a = m.ga / m.haa;
+        const double curvature = free_slope ? m.hbb : m.haa;
+        if (!(curvature > 0.0)) break;
+        (free_slope ? step_b : step_a) = (free_slope ? m.gb : m.ga) / curvature;
       }
       // Newton decrement: twice the loss that a full step would still save
       const double decrement = step_a * m.ga + step_b * m.gb;
@@ -54,13 +56,13 @@ class LogisticRegression {
       m = next;
       now.loss = m.loss;
     }
-    if (free_slope) {
+    if (free_intercept && free_slope) {
       const double det = m.haa * m.hbb - m.hab * m.hab;
       now.var_intercept = m.hbb / det;
       now.var_slope = m.haa / det;
       now.covariance = -m.hab / det;
     } else {
-      now.var_intercept = 1.0 / m.haa;
+      (free_slope ? now.var_slope : now.var_intercept) = 1.0 / (free_slope ? m.hbb : m.haa);
     }
     return now;
   }

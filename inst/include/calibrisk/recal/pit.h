@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The conditional distribution function of the probability integral transform where predicted
-// distribution functions jump (Czado, Gneiting & Held 2009): an outcome whose jump is (low, high] is
-// spread evenly over it, F(u | y) = (u - low) / (high - low) inside. A continuous law has low = high.
+// distribution functions jump (Czado, Gneiting & Held 2009): an outcome whose jump is (low, high]
+// is spread evenly over it, F(u | y) = (u - low) / (high - low) inside. A continuous law has low =
+// high.
 #ifndef CALIBRISK_RECAL_PIT_H
 #define CALIBRISK_RECAL_PIT_H
 
@@ -23,8 +24,8 @@ inline double pit_at(double low, double high, double u) {
   return u <= low ? 0.0 : (u - low) / (high - low);
 }
 
-// Sums over the rows of F(k/m | y) (columns 0, 1: and of its square) and of the mass between the levels
-// (k-1)/m and k/m (columns 2, 3), in row k - 1.
+// Sums over the rows of F(k/m | y) (columns 0, 1: and of its square) and of the mass between the
+// levels (k-1)/m and k/m (columns 2, 3), in row k - 1.
 inline Matrix pit_sums(const ConstVectorRef& low, const ConstVectorRef& high, Index m) {
   require(low.size() == high.size(), "pit_sums: a jump has two ends.");
   Matrix out = Matrix::Zero(m, 4);
@@ -50,8 +51,8 @@ struct PitJumps {
   ConstVectorRef low, high;
 };
 
-// Sums over the rows of F(k/m | Y) for outcomes drawn from the predictions, [m x draws], row k - 1. A draw of
-// row i depends on (seed, draw, first_row + i) alone. Cost O(n draws log(jumps)).
+// Sums over the rows of F(k/m | Y) for outcomes drawn from the predictions, [m x draws], row k - 1.
+// A draw of row i depends on (seed, draw, first_row + i) alone. Cost O(n draws log(jumps)).
 inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, Index m, Index n_draws,
                         std::uint64_t seed, std::uint64_t first_row) {
   require(!jumps.start.empty() && jumps.start.back() == jumps.low.size() &&

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Folds from the values of the rows: no order of the rows changes what is computed with them.
+#ifndef CALIBRISK_CLASSICAL_ROW_FOLDS_H
+#define CALIBRISK_CLASSICAL_ROW_FOLDS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace calibrisk {
+
+constexpr std::uint64_t hash_step = 0x9e3779b97f4a7c15ULL;
+
+// A finaliser of 64 bits: every bit of the input moves every bit of the output.
+inline std::uint64_t mix_bits(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+inline std::uint64_t bits_of(double value) {
+  value += 0.0;  // -0 is 0
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+// How often each key occurred before, in the order of the keys.
+inline std::vector<std::uint64_t> occurrences(const std::vector<std::uint64_t>& keys) {
+  std::size_t capacity = 16;
+  while (capacity < 2 * keys.size()) capacity *= 2;
+  struct Slot {
+    std::uint64_t key, count;
+  };
+  std::vector<Slot> slots(capacity, Slot{0, 0});
+  std::vector<std::uint64_t> out(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    std::size_t at = keys[i] & (capacity - 1);
+    while (slots[at].count > 0 && slots[at].key != keys[i]) at = (at + 1) & (capacity - 1);
+    slots[at].key = keys[i];
+    out[i] = slots[at].count++;
+  }
+  return out;
+}
+
+// A key per row of features [n x q] and its label: equal rows have equal keys.
+inline std::vector<std::uint64_t> row_keys(const double* features, std::size_t n, std::size_t q,
+                                           const int* labels) {
+  std::vector<std::uint64_t> keys(n);
+  for (std::size_t i = 0; i < n; ++i) keys[i] = mix_bits(hash_step + bits_of(labels[i]));
+  for (std::size_t j = 0; j < q; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      keys[i] = mix_bits(keys[i] * 3 + bits_of(features[j * n + i]));
+    }
+  }
+  return keys;
+}
+
+inline double unit_of(std::uint64_t h) { return static_cast<double>(h >> 11) * 0x1.0p-53; }
+
+// Folds 1..k of rows with these keys. Equal rows are scattered as well, by how many came before:
+// their folds as a set do not depend on their order.
+inline std::vector<int> row_folds(const std::vector<std::uint64_t>& keys, int k) {
+  const std::vector<std::uint64_t> before = occurrences(keys);
+  std::vector<int> out(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    out[i] =
+        static_cast<int>(unit_of(mix_bits(mix_bits(keys[i] + hash_step * (before[i] + 1)))) * k) +
+        1;
+  }
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif
