@@ -49,7 +49,8 @@ rank_data <- function(models, truth, event_level, call = caller_env()) {
   if (length(rows) == 0) stop_empty(length(parts[[1]]$rows), call)
   list(
     probs = setNames(Map(function(part, at) simplex_probs(part)[at, , drop = FALSE], parts, keep), names(models)),
-    truth = simplex_truth(parts[[1]])[keep[[1]]]
+    truth = simplex_truth(parts[[1]])[keep[[1]]],
+    scalar = all(vapply(parts, function(part) is.null(part$probs), NA))
   )
 }
 

@@ -140,15 +140,25 @@ print.ce_rank <- function(x, ...) {
     )
     print(shown, row.names = FALSE)
   }
-  if (any(startsWith(summary$metric, "ckce"))) {
-    choices <- x$choices
-    note <- paste0(
-      "ckce: ", format(choices$kernel), ", ridge ",
-      if (is.null(choices$ridge)) "n^(-1/4) of each sample" else format(choices$ridge),
-      ", bandwidth per ", if (choices$bandwidth == "pooled") "pool of models" else "model and sample",
-      "; values at different n are not comparable."
-    )
-    cat("\n", paste(strwrap(note, 76, exdent = 2), collapse = "\n"), "\n", sep = "")
-  }
+  notes <- c(ckce_note(summary$metric, x$choices), binary_note(summary$metric, x$choices))
+  for (note in notes) cat("\n", paste(strwrap(note, 76, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)
+}
+
+ckce_note <- function(metrics, choices) {
+  if (!any(startsWith(metrics, "ckce"))) return(NULL)
+  paste0(
+    "ckce: ", format(choices$kernel), ", ridge ",
+    if (is.null(choices$ridge)) "n^(-1/4) of each sample" else format(choices$ridge),
+    ", bandwidth per ", if (choices$bandwidth == "pooled") "pool of models" else "model and sample",
+    "; values at different n are not comparable."
+  )
+}
+
+# Metrics of two classes that a factor of 2 may be missing from.
+binary_note <- function(metrics, choices) {
+  if (choices$n_classes > 2) return(NULL)
+  sums <- intersect(metrics, c("ece", "ece_pointwise", if (!choices$scalar) "brier"))
+  c(if (choices$scalar && "brier" %in% metrics) "brier: mean (p - y)^2, half the sum over both classes.",
+    if (length(sums) > 0) paste0(paste(sums, collapse = ", "), ": summed over both classes, twice the value of one."))
 }

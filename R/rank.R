@@ -21,7 +21,8 @@
 #' every
 #' prediction compared with its bin's outcomes; not 0 for calibrated models), and for reporting the proper scores
 #' `"brier"` and `"log_loss"` and the
-#' misclassification `"error"`, which rank models by more than calibration. A function of
+#' misclassification `"error"` (the Brier score is the sum over the classes; of vectors of probabilities
+#' \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank models by more than calibration. A function of
 #' (probabilities, integer truth) that returns a number is a metric too.
 #'
 #' @param models A named list with every model's predictions of the same observations in the same order:
@@ -89,7 +90,8 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   rows <- vapply(seq_len(trials), function(t) sample.int(n, n_sub), integer(n_sub))
   draws <- rank_draws(data, metrics, kernels, settings, matrix(rows, n_sub), threads)
   new_rank(full, draws, n = n, n_sub = n_sub, level = level,
-           choices = list(kernel = kernel, ridge = ridge, bandwidth = bandwidth, n_bins = n_bins))
+           choices = list(kernel = kernel, ridge = ridge, bandwidth = bandwidth, n_bins = n_bins,
+                          scalar = data$scalar, n_classes = ncol(data$probs[[1]])))
 }
 
 check_empty <- function(..., call = caller_env()) {
@@ -148,13 +150,22 @@ restore_median <- function(kernel) {
   kernel
 }
 
+# Array metrics x models x columns of `rows`. The Brier score is a sum over the classes; that of scalar probabilities
+# is (p - y)^2, half of it, as in ce_score() and rbs().
+rank_values <- function(data, kernels, rows, settings, threads, progress = NULL) {
+  values <- cpp_rank_trials(data$probs, kernels, data$truth, rows, settings, threads, progress)
+  values <- array(values, c(length(rank_metrics), length(data$probs), ncol(rows)))
+  if (data$scalar) values[rank_metrics == "brier", , ] <- values[rank_metrics == "brier", , ] / 2
+  values
+}
+
 # metrics x models on all observations.
 rank_full <- function(data, metrics, kernels, settings, threads) {
   plain <- settings
   plain$kernel_metrics <- FALSE
   everything <- matrix(seq_along(data$truth))
-  values <- cpp_rank_trials(data$probs, kernels, data$truth, everything, plain, threads, NULL)
-  rownames(values) <- rank_metrics
+  values <- matrix(rank_values(data, kernels, everything, plain, threads), length(rank_metrics),
+                   dimnames = list(rank_metrics, NULL))
   if (settings$kernel_metrics) {
     for (m in seq_along(data$probs)) {
       kernel <- resolve_kernel(restore_median(kernels[[m]]), data$probs[[m]], threads)
@@ -196,11 +207,7 @@ rank_draws <- function(data, metrics, kernels, settings, rows, threads) {
                list(names(metrics), names(data$probs), NULL))
   built_in <- vapply(metrics, is.character, NA)
   if (any(built_in)) {
-    bar <- progress_callback("Ranking")
-    values <- array(
-      cpp_rank_trials(data$probs, kernels, data$truth, rows, settings, threads, bar),
-      c(length(rank_metrics), n_models, trials)
-    )
+    values <- rank_values(data, kernels, rows, settings, threads, progress_callback("Ranking"))
     out[built_in, , ] <- values[match(unlist(metrics[built_in]), rank_metrics), , , drop = FALSE]
   }
   for (i in which(!built_in)) {

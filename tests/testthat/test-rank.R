@@ -86,7 +86,7 @@ test_that("functions are metrics, and vectors and data frames are models", {
   expect_identical(unique(r$estimates$metric), c("ckce", "distance"))
   expect_equal(r$estimates$estimate[r$estimates$metric == "distance" & r$estimates$model == "a"],
                mean(abs(p - y)))
-  brier <- function(probs, truth) mean(rowSums(oracle_residuals(probs, truth)^2))
+  brier <- function(probs, truth) mean(rowSums(oracle_residuals(probs, truth)^2)) / 2
   twice <- withr::with_seed(3, ce_rank(list(a = p, b = p^2), y, metric = list("brier", mine = brier), trials = 5))$draws
   expect_equal(twice$estimate[twice$metric == "mine"], twice$estimate[twice$metric == "brier"])
   frame <- data.frame(.pred_u = p, .pred_v = 1 - p)
@@ -153,4 +153,27 @@ test_that("subsamples keep their digits at small ridges", {
     sum(solve(crossprod(features) + 20 * 1e-9 * diag(2), crossprod(features, residuals))^2)
   }, 0)
   expect_equal(fit$draws$estimate[fit$draws$model == "a"], expected, tolerance = 1e-7)
+})
+
+test_that("the Brier score of a ranking is that of ce_score(), and the factor is printed", {
+  withr::with_seed(1, {
+    p <- stats::runif(200)
+    y <- stats::rbinom(200, 1, p)
+    models <- list(one = p, other = p^2)
+    scalar <- ce_rank(models, y, metric = c("brier", "ece"), trials = 5)
+    columns <- ce_rank(lapply(models, function(p) cbind(1 - p, p)), y + 1, metric = "brier", trials = 5)
+  })
+  values <- function(rank, model) {
+    rank$estimates$estimate[rank$estimates$metric == "brier" & rank$estimates$model == model]
+  }
+  for (model in names(models)) {
+    expect_equal(values(scalar, model), ce_score(models[[model]], y)$.estimate)
+    expect_equal(values(scalar, model), rbs(models[[model]], y)$.estimate^2)
+    expect_equal(values(columns, model), ce_score(cbind(1 - models[[model]], models[[model]]), y + 1)$.estimate)
+  }
+  expect_lt(max(scalar$draws$estimate[scalar$draws$metric == "brier"]), .5)
+  text <- paste(capture.output(print(scalar)), collapse = " ")
+  expect_match(text, "half the sum over both classes")
+  expect_match(text, "ece: summed over both classes")
+  expect_match(paste(capture.output(print(columns)), collapse = " "), "brier: summed over both classes")
 })
