@@ -6,7 +6,7 @@
 #' paired standard error says whether two methods can be told apart.
 #'
 #' @inheritParams ce_args
-#' @param objects A named list of `ce_fit` or `ce_tune` objects for the same notion.
+#' @param objects A named list of `ce_fit` or `ce_tune` objects for the same notion, of one model's predictions.
 #' @return One row per method (and group), ordered by risk: `method`, `risk`, `root_risk`,
 #'   `std.error` (of `risk`), `difference` (to the best), `difference_std.error` (paired),
 #'   `skill`, `n` and `diagnosis`: `"best"`, `"worse"` where the difference exceeds its
@@ -15,6 +15,10 @@
 #' See [ce_risk()]. The paired standard error is that of the U-statistic's Hájek projections'
 #' differences \eqn{r_i^A - r_i^B}. Choosing the best of several on these rows makes its own
 #' risk optimistic, and the comparison is not corrected for the number of methods.
+#' @section Errors:
+#' `calibrisk_error_model` where two fits were clearly fitted on predictions of different models (different
+#' predictions of the same outcomes, or no row in common): their risks are for different targets. Models are compared
+#' by [ce_rank()] and [ce_gain()].
 #' @references `r ref_gruber_bach()`
 #' @export
 #' @examples
@@ -61,6 +65,7 @@ check_fits <- function(objects, call = caller_env()) {
     ), "notion", arg = "objects", call = call)
   }
   names(fits) <- list_names(fits, vapply(fits, `[[`, "", "method"))
+  check_one_model(fits, call)
   fits
 }
 

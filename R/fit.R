@@ -62,16 +62,16 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
   }
   problems <- notion_problems(predictions, notion, call)
   forms <- lapply(problems, fit_form, method = method, point = grid_point(grid, 1), context = context)
-  new_fit(forms, notion, predictions, tune_histogram(problems, notion),
+  new_fit(forms, notion, predictions, tune_histogram(problems, notion), fit_source(predictions, problems),
           method = method$name, parameter = method$parameter %||% NA_character_, value = grid$value,
           label = format(method))
 }
 
-# `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted.
-new_fit <- function(forms, notion, predictions, histogram, method, parameter, value, label) {
+# `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted, `source` on what.
+new_fit <- function(forms, notion, predictions, histogram, source, method, parameter, value, label) {
   structure(
     list(forms = forms, notion = notion, method = method, parameter = parameter, value = value,
-         label = label, histogram = histogram, n = n_obs(predictions), levels = predictions$levels,
+         label = label, histogram = histogram, source = source, n = n_obs(predictions), levels = predictions$levels,
          event = predictions$event, scalar = is.null(predictions$probs)),
     class = "ce_fit"
   )

@@ -94,7 +94,7 @@ tune_predictions <- function(predictions, notion, methods, folds, test, level, p
       forms = lapply(results, `[[`, "forms"),
       diagnostics = lapply(results, `[[`, "diagnostics"),
       labels = vapply(methods, format, ""),
-      histogram = tune_histogram(problems, notion),
+      histogram = tune_histogram(problems, notion), source = fit_source(predictions, problems),
       notion = notion, level = level, split = split,
       n = n_obs(predictions), dropped = predictions$dropped, levels = predictions$levels,
       event = predictions$event, scalar = is.null(predictions$probs)
@@ -200,7 +200,7 @@ tune_fit <- function(x, method = NULL, call = caller_env()) {
     list(forms = lapply(x$forms[[method]], ensemble_form), notion = x$notion, method = method,
          parameter = row$parameter, value = row$value,
          label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)), n = sum(x$split$fold > 0),
-         histogram = x$histogram, levels = x$levels, event = x$event, scalar = x$scalar),
+         histogram = x$histogram, source = x$source, levels = x$levels, event = x$event, scalar = x$scalar),
     class = "ce_fit"
   )
 }

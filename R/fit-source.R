@@ -1,0 +1,39 @@
+# What a fit was fitted on: the risks of fits of different models are for different targets, and none is the best.
+#   truth     key of the outcomes in their order
+#   features  those of some rows, evenly spaced
+#   keys      the smallest keys of the distinct rows, n_keys how many there are: rows in common are found however
+#             many rows either has, as long as enough of them are expected to be among the smallest
+
+fit_source <- function(predictions, problems, n_features = 64, n_keys = 4096) {
+  truth <- as.integer(predictions$truth %||% predictions$outcome)
+  rows <- unique(round(seq(1, length(truth), length.out = n_features)))
+  features <- lapply(problems, function(problem) problem$features[rows, , drop = FALSE])
+  keys <- unique(cpp_row_keys(round(problems[[1]]$features[, 1, drop = FALSE], 10), truth))
+  list(truth = rlang::hash(truth), features = do.call(cbind, features),
+       keys = sort(keys)[seq_len(min(n_keys, length(keys)))], n_keys = length(keys))
+}
+
+check_one_model <- function(fits, call) {
+  for (j in seq_along(fits)[-1]) {
+    reason <- different_models(fits[[1]]$source, fits[[j]]$source)
+    if (is.null(reason)) next
+    stop_input(c(
+      "Fits are compared for the predictions of one model.",
+      "x" = "{.field {names(fits)[1]}} and {.field {names(fits)[j]}} were fitted on {reason}.",
+      "i" = "Compare models by {.fn ce_rank} or {.fn ce_gain}, or each with its interval by {.fn ce_estimate}."
+    ), "model", arg = "objects", call = call)
+  }
+}
+
+# What says that two sources are predictions of different models; NULL where nothing does.
+different_models <- function(a, b) {
+  if (is.null(a) || is.null(b)) return(NULL)
+  if (a$truth == b$truth && identical(dim(a$features), dim(b$features))) {
+    # a binary event may be the other one
+    flipped <- if (ncol(a$features) == 1) 1 - b$features else b$features
+    far <- min(max(abs(a$features - b$features)), max(abs(a$features - flipped))) > 1e-6
+    return(if (far) "different predictions of the same outcomes")
+  }
+  expected <- min(a$n_keys, b$n_keys) * min(1, length(a$keys) / a$n_keys, length(b$keys) / b$n_keys)
+  if (expected >= 10 && !any(a$keys %in% b$keys)) "predictions that have no row in common"
+}
