@@ -89,6 +89,14 @@ cpp_median_distance <- function(metric, x, threads) {
     .Call(`_calibrisk_cpp_median_distance`, metric, x, threads)
 }
 
+cpp_ladder <- function(features, residuals, weights, kind, bases, moments, threads) {
+    .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, kind, bases, moments, threads)
+}
+
+cpp_ladder_gap <- function(shape, features, d, threads) {
+    .Call(`_calibrisk_cpp_ladder_gap`, shape, features, d, threads)
+}
+
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L) {
     .Call(`_calibrisk_cpp_pair_risk`, residuals, features, core, threads, path)
 }

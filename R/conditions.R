@@ -28,3 +28,12 @@ note <- function(message, class, ..., .envir = parent.frame()) {
     .envir = .envir
   )
 }
+
+# Many fits may have the same to say: each class of note is shown once.
+noted_once <- function(value) {
+  seen <- character()
+  withCallingHandlers(value, calibrisk_message = function(cnd) {
+    if (class(cnd)[1] %in% seen) rlang::cnd_muffle(cnd)
+    seen <<- c(seen, class(cnd)[1])
+  })
+}

@@ -2,29 +2,26 @@
 #'
 #' @param x,object A table of [ce_estimate()].
 #' @param ... Not used.
-#' @return `tidy()`: a plain tibble with the groups, `notion`, `method`, `estimate`, `std.error`, `conf.low`,
-#'   `conf.high`,
-#'   `lower_bound`. `glance()`: one row per notion and group with `notion`, `method`, `parameter`, `value`, `root_risk`,
-#'   `skill`, `n`, `n_test`: what was chosen and how good it is. `autoplot()`: a ggplot object with the estimates, their
-#'   intervals and, where there is a positive one, the one-sided lower bound (tick), one panel per notion
-#'   where there are groups. `plot()` draws the same with base graphics and returns `x`.
+#' @return `tidy()`: a plain tibble with the groups, `notion`, `estimate`, `std.error`, `conf.low`, `conf.high`,
+#'   `lower_bound`, `p.value`, `method`. `glance()`: one row per notion and group with `notion`, `p.value`, `resolution`,
+#'   `cap`, `method`, `n`: what the interval assumes. `autoplot()`: a ggplot object with the estimates and their
+#'   intervals, one panel per notion where there are groups. `plot()` draws the same with base graphics and returns `x`.
 #' @name ce_estimate_tables
 #' @export
 #' @examples
-#' set.seed(1)
-#' errors <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"),
-#'                       method = method_bins(10))
+#' errors <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"))
 #' tidy(errors)
 #' glance(errors)
 #' plot(errors)
 tidy.ce_estimate <- function(x, ...) {
-  estimate_columns(x, c("notion", "method", "estimate", "std.error", "conf.low", "conf.high", "lower_bound"))
+  estimate_columns(x, c("notion", "estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value",
+                        "method"))
 }
 
 #' @rdname ce_estimate_tables
 #' @export
 glance.ce_estimate <- function(x, ...) {
-  estimate_columns(x, c("notion", "method", "parameter", "value", "root_risk", "skill", "n", "n_test"))
+  estimate_columns(x, c("notion", "p.value", "resolution", "cap", "method", "n"))
 }
 
 # Groups stand before the notion.
@@ -41,19 +38,15 @@ autoplot.ce_estimate <- function(object, ...) {
   rows <- estimate_display(object)
   grouped <- nlevels(rows$group) > 1
   rows$line <- if (grouped) rows$group else rows$notion
-  bounds <- rows[rows$lower_bound %in% rows$lower_bound[rows$lower_bound > 0], ]
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$line)) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ce_colours[1],
                             linewidth = 0.7, na.rm = TRUE) +
     ggplot2::geom_point(colour = ce_colours[1], size = 2.4, na.rm = TRUE) +
-    ggplot2::geom_point(data = bounds, ggplot2::aes(x = .data$lower_bound), shape = 124, size = 4,
-                        colour = ce_colours[2]) +
     ggplot2::expand_limits(x = 0) +
     ggplot2::scale_y_discrete(limits = rev) +
     ggplot2::labs(
       x = "calibration error (root, L2)", y = NULL,
-      subtitle = paste0("Intervals: ", sub(", see .*", "", attr(object, "estimand")[["Interval"]]),
-                        if (nrow(bounds) > 0) "\nOrange tick: one-sided lower bound from the risk")
+      subtitle = paste0("Intervals: ", attr(object, "estimand")[["Interval"]])
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
@@ -84,8 +77,6 @@ plot.ce_estimate <- function(x, ...) {
   plot(rows$estimate, at, xlim = range(0, rows$conf.high, rows$estimate, na.rm = TRUE), ylim = range(at) + c(-0.5, 0.5),
        yaxt = "n", pch = 19, col = ce_colours[1], xlab = "calibration error (root, L2)", ylab = "")
   graphics::segments(rows$conf.low, at, rows$conf.high, at, col = ce_colours[1])
-  bounded <- which(rows$lower_bound > 0)
-  graphics::points(rows$lower_bound[bounded], at[bounded], pch = 124, col = ce_colours[2])
   graphics::axis(2, at, line, las = 1)
   invisible(x)
 }

@@ -1,34 +1,75 @@
-#' Estimate a calibration error
+#' The calibration error, with its interval
 #'
-#' One number per notion, with an interval: tunes the methods with [ce_tune()], takes the one
-#' with the smallest risk and reports its calibration error on the test rows.
+#' The number to report: how far predictions are from what then happens, with a confidence interval, a one-sided lower
+#' bound and a test of calibration, from all rows. Nothing is tuned and nothing is random: the same rows give the
+#' same number, whatever their order.
 #'
-#' @inheritParams ce_tune
-#' @param notion One or several notions of calibration. All are estimated on the same folds and test rows, so that a
-#'   row does not depend on which others are asked for.
-#' @param method `"auto"`: all of [ce_methods()], the one with the smallest risk is reported; or
-#'   a method, tuned over its own grid.
-#' @return One row per notion (and group) with `notion`, `method`, `parameter`, `value`, `estimate`,
-#'   `std.error`, `conf.low`, `conf.high`, `lower_bound`, `root_risk`, `skill`, `n` and `n_test`. The
-#'   interval is for the calibration error itself, built on the squared scale from all rows (see
-#'   [ce_tune()]); the estimate is 0 where its square is negative. `lower_bound` is a one-sided bound at `level` for the
-#'   calibration error itself; see [ce_risk()].
-#' @references `r ref_gruber_bach()`
-#' @seealso [ce_tune()] for all methods side by side.
+#' @inheritParams ce_args
+#' @param notion One or several notions of calibration.
+#' @param method `"ladder"`, the estimate defined below; or a method of [ce_methods], tuned over its own grid with
+#'   [ce_tune()]: then `estimate` and `std.error` are that method's, from the test rows; interval, bound and test remain
+#'   those of the ladder.
+#' @param bases The bases of the ladder: `NULL` for the default ones, or a list; see [basis_hats()].
+#' @param folds,test,progress For `method`; see [ce_tune()].
+#' @return One row per notion (and group) with `notion`, `estimate` (root of the squared calibration error), `std.error`
+#'   (of the root; `NA` where it is not told from 0), `conf.low` and `conf.high`, the one-sided `lower_bound`, the
+#'   `p.value` of the test of calibration, `resolution` (knots of the finest basis per coordinate), `cap` (upper limit of
+#'   the root Brier score), `method` and `n`. The printed table says it in words.
+#'
+#' @section Definition:
+#' Residuals \eqn{e_i} (prediction minus outcome) are projected on bases \eqn{B_m} that depend on the predictions only
+#' (the *ladder*, coarse to fine; see [basis_hats()]). With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
+#' \eqn{g_i = (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the gap at row i as the other rows tell it, and
+#' \deqn{\psi_m = \frac1n \sum_i \langle e_i, g_i\rangle}
+#' estimates the squared error that the basis sees: unbiased for gaps in its span, never too large in expectation
+#' otherwise, whatever the outcomes' variances (leave-out estimation of quadratic forms: Kline, Saggio and Soelvsten
+#' 2020; on bins it is the debiased error of Broecker 2012 and Kumar et al. 2019). It may be negative. The estimate
+#' combines the rungs by the weights of [method_stack()]: \eqn{CE^2 = \sum_m w_m\psi_m / \sqrt{\sum_m w_m}};
+#' where that is below `conf.low`, it is \eqn{\psi_m} of the rung with the largest lower limit.
+#'
+#' @section Intervals:
+#' Built on the squared scale by inverting tests. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
+#' variance and skewness are estimated and its law is taken as Pearson III. Away from it, the variance grows in
+#' proportion to the squared error. With M rungs, `conf.low` is the largest of the rungs' lower limits at level
+#' \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the interval
+#' holds 0 exactly where the p-value is at least \eqn{\alpha}. These ends hold for every gap. `conf.high` is the largest
+#' of the rungs' upper limits, at most `cap`: it covers the error that is **visible at this resolution**, where some
+#' rung nearly spans the gap. No method can bound a gap from above that no basis resolves, such as one that changes sign
+#' on thousands of small cells; there only `cap` holds, since no calibration error exceeds the root Brier score.
+#' For \eqn{K^2 > n/4} classes the canonical upper end assumes a gap that is additive in the classes, or seen by the
+#' kernel columns. How often the interval covers is shown by simulation in the vignette *How far to trust the interval*.
+#'
+#' The canonical error is never below the class-wise and top-label errors of the same rows, so that its row takes
+#' theirs into account.
+#'
+#' @section Invariants:
+#' The order of rows and the number of threads change nothing, the names of the classes nothing but ties.
+#'
+#' @section Cost:
+#' Linear in the number of rows: 1 s of processor time for a million rows of a scalar notion; canonical it grows with
+#' the square of the number of classes.
+#' @inheritSection ce_tune Errors
+#' @references
+#' Kline, P., Saggio, R. and Soelvsten, M. (2020). Leave-out estimation of variance components. *Econometrica* 88,
+#' 1859-1898.
+#'
+#' Broecker, J. (2012). Estimating reliability and resolution of probability forecasts through decomposition of the
+#' empirical score. *Climate Dynamics* 39, 655-667.
+#'
+#' Kumar, A., Liang, P. and Ma, T. (2019). Verified uncertainty calibration. *NeurIPS* 32.
+#'
+#' `r ref_gruber_buettner()`
+#' @seealso [ce_tune()] for which function describes the miscalibration best, [ce_test()] for other tests.
 #' @export
 #' @examples
-#' set.seed(1)
-#' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "canonical"),
-#'             method = method_kde())
-ce_estimate <- function(x, truth, ..., notion = "top_label", method = "auto", folds = 5, test = 0.2,
+#' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
+ce_estimate <- function(x, truth, ..., notion = "top_label", method = "ladder", bases = NULL, folds = 5, test = 0.2,
                         .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                         progress = TRUE, threads = NULL) {
   call <- current_env()
   notion <- unique(check_notion(notion, several = TRUE))
-  if (!identical(method, "auto")) {
-    check_method(method)
-    check_bins_notion(list(method), notion, call)
-  }
+  check_estimate_method(method, notion, call)
+  bases <- check_bases(bases, notion, call)
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)
@@ -36,36 +77,57 @@ ce_estimate <- function(x, truth, ..., notion = "top_label", method = "auto", fo
   dots <- enquos(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    if (!predictions$na) split <- split_predictions(predictions, folds, test, call)
+    if (predictions$na) return(vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), predictions)))
+    if (is_method(method)) split <- split_predictions(predictions, folds, test, call)
     rows <- lapply(notion, function(one) {
-      if (predictions$na) return(missing_estimate(one, predictions))
-      methods <- if (is_method(method)) check_methods(method) else ce_methods(one)
-      estimate_row(tune_predictions(predictions, one, methods, folds, test, level, progress,
-                                    threads, call, split))
+      row <- headline_row(notion_ladder(predictions, one, level, threads, bases, call), one, n_obs(predictions))
+      if (!is_method(method)) return(row)
+      tuned <- tune_predictions(predictions, one, check_methods(method), list(split), level, progress, threads, call,
+                                headline = row)
+      holdout_row(row, tuned)
     })
     vctrs::vec_rbind(!!!rows)
   })
+  attr(out, "level") <- level
   new_table(out, c("Calibration error" = "root, squared (L2) norm",
-                   "Interval" = paste0(format(100 * level), " % for the error itself, see ?ce_tune")), "ce_estimate")
+                   "Interval" = paste0(format(100 * level), " % for the error visible at the resolution")),
+            "ce_estimate")
 }
 
-estimate_row <- function(tuned) {
-  row <- tuned$glance[which(tuned$glance$selected), ]
-  if (nrow(row) == 0) row <- tuned$glance[1, ]
-  n_test <- sum(tuned$split$fold == 0)
+check_estimate_method <- function(method, notion, call) {
+  if (identical(method, "ladder")) return(invisible())
+  if (!is_method(method)) {
+    stop_input(c(
+      "{.arg method} must be {.val ladder} or a method of {.help ce_methods}.",
+      "x" = "It is {.val {describe(method)}}.",
+      "i" = "{.fn ce_tune} chooses among methods by their risk."
+    ), "method", arg = "method", value = method, call = call)
+  }
+  check_bins_notion(list(method), notion, call)
+}
+
+method_name <- function(method) if (is_method(method)) method$name else "ladder"
+
+headline_row <- function(ladder, notion, n) {
   tibble::tibble(
-    notion = tuned$notion, method = row$method, parameter = row$parameter, value = row$value,
-    estimate = row$estimate, std.error = row$estimate_std.error, conf.low = row$conf.low,
-    conf.high = row$conf.high, lower_bound = row$lower_bound, root_risk = row$root_risk,
-    skill = row$skill, n = tuned$n, n_test = if (n_test > 0) n_test else tuned$n
+    notion = notion, estimate = ladder$estimate, std.error = ladder$std.error, conf.low = ladder$low,
+    conf.high = ladder$high, lower_bound = ladder$lower_bound, p.value = ladder$p.value,
+    resolution = ladder$resolution, cap = ladder$cap, method = "ladder", n = n
   )
 }
 
-missing_estimate <- function(notion, predictions) {
-  tibble::tibble(
-    notion = notion, method = NA_character_, parameter = NA_character_, value = NA_real_,
-    estimate = NA_real_, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_,
-    lower_bound = NA_real_, root_risk = NA_real_, skill = NA_real_,
-    n = n_obs(predictions) + predictions$dropped, n_test = NA_integer_
-  )
+# The method's own number beside the ladder's interval.
+holdout_row <- function(row, tuned) {
+  row$estimate <- tuned$glance$estimate_holdout
+  row$std.error <- tuned$glance$std.error_holdout
+  row$method <- tuned$glance$method
+  row
+}
+
+missing_estimate <- function(notion, method, predictions) {
+  row <- headline_row(list(estimate = NA_real_, std.error = NA_real_, low = NA_real_, high = NA_real_,
+                           lower_bound = NA_real_, p.value = NA_real_, resolution = NA_real_, cap = NA_real_),
+                      notion, n_obs(predictions) + predictions$dropped)
+  row$method <- method
+  row
 }

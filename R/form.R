@@ -86,23 +86,6 @@ new_form <- function(type, ..., core = NULL, gap = FALSE) {
 #' @export
 pair_features <- function(form, features, threads) UseMethod("pair_features")
 
-# The form with a memory, so that several questions about the same rows evaluate their features once.
-remember_features <- function(form) {
-  form$memory <- new.env(parent = emptyenv())
-  class(form) <- c("ce_form_remembered", class(form))
-  form
-}
-
-#' @export
-pair_features.ce_form_remembered <- function(form, features, threads) {
-  for (known in form$memory$seen) {
-    if (identical(known$features, features)) return(known$phi)
-  }
-  phi <- NextMethod()
-  form$memory$seen <- c(form$memory$seen, list(list(features = features, phi = phi)))
-  phi
-}
-
 # Exact risk of the form on rows (features, residuals), Gruber & Bach 2025, Eq. 20:
 #   risk, std.error, projections r_i (mean = risk), zero_risk and zero_projections (h = 0 on
 #   the same rows), squared h(p_i, p_i), n rows, n_missing pairs where h is NaN, clipped.

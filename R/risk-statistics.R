@@ -41,3 +41,7 @@ ce_lower_bound <- function(difference, level) {
   if (is.na(difference$std.error)) return(NA_real_)
   max(0, difference$difference - qnorm(level) * difference$std.error)^(1 / 4)
 }
+
+mean_std_error <- function(x) {
+  if (length(x) < 2) NA_real_ else sd(x) / sqrt(length(x))
+}

@@ -2,16 +2,18 @@
 #'
 #' @param notion A notion of calibration.
 #' @return A named list of methods: for scalar notions (`"top_label"`, `"class_wise"`,
-#'   `"binary"`) 15 bins, tuned bins, the kernel density ratio and both kernel ridges; for
-#'   `"canonical"` the last three. Grids are the default ones.
+#'   `"binary"`) 15 bins, tuned bins, the kernel density ratio, both kernel ridges and stacked projections; for
+#'   `"canonical"` the kernel density ratio, both kernel ridges, the power map and stacked projections. Grids are the
+#'   default ones.
 #' @export
 #' @examples
 #' ce_methods("canonical")
 ce_methods <- function(notion = "top_label") {
   notion <- check_notion(notion)
   smooth <- list(kde = method_kde(), kkr = method_kkr(), ukkr = method_ukkr())
-  if (notion == "canonical") return(smooth)
-  c(list(`15 bins` = method_bins(15), bins = method_bins(seq(5, 100, by = 5))), smooth)
+  stack <- list(stack = method_stack())
+  if (notion == "canonical") return(c(smooth, list(power = method_power()), stack))
+  c(list(`15 bins` = method_bins(15), bins = method_bins(seq(5, 100, by = 5))), smooth, stack)
 }
 
 check_methods <- function(methods, call = caller_env()) {

@@ -58,11 +58,14 @@ plot_estimate <- function(x, title) {
   rows <- x$glance[rev(seq_len(nrow(x$glance))), ]
   at <- seq_len(nrow(rows))
   colour <- ifelse(rows$selected %in% TRUE, ce_colours[2], ce_colours[1])
-  plot(rows$estimate, at, xlim = range(0, rows$conf.high, rows$estimate, na.rm = TRUE), yaxt = "n",
-       pch = 19, col = colour, xlab = "calibration error", ylab = "", main = title)
-  graphics::segments(rows$conf.low, at, rows$conf.high, at, col = colour)
+  half <- qnorm((1 + x$level) / 2) * rows$std.error_holdout
+  plot(rows$estimate_holdout, at, type = "n", yaxt = "n", xlab = "calibration error", ylab = "", main = title,
+       xlim = range(0, x$headline$conf.high, rows$estimate_holdout + half, rows$estimate_holdout, na.rm = TRUE))
+  graphics::rect(x$headline$conf.low, 0, x$headline$conf.high, nrow(rows) + 1, col = "grey88", border = NA)
+  graphics::abline(v = x$headline$estimate, col = "grey40")
+  graphics::segments(pmax(0, rows$estimate_holdout - half), at, rows$estimate_holdout + half, at, col = colour)
+  graphics::points(rows$estimate_holdout, at, pch = 19, col = colour)
   graphics::axis(2, at, rows$method, las = 1)
-  graphics::abline(v = rows$lower_bound[rows$selected %in% TRUE], lty = 2, col = "grey50")
 }
 
 plot_gap <- function(x, classes, title) {

@@ -96,7 +96,12 @@ best_kernels <- function(rows) {
 }
 
 # A method without a hyperparameter has no axis to be drawn on.
-risk_rows <- function(x) x$tidy[!is.na(x$tidy$risk) & !is.na(x$tidy$value), ]
+risk_rows <- function(x) {
+  rows <- x$tidy[!is.na(x$tidy$risk) & !is.na(x$tidy$value), ]
+  # folds of different splits are different folds
+  if (x$n_splits > 1) rows$fold <- rows$fold + (rows$split - 1) * x$split$k
+  rows
+}
 
 # Mean over folds of the root, as the curve is: the root of the mean is larger.
 zero_root_risk <- function(x) {
@@ -232,24 +237,31 @@ all_risk_limits <- function(panels) {
   }, numeric(2)))
 }
 
+# The methods' numbers on the test rows, against the headline of all rows.
 autoplot_estimate <- function(panels) {
   rows <- bind_panels(panels, function(x) as.data.frame(x$glance))
   rows$method <- factor(rows$method, levels = rev(unique(rows$method)))
   rows$chosen <- ifelse(rows$selected %in% TRUE, "smallest risk", "other")
-  best <- rows[rows$selected %in% TRUE & rows$lower_bound %in% rows$lower_bound[rows$lower_bound > 0], ]
+  headline <- bind_panels(panels, function(x) as.data.frame(x$headline))
   level <- panels[[1]]$level
-  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$method)) +
-    ggplot2::geom_vline(data = best, ggplot2::aes(xintercept = .data$lower_bound), linetype = "dashed",
-                        colour = "grey50", linewidth = 0.4) +
-    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high, colour = .data$chosen),
-                            linewidth = 0.7, na.rm = TRUE) +
-    ggplot2::geom_point(ggplot2::aes(colour = .data$chosen), size = 2.4, na.rm = TRUE) +
+  half <- qnorm((1 + level) / 2) * rows$std.error_holdout
+  rows$low <- pmax(0, rows$estimate_holdout - half)
+  rows$high <- rows$estimate_holdout + half
+  plot <- ggplot2::ggplot(rows) +
+    ggplot2::geom_rect(data = headline, ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), ymin = -Inf,
+                       ymax = Inf, fill = "grey88") +
+    ggplot2::geom_vline(data = headline, ggplot2::aes(xintercept = .data$estimate), colour = "grey40",
+                        linewidth = 0.5, na.rm = TRUE) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$low, xmax = .data$high, y = .data$method,
+                                         colour = .data$chosen), linewidth = 0.7, na.rm = TRUE) +
+    ggplot2::geom_point(ggplot2::aes(x = .data$estimate_holdout, y = .data$method, colour = .data$chosen),
+                        size = 2.4, na.rm = TRUE) +
     ggplot2::scale_colour_manual(values = c(`smallest risk` = ce_colours[2], other = ce_colours[1])) +
     ggplot2::expand_limits(x = 0) +
     ggplot2::labs(
       x = "calibration error", y = NULL,
-      subtitle = paste0("On the test rows, with ", format(100 * level), " % intervals of the error",
-                        if (nrow(best) > 0) "; dashed: lower bound from the risk")
+      subtitle = paste0("Points: each method on the test rows (bars: sampling error of these rows alone)\n",
+                        "Line and band: estimate of all rows and its ", format(100 * level), " % interval")
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())

@@ -1,20 +1,21 @@
 #' @export
 print.ce_tune <- function(x, ...) {
   cat("<ce_tune> Calibration error: ", notion_label(x$notion, length(x$levels)), "\n", sep = "")
-  cat(split_label(x$split), if (x$dropped > 0) paste0("; ", x$dropped, " incomplete rows dropped"),
-      "\n\n", sep = "")
-  table <- tune_display(x)
-  print(table, row.names = FALSE, right = TRUE)
-  cat("\n", paste(strwrap(tune_footnotes(x), exdent = 2), collapse = "\n"), "\n", sep = "")
+  cat(split_label(x$split, x$n_splits), if (x$dropped > 0) paste0("; ", x$dropped, " incomplete rows dropped"),
+      "\n\nWhich function describes it best\n", sep = "")
+  print(tune_display(x), row.names = FALSE, right = TRUE)
+  cat(paste(strwrap(tune_footnotes(x), exdent = 2), collapse = "\n"), "\n\n", sep = "")
+  cat("How large it is\n", paste(strwrap(tune_headline(x), indent = 2, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)
 }
 
-split_label <- function(split) {
+split_label <- function(split, n_splits = 1) {
   big <- function(n) format(n, big.mark = ",", trim = TRUE)
   n_test <- sum(split$fold == 0)
   paste0(
     big(sum(split$fold > 0)), " rows in ", split$k, " folds tune, ",
-    if (n_test > 0) paste0(big(n_test), " test") else "estimates on the held-out rows"
+    if (n_test > 0) paste0(big(n_test), " rows test") else "estimates on the held-out rows",
+    if (n_splits > 1) paste0("; ", n_splits, " random splits")
   )
 }
 
@@ -26,14 +27,27 @@ tune_display <- function(x) {
     " " = ifelse(best, "*", ""),
     method = glance$method,
     chosen = chosen_values(glance),
-    `root risk x100` = paste0(digits(100 * glance$root_risk, 2), " (", digits(100 * glance$std.error, 2), ")"),
-    `diff/se` = ifelse(best, "", digits(glance$difference / glance$difference_std.error, 1)),
-    estimate = digits(glance$estimate, 3),
-    interval = paste0("[", digits(glance$conf.low, 3), ", ", digits(glance$conf.high, 3), "]"),
+    `risk x100` = digits(100 * glance$risk, 3),
+    `above *` = ifelse(best, "", paste0(digits(100 * glance$difference, 3), " (",
+                                        digits(100 * glance$difference_std.error, 3), ")")),
+    won = paste0(round(glance$won * x$n_splits), "/", x$n_splits),
+    `on test rows` = digits(glance$estimate_holdout, 3),
     check.names = FALSE
   )
-  names(out)[7] <- paste0(format(100 * x$level), " % interval")
+  if (x$n_splits == 1) out$won <- NULL
   out
+}
+
+# The number to sign, with what it assumes.
+tune_headline <- function(x) {
+  row <- x$headline
+  digits <- function(v) formatC(v, digits = 3, format = "f")
+  c(
+    paste0(if (is.na(row$estimate)) "No estimate" else digits(row$estimate), ", ", format(100 * x$level),
+           " % interval ", digits(row$conf.low), " to ", digits(row$conf.high), ", from all ",
+           format(row$n, big.mark = ","), " rows. ", headline_sentence(row)),
+    resolution_sentence(row, x$level)
+  )
 }
 
 chosen_values <- function(glance) {
@@ -43,39 +57,29 @@ chosen_values <- function(glance) {
 }
 
 tune_footnotes <- function(x) {
-  best <- x$glance[which(x$glance$selected), ]
   c(
-    "* smallest mean risk. Root risk: mean over folds (standard error over folds).",
-    "diff/se: mean risk minus that of *, in paired standard errors; below about 2 the two cannot be told apart.",
-    bound_note(best, x$level),
+    paste0("* smallest mean risk over the folds", if (x$n_splits > 1) " of all splits",
+           "; above *: how much larger a risk is (paired standard error): below about 2 of them the two cannot be ",
+           "told apart.", if (x$n_splits > 1) " won: in how many splits the method had the smallest risk."),
+    skill_note(x),
     missing_note(x),
     edge_note(x),
     unreliable_note(x)
   )
 }
 
-# What the risks say about the size of the error, beside the interval.
-bound_note <- function(best, level) {
-  if (nrow(best) != 1) return(NULL)
-  bound <- if (is.na(best$lower_bound)) {
-    "A lower bound from the risk is not available: it needs two held-out rows in a fold"
-  } else if (best$lower_bound > 0) {
-    paste0("The calibration error is at least ", formatC(best$lower_bound, digits = 3, format = "f"), " (one-sided ",
-           format(100 * level), " % bound from the risk)")
-  } else {
-    paste0("The risk gives no positive lower bound of the calibration error (one-sided, ", format(100 * level),
-           " %): h = 0 has no clearly larger risk")
-  }
-  skill <- if (!is.na(best$skill)) paste0("; skill against h = 0: ",
-                                          formatC(100 * best$skill, digits = 2, format = "f"), " %")
-  paste0(bound, skill, ".")
+skill_note <- function(x) {
+  skill <- x$glance$skill[which(x$glance$selected)]
+  if (length(skill) != 1 || is.na(skill)) return(NULL)
+  paste0("The risk of * is ", formatC(abs(100 * skill), digits = 2, format = "f"), " % ",
+         if (skill >= 0) "below" else "above", " that of no gap at all.")
 }
 
 # Why numbers are NA.
 missing_note <- function(x) {
   short <- sum(tabulate(x$split$fold, x$split$k) < 2)
   if (short == x$split$k) {
-    return(paste("Root risk NA, none selected: a risk compares pairs of held-out rows, and no fold holds out two.",
+    return(paste("Risk NA, none selected: a risk compares pairs of held-out rows, and no fold holds out two.",
                  "Tune with fewer folds."))
   }
   if (short > 0) paste0("No risk in ", short, " of ", x$split$k,
@@ -116,7 +120,8 @@ print.summary.ce_tune <- function(x, ...) {
   cat("\nMethods and grids\n")
   for (m in names(x$tuned$labels)) cat("  ", m, ": ", x$tuned$labels[[m]], "\n", sep = "")
   cat("\nRisks of the selected functions, mean over folds\n")
-  columns <- c("method", "risk", "difference", "difference_std.error", "skill", "lower_bound", "squared_estimate")
+  columns <- c("method", "root_risk", "risk_std.error", "risk", "difference", "difference_std.error", "skill",
+               "estimate_holdout", "std.error_holdout")
   print(as.data.frame(x$tuned$glance[columns]), row.names = FALSE, digits = 4)
   invisible(x)
 }

@@ -4,15 +4,17 @@
 #' @param ... Not used.
 #' @return `tidy()`: one row per method, value and fold with `method, parameter, value, fold, risk`
 #'   (on the fold's held-out rows), `squared_error` (mean \eqn{h(p,p)} there) and
-#'   `squared_error_test` (on the test rows); class-wise also `class`, with a grid of kernels also
-#'   `kernel`.
+#'   `squared_error_test` (on the test rows); with several splits also `split`, class-wise also `class`, with a grid of
+#'   kernels also `kernel`.
 #'
 #'   `glance()`: one row per method with `method, parameter, value` (`NA` where classes chose
-#'   differently), `root_risk` (mean over folds of the root risk) and its `std.error` over
-#'   folds, `estimate` (root calibration error on the test rows) with `estimate_std.error`,
-#'   `conf.low`, `conf.high`, and `selected`; then the mean `risk`, its paired `difference` to the
-#'   selected method with `difference_std.error`, `skill` against \eqn{h = 0}, the one-sided
-#'   `lower_bound` for the calibration error and the `squared_estimate`, which may be negative.
+#'   differently), `root_risk` (mean over folds of the root risk) and its `risk_std.error` over
+#'   folds, `estimate_holdout` (root calibration error on the test rows) with `std.error_holdout` (of the test rows alone:
+#'   it does not know the noise of the fits), the headline `estimate, std.error, conf.low, conf.high` of all rows, the
+#'   same for every method (see [ce_estimate()]), and `selected`; then `won` (share of the splits in which the method
+#'   had the smallest risk), the mean `risk` that selects, its paired `difference` to the selected method with
+#'   `difference_std.error`, `skill` against no gap at all (\eqn{h = 0}), the headline's `lower_bound`, `p.value`,
+#'   `resolution` and `cap`, and `squared_holdout`, the square of `estimate_holdout`, which may be negative.
 #' @name ce_tune_tables
 #' @export
 tidy.ce_tune <- function(x, ...) x$tidy
@@ -26,58 +28,68 @@ tune_tidy <- function(results, methods, grids, problems) {
   for (m in names(methods)) {
     grid <- grids[[m]]
     for (j in seq_along(problems)) {
-      path <- results[[m]]$paths[[j]]
-      k <- ncol(path$risk)
-      v <- rep(seq_len(nrow(grid)), each = k)
-      at <- cbind(v, rep(seq_len(k), nrow(grid)))
-      row <- tibble::tibble(
-        method = m,
-        parameter = methods[[m]]$parameter %||% NA_character_,
-        value = grid$value[v],
-        fold = at[, 2],
-        risk = path$risk[at],
-        squared_error = path$squared_error[at],
-        squared_error_test = path$squared_error_test[at]
-      )
-      if (!is.null(grid[["kernel"]])) row$kernel <- vapply(grid[["kernel"]], format, "")[v]
-      if (!is.null(problems[[j]]$class)) row$class <- problems[[j]]$class
-      rows <- c(rows, list(row))
+      paths <- results[[m]]$paths[[j]]
+      for (s in seq_along(paths)) {
+        path <- paths[[s]]
+        k <- ncol(path$risk)
+        v <- rep(seq_len(nrow(grid)), each = k)
+        at <- cbind(v, rep(seq_len(k), nrow(grid)))
+        row <- tibble::tibble(
+          method = m,
+          parameter = methods[[m]]$parameter %||% NA_character_,
+          value = grid$value[v],
+          fold = at[, 2],
+          risk = path$risk[at],
+          squared_error = path$squared_error[at],
+          squared_error_test = path$squared_error_test[at]
+        )
+        if (length(paths) > 1) row$split <- s
+        if (!is.null(grid[["kernel"]])) row$kernel <- vapply(grid[["kernel"]], format, "")[v]
+        if (!is.null(problems[[j]]$class)) row$class <- problems[[j]]$class
+        rows <- c(rows, list(row))
+      }
     }
   }
   vctrs::vec_rbind(!!!rows)
 }
 
-tune_glance <- function(results, methods, grids, split, linear, level) {
+tune_glance <- function(results, methods, grids, headline) {
   mean_risk <- vapply(results, function(r) mean_over_folds(fold_values(r, "risk")), 0)
   best <- which.min(mean_risk)[1]
   # without a best one every difference is NA
-  best_projections <- fold_projections(results[[if (is.na(best)) 1 else best]])
+  best_result <- results[[if (is.na(best)) 1 else best]]
+  won <- won_splits(results)
   rows <- lapply(names(methods), function(m) {
     result <- results[[m]]
-    roots <- fold_roots(fold_values(result, "risk"))
     value <- unique(grids[[m]]$value[result$v])
-    interval <- calibration_interval(result$squared, result$gaps, sum(split$fold > 0), linear, level)
-    to_best <- paired_difference(fold_projections(result), best_projections)
-    to_zero <- paired_difference(fold_projections(result, "zero_projections"), fold_projections(result))
-    skill <- 1 - mean_over_folds(fold_values(result, "risk")) /
-      mean_over_folds(fold_values(result, "zero_risk"))
+    holdout <- holdout_estimate(result$squared)
+    to_best <- split_difference(result, best_result)
+    skill <- 1 - mean_risk[[m]] / mean_over_folds(fold_values(result, "zero_risk"))
     row <- tibble::tibble(
       method = m,
       parameter = methods[[m]]$parameter %||% NA_character_,
       value = if (length(value) == 1) value else NA_real_,
       root_risk = mean_root(fold_values(result, "risk")),
-      std.error = mean_std_error(roots),
-      estimate = interval$estimate,
-      estimate_std.error = interval$std.error,
-      conf.low = interval$conf.low,
-      conf.high = interval$conf.high,
+      risk_std.error = root_mean_square(vapply(result$risks, function(risks) {
+        mean_std_error(fold_roots(vapply(risks, `[[`, 0, "risk")))
+      }, 0)),
+      estimate_holdout = holdout$estimate,
+      std.error_holdout = holdout$std.error,
+      estimate = headline$estimate,
+      std.error = headline$std.error,
+      conf.low = headline$conf.low,
+      conf.high = headline$conf.high,
       selected = identical(m, names(methods)[best]),
-      risk = mean_over_folds(fold_values(result, "risk")),
+      won = won[[m]],
+      risk = mean_risk[[m]],
       difference = to_best$difference,
       difference_std.error = to_best$std.error,
       skill = if (is.finite(skill)) skill else NA_real_,
-      lower_bound = ce_lower_bound(to_zero, level),
-      squared_estimate = mean(result$squared)
+      lower_bound = headline$lower_bound,
+      p.value = headline$p.value,
+      resolution = headline$resolution,
+      cap = headline$cap,
+      squared_holdout = holdout$squared
     )
     if (!is.null(grids[[m]][["kernel"]])) {
       row$kernel <- paste(unique(vapply(grids[[m]][["kernel"]][result$v], format, "")), collapse = " | ")
@@ -87,9 +99,37 @@ tune_glance <- function(results, methods, grids, split, linear, level) {
   vctrs::vec_rbind(!!!rows)
 }
 
-fold_values <- function(result, field) vapply(result$risks, `[[`, 0, field)
+# Share of the splits in which each method has the smallest mean risk.
+won_splits <- function(results) {
+  risks <- vapply(results, function(result) {
+    vapply(result$risks, function(risks) mean_over_folds(vapply(risks, `[[`, 0, "risk")), 0)
+  }, numeric(length(results[[1]]$risks)))
+  risks <- matrix(risks, ncol = length(results))
+  first <- apply(risks, 1, function(row) which.min(row)[1])
+  setNames(tabulate(first, length(results)) / nrow(risks), names(results))
+}
 
-fold_projections <- function(result, field = "projections") lapply(result$risks, `[[`, field)
+# Mean h(p, p) on the test rows, over the splits; the splits share rows, so that their variances are averaged.
+holdout_estimate <- function(squared) {
+  mean <- mean(vapply(squared, mean, 0))
+  std_error <- root_mean_square(vapply(squared, mean_std_error, 0))
+  root <- sqrt(max(mean, 0))
+  list(estimate = root, std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_, squared = mean)
+}
+
+# Mean paired difference of two methods' risks over splits and folds.
+split_difference <- function(a, b) {
+  projections <- function(risks) lapply(risks, `[[`, "projections")
+  parts <- Map(function(x, y) paired_difference(projections(x), projections(y)), a$risks, b$risks)
+  list(difference = mean_over_folds(vapply(parts, `[[`, 0, "difference")),
+       std.error = root_mean_square(vapply(parts, `[[`, 0, "std.error")))
+}
+
+root_mean_square <- function(x) sqrt(mean_over_folds(x^2))
+
+fold_values <- function(result, field) {
+  unlist(lapply(result$risks, function(risks) vapply(risks, `[[`, 0, field)))
+}
 
 fold_roots <- function(risk) sqrt(pmax(risk[!is.na(risk)], 0))
 
@@ -101,10 +141,10 @@ mean_over_folds <- function(x) if (all(is.na(x))) NA_real_ else mean(x, na.rm = 
 warn_impossible <- function(glance, problems) {
   row <- glance[glance$selected, ]
   largest <- sqrt(max(Reduce(`+`, lapply(problems, function(problem) rowSums(problem$residuals^2)))))
-  if (!isTRUE(row$estimate > largest * (1 + 1e-8))) return(invisible())
+  if (!isTRUE(row$estimate_holdout > largest * (1 + 1e-8))) return(invisible())
   warn_result(c(
     "The estimate of {.val {row$method}} is larger than every residual, which no calibration error is.",
-    "x" = "It is {signif(row$estimate, 3)}; the largest residual of {nrow(problems[[1]]$residuals)} rows is \\
+    "x" = "It is {signif(row$estimate_holdout, 3)}; the largest residual of {nrow(problems[[1]]$residuals)} rows is \\
            {signif(largest, 3)}.",
     "i" = "Its fits followed the noise of few rows: use more, or another method."
   ), "impossible_estimate")

@@ -3,7 +3,8 @@
 #' Fits every method at every value of its hyperparameter on the training part of each
 #' fold, estimates the risk on the held-out part, selects the value with the smallest mean
 #' risk and reports the calibration error of the folds' averaged functions on test rows that
-#' no fit has seen (Gruber & Bach 2025, Algorithm 1).
+#' no fit has seen (Gruber & Bach 2025, Algorithm 1). Below it stands the headline: the estimate and
+#' interval of [ce_estimate()].
 #'
 #' @inheritParams ce_args
 #' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
@@ -12,8 +13,10 @@
 #'   row (or of every row; fold 0 then marks the test rows); or an rsample `rset` that holds out every row once.
 #' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
 #'   estimate is taken on the held-out rows of the folds.
+#' @param repeats Number of random splits that risks are averaged over; `NULL`: 10 below 500 rows, 5 below 2,000, else 1,
+#'   and 1 where one method or a split is given.
 #' @param progress Show a progress bar in interactive sessions?
-#' @return A `ce_tune`. `tidy()` has one row per method, value and fold, `glance()` one row per
+#' @return A `ce_tune`. `tidy()` has one row per method, value and fold (of each split), `glance()` one row per
 #'   method, [autoplot()][autoplot.ce_tune] draws risks, estimates and gaps, `predict()` and [ce_risk()] use
 #'   the averaged functions. For grouped data a `ce_grouped` list of them.
 #' @section Definition:
@@ -21,17 +24,11 @@
 #' folds are consecutive blocks. With \eqn{h_{i,\eta}} fitted outside fold \eqn{i},
 #' \eqn{\hat\eta = \arg\min_\eta \frac1k \sum_i R_i(h_{i,\eta})} (ties: the smallest),
 #' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
-#' rows. Class-wise, values are selected per class and the squared errors summed.
-#' @section Intervals:
-#' With a gap \eqn{g} fitted without a row, \eqn{CE^2 \ge 2c E\langle e, g\rangle - c^2 E|g|^2} for any \eqn{c}, with
-#' equality at the true gap. `conf.low` is the lower confidence limit of that mean over all rows (cross-fitted, best
-#' \eqn{c}): it holds for every method, and is 0 for most calibrated models. `conf.high` is the upper limit of the
-#' larger of it and the estimate; its standard error, `estimate_std.error` on the root scale, has the test rows' and
-#' the outcomes' share. It is at least the upper limit of \eqn{|E e u|} for every coordinate and \eqn{u = 1} or the
-#' standardised prediction (bias and slope), neither of which can exceed CE. Beyond that it does not know what a
-#' method smooths away: where a large ridge or few bins are chosen because there are few rows, the true error may be
-#' larger. `lower_bound` is the one-sided bound from the risk alone, \eqn{CE^4 \ge R(0) - R(h)}. Without a gap (kkr,
-#' debiased bins, a user's function) \eqn{g} is the mean of \eqn{h(p, p_j) e_j} over training rows.
+#' rows. Class-wise, values are selected per class and the squared errors summed. With few rows the choice hangs on the
+#' split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
+#'
+#' The risk says *which function* describes the miscalibration best. *How large* it is says the headline, the same for
+#' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows.
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `probs` (rows that are negative, infinite or do not sum to 1, `NaN`, logits),
 #' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit
@@ -50,23 +47,41 @@
 #' tuned
 #' glance(tuned)
 ce_tune <- function(x, truth, ..., notion = "top_label", methods = ce_methods(notion), folds = 5,
-                    test = 0.2, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
+                    test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                     progress = TRUE, threads = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
   methods <- check_methods(methods)
   check_bins_notion(methods, notion, call)
+  check_count(repeats, null = TRUE)
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)
   fit_groups(x, enquo(truth), enquos(...), enquo(.by), event_level, na_rm, function(predictions) {
-    tune_predictions(predictions, notion, methods, folds, test, level, progress, threads, call)
+    splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
+    noted_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
   }, call)
 }
 
-tune_predictions <- function(predictions, notion, methods, folds, test, level, progress, threads,
-                             call, split = split_predictions(predictions, folds, test, call)) {
+# The first split is that of a single one, with the same seed.
+repeated_splits <- function(predictions, folds, test, repeats, n_methods, call) {
+  n <- n_obs(predictions)
+  random <- length(folds) == 1 && is_share(test)
+  if (!random && isTRUE(repeats > 1)) {
+    stop_input(c(
+      "{.arg repeats} needs random splits.",
+      "x" = "{.arg {if (is_share(test)) 'folds' else 'test'}} gives the split."
+    ), "argument", arg = "repeats", value = repeats, call = call)
+  }
+  few <- if (n < 500) 10 else if (n < 2000) 5 else 1
+  repeats <- repeats %||% if (random && n_methods > 1) few else 1
+  lapply(seq_len(repeats), function(r) split_predictions(predictions, folds, test, call))
+}
+
+tune_predictions <- function(predictions, notion, methods, splits, level, progress, threads, call,
+                             headline = NULL) {
   problems <- notion_problems(predictions, notion, call)
+  split <- splits[[1]]
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
   bar <- tune_progress(methods, problems, progress)
@@ -78,24 +93,28 @@ tune_predictions <- function(predictions, notion, methods, folds, test, level, p
       context$progress <- bar$step(m, j)
       # methods share factors of a problem; classes do not
       context$cache <- bar$cache(j)
-      parts[[j]] <- tune_problem(methods[[m]], problems[[j]], split, grids[[m]], context)
+      parts[[j]] <- tune_problem(methods[[m]], problems[[j]], splits, grids[[m]], context)
     }
     results[[m]] <- combine_problems(parts)
   }
   bar$done()
-  linear <- unlist(lapply(problems, linear_limits, level))
-  glance <- tune_glance(results, methods, grids, split, linear, level)
+  if (is.null(headline)) {
+    headline <- headline_row(notion_ladder(predictions, notion, level, threads, call = call), notion,
+                             n_obs(predictions))
+  }
+  glance <- tune_glance(results, methods, grids, headline)
   warn_impossible(glance, problems)
   structure(
     list(
       tidy = tune_tidy(results, methods, grids, problems),
       glance = glance,
+      headline = headline,
       zero_root_risk = vapply(results, function(r) mean_root(fold_values(r, "zero_risk")), 0),
       forms = lapply(results, `[[`, "forms"),
       diagnostics = lapply(results, `[[`, "diagnostics"),
       labels = vapply(methods, format, ""),
       histogram = tune_histogram(problems, notion), source = fit_source(predictions, problems),
-      notion = notion, level = level, split = split,
+      notion = notion, level = level, split = split, n_splits = length(splits),
       n = n_obs(predictions), dropped = predictions$dropped, levels = predictions$levels,
       event = predictions$event, scalar = is.null(predictions$probs)
     ),
@@ -125,38 +144,44 @@ keep_rows <- function(folds, test, predictions, call) {
   list(folds = folds, test = if (fixed_test) which(kept %in% test_rows) else test)
 }
 
-# One method on one problem: risks over the grid, the selected forms, what they say on
-# held-out and test rows.
-tune_problem <- function(method, problem, split, grid, context) {
-  path <- tune_path(method, problem, split$fold, grid, context)
-  v <- select_value(path$risk, grid$value)
-  forms <- lapply(seq_len(split$k), function(f) path$form(v, f))
-  unseen <- lapply(seq_len(split$k), function(f) unseen_rows(forms[[f]], problem, split$fold, f, context$threads))
-  risks <- lapply(unseen, `[[`, "risk")
-  squared <- if (any(split$fold == 0)) {
-    Reduce(`+`, lapply(unseen, `[[`, "test_squared")) / split$k
-  } else {
-    unlist(lapply(risks, `[[`, "squared"))
-  }
-  list(path = path[c("risk", "squared_error", "squared_error_test")], v = v, forms = forms,
-       risks = risks, squared = squared, gaps = cross_gaps(unseen, problem$residuals, split$fold),
-       diagnostics = path$diagnostics)
+# One method on one problem: risks over the grid and all splits, the value of the smallest mean risk, the
+# first split's selected forms, and what each split's forms say on held-out and test rows.
+tune_problem <- function(method, problem, splits, grid, context) {
+  progress <- context$progress
+  paths <- lapply(seq_along(splits), function(s) {
+    if (!is.null(progress)) context$progress <- function(fraction) progress((s - 1 + fraction) / length(splits))
+    # what methods share of a problem depends on its folds
+    if (length(splits) > 1) context$cache <- split_cache(context$cache, s)
+    tune_path(method, problem, splits[[s]]$fold, grid, context)
+  })
+  v <- select_value(do.call(cbind, lapply(paths, `[[`, "risk")), grid$value)
+  unseen <- Map(function(path, split) {
+    lapply(seq_len(split$k), function(f) unseen_rows(path$form(v, f), problem, split$fold, f, context$threads))
+  }, paths, splits)
+  list(
+    paths = lapply(paths, `[`, c("risk", "squared_error", "squared_error_test")), v = v,
+    forms = lapply(seq_len(splits[[1]]$k), function(f) paths[[1]]$form(v, f)),
+    risks = lapply(unseen, lapply, `[[`, "risk"),
+    squared = Map(function(rows, split) {
+      if (!any(split$fold == 0)) return(unlist(lapply(rows, function(row) row$risk$squared)))
+      Reduce(`+`, lapply(rows, `[[`, "test_squared")) / split$k
+    }, unseen, splits),
+    diagnostics = paths[[1]]$diagnostics
+  )
 }
 
-# What the function fitted without fold f says of rows that it has not seen: its risk and gap on the
-# fold, h(p, p) and gap on the test rows.
+split_cache <- function(cache, s) {
+  name <- paste0("split ", s)
+  if (is.null(cache[[name]])) cache[[name]] <- new.env(parent = emptyenv())
+  cache[[name]]
+}
+
+# What the function fitted without fold f says of rows that it has not seen: its risk on the fold,
+# h(p, p) on the test rows.
 unseen_rows <- function(form, problem, fold, f, threads) {
-  form <- remember_features(form)
   held_out <- subset_problem(problem, fold == f)
-  others <- which(fold != f & fold > 0)
-  witness <- form_witness(form, subset_problem(problem, spread_rows(others)), threads)
-  out <- list(risk = form_risk(form, held_out$features, held_out$residuals, threads),
-              gap = witness(held_out$features))
-  if (any(fold == 0)) {
-    test <- problem$features[fold == 0, , drop = FALSE]
-    out$test_squared <- form_squared(form, test, threads)
-    out$test_gap <- witness(test)
-  }
+  out <- list(risk = form_risk(form, held_out$features, held_out$residuals, threads))
+  if (any(fold == 0)) out$test_squared <- form_squared(form, problem$features[fold == 0, , drop = FALSE], threads)
   out
 }
 
@@ -168,16 +193,18 @@ select_value <- function(risk, value) {
   order[1]
 }
 
-# Class-wise: sums over the classes, value by value selected per class.
+# Class-wise: sums over the classes, value by value selected per class. risks: per split and fold.
 combine_problems <- function(parts) {
-  k <- length(parts[[1]]$risks)
   list(
-    paths = lapply(parts, `[[`, "path"),
+    paths = lapply(parts, `[[`, "paths"),
     v = vapply(parts, `[[`, 0L, "v"),
     forms = lapply(parts, `[[`, "forms"),
-    risks = lapply(seq_len(k), function(f) add_risks(lapply(parts, function(p) p$risks[[f]]))),
-    squared = kept_squared(Reduce(`+`, lapply(parts, `[[`, "squared")), parts[[1]]$forms[[1]]),
-    gaps = add_gaps(lapply(parts, `[[`, "gaps")),
+    risks = lapply(seq_along(parts[[1]]$risks), function(s) {
+      lapply(seq_along(parts[[1]]$risks[[s]]), function(f) add_risks(lapply(parts, function(p) p$risks[[s]][[f]])))
+    }),
+    squared = lapply(seq_along(parts[[1]]$squared), function(s) {
+      kept_squared(Reduce(`+`, lapply(parts, function(p) p$squared[[s]])), parts[[1]]$forms[[1]])
+    }),
     diagnostics = lapply(parts, `[[`, "diagnostics")
   )
 }

@@ -326,6 +326,35 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_ladder
+Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, std::string kind, Rcpp::List bases, bool moments, int threads);
+RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP kindSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type kind(kindSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type bases(basesSEXP);
+    Rcpp::traits::input_parameter< bool >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, weights, kind, bases, moments, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ladder_gap
+Rcpp::NumericMatrix cpp_ladder_gap(Rcpp::List shape, Rcpp::NumericMatrix features, int d, int threads);
+RcppExport SEXP _calibrisk_cpp_ladder_gap(SEXP shapeSEXP, SEXP featuresSEXP, SEXP dSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type shape(shapeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< int >::type d(dSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ladder_gap(shape, features, d, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_pair_risk
 Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix features, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path);
 RcppExport SEXP _calibrisk_cpp_pair_risk(SEXP residualsSEXP, SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP, SEXP pathSEXP) {
@@ -1012,6 +1041,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
     {"_calibrisk_cpp_median_distance", (DL_FUNC) &_calibrisk_cpp_median_distance, 3},
+    {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 7},
+    {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 4},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 5},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},

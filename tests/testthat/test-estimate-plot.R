@@ -8,11 +8,10 @@ test_that("tidy() and glance() split the table of estimates", {
   table <- estimates(.by = half)
   long <- tidy(table)
   expect_identical(class(long), c("tbl_df", "tbl", "data.frame"))
-  expect_identical(names(long), c("half", "notion", "method", "estimate", "std.error", "conf.low", "conf.high",
-                                  "lower_bound"))
+  expect_identical(names(long), c("half", "notion", "estimate", "std.error", "conf.low", "conf.high",
+                                  "lower_bound", "p.value", "method"))
   expect_identical(long$conf.low, table$conf.low)
-  expect_identical(names(glance(table)), c("half", "notion", "method", "parameter", "value", "root_risk", "skill", "n",
-                                           "n_test"))
+  expect_identical(names(glance(table)), c("half", "notion", "p.value", "resolution", "cap", "method", "n"))
   expect_identical(names(tidy(estimates()))[1], "notion")
 })
 

@@ -112,20 +112,3 @@ test_that("an ensemble is the mean of its functions", {
   expect_close(gap, (pairs$X + pairs$X^2 + sin(pairs$X)) / 3, tol$law)
   expect_error(form_gap(fixed_form(pairs$M), pairs$X, 1L), class = "calibrisk_error_gap")
 })
-
-test_that("a form with a memory evaluates the features of the same rows once", {
-  pairs <- random_pairs(12, 2, 2)
-  calls <- 0
-  form <- fixed_form(pairs$M, map = function(x) {
-    calls <<- calls + 1
-    x
-  })
-  expected <- form_risk(form, pairs$X, pairs$E, 1L)
-  calls <- 0
-  known <- remember_features(form)
-  expect_identical(form_risk(known, pairs$X, pairs$E, 1L), expected)
-  expect_close(form_squared(known, pairs$X, 1L), expected$squared, tol$law)
-  expect_identical(calls, 1)
-  expect_identical(pair_features(known, pairs$X[2:3, ], 1L), pairs$X[2:3, ])
-  expect_identical(calls, 2)
-})

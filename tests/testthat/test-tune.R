@@ -37,14 +37,17 @@ test_that("Algorithm 1 is followed step by step", {
   mean_risk <- tapply(tidy$risk, tidy$value, mean)
   best <- as.numeric(names(which.min(mean_risk)))
   glance <- glance(tuned)
-  expect_named(glance[1:10], c("method", "parameter", "value", "root_risk", "std.error", "estimate",
-                               "estimate_std.error", "conf.low", "conf.high", "selected"))
+  expect_named(glance[1:12], c("method", "parameter", "value", "root_risk", "risk_std.error", "estimate_holdout",
+                               "std.error_holdout", "estimate", "std.error", "conf.low", "conf.high", "selected"))
   expect_equal(glance$value, best)
   roots <- sqrt(tidy$risk[tidy$value == best])
   expect_equal(glance$root_risk, mean(roots))
-  expect_equal(glance$std.error, sd(roots) / 2)
+  expect_equal(glance$risk_std.error, sd(roots) / 2)
   levels <- vapply(1:4, function(f) best * mean(e[1:100][fold != f]), 0)
-  expect_equal(glance$estimate, sqrt(mean(levels^2)))
+  expect_equal(glance$estimate_holdout, sqrt(mean(levels^2)))
+  headline <- ce_estimate(data$p, data$y)
+  expect_equal(glance[c("estimate", "conf.low", "conf.high", "p.value")],
+               tibble::as_tibble(headline)[c("estimate", "conf.low", "conf.high", "p.value")], ignore_attr = TRUE)
   expect_true(glance$selected)
   expect_equal(predict(tuned, c(0.3, 0.4)), rep(mean(levels^2), 2))
   expect_equal(predict(tuned, c(0.3, 0.4), type = "pairs"), matrix(mean(levels^2), 2, 2))
@@ -76,15 +79,15 @@ test_that("class-wise results are sums over one problem per class", {
     ce_tune(d$P[, k], d$y == k, notion = "binary", methods = list(method_bins(c(3, 5))),
             folds = rep(1:4, each = 4), test = 17:20)
   })
-  squared <- sum(vapply(per_class, function(t) glance(t)$estimate^2, 0))
-  expect_equal(glance(tuned)$estimate, sqrt(squared))
+  squared <- sum(vapply(per_class, function(t) glance(t)$estimate_holdout^2, 0))
+  expect_equal(glance(tuned)$estimate_holdout, sqrt(squared))
   expect_equal(tidy(tuned)$risk, unlist(lapply(per_class, function(t) tidy(t)$risk)))
 })
 
 test_that("without test rows the estimate is taken on the held-out rows", {
   data <- binary_data(60)
   tuned <- ce_tune(data$p, data$y, methods = list(method_bins(5)), folds = rep(1:3, 20), test = 0)
-  expect_equal(glance(tuned)$estimate^2, mean(tidy(tuned)$squared_error))
+  expect_equal(glance(tuned)$estimate_holdout^2, mean(tidy(tuned)$squared_error))
 })
 
 test_that("grouped data and .by give the groups first", {
@@ -123,9 +126,9 @@ test_that("bins of a whole vector are refused before any work, in the name of th
 test_that("printed results show whole column names", {
   local_reproducible_output(width = 80)
   lines <- utils::capture.output(print(
-    ce_estimate(vehicle_predictions, truth, method = method_bins(5), folds = rep(1:5, 80), test = 401:500)
+    ce_estimate(vehicle_predictions, truth, notion = "top_label")
   ))
-  expect_match(lines[4], "notion +method parameter +value estimate std.error conf.low conf.high", perl = TRUE)
+  expect_match(lines[4], "notion +estimate std.error conf.low conf.high", perl = TRUE)
   expect_null(getOption("pillar.min_title_chars"))
 })
 
@@ -169,4 +172,26 @@ test_that("bad arguments are classed errors", {
   expect_error(predict(fit, data$p, type = "gap"), class = "calibrisk_error_method")
   expect_error(ce_risk("fit", data$p, data$y), class = "calibrisk_error_argument")
   expect_equal(ce_estimate(c(NA, data$p[-1]), data$y, na_rm = FALSE)$estimate, NA_real_)
+})
+
+test_that("few rows: risks are averaged over splits, the first of which is that of a single one", {
+  v <- vehicle_predictions
+  methods <- list(bins = method_bins(c(5, 10)), power = method_power(c(1, 1.5)))
+  run <- function(...) withr::with_seed(4, ce_tune(v, truth, methods = methods, notion = "top_label", ...))
+  many <- run()
+  expect_identical(many$n_splits, 5L)
+  once <- run(repeats = 1)
+  rows <- tidy(many)
+  expect_equal(rows[rows$split == 1, names(tidy(once))], tidy(once), ignore_attr = TRUE)
+  # value by value the mean over all folds of all splits; the winner of each split
+  means <- tapply(rows$risk, list(rows$method, rows$value), mean)
+  chosen <- vapply(names(methods), function(m) as.numeric(names(which.min(means[m, !is.na(means[m, ])]))), 0)
+  expect_equal(glance(many)$value, unname(chosen))
+  at <- rows$value == chosen[rows$method]
+  by_split <- tapply(rows$risk[at], list(rows$split[at], rows$method[at]), mean)
+  expect_equal(glance(many)$won, as.vector(table(factor(colnames(by_split)[apply(by_split, 1, which.min)],
+                                                        names(methods)))) / 5)
+  expect_equal(glance(many)$risk, unname(colMeans(by_split)[names(methods)]))
+  expect_identical(run(folds = rep(1:5, 80), test = 401:500)$n_splits, 1L)
+  expect_error(run(folds = rep(1:5, 80), test = 401:500, repeats = 2), "random", class = "calibrisk_error_argument")
 })

@@ -1,0 +1,64 @@
+# What the headline says, in words: the same sentence under every table that shows it.
+
+#' @export
+print.ce_estimate <- function(x, ...) {
+  NextMethod()
+  if (all(c("conf.low", "conf.high", "cap", "resolution", "p.value") %in% names(x)) && nrow(x) > 0) {
+    lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
+    cat("\n", paste(vapply(lines, function(line) paste(strwrap(line, exdent = 2), collapse = "\n"), ""),
+                    collapse = "\n"), "\n", sep = "")
+  }
+  invisible(x)
+}
+
+estimate_sentences <- function(x, level, most = 6) {
+  keys <- names(x)[seq_len(match("notion", names(x)) - 1)]
+  shown <- utils::head(seq_len(nrow(x)), most)
+  plain <- vctrs::new_data_frame(unclass(x), n = nrow(x))
+  labels <- vapply(shown, function(i) {
+    paste(c(if (length(keys) > 0) vapply(plain[keys], function(v) format(v[i]), ""), x$notion[i]), collapse = ", ")
+  }, "")
+  several <- nrow(x) > 1
+  lines <- vapply(shown, function(i) {
+    paste0(if (several) paste0(labels[i], ": "), headline_sentence(plain[i, ]))
+  }, "")
+  c(lines,
+    if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
+    resolution_sentence(plain, level),
+    outside_sentence(plain))
+}
+
+# "between 0.055 and 0.131", or that the rows are also what a calibrated model gives.
+headline_sentence <- function(row) {
+  if (is.na(row$conf.high)) return("not estimated: there are missing values.")
+  digits <- function(v) formatC(v, digits = 3, format = "f")
+  if (is.na(row$p.value) && row$conf.high == 0) return("no residual: every outcome was predicted with certainty.")
+  if (is.na(row$p.value)) {
+    return(paste0("too few rows for an estimate; the error is at most ", digits(row$conf.high), "."))
+  }
+  if (row$conf.low > 0) {
+    return(paste0("The calibration error is between ", digits(row$conf.low), " and ", digits(row$conf.high), "."))
+  }
+  paste0("Not distinguishable from a calibrated model; at this resolution the error is at most ",
+         digits(row$conf.high), ".")
+}
+
+resolution_sentence <- function(rows, level) {
+  span <- function(v, f) {
+    v <- range(v, na.rm = TRUE)
+    paste(unique(f(v)), collapse = " to ")
+  }
+  known <- !is.na(rows$conf.high) & !is.na(rows$resolution)
+  if (!any(known)) return(NULL)
+  paste0(
+    format(100 * level), " % for the error visible at this resolution (finest basis: ",
+    span(rows$resolution[known], function(v) format(v)), " knots); whatever the gap, it is at most ",
+    span(rows$cap[known], function(v) formatC(v, digits = 3, format = "f")), " (root Brier score)."
+  )
+}
+
+outside_sentence <- function(rows) {
+  outside <- which(rows$estimate < rows$conf.low - 1e-12 | rows$estimate > rows$conf.high + 1e-12)
+  if (length(outside) == 0) return(NULL)
+  paste0("The test rows' estimate of ", rows$method[outside[1]], " lies outside the interval, which is from all rows.")
+}

@@ -1,0 +1,98 @@
+#' Bases of the headline estimate
+#'
+#' What the interval of [ce_estimate()] looks with: columns that depend on the predictions only. The default is a
+#' ladder of bases, coarse to fine; these values replace it.
+#'
+#' @section Definition:
+#' With one residual per row (top-label, binary) and for the residuals of each class (class-wise) the ladder has hat
+#' functions (linear splines) of the prediction on 2, 8 and \eqn{\lceil\sqrt n\rceil} (at most 100) quantile knots. For
+#' the canonical notion, with \eqn{l = \log p}, \eqn{H = \sum_k p_k l_k}, the top class t with confidence c,
+#' \eqn{m = \max(4, \lceil n^{1/3}\rceil)} and the class j of the residual:
+#' \enumerate{
+#'   \item the temperature family's tangent: \eqn{1, p_j, p_j l_j, p_j H};
+#'   \item m hats of \eqn{p_j}, \eqn{p_j l_j}, \eqn{p_j H}, and m hats of c where t = j;
+#'   \item 8 hats of \eqn{p_j}, \eqn{p_j} times 8 hats of c, and m hats of c where t = j;
+#'   \item \eqn{(1, p)} apart for each top class, where \eqn{K^2 \le n/4};
+#'   \item \eqn{1, p} and kernel columns \eqn{\exp(-|p - q| / s)} for up to 100 landmarks q among the rows, s = 0.7 times
+#'     the median distance; left out where \eqn{K(K + 100) > 5000}.
+#' }
+#' Columns that depend on others are dropped.
+#'
+#' @param knots Number of quantile knots of each coordinate's hat functions (at least 2); a coordinate with fewer
+#'   distinct values has one function per value.
+#' @param landmarks Number of landmarks.
+#' @return A `ce_basis` for `ce_estimate(bases = )`. There a function of the matrix of predictions that returns a matrix
+#'   of columns is a basis, too.
+#' @seealso [ce_estimate()]
+#' @export
+#' @examples
+#' ce_estimate(vehicle_predictions, truth, notion = "top_label", bases = list(basis_hats(5), basis_hats(20)))
+#' # does the gap grow with the confidence?
+#' ce_estimate(vehicle_predictions, truth, notion = "top_label", bases = list(function(p) cbind(1, p)))
+basis_hats <- function(knots) {
+  check_count(knots, lower = 2)
+  new_basis(list(recipe = "hats", own = min(knots, 65535)), paste(knots, "hats"))
+}
+
+#' @rdname basis_hats
+#' @export
+basis_kernel <- function(landmarks = 100) {
+  check_count(landmarks, lower = 1)
+  new_basis(list(recipe = "kernel", landmarks = landmarks), paste(landmarks, "kernel columns"))
+}
+
+new_basis <- function(spec, label) structure(list(spec = spec, label = label), class = "ce_basis")
+
+#' @export
+format.ce_basis <- function(x, ...) x$label
+
+#' @export
+print.ce_basis <- function(x, ...) {
+  cat("<ce_basis> ", format(x), "\n", sep = "")
+  invisible(x)
+}
+
+most_bases <- 10
+
+check_bases <- function(bases, notion, call = caller_env()) {
+  if (is.null(bases)) return(NULL)
+  if (inherits(bases, "ce_basis") || is.function(bases)) bases <- list(bases)
+  ok <- is.list(bases) && length(bases) %in% seq_len(most_bases) &&
+    all(vapply(bases, function(basis) inherits(basis, "ce_basis") || is.function(basis), NA))
+  if (!ok) {
+    stop_input(c(
+      "{.arg bases} must be a list of up to {most_bases} bases: {.fn basis_hats}, {.fn basis_kernel} or functions of \\
+       the matrix of predictions.",
+      "x" = "It is {.val {describe(bases)}}."
+    ), "argument", arg = "bases", value = bases, call = call)
+  }
+  own <- vapply(bases, function(basis) inherits(basis, "ce_basis") && basis$spec$recipe == "hats", NA)
+  if ("class_wise" %in% notion && !all(own)) {
+    stop_input(c(
+      "Class-wise, a basis must depend on the probability of one class only.",
+      "x" = "Basis {which(!own)[1]} sees all of them, and would find more than the class-wise error.",
+      "i" = "Use {.fn basis_hats}, or {.code notion = \"canonical\"}."
+    ), "argument", arg = "bases", call = call)
+  }
+  bases
+}
+
+# What the core is told: functions are evaluated on the features.
+basis_specs <- function(bases, features, call) {
+  lapply(seq_along(bases), function(b) {
+    if (!is.function(bases[[b]])) return(bases[[b]]$spec)
+    columns <- rlang::try_fetch(bases[[b]](features), error = function(cnd) {
+      stop_input("Basis {b} of {.arg bases} failed.", "argument", arg = "bases", parent = cnd, call = call)
+    })
+    columns <- as.matrix(columns)
+    if (!is.numeric(columns) || nrow(columns) != nrow(features) || ncol(columns) == 0 || !all(is.finite(columns))) {
+      stop_input(c(
+        "A basis must be a matrix of finite numbers with a row for each of the {nrow(features)} predictions.",
+        "x" = "Basis {b} is {.cls {class(columns)[1]}} of {nrow(columns)} x {ncol(columns)} \\
+               {typeof(columns)} values{if (is.numeric(columns) && !all(is.finite(columns))) ', not all finite'}."
+      ), "argument", arg = "bases", call = call)
+    }
+    storage.mode(columns) <- "double"
+    list(recipe = "columns", columns = columns)
+  })
+}

@@ -1,0 +1,59 @@
+# Limits of the squared error from one rung (psi, noise, skew, linear, scatter; see ladder.R). Where
+# predictions are calibrated psi has variance `noise` and the shape of a Pearson III law; at a squared
+# error x its variance is noise + slope x.
+
+# Quantile of the standardised Pearson III law with this skewness.
+pearson3_quantile <- function(p, skew) {
+  if (skew < 1e-3) return(qnorm(p))
+  shape <- 4 / skew^2
+  (qgamma(p, shape) - shape) / sqrt(shape)
+}
+
+pearson3_tail <- function(x, skew) {
+  if (skew < 1e-3) return(pnorm(x, lower.tail = FALSE))
+  shape <- 4 / skew^2
+  pgamma(shape + x * sqrt(shape), shape, lower.tail = FALSE)
+}
+
+rung_slope <- function(rung) {
+  scale <- 2 * sqrt(rung$noise)
+  (rung$linear + rung$scatter * scale) / (max(rung$psi, 0) + scale)
+}
+
+# Two-sided at `level`: the largest x with psi >= x - z sqrt(noise + slope x).
+rung_high <- function(rung, level) {
+  z <- qnorm((1 + level) / 2)
+  slope <- rung_slope(rung)
+  psi <- max(rung$psi, 0)
+  psi + z^2 * slope / 2 + z * sqrt(rung$noise + slope * psi + z^2 * slope^2 / 4)
+}
+
+# One-sided at the probability p: 0 exactly where the p-value is at least 1 - p.
+rung_low <- function(rung, p) {
+  slope <- rung_slope(rung)
+  excess <- function(x) {
+    variance <- rung$noise + slope * x
+    skew <- rung$skew * (rung$noise / variance)^1.5
+    rung$psi - x - pearson3_quantile(p, skew) * sqrt(variance)
+  }
+  if (excess(0) <= 0) return(0)
+  uniroot(excess, c(0, rung$psi), tol = 1e-12 * rung$psi)$root
+}
+
+rung_p_value <- function(rung) pearson3_tail(rung$psi / sqrt(rung$noise), rung$skew)
+
+# argmin_{w >= 0} sum_i v_i |e_i - sum_m w_m g_mi|^2 from psi_m = <e, g_m> and A = <g_m, g_l>: of the few
+# rungs every subset is solved, the best one with weights >= 0 kept. At most 1 in sum.
+stack_weights <- function(products, psi) {
+  m <- length(psi)
+  products <- products + diag(1e-12 + 1e-9 * diag(products), m)
+  best <- list(loss = 0, weights = numeric(m))
+  for (subset in seq_len(2^m - 1)) {
+    on <- which(bitwAnd(subset, 2^(seq_len(m) - 1)) > 0)
+    weights <- tryCatch(solve(products[on, on, drop = FALSE], psi[on]), error = function(cnd) NA)
+    if (anyNA(weights) || any(weights < 0)) next
+    loss <- -sum(weights * psi[on])
+    if (loss < best$loss) best <- list(loss = loss, weights = replace(numeric(m), on, weights))
+  }
+  best$weights / max(1, sum(best$weights))
+}

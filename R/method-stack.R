@@ -1,0 +1,33 @@
+#' @section Stacked projections:
+#' `method_stack()` fits the gap by least squares on each of the bases of [ce_estimate()] (see [basis_hats]) and
+#' weights the fits: \eqn{w = \arg\min_{w \ge 0} \sum_i |e_i - \sum_m w_m g_{mi}|^2}, \eqn{\sum_m w_m \le 1}, with
+#' \eqn{g_{mi}} the m-th fit at row i without the row's own outcome. \eqn{h(p, p') = \langle g(p), g(p')\rangle} with
+#' \eqn{g = \sum_m w_m g_m}. Nothing is left to tune.
+#' @rdname ce_methods
+#' @export
+#' @examples
+#' method_stack()
+method_stack <- function() new_method("stack", NULL, NA_real_)
+
+#' @export
+format.ce_method_stack <- function(x, ...) "stack()"
+
+#' @export
+fit_form.ce_method_stack <- function(method, problem, point, context) {
+  features <- problem$features
+  n <- nrow(features)
+  bases <- ladder_bases(if (ncol(features) > 1) "canonical" else "binary", ncol(features), n)
+  rungs <- cpp_ladder(features, problem$residuals, rep(1, n), "none", bases, FALSE, context$threads)
+  psi <- vapply(rungs, `[[`, 0, "psi")
+  weights <- stack_weights(gap_products(rungs, rep(1, n), n), psi)
+  new_form("stack", shapes = lapply(rungs, `[[`, "shape")[weights > 0], weights = weights[weights > 0],
+           dimension = ncol(problem$residuals), gap = TRUE)
+}
+
+#' @export
+pair_features.ce_form_stack <- function(form, features, threads) {
+  parts <- Map(function(shape, weight) {
+    weight * cpp_ladder_gap(shape, features, form$dimension, threads)
+  }, form$shapes, form$weights)
+  Reduce(`+`, parts, matrix(0, nrow(features), form$dimension))
+}

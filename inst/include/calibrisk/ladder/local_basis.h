@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Bases of few nonzero values per row, one for each coordinate of the residuals: sums of terms,
+// each a factor per row times hat functions (or a constant), on the rows of one top class or on
+// all.
+#ifndef CALIBRISK_LADDER_LOCAL_BASIS_H
+#define CALIBRISK_LADDER_LOCAL_BASIS_H
+
+#include <calibrisk/ladder/knots.h>
+
+namespace calibrisk {
+
+struct LocalTerm {
+  const HatPositions* hats = nullptr;  // the constant 1 without
+  const double* factor = nullptr;      // per row; 1 without
+  const int* gate = nullptr;           // only rows with gate[i] == open
+  int open = 0;
+  Index first = 0;  // its first column
+};
+
+// What a row of a basis holds: at most 8 values.
+struct LocalRow {
+  Index column[8];
+  double value[8];
+  int size = 0;
+};
+
+class LocalBasis {
+ public:
+  Index columns() const { return columns_; }
+
+  void add(LocalTerm term, Index columns) {
+    require(terms_.size() < 4, "A local basis has at most four terms.");
+    term.first = columns_;
+    columns_ += columns;
+    terms_.push_back(term);
+  }
+
+  void row(Index i, LocalRow& out) const {
+    out.size = 0;
+    for (const LocalTerm& term : terms_) {
+      if (term.gate != nullptr && term.gate[i] != term.open) continue;
+      const double factor = term.factor == nullptr ? 1.0 : term.factor[i];
+      if (term.hats == nullptr) {
+        push(out, term.first, factor);
+        continue;
+      }
+      const auto at = static_cast<std::size_t>(i);
+      const double t = term.hats->t[at];
+      const Index column = term.first + term.hats->cell[at];
+      if (t < 1.0) push(out, column, factor * (1.0 - t));
+      if (t > 0.0) push(out, column + 1, factor * t);
+    }
+  }
+
+ private:
+  static void push(LocalRow& out, Index column, double value) {
+    out.column[out.size] = column;
+    out.value[out.size] = value;
+    ++out.size;
+  }
+
+  std::vector<LocalTerm> terms_;
+  Index columns_ = 0;
+};
+
+}  // namespace calibrisk
+
+#endif

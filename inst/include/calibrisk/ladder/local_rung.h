@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rung on local bases. Each row has a few nonzero values, so that Gram matrices, leverages,
+// smooths and all sums over pairs come from scattered sums and k x k products: linear in the rows,
+// and never an n x k matrix.
+#ifndef CALIBRISK_LADDER_LOCAL_RUNG_H
+#define CALIBRISK_LADDER_LOCAL_RUNG_H
+
+#include <calibrisk/ladder/local_basis.h>
+#include <calibrisk/ladder/rung.h>
+
+#include <array>
+
+namespace calibrisk {
+
+namespace detail {
+
+// b_i' W b_i and the like, over the nonzero values of a row.
+inline double quadratic(const LocalRow& row, const Matrix& w) {
+  double out = 0.0;
+  for (int a = 0; a < row.size; ++a) {
+    double sum = 0.0;
+    for (int b = 0; b < row.size; ++b) sum += w(row.column[b], row.column[a]) * row.value[b];
+    out += sum * row.value[a];
+  }
+  return out;
+}
+
+inline double linear(const LocalRow& row, const Vector& c) {
+  double out = 0.0;
+  for (int a = 0; a < row.size; ++a) out += c(row.column[a]) * row.value[a];
+  return out;
+}
+
+// What one coordinate gives: its smooth without the row, and what pairs of coordinates need.
+struct LocalCoordinate {
+  Matrix whitener;  // [kept x columns]
+  Vector scale;     // [n] a
+  Vector weights;   // of its columns, for gaps of new rows
+  Vector own;       // [n] e^2 |b|^2, of the orthonormal basis
+};
+
+inline LocalCoordinate smooth_coordinate(const LocalBasis& basis, const ConstVectorRef& e,
+                                         const RowWeights& weights, VectorRef gap, VectorRef half) {
+  const Index n = e.size(), k = basis.columns();
+  LocalRow row;
+  Matrix gram = Matrix::Zero(k, k);
+  for (Index i = 0; i < n; ++i) {
+    basis.row(i, row);
+    const double v = weights(i);
+    for (int a = 0; a < row.size; ++a) {
+      for (int b = 0; b < row.size; ++b) {
+        gram(row.column[b], row.column[a]) += v * row.value[a] * row.value[b];
+      }
+    }
+  }
+  LocalCoordinate out;
+  out.whitener = whitening(gram);
+  const Matrix inverse = out.whitener.transpose() * out.whitener;
+
+  out.scale.resize(n);
+  out.own.resize(n);
+  Vector leverage(n), sum = Vector::Zero(k), scaled_sum = Vector::Zero(k);
+  for (Index i = 0; i < n; ++i) {
+    basis.row(i, row);
+    const double norm = quadratic(row, inverse);
+    leverage(i) = weights.left_out(i) * norm;
+    out.scale(i) = left_out_scale(leverage(i));
+    out.own(i) = e(i) * e(i) * norm;
+    const double term = weights(i) * e(i);
+    for (int a = 0; a < row.size; ++a) {
+      sum(row.column[a]) += term * row.value[a];
+      scaled_sum(row.column[a]) += term * out.scale(i) * row.value[a];
+    }
+  }
+  out.weights = inverse * sum;
+  const Vector scaled_weights = inverse * scaled_sum;
+  for (Index i = 0; i < n; ++i) {
+    basis.row(i, row);
+    gap(i) = out.scale(i) * (linear(row, out.weights) - leverage(i) * e(i));
+    const double scaled = linear(row, scaled_weights) - leverage(i) * out.scale(i) * e(i);
+    half(i) = e(i) * (gap(i) + scaled) / 2.0;
+  }
+  return out;
+}
+
+// Blocks of a pair of coordinates, with the weights 1, a of the left, a of the right, both, and the
+// root of both.
+using PairBlocks = std::array<Matrix, 5>;
+
+inline PairBlocks pair_blocks(const LocalBasis& left, const LocalBasis& right,
+                              const LocalCoordinate& x, const LocalCoordinate& y,
+                              const ConstVectorRef& e, const ConstVectorRef& f,
+                              const RowWeights& weights, bool exact) {
+  PairBlocks out;
+  for (int b = exact ? 0 : 4; b < 5; ++b) {
+    out[static_cast<std::size_t>(b)] = Matrix::Zero(left.columns(), right.columns());
+  }
+  LocalRow p, q;
+  for (Index i = 0; i < e.size(); ++i) {
+    const double base = weights.pair(i) * e(i) * f(i);
+    if (base == 0.0) continue;
+    left.row(i, p);
+    right.row(i, q);
+    const double a = x.scale(i), c = y.scale(i), root = std::sqrt(a * c);
+    for (int t = 0; t < q.size; ++t) {
+      const double right_value = base * q.value[t];
+      for (int s = 0; s < p.size; ++s) {
+        const double term = right_value * p.value[s];
+        const Index r = p.column[s], k = q.column[t];
+        out[4](r, k) += root * term;
+        if (exact) {
+          out[0](r, k) += term;
+          out[1](r, k) += a * term;
+          out[2](r, k) += c * term;
+          out[3](r, k) += a * c * term;
+        }
+      }
+    }
+  }
+  for (int b = exact ? 0 : 4; b < 5; ++b) {
+    Matrix& block = out[static_cast<std::size_t>(b)];
+    block = x.whitener * block * y.whitener.transpose();
+  }
+  return out;
+}
+
+}  // namespace detail
+
+// `bases`: one per column of the residuals. Without `moments` only psi, gaps and weights.
+inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& bases,
+                       const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
+  const Index n = residuals.rows(), d = residuals.cols();
+  require(static_cast<Index>(bases.size()) == d, "There must be a basis for every coordinate.");
+  Rung out;
+  out.gap.resize(n, d);
+  Matrix half(n, d);
+  std::vector<detail::LocalCoordinate> parts(bases.size());
+  parallel_for(engine, d, [&](Index j) {
+    const auto at = static_cast<std::size_t>(j);
+    parts[at] = detail::smooth_coordinate(bases[at], residuals.col(j), weights, out.gap.col(j),
+                                          half.col(j));
+  });
+  out.half = half.rowwise().sum();
+  std::vector<Index> first(bases.size() + 1, 0);
+  for (std::size_t j = 0; j < bases.size(); ++j) {
+    out.weights.push_back(parts[j].weights);
+    first[j + 1] = first[j] + parts[j].whitener.rows();
+  }
+  out.columns = first.back();
+  RungSums sums;
+  if (!moments) {
+    finish_rung(engine, residuals, weights, sums, out);
+    return out;
+  }
+
+  sums.exact = rung_is_exact(n, out.columns);
+  const bool bounded = out.columns > bound_columns;
+  Matrix s = bounded ? Matrix() : Matrix(out.columns, out.columns);
+  struct PairSums {
+    double t20 = 0.0, t11 = 0.0, s2 = 0.0;
+  };
+  std::vector<std::pair<Index, Index>> pairs;
+  for (Index j = 0; j < d; ++j) {
+    for (Index l = j; l < d; ++l) pairs.emplace_back(j, l);
+  }
+  std::vector<PairSums> found(pairs.size());
+  parallel_for(engine, static_cast<Index>(pairs.size()), [&](Index task) {
+    const auto at = static_cast<std::size_t>(task);
+    const auto j = static_cast<std::size_t>(pairs[at].first);
+    const auto l = static_cast<std::size_t>(pairs[at].second);
+    const detail::PairBlocks blocks =
+        detail::pair_blocks(bases[j], bases[l], parts[j], parts[l], residuals.col(pairs[at].first),
+                            residuals.col(pairs[at].second), weights, sums.exact);
+    const double twice = j == l ? 1.0 : 2.0;
+    if (sums.exact) {
+      found[at].t20 = twice * blocks[3].cwiseProduct(blocks[0]).sum();
+      found[at].t11 = twice * blocks[1].cwiseProduct(blocks[2]).sum();
+    }
+    found[at].s2 = twice * blocks[4].squaredNorm();
+    if (bounded) return;
+    s.block(first[j], first[l], blocks[4].rows(), blocks[4].cols()) = blocks[4];
+    if (j != l) {
+      s.block(first[l], first[j], blocks[4].cols(), blocks[4].rows()) = blocks[4].transpose();
+    }
+  });
+  Matrix norms(d, d);
+  for (std::size_t t = 0; t < pairs.size(); ++t) {
+    sums.t20 += found[t].t20;
+    sums.t11 += found[t].t11;
+    sums.s2 += found[t].s2;
+    const double norm = std::sqrt(found[t].s2 / (pairs[t].first == pairs[t].second ? 1.0 : 2.0));
+    norms(pairs[t].first, pairs[t].second) = norms(pairs[t].second, pairs[t].first) = norm;
+  }
+  for (Index i = 0; i < n; ++i) {
+    double own = 0.0;
+    for (const detail::LocalCoordinate& part : parts) own += part.scale(i) * part.own(i);
+    sums.own += weights.own(i) * own * own;
+  }
+  // largest eigenvalue at most that of the blocks' norms: tr S^3 <= it times |S|^2
+  sums.s3 = bounded ? engine.dense.sym_eigen(norms).values(d - 1) * sums.s2 : trace_cube(engine, s);
+  finish_rung(engine, residuals, weights, sums, out);
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The bases of the ladder. A recipe says which columns; its shape holds what they take from the
+// predictions that they were made on (knots, landmarks), so that new rows get the same columns.
+//   hats         own hats of coordinate j
+// and for probability vectors p with l = log p, H = sum p log p, top class t and confidence c =
+// p_t:
+//   temperature  1, p_j, p_j l_j, p_j H: the tangent of the temperature family
+//   own_top      own hats, p_j l_j, p_j H, 1{t = j} x hats(c)
+//   own_both     own hats, p_j x hats(c), 1{t = j} x hats(c)
+//   top_affine   1{t = k} x (1, p) for every class k, shared by all coordinates
+//   kernel       1, p, exp(-|p - landmark| / s), shared
+//   columns      any matrix, shared
+#ifndef CALIBRISK_LADDER_RECIPES_H
+#define CALIBRISK_LADDER_RECIPES_H
+
+#include <calibrisk/ladder/local_rung.h>
+#include <calibrisk/ladder/shared_rung.h>
+
+#include <memory>
+
+namespace calibrisk {
+
+enum class Recipe { hats, temperature, own_top, own_both, top_affine, kernel, columns };
+
+inline bool is_shared(Recipe recipe) {
+  return recipe == Recipe::top_affine || recipe == Recipe::kernel || recipe == Recipe::columns;
+}
+
+struct BasisShape {
+  Recipe recipe = Recipe::hats;
+  std::vector<std::vector<double>> own;  // knots of every coordinate
+  std::vector<double> fine, coarse;      // knots of the confidence
+  Matrix landmarks;                      // [r x K]
+  double scale = 1.0;
+  Index classes = 0;
+};
+
+struct BasisSizes {
+  Index own = 0, fine = 0, coarse = 0, landmarks = 0;
+};
+
+// What the recipes need of probability vectors, row by row.
+struct SimplexRows {
+  std::vector<int> top;
+  Vector confidence, entropy;  // H = sum p log p
+
+  explicit SimplexRows(const ConstMatrixRef& p)
+      : top(static_cast<std::size_t>(p.rows())), confidence(p.rows()), entropy(p.rows()) {
+    for (Index i = 0; i < p.rows(); ++i) {
+      Index at = 0;
+      double sum = 0.0;
+      for (Index k = 0; k < p.cols(); ++k) {
+        if (p(i, k) > p(i, at)) at = k;
+        sum += p(i, k) * log_of(p(i, k));
+      }
+      top[static_cast<std::size_t>(i)] = static_cast<int>(at);
+      confidence(i) = p(i, at);
+      entropy(i) = sum;
+    }
+  }
+  static double log_of(double p) { return std::log(std::max(p, 1e-300)); }
+};
+
+namespace detail {
+
+// Rows in the lexicographic order of their predictions, so that the order of the data does not
+// matter.
+inline std::vector<Index> lexicographic(const ConstMatrixRef& p) {
+  std::vector<Index> order(static_cast<std::size_t>(p.rows()));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+    for (Index k = 0; k < p.cols(); ++k) {
+      if (p(a, k) != p(b, k)) return p(a, k) < p(b, k);
+    }
+    return false;
+  });
+  return order;
+}
+
+// `count` rows of that order, evenly spaced by cumulative weight (in units of a row).
+inline std::vector<Index> spaced_rows(const std::vector<Index>& order, const RowWeights& weights,
+                                      Index count) {
+  const auto n = static_cast<Index>(order.size());
+  const double total = weights.total(n);
+  const double rows = weights.copies() ? total : static_cast<double>(n), unit = rows / total;
+  std::vector<Index> out;
+  std::size_t at = 0;
+  double sum = weights(order[0]) * unit;
+  for (Index q = 0; q < count; ++q) {
+    const double share = count == 1 ? 0.0 : static_cast<double>(q) / static_cast<double>(count - 1);
+    const double target = std::nearbyint(1.0 + share * (rows - 1.0)) - 1e-9 * rows / total;
+    while (sum < target && at + 1 < order.size()) sum += weights(order[++at]) * unit;
+    out.push_back(order[at]);
+  }
+  return out;
+}
+
+// Median of the distances of all rows to the landmarks (above 10,000 rows of 10,000 spaced ones).
+inline double median_distance(const ConstMatrixRef& p, const Matrix& landmarks,
+                              const std::vector<Index>& order, const RowWeights& weights) {
+  constexpr Index most = 10000;
+  const bool thin = static_cast<Index>(order.size()) > most;
+  const std::vector<Index> rows = thin ? spaced_rows(order, weights, most) : order;
+  std::vector<std::pair<double, double>> distances;
+  distances.reserve(rows.size() * static_cast<std::size_t>(landmarks.rows()));
+  double total = 0.0;
+  for (Index i : rows) {
+    const double v = thin ? 1.0 : weights(i);
+    for (Index r = 0; r < landmarks.rows(); ++r) {
+      distances.emplace_back((p.row(i) - landmarks.row(r)).norm(), v);
+      total += v;
+    }
+  }
+  std::sort(distances.begin(), distances.end());
+  double sum = 0.0, smallest = 0.0;
+  for (std::size_t t = 0; t < distances.size(); ++t) {
+    if (smallest == 0.0) smallest = distances[t].first;
+    sum += distances[t].second;
+    if (sum < total / 2.0) continue;
+    const bool between = sum == total / 2.0 && t + 1 < distances.size();
+    const double median =
+        between ? (distances[t].first + distances[t + 1].first) / 2.0 : distances[t].first;
+    if (median > 0.0) return median;
+    if (smallest > 0.0) return smallest;  // most rows are landmarks' twins
+  }
+  return smallest > 0.0 ? smallest : 1.0;
+}
+
+inline Matrix kernel_columns(const ConstMatrixRef& p, const BasisShape& shape,
+                             const std::vector<Index>& rows) {
+  const Index m = static_cast<Index>(rows.size()), k = p.cols(), r = shape.landmarks.rows();
+  Matrix out(m, k + r);
+  for (Index i = 0; i < m; ++i) {
+    const auto row = p.row(rows[static_cast<std::size_t>(i)]);
+    out(i, 0) = 1.0;
+    for (Index j = 1; j < k; ++j) out(i, j) = row(j);
+    for (Index l = 0; l < r; ++l) {
+      out(i, k + l) = std::exp(-(row - shape.landmarks.row(l)).norm() / shape.scale);
+    }
+  }
+  return out;
+}
+
+inline Matrix affine_columns(const ConstMatrixRef& p, const std::vector<Index>& rows) {
+  Matrix out(static_cast<Index>(rows.size()), p.cols());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out.row(static_cast<Index>(i)) = p.row(rows[i]);
+    out(static_cast<Index>(i), 0) = 1.0;
+  }
+  return out;
+}
+
+}  // namespace detail
+
+inline BasisShape basis_shape(const Engine& engine, Recipe recipe, const BasisSizes& sizes,
+                              const ConstMatrixRef& features, const RowWeights& weights) {
+  BasisShape out;
+  out.recipe = recipe;
+  out.classes = features.cols();
+  if (sizes.own > 0) {
+    out.own.resize(static_cast<std::size_t>(features.cols()));
+    parallel_for(engine, features.cols(), [&](Index j) {
+      out.own[static_cast<std::size_t>(j)] = hat_knots(features.col(j), weights, sizes.own);
+    });
+  }
+  if (sizes.fine > 0 || sizes.coarse > 0) {
+    const Vector confidence = features.rowwise().maxCoeff();
+    if (sizes.fine > 0) out.fine = hat_knots(confidence, weights, sizes.fine);
+    if (sizes.coarse > 0) out.coarse = hat_knots(confidence, weights, sizes.coarse);
+  }
+  if (sizes.landmarks > 0) {
+    const std::vector<Index> order = detail::lexicographic(features);
+    const std::vector<Index> at = detail::spaced_rows(order, weights, sizes.landmarks);
+    out.landmarks.resize(static_cast<Index>(at.size()), features.cols());
+    for (std::size_t r = 0; r < at.size(); ++r) {
+      out.landmarks.row(static_cast<Index>(r)) = features.row(at[r]);
+    }
+    out.scale = 0.7 * detail::median_distance(features, out.landmarks, order, weights);
+  }
+  return out;
+}
+
+// The local bases of a shape on given rows; owns what their terms point to.
+class LocalBases {
+ public:
+  LocalBases(const Engine& engine, const BasisShape& shape, const ConstMatrixRef& features) {
+    const auto d = static_cast<std::size_t>(features.cols());
+    const Recipe recipe = shape.recipe;
+    bases_.resize(d);
+    own_.resize(d);
+    if (recipe != Recipe::hats) {
+      simplex_ = std::make_unique<SimplexRows>(features);
+      values_ = features;
+    }
+    if (recipe == Recipe::temperature || recipe == Recipe::own_top) {
+      with_log_ = features.unaryExpr([](double p) { return p * SimplexRows::log_of(p); });
+      with_entropy_ = simplex_->entropy.asDiagonal() * features;
+    }
+    if (!shape.fine.empty()) fine_ = hat_positions(simplex_->confidence, shape.fine);
+    if (!shape.coarse.empty()) coarse_ = hat_positions(simplex_->confidence, shape.coarse);
+    parallel_for(engine, features.cols(), [&](Index j) {
+      const auto at = static_cast<std::size_t>(j);
+      if (recipe == Recipe::temperature) {
+        column(at, nullptr);
+        column(at, values_.col(j).data());
+      } else {
+        own_[at] = hat_positions(features.col(j), shape.own[at]);
+        hats(at, own_[at], shape.own[at], nullptr, false);
+      }
+      if (recipe == Recipe::temperature || recipe == Recipe::own_top) {
+        column(at, with_log_.col(j).data());
+        column(at, with_entropy_.col(j).data());
+      }
+      if (recipe == Recipe::own_both) {
+        hats(at, coarse_, shape.coarse, values_.col(j).data(), false);
+      }
+      if (recipe == Recipe::own_top || recipe == Recipe::own_both) {
+        hats(at, fine_, shape.fine, nullptr, true);
+      }
+    });
+  }
+
+  const std::vector<LocalBasis>& bases() const { return bases_; }
+
+ private:
+  void column(std::size_t j, const double* factor) {
+    LocalTerm term;
+    term.factor = factor;
+    bases_[j].add(term, 1);
+  }
+  void hats(std::size_t j, const HatPositions& positions, const std::vector<double>& knots,
+            const double* factor, bool gated) {
+    LocalTerm term;
+    term.hats = &positions;
+    term.factor = factor;
+    if (gated) {
+      term.gate = simplex_->top.data();
+      term.open = static_cast<int>(j);
+    }
+    bases_[j].add(term, static_cast<Index>(knots.size()));
+  }
+
+  std::unique_ptr<SimplexRows> simplex_;
+  Matrix values_, with_log_, with_entropy_;
+  std::vector<HatPositions> own_;
+  HatPositions fine_, coarse_;
+  std::vector<LocalBasis> bases_;
+};
+
+// The groups of a shared basis; `columns` is the user's matrix.
+inline std::vector<SharedGroup> shared_groups(const BasisShape& shape,
+                                              const ConstMatrixRef& features,
+                                              const ConstMatrixRef& columns) {
+  std::vector<SharedGroup> out(shape.recipe == Recipe::top_affine
+                                   ? static_cast<std::size_t>(shape.classes)
+                                   : std::size_t{1});
+  const Index n = shape.recipe == Recipe::columns ? columns.rows() : features.rows();
+  if (shape.recipe == Recipe::top_affine) {
+    const SimplexRows simplex(features);
+    for (Index i = 0; i < n; ++i) {
+      out[static_cast<std::size_t>(simplex.top[static_cast<std::size_t>(i)])].rows.push_back(i);
+    }
+  } else {
+    out[0].rows.resize(static_cast<std::size_t>(n));
+    std::iota(out[0].rows.begin(), out[0].rows.end(), Index{0});
+  }
+  for (SharedGroup& group : out) {
+    group.columns = [&](const std::vector<Index>& rows) -> Matrix {
+      if (shape.recipe == Recipe::top_affine) return detail::affine_columns(features, rows);
+      if (shape.recipe == Recipe::kernel) return detail::kernel_columns(features, shape, rows);
+      Matrix block(static_cast<Index>(rows.size()), columns.cols());
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        block.row(static_cast<Index>(i)) = columns.row(rows[i]);
+      }
+      return block;
+    };
+  }
+  return out;
+}
+
+// Gaps of new rows: their columns times the weights of a rung.
+inline Matrix basis_gap(const Engine& engine, const BasisShape& shape,
+                        const std::vector<Matrix>& weights, const ConstMatrixRef& features,
+                        const ConstMatrixRef& columns, Index d) {
+  const Index n = shape.recipe == Recipe::columns ? columns.rows() : features.rows();
+  Matrix out = Matrix::Zero(n, d);
+  if (!is_shared(shape.recipe)) {
+    const LocalBases local(engine, shape, features);
+    parallel_for(engine, d, [&](Index j) {
+      const auto at = static_cast<std::size_t>(j);
+      const Vector w = weights[at].col(0);
+      require(w.size() == local.bases()[at].columns(), "Weights and columns do not agree.");
+      LocalRow row;
+      for (Index i = 0; i < n; ++i) {
+        local.bases()[at].row(i, row);
+        out(i, j) = detail::linear(row, w);
+      }
+    });
+    return out;
+  }
+  const std::vector<SharedGroup> groups = shared_groups(shape, features, columns);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (weights[g].size() == 0) continue;  // no row of the fit was here
+    detail::for_shared_blocks(engine, groups[g],
+                              [&](const std::vector<Index>& rows, const Matrix& block) {
+                                const Matrix gap = engine.dense.multiply(block, weights[g]);
+                                for (std::size_t i = 0; i < rows.size(); ++i) {
+                                  out.row(rows[i]) = gap.row(static_cast<Index>(i));
+                                }
+                              });
+  }
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

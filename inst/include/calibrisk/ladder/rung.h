@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One rung of the ladder: the leave-one-out projection of the residuals on a basis. With B the
+// basis of a coordinate (orthonormal in the weights v), h_i its leverage, a_i = 1 / (1 - h_i):
+//   g_i   = a_i (b_i' sum_l v_l b_l e_l - h_i e_i)        gap without the row's own outcome
+//   psi   = sum_i v_i <e_i, g_i> / V                      squared error that the basis sees
+//   noise = its variance where predictions are calibrated, skew its skewness there
+//   drift = the further variance per unit of psi, from row-wise influences `half`
+// A zero diagonal removes the outcomes' noise whatever its variances (Kline, Saggio and Soelvsten
+// 2020).
+#ifndef CALIBRISK_LADDER_RUNG_H
+#define CALIBRISK_LADDER_RUNG_H
+
+#include <calibrisk/engine.h>
+#include <calibrisk/ladder/row_weights.h>
+
+#include <cmath>
+
+namespace calibrisk {
+
+constexpr double largest_leverage = 0.95;  // a row that is nearly its own basis says nothing
+// From this many columns of all coordinates on, one product serves for all variances (relative
+// error of the order of the leverages), and from `bound_columns` on the skewness is a bound.
+constexpr Index exact_columns = 2000;
+constexpr Index exact_rows = 20000;
+constexpr Index bound_columns = 5000;
+
+struct Rung {
+  double psi = 0.0, noise = 0.0, skew = 0.0, linear = 0.0, scatter = 0.0;
+  Index columns = 0;            // of all coordinates, after dependent ones are dropped
+  Vector half;                  // [n]: influence of row i is 2 (half_i n v_i / V - psi)
+  Matrix gap;                   // [n x d]
+  std::vector<Matrix> weights;  // of the basis' columns, for gaps of new rows
+};
+
+// Sums over pairs of rows that variance and skewness need, in the orthonormal basis:
+//   t20 = <T2, T0>, t11 = <T1, T1'>, s2 = |S|^2, s3 = tr S^3 and `own`, the rows' pairs with
+//   themselves.
+struct RungSums {
+  double t20 = 0.0, t11 = 0.0, own = 0.0;
+  double s2 = 0.0, s3 = 0.0;
+  bool exact = true;
+};
+
+inline bool rung_is_exact(Index n, Index columns) {
+  return columns <= exact_columns && n <= exact_rows;
+}
+
+inline double left_out_scale(double leverage) {
+  return leverage > largest_leverage ? 0.0 : 1.0 / (1.0 - leverage);
+}
+
+// tr S^3 = <S^2, S> of a symmetric matrix, panel by panel; what lies above the diagonal counts
+// twice.
+inline double trace_cube(const Engine& engine, const Matrix& s) {
+  constexpr Index panel = 256;
+  double out = 0.0;
+  Matrix product;
+  for (Index begin = 0; begin < s.cols(); begin += panel) {
+    const Index size = std::min(panel, s.cols() - begin), end = begin + size;
+    product.resize(end, size);
+    engine.dense.gemm(false, false, 1.0, s.topRows(end), s.middleCols(begin, size), 0.0, product);
+    const auto columns = s.middleCols(begin, size);
+    out += 2.0 * product.topRows(begin).cwiseProduct(columns.topRows(begin)).sum();
+    out += product.bottomRows(size).cwiseProduct(columns.middleRows(begin, size)).sum();
+    engine.progress.advance(0.0);
+  }
+  return out;
+}
+
+// From gaps, half influences and sums to the numbers that limits need.
+inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
+                        const RowWeights& weights, const RungSums& sums, Rung& rung) {
+  const Index n = residuals.rows();
+  const double total = weights.total(n), square = total * total;
+  double psi = 0.0, centre = 0.0;
+  for (Index i = 0; i < n; ++i) {
+    psi += weights(i) * residuals.row(i).dot(rung.gap.row(i));
+    centre += weights(i) * rung.half(i);
+  }
+  rung.psi = psi / total;
+  rung.noise = sums.exact ? (sums.t20 + sums.t11 - 2.0 * sums.own) / square
+                          : 2.0 * (sums.s2 - sums.own) / square;
+  const double spread = std::pow(2.0 * sums.s2, 1.5);
+  rung.skew = rung.noise > 0.0 && spread > 0.0 ? std::min(8.0 * sums.s3 / spread, 2.8) : 0.0;
+
+  centre = weights.copies() ? centre / total : rung.psi;
+  double variance = 0.0;
+  Matrix scaled(n, residuals.cols());
+  for (Index i = 0; i < n; ++i) {
+    const double gap = rung.half(i) - centre;
+    variance += weights.pair(i) * gap * gap;
+    scaled.row(i) = std::sqrt(weights.pair(i)) * residuals.row(i);
+  }
+  const double rows = static_cast<double>(n);
+  variance *= weights.copies() ? 4.0 / ((total - 1.0) * total) : 4.0 * rows / (rows - 1.0) / square;
+  rung.linear = std::max(0.0, variance - 2.0 * rung.noise);
+  const SymEigen spectrum = engine.dense.sym_eigen(engine.dense.crossprod(scaled));
+  rung.scatter = 4.0 * spectrum.values(spectrum.values.size() - 1) / square;
+}
+
+// Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the
+// order of the largest remainders; a column whose remainder is below 1e-10 of its square is
+// dropped.
+inline Matrix whitening(const Matrix& gram) {
+  constexpr double tolerance = 1e-10;
+  const Index k = gram.rows();
+  Vector scale = gram.diagonal();
+  for (Index c = 0; c < k; ++c) scale(c) = scale(c) > 0.0 ? 1.0 / std::sqrt(scale(c)) : 0.0;
+  Matrix work = scale.asDiagonal() * gram * scale.asDiagonal();
+  std::vector<Index> pivots;
+  Vector left = work.diagonal();
+  Matrix columns(k, k);
+  while (static_cast<Index>(pivots.size()) < k) {
+    Index at;
+    if (!(left.maxCoeff(&at) > tolerance)) break;
+    const auto t = static_cast<Index>(pivots.size());
+    const double root = std::sqrt(left(at));
+    Vector column = work.col(at);
+    if (t > 0) column.noalias() -= columns.leftCols(t) * columns.row(at).head(t).transpose();
+    column /= root;
+    columns.col(t) = column;
+    left.array() -= column.array().square();
+    for (Index p : pivots) left(p) = 0.0;
+    left(at) = 0.0;
+    pivots.push_back(at);
+  }
+  const auto r = static_cast<Index>(pivots.size());
+  Matrix triangle(r, r);
+  for (Index i = 0; i < r; ++i) {
+    triangle.row(i) = columns.row(pivots[static_cast<std::size_t>(i)]).head(r);
+  }
+  Matrix inverse = Matrix::Identity(r, r);
+  triangle.triangularView<Eigen::Lower>().solveInPlace(inverse);
+  Matrix out = Matrix::Zero(r, k);
+  for (Index i = 0; i < r; ++i) {
+    const Index column = pivots[static_cast<std::size_t>(i)];
+    out.col(column) = inverse.col(i) * scale(column);
+  }
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

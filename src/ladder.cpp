@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "r_engine.h"
+#include <calibrisk/ladder/recipes.h>
+
+using calibrisk::Index;
+using calibrisk::Matrix;
+using calibrisk::Recipe;
+
+namespace {
+
+Recipe recipe_of(const Rcpp::List& basis) {
+  static const char* names[] = {"hats",       "temperature", "own_top", "own_both",
+                                "top_affine", "kernel",      "columns"};
+  const std::string name = Rcpp::as<std::string>(basis["recipe"]);
+  for (int r = 0; r < 7; ++r) {
+    if (name == names[r]) return static_cast<Recipe>(r);
+  }
+  throw std::invalid_argument("Unknown recipe of a basis: " + name);
+}
+
+Index size_of(const Rcpp::List& basis, const char* name) {
+  return basis.containsElementNamed(name) ? static_cast<Index>(Rcpp::as<double>(basis[name])) : 0;
+}
+
+// The user's columns, or none.
+Matrix columns_of(const Rcpp::List& basis) {
+  if (!basis.containsElementNamed("columns")) return Matrix();
+  return as_matrix(Rcpp::as<Rcpp::NumericMatrix>(basis["columns"]));
+}
+
+calibrisk::RowWeights row_weights(const Rcpp::NumericVector& weights, const std::string& kind) {
+  using calibrisk::WeightKind;
+  return calibrisk::RowWeights(as_vector(weights), kind == "none"        ? WeightKind::none
+                                                   : kind == "frequency" ? WeightKind::frequency
+                                                                         : WeightKind::importance);
+}
+
+Rcpp::List wrap_shape(const calibrisk::BasisShape& shape, const Rcpp::List& basis,
+                      const std::vector<Matrix>& weights) {
+  Rcpp::List coefficients(static_cast<R_xlen_t>(weights.size()));
+  for (std::size_t g = 0; g < weights.size(); ++g) {
+    coefficients[static_cast<R_xlen_t>(g)] = wrap_matrix(weights[g]);
+  }
+  return Rcpp::List::create(
+      Rcpp::Named("recipe") = basis["recipe"], Rcpp::Named("own") = Rcpp::wrap(shape.own),
+      Rcpp::Named("fine") = Rcpp::wrap(shape.fine),
+      Rcpp::Named("coarse") = Rcpp::wrap(shape.coarse),
+      Rcpp::Named("landmarks") = wrap_matrix(shape.landmarks), Rcpp::Named("scale") = shape.scale,
+      Rcpp::Named("weights") = coefficients);
+}
+
+calibrisk::BasisShape as_shape(const Rcpp::List& basis, Index classes) {
+  calibrisk::BasisShape out;
+  out.recipe = recipe_of(basis);
+  out.own = Rcpp::as<std::vector<std::vector<double>>>(basis["own"]);
+  out.fine = Rcpp::as<std::vector<double>>(basis["fine"]);
+  out.coarse = Rcpp::as<std::vector<double>>(basis["coarse"]);
+  out.landmarks = as_matrix(Rcpp::as<Rcpp::NumericMatrix>(basis["landmarks"]));
+  out.scale = Rcpp::as<double>(basis["scale"]);
+  out.classes = classes;
+  return out;
+}
+
+}  // namespace
+
+// Every rung of a ladder. `bases`: lists of `recipe` and its sizes (`own`, `fine`, `coarse` knots,
+// `landmarks`) or `columns`. Without `moments` only psi, gaps and what new rows need.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
+                      Rcpp::NumericVector weights, std::string kind, Rcpp::List bases, bool moments,
+                      int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const auto x = as_matrix(features), e = as_matrix(residuals);
+  const calibrisk::RowWeights v = row_weights(weights, kind);
+  Rcpp::List out(bases.size());
+  for (R_xlen_t m = 0; m < bases.size(); ++m) {
+    const Rcpp::List basis = bases[m];
+    const calibrisk::BasisSizes sizes{size_of(basis, "own"), size_of(basis, "fine"),
+                                      size_of(basis, "coarse"), size_of(basis, "landmarks")};
+    const calibrisk::BasisShape shape =
+        calibrisk::basis_shape(engine, recipe_of(basis), sizes, x, v);
+    calibrisk::Rung rung;
+    if (calibrisk::is_shared(shape.recipe)) {
+      const Matrix columns = columns_of(basis);
+      rung = calibrisk::shared_rung(engine, calibrisk::shared_groups(shape, x, columns), e, v,
+                                    moments);
+    } else {
+      const calibrisk::LocalBases local(engine, shape, x);
+      rung = calibrisk::local_rung(engine, local.bases(), e, v, moments);
+    }
+    out[m] = Rcpp::List::create(
+        Rcpp::Named("psi") = rung.psi, Rcpp::Named("noise") = rung.noise,
+        Rcpp::Named("skew") = rung.skew, Rcpp::Named("linear") = rung.linear,
+        Rcpp::Named("scatter") = rung.scatter,
+        Rcpp::Named("columns") = static_cast<double>(rung.columns),
+        Rcpp::Named("half") = wrap_vector(rung.half), Rcpp::Named("gap") = wrap_matrix(rung.gap),
+        Rcpp::Named("shape") = wrap_shape(shape, basis, rung.weights));
+  }
+  return out;
+}
+
+// Gaps of new rows by the shape of a rung (with `columns` of the new rows where they are the
+// user's).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_ladder_gap(Rcpp::List shape, Rcpp::NumericMatrix features, int d,
+                                   int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const Rcpp::List coefficients = shape["weights"];
+  std::vector<Matrix> weights;
+  for (R_xlen_t g = 0; g < coefficients.size(); ++g) {
+    weights.push_back(as_matrix(Rcpp::as<Rcpp::NumericMatrix>(coefficients[g])));
+  }
+  return wrap_matrix(calibrisk::basis_gap(engine, as_shape(shape, features.ncol()), weights,
+                                          as_matrix(features), columns_of(shape), d));
+}

@@ -1,0 +1,38 @@
+test_that("Pearson III quantiles and tails are those of a shifted Gamma law", {
+  for (skew in c(0, .5, 2)) {
+    x <- pearson3_quantile(c(.5, .95, .999), skew)
+    expect_close(pearson3_tail(x, skew), c(.5, .05, .001), 1e-10)
+  }
+  expect_close(pearson3_quantile(.975, 0), qnorm(.975), 1e-12)
+  # standardised, with its skewness
+  u <- pearson3_quantile(seq(5e-6, 1, 1e-5), 1)
+  expect_equal(c(mean(u), mean(u^2), mean(u^3)), c(0, 1, 1), tolerance = 1e-3)
+})
+
+test_that("limits invert the test: no root below it, and 0 exactly at the p-value", {
+  rung <- list(psi = .02, noise = 1e-5, skew = .8, linear = 4e-5, scatter = .005)
+  slope <- rung_slope(rung)
+  low <- rung_low(rung, .975)
+  variance <- rung$noise + slope * low
+  expect_close(rung$psi - low, pearson3_quantile(.975, rung$skew * (rung$noise / variance)^1.5) * sqrt(variance), 1e-6)
+  high <- rung_high(rung, .95)
+  expect_close(high - rung$psi, qnorm(.975) * sqrt(rung$noise + slope * high), 1e-10)
+  p <- rung_p_value(rung)
+  expect_identical(rung_low(rung, 1 - p * .99), 0)
+  expect_gt(rung_low(rung, 1 - p * 1.01), 0)
+  expect_identical(rung_low(utils::modifyList(rung, list(psi = -.1)), .975), 0)
+})
+
+test_that("stacking weights solve the constrained least squares problem", {
+  d <- withr::with_seed(1, {
+    G <- matrix(rnorm(200 * 4), 200) %*% matrix(rnorm(16), 4)
+    list(G = G, e = G %*% c(.5, 0, -.3, .2) + rnorm(200))
+  })
+  A <- crossprod(d$G) / 200
+  b <- drop(crossprod(d$G, d$e)) / 200
+  w <- stack_weights(A, b)
+  expect_true(all(w >= 0) && sum(w) <= 1 + 1e-12)
+  free <- withr::with_seed(2, optim(rep(.1, 4), function(x) sum(x * (A %*% x)) - 2 * sum(b * x), method = "L-BFGS-B",
+                                    lower = 0, control = list(factr = 10, maxit = 1000)))$par
+  expect_equal(w, free / max(1, sum(free)), tolerance = 1e-4)
+})
