@@ -308,7 +308,7 @@ test_that("ridges above the size of the kernel, and kernels that are zero, have 
     expect_close(mean(form_squared(form, problem$features, 1L)), mean(form_squared(exact, problem$features, 1L)), 0.05)
   }
   for (method in list(method_kkr(1, kernel_linear()), method_ukkr(1, kernel_linear()))) {
-    row <- ce_estimate(rep(0, 40), rep(0:1, 20), notion = "binary", method = method, threads = 1L)
-    expect_identical(c(row$estimate, row$conf.low, row$skill), c(0, 0, 0))
+    row <- glance(ce_tune(rep(0, 40), rep(0:1, 20), notion = "binary", methods = method, threads = 1L))
+    expect_identical(c(row$estimate_holdout, row$skill), c(0, 0))
   }
 })

@@ -86,7 +86,8 @@ local({
   for (name in names(data)) {
     one <- data[[name]]
     use <- if (one[[3]] == "canonical") methods[-1] else methods
-    tuned <- withr::with_seed(1, suppressWarnings(ce_tune(one[[1]], one[[2]], notion = one[[3]], methods = use)))
+    tuned <- withr::with_seed(1, suppressWarnings(ce_tune(one[[1]], one[[2]], notion = one[[3]], methods = use,
+                                                               repeats = 1)))
     pin(paste0("ce_tune/tidy/", name), tidy(tuned))
     pin(paste0("ce_tune/glance/", name), glance(tuned))
     some <- if (is.matrix(one[[1]])) one[[1]][1:20, ] else one[[1]][1:20]
@@ -112,4 +113,8 @@ pin("ce_estimate/five", ce_estimate(five$frame, truth, notion = c("top_label", "
 pin("ce_estimate/canonical/three", ce_estimate(three$frame, truth, notion = "canonical"))
 pin("ce_estimate/method", ce_estimate(five$frame, truth, notion = "top_label", method = method_bins(10)))
 pin("ce_estimate/method/canonical", ce_estimate(three$p, three$y, notion = "canonical", method = method_ukkr(0.1)))
+bases <- list(basis_hats(4), basis_kernel(10), function(p) cbind(1, p))
+pin("ce_estimate/bases", ce_estimate(three$p, three$y, notion = "canonical", bases = bases))
+pin("ce_tune/stack", glance(ce_tune(fine$p, fine$y, notion = "binary", methods = list(method_stack()),
+                                    folds = rep(1:4, length.out = length(fine$p)), test = 0)))
 pin("ce_estimate/groups", ce_estimate(five$frame, truth, notion = "top_label", method = method_bins(5), .by = group))
