@@ -90,7 +90,7 @@ null_shape <- function(x, alpha, call = caller_env()) {
     ), "test", call = call)
   }
   statistic <- unname(x$statistic)
-  null <- if (is.null(law)) null_bars(x$null) else null_curve(law, statistic)
+  null <- if (is.null(law)) null_bars(x$null, call) else null_curve(law, statistic)
   critical <- if (is.null(alpha)) NULL else if (is.null(law)) critical_draw(x, alpha) else law$quantile(1 - alpha)
   list(
     null = null, draws = is.null(law), statistic = statistic, critical = critical,
@@ -125,9 +125,19 @@ null_curve <- function(law, statistic) {
   data.frame(x = x, height = pmin(height, 2 * max(height[-1], law$density(law$quantile(0.5)))))
 }
 
-# Singular redraws of the mean embedding test are infinite and not drawn.
-null_bars <- function(null) {
+# Singular redraws of the mean embedding test are infinite and not drawn. Redraws that are all equal, or differ by
+# rounding, are one bar.
+null_bars <- function(null, call = caller_env()) {
   null <- null[is.finite(null)]
+  if (length(null) == 0) {
+    stop_input(c("A null distribution must have finite values to be drawn.", "x" = "All resamples are infinite."),
+               "test", call = call)
+  }
+  middle <- mean(range(null))
+  if (diff(range(null)) <= 1e-12 * max(abs(null), 1e-12)) {
+    half <- max(0.01 * abs(middle), 1e-12)
+    return(data.frame(left = middle - half, right = middle + half, height = 1 / (2 * half)))
+  }
   bars <- graphics::hist(null, breaks = min(40, max(10, grDevices::nclass.FD(null))), plot = FALSE)
   k <- length(bars$breaks)
   data.frame(left = bars$breaks[-k], right = bars$breaks[-1], height = bars$density)

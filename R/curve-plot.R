@@ -3,29 +3,52 @@
 #' @param object,x A `ce_curve`.
 #' @param bands `"conf"`: intervals (darker) and the simultaneous band (lighter) around the curve; `"null"`: where
 #'   the curve of a calibrated model lies, around the diagonal; `"none"`.
-#' @param histogram Whether to draw the distribution of the predictions underneath.
+#' @param histogram Whether to draw the distribution of the predictions underneath; of a binary notion events point
+#'   up and the others down.
+#' @param numbers Whether calibration error, slope and number of rows stand in the corner (see the Value of
+#'   [ce_curve()]).
 #' @param facet Whether several models or groups get a panel each instead of a colour.
 #' @param ... Passed on to the first call of `plot()`; not used by `autoplot()`.
 #' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
 #' @name autoplot.ce_curve
 #' @exportS3Method ggplot2::autoplot
-autoplot.ce_curve <- function(object, bands = c("conf", "null", "none"), histogram = TRUE, facet = FALSE, ...) {
+autoplot.ce_curve <- function(object, bands = c("conf", "null", "none"), histogram = TRUE, facet = FALSE,
+                              numbers = FALSE, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   bands <- check_choice(bands, c("conf", "null", "none"))
   check_flag(histogram)
   check_flag(facet)
+  check_flag(numbers)
   data <- curve_layers(object, facet)
   plot <- if (object$type == "pit") {
     autoplot_pit(object, data, bands)
   } else {
     autoplot_reliability(object, data, bands, histogram)
   }
+  if (numbers) plot <- plot + corner_layer(data$summary)
   plot <- plot + curve_titles(object, bands, histogram) + theme_ce() +
     ggplot2::theme(panel.grid.major = ggplot2::element_blank())
-  if (nlevels(data$curve$panel) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) +
-      ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"))
+  if (nlevels(data$curve$panel) > 1) {
+    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) + panel_theme(nlevels(data$curve$panel))
+  }
   if (nlevels(data$curve$colour) < 2) plot <- plot + ggplot2::theme(legend.position = "none")
   plot
+}
+
+# Many panels in 6 inches: small words.
+panel_theme <- function(n) {
+  few <- n <= 6
+  ggplot2::theme(panel.spacing.x = ggplot2::unit(if (few) 1.2 else 0.6, "lines"),
+                 panel.spacing.y = ggplot2::unit(if (few) 0.5 else 0.1, "lines"),
+                 strip.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.8),
+                                                    margin = ggplot2::margin(2, 0, 1, 0)),
+                 axis.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.75)))
+}
+
+# Ticks of the unit interval, as many as the panels have room for.
+unit_scale <- function(scale, n) {
+  at <- if (n == 1) seq(0, 1, 0.25) else if (n <= 6) c(0, 0.5, 1) else c(0, 1)
+  scale(breaks = at, labels = format(at, drop0trailing = TRUE, trim = TRUE))
 }
 
 # Curves with what is told apart by colour and what by panel.
@@ -43,9 +66,11 @@ curve_layers <- function(x, facet) {
   add <- function(rows) {
     rows$colour <- label(rows, by_colour)
     rows$panel <- label(rows, by_panel)
+    # the axis says what the panels are
+    if (identical(by_panel, "class")) levels(rows$panel) <- sub("^class ", "", levels(rows$panel))
     rows
   }
-  list(curve = add(x$curve), histogram = add(x$histogram))
+  list(curve = add(x$curve), histogram = add(x$histogram), summary = add(x$summary))
 }
 
 strip <- c(bottom = -0.21, top = -0.03) # where the histogram lies, below the unit square
@@ -62,12 +87,12 @@ autoplot_reliability <- function(x, data, bands, histogram) {
   }
   plot <- plot + ggplot2::annotate("segment", x = 0, y = 0, xend = 1, yend = 1, colour = "grey35", linewidth = 0.35,
                                    linetype = "22")
-  if (histogram) plot <- plot + histogram_layers(data$histogram, several)
+  if (histogram) plot <- plot + histogram_layers(data$histogram, several, x$notion == "binary" && x$type != "quantile")
   plot <- plot + ggplot2::geom_line(linewidth = 0.6)
   if (x$type == "binned") plot <- plot + ggplot2::geom_point(size = 1.5)
   plot +
-    ggplot2::scale_x_continuous(breaks = seq(0, 1, 0.25), labels = c("0", "0.25", "0.5", "0.75", "1")) +
-    ggplot2::scale_y_continuous(breaks = seq(0, 1, 0.25), labels = c("0", "0.25", "0.5", "0.75", "1")) +
+    unit_scale(ggplot2::scale_x_continuous, nlevels(curve$panel)) +
+    unit_scale(ggplot2::scale_y_continuous, nlevels(curve$panel)) +
     ggplot2::coord_fixed(xlim = c(0, 1), ylim = c(if (histogram) strip[["bottom"]] else 0, 1), expand = FALSE,
                          clip = "on")
 }
@@ -75,40 +100,24 @@ autoplot_reliability <- function(x, data, bands, histogram) {
 # The wider band first.
 band_layers <- function(bands) {
   switch(bands,
-    conf = list(c("band.low", "band.high", 0.14), c("conf.low", "conf.high", 0.26)),
-    null = list(c("null_band.low", "null_band.high", 0.22), c("null.low", "null.high", 0.34)),
+    conf = list(list("band.low", "band.high", 0.14), list("conf.low", "conf.high", 0.26)),
+    null = list(list("null_band.low", "null_band.high", 0.22), list("null.low", "null.high", 0.34)),
     none = list()
   )
 }
 
 # Bins are separate statements: bars. Curves: ribbons.
 band_layer <- function(type, layer, fill, several) {
-  low <- rlang::sym(layer[1])
-  high <- rlang::sym(layer[2])
-  alpha <- as.numeric(layer[3]) * if (several) 0.6 else 1
+  low <- rlang::sym(layer[[1]])
+  high <- rlang::sym(layer[[2]])
+  alpha <- layer[[3]] * if (several) 0.6 else 1
   aes <- ggplot2::aes(ymin = !!low, ymax = !!high)
   if (type == "binned" && is.null(fill)) {
-    return(ggplot2::geom_linerange(aes, linewidth = if (layer[1] == "conf.low") 0.9 else 0.4,
+    return(ggplot2::geom_linerange(aes, linewidth = if (layer[[1]] == "conf.low") 0.9 else 0.4,
                                    alpha = if (several) 0.7 else 0.9, na.rm = TRUE))
   }
   if (is.null(fill)) return(ggplot2::geom_ribbon(aes, alpha = alpha, colour = NA, na.rm = TRUE))
   ggplot2::geom_ribbon(aes, fill = fill, alpha = alpha, colour = NA, na.rm = TRUE)
-}
-
-# Square root heights, so that rare confidences stay visible where most lie near 1.
-histogram_layers <- function(histogram, several) {
-  key <- interaction(histogram$colour, histogram$panel, drop = TRUE)
-  tallest <- stats::ave(histogram$n, key, FUN = max)
-  histogram$top <- strip[["bottom"]] + (strip[["top"]] - strip[["bottom"]]) * sqrt(histogram$n / pmax(tallest, 1))
-  floor <- ggplot2::annotate("segment", x = 0, xend = 1, y = 0, yend = 0, colour = "grey70", linewidth = 0.3)
-  if (!several) {
-    bars <- histogram[histogram$n > 0, ]
-    return(list(ggplot2::geom_rect(
-      data = bars, inherit.aes = FALSE, fill = "grey60",
-      ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = strip[["bottom"]], ymax = .data$top)
-    ), floor))
-  }
-  list(ggplot2::geom_step(data = histogram, ggplot2::aes(x = .data$left, y = .data$top), linewidth = 0.4), floor)
 }
 
 autoplot_pit <- function(x, data, bands) {
@@ -125,14 +134,14 @@ autoplot_pit <- function(x, data, bands) {
   }
   dodge <- ggplot2::position_dodge(width = if (several) 0.9 * width else 0)
   for (layer in band_layers(bands)) {
-    low <- rlang::sym(layer[1])
-    high <- rlang::sym(layer[2])
+    low <- rlang::sym(layer[[1]])
+    high <- rlang::sym(layer[[2]])
     plot <- plot + if (bands == "null") {
       ggplot2::geom_rect(ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = !!low, ymax = !!high),
-                         fill = ce_colours[1], alpha = as.numeric(layer[3]) * 0.7)
+                         fill = ce_colours[1], alpha = layer[[3]] * 0.7)
     } else {
       ggplot2::geom_linerange(ggplot2::aes(ymin = !!low, ymax = !!high, group = .data$colour), colour = "grey20",
-                              linewidth = if (layer[1] == "conf.low") 0.9 else 0.4, position = dodge)
+                              linewidth = if (layer[[1]] == "conf.low") 0.9 else 0.4, position = dodge)
     }
   }
   plot + ggplot2::geom_hline(yintercept = 1, linetype = "22", colour = "grey35", linewidth = 0.35) +
@@ -163,17 +172,24 @@ curve_titles <- function(x, bands, histogram) {
   )
   if (x$type == "pit") about <- sub("^Grey", "Blue", about)
   below <- if (histogram && x$type != "pit") {
-    paste0("Below: ", if (x$type == "quantile") "PIT values" else "predictions", ", square root scale")
+    paste0("Below: ", if (x$type == "quantile") "PIT values" else if (x$notion == "binary") {
+      "predictions of events (up) and of the others (down)"
+    } else {
+      "predictions"
+    }, ", square root scale")
   }
-  caption <- paste(c(about, below), collapse = "\n")
+  # a square figure leaves half of the width
+  caption <- paste(vapply(c(about, below), wrap_text, "", width = if (x$type == "pit") 100 else 52), collapse = "\n")
   axes <- curve_axes(x)
   ggplot2::labs(x = axes[1], y = axes[2], caption = if (nzchar(caption)) caption)
 }
 
 #' @rdname autoplot.ce_curve
 #' @export
-plot.ce_curve <- function(x, bands = c("conf", "null", "none"), histogram = TRUE, ...) {
+plot.ce_curve <- function(x, bands = c("conf", "null", "none"), histogram = TRUE, numbers = FALSE, ...) {
   bands <- check_choice(bands, c("conf", "null", "none"))
+  check_flag(histogram)
+  check_flag(numbers)
   data <- curve_layers(x, facet = FALSE)
   panels <- levels(data$curve$panel)
   if (length(panels) > 1) {
@@ -184,6 +200,10 @@ plot.ce_curve <- function(x, bands = c("conf", "null", "none"), histogram = TRUE
     curve <- data$curve[data$curve$panel == panel, ]
     bars <- data$histogram[data$histogram$panel == panel, ]
     plot_panel(x, curve, bars, bands, histogram, panel, ...)
+    if (numbers) {
+      text <- corner_text(data$summary[data$summary$panel == panel, ])
+      graphics::legend(if (nlevels(curve$colour) > 1) "bottomright" else "topleft", text, bty = "n", cex = 0.8)
+    }
   }
   invisible(x)
 }
@@ -205,7 +225,7 @@ plot_panel <- function(x, curve, bars, bands, histogram, title, ...) {
     draw_curve(one, x$type, colour)
   }
   if (pit) graphics::abline(h = 1, lty = 2, col = "grey35") else graphics::lines(0:1, 0:1, lty = 2, col = "grey35")
-  if (histogram) draw_histograms(bars, colours)
+  if (histogram) draw_histograms(bars, colours, x$notion == "binary" && x$type != "quantile")
   if (nlevels(curve$colour) > 1) {
     graphics::legend("topleft", levels(curve$colour), col = colours, lwd = 1.5, bty = "n", cex = 0.8)
   }
@@ -214,12 +234,12 @@ plot_panel <- function(x, curve, bars, bands, histogram, title, ...) {
 # Bars where there is a value per bin, else ribbons.
 draw_bands <- function(curve, type, bands, colour) {
   for (layer in band_layers(bands)) {
-    low <- curve[[layer[1]]]
-    high <- curve[[layer[2]]]
-    ink <- grDevices::adjustcolor(if (bands == "null") "grey50" else colour, as.numeric(layer[3]))
+    low <- curve[[layer[[1]]]]
+    high <- curve[[layer[[2]]]]
+    ink <- grDevices::adjustcolor(if (bands == "null") "grey50" else colour, layer[[3]])
     if (type %in% c("binned", "pit")) {
       graphics::segments(curve$confidence, low, curve$confidence, high, col = grDevices::adjustcolor(ink, 3),
-                         lwd = if (grepl("band", layer[1])) 1 else 3)
+                         lwd = if (grepl("band", layer[[1]])) 1 else 3)
     } else {
       graphics::polygon(c(curve$confidence, rev(curve$confidence)), c(low, rev(high)), col = ink, border = NA)
     }
@@ -232,17 +252,5 @@ draw_curve <- function(curve, type, colour) {
   } else {
     graphics::lines(curve$confidence, curve$observed, col = colour, lwd = 1.5,
                     type = if (type == "binned") "o" else "l", pch = 20)
-  }
-}
-
-# Predictions, one colour per curve, below the curves.
-draw_histograms <- function(bars, colours) {
-  if (nlevels(bars$colour) == 1) colours <- "grey50"
-  graphics::abline(h = 0, col = "grey70")
-  for (one in split(bars, bars$colour)) {
-    if (nrow(one) == 0) next
-    height <- (strip[["top"]] - strip[["bottom"]]) * sqrt(one$n / max(one$n, 1))
-    graphics::rect(one$left, strip[["bottom"]], one$right, strip[["bottom"]] + height, border = NA,
-                   col = grDevices::adjustcolor(colours[[as.integer(one$colour[1])]], 0.5))
   }
 }

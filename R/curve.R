@@ -37,7 +37,8 @@
 #' calibrated model's curve lies, at one place and as a whole). `glance()` gives a row per curve: `n`, `event_rate` and
 #' `mean_confidence` (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
 #' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a
-#' test of calibration at level 1 - `level`), `bandwidth`.
+#' test of calibration at level 1 - `level`), `bandwidth`, `slope` (of Cox's regression, logits of at most 1e-5 from 0
+#' and 1) and `error` (root mean squared gap, debiased, 15 bins of equal mass).
 #'
 #' @section Cost:
 #' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
@@ -47,7 +48,8 @@
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
 #'   those, one per model; for `"pit"` and `"quantile"` predictive distributions ([pred]) or
 #'   two columns, mean and variance of normal ones.
-#' @param type The curve, see Definition.
+#' @param type The curve, see Definition. By default `"binned"`, for several models or groups in one panel `"smooth"`
+#'   (`"isotonic"` where there are less than 20 different predictions).
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`.
 #' @param n_bins,bins Number of bins, by default 15 (PIT histograms of ensembles of less than 30 members: a bin per
 #'   rank); of equal `"width"` or equal `"mass"`.
@@ -68,6 +70,7 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
                      times = 1000, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
                      threads = NULL) {
   call <- current_env()
+  default <- missing(type)
   type <- check_choice(type, c("binned", "isotonic", "smooth", "quantile", "pit"))
   check_notion(notion)
   if (notion == "canonical") {
@@ -94,8 +97,9 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
     notion_problems(predictions, notion, call)
   }
   curves <- read_curves(x, enquo(.by), read, call)
-  parts <- lapply(curves$problems, one_curve, type = type, control = control)
   keys <- vctrs::vec_rbind(!!!curves$keys)
+  if (default && length(setdiff(names(keys), "class")) > 0) type <- overlaid_type(curves$problems)
+  parts <- lapply(curves$problems, one_curve, type = type, control = control)
   bind <- function(what) {
     tables <- lapply(seq_along(parts), function(i) {
       vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, i), nrow(parts[[i]][[what]])), parts[[i]][[what]])
@@ -107,6 +111,12 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
          type = type, notion = notion, control = control),
     class = "ce_curve"
   )
+}
+
+# Bins of several models or groups in one panel hide each other. A smooth curve needs more than a few predictions.
+overlaid_type <- function(problems) {
+  distinct <- vapply(problems, function(problem) length(unique(problem$features[, 1])), 0L)
+  if (min(distinct) < 20) "isotonic" else "smooth"
 }
 
 # Reliability of predictive distributions of numbers is another curve. Those of classes are
@@ -161,19 +171,33 @@ one_curve <- function(problem, type, control) {
     pit = curve_pit(problem$pit, pit_control(problem$pit, control)), quantile = curve_quantile(problem$pit, control),
     curve_of(type, values, problem$labels, control)
   )
-  counts <- tabulate(findInterval(values, seq_len(49) / 50, left.open = TRUE) + 1L, 50L)
+  counts <- function(v) tabulate(findInterval(v, seq_len(49) / 50, left.open = TRUE) + 1L, 50L)
   target <- if (type == "pit") 1 else curve$confidence
   list(
     curve = curve,
-    histogram = tibble::tibble(left = (0:49) / 50, right = (1:50) / 50, n = counts),
+    histogram = tibble::tibble(left = (0:49) / 50, right = (1:50) / 50, n = counts(values),
+                               events = counts(values[problem$labels == 1])),
     summary = tibble::tibble(
       n = length(values), event_rate = if (is.null(problem$labels)) NA_real_ else mean(problem$labels),
       mean_confidence = mean(values),
       outside = mean(target < curve$band.low - 1e-12 | target > curve$band.high + 1e-12),
       rejected = any(curve$observed < curve$null_band.low - 1e-12 | curve$observed > curve$null_band.high + 1e-12),
-      bandwidth = attr(curve, "bandwidth") %||% NA_real_
+      bandwidth = attr(curve, "bandwidth") %||% NA_real_, !!!curve_numbers(problem)
     )
   )
+}
+
+# What stands in the corner of a figure on request: slope of Cox's regression and root mean squared gap, without the
+# upward bias of binned errors.
+curve_numbers <- function(problem) {
+  if (is.null(problem$labels)) return(list(slope = NA_real_, error = NA_real_))
+  fit <- cpp_logistic(smooth_scale(problem$features[, 1]), as.numeric(problem$labels), TRUE, TRUE)
+  list(slope = if (fit$converged) fit$slope else NA_real_, error = problem_error(problem))
+}
+
+problem_error <- function(problem) {
+  sorted <- sort_problem(problem)
+  sqrt(max(binned_power(bin_table(sorted, mass_ends(sorted, 15)), 2, debias = TRUE)$power, 0))
 }
 
 # A bar for each rank of the outcome among the members of a small ensemble.
@@ -201,7 +225,7 @@ print.ce_curve <- function(x, ...) {
   label <- curve_labels(rows, x$keys)
   for (i in seq_len(nrow(rows))) {
     text <- paste0(
-      if (nzchar(label[i])) paste0(label[i], ": "), "n = ", format(rows$n[i], big.mark = ","),
+      if (nzchar(label[i])) paste0(label[i], ": "), "n = ", count_text(rows$n[i]),
       if (!regression) paste0(", mean prediction ", format(rows$mean_confidence[i], digits = 3),
                               ", mean outcome ", format(rows$event_rate[i], digits = 3)),
       "; ", if (rows$rejected[i]) "leaves" else "stays within", " the band of calibrated models; ",

@@ -97,7 +97,7 @@ grid_point <- function(grid, v) {
 print.ce_fit <- function(x, ...) {
   cat("<ce_fit> ", x$label, "\n", sep = "")
   cat("Notion:  ", notion_label(x$notion, length(x$levels)), "\n", sep = "")
-  cat("Rows:    ", format(x$n, big.mark = ","), "\n", sep = "")
+  cat("Rows:    ", count_text(x$n), "\n", sep = "")
   invisible(x)
 }
 

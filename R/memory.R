@@ -11,7 +11,7 @@ stop_memory <- function(what, size, need, call) {
   fact <- if (is.null(need)) {
     "More was needed than could be had."
   } else {
-    sizes <- format(size, big.mark = ",", trim = TRUE, scientific = FALSE)
+    sizes <- count_text(size)
     "With {sizes[1]} rows and {sizes[2]} columns it needs {gigabytes(need)}; {gigabytes(available_memory())} are free."
   }
   stop_input(c(

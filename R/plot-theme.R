@@ -17,7 +17,17 @@ theme_ce <- function(base_size = 11) {
       legend.position = "bottom",
       legend.title = ggplot2::element_blank(),
       plot.title.position = "plot",
+      plot.caption.position = "plot",
+      strip.clip = "off",
       plot.subtitle = ggplot2::element_text(colour = "grey30", size = ggplot2::rel(0.9)),
       plot.caption = ggplot2::element_text(colour = "grey40", hjust = 0)
     )
+}
+
+# Text above a figure of 6 inches.
+wrap_text <- function(text, width = 78) paste(strwrap(text, width), collapse = "\n")
+
+# A legend below the figure in as many rows as 6 inches need.
+wrapped_legend <- function(labels, width = 68) {
+  ggplot2::guide_legend(nrow = ceiling(sum(nchar(labels) + 6) / width), byrow = TRUE)
 }

@@ -1,7 +1,9 @@
 #' Plot a ranking
 #'
 #' @param object,x A `ce_rank`.
-#' @param type `"estimates"`: every model's values over the subsamples (thin line: central range at the
+#' @param type `"differences"`: every model's difference to the best one (on all observations) on the same subsamples, thin
+#'   line: central range at the ranking's level, thick line: the middle half, dot: mean; models whose line holds 0
+#'   are not told apart by that many observations. `"estimates"`: every model's values over the subsamples (thin line: central range at the
 #'   ranking's level; thick line: the middle half) with the mean as a dot. `"orders"`: the share of subsamples
 #'   with each order of the models and its Wilson interval. `"pairs"`: the share of subsamples in which
 #'   the row's model is better than the column's.
@@ -11,13 +13,14 @@
 #' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
 #' @name autoplot.ce_rank
 #' @exportS3Method ggplot2::autoplot
-autoplot.ce_rank <- function(object, type = c("estimates", "orders", "pairs"), metrics = NULL,
+autoplot.ce_rank <- function(object, type = c("differences", "estimates", "orders", "pairs"), metrics = NULL,
                              max_orders = 6, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
-  type <- check_choice(type, c("estimates", "orders", "pairs"))
+  type <- check_choice(type, c("differences", "estimates", "orders", "pairs"))
   object <- keep_metrics(object, metrics)
   switch(type,
-    estimates = autoplot_rank_estimates(object),
+    differences = autoplot_rank_ranges(paired_draws(object), "minus the best; "),
+    estimates = autoplot_rank_ranges(object),
     orders = autoplot_rank_orders(object, max_orders),
     pairs = autoplot_rank_pairs(object)
   )
@@ -69,12 +72,23 @@ subsample_summary <- function(x) {
 }
 
 subsample_text <- function(x) {
-  paste0(format(x$trials, big.mark = ","), " subsamples of ", format(x$n_sub, big.mark = ","), " observations")
+  paste0(count_text(x$trials), " subsamples of ", count_text(x$n_sub), " observations")
 }
 
-autoplot_rank_estimates <- function(x) {
+# Draws as differences to the best model of each metric in the same subsample.
+paired_draws <- function(x) {
+  best <- x$estimates[!duplicated(x$estimates$metric), c("metric", "model")]
+  reference <- x$draws[x$draws$model == best$model[match(x$draws$metric, best$metric)], ]
+  at <- match(paste(x$draws$metric, x$draws$trial), paste(reference$metric, reference$trial))
+  x$draws$estimate <- x$draws$estimate - reference$estimate[at]
+  x$zero <- TRUE
+  x
+}
+
+autoplot_rank_ranges <- function(x, what = "") {
   shown <- subsample_summary(x)
   ggplot2::ggplot(shown, ggplot2::aes(y = .data$model)) +
+    (if (isTRUE(x$zero)) ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.4)) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = .data$low, xmax = .data$high), colour = ce_colours[1],
                             linewidth = 0.4) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = .data$lower, xmax = .data$upper), colour = ce_colours[1],
@@ -82,9 +96,11 @@ autoplot_rank_estimates <- function(x) {
     ggplot2::geom_point(ggplot2::aes(x = .data$mean), shape = 21, fill = "white", colour = ce_colours[1],
                         size = 1.9, stroke = 0.7) +
     ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_x", labeller = metric_labeller()) +
+    ggplot2::scale_x_continuous(n.breaks = 4) +
     ggplot2::labs(
       x = NULL, y = NULL,
-      subtitle = paste0("Mean, middle half and ", format(100 * x$level), " % range over ", subsample_text(x))
+      subtitle = wrap_text(paste0(if (nzchar(what)) "Each model ", what, "mean, middle half and ", format(100 * x$level),
+                                  " % range over ", subsample_text(x)))
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), panel.spacing.x = ggplot2::unit(1.2, "lines"))
@@ -161,26 +177,29 @@ autoplot_rank_pairs <- function(x) {
 
 #' @rdname autoplot.ce_rank
 #' @export
-plot.ce_rank <- function(x, type = c("estimates", "orders"), metrics = NULL, max_orders = 6, ...) {
-  type <- check_choice(type, c("estimates", "orders"))
+plot.ce_rank <- function(x, type = c("differences", "estimates", "orders"), metrics = NULL, max_orders = 6, ...) {
+  type <- check_choice(type, c("differences", "estimates", "orders"))
   shown <- keep_metrics(x, metrics)
+  if (type == "differences") shown <- paired_draws(shown)
   names <- levels(shown$estimates$metric)
-  labels <- if (type == "estimates") shown$estimates$model else frequent_orders(shown, max_orders)$order
-  margin <- 1 + 0.55 * max(nchar(labels))
+  labels <- if (type == "orders") wrap_order(frequent_orders(shown, max_orders)$order, 30) else shown$estimates$model
+  margin <- 1 + 0.5 * max(nchar(unlist(strsplit(labels, "\n"))))
   old <- graphics::par(mfrow = grDevices::n2mfrow(length(names)), mar = c(4, min(margin, 22), 2, 1))
   on.exit(graphics::par(old))
   for (metric in names) {
-    if (type == "estimates") plot_rank_estimates(shown, metric) else plot_rank_orders(shown, metric, max_orders)
+    if (type == "orders") plot_rank_orders(shown, metric, max_orders) else plot_rank_ranges(shown, metric)
   }
   invisible(x)
 }
 
-plot_rank_estimates <- function(x, metric) {
+plot_rank_ranges <- function(x, metric) {
   rows <- subsample_summary(x)
   rows <- rows[rows$metric == metric, ]
   at <- as.integer(rows$model)
   plot(rows$mean, at, xlim = range(rows$low, rows$high), ylim = range(at) + c(-0.5, 0.5), yaxt = "n", type = "n",
-       xlab = paste0("over ", subsample_text(x)), ylab = "", main = metric_title(metric))
+       xlab = paste0(if (isTRUE(x$zero)) "minus the best, ", "over ", subsample_text(x)), ylab = "",
+       main = metric_title(metric))
+  if (isTRUE(x$zero)) graphics::abline(v = 0, col = "grey50")
   graphics::segments(rows$low, at, rows$high, at, col = ce_colours[1])
   graphics::segments(rows$lower, at, rows$upper, at, col = ce_colours[1], lwd = 4, lend = 1)
   graphics::points(rows$mean, at, pch = 21, bg = "white", col = ce_colours[1])
@@ -195,5 +214,5 @@ plot_rank_orders <- function(x, metric, max_orders) {
   plot(rows$share, at, xlim = c(0, 1), ylim = range(at) + c(-0.5, 0.5), yaxt = "n", pch = 19, col = colour,
        xlab = "share of subsamples", ylab = "", main = metric_title(metric))
   graphics::segments(rows$conf.low, at, rows$conf.high, at, col = colour)
-  graphics::axis(2, at, rows$order, las = 1, cex.axis = 0.8)
+  graphics::axis(2, at, wrap_order(rows$order, 30), las = 1, cex.axis = 0.8)
 }

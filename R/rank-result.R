@@ -121,7 +121,7 @@ glance.ce_rank <- function(x, ...) {
 
 #' @export
 print.ce_rank <- function(x, ...) {
-  big <- function(n) format(n, big.mark = ",", trim = TRUE)
+  big <- count_text
   percent <- function(v) paste0(formatC(100 * v, digits = 0, format = "f"))
   cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations; ",
       big(x$trials), " subsamples of ", big(x$n_sub), " without replacement\n", sep = "")

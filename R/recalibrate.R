@@ -215,7 +215,7 @@ print.ce_recalibration <- function(x, ...) {
   what <- if (x$kind == "distribution") "variances" else if (x$kind == "scalar") "probabilities of the event" else {
     paste(x$n_classes, "classes")
   }
-  cat("<ce_recalibration> ", x$method, ", ", format(x$n, big.mark = ","), " predictions, ", what,
+  cat("<ce_recalibration> ", x$method, ", ", count_text(x$n), " predictions, ", what,
       if (!is.null(x$fold)) paste0(", cross-fitted in ", max(x$fold), " folds"), "\n", sep = "")
   names <- c(log = "log loss", brier = "Brier score (sum over classes)", dss = "Dawid-Sebastiani score")
   cat("mean ", names[[x$spec$loss]], " on the fitted rows: ", format(x$objective[["before"]], digits = 5), " -> ",

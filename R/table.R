@@ -55,3 +55,9 @@ tidy.ce_terms <- function(x, ...) {
   })
   vctrs::vec_rbind(!!!parts)
 }
+
+# 12,345; with a decimal comma 12.345.
+count_text <- function(n) {
+  format(n, big.mark = if (identical(getOption("OutDec"), ",")) "." else ",", decimal.mark = getOption("OutDec"),
+         trim = TRUE, scientific = FALSE)
+}

@@ -10,8 +10,7 @@ plot_tunes <- function(panels, type = tune_plots, methods = NULL, classes = NULL
   type <- check_choice(type, tune_plots, call = call)
   panels <- lapply(panels, keep_methods, methods, call)
   counts <- switch(type,
-    risk = vapply(panels, function(x) length(unique(risk_curve(x, call)$method)), 0L),
-    estimate = rep(1L, length(panels)),
+    risk = , estimate = rep(1L, length(panels)),
     gap = vapply(panels, function(x) length(gap_parts(x, classes, call)), 0L)
   )
   margins <- c(4, if (type == "estimate") 6 else 4, 2, 1)
@@ -20,7 +19,7 @@ plot_tunes <- function(panels, type = tune_plots, methods = NULL, classes = NULL
   for (g in seq_along(panels)) {
     title <- names(panels)[g] %||% ""
     switch(type,
-      risk = plot_risk(panels[[g]], title),
+      risk = plot_risk(panels[[g]], title, call),
       estimate = plot_estimate(panels[[g]], title),
       gap = plot_gap(panels[[g]], classes, title)
     )
@@ -30,28 +29,6 @@ plot_tunes <- function(panels, type = tune_plots, methods = NULL, classes = NULL
 join_title <- function(...) {
   parts <- c(...)
   paste(parts[nzchar(parts)], collapse = ": ")
-}
-
-plot_risk <- function(x, title) {
-  curve <- risk_curve(x)
-  choices <- class_choices(x)
-  limits <- all_risk_limits(list(x))
-  for (m in levels(droplevels(curve$method))) {
-    one <- curve[curve$method == m, ]
-    plot(one$value, one$root_risk, log = if (spans_decades(one$value)) "x" else "", type = "b", pch = 20, ylim = limits,
-         col = ce_colours[1], main = join_title(title, m), xlab = x$glance$parameter[x$glance$method == m],
-         ylab = "root risk x 100")
-    graphics::segments(one$value, one$root_risk - one$std.error, one$value, one$root_risk + one$std.error,
-                       col = "grey65")
-    graphics::abline(h = zero_root_risk(x), lty = 2, col = "grey50")
-    chosen <- one[one$value %in% x$glance$value[x$glance$method == m], ]
-    graphics::points(chosen$value, chosen$root_risk, pch = 18, cex = 1.6, col = ce_colours[2])
-    classes <- choices[choices$method == m, ]
-    if (NROW(classes) > 0) {
-      graphics::rug(classes$value, col = ce_colours[2])
-      graphics::abline(h = classes$root_risk[1], col = ce_colours[2])
-    }
-  }
 }
 
 plot_estimate <- function(x, title) {
@@ -68,21 +45,22 @@ plot_estimate <- function(x, title) {
   graphics::axis(2, at, rows$method, las = 1)
 }
 
-plot_gap <- function(x, classes, title) {
-  curve <- gap_curve(x, classes)
-  names <- unique(curve$method)
-  range <- range(curve$gap[is.finite(curve$gap)], 0)
-  bars <- gap_bars(x, classes, range)
-  colours <- colours_for(names)
-  for (class in levels(curve$class)) {
-    one <- curve[curve$class == class, ]
-    below <- bars[bars$class == class, ]
-    plot(NA, xlim = range(one$confidence), ylim = range(range, bars$bottom), main = join_title(title, class),
-         xlab = if (x$notion == "top_label") "confidence" else "predicted probability",
-         ylab = paste0("estimated gap", if (nlevels(curve$class) == 1) " (prediction - outcome)"))
+plot_gap <- function(x, classes, title, call = caller_env()) {
+  shown <- gap_shown(list(x), classes, call)
+  colours <- c(colours_for(shown$chosen), setNames(rep("grey60", length(shown$others)), shown$others))
+  for (class in levels(shown$curve$class)) {
+    one <- shown$curve[shown$curve$class == class, ]
+    front <- one[one$chosen & is.finite(one$low), ]
+    below <- shown$bars[shown$bars$class == class, ]
+    plot(NA, xlim = range(one$confidence), ylim = range(shown$range, below$bottom), main = join_title(title, class),
+         xlab = gap_axis(x$notion),
+         ylab = paste0("estimated gap", if (nlevels(shown$curve$class) == 1) " (prediction - outcome)"))
     graphics::rect(below$left, below$bottom, below$right, below$top, col = "grey80", border = NA)
     graphics::abline(h = 0, col = "grey40")
-    for (m in names) graphics::lines(gap ~ confidence, one[one$method == m, ], col = colours[[m]], lwd = 1.5)
-    graphics::legend("topleft", names, col = colours, lwd = 1.5, bty = "n")
+    for (m in shown$others) graphics::lines(gap ~ confidence, one[one$method == m, ], col = "grey60")
+    graphics::polygon(c(front$confidence, rev(front$confidence)), c(front$low, rev(front$high)), border = NA,
+                      col = grDevices::adjustcolor(colours[[1]], 0.2))
+    graphics::lines(gap ~ confidence, one[one$chosen, ], col = colours[[1]], lwd = 2)
+    graphics::legend("topleft", names(colours), col = colours, lwd = 1.5, bty = "n", cex = 0.8)
   }
 }

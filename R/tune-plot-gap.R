@@ -34,7 +34,8 @@ gap_parts <- function(x, classes = NULL, call = caller_env()) {
   })
 }
 
-# The estimated gap on a grid of confidences, within the range of the data.
+# The estimated gap on a grid of confidences, within the range of the data, with pointwise limits at the result's
+# level from the functions of the folds, which each left one fold out: the jackknife.
 gap_curve <- function(x, classes = NULL, n_points = 601L, call = caller_env()) {
   parts <- gap_parts(x, classes, call)
   threads <- resolve_threads()
@@ -42,16 +43,32 @@ gap_curve <- function(x, classes = NULL, n_points = 601L, call = caller_env()) {
     used <- range(which(part$histogram$counts > 0))
     at <- seq(part$histogram$breaks[used[1]], part$histogram$breaks[used[2] + 1], length.out = n_points)
     do.call(rbind, lapply(x$glance$method, function(m) {
-      form <- ensemble_form(part$forms[[m]])
-      is_gap <- isTRUE(form$gap)
-      gap <- if (is_gap) form_gap(form, matrix(at), threads)[, 1] else {
-        sqrt(pmax(form_squared(form, matrix(at), threads), 0))
+      forms <- part$forms[[m]]
+      is_gap <- isTRUE(ensemble_form(forms)$gap)
+      gap_of <- function(form) {
+        if (is_gap) form_gap(form, matrix(at), threads)[, 1] else {
+          sqrt(pmax(form_squared(form, matrix(at), threads), 0))
+        }
       }
-      data.frame(method = if (is_gap) m else paste0(m, " (size only)"), confidence = at, gap = gap, class = part$label)
+      gap <- gap_of(ensemble_form(forms))
+      t <- stats::qt((1 + (x[["level"]] %||% 0.95)) / 2, max(length(forms) - 1, 1))
+      half <- t * jackknife_error(vapply(forms, gap_of, at))
+      data.frame(method = if (is_gap) m else paste0(m, " (size only)"), confidence = at, gap = gap, low = gap - half,
+                 high = gap + half, chosen = m == gap_method(x), class = part$label)
     }))
   }))
   out$class <- factor(out$class, levels = unique(out$class))
   out
+}
+
+# The selected method, or the first of those drawn.
+gap_method <- function(x) c(x$glance$method[x$glance$selected %in% TRUE], x$glance$method)[1]
+
+# Rows: places; columns: functions fitted without one of k parts.
+jackknife_error <- function(values) {
+  k <- ncol(values)
+  if (k < 2) return(rep(NA_real_, nrow(values)))
+  sqrt((k - 1) / k * rowSums((values - rowMeans(values))^2))
 }
 
 # Square-root heights: confidences crowd near 1, and rare ones should stay visible.
@@ -72,40 +89,80 @@ gap_bars <- function(x, classes, range) {
   }))
 }
 
-autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
+# Curves of all panels, those of the chosen method named and coloured, and the bars below them.
+gap_shown <- function(panels, classes, call) {
   curve <- bind_panels(panels, function(x) gap_curve(x, classes, call = call))
-  curve$method <- factor(curve$method, levels = unique(curve$method))
-  range <- range(curve$gap[is.finite(curve$gap)], 0)
+  inside <- c(curve$gap, curve$low[curve$chosen], curve$high[curve$chosen])
+  range <- range(inside[is.finite(inside)], 0)
+  # a band that is wider than a few times the gaps themselves is cut
+  widest <- 2.5 * range(curve$gap[is.finite(curve$gap)], 0.02, -0.02)
+  range <- c(max(range[1], widest[1]), min(range[2], widest[2]))
   bars <- bind_panels(panels, function(x) gap_bars(x, classes, range))
   bars$class <- factor(bars$class, levels = levels(curve$class))
+  chosen <- unique(curve$method[curve$chosen])
+  others <- setdiff(unique(curve$method), chosen)
+  list(curve = curve, bars = bars, range = range, chosen = chosen, others = others,
+       band = any(is.finite(curve$low[curve$chosen])), level = panels[[1]][["level"]] %||% 0.95)
+}
+
+# What a positive gap says.
+gap_reading <- function(notion) {
+  switch(notion,
+    top_label = "Above zero the model is overconfident",
+    class_wise = "Above zero the class is predicted too often",
+    "Above zero the probability is predicted too high"
+  )
+}
+
+gap_axis <- function(notion) {
+  switch(notion,
+    top_label = "confidence", binary = "predicted probability", "predicted probability of the class"
+  )
+}
+
+gap_subtitle <- function(shown, notion) {
+  wrap_text(paste0(
+    gap_reading(notion),
+    if (shown$band) paste0("; band: ", format(100 * shown$level), " % pointwise (jackknife over folds)"),
+    if (length(shown$others) > 0) "; grey: other methods", "; below: the predictions (square root scale)"
+  ))
+}
+
+autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
+  shown <- gap_shown(panels, classes, call)
   notion <- panels[[1]]$notion
-  plot <- ggplot2::ggplot(curve) +
+  front <- shown$curve[shown$curve$chosen, ]
+  colours <- colours_for(shown$chosen)
+  types <- setNames(rep_len(c("solid", "22", "42", "13", "1343"), length(shown$others)), shown$others)
+  several <- length(shown$others) > 0 || length(shown$chosen) > 1
+  plot <- ggplot2::ggplot(front, ggplot2::aes(x = .data$confidence, y = .data$gap)) +
     ggplot2::geom_rect(
-      data = bars, fill = "grey80",
+      data = shown$bars, fill = "grey80", inherit.aes = FALSE,
       ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data$bottom, ymax = .data$top)
     ) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey40", linewidth = 0.4) +
-    ggplot2::geom_line(ggplot2::aes(x = .data$confidence, y = .data$gap, colour = .data$method,
-                                    linetype = .data$method),
-                       linewidth = 0.6, na.rm = TRUE) +
-    ggplot2::scale_colour_manual(values = colours_for(levels(curve$method))) +
-    ggplot2::labs(
-      x = if (notion == "top_label") "confidence" else if (notion == "binary") "predicted probability" else {
-        "predicted probability of the class"
-      },
-      y = "estimated gap (prediction - outcome)",
-      subtitle = paste0("Above zero ", if (notion == "class_wise") "the class is predicted too often" else {
-        "the model is overconfident"
-      }, "; grey: how many predictions lie there (square root scale)")
-    ) +
-    theme_ce()
+    ggplot2::geom_line(data = shown$curve[!shown$curve$chosen, ], ggplot2::aes(linetype = .data$method),
+                       colour = "grey60", linewidth = 0.4, na.rm = TRUE) +
+    ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$low, ymax = .data$high, fill = .data$method), alpha = 0.2,
+                         na.rm = TRUE) +
+    ggplot2::geom_line(ggplot2::aes(colour = .data$method), linewidth = 0.8, na.rm = TRUE) +
+    ggplot2::scale_colour_manual(values = colours, aesthetics = c("colour", "fill"),
+                                 guide = if (several) ggplot2::guide_legend(order = 1) else "none") +
+    ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(shown$others)) +
+    ggplot2::coord_cartesian(ylim = c(min(shown$bars$bottom), shown$range[2])) +
+    ggplot2::labs(x = gap_axis(notion), y = "estimated gap\n(prediction - outcome)",
+                  subtitle = gap_subtitle(shown, notion)) +
+    theme_ce() +
+    ggplot2::theme(legend.box = "vertical", legend.spacing.y = ggplot2::unit(0, "pt"),
+                   legend.margin = ggplot2::margin(0, 0, 0, 0), panel.spacing.x = ggplot2::unit(1.2, "lines"))
   groups <- length(panels) > 1
   if (groups && notion == "class_wise") {
-    plot <- plot + ggplot2::facet_grid(ggplot2::vars(.data$panel), ggplot2::vars(.data$class))
+    plot + ggplot2::facet_grid(ggplot2::vars(.data$panel), ggplot2::vars(.data$class))
   } else if (groups) {
-    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
+    plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
   } else if (notion == "class_wise") {
-    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$class))
+    plot + ggplot2::facet_wrap(ggplot2::vars(.data$class))
+  } else {
+    plot
   }
-  plot + ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"))
 }

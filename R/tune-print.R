@@ -10,7 +10,7 @@ print.ce_tune <- function(x, ...) {
 }
 
 split_label <- function(split, n_splits = 1) {
-  big <- function(n) format(n, big.mark = ",", trim = TRUE)
+  big <- count_text
   n_test <- sum(split$fold == 0)
   paste0(
     big(sum(split$fold > 0)), " rows in ", split$k, " folds tune, ",

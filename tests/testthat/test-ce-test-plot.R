@@ -66,3 +66,19 @@ test_that("tests without a null distribution say so", {
   skip_if_not_installed("ggplot2")
   expect_error(ggplot2::autoplot(run(test = "bound")), class = "calibrisk_error_test")
 })
+
+test_that("a null distribution without spread is one bar, one without values an error", {
+  for (null in list(rep(0, 99), rep(0.3, 99), c(rep(0.3, 98), 0.3 + 6e-17), rep(2e-33, 99), c(rep(0, 98), 1e-320),
+                    c(rep(Inf, 98), 0.2), c(rep(1, 50), rep(1 + 1e-15, 49)))) {
+    bars <- null_bars(null)
+    expect_equal(nrow(bars), 1)
+    expect_true(all(is.finite(unlist(bars))) && bars$left < bars$right)
+    expect_equal(bars$height * (bars$right - bars$left), 1)
+  }
+  expect_error(null_bars(rep(Inf, 9)), "infinite", class = "calibrisk_error_test")
+  certain <- ce_test(rep(0:1, 30), rep(0:1, 30), test = "conditional")
+  withr::local_pdf(NULL)
+  expect_identical(plot(certain), certain)
+  skip_if_not_installed("ggplot2")
+  expect_no_error(ggplot2::ggplotGrob(ggplot2::autoplot(certain)))
+})

@@ -177,14 +177,14 @@ test_that("regression: uniform transforms stay within their bands, others do not
 test_that("models, groups and classes come as keys", {
   f <- simulate_classes(200, 3)
   models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
-  out <- ce_curve(models, f$y)
+  out <- ce_curve(models, f$y, type = "binned")
   expect_setequal(tidy(out)$model, c("a", "b"))
   expect_equal(tidy(out)[tidy(out)$model == "b", -1], tidy(ce_curve(models$b, f$y)))
   classes <- ce_curve(f$p, f$y, notion = "class_wise")
   expect_equal(glance(classes)$class, c("1", "2", "3"))
   frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], .pred_c = f$p[, 3],
                       y = factor(letters[f$y]), g = rep(1:2, 100))
-  groups <- ce_curve(frame, y, .by = g)
+  groups <- ce_curve(frame, y, .by = g, type = "binned")
   expect_equal(unique(tidy(groups)$g), 1:2)
   expect_equal(tidy(groups)[tidy(groups)$g == 2, -1], tidy(ce_curve(frame[frame$g == 2, ], y)))
 })
@@ -264,4 +264,45 @@ test_that("predictive distributions ask for their own types", {
   data <- data.frame(mu = 1:3, sd = 1, y = 1:3)
   expect_error(ce_curve(data, y, pred_normal(mu, sd), type = "smooth"), "quantile", class = "calibrisk_error_argument")
   expect_s3_class(ce_curve(data, y, pred_normal(mu, sd), type = "quantile"), "ce_curve")
+})
+
+test_that("several models or groups are smooth curves unless a type is asked for, classes keep their bins", {
+  f <- simulate_classes(120, 3)
+  models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
+  expect_identical(ce_curve(models, f$y, times = 20)$type, "smooth")
+  expect_identical(ce_curve(models, f$y, type = "binned")$type, "binned")
+  expect_identical(ce_curve(f$p, f$y, notion = "class_wise")$type, "binned")
+  few <- list(a = rep(c(.2, .4), 30), b = rep(c(.3, .5), 30))
+  expect_identical(ce_curve(few, rep(0:1, each = 30), times = 20)$type, "isotonic")
+})
+
+test_that("figures have events apart and numbers in the corner", {
+  f <- draw_curve(1, 300, "binned", true_rate)
+  curve <- ce_curve(f$p, f$y, notion = "binary")
+  expect_equal(sum(curve$histogram$events), sum(f$y))
+  expect_equal(sum(curve$histogram$n), 300)
+  slope <- stats::coef(stats::glm(f$y ~ stats::qlogis(f$p), family = stats::binomial()))[[2]]
+  expect_equal(glance(curve)$slope, slope, tolerance = 1e-5)
+  expect_equal(glance(curve)$error, ece(f$p, f$y, notion = "binary", type = "mass", p = 2, debias = TRUE)$.estimate)
+  text <- corner_text(curve_layers(curve, FALSE)$summary)
+  expect_match(text, "^(CE 0\\.|slope |n 300)")
+  withr::local_pdf(NULL)
+  expect_no_error(plot(curve, numbers = TRUE))
+  skip_if_not_installed("ggplot2")
+  pit <- ce_curve(cbind(rep(0, 50), 1), seq(-1, 1, length.out = 50), type = "pit")
+  for (one in list(curve, pit, ce_curve(list(a = f$p, b = f$p^2), f$y, notion = "binary", times = 20))) {
+    expect_no_error(ggplot2::ggplotGrob(ggplot2::autoplot(one, numbers = TRUE)))
+  }
+  expect_error(ggplot2::autoplot(curve, numbers = 1), class = "calibrisk_error_argument")
+})
+
+test_that("figures know a decimal comma", {
+  f <- draw_curve(1, 100, "binned", true_rate)
+  withr::local_options(OutDec = ",")
+  expect_identical(count_text(12345), "12.345")
+  withr::local_pdf(NULL)
+  for (bands in c("conf", "null")) expect_no_warning(plot(f$curve, bands = bands, numbers = TRUE))
+  skip_if_not_installed("ggplot2")
+  plot <- ggplot2::autoplot(f$curve, numbers = TRUE)
+  expect_no_error(ggplot2::ggplotGrob(plot))
 })

@@ -106,7 +106,7 @@ test_that("every plot draws", {
   skip_if_not_installed("ggplot2")
   d <- test_models(n = 60)
   r <- withr::with_seed(3, ce_rank(d$models, d$truth, metric = c("ckce", "ece"), trials = 5))
-  for (type in c("estimates", "orders", "pairs")) {
+  for (type in c("differences", "estimates", "orders", "pairs")) {
     expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(r, type))$plot, "ggplot")
   }
   path <- withr::local_tempfile(fileext = ".pdf")
@@ -114,6 +114,13 @@ test_that("every plot draws", {
   withr::defer(grDevices::dev.off())
   expect_identical(plot(r), r)
   expect_identical(plot(r, "orders"), r)
+  expect_identical(plot(r, "estimates"), r)
+  # differences to the best model of the same subsamples
+  paired <- paired_draws(keep_metrics(r, "ece"))$draws
+  best <- r$estimates$model[r$estimates$metric == "ece"][1]
+  draws <- r$draws[r$draws$metric == "ece", ]
+  wide <- tapply(draws$estimate, list(draws$trial, draws$model), c)
+  expect_equal(tapply(paired$estimate, list(paired$trial, paired$model), c), wide - wide[, best])
   expect_error(ggplot2::autoplot(r, metrics = "rmse"), class = "calibrisk_error_argument")
 })
 

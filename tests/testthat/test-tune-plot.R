@@ -1,3 +1,29 @@
+# Mean over folds of the risk, per method and value, minus the smallest; standard errors of the paired differences.
+oracle_risks <- function(rows) {
+  key <- paste(rows$method, match(rows$value, unique(rows$value)))
+  risks <- tapply(rows$risk, list(key, rows$fold), sum)
+  gaps <- t(t(risks) - risks[which.min(rowMeans(risks)), ])
+  list(difference = rowMeans(gaps), std.error = apply(gaps, 1, sd) / sqrt(ncol(gaps)))
+}
+
+test_that("risks are shown minus the smallest, with paired standard errors", {
+  methods <- list(bins = method_bins(c(5, 10, 20)), kde = method_kde(c(0.02, 0.1)), few = method_bins(5))
+  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = methods, repeats = 1))
+  curve <- risk_curve(tuned)
+  oracle <- oracle_risks(tidy(tuned))
+  expect_equal(sort(curve$difference), sort(unname(oracle$difference)))
+  expect_equal(sort(curve$std.error), sort(unname(oracle$std.error)))
+  expect_equal(min(curve$difference), 0)
+  chosen <- curve[curve$chosen, ]
+  expect_identical(as.character(chosen$method), names(methods))
+  expect_equal(chosen$value, glance(tuned)$value[match(chosen$method, glance(tuned)$method)])
+  # from smooth to flexible: bins upwards, bandwidths downwards, a single value in the middle
+  expect_equal(curve$place[curve$method == "bins"], c(0, 1 / 3, 1))
+  expect_equal(curve$place[curve$method == "kde"], c(1, 0))
+  expect_equal(curve$place[curve$method == "few"], 0.5)
+  expect_equal(path_place(c(1e-4, 1e-2, 1), rep(FALSE, 3), "ridge"), c(1, 0.5, 0))
+})
+
 test_that("a curve over several kernels is that of the best kernel, not their sum", {
   withr::local_seed(1)
   p <- runif(60)
@@ -6,20 +32,18 @@ test_that("a curve over several kernels is that of the best kernel, not their su
   rows <- tidy(tuned)
   means <- stats::aggregate(risk ~ value + kernel, rows, mean)
   curve <- risk_curve(tuned)
-  for (v in curve$value) {
-    at <- means[means$value == v, ]
-    best <- rows[rows$value == v & rows$kernel == at$kernel[which.min(at$risk)], ]
-    expect_equal(curve$root_risk[curve$value == v], 100 * mean(sqrt(best$risk)))
-  }
-  expect_equal(min(curve$root_risk), 100 * glance(tuned)$root_risk)
+  for (v in curve$value) expect_equal(curve$risk[curve$value == v], min(means$risk[means$value == v]))
+  expect_equal(min(curve$risk), glance(tuned)$risk)
 })
 
-test_that("the line of h = 0 is on the scale of the curve: mean over folds of the root", {
+test_that("the line of h = 0 is its mean risk on the same folds", {
   nothing <- method_function(function(P, Q) matrix(0, NROW(P), NROW(Q)))
   methods <- list(bins = method_bins(5), zero = nothing)
-  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = methods))
-  expect_equal(zero_root_risk(tuned), 100 * glance(tuned)$root_risk[2])
-  expect_equal(zero_root_risk(keep_methods(tuned, "bins")), zero_root_risk(tuned))
+  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = methods, repeats = 1))
+  curve <- risk_curve(tuned)
+  expect_equal(zero_difference(tuned, curve), curve$difference[curve$method == "zero"])
+  few <- keep_methods(tuned, "bins")
+  expect_equal(zero_difference(few, risk_curve(few)), curve$risk[2] - curve$risk[1])
 })
 
 test_that("a result without any risk has no curve of it", {
@@ -31,31 +55,40 @@ test_that("a result without any risk has no curve of it", {
 })
 
 test_that("class-wise risks show what each class chose", {
-  set.seed(1)
-  tuned <- ce_tune(vehicle_predictions, truth, notion = "class_wise",
-                   methods = list(few = method_bins(5), bins = method_bins(seq(5, 60, 5)), kde = method_kde()))
-  choices <- class_choices(tuned)
-  expect_setequal(choices$method, c("bins", "kde"))
+  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, notion = "class_wise", methods = list(
+    few = method_bins(5), bins = method_bins(seq(5, 60, 5)), kde = method_kde()
+  )))
   rows <- tidy(tuned)
-  for (i in seq_len(nrow(choices))) {
-    one <- rows[rows$method == choices$method[i] & rows$class == choices$class[i], ]
-    means <- vapply(unique(one$value), function(v) mean(one$risk[one$value == v]), 0)
-    expect_identical(choices$value[i], unique(one$value)[which.min(means)])
-  }
-  # choosing per class is never worse than one value for all (mean over 4 classes, so times 4)
   curve <- risk_curve(tuned)
-  line <- unique(choices[c("method", "root_risk")])
-  for (i in seq_len(nrow(line))) {
-    expect_lte(glance(tuned)$risk[glance(tuned)$method == line$method[i]],
-               min(tapply(rows$risk[rows$method == line$method[i]], rows$value[rows$method == line$method[i]],
-                          mean)) * 4)
-    expect_equal(line$root_risk[i], 100 * glance(tuned)$root_risk[glance(tuned)$method == line$method[i]])
+  expect_setequal(curve$method[curve$per_class], c("bins", "kde"))
+  for (m in c("bins", "kde")) {
+    one <- rows[rows$method == m, ]
+    best <- vapply(split(one, one$class), function(g) min(tapply(g$risk, match(g$value, g$value), mean)), 0)
+    expect_equal(curve$risk[curve$per_class & curve$method == m], sum(best))
+    # choosing per class is never worse than one value for all
+    expect_lte(sum(best), min(curve$risk[curve$method == m & !curve$per_class]) + 1e-15)
+    expect_equal(sum(best), glance(tuned)$risk[glance(tuned)$method == m])
   }
-  # a method with one value has its panel, and the only diamond
-  expect_true("few" %in% curve$method)
-  expect_identical(as.character(chosen_points(tuned)$method), "few")
-  expect_match(risk_subtitle(chosen_points(tuned), choices), "diamond.*ticks")
-  expect_false(grepl("diamond", risk_subtitle(NULL, choices)))
+  shown <- risk_shown(list(tuned), NULL)
+  expect_match(risk_subtitle(shown), "by class")
+  expect_match(shown$labels[["kde"]], "by class")
+})
+
+test_that("the selected gap has the jackknife's band, the others none in the figure", {
+  methods <- list(bins = method_bins(c(5, 10)), kde = method_kde(c(0.05, 0.2)))
+  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = methods, repeats = 1))
+  curve <- gap_curve(tuned)
+  selected <- glance(tuned)$method[glance(tuned)$selected]
+  expect_identical(unique(curve$method[curve$chosen]), selected)
+  one <- curve[curve$chosen, ]
+  at <- c(50, 300, 550)
+  folds <- vapply(tuned$forms[[selected]][[1]], function(form) form_gap(form, matrix(one$confidence[at]), 1L)[, 1], at)
+  se <- apply(folds, 1, function(g) sqrt(4 / 5 * sum((g - mean(g))^2)))
+  expect_equal(one$high[at] - one$gap[at], stats::qt(.975, 4) * se)
+  expect_equal(one$gap[at] - one$low[at], stats::qt(.975, 4) * se)
+  expect_equal(gap_reading("binary"), "Above zero the probability is predicted too high")
+  alone <- gap_shown(list(keep_methods(tuned, setdiff(names(methods), selected))), NULL, NULL)
+  expect_length(alone$others, 0)
 })
 
 test_that("class-wise gaps are those of the classes", {

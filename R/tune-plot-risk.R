@@ -1,0 +1,210 @@
+# Risks along the grid of every method, minus the smallest of all: differences are tiny beside the noise that all
+# risks of a fold share, so that only paired ones can be seen.
+
+# Mean over folds of the risk of each method and value (class-wise: summed over classes, the same value in each, and
+# with `per_class` the value that each class chose), its difference to the smallest and that difference's
+# standard error over folds.
+risk_table <- function(x, call = caller_env(2)) {
+  rows <- x$tidy[!is.na(x$tidy$risk), ]
+  if (nrow(rows) == 0) {
+    stop_input(c(
+      "A risk needs at least two held-out rows in a fold.",
+      "x" = "No risk of this result is defined.",
+      "i" = "Tune with fewer folds, or use {.code type = \"estimate\"}."
+    ), "risk", arg = "type", call = call)
+  }
+  rows <- best_kernels(rows)
+  rows$per_class <- FALSE
+  rows <- rbind(rows, class_choices(rows))
+  # folds of different splits are different folds
+  rows$split <- if (is.null(rows[["split"]])) 1 else rows$split
+  rows$unit <- paste(rows$split, rows$fold)
+  key <- vctrs::vec_group_id(rows[c("method", "value", "per_class")])
+  sums <- tapply(rows$risk, list(key, rows$unit), sum)
+  points <- rows[match(seq_len(nrow(sums)), key), c("method", "value", "per_class")]
+  best <- which.min(rowMeans(sums, na.rm = TRUE))
+  gaps <- sums - rep(sums[best, ], each = nrow(sums))
+  split <- rows$split[match(colnames(gaps), rows$unit)]
+  out <- data.frame(
+    points, risk = rowMeans(sums, na.rm = TRUE), difference = rowMeans(gaps, na.rm = TRUE),
+    std.error = apply(gaps, 1, function(g) mean(tapply(g, split, fold_error), na.rm = TRUE))
+  )
+  out$std.error[best] <- 0
+  out$method <- factor(out$method, levels = x$glance$method)
+  out <- out[order(out$method, out$per_class, out$value), ]
+  out$chosen <- stats::ave(out$risk, out$method, FUN = function(r) seq_along(r) == which.min(r)) == 1
+  rownames(out) <- NULL
+  out
+}
+
+fold_error <- function(g) {
+  g <- g[!is.na(g)]
+  if (length(g) < 2) NA_real_ else sd(g) / sqrt(length(g))
+}
+
+# Of several kernels the one with the smallest mean risk at each value (and class).
+best_kernels <- function(rows) {
+  if (is.null(rows[["kernel"]])) return(rows)
+  label <- function(columns) do.call(paste, c(lapply(columns, function(name) rows[[name]]), sep = "\r"))
+  points <- label(intersect(c("method", "class", "value"), names(rows)))
+  means <- tapply(rows$risk, list(points, paste(rows$kernel)), mean)
+  best <- colnames(means)[apply(means, 1, which.min)]
+  rows[paste(rows$kernel) == best[match(points, rownames(means))], ]
+}
+
+# Class-wise: the rows with the value of smallest mean risk of each class, where classes chose differently.
+class_choices <- function(rows) {
+  if (is.null(rows[["class"]])) return(NULL)
+  parts <- lapply(split(rows, rows$method), function(own) {
+    chosen <- lapply(split(own, own$class), function(g) {
+      values <- sort(unique(g$value))
+      g[g$value == values[which.min(tapply(g$risk, match(g$value, values), mean))], ]
+    })
+    if (all(is.na(own$value)) || length(unique(vapply(chosen, function(g) g$value[1], 0))) == 1) return(NULL)
+    out <- do.call(rbind, chosen)
+    out$value <- NA_real_
+    out$per_class <- TRUE
+    out
+  })
+  do.call(rbind, unname(parts))
+}
+
+# Place along the path: from smooth (0) to flexible (1), in decades where the grid spans more than two. A single value
+# is in the middle; values per class stand beside the path.
+path_place <- function(value, per_class, parameter) {
+  out <- rep(0.5, length(value))
+  out[per_class] <- 1.08
+  at <- which(!per_class & !is.na(value))
+  if (length(unique(value[at])) < 2) return(out)
+  v <- if (spans_decades(value[at])) log10(value[at]) else value[at]
+  share <- (v - min(v)) / diff(range(v))
+  out[at] <- if (parameter %in% c("ridge", "bandwidth")) 1 - share else share
+  out
+}
+
+spans_decades <- function(v) min(v) > 0 && max(v) / min(v) > 100
+
+risk_curve <- function(x, call = caller_env(2)) {
+  table <- risk_table(x, call)
+  parameter <- x$glance$parameter[match(table$method, x$glance$method)]
+  table$place <- NA_real_
+  for (m in unique(table$method)) {
+    at <- which(table$method == m)
+    table$place[at] <- path_place(table$value[at], table$per_class[at], parameter[at][1])
+  }
+  table
+}
+
+# Mean risk of h = 0 on the same folds, minus the smallest.
+zero_difference <- function(x, table) {
+  row <- which(is.finite(x$glance$skill) & x$glance$skill < 1)[1]
+  x$glance$risk[row] / (1 - x$glance$skill[row]) - min(table$risk)
+}
+
+# Small ridges can have huge risks, and h = 0 can be far away: show where the methods' best values differ.
+risk_limits <- function(table, zero) {
+  table$std.error[is.na(table$std.error)] <- 0
+  low <- min(table$difference - table$std.error)
+  best <- table[table$chosen, ]
+  high <- 2.5 * max(best$difference + best$std.error, stats::median(table$std.error), 1e-15)
+  most <- max(table$difference + table$std.error, zero, na.rm = TRUE)
+  c(low, if (most > high) high else most * 1.02)
+}
+
+# What both figures draw: differences in units of a power of ten.
+risk_shown <- function(panels, call) {
+  curve <- bind_panels(panels, function(x) risk_curve(x, call))
+  zero <- bind_panels(panels, function(x) data.frame(zero = zero_difference(x, risk_curve(x, call))))
+  limits <- range(unlist(lapply(seq_along(panels), function(g) {
+    risk_limits(curve[as.integer(curve$panel) == g, ], zero$zero[g])
+  })))
+  power <- floor(log10(max(limits)))
+  unit <- 10^power
+  for (name in c("difference", "std.error")) curve[[name]] <- curve[[name]] / unit
+  list(curve = curve, zero = zero$zero / unit, panel = zero$panel, limits = limits / unit, power = power,
+       labels = method_labels(panels, curve))
+}
+
+# The legend: each method with its value of smallest mean risk (one panel).
+method_labels <- function(panels, curve) {
+  methods <- levels(curve$method)
+  if (length(panels) > 1) return(stats::setNames(methods, methods))
+  chosen <- curve[curve$chosen, ]
+  row <- match(methods, chosen$method)
+  parameter <- panels[[1]]$glance$parameter
+  value <- ifelse(chosen$per_class[row], "by class", signif_text(chosen$value[row]))
+  stats::setNames(ifelse(is.na(row) | is.na(parameter) | is.na(value), methods,
+                         paste0(methods, ": ", parameter, " = ", value)), methods)
+}
+
+signif_text <- function(v) ifelse(is.na(v), NA_character_, vapply(v, function(u) format(signif(u, 2)), ""))
+
+risk_subtitle <- function(shown) {
+  far <- is.finite(shown$zero) & shown$zero > shown$limits[2]
+  wrap_text(paste0(
+    "Points: each method's smallest mean risk; bars: paired standard error over folds; ",
+    if (all(far)) {
+      paste0("h = 0 is above, at ", format(signif(min(shown$zero), 2)))
+    } else {
+      "dashed: h = 0"
+    },
+    if (any(shown$curve$per_class)) "; at the right, open: a value by class"
+  ))
+}
+
+risk_axis <- function(shown) bquote("risk minus the smallest" %*% 10^.(-shown$power))
+
+autoplot_risk <- function(panels, call) {
+  shown <- risk_shown(panels, call)
+  curve <- shown$curve
+  lines <- several_points(curve[!curve$per_class & !is.na(curve$value), ])
+  zero <- data.frame(zero = shown$zero, panel = shown$panel)
+  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$place, y = .data$difference, colour = .data$method)) +
+    ggplot2::geom_hline(yintercept = 0, colour = "grey70", linewidth = 0.3) +
+    ggplot2::geom_hline(data = zero, ggplot2::aes(yintercept = .data$zero), linetype = "dashed", colour = "grey40",
+                        linewidth = 0.4, na.rm = TRUE) +
+    ggplot2::geom_linerange(ggplot2::aes(ymin = .data$difference - .data$std.error,
+                                         ymax = .data$difference + .data$std.error),
+                            linewidth = 0.4, alpha = 0.55, na.rm = TRUE) +
+    ggplot2::geom_line(data = lines, ggplot2::aes(group = .data$method), linewidth = 0.5) +
+    ggplot2::geom_point(data = curve[curve$chosen & !curve$per_class, ], size = 2.4) +
+    ggplot2::geom_point(data = curve[curve$per_class, ], size = 2.4, shape = 21, fill = "white", stroke = 0.8,
+                        show.legend = FALSE) +
+    ggplot2::scale_colour_manual(values = colours_for(levels(curve$method)), labels = shown$labels) +
+    ggplot2::guides(colour = wrapped_legend(shown$labels)) +
+    ggplot2::coord_cartesian(ylim = shown$limits) +
+    ggplot2::scale_x_continuous(breaks = c(0, 1), labels = c("smooth", "flexible"),
+                                expand = ggplot2::expansion(0.04)) +
+    ggplot2::labs(x = "each method's grid", y = risk_axis(shown), subtitle = risk_subtitle(shown)) +
+    theme_ce() +
+    ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"), panel.grid.major.x = ggplot2::element_blank())
+  if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
+  plot
+}
+
+# A line needs two points.
+several_points <- function(curve) {
+  key <- paste(curve$method, curve$panel)
+  curve[duplicated(key) | duplicated(key, fromLast = TRUE), ]
+}
+
+plot_risk <- function(x, title, call = caller_env()) {
+  shown <- risk_shown(list(x), call)
+  curve <- shown$curve
+  colours <- colours_for(levels(curve$method))
+  plot(NA, xlim = range(0, 1, curve$place), ylim = shown$limits, xaxt = "n", main = title, xlab = "each method's grid",
+       ylab = risk_axis(shown))
+  graphics::axis(1, 0:1, c("smooth", "flexible"))
+  graphics::abline(h = 0, col = "grey70")
+  graphics::abline(h = shown$zero, lty = 2, col = "grey40")
+  for (one in split(curve, curve$method, drop = TRUE)) {
+    colour <- colours[[as.character(one$method[1])]]
+    graphics::segments(one$place, one$difference - one$std.error, one$place, one$difference + one$std.error,
+                       col = grDevices::adjustcolor(colour, 0.55))
+    path <- one[!one$per_class, ]
+    graphics::lines(path$place, path$difference, col = colour, lwd = 1.5)
+    graphics::points(one$place[one$chosen], one$difference[one$chosen], col = colour,
+                     pch = ifelse(one$per_class[one$chosen], 21, 19), bg = "white")
+  }
+  graphics::legend("topleft", shown$labels, col = colours, lwd = 1.5, bty = "n", cex = 0.8)
+}
