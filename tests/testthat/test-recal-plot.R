@@ -43,12 +43,13 @@ test_that("with data a map draws reliability before and after", {
   test <- v[251:500, ]
   curves <- before_after(map, test, rlang::quo(truth))
   expect_setequal(unique(tidy(curves)$model), c("before", "after"))
-  before <- ce_curve(test, truth)
+  before <- ce_curve(test, truth, type = "smooth")
   expect_equal(tidy(curves)$observed[tidy(curves)$model == "before"], tidy(before)$observed)
   p <- (1:60) / 61
   logits <- ce_recalibrate(qlogis(p), rep(0:1, 30), logits = TRUE)
   both <- suppressWarnings(before_after(logits, qlogis(p), rlang::quo(rep(0:1, 30))))
-  expect_equal(tidy(both)$confidence[tidy(both)$model == "before"], tidy(ce_curve(p, rep(0:1, 30)))$confidence)
+  expect_equal(tidy(both)$confidence[tidy(both)$model == "before"],
+               tidy(ce_curve(p, rep(0:1, 30), type = "smooth"))$confidence)
   expect_error(plot(map, test), "truth", class = "calibrisk_error_argument")
   variance <- ce_recalibrate(cbind(0, 1:4), c(2, -3, 3, -4), method = "variance")
   expect_error(plot(variance, cbind(0, 1:4), 1:4), "ce_moments", class = "calibrisk_error_argument")
