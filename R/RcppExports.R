@@ -269,6 +269,14 @@ cpp_class_statistic <- function(factor, probs, target_gram, labels, threads) {
     .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads)
 }
 
+cpp_law_statistics <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress) {
+    .Call(`_calibrisk_cpp_law_statistics`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress)
+}
+
+cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {
+    .Call(`_calibrisk_cpp_source_factor`, prediction, tolerance, max_rank, threads, progress)
+}
+
 cpp_bures <- function(mean, roots, threads) {
     .Call(`_calibrisk_cpp_bures`, mean, roots, threads)
 }

@@ -1,42 +1,69 @@
 # Tests that redraw outcomes from the predictions: conditional (the predictions as they
 # are) and consistency resampling (predictions drawn with replacement).
 
-redraw_tolerance <- 1e-6
-redraw_rank <- 512L
+# Rows up to which a sum over all pairs is affordable: beyond, what is estimated is the error
+# under the kernel that the factor stands for.
+pair_rows <- 10000L
 
-resampling_test <- function(problem, options, resample, threads, call) {
+resampling_test <- function(problem, options, threads, call, resample) {
   n <- problem$n
   what <- if (resample) "consistency resampling" else "outcomes redrawn from the predictions"
   check_rows(n, 2, "The test", call)
-  estimate <- skce_value(problem, "unbiased", NULL, NULL, threads, call)$estimate
-  by_group <- !is.null(problem$laws$group) && !resample && has_class_factor(group_free(problem))
-  value <- if (by_group) {
-    redraws_by_group(problem, options, threads)
-  } else if (has_class_factor(problem)) {
-    class_redraws(problem, options, resample, threads)
-  } else if (!resample && n <= kept_rows && !is.function(problem$asked$kernel)) {
-    list(statistic = estimate, null = redraws_of_kept(problem, options$replicates, threads, estimate))
-  } else {
-    list(statistic = estimate, null = redraw_statistics(problem, options$replicates, resample, threads))
+  exact <- if (n <= pair_rows || !has_redraw_factor(problem, resample)) {
+    skce_value(problem, "unbiased", NULL, NULL, threads, call)$estimate
   }
+  value <- redrawn(problem, options, resample, threads, exact)
+  check_computable(value$statistic, call)
   list(
-    estimate = estimate, statistic = c(U = value$statistic), parameter = c(replicates = options$replicates),
+    estimate = exact %||% value$statistic, statistic = c(U = value$statistic),
+    parameter = c(replicates = options$replicates),
     p.value = resampled_p(value$statistic, value$null, options$add_one, value$magnitude %||% 0),
     method = paste("Calibration test: unbiased SKCE,", what), null = value$null,
-    details = list(rank = value$rank)
+    details = list(rank = value$rank, neglected = value$neglected)
   )
 }
 
+# list(statistic, null, ...): of a factor of the kernel wherever there is one.
+redrawn <- function(problem, options, resample, threads, exact) {
+  if (has_redraw_factor(problem, resample)) {
+    if (!is.null(problem$laws$group) && !resample && has_class_factor(group_free(problem))) {
+      return(redraws_by_group(problem, options, threads))
+    }
+    if (finite_outcomes(problem)) return(class_redraws(problem, options, resample, threads))
+    return(law_redraws(problem, options, threads))
+  }
+  null <- if (resample || is.function(problem$asked$kernel)) {
+    redraw_statistics(problem, options$replicates, resample, threads)
+  } else {
+    redraws_of_kept(problem, options$replicates, threads, exact)
+  }
+  list(statistic = exact, null = null)
+}
+
+# Few rows of laws are quicker with the exact kernels in a matrix.
+has_redraw_factor <- function(problem, resample) {
+  if (is.function(problem$asked$kernel)) return(FALSE)
+  if (resample) return(has_class_factor(problem))
+  finite_outcomes(problem) || problem$n > kept_rows
+}
+
+kept_rows <- 256L
+
+# Classes and counts: redrawn outcomes are labels.
+finite_outcomes <- function(problem) problem$target$form == "finite"
+
 # Statistic and redraws from a factor of the kernel.
 class_redraws <- function(problem, options, resample, threads) {
-  factor <- class_factor(problem, options$tolerance, threads)
+  factor <- redraw_factor(problem, options$tolerance, redraw_products[["labels"]], threads)
   gram <- target_gram(problem, threads)
-  probs <- problem$laws$probs
-  statistic <- cpp_class_statistic(factor, probs, gram, as.integer(problem$laws$y), threads)
+  probs <- problem$target$probs
+  labels <- as.integer(target_points(problem$target, problem$laws$y))
+  statistic <- cpp_class_statistic(factor$L, probs, gram, labels, threads)
   null <- with_bar("Redrawing labels", function(progress) {
-    cpp_class_redraws(factor, probs, gram, options$replicates, resample, threads, progress)
+    cpp_class_redraws(factor$L, probs, gram, options$replicates, resample, threads, progress)
   })
-  list(statistic = statistic, null = null, rank = ncol(factor), magnitude = max(rowSums(factor^2)) * max(abs(gram)))
+  list(statistic = statistic, null = null, rank = ncol(factor$L), neglected = factor$neglected,
+       magnitude = max(rowSums(factor$L^2)) * max(abs(gram)))
 }
 
 # The kernel is 0 across groups and the labels of different groups are drawn independently:
@@ -50,13 +77,15 @@ redraws_by_group <- function(problem, options, threads) {
     part$laws <- laws_rows(free$laws, rows)
     part$n <- length(rows)
     part$prediction$features <- free$prediction$features[rows, , drop = FALSE]
+    part$target$probs <- free$target$probs[rows, , drop = FALSE]
     share <- part$n * (part$n - 1) / (problem$n * (problem$n - 1))
-    if (share == 0) return(list(statistic = 0, null = 0, rank = 0))
+    if (share == 0) return(list(statistic = 0, null = 0, rank = 0, neglected = 0))
     value <- class_redraws(part, options, FALSE, threads)
-    list(statistic = share * value$statistic, null = share * value$null, rank = value$rank)
+    list(statistic = share * value$statistic, null = share * value$null, rank = value$rank,
+         neglected = value$neglected * part$n / problem$n)
   })
   add <- function(name) Reduce(`+`, lapply(parts, `[[`, name))
-  list(statistic = add("statistic"), null = add("null"), rank = add("rank"))
+  list(statistic = add("statistic"), null = add("null"), rank = add("rank"), neglected = add("neglected"))
 }
 
 # The problem without its group, which kernel_problem() made the second factor of the kernel.
@@ -67,25 +96,44 @@ group_free <- function(problem) {
   problem
 }
 
-# A factor L of the kernel on class probabilities, K ~ L L'. The test is exact for the kernel
-# L L' whatever its rank.
-class_factor <- function(problem, tolerance, threads) {
+# Outcomes that are labels, and predictions that one matrix of features describes.
+has_class_factor <- function(problem) finite_outcomes(problem) && problem$prediction$form == "features"
+
+redraw_tolerance <- 1e-6  # of the kernel's mean diagonal
+redraw_rank <- c(32L, 512L)
+redraw_products <- c(labels = 1e7, laws = 1e8)  # per redraw: a thousand take seconds
+
+# A factor of the kernel on the predictions, K ~ L L', and the mean share of its diagonal that L L'
+# lacks. The test is exact for the kernel L L' whatever its rank.
+redraw_factor <- function(problem, tolerance, products, threads) {
   spec <- problem$prediction
-  rank <- if (is.null(tolerance)) min(problem$n, redraw_rank) else problem$n
-  cpp_pivoted_cholesky(spec$kernel, spec$features, tolerance %||% redraw_tolerance, rank, threads)$L
+  n <- problem$n
+  rank <- if (is.null(tolerance)) min(n, max(redraw_rank[1], min(redraw_rank[2], products %/% n))) else n
+  diagonal <- mean(source_diagonal(spec))
+  tolerance <- tolerance %||% (redraw_tolerance * diagonal)
+  factor <- if (spec$form == "features") {
+    cpp_pivoted_cholesky(spec$kernel, spec$features, tolerance, rank, threads)
+  } else {
+    with_bar("Factor of the kernel", function(progress) cpp_source_factor(spec, tolerance, rank, threads, progress))
+  }
+  factor$neglected <- if (diagonal > 0) factor$residual_trace / diagonal else 0
+  factor
 }
 
-has_class_factor <- function(problem) {
-  is.null(problem$laws$law) && problem$prediction$form == "features"
+# k(P_i, P_i)
+source_diagonal <- function(spec) {
+  switch(spec$form,
+    features = cpp_gram_diagonal(spec$kernel, spec$features),
+    matrix = diag(spec$values),
+    spec$scale * Reduce(if (spec$form == "sum") `+` else `*`, lapply(spec$parts, source_diagonal))
+  )
 }
 
-# The target kernel between classes.
+# The target kernel between the outcomes that there are.
 target_gram <- function(problem, threads) {
-  classes <- matrix(as.numeric(seq_len(ncol(problem$laws$probs))))
-  cpp_gram(problem$target_kernel, classes, classes, threads)
+  support <- matrix(as.numeric(problem$target$support))
+  cpp_gram(problem$target_kernel, support, support, threads)
 }
-
-kept_rows <- 5000L  # a matrix of 200 MB
 
 # The kernel on the predictions is kept as a matrix. Predictions that draws stand for keep their
 # draws: the statistic is one function of the outcomes.
@@ -103,18 +151,27 @@ redraws_of_kept <- function(problem, replicates, threads,
 # the observed ones; W symmetric, [n x n].
 outcome_shifts <- function(weights, target, kernel, laws, replicates, threads, progress = NULL,
                            numbers_at_once = 1e7) {
+  sums <- over_redraws(laws, replicates, progress, numbers_at_once, function(y, sets, part) {
+    outcome_sums(weights, target, kernel, y, sets, threads, part)
+  })
+  sums - outcome_sums(weights, target, kernel, laws$y, 1, threads)
+}
+
+# fn(outcomes, sets, progress) of all redrawn sets of outcomes, as many at a time as memory takes.
+over_redraws <- function(laws, replicates, progress, numbers_at_once, fn) {
+  laws$roots <- law_roots(laws$law)  # once
   batch <- max(1, min(replicates, floor(numbers_at_once / length(laws$y))))
-  sums <- lapply(seq(1, replicates, by = batch), function(from) {
+  values <- lapply(seq(1, replicates, by = batch), function(from) {
     size <- min(batch, replicates - from + 1)
     part <- if (!is.null(progress)) function(fraction) progress((from - 1 + fraction * size) / replicates)
-    outcome_sums(weights, target, kernel, draw_outcomes(laws, size), size, threads, part)
+    fn(draw_outcomes(laws, size), size, part)
   })
-  unlist(sums) - outcome_sums(weights, target, kernel, laws$y, 1, threads)
+  unlist(values)
 }
 
 # Sets of outcomes side by side, n x (sets d); one sum per set (inst/include/calibrisk/skce/outcome_sums.h).
 draw_outcomes <- function(laws, sets) {
-  laws$roots <- law_roots(laws$law)
+  laws$roots <- laws$roots %||% law_roots(laws$law)
   do.call(cbind, lapply(seq_len(sets), function(r) redraw_outcomes(laws)$y))
 }
 

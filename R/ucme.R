@@ -17,7 +17,7 @@
 #' set.seed(1)
 #' p <- pred_normal(rnorm(100), 1)
 #' ucme(p, rnorm(100), locations = list(x = pred_normal(c(-1, 1), 1), truth = c(0, 0)))
-ucme <- function(x, truth, ..., locations = 10, kernel = NULL, target_kernel = NULL, draws = 100,
+ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NULL, draws = 100,
                  level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL) {
   call <- current_env()
   check_level(level)
@@ -31,7 +31,7 @@ ucme <- function(x, truth, ..., locations = 10, kernel = NULL, target_kernel = N
       return(tibble::tibble(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
-    z <- check_computable(cme_matrix(problem, cme_locations(problem, locations, call), threads), call)
+    z <- check_computable(cme_matrix(problem, cme_locations(problem, locations, threads, call), threads), call)
     mean <- colMeans(z)
     estimate <- mean(mean^2)
     slope <- 2 * mean / length(mean)
@@ -47,13 +47,12 @@ ucme <- function(x, truth, ..., locations = 10, kernel = NULL, target_kernel = N
 }
 
 # Test locations: list(columns = n x J kernel values on the predictions, points = J x d).
-cme_locations <- function(problem, locations, call = caller_env()) {
+cme_locations <- function(problem, locations, threads, call = caller_env()) {
   if (is.function(problem$asked$kernel)) {
     stop_input("Test locations need a product of two kernels; {.arg kernel} is a function.",
                "kernel", arg = "kernel", call = call)
   }
   laws <- problem$laws
-  n <- problem$n
   if (is.list(locations) && !is.data.frame(locations) && all(c("x", "truth") %in% names(locations))) {
     at <- read_laws(locations$x, rlang::new_quosure(locations$truth), call = call)
     return(list(columns = kernel_columns(problem, at, call), points = at$y))
@@ -64,10 +63,10 @@ cme_locations <- function(problem, locations, call = caller_env()) {
                "argument", arg = "locations", call = call)
   }
   check_count(locations, "locations", call = call)
-  # predictions that were made, and outcomes that such predictions expect
-  rows <- sample.int(n, locations, replace = locations > n)
-  points <- redraw_outcomes(laws_rows(laws, sample.int(n, locations, replace = TRUE)))$y
-  list(columns = prediction_columns(problem$prediction, rows), points = points)
+  # the predictions that are farthest from each other, and outcomes that they expect
+  pivots <- cpp_source_factor(problem$prediction, 0, locations, threads, NULL)$pivots
+  rows <- rep_len(pivots, locations)
+  list(columns = prediction_columns(problem$prediction, rows), points = redraw_outcomes(laws_rows(laws, rows))$y)
 }
 
 # Kernel between all predictions and those of `at`, with the problem's resolved kernel.
@@ -104,17 +103,20 @@ prediction_columns <- function(spec, rows) {
   )
 }
 
+# E l(t_j, Z_i), n x J: the same for all outcomes.
+cme_expected <- function(problem, at, threads) {
+  cpp_target_expectation(problem$target, target_points(problem$target, at$points), threads)
+}
+
 # z_ij of section Definition, n x J.
-cme_matrix <- function(problem, at, threads) {
-  points <- at$points
-  expected <- cpp_target_expectation(problem$target, target_points(problem$target, points), threads)
-  at$columns * (cpp_gram(problem$target_kernel, problem$laws$y, points, threads) - expected)
+cme_matrix <- function(problem, at, threads, y = problem$laws$y, expected = cme_expected(problem, at, threads)) {
+  at$columns * (cpp_gram(problem$target_kernel, y, at$points, threads) - expected)
 }
 
 cme_test <- function(problem, options, threads, call) {
   n <- problem$n
   reference <- check_reference(options$reference, c("redraw", "chisq", "f"), call)
-  at <- cme_locations(problem, options$locations, call)
+  at <- cme_locations(problem, options$locations, threads, call)
   j <- ncol(at$columns)
   if (n <= j) {
     stop_input(c(
@@ -133,10 +135,11 @@ cme_test <- function(problem, options, threads, call) {
     chisq = stats::pchisq(q, j, lower.tail = FALSE),
     f = stats::pf((n - j) * q / (j * (n - 1)), j, n - j, lower.tail = FALSE),
     redraw = {
-      problem$laws$roots <- law_roots(problem$laws$law)
+      laws <- problem$laws
+      laws$roots <- law_roots(laws$law)
+      expected <- cme_expected(problem, at, threads)
       null <- vapply(seq_len(options$replicates), function(r) {
-        again <- with_outcomes(problem, redraw_outcomes(problem$laws), threads)
-        hotelling(cme_matrix(again, at, threads))
+        hotelling(cme_matrix(problem, at, threads, redraw_outcomes(laws)$y, expected))
       }, 0)
       # a singular redraw counts against rejection
       null[is.na(null)] <- Inf

@@ -988,6 +988,40 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_law_statistics
+Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected, Rcpp::List kernel, Rcpp::NumericMatrix pivots, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes, int sets, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_law_statistics(SEXP factorSEXP, SEXP expectedSEXP, SEXP kernelSEXP, SEXP pivotsSEXP, SEXP triangleSEXP, SEXP outcomesSEXP, SEXP setsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type expected(expectedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pivots(pivotsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type triangle(triangleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type outcomes(outcomesSEXP);
+    Rcpp::traits::input_parameter< int >::type sets(setsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_law_statistics(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_source_factor
+Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max_rank, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_source_factor(SEXP predictionSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    Rcpp::traits::input_parameter< double >::type max_rank(max_rankSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_source_factor(prediction, tolerance, max_rank, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_bures
 Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, int threads);
 RcppExport SEXP _calibrisk_cpp_bures(SEXP meanSEXP, SEXP rootsSEXP, SEXP threadsSEXP) {
@@ -1086,6 +1120,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
     {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 5},
+    {"_calibrisk_cpp_law_statistics", (DL_FUNC) &_calibrisk_cpp_law_statistics, 9},
+    {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
     {NULL, NULL, 0}

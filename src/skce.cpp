@@ -4,8 +4,10 @@
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/class_redraws.h>
 #include <calibrisk/skce/law_distance.h>
+#include <calibrisk/skce/law_redraws.h>
 #include <calibrisk/skce/outcome_sums.h>
 #include <calibrisk/skce/pair_sums.h>
+#include <calibrisk/skce/source_factor.h>
 
 using namespace calibrisk;
 
@@ -118,6 +120,36 @@ Rcpp::NumericMatrix cpp_resample_counts(int n, int replicates) {
   return counts;
 }
 
+namespace {
+
+// A class for every prediction (or for predictions drawn with replacement where `resample`), from
+// 0, from R's generator.
+void redraw_labels(const Rcpp::NumericMatrix& probs, bool resample, Labels& labels, Labels& rows) {
+  const int n = probs.nrow(), m = probs.ncol();
+  labels.resize(static_cast<std::size_t>(n));
+  if (resample) rows.resize(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) {
+    int at = i;
+    if (resample) {
+      at = std::min(n - 1, static_cast<int>(unif_rand() * n));
+      rows[static_cast<std::size_t>(i)] = at;
+    }
+    double rest = unif_rand();
+    int k = 0, last = 0;  // the last class of positive probability takes the rounding
+    for (; k < m; ++k) {
+      const double p = probs(at, k);
+      if (p > 0) {
+        last = k;
+        if (rest < p) break;
+        rest -= p;
+      }
+    }
+    labels[static_cast<std::size_t>(i)] = k < m ? k : last;
+  }
+}
+
+}  // namespace
+
 // Unbiased SKCE of classes redrawn from their predictions, for the kernel L L' on the
 // predictions; rows are resampled too where `resample`. Labels from R's generator.
 // [[Rcpp::export]]
@@ -127,41 +159,23 @@ Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericM
   REngine engine(threads, progress);
   const Engine core = engine;
   const ClassRedraws redraws(core, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
-  const int n = probs.nrow(), m = probs.ncol(), batch = 64;
+  // as many label vectors at a time as memory takes
+  const int batch = std::max(4, std::min(64, static_cast<int>(2e7 / std::max(1, probs.nrow()))));
   Rcpp::NumericVector out(replicates);
   double* statistics = out.begin();  // no R object in a worker
+  std::vector<Labels> labels(static_cast<std::size_t>(batch)), rows(labels);
   for (int begin = 0; begin < replicates; begin += batch) {
     const int size = std::min(batch, replicates - begin);
-    std::vector<Labels> labels(static_cast<std::size_t>(size)), rows(labels);
     for (int b = 0; b < size; ++b) {
-      Labels& label = labels[static_cast<std::size_t>(b)];
-      Labels& row = rows[static_cast<std::size_t>(b)];
-      label.resize(static_cast<std::size_t>(n));
-      if (resample) row.resize(static_cast<std::size_t>(n));
-      for (int i = 0; i < n; ++i) {
-        int at = i;
-        if (resample) {
-          at = std::min(n - 1, static_cast<int>(unif_rand() * n));
-          row[static_cast<std::size_t>(i)] = at;
-        }
-        double rest = unif_rand();
-        int k = 0, last = 0;  // the last class of positive probability takes the rounding
-        for (; k < m; ++k) {
-          const double p = probs(at, k);
-          if (p > 0) {
-            last = k;
-            if (rest < p) break;
-            rest -= p;
-          }
-        }
-        label[static_cast<std::size_t>(i)] = k < m ? k : last;
-      }
+      const auto at = static_cast<std::size_t>(b);
+      redraw_labels(probs, resample, labels[at], rows[at]);
     }
     parallel_for(
         core, size,
         [&](Index b) {
           const auto at = static_cast<std::size_t>(b);
-          statistics[begin + b] = redraws.unbiased(labels[at], rows[at]);
+          statistics[begin + b] =
+              resample ? redraws.unbiased(labels[at], rows[at]) : redraws.unbiased(labels[at]);
         },
         {static_cast<double>(begin) / replicates, static_cast<double>(begin + size) / replicates});
   }
@@ -177,7 +191,43 @@ double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs
   const ClassRedraws redraws(engine, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
   Labels label = as_labels(labels);
   for (int& k : label) --k;
-  return redraws.unbiased(label, Labels());
+  return redraws.unbiased(label);
+}
+
+// Unbiased SKCE of sets of outcomes, side by side [n x sets d], with both kernels in factored form
+// (skce/law_redraws.h).
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected,
+                                       Rcpp::List kernel, Rcpp::NumericMatrix pivots,
+                                       Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes,
+                                       int sets, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  const Engine core = engine;
+  const LawRedraws redraws(core, as_matrix(factor), as_matrix(expected), as_kernel(kernel),
+                           as_matrix(pivots), as_matrix(triangle));
+  const int d = outcomes.ncol() / sets;
+  Rcpp::NumericVector out(sets);
+  for (int set = 0; set < sets; ++set) {
+    out[set] = redraws.unbiased(core, as_matrix(outcomes).middleCols(set * d, d));
+    core.progress.advance((set + 1.0) / sets);
+  }
+  return out;
+}
+
+// A factor L of the kernel on the predictions, K ~ L L', whatever its form.
+// [[Rcpp::export]]
+Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max_rank, int threads,
+                             SEXP progress) {
+  REngine engine(threads, progress);
+  const SourceFactor factor = source_factor(engine, *as_prediction_source(prediction), tolerance,
+                                            static_cast<Index>(std::min(max_rank, 2e9)));
+  Rcpp::IntegerVector pivots(factor.l.cols());
+  std::transform(factor.pivots.begin(), factor.pivots.end(), pivots.begin(),
+                 [](Index j) { return static_cast<int>(j) + 1; });
+  return Rcpp::List::create(Rcpp::Named("L") = wrap_matrix(factor.l),
+                            Rcpp::Named("pivots") = pivots,
+                            Rcpp::Named("residual_trace") =
+                                factor.residual.size() == 0 ? 0.0 : factor.residual.mean());
 }
 
 // Squared Wasserstein distances of normals; roots: [n x d^2] symmetric roots.

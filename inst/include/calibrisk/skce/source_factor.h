@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Pivoted Cholesky of any pair source, one pivot at a time: for kernels on the predictions that are
+// no function of one matrix of features. Kernels of features: linalg/pivoted_cholesky.h.
+#ifndef CALIBRISK_SKCE_SOURCE_FACTOR_H
+#define CALIBRISK_SKCE_SOURCE_FACTOR_H
+
+#include <calibrisk/linalg/pivoted_cholesky.h>
+#include <calibrisk/skce/pair_source.h>
+
+#include <cmath>
+#include <vector>
+
+namespace calibrisk {
+
+struct SourceFactor {
+  Matrix l;  // [n x r]
+  std::vector<Index> pivots;
+  Vector residual;  // diagonal of K - L L', at least 0
+};
+
+// Until the mean residual diagonal is at most `tolerance`, or the rank is `max_rank`. Cost n r^2
+// and n r entries, memory n r.
+inline SourceFactor source_factor(const Engine& engine, const PairSource& source, double tolerance,
+                                  Index max_rank) {
+  const Index n = source.size(), limit = std::min(max_rank, n);
+  SourceFactor out{Matrix(n, 0), {}, Vector(n)};
+  detail::for_row_blocks(engine, n, [&](Index begin, Index size) {
+    for (Index i = begin; i < begin + size; ++i) source.block(i, i, out.residual.segment(i, 1));
+  });
+  const double noise =
+      4.0 * std::numeric_limits<double>::epsilon() * (n > 0 ? out.residual.maxCoeff() : 0.0);
+  Index rank = 0;
+  for (; rank < limit; ++rank) {
+    Index j;
+    if (!(out.residual.maxCoeff(&j) > noise)) break;
+    if (rank > 0 && out.residual.mean() <= tolerance) break;  // a factor has a column
+    detail::reserve_columns(out.l, rank + 1, limit);
+    const Vector at_pivot = out.l.row(j).head(rank);
+    const double root = std::sqrt(out.residual(j));
+    detail::for_row_blocks(engine, n, [&](Index begin, Index size) {
+      auto column = out.l.block(begin, rank, size, 1);
+      source.block(begin, j, column);
+      column.noalias() -= out.l.block(begin, 0, size, rank) * at_pivot;
+      column /= root;
+      auto residual = out.residual.segment(begin, size).array();
+      residual = (residual - column.col(0).array().square()).max(0.0);
+    });
+    out.residual(j) = 0.0;
+    out.pivots.push_back(j);
+    engine.progress.advance(static_cast<double>(rank) / static_cast<double>(limit));
+  }
+  out.l.conservativeResize(Eigen::NoChange, rank);
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

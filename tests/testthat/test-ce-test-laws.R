@@ -1,0 +1,110 @@
+laws_of <- function(law, y) read_laws(law, rlang::quo(y))
+
+test_that("both kernels in factors give the unbiased estimate", {
+  data <- withr::with_seed(1, list(m = rnorm(60), s = runif(60, .5, 2), y = rnorm(60), z = matrix(rnorm(120), 60)))
+  cases <- list(
+    list(pred_normal(data$m, data$s), data$y, kernel_gaussian(1.5)),
+    list(pred_normal(data$m, data$s), data$y, 3 * kernel_gaussian(1) + kernel_linear()),
+    list(pred_mvnormal(data$z, diag(2)), data$z[60:1, ], kernel_gaussian(2)),
+    list(pred_mixture(pred_normal(data$m, 1), pred_normal(data$y, 2)), data$y, kernel_gaussian(2)),
+    list(pred_draws(outer(data$m, 1:6 / 3, `+`)), data$y, kernel_gaussian(1))
+  )
+  for (case in cases) {
+    problem <- kernel_problem(laws_of(case[[1]], case[[2]]), NULL, case[[3]], threads = 1L)
+    value <- withr::with_seed(2, law_redraws(problem, list(replicates = 3, tolerance = 1e-13), 2L))
+    expect_equal(value$statistic, skce_value(problem, "unbiased", threads = 1L)$estimate, tolerance = 2e-3)
+    expect_length(value$null, 3)
+    expect_lt(value$neglected, 1e-10)
+  }
+})
+
+test_that("redraws of factors have the law of redraws of the kernels", {
+  data <- withr::with_seed(1, list(m = rnorm(80), y = rnorm(80)))
+  problem <- kernel_problem(laws_of(pred_normal(data$m, 1), data$y), NULL, kernel_gaussian(1), threads = 1L)
+  low <- withr::with_seed(2, law_redraws(problem, list(replicates = 2000, tolerance = NULL), 2L)$null)
+  kept <- withr::with_seed(3, redraws_of_kept(problem, 2000, 2L))
+  expect_gt(suppressWarnings(ks.test(low, kept)$p.value), 1e-3)
+  # in batches the same outcomes, the same numbers
+  laws <- problem$laws
+  sums <- function(at_once) {
+    withr::with_seed(4, over_redraws(laws, 5, NULL, at_once, function(y, sets, part) colSums(matrix(y, 80))))
+  }
+  expect_identical(sums(80), sums(1e7))
+})
+
+test_that("any kernel on the predictions has a factor", {
+  data <- withr::with_seed(1, list(m = rnorm(40), y = rnorm(40), g = sample(3, 40, TRUE)))
+  law <- pred_normal(data$m, 1)
+  laws <- list(
+    kernel_problem(laws_of(law, data$y), kernel_mmd(), kernel_gaussian(1), threads = 1L),
+    kernel_problem(laws_of(law, data$y), 2 * (kernel_hellinger() + kernel_wasserstein(1)), kernel_gaussian(1), threads = 1L),
+    kernel_problem(read_laws(law, rlang::quo(data$y), group = rlang::quo(data$g)), threads = 1L)
+  )
+  for (problem in laws) {
+    k <- cpp_prediction_matrix(problem$prediction, 1L)
+    factor <- cpp_source_factor(problem$prediction, 1e-14, 40, 2L, NULL)
+    expect_equal(tcrossprod(factor$L), k, tolerance = 1e-10)
+    low <- cpp_source_factor(problem$prediction, 0, 7, 1L, NULL)
+    expect_equal(dim(low$L), c(40, 7))
+    expect_equal(low$residual_trace, mean(diag(k - tcrossprod(low$L))), tolerance = 1e-10)
+    expect_equal(source_diagonal(problem$prediction), diag(k))
+  }
+})
+
+test_that("counts are labels", {
+  data <- withr::with_seed(1, list(rate = exp(rnorm(50)), n = 50))
+  data$y <- withr::with_seed(2, rpois(50, data$rate))
+  for (target in list(kernel_white(), 2 * kernel_gaussian(1))) {
+    problem <- kernel_problem(laws_of(pred_poisson(data$rate), data$y), NULL, target, threads = 1L)
+    value <- withr::with_seed(3, class_redraws(problem, list(replicates = 2000, tolerance = 1e-13), FALSE, 2L))
+    expect_equal(value$statistic, skce_value(problem, "unbiased", threads = 1L)$estimate, tolerance = 1e-8)
+    kept <- withr::with_seed(4, redraws_of_kept(problem, 2000, 2L))
+    expect_gt(suppressWarnings(ks.test(value$null, kept)$p.value), 1e-3)
+  }
+})
+
+test_that("the default is the conditional test at every n, and has its power", {
+  out <- withr::with_seed(1, {
+    p <- plogis(2 * rnorm(12000))
+    y <- rbinom(12000, 1, plogis(.9 * qlogis(p)))
+    list(
+      default = ce_test(p, y, kernel = kernel_tv(.3), replicates = 99),
+      block = ce_test(p, y, kernel = kernel_tv(.3), test = "block"),
+      law = ce_test(pred_normal(p, 1), rnorm(12000, .7 * p, 1), replicates = 19, kernel = kernel_wasserstein(.3))
+    )
+  })
+  expect_identical(out$default$test, "conditional")
+  expect_identical(out$default$p.value, .01)
+  expect_gt(out$block$p.value, .05)
+  expect_output(print(out$default), "factor of rank [0-9]+, which lacks")
+  expect_identical(out$law$p.value, .05)
+  # of the factor, as the statistic is
+  expect_identical(unname(out$default$estimate), unname(out$default$statistic))
+})
+
+test_that("laws above the rows of a kept matrix hold the level", {
+  p <- withr::with_seed(3, replicate(50, {
+    m <- rnorm(260)
+    ce_test(pred_normal(m, 1), rnorm(260, m), replicates = 19, kernel = kernel_wasserstein(1))$p.value
+  }))
+  expect_lt(abs(mean(p <= .1) - .1), 4 * sqrt(.09 / 50))
+})
+
+test_that("default locations of the CME test are pivots of the kernel, few, and have power", {
+  p <- withr::with_seed(1, plogis(2 * rnorm(500)))
+  problem <- kernel_problem(read_laws(p, rlang::quo(rep(0:1, 250))), kernel_tv(.3), threads = 1L)
+  at <- withr::with_seed(2, cme_locations(problem, 3, 1L))
+  rows <- cpp_pivoted_cholesky(kernel_tv(.3), problem$prediction$features, 0, 3, 1L)$pivots
+  expect_equal(at$columns, prediction_columns(problem$prediction, rows))
+  power <- function(locations) {
+    withr::with_seed(3, mean(replicate(40, {
+      p <- plogis(2 * rnorm(300))
+      y <- rbinom(300, 1, plogis(.6 * qlogis(p)))
+      ce_test(p, y, test = "cme", locations = locations, replicates = 39, kernel = kernel_tv(.3))$p.value <= .05
+    })))
+  }
+  expect_gt(power(3), .6)
+  expect_lt(power(10), power(3))
+  # more locations than distinct predictions
+  expect_equal(ncol(cme_locations(kernel_problem(read_laws(rep(.5, 9), rlang::quo(rep(0:1, c(4, 5))))), 3, 1L)$columns), 3)
+})
