@@ -8,6 +8,16 @@ describe <- function(x) {
   paste0("an object of class ", class(x)[1])
 }
 
+# The value of a user's function `arg`, or a classed error that says where it failed; `where` is
+# evaluated in the caller.
+user_value <- function(value, arg, where, class, call = NULL, .envir = caller_env()) {
+  rlang::try_fetch(value, error = function(cnd) {
+    stop_input(c("The function {.arg {arg}} failed.", "x" = cli::format_inline(where, .envir = .envir),
+                 "i" = "Its own message is below."),
+               class, arg = arg, parent = cnd, call = call)
+  })
+}
+
 check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
                          open = FALSE, null = FALSE, call = caller_env()) {
   check_numbers(x, arg, lower, upper, open, null, size = 1L, call = call)

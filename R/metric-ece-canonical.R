@@ -39,6 +39,7 @@ below_median <- function(probs) {
 canonical_columns <- function(predictions, scheme, interval) {
   problem <- canonical_problem(predictions)
   counts <- scheme$n_bins
+  if (!is.null(scheme$distance)) return(distance_columns(problem, scheme, interval))
   value <- canonical_power(list(problem), scheme, interval$level)
   columns <- root_columns(value$power, value$std.error, scheme$p, interval, list(problem),
                           function(part) canonical_power(part, scheme, NULL)$power, value$bound)

@@ -20,6 +20,11 @@
 #'   `min_size` rows (Widmann, Lindsten and Zachariah 2019). Their ECE in total variation is half of ours
 #'   with `p = 1`.
 #'
+#' With a `distance` it is the general expected calibration error \eqn{E\,dist(P(Y \mid f), f)} (Widmann, Lindsten and
+#' Zachariah 2021, Definition B.1) of the binned predictions, `sum_b N_b / N dist(acc_b, conf_b)`, also for a distance that
+#' is no sum over classes: total variation `sum_k |gap_k| / 2`, the Euclidean distance, or the Hellinger distance.
+#' Its standard error and interval are those of a bootstrap of the rows (`interval = "bootstrap"`, else `NA`).
+#'
 #' The `type` of binning: `"width"` has the bins `((b-1)/B, b/B]`, with 0 in the first;
 #' `"mass"` cuts at the order statistics number `ceiling(n b / B)`, ties stay together;
 #' `"sweep"` is equal mass with the largest number of bins for which the observed
@@ -75,6 +80,9 @@
 #' @param p Exponent, from 1 to 32; `Inf` for the largest gap.
 #' @param debias Subtract the estimated noise (`p = 2` only)?
 #' @param notion `"top_label"`, `"binary"`, `"class_wise"` or `"canonical"`.
+#' @param distance For `notion = "canonical"`: how far a bin's mean prediction is from its observed frequencies:
+#'   `NULL` for the p-th powers of the classes' gaps, `"tv"`, `"euclidean"`, `"hellinger"`, or a function of two
+#'   matrices, frequencies and predictions with a row per bin, that returns a number per row.
 #' @param preset `NULL`, or the name of another library whose conventions are to be
 #'   reproduced exactly: see [ece_presets].
 #' @param level Confidence level.
@@ -89,7 +97,8 @@
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};
 #'   Roelofs, Cain, Shlens and Mozer (2022) \doi{10.48550/arXiv.2012.08668};
-#'   Widmann, Lindsten and Zachariah (2019) \doi{10.48550/arXiv.1910.11385}.
+#'   Widmann, Lindsten and Zachariah (2019) \doi{10.48550/arXiv.1910.11385};
+#'   Widmann, Lindsten and Zachariah (2021), Calibration tests beyond classification, ICLR.
 #' @examples
 #' conf <- c(0.7, 0.7, 0.7, 0.5, 0.5, 0.6, 0.6, 0.6, 0.9, 0.9, 0.9, 0.5)
 #' right <- c(1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 1, 0)
@@ -100,10 +109,11 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
                            type = c("width", "mass", "sweep", "discrete", "median_variance"), p = 1,
                            debias = FALSE, notion = "top_label", preset = NULL, level = 0.95,
                            interval = c("analytic", "bootstrap"), times = 1000, min_size = 10, .by = NULL,
-                           event_level = "first", na_rm = TRUE) {
+                           event_level = "first", na_rm = TRUE, distance = NULL) {
   if (is.null(preset)) {
     type <- check_choice(type, c("width", "mass", "sweep", "discrete", "median_variance"))
     scheme <- plain_scheme(n_bins, type, p, debias, check_notion(notion), min_size = min_size)
+    scheme$distance <- check_distance(distance, scheme, !missing(p), current_env())
   } else {
     given <- list(n_bins = if (!missing(n_bins)) n_bins, type = if (!missing(type)) type,
                   p = if (!missing(p)) p, debias = if (!missing(debias)) debias,
@@ -115,7 +125,8 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     ece_columns(predictions, scheme, interval)
   }, event_level, na_rm, choices = list(
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
-    preset = scheme$preset, interval = interval$type, level = level
+    preset = scheme$preset, interval = interval$type, level = level,
+    distance = if (is.function(distance)) "function" else distance
   ))
 }, "minimize", c(0, Inf))
 

@@ -12,6 +12,8 @@
 #' @param na_rm Leave out pairs where `h` is missing? Rows without any pair are then dropped.
 #'   Otherwise a missing value gives `NA`, with a warning.
 #' @param threads Number of threads; see [ce_threads].
+#' @param pairs `"all"`, or of neighbouring rows only: `"consecutive"` (1, 2), (2, 3), ... or `"disjoint"` (1, 2),
+#'   (3, 4), ...; see Definition.
 #' @return One row with `risk`, `root_risk`, `std.error` (of `risk`), `n` (rows that count),
 #'   `zero_risk` (of \eqn{h = 0}), `squared_error` (the mean of \eqn{h(p_i, p_i)}) and `n_missing`
 #'   (ordered pairs, diagonal included, where `h` is missing).
@@ -20,6 +22,11 @@
 #' \deqn{R = \frac{1}{m(m-1)} \sum_{i \ne j} (\langle e_i, e_j \rangle - h_{ij})^2}
 #' (Gruber & Bach 2025, Eq. 20), with the standard error of its Hájek projections \eqn{r_i},
 #' \eqn{se^2 = 4/(m(m-1)) \sum_i (r_i - R)^2}.
+#'
+#'
+#' `pairs = "consecutive"` and `"disjoint"` are incomplete U-statistics: the mean of \eqn{(\langle e_i, e_j \rangle -
+#' h_{ij})^2} over m - 1 or m/2 pairs (of both orders, where `h` is not symmetric). They are unbiased too and linear
+#' in m, as the paper suggests, but have a larger variance than the mean over all pairs: for comparison and teaching. Their standard errors are those of a mean of independent, for `"consecutive"` of 1-dependent, terms.
 #'
 #' @section Invariants:
 #' The risk does not depend on the diagonal of `h`, the squared error on nothing else. An
@@ -38,13 +45,16 @@
 #' gap <- confidence - confidence^2 # the true one
 #' pair_risk(outer(gap, gap), confidence - correct)
 #' pair_risk(matrix(0, 200, 200), confidence - correct)
-pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL) {
+pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL, pairs = c("all", "consecutive", "disjoint")) {
   check_flag(na_rm)
+  pairs <- check_choice(pairs, c("all", "consecutive", "disjoint"))
   threads <- resolve_threads(threads)
   residuals <- as_features(residuals)
   m <- nrow(residuals)
   if (m == 0) stop_empty(0, current_env())
-  result <- if (is.function(h)) {
+  result <- if (pairs != "all") {
+    incomplete_risk(if (is.function(h)) h else check_pair_matrix(h, m), residuals, pairs == "disjoint", na_rm)
+  } else if (is.function(h)) {
     tile <- function(first_row, last_row, first_col, last_col) {
       index_tile(h, first_row:last_row, first_col:last_col)
     }
@@ -52,7 +62,8 @@ pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL) {
   } else {
     cpp_pair_risk_matrix(residuals, check_pair_matrix(h, m), na_rm, threads)
   }
-  result <- finish_risk(result)
+  if (pairs == "all") result <- finish_risk(result)
+  check_pair_range(result)
   warn_missing_pairs(result, m, na_rm)
   tibble::tibble(
     risk = result$risk,
@@ -63,6 +74,18 @@ pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL) {
     squared_error = mean_squared(result$squared, list(na_rm = na_rm)),
     n_missing = result$n_missing
   )
+}
+
+# Squares of squares are taken.
+check_pair_range <- function(result, call = caller_env()) {
+  numbers <- c(result$risk, result$std.error, result$zero_risk)
+  if (any(is.infinite(numbers)) || is.na(result$risk) && result$n_missing == 0 && result$n > 1) {
+    stop_input(c(
+      "{.arg h} and {.arg residuals} must be small enough for the squares of their products.",
+      "x" = "The risk or its standard error is beyond double precision.",
+      "i" = "Use other units: the risk of {.code h / c^2} and {.code residuals / c} is {.code 1 / c^4} of it."
+    ), "function", arg = "h", call = call)
+  }
 }
 
 check_pair_matrix <- function(h, m, call = caller_env()) {
@@ -80,7 +103,7 @@ check_pair_matrix <- function(h, m, call = caller_env()) {
 }
 
 index_tile <- function(h, rows, cols) {
-  values <- h(rows, cols)
+  values <- user_value(h(rows, cols), "h", "For {length(rows)} rows and {length(cols)} columns it failed.", "function")
   if (!is.numeric(values) || length(values) != length(rows) * length(cols)) {
     stop_input(c(
       "The function {.arg h} must return a numeric matrix with one row per row number and one \\

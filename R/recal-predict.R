@@ -19,6 +19,7 @@
 #' @export
 predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
   if (is.null(new)) return(fitted_predictions(object))
+  if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
   if (object$kind == "distribution") return(predict_variance(object, new))
   threads <- resolve_threads(threads)
   read <- read_new_probs(new, object$layout, threads)

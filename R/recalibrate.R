@@ -8,7 +8,11 @@
 #' With \eqn{l = \log p} (or the log-softmax of logits) and \eqn{\sigma} the softmax:
 #' \describe{
 #'   \item{`"temperature"`}{\eqn{\sigma(l / T)}, \eqn{T > 0} (Guo et al. 2017). Newton's method on
-#'     \eqn{1/T}, in which the log loss is convex.}
+#'     \eqn{1/T}, in which the log loss is convex.
+#'     Predictive densities (`x` a vector or column of normal, multivariate normal or Laplace distributions, `truth` the
+#'     outcome) become \eqn{p^{1/T}}, normalised: variances or covariances times T, Laplace scales times T (Widmann et
+#'     al. 2021, appendix F). The best T of the log score is then a mean: of squared standardised residuals, over the
+#'     dimension, or of the absolute residuals over the scale.}
 #'   \item{`"ets"`}{\eqn{w_1 \sigma(l/T) + w_2\, p + w_3 / K} with weights on the simplex (Zhang et al. 2020).
 #'     First \eqn{T}, then the weights: for the Brier score the exact solution of the quadratic
 #'     programme, for the log score EM with a certificate for what is left to gain.}
@@ -109,9 +113,21 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   dots <- enquos(...)
   objects_by_groups(x, enquo(.by), function(part) {
     if (spec$method == "variance") return(recalibrate_variance(part, truth, dots, spec, folds, na_rm, call))
+    laws <- if (spec$method == "temperature" && !logits) numeric_laws(part, truth, dots, event_level, na_rm, call)
+    if (!is.null(laws$law)) {
+      check_log_loss(spec, call)
+      return(recalibrate_density(laws, spec, density_layout(part), folds, call))
+    }
     read <- recal_data(part, truth, dots, logits, floor, event_level, na_rm, spec$threads, call)
     recalibrate_probs(read$data, read$layout, spec, folds, call)
   }, call)
+}
+
+check_log_loss <- function(spec, call) {
+  if (spec$loss != "log") {
+    stop_input(c("The temperature of densities is fitted by the log score.", "x" = "{.arg loss} is {.val {spec$loss}}."),
+               "argument", arg = "loss", value = spec$loss, call = call)
+  }
 }
 
 recal_methods <- c("temperature", "vector", "matrix", "ets", "diag", "dirichlet", "beta", "platt",
@@ -212,7 +228,9 @@ warn_convergence <- function(fit, method) {
 
 #' @export
 print.ce_recalibration <- function(x, ...) {
-  what <- if (x$kind == "distribution") "variances" else if (x$kind == "scalar") "probabilities of the event" else {
+  what <- if (x$method == "variance") "variances" else if (x$kind == "distribution") {
+    paste("predictions", x$map$family)
+  } else if (x$kind == "scalar") "probabilities of the event" else {
     paste(x$n_classes, "classes")
   }
   cat("<ce_recalibration> ", x$method, ", ", count_text(x$n), " predictions, ", what,

@@ -14,6 +14,13 @@
 #'   that recalibration, sharpness its gain over the overall frequency; both are never
 #'   negative (CORP: Dimitriadis, Gneiting and Jordan 2021).
 #'
+#' For predictive distributions of a real outcome (`"dss"`, `"mse"`, `"crps"`) the outcomes of a group of equal
+#' predictions, or of one of `n_bins` groups of about equal size and similar predicted mean, are an empirical law,
+#' which takes the place of `P_{Y|f}`, and all outcomes together that of `P_Y`: calibration is the mean score minus
+#' that of the groups' laws, sharpness the score of the law of all outcomes minus that of the groups'. With groups of
+#' equal predictions these are the mean divergences of the Lemma; groups of similar predictions add what they differ
+#' within a group.
+#'
 #' # Value
 #' A tibble with `score`, `method`, `notion`, `mean_score`, `entropy`, `calibration`,
 #' `sharpness`, `n_distinct` (groups or pools) and `n`; one row per score and group.
@@ -32,11 +39,13 @@
 #' # Invariants
 #' `entropy + calibration - sharpness = mean_score`; calibration and sharpness are at least 0.
 #' @inheritParams ece
-#' @param score One or several class scores, see [score_rules].
+#' @param score One or several scores, see [score_rules]: of classes, or of real outcomes (`"dss"`, `"mse"`, `"crps"`).
 #' @param method `"discrete"` or `"isotonic"`.
 #' @param notion `"canonical"`, `"top_label"` or `"binary"`; by default canonical for a matrix
 #'   and binary for a vector with `"discrete"`, and top-label for a matrix with `"isotonic"`.
 #' @param times Number of bootstrap samples for standard errors of the parts; 0 for the analytic ones.
+#' @param n_bins For real outcomes: the number of groups of similar predicted means; `NULL` for groups of equal
+#'   predictions.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Murphy (1973), A new vector partition of the probability score, *Journal of Applied
 #'   Meteorology* 12;
@@ -49,16 +58,27 @@
 #' @export
 ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", "isotonic"),
                          notion = NULL, times = 0, .by = NULL, event_level = "first",
-                         na_rm = TRUE) {
+                         na_rm = TRUE, n_bins = NULL) {
   call <- current_env()
   scores <- as_scores(score, call)
-  if (scores[[1]]$kind != "class") {
-    stop_input(c(
-      "The decomposition needs a score of class probabilities.",
-      "x" = "It is {.val {scores[[1]]$name}}."
-    ), "score", arg = "score", call = call)
-  }
   method <- check_choice(method, c("discrete", "isotonic"))
+  check_count(times, lower = 0)
+  check_bins(n_bins, null = TRUE)
+  if (scores[[1]]$kind == "real") {
+    if (method != "discrete" || !is.null(notion)) {
+      stop_input(c(
+        "Scores of real outcomes are split by {.code method = \"discrete\"}, without a {.arg notion}.",
+        "x" = "The score is {.val {scores[[1]]$name}}.",
+        "i" = "{.arg n_bins} groups similar predictions."
+      ), "score", arg = "score", call = call)
+    }
+    return(decompose_real(x, enquo(truth), enquos(...), enquo(.by), scores, n_bins, times, na_rm, call))
+  }
+  if (!is.null(n_bins)) {
+    stop_input(c("{.arg n_bins} is for scores of real outcomes.", "x" = "The score is {.val {scores[[1]]$name}}.",
+                 "i" = "Round the probabilities, or use {.code method = \"isotonic\"}."),
+               "argument", arg = "n_bins", call = call)
+  }
   if (!is.null(notion)) check_notion(notion)
   allowed <- c(if (method == "discrete") "canonical", "top_label", "binary")
   if (!is.null(notion) && !notion %in% allowed) {
@@ -67,7 +87,6 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
       "x" = "{.arg notion} is {.val {notion}}."
     ), "notion", arg = "notion", call = call)
   }
-  check_count(times, lower = 0)
   truth <- enquo(truth)
   dots <- enquos(...)
   by_groups(x, enquo(.by), function(part) {

@@ -1,12 +1,14 @@
 #' Scores of several predictions at once
 #'
-#' The mean of a score that takes two predictions with their outcomes, over all pairs of rows.
+#' The mean of a score that takes two (or more) predictions with their outcomes, over all pairs (or larger sets) of
+#' rows.
 #'
 #' # Definition
 #' A U-score of order 2 is `S(P_1, P_2, y_1, y_2)`; it is proper if predicting the conditional laws minimises its
 #' expectation over independent pairs. The U-statistic
 #' `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i, y_j)` is the unbiased estimator of least variance
-#' of the expected score (Gruber and Buettner 2022, appendix F). With
+#' of the expected score (Gruber and Buettner 2022, appendix F). Of order r it takes r predictions and r outcomes, and
+#' the U-statistic is the mean over all `choose(n, r)` sets of r rows. With
 #' `S = (p_1 - e_{y_1})' k(p_1, p_2) (p_2 - e_{y_2})` it is the squared kernel calibration error, with entropy and
 #' sharpness 0: [skce()] computes that one fast. What holds for scores of one prediction, such as the upper bound and
 #' the
@@ -18,10 +20,13 @@
 #' the U-statistic; too short where it is degenerate), `n` and `level`.
 #'
 #' # Cost
-#' `n` calls of `score`, each with up to `n` pairs.
+#' `n` calls of `score`, each with up to `n` pairs; of higher order `choose(n, order)` sets in calls of up to 10,000, at
+#' most 10 million.
 #' @inheritParams ece
 #' @param score A function of `(p1, y1, p2, y2)`: matrices of probabilities with one row per pair and integer classes;
-#'   it returns a number per pair and must not change when the two are swapped.
+#'   it returns a number per pair and must not change when the two are swapped. Of order 3 a function of
+#'   `(p1, y1, p2, y2, p3, y3)`, and so on.
+#' @param order Number of predictions that the score takes, at least 2.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @examples
 #' residual <- function(p, y) p - diag(ncol(p))[y, , drop = FALSE]
@@ -32,7 +37,8 @@
 #' u_score(probs, c(1, 2, 1, 1), score = kernel_score)
 #' @export
 u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
-                               event_level = "first", na_rm = TRUE) {
+                               event_level = "first", na_rm = TRUE, order = 2) {
+  check_count(order, lower = 2)
   if (missing(score) || !is.function(score)) {
     stop_input(c(
       "{.arg score} must be a function of {.code (p1, y1, p2, y2)}.",
@@ -43,10 +49,11 @@ u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
   call <- current_env()
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "u_score", function(predictions) {
     n <- n_obs(predictions)
-    if (n < 2) stop_few_rows(2, n, call)
-    rows <- pair_scores(simplex_probs(predictions), simplex_truth(predictions), score, call)
+    if (n < order) stop_few_rows(order, n, call)
+    scores <- if (order == 2) pair_scores else function(...) set_scores(..., order = order)
+    rows <- scores(simplex_probs(predictions), simplex_truth(predictions), score, call)
     mean <- mean(rows)
-    std.error <- 2 * sd(rows) / sqrt(n)
+    std.error <- order * sd(rows) / sqrt(n)
     z <- qnorm((1 + level) / 2)
     list(.estimate = mean, std.error = std.error, conf.low = mean - z * std.error,
          conf.high = mean + z * std.error, n = n)
@@ -59,15 +66,50 @@ pair_scores <- function(probs, truth, score, call) {
   total <- numeric(n)
   for (i in seq_len(n - 1)) {
     j <- seq(i + 1, n)
-    value <- score(probs[rep(i, n - i), , drop = FALSE], rep(truth[i], n - i), probs[j, , drop = FALSE], truth[j])
-    if (!is.numeric(value) || length(value) != n - i || anyNA(value)) {
-      stop_input(c(
-        "{.arg score} must return a number for each of its pairs.",
-        "x" = "For {n - i} pair{?s} it returned {.val {describe(value)}}."
-      ), "score", arg = "score", call = call)
-    }
+    value <- user_value(
+      score(probs[rep(i, n - i), , drop = FALSE], rep(truth[i], n - i), probs[j, , drop = FALSE], truth[j]),
+      "score", "For {n - i} pair{?s} of rows and {ncol(probs)} classes.", "score", call
+    )
+    check_scores(value, n - i, call)
     total[i] <- total[i] + sum(value)
     total[j] <- total[j] + value
   }
   total / (n - 1)
+}
+
+most_sets <- 1e7
+sets_per_call <- 1e4
+
+# The same over sets of `order` rows.
+set_scores <- function(probs, truth, score, call, order, per_call = sets_per_call) {
+  n <- length(truth)
+  if (choose(n, order) > most_sets) {
+    stop_input(c(
+      "There must be at most {format(most_sets, big.mark = ',')} sets of {order} rows.",
+      "x" = "{n} rows have {format(choose(n, order), big.mark = ',')}.",
+      "i" = "Use a lower {.arg order}, or a sample of the rows."
+    ), "rows", arg = "order", call = call)
+  }
+  sets <- utils::combn(n, order)
+  total <- numeric(n)
+  for (begin in seq(1, ncol(sets), by = per_call)) {
+    part <- sets[, begin:min(begin + per_call - 1, ncol(sets)), drop = FALSE]
+    arguments <- unlist(lapply(seq_len(order), function(k) {
+      list(probs[part[k, ], , drop = FALSE], truth[part[k, ]])
+    }), recursive = FALSE)
+    value <- user_value(do.call(score, arguments), "score",
+                        "For {ncol(part)} set{?s} of {order} rows and {ncol(probs)} classes.", "score", call)
+    check_scores(value, ncol(part), call)
+    total <- total + vapply(split(rep(value, each = order), factor(part, seq_len(n))), sum, 0)
+  }
+  unname(total) / choose(n - 1, order - 1)
+}
+
+check_scores <- function(value, size, call) {
+  if (!is.numeric(value) || length(value) != size || anyNA(value)) {
+    stop_input(c(
+      "{.arg score} must return a number for each of its pairs or sets.",
+      "x" = "For {size} of them it returned {.val {describe(value)}}."
+    ), "score", arg = "score", call = call)
+  }
 }

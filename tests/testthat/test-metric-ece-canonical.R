@@ -55,3 +55,33 @@ test_that("canonical bins equal the released errors of all networks", {
     if (model == "resnet18") expect_equal(found$n_bins, 64)
   }
 })
+
+test_that("the canonical error in other distances", {
+  data <- withr::with_seed(1, list(p = matrix(rgamma(240, 1), 80), y = sample(3, 80, TRUE)))
+  p <- data$p / rowSums(data$p)
+  of <- function(distance, ...) ece(p, data$y, notion = "canonical", type = "median_variance", distance = distance, ...)
+  plain <- function(p_norm) ece(p, data$y, notion = "canonical", type = "median_variance", p = p_norm)
+  expect_equal(of("tv")$.estimate, plain(1)$.estimate / 2)
+  expect_equal(of(function(a, b) rowSums((a - b)^2))$.estimate, plain(2)$power)
+  cell <- median_variance_cells(p, 10)
+  onehot <- diag(3)[data$y, ]
+  loop <- function(dist) {
+    sum(vapply(unique(cell), function(b) {
+      rows <- which(cell == b)
+      length(rows) / 80 * dist(colMeans(onehot[rows, ]), colMeans(p[rows, ]))
+    }, 0))
+  }
+  expect_equal(of("euclidean")$.estimate, loop(function(a, b) sqrt(sum((a - b)^2))))
+  expect_equal(of("hellinger")$.estimate, loop(function(a, b) sqrt(1 - sum(sqrt(a * b)))))
+  expect_identical(of("tv")$std.error, NA_real_)
+  boot <- withr::with_seed(2, of("hellinger", interval = "bootstrap", times = 30))
+  expect_true(boot$std.error > 0 && boot$conf.low <= boot$conf.high)
+  expect_identical(boot$distance, "hellinger")
+  expect_false("distance" %in% names(plain(1)))
+  expect_equal(ece(p, data$y, notion = "canonical", type = "width", n_bins = 2:3, distance = "tv")$n_bins, 2:3)
+  expect_error(ece(p, data$y, distance = "tv"), class = "calibrisk_error_argument")
+  expect_error(of("kl"), class = "calibrisk_error_argument")
+  expect_error(of("tv", p = 2), class = "calibrisk_error_argument")
+  expect_error(of(function(a, b) -1), class = "calibrisk_error_function")
+  expect_error(of(function(a) stop("mine")), class = "calibrisk_error_function")
+})

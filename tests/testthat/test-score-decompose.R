@@ -126,3 +126,63 @@ test_that("distinct predictions are warned about", {
   expect_no_warning(ce_decompose(x, y, method = "isotonic"))
   expect_no_warning(ce_decompose(round(x, 1), y))
 })
+
+test_that("scores of real outcomes: parts are divergences of the groups' laws", {
+  data <- withr::with_seed(1, list(mean = sample(c(0, 1, 3), 60, TRUE), y = rnorm(60)))
+  law <- pred_normal(data$mean, 1 + data$mean / 3)
+  for (score in c("dss", "mse", "crps")) {
+    out <- ce_decompose(law, data$y, score = score)
+    expect_equal(out$entropy + out$calibration - out$sharpness, out$mean_score)
+    expect_equal(out$mean_score, ce_score(law, data$y, score = score)$.estimate)
+    expect_identical(out$n_distinct, 3L)
+    expect_true(out$calibration >= 0 && out$sharpness >= 0)
+  }
+  rows <- split(seq_len(60), data$mean)
+  moments <- function(rows) list(mean = mean(data$y[rows]), variance = mean((data$y[rows] - mean(data$y[rows]))^2))
+  divergence <- function(p) {
+    sum(vapply(rows, function(r) length(r) / 60 * score_divergence("dss", p(r), moments(r)), 0))
+  }
+  out <- ce_decompose(law, data$y, score = c("dss", "crps"))
+  expect_equal(out$calibration[1], divergence(function(r) law[r[1]]))
+  expect_equal(out$sharpness[1], divergence(function(r) moments(1:60)))
+  expect_equal(out$entropy[1], score_entropy("dss", moments(1:60)))
+  # the integrated squared difference of distribution functions
+  cdf <- function(r) stats::ecdf(data$y[r])
+  square <- function(f, g) {
+    at <- sort(data$y)
+    pieces <- c(-12, at, 15)
+    sum(vapply(seq_along(pieces)[-1], function(k) {
+      stats::integrate(function(t) (f(t) - g(t))^2, pieces[k - 1], pieces[k], rel.tol = 1e-9)$value
+    }, 0))
+  }
+  calibration <- sum(vapply(rows, function(r) {
+    m <- data$mean[r[1]]
+    length(r) / 60 * square(function(t) pnorm(t, m, 1 + m / 3), cdf(r))
+  }, 0))
+  expect_equal(out$calibration[2], calibration, tolerance = 1e-6)
+  expect_equal(out$entropy[2], mean(abs(outer(data$y, data$y, `-`))) / 2)
+})
+
+test_that("groups of similar predictions, groups without spread, refusals", {
+  data <- withr::with_seed(1, list(mean = rnorm(90)))
+  data$y <- withr::with_seed(2, rnorm(90, data$mean))
+  law <- pred_normal(data$mean, 1)
+  expect_warning(ce_decompose(law, data$y, score = "crps"), class = "calibrisk_warning_distinct")
+  out <- ce_decompose(law, data$y, score = c("crps", "dss"), n_bins = 5)
+  expect_identical(out$n_distinct, c(5L, 5L))
+  group <- ceiling(rank(data$mean) / 18)
+  expect_identical(law_groups(law, 5), as.integer(group))
+  expect_equal(out$sharpness[1], mean(abs(outer(data$y, data$y, `-`))) / 2 -
+                 mean(vapply(split(data$y, group), function(v) mean(abs(outer(v, v, `-`))) / 2, 0)))
+  expect_true(all(out$sharpness > 2 * out$sharpness_std.error))
+  boot <- withr::with_seed(3, ce_decompose(law, data$y, score = "crps", n_bins = 5, times = 50))
+  expect_equal(boot$sharpness_std.error / out$sharpness_std.error[1], 1, tolerance = .5)
+  expect_warning(alone <- ce_decompose(pred_normal(c(0, 0, 0, 1), 1), c(1, 2, 3, 1), score = "dss"),
+                 class = "calibrisk_warning_distinct")
+  expect_identical(alone$calibration, NA_real_)
+  short <- replace(data$y, 3, NA)
+  expect_identical(ce_decompose(law, short, score = "mse", n_bins = 3, na_rm = FALSE)$entropy, NA_real_)
+  expect_error(ce_decompose(law, data$y, score = "crps", method = "isotonic"), class = "calibrisk_error_score")
+  expect_error(ce_decompose(c(.2, .4), c(0, 1), score = "crps"), class = "calibrisk_error_score")
+  expect_error(ce_decompose(c(.2, .4), c(0, 1), n_bins = 3), class = "calibrisk_error_argument")
+})

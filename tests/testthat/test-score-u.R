@@ -26,3 +26,34 @@ test_that("bad scores are named", {
   expect_error(u_score(b$p, b$y, score = function(p1, y1, p2, y2) 1), class = "calibrisk_error_score")
   expect_error(u_score(.5, 1, score = kernel_score), class = "calibrisk_error_argument")
 })
+
+test_that("a score that fails is named, with what it was given", {
+  b <- fixture_b()
+  expect_error(u_score(b$p, b$y, score = function(p1, y1, p2, y2) stop("my own")), "19 pairs of rows and 3 classes",
+               class = "calibrisk_error_score")
+  expect_error(u_score(b$p, b$y, score = function(p) 1), class = "calibrisk_error_score")
+})
+
+test_that("scores of higher order are means over all sets", {
+  b <- fixture_b()
+  one <- function(p, y) score_value("brier", p, y)
+  three <- function(p1, y1, p2, y2, p3, y3) one(p1, y1) * one(p2, y2) * one(p3, y3)
+  out <- u_score(b$p[1:8, ], b$y[1:8], score = three, order = 3)
+  s <- one(b$p[1:8, ], b$y[1:8])
+  sets <- utils::combn(8, 3)
+  values <- apply(sets, 2, function(k) prod(s[k]))
+  expect_equal(out$.estimate, mean(values))
+  rows <- vapply(1:8, function(i) mean(values[colSums(sets == i) > 0]), 0)
+  expect_equal(out$std.error, 3 * sd(rows) / sqrt(8))
+  # of order 2, and a mean of one prediction's score
+  pairs <- function(p1, y1, p2, y2) one(p1, y1) * one(p2, y2)
+  expect_equal(set_scores(b$p, b$y, pairs, NULL, 2), pair_scores(b$p, b$y, pairs, NULL))
+  mean_of <- function(p1, y1, p2, y2, p3, y3) (one(p1, y1) + one(p2, y2) + one(p3, y3)) / 3
+  expect_equal(u_score(b$p, b$y, score = mean_of, order = 3)$.estimate, ce_score(b$p, b$y)$.estimate)
+  expect_equal(set_scores(b$p[1:8, ], b$y[1:8], three, NULL, 3, per_call = 7), rows)
+  expect_error(u_score(b$p, b$y, score = three, order = 1), class = "calibrisk_error_argument")
+  expect_error(u_score(b$p[1:2, ], b$y[1:2], score = three, order = 3), class = "calibrisk_error_argument")
+  wide <- rep(.5, 500)
+  expect_error(u_score(wide, rep(0:1, 250), score = three, order = 3), "sets of 3 rows", class = "calibrisk_error_rows")
+  expect_error(u_score(b$p, b$y, score = pairs, order = 3), class = "calibrisk_error_score")
+})

@@ -1,0 +1,165 @@
+# Temperature scaling of densities: p^(1/T), normalised (Widmann et al. 2021, appendix F). In families that are
+# closed under it the best T is a mean: with -log p = k log(scale) + a + constant, T = mean(a) / k.
+
+tempered_families <- c("normal", "laplace", "mvnormal", "mvnormal_diagonal")
+
+recalibrate_density <- function(laws, spec, layout, folds, call) {
+  if (laws$na) {
+    stop_input(c("A recalibration map cannot be fitted to missing values.",
+                 "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
+  }
+  check_tempered(laws$law, call)
+  a <- density_exponents(laws$law, laws$y)
+  k <- density_order(laws$law)
+  n <- length(a)
+  fit <- fit_density(a, k, spec$range, family_of(laws$law))
+  out <- new_recalibration(
+    spec, layout, fit, objective = density_losses(laws$law, a, k, fit$map$temperature),
+    n = n, n_classes = NA_integer_, kind = "distribution", fingerprint = density_fingerprint(laws$law),
+    rows = laws$rows, n_rows = laws$n_input
+  )
+  temperature <- rep(fit$map$temperature, n)
+  if (!is.null(folds)) {
+    fold <- recal_folds(folds, n, laws$rows, laws$n_input, call)
+    out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
+      part <- fit_density(a[fold != f], k, spec$range, family_of(laws$law))
+      temperature[fold == f] <<- part$map$temperature
+      part$terms
+    })
+    out$fold <- fold
+    out$objective_crossfit <- density_losses(laws$law, a, k, temperature)[["after"]]
+  }
+  out$fitted <- write_laws(temper_law(laws$law, temperature), laws$rows, laws$n_input, layout)
+  warn_convergence(fit, "temperature")
+  out
+}
+
+check_tempered <- function(law, call) {
+  family <- family_of(law)
+  if (!family %in% tempered_families) {
+    stop_input(c(
+      "The temperature of densities is for normal and Laplace predictions.",
+      "x" = "The family is {.val {family}}.",
+      "i" = "Another family does not keep its form; {.code pred_normal(mean, sd)} may stand for it."
+    ), "distribution", arg = "x", call = call)
+  }
+  flat <- which(!(density_volume(law) > 0))
+  if (length(flat) > 0) {
+    stop_input(c(
+      "Predictions without spread have no density.",
+      "x" = "Row {flat[1]} has none; {length(flat)} of {length(law)} rows are affected."
+    ), "distribution", arg = "x", row = flat[1], call = call)
+  }
+}
+
+# The power of the scale in the density, as a power of T.
+density_order <- function(law) if (family_of(law) == "laplace") 1 else dimension_of(law) / 2
+
+# a: what the exponent of the density is divided by T.
+density_exponents <- function(law, y) {
+  par <- function(name) par_of(law, name)
+  switch(family_of(law),
+    normal = (y[, 1] - par("mean")[, 1])^2 / par("sd")[, 1]^2 / 2,
+    laplace = abs(y[, 1] - par("location")[, 1]) / par("scale")[, 1],
+    mvnormal_diagonal = rowSums((y - par("mean"))^2 / par("var")) / 2,
+    mvnormal = {
+      d <- dimension_of(law)
+      gap <- y - par("mean")
+      cov <- par("cov")
+      vapply(seq_along(law), function(i) sum(backsolve(chol(matrix(cov[i, ], d)), gap[i, ], transpose = TRUE)^2) / 2, 0)
+    }
+  )
+}
+
+# Root determinant of the covariance, or the scale.
+density_volume <- function(law) {
+  par <- function(name) par_of(law, name)
+  switch(family_of(law),
+    normal = par("sd")[, 1],
+    laplace = par("scale")[, 1],
+    mvnormal_diagonal = sqrt(apply(par("var"), 1, prod)),
+    mvnormal = {
+      d <- dimension_of(law)
+      cov <- par("cov")
+      vapply(seq_along(law), function(i) sqrt(max(0, det(matrix(cov[i, ], d)))), 0)
+    }
+  )
+}
+
+density_losses <- function(law, a, k, temperature) {
+  constant <- if (family_of(law) == "laplace") log(2) else k * log(2 * pi)
+  base <- log(density_volume(law)) + constant
+  c(before = mean(base + a), after = mean(base + k * log(temperature) + a / temperature))
+}
+
+fit_density <- function(a, k, range, family) {
+  best <- mean(a) / k
+  temperature <- min(max(best, range[1]), range[2])
+  inside <- best == temperature
+  # k / T^2 is the curvature of the mean loss at the optimum
+  std.error <- if (inside) temperature / sqrt(k * length(a)) else NA_real_
+  # the map of the variance, which is what a figure shows
+  w <- if (family == "laplace") temperature^2 else temperature
+  new_map_fit(
+    new_map("density", temperature = temperature, w = w, b = 0, family = family),
+    map_terms("temperature", temperature, std.error = std.error), inside, 0L,
+    if (inside) "" else paste0("The best temperature, ", format(best, digits = 3), ", is outside `range`."),
+    is_injective(TRUE, "p -> p^(1/T), normalised, is one to one")
+  )
+}
+
+# Laws whose densities are p^(1/T), one T or one per law.
+temper_law <- function(law, temperature) {
+  set <- function(name, factor) {
+    vctrs::field(law, name) <- vctrs::field(law, name) * factor
+    law
+  }
+  switch(family_of(law),
+    normal = set("sd", sqrt(temperature)),
+    laplace = set("scale", temperature),
+    mvnormal_diagonal = set("var", temperature),
+    mvnormal = set("cov", temperature)
+  )
+}
+
+density_fingerprint <- function(law) fingerprint(parameter_features(list(law = law)))
+
+# Laws of the rows kept among all, as a vector or a column of the name that it had.
+write_laws <- function(law, rows, n_rows, layout) {
+  out <- vctrs::vec_init(law, n_rows)
+  vctrs::vec_slice(out, rows) <- law
+  if (layout$frame) tibble::tibble(!!layout$columns := out) else out
+}
+
+density_layout <- function(x) {
+  frame <- is.data.frame(x)
+  columns <- if (frame) names(x)[vapply(x, is_law, NA)]
+  list(frame = frame, type = "law", columns = if (length(columns) == 1) columns else ".pred", logits = FALSE)
+}
+
+predict_density <- function(object, new, call = caller_env()) {
+  layout <- object$layout
+  if (is.data.frame(new)) {
+    if (!layout$columns %in% names(new)) {
+      stop_input(c("{.arg new} must have the column that the map was fitted to.",
+                   "x" = "{.field {layout$columns}} is missing."), "columns", arg = "new", call = call)
+    }
+    law <- new[[layout$columns]]
+  } else {
+    law <- new
+  }
+  if (!is_law(law)) {
+    stop_input(c("{.arg new} must hold predictive distributions, as the data of the fit did.",
+                 "x" = "It is {.cls {class(law)[1]}}."), "distribution", arg = "new", call = call)
+  }
+  missing <- law_missing(law)
+  law <- as_distribution(fill_missing(law, missing))
+  n <- vctrs::vec_size(law)
+  missing <- rep_len(missing, n) | vctrs::vec_detect_missing(law)
+  check_tempered(law, call)
+  kept <- law[!missing]
+  same <- fitted_rows(density_fingerprint(kept), object$fingerprint)
+  if (same > 0) warn_same_rows(same, sum(!missing))
+  layout$frame <- is.data.frame(new)
+  write_laws(temper_law(kept, object$map$temperature), which(!missing), n, layout)
+}

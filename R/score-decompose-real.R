@@ -1,0 +1,94 @@
+# Parts of a mean score of a real outcome: the law of the outcome given the prediction is the
+# empirical law of a group of predictions.
+
+decompose_real <- function(x, truth, dots, by, scores, n_bins, times, na_rm, call) {
+  by_groups(x, by, function(part) {
+    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call)
+    if (is.null(data$law) || dimension_of(data$law) > 1) stop_not_real(call)
+    y <- data$y[, 1]
+    rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$na))
+    if (is.null(n_bins)) warn_distinct(rows[[1]]$n_distinct, length(y))
+    vctrs::vec_rbind(!!!rows)
+  }, call)
+}
+
+stop_not_real <- function(call) {
+  stop_input(c(
+    "This score needs predictions of a real outcome.",
+    "x" = "{.arg x} holds class probabilities, or predictions of several outcomes.",
+    "i" = "Give a vector of distributions such as {.fn pred_normal}."
+  ), "score", arg = "x", call = call)
+}
+
+real_parts <- function(score, law, y, n_bins, times, na) {
+  n <- length(y)
+  group <- law_groups(law, n_bins)
+  own <- score$value(law, y)
+  parts <- function(rows) {
+    best <- empirical_scores(score, y[rows], group[rows])
+    overall <- empirical_scores(score, y[rows], rep(1L, length(rows)))
+    cbind(mean_score = own[rows], entropy = overall, calibration = own[rows] - best, sharpness = overall - best)
+  }
+  all <- parts(seq_len(n))
+  single <- !all(is.finite(all)) && all(is.finite(own))
+  if (single) warn_single_outcomes()
+  error <- apply(all, 2, sd) / sqrt(n)
+  if (times > 0 && n > 1) {
+    draws <- replicate(times, colMeans(parts(sample.int(n, n, replace = TRUE))))
+    error[-1] <- apply(draws, 1, sd)[-1]
+  }
+  value <- colMeans(all)
+  value[is.nan(value) | single & is.infinite(value)] <- NA_real_
+  error[!is.finite(error)] <- NA_real_
+  out <- tibble::tibble(
+    score = score$name, method = "discrete", notion = "regression", mean_score = value[[1]], entropy = value[[2]],
+    calibration = value[[3]], sharpness = value[[4]], mean_score_std.error = error[[1]], entropy_std.error = error[[2]],
+    calibration_std.error = error[[3]], sharpness_std.error = error[[4]], n_distinct = max(group), n = n
+  )
+  if (na) mask_numbers(out, "n") else out
+}
+
+warn_single_outcomes <- function() {
+  warn_result(c(
+    "Parts of the score are {.val {NA}}: a group of predictions has outcomes without spread.",
+    "i" = "Take fewer groups ({.arg n_bins}), or the CRPS."
+  ), "distinct")
+}
+
+# Equal predictions, or groups of about equal size by the predicted mean; ties stay together.
+law_groups <- function(law, n_bins) {
+  if (is.null(n_bins)) return(as.integer(vctrs::vec_group_id(law)))
+  mean <- score_moments(law)$mean
+  n <- length(mean)
+  edges <- unique(sort(mean)[ceiling(n * seq_len(n_bins) / n_bins)])
+  match(edges[findInterval(mean, edges, left.open = TRUE) + 1L], edges)
+}
+
+# Score of every outcome under the empirical law of its group.
+empirical_scores <- function(score, y, group) {
+  switch(score$name,
+    crps = empirical_crps(y, group),
+    mse = (y - group_means(y, group))^2,
+    dss = {
+      r <- (y - group_means(y, group))^2
+      dss_terms(group_means(r, group), r)
+    }
+  )
+}
+
+group_means <- function(v, group) stats::ave(v, group)
+
+# mean_j |y_i - y_j| - mean_jk |y_j - y_k| / 2, from sorted sums.
+empirical_crps <- function(y, group) {
+  near <- stats::ave(y, group, FUN = function(v) {
+    m <- length(v)
+    order <- order(v)
+    sorted <- v[order]
+    below <- cumsum(sorted)
+    rank <- seq_len(m)
+    out <- numeric(m)
+    out[order] <- (sorted * rank - below + (below[m] - below) - sorted * (m - rank)) / m
+    out
+  })
+  near - group_means(near, group) / 2
+}
