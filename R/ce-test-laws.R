@@ -20,14 +20,14 @@ law_redraws <- function(problem, options, threads) {
 # Pivots of a factor of the target kernel, the factor at the pivots, and E l(t, Z_i) for every
 # prediction. The pivots are outcomes drawn from predictions: the factor must not depend on what
 # was observed.
-outcome_factor <- function(problem, threads) {
+outcome_factor <- function(problem, threads, rank = outcome_rank(problem$n)) {
   laws <- problem$laws
   n <- problem$n
   rows <- round(seq(1, n, length.out = min(n, outcome_candidates)))
   drawn <- redraw_outcomes(laws_rows(laws, rows))$y
   kernel <- problem$target_kernel
   tolerance <- redraw_tolerance * mean(cpp_gram_diagonal(kernel, drawn))
-  factor <- cpp_pivoted_cholesky(kernel, drawn, tolerance, outcome_rank(n), threads)
+  factor <- cpp_pivoted_cholesky(kernel, drawn, tolerance, rank, threads)
   pivots <- drawn[factor$pivots, , drop = FALSE]
   list(pivots = pivots, triangle = factor$L[factor$pivots, , drop = FALSE],
        expected = cpp_target_expectation(problem$target, target_points(problem$target, pivots), threads))

@@ -16,18 +16,21 @@
 #'     Giné): T = n/(n-1) U - V against \eqn{T^* = n^{-2}[\frac{n}{n-1}(c'Hc - \sum c_i H_{ii}) - 2 c'H1]},
 #'     multinomial counts c. Asymptotic.}
 #'   \item{`"block"`}{Mean over blocks of the unbiased block estimates over its standard error, a normal statistic.
-#'     Linear time for fixed blocks, and low power: most pairs of rows are never compared. At 100,000 rows and a
-#'     slope of .9 its p-value is .24 where the conditional test has the smallest that it can. `reference = "pairs"` takes the variance from the mean of
-#'     \eqn{h^2} instead (the null variance).}
+#'     Linear time for fixed blocks, and low power: most pairs of rows are never compared. `reference = "pairs"` takes
+#'     the variance from the mean of \eqn{h^2} instead (the null variance).}
 #'   \item{`"bound"`}{Distribution-free: with \eqn{B = 2 \sup k}, \eqn{\exp(-\max(\sqrt{nV/B} - 1, 0)^2 / 2)} for
 #'     the biased estimate V and \eqn{\exp(-M \max(U/B, 0)^2 / 2)} for the unbiased ones, \eqn{M = \lfloor n/2
 #'     \rfloor} (blocks of size b: \eqn{\lfloor n/b \rfloor \lfloor b/2 \rfloor}). Valid for any n and usually near
 #'     1.}
 #'   \item{`"cme"`}{Hotelling statistic of the mean witness values at `locations` test locations; p-value by
-#'     redrawing outcomes (`reference = "redraw"`, exact), or `"chisq"` as in Widmann et al. (2021, appendix C.3), or `"f"`. The chi-squared
+#'     redrawing outcomes (`reference = "redraw"`, exact), or `"chisq"` as in Widmann et al. (2021, appendix C.3), or
+#'     `"f"`. The chi-squared
 #'     p-value is far too small where n is not much larger than the number of locations (at n = 16 and 10 locations
 #'     it rejects calibrated predictions in about 80 % of cases at level 5 %), and the F version too small where
-#'     locations are close.}
+#'     locations are close.
+#'     Few locations far apart have the most power. Of 100 samples of 500 binary predictions whose logits were a third
+#'     too large, at level 5 % with 99 redraws, the test rejected 51 with three locations far apart, 36 with three at
+#'     random and none with ten (the conditional test: 48); with logits off by .35, 69, 69 and 15 to 21 (80).}
 #'   \item{`"consistency"`}{Consistency resampling (Bröcker & Smith): predictions drawn with replacement, outcomes
 #'     drawn from them.}
 #' }

@@ -25,6 +25,7 @@ ckce_group <- function(values, group_kernel, rows, n_input, threads, call = call
       "i" = "Drop these rows, or give them a group of their own."
     ), "group", arg = "group", call = call)
   }
+  if (is_kernel(group_kernel)) check_feature_kernel(group_kernel, "group_kernel", call)
   if (is_kernel(group_kernel)) return(covariate_group(values, group_kernel, threads, call))
   type <- check_choice(group_kernel %||% "delta", c("delta", "shared"), "group_kernel", call)
   code <- vctrs::vec_group_id(values)

@@ -93,7 +93,7 @@ compare_risks <- function(risks, level) {
     difference = difference,
     difference_std.error = std_error,
     diagnosis = diagnosis,
-    skill = 1 - value / best$zero_risk,
+    skill = skill_of(value, best$zero_risk),
     n = length(best$squared)
   )
   out[order, ]

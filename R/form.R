@@ -86,6 +86,9 @@ new_form <- function(type, ..., core = NULL, gap = FALSE) {
 #' @export
 pair_features <- function(form, features, threads) UseMethod("pair_features")
 
+#' @export
+pair_features.default <- function(form, features, threads) stop_no_generic("pair_features", form, "ce_form_", "form")
+
 # Exact risk of the form on rows (features, residuals), Gruber & Bach 2025, Eq. 20:
 #   risk, std.error, projections r_i (mean = risk), zero_risk and zero_projections (h = 0 on
 #   the same rows), squared h(p_i, p_i), n rows, n_missing pairs where h is NaN, clipped.

@@ -183,11 +183,24 @@ not_injective <- function(before, after) {
   pairs != length(unique(from)) || pairs != length(unique(to))
 }
 
+# Inf - Inf is no number: the gain is NA, and the warning says why.
+finite_difference <- function(before, after) {
+  both <- is.infinite(before) & is.infinite(after)
+  if (any(both)) {
+    warn_result(c(
+      "The gain is {.val {NA}}: scores are infinite both before and after.",
+      "x" = "In {sum(both)} of {length(both)} row{?s} the observed class has the probability 0 in both.",
+      "i" = "{.code score = score_log(floor = 1e-7)} keeps scores finite."
+    ), "infinite")
+  }
+  ifelse(both, NA_real_, before - after)
+}
+
 gain_table <- function(pair, score, injective, level) {
   s <- score_rows(pair$before, list(score))[, 1]
   t <- score_rows(pair$after, list(score))[, 1]
   n <- length(s)
-  difference <- s - t
+  difference <- finite_difference(s, t)
   infimum <- score$infimum
   root <- sqrt(c(mean(s), mean(t)) - infimum)
   direction <- (s - infimum) / root[1] - (t - infimum) / root[2]

@@ -6,8 +6,10 @@
 #' covariance of a multivariate normal, root rate of a Poisson distribution, sorted draws over root S).
 #'
 #' @section Definition:
-#' With a distance D between distributions: `power = 1` is \eqn{\exp(-D / bandwidth)}, `power = 2` is \eqn{\exp(-D^2
-#' / (2\,bandwidth^2))}.
+#' With a distance D between distributions \eqn{\exp(-(D / bandwidth)^{power} / power)}: `power = 1` is
+#' \eqn{\exp(-D / bandwidth)}, `power = 2` is \eqn{\exp(-D^2 / (2\,bandwidth^2))}. These are the kernels
+#' \eqn{\exp(-\lambda D^\nu)} of Widmann et al. (2021, section 3.1), \eqn{\nu = power} and \eqn{\lambda =
+#' 1 / (power\,bandwidth^{power})}, valid for \eqn{0 < \nu \le 2} where D is Hilbertian.
 #' \describe{
 #'   \item{`kernel_wasserstein()`}{2-Wasserstein distance. Normal: \eqn{D^2 = (\mu-\mu')^2 + (\sigma-\sigma')^2};
 #'     Laplace: \eqn{(\mu-\mu')^2 + 2(\beta-\beta')^2}; multivariate normal: \eqn{|\mu-\mu'|^2 +
@@ -30,8 +32,14 @@
 #' predictions), with a warning of class `calibrisk_warning_not_psd` that names the eigenvalue. Biased estimates may
 #' then be negative; unbiased ones and their tests stay centred.
 #'
+#' @section Cost:
+#' [kernel_mmd()] and [kernel_embedding()] keep an n x n matrix up to 10,000 predictions; above, they take the features
+#' of a factor of the target kernel (its pivots are drawn with R's random numbers; what it lacks is at most a millionth
+#' of the kernel's diagonal, or rank 128). [kernel_hellinger()], other powers than 1 and 2, mixture distances and full
+#' covariances that do not commute always keep the matrix.
+#'
 #' @param bandwidth Length scale, or `"median"`: the median of the distance over all pairs of predictions.
-#' @param power 1 or 2.
+#' @param power The exponent of the distance, at most 2; other values than 1 and 2 keep an n x n matrix.
 #' @param target_kernel Kernel on outcomes; a bandwidth of `"median"` is the root mean squared distance of outcomes
 #'   drawn from two of the predictions.
 #' @return A kernel; see [ce_kernels].
@@ -45,9 +53,10 @@
 NULL
 
 check_power <- function(power, call = caller_env()) {
-  if (!rlang::is_scalar_double(power) && !rlang::is_scalar_integer(power) || !power %in% 1:2) {
+  ok <- (rlang::is_scalar_double(power) || rlang::is_scalar_integer(power)) && isTRUE(power > 0 && power <= 2)
+  if (!ok) {
     stop_input(c(
-      "{.arg power} must be 1 or 2.",
+      "{.arg power} must be a number greater than 0, at most 2.",
       "x" = "It is {.val {describe(power)}}.",
       "i" = "Beyond 2 the kernel is never positive semidefinite."
     ), "argument", arg = "power", call = call)
@@ -83,6 +92,7 @@ kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
 }
 
 bind_embedding <- function(kernel, laws, draws, threads, call) {
+  if (laws$n > matrix_rows) return(bind_many_embeddings(kernel, laws, draws, threads, call))
   # no kernel on predictions may depend on the outcomes
   target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads, call)
   kernel$target_kernel <- target$kernel
@@ -152,8 +162,11 @@ bind_features <- function(kernel, features, threads, call) {
   list(spec = feature_spec(kernel, features), kernel = kernel)
 }
 
-# exp(-D / b) or exp(-D^2 / (2 b^2)) of a distance that is Euclidean in `features`.
+# exp(-(D / b)^power / power) of a distance that is Euclidean in `features`.
 bind_hilbert <- function(kernel, features, threads, call) {
+  if (!kernel$power %in% 1:2) {
+    return(bind_distances(kernel, as.matrix(stats::dist(features)), valid = TRUE, call))
+  }
   plain <- if (kernel$power == 1) kernel_laplace(kernel$bandwidth) else kernel_gaussian(kernel$bandwidth)
   plain$scale <- kernel$scale
   plain <- resolve_kernel(plain, features, threads, call)
@@ -171,7 +184,7 @@ bind_distances <- function(kernel, distance, valid, call) {
     kernel$bandwidth <- check_bandwidth_range(middle, call)
   }
   b <- kernel$bandwidth
-  values <- kernel$scale * (if (kernel$power == 1) exp(-distance / b) else exp(-distance^2 / (2 * b^2)))
+  values <- kernel$scale * exp(-(distance / b)^kernel$power / kernel$power)
   if (!valid) warn_not_psd(values, kernel)
   list(spec = list(form = "matrix", values = values), kernel = kernel)
 }

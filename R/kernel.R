@@ -16,7 +16,7 @@
 #'   \item{`kernel_linear()`}{\eqn{x'y}.}
 #'   \item{`kernel_white()`}{1 where \eqn{x = y}, else 0.}
 #' }
-#' Kernels add and multiply (`k1 + k2`, `k1 * k2`), also with positive numbers (`2 * k`).
+#' Kernels add and multiply (`k1 + k2`, `k1 * k2`), also with positive numbers (`2 * k`, from 1e-50 to 1e50).
 #'
 #' `bandwidth = "median"` is the median of the kernel's distance over all pairs
 #' \eqn{i < j} of the rows it is fitted on (above 10,000 rows, over 10,000 evenly
@@ -52,20 +52,6 @@ check_bandwidth <- function(bandwidth, call = caller_env()) {
   if (!identical(bandwidth, "median")) {
     check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
     check_bandwidth_range(bandwidth, call)
-  }
-  bandwidth
-}
-
-bandwidth_range <- c(1e-100, 1e100)
-
-# Squares and cubes of distances over bandwidths have to be finite.
-check_bandwidth_range <- function(bandwidth, call = caller_env()) {
-  if (bandwidth < bandwidth_range[1] || bandwidth > bandwidth_range[2]) {
-    stop_input(c(
-      "The bandwidth of a kernel must be between {bandwidth_range[1]} and {bandwidth_range[2]}.",
-      "x" = "It is {.val {bandwidth}}.",
-      "i" = "Use other units."
-    ), "argument", arg = "bandwidth", value = bandwidth, call = call)
   }
   bandwidth
 }
@@ -134,7 +120,8 @@ Ops.ce_kernel <- function(e1, e2) {
   }
   scalar <- if (!is_kernel(e1)) e1 else if (!is_kernel(e2)) e2
   if (is.null(scalar)) {
-    return(new_kernel(if (.Generic == "+") "sum" else "product", parts = list(e1, e2)))
+    both <- new_kernel(if (.Generic == "+") "sum" else "product", parts = list(e1, e2))
+    return(check_kernel_scale(both, call))
   }
   if (.Generic == "+") {
     stop_input(c(
@@ -145,7 +132,7 @@ Ops.ce_kernel <- function(e1, e2) {
   check_number(scalar, "scale", lower = 0, open = TRUE, call = call)
   kernel <- if (is_kernel(e1)) e1 else e2
   kernel$scale <- kernel$scale * scalar
-  kernel
+  check_kernel_scale(kernel, call)
 }
 
 #' @export

@@ -35,6 +35,20 @@ fit_form <- function(method, problem, point, context) {
   UseMethod("fit_form")
 }
 
+#' @export
+fit_form.default <- function(method, problem, point, context) stop_no_generic("fit_form", method, "ce_method_")
+
+stop_no_generic <- function(generic, x, prefix, arg = "method") {
+  own <- class(x)[startsWith(class(x), prefix)]
+  own <- if (length(own) > 0) own[1] else class(x)[1]
+  stop_input(c(
+    "{.arg {arg}} has no {.fn {generic}}: it cannot be used.",
+    "x" = "Its class is {.cls {own}}.",
+    "i" = "Write {.code {generic}.{own}()} and register it: {.code registerS3method(\"{generic}\", \"{own}\", ...)}; \
+           see {.help extending}."
+  ), "method", arg = arg, call = NULL)
+}
+
 #' @rdname extending
 #' @export
 tune_path <- function(method, problem, fold, grid, context) {

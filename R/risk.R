@@ -109,6 +109,9 @@ add_risks <- function(parts) {
   sums
 }
 
+# NA where h = 0 has no risk: nothing can be gained over it.
+skill_of <- function(risk, zero_risk) if (isTRUE(zero_risk > 0)) 1 - risk / zero_risk else NA_real_ * risk
+
 risk_row <- function(parts, level, predictions) {
   std_error <- risk_std_error(parts$projections)
   root <- sqrt(max(parts$risk, 0))
@@ -119,7 +122,7 @@ risk_row <- function(parts, level, predictions) {
     n = length(parts$squared),
     root_std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_,
     zero_risk = parts$zero_risk,
-    skill = if (isTRUE(parts$zero_risk > 0)) 1 - parts$risk / parts$zero_risk else NA_real_,
+    skill = skill_of(parts$risk, parts$zero_risk),
     estimate = sqrt(max(mean(parts$squared), 0)),
     lower_bound = ce_lower_bound(paired_difference(parts$zero_projections, parts$projections), level)
   )

@@ -59,8 +59,9 @@ law_crps <- function(law, y) {
   switch(family_of(law),
     normal = folded_normal(par("mean")[, 1] - y, par("sd")[, 1]) - par("sd")[, 1] / sqrt(pi),
     laplace = {
-      z <- abs(y - par("location")[, 1]) / par("scale")[, 1]
-      par("scale")[, 1] * (z + exp(-z) - 3 / 4)
+      apart <- abs(y - par("location")[, 1])
+      scale <- par("scale")[, 1]
+      apart + scale * (ifelse(scale > 0, exp(-apart / scale), 0) - 3 / 4)
     },
     bernoulli = (par("prob")[, 1] - y)^2,
     poisson = crps_poisson(par("rate")[, 1], y),

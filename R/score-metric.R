@@ -86,7 +86,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   columns <- function(rows, notion) {
     n <- nrow(rows)
     shift <- if (bound) infima else 0
-    mean <- colMeans(rows) - shift
+    mean <- score_means(rows) - shift
     std.error <- if (n > 1) apply(rows, 2, sd) / sqrt(n) else rep(NA_real_, ncol(rows))
     std.error[!is.finite(std.error)] <- NA # an infinite score
     z <- qnorm((1 + level) / 2)
@@ -94,7 +94,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
     list(.estimate = mean, std.error = std.error,
          conf.low = pmax(mean - z * std.error, smallest - shift),
          conf.high = mean + z * std.error,
-         upper_bound = ifelse(is.finite(infima), colMeans(rows) - infima, NA_real_),
+         upper_bound = ifelse(is.finite(infima), mean + shift - infima, NA_real_),
          score = names, n = n, notion = notion)
   }
   metric <- if (bound) "upper_bound" else names
@@ -107,6 +107,23 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   metric_frame(x, truth, dots, by, metric, function(predictions) {
     columns(score_rows(predictions, scores), if (is.null(predictions$probs)) "binary" else "canonical")
   }, event_level, na_rm, choices = list(level = level), call = call)
+}
+
+# Rows of Inf and of -Inf have no mean: NA, with a warning.
+score_means <- function(rows) {
+  mean <- colMeans(rows)
+  none <- which(is.nan(mean) & colSums(is.na(rows)) == 0)
+  if (length(none) > 0) {
+    values <- rows[, none[1]]
+    warn_result(c(
+      "The mean score is {.val {NA}}: some scores are infinite, with both signs.",
+      "x" = "{sum(values == Inf)} of {length(values)} are {.val {Inf}}, {sum(values == -Inf)} are {.val {-Inf}}: \
+             predictions without spread.",
+      "i" = "Give variances a lower bound, or use the CRPS, which such predictions have."
+    ), "infinite")
+    mean[none] <- NA_real_
+  }
+  mean
 }
 
 # Matrix n x number of scores.

@@ -19,7 +19,8 @@
 #'
 #' `m` and `v` are the mean and variance of a real-valued prediction. Brier, log and
 #' spherical are strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and variance, MSE
-#' for the mean only. For a scalar probability (a vector instead of two columns) the Brier
+#' for the mean only; the DSS of a prediction without spread is
+#' `Inf`, or `-Inf` where it is right. For a scalar probability (a vector instead of two columns) the Brier
 #' score is `(p - y)^2`: half of that of the two columns.
 #'
 #' @param floor Smallest probability of the log score; 0 gives `Inf` where the
@@ -96,13 +97,15 @@ score_dss <- function() {
     "dss", "real",
     value = function(p, y) {
       m <- score_moments(p)
-      (m$mean - y)^2 / m$variance + log(m$variance)
+      dss_terms(m$variance, (m$mean - y)^2)
     },
     entropy = function(q) 1 + log(score_moments(q)$variance),
     divergence = function(p, q) {
       p <- score_moments(p)
       q <- score_moments(q)
-      (q$variance + (p$mean - q$mean)^2) / p$variance + log(p$variance / q$variance) - 1
+      same <- p$variance == 0 & q$variance == 0 & p$mean == q$mean
+      value <- (q$variance + (p$mean - q$mean)^2) / p$variance + log(p$variance / q$variance) - 1
+      ifelse(same, 0, ifelse(p$variance == 0, Inf, value))
     },
     infimum = -Inf
   )

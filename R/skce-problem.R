@@ -46,7 +46,7 @@ family_text <- function(laws) {
 
 # Sums over pairs, or kernel values.
 check_computable <- function(values, call = caller_env()) {
-  if (anyNA(values)) {
+  if (!all(is.finite(values))) {
     stop_input(c(
       "Kernels and their expectations must be numbers.",
       "x" = "Some are not: outcomes, scales of predictions and bandwidths are too far apart for double precision.",

@@ -38,11 +38,19 @@ bind_law <- function(kernel, laws, draws, threads, call) {
   law <- laws$law
   if (family != "draws") law <- pred_draws(draw_law(law, draws))
   values <- par_of(law, "draws")
-  s <- ncol(values) / dimension_of(law)
   spec <- list(form = "draws", kernel = kernel, draws = values, y = laws$y)
   spec$embedding <- draws_embedding(kernel, values, laws$y, threads)
-  list(spec = spec,
-       kernel = kernel, form = paste0("draws (", s, ")"))
+  if (is.null(spec$embedding)) spec$draws <- affordable_draws(kernel, values, ncol(laws$y))
+  list(spec = spec, kernel = kernel, form = draws_text(spec, values))
+}
+
+draws_text <- function(spec, values) {
+  d <- ncol(spec$y)
+  used <- ncol(spec$draws) / d
+  all <- ncol(values) / d
+  missed <- spec$embedding$missed %||% 0
+  paste0("draws (", used, if (used < all) paste(" of", all), ")",
+         if (missed > 1e-12) paste0(", features to ", format(missed, digits = 1)))
 }
 
 # Mean features of the draws, which replace S^2 evaluations per pair of predictions; NULL where
@@ -54,6 +62,20 @@ draws_embedding <- function(kernel, draws, y, threads) {
 }
 
 embedding_pairs <- 1e6
+
+# Evenly spaced draws where direct sums over all pairs of draws would take minutes: n^2 S^2 / 2
+# evaluations of a kernel that has no small factor.
+affordable_draws <- function(kernel, draws, d, evaluations = direct_evaluations) {
+  s <- ncol(draws) / d
+  wanted <- max(least_draws, floor(sqrt(2 * evaluations) / nrow(draws)))
+  on_the_line <- d == 1 && kernel$type %in% c("laplace", "matern")
+  if (on_the_line || s <= wanted) return(draws)
+  kept <- round(seq(1, s, length.out = wanted))
+  draws[, rep((kept - 1) * d, each = d) + seq_len(d), drop = FALSE]
+}
+
+direct_evaluations <- 2e9
+least_draws <- 8
 
 `%|%` <- function(x, y) if (is.na(x)) y else x
 

@@ -32,10 +32,12 @@
 #' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads; `n block / 2` for blocks. Kernels on mixtures,
 #' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws and a
 #' smooth target kernel (Gaussian, sums and products) go through the r features of a factor that reproduces the kernel
-#' at every draw to \eqn{10^{-12}}: \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws. Outcomes on the
-#' line with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Where neither applies (rough
-#' kernels or many features in several dimensions) it is \eqn{n^2 S^2/2} evaluations of the target kernel (a few
-#' hundred observations with 100 draws: seconds), so thin long chains. With
+#' at every draw to \eqn{10^{-12}}, or as near to it as four rounds come, at least \eqn{10^{-6}} (then said in
+#' `target_form`: `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws.
+#' Outcomes on the line with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Where neither
+#' applies (rough kernels or many features in several dimensions) it is \eqn{n^2 S^2/2} evaluations of the target
+#' kernel; of more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and
+#' `target_form` says so: `"draws (21 of 500)"`. With
 #' `tolerance` the kernel on the predictions is replaced by a low-rank factor whose mean neglected diagonal is below
 #' it: cost \eqn{n r^2}.
 #'
@@ -96,6 +98,7 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
     if (laws$na) return(skce_row(NULL, laws, type))
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     value <- skce_value(problem, type, block, tolerance, threads, call)
+    check_computable(value$std.error[!is.na(value$std.error)], call)
     skce_row(value, laws, type, problem, level)
   }, call)
   with_terms(out)

@@ -16,7 +16,6 @@ Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rc
 RcppExport SEXP _calibrisk_cpp_bins_fit(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP n_binsSEXP, SEXP typeSEXP, SEXP debiasSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type outcome(outcomeSEXP);
@@ -32,7 +31,6 @@ Rcpp::List cpp_bins_path(Rcpp::NumericVector z, Rcpp::NumericVector residuals, R
 RcppExport SEXP _calibrisk_cpp_bins_path(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP n_binsSEXP, SEXP typeSEXP, SEXP debiasSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type outcome(outcomeSEXP);
@@ -51,7 +49,6 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
 RcppExport SEXP _calibrisk_cpp_ckce(SEXP computationSEXP, SEXP sourceSEXP, SEXP jobSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< std::string >::type computation(computationSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type source(sourceSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type job(jobSEXP);
@@ -66,7 +63,6 @@ Rcpp::List cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads)
 RcppExport SEXP _calibrisk_cpp_ckce_weights(SEXP gramSEXP, SEXP ridgeSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type gram(gramSEXP);
     Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -79,7 +75,6 @@ Rcpp::NumericVector cpp_product_diagonal(Rcpp::NumericMatrix a, Rcpp::NumericMat
 RcppExport SEXP _calibrisk_cpp_product_diagonal(SEXP aSEXP, SEXP bSEXP, SEXP cSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type a(aSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type c(cSEXP);
@@ -93,7 +88,6 @@ Rcpp::NumericMatrix cpp_map_features(Rcpp::List terms, Rcpp::NumericMatrix x, in
 RcppExport SEXP _calibrisk_cpp_map_features(SEXP termsSEXP, SEXP xSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type terms(termsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -106,7 +100,6 @@ Rcpp::NumericVector cpp_canonical_ece(Rcpp::NumericMatrix probs, Rcpp::IntegerVe
 RcppExport SEXP _calibrisk_cpp_canonical_ece(SEXP probsSEXP, SEXP truthSEXP, SEXP n_binsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
     Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
@@ -119,7 +112,6 @@ Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels, Rcpp:
 RcppExport SEXP _calibrisk_cpp_rank_trials(SEXP modelsSEXP, SEXP kernelsSEXP, SEXP truthSEXP, SEXP rowsSEXP, SEXP settingsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type models(modelsSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type kernels(kernelsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
@@ -136,7 +128,6 @@ Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVec
 RcppExport SEXP _calibrisk_cpp_laplace_row_sums(SEXP xSEXP, SEXP dSEXP, SEXP bandwidthSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type d(dSEXP);
     Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
@@ -172,7 +163,6 @@ double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends);
 RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type tie_ends(tie_endsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends));
@@ -184,7 +174,6 @@ Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector wei
 RcppExport SEXP _calibrisk_cpp_isotonic_pools(SEXP totalSEXP, SEXP weightSEXP, SEXP endSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type total(totalSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type end(endSEXP);
@@ -197,7 +186,6 @@ Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, doubl
 RcppExport SEXP _calibrisk_cpp_triweight_density(SEXP xSEXP, SEXP hSEXP, SEXP fromSEXP, SEXP stepSEXP, SEXP sizeSEXP, SEXP budgetSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type h(hSEXP);
     Rcpp::traits::input_parameter< double >::type from(fromSEXP);
@@ -213,7 +201,6 @@ Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector wei
 RcppExport SEXP _calibrisk_cpp_grid_mass(SEXP xSEXP, SEXP weightSEXP, SEXP cellsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
     Rcpp::traits::input_parameter< double >::type cells(cellsSEXP);
@@ -226,7 +213,6 @@ Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_
 RcppExport SEXP _calibrisk_cpp_logistic(SEXP zSEXP, SEXP ySEXP, SEXP free_interceptSEXP, SEXP free_slopeSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< bool >::type free_intercept(free_interceptSEXP);
@@ -240,7 +226,6 @@ Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVec
 RcppExport SEXP _calibrisk_cpp_kde_ratio(SEXP featuresSEXP, SEXP labelsSEXP, SEXP n_classesSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP leave_one_outSEXP, SEXP direct_pairsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
     Rcpp::traits::input_parameter< int >::type n_classes(n_classesSEXP);
@@ -259,7 +244,6 @@ Rcpp::NumericVector cpp_kde_loo_loglik(Rcpp::NumericMatrix features, Rcpp::Numer
 RcppExport SEXP _calibrisk_cpp_kde_loo_loglik(SEXP featuresSEXP, SEXP bandwidthsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -273,7 +257,6 @@ Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residu
 RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
@@ -292,7 +275,6 @@ Rcpp::NumericMatrix cpp_gram(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::Num
 RcppExport SEXP _calibrisk_cpp_gram(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type y(ySEXP);
@@ -306,7 +288,6 @@ Rcpp::NumericVector cpp_gram_diagonal(Rcpp::List kernel, Rcpp::NumericMatrix x);
 RcppExport SEXP _calibrisk_cpp_gram_diagonal(SEXP kernelSEXP, SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_gram_diagonal(kernel, x));
@@ -318,7 +299,6 @@ double cpp_median_distance(std::string metric, Rcpp::NumericMatrix x, int thread
 RcppExport SEXP _calibrisk_cpp_median_distance(SEXP metricSEXP, SEXP xSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< std::string >::type metric(metricSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -360,7 +340,6 @@ Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix feat
 RcppExport SEXP _calibrisk_cpp_pair_risk(SEXP residualsSEXP, SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP, SEXP pathSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
@@ -375,7 +354,6 @@ Rcpp::NumericVector cpp_pair_squared(Rcpp::NumericMatrix features, Rcpp::Nullabl
 RcppExport SEXP _calibrisk_cpp_pair_squared(SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -388,7 +366,6 @@ Rcpp::List cpp_pair_risk_matrix(Rcpp::NumericMatrix residuals, Rcpp::NumericMatr
 RcppExport SEXP _calibrisk_cpp_pair_risk_matrix(SEXP residualsSEXP, SEXP hSEXP, SEXP skip_missingSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type h(hSEXP);
     Rcpp::traits::input_parameter< bool >::type skip_missing(skip_missingSEXP);
@@ -402,7 +379,6 @@ Rcpp::List cpp_pair_risk_function(Rcpp::NumericMatrix residuals, Rcpp::Function 
 RcppExport SEXP _calibrisk_cpp_pair_risk_function(SEXP residualsSEXP, SEXP hSEXP, SEXP skip_missingSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Function >::type h(hSEXP);
     Rcpp::traits::input_parameter< bool >::type skip_missing(skip_missingSEXP);
@@ -416,7 +392,6 @@ Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y, s
 RcppExport SEXP _calibrisk_cpp_softmax_loss(SEXP scoresSEXP, SEXP ySEXP, SEXP lossSEXP, SEXP gradientSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scores(scoresSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
@@ -431,7 +406,6 @@ Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::Integ
 RcppExport SEXP _calibrisk_cpp_temperature_loss(SEXP logitsSEXP, SEXP ySEXP, SEXP bSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logits(logitsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< double >::type b(bSEXP);
@@ -446,7 +420,6 @@ Rcpp::NumericMatrix cpp_softmax(Rcpp::NumericMatrix scores, bool log_scale, int 
 RcppExport SEXP _calibrisk_cpp_softmax(SEXP scoresSEXP, SEXP log_scaleSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scores(scoresSEXP);
     Rcpp::traits::input_parameter< bool >::type log_scale(log_scaleSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -459,7 +432,6 @@ Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector 
 RcppExport SEXP _calibrisk_cpp_network_loss(SEXP parametersSEXP, SEXP hiddenSEXP, SEXP rangeSEXP, SEXP n_cellsSEXP, SEXP logitsSEXP, SEXP ySEXP, SEXP lossSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type parameters(parametersSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type hidden(hiddenSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type range(rangeSEXP);
@@ -477,7 +449,6 @@ Rcpp::NumericVector cpp_network_map(Rcpp::NumericVector parameters, Rcpp::Intege
 RcppExport SEXP _calibrisk_cpp_network_map(SEXP parametersSEXP, SEXP hiddenSEXP, SEXP rangeSEXP, SEXP n_cellsSEXP, SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type parameters(parametersSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type hidden(hiddenSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type range(rangeSEXP);
@@ -492,7 +463,6 @@ Rcpp::NumericVector cpp_network_integral(Rcpp::NumericVector parameters, Rcpp::I
 RcppExport SEXP _calibrisk_cpp_network_integral(SEXP parametersSEXP, SEXP hiddenSEXP, SEXP xSEXP, SEXP nSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type parameters(parametersSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type hidden(hiddenSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
@@ -506,7 +476,6 @@ Rcpp::NumericVector cpp_clenshaw_curtis(int n);
 RcppExport SEXP _calibrisk_cpp_clenshaw_curtis(SEXP nSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< int >::type n(nSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_clenshaw_curtis(n));
     return rcpp_result_gen;
@@ -517,7 +486,6 @@ Rcpp::NumericVector cpp_isotonic(std::vector<double> total, std::vector<double> 
 RcppExport SEXP _calibrisk_cpp_isotonic(SEXP totalSEXP, SEXP weightSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< std::vector<double> >::type total(totalSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type weight(weightSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_isotonic(total, weight));
@@ -529,7 +497,6 @@ Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int
 RcppExport SEXP _calibrisk_cpp_isotonic_draws(SEXP probSEXP, SEXP block_endSEXP, SEXP atSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type at(atSEXP);
@@ -545,7 +512,6 @@ Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> b
 RcppExport SEXP _calibrisk_cpp_count_draws(SEXP probSEXP, SEXP block_endSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
     Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
@@ -560,7 +526,6 @@ Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector hi
 RcppExport SEXP _calibrisk_cpp_pit_sums(SEXP lowSEXP, SEXP highSEXP, SEXP mSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
     Rcpp::traits::input_parameter< int >::type m(mSEXP);
@@ -573,7 +538,6 @@ Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector lo
 RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP mSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< std::vector<int> >::type start(startSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
@@ -591,7 +555,6 @@ Rcpp::NumericMatrix cpp_isotonic_limits(std::vector<double> total, std::vector<d
 RcppExport SEXP _calibrisk_cpp_isotonic_limits(SEXP totalSEXP, SEXP weightSEXP, SEXP atSEXP, SEXP criticalSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< std::vector<double> >::type total(totalSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type weight(weightSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type at(atSEXP);
@@ -606,7 +569,6 @@ std::vector<double> cpp_poisson_binomial_quantiles(Rcpp::NumericVector prob, std
 RcppExport SEXP _calibrisk_cpp_poisson_binomial_quantiles(SEXP probSEXP, SEXP levelsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type levels(levelsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_poisson_binomial_quantiles(prob, levels));
@@ -618,7 +580,6 @@ Rcpp::List cpp_pivoted_cholesky(Rcpp::List kernel, Rcpp::NumericMatrix x, double
 RcppExport SEXP _calibrisk_cpp_pivoted_cholesky(SEXP kernelSEXP, SEXP xSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
@@ -633,7 +594,6 @@ Rcpp::NumericMatrix cpp_factor_features(Rcpp::List kernel, Rcpp::NumericMatrix p
 RcppExport SEXP _calibrisk_cpp_factor_features(SEXP kernelSEXP, SEXP pivot_rowsSEXP, SEXP triangleSEXP, SEXP xSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pivot_rows(pivot_rowsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type triangle(triangleSEXP);
@@ -648,7 +608,6 @@ SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x, double work, int
 RcppExport SEXP _calibrisk_cpp_ridge_factor(SEXP kernelSEXP, SEXP xSEXP, SEXP workSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type work(workSEXP);
@@ -662,7 +621,6 @@ Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance
 RcppExport SEXP _calibrisk_cpp_ridge_extend(SEXP factorSEXP, SEXP xSEXP, SEXP toleranceSEXP, SEXP enoughSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
@@ -678,7 +636,6 @@ Rcpp::List cpp_ridge_pivots(SEXP factor, int rank);
 RcppExport SEXP _calibrisk_cpp_ridge_pivots(SEXP factorSEXP, SEXP rankSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
     Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_ridge_pivots(factor, rank));
@@ -690,7 +647,6 @@ SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::Integer
 RcppExport SEXP _calibrisk_cpp_ridge_spectra(SEXP factorSEXP, SEXP residualsSEXP, SEXP beginSEXP, SEXP rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type begin(beginSEXP);
@@ -706,7 +662,6 @@ Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type, Rc
 RcppExport SEXP _calibrisk_cpp_ridge_factor_path(SEXP factorSEXP, SEXP spectraSEXP, SEXP typeSEXP, SEXP residualsSEXP, SEXP beginSEXP, SEXP ridgesSEXP, SEXP rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
     Rcpp::traits::input_parameter< SEXP >::type spectra(spectraSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
@@ -725,7 +680,6 @@ Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, doubl
 RcppExport SEXP _calibrisk_cpp_ridge_factor_form(SEXP spectraSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP ridgeSEXP, SEXP rankSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< SEXP >::type spectra(spectraSEXP);
     Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
@@ -741,7 +695,6 @@ int cpp_taylor_rank(double gamma, double half_range, int max_rank);
 RcppExport SEXP _calibrisk_cpp_taylor_rank(SEXP gammaSEXP, SEXP half_rangeSEXP, SEXP max_rankSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
     Rcpp::traits::input_parameter< double >::type half_range(half_rangeSEXP);
     Rcpp::traits::input_parameter< int >::type max_rank(max_rankSEXP);
@@ -754,7 +707,6 @@ Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, do
 RcppExport SEXP _calibrisk_cpp_taylor_features(SEXP xSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type centre(centreSEXP);
     Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
@@ -769,7 +721,6 @@ SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp
 RcppExport SEXP _calibrisk_cpp_ridge_scalar(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
@@ -789,7 +740,6 @@ Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVect
 RcppExport SEXP _calibrisk_cpp_ridge_scalar_path(SEXP ridgeSEXP, SEXP typeSEXP, SEXP ridgesSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
@@ -806,7 +756,6 @@ Rcpp::List cpp_ridge_scalar_form(SEXP ridge, int fold, std::string type, double 
 RcppExport SEXP _calibrisk_cpp_ridge_scalar_form(SEXP ridgeSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP valueSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
@@ -820,7 +769,6 @@ Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, 
 RcppExport SEXP _calibrisk_cpp_pair_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -834,7 +782,6 @@ Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, i
 RcppExport SEXP _calibrisk_cpp_block_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP blockSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< int >::type block(blockSEXP);
@@ -849,7 +796,6 @@ Rcpp::NumericMatrix cpp_pair_matrix(Rcpp::List prediction, Rcpp::List target, in
 RcppExport SEXP _calibrisk_cpp_pair_matrix(SEXP predictionSEXP, SEXP targetSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -862,7 +808,6 @@ Rcpp::NumericMatrix cpp_prediction_matrix(Rcpp::List prediction, int threads);
 RcppExport SEXP _calibrisk_cpp_prediction_matrix(SEXP predictionSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_prediction_matrix(prediction, threads));
@@ -874,7 +819,6 @@ Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads
 RcppExport SEXP _calibrisk_cpp_target_matrix(SEXP targetSEXP, SEXP innerSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< bool >::type inner(innerSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -888,7 +832,6 @@ SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::Num
 RcppExport SEXP _calibrisk_cpp_draws_embedding(SEXP kernelSEXP, SEXP drawsSEXP, SEXP ySEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type y(ySEXP);
@@ -903,7 +846,6 @@ Rcpp::NumericMatrix cpp_target_expectation(Rcpp::List target, Rcpp::NumericMatri
 RcppExport SEXP _calibrisk_cpp_target_expectation(SEXP targetSEXP, SEXP pointsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -916,7 +858,6 @@ Rcpp::NumericVector cpp_outcome_sums(Rcpp::NumericMatrix weights, Rcpp::List tar
 RcppExport SEXP _calibrisk_cpp_outcome_sums(SEXP weightsSEXP, SEXP targetSEXP, SEXP kernelSEXP, SEXP outcomesSEXP, SEXP pointsSEXP, SEXP setsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
@@ -934,7 +875,6 @@ Rcpp::NumericVector cpp_degenerate_bootstrap(Rcpp::List prediction, Rcpp::List t
 RcppExport SEXP _calibrisk_cpp_degenerate_bootstrap(SEXP predictionSEXP, SEXP targetSEXP, SEXP countsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type counts(countsSEXP);
@@ -978,7 +918,6 @@ double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs
 RcppExport SEXP _calibrisk_cpp_class_statistic(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP labelsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type target_gram(target_gramSEXP);
@@ -993,7 +932,6 @@ Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::Numeric
 RcppExport SEXP _calibrisk_cpp_law_statistics(SEXP factorSEXP, SEXP expectedSEXP, SEXP kernelSEXP, SEXP pivotsSEXP, SEXP triangleSEXP, SEXP outcomesSEXP, SEXP setsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type expected(expectedSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
@@ -1012,7 +950,6 @@ Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max
 RcppExport SEXP _calibrisk_cpp_source_factor(SEXP predictionSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
     Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
     Rcpp::traits::input_parameter< double >::type max_rank(max_rankSEXP);
@@ -1027,7 +964,6 @@ Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix root
 RcppExport SEXP _calibrisk_cpp_bures(SEXP meanSEXP, SEXP rootsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type roots(rootsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -1040,7 +976,6 @@ Rcpp::NumericMatrix cpp_mixture_wasserstein(Rcpp::NumericMatrix weight, Rcpp::Nu
 RcppExport SEXP _calibrisk_cpp_mixture_wasserstein(SEXP weightSEXP, SEXP locationSEXP, SEXP spreadSEXP, SEXP dimensionSEXP, SEXP orderSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type location(locationSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type spread(spreadSEXP);

@@ -78,7 +78,7 @@ inline calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
     return std::make_unique<EmbeddedDrawsTarget>(
         as_kernel(spec["kernel"]), view(spec["draws"]), view(spec["y"]), view(embedding["mean"]),
         Eigen::Map<const Vector>(own.begin(), own.size()), view(embedding["pivot_rows"]),
-        view(embedding["triangle"]));
+        view(embedding["triangle"]), Rcpp::as<double>(embedding["missed"]));
   }
   if (form == "draws") {
     const Kernel kernel = as_kernel(spec["kernel"]);

@@ -13,7 +13,7 @@ BinType bin_type(const std::string& type) {
 }  // namespace
 
 // Edges, b and v from the fit rows.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
                         Rcpp::IntegerVector outcome, int n_bins, std::string type, bool debias) {
   std::vector<double> sorted;
@@ -30,7 +30,7 @@ Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
 }
 
 // Risks over numbers of bins (rows) and folds (columns).
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bins_path(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
                          Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds,
                          Rcpp::IntegerVector n_bins, std::string type, bool debias, int threads) {

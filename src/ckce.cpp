@@ -48,7 +48,7 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
 
 // source: features, kernel, terms, tolerance, max_rank (R/ckce-engine.R);
 // job: residuals, variances, ridge, diagonals, targets, probs, embedding, n_draws, seed, influence.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, int threads,
                     SEXP progress) {
   REngine r_engine(threads, progress);
@@ -85,7 +85,7 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
 }
 
 // M = A^-1 K A^-1 and A^-1, [n x n]
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads) {
   REngine engine(threads);
   const calibrisk::CkceWeights out = calibrisk::ckce_weights(engine, as_matrix(gram), ridge);
@@ -94,7 +94,7 @@ Rcpp::List cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads)
 }
 
 // diag(a b c) of symmetric matrices.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_product_diagonal(Rcpp::NumericMatrix a, Rcpp::NumericMatrix b,
                                          Rcpp::NumericMatrix c, int threads) {
   REngine engine(threads);
@@ -102,14 +102,14 @@ Rcpp::NumericVector cpp_product_diagonal(Rcpp::NumericMatrix a, Rcpp::NumericMat
 }
 
 // Random features of the rows of x, [n x r]; for tests.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_map_features(Rcpp::List terms, Rcpp::NumericMatrix x, int threads) {
   REngine engine(threads);
   return wrap_matrix(calibrisk::map_features(engine, as_feature_map(terms), as_matrix(x)));
 }
 
 // Binned canonical calibration error: binmean, pointwise, occupied cells.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_canonical_ece(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth,
                                       int n_bins) {
   const calibrisk::CanonicalEce ece =
@@ -121,7 +121,7 @@ Rcpp::NumericVector cpp_canonical_ece(Rcpp::NumericMatrix probs, Rcpp::IntegerVe
 
 // Metrics of every model on every subsample: [metrics x (models * trials)], models fastest.
 // rows: 1-based, [m x trials]; kernels: bandwidth NaN is the subsample's median.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels,
                                     Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows,
                                     Rcpp::List settings, int threads, SEXP progress) {

@@ -22,7 +22,7 @@ std::vector<std::uint64_t> keys_of(const Rcpp::NumericMatrix& features,
 }  // namespace
 
 // x ascending
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVector d,
                                          double bandwidth) {
   return Rcpp::wrap(
@@ -45,14 +45,14 @@ std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVect
 }
 
 // Number of equal-mass bins that the monotone sweep chooses.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends) {
   const calibrisk::MonotoneSweep sweep(y.begin(), y.size(), tie_ends.begin(),
                                        size_of(tie_ends.size()));
   return static_cast<double>(sweep.run());
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector weight,
                               Rcpp::IntegerVector end) {
   const calibrisk::Pools pools =
@@ -60,20 +60,20 @@ Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector wei
   return Rcpp::List::create(Rcpp::Named("ends") = pools.ends, Rcpp::Named("values") = pools.values);
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from, double step,
                                           double size, double budget) {
   const calibrisk::TriweightDensity density({from, step, static_cast<std::size_t>(size)}, h);
   return Rcpp::wrap(density(x.begin(), size_of(x.size()), budget));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector weight, double cells) {
   return Rcpp::wrap(calibrisk::grid_mass(x.begin(), weight.begin(), size_of(x.size()),
                                          static_cast<std::size_t>(cells)));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept,
                         bool free_slope) {
   const calibrisk::LogisticRegression model(z.begin(), y.begin(), size_of(z.size()));

@@ -16,7 +16,7 @@ Rcpp::NumericMatrix with_na(const calibrisk::Matrix& x) {
 
 // Kernel-weighted label means at the rows of x, or (leave_one_out) of features: [m x K], a
 // scalar [m x 1].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
                                   int n_classes, Rcpp::NumericMatrix x, double bandwidth,
                                   bool leave_one_out, double direct_pairs, int threads,
@@ -27,7 +27,7 @@ Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVec
 }
 
 // Leave-one-out log-likelihood of every bandwidth.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_kde_loo_loglik(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths,
                                        int threads, SEXP progress) {
   REngine engine(threads, progress);
@@ -36,7 +36,7 @@ Rcpp::NumericVector cpp_kde_loo_loglik(Rcpp::NumericMatrix features, Rcpp::Numer
 }
 
 // Risks and squared errors of every bandwidth and fold (fold 0: test rows).
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
                         Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds,
                         Rcpp::NumericVector bandwidths, double direct_pairs, int threads,

@@ -4,7 +4,7 @@
 #include <calibrisk/kernels/gram.h>
 
 // k(x_i, y_j), [n_x x n_y]
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_gram(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix y,
                              int threads) {
   REngine engine(threads);
@@ -15,13 +15,13 @@ Rcpp::NumericMatrix cpp_gram(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::Num
 }
 
 // k(x_i, x_i), [n_x]
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_gram_diagonal(Rcpp::List kernel, Rcpp::NumericMatrix x) {
   return wrap_vector(calibrisk::gram_diagonal(as_kernel(kernel), as_matrix(x)));
 }
 
 // Median over i < j of the Euclidean or total variation distance of the rows of x.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 double cpp_median_distance(std::string metric, Rcpp::NumericMatrix x, int threads) {
   REngine engine(threads);
   const auto which =

@@ -27,7 +27,7 @@ Rcpp::List wrap_risk(const PairRisk& risk) {
 
 // Risk of h = phi'M phi by the cheaper of the linear and the tiled form.
 // path: 0 = the cheaper, 1 = linear, 2 = tiled.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix features,
                          Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path = 0) {
   REngine engine(threads);
@@ -39,7 +39,7 @@ Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix feat
 }
 
 // h(p_i, p_i)
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_pair_squared(Rcpp::NumericMatrix features,
                                      Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads) {
   REngine engine(threads);
@@ -48,7 +48,7 @@ Rcpp::NumericVector cpp_pair_squared(Rcpp::NumericMatrix features,
 }
 
 // Risk of the m x m matrix h.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_pair_risk_matrix(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix h,
                                 bool skip_missing, int threads) {
   REngine engine(threads);
@@ -64,7 +64,7 @@ Rcpp::List cpp_pair_risk_matrix(Rcpp::NumericMatrix residuals, Rcpp::NumericMatr
 
 // Risk of an R function of tiles: h(first row, last row, first column, last column),
 // 1-based, returns a double matrix of that size.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_pair_risk_function(Rcpp::NumericMatrix residuals, Rcpp::Function h,
                                   bool skip_missing, int threads) {
   REngine engine(threads);

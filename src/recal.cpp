@@ -20,7 +20,7 @@ calibrisk::SlopeNetwork as_network(const Rcpp::NumericVector& parameters,
 }  // namespace
 
 // Mean loss of softmax(scores) and its gradient [n x K] (NULL where not wanted).
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y, std::string loss,
                             bool gradient, int threads) {
   REngine engine(threads);
@@ -32,7 +32,7 @@ Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y, s
 }
 
 // Mean loss of softmax(b logits), its slope and (log loss) its curvature in b.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y,
                                          double b, std::string loss, int threads) {
   REngine engine(threads);
@@ -42,14 +42,14 @@ Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::Integ
                                      Rcpp::_["curvature"] = out.curvature);
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_softmax(Rcpp::NumericMatrix scores, bool log_scale, int threads) {
   REngine engine(threads);
   return wrap_matrix(calibrisk::softmax(engine, as_matrix(scores), log_scale));
 }
 
 // Mean loss of the monotone network map and its gradient in the network's parameters.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
                             Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits,
                             Rcpp::IntegerVector y, std::string loss, int threads) {
@@ -62,7 +62,7 @@ Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector 
 }
 
 // m(x) from the table of slopes, m(range[1]) = 0.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_network_map(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
                                     Rcpp::NumericVector range, int n_cells, Rcpp::NumericVector x) {
   calibrisk::SlopeTable table(range[0], range[1], n_cells);
@@ -73,26 +73,26 @@ Rcpp::NumericVector cpp_network_map(Rcpp::NumericVector parameters, Rcpp::Intege
 }
 
 // int_0^x g by the Clenshaw-Curtis rule with n intervals.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_network_integral(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
                                          Rcpp::NumericVector x, int n) {
   return wrap_vector(
       calibrisk::integral_clenshaw_curtis(as_network(parameters, hidden), as_vector(x), n));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_clenshaw_curtis(int n) {
   return wrap_vector(calibrisk::clenshaw_curtis_weights(n));
 }
 
 // Totals and weights of tie blocks -> isotonic values.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_isotonic(std::vector<double> total, std::vector<double> weight) {
   return wrap_vector(calibrisk::isotonic(total, weight));
 }
 
 // Isotonic fits of outcomes drawn from `prob`, [length(at) x n_draws].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int> block_end,
                                        std::vector<int> at, int n_draws, double seed, int threads) {
   REngine engine(threads);
@@ -101,7 +101,7 @@ Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int
 }
 
 // Numbers of events per block, [blocks x n_draws].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> block_end,
                                     int n_draws, double seed, int threads) {
   REngine engine(threads);
@@ -110,13 +110,13 @@ Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> b
 }
 
 // Sums of F(k/m | y) and of the mass between levels, each with its squares, [m x 4].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m) {
   return wrap_matrix(calibrisk::pit_sums(as_vector(low), as_vector(high), m));
 }
 
 // The same sums of F(k/m | Y) for outcomes drawn from laws with these jumps, [m x n_draws].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low,
                                   Rcpp::NumericVector high, int m, int n_draws, double seed,
                                   double first_row, int threads) {
@@ -127,7 +127,7 @@ Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector lo
 }
 
 // Lower and upper likelihood ratio limits at the blocks `at`, [length(at) x 2].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_isotonic_limits(std::vector<double> total, std::vector<double> weight,
                                         std::vector<int> at, std::vector<double> critical,
                                         int threads) {
@@ -135,7 +135,7 @@ Rcpp::NumericMatrix cpp_isotonic_limits(std::vector<double> total, std::vector<d
   return wrap_matrix(calibrisk::isotonic_limits(engine, total, weight, at, critical));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 std::vector<double> cpp_poisson_binomial_quantiles(Rcpp::NumericVector prob,
                                                    std::vector<double> levels) {
   return calibrisk::poisson_binomial_quantiles(as_vector(prob), levels);

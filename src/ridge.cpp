@@ -9,7 +9,7 @@ using calibrisk::Index;
 
 // Pivoted Cholesky factor of the Gram matrix of the rows of x: L [n x r], pivots
 // (1-based rows, in order), residual_trace (mean diagonal of K - L L').
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_pivoted_cholesky(Rcpp::List kernel, Rcpp::NumericMatrix x, double tolerance,
                                 double max_rank, int threads) {
   REngine engine(threads);
@@ -28,7 +28,7 @@ Rcpp::List cpp_pivoted_cholesky(Rcpp::List kernel, Rcpp::NumericMatrix x, double
 }
 
 // Rows of L for new points, from the factor's pivot rows and its triangle L[pivots, ].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_factor_features(Rcpp::List kernel, Rcpp::NumericMatrix pivot_rows,
                                         Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix x,
                                         int threads) {
@@ -87,7 +87,7 @@ using ScalarPointer = Rcpp::XPtr<calibrisk::ScalarRidge>;
 
 // A factor of the rows of x, to be extended: its first columns in extended precision, with
 // at most n r^2 = work.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x, double work, int threads) {
   REngine engine(threads);
   return FactorPointer(new calibrisk::KernelFactor(
@@ -97,7 +97,7 @@ SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x, double work, int
 // Goes on until the residual trace is at most `tolerance` or the rank at least `enough`;
 // the steps so far (rank, residual trace) and whether nothing but rounding is left. However large
 // the ridge that the tolerance follows, the kernel itself is met to 1e-5: `tolerance` as used.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance, double enough,
                             int threads, SEXP progress) {
   FactorPointer pointer(factor);
@@ -120,7 +120,7 @@ Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance
 }
 
 // What maps new points: the pivots' rows and the triangle of the first `rank` columns.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_pivots(SEXP factor, int rank) {
   FactorPointer pointer(factor);
   const calibrisk::Matrix triangle = pointer->triangle();
@@ -131,7 +131,7 @@ Rcpp::List cpp_ridge_pivots(SEXP factor, int rank) {
 
 // Eigenbases of the training sets of all folds; begin: first row of fold 0 (test), 1, ..., and
 // the number of rows.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
                        int rank, int threads, SEXP progress) {
   FactorPointer pointer(factor);
@@ -142,7 +142,7 @@ SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::Integer
       spectra(engine, pointer->l.leftCols(rank), as_matrix(residuals), as_fold_begin(begin), {})));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type,
                                  Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
                                  Rcpp::NumericVector ridges, int rank, int threads, SEXP progress) {
@@ -154,7 +154,7 @@ Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type,
                                           as_fold_begin(begin), as_vector(ridges)));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, double ridge,
                                  double rank, int threads) {
   SpectraPointer bases(spectra);
@@ -164,12 +164,12 @@ Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, doubl
 }
 
 // Rank of the explicit features of a Gaussian kernel on an interval; 0 above max_rank.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 int cpp_taylor_rank(double gamma, double half_range, int max_rank) {
   return static_cast<int>(calibrisk::TaylorFeatures::rank_for(gamma, half_range, max_rank));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma,
                                         double scale, int rank) {
   calibrisk::Matrix out(x.size(), rank);
@@ -178,7 +178,7 @@ Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, do
 }
 
 // Eigenbases of the training sets of all folds, from explicit features of scalars.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
                       Rcpp::IntegerVector fold, int n_folds, double centre, double gamma,
                       double scale, int rank, int threads, SEXP progress) {
@@ -188,7 +188,7 @@ SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
                                                   as_labels(fold), n_folds));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges,
                                  Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, int threads,
                                  SEXP progress) {
@@ -198,7 +198,7 @@ Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVect
                                  as_matrix(residuals)));
 }
 
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_scalar_form(SEXP ridge, int fold, std::string type, double value) {
   ScalarPointer pointer(ridge);
   REngine engine(1);

@@ -12,7 +12,7 @@
 using namespace calibrisk;
 
 // Row sums of H off the diagonal, its diagonal, and sum of squares off the diagonal.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress) {
   REngine engine(threads, progress);
   const PairSums sums = pair_sums(engine, *as_pair_source(prediction, target));
@@ -22,7 +22,7 @@ Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, 
 }
 
 // U- and V-statistics of consecutive blocks of rows.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads,
                           SEXP progress = R_NilValue) {
   REngine engine(threads, progress);
@@ -33,21 +33,21 @@ Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, i
 }
 
 // H, [n x n]
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_pair_matrix(Rcpp::List prediction, Rcpp::List target, int threads) {
   REngine engine(threads);
   return wrap_matrix(pair_matrix(engine, *as_pair_source(prediction, target)));
 }
 
 // The kernel on the predictions, [n x n]
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_prediction_matrix(Rcpp::List prediction, int threads) {
   REngine engine(threads);
   return wrap_matrix(pair_matrix(engine, *as_prediction_source(prediction)));
 }
 
 // h_Y, or E k(Z_i, Z_j) where `inner`, [n x n]
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads,
                                       SEXP progress = R_NilValue) {
   REngine engine(threads, progress);
@@ -58,20 +58,21 @@ Rcpp::NumericMatrix cpp_target_matrix(Rcpp::List target, bool inner, int threads
 
 // Mean features of predictions given by draws (targets/draws_embedding.h), or NULL where the
 // kernel has no small factor.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::NumericMatrix y,
                          int threads, SEXP progress = R_NilValue) {
   REngine engine(threads, progress);
   const DrawsEmbedding out = embed_draws(engine, as_kernel(kernel), as_matrix(draws), as_matrix(y));
   if (!out.found) return R_NilValue;
-  return Rcpp::List::create(Rcpp::Named("mean") = wrap_matrix(out.mean),
+  return Rcpp::List::create(Rcpp::Named("missed") = out.missed,
+                            Rcpp::Named("mean") = wrap_matrix(out.mean),
                             Rcpp::Named("own") = wrap_vector(out.own),
                             Rcpp::Named("pivot_rows") = wrap_matrix(out.pivot_rows),
                             Rcpp::Named("triangle") = wrap_matrix(out.triangle));
 }
 
 // E k(Z_i, t_j), [n x J]
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_target_expectation(Rcpp::List target, Rcpp::NumericMatrix points,
                                            int threads) {
   REngine engine(threads);
@@ -87,7 +88,7 @@ Rcpp::NumericMatrix cpp_target_expectation(Rcpp::List target, Rcpp::NumericMatri
 }
 
 // See skce/outcome_sums.h; outcomes and points: [n x sets * dimension].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_outcome_sums(Rcpp::NumericMatrix weights, Rcpp::List target,
                                      Rcpp::List kernel, Rcpp::NumericMatrix outcomes,
                                      Rcpp::NumericMatrix points, int sets, int threads,
@@ -98,7 +99,7 @@ Rcpp::NumericVector cpp_outcome_sums(Rcpp::NumericMatrix weights, Rcpp::List tar
 }
 
 // T* of the degenerate bootstrap; counts: [n x replicates].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_degenerate_bootstrap(Rcpp::List prediction, Rcpp::List target,
                                              Rcpp::NumericMatrix counts, int threads,
                                              SEXP progress) {
@@ -183,7 +184,7 @@ Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericM
 }
 
 // The same statistic of the given labels (from 1).
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs,
                            Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels,
                            int threads) {
@@ -196,7 +197,7 @@ double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs
 
 // Unbiased SKCE of sets of outcomes, side by side [n x sets d], with both kernels in factored form
 // (skce/law_redraws.h).
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected,
                                        Rcpp::List kernel, Rcpp::NumericMatrix pivots,
                                        Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes,
@@ -215,7 +216,7 @@ Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::Numeric
 }
 
 // A factor L of the kernel on the predictions, K ~ L L', whatever its form.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max_rank, int threads,
                              SEXP progress) {
   REngine engine(threads, progress);
@@ -224,14 +225,13 @@ Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max
   Rcpp::IntegerVector pivots(factor.l.cols());
   std::transform(factor.pivots.begin(), factor.pivots.end(), pivots.begin(),
                  [](Index j) { return static_cast<int>(j) + 1; });
-  return Rcpp::List::create(Rcpp::Named("L") = wrap_matrix(factor.l),
-                            Rcpp::Named("pivots") = pivots,
-                            Rcpp::Named("residual_trace") =
-                                factor.residual.size() == 0 ? 0.0 : factor.residual.mean());
+  return Rcpp::List::create(
+      Rcpp::Named("L") = wrap_matrix(factor.l), Rcpp::Named("pivots") = pivots,
+      Rcpp::Named("residual_trace") = factor.residual.size() == 0 ? 0.0 : factor.residual.mean());
 }
 
 // Squared Wasserstein distances of normals; roots: [n x d^2] symmetric roots.
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, int threads) {
   REngine engine(threads);
   const BuresDistance distance(as_matrix(mean), as_matrix(roots));
@@ -241,7 +241,7 @@ Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix root
 
 // Mixture Wasserstein distances of the given order. location: [n x K d]; spread: scales
 // [n x K] in one dimension, else symmetric roots [n x K d^2].
-// [[Rcpp::export]]
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_mixture_wasserstein(Rcpp::NumericMatrix weight,
                                             Rcpp::NumericMatrix location,
                                             Rcpp::NumericMatrix spread, int dimension, double order,

@@ -102,7 +102,7 @@ test_that("bad input", {
   expect_true(is.na(out$p.value))
   expect_error(ce_test(probs, truth, test = "exact"), class = "calibrisk_error_argument")
   expect_error(ce_test(pred_normal(0, 1:6)), class = "calibrisk_error_truth")
-  expect_error(ce_test(pred_normal(0, 1:6), 1:6, test = "cme"), class = "calibrisk_error_rows")
+  expect_error(ce_test(pred_normal(0, 1:3), 1:3, test = "cme"), class = "calibrisk_error_rows")
   expect_error(ce_test(pred_normal(0, 1:6), 1:6, test = "cme", locations = list(p = pred_normal(0, 1), y = 1)),
                "elements are p and y", class = "calibrisk_error_argument")
   # a kernel's maker in place of the kernel

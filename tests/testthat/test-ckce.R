@@ -425,3 +425,16 @@ test_that("groups can be predictive distributions", {
   d$g <- pred_normal(c(0, 1, 0, 1), 1)
   expect_identical(ckce(d, y, c(.pred_a, .pred_b), group = g)$groups[[1]]$group, c("N(0, 1)", "N(1, 1)"))
 })
+
+test_that("kernels between distributions are no kernels of groups", {
+  p <- c(.2, .7, .4, .9, .1, .6)
+  y <- c(0, 1, 0, 1, 0, 1)
+  x <- 1:6
+  for (kernel in list(kernel_hellinger(), kernel_wasserstein(1), kernel_gaussian(1) + kernel_mmd(1))) {
+    for (fn in list(ckce, jkce)) {
+      expect_error(fn(p, y, group = x, group_kernel = kernel), "group_kernel", class = "calibrisk_error_kernel")
+    }
+    expect_error(ckce_ridge(p, y, group = x, group_kernel = kernel), class = "calibrisk_error_kernel")
+  }
+  expect_error(ckce(p, y, group = x, group_kernel = kernel_gaussian), class = "calibrisk_error_argument")
+})

@@ -101,3 +101,22 @@ test_that("augment() says that it needs data", {
   tuned <- ce_tune(vehicle_predictions, truth, methods = method_bins(10))
   expect_error(augment(tuned), "data", class = "calibrisk_error_argument")
 })
+
+test_that("methods and forms without their functions say what to write", {
+  p <- c(.2, .7, .4, .9, .1, .6)
+  y <- c(0, 1, 0, 1, 0, 1)
+  odd <- new_method("odd", NULL, NULL)
+  expect_error(ce_fit(p, y, method = odd), "fit_form.ce_method_odd", class = "calibrisk_error_method")
+  registerS3method("fit_form", "ce_method_half", function(method, problem, point, context) new_form("half"),
+                   envir = asNamespace("calibrisk"))
+  expect_error(ce_risk(ce_fit(p, y, method = new_method("half", NULL, NULL)), p, y), "pair_features.ce_form_half",
+               class = "calibrisk_error_method")
+})
+
+test_that("skill against nothing is NA", {
+  expect_identical(skill_of(c(a = .1, b = 0), 0), c(a = NA_real_, b = NA_real_))
+  expect_identical(skill_of(.1, .2), .5)
+  p <- c(0, 1, 0, 1, 1, 0)
+  fits <- list(a = ce_fit(p, p, method = method_bins(2)), b = ce_fit(p, p, method = method_bins(3)))
+  expect_identical(ce_compare(fits, p, p)$skill, c(NA_real_, NA_real_))
+})

@@ -148,3 +148,14 @@ test_that("only the Brier score has a root", {
     expect_identical(ce_gain(b$p, temper(b$z, 2), b$y, score = score)$scale, "squared")
   }
 })
+
+test_that("infinite scores on both sides are no gain, and say so", {
+  before <- rbind(c(1, 0), c(.5, .5), c(.2, .8))
+  after <- rbind(c(1, 0), c(.4, .6), c(.3, .7))
+  expect_warning(out <- ce_gain(before, after, c(2, 1, 2), score = "log", injective = TRUE),
+                 class = "calibrisk_warning_infinite")
+  expect_identical(out$gain, NA_real_)
+  after[1, ] <- c(.9, .1)
+  expect_identical(ce_gain(before, after, c(2, 1, 2), score = "log", injective = TRUE)$gain, Inf)
+  expect_no_warning(ce_gain(before, after, c(2, 1, 2), score = score_log(1e-7), injective = TRUE))
+})

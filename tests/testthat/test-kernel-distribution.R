@@ -177,3 +177,42 @@ test_that("a distance that has no value in double precision is an error", {
                  class = "calibrisk_error_distribution")
   }
 })
+
+test_that("exponents between 0 and 2", {
+  o <- oracle_normal
+  p <- pred_normal(o$mean, o$sd)
+  d <- as.matrix(dist(cbind(o$mean, o$sd)))
+  for (power in c(.3, 1, 1.5, 2)) {
+    k <- kernel_matrix(kernel_wasserstein(.7, power), p)
+    expect_equal(k, exp(-(d / .7)^power / power), ignore_attr = TRUE, tolerance = 1e-12)
+    expect_gt(min(eigen(k, symmetric = TRUE)$values), 0)
+  }
+  near <- function(power) {
+    skce(p, o$y, kernel = kernel_wasserstein(1, power), target_kernel = kernel_gaussian(1), type = "biased")$.estimate
+  }
+  expect_equal(near(1 + 1e-9), near(1), tolerance = 1e-7)
+  expect_equal(near(2 - 1e-9), near(2), tolerance = 1e-7)
+  mmd <- function(power) kernel_matrix(kernel_mmd(1, kernel_gaussian(1), power), p)
+  expect_equal(mmd(1.5)[1, 2], exp(-sqrt(-2 * log(mmd(2)[1, 2]))^1.5 / 1.5), tolerance = 1e-10)
+  expect_equal(kernel_matrix(kernel_hellinger("median", .5), p)[2, 2], 1)
+  for (power in list(0, 2.1, NA_real_, "1", c(1, 2))) {
+    expect_error(kernel_wasserstein(1, power), class = "calibrisk_error_argument")
+  }
+})
+
+test_that("kernels of mean embeddings by features, for many rows", {
+  data <- withr::with_seed(1, list(a = rnorm(40), b = rnorm(40), z = matrix(rnorm(400), 40)))
+  mix <- pred_mixture(pred_normal(data$a, 1), pred_normal(data$b, .5))
+  for (law in list(mix, pred_normal(data$a, 1), pred_draws(data$z))) {
+    laws <- read_laws(law, rlang::quo(data$b))
+    for (kernel in list(2 * kernel_mmd(.7, kernel_gaussian(1)), kernel_mmd("median", kernel_gaussian(1), 1))) {
+      exact <- bind_mmd(kernel, laws, 10, 1L, NULL)
+      near <- withr::with_seed(2, bind_many_mmd(kernel, laws, 10, 1L, NULL))
+      expect_equal(near$kernel$bandwidth, exact$kernel$bandwidth, tolerance = 1e-2)
+      expect_equal(cpp_prediction_matrix(near$spec, 1L), cpp_prediction_matrix(exact$spec, 1L), tolerance = 1e-2)
+    }
+    kernel <- 3 * kernel_embedding(kernel_gaussian(1))
+    expect_equal(cpp_prediction_matrix(withr::with_seed(2, bind_many_embeddings(kernel, laws, 10, 1L, NULL))$spec, 1L),
+                 cpp_prediction_matrix(bind_embedding(kernel, laws, 10, 1L, NULL)$spec, 1L), tolerance = 1e-4)
+  }
+})

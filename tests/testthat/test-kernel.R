@@ -74,3 +74,28 @@ test_that("a kernel without its bandwidth is a classed error", {
     expect_error(make(), "bandwidth", class = "calibrisk_error_argument")
   }
 })
+
+test_that("factors of kernels stay where their powers are numbers", {
+  k <- kernel_gaussian(1)
+  for (scale in c(1e300, 1e51, 1e-60)) {
+    expect_error(scale * k, "between 1e-50 and 1e\\+50", class = "calibrisk_error_kernel")
+  }
+  expect_error((1e30 * k) * (1e30 * k), class = "calibrisk_error_kernel")
+  expect_error(1e10 * (k + 1e45 * k), class = "calibrisk_error_kernel")
+  data <- withr::with_seed(1, list(p = runif(30), y = rep(0:1, 15)))
+  large <- 1e50 * k
+  base <- list(skce = skce(data$p, data$y, kernel = k, target_kernel = kernel_white()),
+               ucme = withr::with_seed(2, ucme(data$p, data$y, kernel = k)))
+  scaled <- list(skce = skce(data$p, data$y, kernel = large, target_kernel = 1e50 * kernel_white()),
+                 ucme = withr::with_seed(2, ucme(data$p, data$y, kernel = large)))
+  expect_equal(scaled$skce$.estimate, base$skce$.estimate * 1e100)
+  expect_equal(scaled$skce$std.error, base$skce$std.error * 1e100)
+  expect_equal(scaled$ucme$std.error, base$ucme$std.error * 1e100)
+  expect_equal(withr::with_seed(1, ce_test(data$p, data$y, kernel = large, replicates = 99)$p.value),
+               withr::with_seed(1, ce_test(data$p, data$y, kernel = k, replicates = 99)$p.value))
+  expect_equal(ckce(data$p, data$y, kernel = large, ridge = 1e49)$.estimate,
+               ckce(data$p, data$y, kernel = k, ridge = .1)$.estimate / 1e50)
+  line <- kernel_linear()
+  expect_error(skce(pred_normal(1e50 * 1:3 / 4, 1), 1e50 * c(.2, .1, .1), kernel = line, target_kernel = line),
+               class = "calibrisk_error_distribution")
+})

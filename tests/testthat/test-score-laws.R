@@ -77,3 +77,18 @@ test_that("upper bounds of real scores, groups and refusals", {
   expect_error(ce_score(c(.2, .3), c(0, 1), score = "crps"), class = "calibrisk_error_score")
   expect_error(score_value("crps", list(mean = 1, variance = 0), 1), class = "calibrisk_error_variance")
 })
+
+test_that("laws without spread have their scores, or an error that says why not", {
+  expect_identical(score_value("crps", pred_laplace(0, 0), c(1)), 1)
+  expect_identical(score_value("crps", pred_laplace(2, 0), 2), 0)
+  expect_equal(score_value("crps", pred_laplace(0, 1e-12), 1), 1)
+  none <- pred_normal(c(0, 1, 1), c(1, 0, 0))
+  expect_identical(score_value("dss", none, c(0, 1, 0)), c(0, -Inf, Inf))
+  expect_identical(ce_score(none[1:2], c(0, 1), score = "dss")$.estimate, -Inf)
+  expect_warning(out <- ce_score(none, c(0, 1, 0), score = "dss"), class = "calibrisk_warning_infinite")
+  expect_identical(out$.estimate, NA_real_)
+  point <- pred_normal(0, 0)
+  expect_identical(score_divergence("dss", point, point), 0)
+  expect_identical(score_divergence("dss", point, pred_normal(0, 1)), Inf)
+  expect_identical(score_divergence("dss", pred_normal(0, 1), point), Inf)
+})

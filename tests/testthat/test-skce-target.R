@@ -267,7 +267,7 @@ test_that("draws: an unbiased diagonal and the closed form in the limit", {
   many <- withr::with_seed(2, matrix(rnorm(6 * 3000, o$mean, o$sd), 6))
   out <- skce(pred_draws(many), o$y, kernel = w1, target_kernel = gauss)
   expect_equal(out$.estimate, -.00966827702095, tolerance = .2)
-  expect_equal(out$target_form, "draws (3000)")
+  expect_match(out$target_form, "^draws \\(3000\\), features to [0-9]e-1")
   # a target kernel without closed form says so
   simulated <- withr::with_seed(3, skce(laplace, o$y, kernel = w1, target_kernel = kernel_matern(1.5, 1), draws = 50))
   expect_equal(simulated$target_form, "draws (50)")
@@ -404,4 +404,30 @@ test_that("closed forms keep their digits far from the kernel's own scale", {
       }
     }
   }
+})
+
+test_that("draws cost the same whatever was drawn; what is approximated is said", {
+  # in the plane 256 features do not reach rounding: the factor is taken as near as it comes
+  draws <- withr::with_seed(1, array(rnorm(60 * 300 * 2, sd = 3), c(60, 300, 2)))
+  y <- withr::with_seed(2, matrix(rnorm(120, sd = 3), 60))
+  problem <- problem_of(pred_draws(draws), y, kernel_gaussian(2), kernel_gaussian(4))
+  missed <- problem$target$embedding$missed
+  expect_gt(missed, 1e-12)
+  expect_lt(missed, 1e-6)
+  expect_match(problem$target_form, "^draws \\(300\\), features to [0-9]e-")
+  direct <- list(form = "draws", kernel = problem$target$kernel, draws = problem$target$draws[1:8, ], y = y[1:8, ])
+  near <- cpp_target_matrix(problem$target, FALSE, 1L)[1:8, 1:8]
+  expect_lt(max(abs(near - cpp_target_matrix(direct, FALSE, 1L))), 4 * missed)
+  expect_match(skce(pred_draws(draws), y, kernel = kernel_gaussian(2),
+                    target_kernel = kernel_gaussian(4))$target_form, "features to")
+  # without a small factor: fewer draws, evenly spaced
+  wide <- matrix(seq_len(2 * 30), 2, 30)
+  rough <- kernel_laplace(1) * kernel_laplace(1)
+  expect_identical(affordable_draws(rough, wide, 1, 200), wide[, round(seq(1, 30, length.out = 10))])
+  kept <- round(seq(1, 15, length.out = 10))
+  expect_identical(affordable_draws(rough, wide, 2, 200), wide[, c(outer(1:2, (kept - 1) * 2, `+`))])
+  expect_identical(affordable_draws(kernel_laplace(1), wide, 1, 200), wide)
+  expect_identical(dim(affordable_draws(rough, wide[rep(1:2, 50), ], 1, 200)), c(100L, 8L))
+  thin <- list(y = y, draws = matrix(0, 60, 16))
+  expect_identical(draws_text(thin, matrix(0, 60, 80)), "draws (8 of 40)")
 })

@@ -50,8 +50,7 @@ class LawRedraws {
       diagonal += done.colwise().squaredNorm().dot(squares_.segment(begin, size));
       engine.dense.gemm(true, true, 1.0, factor_.middleRows(begin, size), done, 1.0, cross);
     }
-    return (cross.squaredNorm() - diagonal) /
-           (static_cast<double>(n) * static_cast<double>(n - 1));
+    return (cross.squaredNorm() - diagonal) / (static_cast<double>(n) * static_cast<double>(n - 1));
   }
 
  private:

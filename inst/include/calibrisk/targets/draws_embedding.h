@@ -2,7 +2,8 @@
 // Predictions given by S draws, through their mean embeddings: with features phi(x)'phi(y) =
 // k(x, y) and m_i = mean_s phi(z_is), E k(Z_i, Z_j) = m_i'm_j and E k(Z_i, y) = m_i'phi(y).
 // The features are those of a pivoted Cholesky factor: rank r instead of S^2 evaluations per
-// pair. Used only where they reproduce the kernel at every draw to rounding.
+// pair. Used only where they reproduce the kernel at every draw: to rounding, or as near to it as a
+// few rounds come; `missed` says how near.
 #ifndef CALIBRISK_TARGETS_DRAWS_EMBEDDING_H
 #define CALIBRISK_TARGETS_DRAWS_EMBEDDING_H
 
@@ -17,15 +18,17 @@ namespace calibrisk {
 
 struct DrawsEmbedding {
   bool found = false;
-  Matrix mean;  // m_i, [n x r]
-  Vector own;   // E k(Z_i, Z_i') over pairs of different draws, minus |m_i|^2
+  double missed = 0.0;  // largest share of k(x, x) that the features of a draw lack
+  Matrix mean;          // m_i, [n x r]
+  Vector own;           // E k(Z_i, Z_i') over pairs of different draws, minus |m_i|^2
   Matrix pivot_rows, triangle;
 };
 
 namespace detail {
 
-// The share of k(x, x) that a feature may miss; entries of the kernel are off by at most as much.
-constexpr double embedding_tolerance = 1e-12;
+// The share of k(x, x) that features may miss, where entries of the kernel are off by at most as
+// much: what is aimed at, and what is taken if a few rounds do not get there.
+constexpr double embedding_tolerance = 1e-12, embedding_limit = 1e-6;
 
 // phi(x) as columns; solved in place, safe in workers.
 inline Matrix embed_points(const Kernel& kernel, const ConstMatrixRef& pivot_rows,
@@ -76,8 +79,9 @@ inline Matrix embedding_candidates(const ConstMatrixRef& draws, const ConstMatri
 
 }  // namespace detail
 
-// draws: [n x S d], draw-major; y: [n x d]. Cost n S r^2 / 2 and r evaluations per draw; found =
-// false where 256 features are not enough or where direct sums are cheaper.
+// draws: [n x S d], draw-major; y: [n x d]. Cost n S r^2 / 2 and r evaluations per draw and round,
+// of which there are at most four; found = false where 256 features miss more than the limit or
+// where direct sums are cheaper.
 inline DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
                                   const ConstMatrixRef& draws, const ConstMatrixRef& y) {
   constexpr Index max_rank = 256, rounds = 4;
@@ -93,7 +97,8 @@ inline DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
     options.max_rank = max_rank;
     const KernelFactor factor = pivoted_cholesky(engine, kernel, candidates, options, {0.0, 0.0});
     const Index r = factor.rank();
-    if (factor.residual.maxCoeff() > tolerance) return out;
+    const bool last = round + 1 == rounds || r == max_rank;
+    if (factor.residual.maxCoeff() > detail::embedding_limit * largest) return out;
     // r^2 / 2 flops per draw against S n / 2 evaluations
     if (static_cast<double>(r) * static_cast<double>(r) > 4.0 * static_cast<double>(n * s)) {
       return out;
@@ -103,6 +108,7 @@ inline DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
     out.mean.resize(n, r);
     out.own.resize(n);
     std::vector<Matrix> missed(static_cast<std::size_t>(n_tasks));  // the worst draw of each task
+    Vector worst_share = Vector::Zero(n_tasks);
     parallel_for(
         engine, n_tasks,
         [&](Index t) {
@@ -115,9 +121,10 @@ inline DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
           const Vector diagonal = gram_diagonal(kernel, x);
           Index worst;
           const Vector left = diagonal - phi.colwise().squaredNorm().transpose();
-          if (left.maxCoeff(&worst) > tolerance) {
+          worst_share(t) = left.maxCoeff(&worst) / largest;
+          if (worst_share(t) > detail::embedding_tolerance) {
             missed[static_cast<std::size_t>(t)] = x.row(worst);
-            return;
+            if (!last) return;
           }
           for (Index a = 0; a < size; ++a) {
             const Vector mean = phi.middleCols(a * s, s).rowwise().mean();
@@ -131,8 +138,9 @@ inline DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
     for (Index t = 0; t < n_tasks; ++t) {
       if (missed[static_cast<std::size_t>(t)].size() > 0) with.push_back(t);
     }
-    if (with.empty()) {
-      out.found = true;
+    if (with.empty() || last) {
+      out.missed = std::max(worst_share.maxCoeff(), detail::embedding_tolerance);
+      out.found = out.missed <= detail::embedding_limit;
       return out;
     }
     const Index more = std::min<Index>(static_cast<Index>(with.size()), 1024);
@@ -151,9 +159,12 @@ inline DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
 // take the direct mean over draws.
 class EmbeddedDrawsTarget : public DrawsTarget {
  public:
+  // missed: as in DrawsEmbedding
   EmbeddedDrawsTarget(Kernel kernel, MatrixView draws, MatrixView outcome, MatrixView mean,
-                      Eigen::Map<const Vector> own, MatrixView pivot_rows, MatrixView triangle)
+                      Eigen::Map<const Vector> own, MatrixView pivot_rows, MatrixView triangle,
+                      double missed)
       : DrawsTarget(std::move(kernel), draws, outcome),
+        missed_(missed),
         mean_(mean),
         own_(own),
         pivot_rows_(pivot_rows),
@@ -202,7 +213,7 @@ class EmbeddedDrawsTarget : public DrawsTarget {
     const Vector diagonal = gram_diagonal(kernel(), x);
     for (Index m = 0; m < x.rows(); ++m) {
       const double left = diagonal(m) - out.phi.col(m).squaredNorm();
-      if (left > detail::embedding_tolerance * diagonal(m)) out.missed.push_back(m);
+      if (left > missed_ * diagonal(m)) out.missed.push_back(m);
     }
     return out;
   }
@@ -212,6 +223,7 @@ class EmbeddedDrawsTarget : public DrawsTarget {
     for (Index m : points.missed) singles(i, out.rows(), x.row(m), out.col(m));
   }
 
+  double missed_;
   MatrixView mean_;
   Eigen::Map<const Vector> own_;
   MatrixView pivot_rows_, triangle_;

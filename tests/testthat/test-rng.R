@@ -1,0 +1,20 @@
+test_that("only what draws touches the random numbers", {
+  path <- test_path("..", "..", "src", "RcppExports.cpp")
+  skip_if_not(file.exists(path))
+  code <- paste(readLines(path), collapse = "\n")
+  functions <- strsplit(code, "\n// cpp_", fixed = TRUE)[[1]][-1]
+  scoped <- functions[grepl("RNGScope", functions, fixed = TRUE)]
+  expect_setequal(sub("\n.*", "", scoped), c("resample_counts", "class_redraws"))
+})
+
+test_that("deterministic calls leave no seed behind", {
+  withr::local_preserve_seed()
+  p <- c(.2, .7, .4, .9, .1, .6)
+  y <- c(0, 1, 0, 1, 0, 1)
+  suppressWarnings(rm(".Random.seed", envir = globalenv()))
+  ece(p, y)
+  skce(p, y, kernel = kernel_tv(.3))
+  ckce(p, y)
+  ce_risk(ce_fit(p, y, method = method_ukkr(.1)), p, y)
+  expect_false(exists(".Random.seed", globalenv(), inherits = FALSE))
+})
