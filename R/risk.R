@@ -9,8 +9,8 @@
 #' @return One row (per group) with `risk`, `root_risk`, `std.error` (of `risk`), `n`;
 #'   `root_std.error`; `zero_risk`, the risk of \eqn{h = 0}; `skill = 1 - risk / zero_risk`
 #'   (at most \eqn{CE^4 / R(0)}, so small by nature); `estimate`, the root of the mean
-#'   \eqn{h(p, p)} (0 where that is negative); and `lower_bound`, a one-sided bound at `level`
-#'   for the calibration error itself.
+#'   \eqn{h(p, p)} (0 where that is negative), without its bias; and `lower_bound`, a one-sided bound at `level` for the
+#'   calibration error. That of [ce_estimate()] uses all rows and is usually the larger.
 #'
 #' @section Definition:
 #' \eqn{R(h) = E(\langle e, e'\rangle - h(p, p'))^2} over two independent samples

@@ -7,8 +7,8 @@
 #'   difference, along each method's grid, from smooth to flexible; the point is the value with the smallest mean
 #'   risk of each method, the dashed line the risk of \eqn{h = 0} where it is near. Class-wise: the same value in all
 #'   classes, and at the right, open, a value for each class. `"estimate"`: the
-#'   calibration error of each method with its interval, and the one-sided lower bound of the
-#'   selected one (dashed). `"gap"`: the estimated gap, prediction minus outcome, over the
+#'   calibration error that each method reports for the test rows, with limits from those rows' standard error alone,
+#'   and as line and band the estimate of all rows with its interval (see [ce_estimate()]). `"gap"`: the estimated gap, prediction minus outcome, over the
 #'   confidence, with the density of the predictions below (scalar notions, and per class for class-wise; for kkr, which
 #'   estimates no gap, the root of the positive part of \eqn{h(p, p)}): the selected method with its pointwise band, the
 #'   others in grey. The band is the delete-one-fold jackknife's: it knows noise, not what a method smooths away.

@@ -28,7 +28,8 @@
 #' split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
 #'
 #' The risk says *which function* describes the miscalibration best. *How large* it is says the headline, the same for
-#' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows.
+#' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows. The
+#' interval is for the error visible at the stated resolution; it uses no method, and `estimate_holdout` may lie outside.
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `probs` (rows that are negative, infinite or do not sum to 1, `NaN`, logits),
 #' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit

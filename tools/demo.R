@@ -29,13 +29,12 @@ for (model in models) {
 }
 
 heading("Every notion of calibration, small data: 4 vehicles, 500 predictions")
-set.seed(1)
-print(ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"),
-                  progress = FALSE))
+print(ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical")))
 
-heading("All selected methods, as one table")
+heading("All methods, as one table: root risk, error on the test rows, and the headline of all rows")
 tables <- lapply(models, function(model) cbind(model = model, glance(tuned[[model]])))
-columns <- c("model", "method", "value", "root_risk", "estimate", "conf.low", "conf.high", "selected")
+columns <- c("model", "method", "value", "root_risk", "estimate_holdout", "estimate", "conf.low", "conf.high",
+             "selected")
 table <- do.call(rbind, tables)[columns]
 print(table, digits = 3, row.names = FALSE)
 utils::write.csv(table, file.path("demo-output", "estimates.csv"), row.names = FALSE)
