@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "check.h"
+#include "threads.h"
+
+#include <calibrisk/ladder/recipes.h>
+
+using namespace calibrisk;
+
+namespace {
+
+struct Rows {
+  Matrix p, e;
+};
+
+// Probability vectors with residuals p - onehot of a class by turns.
+Rows rows_of(Index n, Index k) {
+  Rows out{Matrix(n, k), Matrix(n, k)};
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < k; ++j)
+      out.p(i, j) = 1.0 + static_cast<double>((7 * i + 11 * j * i) % 23);
+    out.p.row(i) /= out.p.row(i).sum();
+  }
+  out.e = out.p;
+  for (Index i = 0; i < n; ++i) out.e(i, (3 * i) % k) -= 1.0;
+  return out;
+}
+
+Rung own_hats(const Engine& engine, const Rows& rows, Index knots, const RowWeights& weights) {
+  const BasisShape shape = basis_shape(engine, Recipe::hats, {knots, 0, 0, 0}, rows.p, weights);
+  const LocalBases bases(engine, shape, rows.p);
+  return local_rung(engine, bases.bases(), rows.e, weights, true);
+}
+
+}  // namespace
+
+TEST(local_and_shared_rungs_agree_on_the_same_columns) {
+  const Engine engine = serial_engine();
+  Rows rows = rows_of(80, 3);
+  rows.p = rows.p.leftCols(1).eval();
+  rows.e = rows.e.leftCols(1).eval();
+  const RowWeights none;
+  const Rung local = own_hats(engine, rows, 6, none);
+  const std::vector<double> knots = hat_knots(rows.p.col(0), none, 6);
+  const HatPositions at = hat_positions(rows.p.col(0), knots);
+  Matrix columns = Matrix::Zero(80, static_cast<Index>(knots.size()));
+  for (Index i = 0; i < 80; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    columns(i, at.cell[row]) += 1.0 - at.t[row];
+    if (at.t[row] > 0.0) columns(i, at.cell[row] + 1) += at.t[row];
+  }
+  BasisShape shape;
+  shape.recipe = Recipe::columns;
+  const Rung shared =
+      shared_rung(engine, shared_groups(shape, rows.p, columns), rows.e, none, true);
+  CHECK(is_near(local.psi, shared.psi));
+  CHECK(is_near(local.noise, shared.noise));
+  CHECK(is_near(local.skew, shared.skew, 1e-10));
+  CHECK(is_near(local.linear, shared.linear));
+  CHECK((local.gap - shared.gap).norm() < 1e-12);
+  CHECK((local.half - shared.half).norm() < 1e-12);
+}
+
+TEST(a_rung_has_the_same_digits_on_any_number_of_threads) {
+  const Rows rows = rows_of(300, 5);
+  ThreadedEngine three(3);
+  const Rung a = own_hats(serial_engine(), rows, 9, RowWeights());
+  const Rung b = own_hats(three.engine(), rows, 9, RowWeights());
+  CHECK(a.psi == b.psi && a.noise == b.noise && a.skew == b.skew && a.linear == b.linear);
+  CHECK(a.gap == b.gap);
+}
+
+TEST(copies_of_a_row_are_rows) {
+  const Rows rows = rows_of(40, 3);
+  Vector copies(40);
+  std::vector<Index> each;
+  for (Index i = 0; i < 40; ++i) {
+    copies(i) = static_cast<double>(1 + i % 3);
+    for (Index c = 0; c <= i % 3; ++c) each.push_back(i);
+  }
+  Rows whole{Matrix(static_cast<Index>(each.size()), 3),
+             Matrix(static_cast<Index>(each.size()), 3)};
+  for (std::size_t r = 0; r < each.size(); ++r) {
+    whole.p.row(static_cast<Index>(r)) = rows.p.row(each[r]);
+    whole.e.row(static_cast<Index>(r)) = rows.e.row(each[r]);
+  }
+  const Engine engine = serial_engine();
+  const Rung a = own_hats(engine, rows, 4, RowWeights(copies, WeightKind::frequency));
+  const Rung b = own_hats(engine, whole, 4, RowWeights());
+  CHECK(is_near(a.psi, b.psi, 1e-10));
+  CHECK(is_near(a.noise, b.noise, 1e-10));
+  CHECK(is_near(a.linear, b.linear, 1e-10));
+  CHECK(is_near(a.scatter, b.scatter, 1e-10));
+}
+
+TEST(whitening_drops_dependent_columns) {
+  Matrix b = Matrix::Random(30, 4);
+  b.col(3) = b.col(0) - 2.0 * b.col(1);
+  const Matrix gram = b.transpose() * b;
+  const Matrix r = whitening(gram);
+  CHECK(r.rows() == 3);
+  CHECK((r * gram * r.transpose() - Matrix::Identity(3, 3)).norm() < 1e-10);
+}
+
+TEST(the_trace_of_a_cube_is_that_of_the_product) {
+  Matrix s = Matrix::Random(600, 600);
+  s = (s + s.transpose()).eval();
+  CHECK(is_near(trace_cube(serial_engine(), s), (s * s * s).trace(), 1e-10));
+}
