@@ -1,6 +1,7 @@
 # Metrics: one row per group, `.metric, .estimator, .estimate` first, then the
 # metric's own columns. `fn(predictions)` returns a list (or one-row tibble) with
-# `.estimate` and the extra columns; `choices` are columns that repeat what the user chose.
+# `.estimate` and the extra columns; `choices` are columns that repeat what the user chose (a notion of
+# NULL: the default one).
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
 metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", na_rm = TRUE,
@@ -27,6 +28,8 @@ class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
     if (!is.null(values$n)) values$n <- values$n + predictions$dropped
   }
   estimator <- if (n_classes(predictions) == 2) "binary" else "multiclass"
+  choices <- choices[!names(choices) %in% names(values)]
+  if ("notion" %in% names(choices)) choices$notion <- choices$notion %||% default_notion(predictions)
   columns <- drop_null(c(list(.metric = metric, .estimator = estimator), values, choices))
   # tibble() would take longer than most metrics
   columns <- vctrs::vec_recycle_common(!!!columns)

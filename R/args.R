@@ -12,9 +12,10 @@
 #'   probability of that level.
 #' @param notion What "calibrated" conditions on: `"top_label"`, the confidence in the most probable class (is it
 #'   right that often?); `"class_wise"`, the probability of each class on its own, squared errors summed;
-#'   `"canonical"`, the whole vector of probabilities; `"binary"`, the probability of one event. A single probability
-#'   per row is taken as it is for `"top_label"` and `"binary"`, as the two classes (1 - p, p) else. See the vignette
-#'   *Notation*.
+#'   `"canonical"`, the whole vector of probabilities; `"binary"`, the probability of one event. The default is
+#'   `"binary"` for a single probability and for two classes, else `"top_label"`. A single probability
+#'   per row is taken as it is for `"top_label"` (the confidence in a label that was right or not) and `"binary"`, as
+#'   the two classes (1 - p, p) else. See the vignette *Notation*.
 #' @param event_level Binary: which level of `truth` is the event, `"first"` (as in
 #'   yardstick) or `"second"`; the name of a single column, `.pred_<level>` or `<level>`, goes before it. Where the
 #'   event clearly becomes rarer as a single probability rises, a warning of class `calibrisk_warning_direction` says so.

@@ -45,7 +45,7 @@ ce_compare <- function(objects, x, truth, ..., .by = NULL, level = 0.95, event_l
     if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
   })
   fit <- fits[[1]]
-  new_table(out, c("Calibration risks" = notion_label(fit$notion, length(fit$levels))), "ce_compare")
+  new_table(out, c("Calibration risks" = notion_label(fit)), "ce_compare")
 }
 
 check_fits <- function(objects, call = caller_env()) {

@@ -156,7 +156,7 @@ curve_axes <- function(x) {
     quantile = c("nominal level", "share of outcomes below the predicted quantile"),
     switch(x$notion,
       top_label = c("confidence", "accuracy"),
-      binary = c("predicted probability", "observed frequency"),
+      binary = c(paste("predicted", x$axis), sub("probability", "observed frequency", x$axis)),
       class_wise = c("predicted probability of the class", "observed frequency")
     )
   )

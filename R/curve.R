@@ -50,7 +50,8 @@
 #'   two columns, mean and variance of normal ones.
 #' @param type The curve, see Definition. By default `"binned"`, for several models or groups in one panel `"smooth"`
 #'   (`"isotonic"` where there are less than 20 different predictions).
-#' @param notion `"top_label"`, `"binary"` or `"class_wise"`.
+#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
+#'   for two classes, else `"top_label"`.
 #' @param n_bins,bins Number of bins, by default 15 (PIT histograms of ensembles of less than 30 members: a bin per
 #'   rank); of equal `"width"` or equal `"mass"`.
 #' @param level Level of intervals and bands.
@@ -66,14 +67,14 @@
 #' curve
 #' plot(curve)
 ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "quantile", "pit"),
-                     notion = "top_label", n_bins = NULL, bins = c("width", "mass"), level = 0.95,
+                     notion = NULL, n_bins = NULL, bins = c("width", "mass"), level = 0.95,
                      times = 1000, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
                      threads = NULL) {
   call <- current_env()
   default <- missing(type)
   type <- check_choice(type, c("binned", "isotonic", "smooth", "quantile", "pit"))
   check_notion(notion)
-  if (notion == "canonical") {
+  if (identical(notion, "canonical")) {
     stop_input(c(
       "A reliability curve needs a scalar notion.",
       "x" = "{.arg notion} is {.val canonical}.",
@@ -94,8 +95,11 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
     stop_curve_of_laws(part, dots, type, call)
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     if (predictions$na) stop_missing_curve(call)
+    notion <<- notion %||% default_notion(predictions)
+    axis <<- probability_of(predictions)
     notion_problems(predictions, notion, call)
   }
+  axis <- NULL
   curves <- read_curves(x, enquo(.by), read, call)
   keys <- vctrs::vec_rbind(!!!curves$keys)
   if (default && length(setdiff(names(keys), "class")) > 0) type <- overlaid_type(curves$problems)
@@ -108,7 +112,7 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
   }
   structure(
     list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), keys = names(keys),
-         type = type, notion = notion, control = control),
+         type = type, notion = notion, axis = axis, control = control),
     class = "ce_curve"
   )
 }

@@ -5,7 +5,8 @@
 #' same number, whatever their order.
 #'
 #' @inheritParams ce_args
-#' @param notion One or several notions of calibration.
+#' @param notion One or several notions of calibration; by default `"binary"` for a single probability and for two
+#'   classes, else `"top_label"`.
 #' @param method `"ladder"`, the estimate defined below; or a method of [ce_methods], tuned over its own grid with
 #'   [ce_tune()]: then `estimate` and `std.error` are that method's, from the test rows; interval, bound and test remain
 #'   those of the ladder.
@@ -77,6 +78,7 @@ ce_estimate <- function(x, truth, ..., notion = "top_label", method = "ladder", 
   dots <- enquos(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    notion <- notion %||% default_notion(predictions)
     if (predictions$na) return(vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), predictions)))
     if (is_method(method)) split <- split_predictions(predictions, folds, test, call)
     rows <- lapply(notion, function(one) {

@@ -45,6 +45,7 @@ fit_panel <- function(x, call) {
       "i" = "{.code predict(fit, new, type = \"gap\")} gives its coordinates."
     ), "notion", arg = "x", call = call)
   }
-  list(notion = x$notion, levels = x$levels, histogram = x$histogram, glance = data.frame(method = x$method),
+  list(notion = x$notion, levels = x$levels, event = x$event,
+       histogram = x$histogram, glance = data.frame(method = x$method),
        forms = setNames(list(lapply(x$forms, list)), x$method))
 }

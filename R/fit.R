@@ -23,7 +23,7 @@
 #' fit
 #' predict(fit, c(0.2, 0.9), type = "gap")
 #' ce_risk(fit, confidence[201:300], correct[201:300])
-ce_fit <- function(x, truth, ..., notion = "top_label", method, .by = NULL, event_level = "first",
+ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level = "first",
                    na_rm = TRUE, threads = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
@@ -52,6 +52,7 @@ fit_groups <- function(x, truth, dots, by, event_level, na_rm, fit, call) {
 }
 
 fit_predictions <- function(predictions, notion, method, context, call = caller_env()) {
+  notion <- notion %||% default_notion(predictions)
   grid <- method_grid(method, notion, n_obs(predictions))
   if (nrow(grid) != 1) {
     stop_input(c(
@@ -96,7 +97,7 @@ grid_point <- function(grid, v) {
 #' @export
 print.ce_fit <- function(x, ...) {
   cat("<ce_fit> ", x$label, "\n", sep = "")
-  cat("Notion:  ", notion_label(x$notion, length(x$levels)), "\n", sep = "")
+  cat("Notion:  ", notion_label(x), "\n", sep = "")
   cat("Rows:    ", count_text(x$n), "\n", sep = "")
   invisible(x)
 }
@@ -127,12 +128,14 @@ glance.ce_fit <- function(x, ...) {
                  n = x$n, n_classes = length(x$levels))
 }
 
-notion_label <- function(notion, n_classes) {
-  switch(notion,
+# Of a fit or a tune.
+notion_label <- function(x) {
+  n_classes <- length(x$levels)
+  switch(x$notion,
     top_label = "top-label (confidence against correctness)",
     class_wise = paste0("class-wise (sum over ", n_classes, " classes)"),
     canonical = paste0("canonical (whole vector, ", n_classes, " classes)"),
-    binary = "binary (scalar p - y)"
+    binary = paste0("binary (", probability_of(x), ", p - y)")
   )
 }
 

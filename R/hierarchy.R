@@ -20,7 +20,8 @@
 #' it from above), `slack` (how much room is left), `holds` (`NA` where the theorem asserts
 #' nothing, `p > 2`), `std.error`, `conf.low`, `conf.high`, `p`, `n_classes`, `n_distinct` (predictions), `n`.
 #' `tidy()` gives the plain tibble.
-#' A vector of probabilities is a scalar problem: no CE and CWCE, K = 1.
+#' A single probability is a scalar problem, K = 1: CE_p is the error of the probability of the event, and there are
+#' no CWCE and TCE.
 #'
 #' # Intervals
 #' Those of [ece()], [rbs()], [ks_error()] and [mmce()] for the same number. Every one is for its own error, so
@@ -98,7 +99,8 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
   exponent <- paste0("_", format(p))
   label <- c(ceiling = if (scalar) "ceiling 1" else paste0("ceiling ", weight, "sqrt(2)"),
              RBS = paste0(weight, "RBS"), CE = paste0("CE", exponent),
-             CWCE = paste0("CWCE", exponent), TCE = paste0("TCE", exponent))
+             CWCE = paste0("CWCE", exponent), TCE = paste0(if (scalar) "CE" else "TCE", exponent),
+             TCE_1 = if (scalar) "CE_1" else "TCE_1")
   name_of <- function(v) ifelse(v %in% names(label), label[v], v)
   if (predictions$na) {
     parts <- lapply(parts, function(part) list())

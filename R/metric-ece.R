@@ -11,7 +11,7 @@
 #'
 #' * `"top_label"`: the largest probability and whether its class came true. `p = 1` is the
 #'   expected calibration error (ECE), other `p` the top-label error TCE_p.
-#' * `"binary"`: the probability of the event, no factor 2 for the second class.
+#' * `"binary"`, the default for two classes: the probability of the event, no factor 2 for the second class.
 #' * `"class_wise"`: every class on its own; p-th powers are summed over classes, not
 #'   averaged and not weighted (CWCE_p).
 #' * `"canonical"`: whole probability vectors (CE_p). `"discrete"` groups equal vectors,
@@ -79,7 +79,9 @@
 #' @param type How bins are made, see above.
 #' @param p Exponent, from 1 to 32; `Inf` for the largest gap.
 #' @param debias Subtract the estimated noise (`p = 2` only)?
-#' @param notion `"top_label"`, `"binary"`, `"class_wise"` or `"canonical"`.
+#' @param notion `"top_label"`, `"binary"`, `"class_wise"` or `"canonical"`. The default is `"binary"` for a single
+#'   probability and for two classes, else `"top_label"`. A single probability is taken as it is for both: that of the
+#'   event, or the confidence in a label that was right or not.
 #' @param distance For `notion = "canonical"`: how far a bin's mean prediction is from its observed frequencies:
 #'   `NULL` for the p-th powers of the classes' gaps, `"tv"`, `"euclidean"`, `"hellinger"`, or a function of two
 #'   matrices, frequencies and predictions with a row per bin, that returns a number per row.
@@ -107,7 +109,7 @@
 #' @export
 ece <- new_metric(function(x, truth, ..., n_bins = 15,
                            type = c("width", "mass", "sweep", "discrete", "median_variance"), p = 1,
-                           debias = FALSE, notion = "top_label", preset = NULL, level = 0.95,
+                           debias = FALSE, notion = NULL, preset = NULL, level = 0.95,
                            interval = c("analytic", "bootstrap"), times = 1000, min_size = 10, .by = NULL,
                            event_level = "first", na_rm = TRUE, distance = NULL) {
   if (is.null(preset)) {
@@ -122,7 +124,8 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
   }
   interval <- check_interval(interval, level, times, current_env())
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ece", function(predictions) {
-    ece_columns(predictions, scheme, interval)
+    scheme$notion <- scheme$notion %||% scheme$default(predictions)
+    c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
   }, event_level, na_rm, choices = list(
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
     preset = scheme$preset, interval = interval$type, level = level,
@@ -132,7 +135,8 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
 
 # A scheme says everything about an estimate but the data:
 #   notion, type, n_bins, p, debias, preset; ends(sorted, n_bins) -> bin ends;
-#   problems(predictions) -> scalar problems; average: mean over classes instead of the sum
+#   default(predictions) -> the notion where it is NULL; problems(predictions, notion) -> scalar problems;
+#   average: mean over classes instead of the sum
 plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), min_size = 10) {
   check_bins(n_bins, size = NULL, call = call)
   check_count(min_size, "min_size", call = call)
@@ -145,16 +149,16 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
       "i" = "For other exponents see {.fn ece_bias}."
     ), "argument", arg = "debias", call = call)
   }
-  if (notion == "canonical" && type %in% c("mass", "sweep")) {
+  if (identical(notion, "canonical") && type %in% c("mass", "sweep")) {
     stop_input(c(
       "The canonical notion has no order, hence no {.val {type}} bins.",
       "i" = "Use {.code type = \"discrete\"}, {.code \"median_variance\"} or {.code \"width\"} (a product grid)."
     ), "argument", arg = "type", call = call)
   }
-  if (notion != "canonical" && type == "median_variance") {
+  if (!identical(notion, "canonical") && type == "median_variance") {
     stop_input(c(
       "{.code type = \"median_variance\"} bins whole probability vectors.",
-      "x" = "{.arg notion} is {.val {notion}}.",
+      "x" = if (!is.null(notion)) "{.arg notion} is {.val {notion}}.",
       "i" = "Use {.code notion = \"canonical\"}, or {.code type = \"mass\"}."
     ), "argument", arg = "type", call = call)
   }
@@ -163,13 +167,14 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
     notion = notion, type = type, n_bins = n_bins, p = p, debias = debias, min_size = min_size,
     preset = NULL, average = FALSE,
     ends = function(sorted, n_bins) bin_ends(sorted, type, n_bins),
-    problems = function(predictions) notion_problems(predictions, notion, call)
+    default = default_notion,
+    problems = function(predictions, notion) notion_problems(predictions, notion, call)
   )
 }
 
 ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
-  problems <- scheme$problems(predictions)
+  problems <- scheme$problems(predictions, scheme$notion)
   value <- scalar_ece(problems, scheme, interval$level)
   columns <- root_columns(
     value$power, value$std.error, scheme$p, interval, problems,

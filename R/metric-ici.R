@@ -19,7 +19,8 @@
 #' There is no cheap analytic interval, because every outcome moves the whole curve: `interval = "bootstrap"`
 #' gives the basic one at the cost of `times` further curves. The default is none, and the printed table says so.
 #' @inheritParams ks_error
-#' @param notion `"top_label"` or `"binary"`.
+#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
+#'   for two classes, else `"top_label"`.
 #' @param smoother `"loess"` or `"isotonic"`.
 #' @param span Of the loess, at least three of the predictions and at most 100.
 #' @param interval `"none"` or `"bootstrap"`.
@@ -29,7 +30,7 @@
 #' ici(p, p > 0.4)
 #' @export
 ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
-                           notion = "top_label", level = 0.95,
+                           notion = NULL, level = 0.95,
                            interval = c("none", "bootstrap"), times = 200, .by = NULL,
                            event_level = "first", na_rm = TRUE) {
   smoother <- check_choice(smoother, c("loess", "isotonic"))
@@ -59,7 +60,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
 
 check_one_problem <- function(notion, call = caller_env()) {
   check_notion(notion, call = call)
-  if (!notion %in% c("top_label", "binary")) {
+  if (!all(notion %in% c("top_label", "binary"))) {
     stop_input(c(
       "{.arg notion} must be {.or {.val {c('top_label', 'binary')}}} here.",
       "x" = "It is {.val {notion}}."

@@ -38,8 +38,8 @@
 #' @param kernel `"dirichlet"` or `"triweight"`.
 #' @param p Exponent, from 1 to 32.
 #' @param bandwidth `NULL` for the rules above, or a number.
-#' @param notion For `"dirichlet"` any notion (default canonical for a matrix), for `"triweight"` a scalar one
-#'   (default top-label).
+#' @param notion For `"dirichlet"` any notion, for `"triweight"` a scalar one. The default is binary for a single
+#'   probability and for two classes; of more classes canonical with `"dirichlet"`, top-label with `"triweight"`.
 #' @param threads Number of threads; see [ce_threads].
 #' @references Popordanoska, Sayer and Blaschko (2022) \doi{10.48550/arXiv.2210.07810};
 #'   Zhang, Kailkhura and Han (2020) \doi{10.48550/arXiv.2003.07329};
@@ -70,8 +70,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
   }
   threads <- resolve_threads(threads)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "kde_error", function(predictions) {
-    used <- notion %||% if (kernel == "triweight") "top_label" else
-      if (is.null(predictions$probs)) "binary" else "canonical"
+    used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)
     problems <- notion_problems(predictions, used, call)
     value <- if (kernel == "dirichlet") dirichlet_error else triweight_error
     parts <- lapply(problems, value, p = p, bandwidth = bandwidth, threads = threads, call = call)

@@ -20,13 +20,14 @@
 #' # Cost
 #' One sort.
 #' @inheritParams ece
-#' @param notion `"top_label"`, `"binary"` or `"class_wise"`.
+#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
+#'   for two classes, else `"top_label"`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Gupta et al. (2021) \doi{10.48550/arXiv.2006.12800}.
 #' @examples
 #' ks_error(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
-ks_error <- new_metric(function(x, truth, ..., notion = "top_label", level = 0.95,
+ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
                                 interval = c("analytic", "bootstrap"), times = 1000,
                                 .by = NULL, event_level = "first", na_rm = TRUE) {
   notion <- check_scalar_notion(notion)
@@ -90,7 +91,7 @@ crossfit_ks <- function(sorted, fold) {
 
 check_scalar_notion <- function(notion, call = caller_env()) {
   check_notion(notion, call = call)
-  if (notion == "canonical") {
+  if (identical(notion, "canonical")) {
     stop_input(c(
       "{.arg notion} must be one of {.or {.val {c('top_label', 'binary', 'class_wise')}}} here.",
       "x" = "It is {.val canonical}.",

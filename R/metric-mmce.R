@@ -29,7 +29,7 @@
 #' mmce(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
 mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "unbiased"),
-                            notion = "top_label", level = 0.95,
+                            notion = NULL, level = 0.95,
                             interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
                             event_level = "first", na_rm = TRUE) {
   check_number(bandwidth, lower = 0, open = TRUE)

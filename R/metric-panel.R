@@ -17,13 +17,14 @@
 #' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
 #' @inheritParams ks_error
 #' @param n_bins Number of bins of the `ece` rows; [hosmer_lemeshow()] keeps its own 10 groups.
-#' @param notion `"top_label"` or `"binary"`.
+#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
+#'   for two classes, else `"top_label"`.
 #' @param smoother Of the ICI: `"loess"` or `"isotonic"`.
 #' @param floor Of Cox's regression, see [cox_calibration()].
 #' @examples
 #' ce_panel(vehicle_predictions, truth)
 #' @export
-ce_panel <- function(x, truth, ..., notion = "top_label", n_bins = 15,
+ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
                      event_level = "first", na_rm = TRUE) {
   notion <- check_one_problem(notion)

@@ -42,12 +42,12 @@ preset_choices <- list(
                   notion = c("top_label", "binary")),
   "uncertainty-calibration" = list(n_bins = 15, type = c("width", "mass", "discrete"), p = NULL,
                                    debias = c(FALSE, TRUE),
-                                   notion = c("top_label", "class_wise")),
+                                   notion = c("top_label", "class_wise", "binary")),
   "scikit-learn" = list(n_bins = 5, type = c("width", "mass"), p = NULL, debias = FALSE,
                         notion = "binary"),
   "better-uncertainty-calibration" = list(n_bins = 15, type = c("width", "mass", "discrete"),
                                           p = NULL, debias = c(FALSE, TRUE),
-                                          notion = c("top_label", "class_wise"))
+                                          notion = c("top_label", "class_wise", "binary"))
 )
 
 preset_scheme <- function(preset, given, call = caller_env()) {
@@ -65,10 +65,11 @@ preset_scheme <- function(preset, given, call = caller_env()) {
   }
   pick <- function(name, default) given[[name]] %||% choices[[name]][1] %||% default
   scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1),
-                         pick("debias", FALSE), pick("notion", "top_label"), call)
+                         pick("debias", FALSE), given$notion, call)
   scheme$preset <- preset
   scheme$ends <- function(sorted, n_bins) preset_ends(preset, scheme$type, sorted, n_bins)
-  scheme$problems <- function(predictions) preset_problems(preset, predictions, scheme$notion, call)
+  scheme$default <- function(predictions) preset_notion(preset, predictions)
+  scheme$problems <- function(predictions, notion) preset_problems(preset, predictions, notion, call)
   scheme$average <- preset == "uncertainty-calibration"
   scheme
 }
@@ -128,6 +129,13 @@ chunk_ends <- function(sorted, n_bins, even) {
   last <- last[last < n]
   edges <- unique((sorted$x[last] + sorted$x[last + 1]) / 2)
   c(findInterval(edges, sorted$x), n)
+}
+
+# What the library computes where nothing else is asked for: of a matrix the top label, but for those
+# that take the second column of two.
+preset_notion <- function(preset, predictions) {
+  second <- preset %in% c("netcal", "scikit-learn") && n_classes(predictions) == 2
+  if (second || is.null(predictions$probs)) "binary" else "top_label"
 }
 
 preset_problems <- function(preset, predictions, notion, call) {

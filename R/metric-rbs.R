@@ -5,11 +5,11 @@
 #'
 #' # Definition
 #' `RBS = sqrt(BS)` with `BS = mean_i |p_i - e_{y_i}|^2` over all K classes, without 1/2 or
-#' 1/K: `BS` lies in `[0, 2]` (Gruber and Buettner 2022, Theorem 4.3 and Example 4.4). A
-#' vector of probabilities is scalar: `RBS = sqrt(mean (p_i - y_i)^2)`, without the factor
+#' 1/K: `BS` lies in `[0, 2]` (Gruber and Buettner 2022, Theorem 4.3 and Example 4.4). For two
+#' classes and for a single probability the default is scalar, `RBS = sqrt(mean (p_i - y_i)^2)`, without the factor
 #' 2 of the second class. The column `notion` says which was used: `"canonical"` (the
-#' default for a matrix; `"class_wise"` is the same number) or `"binary"` (the default for a
-#' vector); `"top_label"` uses confidence and correctness.
+#' default for three or more classes; `"class_wise"` is the same number) or `"binary"` (the default otherwise);
+#' `"top_label"` uses confidence and correctness.
 #'
 #' `corrected` removes the first-order bias of the root, `RBS + s^2 / (8 N RBS^3)` with the
 #' sample variance `s^2` of the scores. The mean score itself, column `power`, is unbiased.
@@ -41,7 +41,7 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
   call <- current_env()
   interval <- check_interval(interval, level, times, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "rbs", function(predictions) {
-    used <- notion %||% if (is.null(predictions$probs)) "binary" else "canonical"
+    used <- notion %||% whole_notion(predictions)
     scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
       rowSums(problem$residuals^2)
     }))

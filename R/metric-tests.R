@@ -28,7 +28,8 @@
 #' outcomes all equal and constant predictions have no finite estimate: the result is `NA`,
 #' `converged` is `FALSE`, and a warning of class `calibrisk_warning_convergence` says so.
 #' @inheritParams ks_error
-#' @param notion `"top_label"` or `"binary"`.
+#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
+#'   for two classes, else `"top_label"`.
 #' @param floor `NULL`, or the number to which predictions of exactly 0 (and, mirrored, 1) are raised.
 #' @references Cox (1958) Two further applications of a model for binary regression, *Biometrika* 45;
 #'   Spiegelhalter (1986) \doi{10.1002/sim.4780050506};
@@ -43,7 +44,7 @@ NULL
 
 #' @rdname classical_tests
 #' @export
-cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = "top_label",
+cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NULL,
                                        level = 0.95, .by = NULL, event_level = "first",
                                        na_rm = TRUE) {
   notion <- check_one_problem(notion)
@@ -105,7 +106,7 @@ cox_columns <- function(problem, floor, level, call) {
 
 #' @rdname classical_tests
 #' @export
-spiegelhalter <- new_metric(function(x, truth, ..., notion = "top_label", .by = NULL,
+spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
                                      event_level = "first", na_rm = TRUE) {
   notion <- check_one_problem(notion)
   call <- current_env()
@@ -132,7 +133,7 @@ spiegelhalter_columns <- function(problem) {
 #' @param fitted Were the predictions fitted to these outcomes?
 #' @export
 hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FALSE,
-                                       notion = "top_label", .by = NULL,
+                                       notion = NULL, .by = NULL,
                                        event_level = "first", na_rm = TRUE) {
   notion <- check_one_problem(notion)
   check_count(n_groups, lower = 3)

@@ -4,7 +4,9 @@
 
 ce_notions <- c("top_label", "class_wise", "canonical", "binary")
 
+# NULL is the default_notion() of the predictions.
 check_notion <- function(notion, several = FALSE, call = caller_env()) {
+  if (is.null(notion)) return(NULL)
   ok <- is.character(notion) && length(notion) >= 1 && all(notion %in% ce_notions) &&
     (several || length(notion) == 1)
   if (!ok) {
@@ -26,14 +28,26 @@ scalar_problem <- function(prob, outcome, class = NULL) {
   new_problem(matrix(prob), matrix(prob - outcome), as.integer(outcome), class)
 }
 
+# Two outcomes are an event or not; of more, the top label.
+default_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "top_label"
+
+# The same where a whole vector of probabilities is read.
+whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "canonical"
+
 # A list of problems: one, or one per class for "class_wise".
 notion_problems <- function(predictions, notion, call = caller_env()) {
-  switch(notion,
+  switch(notion %||% default_notion(predictions),
     top_label = list(top_label_problem(predictions)),
     binary = list(binary_problem(predictions, call)),
     canonical = list(canonical_problem(predictions)),
     class_wise = class_wise_problems(predictions)
   )
+}
+
+# The probability that the binary notion is about, in words: of the event where it has a name.
+probability_of <- function(x) {
+  event <- x$levels[x$event]
+  paste0("probability", if (!event %in% c("1", "TRUE")) paste(" of", event))
 }
 
 top_label_problem <- function(predictions) {

@@ -45,7 +45,7 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
     predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call)
     risk_row(fit_risk(fit, predictions, threads), level, predictions)
   })
-  new_table(out, c("Calibration risk" = notion_label(fit$notion, length(fit$levels)),
+  new_table(out, c("Calibration risk" = notion_label(fit),
                    "Method" = fit$label), "ce_risk")
 }
 

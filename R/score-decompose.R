@@ -41,8 +41,8 @@
 #' @inheritParams ece
 #' @param score One or several scores, see [score_rules]: of classes, or of real outcomes (`"dss"`, `"mse"`, `"crps"`).
 #' @param method `"discrete"` or `"isotonic"`.
-#' @param notion `"canonical"`, `"top_label"` or `"binary"`; by default canonical for a matrix
-#'   and binary for a vector with `"discrete"`, and top-label for a matrix with `"isotonic"`.
+#' @param notion `"canonical"`, `"top_label"` or `"binary"`; by default binary for a single probability and for two
+#'   classes, and of more classes canonical with `"discrete"`, top-label with `"isotonic"`.
 #' @param times Number of bootstrap samples for standard errors of the parts; 0 for the analytic ones.
 #' @param n_bins For real outcomes: the number of groups of similar predicted means; `NULL` for groups of equal
 #'   predictions.
@@ -91,8 +91,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
   dots <- enquos(...)
   by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
-    scalar <- is.null(predictions$probs)
-    used <- notion %||% if (scalar) "binary" else if (method == "isotonic") "top_label" else "canonical"
+    used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
     data <- decompose_data(predictions, used, call)
     rows <- lapply(scores, function(s) {
       decompose_score(data, s, method, used, times, predictions$na)

@@ -14,7 +14,8 @@
 #' # Value
 #' A tibble with `.metric` (the score; for `upper_bound()` its name), `.estimator`,
 #' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
-#' (`"canonical"` for all classes, `"binary"` for a scalar probability, `"regression"`),
+#' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
+#' no factor 2 for the second class, `"regression"`),
 #' `level`. Intervals are normal, with the standard error of a mean, and end at the score's smallest
 #' possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
 #'
@@ -105,7 +106,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
     }, na_rm, list(level = level), call))
   }
   metric_frame(x, truth, dots, by, metric, function(predictions) {
-    columns(score_rows(predictions, scores), if (is.null(predictions$probs)) "binary" else "canonical")
+    columns(score_rows(predictions, scores), whole_notion(predictions))
   }, event_level, na_rm, choices = list(level = level), call = call)
 }
 
@@ -132,7 +133,7 @@ score_rows <- function(predictions, scores) {
   truth <- simplex_truth(predictions)
   rows <- lapply(scores, function(s) {
     value <- s$value(probs, truth)
-    if (is.null(predictions$probs)) s$scalar * value else value
+    if (n_classes(predictions) == 2) s$scalar * value else value
   })
   matrix(unlist(rows), ncol = length(scores))
 }

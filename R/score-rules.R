@@ -20,8 +20,9 @@
 #' `m` and `v` are the mean and variance of a real-valued prediction. Brier, log and
 #' spherical are strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and variance, MSE
 #' for the mean only; the DSS of a prediction without spread is
-#' `Inf`, or `-Inf` where it is right. For a scalar probability (a vector instead of two columns) the Brier
-#' score is `(p - y)^2`: half of that of the two columns.
+#' `Inf`, or `-Inf` where it is right. Where there are two outcomes, the verbs ([ce_score()], [ce_decompose()],
+#' [ce_gain()], [rbs()]) take the Brier score of the event, `(p - y)^2`: half of that of the two classes, which
+#' `score_value()` gives.
 #'
 #' @param floor Smallest probability of the log score; 0 gives `Inf` where the
 #'   observed class had probability 0.

@@ -12,7 +12,7 @@ ce_methods <- function(notion = "top_label") {
   notion <- check_notion(notion)
   smooth <- list(kde = method_kde(), kkr = method_kkr(), ukkr = method_ukkr())
   stack <- list(stack = method_stack())
-  if (notion == "canonical") return(c(smooth, list(power = method_power()), stack))
+  if (identical(notion, "canonical")) return(c(smooth, list(power = method_power()), stack))
   c(list(`15 bins` = method_bins(15), bins = method_bins(seq(5, 100, by = 5))), smooth, stack)
 }
 

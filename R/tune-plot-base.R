@@ -53,7 +53,7 @@ plot_gap <- function(x, classes, title, call = caller_env()) {
     front <- one[one$chosen & is.finite(one$low), ]
     below <- shown$bars[shown$bars$class == class, ]
     plot(NA, xlim = range(one$confidence), ylim = range(shown$range, below$bottom), main = join_title(title, class),
-         xlab = gap_axis(x$notion),
+         xlab = gap_axis(x),
          ylab = paste0("estimated gap", if (nlevels(shown$curve$class) == 1) " (prediction - outcome)"))
     graphics::rect(below$left, below$bottom, below$right, below$top, col = "grey80", border = NA)
     graphics::abline(h = 0, col = "grey40")

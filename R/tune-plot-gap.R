@@ -150,7 +150,7 @@ autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
                                  guide = if (several) ggplot2::guide_legend(order = 1) else "none") +
     ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(shown$others)) +
     ggplot2::coord_cartesian(ylim = c(min(shown$bars$bottom), shown$range[2])) +
-    ggplot2::labs(x = gap_axis(notion), y = "estimated gap\n(prediction - outcome)",
+    ggplot2::labs(x = gap_axis(panels[[1]]), y = "estimated gap\n(prediction - outcome)",
                   subtitle = gap_subtitle(shown, notion)) +
     theme_ce() +
     ggplot2::theme(legend.box = "vertical", legend.spacing.y = ggplot2::unit(0, "pt"),
@@ -165,4 +165,9 @@ autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
   } else {
     plot
   }
+}
+
+gap_axis <- function(x) {
+  switch(x$notion, top_label = "confidence", binary = paste("predicted", probability_of(x)),
+         "predicted probability of the class")
 }

@@ -1,6 +1,6 @@
 #' @export
 print.ce_tune <- function(x, ...) {
-  cat("<ce_tune> Calibration error: ", notion_label(x$notion, length(x$levels)), "\n", sep = "")
+  cat("<ce_tune> Calibration error: ", notion_label(x), "\n", sep = "")
   cat(split_label(x$split, x$n_splits), if (x$dropped > 0) paste0("; ", x$dropped, " incomplete rows dropped"),
       "\n\nWhich function describes it best\n", sep = "")
   print(tune_display(x), row.names = FALSE, right = TRUE)

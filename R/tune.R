@@ -47,7 +47,7 @@
 #' tuned <- ce_tune(vehicle_predictions, truth)
 #' tuned
 #' glance(tuned)
-ce_tune <- function(x, truth, ..., notion = "top_label", methods = ce_methods(notion), folds = 5,
+ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
                     test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                     progress = TRUE, threads = NULL) {
   call <- current_env()
@@ -81,6 +81,7 @@ repeated_splits <- function(predictions, folds, test, repeats, n_methods, call) 
 
 tune_predictions <- function(predictions, notion, methods, splits, level, progress, threads, call,
                              headline = NULL) {
+  notion <- notion %||% default_notion(predictions)
   problems <- notion_problems(predictions, notion, call)
   split <- splits[[1]]
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k

@@ -34,7 +34,7 @@ test_that("every binning equals its definition on random data with ties", {
       p <- sample(c(1, 1.5, 2, 3), 1)
     })
     top <- top_pair(data$p, data$y)
-    power <- function(...) ece(data$p, data$y, n_bins = n_bins, ...)$power
+    power <- function(..., notion = "top_label") ece(data$p, data$y, n_bins = n_bins, notion = notion, ...)$power
     oracle <- function(bin, ...) oracle_binned(bin, top$conf, top$cor, ...)
     expect_equal(power(p = p), oracle(oracle_width_bin(top$conf, n_bins), p), tolerance = 1e-10)
     mass <- oracle_mass_bin(top$conf, n_bins)
@@ -42,7 +42,7 @@ test_that("every binning equals its definition on random data with ties", {
     expect_equal(power(p = 2, type = "mass", debias = TRUE), oracle(mass, 2, TRUE),
                  tolerance = 1e-10)
     expect_equal(power(p = p, type = "discrete"), oracle(top$conf, p), tolerance = 1e-10)
-    sweep <- ece(data$p, data$y, type = "sweep")
+    sweep <- ece(data$p, data$y, type = "sweep", notion = "top_label")
     bin <- oracle_mass_bin(top$conf, oracle_sweep(top$conf, top$cor))
     expect_equal(sweep$power, oracle(bin, 1), tolerance = 1e-10)
     expect_equal(sweep$n_bins, length(unique(bin)))

@@ -10,16 +10,17 @@ test_that("published values of fixtures A and B are met", {
   expect_equal(out$conf.low^2, out$power - qnorm(.975) * sqrt(.1347240636 / 20), tolerance = 1e-8)
 })
 
-test_that("a scalar has no factor 2, two columns have", {
+test_that("two outcomes have no factor 2, as a scalar or as two columns; the two classes have", {
   p <- c(.2, .7, .9, .4)
   y <- c(0, 1, 1, 1)
   scalar <- rbs(p, y)
   expect_equal(scalar$.estimate, sqrt(mean((p - y)^2)))
   expect_equal(scalar$notion, "binary")
-  columns <- rbs(cbind(1 - p, p), y + 1)
+  expect_equal(rbs(cbind(1 - p, p), y + 1), scalar)
+  expect_equal(ce_score(cbind(1 - p, p), y + 1), ce_score(p, y))
+  expect_equal(ce_score(cbind(1 - p, p), y + 1)$.estimate, scalar$power)
+  columns <- rbs(cbind(1 - p, p), y + 1, notion = "canonical")
   expect_equal(columns$.estimate, sqrt(2) * scalar$.estimate)
-  expect_equal(columns$notion, "canonical")
-  expect_equal(rbs(cbind(1 - p, p), y + 1, notion = "binary")$.estimate, scalar$.estimate)
   expect_equal(rbs(cbind(1 - p, p), y + 1, notion = "class_wise")$.estimate, columns$.estimate)
 })
 
@@ -27,7 +28,7 @@ test_that("the extremes", {
   sure <- diag(3)
   expect_equal(rbs(sure, 1:3)$.estimate, 0)
   expect_equal(rbs(sure, c(2, 3, 1))$.estimate, sqrt(2))
-  one <- rbs(rbind(c(.5, .5)), 1)
+  one <- rbs(rbind(c(.5, .5)), 1, notion = "canonical")
   expect_equal(one$.estimate, sqrt(.5))
   expect_true(is.na(one$std.error))
   # label marginals as prediction: 1 - sum of squared shares
@@ -40,7 +41,7 @@ test_that("intervals cover the true root Brier score", {
   # p uniform, calibrated: E 2 p (1 - p) = 1/3
   hit <- withr::with_seed(4, vapply(1:400, function(i) {
     p <- stats::runif(200)
-    out <- rbs(cbind(1 - p, p), stats::rbinom(200, 1, p) + 1)
+    out <- rbs(cbind(1 - p, p), stats::rbinom(200, 1, p) + 1, notion = "canonical")
     out$conf.low <= sqrt(1 / 3) && sqrt(1 / 3) <= out$conf.high
   }, NA))
   expect_gt(mean(hit), 0.92)

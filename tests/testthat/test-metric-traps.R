@@ -15,9 +15,9 @@ test_that("a class without outcomes, and labels that miss the last class, are ke
 test_that("two classes in two columns: top label is the larger, Brier does not broadcast", {
   p <- cbind(c(.9, .3, .2), c(.1, .7, .8))
   y <- c(1, 2, 1)
-  expect_equal(ece(p, y, type = "discrete")$power, mean(abs(c(.9, .7, .8) - c(1, 1, 0))))
-  expect_equal(rbs(p, y)$power, mean(c(.02, .18, 1.28)))
-  top <- kde_error(p, y, kernel = "triweight")
+  expect_equal(ece(p, y, type = "discrete", notion = "top_label")$power, mean(abs(c(.9, .7, .8) - c(1, 1, 0))))
+  expect_equal(rbs(p, y, notion = "canonical")$power, mean(c(.02, .18, 1.28)))
+  top <- kde_error(p, y, kernel = "triweight", notion = "top_label")
   expect_equal(top$.estimate, kde_error(c(.9, .7, .8), c(1, 1, 0), kernel = "triweight")$.estimate)
 })
 

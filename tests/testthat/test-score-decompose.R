@@ -21,7 +21,7 @@ test_that("the identity is exact and the parts are not negative", {
       }
     }
     brier <- suppressWarnings(ce_decompose(data$p, data$y), "calibrisk_warning_distinct")
-    expect_equal(brier$calibration, ece(data$p, data$y, type = "discrete", p = 2, notion = "canonical")$power)
+    expect_equal(brier$calibration, ece(data$p, data$y, type = "discrete", p = 2, notion = brier$notion)$power)
   }
 })
 

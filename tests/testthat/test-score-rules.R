@@ -47,12 +47,12 @@ test_that("vertices: no entropy, log of 0 is Inf unless floored", {
   expect_equal(score_divergence("log", sure, matrix(1 / 3, 3, 3)), rep(Inf, 3))
 })
 
-test_that("a scalar Brier score has no factor 2, other scores do not change", {
+test_that("the Brier score of two outcomes has no factor 2, other scores do not change", {
   p <- c(.2, .7, .9, .4)
   y <- c(0, 1, 1, 1)
   two <- cbind(1 - p, p)
   expect_equal(ce_score(p, y)$.estimate, mean((p - y)^2))
-  expect_equal(ce_score(two, y + 1)$.estimate, 2 * mean((p - y)^2))
+  expect_equal(ce_score(two, y + 1)$.estimate, mean((p - y)^2))
   expect_equal(ce_score(p, y, score = "log")$.estimate, ce_score(two, y + 1, score = "log")$.estimate)
   expect_equal(ce_score(p, y)$notion, "binary")
 })

@@ -1,0 +1,22 @@
+# The test that the interval of ce_estimate() inverts: leave-one-out projections, all rows, no redraws.
+
+ladder_test <- function(laws, level, threads, call) {
+  if (!is.null(laws$law) || !is.null(laws$group)) {
+    stop_input(c(
+      "The ladder tests class probabilities, without groups.",
+      "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
+      "i" = "Use {.code test = \"conditional\"}."
+    ), "test", arg = "test", call = call)
+  }
+  predictions <- new_ce_predictions(probs = laws$probs, truth = as.integer(laws$y), levels = laws$levels, event = 2L,
+                                    rows = seq_len(laws$n), dropped = 0L, na = FALSE)
+  notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
+  ladder <- notion_ladder(predictions, notion, level, threads, call = call)
+  list(
+    estimate = ladder$estimate, statistic = c(Z = ladder$statistic),
+    parameter = c(rungs = length(ladder$rungs)), p.value = ladder$p.value,
+    method = paste0("Leave-one-out ladder test of ", if (notion == "binary") "binary" else "canonical",
+                    " calibration"),
+    conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error
+  )
+}
