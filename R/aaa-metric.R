@@ -12,7 +12,7 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
     x <- rlang::eval_tidy(dots$data)
     if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
   }
-  dots <- drop_yardstick_dots(dots, call)
+  dots <- check_dot_names(drop_yardstick_dots(dots, call), call)
   by_groups(x, by, function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     class_frame(metric, predictions, function() as.list(fn(predictions)), choices)

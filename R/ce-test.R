@@ -99,7 +99,7 @@ ce_test <- function(x, truth, ...,
   check_level(level)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   group <- enquo(group)
   by <- enquo(.by)
   name <- paste(rlang::as_label(rlang::enexpr(x)), "and", rlang::as_label(truth))

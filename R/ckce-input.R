@@ -30,6 +30,7 @@ check_debias <- function(debias, call = caller_env()) {
 # fn(predictions, group, n_input) -> list of columns.
 conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na_rm, fn,
                               call = caller_env()) {
+  force(dots) # errors are not those of a group
   by_groups(x, by, function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     values <- group_values(group, part, call)

@@ -38,7 +38,7 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
   call <- current_env()
   group <- enquo(group)
   out <- conditional_frame(
-    x, enquo(truth), enquos(...), enquo(.by), group, "loo", event_level, na_rm,
+    x, enquo(truth), column_dots(...), enquo(.by), group, "loo", event_level, na_rm,
     function(predictions, group, n_input) {
       inputs <- ckce_inputs(predictions, choices, group, n_input, threads, progress_callback("LOO"), call)
       loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, target, call)

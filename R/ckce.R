@@ -139,7 +139,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   threads <- resolve_threads(threads)
   call <- current_env()
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   group <- enquo(group)
   out <- by_groups(x, enquo(.by), function(part) {
     law <- numeric_laws(part, truth, dots, event_level, na_rm, call)

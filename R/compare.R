@@ -38,7 +38,7 @@ ce_compare <- function(objects, x, truth, ..., .by = NULL, level = 0.95, event_l
   threads <- resolve_threads(threads)
   fits <- check_fits(objects)
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call)
     out <- compare_risks(Map(fit_risk, fits, predictions, threads), level)

@@ -89,7 +89,7 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
                   bins = check_choice(bins, c("width", "mass")), level = level,
                   times = as.integer(times), bandwidth = bandwidth, threads = resolve_threads(threads))
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   read <- function(part) {
     if (type %in% c("quantile", "pit")) return(list(list(pit = read_pit(part, truth, dots, na_rm, call))))
     stop_curve_of_laws(part, dots, type, call)

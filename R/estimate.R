@@ -75,7 +75,7 @@ ce_estimate <- function(x, truth, ..., notion = "top_label", method = "ladder", 
   check_flag(progress)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     notion <- notion %||% default_notion(predictions)

@@ -36,7 +36,7 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
   check_method(method)
   check_bins_notion(list(method), notion, call)
   threads <- resolve_threads(threads)
-  fit_groups(x, enquo(truth), enquos(...), enquo(.by), event_level, na_rm, function(predictions) {
+  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, function(predictions) {
     # groups share no factors: a context each
     fit_predictions(predictions, notion, method, new_context(threads), call)
   }, call)
@@ -44,6 +44,7 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
 
 # fit(predictions) of the complete predictions: an object, or one per group.
 fit_groups <- function(x, truth, dots, by, event_level, na_rm, fit, call) {
+  force(dots) # errors are not those of a group
   objects_by_groups(x, by, function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     check_complete(predictions, call)
@@ -169,7 +170,7 @@ predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")
   }
   n <- NROW(new)
   if (type == "pairs") check_pair_count(n)
-  predictions <- read_new(object, new, enquos(...), current_env())
+  predictions <- read_new(object, new, column_dots(...), current_env())
   features <- lapply(notion_problems(predictions, object$notion), `[[`, "features")
   if (type == "gap") check_gap(object)
   out <- switch(type,

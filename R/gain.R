@@ -54,7 +54,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     check_flag(injective, call = call)
   }
   check_level(level)
-  dots <- after_dots <- enquos(...)
+  dots <- after_dots <- column_dots(...)
   stated <- !is.null(injective)
   reason <- "different predictions have the same image, or equal ones different images"
   check_gain_map(after, call)

@@ -45,7 +45,7 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, lev
   check_number(bandwidth, lower = 0, open = TRUE)
   check_level(level)
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     hierarchy_rows(predictions, p, n_bins, bandwidth, level, call)

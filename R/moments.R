@@ -47,7 +47,7 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
   check_level(level)
   check_flag(na_rm)
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   if (!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(enquo(.by))) {
     stop_input("With {.arg .by}, {.arg after} must be a map.", "argument", arg = "after")
   }

@@ -94,17 +94,6 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
                           scalar = data$scalar, n_classes = ncol(data$probs[[1]])))
 }
 
-check_empty <- function(..., call = caller_env()) {
-  extra <- ...length()
-  if (extra > 0) {
-    stop_input(c(
-      "{.arg ...} must be empty.",
-      "x" = "{extra} extra argument{?s} given.",
-      "i" = "Check the spelling of named arguments."
-    ), "argument", arg = "...", call = call)
-  }
-}
-
 rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece", "ece_pointwise", "brier",
                   "log_loss", "error")
 

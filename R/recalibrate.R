@@ -110,7 +110,7 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   objects_by_groups(x, enquo(.by), function(part) {
     if (spec$method == "variance") return(recalibrate_variance(part, truth, dots, spec, folds, na_rm, call))
     laws <- if (spec$method == "temperature" && !logits) numeric_laws(part, truth, dots, event_level, na_rm, call)

@@ -40,7 +40,7 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
   threads <- resolve_threads(threads)
   fit <- as_fit(object)
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call)
     risk_row(fit_risk(fit, predictions, threads), level, predictions)

@@ -88,7 +88,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
     ), "notion", arg = "notion", call = call)
   }
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)

@@ -91,7 +91,7 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   group <- enquo(group)
   out <- by_groups(x, enquo(.by), function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, group, call)

@@ -58,7 +58,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)
-  fit_groups(x, enquo(truth), enquos(...), enquo(.by), event_level, na_rm, function(predictions) {
+  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
     noted_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
   }, call)

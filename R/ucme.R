@@ -24,7 +24,7 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
   check_count(draws, lower = 2)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
-  dots <- enquos(...)
+  dots <- column_dots(...)
   by_groups(x, enquo(.by), function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call)
     if (laws$na) {
