@@ -47,7 +47,7 @@
 #' @inheritParams ce_recalibrate
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
 #'   those, one per model; for `"pit"` and `"quantile"` predictive distributions ([pred]) or
-#'   two columns, mean and variance of normal ones.
+#'   two columns that are named so, mean and variance (or sd) of normal ones; see [ce_moments()].
 #' @param type The curve, see Definition. By default `"binned"`, for several models or groups in one panel `"smooth"`
 #'   (`"isotonic"` where there are less than 20 different predictions).
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and

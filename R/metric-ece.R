@@ -60,7 +60,7 @@
 #'
 #' # Invariants
 #' `ece(p = 1)` with any bins is at most `ece(type = "discrete", p = 1)`; splitting bins never
-#' lowers the plug-in error; `ece(p = 2, notion = "class_wise")` is at most [rbs()].
+#' lowers the plug-in error; `ece(p = 2, notion = "class_wise")` is at most [rbs()] with `notion = "canonical"`.
 #'
 #' # Cost
 #' One sort per scalar problem; any number of `n_bins` then costs time linear in the bins.

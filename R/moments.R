@@ -28,8 +28,10 @@
 #' the mean is exact (`NaN` if some are and some are not); a slope is `NA` where its predictor is constant.
 #'
 #' @inheritParams ce_recalibrate
-#' @param x Normal predictions ([pred_normal()]), a matrix or data frame with two columns, mean and
-#'   variance (of a data frame by default the two that start with `.pred_`).
+#' @param x Normal predictions ([pred_normal()]; of a data frame also as an expression, `pred_normal(mu, sigma)`), or a
+#'   matrix or data frame with two columns (of a data frame by default the two that start with `.pred_`) whose names say
+#'   what they are: `mean`, `mu` or `.pred`, and `variance`, `var`, `sigma2`, or `sd`, `sigma`, with or without `.pred_`.
+#'   Other names, and none, are an error of class `calibrisk_error_columns`.
 #' @param after Recalibrated predictions of the same rows, or a `"variance"` map of [ce_recalibrate()],
 #'   which is then applied to `x`.
 #' @param level Confidence level.
@@ -38,7 +40,7 @@
 #' set.seed(1)
 #' m <- rnorm(200)
 #' y <- rnorm(200, m, 2)
-#' x <- cbind(m, 1)
+#' x <- cbind(mean = m, variance = 1)
 #' ce_moments(x, y)
 #' map <- ce_recalibrate(x[1:100, ], y[1:100], method = "variance")
 #' ce_moments(x[101:200, ], y[101:200], after = map)

@@ -5,7 +5,14 @@
 # with either. `layout` remembers which, so that results are written alike.
 read_moments <- function(x, truth, dots, na_rm, call) {
   layout <- list(frame = is.data.frame(x), type = "matrix", columns = colnames(x))
-  if (layout$frame) {
+  law <- if (layout$frame && length(dots) == 1) law_in_frame(ungroup_frame(x), dots, call)
+  if (!is.null(law)) {
+    x <- ungroup_frame(x)
+    outcome <- x[[select_columns(truth, x, "truth", call)[1]]]
+    layout["columns"] <- list(".pred")
+    layout$law <- dots[[1]]
+    x <- law
+  } else if (layout$frame) {
     x <- ungroup_frame(x)
     outcome <- x[[select_columns(truth, x, "truth", call)[1]]]
     columns <- if (length(dots) > 0) {
@@ -22,6 +29,7 @@ read_moments <- function(x, truth, dots, na_rm, call) {
   }
   moments <- moments_of(x, call)
   layout$type <- moments$type
+  layout$roles <- moments$roles
   if (!is.numeric(outcome) && !is.logical(outcome)) {
     stop_input(c(
       "{.arg truth} must be numeric for a regression.",
@@ -44,14 +52,15 @@ read_moments <- function(x, truth, dots, na_rm, call) {
 # What as_distribution() converts.
 is_distribution_like <- function(x) inherits(x, c("ce_distribution", "distribution", "rvar"))
 
-moments_of <- function(x, call) {
+# `columns`: names where `x` has none, of a matrix like the one of the fit.
+moments_of <- function(x, call, columns = NULL) {
   if (is_distribution_like(x)) {
     x <- as_distribution(x)
     if (family_of(x) != "normal") {
       stop_input(c(
         "Means and variances can be read from normal predictions.",
         "x" = "These are {.val {family_of(x)}}.",
-        "i" = "Give two columns, mean and variance."
+        "i" = "Give two columns named {.code mean} and {.code variance}."
       ), "distribution", arg = "x", call = call)
     }
     return(list(mean = vctrs::field(x, "mean"), variance = vctrs::field(x, "sd")^2, type = "law"))
@@ -60,18 +69,43 @@ moments_of <- function(x, call) {
     stop_input(c(
       "A regression needs the predicted means and variances.",
       "x" = "{.arg x} is {.val {describe_shape(x)}}.",
-      "i" = "Give a matrix or two columns, mean and variance, or {.fn pred_normal}."
+      "i" = "Give {.code pred_normal(mean, sd)}, or two columns named {.code mean} and {.code variance}."
     ), "columns", arg = "x", call = call)
   }
+  roles <- moment_roles(colnames(x) %||% columns, call)
+  x <- cbind(x[, roles == "mean"], x[, roles != "mean"])
+  deviation <- "sd" %in% roles
   bad <- which(!is.na(x[, 2]) & (x[, 2] < 0 | is.infinite(x[, 2])) | is.nan(rowSums(x)) | is.infinite(x[, 1]))
   if (length(bad) > 0) {
     stop_input(c(
       "Means must be finite and variances finite and not negative.",
-      "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, variance {.val {x[bad[1], 2]}}; {length(bad)} of \\
-             {nrow(x)} rows are affected."
+      "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, {if (deviation) 'sd' else 'variance'} \\
+             {.val {x[bad[1], 2]}}; {length(bad)} of {nrow(x)} rows are affected."
     ), "variance", arg = "x", row = bad[1], call = call)
   }
-  list(mean = unname(x[, 1]), variance = unname(x[, 2]), type = "matrix")
+  list(mean = unname(x[, 1]), variance = unname(x[, 2])^(1 + deviation), type = "matrix", roles = roles)
+}
+
+moment_names <- list(mean = c("mean", "mu", ".pred"), variance = c("variance", "var", "sigma2"), sd = c("sd", "sigma"))
+
+# What two columns are, by their names; said once for each pair of names.
+moment_roles <- function(columns, call) {
+  plain <- tolower(sub("^\\.pred_", "", columns %||% c("", "")))
+  role <- vapply(plain, function(name) {
+    at <- vapply(moment_names, function(known) name %in% known, NA)
+    if (any(at)) names(moment_names)[at] else ""
+  }, "", USE.NAMES = FALSE)
+  if (sum(role == "mean") != 1 || !all(nzchar(role))) {
+    stop_input(c(
+      "Two numbers per prediction are a mean and a variance or standard deviation only where their names say so.",
+      "x" = if (is.null(columns)) "They have no names." else "They are named {.field {columns}}.",
+      "i" = "Give {.code pred_normal(mean, sd)}, or columns named {.code mean} and {.code variance} (or {.code sd})."
+    ), "columns", arg = "x", call = call)
+  }
+  says <- c(variance = "variance", sd = "standard deviation")[[role[role != "mean"]]]
+  note(c("i" = "Read {.field {columns[role == 'mean']}} as the mean, {.field {columns[role != 'mean']}} as the {says}."),
+       "moments", .frequency = "once", .frequency_id = paste(c("calibrisk_moments", columns), collapse = "_"))
+  role
 }
 
 write_moments <- function(mean, variance, layout) {
@@ -82,7 +116,7 @@ write_moments <- function(mean, variance, layout) {
     out[!ok] <- NA
     return(if (layout$frame) tibble::tibble(!!layout$columns := out) else out)
   }
-  out <- cbind(mean, variance)
+  out <- do.call(cbind, list(mean = mean, variance = variance, sd = sqrt(variance))[layout$roles])
   colnames(out) <- layout$columns
   if (layout$frame) tibble::as_tibble(out) else out
 }
@@ -184,7 +218,9 @@ fit_variance <- function(variance, r, call) {
 
 predict_variance <- function(object, new, call = caller_env()) {
   layout <- object$layout
-  x <- if (is.data.frame(new)) {
+  x <- if (is.data.frame(new) && !is.null(layout$law)) {
+    rlang::eval_tidy(layout$law, data = new)
+  } else if (is.data.frame(new)) {
     absent <- setdiff(layout$columns, names(new))
     if (length(absent) > 0) {
       stop_input(c("{.arg new} must have the columns that the map was fitted to.",
@@ -194,7 +230,7 @@ predict_variance <- function(object, new, call = caller_env()) {
   } else {
     new
   }
-  moments <- moments_of(x, call)
+  moments <- moments_of(x, call, layout$columns)
   ok <- !is.na(moments$mean) & !is.na(moments$variance)
   same <- fitted_rows(fingerprint(cbind(moments$mean, moments$variance)[ok, , drop = FALSE]), object$fingerprint)
   if (same > 0) warn_same_rows(same, sum(ok))

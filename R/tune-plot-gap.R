@@ -114,12 +114,6 @@ gap_reading <- function(notion) {
   )
 }
 
-gap_axis <- function(notion) {
-  switch(notion,
-    top_label = "confidence", binary = "predicted probability", "predicted probability of the class"
-  )
-}
-
 gap_subtitle <- function(shown, notion) {
   wrap_text(paste0(
     gap_reading(notion),

@@ -46,3 +46,6 @@ parameter <- function(x, term) {
   out <- tidy(x)
   out$estimate[out$term == term]
 }
+
+# Means and variances as a matrix that says so.
+moment_columns <- function(mean, variance) cbind(mean = mean, variance = variance)

@@ -154,8 +154,8 @@ test_that("regression: uniform transforms stay within their bands, others do not
     mu <- rnorm(400)
     y <- rnorm(400, mu, 2)
   })
-  right <- cbind(mu, 4)
-  narrow <- cbind(mu, 1)
+  right <- moment_columns(mu, 4)
+  narrow <- moment_columns(mu, 1)
   for (type in c("pit", "quantile")) {
     expect_false(glance(ce_curve(right, y, type = type))$rejected)
     expect_true(glance(ce_curve(narrow, y, type = type))$rejected)
@@ -204,7 +204,7 @@ test_that("edge cases are defined", {
   expect_error(ce_curve(c(.5, NA), c(1, 0), na_rm = FALSE), class = "calibrisk_error_missing")
   expect_error(ce_curve(list(), 1), class = "calibrisk_error_argument")
   expect_error(ce_curve(.5, 1, type = "spline"), class = "calibrisk_error_argument")
-  expect_error(ce_curve(cbind(1, -1), 1, type = "pit"), class = "calibrisk_error_variance")
+  expect_error(ce_curve(moment_columns(1, -1), 1, type = "pit"), class = "calibrisk_error_variance")
 })
 
 test_that("draws depend on the seed alone, not on threads", {
@@ -224,8 +224,8 @@ test_that("figures are drawn", {
   curves <- list(
     ce_curve(f$p, f$y), ce_curve(f$p, f$y, type = "isotonic", times = 40),
     ce_curve(f$p, f$y, type = "smooth", times = 40), ce_curve(list(a = f$p, b = f$p), f$y),
-    ce_curve(f$p, f$y, notion = "class_wise"), ce_curve(cbind(mu, 1), y, type = "pit"),
-    ce_curve(cbind(mu, 1), y, type = "quantile"), ce_curve(list(a = cbind(mu, 1), b = cbind(mu, 2)), y, type = "pit")
+    ce_curve(f$p, f$y, notion = "class_wise"), ce_curve(moment_columns(mu, 1), y, type = "pit"),
+    ce_curve(moment_columns(mu, 1), y, type = "quantile"), ce_curve(list(a = moment_columns(mu, 1), b = moment_columns(mu, 2)), y, type = "pit")
   )
   withr::local_pdf(NULL)
   for (curve in curves) {
@@ -249,8 +249,8 @@ test_that("bands of regression curves have their level", {
   cover <- withr::with_seed(1, rowMeans(vapply(1:300, function(i) {
     mu <- rnorm(100)
     y <- rnorm(100, mu)
-    pit <- ce_curve(cbind(mu, 1), y, type = "pit", n_bins = 8)
-    quantile <- ce_curve(cbind(mu, 1), y, type = "quantile")
+    pit <- ce_curve(moment_columns(mu, 1), y, type = "pit", n_bins = 8)
+    quantile <- ce_curve(moment_columns(mu, 1), y, type = "quantile")
     c(pit_band = glance(pit)$outside == 0, pit_kept = !glance(pit)$rejected,
       pit_conf = mean(inside(1, tidy(pit)$conf.low, tidy(pit)$conf.high)),
       quantile_band = glance(quantile)$outside == 0, quantile_kept = !glance(quantile)$rejected)

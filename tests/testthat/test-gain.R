@@ -84,7 +84,7 @@ test_that("the paired interval covers the true improvement", {
 })
 
 test_that("maps that are not for the gain, and infinite scores, are named", {
-  x <- cbind(1:4, 1)
+  x <- moment_columns(1:4, 1)
   y <- c(1, 3, 2, 5)
   map <- ce_recalibrate(x, y, method = "variance")
   expect_error(ce_gain(x, map, y), "ce_moments", class = "calibrisk_error_argument")

@@ -36,7 +36,7 @@ test_that("all inequalities hold on random data, exactly, for every binning and 
     tce <- vapply(1:3, function(p) error(type = "discrete", p = p), 0)
     expect_false(is.unsorted(tce + c(0, 1, 2) * 1e-13))
     # binned squares below the root Brier score; nested bins refine
-    bound <- rbs(data$p, data$y)$.estimate
+    bound <- rbs(data$p, data$y, notion = "canonical")$.estimate
     for (notion in c("top_label", "class_wise")) for (type in c("width", "mass")) {
       binned <- error(n_bins = bins, p = 2, notion = notion, type = type)
       expect_true(all(binned <= bound + 1e-12))

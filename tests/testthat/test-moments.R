@@ -2,7 +2,7 @@ value_of <- function(x, what) x$estimate[x$quantity == what]
 
 test_that("the quantities have their known values", {
   f <- fixture_regression()
-  out <- ce_moments(cbind(f$mean, f$variance), f$y)
+  out <- ce_moments(moment_columns(f$mean, f$variance), f$y)
   expect_equal(value_of(out, "mse"), 1.643)
   expect_equal(value_of(out, "variance"), .84)
   expect_equal(value_of(out, "ratio"), 1.931797619, tolerance = 1e-9)
@@ -13,7 +13,7 @@ test_that("the quantities have their known values", {
   r <- (f$mean - f$y)^2
   fit <- stats::lm(r ~ f$variance)
   expect_equal(value_of(out, "variance_slope"), unname(stats::coef(fit)[2]))
-  x <- cbind(1, f$variance)
+  x <- moment_columns(1, f$variance)
   bread <- solve(crossprod(x))
   hc1 <- 10 / 8 * bread %*% crossprod(x * stats::residuals(fit)) %*% bread
   expect_equal(out$std.error[out$quantity == "variance_slope"], sqrt(hc1[2, 2]), tolerance = 1e-10)
@@ -22,8 +22,8 @@ test_that("the quantities have their known values", {
 
 test_that("rescaling moves the score by 2 log a and leaves ratios alone", {
   f <- fixture_regression()
-  base <- ce_moments(cbind(f$mean, f$variance), f$y)
-  scaled <- ce_moments(cbind(3 * f$mean, 9 * f$variance), 3 * f$y)
+  base <- ce_moments(moment_columns(f$mean, f$variance), f$y)
+  scaled <- ce_moments(moment_columns(3 * f$mean, 9 * f$variance), 3 * f$y)
   expect_equal(value_of(scaled, "dss"), value_of(base, "dss") + 2 * log(3))
   for (what in c("ratio", "ratio_sd", "mean_slope", "variance_slope")) expect_equal(value_of(scaled, what),
                                                                                     value_of(base, what))
@@ -35,7 +35,7 @@ test_that("a map's gain is the paired difference of scores", {
     s2 <- rexp(200) + .2
     y <- rnorm(200, m, sqrt(3 * s2))
   })
-  x <- cbind(m, s2)
+  x <- moment_columns(m, s2)
   map <- ce_recalibrate(x[1:100, ], y[1:100], method = "variance")
   out <- ce_moments(x[101:200, ], y[101:200], after = map)
   after <- predict(map, x[101:200, ])
@@ -59,7 +59,7 @@ test_that("a map's gain is the paired difference of scores", {
 
 test_that("moments have their edge cases, groups and input errors", {
   f <- fixture_regression()
-  zero <- ce_moments(cbind(f$mean, 0), f$y)
+  zero <- ce_moments(moment_columns(f$mean, 0), f$y)
   expect_equal(value_of(zero, "ratio"), Inf)
   expect_equal(value_of(zero, "dss"), Inf)
   expect_true(is.na(value_of(zero, "variance_slope")))
@@ -70,22 +70,50 @@ test_that("moments have their edge cases, groups and input errors", {
   frame$y[3] <- NA
   expect_equal(ce_moments(frame, y)$n[1], 9)
   expect_true(all(is.na(ce_moments(frame, y, na_rm = FALSE)$estimate)))
-  expect_error(ce_moments(cbind(1, -1), 0), class = "calibrisk_error_variance")
-  expect_error(ce_moments(cbind(1, 1), Inf), class = "calibrisk_error_truth")
-  expect_error(ce_moments(cbind(1, 1), 1:2), class = "calibrisk_error_length")
+  expect_error(ce_moments(moment_columns(1, -1), 0), class = "calibrisk_error_variance")
+  expect_error(ce_moments(moment_columns(1, 1), Inf), class = "calibrisk_error_truth")
+  expect_error(ce_moments(moment_columns(1, 1), 1:2), class = "calibrisk_error_length")
   expect_error(ce_moments(frame, y, after = ce_recalibrate(.5, 1, method = "histogram")),
                class = "calibrisk_error_argument")
 })
 
 test_that("the gain of a constant variance is no improvement of calibration alone, and says so", {
   f <- fixture_regression()
-  map <- ce_recalibrate(cbind(f$mean, 1), f$y, method = "variance")
+  map <- ce_recalibrate(moment_columns(f$mean, 1), f$y, method = "variance")
   map$map$w <- 0 # whatever the split of a constant: the flag decides
   map$injective <- is_injective(FALSE, "the scale is 0: one variance for all")
-  new <- cbind(f$mean + .123, f$variance)
+  new <- moment_columns(f$mean + .123, f$variance)
   expect_warning(out <- ce_moments(new, f$y, after = map), "scale is 0", class = "calibrisk_warning_injective")
   expect_equal(value_of(out, "dss_gain"), value_of(out[out$predictions == "before", ], "dss") -
                  value_of(out[out$predictions == "after", ], "dss"))
-  map <- ce_recalibrate(cbind(f$mean, f$variance), f$y, method = "variance")
+  map <- ce_recalibrate(moment_columns(f$mean, f$variance), f$y, method = "variance")
   expect_no_warning(ce_moments(new, f$y, after = map))
+})
+
+test_that("two numbers are read by their names, in any order and scale, and are an error without", {
+  f <- withr::with_seed(3, {
+    m <- stats::rnorm(40)
+    list(m = m, s = stats::runif(40, 0.5, 2), y = stats::rnorm(40, m, 1))
+  })
+  expected <- ce_moments(pred_normal(f$m, f$s), f$y)
+  rlang::reset_message_verbosity("calibrisk_moments_sigma_mu")
+  expect_message(found <- ce_moments(cbind(sigma = f$s, mu = f$m), f$y), "standard deviation",
+                 class = "calibrisk_message_moments")
+  expect_equal(found, expected)
+  expect_no_message(ce_moments(cbind(sigma = f$s, mu = f$m), f$y))
+  frame <- tibble::tibble(.pred = f$m, .pred_sd = f$s, y = f$y, lower = f$m - f$s, upper = f$m + f$s)
+  expect_equal(suppressMessages(ce_moments(frame, y, .pred, .pred_sd)), expected)
+  expect_equal(ce_moments(frame, y, pred_normal(.pred, .pred_sd)), expected)
+  for (bad in list(quote(ce_moments(cbind(f$m, f$s), f$y)), quote(ce_moments(frame, y, lower, upper)),
+                   quote(ce_recalibrate(cbind(f$m, f$s), f$y, method = "variance")),
+                   quote(ce_curve(cbind(f$m, f$s), f$y, type = "pit")),
+                   quote(ce_curve(frame, y, lower, upper, type = "quantile")))) {
+    expect_error(eval(bad), "pred_normal", class = "calibrisk_error_columns")
+  }
+  # a map writes what it was given
+  map <- suppressMessages(ce_recalibrate(frame[1:20, ], y, .pred, .pred_sd, method = "variance"))
+  scaled <- predict(map, frame[21:40, ])
+  expect_named(scaled, c(".pred", ".pred_sd"))
+  of_law <- ce_recalibrate(frame[1:20, ], y, pred_normal(.pred, .pred_sd), method = "variance")
+  expect_equal(vctrs::field(predict(of_law, frame[21:40, ])$.pred, "sd"), scaled$.pred_sd)
 })

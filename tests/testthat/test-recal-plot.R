@@ -26,7 +26,7 @@ test_that("the curve of a map is what predict() makes of the predictions on it",
 })
 
 test_that("the curve of a variance map is its line over the variances of the fit", {
-  x <- cbind(0, c(1, 2, 3, 4))
+  x <- moment_columns(0, c(1, 2, 3, 4))
   map <- ce_recalibrate(x, c(2, -3, 3, -4), method = "variance")
   curve <- map_curve(map)
   expect_equal(max(curve$before), 4)
@@ -53,8 +53,8 @@ test_that("with data a map draws reliability before and after", {
   expect_equal(places(tidy(both)[tidy(both)$model == "before", ]),
                places(tidy(ce_curve(p, rep(0:1, 30), type = "smooth"))))
   expect_error(plot(map, test), "truth", class = "calibrisk_error_argument")
-  variance <- ce_recalibrate(cbind(0, 1:4), c(2, -3, 3, -4), method = "variance")
-  expect_error(plot(variance, cbind(0, 1:4), 1:4), "ce_moments", class = "calibrisk_error_argument")
+  variance <- ce_recalibrate(moment_columns(0, 1:4), c(2, -3, 3, -4), method = "variance")
+  expect_error(plot(variance, moment_columns(0, 1:4), 1:4), "ce_moments", class = "calibrisk_error_argument")
 })
 
 test_that("maps draw, also by group", {
@@ -63,7 +63,7 @@ test_that("maps draw, also by group", {
   data$half <- rep(c("a", "b"), length.out = nrow(data))
   map <- ce_recalibrate(data[1:250, ], truth, method = "vector")
   grouped <- ce_recalibrate(data, truth, .by = half)
-  variance <- ce_recalibrate(cbind(0, 1:4), c(2, -3, 3, -4), method = "variance")
+  variance <- ce_recalibrate(moment_columns(0, 1:4), c(2, -3, 3, -4), method = "variance")
   path <- withr::local_tempfile(fileext = ".pdf")
   grDevices::pdf(path)
   withr::defer(grDevices::dev.off())

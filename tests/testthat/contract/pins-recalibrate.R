@@ -49,7 +49,7 @@ local({
   map <- ce_recalibrate(fine$frame[1:100, ], y, prob, method = "histogram")
   pin("augment/ce_recalibration", augment(map, fine$frame[101:160, ])$.recal)
 
-  x <- cbind(real$mean, real$sd^2)
+  x <- cbind(mean = real$mean, variance = real$sd^2)
   map <- ce_recalibrate(x[1:30, ], real$y[1:30], method = "variance")
   pin("ce_recalibrate/variance/tidy", tidy(map), "iterated")
   pin("ce_recalibrate/variance/glance", glance(map)[c("objective_before", "objective_after", "converged")], "iterated")
