@@ -64,7 +64,7 @@
 #' @export
 #' @examples
 #' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
-ce_estimate <- function(x, truth, ..., notion = "top_label", method = "ladder", bases = NULL, folds = 5, test = 0.2,
+ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases = NULL, folds = 5, test = 0.2,
                         .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                         progress = TRUE, threads = NULL) {
   call <- current_env()

@@ -158,7 +158,7 @@ ckce_note <- function(metrics, choices) {
 # Metrics of two classes that a factor of 2 may be missing from.
 binary_note <- function(metrics, choices) {
   if (choices$n_classes > 2) return(NULL)
-  sums <- intersect(metrics, c("ece", "ece_pointwise", if (!choices$scalar) "brier"))
-  c(if (choices$scalar && "brier" %in% metrics) "brier: mean (p - y)^2, half the sum over both classes.",
+  sums <- intersect(metrics, c("ece", "ece_pointwise"))
+  c(if ("brier" %in% metrics) "brier: mean (p - y)^2, half the sum over both classes.",
     if (length(sums) > 0) paste0(paste(sums, collapse = ", "), ": summed over both classes, twice the value of one."))
 }

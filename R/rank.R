@@ -144,7 +144,7 @@ restore_median <- function(kernel) {
 rank_values <- function(data, kernels, rows, settings, threads, progress = NULL) {
   values <- cpp_rank_trials(data$probs, kernels, data$truth, rows, settings, threads, progress)
   values <- array(values, c(length(rank_metrics), length(data$probs), ncol(rows)))
-  if (data$scalar) values[rank_metrics == "brier", , ] <- values[rank_metrics == "brier", , ] / 2
+  if (ncol(data$probs[[1]]) == 2) values[rank_metrics == "brier", , ] <- values[rank_metrics == "brier", , ] / 2
   values
 }
 
