@@ -41,7 +41,9 @@
 #' kernel columns. How often the interval covers is shown by simulation in the vignette *How far to trust the interval*.
 #'
 #' The canonical error is never below the class-wise and top-label errors of the same rows, so that its row takes
-#' theirs into account.
+#' theirs into account: estimate and ends are the largest of the three ladders', its p-value the smallest (at
+#' calibration it is below .05 in .03 to .05 of samples, since each ladder is conservative), and its one-sided
+#' `lower_bound` is `conf.low`.
 #'
 #' @section Invariants:
 #' The order of rows and the number of threads change nothing, the names of the classes nothing but ties.

@@ -40,7 +40,9 @@ rung_low <- function(rung, p) {
   uniroot(excess, c(0, rung$psi), tol = 1e-12 * rung$psi)$root
 }
 
-rung_p_value <- function(rung) pearson3_tail(rung$psi / sqrt(rung$noise), rung$skew)
+rung_statistic <- function(rung) rung$psi / sqrt(rung$noise)
+
+rung_p_value <- function(rung) pearson3_tail(rung_statistic(rung), rung$skew)
 
 # argmin_{w >= 0} sum_i v_i |e_i - sum_m w_m g_mi|^2 from psi_m = <e, g_m> and A = <g_m, g_l>: of the few
 # rungs every subset is solved, the best one with weights >= 0 kept. At most 1 in sum.

@@ -5,7 +5,7 @@
 #
 # A ladder is a list:
 #   estimate, std.error (root scale, NA below twice its noise), low, high, lower_bound (roots),
-#   p.value, cap (upper limit of the root Brier score), resolution (knots of the finest basis),
+#   p.value and the statistic of the rung that decides it, cap (upper limit of the root Brier score), resolution (knots of the finest basis),
 #   weights (of the rungs in the estimate), influence (per row, of the squared estimate), rungs
 
 # The rungs of a notion; V is the number of rows (copies counted).
@@ -52,7 +52,7 @@ run_ladder <- function(problem, bases, level, threads, weights = NULL, kind = "n
   rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0, rungs)
   if (length(rungs) == 0) {
     return(list(estimate = if (cap == 0) 0 else NA_real_, std.error = NA_real_, low = 0, high = cap, lower_bound = 0,
-                p.value = NA_real_, cap = cap, resolution = resolution, weights = numeric(),
+                p.value = NA_real_, statistic = NA_real_, cap = cap, resolution = resolution, weights = numeric(),
                 influence = rep(NA_real_, n), rungs = rungs))
   }
   m <- length(rungs)
@@ -60,6 +60,7 @@ run_ladder <- function(problem, bases, level, threads, weights = NULL, kind = "n
   w <- stack_weights(gap_products(rungs, v, total), psi)
   squared <- if (sum(w) > 0) max(0, sum(w * psi)) / sqrt(sum(w)) else 0
   alpha <- 1 - level
+  p_values <- vapply(rungs, rung_p_value, 0)
   lows <- vapply(rungs, rung_low, 0, 1 - alpha / (2 * m))
   low <- sqrt(max(lows))
   high <- max(low, min(cap, sqrt(max(vapply(rungs, rung_high, 0, level)))))
@@ -81,7 +82,7 @@ run_ladder <- function(problem, bases, level, threads, weights = NULL, kind = "n
       NA_real_
     },
     low = low, high = high, lower_bound = sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / m))),
-    p.value = min(1, 2 * m * min(vapply(rungs, rung_p_value, 0))),
+    p.value = min(1, 2 * m * min(p_values)), statistic = rung_statistic(rungs[[which.min(p_values)]]),
     cap = cap, resolution = resolution, weights = w,
     influence = Reduce(`+`, Map(function(rung, weight) {
       weight * 2 * (rung$half * if (kind == "importance") n * v / total else 1) - 2 * weight * rung$psi
@@ -133,14 +134,16 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   })
   all <- c(list(own), lower)
   largest <- function(field) max(vapply(all, `[[`, 0, field), na.rm = TRUE)
-  floor <- largest("estimate")
-  if (!isTRUE(own$estimate >= floor)) {
+  most <- which.max(vapply(all, `[[`, 0, "estimate"))
+  if (length(most) == 1 && most > 1) {
     # the number and its error are those of the notion that sees more
-    by <- all[[which.max(vapply(all, function(ladder) ladder$estimate %||% NA_real_, 0))]]
-    own[c("estimate", "std.error", "influence")] <- by[c("estimate", "std.error", "influence")]
+    own[c("estimate", "std.error", "influence")] <- all[[most]][c("estimate", "std.error", "influence")]
   }
-  for (field in c("low", "high", "lower_bound")) own[[field]] <- largest(field)
+  for (field in c("low", "high")) own[[field]] <- largest(field)
+  # the largest of three bounds at 95 % each would hold in 91 % of calibrated samples only
+  own$lower_bound <- own$low
   own$high <- min(own$high, max(own$cap, own$low))
-  own$p.value <- min(vapply(all, `[[`, 0, "p.value"), na.rm = TRUE)
+  p_values <- vapply(all, `[[`, 0, "p.value")
+  if (!all(is.na(p_values))) own[c("p.value", "statistic")] <- all[[which.min(p_values)]][c("p.value", "statistic")]
   own
 }
