@@ -289,7 +289,7 @@ test_that("figures have events apart and numbers in the corner", {
   withr::local_pdf(NULL)
   expect_no_error(plot(curve, numbers = TRUE))
   skip_if_not_installed("ggplot2")
-  pit <- ce_curve(cbind(rep(0, 50), 1), seq(-1, 1, length.out = 50), type = "pit")
+  pit <- ce_curve(pred_normal(rep(0, 50), 1), seq(-1, 1, length.out = 50), type = "pit")
   for (one in list(curve, pit, ce_curve(list(a = f$p, b = f$p^2), f$y, notion = "binary", times = 20))) {
     expect_no_error(ggplot2::ggplotGrob(ggplot2::autoplot(one, numbers = TRUE)))
   }

@@ -182,5 +182,5 @@ test_that("the Brier score of a ranking is that of ce_score(), and the factor is
   text <- paste(capture.output(print(scalar)), collapse = " ")
   expect_match(text, "half the sum over both classes")
   expect_match(text, "ece: summed over both classes")
-  expect_match(paste(capture.output(print(columns)), collapse = " "), "brier: summed over both classes")
+  expect_match(paste(capture.output(print(columns)), collapse = " "), "half the sum over both classes")
 })
