@@ -177,8 +177,8 @@ cpp_factor_features <- function(kernel, pivot_rows, triangle, x, threads) {
     .Call(`_calibrisk_cpp_factor_features`, kernel, pivot_rows, triangle, x, threads)
 }
 
-cpp_ridge_factor <- function(kernel, x, work, threads) {
-    .Call(`_calibrisk_cpp_ridge_factor`, kernel, x, work, threads)
+cpp_ridge_factor <- function(kernel, x) {
+    .Call(`_calibrisk_cpp_ridge_factor`, kernel, x)
 }
 
 cpp_ridge_extend <- function(factor, x, tolerance, enough, threads, progress) {

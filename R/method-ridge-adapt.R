@@ -24,33 +24,40 @@ adapt_rank <- function(bases, type, ridges, tolerance, limits, context) {
     trace[rows] <- step$residual_trace
     v <- select_value(na_of(path$risk), ridges)
     excess <- max(errors$risk[v] / limits$risk, errors$squared_error[v] / limits$squared_error)
-    rows <- rivals(v, rowMeans(path$risk, na.rm = TRUE), errors$risk)
-    rows <- rows[rank[rows] < step$rank]
+    others <- rivals(v, ridges, rowMeans(path$risk, na.rm = TRUE), errors$risk)
+    rows <- others[rank[others] < step$rank]
     if (length(rows) > 0) next
+    # a rival that is not known to a risk's accuracy may still be the smallest
+    excess <- max(excess, errors$risk[setdiff(others, v)] / limits$risk)
     if (excess <= 1 || step$last) break
     step <- finer_step(bases, step, excess, tolerance, limits, context)
-    rows <- union(neighbours(v, ridges), rivals(v, rowMeans(path$risk, na.rm = TRUE), errors$risk))
+    rows <- union(neighbours(v, ridges), rivals(v, ridges, rowMeans(path$risk, na.rm = TRUE), errors$risk))
   }
   tuned_ridge(bases, type, ridges, path, rank, trace, errors,
               errors$risk <= limits$risk & errors$squared_error <= limits$squared_error)
 }
 
 # Errors are about proportional to the residual trace: the one that brings them to half of
-# what is allowed, within 1/20 and 1/2 of the present one; a half power of ten, so that kkr
+# what is allowed, within 1/10 and 1/2 of the present one; a half power of ten, so that kkr
 # and ukkr meet at the same ranks and share their bases.
 finer_step <- function(bases, step, excess, tolerance, limits, context) {
-  target <- step$residual_trace * min(max(0.5 / excess, 1 / 20), 1 / 2)
+  target <- step$residual_trace * min(max(0.5 / excess, 1 / 10), 1 / 2)
   target <- 10^(floor(2 * log10(target)) / 2)
-  enough <- min(limits$most, 3 * step$rank)
+  enough <- min(limits$most, 2 * step$rank)
   steps <- bases$extend(max(target, tolerance), enough, part_of(context, 0, 0))
   rank <- min(steps$rank[steps$residual_trace <= target], enough)
   factor_step(bases, rank, tolerance, limits, context)
 }
 
-# The selected ridge v and those that might have a smaller risk, within twice the errors.
-rivals <- function(v, risk, error) {
-  spread <- 2 * error * abs(risk)
-  union(v, which(risk - spread < risk[v] + spread[v]))
+# The selected ridge v and those that might have a smaller risk, within five times the errors, which
+# are extrapolated. Beyond a
+# ridge whose risk is surely a fiftieth larger the fit is noise: no smaller one is looked at. (A
+# bound closer to the smallest risk would not do: from no signal to signal the risk rises first.)
+rivals <- function(v, ridges, risk, error) {
+  spread <- 5 * error * abs(risk)
+  noise <- ridges < ridges[v] & risk - spread > 1.02 * risk[v]
+  lowest <- max(ridges[which(noise)], 0)
+  union(v, which(risk - spread < risk[v] + spread[v] & ridges > lowest))
 }
 
 # The selected ridge and the next smaller and larger one.
@@ -63,7 +70,7 @@ neighbours <- function(v, ridges) {
 # The factor cut at the first of its steps with at least `rank` columns.
 factor_step <- function(bases, rank, tolerance, limits, context) {
   steps <- bases$extend(tolerance, rank, part_of(context, 0, 0))
-  exact <- steps$residual_trace <= steps$tolerance & steps$rank >= steps$exact_rank
+  exact <- steps$residual_trace <= steps$tolerance
   at <- c(which(steps$rank >= rank | exact), length(steps$rank))[1]
   exact <- exact[at] || (steps$full && at == length(steps$rank))
   list(rank = steps$rank[at], residual_trace = steps$residual_trace[at], exact = exact,
@@ -91,11 +98,12 @@ path_errors <- function(coarse, fine, coarse_trace, fine_trace) {
 }
 
 # One ridge on all rows: the form of the single fit.
-fit_ridge <- function(bases, type, ridge, context) {
+fit_ridge <- function(bases, type, ridge, exact, context) {
   if (is.null(bases$extend)) return(bases$form(type, ridge, 1L, bases$rank, bases$rank))
   limits <- factor_limits(context)
   tolerance <- factor_tolerance(ridge)
-  step <- factor_step(bases, limits$direct, tolerance, limits, context)
+  step <- factor_step(bases, if (exact) Inf else limits$direct, 0, limits, context)
+  if (!step$exact) step <- factor_step(bases, limits$single, tolerance, limits, context)
   form <- function(rank) {
     bases$path(type, ridge, rank, context)
     bases$form(type, ridge, 1L, rank, rank)

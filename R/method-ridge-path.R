@@ -21,7 +21,7 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
     done <- match(key, unique(keys)) - 1
     part_context <- part_of(context, done / length(unique(keys)), (done + 1) / length(unique(keys)))
     bases <- ridge_bases(kernels[[rows[1]]], problem, fold, part_context)
-    part <- tune_ridge(bases, method$name, grid$value[rows], part_context)
+    part <- tune_ridge(bases, method$name, grid$value[rows], isTRUE(method$exact), part_context)
     for (name in names(path)) path[[name]][rows, ] <- na_of(part$path[[name]])
     diagnostics[rows, -1] <- part$diagnostics
     parts[[key]] <- part
@@ -92,9 +92,7 @@ factor_bases <- function(kernel, problem, fold, context) {
   x <- problem$features[order, , drop = FALSE]
   residuals <- problem$residuals[order, , drop = FALSE]
   begin <- c(0L, cumsum(tabulate(fold + 1L, max(fold) + 1L)))
-  limits <- factor_limits(context)
-  extended <- if (nrow(x) <= limits$extended_rows) limits$extended_work else 0
-  pointer <- cpp_ridge_factor(kernel, x, extended, context$threads)
+  pointer <- cpp_ridge_factor(kernel, x)
   spectra <- list()
   maps <- list()
   list(
@@ -102,7 +100,7 @@ factor_bases <- function(kernel, problem, fold, context) {
     features = x,
     # until the residual trace is at most `tolerance` or the rank `enough`
     extend = function(tolerance, enough, context) {
-      cpp_ridge_extend(pointer, x, tolerance, enough, context$threads, context$progress)
+      cpp_ridge_extend(pointer, x, max(tolerance, 1e-17), enough, context$threads, context$progress)
     },
     path = function(type, ridges, rank, context) {
       key <- as.character(rank)
@@ -125,42 +123,34 @@ factor_bases <- function(kernel, problem, fold, context) {
   )
 }
 
-# How far a factor goes. What is cheap is exact: up to `extended_rows` rows and n r^2 =
-# `extended_work` in extended precision, down to a residual of 1e-17 whatever the ridge. Then up
-# to rank `direct` its tolerance follows the smallest ridge. Where that does not suffice, ranks
-# grow from `start`, first by `growth`, until the selected ridge's relative errors are below
-# `risk` and `squared_error`, at most to rank `most`.
+# How far a factor goes. What is cheap is exact: up to rank `direct` it leaves nothing but rounding,
+# and up to rank `single`, where one ridge is fitted, what that ridge does not see. Otherwise ranks grow from
+# `start`, first by `growth`, until the selected ridge's relative errors are below `risk` and
+# `squared_error`, at most to rank `most`.
 factor_limits <- function(context) {
   limits <- list(
-    extended_rows = 3000, extended_work = 3e8, direct = 1536, start = 768, growth = 1.5,
-    most = 5000, risk = 2e-6, squared_error = 2e-4
+    direct = 128, single = 1536, start = 64, growth = 1.5, most = 5000, risk = 1e-6, squared_error = 2e-4
   )
   utils::modifyList(limits, as.list(context$factor_limits))
 }
 
 # Relative errors are about 0.01 tolerance / ridge (measured on canonical problems).
-factor_tolerance <- function(ridges) max(1e-17, 1e-6 * min(ridges))
+factor_tolerance <- function(ridges) 1e-6 * min(ridges)
 
 # All ridges of one kernel -> list(path, form(v, f), diagnostics).
-tune_ridge <- function(bases, type, ridges, context) {
+tune_ridge <- function(bases, type, ridges, exact, context) {
   if (is.null(bases$extend)) {
     path <- bases$path(type, ridges, bases$rank, context)
     return(tuned_ridge(bases, type, ridges, path, rep(bases$rank, length(ridges)),
                        residual_trace = 0, errors = no_errors(length(ridges)), TRUE))
   }
   limits <- factor_limits(context)
-  tolerance <- factor_tolerance(ridges)
-  steps <- bases$extend(tolerance, limits$direct, part_of(context, 0, 0.1))
-  reached <- which(steps$residual_trace <= steps$tolerance & steps$rank >= steps$exact_rank)
-  if (length(reached) > 0 || steps$full) {
-    at <- if (length(reached) > 0) reached[1] else length(steps$rank)
-    path <- bases$path(type, ridges, steps$rank[at], part_of(context, 0.1, 1))
-    noise <- if (steps$rank[at] > steps$exact_rank) rounding_error(ridges, type) else 0 * ridges
-    errors <- list(risk = noise, squared_error = noise)
-    return(tuned_ridge(bases, type, ridges, path, rep(steps$rank[at], length(ridges)),
-                       steps$residual_trace[at], errors, noise <= limits$risk))
-  }
-  adapt_rank(bases, type, ridges, tolerance, limits, context)
+  step <- factor_step(bases, if (exact) Inf else limits$direct, 0, limits, context)
+  if (!step$exact) return(adapt_rank(bases, type, ridges, factor_tolerance(ridges), limits, context))
+  path <- bases$path(type, ridges, step$rank, part_of(context, 0.1, 1))
+  noise <- rounding_error(ridges, type)
+  tuned_ridge(bases, type, ridges, path, rep(step$rank, length(ridges)), step$residual_trace,
+              errors = list(risk = noise, squared_error = noise), noise <= limits$risk)
 }
 
 # What rounding in a double precision factor does at most (measured on canonical problems).

@@ -9,6 +9,8 @@
 #' @param kernel A kernel, see [ce_kernels], or a list of kernels: then the grid has every
 #'   kernel with every ridge. `bandwidth = "median"` is resolved on the rows that tune (all but the
 #'   test rows), in [ce_fit()] on the rows that fit.
+#' @param exact Compute every ridge with all the digits that there are, rather than the selected one with those that
+#'   are reported? See Cost.
 #' @return An object of class `ce_method`.
 #' @section Definition:
 #' With \eqn{n} training rows, their Gram matrix \eqn{K} and residuals \eqn{D} (prediction minus
@@ -27,11 +29,12 @@
 #' Scalar features with a Gaussian kernel use explicit features (about 18 for probabilities
 #' and the default kernel): linear in the number of rows, ten digits at every ridge. Other
 #' features and kernels use a pivoted Cholesky factor of rank \eqn{r} of all rows, in
-#' \eqn{O(n r^2 + k r^3)} for \eqn{k} folds and all ridges. The factor is exact for the smallest ridge
-#' where its rank permits. Otherwise its accuracy is tied to the selected ridge: the rank
-#' grows until the risk and the squared error of the selected ridge stand, and `ce_tune()` keeps,
-#' per grid value, the rank, the trace of what the factor leaves and whether the value is
-#' reliable to that accuracy, as `diagnostics`.
+#' \eqn{O(n r^2 + k r^3)} for \eqn{k} folds and all ridges. A factor of rank up to 128 is exact.
+#' Otherwise its accuracy is tied to the selected ridge: the rank
+#' grows until the risk of the selected ridge stands to 1e-6 and its squared error to 2e-4, relatively, and `ce_tune()`
+#' keeps, per grid value, the rank, the trace of what the factor leaves and whether the value is
+#' reliable to that accuracy, as `diagnostics`. `exact = TRUE` goes on to the full rank, with one eigendecomposition
+#' per fold; in double precision, risks of kkr are then exact to about 1e-17 over the ridge.
 #' @references `r ref_gruber_bach()`
 #' @seealso [ce_methods] for the other methods, [ce_tune()] to choose among them.
 #' @name method_kkr
@@ -42,17 +45,18 @@ NULL
 
 #' @rdname method_kkr
 #' @export
-method_kkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2))) {
-  new_ridge_method("kkr", ridge, kernel)
+method_kkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2)), exact = FALSE) {
+  new_ridge_method("kkr", ridge, kernel, exact)
 }
 
 #' @rdname method_kkr
 #' @export
-method_ukkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2))) {
-  new_ridge_method("ukkr", ridge, kernel)
+method_ukkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2)), exact = FALSE) {
+  new_ridge_method("ukkr", ridge, kernel, exact)
 }
 
-new_ridge_method <- function(name, ridge, kernel, call = caller_env()) {
+new_ridge_method <- function(name, ridge, kernel, exact, call = caller_env()) {
+  check_flag(exact, call = call)
   check_numbers(ridge, "ridge", lower = 0, open = TRUE, null = TRUE, call = call)
   if (is_kernel(kernel) || !is.list(kernel) || length(kernel) == 0) {
     check_kernel(kernel, "kernel", call)
@@ -61,6 +65,7 @@ new_ridge_method <- function(name, ridge, kernel, call = caller_env()) {
   }
   lapply(if (is_kernel(kernel)) list(kernel) else kernel, check_feature_kernel, "kernel", call)
   method <- new_method(name, "ridge", ridge, kernel = kernel)
+  if (exact) method$exact <- TRUE
   class(method) <- append(class(method), "ce_method_ridge", after = 1)
   method
 }
@@ -96,7 +101,7 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
   fold <- rep(2L, nrow(problem$features))
   context$cache <- new.env(parent = emptyenv())
   bases <- ridge_bases(kernel, problem, fold, context)
-  fit_ridge(bases, method$name, point$value, context)
+  fit_ridge(bases, method$name, point$value, isTRUE(method$exact), context)
 }
 
 # phi(p) = basis' l(p), with l(p) the explicit features of scalars or those of a factor.

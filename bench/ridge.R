@@ -109,7 +109,6 @@ writeLines(c(
   markdown_table(threads[c("threads", "n", "K", "s")]),
   "kkr and ukkr against the formulas in R (one `eigen()` per fold, matrices of pairs), the same ridges, K = 10:", "",
   markdown_table(side_by_side),
-  "Small diffuse problems are no faster than the formulas: their factors have full rank, and columns up to a",
-  "residual of 1e-17 are made in extended precision, so that the smallest ridges of the grid, rounding noise in the",
-  "formulas, keep their digits. The formulas grow with n^3 and hold n x n matrices."
+  "The rank follows the selected ridge; the smaller ones, noise in the formulas too, are as exact as that rank.",
+  "The formulas grow with n^3 and hold n x n matrices."
 ), "bench/ridge.md")

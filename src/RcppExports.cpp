@@ -604,15 +604,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ridge_factor
-SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x, double work, int threads);
-RcppExport SEXP _calibrisk_cpp_ridge_factor(SEXP kernelSEXP, SEXP xSEXP, SEXP workSEXP, SEXP threadsSEXP) {
+SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x);
+RcppExport SEXP _calibrisk_cpp_ridge_factor(SEXP kernelSEXP, SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type work(workSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor(kernel, x, work, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor(kernel, x));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1032,7 +1030,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_poisson_binomial_quantiles", (DL_FUNC) &_calibrisk_cpp_poisson_binomial_quantiles, 2},
     {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
     {"_calibrisk_cpp_factor_features", (DL_FUNC) &_calibrisk_cpp_factor_features, 5},
-    {"_calibrisk_cpp_ridge_factor", (DL_FUNC) &_calibrisk_cpp_ridge_factor, 4},
+    {"_calibrisk_cpp_ridge_factor", (DL_FUNC) &_calibrisk_cpp_ridge_factor, 2},
     {"_calibrisk_cpp_ridge_extend", (DL_FUNC) &_calibrisk_cpp_ridge_extend, 6},
     {"_calibrisk_cpp_ridge_pivots", (DL_FUNC) &_calibrisk_cpp_ridge_pivots, 2},
     {"_calibrisk_cpp_ridge_spectra", (DL_FUNC) &_calibrisk_cpp_ridge_spectra, 6},

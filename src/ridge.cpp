@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_kernel.h"
 #include "r_engine.h"
-#include <calibrisk/linalg/extended_cholesky.h>
+#include <calibrisk/linalg/pivoted_cholesky.h>
 #include <calibrisk/methods/ridge_factor.h>
 #include <calibrisk/methods/ridge_scalar.h>
 
@@ -85,13 +85,11 @@ using ScalarPointer = Rcpp::XPtr<calibrisk::ScalarRidge>;
 
 }  // namespace
 
-// A factor of the rows of x, to be extended: its first columns in extended precision, with
-// at most n r^2 = work.
+// A factor of the rows of x, to be extended.
 // [[Rcpp::export(rng = false)]]
-SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x, double work, int threads) {
-  REngine engine(threads);
-  return FactorPointer(new calibrisk::KernelFactor(
-      calibrisk::extended_cholesky(engine, as_kernel(kernel), as_matrix(x), work)));
+SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x) {
+  return FactorPointer(
+      new calibrisk::KernelFactor(calibrisk::empty_factor(as_kernel(kernel), as_matrix(x))));
 }
 
 // Goes on until the residual trace is at most `tolerance` or the rank at least `enough`;
@@ -114,7 +112,6 @@ Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance
     trace[static_cast<R_xlen_t>(i)] = steps[i].residual_trace;
   }
   return Rcpp::List::create(Rcpp::Named("rank") = rank, Rcpp::Named("residual_trace") = trace,
-                            Rcpp::Named("exact_rank") = static_cast<double>(pointer->extended),
                             Rcpp::Named("full") = pointer->full,
                             Rcpp::Named("tolerance") = options.tolerance);
 }
@@ -135,11 +132,11 @@ Rcpp::List cpp_ridge_pivots(SEXP factor, int rank) {
 SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
                        int rank, int threads, SEXP progress) {
   FactorPointer pointer(factor);
+  calibrisk::require(rank <= pointer->rank(), "The factor has fewer columns.");
   REngine engine(threads, progress);
-  const auto spectra =
-      rank <= pointer->extended ? calibrisk::fine_spectra : calibrisk::factor_spectra;
   return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(
-      spectra(engine, pointer->l.leftCols(rank), as_matrix(residuals), as_fold_begin(begin), {})));
+      calibrisk::factor_spectra(engine, pointer->l.leftCols(rank), as_matrix(residuals),
+                                as_fold_begin(begin))));
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -3,7 +3,8 @@
 #   Rscript tools/document.R
 
 source("tools/objects.R")
-Sys.setenv(PKG_BUILD_EXTRA_FLAGS = "false")  # compiled as an installation does
+# compiled as an installation does
+Sys.setenv(PKG_BUILD_EXTRA_FLAGS = "false", MAKEFLAGS = paste0("-j", max(1L, parallel::detectCores(), na.rm = TRUE)))
 
 Rcpp::compileAttributes()
 write_dependencies()

@@ -8,7 +8,10 @@ source("tools/dependencies.R")
 objects_record <- "src/objects.md5"
 
 toolchain <- function() {
-  config <- function(...) system2(file.path(R.home("bin"), "R"), c("CMD", "config", ...), stdout = TRUE)
+  # under make, MAKEFLAGS would add what make says of its directories
+  config <- function(...) {
+    system2(file.path(R.home("bin"), "R"), c("CMD", "config", ...), stdout = TRUE, env = "MAKEFLAGS=")
+  }
   user_flags <- Sys.getenv("R_MAKEVARS_USER")
   packages <- c("Rcpp", "RcppEigen", "RcppParallel")
   c(R.version.string, paste(packages, vapply(packages, function(p) format(utils::packageVersion(p)), "")),

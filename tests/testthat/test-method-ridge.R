@@ -9,6 +9,8 @@ test_that("constructors check and print their choices", {
   expect_s3_class(method_ukkr(), c("ce_method_ukkr", "ce_method_ridge", "ce_method"), exact = TRUE)
   expect_error(method_kkr(0), class = "calibrisk_error_argument")
   expect_error(method_kkr(c(1, NA)), class = "calibrisk_error_argument")
+  expect_error(method_kkr(exact = NA), class = "calibrisk_error_argument")
+  expect_match(format(method_kkr(exact = TRUE)), "exact = TRUE", fixed = TRUE)
   expect_error(method_kkr(kernel = 3), class = "calibrisk_error_kernel")
   expect_error(method_kkr(kernel = list()), class = "calibrisk_error_kernel")
   expect_error(method_kkr(kernel = list(kernel_linear(), "gaussian")), class = "calibrisk_error_kernel")
@@ -299,11 +301,10 @@ test_that("kernels between distributions are refused", {
 
 test_that("ridges above the size of the kernel, and kernels that are zero, have forms", {
   problem <- random_problem(60)
-  # more rows than the limit of extended precision: the factor stops by its tolerance
   context <- new_context(1L)
-  context$factor_limits <- list(extended_rows = 0)
   for (method in list(method_kkr(kernel = kernel_laplace(1)), method_ukkr(kernel = kernel_laplace(1)))) {
     form <- fit_form(method, problem, list(value = 1e9), context)
+    method$exact <- TRUE
     exact <- fit_form(method, problem, list(value = 1e9), new_context(1L))
     expect_close(mean(form_squared(form, problem$features, 1L)), mean(form_squared(exact, problem$features, 1L)), 0.05)
   }

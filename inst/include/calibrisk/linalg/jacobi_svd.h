@@ -93,30 +93,15 @@ inline ThinSvd rotated_svd(Matrix a, Matrix v0, double tolerance) {
 }  // namespace detail
 
 // a: [m x r]. Cost m r^2 per sweep, about ten sweeps. More columns than rows would never become
-// orthogonal: then the transpose is decomposed. For many columns the eigenvectors V of a'a come
-// first and the rotations work on the rows of the triangle of a V, which are nearly orthogonal:
-// one or two sweeps are left, and the bound is as good as a bidiagonal method's.
+// orthogonal: then the transpose is decomposed.
 inline ThinSvd jacobi_svd(const ConstMatrixRef& a) {
-  constexpr Index small = 64;
-  const Index m = a.rows(), r = a.cols(), s = std::min(m, r);
-  if (r <= small && m >= r) {
+  const Index m = a.rows(), r = a.cols();
+  if (m >= r) {
     return detail::rotated_svd(a, Matrix::Identity(r, r), std::numeric_limits<double>::epsilon());
   }
-  if (r <= small) {
-    ThinSvd out = jacobi_svd(Matrix(a.transpose()));
-    std::swap(out.u, out.v);
-    return out;
-  }
-  const Matrix v =
-      Eigen::SelfAdjointEigenSolver<Matrix>(a.transpose() * a).eigenvectors().rowwise().reverse();
-  const Eigen::HouseholderQR<Matrix> qr(a * v);
-  Matrix triangle = qr.matrixQR().topRows(s);
-  triangle.triangularView<Eigen::StrictlyLower>().setZero();
-  ThinSvd rows = detail::rotated_svd(triangle.transpose(), Matrix::Identity(s, s), 1e-12);
-  Matrix u = Matrix::Zero(m, s);
-  u.topRows(s) = rows.v;
-  u.applyOnTheLeft(qr.householderQ());
-  return {std::move(u), std::move(rows.values), v * rows.u};
+  ThinSvd out = jacobi_svd(Matrix(a.transpose()));
+  std::swap(out.u, out.v);
+  return out;
 }
 
 }  // namespace calibrisk

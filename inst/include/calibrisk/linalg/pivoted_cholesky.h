@@ -38,7 +38,6 @@ struct KernelFactor {
   Matrix pivot_rows;              // [r x q]: x at the pivots
   Vector residual;                // [n]: diagonal of K - L L', at least 0
   std::vector<FactorStep> steps;  // of its construction, ranks increasing
-  Index extended = 0;             // so many columns were made in extended precision
   bool full = false;              // the residual is rounding noise
 
   Index rank() const { return static_cast<Index>(pivots.size()); }
@@ -219,13 +218,19 @@ inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
   detail::collect_pivot_rows(x, factor);
 }
 
-inline KernelFactor pivoted_cholesky(const Engine& engine, const Kernel& kernel,
-                                     const ConstMatrixRef& x, const CholeskyOptions& options,
-                                     ProgressSpan span = {}) {
+// A factor without columns, to be extended.
+inline KernelFactor empty_factor(const Kernel& kernel, const ConstMatrixRef& x) {
   KernelFactor factor;
   factor.kernel = kernel;
   factor.residual = gram_diagonal(kernel, x);
   factor.l.resize(x.rows(), 0);
+  return factor;
+}
+
+inline KernelFactor pivoted_cholesky(const Engine& engine, const Kernel& kernel,
+                                     const ConstMatrixRef& x, const CholeskyOptions& options,
+                                     ProgressSpan span = {}) {
+  KernelFactor factor = empty_factor(kernel, x);
   extend_factor(engine, x, options, factor, span);
   return factor;
 }

@@ -58,30 +58,6 @@ inline std::vector<RidgeSpectrum> factor_spectra(const Engine& engine, const Con
   return out;
 }
 
-// The same by singular values, for factors of moderate rank in extended precision: the
-// Gram matrix would lose half of their digits. Cost n r^2 + 10 r^3 per fold.
-inline std::vector<RidgeSpectrum> fine_spectra(const Engine& engine, const ConstMatrixRef& l,
-                                               const ConstMatrixRef& residuals,
-                                               const FoldBegin& begin, ProgressSpan span = {}) {
-  const Index n_folds = fold_count(begin), first = begin[1];
-  std::vector<RidgeSpectrum> out(static_cast<std::size_t>(n_folds));
-  parallel_for(
-      engine, n_folds,
-      [&](Index t) {
-        const Index f = t + 1, held_out = detail::fold_size(begin, f);
-        const Index before = begin[static_cast<std::size_t>(f)] - first;
-        const Index after = l.rows() - begin[static_cast<std::size_t>(f) + 1];
-        Matrix rows(before + after, l.cols() + residuals.cols());
-        rows.topRows(before) << l.middleRows(first, before), residuals.middleRows(first, before);
-        rows.bottomRows(after) << l.bottomRows(after), residuals.bottomRows(after);
-        const Matrix r = qr_triangle(rows);
-        out[static_cast<std::size_t>(t)] = spectrum_of_columns(
-            r.leftCols(l.cols()), r.rightCols(residuals.cols()), l.rows() - first - held_out);
-      },
-      span);
-  return out;
-}
-
 namespace detail {
 
 // Eigenvectors with small s hardly matter at a large ridge. With w_i = |a_i| |phi_i| (norms
