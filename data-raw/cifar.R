@@ -1,7 +1,7 @@
 # Numbers of the vignette "CIFAR": tunes on real network outputs and writes small tables to
 # vignettes/precomputed/. Run from the project's root with the folder of the prediction sets:
-#   Rscript data-raw/cifar.R path/to/data [top-label canonical misaligned dropped imagenet cifar100]
-# The sets (origin and licence in their README) are not part of the package. About 20 minutes
+#   Rscript data-raw/cifar.R path/to/data [top-label canonical misaligned dropped imagenet cifar100 networks]
+# The sets (origin and licence in their README) are not part of the package. About half an hour
 # on two cores, most of it the canonical errors of CIFAR-100.
 library(calibrisk)
 
@@ -24,8 +24,14 @@ softmax <- function(z) {
 }
 probs_of <- function(set) if (is.null(set$probs)) softmax(set$logits) else set$probs / rowSums(set$probs)
 
-columns <- c("method", "parameter", "value", "root_risk", "std.error", "estimate", "conf.low", "conf.high",
-             "selected", "difference", "difference_std.error", "skill", "lower_bound")
+columns <- c("method", "parameter", "value", "root_risk", "risk_std.error", "estimate_holdout", "estimate",
+             "conf.low", "conf.high", "selected", "difference", "difference_std.error", "skill", "lower_bound",
+             "resolution", "cap")
+# On the other networks the paper's methods only.
+paper_methods <- function(notion) {
+  methods <- ce_methods(notion)
+  methods[intersect(names(methods), c("15 bins", "bins", "kde", "kkr", "ukkr"))]
+}
 row_of <- function(tuned, model, seconds) {
   g <- as.data.frame(glance(tuned))[columns]
   zero <- tuned$zero_root_risk[[1]]
@@ -141,17 +147,52 @@ imagenet <- list.files(file.path(data_dir, "toplabel"), pattern = "^imagenet-")
 if (wanted("imagenet")) {
   rows <- lapply(imagenet, function(file) {
     set <- read_set("toplabel", file)
-    tune_timed(set$confidence, set$pred == set$label, sub("^imagenet-", "", sub("\\.rds$", "", file)), "top_label")
+    tune_timed(set$confidence, set$pred == set$label, sub("^imagenet-", "", sub("\\.rds$", "", file)), "top_label",
+               methods = paper_methods("top_label"))
   })
   write_table(do.call(rbind, rows), "imagenet")
 }
 
 # ---- CIFAR-100, canonical --------------------------------------------------------------------
-cifar100 <- c("wasscal-resnet20", "wasscal-vgg19_bn", "netcal-densenetbc100") # a few minutes each
+cifar100 <- c("wasscal-resnet20", "wasscal-vgg19_bn", "netcal-densenetbc100") # minutes each
 if (wanted("cifar100")) {
   rows <- lapply(cifar100, function(model) {
     set <- read_set("cifar100", paste0(model, ".rds"))
-    tune_timed(probs_of(set), as.integer(set$label), model, "canonical")
+    tune_timed(probs_of(set), as.integer(set$label), model, "canonical", methods = paper_methods("canonical"))
   })
   write_table(do.call(rbind, rows), "cifar100")
+}
+
+# ---- The canonical headline beside what it must not be below ---------------------------------
+# On the same rows: the top-label error, and the gain in Brier score by one temperature (cross-fitted). The map is
+# injective, so that the gain is the decrease of the squared error, which is no larger than the error.
+coherence <- function(folder, model, headline = NULL) {
+  set <- read_set(folder, paste0(model, ".rds"))
+  probs <- probs_of(set)
+  truth <- as.integer(set$label)
+  shown <- c("estimate", "conf.low", "conf.high", "cap")
+  headline <- headline %||% as.data.frame(ce_estimate(probs, truth, notion = "canonical"))[shown]
+  top <- as.data.frame(ce_estimate(probs, truth, notion = "top_label"))[shown[1:3]]
+  set.seed(0)
+  fold <- sample(rep_len(1:5, nrow(probs)))
+  after <- probs
+  for (f in 1:5) {
+    map <- ce_recalibrate(probs[fold != f, ], truth[fold != f], method = "temperature")
+    after[fold == f, ] <- predict(map, probs[fold == f, ])
+  }
+  gain <- as.data.frame(ce_gain(probs, after, truth, injective = TRUE))
+  gain <- sqrt(pmax(0, unlist(gain[gain$scale == "squared", c("gain", "conf.low", "conf.high")])))
+  data.frame(folder = folder, model = model, headline[shown], top = top,
+             gain = gain[[1]], gain.low = gain[[2]], gain.high = gain[[3]], row.names = NULL)
+}
+`%||%` <- function(x, y) if (is.null(x)) y else x
+if (wanted("networks")) {
+  cifar10 <- sub("\\.rds$", "", list.files(file.path(data_dir, "cifar10"), pattern = "\\.rds$"))
+  cifar10 <- grep("-val$|^widmann", cifar10, value = TRUE, invert = TRUE)
+  # the headline is the same in every row of a tuned network
+  tuned <- utils::read.csv(file.path(out_dir, "cifar-cifar100.csv"))
+  write_table(rbind(
+    do.call(rbind, lapply(cifar10, function(model) coherence("cifar10", model))),
+    do.call(rbind, lapply(cifar100, function(model) coherence("cifar100", model, tuned[tuned$model == model, ][1, ])))
+  ), "networks")
 }
