@@ -31,6 +31,11 @@
 #'     Few locations far apart have the most power. Of 100 samples of 500 binary predictions whose logits were a third
 #'     too large, at level 5 % with 99 redraws, the test rejected 51 with three locations far apart, 36 with three at
 #'     random and none with ten (the conditional test: 48); with logits off by .35, 69, 69 and 15 to 21 (80).}
+#'   \item{`"ladder"`}{The test that the interval of [ce_estimate()] inverts: leave-one-out projections of the residuals
+#'     on a ladder of bases, p-value \eqn{\min(1, 2M \min_m p_m)} over M rungs. Of class probabilities (two classes:
+#'     binary, more: canonical), no kernel, no redraws, linear time; asymptotic, in simulations below its level.
+#'     `estimate` is the calibration error itself, on the root scale, with its interval; the statistic is the
+#'     standardised projection of the rung that decides.}
 #'   \item{`"consistency"`}{Consistency resampling (Bröcker & Smith): predictions drawn with replacement, outcomes
 #'     drawn from them.}
 #' }
@@ -45,7 +50,7 @@
 #' @section Value:
 #' An object of class `ce_test` and `htest`. `tidy()` gives one row: `estimate` (of the squared kernel calibration
 #' error), `statistic`, `p.value`, `parameter` (replicates, block size, number of locations, or the M of the bound),
-#' `conf.low`, `conf.high` (one-sided; `NA` but for blocks), `test` (the one that was run), `method` (in words),
+#' `conf.low`, `conf.high` (one-sided for blocks, two-sided for the ladder, else `NA`), `test` (the one that was run), `method` (in words),
 #' `alternative` and `n`; `glance()` adds `std.error`, `prediction` (what the predictions are), `kernel`,
 #' `target_kernel` and `target_form`, as in [skce()]. `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the
 #' statistic in its distribution under calibration. With `.by` or a grouped data frame, a [ce_grouped] of such
@@ -84,13 +89,13 @@
 #' ce_test(p, rbinom(200, 1, p), replicates = 200)
 #' ce_test(p, rbinom(200, 1, p^2), test = "block")
 ce_test <- function(x, truth, ...,
-                    test = c("auto", "bootstrap", "block", "bound", "cme", "consistency", "conditional"),
+                    test = c("auto", "bootstrap", "block", "bound", "cme", "consistency", "conditional", "ladder"),
                     kernel = NULL, target_kernel = NULL, replicates = 1000, block = NULL,
                     type = c("unbiased", "biased", "block"), reference = NULL, locations = 3,
                     group = NULL, tolerance = NULL, draws = 100, level = 0.95, add_one = TRUE,
                     event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL) {
   call <- current_env()
-  test <- check_choice(test, c("auto", "bootstrap", "block", "bound", "cme", "consistency", "conditional"))
+  test <- check_choice(test, c("auto", "bootstrap", "block", "bound", "cme", "consistency", "conditional", "ladder"))
   type <- check_choice(type, c("unbiased", "biased", "block"))
   check_count(replicates)
   check_count(draws, lower = 2)
@@ -106,6 +111,10 @@ ce_test <- function(x, truth, ...,
   run <- function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, group, call)
     if (laws$na) return(missing_test(test, laws, name))
+    if (test == "ladder") {
+      if (!is.null(kernel) || !is.null(target_kernel)) stop_ladder_kernel(call)
+      return(new_ce_test(ladder_test(laws, level, threads, call), test, list(laws = laws, n = laws$n), name))
+    }
     chosen <- if (test == "auto") auto_test(laws, kernel) else test
     asked <- target_kernel
     if (redraws(chosen, reference) && !is.function(kernel)) {
@@ -171,7 +180,7 @@ new_ce_test <- function(result, test, problem, name) {
 }
 
 # What is 0 under the hypothesis.
-estimand <- function(test) if (test == "cme") "UCME" else "SKCE"
+estimand <- function(test) switch(test, cme = "UCME", ladder = "calibration error", "SKCE")
 
 missing_test <- function(test, laws, name) {
   structure(
