@@ -21,7 +21,9 @@
 #'   event clearly becomes rarer as a single probability rises, a warning of class `calibrisk_warning_direction` says so.
 #' @param na_rm Drop rows with a missing value? Otherwise a missing value gives `NA`, and an error where something
 #'   is fitted.
-#' @param .by Columns to group by, tidyselected; an alternative to a grouped data frame.
+#' @param .by Columns to group by, tidyselected; an alternative to a grouped data frame. Groups come in the order of
+#'   their levels, else sorted. One with too little data has a row of `NA`, and a warning of class
+#'   `calibrisk_warning_group` names it.
 #' @param level Confidence level of intervals and bounds.
 #' @param threads Number of threads; see [ce_threads].
 #' @name ce_args

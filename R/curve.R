@@ -148,10 +148,10 @@ read_curves <- function(x, by, read, call) {
   names <- if (several) model_names(models)
   problems <- keys <- list()
   for (m in seq_along(models)) {
-    groups <- split_groups(models[[m]], by, call)
-    parts <- if (is.null(groups)) models[m] else groups$parts
+    groups <- find_groups(models[[m]], by, call)
+    parts <- if (is.null(groups)) list(read(models[[m]])) else read_groups(models[[m]], groups, read, call)
     for (g in seq_along(parts)) {
-      for (problem in read(parts[[g]])) {
+      for (problem in parts[[g]]) {
         key <- if (is.null(groups)) tibble::new_tibble(list(), nrow = 1L) else vctrs::vec_slice(groups$keys, g)
         if (several) key <- vctrs::vec_cbind(tibble::tibble(model = names[m]), key)
         if (!is.null(problem$class)) key$class <- as.character(problem$class)
@@ -161,6 +161,14 @@ read_curves <- function(x, by, read, call) {
     }
   }
   list(problems = problems, keys = keys)
+}
+
+# Groups whose data do not suffice have no curve.
+read_groups <- function(x, groups, read, call) {
+  x <- ungroup_frame(x)
+  parts <- run_groups(groups, function(rows) read(vctrs::vec_slice(x, rows)), call)
+  parts[vapply(parts, rlang::is_error, NA)] <- list(list())
+  parts
 }
 
 model_names <- function(models) {

@@ -16,7 +16,7 @@ make_split <- function(n, folds = 5, test = 0.2, call = caller_env()) {
       test_rows <- order[seq_len(n - n_tune) + n_tune]
       order <- order[seq_len(n_tune)]
     }
-    check_fold_count(folds, length(order), call)
+    check_fold_count(folds, length(order), n, call)
     fold <- integer(n)
     fold[order] <- block_folds(length(order), folds)
   } else {
@@ -88,13 +88,13 @@ check_test_rows <- function(test, n, call) {
   as.integer(test)
 }
 
-check_fold_count <- function(folds, n_tune, call) {
+check_fold_count <- function(folds, n_tune, n, call) {
   if (n_tune < folds) {
     stop_input(c(
       "There must be at least one tuning row per fold.",
       "x" = "{.arg folds} is {folds}, but only {n_tune} row{?s} {?is/are} left for tuning.",
       "i" = "Use fewer folds, or a smaller {.arg test}."
-    ), "folds", arg = "folds", value = folds, call = call)
+    ), c("rows", "folds"), arg = "folds", value = folds, n = n, call = call)
   }
 }
 

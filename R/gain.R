@@ -113,12 +113,9 @@ by_pairs <- function(x, y, by, fn, call) {
     y <- ungroup_frame(y)
   }
   if (is.null(groups)) return(fn(x, y))
-  parts <- lapply(seq_along(groups$rows), function(g) {
-    rows <- groups$rows[[g]]
-    out <- in_group(fn(vctrs::vec_slice(x, rows), vctrs::vec_slice(y, rows)), groups$keys, g, call, rows)
-    vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(groups$keys, g), nrow(out)), out)
-  })
-  vctrs::vec_rbind(!!!parts)
+  bind_parts(groups$keys, run_groups(groups, function(rows) {
+    fn(vctrs::vec_slice(x, rows), vctrs::vec_slice(y, rows))
+  }, call))
 }
 
 # Both predictions on the rows that are complete in both.

@@ -5,12 +5,21 @@ by_groups <- function(x, by, fn, call = caller_env()) {
   groups <- find_groups(x, by, call)
   if (is.null(groups)) return(fn(x))
   x <- ungroup_frame(x)
+  bind_parts(groups$keys, run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
+}
+
+# The results of fn(rows), one per group; an error in place of a group whose data do not suffice (R/group-missing.R).
+run_groups <- function(groups, fn, call) {
   parts <- lapply(seq_along(groups$rows), function(g) {
     rows <- groups$rows[[g]]
-    out <- in_group(fn(vctrs::vec_slice(x, rows)), groups$keys, g, call, rows)
-    vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(groups$keys, g), nrow(out)), out)
+    rlang::try_fetch(in_group(fn(rows), groups$keys, g, call, rows), calibrisk_error_group = function(cnd) {
+      if (lacks_data(cnd)) cnd else rlang::zap()
+    })
   })
-  vctrs::vec_rbind(!!!parts)
+  failed <- vapply(parts, rlang::is_error, NA)
+  if (all(failed)) rlang::cnd_signal(parts[[1]])
+  if (any(failed)) warn_groups(groups$keys, parts, failed)
+  parts
 }
 
 # Errors say in which group they arose; the rows they name are counted within it.
@@ -26,19 +35,10 @@ in_group <- function(value, keys, g, call, rows = NULL) {
 
 # The same for verbs that return an object: one per group (see R/grouped.R).
 objects_by_groups <- function(x, by, fn, call = caller_env()) {
-  groups <- split_groups(x, by, call)
-  if (is.null(groups)) return(fn(x))
-  new_grouped(groups$keys, lapply(seq_along(groups$parts), function(g) {
-    in_group(fn(groups$parts[[g]]), groups$keys, g, call, groups$rows[[g]])
-  }))
-}
-
-split_groups <- function(x, by, call = caller_env()) {
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(NULL)
+  if (is.null(groups)) return(fn(x))
   x <- ungroup_frame(x)
-  groups$parts <- lapply(groups$rows, function(rows) vctrs::vec_slice(x, rows))
-  groups
+  new_grouped(groups$keys, run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
 }
 
 # `by` is a quosure. NULL where there are no groups.
@@ -76,7 +76,13 @@ find_groups <- function(x, by, call) {
   columns <- select_columns(by, x, ".by", call)
   if (nrow(x) == 0) return(NULL)
   loc <- vctrs::vec_group_loc(ungroup_frame(x)[unname(columns)])
+  loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
+}
+
+# As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.
+level_order <- function(keys) {
+  do.call(order, c(unname(lapply(keys, vctrs::vec_proxy_order)), list(method = "radix")))
 }
 
 ungroup_frame <- function(x) {

@@ -1,23 +1,36 @@
 # Results of verbs that return an object, one per group.
 
-new_grouped <- function(keys, results) {
-  structure(list(keys = keys, results = results), class = "ce_grouped")
+# `parts`: results, and errors of groups whose data do not suffice; these are kept apart.
+new_grouped <- function(keys, parts) {
+  failed <- vapply(parts, rlang::is_error, NA)
+  missing <- if (any(failed)) {
+    list(keys = vctrs::vec_slice(keys, failed), errors = parts[failed], at = which(failed))
+  }
+  structure(drop_null(list(keys = vctrs::vec_slice(keys, !failed), results = parts[!failed], missing = missing)),
+            class = "ce_grouped")
 }
 
+# Missing groups have a row of NA in tables with one row per group.
 bind_groups <- function(x, fn, ...) {
-  parts <- Map(function(g, result) {
-    out <- fn(result, ...)
-    vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(x$keys, g), nrow(out)), out)
-  }, seq_along(x$results), x$results)
-  vctrs::vec_rbind(!!!parts)
+  parts <- lapply(x$results, fn, ...)
+  keys <- x$keys
+  if (!is.null(x$missing) && all(vapply(parts, nrow, 0L) == 1)) {
+    at <- order(c(setdiff(seq_len(length(parts) + length(x$missing$at)), x$missing$at), x$missing$at))
+    parts <- c(parts, x$missing$errors)[at]
+    keys <- vctrs::vec_slice(vctrs::vec_rbind(keys, x$missing$keys), at)
+  }
+  bind_parts(keys, parts)
 }
 
 #' Results by group
 #'
 #' What [ce_tune()] and other verbs that return an object give for grouped data or `.by`: a
-#' list with one result per group, `x$results`, and the groups, `x$keys`. `tidy()` and
+#' list with one result per group, `x$results`, and the groups, `x$keys`, in the order of their levels. `tidy()` and
 #' `glance()` bind the groups' tables, groups first; `autoplot()` and `plot()` draw a panel for each
 #' group (tuning results, fits and recalibration maps).
+#'
+#' Groups whose data do not suffice are not among them: a warning of class `calibrisk_warning_group` names them and says
+#' why, `x$missing$keys` has them, and their row in a table with one row per group, such as `glance()`, is `NA`.
 #'
 #' @param x,object A `ce_grouped`.
 #' @param ... Passed on to the method for one group.
@@ -36,6 +49,9 @@ print.ce_grouped <- function(x, ...) {
     cat("# Group: ", group_label(x$keys, g), "\n", sep = "")
     print(x$results[[g]], ...)
     cat("\n")
+  }
+  for (g in seq_along(x$missing$errors)) {
+    cat("# Group: ", group_label(x$missing$keys, g), ": too little data\n", sep = "")
   }
   invisible(x)
 }

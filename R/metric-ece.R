@@ -91,7 +91,8 @@
 #' @param interval `"analytic"` or `"bootstrap"`.
 #' @param times Number of bootstrap samples.
 #' @param min_size Smallest number of rows of a bin with `type = "median_variance"`.
-#' @param .by Columns to group by (tidyselect); or use a grouped data frame.
+#' @param .by Columns to group by (tidyselect); or use a grouped data frame. Groups come in the order of their levels,
+#'   else sorted. One with too little data has a row of `NA`, and a warning of class `calibrisk_warning_group` names it.
 #' @param event_level With two classes and `notion = "binary"`: which level is the event, `"first"` or `"second"`;
 #'   the name of a single column goes before it. Where the event clearly becomes rarer as a single probability rises,
 #'   a warning of class `calibrisk_warning_direction` says so.

@@ -99,7 +99,7 @@ check_span <- function(span, n) {
     "{.arg span} must be at least {.val {signif(3 / n, 3)}} for {n} predictions.",
     "x" = "It is {.val {span}}: a local fit would see fewer than three of them.",
     "i" = "Take a wider {.arg span}, or {.code smoother = \"isotonic\"}."
-  ), "argument", arg = "span", value = span)
+  ), c("rows", "argument"), arg = "span", value = span, n = n)
 }
 
 # NULL where a local fit is singular, of which loess() warns or gives NaN.

@@ -91,5 +91,5 @@ stop_few_rows <- function(needed, n, call) {
   stop_input(c(
     "At least {needed} observations are needed.",
     "x" = "There {cli::qty(n)}{?is/are} {n}."
-  ), "argument", arg = "x", call = call)
+  ), c("rows", "argument"), arg = "x", n = n, call = call)
 }

@@ -17,7 +17,7 @@ stop_empty <- function(dropped, call) {
     } else {
       "{.arg x} has zero rows."
     }
-  ), "empty", arg = "x", call = call)
+  ), "empty", arg = "x", n = 0L, call = call)
 }
 
 # The complete rows, and whether the others are to give NA (na_rm = FALSE). NaN is an error,

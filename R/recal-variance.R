@@ -168,7 +168,7 @@ fit_variance <- function(variance, r, call) {
     stop_input(c(
       "There must be at least one residual that is not 0.",
       "x" = "All {length(r)} predicted means equal the outcome: the best variance is 0, with a score of minus infinity."
-    ), "degenerate", arg = "truth", call = call)
+    ), "degenerate", arg = "truth", n = length(r), call = call)
   }
   scale <- mean(variance)
   s <- if (scale > 0) variance / scale else variance

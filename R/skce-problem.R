@@ -61,7 +61,7 @@ check_rows <- function(n, least, what, call = caller_env()) {
     stop_input(c(
       "{what} needs at least {least} observations.",
       "x" = "There {cli::qty(n)}{?is/are} {n}."
-    ), "rows", call = call)
+    ), "rows", n = n, call = call)
   }
 }
 

@@ -122,7 +122,7 @@ cme_test <- function(problem, options, threads, call) {
     stop_input(c(
       "The CME test needs more observations than test locations.",
       "x" = "There are {n} observation{?s} and {j} location{?s}."
-    ), "rows", arg = "locations", call = call)
+    ), "rows", arg = "locations", n = n, call = call)
   }
   z <- check_computable(cme_matrix(problem, at, threads), call)
   q <- hotelling(z)

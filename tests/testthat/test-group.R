@@ -60,3 +60,87 @@ test_that("threads beyond the cores are not asked for", {
   withr::local_options(calibrisk.threads = 999)
   expect_identical(resolve_threads(), cores)
 })
+
+test_that("groups come in level order, by either way of grouping", {
+  data <- grouped_rows()
+  data$g <- factor(data$g, levels = c("v", "u"))
+  data$h <- rep(c("b", "a", "B"), length.out = 40)
+  by <- ece(data, truth, p, .by = c(g, h), notion = "binary")
+  expect_identical(as.character(by$g), rep(c("v", "u"), each = 3))
+  expect_identical(by$h, rep(c("B", "a", "b"), 2))
+  expect_identical(ce_fit(data, truth, p, method = method_bins(3), .by = h)$keys$h, c("B", "a", "b"))
+  skip_if_not_installed("dplyr")
+  expect_equal(by, ece(dplyr::group_by(data, g, h), truth, p, notion = "binary"))
+})
+
+# Three groups, of which "s" has one row and "t" none that is complete.
+with_small <- function() {
+  data <- grouped_rows()
+  rows <- data[c(1:3, 3), ]
+  rows$g <- c("s", "t", "t", "t")
+  rows$p[2:4] <- NA
+  rbind(data, rows)
+}
+
+test_that("a group with too little data is a row of NA and one warning", {
+  data <- with_small()
+  verbs <- list(
+    function(x) skce(x, truth, p, .by = g),
+    function(x) mmce(x, truth, p, .by = g, type = "unbiased", notion = "binary"),
+    function(x) kde_error(x, truth, p, .by = g, notion = "binary"),
+    function(x) jkce(x, truth, p, .by = g),
+    function(x) ce_estimate(x, truth, p, .by = g, notion = "binary", method = method_bins(2), progress = FALSE)
+  )
+  for (verb in verbs) {
+    warnings <- testthat::capture_warnings(out <- withr::with_seed(1, verb(data)))
+    expect_length(warnings, 1)
+    expect_match(warnings, "2 of 4 groups.*g = s: .*g = t: ")
+    alone <- withr::with_seed(1, suppressWarnings(verb(data[data$g %in% c("s", "u", "v"), ])))
+    expect_identical(out$g, c("s", "t", "u", "v"))
+    plain <- tibble::as_tibble(out)
+    expect_identical(names(plain), names(tibble::as_tibble(alone)))
+    value <- if ("estimate" %in% names(out)) "estimate" else ".estimate"
+    expect_identical(is.na(plain[[value]]), c(TRUE, TRUE, FALSE, FALSE))
+    expect_identical(as.numeric(plain$n), c(1, 0, 20, 20))
+  }
+})
+
+test_that("a missing group keeps what was chosen and loses what was computed", {
+  data <- with_small()
+  expect_warning(
+    out <- ece(data, truth, p, .by = g, notion = "binary", n_bins = c(5, 10), level = 0.9),
+    "1 of 4 groups.*zero|incomplete", class = "calibrisk_warning_group"
+  )
+  row <- out[out$g == "t", ]
+  expect_identical(row$n_bins, c(5, 10))
+  expect_identical(row$level, c(0.9, 0.9))
+  expect_identical(row$notion, c("binary", "binary"))
+  computed <- c(".estimate", "std.error", "conf.low", "conf.high", "power")
+  expect_true(all(is.na(tibble::as_tibble(row)[computed])))
+  expect_identical(row$n, c(0L, 0L))
+})
+
+test_that("wrong arguments and values of one group, and groups that all fail, remain errors", {
+  data <- with_small()
+  expect_error(ece(data, truth, p, .by = g, type = "mess"), class = "calibrisk_error_argument")
+  expect_error(suppressWarnings(ece(transform(data, p = replace(p, 2, 3)), truth, p, .by = g)),
+               class = "calibrisk_error_group")
+  expect_error(skce(data[data$g %in% c("s", "t"), ], truth, p, .by = g), "g = s", class = "calibrisk_error_group")
+  expect_error(skce(data[data$g == "s", ], truth, p, .by = g), class = "calibrisk_error_rows")
+})
+
+test_that("objects of groups leave out those with too little data and say so", {
+  data <- with_small()
+  expect_warning(tuned <- ce_tune(data, truth, p, methods = method_bins(2), .by = g, progress = FALSE),
+                 class = "calibrisk_warning_group")
+  expect_identical(tuned$keys$g, c("u", "v"))
+  expect_length(tuned$results, 2)
+  expect_identical(tuned$missing$keys$g, c("s", "t"))
+  glance <- glance(tuned)
+  expect_identical(glance$g, c("s", "t", "u", "v"))
+  expect_identical(is.na(glance$estimate), c(TRUE, TRUE, FALSE, FALSE))
+  expect_output(print(tuned), "g = s: too little data")
+  expect_setequal(tidy(tuned)$g, c("u", "v"))
+  expect_warning(curve <- ce_curve(data, truth, p, .by = g), class = "calibrisk_warning_group")
+  expect_identical(glance(curve)$g, c("s", "u", "v"))
+})

@@ -1,0 +1,56 @@
+# Groups whose data do not suffice, where others do: their rows are NA, and one warning names them. Wrong arguments
+# and wrong values remain errors.
+
+lacks_data <- function(cnd) !is.null(data_condition(cnd))
+
+# The error among `cnd` and its parents that says that the data do not suffice.
+data_condition <- function(cnd) {
+  while (!is.null(cnd)) {
+    if (inherits(cnd, c("calibrisk_error_rows", "calibrisk_error_empty", "calibrisk_error_degenerate"))) return(cnd)
+    cnd <- cnd$parent
+  }
+}
+
+warn_groups <- function(keys, parts, failed, most = 5) {
+  at <- which(failed)
+  shown <- utils::head(at, most)
+  reasons <- vapply(shown, function(g) {
+    cnd <- data_condition(parts[[g]])
+    paste(c(paste0(group_label(keys, g), ":"), rlang::cnd_header(cnd), unname(cnd$body["x"])), collapse = " ")
+  }, "")
+  text <- setNames(paste0("{reasons[", seq_along(shown), "]}"), rep("x", length(shown)))
+  warn_result(c(
+    "{length(at)} of {length(parts)} groups {cli::qty(length(at))}{?has/have} too little data and {?is/are} missing (NA).",
+    text,
+    "i" = if (length(at) > most) "{length(at) - most} more."
+  ), "group", groups = vctrs::vec_slice(keys, at))
+}
+
+# Results, or errors, of groups -> one table, groups first.
+bind_parts <- function(keys, parts) {
+  failed <- vapply(parts, rlang::is_error, NA)
+  worked <- parts[!failed]
+  parts[failed] <- lapply(parts[failed], function(cnd) missing_part(worked, data_condition(cnd)$n))
+  vctrs::vec_rbind(!!!Map(function(g, part) {
+    vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, g), nrow(part)), part)
+  }, seq_along(parts), parts))
+}
+
+# The rows of a group that worked, without what was computed from them. `n`: rows that were complete.
+missing_part <- function(worked, n) {
+  like <- worked[[1]]
+  choices <- c("level", "p", "target", if (nrow(like) > 1) c("n_bins", "term"))
+  for (name in names(like)) {
+    column <- like[[name]]
+    kept <- if (is.numeric(column)) name %in% choices else !is.list(column) && is_shared(worked, name)
+    if (!kept) like[[name]] <- vctrs::vec_init(column, nrow(like))
+  }
+  if (!is.null(n) && "n" %in% names(like)) like$n <- vctrs::vec_rep(vctrs::vec_cast(n, like$n), nrow(like))
+  like
+}
+
+# Of a kernel's description the bandwidth may be the rows'.
+is_shared <- function(worked, name) {
+  !name %in% c("kernel", "target_kernel", "target_form") &&
+    all(vapply(worked, function(part) identical(part[[name]], worked[[1]][[name]]), NA))
+}
