@@ -50,8 +50,8 @@ canonical_report <- function(p, y, gap, see) {
   class_wise <- unlist(ladder(p, residuals, "class_wise")$value[fields])
   top_label <- unlist(ladder(cbind(confidence), cbind(confidence - (y == top)), "top_label")$value[fields])
   all <- rbind(own[fields], class_wise, top_label)
-  c(apply(all[, c("estimate", "low", "high")], 2, max), lower_bound = max(all[, "low"]), p.value = min(all[, "p.value"]),
-    own_p = own[["own_p"]], seen = own[["seen"]])
+  c(apply(all[, c("estimate", "low", "high")], 2, max), lower_bound = max(all[, "low"]),
+    p.value = min(all[, "p.value"]), own_p = own[["own_p"]], seen = own[["seen"]])
 }
 
 # What the samples of a cell say about the error `ce`.
@@ -146,7 +146,8 @@ if ("canonical" %in% parts) {
     runs <- switch(paste(cell$K, cell$n), "3 5000" = 30, "5 5000" = 20, "10 5000" = 12, "10 1000" = 40,
                    if (cell$n > 300) 80 else 200)
     # the level of a test needs more
-    if (startsWith(cell$law, "calibrated")) runs * switch(paste(cell$n), "300" = 3, "1000" = 2, 1) else runs
+    if (!startsWith(cell$law, "calibrated")) return(runs)
+    runs * switch(paste(cell$n), "300" = 3, "1000" = if (cell$K == 3) 6 else 2, 1)
   })
 }
 
