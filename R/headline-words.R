@@ -53,7 +53,7 @@ resolution_sentence <- function(rows, level) {
   paste0(
     format(100 * level), " % for the error visible at this resolution (finest basis: ",
     span(rows$resolution[known], function(v) format(v)), " knots); whatever the gap, it is at most ",
-    span(rows$cap[known], function(v) formatC(v, digits = 3, format = "f")), " (root Brier score)."
+    if (sum(known) == 1) formatC(rows$cap[known], digits = 3, format = "f") else "`cap`", " (root Brier score)."
   )
 }
 
