@@ -38,7 +38,9 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
   threads <- resolve_threads(threads)
   fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, function(predictions) {
     # groups share no factors: a context each
-    fit_predictions(predictions, notion, method, new_context(threads), call)
+    with_bar("Fitting", function(progress) {
+      fit_predictions(predictions, notion, method, new_context(threads, progress), call)
+    })
   }, call)
 }
 
@@ -63,7 +65,9 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
     ), "method", arg = "method", call = call)
   }
   problems <- notion_problems(predictions, notion, call)
-  forms <- lapply(problems, fit_form, method = method, point = grid_point(grid, 1), context = context)
+  forms <- lapply(seq_along(problems), function(j) {
+    fit_form(method, problems[[j]], grid_point(grid, 1), part_of(context, (j - 1) / length(problems), j / length(problems)))
+  })
   new_fit(forms, notion, predictions, tune_histogram(problems, notion), fit_source(predictions, problems),
           method = method$name, parameter = method$parameter %||% NA_character_, value = grid$value,
           label = format(method))
