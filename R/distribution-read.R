@@ -4,7 +4,14 @@
 #' @export
 as_distribution <- function(x) {
   if (is_distribution(x)) return(x)
-  if (inherits(x, "distribution")) return(read_distributional(x))
+  if (inherits(x, "distribution")) {
+    missing <- which(law_missing(x))
+    if (length(missing) > 0) {
+      stop_distribution("Predictive distributions must not be missing here.",
+                        "Value {missing[1]} is NA; {length(missing)} of {length(x)} are.", "Leave their rows out.")
+    }
+    return(read_distributional(x))
+  }
   if (inherits(x, "rvar") || inherits(x, "draws")) return(read_posterior(x))
   stop_distribution(
     "{.arg x} must be a vector of predictive distributions.",
@@ -179,6 +186,7 @@ class_laws <- function(predictions, group, call) {
 }
 
 join_laws <- function(law, y, group, event_level, na_rm, call) {
+  check_no_survival(y, call)
   missing <- law_missing(law)
   law <- rlang::try_fetch(as_distribution(fill_missing(law, missing)), error = function(cnd) {
     stop_input("{.arg x} cannot be read as predictive distributions.", "distribution",

@@ -15,7 +15,8 @@
 #' @return One row per notion (and group) with `notion`, `estimate` (root of the squared calibration error), `std.error`
 #'   (of the root; `NA` where it is not told from 0), `conf.low` and `conf.high`, the one-sided `lower_bound`, the
 #'   `p.value` of the test of calibration, `resolution` (knots of the finest basis per coordinate), `cap` (upper limit of
-#'   the root Brier score), `method` and `n`. The printed table says it in words.
+#'   the root Brier score), `method` and `n`. The printed table says it in words, and how many incomplete rows were
+#'   dropped.
 #'
 #' @section Definition:
 #' Residuals \eqn{e_i} (prediction minus outcome) are projected on bases \eqn{B_m} that depend on the predictions only
@@ -93,6 +94,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
     vctrs::vec_rbind(!!!rows)
   })
   attr(out, "level") <- level
+  attr(out, "dropped") <- if (na_rm) c(NROW(x) - sum(out$n[out$notion == out$notion[1]]), NROW(x))
   new_table(out, c("Calibration error" = "root, squared (L2) norm",
                    "Interval" = paste0(format(100 * level), " % for the error visible at the resolution")),
             "ce_estimate")

@@ -20,7 +20,8 @@ warn_groups <- function(keys, parts, failed, most = 5) {
   }, "")
   text <- setNames(paste0("{reasons[", seq_along(shown), "]}"), rep("x", length(shown)))
   warn_result(c(
-    "{length(at)} of {length(parts)} groups {cli::qty(length(at))}{?has/have} too little data and {?is/are} missing (NA).",
+    "{length(at)} of {length(parts)} groups {cli::qty(length(at))}{?has/have} too little data and {?is/are} \\
+     missing (NA).",
     text,
     "i" = if (length(at) > most) "{length(at) - most} more."
   ), "group", groups = vctrs::vec_slice(keys, at))

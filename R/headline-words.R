@@ -25,12 +25,13 @@ estimate_sentences <- function(x, level, most = 6) {
   c(lines,
     if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
     resolution_sentence(plain, level),
+    dropped_sentence(attr(x, "dropped")),
     outside_sentence(plain))
 }
 
 # "between 0.055 and 0.131" (of what is visible: the next line says at which resolution), or that the rows are also what a calibrated model gives.
 headline_sentence <- function(row) {
-  if (is.na(row$conf.high)) return("not estimated: there are missing values.")
+  if (is.na(row$conf.high)) return("not estimated: missing values, or too few rows.")
   digits <- function(v) formatC(v, digits = 3, format = "f")
   if (is.na(row$p.value) && row$conf.high == 0) return("no residual: every outcome was predicted with certainty.")
   if (is.na(row$p.value)) {
@@ -55,6 +56,12 @@ resolution_sentence <- function(rows, level) {
     span(rows$resolution[known], function(v) format(v)), " knots); whatever the gap, it is at most ",
     if (sum(known) == 1) formatC(rows$cap[known], digits = 3, format = "f") else "`cap`", " (root Brier score)."
   )
+}
+
+# `dropped`: number of incomplete rows, and of all.
+dropped_sentence <- function(dropped) {
+  if (is.null(dropped) || is.na(dropped[1]) || dropped[1] == 0) return(NULL)
+  paste0(count_text(dropped[1]), " of ", count_text(dropped[2]), " rows were incomplete and dropped.")
 }
 
 outside_sentence <- function(rows) {

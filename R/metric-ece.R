@@ -73,7 +73,7 @@
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame, the probability columns (tidyselect; default: those that
-#'   start with `.pred_`). Otherwise empty. A single column named `.pred_<level>` or `<level>` is the probability of
+#'   start with `.pred_`, or where there are none those named exactly as the levels of `truth`). Otherwise empty. A single column named `.pred_<level>` or `<level>` is the probability of
 #'   that level of `truth`.
 #' @param n_bins Number of bins, at most a million; several numbers give several rows.
 #' @param type How bins are made, see above.

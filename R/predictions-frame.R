@@ -5,7 +5,7 @@ read_frame <- function(x, truth, dots, call) {
   x <- ungroup_frame(x)
   truth_column <- match(truth_column(truth, x, call), names(x))
   columns <- if (length(dots) == 0) {
-    default_columns(x)
+    default_columns(x, truth_column)
   } else {
     select_columns(rlang::quo(c(!!!dots)), x, "...", call)
   }
@@ -15,7 +15,8 @@ read_frame <- function(x, truth, dots, call) {
       "{.arg ...} must select the probability columns.",
       "x" = "It selects none.",
       "i" = if (length(dots) == 0) {
-        "The default takes the numeric columns that start with {.val .pred_}; there are none."
+        "The default takes the numeric columns that start with {.val .pred_}, else those named as the levels of \\
+         the truth; there are none."
       }
     ), "columns", arg = "...", call = call)
   }
@@ -32,9 +33,15 @@ read_frame <- function(x, truth, dots, call) {
   list(x = probs, truth = x[[truth_column]])
 }
 
-# Where none are selected.
-default_columns <- function(x) {
-  columns <- which(startsWith(names(x), ".pred_") & vapply(x, is.numeric, NA))
+# Where none are selected: `.pred_*`, else a column for every outcome, named exactly as it.
+default_columns <- function(x, truth) {
+  numeric <- vapply(x, is.numeric, NA)
+  columns <- which(startsWith(names(x), ".pred_") & numeric)
+  outcomes <- x[[truth]]
+  if (length(columns) == 0 && (is.factor(outcomes) || is.character(outcomes))) {
+    named <- match(if (is.factor(outcomes)) levels(outcomes) else sort(unique(outcomes)), names(x))
+    if (length(named) > 1 && !anyNA(named) && !truth %in% named && all(numeric[named])) columns <- named
+  }
   setNames(columns, names(x)[columns])
 }
 
@@ -51,6 +58,7 @@ truth_column <- function(truth, x, call) {
 }
 
 select_columns <- function(quo, x, arg, call) {
+  if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival(call)
   hint <- if (arg == "truth" && !column_is_named(quo, x)) truth_hint(quo, x)
   if (!is.null(hint)) {
     # tidyselect would list every outcome as a column that does not exist

@@ -9,6 +9,22 @@ check_truth_given <- function(truth, call) {
   }
 }
 
+# Survival times are outcomes that are only partly known.
+check_no_survival <- function(truth, call) {
+  if (inherits(truth, "Surv")) stop_survival(call)
+}
+
+stop_survival <- function(call) {
+  stop_input(c(
+    "Survival outcomes are not read yet.",
+    "x" = "{.arg truth} is a {.cls Surv}.",
+    "i" = "Choose a horizon {.var h}: predictions are the probabilities of an event by {.var h}, {.arg truth} is 1 \\
+           for an event by {.var h} and 0 for rows followed beyond it.",
+    "i" = "Rows censored before {.var h} have no known status and are left out; where these are many, the rest is not \\
+           representative."
+  ), c("survival", "truth"), arg = "truth", call = call)
+}
+
 # `truth` beside a matrix or a vector: the outcomes themselves.
 outcome_vector <- function(truth, call) {
   rlang::try_fetch(rlang::eval_tidy(truth), error = function(cnd) {

@@ -33,6 +33,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
 }
 
 new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env(), direction = TRUE) {
+  check_no_survival(truth, call)
   check_kind(x, call)
   if (is.null(dim(x)) || is_lone_column(x)) {
     scalar_predictions(as.numeric(x), truth, event_level, na_rm, call, colnames(x), direction)

@@ -50,6 +50,7 @@ read_logits <- function(x, truth, event_level, na_rm, call) {
       "x" = "It is {.cls {class(x)[1]}}."
     ), "logits", arg = "x", value = x, call = call)
   }
+  check_no_survival(truth, call)
   check_length(NROW(x), length(truth), call)
   scalar <- is.null(dim(x)) || is_lone_column(x)
   coded <- if (scalar) code_outcome(truth, event_level, call, colnames(x)) else code_truth(truth, x, call)

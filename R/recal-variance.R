@@ -4,7 +4,7 @@
 # Means, variances and outcomes from a vector of normal predictions, two columns, or a frame
 # with either. `layout` remembers which, so that results are written alike.
 read_moments <- function(x, truth, dots, na_rm, call) {
-  layout <- list(frame = is.data.frame(x), type = "matrix", columns = colnames(x))
+  layout <- list(frame = is.data.frame(x), type = "matrix", columns = if (!is_distribution_like(x)) colnames(x))
   law <- if (layout$frame && length(dots) == 1) law_in_frame(ungroup_frame(x), dots, call)
   if (!is.null(law)) {
     x <- ungroup_frame(x)
@@ -27,6 +27,7 @@ read_moments <- function(x, truth, dots, na_rm, call) {
     if (length(dots) > 0) as_predictions(x, truth, dots, call = call) # its error
     outcome <- rlang::eval_tidy(truth)
   }
+  check_no_survival(outcome, call)
   moments <- moments_of(x, call)
   layout$type <- moments$type
   layout$roles <- moments$roles
@@ -55,15 +56,21 @@ is_distribution_like <- function(x) inherits(x, c("ce_distribution", "distributi
 # `columns`: names where `x` has none, of a matrix like the one of the fit.
 moments_of <- function(x, call, columns = NULL) {
   if (is_distribution_like(x)) {
-    x <- as_distribution(x)
+    missing <- law_missing(x)
+    x <- as_distribution(fill_missing(x, missing))
     if (family_of(x) != "normal") {
       stop_input(c(
         "Means and variances can be read from normal predictions.",
         "x" = "These are {.val {family_of(x)}}.",
-        "i" = "Give two columns named {.code mean} and {.code variance}."
+        "i" = if (family_of(x) == "draws") {
+          "Give a normal with the draws' moments, {.code pred_normal(mean, sd)}."
+        } else {
+          "Give two columns named {.code mean} and {.code variance}."
+        }
       ), "distribution", arg = "x", call = call)
     }
-    return(list(mean = vctrs::field(x, "mean"), variance = vctrs::field(x, "sd")^2, type = "law"))
+    return(list(mean = replace(vctrs::field(x, "mean"), missing, NA), variance = replace(vctrs::field(x, "sd")^2, missing, NA),
+                type = "law"))
   }
   if (!is.matrix(x) || !is.numeric(x) || ncol(x) != 2) {
     stop_input(c(

@@ -117,3 +117,23 @@ test_that("two numbers are read by their names, in any order and scale, and are 
   of_law <- ce_recalibrate(frame[1:20, ], y, pred_normal(.pred, .pred_sd), method = "variance")
   expect_equal(vctrs::field(predict(of_law, frame[21:40, ])$.pred, "sd"), scaled$.pred_sd)
 })
+
+test_that("missing predictive distributions are dropped, and draws ask for their moments", {
+  skip_if_not_installed("distributional")
+  mean <- c(0.1, -0.4, 0.8, 1.2, 0.3)
+  outcome <- c(0.3, -0.1, 0.2, 1.5, 0.9)
+  law <- distributional::dist_normal(mean, 1)
+  law[3] <- NA
+  expect_equal(ce_moments(law, outcome), ce_moments(pred_normal(mean, 1)[-3], outcome[-3]))
+  expect_true(all(is.na(ce_moments(law, outcome, na_rm = FALSE)$estimate)))
+  map <- ce_recalibrate(law, outcome, method = "variance")
+  expect_equal(tidy(map), tidy(ce_recalibrate(pred_normal(mean, 1)[-3], outcome[-3], method = "variance")))
+  expect_identical(which(is.na(suppressWarnings(predict(map, law)))), 3L)
+  expect_error(as_distribution(law), "Value 3 is NA", class = "calibrisk_error_distribution")
+  expect_error(score_value("crps", law, outcome), class = "calibrisk_error_distribution")
+  skip_if_not_installed("posterior")
+  draws <- posterior::rvar(matrix(as.numeric(1:20), 4))
+  expect_error(ce_moments(draws, outcome), "pred_normal", class = "calibrisk_error_distribution")
+  expect_error(ce_recalibrate(draws, outcome, method = "variance"), "pred_normal",
+               class = "calibrisk_error_distribution")
+})

@@ -27,3 +27,17 @@ test_that("bad outcomes are classed errors", {
   absent <- factor(c("a", "a", "b", "a"), levels = letters[1:3])
   expect_equal(new_predictions(probs3, absent)$truth, c(1, 1, 2, 1))
 })
+
+test_that("survival outcomes are told from others, in every way they come", {
+  surv <- structure(cbind(time = c(1, 2, 3), status = c(1, 0, 1)), class = "Surv", type = "right")
+  p <- c(0.2, 0.4, 0.7)
+  frame <- data.frame(p = p, time = 1:3, status = c(1, 0, 1))
+  frame$y <- surv
+  expect_error(ece(p, surv), "horizon", class = "calibrisk_error_survival")
+  expect_error(ce_estimate(frame, y, p), "horizon", class = "calibrisk_error_survival")
+  expect_error(ece(frame, Surv(time, status), p), "horizon", class = "calibrisk_error_survival")
+  expect_error(skce(pred_normal(p, 1), surv), class = "calibrisk_error_survival")
+  expect_error(ce_recalibrate(p, surv), class = "calibrisk_error_survival")
+  expect_error(ce_recalibrate(p, surv, logits = TRUE), class = "calibrisk_error_survival")
+  expect_error(ce_moments(pred_normal(p, 1), surv), class = "calibrisk_error_truth")
+})
