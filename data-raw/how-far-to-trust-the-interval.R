@@ -4,8 +4,9 @@
 # in the parts scalar, class_wise, canonical and networks; the last one needs the predictions of
 # trained networks in ../shared/data (or CALIBRISK_SHARED). A row is a cell: a law, a number of rows
 # and what `runs` samples gave. Rows that stand in a table are kept, so that a run can be continued and
-# cells be added; delete a table to compute it afresh. Hours of processor time for everything; parts and
-# the largest number of rows can be named:
+# cells be added (one whose coverage was in doubt was given more samples: the table says how many); delete
+# a table to compute it afresh. Hours of processor time for everything; parts and the largest number of
+# rows can be named:
 #   Rscript data-raw/how-far-to-trust-the-interval.R scalar canonical 1000
 library(calibrisk)
 source("data-raw/save-table.R")
