@@ -7,7 +7,8 @@
 #'   event happened, or whether the top label was right).
 #' @param truth The outcomes; see `x`.
 #' @param ... For a data frame: tidyselect the probability columns, by default the numeric
-#'   columns that start with `.pred_`; where there are none, those named exactly as the levels of `truth`. They are matched to the levels of `truth` by name
+#'   columns that start with `.pred_`; where there are none, those named exactly as the levels of `truth`.
+#'   They are matched to the levels of `truth` by name
 #'   where the names say so (`.pred_<level>` or `<level>`), else by position. A single column with such a name is the
 #'   probability of that level.
 #' @param notion What "calibrated" conditions on: `"top_label"`, the confidence in the most probable class (is it

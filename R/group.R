@@ -5,7 +5,9 @@ by_groups <- function(x, by, fn, call = caller_env()) {
   groups <- find_groups(x, by, call)
   if (is.null(groups)) return(fn(x))
   x <- ungroup_frame(x)
-  bind_parts(groups$keys, run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
+  out <- bind_parts(groups$keys, run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
+  if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_metrics", "ce_table", class(out))
+  out
 }
 
 # The results of fn(rows), one per group; an error in place of a group whose data do not suffice (R/group-missing.R).

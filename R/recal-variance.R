@@ -69,8 +69,8 @@ moments_of <- function(x, call, columns = NULL) {
         }
       ), "distribution", arg = "x", call = call)
     }
-    return(list(mean = replace(vctrs::field(x, "mean"), missing, NA), variance = replace(vctrs::field(x, "sd")^2, missing, NA),
-                type = "law"))
+    return(list(mean = replace(vctrs::field(x, "mean"), missing, NA),
+                variance = replace(vctrs::field(x, "sd")^2, missing, NA), type = "law"))
   }
   if (!is.matrix(x) || !is.numeric(x) || ncol(x) != 2) {
     stop_input(c(

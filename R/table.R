@@ -4,7 +4,7 @@
 new_table <- function(x, estimand, class) {
   x <- tibble::as_tibble(x)
   attr(x, "estimand") <- estimand
-  class(x) <- c(class, "ce_table", class(x))
+  class(x) <- unique(c(class, "ce_table", class(x)))
   x
 }
 
@@ -23,6 +23,21 @@ print.ce_table <- function(x, ...) {
     on.exit(options(old))
   }
   NextMethod()
+}
+
+# Metrics of groups: on a narrow screen what differs between the rows, estimate and interval come first.
+#' @export
+print.ce_metrics <- function(x, ...) {
+  # without .metric somebody has chosen columns
+  if (!".metric" %in% names(x)) return(NextMethod())
+  keys <- names(x)[seq_len(match(".metric", names(x)) - 1)]
+  choices <- intersect(c(".metric", "notion", "n_bins"), names(x))
+  varied <- choices[vapply(choices, function(name) length(unique(x[[name]])) > 1, NA)]
+  first <- intersect(c(keys, varied, ".estimate", "conf.low", "conf.high"), names(x))
+  shown <- x[union(first, names(x))]
+  class(shown) <- setdiff(class(shown), c("ce_metrics", "ce_terms"))
+  print(shown, ...)
+  invisible(x)
 }
 
 # Errors that are sums over groups of observations: the list column `groups` holds the terms.

@@ -144,3 +144,20 @@ test_that("objects of groups leave out those with too little data and say so", {
   expect_warning(curve <- ce_curve(data, truth, p, .by = g), class = "calibrisk_warning_group")
   expect_identical(glance(curve)$g, c("s", "u", "v"))
 })
+
+test_that("printed metrics of groups show the interval at 80 columns", {
+  withr::local_options(width = 80, cli.num_colors = 1)
+  data <- grouped_rows()
+  data$site_of_measurement <- rep(c("north", "south"), each = 20)
+  for (out in list(
+    ece(data, truth, p, .by = c(g, site_of_measurement)), rbs(data, truth, p, .by = c(g, site_of_measurement)),
+    skce(data, truth, p, .by = c(g, site_of_measurement)), ece(data, truth, p, n_bins = c(5, 10), .by = g)
+  )) {
+    header <- capture.output(print(out))[2]
+    expect_match(header, "[.]estimate +conf[.]low +conf[.]high")
+  }
+  expect_identical(names(out)[1:4], c("g", ".metric", ".estimator", ".estimate"))
+  expect_match(capture.output(print(out[c("power", ".estimate")]))[2], "power +[.]estimate")
+  header <- capture.output(print(ce_estimate(data, truth, p, .by = c(g, site_of_measurement))))[4]
+  expect_match(header, "conf[.]low +conf[.]high")
+})
