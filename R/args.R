@@ -19,7 +19,8 @@
 #'   the two classes (1 - p, p) else. See the vignette *Notation*.
 #' @param event_level Binary: which level of `truth` is the event, `"first"` (as in
 #'   yardstick) or `"second"`; the name of a single column, `.pred_<level>` or `<level>`, goes before it. Where the
-#'   event clearly becomes rarer as a single probability rises, a warning of class `calibrisk_warning_direction` says so.
+#'   event clearly becomes rarer as a single probability rises, a warning of class `calibrisk_warning_direction` says
+#'   so.
 #' @param na_rm Drop rows with a missing value? Otherwise a missing value gives `NA`, and an error where something
 #'   is fitted.
 #' @param .by Columns to group by, tidyselected; an alternative to a grouped data frame. Groups come in the order of

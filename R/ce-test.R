@@ -50,10 +50,10 @@
 #' @section Value:
 #' An object of class `ce_test` and `htest`. `tidy()` gives one row: `estimate` (of the squared kernel calibration
 #' error), `statistic`, `p.value`, `parameter` (replicates, block size, number of locations, or the M of the bound),
-#' `conf.low`, `conf.high` (one-sided for blocks, two-sided for the ladder, else `NA`), `test` (the one that was run), `method` (in words),
-#' `alternative` and `n`; `glance()` adds `std.error`, `prediction` (what the predictions are), `kernel`,
-#' `target_kernel` and `target_form`, as in [skce()]. `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the
-#' statistic in its distribution under calibration. With `.by` or a grouped data frame, a [ce_grouped] of such
+#' `conf.low`, `conf.high` (one-sided for blocks, two-sided for the ladder, else `NA`), `test` (the one that was run),
+#' `method` (in words), `alternative` and `n`; `glance()` adds `std.error`, `prediction` (what the predictions are),
+#' `kernel`, `target_kernel` and `target_form`, as in [skce()]. `plot()` and `autoplot()` (see [autoplot.ce_test()])
+#' draw the statistic in its distribution under calibration. With `.by` or a grouped data frame, a [ce_grouped] of such
 #' objects.
 #'
 #' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; `add_one = FALSE` gives the

@@ -14,8 +14,8 @@
 #' @param folds,test,progress For `method`; see [ce_tune()].
 #' @return One row per notion (and group) with `notion`, `estimate` (root of the squared calibration error), `std.error`
 #'   (of the root; `NA` where it is not told from 0), `conf.low` and `conf.high`, the one-sided `lower_bound`, the
-#'   `p.value` of the test of calibration, `resolution` (knots of the finest basis per coordinate), `cap` (upper limit of
-#'   the root Brier score), `method` and `n`. The printed table says it in words, and how many incomplete rows were
+#'   `p.value` of the test of calibration, `resolution` (knots of the finest basis per coordinate), `cap` (upper limit
+#'   of the root Brier score), `method` and `n`. The printed table says it in words, and how many incomplete rows were
 #'   dropped.
 #'
 #' @section Definition:

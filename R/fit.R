@@ -65,8 +65,9 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
     ), "method", arg = "method", call = call)
   }
   problems <- notion_problems(predictions, notion, call)
-  forms <- lapply(seq_along(problems), function(j) {
-    fit_form(method, problems[[j]], grid_point(grid, 1), part_of(context, (j - 1) / length(problems), j / length(problems)))
+  k <- length(problems)
+  forms <- lapply(seq_len(k), function(j) {
+    fit_form(method, problems[[j]], grid_point(grid, 1), part_of(context, (j - 1) / k, j / k))
   })
   new_fit(forms, notion, predictions, tune_histogram(problems, notion), fit_source(predictions, problems),
           method = method$name, parameter = method$parameter %||% NA_character_, value = grid$value,

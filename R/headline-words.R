@@ -29,7 +29,8 @@ estimate_sentences <- function(x, level, most = 6) {
     outside_sentence(plain))
 }
 
-# "between 0.055 and 0.131" (of what is visible: the next line says at which resolution), or that the rows are also what a calibrated model gives.
+# "between 0.055 and 0.131" (of what is visible: the next line says at which resolution), or that the rows are also what
+# a calibrated model gives.
 headline_sentence <- function(row) {
   if (is.na(row$conf.high)) return("not estimated: missing values, or too few rows.")
   digits <- function(v) formatC(v, digits = 3, format = "f")
@@ -38,7 +39,8 @@ headline_sentence <- function(row) {
     return(paste0("too few rows for an estimate; the error is at most ", digits(row$conf.high), "."))
   }
   if (row$conf.low > 0) {
-    return(paste0("The visible calibration error is between ", digits(row$conf.low), " and ", digits(row$conf.high), "."))
+    return(paste0("The visible calibration error is between ", digits(row$conf.low), " and ",
+                  digits(row$conf.high), "."))
   }
   paste0("Not distinguishable from a calibrated model; at this resolution the error is at most ",
          digits(row$conf.high), ".")

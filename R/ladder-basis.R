@@ -13,8 +13,8 @@
 #'   \item m hats of \eqn{p_j}, \eqn{p_j l_j}, \eqn{p_j H}, and m hats of c where t = j;
 #'   \item 8 hats of \eqn{p_j}, \eqn{p_j} times 8 hats of c, and m hats of c where t = j;
 #'   \item \eqn{(1, p)} apart for each top class, where \eqn{K^2 \le n/4};
-#'   \item \eqn{1, p} and kernel columns \eqn{\exp(-|p - q| / s)} for up to 100 landmarks q among the rows, s = 0.7 times
-#'     the median distance; left out where \eqn{K(K + 100) > 5000}.
+#'   \item \eqn{1, p} and kernel columns \eqn{\exp(-|p - q| / s)} for up to 100 landmarks q among the rows, s = 0.7
+#'     times the median distance; left out where \eqn{K(K + 100) > 5000}.
 #' }
 #' Columns that depend on others are dropped.
 #'

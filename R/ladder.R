@@ -5,8 +5,8 @@
 #
 # A ladder is a list:
 #   estimate, std.error (root scale, NA below twice its noise), low, high, lower_bound (roots),
-#   p.value and the statistic of the rung that decides it, cap (upper limit of the root Brier score), resolution (knots of the finest basis),
-#   weights (of the rungs in the estimate), influence (per row, of the squared estimate), rungs
+#   p.value and the statistic of the rung that decides it, cap (upper limit of the root Brier score), resolution (knots
+#   of the finest basis), weights (of the rungs in the estimate), influence (per row, of the squared estimate), rungs
 
 # The rungs of a notion; V is the number of rows (copies counted).
 ladder_bases <- function(notion, n_classes, V) {

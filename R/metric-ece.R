@@ -21,8 +21,8 @@
 #'   with `p = 1`.
 #'
 #' With a `distance` it is the general expected calibration error \eqn{E\,dist(P(Y \mid f), f)} (Widmann, Lindsten and
-#' Zachariah 2021, Definition B.1) of the binned predictions, `sum_b N_b / N dist(acc_b, conf_b)`, also for a distance that
-#' is no sum over classes: total variation `sum_k |gap_k| / 2`, the Euclidean distance, or the Hellinger distance.
+#' Zachariah 2021, Definition B.1) of the binned predictions, `sum_b N_b / N dist(acc_b, conf_b)`, also for a distance
+#' that is no sum over classes: total variation `sum_k |gap_k| / 2`, the Euclidean distance, or the Hellinger distance.
 #' Its standard error and interval are those of a bootstrap of the rows (`interval = "bootstrap"`, else `NA`).
 #'
 #' The `type` of binning: `"width"` has the bins `((b-1)/B, b/B]`, with 0 in the first;
@@ -41,14 +41,14 @@
 #' error, and its plug-in estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration such
 #' an interval lies above the error, and never holds 0. Its lower end is therefore at most a cross-fitted one:
 #' rows are scattered over 5 folds by their values (no random numbers are used, and the order of the rows changes
-#' nothing), and with gaps `c` of the bin of a row in the other folds, the mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p` over the rows' residuals `e` (for `p = 1`: of
-#' `sign(c) e`; for `p = Inf`: of `sign(c) e` in the bin that stands out, over its share) has an expectation of
-#' at most `power`, whatever `c` is. Its lower confidence limit replaces that of the plug-in where it is
-#' lower; below `p = 2` with twice the variance, because rows of different folds shape each other's gaps. For
-#' calibrated predictions 0 is then in at least 95 % of the intervals (simulated, `n = 1000`); the price is a
-#' longer lower arm: without repeated predictions in a bin it reaches 0. The upper end is that of the plug-in;
-#' where the observed gaps are 0, so that the influence vanishes, its standard error is that of a calibrated model
-#' (normal gaps in these bins).
+#' nothing), and with gaps `c` of the bin of a row in the other folds, the mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p`
+#' over the rows' residuals `e` (for `p = 1`: of `sign(c) e`; for `p = Inf`: of `sign(c) e` in the bin that stands out,
+#' over its share) has an expectation of at most `power`, whatever `c` is. Its lower confidence limit replaces that of
+#' the plug-in where it is lower; below `p = 2` with twice the variance, because rows of different folds shape each
+#' other's gaps. For calibrated predictions 0 is then in at least 95 % of the intervals (simulated, `n = 1000`); the
+#' price is a longer lower arm: without repeated predictions in a bin it reaches 0. The upper end is that of the
+#' plug-in; where the observed gaps are 0, so that the influence vanishes, its standard error is that of a calibrated
+#' model (normal gaps in these bins).
 #' `"bootstrap"` resamples rows `times` times and reports the basic interval. Both are built for `power` and
 #' mapped to the root; the column `interval` says which.
 #'

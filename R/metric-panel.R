@@ -5,9 +5,9 @@
 #' The rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by the monotone
 #' sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
 #' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`,
-#' `cox_in_the_large`, `cox_joint`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own function.
-#' Intervals are those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see [ici()].
-#' What cannot be computed is `NA`, and `detail` says why; nothing stops the panel.
+#' `cox_in_the_large`, `cox_joint`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own
+#' function. Intervals are those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see
+#' [ici()]. What cannot be computed is `NA`, and `detail` says why; nothing stops the panel.
 #'
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail` (the

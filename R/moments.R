@@ -30,8 +30,8 @@
 #' @inheritParams ce_recalibrate
 #' @param x Normal predictions ([pred_normal()]; of a data frame also as an expression, `pred_normal(mu, sigma)`), or a
 #'   matrix or data frame with two columns (of a data frame by default the two that start with `.pred_`) whose names say
-#'   what they are: `mean`, `mu` or `.pred`, and `variance`, `var`, `sigma2`, or `sd`, `sigma`, with or without `.pred_`.
-#'   Other names, and none, are an error of class `calibrisk_error_columns`.
+#'   what they are: `mean`, `mu` or `.pred`, and `variance`, `var`, `sigma2`, or `sd`, `sigma`, with or without
+#'   `.pred_`. Other names, and none, are an error of class `calibrisk_error_columns`.
 #' @param after Recalibrated predictions of the same rows, or a `"variance"` map of [ce_recalibrate()],
 #'   which is then applied to `x`.
 #' @param level Confidence level.

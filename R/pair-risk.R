@@ -26,7 +26,8 @@
 #'
 #' `pairs = "consecutive"` and `"disjoint"` are incomplete U-statistics: the mean of \eqn{(\langle e_i, e_j \rangle -
 #' h_{ij})^2} over m - 1 or m/2 pairs (of both orders, where `h` is not symmetric). They are unbiased too and linear
-#' in m, as the paper suggests, but have a larger variance than the mean over all pairs: for comparison and teaching. Their standard errors are those of a mean of independent, for `"consecutive"` of 1-dependent, terms.
+#' in m, as the paper suggests, but have a larger variance than the mean over all pairs: for comparison and teaching.
+#' Their standard errors are those of a mean of independent, for `"consecutive"` of 1-dependent, terms.
 #'
 #' @section Invariants:
 #' The risk does not depend on the diagonal of `h`, the squared error on nothing else. An

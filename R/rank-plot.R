@@ -1,11 +1,11 @@
 #' Plot a ranking
 #'
 #' @param object,x A `ce_rank`.
-#' @param type `"differences"`: every model's difference to the best one (on all observations) on the same subsamples, thin
-#'   line: central range at the ranking's level, thick line: the middle half, dot: mean; models whose line holds 0
-#'   are not told apart by that many observations. `"estimates"`: every model's values over the subsamples (thin line: central range at the
-#'   ranking's level; thick line: the middle half) with the mean as a dot. `"orders"`: the share of subsamples
-#'   with each order of the models and its Wilson interval. `"pairs"`: the share of subsamples in which
+#' @param type `"differences"`: every model's difference to the best one (on all observations) on the same subsamples,
+#'   thin line: central range at the ranking's level, thick line: the middle half, dot: mean; models whose line holds 0
+#'   are not told apart by that many observations. `"estimates"`: every model's values over the subsamples (thin line:
+#'   central range at the ranking's level; thick line: the middle half) with the mean as a dot. `"orders"`: the share of
+#'   subsamples with each order of the models and its Wilson interval. `"pairs"`: the share of subsamples in which
 #'   the row's model is better than the column's.
 #' @param metrics Which metrics to draw; all by default.
 #' @param max_orders At most this many orders per metric.
@@ -99,8 +99,8 @@ autoplot_rank_ranges <- function(x, what = "") {
     ggplot2::scale_x_continuous(n.breaks = 4) +
     ggplot2::labs(
       x = NULL, y = NULL,
-      subtitle = wrap_text(paste0(if (nzchar(what)) "Each model ", what, "mean, middle half and ", format(100 * x$level),
-                                  " % range over ", subsample_text(x)))
+      subtitle = wrap_text(paste0(if (nzchar(what)) "Each model ", what, "mean, middle half and ",
+                                  format(100 * x$level), " % range over ", subsample_text(x)))
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), panel.spacing.x = ggplot2::unit(1.2, "lines"))

@@ -22,8 +22,8 @@
 #' prediction compared with its bin's outcomes; not 0 for calibrated models), and for reporting the proper scores
 #' `"brier"` and `"log_loss"` and the
 #' misclassification `"error"` (the Brier score is the sum over the classes; of vectors of probabilities
-#' \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank models by more than calibration. A function of
-#' (probabilities, integer truth) that returns a number is a metric too.
+#' \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank models by more than calibration. A
+#' function of (probabilities, integer truth) that returns a number is a metric too.
 #'
 #' @param models A named list with every model's predictions of the same observations in the same order:
 #'   matrices, vectors of probabilities, or data frames, whose numeric columns that start with `.pred_` count

@@ -110,7 +110,8 @@ moment_roles <- function(columns, call) {
     ), "columns", arg = "x", call = call)
   }
   says <- c(variance = "variance", sd = "standard deviation")[[role[role != "mean"]]]
-  note(c("i" = "Read {.field {columns[role == 'mean']}} as the mean, {.field {columns[role != 'mean']}} as the {says}."),
+  note(c("i" = "Read {.field {columns[role == 'mean']}} as the mean, \\
+                {.field {columns[role != 'mean']}} as the {says}."),
        "moments", .frequency = "once", .frequency_id = paste(c("calibrisk_moments", columns), collapse = "_"))
   role
 }

@@ -125,7 +125,8 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
 
 check_log_loss <- function(spec, call) {
   if (spec$loss != "log") {
-    stop_input(c("The temperature of densities is fitted by the log score.", "x" = "{.arg loss} is {.val {spec$loss}}."),
+    stop_input(c("The temperature of densities is fitted by the log score.",
+                 "x" = "{.arg loss} is {.val {spec$loss}}."),
                "argument", arg = "loss", value = spec$loss, call = call)
   }
 }

@@ -33,10 +33,10 @@
 #' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws and a
 #' smooth target kernel (Gaussian, sums and products) go through the r features of a factor that reproduces the kernel
 #' at every draw to \eqn{10^{-12}}, or as near to it as four rounds come, at least \eqn{10^{-6}} (then said in
-#' `target_form`: `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws.
-#' Outcomes on the line with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Where neither
-#' applies (rough kernels or many features in several dimensions) it is \eqn{n^2 S^2/2} evaluations of the target
-#' kernel; of more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and
+#' `target_form`: `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500
+#' draws. Outcomes on the line with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Where
+#' neither applies (rough kernels or many features in several dimensions) it is \eqn{n^2 S^2/2} evaluations of the
+#' target kernel; of more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and
 #' `target_form` says so: `"draws (21 of 500)"`. With
 #' `tolerance` the kernel on the predictions is replaced by a low-rank factor whose mean neglected diagonal is below
 #' it: cost \eqn{n r^2}.

@@ -8,10 +8,11 @@
 #'   risk of each method, the dashed line the risk of \eqn{h = 0} where it is near. Class-wise: the same value in all
 #'   classes, and at the right, open, a value for each class. `"estimate"`: the
 #'   calibration error that each method reports for the test rows, with limits from those rows' standard error alone,
-#'   and as line and band the estimate of all rows with its interval (see [ce_estimate()]). `"gap"`: the estimated gap, prediction minus outcome, over the
-#'   confidence, with the density of the predictions below (scalar notions, and per class for class-wise; for kkr, which
-#'   estimates no gap, the root of the positive part of \eqn{h(p, p)}): the selected method with its pointwise band, the
-#'   others in grey. The band is the delete-one-fold jackknife's: it knows noise, not what a method smooths away.
+#'   and as line and band the estimate of all rows with its interval (see [ce_estimate()]). `"gap"`: the estimated gap,
+#'   prediction minus outcome, over the confidence, with the density of the predictions below (scalar notions, and per
+#'   class for class-wise; for kkr, which estimates no gap, the root of the positive part of \eqn{h(p, p)}): the
+#'   selected method with its pointwise band, the others in grey. The band is the delete-one-fold jackknife's: it knows
+#'   noise, not what a method smooths away.
 #' @param methods Which methods to draw, by name; all by default.
 #' @param classes Class-wise gaps: which classes to draw, by name; all by default.
 #' @param ... Not used.

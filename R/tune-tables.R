@@ -9,10 +9,10 @@
 #'
 #'   `glance()`: one row per method with `method, parameter, value` (`NA` where classes chose
 #'   differently), `root_risk` (mean over folds of the root risk) and its `risk_std.error` over
-#'   folds, `estimate_holdout` (root calibration error on the test rows) with `std.error_holdout` (of the test rows alone:
-#'   it does not know the noise of the fits), the headline `estimate, std.error, conf.low, conf.high` of all rows, the
-#'   same for every method (see [ce_estimate()]), and `selected`; then `won` (share of the splits in which the method
-#'   had the smallest risk), the mean `risk` that selects, its paired `difference` to the selected method with
+#'   folds, `estimate_holdout` (root calibration error on the test rows) with `std.error_holdout` (of the test rows
+#'   alone: it does not know the noise of the fits), the headline `estimate, std.error, conf.low, conf.high` of all
+#'   rows, the same for every method (see [ce_estimate()]), and `selected`; then `won` (share of the splits in which the
+#'   method had the smallest risk), the mean `risk` that selects, its paired `difference` to the selected method with
 #'   `difference_std.error`, `skill` against no gap at all (\eqn{h = 0}), the headline's `lower_bound`, `p.value`,
 #'   `resolution` and `cap`, and `squared_holdout`, the square of `estimate_holdout`, which may be negative.
 #' @name ce_tune_tables

@@ -13,8 +13,8 @@
 #'   row (or of every row; fold 0 then marks the test rows); or an rsample `rset` that holds out every row once.
 #' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
 #'   estimate is taken on the held-out rows of the folds.
-#' @param repeats Number of random splits that risks are averaged over; `NULL`: 10 below 500 rows, 5 below 2,000, else 1,
-#'   and 1 where one method or a split is given.
+#' @param repeats Number of random splits that risks are averaged over; `NULL`: 10 below 500 rows, 5 below 2,000, else
+#'   1, and 1 where one method or a split is given.
 #' @param progress Show a progress bar in interactive sessions?
 #' @return A `ce_tune`. `tidy()` has one row per method, value and fold (of each split), `glance()` one row per
 #'   method, [autoplot()][autoplot.ce_tune] draws risks, estimates and gaps, `predict()` and [ce_risk()] use
@@ -29,7 +29,8 @@
 #'
 #' The risk says *which function* describes the miscalibration best. *How large* it is says the headline, the same for
 #' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows. The
-#' interval is for the error visible at the stated resolution; it uses no method, and `estimate_holdout` may lie outside.
+#' interval is for the error visible at the stated resolution; it uses no method, and `estimate_holdout` may lie
+#' outside.
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `probs` (rows that are negative, infinite or do not sum to 1, `NaN`, logits),
 #' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit

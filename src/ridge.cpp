@@ -134,9 +134,8 @@ SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::Integer
   FactorPointer pointer(factor);
   calibrisk::require(rank <= pointer->rank(), "The factor has fewer columns.");
   REngine engine(threads, progress);
-  return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(
-      calibrisk::factor_spectra(engine, pointer->l.leftCols(rank), as_matrix(residuals),
-                                as_fold_begin(begin))));
+  return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(calibrisk::factor_spectra(
+      engine, pointer->l.leftCols(rank), as_matrix(residuals), as_fold_begin(begin))));
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -23,9 +23,11 @@ TEST(jacobi_svd_takes_any_shape) {
 // those of a'a or of a bound relative to the largest would not.
 TEST(jacobi_svd_keeps_the_digits_of_tiny_singular_values) {
   const Index r = 30;
-  Matrix a = Eigen::HouseholderQR<Matrix>(Matrix::Random(50, r)).householderQ() * Matrix::Identity(50, r);
+  Matrix a =
+      Eigen::HouseholderQR<Matrix>(Matrix::Random(50, r)).householderQ() * Matrix::Identity(50, r);
   Vector scale(r);
-  for (Index j = 0; j < r; ++j) scale(j) = std::pow(10.0, -16.0 * static_cast<double>(j) / (r - 1.0));
+  for (Index j = 0; j < r; ++j)
+    scale(j) = std::pow(10.0, -16.0 * static_cast<double>(j) / (r - 1.0));
   const ThinSvd svd = jacobi_svd(a * scale.asDiagonal());
   CHECK(((svd.values - scale).array() / scale.array()).abs().maxCoeff() < 1e-12);
 }

@@ -225,7 +225,8 @@ test_that("figures are drawn", {
     ce_curve(f$p, f$y), ce_curve(f$p, f$y, type = "isotonic", times = 40),
     ce_curve(f$p, f$y, type = "smooth", times = 40), ce_curve(list(a = f$p, b = f$p), f$y),
     ce_curve(f$p, f$y, notion = "class_wise"), ce_curve(moment_columns(mu, 1), y, type = "pit"),
-    ce_curve(moment_columns(mu, 1), y, type = "quantile"), ce_curve(list(a = moment_columns(mu, 1), b = moment_columns(mu, 2)), y, type = "pit")
+    ce_curve(moment_columns(mu, 1), y, type = "quantile"),
+    ce_curve(list(a = moment_columns(mu, 1), b = moment_columns(mu, 2)), y, type = "pit")
   )
   withr::local_pdf(NULL)
   for (curve in curves) {

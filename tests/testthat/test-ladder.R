@@ -161,7 +161,8 @@ test_that("the user's bases replace the ladder; those that see too much are refu
   expect_error(ce_estimate(v, truth, notion = "canonical", bases = list(function(p) p[1:3, ])), "row for each",
                class = "calibrisk_error_argument")
   expect_error(ce_estimate(v, truth, bases = 5), "basis_hats", class = "calibrisk_error_argument")
-  expect_error(ce_estimate(v, truth, bases = list(function(p) stop("no"))), "failed", class = "calibrisk_error_argument")
+  expect_error(ce_estimate(v, truth, bases = list(function(p) stop("no"))), "failed",
+               class = "calibrisk_error_argument")
   expect_error(ce_estimate(v, truth, method = "auto"), "ce_tune", class = "calibrisk_error_method")
   expect_output(print(basis_kernel(7)), "7 kernel columns")
 })

@@ -62,7 +62,8 @@ test_that("incomplete U-statistics of neighbours", {
   consecutive <- mapply(loss, 1:6, 2:7)
   disjoint <- mapply(loss, c(1, 3, 5), c(2, 4, 6))
   out <- pair_risk(data$h, data$e, pairs = "disjoint")
-  expect_equal(c(out$risk, out$std.error, out$squared_error), c(mean(disjoint), sd(disjoint) / sqrt(3), mean(diag(data$h))))
+  expect_equal(c(out$risk, out$std.error, out$squared_error),
+               c(mean(disjoint), sd(disjoint) / sqrt(3), mean(diag(data$h))))
   out <- pair_risk(data$h, data$e, pairs = "consecutive")
   expect_equal(out$risk, mean(consecutive))
   expect_identical(names(out), names(pair_risk(data$h, data$e)))

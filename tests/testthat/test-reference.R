@@ -44,7 +44,26 @@ for (name in c("nncal-densenet40", "ferrer-pathmnist_resnet50")) {
   test_that(paste("canonical numbers of", name, "hold at every value"), {
     ref <- reference(name)
     compare_with_reference(ref, "cce", "kde", method_kde, tolerance = 1e-8)
-    compare_with_reference(ref, "cce", "kkr", method_kkr, function(reg) reg / sqrt(960), 1e-7)
-    compare_with_reference(ref, "cce", "ukkr", method_ukkr, function(reg) reg / 960^0.25, 1e-7)
+    exact <- list(kkr = function(ridge) method_kkr(ridge, exact = TRUE),
+                  ukkr = function(ridge) method_ukkr(ridge, exact = TRUE))
+    values <- list(kkr = function(reg) reg / sqrt(960), ukkr = function(reg) reg / 960^0.25)
+    for (method in names(exact)) {
+      compare_with_reference(ref, "cce", method, exact[[method]], values[[method]], tol$canonical)
+    }
+  })
+
+  # the accuracy of the default follows the ridge that is selected
+  test_that(paste("the default selects the canonical ridge of", name, "with its risk"), {
+    ref <- reference(name)
+    for (method in c("kkr", "ukkr")) {
+      rows <- ref$exact[ref$exact$notion == "cce" & ref$exact$method == method, ]
+      ridge <- rows$hyperparameter / if (method == "kkr") sqrt(960) else 960^0.25
+      means <- tapply(rows$val_risk, ridge, mean)
+      make <- list(kkr = method_kkr, ukkr = method_ukkr)[[method]]
+      row <- glance(ce_tune(ref$probs, ref$truth, notion = "canonical", methods = list(make(unique(ridge))),
+                            folds = ref$folds, test = ref$test))
+      expect_equal(row$value, as.numeric(names(means)[which.min(means)]), tolerance = 1e-10)
+      expect_close(row$risk, min(means), 1e-6)
+    }
   })
 }

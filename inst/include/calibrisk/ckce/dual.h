@@ -106,8 +106,8 @@ inline CkceWeights spectral_weights(const Engine& engine, const ConstMatrixRef& 
   const Eigen::ArrayXd all = eigen.values.array();
   const Eigen::ArrayXd s = (all > spectral_noise(eigen.values)).select(all, 0.0);
   const auto product = [&](const Eigen::ArrayXd& values) {
-    return engine.dense.crossprod(Matrix(
-        values.sqrt().matrix().asDiagonal() * eigen.vectors.transpose()));
+    return engine.dense.crossprod(
+        Matrix(values.sqrt().matrix().asDiagonal() * eigen.vectors.transpose()));
   };
   return {product(s / (s + c).square()), product(1.0 / (s + c))};
 }

@@ -77,8 +77,8 @@ class InfluenceWeights {
       const Vector once = (spectrum.values.array() + n * ridges(v)).inverse();
       filters.col(v) = weight.cwiseProduct(once);
       filters.col(n_ridges + v) = filters.col(v).cwiseProduct(once);
-      const double residual = std::sqrt(std::max(n * ckce_values(spectrum, ridges(v)).residual_mse,
-                                                 0.0));
+      const double residual =
+          std::sqrt(std::max(n * ckce_values(spectrum, ridges(v)).residual_mse, 0.0));
       scale(v) = std::max(residual, 1e-6 * filters.col(v).norm());
       scale(n_ridges + v) = filters.col(n_ridges + v).norm();
     }

@@ -78,8 +78,8 @@ inline RankKernelValues rank_kernel_values(const Kernel& kernel, const ConstMatr
     const CkceValues& value = result.values[0];
     if (value.error_bound <= tolerance * value.estimate) return {value, result.jkce.unbiased};
   }
-  const bool tiny = ridge * static_cast<double>(n) <
-                    smallest_dual_share * gram_diagonal(kernel, q).sum();
+  const bool tiny =
+      ridge * static_cast<double>(n) < smallest_dual_share * gram_diagonal(kernel, q).sum();
   const CkceResult result =
       tiny ? ckce_by_eigen(engine, kernel, q, job) : ckce_by_dual(engine, kernel, q, job);
   return {result.values[0], result.jkce.unbiased};
