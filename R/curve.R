@@ -38,7 +38,7 @@
 #' `mean_confidence` (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
 #' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a
 #' test of calibration at level 1 - `level`), `bandwidth`, `slope` (of Cox's regression, logits of at most 1e-5 from 0
-#' and 1) and `error` (root mean squared gap, debiased, 15 bins of equal mass).
+#' and 1) and `error` (the calibration error of [ce_estimate()]).
 #'
 #' @section Cost:
 #' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
@@ -199,17 +199,12 @@ one_curve <- function(problem, type, control) {
   )
 }
 
-# What stands in the corner of a figure on request: slope of Cox's regression and root mean squared gap, without the
-# upward bias of binned errors.
+# What stands in the corner of a figure on request: slope of Cox's regression and the error that ce_estimate() reports.
 curve_numbers <- function(problem) {
   if (is.null(problem$labels)) return(list(slope = NA_real_, error = NA_real_))
   fit <- cpp_logistic(smooth_scale(problem$features[, 1]), as.numeric(problem$labels), TRUE, TRUE)
-  list(slope = if (fit$converged) fit$slope else NA_real_, error = problem_error(problem))
-}
-
-problem_error <- function(problem) {
-  sorted <- sort_problem(problem)
-  sqrt(max(binned_power(bin_table(sorted, mass_ends(sorted, 15)), 2, debias = TRUE)$power, 0))
+  error <- run_ladder(problem, ladder_bases("binary", 1, nrow(problem$features)), 0.95, 1L)$estimate
+  list(slope = if (fit$converged) fit$slope else NA_real_, error = error)
 }
 
 # A bar for each rank of the outcome among the members of a small ensemble.

@@ -284,7 +284,7 @@ test_that("figures have events apart and numbers in the corner", {
   expect_equal(sum(curve$histogram$n), 300)
   slope <- stats::coef(stats::glm(f$y ~ stats::qlogis(f$p), family = stats::binomial()))[[2]]
   expect_equal(glance(curve)$slope, slope, tolerance = 1e-5)
-  expect_equal(glance(curve)$error, ece(f$p, f$y, notion = "binary", type = "mass", p = 2, debias = TRUE)$.estimate)
+  expect_equal(glance(curve)$error, ce_estimate(f$p, f$y, notion = "binary")$estimate)
   text <- corner_text(curve_layers(curve, FALSE)$summary)
   expect_match(text, "^(CE 0\\.|slope |n 300)")
   withr::local_pdf(NULL)
