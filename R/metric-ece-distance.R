@@ -9,10 +9,14 @@ distances <- list(
 
 check_distance <- function(distance, scheme, p_given, call) {
   if (is.null(distance)) return(NULL)
-  if (scheme$notion != "canonical") {
+  if (!identical(scheme$notion, "canonical")) {
     stop_input(c(
       "{.arg distance} compares whole probability vectors.",
-      "x" = "{.arg notion} is {.val {scheme$notion}}, where a gap is one number.",
+      "x" = if (is.null(scheme$notion)) {
+        "{.arg notion} is not given; by default a gap is one number."
+      } else {
+        "{.arg notion} is {.val {scheme$notion}}, where a gap is one number."
+      },
       "i" = "Use {.code notion = \"canonical\"}, or {.arg p}."
     ), "argument", arg = "distance", call = call)
   }
