@@ -5,7 +5,7 @@
 #' @importFrom Rcpp evalCpp
 #' @importFrom RcppParallel RcppParallelLibs
 #' @importFrom rlang %||% := .data abort caller_env current_env enquo enquos
-#' @importFrom stats predict median qnorm pnorm quantile sd setNames var
+#' @importFrom stats median pgamma pnorm predict qgamma qnorm quantile sd setNames uniroot var
 NULL
 
 #' @importFrom generics tidy

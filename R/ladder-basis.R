@@ -26,9 +26,9 @@
 #' @seealso [ce_estimate()]
 #' @export
 #' @examples
-#' ce_estimate(vehicle_predictions, truth, notion = "top_label", bases = list(basis_hats(5), basis_hats(20)))
+#' ce_estimate(vehicle_predictions, truth, bases = list(basis_hats(5), basis_hats(20)))
 #' # does the gap grow with the confidence?
-#' ce_estimate(vehicle_predictions, truth, notion = "top_label", bases = list(function(p) cbind(1, p)))
+#' ce_estimate(vehicle_predictions, truth, bases = list(function(p) cbind(1, p)))
 basis_hats <- function(knots) {
   check_count(knots, lower = 2)
   new_basis(list(recipe = "hats", own = min(knots, 65535)), paste(knots, "hats"))

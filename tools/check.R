@@ -33,6 +33,8 @@ Sys.setenv(
   "_R_CHECK_FORCE_SUGGESTS_" = "false",
   "_R_CHECK_FUTURE_FILE_TIMESTAMPS_" = "false",
   "_R_CHECK_SYSTEM_CLOCK_" = "false",
+  # the installed size is that of the code, not of symbols for debuggers
+  "_R_SHLIB_STRIP_" = "true",
   # Flags that Debian's R adds on its own.
   "_R_CHECK_COMPILATION_FLAGS_KNOWN_" = "-Wformat -Werror=format-security -Wdate-time"
 )
