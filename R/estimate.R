@@ -84,8 +84,14 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
     notion <- notion %||% default_notion(predictions)
     if (predictions$na) return(vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), predictions)))
     if (is_method(method)) split <- split_predictions(predictions, folds, test, call)
+    ladders <- list()
+    for (one in notion[order(notion == "canonical")]) {
+      # the canonical ladder takes the coarser ones on the default bases
+      known <- if (is.null(bases)) ladders else list()
+      ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, call, known)
+    }
     rows <- lapply(notion, function(one) {
-      row <- headline_row(notion_ladder(predictions, one, level, threads, bases, call), one, n_obs(predictions))
+      row <- headline_row(ladders[[one]], one, n_obs(predictions))
       if (!is_method(method)) return(row)
       tuned <- tune_predictions(predictions, one, check_methods(method), list(split), level, progress, threads, call,
                                 headline = row)

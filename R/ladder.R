@@ -44,11 +44,8 @@ run_ladder <- function(problem, bases, level, threads, weights = NULL, kind = "n
   v <- weights %||% rep(1, n)
   total <- sum(v)
   cap <- brier_limit(rowSums(residuals^2), v, kind, level)
-  rungs <- lapply(cpp_ladder(problem$features, residuals, v, kind, bases, TRUE, threads), function(rung) {
-    rung$resolution <- rung_resolution(rung$shape)
-    rung
-  })
-  resolution <- max(vapply(rungs, `[[`, 0, "resolution"))
+  rungs <- cpp_ladder(problem$features, residuals, v, kind, bases, TRUE, threads)
+  resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
   rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0, rungs)
   if (length(rungs) == 0) {
     return(list(estimate = if (cap == 0) 0 else NA_real_, std.error = NA_real_, low = 0, high = cap, lower_bound = 0,
@@ -119,8 +116,8 @@ rung_resolution <- function(shape) {
 
 # The ladder of a notion. What bounds one notion from below bounds the finer one: a canonical error is
 # never smaller than the class-wise and the top-label error of the same rows (Gruber & Buettner 2022,
-# Theorem 3.1), so its estimate, limits and test take theirs into account.
-notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env()) {
+# Theorem 3.1), so its estimate, limits and test take theirs into account. `known`: ladders of these rows, by notion.
+notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env(), known = list()) {
   problem <- ladder_problem(predictions, notion, call)
   specs <- if (is.null(bases)) {
     ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))
@@ -130,7 +127,7 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   own <- run_ladder(problem, specs, level, threads)
   if (notion != "canonical") return(own)
   lower <- lapply(c("class_wise", "top_label"), function(coarser) {
-    notion_ladder(predictions, coarser, level, threads, call = call)
+    known[[coarser]] %||% notion_ladder(predictions, coarser, level, threads, call = call)
   })
   all <- c(list(own), lower)
   largest <- function(field) max(vapply(all, `[[`, 0, field), na.rm = TRUE)
