@@ -5,16 +5,17 @@
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
 metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", na_rm = TRUE,
-                         choices = list(), call = caller_env()) {
+                         choices = list(), call = caller_env(), design = NULL) {
   if ("data" %in% names(dots)) {
     # the first column, if it has no name, was then taken for `x`
     first <- rlang::eval_bare(quote(rlang::enquo(x)), parent.frame())
     x <- rlang::eval_tidy(dots$data)
     if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
   }
-  dots <- check_dot_names(drop_yardstick_dots(dots, call), call)
+  design <- yardstick_design(dots, design, call)
+  dots <- check_dot_names(drop_yardstick_dots(dots), call)
   by_groups(x, by, function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
   }, call)
 }
@@ -23,6 +24,7 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
 # are NA but for those `kept`, and no row was dropped.
 class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
   values <- if (predictions$na && n_obs(predictions) == 0) list(.estimate = NA_real_) else fn()
+  values$.estimates <- NULL
   if (predictions$na) {
     values <- mask_numbers(values, kept)
     if (!is.null(values$n)) values$n <- values$n + predictions$dropped
@@ -42,17 +44,22 @@ mask_numbers <- function(values, kept = "n") {
   values
 }
 
-drop_yardstick_dots <- function(dots, call) {
-  weights <- dots$case_weights
-  if (!is.null(weights) && !rlang::quo_is_missing(weights) && !rlang::quo_is_null(weights)) {
-    stop_input(c(
-      "{.arg case_weights} are not supported.",
-      "i" = "Repeat the rows, or drop the weights."
-    ), "argument", arg = "case_weights", call = call)
-  }
+drop_yardstick_dots <- function(dots) {
   dots <- dots[!names(dots) %in% c("data", "estimator", "case_weights")]
   names(dots)[names(dots) == "..."] <- ""
   dots
+}
+
+# Under yardstick `weights` are called `case_weights`.
+yardstick_design <- function(dots, design, call) {
+  weights <- dots$case_weights
+  if (is.null(weights) || rlang::quo_is_missing(weights) || rlang::quo_is_null(weights)) return(design)
+  if (is.null(design)) {
+    stop_input(c("{.arg case_weights} are not supported here.", "i" = "Repeat the rows, or drop the weights."),
+               "argument", arg = "case_weights", call = call)
+  }
+  design$weights <- weights
+  design
 }
 
 # What yardstick calls a probability metric: a function with a direction and a range.

@@ -9,28 +9,26 @@ crossfit_folds <- 5
 
 # Fold of every row, from its values (predictions and outcome): scattered, and the same whatever the order of the
 # rows. Equal rows are told apart by how many came before. In a class-wise problem the values are those of
-# all classes, so that a row has one fold.
-problem_folds <- function(problem) problem$fold %||% value_folds(problem$features, problem$labels)
-
-value_folds <- function(features, labels) cpp_row_folds(features, as.integer(labels), crossfit_folds)
-
-# Two rows of different folds may each have shaped the other's gap. Where the error is small this
-# at most doubles the variance of the mean. Above p = 2 the scale of the tangent makes up for it.
-crossfit_limit <- function(mean, std_error, p, level) {
-  mean - qnorm((1 + level) / 2) * std_error * if (p < 2 || is.infinite(p)) sqrt(2) else 1
+# all classes, so that a row has one fold. The rows of a cluster are in one fold.
+problem_folds <- function(problem) {
+  cluster <- problem$design$cluster
+  if (is.null(cluster)) return(problem$fold %||% value_folds(problem$features, problem$labels))
+  codes <- seq_len(max(cluster))
+  value_folds(matrix(as.numeric(codes)), 0L * codes)[cluster]
 }
 
-rows_limit <- function(rows, p, level) crossfit_limit(mean(rows), row_error(rows), p, level)
+value_folds <- function(features, labels) cpp_row_folds(features, as.integer(labels), crossfit_folds)
 
 # Scale of the gaps at which the tangent's mean is largest; n * mean of |c|^(p-1) sign(c) e and |c|^p
 tangent_scale <- function(product, size) if (size > 0) max(0, product / size) else 0
 
 # Per row, the term of the bound; residuals and gaps in columns (summed), NaN where there is no gap.
-tangent_rows <- function(residuals, gaps, p) {
+tangent_rows <- function(residuals, gaps, p, design) {
   gaps[!is.finite(gaps)] <- 0
   slope <- sign(gaps) * abs(gaps)^(p - 1)
   size <- abs(gaps)^p
-  scale <- tangent_scale(sum(slope * residuals), sum(size))
+  w <- design_weights(design)
+  scale <- tangent_scale(sum(w * slope * residuals), sum(w * size))
   rowSums(p * scale^(p - 1) * slope * residuals - (p - 1) * scale^p * size)
 }
 
@@ -39,45 +37,47 @@ no_gap <- 1e-13
 
 # Prefix sums of each fold's rows, in the order of the predictions.
 fold_prefixes <- function(sorted, fold) {
-  lapply(split(seq_len(sorted$n), factor(fold[sorted$order], seq_len(crossfit_folds))), function(at) {
-    list(at = at, sum_d = c(0, cumsum(sorted$d[at])), sum_d2 = c(0, cumsum(sorted$d[at]^2)))
+  lapply(split(seq_along(sorted$d), factor(fold[sorted$order], seq_len(crossfit_folds))), function(at) {
+    w <- sorted$w[at] %||% rep(1, length(at))
+    list(at = at, sum_w = c(0, cumsum(w)), sum_d = c(0, cumsum(w * sorted$d[at])),
+         sum_d2 = c(0, cumsum(w * sorted$d[at]^2)))
   })
 }
 
-# The bound for bins: per bin and fold a row's term is slope * d - offset. Sums over bins only.
+# The bound for bins: per bin and fold a row's term is slope * d - offset. Sums over bins only; `squares` is that of
+# rows that count the same.
 crossfit_bins <- function(prefixes, bins, p) {
   cells <- lapply(prefixes, function(fold) {
-    upto <- findInterval(bins$ends, fold$at)
-    list(size = diff(c(0, upto)), d = diff(c(0, fold$sum_d[upto + 1])),
-         d2 = diff(c(0, fold$sum_d2[upto + 1])))
+    upto <- findInterval(bins$ends, fold$at) + 1
+    list(size = diff(c(0, fold$sum_w[upto])), d = diff(c(0, fold$sum_d[upto])), d2 = diff(c(0, fold$sum_d2[upto])))
   })
   collect <- function(name) matrix(unlist(lapply(cells, `[[`, name), use.names = FALSE), ncol = length(prefixes))
   size <- collect("size")
   d <- collect("d")
-  n <- sum(size)
-  gap <- (bins$size * bins$gap - d) / (bins$size - size)
-  gap[bins$size - size < .5 | abs(gap) < no_gap] <- 0
+  total <- sum(size)
+  others <- bins$size - size
+  gap <- (bins$size * bins$gap - d) / others
+  gap[others < 1e-9 * bins$size | abs(gap) < no_gap] <- 0
   offset <- 0 * gap
   if (is.infinite(p)) {
     top <- cbind(max.col(t(abs(gap)), "first"), seq_along(prefixes))
     slope <- 0 * gap
-    slope[top] <- sign(gap[top]) * n / bins$size[top[, 1]]
+    slope[top] <- sign(gap[top]) * total / bins$size[top[, 1]]
   } else {
     slope <- sign(gap) * abs(gap)^(p - 1)
     scale <- tangent_scale(sum(slope * d), sum(size * abs(gap)^p))
     slope <- p * scale^(p - 1) * slope
     offset <- (p - 1) * scale^p * abs(gap)^p
   }
-  mean <- sum(slope * d - offset * size) / n
-  square <- sum(slope^2 * collect("d2") - 2 * slope * offset * d + offset^2 * size) / n
-  list(mean = mean, std.error = if (n > 1) sqrt(max(square - mean^2, 0) / n) else NA_real_,
-       slope = slope, offset = offset)
+  mean <- sum(slope * d - offset * size) / total
+  square <- sum(slope^2 * collect("d2") - 2 * slope * offset * d + offset^2 * size)
+  list(mean = mean, squares = square - total * mean^2, slope = slope, offset = offset)
 }
 
 # The same row by row, in the order of the data.
 crossfit_bin_rows <- function(sorted, bins, prefixes, bound) {
-  bin <- rep(seq_along(bins$size), bins$size)
-  out <- numeric(sorted$n)
+  bin <- rep(seq_along(bins$size), diff(c(0, bins$ends)))
+  out <- numeric(length(sorted$d))
   for (f in seq_along(prefixes)) {
     at <- prefixes[[f]]$at
     out[at] <- bound$slope[bin[at], f] * sorted$d[at] - bound$offset[bin[at], f]
@@ -87,20 +87,22 @@ crossfit_bin_rows <- function(sorted, bins, prefixes, bound) {
 }
 
 # Gaps of cells: mean residual of the cell's rows in the other folds.
-crossfit_cell_gaps <- function(residuals, cell, fold) {
-  total <- rowsum(residuals, cell, reorder = TRUE)
-  size <- tabulate(cell)
+crossfit_cell_gaps <- function(residuals, cell, fold, design) {
+  w <- design_weights(design)
+  total <- rowsum(w * residuals, cell, reorder = TRUE)
+  size <- rowsum(w, cell, reorder = TRUE)[, 1]
   gaps <- 0 * residuals
   for (f in seq_len(crossfit_folds)) {
     rows <- which(fold == f)
     if (length(rows) == 0) next
-    own <- factor(cell[rows], seq_along(size))
-    inside <- rowsum(residuals[rows, , drop = FALSE], cell[rows], reorder = TRUE)
-    others <- total
+    inside <- rowsum(cbind(w[rows], w[rows] * residuals[rows, , drop = FALSE]), cell[rows], reorder = TRUE)
     present <- as.integer(rownames(inside))
-    others[present, ] <- others[present, , drop = FALSE] - inside
-    others <- others / (size - as.vector(table(own)))
-    gaps[rows, ] <- others[cell[rows], ]
+    others <- total
+    others[present, ] <- others[present, , drop = FALSE] - inside[, -1]
+    left <- size
+    left[present] <- left[present] - inside[, 1]
+    left[left < 1e-9 * size] <- 0
+    gaps[rows, ] <- (others / left)[cell[rows], ]
   }
   gaps[abs(gaps) < no_gap] <- 0
   gaps

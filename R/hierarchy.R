@@ -62,21 +62,21 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
   interval <- list(type = "analytic", level = level)
   top <- notion_problems(predictions, if (scalar) "binary" else "top_label", call)
   top[[1]]$sorted <- sort_problem(top[[1]])
-  whole <- if (scalar) top else list(canonical_problem(predictions))
+  whole <- if (scalar) top else notion_problems(predictions, "canonical", call)
   factor <- k^(1 / p - 1 / 2)
-  columns <- function(value, p) root_columns(value$power, value$std.error, p, interval, bound = value$bound)
+  columns <- function(value) error_columns(value$estimates, interval)
   binned <- function(problems, p, type = "discrete", n_bins = 1) {
-    columns(scalar_ece(problems, plain_scheme(n_bins, type, p, FALSE, "top_label", call), level), p)
+    columns(scalar_ece(problems, plain_scheme(n_bins, type, p, FALSE, "top_label", call)))
   }
   squares <- rowSums(whole[[1]]$residuals^2)
   parts <- c(
     list(
       ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
-      RBS = lapply(rbs_columns(squares, "scalar", interval)[shown_columns], `*`, factor)
+      RBS = lapply(rbs_columns(squares, "scalar", interval, predictions$design)[shown_columns], `*`, factor)
     ),
     if (!scalar) {
-      list(CE = columns(canonical_power(whole, plain_scheme(1, "discrete", p, FALSE, "canonical", call), level), p),
-           CWCE = binned(class_wise_problems(predictions), p))
+      list(CE = columns(canonical_ece(whole, plain_scheme(1, "discrete", p, FALSE, "canonical", call))),
+           CWCE = binned(notion_problems(predictions, "class_wise", call), p))
     },
     if (p != 1) list(TCE = binned(top, p)),
     list(TCE_1 = binned(top, 1), KS = ks_columns(top, interval)),
@@ -125,6 +125,7 @@ stand_in <- function(predictions) {
     predictions$probs <- matrix(1 / k, 1, k)
     predictions$truth <- 1L
   }
+  predictions$design <- new_design(1L)
   predictions
 }
 

@@ -77,6 +77,7 @@ subset_problem <- function(problem, rows) {
   problem$residuals <- problem$residuals[rows, , drop = FALSE]
   problem$labels <- problem$labels[rows]
   problem$fold <- problem$fold[rows]
+  problem$design <- design_rows(problem$design, rows)
   problem
 }
 

@@ -37,63 +37,71 @@ below_median <- function(probs) {
 }
 
 canonical_columns <- function(predictions, scheme, interval) {
-  problem <- canonical_problem(predictions)
+  problem <- notion_problems(predictions, "canonical")[[1]]
   counts <- scheme$n_bins
   if (!is.null(scheme$distance)) return(distance_columns(problem, scheme, interval))
-  value <- canonical_power(list(problem), scheme, interval$level)
-  columns <- root_columns(value$power, value$std.error, scheme$p, interval, list(problem),
-                          function(part) canonical_power(part, scheme, NULL)$power, value$bound)
+  value <- canonical_ece(list(problem), scheme)
+  columns <- error_columns(value$estimates, interval, list(problem), function(part) {
+    vapply(canonical_ece(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
+  })
   c(columns, list(n_bins = ifelse(is.na(counts), value$cells, counts), n = n_obs(predictions)))
 }
 
-canonical_power <- function(problems, scheme, level = 0.95) {
+# An estimate per entry of n_bins.
+canonical_ece <- function(problems, scheme, honest = TRUE) {
   problem <- problems[[1]]
-  fold <- if (!is.null(level)) problem_folds(problem)
-  one <- function(n_bins) {
+  fold <- if (honest) problem_folds(problem)
+  parts <- lapply(scheme$n_bins, function(n_bins) {
     cell <- simplex_cells(problem$features, scheme$type, n_bins, scheme$min_size)
-    size <- tabulate(cell)
-    gap <- rowsum(problem$residuals, cell, reorder = TRUE) / size
-    p <- scheme$p
-    bound <- if (is.null(level)) NA_real_ else canonical_bound(problem$residuals, cell, fold, p, level)
-    if (is.infinite(p)) {
-      top <- arrayInd(which.max(abs(gap)), dim(gap))
-      return(list(power = max(abs(gap)), std.error = row_error(problem$residuals[cell == top[1], top[2]]),
-                  bound = bound, cells = length(size)))
-    }
+    list(estimate = cell_estimate(problem, cell, fold, scheme), cells = max(cell))
+  })
+  list(estimates = lapply(parts, `[[`, "estimate"), cells = vapply(parts, `[[`, 0L, "cells"))
+}
+
+cell_estimate <- function(problem, cell, fold, scheme) {
+  p <- scheme$p
+  design <- problem$design
+  w <- design_weights(design)
+  size <- rowsum(w, cell, reorder = TRUE)[, 1]
+  share <- unname(size / sum(w))
+  gap <- rowsum(w * problem$residuals, cell, reorder = TRUE) / size
+  if (is.infinite(p)) {
+    top <- arrayInd(which.max(abs(gap)), dim(gap))
+    value <- max(abs(gap))
+    inside <- which(cell == top[1])
+    rows <- rep(value, length(cell))
+    rows[inside] <- value + sign(gap[top]) * (problem$residuals[inside, top[2]] - gap[top]) / share[top[1]]
+  } else {
     centre <- rowSums(abs(gap)^p)
     # a gap of 0, up to rounding, has noise on both sides
     slope <- if (p == 1) ifelse(gap < -no_gap, -1, 1) else p * abs(gap)^(p - 1) * sign(gap)
     if (scheme$debias) {
       # sum over classes of the variances of the observed frequencies
-      frequency <- rowsum(problem$features - problem$residuals, cell, reorder = TRUE) / size
-      noise <- rowSums(frequency * (1 - frequency)) / (size - 1)
-      centre <- ifelse(size >= 2, centre - noise, 0)
-      slope[size < 2, ] <- 0
+      frequency <- rowsum(w * (problem$features - problem$residuals), cell, reorder = TRUE) / size
+      concentration <- rowsum(w^2, cell, reorder = TRUE)[, 1] / size^2
+      noise <- rowSums(frequency * (1 - frequency)) * concentration / (1 - concentration)
+      several <- tabulate(cell) >= 2
+      centre <- ifelse(several, centre - noise, 0)
+      slope[!several, ] <- 0
     }
-    rows <- centre[cell] + rowSums(slope[cell, , drop = FALSE] *
-                                     (problem$residuals - gap[cell, , drop = FALSE]))
-    list(power = mean(centre[cell]), std.error = row_error(rows), bound = bound, cells = length(size))
+    value <- sum(share * centre)
+    rows <- centre[cell] + rowSums(slope[cell, , drop = FALSE] * (problem$residuals - gap[cell, , drop = FALSE]))
   }
-  values <- lapply(scheme$n_bins, one)
-  list(
-    power = vapply(values, `[[`, 0, "power"),
-    std.error = vapply(values, `[[`, 0, "std.error"),
-    bound = vapply(values, `[[`, 0, "bound"),
-    cells = vapply(values, `[[`, 0L, "cells")
-  )
+  honest <- if (!is.null(fold)) mean_estimate(honest_cell_rows(problem, cell, fold, share, p), design)
+  new_estimate(value, rows, design, reported_power(p), honest)
 }
 
 # The largest gap has no tangent: each fold looks at the cell and class that stand out in the others.
-canonical_bound <- function(residuals, cell, fold, p, level) {
-  gaps <- crossfit_cell_gaps(residuals, cell, fold)
-  if (is.finite(p)) return(rows_limit(tangent_rows(residuals, gaps, p), p, level))
+honest_cell_rows <- function(problem, cell, fold, share, p) {
+  residuals <- problem$residuals
+  gaps <- crossfit_cell_gaps(residuals, cell, fold, problem$design)
+  if (is.finite(p)) return(tangent_rows(residuals, gaps, p, problem$design))
   gaps[!is.finite(gaps)] <- 0
-  share <- tabulate(cell) / length(cell)
   rows <- numeric(length(cell))
   for (f in unique(fold)) {
     at <- arrayInd(which.max(abs(gaps) * (fold == f)), dim(gaps))
     inside <- which(fold == f & cell == cell[at[1]])
     rows[inside] <- sign(gaps[at]) * residuals[inside, at[2]] / share[cell[at[1]]]
   }
-  rows_limit(rows, p, level)
+  rows
 }

@@ -28,25 +28,23 @@ check_distance <- function(distance, scheme, p_given, call) {
   distances[[check_choice(distance, names(distances), "distance", call)]]
 }
 
+# The influence of a row is not known for a distance of the user: its interval is that of a bootstrap.
 distance_columns <- function(problem, scheme, interval) {
   value <- distance_error(list(problem), scheme)
-  none <- rep(NA_real_, length(value$power))
-  columns <- if (interval$type == "bootstrap") {
-    root_columns(value$power, none, 1, interval, list(problem), function(part) distance_error(part, scheme)$power)
-  } else {
-    list(.estimate = value$power, std.error = none, conf.low = none, conf.high = none, power = value$power)
-  }
+  estimates <- lapply(value$power, new_estimate, influence = NULL, design = problem$design)
+  columns <- error_columns(estimates, interval, list(problem), function(part) distance_error(part, scheme)$power)
   counts <- scheme$n_bins
   c(columns, list(n_bins = ifelse(is.na(counts), value$cells, counts), n = nrow(problem$features)))
 }
 
 distance_error <- function(problems, scheme) {
   problem <- problems[[1]]
+  w <- design_weights(problem$design)
   parts <- lapply(scheme$n_bins, function(n_bins) {
     cell <- simplex_cells(problem$features, scheme$type, n_bins, scheme$min_size)
-    size <- tabulate(cell)
-    prediction <- rowsum(problem$features, cell, reorder = TRUE) / size
-    frequency <- rowsum(problem$features - problem$residuals, cell, reorder = TRUE) / size
+    size <- rowsum(w, cell, reorder = TRUE)[, 1]
+    prediction <- rowsum(w * problem$features, cell, reorder = TRUE) / size
+    frequency <- rowsum(w * (problem$features - problem$residuals), cell, reorder = TRUE) / size
     value <- user_value(scheme$distance(frequency, prediction), "distance",
                         "For {length(size)} bin{?s} and {ncol(prediction)} classes.", "function")
     if (!is.numeric(value) || length(value) != length(size) || !all(is.finite(value)) || any(value < 0)) {

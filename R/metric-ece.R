@@ -49,7 +49,7 @@
 #' price is a longer lower arm: without repeated predictions in a bin it reaches 0. The upper end is that of the
 #' plug-in; where the observed gaps are 0, so that the influence vanishes, its standard error is that of a calibrated
 #' model (normal gaps in these bins).
-#' `"bootstrap"` resamples rows `times` times and reports the basic interval. Both are built for `power` and
+#' `"bootstrap"` resamples rows (of clusters: whole clusters) `times` times and reports the basic interval. Both are built for `power` and
 #' mapped to the root; the column `interval` says which.
 #'
 #' # Value
@@ -97,6 +97,16 @@
 #'   the name of a single column goes before it. Where the event clearly becomes rarer as a single probability rises,
 #'   a warning of class `calibrisk_warning_direction` says so.
 #' @param na_rm Drop incomplete rows? Otherwise missing values give `NA`.
+#' @param weights What each row counts: a column of `x`, or a vector beside vectors. Integers (or
+#'   `hardhat::frequency_weights()`) are frequencies: the rows are repeated, so that estimate, standard error and test
+#'   are exactly those of the repeated rows, and so is the cost. Doubles (or `hardhat::importance_weights()`) are
+#'   importance weights `w`: means are weighted, standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i -
+#'   \bar\psi)^2} / \sum w_i} with the influence \eqn{\psi_i} of a row, intervals those of Student's t with as many
+#'   degrees of freedom as there are effectively rows, `1 / df = sum(w^2) / sum(w)^2 - 1 / n`; their scale does not
+#'   matter. Rows of weight 0 are left out.
+#' @param cluster Which rows belong together (patients of one centre): a column of `x`, or a vector. Standard errors are
+#'   those of the clusters' summed influences, intervals use Student's t with one degree of freedom less than there are
+#'   clusters, unbiased means over pairs take pairs across clusters only, a bootstrap resamples clusters.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};
 #'   Roelofs, Cain, Shlens and Mozer (2022) \doi{10.48550/arXiv.2012.08668};
@@ -112,7 +122,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
                            type = c("width", "mass", "sweep", "discrete", "median_variance"), p = 1,
                            debias = FALSE, notion = NULL, preset = NULL, level = 0.95,
                            interval = c("analytic", "bootstrap"), times = 1000, min_size = 10, .by = NULL,
-                           event_level = "first", na_rm = TRUE, distance = NULL) {
+                           event_level = "first", na_rm = TRUE, distance = NULL, weights = NULL, cluster = NULL) {
   if (is.null(preset)) {
     type <- check_choice(type, c("width", "mass", "sweep", "discrete", "median_variance"))
     scheme <- plain_scheme(n_bins, type, p, debias, check_notion(notion), min_size = min_size)
@@ -131,7 +141,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
     preset = scheme$preset, interval = interval$type, level = level,
     distance = if (is.function(distance)) "function" else distance
-  ))
+  ), design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(0, Inf))
 
 # A scheme says everything about an estimate but the data:
@@ -176,70 +186,46 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
 ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   problems <- scheme$problems(predictions, scheme$notion)
-  value <- scalar_ece(problems, scheme, interval$level)
-  columns <- root_columns(
-    value$power, value$std.error, scheme$p, interval, problems,
-    function(part) scalar_ece(part, scheme, level = NULL)$power, value$bound
-  )
+  value <- scalar_ece(problems, scheme)
+  columns <- error_columns(value$estimates, interval, problems, function(part) {
+    vapply(scalar_ece(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
+  })
   c(columns, list(n_bins = value$n_bins, n = n_obs(predictions)))
 }
 
-# Power, standard error and (with a level) cross-fitted lower limit, one per entry of n_bins; p-th
-# powers are summed over problems (the largest taken where p = Inf).
-scalar_ece <- function(problems, scheme, level = 0.95) {
-  by_row <- length(problems) > 1 && is.finite(scheme$p) && !is.null(level)
-  rows <- list(influence = 0, tangent = 0)
-  parts <- list()
-  for (k in seq_along(problems)) {
-    part <- problem_ece(problems[[k]], scheme, level, by_row)
-    # row by row, so that classes are held one at a time
-    if (by_row) rows <- Map(`+`, rows, part[names(rows)])
-    parts[[k]] <- part[c("power", "std.error", "null_variance", "bound", "n_bins")]
-  }
-  per_problem <- function(name) do.call(rbind, lapply(parts, `[[`, name))
+# An estimate per entry of n_bins; p-th powers are summed over problems (the largest taken where p = Inf).
+scalar_ece <- function(problems, scheme, honest = TRUE) {
+  parts <- lapply(problems, problem_ece, scheme, honest)
   counts <- scheme$n_bins
-  n_bins <- if (all(is.na(counts))) apply(per_problem("n_bins"), 2, max) else counts
-  power <- per_problem("power")
-  if (is.infinite(scheme$p)) {
-    top <- cbind(max.col(t(power), "first"), seq_along(counts))
-    return(list(power = power[top], std.error = per_problem("std.error")[top], bound = per_problem("bound")[top],
-                n_bins = n_bins))
-  }
-  scale <- if (scheme$average) 1 / length(problems) else 1
-  list(
-    power = scale * colSums(power),
-    std.error = scale * if (by_row) {
-      pmax(apply(rows$influence, 2, row_error), sqrt(colSums(per_problem("null_variance"))))
-    } else {
-      parts[[1]]$std.error
-    },
-    bound = scale * if (by_row) apply(rows$tangent, 2, rows_limit, scheme$p, level) else parts[[1]]$bound,
-    n_bins = n_bins
-  )
+  n_bins <- vapply(seq_along(counts), function(b) max(vapply(parts, function(part) part$n_bins[b], 0)), 0)
+  scale <- rep(if (scheme$average) 1 / length(problems) else 1, length(problems))
+  estimates <- lapply(seq_along(counts), function(b) {
+    here <- lapply(parts, function(part) part$estimates[[b]])
+    if (is.infinite(scheme$p)) here[[which.max(vapply(here, `[[`, 0, "value"))]] else combine_estimates(here, scale)
+  })
+  list(estimates = estimates, n_bins = if (all(is.na(counts))) n_bins else counts)
 }
 
-# One problem: vectors over the entries of n_bins; by row, matrices of the terms behind its standard error
-# and its limit.
-problem_ece <- function(problem, scheme, level, by_row) {
-  limits <- !is.null(level)
+problem_ece <- function(problem, scheme, honest) {
   sorted <- sort_problem(problem)
-  prefixes <- if (limits) sorted$prefixes %||% fold_prefixes(sorted, problem_folds(problem))
+  prefixes <- if (honest) sorted$prefixes %||% fold_prefixes(sorted, problem_folds(problem))
+  design <- problem$design
   parts <- lapply(scheme$n_bins, function(n_bins) {
     bins <- bin_table(sorted, scheme$ends(sorted, n_bins))
     value <- binned_power(bins, scheme$p, scheme$debias)
-    bound <- if (limits) crossfit_bins(prefixes, bins, scheme$p)
-    list(
-      power = value$power, std.error = value$std.error, null_variance = value$null_variance,
-      n_bins = length(bins$size),
-      bound = if (limits) crossfit_limit(bound$mean, bound$std.error, scheme$p, level) else 0,
-      influence = if (by_row) row_influence(sorted, bins, value),
-      tangent = if (by_row) crossfit_bin_rows(sorted, bins, prefixes, bound)
+    bound <- if (honest) crossfit_bins(prefixes, bins, scheme$p)
+    estimate <- new_estimate(
+      value$power, function() row_influence(sorted, bins, value), design, reported_power(scheme$p),
+      if (honest) {
+        new_estimate(bound$mean, function() crossfit_bin_rows(sorted, bins, prefixes, bound), design,
+                     squares = bound$squares)
+      },
+      value$noise, value$squares
     )
+    list(estimate = estimate, n_bins = length(bins$size))
   })
-  names <- c("power", "std.error", "null_variance", "bound", "n_bins")
-  out <- lapply(setNames(nm = names), function(name) vapply(parts, `[[`, 0, name))
-  if (by_row) {
-    for (name in c("influence", "tangent")) out[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
-  }
-  out
+  list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0, "n_bins"))
 }
+
+# The largest gap is no root.
+reported_power <- function(p) if (is.infinite(p)) 1 else p

@@ -45,7 +45,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
     value <- ici_values(problem, smoother, span)
     columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
     if (interval == "bootstrap") {
-      draws <- bootstrap_power(list(problem), function(part) ici_values(part[[1]], smoother, span), times)
+      draws <- bootstrap_values(list(problem), function(part) ici_values(part[[1]], smoother, span), times)
       tail <- (1 - level) / 2
       columns$std.error <- apply(draws, 1, sd)
       columns$conf.low <- pmax(2 * value - apply(draws, 1, quantile, 1 - tail, names = FALSE), 0)

@@ -1,7 +1,5 @@
-# Intervals of errors that are roots: built for the mean p-th power, where the estimate may
-# be negative, and mapped to the root at the end. `analytic`: normal, with the standard
-# error of the influence values. `bootstrap`: rows are resampled, basic interval (twice the
-# estimate minus the upper and lower quantile), which also moves against the upward bias.
+# Intervals of errors that are roots (R/influence.R). `analytic`: from the influence of the rows. `bootstrap`: rows, or
+# whole clusters, are resampled.
 
 check_interval <- function(interval, level, times, call) {
   interval <- check_choice(interval, c("analytic", "bootstrap"), "interval", call)
@@ -10,40 +8,18 @@ check_interval <- function(interval, level, times, call) {
   list(type = interval, level = level, times = times)
 }
 
-# statistic(problems) -> power (one number, or one per binning)
-# bound: a lower limit of the power that is honest near calibration, see R/crossfit.R
-root_columns <- function(power, std.error, p, interval, problems = NULL, statistic = NULL, bound = Inf) {
-  p <- if (is.infinite(p)) 1 else p
-  tail <- (1 - interval$level) / 2
-  if (interval$type == "bootstrap") {
-    draws <- bootstrap_power(problems, statistic, interval$times)
-    std.error <- apply(draws, 1, sd)
-    low <- 2 * power - apply(draws, 1, quantile, 1 - tail, names = FALSE)
-    high <- 2 * power - apply(draws, 1, quantile, tail, names = FALSE)
-  } else {
-    low <- pmin(power + qnorm(tail) * std.error, bound)
-    high <- power - qnorm(tail) * std.error
-  }
-  root <- function(v) pmax(v, 0)^(1 / p)
-  estimate <- root(power)
-  list(
-    .estimate = estimate,
-    std.error = if (p == 1) std.error else ifelse(estimate > 0, std.error / (p * estimate^(p - 1)), NA_real_),
-    conf.low = root(low), conf.high = root(high),
-    power = power
-  )
+# statistic(problems) -> value of every estimate
+error_columns <- function(estimates, interval, problems = NULL, statistic = NULL) {
+  draws <- if (interval$type == "bootstrap") bootstrap_values(problems, statistic, interval$times)
+  c(summarise_estimates(estimates, interval$level, draws), list(.estimates = estimates))
 }
 
-bootstrap_power <- function(problems, statistic, times) {
-  n <- length(problems[[1]]$labels)
+bootstrap_values <- function(problems, statistic, times) {
   problems <- lapply(problems, function(problem) {
     problem$sorted <- NULL
     problem
   })
-  one <- function(b) {
-    rows <- sample.int(n, n, replace = TRUE)
-    statistic(lapply(problems, subset_problem, rows = rows))
-  }
+  one <- function(b) statistic(lapply(problems, subset_problem, rows = resampled_rows(problems[[1]]$design)))
   draws <- lapply(seq_len(times), one)
   matrix(unlist(draws), ncol = times)
 }

@@ -75,16 +75,15 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
     value <- if (kernel == "dirichlet") dirichlet_error else triweight_error
     parts <- lapply(problems, value, p = p, bandwidth = bandwidth, threads = threads, call = call)
     h <- vapply(parts, `[[`, 0, "bandwidth")
-    rows <- Reduce(`+`, lapply(parts, `[[`, "rows"))
-    bound <- Reduce(`+`, lapply(parts, `[[`, "bound"))
-    power <- sum(vapply(parts, `[[`, 0, "power"))
+    estimates <- Map(function(part, problem) {
+      new_estimate(part$power, part$rows, problem$design, p, mean_estimate(part$bound, problem$design))
+    }, parts, problems)
     statistic <- function(part) {
       sum(vapply(seq_along(part), function(k) {
         value(part[[k]], p, h[k], threads, call, FALSE)$power
       }, 0))
     }
-    columns <- root_columns(power, row_error(rows), p, interval, problems, statistic,
-                            rows_limit(bound, p, level))
+    columns <- error_columns(list(combine_estimates(unname(estimates))), interval, problems, statistic)
     c(columns, list(bandwidth = if (length(h) == 1) h else NA_real_, n = n_obs(predictions),
                     notion = used))
   }, event_level, na_rm, choices = list(kernel = kernel, p = p, interval = interval$type,
@@ -112,7 +111,7 @@ dirichlet_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
       kde_ratio(x[others, , drop = FALSE], problem$labels[others], ncol(x), x[own, , drop = FALSE],
                 bandwidth, threads = threads)
   })
-  list(power = mean(terms), rows = influence, bound = tangent_rows(problem$residuals, gaps, p), bandwidth = bandwidth)
+  list(power = mean(terms), rows = influence, bound = tangent_rows(problem$residuals, gaps, p, problem$design), bandwidth = bandwidth)
 }
 
 triweight_grid <- list(from = -0.6, to = 1.6, size = 2^14)
@@ -151,7 +150,7 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   if (!rows) return(out)
   gap <- ifelse(known & is.finite(accuracy), t - accuracy, 0)
   out$rows <- triweight_influence(problem, gap, t, bandwidth, p)
-  out$bound <- tangent_rows(problem$residuals, triweight_crossfit(problem, t, bandwidth), p)
+  out$bound <- tangent_rows(problem$residuals, triweight_crossfit(problem, t, bandwidth), p, problem$design)
   out
 }
 

@@ -29,35 +29,29 @@
 #' @export
 ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
                                 interval = c("analytic", "bootstrap"), times = 1000,
-                                .by = NULL, event_level = "first", na_rm = TRUE) {
+                                .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   notion <- check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(interval, level, times, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ks_error", function(predictions) {
     c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level))
+  }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),
+  design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(0, Inf))
 
 ks_columns <- function(problems, interval) {
-  parts <- lapply(problems, function(problem) ks_value(sort_problem(problem)))
-  bound <- Reduce(`+`, lapply(problems, function(problem) {
-    crossfit_ks(sort_problem(problem), problem_folds(problem))
-  }))
-  columns <- root_columns(
-    sum(vapply(parts, `[[`, 0, "value")), influence_error(parts), 1, interval, problems,
-    function(part) sum(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0)),
-    rows_limit(bound, 1, interval$level)
+  parts <- lapply(problems, function(problem) {
+    sorted <- sort_problem(problem)
+    value <- ks_value(sorted)
+    honest <- mean_estimate(crossfit_ks(sorted, problem_folds(problem)), problem$design)
+    list(estimate = new_estimate(value$value, value$influence, problem$design, honest = honest),
+         location = value$location)
+  })
+  columns <- error_columns(
+    list(combine_estimates(lapply(parts, `[[`, "estimate"))), interval, problems,
+    function(part) sum(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0))
   )
   c(columns, list(location = if (length(parts) == 1) parts[[1]]$location else NA_real_))
-}
-
-# Standard error of a sum over problems from the influence of each row on each of them.
-influence_error <- function(parts) {
-  row_error(Reduce(`+`, lapply(parts, `[[`, "influence")))
-}
-
-row_error <- function(rows) {
-  if (length(rows) < 2) NA_real_ else sqrt(mean((rows - mean(rows))^2) / length(rows))
 }
 
 # With `influence`, each row's share in the order of the data.
@@ -67,7 +61,7 @@ ks_value <- function(sorted, influence = TRUE) {
   out <- list(value = abs(path[top]) / sorted$n, location = sorted$x[sorted$ties[top]])
   if (influence) {
     below <- seq_len(sorted$ties[top])
-    rows <- numeric(sorted$n)
+    rows <- 0 * sorted$d
     rows[sorted$order[below]] <- sign(path[top]) * sorted$d[below]
     out$influence <- rows
   }
@@ -77,10 +71,11 @@ ks_value <- function(sorted, influence = TRUE) {
 # Per row, the residual up to the maximum of the other folds' cumulative residual, with its sign.
 crossfit_ks <- function(sorted, fold) {
   fold <- fold[sorted$order]
-  rows <- numeric(sorted$n)
+  rows <- 0 * sorted$d
+  d <- if (is.null(sorted$w)) sorted$d else sorted$w * sorted$d
   for (f in seq_len(crossfit_folds)) {
     own <- fold == f
-    path <- (sorted$sum_d - cumsum(sorted$d * own))[sorted$ties]
+    path <- (sorted$sum_d - cumsum(d * own))[sorted$ties]
     top <- which.max(abs(path))
     inside <- which(own[seq_len(sorted$ties[top])])
     rows[inside] <- sign(path[top]) * sorted$d[inside]

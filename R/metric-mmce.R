@@ -31,7 +31,7 @@
 mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "unbiased"),
                             notion = NULL, level = 0.95,
                             interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
-                            event_level = "first", na_rm = TRUE) {
+                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE)
   type <- check_choice(type, c("biased", "unbiased"))
   notion <- check_scalar_notion(notion)
@@ -42,49 +42,44 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
     if (type == "unbiased" && n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions), call)
     c(mmce_columns(problems, bandwidth, type, interval), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(type = type, bandwidth = bandwidth, notion = notion,
-                                        interval = interval$type, level = level))
+                                        interval = interval$type, level = level),
+  design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(0, Inf))
 
 mmce_columns <- function(problems, bandwidth, type, interval) {
-  projection <- Reduce(`+`, lapply(problems, function(problem) {
-    sorted <- sort_problem(problem)
-    rows <- laplace_projection(sorted, bandwidth, type)
-    if (length(problems) == 1) return(rows)
-    rows[sorted$order] <- rows
-    rows
-  }))
-  std_error <- max(2 * row_error(projection), calibrated_mmce_error(problems, bandwidth))
-  root_columns(
-    mean(projection), std_error, 2, interval, problems,
-    function(part) mmce_power(part, bandwidth, type)
-  )
+  estimate <- combine_estimates(lapply(problems, mmce_estimate, bandwidth, type))
+  error_columns(list(estimate), interval, problems, function(part) {
+    combine_estimates(lapply(part, mmce_estimate, bandwidth, type))$value
+  })
 }
 
-# d_i sum_j d_j k_ij / N (biased), without j = i and over N - 1 (unbiased): its mean is the
-# squared error, half its influence is its deviation from that mean.
-laplace_projection <- function(sorted, bandwidth, type) {
-  rows <- sorted$d * cpp_laplace_row_sums(sorted$x, sorted$d, bandwidth)
-  if (type == "biased") return(pmax_mean(rows / sorted$n))
-  (rows - sorted$d^2) / (sorted$n - 1)
+# The squared error: a mean over pairs of d_i d_j k_ij, without pairs of a row with itself where it is unbiased. Its
+# variance under calibration, where the influence vanishes, is 2 sum_ij w_i^2 w_j^2 d_i^2 d_j^2 k_ij^2 / W1^4; the
+# squared kernel has half the bandwidth.
+mmce_estimate <- function(problem, bandwidth, type) {
+  sorted <- sort_problem(problem)
+  design <- problem$design
+  d <- sorted$d
+  w <- sorted$w %||% rep(1, length(d))
+  sums <- d * cpp_laplace_row_sums(sorted$x, w * d, bandwidth)
+  noise <- 2 * sum(w^2 * d^2 * cpp_laplace_row_sums(sorted$x, w^2 * d^2, bandwidth / 2)) / sorted$n^4
+  if (type == "unbiased") sums <- sums - own_sums(sorted, design, d, w, bandwidth)
+  sums[sorted$order] <- sums
+  partners <- if (type == "unbiased") partner_weight(design) else rep(sorted$n, length(d))
+  out <- pair_mean(sums, partners, design, power = 2, noise = noise)
+  # a V-statistic is not negative; rounding can make it so where it is zero
+  if (type == "biased") out$value <- max(out$value, 0)
+  out
 }
 
-# Standard error of the squared error under calibration, where the projection vanishes:
-# sqrt(2 sum_ij d_i^2 d_j^2 k_ij^2) / N^2; the squared kernel has half the bandwidth.
-calibrated_mmce_error <- function(problems, bandwidth) {
-  squares <- vapply(problems, function(problem) {
-    sorted <- sort_problem(problem)
-    sum(sorted$d^2 * cpp_laplace_row_sums(sorted$x, sorted$d^2, bandwidth / 2)) / sorted$n^4
-  }, 0)
-  sqrt(2 * sum(squares))
-}
-
-# A V-statistic is not negative; rounding can make its mean so where it is zero.
-pmax_mean <- function(rows) if (mean(rows) < 0) rows - mean(rows) else rows
-
-mmce_power <- function(problems, bandwidth, type) {
-  sum(vapply(problems, function(problem) {
-    mean(laplace_projection(sort_problem(problem), bandwidth, type))
-  }, 0))
+# Per row, the part of its sum over pairs that is with itself or with its own cluster.
+own_sums <- function(sorted, design, d, w, bandwidth) {
+  if (is.null(design$cluster)) return(w * d^2)
+  out <- 0 * d
+  for (rows in split(seq_along(d), design$cluster[sorted$order])) {
+    out[rows] <- d[rows] * cpp_laplace_row_sums(sorted$x[rows], (w * d)[rows], bandwidth)
+  }
+  out
 }
 
 stop_few_rows <- function(needed, n, call) {

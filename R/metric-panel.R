@@ -56,15 +56,12 @@ panel_rows <- function(n_bins, smoother, floor, level, call) {
   interval <- list(type = "analytic", level = level)
   binned <- function(type, p, debias = FALSE) {
     scheme <- plain_scheme(n_bins, type, p, debias, "top_label", call)
-    function(problem) {
-      value <- scalar_ece(list(problem), scheme, level)
-      c(root_columns(value$power, value$std.error, p, interval, bound = value$bound), list(n_bins = value$n_bins))
-    }
+    function(problem) error_columns(scalar_ece(list(problem), scheme)$estimates, interval)
   }
   row <- function(detail, fn, size = 1) list(detail = detail, fn = fn, size = size)
   bins <- paste0(n_bins, " bins of equal ")
   list(
-    row("scalar", function(problem) rbs_columns(problem$residuals[, 1]^2, "scalar", interval)),
+    row("scalar", function(problem) rbs_columns(problem$residuals[, 1]^2, "scalar", interval, problem$design)),
     row(paste0(bins, "width, p = 1"), binned("width", 1)),
     row(paste0(bins, "mass, p = 1"), binned("mass", 1)),
     row("monotone sweep, p = 1", binned("sweep", 1)),
@@ -76,7 +73,8 @@ panel_rows <- function(n_bins, smoother, floor, level, call) {
     }),
     row("triweight kernel, p = 2", function(problem) {
       value <- triweight_error(problem, 2, NULL, 1L, call)
-      root_columns(value$power, row_error(value$rows), 2, interval, bound = rows_limit(value$bound, 2, level))
+      honest <- mean_estimate(value$bound, problem$design)
+      error_columns(list(new_estimate(value$power, value$rows, problem$design, 2, honest)), interval)
     }),
     row("reflected Gaussian kernel, bandwidth = error", function(problem) {
       smooth_columns(list(problem), NULL, interval)

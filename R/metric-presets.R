@@ -92,7 +92,7 @@ single <- function(x) readBin(writeBin(as.double(x), raw(), size = 4), "numeric"
 
 # Rows at or below (right-closed) or strictly below (left-closed) each inner edge, then all.
 inner_ends <- function(sorted, edges, right_closed) {
-  c(findInterval(edges, sorted$x, left.open = !right_closed), sorted$n)
+  c(findInterval(edges, sorted$x, left.open = !right_closed), length(sorted$x))
 }
 
 preset_ends <- function(preset, type, sorted, n_bins) {
@@ -148,14 +148,22 @@ preset_problems <- function(preset, predictions, notion, call) {
       "i" = "Give the probability of one class and a logical {.arg truth}."
     ), "notion", arg = "x", call = call)
   }
-  problems <- if (k == 2 && (one_column || preset == "torchmetrics" && notion == "binary")) {
-    list(scalar_problem(predictions$probs[, 2], as.numeric(predictions$truth == 2)))
-  } else {
-    # a single probability has no classes to go through
-    scalar <- k == 1 && notion == "class_wise" && !one_column
-    notion_problems(predictions, if (scalar) "binary" else notion, call)
+  if (!is.null(predictions$design$w)) {
+    stop_input(c(
+      "{.arg preset} reproduces libraries that have no importance weights.",
+      "i" = "Use {.code preset = NULL}, or frequency weights (integers)."
+    ), "weights", arg = "weights", call = call)
   }
-  lapply(problems, function(problem) scalar_problem(preset_values(preset, problem$features[, 1]), problem$labels))
+  if (k == 2 && (one_column || preset == "torchmetrics" && notion == "binary")) predictions$event <- 2L
+  # a single probability has no classes to go through
+  scalar <- k == 1 && notion == "class_wise" && !one_column
+  notion <- if (scalar || k == 2 && one_column) "binary" else notion
+  lapply(notion_problems(predictions, notion, call), function(problem) {
+    x <- preset_values(preset, problem$features[, 1])
+    problem$features <- matrix(x)
+    problem$residuals <- matrix(x - problem$labels)
+    problem
+  })
 }
 
 preset_values <- function(preset, x) {

@@ -36,7 +36,7 @@
 #' @export
 rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
                            interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
-                           event_level = "first", na_rm = TRUE) {
+                           event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   if (!is.null(notion)) check_notion(notion)
   call <- current_env()
   interval <- check_interval(interval, level, times, call)
@@ -45,19 +45,19 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
     scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
       rowSums(problem$residuals^2)
     }))
-    rbs_columns(scores, used, interval)
-  }, event_level, na_rm, choices = list(interval = interval$type, level = level))
+    rbs_columns(scores, used, interval, predictions$design)
+  }, event_level, na_rm, choices = list(interval = interval$type, level = level),
+  design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(0, sqrt(2)))
 
-rbs_columns <- function(scores, notion, interval) {
-  n <- length(scores)
-  spread <- if (n > 1) var(scores) else NA_real_
-  columns <- root_columns(mean(scores), sqrt(spread / n), 2, interval,
-                          list(new_problem(matrix(scores), matrix(scores), scores)),
-                          function(part) mean(part[[1]]$labels))
+rbs_columns <- function(scores, notion, interval, design) {
+  estimate <- mean_estimate(scores, design, power = 2)
+  columns <- error_columns(list(estimate), interval,
+                           list(new_problem(matrix(scores), matrix(scores), scores, design = design)),
+                           function(part) row_mean(part[[1]]$labels, part[[1]]$design))
   root <- columns$.estimate
   c(columns, list(
-    corrected = if (root > 0) root + spread / (8 * n * root^3) else root,
-    n = n, notion = notion
+    corrected = if (root > 0) root + estimate_std_error(estimate)^2 / (8 * root^3) else root,
+    n = design$n, notion = notion
   ))
 }

@@ -32,7 +32,7 @@
 smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL,
                                   level = 0.95, interval = c("analytic", "bootstrap"),
                                   times = 1000, .by = NULL, event_level = "first",
-                                  na_rm = TRUE) {
+                                  na_rm = TRUE, weights = NULL, cluster = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
   notion <- check_scalar_notion(notion)
   call <- current_env()
@@ -40,18 +40,19 @@ smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "smooth_ece", function(predictions) {
     c(smooth_columns(notion_problems(predictions, notion, call), bandwidth, interval),
       list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level))
+  }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),
+  design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(0, Inf))
 
 smooth_columns <- function(problems, bandwidth, interval) {
   parts <- lapply(problems, smooth_value, bandwidth = bandwidth)
-  bound <- Reduce(`+`, lapply(seq_along(problems), function(k) {
-    crossfit_smooth(problems[[k]], parts[[k]]$bandwidth)
-  }))
-  columns <- root_columns(
-    sum(vapply(parts, `[[`, 0, "value")), influence_error(parts), 1, interval, problems,
-    function(part) sum(vapply(part, function(q) smooth_value(q, bandwidth, FALSE)$value, 0)),
-    rows_limit(bound, 1, interval$level)
+  estimates <- Map(function(problem, part) {
+    honest <- mean_estimate(crossfit_smooth(problem, part$bandwidth), problem$design)
+    new_estimate(part$value, part$influence, problem$design, honest = honest)
+  }, problems, parts)
+  columns <- error_columns(
+    list(combine_estimates(unname(estimates))), interval, problems,
+    function(part) sum(vapply(part, function(q) smooth_value(q, bandwidth, FALSE)$value, 0))
   )
   c(columns, list(bandwidth = if (length(parts) == 1) parts[[1]]$bandwidth else NA_real_))
 }
@@ -61,7 +62,7 @@ smooth_cells <- 2^13
 smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
   x <- problem$features[, 1]
   d <- problem$residuals[, 1]
-  mass <- cpp_grid_mass(x, d / length(x), smooth_cells)
+  mass <- cpp_grid_mass(x, d * row_shares(problem$design), smooth_cells)
   spectrum <- stats::fft(mirror_mass(mass))
   error_at <- function(s) sum(abs(reflected_blur(spectrum, s)) * trapezoid_weights)
   s <- bandwidth %||% smooth_fixed_point(error_at)
@@ -75,7 +76,7 @@ smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
     if (is.null(bandwidth) && s > 0) {
       # s itself moves: s = F(s) gives ds = dF / (1 - F'), F decreasing
       slope <- (error_at(1.01 * s) - error_at(0.99 * s)) / (0.02 * s)
-      rows <- value + (rows - mean(rows)) / (1 - min(slope, 0))
+      rows <- value + (rows - row_mean(rows, problem$design)) / (1 - min(slope, 0))
     }
     out$influence <- rows
   }
@@ -88,8 +89,9 @@ crossfit_smooth <- function(problem, s) {
   x <- problem$features[, 1]
   d <- problem$residuals[, 1]
   fold <- problem_folds(problem)
+  share <- row_shares(problem$design)
   masses <- lapply(seq_len(crossfit_folds), function(f) {
-    cpp_grid_mass(x[fold == f], d[fold == f] / length(x), smooth_cells)
+    cpp_grid_mass(x[fold == f], share[fold == f] * d[fold == f], smooth_cells)
   })
   all <- Reduce(`+`, masses)
   rows <- numeric(length(x))

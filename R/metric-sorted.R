@@ -2,25 +2,29 @@
 # by confidence: a binning is the vector of its bins' ends (number of rows at or below
 # the upper edge). One sort serves every binning and every number of bins.
 
-# x ascending with its outcome y, residual d = x - y, the ends of the tie blocks, and
-# prefix sums (cumsum() adds in long double, so that a prefix is off by one rounding).
+# x ascending with its outcome y, residual d = x - y, weights w (NULL: none), the ends of the tie blocks, and
+# prefix sums (cumsum() adds in long double, so that a prefix is off by one rounding); n is the total weight.
 # A problem may carry its sorted form, so that several errors share one sort.
 sort_problem <- function(problem) {
-  problem$sorted %||% sort_values(problem$features[, 1], problem$labels)
+  problem$sorted %||% sort_values(problem$features[, 1], problem$labels, problem$design$w)
 }
 
-sort_values <- function(x, y) {
+sort_values <- function(x, y, w = NULL) {
   # ties by outcome: the same digits for every order of the rows
-  order <- order(x, y, method = "radix")
-  sorted_values(x[order], y[order], order)
+  order <- if (is.null(w)) order(x, y, method = "radix") else order(x, y, w, method = "radix")
+  sorted_values(x[order], y[order], order, w[order])
 }
 
-sorted_values <- function(x, y, order = NULL) {
-  n <- as.numeric(length(x))  # n times a number of bins can exceed 2^31
+sorted_values <- function(x, y, order = NULL, w = NULL) {
+  rows <- length(x)
   d <- x - y
+  weighted <- function(v) cumsum(if (is.null(w)) as.numeric(v) else w * v)
   list(
-    x = x, y = y, d = d, order = order, n = n, ties = which(c(x[-1] != x[-n], TRUE)),
-    sum_d = cumsum(d), sum_d2 = cumsum(d^2), sum_y = cumsum(as.numeric(y))
+    x = x, y = y, d = d, w = w, order = order, ties = which(c(x[-1] != x[-rows], TRUE)),
+    # n times a number of bins can exceed 2^31
+    n = if (is.null(w)) as.numeric(rows) else sum(w),
+    sum_w = if (!is.null(w)) cumsum(w), sum_w2 = if (!is.null(w)) cumsum(w^2),
+    sum_d = weighted(d), sum_d2 = weighted(d^2), sum_y = weighted(y)
   )
 }
 
@@ -34,11 +38,17 @@ width_ends <- function(sorted, n_bins) {
 }
 
 edge_ends <- function(sorted, edges) {
-  unique(c(findInterval(edges, sorted$x), sorted$n))
+  unique(c(findInterval(edges, sorted$x), length(sorted$x)))
 }
 
-# Equal mass: edges are the order statistics ceiling(n b / B), so that ties stay together.
+# Equal mass: edges are the order statistics ceiling(n b / B), so that ties stay together; of weights, where their
+# sum reaches the share b / B.
 mass_ends <- function(sorted, n_bins) {
+  if (!is.null(sorted$w)) {
+    reached <- sorted$sum_w[sorted$ties]
+    at <- sorted$n * seq_len(n_bins) / n_bins
+    return(unique(sorted$ties[pmin(findInterval(at * (1 - 1e-12), reached, left.open = TRUE) + 1, length(reached))]))
+  }
   at <- (sorted$n * seq_len(n_bins) + n_bins - 1) %/% n_bins
   unique(sorted$ties[findInterval(at, sorted$ties, left.open = TRUE) + 1])
 }
@@ -54,16 +64,18 @@ bin_ends <- function(sorted, type, n_bins) {
   )
 }
 
-# Per non-empty bin: rows, mean residual, accuracy.
+# Per non-empty bin: weight, mean residual, accuracy, mean square of the residuals around their mean, and
+# sum w^2 / (sum w)^2, which is 1 over the number of rows where all count the same.
 bin_table <- function(sorted, ends) {
   ends <- ends[ends > 0 & c(ends[-1] != ends[-length(ends)], TRUE)]  # no empty bins
-  size <- diff(c(0, ends))
+  size <- if (is.null(sorted$w)) diff(c(0, ends)) else bin_totals(sorted$sum_w, ends)
   list(
     ends = ends, size = size,
     gap = bin_totals(sorted$sum_d, ends) / size,
     accuracy = bin_totals(sorted$sum_y, ends) / size,
     spread = pmax(bin_totals(sorted$sum_d2, ends) / size -
-                    (bin_totals(sorted$sum_d, ends) / size)^2, 0)
+                    (bin_totals(sorted$sum_d, ends) / size)^2, 0),
+    concentration = if (is.null(sorted$w)) 1 / size else bin_totals(sorted$sum_w2, ends) / size^2
   )
 }
 
@@ -87,16 +99,16 @@ binned_power <- function(bins, p, debias = FALSE) {
     power <- sum(share * centre)
   }
   if (debias) {
-    noise <- bins$accuracy * (1 - bins$accuracy) / (bins$size - 1)
-    kept <- bins$size >= 2
+    noise <- bins$accuracy * (1 - bins$accuracy) * bins$concentration / (1 - bins$concentration)
+    kept <- diff(c(0, bins$ends)) >= 2
     centre <- ifelse(kept, centre - noise, 0)
     slope <- ifelse(kept, slope, 0)
     power <- sum(share * centre)
   }
   variance <- sum(share * (centre - sum(share * centre))^2) + sum(share * slope^2 * bins$spread)
-  null_variance <- if (is.infinite(p)) 0 else sum(share^2 * calibrated_variance(bins$spread / bins$size, p))
-  list(power = power, std.error = if (n > 1) sqrt(max(variance / n, null_variance)) else NA_real_,
-       null_variance = null_variance, offset = centre - slope * bins$gap, slope = slope)
+  list(power = power, squares = n * variance,
+       noise = if (is.infinite(p)) 0 else sum(share^2 * calibrated_variance(bins$spread * bins$concentration, p)),
+       offset = centre - slope * bins$gap, slope = slope)
 }
 
 # Variance of |g|^p for a normal g around 0. The influence of a row vanishes with the gaps where p > 1:
@@ -107,8 +119,9 @@ calibrated_variance <- function(variance, p) {
 
 # The same influence row by row, in the order of the data.
 row_influence <- function(sorted, bins, value) {
-  rows <- rep(value$offset, bins$size) + rep(value$slope, bins$size) * sorted$d
-  out <- numeric(sorted$n)
+  size <- diff(c(0, bins$ends))
+  rows <- rep(value$offset, size) + rep(value$slope, size) * sorted$d
+  out <- numeric(length(rows))
   out[sorted$order] <- rows
   out
 }

@@ -18,10 +18,10 @@ check_notion <- function(notion, several = FALSE, call = caller_env()) {
   notion
 }
 
-# One problem: features X, residuals D and labels (the outcome that the kernel density
-# ratio averages: 0/1 for d = 1, classes 1..K otherwise).
-new_problem <- function(features, residuals, labels, class = NULL) {
-  list(features = features, residuals = residuals, labels = labels, class = class)
+# One problem: features X, residuals D, labels (the outcome that the kernel density
+# ratio averages: 0/1 for d = 1, classes 1..K otherwise) and the design of the rows (R/design.R).
+new_problem <- function(features, residuals, labels, class = NULL, design = new_design(length(labels))) {
+  list(features = features, residuals = residuals, labels = labels, class = class, design = design)
 }
 
 scalar_problem <- function(prob, outcome, class = NULL) {
@@ -36,12 +36,16 @@ whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" 
 
 # A list of problems: one, or one per class for "class_wise".
 notion_problems <- function(predictions, notion, call = caller_env()) {
-  switch(notion %||% default_notion(predictions),
+  problems <- switch(notion %||% default_notion(predictions),
     top_label = list(top_label_problem(predictions)),
     binary = list(binary_problem(predictions, call)),
     canonical = list(canonical_problem(predictions)),
     class_wise = class_wise_problems(predictions)
   )
+  lapply(problems, function(problem) {
+    problem$design <- predictions$design
+    problem
+  })
 }
 
 # The probability that the binary notion is about, in words: of the event where it has a name.

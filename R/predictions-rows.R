@@ -9,20 +9,22 @@ check_length <- function(n, n_truth, call) {
   }
 }
 
-stop_empty <- function(dropped, call) {
+stop_empty <- function(dropped, call, raw = list()) {
   stop_input(c(
     "There must be at least one observation.",
     "x" = if (dropped > 0) {
       "All {dropped} row{?s} {?was/were} incomplete and dropped."
-    } else {
+    } else if (is.null(raw$weights)) {
       "{.arg x} has zero rows."
+    } else {
+      "No row has a positive weight."
     }
   ), "empty", arg = "x", n = 0L, call = call)
 }
 
 # The complete rows, and whether the others are to give NA (na_rm = FALSE). NaN is an error,
 # not a missing value: it comes from a computation that failed.
-complete_rows <- function(x, truth, na_rm, call, what = "Probabilities") {
+complete_rows <- function(x, truth, na_rm, call, what = "Probabilities", raw = list()) {
   if (any(nan <- is.nan(x))) {
     row <- which(rowSums(nan) > 0)[1]
     stop_input(c(
@@ -31,8 +33,8 @@ complete_rows <- function(x, truth, na_rm, call, what = "Probabilities") {
       "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}."
     ), "probs", arg = "x", row = row, value = NaN, call = call)
   }
-  complete <- !is.na(truth) & rowSums(is.na(x)) == 0
-  list(rows = which(complete), na = !na_rm && !all(complete))
+  complete <- !is.na(truth) & rowSums(is.na(x)) == 0 & design_complete(raw, nrow(x))
+  list(rows = design_kept(raw, which(complete)), na = !na_rm && !all(complete), dropped = sum(!complete))
 }
 
 sum_tolerance <- list(exact = 1e-12, float = 1e-6)

@@ -4,7 +4,8 @@
 #   prob    numeric n in [0, 1] and outcome 0/1 numeric n: the scalar form; NULL for a matrix
 #   levels  character K; event: index of the event among them (a scalar's event is level 2)
 #   column  name of a scalar's column, NULL where it has none; named: whether that says the event
-#   rows    which rows of the input were kept; dropped: how many were incomplete
+#   rows    which rows of the input were kept (repeated by frequency weights); dropped: how many were incomplete
+#   design  what each row counts and which belong together (R/design.R)
 #   na      TRUE where a missing value is to give NA (na_rm = FALSE)
 # All input errors of predictions and outcomes are raised here and in R/predictions-*.R.
 
@@ -12,7 +13,7 @@
 # matrices evaluated with the same verb.
 # `direction`: whether to look at it (see warn_direction()).
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
-                           call = caller_env(), direction = TRUE) {
+                           call = caller_env(), direction = TRUE, design = NULL) {
   check_flag(na_rm, call = call)
   event_level <- check_choice(event_level, c("first", "second"), call = call)
   check_truth_given(truth, call)
@@ -29,16 +30,19 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
     check_kind(x, call)
     input <- list(x = x, truth = outcome_vector(truth, call))
   }
-  new_predictions(input$x, input$truth, event_level, na_rm, call, direction)
+  raw <- read_design(design, x, NROW(x), call)
+  new_predictions(input$x, input$truth, event_level, na_rm, call, direction, raw)
 }
 
-new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env(), direction = TRUE) {
+# `raw`: the columns of weights and clusters, see read_design().
+new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env(), direction = TRUE,
+                            raw = list()) {
   check_no_survival(truth, call)
   check_kind(x, call)
   if (is.null(dim(x)) || is_lone_column(x)) {
-    scalar_predictions(as.numeric(x), truth, event_level, na_rm, call, colnames(x), direction)
+    scalar_predictions(as.numeric(x), truth, event_level, na_rm, call, colnames(x), direction, raw)
   } else {
-    matrix_predictions(x, truth, event_level, na_rm, call)
+    matrix_predictions(x, truth, event_level, na_rm, call, raw)
   }
 }
 
@@ -55,7 +59,7 @@ check_kind <- function(x, call) {
   ), "probs", arg = "x", value = x, call = call)
 }
 
-matrix_predictions <- function(x, truth, event_level, na_rm, call) {
+matrix_predictions <- function(x, truth, event_level, na_rm, call, raw) {
   if (ncol(x) < 2) {
     stop_input(c(
       "{.arg x} must have a column for every class, at least two.",
@@ -68,45 +72,48 @@ matrix_predictions <- function(x, truth, event_level, na_rm, call) {
   coded <- code_truth(truth, x, call)
   x <- coded$x
   truth <- coded$truth
-  complete <- complete_rows(x, truth, na_rm, call)
+  complete <- complete_rows(x, truth, na_rm, call, raw = raw)
   keep <- complete$rows
-  dropped <- nrow(x) - length(keep)
-  if (dropped > 0) {
+  dropped <- complete$dropped
+  if (length(keep) != nrow(x) || !is.null(raw$weights)) {
     x <- x[keep, , drop = FALSE]
     truth <- truth[keep]
   }
-  if (nrow(x) == 0 && !complete$na) stop_empty(dropped, call)
+  if (nrow(x) == 0 && !complete$na) stop_empty(dropped, call, raw)
   x <- check_simplex(x, keep, call)
   dimnames(x) <- NULL
   new_ce_predictions(
     probs = x, truth = truth, levels = coded$levels,
     event = if (event_level == "first") 1L else 2L,
-    rows = keep, dropped = dropped, na = complete$na
+    rows = keep, dropped = dropped, na = complete$na, design = bind_design(raw, keep)
   )
 }
 
-scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direction) {
+scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direction, raw) {
   check_length(length(x), length(truth), call)
   coded <- code_outcome(truth, event_level, call, column)
-  complete <- complete_rows(as.matrix(x), coded$outcome, na_rm, call)
+  complete <- complete_rows(as.matrix(x), coded$outcome, na_rm, call, raw = raw)
   keep <- complete$rows
-  dropped <- length(x) - length(keep)
+  dropped <- complete$dropped
   x <- x[keep]
   outcome <- coded$outcome[keep]
-  if (length(x) == 0 && !complete$na) stop_empty(dropped, call)
+  if (length(x) == 0 && !complete$na) stop_empty(dropped, call, raw)
   check_unit(x, keep, call)
   if (direction && !coded$named) warn_direction(x, outcome, coded$levels, if (is.factor(truth)) event_level)
   new_ce_predictions(
     prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
-    rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named
+    rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named,
+    design = bind_design(raw, keep)
   )
 }
 
 new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome = NULL, levels,
-                               event, rows, dropped, na, column = NULL, named = FALSE) {
+                               event, rows, dropped, na, column = NULL, named = FALSE,
+                               design = new_design(length(rows))) {
   structure(
     list(probs = probs, truth = truth, prob = prob, outcome = outcome, levels = levels,
-         event = event, rows = rows, dropped = dropped, na = na, column = column, named = named),
+         event = event, rows = rows, dropped = dropped, na = na, column = column, named = named,
+         design = design),
     class = "ce_predictions"
   )
 }

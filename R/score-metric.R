@@ -141,7 +141,7 @@ score_rows <- function(predictions, scores) {
 # metric_frame() for real outcomes.
 regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, call) {
   check_flag(na_rm, call = call)
-  dots <- check_dot_names(drop_yardstick_dots(dots, call), call)
+  dots <- check_dot_names(drop_yardstick_dots(dots), call)
   by_groups(x, by, function(part) {
     data <- read_laws(part, truth, dots, na_rm = na_rm, call = call)
     if (is.null(data$law)) {

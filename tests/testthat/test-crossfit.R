@@ -80,12 +80,15 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
     rows <- oracle_tangent(gap, d, p)
     expect_equal(crossfit_bin_rows(sorted, bins, prefixes, bound), rows, tolerance = 1e-6)
     expect_equal(bound$mean, mean(rows), tolerance = 1e-7)
-    expect_equal(bound$std.error, sqrt(mean((rows - mean(rows))^2) / 120), tolerance = 1e-6)
-    expect_equal(tangent_rows(matrix(d), crossfit_cell_gaps(matrix(d), bin, fold), p), rows, tolerance = 1e-6)
+    expect_equal(bound$squares, sum((rows - mean(rows))^2), tolerance = 1e-6)
+    plain <- new_design(120)
+    expect_equal(tangent_rows(matrix(d), crossfit_cell_gaps(matrix(d), bin, fold, plain), p, plain), rows,
+                 tolerance = 1e-6)
     # the column: root of the limit, or of the plug-in's where that is lower
     z <- qnorm(.975) * if (p < 2) sqrt(2) else 1
     plug_in <- binned_power(bins, p)
-    limit <- min(mean(rows) - z * row_error(rows), plug_in$power - qnorm(.975) * plug_in$std.error)
+    own <- max(plug_in$squares / (120 * 119), plug_in$noise)
+    limit <- min(mean(rows) - z * sd(rows) / sqrt(120), plug_in$power - qnorm(.975) * sqrt(own))
     expect_equal(ece(x, y, n_bins = 6, p = p)$conf.low, max(limit, 0)^(1 / p), tolerance = 1e-5)
   }
   # the largest gap: the bin that stands out in the other folds
@@ -97,7 +100,9 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
   }, 0)
   expect_equal(crossfit_bins(prefixes, bins, Inf)$mean, mean(rows))
   several <- list(residuals = cbind(d, -d / 2), cell = match(bin, sort(unique(bin))))
-  expect_equal(canonical_bound(several$residuals, several$cell, fold, Inf, .95), rows_limit(rows, Inf, .95))
+  share <- as.vector(table(several$cell)) / 120
+  several$design <- new_design(120)
+  expect_equal(honest_cell_rows(several, several$cell, fold, share, Inf), rows)
 })
 
 test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and signs", {
@@ -140,7 +145,7 @@ test_that("kernel gaps come from the other folds", {
                        gamma(sum(b$p[j, ] / .1 + 1)) / prod(gamma(b$p[j, ] / .1 + 1)), 0)
     b$p[i, ] - colSums(weight * diag(3)[b$y[others], ]) / sum(weight)
   }, numeric(3)))
-  expect_equal(dirichlet_error(problem, 2, .1, 1L, NULL)$bound, tangent_rows(problem$residuals, gap, 2))
+  expect_equal(dirichlet_error(problem, 2, .1, 1L, NULL)$bound, tangent_rows(problem$residuals, gap, 2, problem$design))
   withr::with_seed(3, {
     x <- stats::runif(80)
     y <- stats::rbinom(80, 1, x^2)
@@ -155,7 +160,7 @@ test_that("kernel gaps come from the other folds", {
     x[i] - min(density(x[i], x[others & y == 1]) / density(x[i], x[others]), 1)
   }, 0)
   expect_equal(triweight_error(scalar_problem(x, y), 2, .1, 1L, NULL)$bound,
-               tangent_rows(matrix(x - y), matrix(gap), 2), tolerance = 1e-3)
+               tangent_rows(matrix(x - y), matrix(gap), 2, new_design(80)), tolerance = 1e-3)
 })
 
 test_that("calibrated models have 0 in their intervals, bad ones keep their error in them", {

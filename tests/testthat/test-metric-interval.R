@@ -117,7 +117,7 @@ test_that("gaps of exactly 0 leave the standard error of a calibrated model, not
   squared <- ece(prob, y, type = "discrete", p = 2)
   expect_equal(squared$power, 0)
   expect_equal(squared$conf.high^2, qnorm(0.975) * sqrt(sum((size / 100)^2 * 2 * noise^2)))
-  expect_equal(ece(prob, y, type = "discrete")$conf.high, qnorm(0.975) * sqrt(sum((size / 100)^2 * noise)))
+  expect_equal(ece(prob, y, type = "discrete")$conf.high, qnorm(0.975) * sqrt(sum((size / 100)^2 * noise) * 100 / 99))
   # both classes have the same gaps
   both <- ece(cbind(1 - prob, prob), y + 1, type = "discrete", p = 2, notion = "class_wise")
   expect_equal(both$conf.high^2, sqrt(2) * squared$conf.high^2)

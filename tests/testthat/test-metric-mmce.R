@@ -34,7 +34,7 @@ test_that("the standard error is not below that of calibrated predictions", {
   y <- c(1, 0, 1, 1)
   k <- exp(-abs(outer(p, p, "-")) / 0.4)
   naive <- sqrt(2 * sum(outer((p - y)^2, (p - y)^2) * k^2)) / 4^2
-  expect_equal(calibrated_mmce_error(list(list(sorted = sort_values(p, y))), 0.4), naive)
+  expect_equal(sqrt(mmce_estimate(scalar_problem(p, y), 0.4, "biased")$noise), naive)
   flat <- mmce(rep(0.5, 100), rep(0:1, 50))
   expect_equal(flat$power, 0)
   expect_equal(flat$conf.high^2, qnorm(0.975) * sqrt(2) * 0.25 / 100)

@@ -1,0 +1,110 @@
+# The arguments `weights`, `cluster` and `horizon` of the verbs that take outcomes: columns of the data (selected as
+# `truth` is), or vectors beside vectors.
+
+# Quosures, evaluated once, with the data they belong to.
+design_input <- function(weights, cluster) list(weights = weights, cluster = cluster)
+
+# The raw columns for the rows of x: list(weights, cluster, kind), NULL where not given.
+read_design <- function(input, x, n, call) {
+  if (is.null(input)) return(list())
+  out <- lapply(names(input), function(arg) design_column(input[[arg]], x, n, arg, call))
+  names(out) <- names(input)
+  if (!is.null(out$weights)) {
+    out$kind <- weight_kind(out$weights, call)
+    out$weights <- check_weights(as.numeric(out$weights), out$kind, call)
+  }
+  out
+}
+
+design_column <- function(quo, x, n, arg, call) {
+  if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(NULL)
+  if (is.data.frame(x)) {
+    columns <- select_columns(quo, x, arg, call)
+    if (length(columns) == 0) return(NULL)
+    if (length(columns) > 1) {
+      stop_input(c("{.arg {arg}} must select one column.", "x" = "It selects {length(columns)}."),
+                 "columns", arg = arg, call = call)
+    }
+    return(x[[columns]])
+  }
+  value <- rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
+    stop_input(c(
+      "{.arg {arg}} cannot be evaluated.",
+      "i" = "Where {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row."
+    ), "argument", arg = arg, parent = cnd, call = call)
+  })
+  if (!is.null(value) && length(value) != n) {
+    stop_input(c(
+      "{.arg {arg}} must have a value for every row.",
+      "x" = "It has {length(value)}, {.arg x} has {n} row{?s}."
+    ), "length", arg = arg, call = call)
+  }
+  value
+}
+
+# Integers are frequencies, doubles importance weights, and the classes of hardhat what they say.
+weight_kind <- function(weights, call) {
+  if (inherits(weights, "hardhat_frequency_weights")) return("frequency")
+  if (inherits(weights, "hardhat_importance_weights")) return("importance")
+  if (!is.numeric(weights)) {
+    stop_input(c(
+      "{.arg weights} must be numbers.",
+      "x" = "They are {.cls {class(weights)[1]}}.",
+      "i" = "Integers (or {.fn hardhat::frequency_weights}) are frequencies, doubles (or \\
+             {.fn hardhat::importance_weights}) importance weights."
+    ), "weights", arg = "weights", call = call)
+  }
+  if (is.integer(weights)) return("frequency")
+  whole <- weights[!is.na(weights)]
+  if (any(whole != whole[1]) && all(is.finite(whole) & whole == round(whole))) {
+    note(c(
+      "i" = "{.arg weights} are whole numbers of type double and are taken as importance weights.",
+      "i" = "Rows that stand for several are given by integers, {.code as.integer(weights)}."
+    ), "weights")
+  }
+  "importance"
+}
+
+check_weights <- function(weights, kind, call) {
+  bad <- which(!is.na(weights) & (!is.finite(weights) | weights < 0))
+  if (length(bad) > 0) {
+    stop_input(c(
+      "{.arg weights} must be finite and not negative.",
+      "x" = "Row {bad[1]} has the weight {.val {weights[bad[1]]}}; {length(bad)} of {length(weights)} rows are affected."
+    ), "weights", arg = "weights", row = bad[1], value = weights[bad[1]], call = call)
+  }
+  if (kind == "frequency" && sum(weights, na.rm = TRUE) > .Machine$integer.max) {
+    stop_input(c(
+      "Frequency weights must sum to at most 2,147,483,647 rows.",
+      "x" = "They sum to {.val {sum(weights, na.rm = TRUE)}}.",
+      "i" = "Give them as importance weights (doubles), for which a sum over rows is not repeated."
+    ), c("size", "weights"), arg = "weights", call = call)
+  }
+  weights
+}
+
+# Rows of the input without a missing weight or cluster.
+design_complete <- function(raw, n) {
+  complete <- rep(TRUE, n)
+  if (!is.null(raw$weights)) complete <- complete & !is.na(raw$weights)
+  if (!is.null(raw$cluster)) complete <- complete & !is.na(raw$cluster)
+  complete
+}
+
+# The rows that are used, of those that are complete: without the ones of weight 0, repeated by their frequencies.
+design_kept <- function(raw, rows) {
+  if (is.null(raw$weights)) return(rows)
+  weights <- raw$weights[rows]
+  if (raw$kind == "frequency") return(rep(rows, weights))
+  rows[weights > 0]
+}
+
+# The design of these rows of the input. Codes of clusters do not depend on the order of the rows.
+bind_design <- function(raw, rows) {
+  cluster <- raw$cluster[rows]
+  new_design(
+    length(rows),
+    if (identical(raw$kind, "importance")) raw$weights[rows],
+    if (!is.null(cluster)) match(cluster, sort(unique(cluster)))
+  )
+}

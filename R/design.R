@@ -1,0 +1,76 @@
+# What each row counts, and which rows belong together. A design is a list:
+#   n        rows
+#   w        numeric n, importance weights; NULL where every row counts the same
+#   cluster  integer n in 1..C; NULL where rows are independent
+# Frequency weights are repeated rows: the rows are repeated where they are read (R/design-read.R), so that
+# every number, error and test is that of the repeated rows, and nothing after it knows about them.
+
+new_design <- function(n, w = NULL, cluster = NULL) {
+  # weights of one value are none
+  if (length(w) > 0 && all(w == w[1])) w <- NULL
+  list(n = n, w = w, cluster = cluster)
+}
+
+is_plain <- function(design) is.null(design$w) && is.null(design$cluster)
+
+design_rows <- function(design, rows) {
+  if (is_plain(design)) return(new_design(if (is.logical(rows)) sum(rows) else length(rows)))
+  cluster <- design$cluster[rows]
+  w <- design$w[rows]
+  new_design(length(cluster %||% w), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
+}
+
+design_weights <- function(design) design$w %||% rep(1, design$n)
+
+# W1 = sum w
+total_weight <- function(design) if (is.null(design$w)) design$n else sum(design$w)
+
+# w / W1
+row_shares <- function(design) if (is.null(design$w)) rep(1 / design$n, design$n) else design$w / sum(design$w)
+
+# sum w^2 / W1^2: 1 over the effective number of rows
+weight_concentration <- function(design) {
+  if (is.null(design$w)) 1 / design$n else sum(design$w^2) / sum(design$w)^2
+}
+
+row_mean <- function(rows, design) {
+  if (is.null(design$w)) mean(rows) else sum(design$w * rows) / sum(design$w)
+}
+
+# Standard error of the weighted mean of rows that are means over all others only to first order: influence values.
+#   rows         se^2 = sum (psi - mean)^2 / (n (n - 1))
+#   importance   se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
+#   clusters     se^2 = C / (C - 1) sum_c (sum_{i in c} w_i (psi_i - mean))^2 / W1^2
+row_std_error <- function(rows, design) {
+  n <- design$n
+  centred <- rows - row_mean(rows, design)
+  if (!is.null(design$w)) centred <- design$w * centred
+  if (!is.null(design$cluster)) {
+    centred <- rowsum(centred, design$cluster, reorder = FALSE)[, 1]
+    n <- length(centred)
+  }
+  if (n < 2) return(NA_real_)
+  sqrt(n / (n - 1) * sum(centred^2)) / total_weight(design)
+}
+
+# Degrees of freedom of a standard error, for a quantile of Student's t: one less than there are clusters; for weights
+# such that they are the effective number of rows where that is small, and unlimited for weights of one value:
+# 1 / df = 1 / n_eff - 1 / n.
+design_df <- function(design) {
+  clusters <- if (is.null(design$cluster)) Inf else max(design$cluster) - 1
+  weights <- if (is.null(design$w)) Inf else 1 / max(weight_concentration(design) - 1 / design$n, 0)
+  min(clusters, weights)
+}
+
+design_quantile <- function(p, design) {
+  df <- design_df(design)
+  if (df < 1) return(NA_real_)
+  stats::qt(p, df)
+}
+
+# Rows of a bootstrap sample: rows, or whole clusters.
+resampled_rows <- function(design) {
+  if (is.null(design$cluster)) return(sample.int(design$n, design$n, replace = TRUE))
+  members <- split(seq_len(design$n), design$cluster)
+  unlist(members[sample.int(length(members), replace = TRUE)], use.names = FALSE)
+}

@@ -1,0 +1,110 @@
+# An estimate is a value with what its error is made of:
+#   value      on the scale on which it is a mean over rows, for instance the mean p-th power of gaps
+#   influence  numeric n, value - truth ~ weighted mean of (influence - its mean); or a function of no arguments that
+#              returns it; NULL where there is none
+#   squares    sum of (influence - mean)^2, where it is known without the rows
+#   honest     an estimate whose expectation is a lower bound of the value (R/crossfit.R); NULL
+#   noise      variance of the value under calibration, where the influence vanishes
+#   power      what is reported is value^(1 / power)
+#   design     weights and clusters of the rows (R/design.R)
+# Sums, multiples and differences of estimates are estimates: whoever computes one leaves its standard error and its
+# interval to summarise_estimate().
+
+new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL) {
+  structure(list(value = value, influence = influence, squares = squares, honest = honest, noise = noise,
+                 power = power, design = design), class = "ce_value")
+}
+
+influence_rows <- function(estimate) {
+  if (is.function(estimate$influence)) estimate$influence() else estimate$influence
+}
+
+# sum_k scale_k estimate_k, of the same rows and on the same scale.
+combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
+  first <- estimates[[1]]
+  if (length(estimates) == 1 && scale == 1) return(first)
+  add <- function(get) {
+    parts <- lapply(estimates, get)
+    if (any(vapply(parts, is.null, NA))) return(NULL)
+    Reduce(`+`, Map(`*`, parts, scale))
+  }
+  new_estimate(
+    sum(scale * vapply(estimates, `[[`, 0, "value")), add(influence_rows), first$design, first$power,
+    if (all(scale >= 0)) combine_honest(estimates, scale), sum(scale^2 * vapply(estimates, `[[`, 0, "noise"))
+  )
+}
+
+combine_honest <- function(estimates, scale) {
+  honest <- lapply(estimates, `[[`, "honest")
+  if (!any(vapply(honest, is.null, NA))) combine_estimates(honest, scale)
+}
+
+# An estimate that is the mean of these rows.
+mean_estimate <- function(rows, design, ...) new_estimate(row_mean(rows, design), rows, design, ...)
+
+# The standard error of the value: no smaller than that of a calibrated model.
+estimate_std_error <- function(estimate) {
+  if (is.null(estimate$influence)) return(NA_real_)
+  design <- estimate$design
+  std_error <- if (is_plain(design) && !is.null(estimate$squares)) {
+    n <- design$n
+    if (n > 1) sqrt(max(estimate$squares, 0) / (n * (n - 1))) else NA_real_
+  } else {
+    row_std_error(influence_rows(estimate), design)
+  }
+  max(std_error, sqrt(estimate$noise))
+}
+
+# A lower confidence limit of the value that holds near calibration too, see R/crossfit.R. Two rows of different folds
+# may each have shaped the other's gap. Where the error is small this at most doubles the variance of the mean. From
+# p = 2 the scale of the tangent makes up for it.
+honest_limit <- function(estimate, level) {
+  if (is.null(estimate$honest)) return(Inf)
+  spread <- estimate_std_error(estimate$honest) * if (estimate$power < 2) sqrt(2) else 1
+  estimate$honest$value - design_quantile((1 + level) / 2, estimate$design) * spread
+}
+
+# The columns of an estimate (or of several, one row each): built on the scale of the value, where it may be negative,
+# and mapped to the root at the end.
+# `draws`: bootstrap values, a row per estimate; then the interval is the basic one (twice the estimate minus the upper
+# and the lower quantile), which also moves against the upward bias.
+summarise_estimates <- function(estimates, level, draws = NULL) {
+  value <- vapply(estimates, `[[`, 0, "value")
+  power <- vapply(estimates, `[[`, 0, "power")
+  tail <- (1 - level) / 2
+  if (is.null(draws)) {
+    std_error <- vapply(estimates, estimate_std_error, 0)
+    half <- vapply(estimates, function(e) design_quantile(1 - tail, e$design), 0) * std_error
+    low <- pmin(value - half, vapply(estimates, honest_limit, 0, level))
+    high <- value + half
+  } else {
+    std_error <- apply(draws, 1, sd)
+    low <- 2 * value - apply(draws, 1, quantile, 1 - tail, names = FALSE)
+    high <- 2 * value - apply(draws, 1, quantile, tail, names = FALSE)
+  }
+  root <- function(v) pmax(v, 0)^(1 / power)
+  estimate <- root(value)
+  list(
+    .estimate = estimate,
+    std.error = ifelse(power == 1, std_error, ifelse(estimate > 0, std_error / (power * estimate^(power - 1)), NA)),
+    conf.low = root(low), conf.high = root(high),
+    power = value
+  )
+}
+
+# A mean over pairs of rows, U = sum_i w_i s_i / D with D = sum_i w_i P_i: s_i is the sum of w_j h_ij over the partners j
+# of row i, P_i their weight. Biased: all rows, P = W1. Unbiased: all others, P_i = W1 - w_i. With clusters: the rows of
+# other clusters, since two of one are no two draws. Its influence is 2 W1 (s_i - U P_i) / D.
+pair_mean <- function(sums, partners, design, ...) {
+  w <- design_weights(design)
+  size <- sum(w * partners)
+  value <- sum(w * sums) / size
+  new_estimate(value, 2 * sum(w) * (sums - value * partners) / size, design, ...)
+}
+
+# The weight of every row's partners in an unbiased mean over pairs.
+partner_weight <- function(design) {
+  own <- design_weights(design)
+  if (!is.null(design$cluster)) own <- unname(rowsum(own, design$cluster, reorder = TRUE)[design$cluster, 1])
+  total_weight(design) - own
+}

@@ -1,0 +1,131 @@
+test_that("frequency weights are repeated rows, exactly", {
+  data <- design_rows_frame()
+  repeated <- data[rep(seq_len(nrow(data)), data$copies), ]
+  for (metric in design_metrics) {
+    expect_identical(metric(data, y, prob, weights = copies), metric(repeated, y, prob))
+    expect_identical(metric(data$prob, data$y, weights = data$copies), metric(repeated$prob, repeated$y))
+  }
+})
+
+test_that("importance weights of one value are none, whatever the value", {
+  data <- design_rows_frame()
+  for (metric in design_metrics) {
+    data$same <- .37
+    expect_identical(metric(data, y, prob, weights = same), metric(data, y, prob))
+  }
+})
+
+test_that("the scale of importance weights does not matter, and rows of weight 0 are not there", {
+  data <- design_rows_frame()
+  data$share[1:10] <- 0
+  for (metric in design_metrics) {
+    weighted <- metric(data, y, prob, weights = share)
+    data$scaled <- 5 * data$share
+    expect_same_numbers(metric(data, y, prob, weights = scaled), weighted, 1e-9)
+    expect_identical(metric(data[-(1:10), ], y, prob, weights = share), weighted)
+    expect_false(isTRUE(all.equal(weighted$.estimate, metric(data, y, prob)$.estimate)))
+  }
+})
+
+test_that("estimates with whole importance weights are those of repeated rows where they are means over rows", {
+  data <- design_rows_frame()
+  data$whole <- as.numeric(data$copies)
+  repeated <- data[rep(seq_len(nrow(data)), data$copies), ]
+  unbiased <- c("debiased", "mmce_unbiased") # copies are pairs only where they are rows
+  for (metric in design_metrics[setdiff(names(design_metrics), unbiased)]) {
+    expect_message(weighted <- metric(data, y, prob, weights = whole), class = "calibrisk_message_weights")
+    expect_equal(weighted$.estimate, metric(repeated, y, prob)$.estimate)
+    # one row that stands for several is less than several rows
+    expect_true(!isTRUE(weighted$std.error < metric(repeated, y, prob)$std.error))
+  }
+})
+
+test_that("clusters of one row are none but for Student's quantile", {
+  data <- design_rows_frame()
+  data$own <- seq_len(nrow(data))
+  for (metric in design_metrics) {
+    alone <- metric(data, y, prob, cluster = own)
+    plain <- metric(data, y, prob)
+    expect_equal(alone$.estimate, plain$.estimate)
+    expect_equal(alone$std.error, plain$std.error)
+  }
+})
+
+test_that("weights and clusters are checked and named", {
+  data <- design_rows_frame()
+  data$bad <- -data$share
+  data$text <- "a"
+  expect_error(ece(data, y, prob, weights = bad), class = "calibrisk_error_weights")
+  expect_error(ece(data, y, prob, weights = text), class = "calibrisk_error_weights")
+  expect_error(ece(data, y, prob, weights = wieghts), class = "calibrisk_error_columns")
+  expect_error(ece(data, y, prob, weights = c(share, copies)), class = "calibrisk_error_columns")
+  expect_error(ece(data$prob, data$y, weights = 1:3), class = "calibrisk_error_length")
+  data$none <- 0
+  expect_error(ece(data, y, prob, weights = none), class = "calibrisk_error_empty")
+  data$share[3] <- NA
+  expect_identical(ece(data, y, prob, weights = share)$n, 119L)
+  expect_true(is.na(ece(data, y, prob, weights = share, na_rm = FALSE)$.estimate))
+  # as the classes of hardhat say
+  frequency <- structure(data$copies, class = c("hardhat_frequency_weights", "hardhat_case_weights"))
+  expect_identical(ece(data$prob, data$y, weights = frequency), ece(data$prob, data$y, weights = data$copies))
+})
+
+test_that("intervals of clustered rows cover, where those that take rows as independent do not", {
+  skip_on_cran()
+  # predictions right on average, a random effect of 50 clusters of 20 rows: intra-cluster correlation .1
+  found <- withr::with_seed(7, vapply(1:400, function(i) {
+    centre <- rep(1:50, each = 20)
+    p <- rep(stats::runif(50, .3, .7), each = 20)
+    # a beta effect with this correlation around .5 + (p - .5) / 2
+    mean <- .5 + (p - .5) / 2
+    effect <- stats::rbeta(50, 9 * mean[20 * 1:50], 9 * (1 - mean[20 * 1:50]))[centre]
+    y <- stats::rbinom(1000, 1, effect)
+    # E (p - eta)^2 + E eta (1 - eta), p uniform on (.3, .7)
+    brier <- function(...) {
+      out <- rbs(p, y, ...)
+      out$conf.low^2 <= .25 && .25 <= out$conf.high^2
+    }
+    c(clustered = brier(cluster = centre), plain = brier())
+  }, c(NA, NA)))
+  expect_gt(mean(found[1, ]), .925)
+  expect_lt(mean(found[1, ]), .975)
+  expect_lt(mean(found[2, ]), .85)
+})
+
+test_that("weighted pairs are those of the formula, those of clusters lie across clusters", {
+  data <- design_rows_frame(40)
+  d <- data$prob - data$y
+  h <- outer(d, d) * exp(-abs(outer(data$prob, data$prob, "-")) / .4)
+  w <- data$share
+  other <- outer(data$centre, data$centre, "!=")
+  naive <- function(pairs) sum(outer(w, w) * h * pairs) / sum(outer(w, w) * pairs)
+  unbiased <- function(...) mmce(data, y, prob, type = "unbiased", ...)$power
+  expect_equal(mmce(data, y, prob, weights = share)$power, naive(1))
+  expect_equal(unbiased(weights = share), naive(1 - diag(40)))
+  expect_equal(unbiased(weights = share, cluster = centre), naive(other))
+  w <- rep(1, 40)
+  expect_equal(unbiased(cluster = centre), naive(other))
+  # the influence is the derivative by a row's weight
+  problem <- function(w) {
+    out <- scalar_problem(data$prob, data$y)
+    out$design <- new_design(40, w, match(data$centre, sort(unique(data$centre))))
+    out
+  }
+  value <- mmce_estimate(problem(data$share), .4, "unbiased")
+  heavier <- mmce_estimate(problem(replace(data$share, 7, data$share[7] + 1e-6)), .4, "unbiased")$value
+  expect_equal((heavier - value$value) / 1e-6 * sum(data$share), value$influence[7], tolerance = 1e-4)
+})
+
+test_that("pairs across clusters see no error where there is none but the clusters' effects", {
+  skip_on_cran()
+  found <- withr::with_seed(8, vapply(1:200, function(i) {
+    centre <- rep(1:50, each = 5)
+    effect <- stats::rnorm(50)[centre]
+    p <- rep(.5, 250)
+    y <- stats::rbinom(250, 1, stats::pnorm(effect))
+    c(across = mmce(p, y, type = "unbiased", cluster = centre)$power, all = mmce(p, y, type = "unbiased")$power)
+  }, c(0, 0)))
+  error <- apply(found, 1, stats::sd) / sqrt(200)
+  expect_lt(abs(mean(found[1, ])), 3.5 * error[1])
+  expect_gt(mean(found[2, ]), 5 * error[2])
+})
