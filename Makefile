@@ -1,9 +1,13 @@
 # The commands of the project; `make help` lists them. Needs R and make; the rest is installed.
 RSCRIPT = Rscript
-EIGEN = $(shell $(RSCRIPT) -e 'cat(system.file("include", package = "RcppEigen"))')
+# asked for once
+EIGEN = $(eval EIGEN := $(shell $(RSCRIPT) -e 'cat(system.file("include", package = "RcppEigen"))'))$(EIGEN)
+CORES = $(shell getconf _NPROCESSORS_ONLN)
 CXX = g++
 CORE_FLAGS = -std=c++17 -O2 -Wall -Wextra -pedantic -pthread
 HEADERS = $(shell find inst/include -name '*.h')
+CORE = tests/core/build
+CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(wildcard tests/core/*.cpp)) $(CORE)/all_headers.o
 
 .PHONY: help deps install demo test contract check document readme lint format bench site test-core clean
 
@@ -53,11 +57,27 @@ bench: install ## the benchmarks of bench/, rendered there
 site: install ## the web site, in docs/
 	$(RSCRIPT) -e 'pkgdown::build_site(preview = FALSE)'
 
+# every header of the core in one unit: what clashes does not compile
+$(CORE)/all_headers.cpp: $(HEADERS)
+	@mkdir -p $(CORE)
+	@printf '%s\n' $(sort $(HEADERS)) | sed 's,inst/include/\(.*\),#include <\1>,' > $@
+
+$(CORE)/%.o: $(CORE)/%.cpp
+	$(CXX) $(CORE_FLAGS) -MMD -MP -Iinst/include -isystem $(EIGEN) -c $< -o $@
+
+$(CORE)/%.o: tests/core/%.cpp
+	@mkdir -p $(CORE)
+	$(CXX) $(CORE_FLAGS) -MMD -MP -Iinst/include -isystem $(EIGEN) -c $< -o $@
+
+$(CORE)/core: $(CORE_OBJECTS)
+	$(CXX) $(CORE_FLAGS) $^ -o $@
+
+-include $(wildcard $(CORE)/*.d)
+
 test-core: ## the C++ core on its own, without R
 	@$(RSCRIPT) tools/install-deps.R
-	@mkdir -p tests/core/build
-	$(CXX) $(CORE_FLAGS) -Iinst/include -isystem $(EIGEN) tests/core/*.cpp -o tests/core/build/core
-	tests/core/build/core
+	@$(MAKE) --no-print-directory -j$(CORES) $(CORE)/core
+	$(CORE)/core
 
 clean: ## remove what the commands above made
 	rm -rf src/*.o src/*.so src/objects.md5 check demo-output docs tests/core/build Rplots.pdf

@@ -139,6 +139,8 @@ Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels,
   const calibrisk::RankSettings options{
       Rcpp::as<bool>(settings["kernel_metrics"]), Rcpp::as<bool>(settings["debiased"]),
       Rcpp::as<double>(settings["ridge"]), Rcpp::as<int>(settings["n_bins"])};
-  return wrap_matrix(
-      calibrisk::rank_trials(engine, probs, resolved, as_labels(truth), chosen, options));
+  const calibrisk::Executor one_thread;
+  calibrisk::Progress silent;
+  return wrap_matrix(calibrisk::rank_trials(engine, {one_thread, worker_algebra(), silent}, probs,
+                                            resolved, as_labels(truth), chosen, options));
 }

@@ -43,6 +43,7 @@ class RDenseAlgebra : public calibrisk::DenseAlgebra {
  public:
   calibrisk::Matrix crossprod(const calibrisk::ConstMatrixRef& a) const override;
   calibrisk::SymEigen sym_eigen(calibrisk::Matrix a) const override;
+  calibrisk::PivotedQr pivoted_qr(calibrisk::Matrix a) const override;
   bool cholesky(calibrisk::Matrix& a) const override;
   void solve_lower(const calibrisk::ConstMatrixRef& l, bool transpose,
                    calibrisk::MatrixRef b) const override;
@@ -52,6 +53,9 @@ class RDenseAlgebra : public calibrisk::DenseAlgebra {
                const calibrisk::ConstMatrixRef& b, double beta,
                calibrisk::MatrixRef c) const override;
 };
+
+// For tasks that run in a worker, where R's BLAS must not be called.
+const calibrisk::DenseAlgebra& worker_algebra();
 
 // Checks R's interrupt at every call; hands the fraction to R at most ten times a second.
 class RProgress : public calibrisk::Progress {

@@ -3,8 +3,8 @@
 // [[Rcpp::depends(RcppEigen, calibrisk)]]
 // [[Rcpp::plugins(cpp17)]]
 #include <Rcpp.h>
-#include <calibrisk/engine.h>
 #include <calibrisk/kernels/kernel.h>
+#include <calibrisk/serial_engine.h>
 
 using calibrisk::Index;
 using calibrisk::Matrix;

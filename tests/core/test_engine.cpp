@@ -27,7 +27,7 @@ TEST(parallel_reduce_has_the_same_digits_on_any_number_of_threads) {
 }
 
 TEST(gemm_does_not_read_what_it_overwrites) {
-  const DenseAlgebra dense;
+  const EigenAlgebra dense;
   for (Index inner : {Index(0), Index(3)}) {
     const Matrix a = Matrix::Ones(2, inner), b = Matrix::Ones(inner, 2);
     Matrix c = Matrix::Constant(2, 2, std::numeric_limits<double>::quiet_NaN());
@@ -39,7 +39,7 @@ TEST(gemm_does_not_read_what_it_overwrites) {
 }
 
 TEST(dense_algebra_agrees_with_plain_products) {
-  const DenseAlgebra dense;
+  const EigenAlgebra dense;
   const Matrix a = Matrix::Random(7, 4), b = Matrix::Random(4, 5);
   CHECK((dense.multiply(a, b) - a * b).norm() < 1e-14);
   CHECK((dense.multiply_a_bt(a, b.transpose()) - a * b).norm() < 1e-14);
@@ -57,4 +57,25 @@ TEST(dense_algebra_agrees_with_plain_products) {
   CHECK((s * solved - b).norm() < 1e-12);
   Matrix indefinite = -s;
   CHECK(!dense.cholesky(indefinite));
+}
+
+TEST(pivoted_qr_gives_back_the_columns_in_its_order) {
+  const EigenAlgebra dense;
+  for (Index m : {7, 3}) {
+    Matrix a = Matrix::Random(m, 5);
+    a.col(3) = 100.0 * a.col(1);
+    const PivotedQr qr = dense.pivoted_qr(a);
+    const Index k = std::min<Index>(m, 5);
+    CHECK((qr.basis.transpose() * qr.basis - Matrix::Identity(k, k)).norm() < 1e-13);
+    CHECK(qr.order.front() == 3);
+    const Matrix product = qr.basis * qr.triangle;
+    for (std::size_t j = 0; j < qr.order.size(); ++j) {
+      CHECK((product.col(static_cast<Index>(j)) - a.col(qr.order[j])).norm() < 1e-12);
+    }
+    for (Index i = 1; i < k; ++i) {
+      CHECK(std::abs(qr.triangle(i, i)) <= std::abs(qr.triangle(i - 1, i - 1)));
+      CHECK(qr.triangle.row(i).head(i).isZero(0.0));
+    }
+  }
+  CHECK(dense.pivoted_qr(Matrix(0, 2)).order.size() == 2);
 }

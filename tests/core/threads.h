@@ -3,7 +3,7 @@
 #ifndef CALIBRISK_TESTS_CORE_THREADS_H
 #define CALIBRISK_TESTS_CORE_THREADS_H
 
-#include <calibrisk/engine.h>
+#include <calibrisk/serial_engine.h>
 
 #include <atomic>
 #include <thread>
@@ -34,7 +34,7 @@ struct ThreadedEngine {
   explicit ThreadedEngine(int threads) : executor(threads) {}
   calibrisk::Engine engine() { return {executor, dense, progress}; }
   ThreadExecutor executor;
-  calibrisk::DenseAlgebra dense;
+  calibrisk::EigenAlgebra dense;
   calibrisk::Progress progress;
 };
 

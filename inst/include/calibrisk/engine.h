@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How and where the core computes: an executor for parallel loops, dense linear
-// algebra, and a progress sink that may interrupt. The defaults need nothing but
-// Eigen and the standard library; a host (src/r_engine.h for R) injects faster ones.
+// algebra, and a progress sink that may interrupt. A host injects its own (src/r_engine.h for
+// R); serial_engine.h has one that needs nothing but Eigen.
 #ifndef CALIBRISK_ENGINE_H
 #define CALIBRISK_ENGINE_H
 
@@ -36,14 +36,6 @@ struct Engine {
   const DenseAlgebra& dense;
   Progress& progress;
 };
-
-// The engine of tests and of hosts without threads.
-inline Engine serial_engine() {
-  static Executor executor;
-  static DenseAlgebra dense;
-  static Progress progress;
-  return Engine{executor, dense, progress};
-}
 
 // A stretch of the overall progress, so that nested loops report one fraction.
 struct ProgressSpan {

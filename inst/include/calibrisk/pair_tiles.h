@@ -180,12 +180,12 @@ inline PairRisk pair_risk_tiled(const Engine& engine, const ConstMatrixRef& resi
 // h(p_i, p_j) for a tile whose first row, first column and size are given; called on the
 // main thread, its result is read until the next call.
 using PairTile = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
-using PairSource = std::function<PairTile(Index row, Index col, Index n_rows, Index n_cols)>;
+using PairTiles = std::function<PairTile(Index row, Index col, Index n_rows, Index n_cols)>;
 
 // Any h, symmetric or not. Missing (NaN) values make the risk NaN, or are left out with
 // `skip_missing`: then the mean is over the pairs that are there, rows without any are dropped.
 inline PairRisk pair_risk_of_function(const Engine& engine, const ConstMatrixRef& residuals,
-                                      const PairSource& source, bool skip_missing) {
+                                      const PairTiles& tiles, bool skip_missing) {
   using namespace detail;
   const Index m = residuals.rows();
   PairRisk out;
@@ -201,7 +201,7 @@ inline PairRisk pair_risk_of_function(const Engine& engine, const ConstMatrixRef
       inner.resize(n_rows, n_cols);
       engine.dense.gemm(false, true, 1.0, residuals.middleRows(i, n_rows),
                         residuals.middleRows(j, n_cols), 0.0, inner);
-      const PairTile lower = source(i, j, n_rows, n_cols);
+      const PairTile lower = tiles(i, j, n_rows, n_cols);
       if (a == b) {
         out.squared.segment(i, n_rows) = lower.diagonal();
         missing_diagonal += lower.diagonal().array().isNaN().count();
@@ -218,7 +218,7 @@ inline PairRisk pair_risk_of_function(const Engine& engine, const ConstMatrixRef
           },
           sums);
       if (a == b) continue;
-      const PairTile upper = source(j, i, n_cols, n_rows);
+      const PairTile upper = tiles(j, i, n_cols, n_rows);
       add_tile(
           engine, j, i, n_cols, n_rows, 0.5,
           [&](Index begin, Index size, StripSums& strip) {

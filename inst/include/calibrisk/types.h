@@ -5,7 +5,7 @@
 #ifndef CALIBRISK_TYPES_H
 #define CALIBRISK_TYPES_H
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <cstddef>
 #include <stdexcept>

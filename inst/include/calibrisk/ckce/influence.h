@@ -10,8 +10,6 @@
 
 #include <calibrisk/ckce/spectrum.h>
 
-#include <Eigen/QR>
-
 namespace calibrisk {
 
 struct Influence {
@@ -34,7 +32,7 @@ class InfluenceWeights {
                    const Matrix& cross, const ConstVectorRef& ridges)
       : cross_(cross) {
     const Matrix turned = rotation ? engine.dense.multiply_at_b(*rotation, cross) : cross;
-    const Matrix basis = filter_basis(spectrum, ridges);  // g_k, [r x k]
+    const Matrix basis = filter_basis(engine, spectrum, ridges);  // g_k, [r x k]
     const Index d = cross.cols(), k = basis.cols();
     Matrix products(turned.rows(), k * d);
     for (Index a = 0; a < k; ++a) {
@@ -65,7 +63,8 @@ class InfluenceWeights {
   // The filters' common basis, and with it combination_: rows <u_k, d>, then <u_k, u_l> for
   // l <= k; a column per ridge. A filter is cut where its error in v'f is below 1e-7 of v'f
   // and in w'f below 1e-7 of the residual d - w'f (root mean squares over the rows).
-  Matrix filter_basis(const Spectrum& spectrum, const ConstVectorRef& ridges) {
+  Matrix filter_basis(const Engine& engine, const Spectrum& spectrum,
+                      const ConstVectorRef& ridges) {
     constexpr double tolerance = 1e-7;
     const double n = static_cast<double>(spectrum.n_obs);
     const Index n_ridges = ridges.size(), rank = spectrum.values.size();
@@ -85,10 +84,10 @@ class InfluenceWeights {
     scale = (scale.array() > 0.0).select(scale, 1.0);
     filters *= scale.cwiseInverse().asDiagonal();
     if (rank == 0) return combine(Matrix(0, 0), Matrix(0, 2 * n_ridges));
-    const Eigen::ColPivHouseholderQR<Matrix> qr(filters);
+    const PivotedQr qr = engine.dense.pivoted_qr(filters);
     Index k = 0;
-    while (k < std::min(rank, 2 * n_ridges) && std::abs(qr.matrixQR()(k, k)) > tolerance) ++k;
-    Matrix basis = qr.householderQ() * Matrix::Identity(rank, k);
+    while (k < qr.triangle.rows() && std::abs(qr.triangle(k, k)) > tolerance) ++k;
+    Matrix basis = qr.basis.leftCols(k);
     for (Index t = 0; t < rank; ++t) {
       if (weight(t) > 0.0) {
         basis.row(t) /= weight(t);
@@ -96,8 +95,11 @@ class InfluenceWeights {
         basis.row(t).setZero();  // b_t = 0
       }
     }
-    Matrix upper = qr.matrixQR().topRows(k).triangularView<Eigen::Upper>();
-    const Matrix coefficients = upper * qr.colsPermutation().inverse() * scale.asDiagonal();
+    Matrix coefficients(k, 2 * n_ridges);
+    for (Index j = 0; j < 2 * n_ridges; ++j) {
+      const Index filter = qr.order[static_cast<std::size_t>(j)];
+      coefficients.col(filter) = scale(filter) * qr.triangle.col(j).head(k);
+    }
     return combine(std::move(basis), coefficients);
   }
 

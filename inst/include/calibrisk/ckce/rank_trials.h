@@ -42,14 +42,14 @@ struct HasBandwidth<Leaf, std::void_t<decltype(std::declval<Leaf&>().bandwidth)>
 };
 
 // Bandwidths that are NaN become the median distance of the rows of x.
-inline void resolve_median(Kernel& kernel, const ConstMatrixRef& x) {
-  for (Kernel& part : kernel.parts) resolve_median(part, x);
+inline void resolve_median(const Engine& engine, Kernel& kernel, const ConstMatrixRef& x) {
+  for (Kernel& part : kernel.parts) resolve_median(engine, part, x);
   if (kernel.form != Kernel::Form::leaf) return;
   std::visit(
       [&](auto& leaf) {
         if constexpr (HasBandwidth<std::decay_t<decltype(leaf)>>::value) {
           if (std::isnan(leaf.bandwidth)) {
-            leaf.bandwidth = median_distance(serial_engine(), leaf.metric, x);
+            leaf.bandwidth = median_distance(engine, leaf.metric, x);
           }
         }
       },
@@ -63,10 +63,10 @@ struct RankKernelValues {
 
 // A certified low-rank factor where it is much smaller than the sample, else the dual, or the
 // spectrum for a tiny ridge.
-inline RankKernelValues rank_kernel_values(const Kernel& kernel, const ConstMatrixRef& q,
-                                           const Matrix& residuals, double ridge, bool debiased) {
+inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& kernel,
+                                           const ConstMatrixRef& q, const Matrix& residuals,
+                                           double ridge, bool debiased) {
   constexpr double tolerance = 1e-4;  // far below the noise of any subsample
-  const Engine engine = serial_engine();
   const Vector variances = 1.0 - q.rowwise().squaredNorm().array();
   const Index n = q.rows();
   CkceJob job{residuals, variances, Vector::Constant(1, ridge), debiased, Matrix(),
@@ -88,7 +88,7 @@ inline RankKernelValues rank_kernel_values(const Kernel& kernel, const ConstMatr
 }  // namespace detail
 
 // q: predictions of the subsample, labels 1..m.
-inline Vector rank_metrics(const Kernel& kernel, const RankSettings& settings,
+inline Vector rank_metrics(const Engine& engine, const Kernel& kernel, const RankSettings& settings,
                            const ConstMatrixRef& q, const Labels& labels) {
   const Index n = q.rows();
   const double count = static_cast<double>(n);
@@ -112,10 +112,10 @@ inline Vector rank_metrics(const Kernel& kernel, const RankSettings& settings,
   at(RankMetric::ece_pointwise) = ece.pointwise;
   if (!settings.kernel_metrics) return out;
   Kernel resolved = kernel;
-  detail::resolve_median(resolved, q);
+  detail::resolve_median(engine, resolved, q);
   const double ridge = settings.ridge > 0 ? settings.ridge : std::pow(count, -0.25);
   const detail::RankKernelValues value =
-      detail::rank_kernel_values(resolved, q, residuals, ridge, settings.debiased);
+      detail::rank_kernel_values(engine, resolved, q, residuals, ridge, settings.debiased);
   at(RankMetric::ckce) = value.ckce.estimate;
   if (settings.debiased) {
     at(RankMetric::ckce_off_diagonal) = value.ckce.estimate - value.ckce.diagonal;
@@ -126,8 +126,10 @@ inline Vector rank_metrics(const Kernel& kernel, const RankSettings& settings,
 }
 
 // models: predictions of all rows; kernels: one per model; rows: [m x trials], 0-based.
-// Returns [metrics x (models * trials)], models fastest.
-inline Matrix rank_trials(const Engine& engine, const std::vector<ConstMatrixRef>& models,
+// Returns [metrics x (models * trials)], models fastest. `serial` is the engine of a task, whose
+// dense algebra may be called from a worker.
+inline Matrix rank_trials(const Engine& engine, const Engine& serial,
+                          const std::vector<ConstMatrixRef>& models,
                           const std::vector<Kernel>& kernels, const Labels& labels,
                           const Eigen::Ref<const Eigen::MatrixXi>& rows,
                           const RankSettings& settings) {
@@ -142,7 +144,7 @@ inline Matrix rank_trials(const Engine& engine, const std::vector<ConstMatrixRef
       q.row(i) = models[model].row(rows(i, trial));
       chosen[static_cast<std::size_t>(i)] = labels[static_cast<std::size_t>(rows(i, trial))];
     }
-    out.col(task) = rank_metrics(kernels[model], settings, q, chosen);
+    out.col(task) = rank_metrics(serial, kernels[model], settings, q, chosen);
   });
   return out;
 }

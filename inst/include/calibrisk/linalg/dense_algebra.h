@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The few dense operations whose speed decides the package's: products,
-// symmetric eigendecomposition and Cholesky. Eigen by default; hosts override them
-// with their own BLAS and LAPACK. Call them from the main thread only: a threaded
-// BLAS inside a worker would fight with the executor.
+// The few dense operations whose speed decides the package's: products, decompositions and
+// triangular solves. A host implements them with its own BLAS and LAPACK (src/r_engine.h for R);
+// linalg/eigen_algebra.h does without. Call a host's from the main thread only: a threaded BLAS
+// inside a worker would fight with the executor.
 #ifndef CALIBRISK_LINALG_DENSE_ALGEBRA_H
 #define CALIBRISK_LINALG_DENSE_ALGEBRA_H
 
@@ -13,6 +13,13 @@ namespace calibrisk {
 struct SymEigen {
   Vector values;   // [n], ascending
   Matrix vectors;  // [n x n], one per column
+};
+
+// A(:, order) = basis triangle, the columns by decreasing length of what is left of them.
+struct PivotedQr {
+  Matrix basis;              // [m x min(m, r)], orthonormal columns
+  Matrix triangle;           // [min(m, r) x r], upper triangle
+  std::vector<Index> order;  // [r]
 };
 
 class DenseAlgebra {
@@ -39,38 +46,18 @@ class DenseAlgebra {
   }
 
   // A'A, both triangles filled.
-  virtual Matrix crossprod(const ConstMatrixRef& a) const {
-    Matrix c = Matrix::Zero(a.cols(), a.cols());
-    c.selfadjointView<Eigen::Lower>().rankUpdate(a.transpose());
-    c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
-    return c;
-  }
+  virtual Matrix crossprod(const ConstMatrixRef& a) const = 0;
 
-  virtual SymEigen sym_eigen(Matrix a) const {
-    Eigen::SelfAdjointEigenSolver<Matrix> solver(a);
-    if (solver.info() != Eigen::Success) {
-      throw std::runtime_error("The symmetric eigendecomposition did not converge.");
-    }
-    return {solver.eigenvalues(), solver.eigenvectors()};
-  }
+  virtual SymEigen sym_eigen(Matrix a) const = 0;
+
+  virtual PivotedQr pivoted_qr(Matrix a) const = 0;
 
   // Lower Cholesky factor of a (its upper triangle is zeroed); false where a is
   // not numerically positive definite.
-  virtual bool cholesky(Matrix& a) const {
-    Eigen::LLT<Eigen::Ref<Matrix>> llt(a);
-    if (llt.info() != Eigen::Success) return false;
-    a.triangularView<Eigen::StrictlyUpper>().setZero();
-    return true;
-  }
+  virtual bool cholesky(Matrix& a) const = 0;
 
   // B <- L^-1 B (or L^-T B), L lower triangular.
-  virtual void solve_lower(const ConstMatrixRef& l, bool transpose, MatrixRef b) const {
-    if (transpose) {
-      l.triangularView<Eigen::Lower>().transpose().solveInPlace(b);
-    } else {
-      l.triangularView<Eigen::Lower>().solveInPlace(b);
-    }
-  }
+  virtual void solve_lower(const ConstMatrixRef& l, bool transpose, MatrixRef b) const = 0;
 
   // Shorthands, in terms of gemm.
   Matrix multiply(const ConstMatrixRef& a, const ConstMatrixRef& b) const {  // A B
@@ -92,22 +79,7 @@ class DenseAlgebra {
  protected:
   // gemm of non-empty matrices whose dimensions agree.
   virtual void product(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
-                       const ConstMatrixRef& b, double beta, MatrixRef c) const {
-    if (beta == 0.0) {
-      c.setZero();
-    } else if (beta != 1.0) {
-      c *= beta;
-    }
-    if (transpose_a && transpose_b) {
-      c.noalias() += alpha * a.transpose() * b.transpose();
-    } else if (transpose_a) {
-      c.noalias() += alpha * a.transpose() * b;
-    } else if (transpose_b) {
-      c.noalias() += alpha * a * b.transpose();
-    } else {
-      c.noalias() += alpha * a * b;
-    }
-  }
+                       const ConstMatrixRef& b, double beta, MatrixRef c) const = 0;
 };
 
 }  // namespace calibrisk

@@ -23,16 +23,6 @@ struct ThinSvd {
   Matrix v;       // [r x s]; columns of zero singular values of either side may be zero
 };
 
-// The upper triangle of the QR decomposition of a.
-inline Matrix qr_triangle(const ConstMatrixRef& a) {
-  const Index rows = std::min(a.rows(), a.cols());
-  if (a.rows() == 0) return Matrix(0, a.cols());
-  Eigen::HouseholderQR<Matrix> qr(a);
-  Matrix out = qr.matrixQR().topRows(rows);
-  out.triangularView<Eigen::StrictlyLower>().setZero();
-  return out;
-}
-
 namespace detail {
 
 // [left, right] <- [c left - s right, s left + c right]
@@ -63,7 +53,7 @@ inline void jacobi_sweeps(Matrix& a, Matrix& v, double tolerance) {
         const double t = std::copysign(1.0, zeta) / (std::abs(zeta) + std::hypot(1.0, zeta));
         const double c = 1.0 / std::sqrt(1.0 + t * t), s = c * t;
         rotate(a.col(i).data(), a.col(j).data(), a.rows(), c, s);
-        rotate(v.col(i).data(), v.col(j).data(), r, c, s);
+        rotate(v.col(i).data(), v.col(j).data(), v.rows(), c, s);
         squares(i) = a.col(i).squaredNorm();
         squares(j) = a.col(j).squaredNorm();
       }
@@ -102,6 +92,15 @@ inline ThinSvd jacobi_svd(const ConstMatrixRef& a) {
   ThinSvd out = jacobi_svd(Matrix(a.transpose()));
   std::swap(out.u, out.v);
   return out;
+}
+
+// Singular values of a small matrix, in no order.
+inline Vector singular_values(Matrix a) {
+  if (a.cols() > a.rows()) a = Matrix(a.transpose());
+  Matrix none(0, a.cols());
+  // what is left of inner products enters by its square
+  detail::jacobi_sweeps(a, none, 16.0 * std::numeric_limits<double>::epsilon());
+  return a.colwise().norm().transpose();
 }
 
 }  // namespace calibrisk

@@ -8,6 +8,7 @@
 #define CALIBRISK_METHODS_RIDGE_SCALAR_H
 
 #include <calibrisk/kernels/taylor_features.h>
+#include <calibrisk/linalg/qr_triangle.h>
 #include <calibrisk/methods/ridge_spectrum.h>
 
 #include <limits>

@@ -6,9 +6,7 @@
 #define CALIBRISK_SKCE_LAW_DISTANCE_H
 
 #include <calibrisk/engine.h>
-#include <calibrisk/types.h>
-
-#include <Eigen/SVD>
+#include <calibrisk/linalg/jacobi_svd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -36,8 +34,7 @@ class BuresDistance {
     }
     using Root = Eigen::Map<const Matrix>;
     const Root s(&roots_(a * d_ * d_, i), d_, d_), t(&roots_(b * d_ * d_, j), d_, d_);
-    const Matrix product = s * t;
-    const double overlap = Eigen::JacobiSVD<Matrix>(product).singularValues().sum();
+    const double overlap = singular_values(s * t).sum();
     return gap.squaredNorm() + std::max(s.squaredNorm() + t.squaredNorm() - 2.0 * overlap, 0.0);
   }
 

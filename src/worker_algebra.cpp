@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "r_engine.h"
+#include <calibrisk/linalg/eigen_algebra.h>
+
+const calibrisk::DenseAlgebra& worker_algebra() {
+  static const calibrisk::EigenAlgebra dense;
+  return dense;
+}
