@@ -24,6 +24,7 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
 # are NA but for those `kept`, and no row was dropped.
 class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
   values <- if (predictions$na && n_obs(predictions) == 0) list(.estimate = NA_real_) else fn()
+  keep_estimates(values$.estimates)
   values$.estimates <- NULL
   if (predictions$na) {
     values <- mask_numbers(values, kept)

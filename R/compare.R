@@ -1,25 +1,48 @@
-#' Compare fitted calibration estimation functions by their risk
+#' Compare models by a metric, or fitted estimators by their risk
 #'
-#' Risks of several fits on the same rows, best first, with the difference to the best and
-#' the standard error of that difference. Differences between good estimators are tiny
-#' (skill is at most \eqn{CE^4/R(0)}), while the risks share most of their noise: only the
-#' paired standard error says whether two methods can be told apart.
+#' Paired differences on the same rows, which share most of their noise. *Models* (their predictions) are compared by
+#' any `metric`; *fits* of calibration estimation functions for one model, by their risk.
+#'
+#' @section Models:
+#' The value of the metric for every model, and for every pair its difference with a standard error from the
+#' differences of the rows' influences, or, for metrics from outside the package, from a bootstrap of the rows. The test
+#' is on the scale on which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too).
+#' Estimates of two models by the same binning or kernel share their bias only where both are equally far from
+#' calibrated; see [ece_bias()]. [ce_rank()] orders many models and says how certain the order is.
+#'
+#' @section Fits:
+#' Risks on the same rows, best first, with the difference to the best and the standard error of that difference.
+#' Differences between good estimators are tiny (skill is at most \eqn{CE^4/R(0)}): only the paired standard error says
+#' whether two methods can be told apart. See [ce_risk()]. The paired standard error is that of the U-statistic's
+#' H\u00e1jek projections' differences \eqn{r_i^A - r_i^B}. Choosing the best of several on these rows makes its own
+#' risk optimistic, and the comparison is not corrected for the number of methods.
 #'
 #' @inheritParams ce_args
-#' @param objects A named list of `ce_fit` or `ce_tune` objects for the same notion, of one model's predictions.
-#' @return One row per method (and group), ordered by risk: `method`, `risk`, `root_risk`,
+#' @inheritParams ece
+#' @param objects A named list of predictions, or a data frame with a column of probabilities for every model; or a
+#'   named list of `ce_fit` or `ce_tune` objects for the same notion, of one model's predictions.
+#' @param x Of fits: the predictions on which they are compared.
+#' @param truth The outcomes. Of models it comes after `objects`: a column of the data frame, or of all data frames of a
+#'   list; or a vector.
+#' @param ... Of models in a data frame: their columns. Of fits: the probability columns of `x`.
+#' @param metric Required for models: a metric such as [ece], or [ce_metric()] with options.
+#' @param adjust Of models: a method of [stats::p.adjust()] for the column `p.adjusted`.
+#' @param times Number of bootstrap samples, for metrics that come without influences.
+#' @param level Level of the intervals of models; of the one-sided bound in `diagnosis` of fits.
+#' @return Of models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (where the metric has one), `estimate_a`, `estimate_b`, `difference` (a
+#'   minus b), `std.error`, `conf.low`, `conf.high`, `p.value`, `p.adjusted` on request, `n`. The standard error of a
+#'   difference of roots is `NA` where one of them is 0.
+#'
+#'   Of fits, one row per method (and group), ordered by risk: `method`, `risk`, `root_risk`,
 #'   `std.error` (of `risk`), `difference` (to the best), `difference_std.error` (paired),
 #'   `skill`, `n` and `diagnosis`: `"best"`, `"worse"` where the difference exceeds its
 #'   one-sided bound at `level`, else `"not distinguishable"`.
-#' @section Definition:
-#' See [ce_risk()]. The paired standard error is that of the U-statistic's Hájek projections'
-#' differences \eqn{r_i^A - r_i^B}. Choosing the best of several on these rows makes its own
-#' risk optimistic, and the comparison is not corrected for the number of methods.
 #' @section Errors:
 #' `calibrisk_error_model` where two fits were clearly fitted on predictions of different models (different
-#' predictions of the same outcomes, or no row in common): their risks are for different targets. Models are compared
-#' by [ce_rank()] and [ce_gain()].
+#' predictions of the same outcomes, or no row in common): their risks are for different targets. `_argument` where
+#' models come without a metric, `_columns`, `_length`, `_truth`, and the errors of the metric.
 #' @references `r ref_gruber_bach()`
+#' @seealso [ce_rank()], [ce_gain()].
 #' @export
 #' @examples
 #' train <- vehicle_predictions[1:250, ]
@@ -31,21 +54,72 @@
 #'   ),
 #'   test, truth
 #' )
-ce_compare <- function(objects, x, truth, ..., .by = NULL, level = 0.95, event_level = NULL,
-                       na_rm = TRUE, threads = NULL) {
+#'
+#' # three models' probabilities of one event
+#' p <- plogis(seq(-2, 2, length.out = 300))
+#' data <- data.frame(y = as.numeric((1:300 * 0.618) %% 1 < p), p = p, sharp = plogis(3 * qlogis(p)), flat = p / 2)
+#' ce_compare(data, y, p, sharp, flat, metric = ece, adjust = "holm")
+#' ce_compare(list(p = data$p, flat = data$flat), data$y, metric = rbs)
+ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", times = 200, .by = NULL, level = 0.95,
+                       event_level = NULL, na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   check_level(level)
-  threads <- resolve_threads(threads)
-  fits <- check_fits(objects)
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  out <- by_groups(x, enquo(.by), function(part) {
+  design <- design_input(enquo(weights), enquo(cluster))
+  if (is.null(metric) && is_fits(objects)) {
+    return(compare_fits(objects, x, enquo(truth), column_dots(...), enquo(.by), design, level, event_level, na_rm,
+                        resolve_threads(threads), call))
+  }
+  if (is.null(metric)) {
+    stop_input(c(
+      "{.arg metric} must be given where {.arg objects} are models.",
+      "x" = "{.arg objects} is {.val {describe(objects)}}, not a list of fits.",
+      "i" = "For example {.code metric = ece}; fits are compared by their risk, without a metric."
+    ), "argument", arg = "metric", call = call)
+  }
+  # models have no `x`: the second argument is the truth, unless that has its name
+  first <- enquo(x)
+  second <- enquo(truth)
+  named <- "truth" %in% names(sys.call())
+  columns <- Filter(Negate(rlang::quo_is_missing), c(if (named) first else second, column_dots(...)))
+  check_flag(na_rm)
+  check_choice(adjust, stats::p.adjust.methods)
+  check_count(times, lower = 20)
+  settings <- list(
+    by = enquo(.by), design = design, level = level, event_level = event_level %||% "first", adjust = adjust,
+    times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
+  )
+  check_models(objects, columns, call)
+  out <- compare_models(objects, if (named) second else first, columns, metric, settings, call)
+  new_table(out, c("Differences" = "a minus b, on the same rows"), "ce_compare")
+}
+
+is_fits <- function(objects) {
+  inherits(objects, c("ce_fit", "ce_tune")) ||
+    (is.list(objects) && !is.data.frame(objects) && any(vapply(objects, inherits, NA, c("ce_fit", "ce_tune"))))
+}
+
+check_models <- function(objects, columns, call) {
+  if (!is.list(objects) || is_fits(objects)) {
+    stop_input(c(
+      "{.arg objects} must be a list of predictions, or a data frame with a column for every model.",
+      "x" = "It is {.val {describe(objects)}}.",
+      "i" = if (is_fits(objects)) "Fits are compared by their risk, without {.arg metric}."
+    ), "argument", arg = "objects", call = call)
+  }
+  if (!is.data.frame(objects) && length(columns) > 0) {
+    stop_input(c("{.arg ...} must be empty where {.arg objects} is a list of models.",
+                 "x" = "{length(columns)} extra argument{?s} given."), "argument", arg = "...", call = call)
+  }
+}
+
+compare_fits <- function(objects, x, truth, dots, by, design, level, event_level, na_rm, threads, call) {
+  fits <- check_fits(objects, call)
+  out <- by_groups(x, by, function(part) {
     predictions <- lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call)
     out <- compare_risks(Map(fit_risk, fits, predictions, threads), level)
     if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
-  })
-  fit <- fits[[1]]
-  new_table(out, c("Calibration risks" = notion_label(fit)), "ce_compare")
+  }, call)
+  new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
 }
 
 check_fits <- function(objects, call = caller_env()) {

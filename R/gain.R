@@ -137,8 +137,8 @@ gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm
       "x" = "They have {n_classes(one)} and {n_classes(two)}."
     ), "columns", arg = "after", call = call)
   }
-  keep <- intersect(one$rows, two$rows)
-  list(before = complete_in_both(one, keep), after = complete_in_both(two, keep), na = one$na || two$na)
+  pair <- common_rows(list(before = one, after = two))
+  c(pair, list(na = one$na || two$na))
 }
 
 # What augment() adds stands beside the old predictions and is meant.
@@ -155,6 +155,15 @@ recalibrated_columns <- function(x, column = NULL) {
 }
 
 warn_not_injective <- function(reason, what = "upper bound", stated = TRUE) {
+  warn_result(c(
+    "The gain is not the improvement of the calibration error: the map is not injective.",
+    "x" = "Of this map: {reason}.",
+    "i" = "It is the improvement of the {what}, any loss of sharpness included.",
+    if (stated) c("i" = "{.code injective = FALSE} says that you know.")
+  ), "injective")
+}
+
+not_injective <- function(reason, what = "upper bound", stated = TRUE) {
   warn_result(c(
     "The gain is not the improvement of the calibration error: the map is not injective.",
     "x" = "Of this map: {reason}.",

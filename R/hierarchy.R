@@ -75,7 +75,7 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
       RBS = lapply(rbs_columns(squares, "scalar", interval, predictions$design)[shown_columns], `*`, factor)
     ),
     if (!scalar) {
-      list(CE = columns(canonical_ece(whole, plain_scheme(1, "discrete", p, FALSE, "canonical", call))),
+      list(CE = columns(canonical_estimates(whole, plain_scheme(1, "discrete", p, FALSE, "canonical", call))),
            CWCE = binned(notion_problems(predictions, "class_wise", call), p))
     },
     if (p != 1) list(TCE = binned(top, p)),

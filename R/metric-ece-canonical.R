@@ -40,15 +40,15 @@ canonical_columns <- function(predictions, scheme, interval) {
   problem <- notion_problems(predictions, "canonical")[[1]]
   counts <- scheme$n_bins
   if (!is.null(scheme$distance)) return(distance_columns(problem, scheme, interval))
-  value <- canonical_ece(list(problem), scheme)
+  value <- canonical_estimates(list(problem), scheme)
   columns <- error_columns(value$estimates, interval, list(problem), function(part) {
-    vapply(canonical_ece(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
+    vapply(canonical_estimates(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
   })
   c(columns, list(n_bins = ifelse(is.na(counts), value$cells, counts), n = n_obs(predictions)))
 }
 
 # An estimate per entry of n_bins.
-canonical_ece <- function(problems, scheme, honest = TRUE) {
+canonical_estimates <- function(problems, scheme, honest = TRUE) {
   problem <- problems[[1]]
   fold <- if (honest) problem_folds(problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {

@@ -1,22 +1,48 @@
 # What ce_rank() is given: metrics, models, their outcomes and the size of the subsamples.
 
-# A named list: a built-in metric's name, or a function.
+# A named list: a built-in metric's name, a metric as a value, or a function of probabilities and integer truth.
 check_rank_metrics <- function(metric, call = caller_env()) {
-  metric <- if (is.function(metric)) list(metric) else as.list(metric)
-  known <- vapply(metric, function(m) is.function(m) || (rlang::is_string(m) && m %in% rank_metrics), NA)
+  metric <- if (is.function(metric) || inherits(metric, "ce_metric_value")) list(metric) else as.list(metric)
+  known <- vapply(metric, function(m) {
+    is.function(m) || inherits(m, "ce_metric_value") || (rlang::is_string(m) && m %in% rank_metrics)
+  }, NA)
   if (length(metric) == 0 || !all(known)) {
     bad <- if (length(metric) == 0) NULL else metric[[which(!known)[1]]]
     stop_input(c(
-      "{.arg metric} must name metrics among {.or {.val {rank_metrics}}}, or give functions.",
+      "{.arg metric} must name metrics among {.or {.val {rank_metrics}}}, or give metrics such as {.code rbs} or \
+       {.code ce_metric(ece, p = 2)}, or functions.",
       "x" = "It has {.val {describe(bad)}}."
     ), "argument", arg = "metric", value = bad, call = call)
   }
-  names(metric) <- list_names(metric, vapply(metric, function(m) if (is.function(m)) "custom" else m, ""))
-  metric
+  given <- names(metric) %||% rep("", length(metric))
+  own <- vapply(metric, function(m) if (is.character(m)) m else if (is.list(m)) m$name %||% "" else "", "")
+  names(metric) <- ifelse(given == "", own, given)
+  lapply(metric, function(m) if (is_own_metric(m)) ce_metric(m) else m)
+}
+
+# Names of metrics that have none: what they call themselves on these rows.
+name_metrics <- function(metrics, data, call = caller_env()) {
+  unnamed <- which(names(metrics) == "")
+  names(metrics)[unnamed] <- vapply(metrics[unnamed], function(m) {
+    if (is.function(m)) "custom" else metric_value(m, data$models[[1]], call)$name
+  }, "")
+  names(metrics) <- make.unique(names(metrics), sep = "_")
+  metrics
+}
+
+check_rank_design <- function(metrics, data, call = caller_env()) {
+  if (is_plain(data$models[[1]]$design)) return(invisible())
+  plain <- !vapply(metrics, inherits, NA, "ce_metric_value")
+  if (any(plain)) {
+    stop_input(c(
+      "{.arg weights} and {.arg cluster} are for metrics as values, such as {.code metric = ece}.",
+      "x" = "{.val {names(metrics)[plain]}} {?is/are} computed from rows that count the same."
+    ), "weights", arg = "metric", call = call)
+  }
 }
 
 # Every model's probabilities on the rows that are complete for all of them.
-rank_data <- function(models, truth, event_level, call = caller_env()) {
+rank_data <- function(models, truth, event_level, design = NULL, call = caller_env()) {
   check_truth_given(truth, call)
   if (!is.list(models) || is.data.frame(models) || length(models) < 2) {
     stop_input(c(
@@ -24,32 +50,12 @@ rank_data <- function(models, truth, event_level, call = caller_env()) {
       "x" = "It is {.val {describe(models)}}{if (is.list(models)) paste0(' with ', length(models), ' element')}."
     ), "argument", arg = "models", call = call)
   }
-  names(models) <- list_names(models, rep("model", length(models)))
-  outcomes <- rank_truth(models, truth, call)
-  parts <- lapply(names(models), function(name) {
-    rlang::try_fetch({
-      x <- models[[name]]
-      if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
-      new_predictions(x, outcomes$values, event_level, na_rm = TRUE, call = call)
-    }, error = function(cnd) {
-      stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
-    })
-  })
-  parts <- lapply(parts, align_event, parts[[1]]$levels[2])
-  size <- vapply(parts, n_classes, 1L)
-  other <- which(size != size[1])[1]
-  if (!is.na(other)) {
-    stop_input(c(
-      "All models must predict the same classes.",
-      "x" = "Model {.val {names(models)[1]}} has {size[1]}, model {.val {names(models)[other]}} has {size[other]}."
-    ), "length", arg = "models", call = call)
-  }
-  rows <- Reduce(intersect, lapply(parts, `[[`, "rows"))
-  keep <- lapply(parts, function(part) match(rows, part$rows))
-  if (length(rows) == 0) stop_empty(length(parts[[1]]$rows), call)
+  parts <- list_models(models, truth, list(design = design, event_level = event_level), call)
+  check_two_models(parts, call, "models")
+  parts <- common_rows(parts)
+  if (n_obs(parts[[1]]) == 0) stop_empty(NROW(models[[1]]), call)
   list(
-    probs = setNames(Map(function(part, at) simplex_probs(part)[at, , drop = FALSE], parts, keep), names(models)),
-    truth = simplex_truth(parts[[1]])[keep[[1]]],
+    models = parts, probs = lapply(parts, simplex_probs), truth = simplex_truth(parts[[1]]),
     scalar = all(vapply(parts, function(part) is.null(part$probs), NA))
   )
 }

@@ -140,13 +140,13 @@ print.ce_rank <- function(x, ...) {
     )
     print(shown, row.names = FALSE)
   }
-  notes <- c(ckce_note(summary$metric, x$choices), binary_note(summary$metric, x$choices))
+  notes <- c(ckce_note(x$choices), binary_note(x$choices))
   for (note in notes) cat("\n", paste(strwrap(note, 76, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)
 }
 
-ckce_note <- function(metrics, choices) {
-  if (!any(startsWith(metrics, "ckce"))) return(NULL)
+ckce_note <- function(choices) {
+  if (!any(startsWith(choices$built_in, "ckce"))) return(NULL)
   paste0(
     "ckce: ", format(choices$kernel), ", ridge ",
     if (is.null(choices$ridge)) "n^(-1/4) of each sample" else format(choices$ridge),
@@ -156,9 +156,9 @@ ckce_note <- function(metrics, choices) {
 }
 
 # Metrics of two classes that a factor of 2 may be missing from.
-binary_note <- function(metrics, choices) {
+binary_note <- function(choices) {
   if (choices$n_classes > 2) return(NULL)
-  sums <- intersect(metrics, c("ece", "ece_pointwise"))
-  c(if ("brier" %in% metrics) "brier: mean (p - y)^2, half the sum over both classes.",
+  sums <- intersect(choices$built_in, c("ece", "ece_pointwise"))
+  c(if ("brier" %in% choices$built_in) "brier: mean (p - y)^2, half the sum over both classes.",
     if (length(sums) > 0) paste0(paste(sums, collapse = ", "), ": summed over both classes, twice the value of one."))
 }

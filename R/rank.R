@@ -23,14 +23,15 @@
 #' `"brier"` and `"log_loss"` and the
 #' misclassification `"error"` (the Brier score is the sum over the classes; of vectors of probabilities
 #' \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank models by more than calibration. A
-#' function of (probabilities, integer truth) that returns a number is a metric too.
+#' function of (probabilities, integer truth) that returns a number is a metric too, and so is every metric as a value,
+#' such as [ece] or `ce_metric(ece, p = 2)`; see [ce_metric()].
 #'
 #' @param models A named list with every model's predictions of the same observations in the same order:
 #'   matrices, vectors of probabilities, or data frames, whose numeric columns that start with `.pred_` count
 #'   (without any, all numeric columns).
 #' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.
-#' @param metric Names of metrics, or a list of names and named functions.
+#' @param metric Names of metrics, a metric such as [ece] or [ce_metric()], or a list of these and of named functions.
 #' @param n_sub Size of a subsample; default 500, at most half of the observations.
 #' @param trials Number of subsamples.
 #' @param kernel,ridge For the kernel metrics; a ridge of `NULL` is \eqn{m^{-1/4}}.
@@ -41,6 +42,8 @@
 #' @param level Level of the Wilson intervals.
 #' @param event_level As for the other metrics.
 #' @param threads Number of threads; see [ce_threads].
+#' @param weights,cluster Of metrics as values: what each row counts and which rows belong together, as in [ece()], a
+#'   column of all data frames or a vector. Subsamples then take whole clusters, about `n_sub` rows.
 #' @return A `ce_rank`: a list with tibbles
 #'   * `estimates`: `metric`, `model`, `estimate` and `rank` on all observations, best first;
 #'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`
@@ -70,7 +73,7 @@
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 200,
                     kernel = kernel_linear() + kernel_gaussian("median"), ridge = NULL,
                     bandwidth = c("model", "pooled"), n_bins = 3, level = 0.95,
-                    event_level = "first", threads = NULL) {
+                    event_level = "first", threads = NULL, weights = NULL, cluster = NULL) {
   check_empty(...)
   metrics <- check_rank_metrics(metric)
   check_feature_kernel(check_kernel(kernel), "kernel")
@@ -81,17 +84,20 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   check_count(trials)
   check_level(level)
   threads <- resolve_threads(threads)
-  data <- rank_data(models, enquo(truth), event_level)
+  data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster)))
+  metrics <- name_metrics(metrics, data)
+  check_rank_design(metrics, data)
   n <- length(data$truth)
   n_sub <- check_n_sub(n_sub, n)
   settings <- rank_settings(metrics, ridge, n_bins)
   kernels <- rank_kernels(data$probs, kernel, bandwidth, threads)
   full <- rank_full(data, metrics, kernels, settings, threads)
-  rows <- vapply(seq_len(trials), function(t) sample.int(n, n_sub), integer(n_sub))
-  draws <- rank_draws(data, metrics, kernels, settings, matrix(rows, n_sub), threads)
+  rows <- lapply(seq_len(trials), function(t) subsample(data$models[[1]]$design, n_sub))
+  draws <- rank_draws(data, metrics, kernels, settings, rows, threads)
   new_rank(full, draws, n = n, n_sub = n_sub, level = level,
            choices = list(kernel = kernel, ridge = ridge, bandwidth = bandwidth, n_bins = n_bins,
-                          scalar = data$scalar, n_classes = ncol(data$probs[[1]])))
+                          scalar = data$scalar, n_classes = ncol(data$probs[[1]]),
+                          built_in = names(metrics)[vapply(metrics, is.character, NA)]))
 }
 
 rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece", "ece_pointwise", "brier",
@@ -161,11 +167,27 @@ rank_full <- function(data, metrics, kernels, settings, threads) {
       values[1:4, m] <- full_kernel_metrics(data$probs[[m]], data$truth, kernel, settings, threads)
     }
   }
+  rows <- seq_along(data$truth)
   out <- t(vapply(metrics, function(metric) {
-    if (is.character(metric)) return(values[metric, ])
-    vapply(data$probs, function(p) custom_metric(metric, p, data$truth), 0)
+    if (is.character(metric)) values[metric, ] else own_values(metric, data, rows)
   }, numeric(length(data$probs))))
   matrix(out, length(metrics), dimnames = list(names(metrics), names(data$probs)))
+}
+
+# A metric of every model on these rows.
+own_values <- function(metric, data, rows, call = caller_env(3)) {
+  if (!is.function(metric)) {
+    return(vapply(data$models, function(model) metric_value(metric, predictions_at(model, rows), call)$value, 0))
+  }
+  vapply(data$probs, function(p) custom_metric(metric, p[rows, , drop = FALSE], data$truth[rows], call), 0)
+}
+
+# Rows, or whole clusters with as many rows on average, drawn without replacement.
+subsample <- function(design, n_sub) {
+  if (is.null(design$cluster)) return(sample.int(design$n, n_sub))
+  n_clusters <- max(design$cluster)
+  drawn <- sample.int(n_clusters, max(1, round(n_clusters * n_sub / design$n)))
+  which(design$cluster %in% drawn)
 }
 
 full_kernel_metrics <- function(probs, truth, kernel, settings, threads) {
@@ -190,22 +212,18 @@ custom_metric <- function(metric, probs, truth, call = caller_env(3)) {
 
 # Array metrics x models x trials.
 rank_draws <- function(data, metrics, kernels, settings, rows, threads) {
-  trials <- ncol(rows)
+  trials <- length(rows)
   n_models <- length(data$probs)
   out <- array(NA_real_, c(length(metrics), n_models, trials),
                list(names(metrics), names(data$probs), NULL))
   built_in <- vapply(metrics, is.character, NA)
   if (any(built_in)) {
-    values <- rank_values(data, kernels, rows, settings, threads, progress_callback("Ranking"))
+    at <- matrix(unlist(rows), ncol = trials)
+    values <- rank_values(data, kernels, at, settings, threads, progress_callback("Ranking"))
     out[built_in, , ] <- values[match(unlist(metrics[built_in]), rank_metrics), , , drop = FALSE]
   }
   for (i in which(!built_in)) {
-    for (t in seq_len(trials)) {
-      at <- rows[, t]
-      out[i, , t] <- vapply(data$probs, function(p) {
-        custom_metric(metrics[[i]], p[at, , drop = FALSE], data$truth[at])
-      }, 0)
-    }
+    for (t in seq_len(trials)) out[i, , t] <- own_values(metrics[[i]], data, rows[[t]])
   }
   out
 }

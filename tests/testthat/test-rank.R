@@ -36,11 +36,11 @@ test_that("subsamples see the metrics of their rows, paired over models", {
   kernels <- rank_kernels(data$probs, kernel, "model", 1L)
   settings <- rank_settings(check_rank_metrics(metrics), NULL, 3)
   for (size in c(40, 300)) { # dual and low rank
-    rows <- withr::with_seed(5, vapply(1:2, function(t) sample.int(600, size), integer(size)))
+    rows <- withr::with_seed(5, lapply(1:2, function(t) sample.int(600, size)))
     draws <- rank_draws(data, check_rank_metrics(metrics), kernels, settings, rows, 2L)
     for (t in 1:2) for (model in names(d$models)) {
-      p <- d$models[[model]][rows[, t], ]
-      y <- d$truth[rows[, t]]
+      p <- d$models[[model]][rows[[t]], ]
+      y <- d$truth[rows[[t]]]
       expect_equal(draws["ckce", model, t], ckce(p, y)$.estimate, tolerance = 1e-4)
       expect_equal(draws["ckce_debiased", model, t], ckce(p, y, debias = TRUE)$.estimate, tolerance = 1e-3)
       expect_equal(draws["jkce", model, t], jkce(p, y)$.estimate, tolerance = 1e-4)
@@ -155,8 +155,8 @@ test_that("subsamples keep their digits at small ridges", {
   fit <- withr::with_seed(3, ce_rank(models, y, kernel = kernel_linear(), ridge = 1e-9, n_sub = 20, trials = 2))
   rows <- withr::with_seed(3, replicate(2, sample.int(24, 20)))
   expected <- vapply(1:2, function(t) {
-    features <- cbind(1 - p, p)[rows[, t], ]
-    residuals <- features - cbind(1 - y, y)[rows[, t], ]
+    features <- cbind(1 - p, p)[rows[[t]], ]
+    residuals <- features - cbind(1 - y, y)[rows[[t]], ]
     sum(solve(crossprod(features) + 20 * 1e-9 * diag(2), crossprod(features, residuals))^2)
   }, 0)
   expect_equal(fit$draws$estimate[fit$draws$model == "a"], expected, tolerance = 1e-7)

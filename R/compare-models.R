@@ -1,0 +1,144 @@
+# Models on the same rows: a metric of each, and their paired differences.
+
+compare_models <- function(objects, truth, columns, metric, settings, call) {
+  metric <- as_metric(metric, call)
+  if (is.data.frame(objects)) {
+    return(by_groups(objects, settings$by, function(part) {
+      models <- column_models(part, truth, columns, settings, call)
+      compare_pairs(common_rows(models), metric, settings, call)
+    }, call))
+  }
+  if (!rlang::quo_is_null(settings$by)) {
+    stop_input(c("{.arg .by} needs the models as columns of one data frame.",
+                 "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece, .by = site)}."),
+               "group", arg = ".by", call = call)
+  }
+  compare_pairs(common_rows(list_models(objects, truth, settings, call)), metric, settings, call)
+}
+
+# Every selected column is a model's probability of the same event.
+column_models <- function(x, truth, columns, settings, call) {
+  x <- ungroup_frame(x)
+  if (length(columns) == 0) {
+    stop_input(c("Two or more models are needed.", "x" = "No column of predictions is selected.",
+                 "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece)}."), "columns", arg = "...", call = call)
+  }
+  at <- select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
+  at <- at[at != match(truth_column(truth, x, call), names(x))]
+  models <- lapply(setNames(at, names(at)), function(j) {
+    as_predictions(x, truth, list(rlang::quo(!!unname(j))), settings$event_level, TRUE, call, design = settings$design)
+  })
+  lapply(models, align_event, models[[1]]$levels[2])
+}
+
+# A list of matrices, vectors or data frames with the same rows.
+list_models <- function(models, truth, settings, call) {
+  names(models) <- list_names(models, rep("model", length(models)))
+  outcomes <- rank_truth(models, truth, call)
+  parts <- lapply(names(models), function(name) {
+    rlang::try_fetch({
+      x <- models[[name]]
+      raw <- read_design(settings$design, x, NROW(x), call)
+      if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
+      new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
+    }, error = function(cnd) {
+      stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
+    })
+  })
+  setNames(lapply(parts, align_event, parts[[1]]$levels[2]), names(models))
+}
+
+# The rows that are complete for all models; rows that frequency weights repeat are repeated in each.
+common_rows <- function(models) {
+  rows <- models[[1]]$rows
+  for (model in models[-1]) rows <- rows[rows %in% model$rows]
+  lapply(models, function(model) predictions_at(model, which(model$rows %in% rows)))
+}
+
+compare_pairs <- function(models, metric, settings, call) {
+  check_two_models(models, call)
+  if (n_obs(models[[1]]) == 0) stop_empty(1, call)
+  found <- lapply(names(models), function(name) {
+    rlang::try_fetch(metric_value(metric, models[[name]], call), error = function(cnd) {
+      stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
+    })
+  })
+  values <- vapply(found, `[[`, 0, "value")
+  at <- utils::combn(length(models), 2)
+  estimates <- lapply(found, `[[`, "estimate")
+  errors <- if (any(vapply(estimates, is.null, NA))) {
+    bootstrap_differences(models, metric, values, at, settings, call)
+  } else {
+    influence_differences(estimates, values, at, settings$level)
+  }
+  missing <- settings$incomplete(models)
+  mask <- function(v) if (missing) rep(NA_real_, length(v)) else v
+  out <- tibble::tibble(
+    a = names(models)[at[1, ]], b = names(models)[at[2, ]], .metric = found[[1]]$name, notion = found[[1]]$notion,
+    estimate_a = mask(values[at[1, ]]), estimate_b = mask(values[at[2, ]]),
+    difference = mask(values[at[1, ]] - values[at[2, ]]), std.error = mask(errors$std.error),
+    conf.low = mask(errors$conf.low), conf.high = mask(errors$conf.high), p.value = mask(errors$p.value)
+  )
+  if (settings$adjust != "none") out$p.adjusted <- stats::p.adjust(out$p.value, settings$adjust)
+  out$n <- n_obs(models[[1]])
+  out
+}
+
+check_two_models <- function(models, call, arg = "objects") {
+  if (length(models) < 2) {
+    stop_input(c("Two or more models are needed.", "x" = "There is {length(models)}."), "argument", arg = arg,
+               call = call)
+  }
+  size <- vapply(models, n_classes, 1L)
+  other <- which(size != size[1])[1]
+  if (!is.na(other)) {
+    stop_input(c(
+      "All models must predict the same classes.",
+      "x" = "Model {.val {names(models)[1]}} has {size[1]}, model {.val {names(models)[other]}} has {size[other]}."
+    ), "length", arg = arg, call = call)
+  }
+}
+
+# Both values have their influence on the same rows. The test is on the scale on which they are means, where it is
+# defined near 0 too; the interval of the difference of roots r = value^(1/p) uses influence / (p r^(p - 1)).
+influence_differences <- function(estimates, values, at, level) {
+  parts <- lapply(seq_len(ncol(at)), function(k) {
+    pair <- estimates[at[, k]]
+    design <- pair[[1]]$design
+    means <- combine_estimates(pair, c(1, -1))
+    z <- means$value / estimate_std_error(means)
+    power <- pair[[1]]$power
+    shown <- values[at[, k]]
+    std_error <- if (power == 1) {
+      estimate_std_error(means)
+    } else if (all(shown > 0)) {
+      slope <- 1 / (power * shown^(power - 1))
+      estimate_std_error(combine_estimates(pair, slope * c(1, -1)))
+    } else {
+      NA_real_
+    }
+    half <- design_quantile((1 + level) / 2, design) * std_error
+    difference <- shown[1] - shown[2]
+    list(std.error = std_error, conf.low = difference - half, conf.high = difference + half,
+         p.value = 2 * stats::pt(-abs(z), design_df(design)))
+  })
+  lapply(setNames(nm = names(parts[[1]])), function(name) vapply(parts, `[[`, 0, name))
+}
+
+# The same resampled rows, or clusters, for all models; basic intervals, and a normal test.
+bootstrap_differences <- function(models, metric, values, at, settings, call) {
+  design <- models[[1]]$design
+  draws <- vapply(seq_len(settings$times), function(b) {
+    rows <- resampled_rows(design)
+    drawn <- vapply(models, function(model) {
+      suppressMessages(metric_value(metric, predictions_at(model, rows), call)$value)
+    }, 0)
+    drawn[at[1, ]] - drawn[at[2, ]]
+  }, numeric(ncol(at)))
+  draws <- matrix(draws, ncol(at))
+  difference <- values[at[1, ]] - values[at[2, ]]
+  std_error <- apply(draws, 1, sd)
+  limit <- function(p) 2 * difference - apply(draws, 1, quantile, p, names = FALSE, na.rm = TRUE)
+  list(std.error = std_error, conf.low = limit((1 + settings$level) / 2), conf.high = limit((1 - settings$level) / 2),
+       p.value = 2 * stats::pt(-abs(difference / std_error), design_df(design)))
+}

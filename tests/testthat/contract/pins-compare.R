@@ -1,0 +1,25 @@
+# Models compared by metrics, and weighted metrics.
+
+local({
+  frame <- data.frame(y = fine$y, p = fine$p, sharp = plogis(2 * qlogis(pmin(pmax(fine$p, .01), .99))),
+                      w = (seq_along(fine$y) %% 7) / 7 + .1, centre = seq_along(fine$y) %% 20)
+  for (name in c("ece", "rbs", "ks_error", "mmce", "smooth_ece")) {
+    pin(paste0("ce_compare/models/", name), ce_compare(frame, y, p, sharp, metric = name))
+  }
+  pin("ce_compare/models/design",
+      ce_compare(frame, y, p, sharp, metric = ce_metric(ece, p = 2), weights = w, cluster = centre))
+  pin("ce_compare/models/outside", withr::with_seed(1, {
+    ce_compare(frame, y, p, sharp, metric = function(x, truth) mean(abs(x - truth)), times = 20)
+  }))
+  pin("ce_rank/metric", withr::with_seed(1, {
+    tidy(ce_rank(list(a = frame$p, b = frame$sharp), frame$y, metric = list(ece, rbs), trials = 5))
+  }))
+  metrics <- list(ece = ece, rbs = rbs, ks_error = ks_error, mmce = mmce, smooth_ece = smooth_ece)
+  for (name in names(metrics)) {
+    pin(paste0("design/", name, "/weights"), metrics[[name]](frame, y, p, weights = w))
+    pin(paste0("design/", name, "/cluster"), metrics[[name]](frame, y, p, cluster = centre))
+  }
+  pin("design/ece/bootstrap", withr::with_seed(1, {
+    ece(frame, y, p, weights = w, cluster = centre, interval = "bootstrap", times = 30)
+  }))
+})

@@ -1,0 +1,110 @@
+models_frame <- function(n = 300) {
+  p <- stats::plogis(seq(-2, 2, length.out = n))
+  withr::with_seed(2, data.frame(
+    y = as.numeric((seq_len(n) * 0.618) %% 1 < p), p = p, sharp = stats::plogis(3 * stats::qlogis(p)), flat = p / 2,
+    copies = sample(0:2, n, TRUE), w = stats::rexp(n), centre = rep(1:30, length.out = n), site = rep(c("u", "v"), n / 2)
+  ))
+}
+
+test_that("differences of a mean over rows are those of a paired t test", {
+  data <- models_frame()
+  # the root: delta method by hand, and the test of the squares
+  root <- ce_compare(data, y, p, flat, metric = rbs)
+  direction <- (data$p - data$y)^2 / (2 * root$estimate_a) - (data$flat - data$y)^2 / (2 * root$estimate_b)
+  expect_equal(root$std.error, stats::sd(direction) / sqrt(300))
+  score <- (data$p - data$y)^2 - (data$flat - data$y)^2
+  expect_equal(root$p.value, 2 * stats::pnorm(mean(score) / (stats::sd(score) / sqrt(300))))
+})
+
+test_that("every way to give models gives the same pairs, and every metric works", {
+  data <- models_frame()
+  columns <- ce_compare(data, y, p, sharp, flat, metric = ece)
+  expect_identical(columns$a, c("p", "p", "sharp"))
+  expect_identical(ce_compare(data, truth = y, p, sharp, flat, metric = "ece"), columns)
+  expect_identical(ce_compare(as.list(data[c("p", "sharp", "flat")]), data$y, metric = ce_metric(ece)), columns)
+  expect_identical(ce_compare(as.list(data[c("p", "sharp", "flat")]), truth = data$y, metric = ece), columns)
+  expect_equal(columns$estimate_a, c(ece(data, y, p)$.estimate, ece(data, y, p)$.estimate, ece(data, y, sharp)$.estimate))
+  for (metric in design_metrics) {
+    found <- ce_compare(data, y, p, flat, metric = metric)
+    expect_equal(found$difference, metric(data, y, p)$.estimate - metric(data, y, flat)$.estimate)
+    # a root of 0 has no slope; the test does without
+    if (found$estimate_a > 0) expect_gt(found$std.error, 0)
+    expect_lt(found$p.value, .01)
+  }
+  adjusted <- ce_compare(data, y, p, sharp, flat, metric = ks_error, adjust = "holm")
+  expect_equal(adjusted$p.adjusted, stats::p.adjust(adjusted$p.value, "holm"))
+  frames <- lapply(split(letters_predictions, ~model), utils::head, 300)
+  expect_equal(nrow(ce_compare(frames, truth, metric = ece)), 3)
+})
+
+test_that("weights, clusters and groups reach the metric", {
+  data <- models_frame()
+  repeated <- data[rep(1:300, data$copies), ]
+  expect_identical(ce_compare(data, y, p, flat, metric = rbs, weights = copies),
+                   ce_compare(repeated, y, p, flat, metric = rbs))
+  weighted <- ce_compare(data, y, p, flat, metric = ece, weights = w, cluster = centre)
+  expect_equal(weighted$estimate_a, ece(data, y, p, weights = w)$.estimate)
+  # a mean over rows by clusters, by hand
+  clustered <- ce_compare(data, y, p, flat, metric = rbs, cluster = centre)
+  score <- (data$p - data$y)^2 / (2 * clustered$estimate_a) - (data$flat - data$y)^2 / (2 * clustered$estimate_b)
+  sums <- tapply(score - mean(score), data$centre, sum)
+  expect_equal(clustered$std.error, sqrt(30 / 29 * sum(sums^2)) / 300)
+  groups <- ce_compare(data, y, p, flat, metric = rbs, .by = site)
+  expect_equal(groups$difference[2], ce_compare(data[data$site == "v", ], y, p, flat, metric = rbs)$difference)
+  # rows that are incomplete for one model are left out for all
+  data$p[5] <- NA
+  expect_identical(ce_compare(data, y, p, flat, metric = rbs)$n, 299L)
+  expect_true(is.na(ce_compare(data, y, p, flat, metric = rbs, na_rm = FALSE)$difference))
+})
+
+test_that("a metric from outside needs one function", {
+  data <- models_frame()
+  brier <- function(x, truth) mean((x - truth)^2)
+  outside <- withr::with_seed(1, ce_compare(data, y, p, flat, metric = ce_metric(brier, name = "mine"), times = 400))
+  score <- (data$p - data$y)^2 - (data$flat - data$y)^2
+  expect_identical(outside$.metric, "mine")
+  expect_equal(outside$difference, mean(score))
+  expect_equal(outside$std.error, stats::sd(score) / sqrt(300), tolerance = .15)
+  expect_error(ce_compare(data, y, p, flat, metric = brier, weights = w), class = "calibrisk_error_weights")
+})
+
+test_that("the level of the test of equal models holds", {
+  skip_on_cran()
+  # two models, miscalibrated alike in opposite directions: equal errors
+  p <- withr::with_seed(3, vapply(1:300, function(i) {
+    eta <- stats::runif(400, .3, .7)
+    y <- stats::rbinom(400, 1, eta)
+    data <- data.frame(y, up = eta + .15, down = eta - .15)
+    c(ce_compare(data, y, up, down, metric = rbs)$p.value, ce_compare(data, y, up, down, metric = ks_error)$p.value)
+  }, c(0, 0)))
+  expect_lt(max(rowMeans(p < .05)), .09)
+  expect_gt(min(rowMeans(p < .05)), .02)
+})
+
+test_that("wrong models are classed errors", {
+  data <- models_frame()
+  models <- as.list(data[c("p", "flat")])
+  expect_error(ce_compare(models, data$y), class = "calibrisk_error_argument")
+  expect_error(ce_compare(models[1], data$y, metric = ece), class = "calibrisk_error_argument")
+  expect_error(ce_compare(data, y, metric = ece), class = "calibrisk_error_columns")
+  expect_error(ce_compare(data, y, p, flat, metric = ce_panel), class = "calibrisk_error_model")
+  expect_error(ce_compare(data, y, p, flat, metric = "rmse"), class = "calibrisk_error_argument")
+  expect_error(ce_compare(data, y, p, flat, metrics = ece), class = "calibrisk_error_argument")
+  expect_error(ce_compare(models, data$y, metric = ece, .by = site), class = "calibrisk_error_group")
+  expect_error(ce_compare(list(a = data$p, b = toy_probs()), data$y, metric = ece), class = "calibrisk_error_model")
+  expect_error(ce_metric("ece"), class = "calibrisk_error_argument")
+  expect_error(ce_metric(ece, 5), class = "calibrisk_error_argument")
+})
+
+test_that("models are ranked by any metric", {
+  data <- models_frame()
+  models <- as.list(data[c("p", "flat", "sharp")])
+  found <- withr::with_seed(1, ce_rank(models, data$y, metric = list(ece, ce_metric(ece, p = 2), rbs), trials = 5))
+  expect_identical(unique(found$estimates$metric), c("ece", "ece_1", "rbs"))
+  values <- tidy(found)
+  expect_equal(values$estimate[values$metric == "rbs" & values$model == "flat"], rbs(data$flat, data$y)$.estimate)
+  clustered <- withr::with_seed(1, ce_rank(models, data$y, metric = ece, trials = 5, cluster = data$centre,
+                                           weights = data$w))
+  expect_equal(clustered$estimates$estimate[1], ece(data$p, data$y, weights = data$w)$.estimate)
+  expect_error(ce_rank(models, data$y, metric = "ckce", cluster = data$centre), class = "calibrisk_error_weights")
+})
