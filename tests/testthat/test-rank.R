@@ -155,8 +155,8 @@ test_that("subsamples keep their digits at small ridges", {
   fit <- withr::with_seed(3, ce_rank(models, y, kernel = kernel_linear(), ridge = 1e-9, n_sub = 20, trials = 2))
   rows <- withr::with_seed(3, replicate(2, sample.int(24, 20)))
   expected <- vapply(1:2, function(t) {
-    features <- cbind(1 - p, p)[rows[[t]], ]
-    residuals <- features - cbind(1 - y, y)[rows[[t]], ]
+    features <- cbind(1 - p, p)[rows[, t], ]
+    residuals <- features - cbind(1 - y, y)[rows[, t], ]
     sum(solve(crossprod(features) + 20 * 1e-9 * diag(2), crossprod(features, residuals))^2)
   }, 0)
   expect_equal(fit$draws$estimate[fit$draws$model == "a"], expected, tolerance = 1e-7)
