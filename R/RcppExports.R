@@ -45,24 +45,24 @@ cpp_row_keys <- function(features, labels) {
     .Call(`_calibrisk_cpp_row_keys`, features, labels)
 }
 
-cpp_sweep_bins <- function(y, tie_ends) {
-    .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends)
+cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y) {
+    .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y)
 }
 
 cpp_isotonic_pools <- function(total, weight, end) {
     .Call(`_calibrisk_cpp_isotonic_pools`, total, weight, end)
 }
 
-cpp_triweight_density <- function(x, h, from, step, size, budget) {
-    .Call(`_calibrisk_cpp_triweight_density`, x, h, from, step, size, budget)
+cpp_triweight_density <- function(x, h, from, step, size, budget, weight) {
+    .Call(`_calibrisk_cpp_triweight_density`, x, h, from, step, size, budget, weight)
 }
 
 cpp_grid_mass <- function(x, weight, cells) {
     .Call(`_calibrisk_cpp_grid_mass`, x, weight, cells)
 }
 
-cpp_logistic <- function(z, y, free_intercept, free_slope) {
-    .Call(`_calibrisk_cpp_logistic`, z, y, free_intercept, free_slope)
+cpp_logistic <- function(z, y, free_intercept, free_slope, weight) {
+    .Call(`_calibrisk_cpp_logistic`, z, y, free_intercept, free_slope, weight)
 }
 
 cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, threads, progress) {

@@ -202,7 +202,8 @@ one_curve <- function(problem, type, control) {
 # What stands in the corner of a figure on request: slope of Cox's regression and the error that ce_estimate() reports.
 curve_numbers <- function(problem) {
   if (is.null(problem$labels)) return(list(slope = NA_real_, error = NA_real_))
-  fit <- cpp_logistic(smooth_scale(problem$features[, 1]), as.numeric(problem$labels), TRUE, TRUE)
+  z <- smooth_scale(problem$features[, 1])
+  fit <- cpp_logistic(z, as.numeric(problem$labels), TRUE, TRUE, relative_weights(problem$design))
   error <- run_ladder(problem, ladder_bases("binary", 1, nrow(problem$features)), 0.95, 1L)$estimate
   list(slope = if (fit$converged) fit$slope else NA_real_, error = error)
 }

@@ -22,6 +22,9 @@ design_rows <- function(design, rows) {
 
 design_weights <- function(design) design$w %||% rep(1, design$n)
 
+# Weights of mean 1, NULL where every row counts the same: for iterations whose tolerance knows the number of rows.
+relative_weights <- function(design) if (!is.null(design$w)) design$w / mean(design$w)
+
 # W1 = sum w
 total_weight <- function(design) if (is.null(design$w)) design$n else sum(design$w)
 
@@ -51,6 +54,33 @@ row_std_error <- function(rows, design) {
   }
   if (n < 2) return(NA_real_)
   sqrt(n / (n - 1) * sum(centred^2)) / total_weight(design)
+}
+
+# Covariance matrix of the weighted means of several influences, a column each; row_std_error() is the root of its
+# diagonal.
+row_covariance <- function(rows, design) {
+  n <- design$n
+  w <- design_weights(design)
+  centred <- w * (rows - rep(colSums(w * rows) / sum(w), each = n))
+  if (!is.null(design$cluster)) {
+    centred <- rowsum(centred, design$cluster, reorder = FALSE)
+    n <- nrow(centred)
+  }
+  if (n < 2) return(matrix(NA_real_, ncol(rows), ncol(rows)))
+  n / (n - 1) * crossprod(centred) / sum(w)^2
+}
+
+# Quantiles of weighted values, interpolated: the k-th of the sorted values stands at the share of the weight between
+# the middle of the first and the middle of the last that is reached at its own middle. With weights of one value this
+# is quantile()'s default.
+weighted_quantile <- function(values, probs, design) {
+  if (is.null(design$w)) return(quantile(values, probs, names = FALSE))
+  if (length(values) == 1) return(rep(values, length(probs)))
+  order <- order(values, design$w)
+  w <- design$w[order]
+  place <- cumsum(w) - w / 2
+  place <- (place - place[1]) / (place[length(w)] - place[1])
+  stats::approx(place, values[order], probs, ties = "ordered", rule = 2)$y
 }
 
 # Degrees of freedom of a standard error, for a quantile of Student's t: one less than there are clusters; for weights

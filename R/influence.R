@@ -6,13 +6,15 @@
 #   honest     an estimate whose expectation is a lower bound of the value (R/crossfit.R); NULL
 #   noise      variance of the value under calibration, where the influence vanishes
 #   power      what is reported is value^(1 / power)
+#   smallest   the smallest value there can be: intervals end there
 #   design     weights and clusters of the rows (R/design.R)
 # Sums, multiples and differences of estimates are estimates: whoever computes one leaves its standard error and its
 # interval to summarise_estimate().
 
-new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL) {
+new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
+                         smallest = 0) {
   structure(list(value = value, influence = influence, squares = squares, honest = honest, noise = noise,
-                 power = power, design = design), class = "ce_value")
+                 power = power, design = design, smallest = smallest), class = "ce_value")
 }
 
 influence_rows <- function(estimate) {
@@ -30,7 +32,8 @@ combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
   }
   new_estimate(
     sum(scale * vapply(estimates, `[[`, 0, "value")), add(influence_rows), first$design, first$power,
-    if (all(scale >= 0)) combine_honest(estimates, scale), sum(scale^2 * vapply(estimates, `[[`, 0, "noise"))
+    if (all(scale >= 0)) combine_honest(estimates, scale), sum(scale^2 * vapply(estimates, `[[`, 0, "noise")),
+    smallest = if (all(scale >= 0)) sum(scale * vapply(estimates, `[[`, 0, "smallest")) else -Inf
   )
 }
 
@@ -71,6 +74,7 @@ honest_limit <- function(estimate, level) {
 summarise_estimates <- function(estimates, level, draws = NULL) {
   value <- vapply(estimates, `[[`, 0, "value")
   power <- vapply(estimates, `[[`, 0, "power")
+  smallest <- vapply(estimates, `[[`, 0, "smallest")
   tail <- (1 - level) / 2
   if (is.null(draws)) {
     std_error <- vapply(estimates, estimate_std_error, 0)
@@ -82,7 +86,10 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
     low <- 2 * value - apply(draws, 1, quantile, 1 - tail, names = FALSE)
     high <- 2 * value - apply(draws, 1, quantile, tail, names = FALSE)
   }
-  root <- function(v) pmax(v, 0)^(1 / power)
+  root <- function(v) {
+    v <- pmax(v, smallest)
+    ifelse(power == 1, v, pmax(v, 0)^(1 / power))
+  }
   estimate <- root(value)
   list(
     .estimate = estimate,
@@ -92,8 +99,8 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   )
 }
 
-# A mean over pairs of rows, U = sum_i w_i s_i / D with D = sum_i w_i P_i: s_i is the sum of w_j h_ij over the partners j
-# of row i, P_i their weight. Biased: all rows, P = W1. Unbiased: all others, P_i = W1 - w_i. With clusters: the rows of
+# A mean over pairs of rows, U = sum_i w_i s_i / D with D = sum_i w_i P_i: s_i is the sum of w_j h_ij over the partners
+# j of row i, P_i their weight. Biased: all rows, P = W1. Unbiased: all others, P_i = W1 - w_i. With clusters: the rows of
 # other clusters, since two of one are no two draws. Its influence is 2 W1 (s_i - U P_i) / D.
 pair_mean <- function(sums, partners, design, ...) {
   w <- design_weights(design)

@@ -13,6 +13,9 @@
 #' local fit is singular, the loess is that of the distinct predictions, weighted by their rows, and where these are too
 #' close together as well, the isotonic regression.
 #'
+#' Importance weights are those of the loess's local fits (its neighbourhoods are shares of the predictions, not of
+#' their weight), or of the isotonic regression, and of mean and quantiles of the distances.
+#'
 #' # Value
 #' A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
 #' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
@@ -32,7 +35,7 @@
 ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
                            notion = NULL, level = 0.95,
                            interval = c("none", "bootstrap"), times = 200, .by = NULL,
-                           event_level = "first", na_rm = TRUE) {
+                           event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_number(span, lower = 0, upper = 100, open = TRUE)
   notion <- check_one_problem(notion)
@@ -53,7 +56,8 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
     }
     c(columns, list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, smoother = smoother, interval = interval,
-                                        level = level))
+                                        level = level),
+  design = design_input(enquo(weights), enquo(cluster)))
   if (interval == "bootstrap") return(out)
   new_table(out, c(Interval = "none computed; interval = \"bootstrap\" gives one"), "ce_ici")
 }, "minimize", c(0, Inf))
@@ -71,25 +75,24 @@ check_one_problem <- function(notion, call = caller_env()) {
 
 ici_values <- function(problem, smoother, span) {
   x <- problem$features[, 1]
-  gap <- abs(x - smooth_frequency(x, problem$labels, smoother, span))
-  c(mean(gap), quantile(gap, c(0.5, 0.9, 1), names = FALSE))
+  gap <- abs(x - smooth_frequency(x, problem$labels, smoother, span, problem$design))
+  c(row_mean(gap, problem$design), weighted_quantile(gap, c(0.5, 0.9, 1), problem$design))
 }
 
-smooth_frequency <- function(x, y, smoother, span) {
-  if (smoother == "isotonic") return(isotonic_fit(x, y)$value)
+smooth_frequency <- function(x, y, smoother, span, design) {
+  if (smoother == "isotonic") return(isotonic_fit(x, y, design$w)$value)
+  w <- relative_weights(design) %||% rep(1, length(x))
   distinct <- unique(x)
-  if (length(distinct) < 10) {
-    at <- match(x, distinct)
-    return((rowsum(y, at, reorder = TRUE) / tabulate(at))[at, 1])
-  }
+  at <- match(x, distinct)
+  size <- rowsum(w, at, reorder = TRUE)[, 1]
+  frequency <- rowsum(w * y, at, reorder = TRUE)[, 1] / size
+  if (length(distinct) < 10) return(unname(frequency[at]))
   check_span(span, length(x))
-  curve <- loess_fit(x, y, rep(1, length(x)), span)
+  curve <- loess_fit(x, y, w, span)
   if (!is.null(curve)) return(curve)
   # neighbourhoods of ties alone have no slope: each distinct prediction as one, with the weight of its rows
-  at <- match(x, distinct)
-  rows <- tabulate(at)
-  curve <- loess_fit(distinct, rowsum(y, at, reorder = TRUE)[, 1] / rows, rows, max(span, 4 / length(distinct)))
-  if (is.null(curve)) isotonic_fit(x, y)$value else curve[at]
+  curve <- loess_fit(distinct, frequency, size, max(span, 4 / length(distinct)))
+  if (is.null(curve)) isotonic_fit(x, y, design$w)$value else curve[at]
 }
 
 # A quadratic has three coefficients.

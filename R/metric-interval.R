@@ -14,12 +14,33 @@ error_columns <- function(estimates, interval, problems = NULL, statistic = NULL
   c(summarise_estimates(estimates, interval$level, draws), list(.estimates = estimates))
 }
 
+# A sample is how often each row was drawn. Scalar problems are sorted once: a sample repeats rows of the sorted ones.
 bootstrap_values <- function(problems, statistic, times) {
-  problems <- lapply(problems, function(problem) {
-    problem$sorted <- NULL
-    problem
-  })
-  one <- function(b) statistic(lapply(problems, subset_problem, rows = resampled_rows(problems[[1]]$design)))
+  design <- problems[[1]]$design
+  ordered <- lapply(problems, order_problem)
+  one <- function(b) {
+    counts <- tabulate(resampled_rows(design), design$n)
+    statistic(lapply(ordered, function(problem) repeat_rows(problem, counts[problem$order])))
+  }
   draws <- lapply(seq_len(times), one)
   matrix(unlist(draws), ncol = times)
+}
+
+# A problem with its rows in ascending order of a scalar feature; of several they stay as they are.
+order_problem <- function(problem) {
+  scalar <- ncol(problem$features) == 1
+  order <- if (scalar) sort_problem(problem)$order else seq_along(problem$labels)
+  problem$sorted <- NULL
+  problem <- subset_problem(problem, order)
+  problem$order <- order
+  problem$scalar <- scalar
+  problem
+}
+
+repeat_rows <- function(problem, counts) {
+  part <- subset_problem(problem, rep(seq_along(counts), counts))
+  if (problem$scalar) {
+    part$sorted <- sorted_values(part$features[, 1], part$labels, seq_along(part$labels), part$design$w)
+  }
+  part
 }

@@ -12,7 +12,7 @@
 #' * `kernel = "triweight"` (Zhang, Kailkhura and Han 2020; scalar notions): densities of all
 #'   confidences and of those that were right, reflected at 0 and 1, on a grid of 2^14 points;
 #'   the bandwidth is the standard deviation of the confidences that were right times
-#'   `(2 N)^(-1/5)`. Up to a few thousand
+#'   `(2 N)^(-1/5)` (with importance weights `N` is the effective number of rows). Up to a few thousand
 #'   rows densities are summed exactly, above that confidences are first shared between their
 #'   two neighbours on the grid.
 #'
@@ -54,7 +54,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
                                  bandwidth = NULL, notion = NULL, level = 0.95,
                                  interval = c("analytic", "bootstrap"), times = 1000,
                                  .by = NULL, event_level = "first", na_rm = TRUE,
-                                 threads = NULL) {
+                                 threads = NULL, weights = NULL, cluster = NULL) {
   kernel <- check_choice(kernel, c("dirichlet", "triweight"))
   check_exponent(p)
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
@@ -87,7 +87,8 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
     c(columns, list(bandwidth = if (length(h) == 1) h else NA_real_, n = n_obs(predictions),
                     notion = used))
   }, event_level, na_rm, choices = list(kernel = kernel, p = p, interval = interval$type,
-                                        level = level))
+                                        level = level),
+  design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(0, Inf))
 
 # power, bandwidth; per row: its influence on the power and its term of the lower bound
@@ -111,7 +112,8 @@ dirichlet_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
       kde_ratio(x[others, , drop = FALSE], problem$labels[others], ncol(x), x[own, , drop = FALSE],
                 bandwidth, threads = threads)
   })
-  list(power = mean(terms), rows = influence, bound = tangent_rows(problem$residuals, gaps, p, problem$design), bandwidth = bandwidth)
+  list(power = mean(terms), rows = influence, bound = tangent_rows(problem$residuals, gaps, p, problem$design),
+       bandwidth = bandwidth)
 }
 
 triweight_grid <- list(from = -0.6, to = 1.6, size = 2^14)
@@ -119,10 +121,11 @@ triweight_budget <- 2e8  # kernel evaluations; above, confidences go to the grid
 
 triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   x <- problem$features[, 1]
-  right <- x[problem$labels == 1]
-  n <- length(x)
+  design <- problem$design
+  is_right <- problem$labels == 1
+  right <- x[is_right]
   if (is.null(bandwidth)) {
-    bandwidth <- if (length(right) == 0) 0 else sqrt(mean((right - mean(right))^2)) * (2 * n)^(-1 / 5)
+    bandwidth <- if (length(right) == 0) 0 else triweight_bandwidth(right, design_rows(design, is_right), design)
     if (bandwidth == 0) {
       stop_input(c(
         "The bandwidth of the kernel density needs two distinct confidences that were right.",
@@ -132,9 +135,9 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
     }
   }
   t <- triweight_grid$from + triweight_step() * seq(0, triweight_grid$size - 1)
-  all <- triweight_density(x, bandwidth)
-  correct <- triweight_density(right, bandwidth)
-  accuracy <- pmin(mean(problem$labels) * correct / all, 1)
+  all <- triweight_density(x, bandwidth, design$w)
+  correct <- triweight_density(right, bandwidth, design$w[is_right])
+  accuracy <- pmin(row_mean(problem$labels, design) * correct / all, 1)
   inside <- t >= 0 & t <= 1
   known <- pmax(all, correct) > 1e-6
   integrand <- ifelse(known, abs(t - accuracy)^p * all, NA)
@@ -154,11 +157,17 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   out
 }
 
+# Of the confidences that were right; `design` is that of all rows, which say how many there effectively are.
+triweight_bandwidth <- function(right, right_design, design) {
+  spread <- row_mean((right - row_mean(right, right_design))^2, right_design)
+  sqrt(spread) * (2 / weight_concentration(design))^(-1 / 5)
+}
+
 triweight_step <- function() (triweight_grid$to - triweight_grid$from) / (triweight_grid$size - 1)
 
-triweight_density <- function(v, bandwidth, budget = triweight_budget) {
+triweight_density <- function(v, bandwidth, w = NULL, budget = triweight_budget) {
   if (length(v) == 0) return(numeric(triweight_grid$size))
-  cpp_triweight_density(v, bandwidth, triweight_grid$from, triweight_step(), triweight_grid$size, budget)
+  cpp_triweight_density(v, bandwidth, triweight_grid$from, triweight_step(), triweight_grid$size, budget, w)
 }
 
 # With r(t) the density of all times the gap, a row moves the integral of |r / all|^p all by
@@ -181,8 +190,9 @@ triweight_influence <- function(problem, gap, t, bandwidth, p) {
 # Grid-shared densities are exact enough here.
 triweight_crossfit <- function(problem, t, bandwidth) {
   x <- problem$features[, 1]
+  w <- design_weights(problem$design)
   folds <- split(seq_along(x), problem_folds(problem))
-  kernel_sum <- function(rows) length(rows) * triweight_density(x[rows], bandwidth, 0)
+  kernel_sum <- function(rows) sum(w[rows]) * triweight_density(x[rows], bandwidth, problem$design$w[rows], 0)
   sums <- lapply(folds, function(rows) {
     list(all = kernel_sum(rows), correct = kernel_sum(rows[problem$labels[rows] == 1]))
   })
@@ -190,10 +200,10 @@ triweight_crossfit <- function(problem, t, bandwidth) {
   gaps <- 0 * problem$residuals
   for (f in seq_along(folds)) {
     rows <- folds[[f]]
-    n_others <- length(x) - length(rows)
-    if (n_others == 0) next
+    if (length(rows) == length(x)) next
+    left <- sum(w[-rows])
     others <- Map(function(all, own) pmax(all - own, 0), total, sums[[f]])
-    gap <- ifelse(others$all > 1e-6 * n_others, t - pmin(others$correct / others$all, 1), 0)
+    gap <- ifelse(others$all > 1e-6 * left, t - pmin(others$correct / others$all, 1), 0)
     gaps[rows, ] <- stats::approx(t, gap, x[rows])$y
   }
   gaps

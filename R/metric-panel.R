@@ -7,7 +7,8 @@
 #' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`,
 #' `cox_in_the_large`, `cox_joint`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own
 #' function. Intervals are those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see
-#' [ici()]. What cannot be computed is `NA`, and `detail` says why; nothing stops the panel.
+#' [ici()]. What cannot be computed is `NA`, and `detail` says why; nothing stops the panel. With clusters that is the
+#' Hosmer-Lemeshow statistic.
 #'
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail` (the
@@ -26,7 +27,7 @@
 #' @export
 ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
-                     event_level = "first", na_rm = TRUE) {
+                     event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   notion <- check_one_problem(notion)
   check_bins(n_bins)
   smoother <- check_choice(smoother, c("loess", "isotonic"))
@@ -42,7 +43,8 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
     parts <- lapply(rows, function(row) panel_part(row, problem))
     c(lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name))),
       list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, level = level))
+  }, event_level, na_rm, choices = list(notion = notion, level = level),
+  design = design_input(enquo(weights), enquo(cluster)))
 }
 
 panel_columns <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value", "detail")
@@ -84,7 +86,7 @@ panel_rows <- function(n_bins, smoother, floor, level, call) {
     }, 4),
     row("logistic regression on the logit", function(problem) cox_columns(problem, floor, level, call), 4),
     row("z statistic", spiegelhalter_columns),
-    row("10 groups", function(problem) hosmer_columns(problem, 10, FALSE))
+    row("10 groups", function(problem) hosmer_columns(problem, 10, FALSE, call))
   )
 }
 

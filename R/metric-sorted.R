@@ -53,7 +53,9 @@ mass_ends <- function(sorted, n_bins) {
   unique(sorted$ties[findInterval(at, sorted$ties, left.open = TRUE) + 1])
 }
 
-sweep_bins <- function(sorted) cpp_sweep_bins(sorted$y, sorted$ties)
+sweep_bins <- function(sorted) {
+  cpp_sweep_bins(sorted$y, sorted$ties, sorted$sum_w, if (!is.null(sorted$w)) sorted$sum_y)
+}
 
 bin_ends <- function(sorted, type, n_bins) {
   switch(type,

@@ -8,11 +8,19 @@
 #'   `"cox_in_the_large"`, the intercept with the slope held at 1, and `"cox_joint"`, twice the log likelihood ratio of
 #'   that model to `a = 0, b = 1` (Cox 1958). Each row's `p.value` is of its own likelihood ratio test: of `a = 0`
 #'   with any slope, of `b = 1` with any intercept, of `a = 0` given `b = 1`, of both at once (two degrees of freedom).
+#'   With importance weights or clusters the likelihood is weighted, and twice its logarithm no longer chi-squared:
+#'   standard errors are then the robust ones, from the rows' influence or the clusters' sums of it (a sandwich),
+#'   intervals and p-values are Wald's with them (Student's t), and `"cox_joint"` is Wald's quadratic form of both
+#'   coefficients, compared with an F distribution where there are few clusters.
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard
-#'   normal for calibrated predictions (Spiegelhalter 1986); `p.value` is two-sided.
+#'   normal for calibrated predictions (Spiegelhalter 1986); `p.value` is two-sided. With importance weights
+#'   the sums are those of `w` and `w^2`. With clusters the denominator is the standard error of the numerator from the
+#'   clusters' sums, and z is compared with Student's t.
 #' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of
 #'   nearly equal size, ties kept together. Degrees of freedom are the number of groups, or two less
-#'   where the predictions were fitted to the same outcomes (`fitted = TRUE`).
+#'   where the predictions were fitted to the same outcomes (`fitted = TRUE`). With importance weights a group's
+#'   squared difference of weighted sums is over `E_g / N_g (1 - E_g / N_g) sum(w^2)`. Its distribution needs
+#'   independent rows: `cluster` is an error of class `calibrisk_error_cluster`.
 #'
 #' The Hosmer-Lemeshow test depends on the arbitrary number of groups, has little power in small samples and
 #' rejects every useful model in large ones; a note says so once per session. Prefer an estimate
@@ -46,7 +54,7 @@ NULL
 #' @export
 cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NULL,
                                        level = 0.95, .by = NULL, event_level = "first",
-                                       na_rm = TRUE) {
+                                       na_rm = TRUE, weights = NULL, cluster = NULL) {
   notion <- check_one_problem(notion)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
@@ -55,7 +63,8 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     c(cox_columns(problem, floor, level, call), list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, level = level))
+  }, event_level, na_rm, choices = list(notion = notion, level = level),
+  design = design_input(enquo(weights), enquo(cluster)))
 }, "zero", c(-Inf, Inf))
 
 cox_columns <- function(problem, floor, level, call) {
@@ -70,11 +79,17 @@ cox_columns <- function(problem, floor, level, call) {
       "i" = "Give {.arg floor}, for example {.code floor = 1e-6}; the estimate will depend on it."
     ), "logit", arg = "x", row = bad[1], call = call)
   }
-  z <- stats::qlogis(p)
-  both <- cpp_logistic(z, y, TRUE, TRUE)
-  large <- cpp_logistic(z, y, TRUE, FALSE)
-  slope <- cpp_logistic(z, y, FALSE, TRUE)
-  at_null <- -sum(y * stats::plogis(z, log.p = TRUE) + (1 - y) * stats::plogis(-z, log.p = TRUE))
+  fit <- cox_fits(stats::qlogis(p), y, problem$design)
+  columns <- if (is_plain(problem$design)) cox_likelihood(fit, level) else cox_robust(fit, problem$design, level)
+  columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
+  c(columns, list(converged = fit$ok))
+}
+
+# The regressions with both coefficients, with slope 1 and without intercept; which have a finite estimate.
+cox_fits <- function(z, y, design) {
+  w <- relative_weights(design)
+  both <- cpp_logistic(z, y, TRUE, TRUE, w)
+  large <- cpp_logistic(z, y, TRUE, FALSE, w)
   # with one predictor the likelihood has no maximum exactly where its two groups do not overlap
   apart <- all(y == y[1]) || max(z[y == 0]) <= min(z[y == 1]) || min(z[y == 0]) >= max(z[y == 1])
   two <- both$converged && !apart
@@ -93,39 +108,92 @@ cox_columns <- function(problem, floor, level, call) {
       }
     ), "convergence")
   }
-  keep <- function(v) ifelse(ok, v, NA_real_)
+  list(z = z, y = y, both = both, large = large, ok = ok)
+}
+
+# Rows that are independent and count the same: the likelihood's own errors and tests.
+cox_likelihood <- function(fit, level) {
+  both <- fit$both
+  large <- fit$large
+  slope <- cpp_logistic(fit$z, fit$y, FALSE, TRUE, NULL)
+  at_null <- -sum(fit$y * stats::plogis(fit$z, log.p = TRUE) + (1 - fit$y) * stats::plogis(-fit$z, log.p = TRUE))
   # twice the log likelihood ratio: without an intercept, with slope 1, without an intercept given slope 1, both
   ratio <- 2 * pmax(c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss), 0)
-  estimate <- keep(c(both$intercept, both$slope, large$intercept, ratio[4]))
-  std.error <- keep(sqrt(pmax(c(both$var_intercept, both$var_slope, large$var_intercept, NA), 0)))
-  test <- keep(stats::pchisq(ratio, c(1, 1, 1, 2), lower.tail = FALSE))
-  half <- qnorm((1 + level) / 2) * std.error
-  list(.estimate = estimate, std.error = std.error, conf.low = estimate - half,
-       conf.high = estimate + half, p.value = test, converged = ok)
+  estimate <- c(both$intercept, both$slope, large$intercept, ratio[4])
+  std_error <- sqrt(pmax(c(both$var_intercept, both$var_slope, large$var_intercept, NA), 0))
+  half <- qnorm((1 + level) / 2) * std_error
+  list(.estimate = estimate, std.error = std_error, conf.low = estimate - half, conf.high = estimate + half,
+       p.value = stats::pchisq(ratio, c(1, 1, 1, 2), lower.tail = FALSE))
+}
+
+# Weights and clusters: the influence of a row is its score times the inverse of the mean second derivative, whatever
+# the distribution of the outcomes; Wald's tests.
+cox_robust <- function(fit, design, level) {
+  influence <- function(model, basis) {
+    p <- stats::plogis(model$intercept + model$slope * fit$z)
+    hessian <- crossprod(basis, row_shares(design) * p * (1 - p) * basis)
+    if (rcond(hessian) < 1e-14) return(NA * basis)
+    (fit$y - p) * basis %*% solve(hessian)
+  }
+  both <- influence(fit$both, cbind(1, fit$z, deparse.level = 0))
+  large <- influence(fit$large, cbind(rep(1, length(fit$z))))
+  value <- c(fit$both$intercept, fit$both$slope, fit$large$intercept)
+  rows <- list(both[, 1], both[, 2], large[, 1])
+  estimates <- Map(function(v, psi) new_estimate(v, psi, design, smallest = -Inf), value, rows)
+  out <- summarise_estimates(estimates, level)
+  df <- design_df(design)
+  z <- (value - c(0, 1, 0)) / out$std.error
+  joint <- wald_test(value[1:2] - c(0, 1), row_covariance(both, design), df)
+  list(.estimate = c(value, joint$statistic), std.error = c(out$std.error, NA),
+       conf.low = c(out$conf.low, NA), conf.high = c(out$conf.high, NA),
+       p.value = c(2 * stats::pt(-abs(z), df), joint$p.value))
+}
+
+# x' V^-1 x of q numbers: chi-squared; with V from df + 1 clusters (df + 1 - q) / (q df) times it is F (Hotelling).
+wald_test <- function(x, covariance, df) {
+  q <- length(x)
+  if (df <= q || !all(is.finite(covariance)) || rcond(covariance) < 1e-14) {
+    return(list(statistic = NA_real_, p.value = NA_real_))
+  }
+  statistic <- sum(x * solve(covariance, x))
+  p <- if (is.finite(df)) {
+    stats::pf(statistic * (df + 1 - q) / (q * df), q, df + 1 - q, lower.tail = FALSE)
+  } else {
+    stats::pchisq(statistic, q, lower.tail = FALSE)
+  }
+  list(statistic = statistic, p.value = p)
 }
 
 #' @rdname classical_tests
 #' @export
 spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
-                                     event_level = "first", na_rm = TRUE) {
+                                     event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   notion <- check_one_problem(notion)
   call <- current_env()
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "spiegelhalter", function(predictions) {
     c(spiegelhalter_columns(notion_problems(predictions, notion, call)[[1]]),
       list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion))
+  }, event_level, na_rm, choices = list(notion = notion),
+  design = design_input(enquo(weights), enquo(cluster)))
 }, "zero", c(-Inf, Inf))
 
+# Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the
+# clusters' sums.
 spiegelhalter_columns <- function(problem) {
   p <- problem$features[, 1]
-  variance <- sum((1 - 2 * p)^2 * p * (1 - p))
-  z <- sum((problem$labels - p) * (1 - 2 * p)) / sqrt(variance)
+  design <- problem$design
+  w <- design_weights(design)
+  rows <- (problem$labels - p) * (1 - 2 * p)
+  variance <- sum(w^2 * (1 - 2 * p)^2 * p * (1 - p))
+  clustered <- !is.null(design$cluster)
+  error <- if (clustered) row_std_error(rows, design) * total_weight(design) else sqrt(variance)
+  z <- sum(w * rows) / error
   if (variance == 0) {
     z <- NA_real_
     warn_result("Spiegelhalter's statistic is not defined: all predictions are 0, 0.5 or 1.",
                 "convergence")
   }
-  list(.estimate = z, p.value = 2 * pnorm(-abs(z)))
+  list(.estimate = z, p.value = 2 * if (clustered) stats::pt(-abs(z), design_df(design)) else pnorm(-abs(z)))
 }
 
 #' @rdname classical_tests
@@ -134,7 +202,7 @@ spiegelhalter_columns <- function(problem) {
 #' @export
 hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FALSE,
                                        notion = NULL, .by = NULL,
-                                       event_level = "first", na_rm = TRUE) {
+                                       event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   notion <- check_one_problem(notion)
   check_count(n_groups, lower = 3)
   check_flag(fitted)
@@ -144,18 +212,28 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
            more than on the model; prefer an estimate with an interval."
   ), "hosmer_lemeshow", .frequency = "once", .frequency_id = "calibrisk_hosmer_lemeshow")
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "hosmer_lemeshow", function(predictions) {
-    c(hosmer_columns(notion_problems(predictions, notion, call)[[1]], n_groups, fitted),
+    c(hosmer_columns(notion_problems(predictions, notion, call)[[1]], n_groups, fitted, call),
       list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion))
+  }, event_level, na_rm, choices = list(notion = notion),
+  design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(0, Inf))
 
-hosmer_columns <- function(problem, n_groups, fitted) {
+hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
+  if (!is.null(problem$design$cluster)) {
+    stop_input(c(
+      "The Hosmer-Lemeshow test needs independent rows.",
+      "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of {problem$design$n} rows.",
+      "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \
+             {.code ce_test(test = \"ladder\")}."
+    ), c("cluster", "argument"), arg = "cluster", call = call)
+  }
   sorted <- sort_problem(problem)
   bins <- bin_table(sorted, mass_ends(sorted, n_groups))
   expected <- bins$size * (bins$accuracy + bins$gap)
   groups <- length(bins$size)
   difference <- bins$size * bins$gap
-  variance <- expected * (1 - expected / bins$size)
+  # N_g where all rows count 1, sum w^2 of weights
+  variance <- expected / bins$size * (1 - expected / bins$size) * bins$size^2 * bins$concentration
   # a group of certain predictions that all came true adds nothing
   statistic <- sum(ifelse(abs(difference) < 1e-12 * bins$size, 0, difference^2 / variance))
   df <- max(groups - if (fitted) 2 else 0, 1)

@@ -159,13 +159,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_sweep_bins
-double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends);
-RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP) {
+double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y);
+RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type tie_ends(tie_endsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_w(sum_wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_y(sum_ySEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends, sum_w, sum_y));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -182,8 +184,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_triweight_density
-Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from, double step, double size, double budget);
-RcppExport SEXP _calibrisk_cpp_triweight_density(SEXP xSEXP, SEXP hSEXP, SEXP fromSEXP, SEXP stepSEXP, SEXP sizeSEXP, SEXP budgetSEXP) {
+Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from, double step, double size, double budget, Rcpp::Nullable<Rcpp::NumericVector> weight);
+RcppExport SEXP _calibrisk_cpp_triweight_density(SEXP xSEXP, SEXP hSEXP, SEXP fromSEXP, SEXP stepSEXP, SEXP sizeSEXP, SEXP budgetSEXP, SEXP weightSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
@@ -192,7 +194,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type step(stepSEXP);
     Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
     Rcpp::traits::input_parameter< double >::type budget(budgetSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_triweight_density(x, h, from, step, size, budget));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type weight(weightSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_triweight_density(x, h, from, step, size, budget, weight));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -209,15 +212,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_logistic
-Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept, bool free_slope);
-RcppExport SEXP _calibrisk_cpp_logistic(SEXP zSEXP, SEXP ySEXP, SEXP free_interceptSEXP, SEXP free_slopeSEXP) {
+Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept, bool free_slope, Rcpp::Nullable<Rcpp::NumericVector> weight);
+RcppExport SEXP _calibrisk_cpp_logistic(SEXP zSEXP, SEXP ySEXP, SEXP free_interceptSEXP, SEXP free_slopeSEXP, SEXP weightSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< bool >::type free_intercept(free_interceptSEXP);
     Rcpp::traits::input_parameter< bool >::type free_slope(free_slopeSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_logistic(z, y, free_intercept, free_slope));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type weight(weightSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_logistic(z, y, free_intercept, free_slope, weight));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -997,11 +1001,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
-    {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 2},
+    {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 4},
     {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
-    {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 6},
+    {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},
     {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
-    {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 4},
+    {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 5},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 9},
     {"_calibrisk_cpp_kde_loo_loglik", (DL_FUNC) &_calibrisk_cpp_kde_loo_loglik, 4},
     {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 9},

@@ -44,12 +44,22 @@ std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVect
   return out;
 }
 
-// Number of equal-mass bins that the monotone sweep chooses.
+// Number of equal-mass bins that the monotone sweep chooses; sum_w, sum_y: cumulative weights of
+// the rows and of the successes, NULL where all rows count the same.
 // [[Rcpp::export(rng = false)]]
-double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends) {
-  const calibrisk::MonotoneSweep sweep(y.begin(), y.size(), tie_ends.begin(),
-                                       size_of(tie_ends.size()));
-  return static_cast<double>(sweep.run());
+double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends,
+                      Rcpp::Nullable<Rcpp::NumericVector> sum_w,
+                      Rcpp::Nullable<Rcpp::NumericVector> sum_y) {
+  using namespace calibrisk;
+  const std::size_t blocks = size_of(tie_ends.size());
+  if (sum_w.isNull()) {
+    const CountedRows rows(y.begin(), y.size(), tie_ends.begin(), blocks);
+    return static_cast<double>(MonotoneSweep<CountedRows>(rows, y.begin()).run());
+  }
+  const Rcpp::NumericVector w(sum_w), ones(sum_y);
+  if (w.size() != y.size() || ones.size() != y.size()) Rcpp::stop("sweep: one sum per row.");
+  const WeightedRows rows(w.begin(), ones.begin(), y.size(), tie_ends.begin(), blocks);
+  return static_cast<double>(MonotoneSweep<WeightedRows>(rows, y.begin()).run());
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -62,9 +72,13 @@ Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector wei
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from, double step,
-                                          double size, double budget) {
+                                          double size, double budget,
+                                          Rcpp::Nullable<Rcpp::NumericVector> weight) {
   const calibrisk::TriweightDensity density({from, step, static_cast<std::size_t>(size)}, h);
-  return Rcpp::wrap(density(x.begin(), size_of(x.size()), budget));
+  if (weight.isNull()) return Rcpp::wrap(density(x.begin(), size_of(x.size()), budget));
+  const Rcpp::NumericVector w(weight);
+  if (w.size() != x.size()) Rcpp::stop("triweight_density: one weight per value.");
+  return Rcpp::wrap(density(x.begin(), size_of(x.size()), budget, w.begin()));
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -75,8 +89,12 @@ Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector wei
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept,
-                        bool free_slope) {
-  const calibrisk::LogisticRegression model(z.begin(), y.begin(), size_of(z.size()));
+                        bool free_slope, Rcpp::Nullable<Rcpp::NumericVector> weight) {
+  const Rcpp::NumericVector w =
+      weight.isNull() ? Rcpp::NumericVector() : Rcpp::NumericVector(weight);
+  if (weight.isNotNull() && w.size() != z.size()) Rcpp::stop("logistic: one weight per row.");
+  const calibrisk::LogisticRegression model(z.begin(), y.begin(), size_of(z.size()),
+                                            weight.isNull() ? nullptr : w.begin());
   const calibrisk::LogisticFit fit = model.fit(free_intercept, free_slope);
   return Rcpp::List::create(
       Rcpp::Named("intercept") = fit.intercept, Rcpp::Named("slope") = fit.slope,

@@ -4,7 +4,18 @@ design_metrics <- list(
   discrete = function(...) ece(..., type = "discrete", p = 2), debiased = function(...) ece(..., p = 2, debias = TRUE),
   largest = function(...) ece(..., p = Inf, n_bins = 5), rbs = function(...) rbs(...),
   ks = function(...) ks_error(...), mmce = function(...) mmce(...),
-  mmce_unbiased = function(...) mmce(..., type = "unbiased"), smooth = function(...) smooth_ece(...)
+  mmce_unbiased = function(...) mmce(..., type = "unbiased"), smooth = function(...) smooth_ece(...),
+  sweep = function(...) ece(..., type = "sweep"),
+  kde = function(...) kde_error(..., kernel = "triweight", bandwidth = .1)
+)
+
+# Those of several rows, or whose tests or choices differ between weights and repeated rows.
+design_tables <- list(
+  ici = function(...) ici(...), ici_isotonic = function(...) ici(..., smoother = "isotonic"),
+  kde_chosen = function(...) kde_error(..., kernel = "triweight", p = 1),
+  cox = function(...) cox_calibration(..., floor = .01), spiegelhalter = function(...) spiegelhalter(...),
+  hosmer = function(...) suppressMessages(hosmer_lemeshow(..., n_groups = 6)),
+  panel = function(...) suppressMessages(ce_panel(..., floor = .01)), hierarchy = function(...) ce_hierarchy(...)
 )
 
 # Rows with ties, weights of both kinds and clusters.

@@ -1,7 +1,7 @@
 test_that("frequency weights are repeated rows, exactly", {
   data <- design_rows_frame()
   repeated <- data[rep(seq_len(nrow(data)), data$copies), ]
-  for (metric in design_metrics) {
+  for (metric in c(design_metrics, design_tables)) {
     expect_identical(metric(data, y, prob, weights = copies), metric(repeated, y, prob))
     expect_identical(metric(data$prob, data$y, weights = data$copies), metric(repeated$prob, repeated$y))
   }
@@ -9,7 +9,7 @@ test_that("frequency weights are repeated rows, exactly", {
 
 test_that("importance weights of one value are none, whatever the value", {
   data <- design_rows_frame()
-  for (metric in design_metrics) {
+  for (metric in c(design_metrics, design_tables)) {
     data$same <- .37
     expect_identical(metric(data, y, prob, weights = same), metric(data, y, prob))
   }
@@ -18,12 +18,12 @@ test_that("importance weights of one value are none, whatever the value", {
 test_that("the scale of importance weights does not matter, and rows of weight 0 are not there", {
   data <- design_rows_frame()
   data$share[1:10] <- 0
-  for (metric in design_metrics) {
+  for (metric in c(design_metrics, design_tables)) {
     weighted <- metric(data, y, prob, weights = share)
     data$scaled <- 5 * data$share
     expect_same_numbers(metric(data, y, prob, weights = scaled), weighted, 1e-9)
     expect_identical(metric(data[-(1:10), ], y, prob, weights = share), weighted)
-    expect_false(isTRUE(all.equal(weighted$.estimate, metric(data, y, prob)$.estimate)))
+    expect_false(isTRUE(all.equal(weighted[-1], metric(data, y, prob)[-1])))
   }
 })
 
@@ -128,4 +128,15 @@ test_that("pairs across clusters see no error where there is none but the cluste
   error <- apply(found, 1, stats::sd) / sqrt(200)
   expect_lt(abs(mean(found[1, ])), 3.5 * error[1])
   expect_gt(mean(found[2, ]), 5 * error[2])
+})
+
+test_that("weighted quantiles are those of quantile() for one weight, and do not depend on the order of ties", {
+  x <- c(3, 1, 4, 1, 5, 9, 2)
+  probs <- c(0, .1, .5, .9, 1)
+  expect_equal(weighted_quantile(x, probs, list(n = 7, w = rep(2, 7))), quantile(x, probs, names = FALSE))
+  # places of weights .5, 1.5, 2: their middles at .25, 1.25, 3, from 0 to 1 these are 0, 4 / 11, 1
+  expect_equal(weighted_quantile(c(2, 1, 3), c(2 / 11, 15 / 22), new_design(3, c(1.5, .5, 2))), c(1.5, 2.5))
+  expect_equal(weighted_quantile(x, .5, list(n = 7, w = c(1, .4, 1, 1.6, 1, 1, 1))),
+               weighted_quantile(x, .5, list(n = 7, w = c(1, 1.6, 1, .4, 1, 1, 1))))
+  expect_identical(weighted_quantile(4, probs, new_design(1, 2)), rep(4, 5))
 })

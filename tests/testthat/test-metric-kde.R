@@ -19,15 +19,15 @@ test_that("published values of fixture B are met", {
 test_that("sharing between grid points changes little", {
   x <- withr::with_seed(1, stats::runif(300))
   step <- (1.6 + .6) / (2^14 - 1)
-  exact <- cpp_triweight_density(x, .05, -.6, step, 2^14, 1e12)
-  shared <- cpp_triweight_density(x, .05, -.6, step, 2^14, 0)
+  exact <- cpp_triweight_density(x, .05, -.6, step, 2^14, 1e12, NULL)
+  shared <- cpp_triweight_density(x, .05, -.6, step, 2^14, 0, NULL)
   expect_equal(shared, exact, tolerance = 1e-5)
   # a density, reflected: its integral over [0, 1] is 1
   expect_equal(sum(exact) * step, 1, tolerance = 1e-3)
   # one value, away from the boundary: the kernel itself, twice of half the mass
   t <- -.6 + step * (0:(2^14 - 1))
   u <- (t - .4) / .15
-  expect_equal(cpp_triweight_density(.4, .05, -.6, step, 2^14, 1e12),
+  expect_equal(cpp_triweight_density(.4, .05, -.6, step, 2^14, 1e12, NULL),
                ifelse(t > 0 & t < 1, 35 / 32 * pmax(1 - u^2, 0)^3 / .15, 0))
 })
 
@@ -65,4 +65,18 @@ test_that("standard errors are those of the jackknife at fixed bandwidth", {
   out <- kde_error(x, y, bandwidth = .02)
   error <- sqrt(149 / 150 * sum((power - mean(power))^2))
   expect_equal(out$std.error * 2 * out$.estimate / error, 1, tolerance = .1)
+})
+
+test_that("the influence of weighted triweight errors is the derivative by a row's weight", {
+  data <- design_rows_frame(60)
+  at <- function(w) {
+    problem <- scalar_problem(data$prob, data$y)
+    problem$design <- new_design(60, w)
+    triweight_error(problem, 2, .15, 1L, NULL)
+  }
+  value <- at(data$share)
+  for (i in c(3, 20, 41)) {
+    moved <- (at(replace(data$share, i, data$share[i] + 1e-5))$power - value$power) / 1e-5 * sum(data$share)
+    expect_equal(moved, value$rows[i] - sum(data$share * value$rows) / sum(data$share), tolerance = .02)
+  }
 })

@@ -90,3 +90,80 @@ test_that("ece_bias() has the published values and shape", {
   expect_equal(at$slope[2], (at$expected[3] - at$expected[1]) / 2, tolerance = 1e-3)
   expect_error(ece_bias(c(.4, .5), c(.5, .9), c(.5, .8), .01, 100), class = "calibrisk_error_argument")
 })
+
+test_that("Cox's errors of weighted and clustered rows are those of the sandwich", {
+  data <- design_rows_frame(200)
+  data$prob <- pmin(pmax(data$prob, .01), .99)
+  z <- stats::qlogis(data$prob)
+  fit <- suppressWarnings(stats::glm(y ~ z, stats::binomial, data, weights = data$share))
+  large <- suppressWarnings(stats::glm(y ~ 1, stats::binomial, data, weights = data$share, offset = z))
+  out <- cox_calibration(data, y, prob, weights = share)
+  expect_equal(out$.estimate[1:3], unname(c(stats::coef(fit), stats::coef(large))), tolerance = 1e-7)
+  p <- stats::fitted(fit)
+  basis <- cbind(1, z)
+  bread <- solve(crossprod(basis, data$share * p * (1 - p) * basis))
+  scores <- data$share * (data$y - p) * basis
+  sandwich <- function(scores) nrow(scores) / (nrow(scores) - 1) * bread %*% crossprod(scores) %*% bread
+  expect_equal(out$std.error[1:2], unname(sqrt(diag(sandwich(scores)))), tolerance = 1e-7)
+  q <- stats::fitted(large)
+  expect_equal(out$std.error[3], sqrt(200 / 199 * sum((data$share * (data$y - q))^2)) /
+                 sum(data$share * q * (1 - q)), tolerance = 1e-7)
+  gap <- unname(stats::coef(fit)) - c(0, 1)
+  expect_equal(out$.estimate[4], sum(gap * solve(sandwich(scores), gap)), tolerance = 1e-6)
+  both <- cox_calibration(data, y, prob, weights = share, cluster = centre)
+  covariance <- sandwich(rowsum(scores, data$centre))
+  expect_equal(both$std.error[1:2], unname(sqrt(diag(covariance))), tolerance = 1e-7)
+  only <- cox_calibration(data, y, prob, cluster = centre)
+  # 12 clusters: Student's t with 11 degrees of freedom, Hotelling's F with 2 and 10
+  expect_equal(only$p.value[2], 2 * stats::pt(-abs(only$.estimate[2] - 1) / only$std.error[2], 11))
+  expect_equal(only$p.value[4], stats::pf(only$.estimate[4] * 10 / 22, 2, 10, lower.tail = FALSE))
+  # one cluster says nothing of its error, and separated data have no estimate
+  data$one <- 1
+  expect_true(all(is.na(cox_calibration(data, y, prob, cluster = one)$std.error)))
+  expect_warning(apart <- cox_calibration(c(.2, .3, .6, .7), c(0, 0, 1, 1), weights = c(1, 2, 1, 3)),
+                 class = "calibrisk_warning_convergence")
+  expect_identical(apart$converged, c(FALSE, FALSE, TRUE, FALSE))
+})
+
+test_that("tests of clustered rows keep their level, where those that take rows as independent do not", {
+  skip_on_cran()
+  found <- withr::with_seed(5, vapply(1:400, function(i) {
+    # calibrated predictions; outcomes of a cluster share their thresholds
+    centre <- rep(1:40, each = 10)
+    p <- rep(stats::runif(40, .1, .9), each = 10)
+    shared <- stats::runif(40)[centre]
+    u <- ifelse(stats::runif(400) < .3, shared, stats::runif(400))
+    y <- as.numeric(u < p)
+    robust <- cox_calibration(p, y, cluster = centre)
+    plain <- cox_calibration(p, y)
+    c(joint = robust$p.value[4], large = robust$p.value[3], z = spiegelhalter(p, y, cluster = centre)$p.value,
+      plain = plain$p.value[4], plain_large = plain$p.value[3],
+      covered = robust$conf.low[2] <= 1 && 1 <= robust$conf.high[2])
+  }, numeric(6)))
+  level <- rowMeans(found[1:5, ] < .05)
+  expect_lt(max(level[1:3]), .09)
+  expect_gt(min(level[1:3]), .02)
+  expect_gt(min(level[4:5]), .12)
+  expect_gt(mean(found[6, ]), .915)
+})
+
+test_that("weighted sums of Spiegelhalter and of Hosmer and Lemeshow have their variance at the null", {
+  data <- design_rows_frame()
+  p <- data$prob
+  w <- data$share
+  z <- sum(w * (data$y - p) * (1 - 2 * p)) / sqrt(sum(w^2 * (1 - 2 * p)^2 * p * (1 - p)))
+  expect_equal(spiegelhalter(data, y, prob, weights = share)$.estimate, z)
+  sorted <- sort_values(p, data$y, w)
+  bin <- rep(1:4, diff(c(0, mass_ends(sorted, 4))))
+  at <- sorted$order
+  statistic <- sum(vapply(1:4, function(g) {
+    rows <- at[bin == g]
+    expected <- sum(w[rows] * p[rows]) / sum(w[rows])
+    sum(w[rows] * (p - data$y)[rows])^2 / (expected * (1 - expected) * sum(w[rows]^2))
+  }, 0))
+  expect_equal(suppressMessages(hosmer_lemeshow(data, y, prob, n_groups = 4, weights = share))$.estimate, statistic)
+  expect_error(suppressMessages(hosmer_lemeshow(data, y, prob, cluster = centre)), class = "calibrisk_error_cluster")
+  panel <- suppressMessages(ce_panel(data, y, prob, cluster = centre, floor = .01))
+  expect_match(panel$detail[panel$.metric == "hosmer_lemeshow"], "independent")
+  expect_true(is.na(panel$.estimate[panel$.metric == "hosmer_lemeshow"]))
+})

@@ -186,3 +186,8 @@ test_that("groups of similar predictions, groups without spread, refusals", {
   expect_error(ce_decompose(c(.2, .4), c(0, 1), score = "crps"), class = "calibrisk_error_score")
   expect_error(ce_decompose(c(.2, .4), c(0, 1), n_bins = 3), class = "calibrisk_error_argument")
 })
+
+test_that("weighted isotonic regression pools weighted means", {
+  expect_equal(isotonic_fit(c(3, 1, 2), c(0, 1, 0), c(1, 2, 3))$value, rep(1 / 3, 3))
+  expect_equal(isotonic_fit(c(1, 2, 3), c(0, 1, 0), c(1, 1, 3))$value, c(0, .25, .25))
+})

@@ -20,7 +20,9 @@ struct LogisticFit {
 
 class LogisticRegression {
  public:
-  LogisticRegression(const double* z, const double* y, std::size_t n) : z_(z), y_(y), n_(n) {}
+  // w [n]: weights of the rows; nullptr where all count 1.
+  LogisticRegression(const double* z, const double* y, std::size_t n, const double* w = nullptr)
+      : z_(z), y_(y), w_(w), n_(n) {}
 
   LogisticFit fit(bool free_intercept, bool free_slope, int max_iterations = 50,
                   double tolerance = 1e-10) const {
@@ -78,8 +80,9 @@ class LogisticRegression {
       const double eta = a + b * z_[i];
       const double tail = std::exp(-std::fabs(eta));
       const double p = eta >= 0.0 ? 1.0 / (1.0 + tail) : tail / (1.0 + tail);
-      m.loss += std::max(eta, 0.0) - y_[i] * eta + std::log1p(tail);
-      const double g = p - y_[i], w = tail / ((1.0 + tail) * (1.0 + tail));
+      const double count = w_ == nullptr ? 1.0 : w_[i];
+      m.loss += count * (std::max(eta, 0.0) - y_[i] * eta + std::log1p(tail));
+      const double g = count * (p - y_[i]), w = count * tail / ((1.0 + tail) * (1.0 + tail));
       m.ga += g;
       m.gb += g * z_[i];
       m.haa += w;
@@ -91,6 +94,7 @@ class LogisticRegression {
 
   const double* z_;
   const double* y_;
+  const double* w_;
   std::size_t n_;
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace calibrisk {
@@ -41,19 +42,86 @@ inline Pools isotonic_pools(const double* total, const double* weight, const int
   return pools;
 }
 
-class MonotoneSweep {
+// Rows that count 1: where equal-mass bins end, and how many successes there are up to a row. All
+// in integers.
+class CountedRows {
  public:
+  using Number = std::int64_t;
   // y [n] 0/1 sorted by confidence; tie_ends [m].
-  MonotoneSweep(const int* y, std::int64_t n, const int* tie_ends, std::size_t m)
+  CountedRows(const int* y, std::int64_t n, const int* tie_ends, std::size_t m)
       : n_(n), tie_end_(static_cast<std::size_t>(n) + 1), ones_(static_cast<std::size_t>(n) + 1) {
     for (std::size_t b = 0, i = 1; b < m; ++b) {
       for (; i <= static_cast<std::size_t>(tie_ends[b]); ++i) tie_end_[i] = tie_ends[b];
     }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) ones_[i + 1] = ones_[i] + y[i];
+  }
+
+  std::int64_t rows() const { return n_; }
+  // End of the k-th of b equal-mass bins: the tie block of order statistic ceil(n k / b).
+  std::int64_t end(std::int64_t k, std::int64_t b) const {
+    return tie_end_[static_cast<std::size_t>((n_ * k + b - 1) / b)];
+  }
+  Number size(std::int64_t begin, std::int64_t end) const { return end - begin; }
+  Number ones(std::int64_t begin, std::int64_t end) const {
+    return ones_[at(end)] - ones_[at(begin)];
+  }
+  // Is the mean of the first, ones / size, above that of the second?
+  static bool falls(Number ones, Number size, Number next_ones, Number next_size) {
+    return ones * next_size > next_ones * size;
+  }
+
+ private:
+  static std::size_t at(std::int64_t row) { return static_cast<std::size_t>(row); }
+  std::int64_t n_;
+  std::vector<std::int64_t> tie_end_, ones_;
+};
+
+// Rows with weights: a bin ends at the tie block where the sum of the weights reaches its share.
+class WeightedRows {
+ public:
+  using Number = double;
+  // sum_w, sum_y [n]: cumulative weights of the rows and of the successes.
+  WeightedRows(const double* sum_w, const double* sum_y, std::int64_t n, const int* tie_ends,
+               std::size_t m)
+      : n_(n), sum_w_(sum_w), sum_y_(sum_y), tie_ends_(tie_ends), reached_(m) {
+    for (std::size_t b = 0; b < m; ++b) reached_[b] = sum_w[tie_ends[b] - 1];
+  }
+
+  std::int64_t rows() const { return n_; }
+  std::int64_t end(std::int64_t k, std::int64_t b) const {
+    const double share = reached_.back() * static_cast<double>(k) / static_cast<double>(b);
+    const auto place = std::lower_bound(reached_.begin(), reached_.end(), share * (1.0 - 1e-12));
+    const auto block = std::min<std::ptrdiff_t>(place - reached_.begin(),
+                                                static_cast<std::ptrdiff_t>(reached_.size()) - 1);
+    return tie_ends_[block];
+  }
+  Number size(std::int64_t begin, std::int64_t end) const { return between(sum_w_, begin, end); }
+  Number ones(std::int64_t begin, std::int64_t end) const { return between(sum_y_, begin, end); }
+  // Equal means are so up to rounding.
+  static bool falls(Number ones, Number size, Number next_ones, Number next_size) {
+    return ones * next_size > next_ones * size + 1e-12 * size * next_size;
+  }
+
+ private:
+  static double between(const double* sum, std::int64_t begin, std::int64_t end) {
+    return sum[end - 1] - (begin == 0 ? 0.0 : sum[begin - 1]);
+  }
+  std::int64_t n_;
+  const double* sum_w_;
+  const double* sum_y_;
+  const int* tie_ends_;
+  std::vector<double> reached_;
+};
+
+template <class Rows>
+class MonotoneSweep {
+ public:
+  // y [n] 0/1 in the order of the rows.
+  MonotoneSweep(Rows rows, const int* y) : rows_(std::move(rows)) {
+    const std::int64_t n = rows_.rows();
     first_one_ = n;  // rows before the first success
     last_zero_ = 0;  // rows up to the last failure
     for (std::int64_t i = 0; i < n; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      ones_[at + 1] = ones_[at] + y[i];
       if (y[i] == 1) first_one_ = std::min(first_one_, i);
       if (y[i] == 0) last_zero_ = i + 1;
     }
@@ -63,33 +131,28 @@ class MonotoneSweep {
   // nothing, so that each number of bins costs only its bins in between: separable
   // data, where every number passes, stays cheap.
   std::int64_t run() const {
-    if (first_one_ >= last_zero_) return n_;
+    if (first_one_ >= last_zero_) return rows_.rows();
     std::int64_t bins = 1;
-    while (bins < n_ && monotone(bins + 1)) ++bins;
+    while (bins < rows_.rows() && monotone(bins + 1)) ++bins;
     return bins;
   }
 
  private:
-  // End of the k-th of b equal-mass bins: the tie block of order statistic ceil(n k / b).
-  std::int64_t end(std::int64_t k, std::int64_t b) const {
-    return tie_end_[static_cast<std::size_t>((n_ * k + b - 1) / b)];
-  }
-  std::int64_t ones(std::int64_t row) const { return ones_[static_cast<std::size_t>(row)]; }
-
   bool monotone(std::int64_t b) const {
+    using Number = typename Rows::Number;
     // largest k with end(k) <= first_one_: everything up to it is failures
     std::int64_t low = 0, high = b;
     while (high - low > 1) {
       const std::int64_t mid = low + (high - low) / 2;
-      (end(mid, b) <= first_one_ ? low : high) = mid;
+      (rows_.end(mid, b) <= first_one_ ? low : high) = mid;
     }
-    std::int64_t begin = low == 0 ? 0 : end(low, b);
-    std::int64_t last_sum = 0, last_size = 1;  // mean 0
+    std::int64_t begin = low == 0 ? 0 : rows_.end(low, b);
+    Number last_sum = 0, last_size = 1;  // mean 0
     for (std::int64_t k = low + 1; k <= b && begin < last_zero_; ++k) {
-      const std::int64_t stop = end(k, b);
+      const std::int64_t stop = rows_.end(k, b);
       if (stop == begin) continue;
-      const std::int64_t sum = ones(stop) - ones(begin), size = stop - begin;
-      if (last_sum * size > sum * last_size) return false;
+      const Number sum = rows_.ones(begin, stop), size = rows_.size(begin, stop);
+      if (Rows::falls(last_sum, last_size, sum, size)) return false;
       last_sum = sum;
       last_size = size;
       begin = stop;
@@ -97,8 +160,8 @@ class MonotoneSweep {
     return true;  // what follows is successes only
   }
 
-  std::int64_t n_, first_one_ = 0, last_zero_ = 0;
-  std::vector<std::int64_t> tie_end_, ones_;
+  Rows rows_;
+  std::int64_t first_one_ = 0, last_zero_ = 0;
 };
 
 }  // namespace calibrisk

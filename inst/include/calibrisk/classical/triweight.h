@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 namespace calibrisk {
@@ -23,20 +24,27 @@ class TriweightDensity {
 
   // Each value adds its own kernel: exact, O(n h / step). Above `budget` kernel
   // evaluations the values are first shared between their two neighbours on the grid.
-  std::vector<double> operator()(const double* x, std::size_t n, double budget) const {
+  // weight [n]: what each value counts, nullptr where all count the same.
+  std::vector<double> operator()(const double* x, std::size_t n, double budget,
+                                 const double* weight = nullptr) const {
     std::vector<double> density(grid_.size, 0.0);
     const double cost = 2.0 * static_cast<double>(n) * (2.0 * radius_ / grid_.step + 1.0);
-    const double scale = 2.0 / (2.0 * static_cast<double>(n));  // 2N values; twice on [0, 1]
+    double total = static_cast<double>(n);
+    if (weight != nullptr) total = std::accumulate(weight, weight + n, 0.0);
+    const double scale = 2.0 / (2.0 * total);  // 2N values; twice on [0, 1]
+    const auto mass_of = [&](std::size_t i) {
+      return weight == nullptr ? scale : scale * weight[i];
+    };
     if (cost <= budget) {
       for (std::size_t i = 0; i < n; ++i) {
-        add(x[i], scale, density);
-        add(mirror(x[i]), scale, density);
+        add(x[i], mass_of(i), density);
+        add(mirror(x[i]), mass_of(i), density);
       }
     } else {
       std::vector<double> mass(grid_.size, 0.0);
       for (std::size_t i = 0; i < n; ++i) {
-        share(x[i], scale, mass);
-        share(mirror(x[i]), scale, mass);
+        share(x[i], mass_of(i), mass);
+        share(mirror(x[i]), mass_of(i), mass);
       }
       for (std::size_t g = 0; g < grid_.size; ++g) {
         if (mass[g] > 0.0) add(grid_.at(g), mass[g], density);

@@ -1,0 +1,55 @@
+# Weighted and clustered rows: every verb that takes them.
+
+design_of <- function(n) {
+  list(share = 0.2 + round(sequence(n, 0.6), 3), copies = as.integer(3 * sequence(n, 0.9)),
+       site = letters[1 + (seq_len(n) * 5) %% 17])
+}
+
+# Of a function of (weights, cluster): importance weights, clusters, both; frequencies are repeated rows.
+pin_design <- function(key, n, verb, why = "exact") {
+  rows <- design_of(n)
+  pin(paste0("design/", key, "/weights"), verb(rows$share, NULL), why)
+  pin(paste0("design/", key, "/cluster"), verb(NULL, rows$site), why)
+  pin(paste0("design/", key, "/both"), verb(rows$share, rows$site), why)
+  pin(paste0("design/", key, "/copies"), verb(rows$copies, NULL), why)
+}
+
+pin_design("ece", 160, function(w, g) ece(fine$p, fine$y, notion = "binary", weights = w, cluster = g))
+pin_design("ece/mass", 160, function(w, g) {
+  ece(fine$p, fine$y, notion = "binary", type = "mass", p = 2, debias = TRUE, weights = w, cluster = g)
+})
+pin_design("ece/sweep", 160, function(w, g) {
+  ece(fine$p, fine$y, notion = "binary", type = "sweep", weights = w, cluster = g)
+})
+pin_design("ece/class", 150, function(w, g) ece(five$p, five$y, notion = "class_wise", weights = w, cluster = g))
+pin_design("ece/canonical", 150, function(w, g) {
+  ece(five$p, five$y, notion = "canonical", type = "discrete", p = 2, weights = w, cluster = g)
+})
+pin_design("ece/bootstrap", 160, function(w, g) {
+  ece(fine$p, fine$y, notion = "binary", interval = "bootstrap", times = 20, weights = w, cluster = g)
+})
+pin_design("rbs", 150, function(w, g) rbs(five$p, five$y, weights = w, cluster = g))
+pin_design("ks_error", 160, function(w, g) ks_error(fine$p, fine$y, notion = "binary", weights = w, cluster = g))
+pin_design("mmce", 160, function(w, g) {
+  mmce(fine$p, fine$y, notion = "binary", type = "unbiased", weights = w, cluster = g)
+})
+pin_design("smooth_ece", 160, function(w, g) smooth_ece(fine$p, fine$y, notion = "binary", weights = w, cluster = g))
+pin_design("kde_error/triweight", 160, function(w, g) {
+  kde_error(fine$p, fine$y, kernel = "triweight", notion = "binary", weights = w, cluster = g)
+})
+pin_design("ici", 160, function(w, g) ici(fine$p, fine$y, notion = "binary", weights = w, cluster = g))
+pin_design("ici/isotonic", 160, function(w, g) {
+  ici(fine$p, fine$y, notion = "binary", smoother = "isotonic", interval = "bootstrap", times = 20, weights = w,
+      cluster = g)
+})
+pin_design("cox_calibration", 160, function(w, g) {
+  cox_calibration(fine$p, fine$y, notion = "binary", weights = w, cluster = g)
+})
+pin_design("spiegelhalter", 160, function(w, g) {
+  spiegelhalter(fine$p, fine$y, notion = "binary", weights = w, cluster = g)
+})
+pin_design("hosmer_lemeshow", 160, function(w, g) {
+  hosmer_lemeshow(fine$p, fine$y, notion = "binary", weights = w, cluster = g)
+})
+pin_design("ce_panel", 160, function(w, g) ce_panel(fine$p, fine$y, notion = "binary", weights = w, cluster = g))
+pin_design("ce_hierarchy", 150, function(w, g) ce_hierarchy(five$p, five$y, weights = w, cluster = g))
