@@ -95,6 +95,12 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
 dirichlet_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   n <- length(problem$labels)
   if (n < 2) stop_few_rows(2, n, call)
+  if (!is_plain(problem$design)) {
+    stop_input(c(
+      "The Dirichlet kernel takes neither importance weights nor clusters.",
+      "i" = "Use {.code kernel = \"triweight\"}, or frequencies (integers) as {.arg weights}."
+    ), "argument", arg = "kernel", call = call)
+  }
   if (is.null(bandwidth)) {
     grid <- kde_bandwidths()
     bandwidth <- grid[which.max(kde_loo_loglik(problem$features, grid, threads))]
