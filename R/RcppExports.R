@@ -201,6 +201,30 @@ cpp_ridge_factor_form <- function(spectra, fold, type, ridge, rank, threads) {
     .Call(`_calibrisk_cpp_ridge_factor_form`, spectra, fold, type, ridge, rank, threads)
 }
 
+cpp_ridge_krylov <- function(kernel, x, residuals, begin, threads) {
+    .Call(`_calibrisk_cpp_ridge_krylov`, kernel, x, residuals, begin, threads)
+}
+
+cpp_ridge_krylov_extend <- function(ridge, blocks, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_krylov_extend`, ridge, blocks, threads, progress)
+}
+
+cpp_ridge_krylov_path <- function(ridge, type, blocks, residuals, ridges, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_krylov_path`, ridge, type, blocks, residuals, ridges, threads, progress)
+}
+
+cpp_ridge_krylov_errors <- function(ridge, type, blocks, ridges, threads) {
+    .Call(`_calibrisk_cpp_ridge_krylov_errors`, ridge, type, blocks, ridges, threads)
+}
+
+cpp_ridge_krylov_form <- function(ridge, fold, type, value, blocks, rank, threads) {
+    .Call(`_calibrisk_cpp_ridge_krylov_form`, ridge, fold, type, value, blocks, rank, threads)
+}
+
+cpp_gram_features <- function(kernel, rows, basis, x, threads) {
+    .Call(`_calibrisk_cpp_gram_features`, kernel, rows, basis, x, threads)
+}
+
 cpp_taylor_rank <- function(gamma, half_range, max_rank) {
     .Call(`_calibrisk_cpp_taylor_rank`, gamma, half_range, max_rank)
 }

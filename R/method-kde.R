@@ -72,7 +72,7 @@ pair_features.ce_form_kde <- function(form, features, threads) {
 tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   path <- cpp_kde_path(
     problem$features, problem$residuals, problem$labels, fold, max(fold), grid$value,
-    context$direct_pairs %||% kde_direct_pairs, context$threads, context$progress
+    context$direct_pairs %||% direct_pairs_of(problem$features), context$threads, context$progress
   )
   path$form <- function(v, f) {
     fit_form(method, subset_problem(problem, which(fold != 0 & fold != f)),
@@ -81,8 +81,14 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   path
 }
 
-# Scalar problems with more pairs than this take the near-linear way.
+# Scalar problems with more pairs than this take the near-linear way, which merges ties: where half of the
+# values are tied it is the shorter one sooner.
 kde_direct_pairs <- 4e6
+
+direct_pairs_of <- function(features) {
+  tied <- ncol(features) == 1 && 2 * length(unique(features[, 1])) < nrow(features)
+  if (tied) kde_direct_pairs / 8 else kde_direct_pairs
+}
 
 # Kernel-weighted label means, one row per row of `new` and one column per class; for scalar
 # features (one column, labels 0/1) one column, the share of label 1. `leave_one_out`: at the

@@ -95,9 +95,15 @@ factor_bases <- function(kernel, problem, fold, context) {
   pointer <- cpp_ridge_factor(kernel, x)
   spectra <- list()
   maps <- list()
+  krylov <- NULL
   list(
     rank = NULL,
     features = x,
+    # spaces of the same rows, made once
+    krylov = function(context) {
+      if (is.null(krylov)) krylov <<- krylov_bases(kernel, x, residuals, begin, context)
+      krylov
+    },
     # until the residual trace is at most `tolerance` or the rank `enough`
     extend = function(tolerance, enough, context) {
       cpp_ridge_extend(pointer, x, max(tolerance, 1e-17), enough, context$threads, context$progress)
@@ -126,10 +132,12 @@ factor_bases <- function(kernel, problem, fold, context) {
 # How far a factor goes. What is cheap is exact: up to rank `direct` it leaves nothing but rounding,
 # and up to rank `single`, where one ridge is fitted, what that ridge does not see. Otherwise ranks grow from
 # `start`, first by `growth`, until the selected ridge's relative errors are below `risk` and
-# `squared_error`, at most to rank `most`.
+# `squared_error`, at most to rank `most`. Up to `small` rows all ranks are cheap, up to `gram` rows block Krylov
+# spaces grow instead.
 factor_limits <- function(context) {
   limits <- list(
-    direct = 128, single = 1536, start = 64, growth = 1.5, most = 5000, risk = 1e-6, squared_error = 2e-4
+    direct = 128, small = 256, single = 1536, start = 64, growth = 1.5, most = 5000, gram = 4096,
+    risk = 1e-6, squared_error = 2e-4
   )
   utils::modifyList(limits, as.list(context$factor_limits))
 }
@@ -145,10 +153,18 @@ tune_ridge <- function(bases, type, ridges, exact, context) {
                        residual_trace = 0, errors = no_errors(length(ridges)), TRUE))
   }
   limits <- factor_limits(context)
+  exact <- exact || nrow(bases$features) <= limits$small
   step <- factor_step(bases, if (exact) Inf else limits$direct, 0, limits, context)
+  noise <- rounding_error(ridges, type)
+  if (!step$exact && nrow(bases$features) <= limits$gram) {
+    bases <- bases$krylov(context)
+    found <- adapt_blocks(bases, type, ridges, limits, context)
+    found$errors$risk <- pmax(found$errors$risk, noise)
+    return(tuned_ridge(bases, type, ridges, found$path, found$blocks, found$residual_trace, found$errors,
+                       found$reliable & noise <= limits$risk, found$rank))
+  }
   if (!step$exact) return(adapt_rank(bases, type, ridges, factor_tolerance(ridges), limits, context))
   path <- bases$path(type, ridges, step$rank, part_of(context, 0.1, 1))
-  noise <- rounding_error(ridges, type)
   tuned_ridge(bases, type, ridges, path, rep(step$rank, length(ridges)), step$residual_trace,
               errors = list(risk = noise, squared_error = noise), noise <= limits$risk)
 }
@@ -160,10 +176,11 @@ rounding_error <- function(ridges, type) {
 
 no_errors <- function(n) list(risk = rep(0, n), squared_error = rep(0, n))
 
-tuned_ridge <- function(bases, type, ridges, path, rank, residual_trace, errors, reliable) {
+# size: of the bases, their rank or (Krylov) number of blocks
+tuned_ridge <- function(bases, type, ridges, path, size, residual_trace, errors, reliable, rank = size) {
   list(
     path = path[c("risk", "squared_error", "squared_error_test")],
-    form = function(v, f) bases$form(type, ridges[v], f, rank[v], path$rank[v, f]),
+    form = function(v, f) bases$form(type, ridges[v], f, size[v], path$rank[v, f]),
     diagnostics = tibble::tibble(
       rank = rank, residual_trace = residual_trace, risk_error = errors$risk,
       squared_error_error = errors$squared_error, reliable = reliable

@@ -692,6 +692,93 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_ridge_krylov
+SEXP cpp_ridge_krylov(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin, int threads);
+RcppExport SEXP _calibrisk_cpp_ridge_krylov(SEXP kernelSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP beginSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type begin(beginSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov(kernel, x, residuals, begin, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_krylov_extend
+Rcpp::List cpp_ridge_krylov_extend(SEXP ridge, int blocks, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_krylov_extend(SEXP ridgeSEXP, SEXP blocksSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_extend(ridge, blocks, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_krylov_path
+Rcpp::List cpp_ridge_krylov_path(SEXP ridge, std::string type, int blocks, Rcpp::NumericMatrix residuals, Rcpp::NumericVector ridges, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_krylov_path(SEXP ridgeSEXP, SEXP typeSEXP, SEXP blocksSEXP, SEXP residualsSEXP, SEXP ridgesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_path(ridge, type, blocks, residuals, ridges, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_krylov_errors
+Rcpp::NumericMatrix cpp_ridge_krylov_errors(SEXP ridge, std::string type, int blocks, Rcpp::NumericVector ridges, int threads);
+RcppExport SEXP _calibrisk_cpp_ridge_krylov_errors(SEXP ridgeSEXP, SEXP typeSEXP, SEXP blocksSEXP, SEXP ridgesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_errors(ridge, type, blocks, ridges, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_krylov_form
+Rcpp::List cpp_ridge_krylov_form(SEXP ridge, int fold, std::string type, double value, int blocks, double rank, int threads);
+RcppExport SEXP _calibrisk_cpp_ridge_krylov_form(SEXP ridgeSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP valueSEXP, SEXP blocksSEXP, SEXP rankSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
+    Rcpp::traits::input_parameter< double >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_form(ridge, fold, type, value, blocks, rank, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_gram_features
+Rcpp::NumericMatrix cpp_gram_features(Rcpp::List kernel, Rcpp::NumericMatrix rows, Rcpp::NumericMatrix basis, Rcpp::NumericMatrix x, int threads);
+RcppExport SEXP _calibrisk_cpp_gram_features(SEXP kernelSEXP, SEXP rowsSEXP, SEXP basisSEXP, SEXP xSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_gram_features(kernel, rows, basis, x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_taylor_rank
 int cpp_taylor_rank(double gamma, double half_range, int max_rank);
 RcppExport SEXP _calibrisk_cpp_taylor_rank(SEXP gammaSEXP, SEXP half_rangeSEXP, SEXP max_rankSEXP) {
@@ -1040,6 +1127,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_spectra", (DL_FUNC) &_calibrisk_cpp_ridge_spectra, 6},
     {"_calibrisk_cpp_ridge_factor_path", (DL_FUNC) &_calibrisk_cpp_ridge_factor_path, 9},
     {"_calibrisk_cpp_ridge_factor_form", (DL_FUNC) &_calibrisk_cpp_ridge_factor_form, 6},
+    {"_calibrisk_cpp_ridge_krylov", (DL_FUNC) &_calibrisk_cpp_ridge_krylov, 5},
+    {"_calibrisk_cpp_ridge_krylov_extend", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_extend, 4},
+    {"_calibrisk_cpp_ridge_krylov_path", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_path, 7},
+    {"_calibrisk_cpp_ridge_krylov_errors", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_errors, 5},
+    {"_calibrisk_cpp_ridge_krylov_form", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_form, 7},
+    {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
     {"_calibrisk_cpp_taylor_rank", (DL_FUNC) &_calibrisk_cpp_taylor_rank, 3},
     {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 5},
     {"_calibrisk_cpp_ridge_scalar", (DL_FUNC) &_calibrisk_cpp_ridge_scalar, 10},

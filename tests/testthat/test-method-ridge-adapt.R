@@ -3,7 +3,7 @@
 tight_context <- function(...) {
   context <- new_context(1L)
   context$factor_limits <- utils::modifyList(
-    list(direct = 40, single = 40, start = 24, most = 400), list(...)
+    list(direct = 40, single = 40, start = 24, most = 400, gram = 0), list(...)
   )
   context
 }

@@ -170,10 +170,12 @@ inline void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
   }
 }
 
-inline RidgePath factor_path(const Engine& engine, RidgeType type,
-                             const std::vector<RidgeSpectrum>& spectra, const ConstMatrixRef& l,
-                             const ConstMatrixRef& residuals, const FoldBegin& begin,
-                             const ConstVectorRef& ridges, ProgressSpan span = {}) {
+// features(f): l(p) of all rows, in which the spectrum of fold f has its basis.
+template <class Features>
+RidgePath factor_path(const Engine& engine, RidgeType type,
+                      const std::vector<RidgeSpectrum>& spectra, const Features& features,
+                      const ConstMatrixRef& residuals, const FoldBegin& begin,
+                      const ConstVectorRef& ridges, ProgressSpan span = {}) {
   const Index n_folds = fold_count(begin);
   RidgePath out;
   const Matrix missing =
@@ -185,7 +187,7 @@ inline RidgePath factor_path(const Engine& engine, RidgeType type,
     out.rank.col(f - 1).setConstant(static_cast<double>(s.rank()));
     if (detail::fold_size(begin, f) == 0) continue;
     const auto path = type == RidgeType::kronecker ? factor_path_kronecker : factor_path_two_step;
-    path(engine, s, l, residuals, begin, f, ridges, out, span.part(f - 1, n_folds));
+    path(engine, s, features(f), residuals, begin, f, ridges, out, span.part(f - 1, n_folds));
   }
   return out;
 }

@@ -1,0 +1,67 @@
+# Block Krylov spaces, with limits that send small problems there.
+
+krylov_context <- function(...) {
+  context <- new_context(1L)
+  context$factor_limits <- list(direct = 8, small = 0, ...)
+  context
+}
+
+test_that("the selected ridge is exact to 1e-6, and flags tell the others", {
+  problem <- ridge_problem(420, 12)
+  fold <- test_folds(420, 3, 60)
+  for (make in list(method_kkr, method_ukkr)) {
+    grid <- method_grid(make(), "canonical", 240)
+    exact <- tune_path(make(exact = TRUE), problem, fold, grid, new_context(1L))
+    krylov <- tune_path(make(), problem, fold, grid, krylov_context())
+    d <- krylov$diagnostics
+    v <- select_value(exact$risk, grid$value)
+    expect_identical(select_value(krylov$risk, grid$value), v)
+    expect_true(d$reliable[v])
+    expect_lt(max(d$rank), 240)
+    error <- abs(rowMeans(krylov$risk) / rowMeans(exact$risk) - 1)
+    expect_lt(max(error[d$reliable]), 1e-6)
+    expect_true(all(error <= d$risk_error + 1e-8))
+    expect_gt(max(error[!d$reliable]), 1e-6)
+    squared <- abs(rowMeans(krylov$squared_error_test) / rowMeans(exact$squared_error_test) - 1)
+    expect_lt(squared[v], 2e-4)
+  }
+})
+
+test_that("the form of a space has the path's risks and squared errors", {
+  problem <- ridge_problem(200, 8)
+  fold <- test_folds(200, 3, 30)
+  held_out <- subset_problem(problem, fold == 2)
+  for (method in list(method_kkr(10^-(1:4)), method_ukkr(10^-(1:4)))) {
+    path <- tune_path(method, problem, fold, method_grid(method, "canonical", 100), krylov_context())
+    for (v in c(1, 3)) {
+      form <- path$form(v, 2)
+      expect_s3_class(form, "ce_form_gram")
+      risk <- form_risk(form, held_out$features, held_out$residuals, 1L)
+      expect_close(risk$risk, path$risk[v, 2], 1e-7)
+      test <- problem$features[fold == 0, ]
+      expect_close(mean(form_squared(form, test, 1L)), path$squared_error_test[v, 2], 1e-6)
+    }
+  }
+})
+
+test_that("tied rows and residuals of 0 do no harm", {
+  problem <- ridge_problem(90, 5)
+  twice <- subset_problem(problem, c(1:60, 1:30))
+  perfect <- problem
+  perfect$residuals[] <- 0
+  fold <- test_folds(90, 3)
+  grid <- tibble::tibble(value = 10^c(2, -1, -4, -7))
+  for (data in list(problem, twice)) {
+    for (make in list(method_kkr, method_ukkr)) {
+      method <- function(...) make(kernel = kernel_laplace(0.1), ...)
+      exact <- tune_path(method(exact = TRUE), data, fold, grid, new_context(1L))
+      krylov <- tune_path(method(), data, fold, grid, krylov_context())
+      settled <- krylov$diagnostics$reliable
+      expect_true(any(settled))
+      expect_close(rowMeans(krylov$risk)[settled], rowMeans(exact$risk)[settled], 1e-6)
+    }
+  }
+  none <- tune_path(method_kkr(kernel = kernel_laplace(0.1)), perfect, fold, grid, krylov_context())
+  expect_identical(none$risk, matrix(0, 4, 3))
+  expect_true(all(none$diagnostics$reliable))
+})
