@@ -24,15 +24,20 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
 # are NA but for those `kept`, and no row was dropped.
 class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
   values <- if (predictions$na && n_obs(predictions) == 0) list(.estimate = NA_real_) else fn()
-  keep_estimates(values$.estimates)
-  values$.estimates <- NULL
   if (predictions$na) {
     values <- mask_numbers(values, kept)
     if (!is.null(values$n)) values$n <- values$n + predictions$dropped
   }
-  estimator <- if (n_classes(predictions) == 2) "binary" else "multiclass"
-  choices <- choices[!names(choices) %in% names(values)]
   if ("notion" %in% names(choices)) choices$notion <- choices$notion %||% default_notion(predictions)
+  result_frame(metric, if (n_classes(predictions) == 2) "binary" else "multiclass", values, choices)
+}
+
+# What a metric returned, as rows: its own columns go before choices of the same name, its estimates to who asked for
+# them.
+result_frame <- function(metric, estimator, values, choices) {
+  keep_estimates(values$.estimates)
+  values$.estimates <- NULL
+  choices <- choices[!names(choices) %in% names(values)]
   columns <- drop_null(c(list(.metric = metric, .estimator = estimator), values, choices))
   # tibble() would take longer than most metrics
   columns <- vctrs::vec_recycle_common(!!!columns)

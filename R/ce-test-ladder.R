@@ -8,8 +8,8 @@ ladder_test <- function(laws, level, threads, call) {
       "i" = "Use {.code test = \"conditional\"}."
     ), "test", arg = "test", call = call)
   }
-  predictions <- new_ce_predictions(probs = laws$probs, truth = as.integer(laws$y), levels = laws$levels, event = 2L,
-                                    rows = seq_len(laws$n), dropped = 0L, na = FALSE)
+  predictions <- laws$predictions
+  if (ncol(laws$probs) == 2) predictions$event <- 2L
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
   ladder <- notion_ladder(predictions, notion, level, threads, call = call)
   list(

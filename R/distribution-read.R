@@ -84,8 +84,10 @@ read_distributional_mixture <- function(x, par) {
 #   law  ce_distribution of real-valued or count outcomes, or NULL for classes
 #   predictions  ce_predictions for classes, or NULL
 #   y  outcomes: n x d matrix (labels 1..K for classes), group: NULL or a vector, n, na
+#   rows, n_input  which rows of the input were kept (repeated by frequency weights), of how many
+#   design  what each row counts and which belong together (R/design.R)
 read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
-                      group = NULL, call = caller_env()) {
+                      group = NULL, call = caller_env(), design = NULL) {
   check_flag(na_rm, call = call)
   check_truth_given(truth, call)
   if (is.data.frame(x)) {
@@ -96,7 +98,7 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
       columns <- select_columns(truth, x, "truth", call)
       y <- unname(as.matrix(x[unname(columns)]))
       if (length(columns) == 1) y <- x[[columns]]
-      return(join_laws(law, y, by, event_level, na_rm, call))
+      return(join_laws(law, y, by, event_level, na_rm, call, read_design(design, x, nrow(x), call)))
     }
   } else {
     by <- if (!is.null(group) && !rlang::quo_is_null(group)) rlang::eval_tidy(group)
@@ -105,10 +107,11 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
         stop_input(c("{.arg ...} selects columns of a data frame and must be empty here.",
                      "x" = "{length(dots)} extra argument{?s} given."), "argument", call = call)
       }
-      return(join_laws(x, outcome_vector(truth, call), by, event_level, na_rm, call))
+      y <- outcome_vector(truth, call)
+      return(join_laws(x, y, by, event_level, na_rm, call, read_design(design, NULL, NROW(y), call)))
     }
   }
-  class_laws(as_predictions(x, truth, dots, event_level, na_rm, call), by, call)
+  class_laws(as_predictions(x, truth, dots, event_level, na_rm, call, design = design), by, call)
 }
 
 # Missing predictions: NA of a distributional vector.
@@ -179,13 +182,14 @@ class_laws <- function(predictions, group, call) {
   n <- n_obs(predictions)
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
-  if (!is.null(group)) group <- check_group(group, predictions$rows, n + predictions$dropped, call)
+  if (!is.null(group)) group <- check_group(group, predictions$rows, predictions$n_input, call)
   list(law = NULL, probs = probs, y = matrix(as.numeric(truth)), levels = predictions$levels,
        group = group, n = if (predictions$na) n + predictions$dropped else n, na = predictions$na,
-       binary = is.null(predictions$probs))
+       binary = is.null(predictions$probs), rows = predictions$rows, n_input = predictions$n_input,
+       design = predictions$design, predictions = predictions)
 }
 
-join_laws <- function(law, y, group, event_level, na_rm, call) {
+join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
   check_no_survival(y, call)
   missing <- law_missing(law)
   law <- rlang::try_fetch(as_distribution(fill_missing(law, missing)), error = function(cnd) {
@@ -195,18 +199,19 @@ join_laws <- function(law, y, group, event_level, na_rm, call) {
   # outcomes may be a matrix; a longer or shorter one is an error below
   if (any(missing) && NROW(y) == length(missing)) y <- mask_rows(y, missing)
   probs <- class_probs(law)
-  if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call), group, call))
+  if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call, raw = raw), group, call))
   y <- numeric_outcomes(y, law, call)
   check_magnitude(y, law, call)
-  keep <- which(stats::complete.cases(y))
-  na <- !na_rm && length(keep) < nrow(y)
-  if (length(keep) == 0 && !na) stop_empty(nrow(y), call)
+  complete <- stats::complete.cases(y) & design_complete(raw, nrow(y))
+  keep <- design_kept(raw, which(complete))
+  na <- !na_rm && !all(complete)
+  if (length(keep) == 0 && !na) stop_empty(sum(!complete), call, raw)
   if (!is.null(group)) group <- check_group(group, keep, nrow(y), call)
   rows <- nrow(y)
   y <- y[keep, , drop = FALSE]
   if (family_of(law) == "poisson") check_poisson_outcomes(y, keep, call)
   list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
-       na = na, binary = FALSE)
+       na = na, binary = FALSE, rows = keep, n_input = rows, design = bind_design(raw, keep))
 }
 
 # Class probabilities, of laws that are made of them.

@@ -100,13 +100,14 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
 }
 
 # A mean over pairs of rows, U = sum_i w_i s_i / D with D = sum_i w_i P_i: s_i is the sum of w_j h_ij over the partners
-# j of row i, P_i their weight. Biased: all rows, P = W1. Unbiased: all others, P_i = W1 - w_i. With clusters: the rows of
-# other clusters, since two of one are no two draws. Its influence is 2 W1 (s_i - U P_i) / D.
-pair_mean <- function(sums, partners, design, ...) {
+# j of row i, P_i their weight. Biased: all rows, P = W1. Unbiased: all others, P_i = W1 - w_i. With clusters: the rows
+# of other clusters, since two of one are no two draws. Its influence is 2 W1 (s_i - U P_i) / D; of a mean over sets of
+# `order` rows, where the others of a set are the partner, order W1 (s_i - U P_i) / D.
+pair_mean <- function(sums, partners, design, ..., order = 2) {
   w <- design_weights(design)
   size <- sum(w * partners)
   value <- sum(w * sums) / size
-  new_estimate(value, 2 * sum(w) * (sums - value * partners) / size, design, ...)
+  new_estimate(value, order * sum(w) * (sums - value * partners) / size, design, ...)
 }
 
 # The weight of every row's partners in an unbiased mean over pairs.

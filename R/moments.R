@@ -35,6 +35,7 @@
 #' @param after Recalibrated predictions of the same rows, or a `"variance"` map of [ce_recalibrate()],
 #'   which is then applied to `x`.
 #' @param level Confidence level.
+#' @inheritParams ece
 #' @export
 #' @examples
 #' set.seed(1)
@@ -44,17 +45,19 @@
 #' ce_moments(x, y)
 #' map <- ce_recalibrate(x[1:100, ], y[1:100], method = "variance")
 #' ce_moments(x[101:200, ], y[101:200], after = map)
-ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, .by = NULL) {
+ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, .by = NULL,
+                       weights = NULL, cluster = NULL) {
   call <- current_env()
   check_level(level)
   check_flag(na_rm)
   truth <- enquo(truth)
   dots <- column_dots(...)
+  design <- design_input(enquo(weights), enquo(cluster))
   if (!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(enquo(.by))) {
     stop_input("With {.arg .by}, {.arg after} must be a map.", "argument", arg = "after")
   }
   by_groups(x, enquo(.by), function(part) {
-    before <- read_moments(part, truth, dots, na_rm, call)
+    before <- read_moments(part, truth, dots, na_rm, call, design = design)
     if (before$na) return(moment_table(before, level, missing = TRUE))
     if (is.null(after)) return(moment_table(before, level))
     second <- read_after(part, after, before, truth, dots, call)
@@ -78,52 +81,61 @@ read_after <- function(x, after, before, truth, dots, call) {
     column <- names(select_columns(truth, ungroup_frame(x), "truth", call))[1]
     after[[column]] <- x[[column]]
   }
-  out <- read_moments(after, truth, dots, TRUE, call)
-  both <- intersect(before$rows, out$rows)
-  if (length(both) < length(before$rows) || length(both) < length(out$rows)) {
+  out <- read_moments(after, truth, dots, TRUE, call, raw = before$raw)
+  if (!identical(before$rows, out$rows)) {
+    both <- intersect(before$rows, out$rows)
     stop_input(c("{.arg x} and {.arg after} must be complete in the same rows.",
-                 "x" = "They share {length(both)} of {length(before$rows)} and {length(out$rows)}."),
+                 "x" = "They share {length(both)} of {length(unique(before$rows))} and {length(unique(out$rows))}."),
                "length", arg = "after", call = call)
   }
   out
 }
 
-moment_rows <- function(quantity, estimate, std.error, target, n, level) {
-  half <- qnorm((1 + level) / 2) * std.error
+moment_rows <- function(quantity, estimate, std.error, target, design, level) {
+  half <- design_quantile((1 + level) / 2, design) * std.error
   ok <- is.finite(std.error)
   tibble::tibble(quantity = quantity, estimate = estimate, std.error = ifelse(ok, std.error, NA_real_),
                  conf.low = ifelse(ok, estimate - half, NA_real_), conf.high = ifelse(ok, estimate + half, NA_real_),
-                 target = target, n = n)
+                 target = target, n = design$n)
 }
 
-std_error_of <- function(v) if (all(is.finite(v))) sd(v) / sqrt(length(v)) else NA_real_
+std_error_of <- function(v, design) if (all(is.finite(v))) row_std_error(v, design) else NA_real_
 
 moment_table <- function(data, level, missing = FALSE) {
   quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")
   targets <- c(0, 1, NA, NA, 0, 1, 1, NA, NA)
-  if (missing) return(moment_rows(quantities, NA_real_, NA_real_, targets, length(data$mean), level))
+  design <- data$design
+  if (missing) return(moment_rows(quantities, NA_real_, NA_real_, targets, design, level))
   r <- (data$mean - data$outcome)^2
   v <- data$variance
   ratio <- ifelse(v == 0, ifelse(r == 0, 0, Inf), r / v)
   rows <- list(data$mean - data$outcome, NULL, r, v, v - r, NULL, ratio, NULL, dss_terms(v, r))
-  estimate <- vapply(rows, function(e) if (is.null(e)) NA_real_ else mean(e), 0)
-  std.error <- vapply(rows, function(e) if (is.null(e)) NA_real_ else std_error_of(e), 0)
-  slopes <- list(robust_slope(data$mean, data$outcome), robust_slope(v, r))
+  estimate <- vapply(rows, function(e) if (is.null(e)) NA_real_ else row_mean(e, design), 0)
+  std.error <- vapply(rows, function(e) if (is.null(e)) NA_real_ else std_error_of(e, design), 0)
+  slopes <- list(robust_slope(data$mean, data$outcome, design), robust_slope(v, r, design))
   estimate[c(2, 6)] <- vapply(slopes, `[[`, 0, 1)
   std.error[c(2, 6)] <- vapply(slopes, `[[`, 0, 2)
-  estimate[8] <- if (all(is.finite(ratio))) sd(ratio) else NA_real_
-  moment_rows(quantities, estimate, std.error, targets, length(r), level)
+  estimate[8] <- if (all(is.finite(ratio))) row_sd(ratio, design) else NA_real_
+  moment_rows(quantities, estimate, std.error, targets, design, level)
 }
 
-# Least squares slope and its standard error under unequal variances (HC1).
-robust_slope <- function(x, y) {
+# The standard deviation of weighted rows: unbiased for a variance that the weights know nothing of.
+row_sd <- function(v, design) {
+  if (length(v) < 2) return(NA_real_)
+  sqrt(row_mean((v - row_mean(v, design))^2, design) / (1 - weight_concentration(design)))
+}
+
+# Least squares slope and its standard error under unequal variances (HC1), from the rows' influence.
+robust_slope <- function(x, y, design) {
   n <- length(x)
-  centred <- x - mean(x)
-  total <- sum(centred^2)
-  if (n < 3 || total <= 1e-20 * sum(x^2)) return(c(NA_real_, NA_real_))
-  slope <- sum(centred * y) / total
-  residual <- y - mean(y) - slope * centred
-  c(slope, sqrt(n / (n - 2) * sum(centred^2 * residual^2)) / total)
+  w <- design_weights(design)
+  centred <- x - row_mean(x, design)
+  total <- sum(w * centred^2)
+  if (n < 3 || total <= 1e-20 * sum(w * x^2)) return(c(NA_real_, NA_real_))
+  slope <- sum(w * centred * y) / total
+  residual <- y - row_mean(y, design) - slope * centred
+  influence <- sum(w) * centred * residual / total
+  c(slope, sqrt((n - 1) / (n - 2)) * row_std_error(influence, design))
 }
 
 gain_rows <- function(before, after, level) {
@@ -134,6 +146,7 @@ gain_rows <- function(before, after, level) {
   a <- terms(before)
   b <- terms(after)
   gain <- list(a$dss - b$dss, a$mse - b$mse)
-  moment_rows(c("dss_gain", "mse_gain"), vapply(gain, mean, 0), vapply(gain, std_error_of, 0), NA_real_,
-              length(a$mse), level)
+  design <- before$design
+  moment_rows(c("dss_gain", "mse_gain"), vapply(gain, row_mean, 0, design), vapply(gain, std_error_of, 0, design),
+              NA_real_, design, level)
 }

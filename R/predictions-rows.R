@@ -34,7 +34,8 @@ complete_rows <- function(x, truth, na_rm, call, what = "Probabilities", raw = l
     ), "probs", arg = "x", row = row, value = NaN, call = call)
   }
   complete <- !is.na(truth) & rowSums(is.na(x)) == 0 & design_complete(raw, nrow(x))
-  list(rows = design_kept(raw, which(complete)), na = !na_rm && !all(complete), dropped = sum(!complete))
+  list(rows = design_kept(raw, which(complete)), na = !na_rm && !all(complete), dropped = sum(!complete),
+       n_input = nrow(x))
 }
 
 sum_tolerance <- list(exact = 1e-12, float = 1e-6)

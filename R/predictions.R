@@ -4,7 +4,8 @@
 #   prob    numeric n in [0, 1] and outcome 0/1 numeric n: the scalar form; NULL for a matrix
 #   levels  character K; event: index of the event among them (a scalar's event is level 2)
 #   column  name of a scalar's column, NULL where it has none; named: whether that says the event
-#   rows    which rows of the input were kept (repeated by frequency weights); dropped: how many were incomplete
+#   rows    which rows of the input were kept (repeated by frequency weights), of n_input
+#   dropped how many rows were incomplete
 #   design  what each row counts and which belong together (R/design.R)
 #   na      TRUE where a missing value is to give NA (na_rm = FALSE)
 # All input errors of predictions and outcomes are raised here and in R/predictions-*.R.
@@ -83,7 +84,7 @@ matrix_predictions <- function(x, truth, event_level, na_rm, call, raw) {
   x <- check_simplex(x, keep, call)
   dimnames(x) <- NULL
   new_ce_predictions(
-    probs = x, truth = truth, levels = coded$levels,
+    n_input = complete$n_input, probs = x, truth = truth, levels = coded$levels,
     event = if (event_level == "first") 1L else 2L,
     rows = keep, dropped = dropped, na = complete$na, design = bind_design(raw, keep)
   )
@@ -101,19 +102,19 @@ scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direc
   check_unit(x, keep, call)
   if (direction && !coded$named) warn_direction(x, outcome, coded$levels, if (is.factor(truth)) event_level)
   new_ce_predictions(
-    prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
+    n_input = complete$n_input, prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
     rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named,
     design = bind_design(raw, keep)
   )
 }
 
 new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome = NULL, levels,
-                               event, rows, dropped, na, column = NULL, named = FALSE,
+                               event, rows, dropped, na, n_input, column = NULL, named = FALSE,
                                design = new_design(length(rows))) {
   structure(
     list(probs = probs, truth = truth, prob = prob, outcome = outcome, levels = levels,
          event = event, rows = rows, dropped = dropped, na = na, column = column, named = named,
-         design = design),
+         n_input = n_input, design = design),
     class = "ce_predictions"
   )
 }

@@ -3,7 +3,9 @@
 
 # Means, variances and outcomes from a vector of normal predictions, two columns, or a frame
 # with either. `layout` remembers which, so that results are written alike.
-read_moments <- function(x, truth, dots, na_rm, call) {
+# `design`: the arguments `weights` and `cluster`; `raw`: their columns, where they have been read.
+read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL) {
+  frame <- if (is.data.frame(x)) ungroup_frame(x)
   layout <- list(frame = is.data.frame(x), type = "matrix", columns = if (!is_distribution_like(x)) colnames(x))
   law <- if (layout$frame && length(dots) == 1) law_in_frame(ungroup_frame(x), dots, call)
   if (!is.null(law)) {
@@ -44,10 +46,14 @@ read_moments <- function(x, truth, dots, na_rm, call) {
     stop_input(c("{.arg truth} must be finite.", "x" = "Row {row} is {.val {outcome[row]}}."),
                "truth", arg = "truth", row = row, call = call)
   }
-  keep <- which(!is.na(moments$mean) & !is.na(moments$variance) & !is.na(outcome))
-  if (length(keep) == 0) stop_empty(length(outcome), call)
+  raw <- raw %||% read_design(design, frame, length(outcome), call)
+  complete <- !is.na(moments$mean) & !is.na(moments$variance) & !is.na(outcome) &
+    design_complete(raw, length(outcome))
+  keep <- design_kept(raw, which(complete))
+  if (length(keep) == 0) stop_empty(sum(!complete), call, raw)
   list(mean = moments$mean[keep], variance = moments$variance[keep], outcome = outcome[keep], rows = keep,
-       n_rows = length(outcome), na = !na_rm && length(keep) < length(outcome), layout = layout)
+       n_rows = length(outcome), na = !na_rm && !all(complete), layout = layout, raw = raw,
+       design = bind_design(raw, keep))
 }
 
 # What as_distribution() converts.

@@ -1,12 +1,12 @@
 # Parts of a mean score of a real outcome: the law of the outcome given the prediction is the
 # empirical law of a group of predictions.
 
-decompose_real <- function(x, truth, dots, by, scores, n_bins, times, na_rm, call) {
+decompose_real <- function(x, truth, dots, by, scores, n_bins, times, na_rm, call, design = NULL) {
   by_groups(x, by, function(part) {
-    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call)
+    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call, design = design)
     if (is.null(data$law) || dimension_of(data$law) > 1) stop_not_real(call)
     y <- data$y[, 1]
-    rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$na))
+    rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$na, data$design))
     if (is.null(n_bins)) warn_distinct(rows[[1]]$n_distinct, length(y))
     vctrs::vec_rbind(!!!rows)
   }, call)
@@ -20,24 +20,28 @@ stop_not_real <- function(call) {
   ), "score", arg = "x", call = call)
 }
 
-real_parts <- function(score, law, y, n_bins, times, na) {
+real_parts <- function(score, law, y, n_bins, times, na, design) {
   n <- length(y)
-  group <- law_groups(law, n_bins)
+  group <- law_groups(law, n_bins, design$w)
   own <- score$value(law, y)
-  parts <- function(rows) {
-    best <- empirical_scores(score, y[rows], group[rows])
-    overall <- empirical_scores(score, y[rows], rep(1L, length(rows)))
+  parts <- function(rows, w) {
+    best <- empirical_scores(score, y[rows], group[rows], w)
+    overall <- empirical_scores(score, y[rows], rep(1L, length(rows)), w)
     cbind(mean_score = own[rows], entropy = overall, calibration = own[rows] - best, sharpness = overall - best)
   }
-  all <- parts(seq_len(n))
+  all <- parts(seq_len(n), design$w)
   single <- !all(is.finite(all)) && all(is.finite(own))
   if (single) warn_single_outcomes()
-  error <- apply(all, 2, sd) / sqrt(n)
+  error <- apply(all, 2, row_std_error, design)
   if (times > 0 && n > 1) {
-    draws <- replicate(times, colMeans(parts(sample.int(n, n, replace = TRUE))))
+    draws <- replicate(times, {
+      rows <- resampled_rows(design)
+      drawn <- design_rows(design, rows)
+      apply(parts(rows, drawn$w), 2, row_mean, drawn)
+    })
     error[-1] <- apply(draws, 1, sd)[-1]
   }
-  value <- colMeans(all)
+  value <- apply(all, 2, row_mean, design)
   value[is.nan(value) | single & is.infinite(value)] <- NA_real_
   error[!is.finite(error)] <- NA_real_
   out <- tibble::tibble(
@@ -55,40 +59,42 @@ warn_single_outcomes <- function() {
   ), "distinct")
 }
 
-# Equal predictions, or groups of about equal size by the predicted mean; ties stay together.
-law_groups <- function(law, n_bins) {
+# Equal predictions, or groups of about equal size (weight) by the predicted mean; ties stay together.
+law_groups <- function(law, n_bins, w = NULL) {
   if (is.null(n_bins)) return(as.integer(vctrs::vec_group_id(law)))
   mean <- score_moments(law)$mean
-  n <- length(mean)
-  edges <- unique(sort(mean)[ceiling(n * seq_len(n_bins) / n_bins)])
+  sorted <- sort_values(mean, 0 * mean, w)
+  edges <- unique(sorted$x[mass_ends(sorted, n_bins)])
   match(edges[findInterval(mean, edges, left.open = TRUE) + 1L], edges)
 }
 
-# Score of every outcome under the empirical law of its group.
-empirical_scores <- function(score, y, group) {
+# Score of every outcome under the empirical law of its group, with weights w (NULL: none).
+empirical_scores <- function(score, y, group, w = NULL) {
   switch(score$name,
-    crps = empirical_crps(y, group),
-    mse = (y - group_means(y, group))^2,
+    crps = empirical_crps(y, group, w),
+    mse = (y - group_means(y, group, w))^2,
     dss = {
-      r <- (y - group_means(y, group))^2
-      dss_terms(group_means(r, group), r)
+      r <- (y - group_means(y, group, w))^2
+      dss_terms(group_means(r, group, w), r)
     }
   )
 }
 
-group_means <- function(v, group) stats::ave(v, group)
+group_means <- function(v, group, w = NULL) {
+  if (is.null(w)) stats::ave(v, group) else stats::ave(w * v, group) / stats::ave(w, group)
+}
 
 # mean_j |y_i - y_j| - mean_jk |y_j - y_k| / 2, from sorted sums.
-empirical_crps <- function(y, group) {
-  near <- stats::ave(y, group, FUN = function(v) {
-    m <- length(v)
-    order <- order(v)
-    sorted <- v[order]
-    below <- cumsum(sorted)
-    rank <- seq_len(m)
-    out <- numeric(m)
-    out[order] <- (sorted * rank - below + (below[m] - below) - sorted * (m - rank)) / m
-    out
-  })
-  near - group_means(near, group) / 2
+empirical_crps <- function(y, group, w = NULL) {
+  w <- w %||% rep(1, length(y))
+  near <- numeric(length(y))
+  for (rows in split(seq_along(y), group)) {
+    rows <- rows[order(y[rows])]
+    sorted <- y[rows]
+    below <- cumsum(w[rows] * sorted)
+    weight <- cumsum(w[rows])
+    m <- length(rows)
+    near[rows] <- (sorted * weight - below + (below[m] - below) - sorted * (weight[m] - weight)) / weight[m]
+  }
+  near - group_means(near, group, w) / 2
 }

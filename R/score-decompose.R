@@ -30,9 +30,9 @@
 #' # Intervals
 #' All parts are means over rows of scores and of differences of scores: of the prediction, of its observed
 #' frequency and of the overall frequency. Because a proper score is smallest at the frequency, noise in the
-#' frequencies moves these means in second order only, and the rows' standard deviation over `sqrt(n)` is the
-#' standard error. It knows noise, not bias: with few rows per distinct prediction calibration and sharpness are
-#' both too large by about the same amount, and a warning of class `calibrisk_warning_distinct` says so where
+#' frequencies moves these means in second order only, and the rows' standard deviation over `sqrt(n)` (of weighted and
+#' clustered rows as for [ece()]) is the standard error. It knows noise, not bias: with few rows per distinct
+#' prediction calibration and sharpness are both too large by about the same amount, and a warning of class `calibrisk_warning_distinct` says so where
 #' more than half as many predictions are distinct as there are rows (`"discrete"`). With `times > 0` the
 #' bootstrap's standard errors replace those of the parts. `NA` for one row, and where a score is infinite.
 #'
@@ -58,12 +58,13 @@
 #' @export
 ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", "isotonic"),
                          notion = NULL, times = 0, .by = NULL, event_level = "first",
-                         na_rm = TRUE, n_bins = NULL) {
+                         na_rm = TRUE, n_bins = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   scores <- as_scores(score, call)
   method <- check_choice(method, c("discrete", "isotonic"))
   check_count(times, lower = 0)
   check_bins(n_bins, null = TRUE)
+  design <- design_input(enquo(weights), enquo(cluster))
   if (scores[[1]]$kind == "real") {
     if (method != "discrete" || !is.null(notion)) {
       stop_input(c(
@@ -72,7 +73,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
         "i" = "{.arg n_bins} groups similar predictions."
       ), "score", arg = "score", call = call)
     }
-    return(decompose_real(x, enquo(truth), enquos(...), enquo(.by), scores, n_bins, times, na_rm, call))
+    return(decompose_real(x, enquo(truth), enquos(...), enquo(.by), scores, n_bins, times, na_rm, call, design))
   }
   if (!is.null(n_bins)) {
     stop_input(c("{.arg n_bins} is for scores of real outcomes.", "x" = "The score is {.val {scores[[1]]$name}}.",
@@ -90,7 +91,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
   truth <- enquo(truth)
   dots <- column_dots(...)
   by_groups(x, enquo(.by), function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
     data <- decompose_data(predictions, used, call)
     rows <- lapply(scores, function(s) {
@@ -105,11 +106,13 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
 decompose_data <- function(predictions, notion, call) {
   if (notion == "canonical") {
     scalar <- is.null(predictions$probs)
-    return(list(probs = simplex_probs(predictions), truth = simplex_truth(predictions), scalar = scalar))
+    return(list(probs = simplex_probs(predictions), truth = simplex_truth(predictions), scalar = scalar,
+                design = predictions$design))
   }
   problem <- notion_problems(predictions, notion, call)[[1]]
   x <- problem$features[, 1]
-  list(probs = cbind(1 - x, x, deparse.level = 0), truth = problem$labels + 1L, scalar = TRUE)
+  list(probs = cbind(1 - x, x, deparse.level = 0), truth = problem$labels + 1L, scalar = TRUE,
+       design = predictions$design)
 }
 
 decompose_score <- function(data, score, method, notion, times, na) {
@@ -133,7 +136,7 @@ decompose_score <- function(data, score, method, notion, times, na) {
   )
   if (times > 0 && !na && n > 1) {
     draws <- vapply(seq_len(times), function(b) {
-      factor * as.numeric(decompose_parts(data, score, method, sample.int(n, n, replace = TRUE)))
+      factor * as.numeric(decompose_parts(data, score, method, resampled_rows(data$design)))
     }, numeric(4))
     spread <- apply(draws, 1, sd)
     out$entropy_std.error <- spread[2]
@@ -146,24 +149,25 @@ decompose_score <- function(data, score, method, notion, times, na) {
 decompose_parts <- function(data, score, method, rows) {
   probs <- data$probs[rows, , drop = FALSE]
   truth <- data$truth[rows]
-  n <- length(truth)
-  k <- ncol(probs)
-  overall <- matrix(tabulate(truth, k) / n, 1)
+  design <- design_rows(data$design, rows)
+  w <- design_weights(design)
+  mean <- function(v) row_mean(v, design)
+  outcome <- matrix(0, length(truth), ncol(probs))
+  outcome[cbind(seq_along(truth), truth)] <- w
+  overall <- matrix(colSums(outcome) / sum(w), 1)
   if (method == "isotonic") {
-    fitted <- isotonic_fit(probs[, 2], truth - 1L)
+    fitted <- isotonic_fit(probs[, 2], truth - 1L, design$w)
     q <- cbind(1 - fitted$value, fitted$value, deparse.level = 0)
     scores <- c(mean(score$value(probs, truth)), mean(score$value(q, truth)), score$entropy(overall))
     value <- c(mean_score = scores[1], entropy = scores[3], calibration = scores[1] - scores[2],
                sharpness = scores[3] - scores[2])
-    return(structure(value, distinct = fitted$pools, std.error = part_errors(score, probs, q, overall, truth)))
+    return(structure(value, distinct = fitted$pools, std.error = part_errors(score, probs, q, overall, truth, design)))
   }
   cell <- vctrs::vec_group_id(probs)
-  size <- tabulate(cell)
-  outcome <- matrix(0, n, k)
-  outcome[cbind(seq_len(n), truth)] <- 1
+  size <- unname(rowsum(w, cell, reorder = TRUE)[, 1])
   frequency <- rowsum(outcome, cell, reorder = TRUE) / size
   prediction <- probs[match(seq_along(size), cell), , drop = FALSE]
-  share <- size / n
+  share <- size / sum(w)
   all <- overall[rep(1, length(size)), , drop = FALSE]
   value <- c(
     mean_score = mean(score$value(probs, truth)),
@@ -172,17 +176,17 @@ decompose_parts <- function(data, score, method, rows) {
     sharpness = sum(share * score$divergence(all, frequency))
   )
   structure(value, distinct = length(size),
-            std.error = part_errors(score, probs, frequency[cell, , drop = FALSE], overall, truth))
+            std.error = part_errors(score, probs, frequency[cell, , drop = FALSE], overall, truth, design))
 }
 
 # Standard errors of mean score, entropy, calibration and sharpness from the rows' scores.
-part_errors <- function(score, probs, frequency, overall, truth) {
+part_errors <- function(score, probs, frequency, overall, truth, design) {
   n <- length(truth)
   of <- function(p) score$value(p, truth)
   own <- of(probs)
   best <- of(frequency)
   marginal <- of(overall[rep(1, n), , drop = FALSE])
-  error <- function(rows) if (all(is.finite(rows))) sd(rows) / sqrt(n) else NA_real_
+  error <- function(rows) if (all(is.finite(rows))) row_std_error(rows, design) else NA_real_
   c(error(own), error(marginal), error(own - best), error(marginal - best))
 }
 

@@ -16,8 +16,8 @@
 #' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
 #' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
 #' no factor 2 for the second class, `"regression"`),
-#' `level`. Intervals are normal, with the standard error of a mean, and end at the score's smallest
-#' possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
+#' `level`. Intervals are normal (with weights or clusters: Student's t), with the standard error of a mean, and end at
+#' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
 #'
 #' # Errors
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
@@ -36,25 +36,26 @@
 #' ce_score(pred_normal(c(0, 1, 2), 1), c(0.3, 0.2, 2.5), score = "crps")
 #' @export
 ce_score <- new_metric(function(x, truth, ..., score = "brier", level = 0.95, .by = NULL,
-                                event_level = "first", na_rm = TRUE) {
+                                event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   call <- current_env()
   scores <- as_scores(score, call)
   check_level(level)
   score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
-              bound = FALSE, min_variance = NULL, call = call)
+              bound = FALSE, min_variance = NULL, call = call, design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(-Inf, Inf))
 
 #' @rdname ce_score
 #' @export
 upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_variance = NULL,
                                    level = 0.95, .by = NULL, event_level = "first",
-                                   na_rm = TRUE) {
+                                   na_rm = TRUE, weights = NULL, cluster = NULL) {
   call <- current_env()
   scores <- as_scores(score, call)
   check_level(level)
   check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
   score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
-              bound = TRUE, min_variance = min_variance, call = call)
+              bound = TRUE, min_variance = min_variance, call = call,
+              design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(0, Inf))
 
 as_scores <- function(score, call) {
@@ -72,7 +73,7 @@ as_scores <- function(score, call) {
 }
 
 score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, bound,
-                        min_variance, call) {
+                        min_variance, call, design) {
   names <- vapply(scores, `[[`, "", "name")
   infima <- vapply(scores, function(s) {
     if (s$name == "dss" && !is.null(min_variance)) 1 + log(min_variance) else s$infimum
@@ -84,35 +85,32 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
       "i" = "Give {.arg min_variance}, or compare mean scores with {.fn ce_score}."
     ), "score", arg = "score", call = call)
   }
-  columns <- function(rows, notion) {
-    n <- nrow(rows)
-    shift <- if (bound) infima else 0
-    mean <- score_means(rows) - shift
-    std.error <- if (n > 1) apply(rows, 2, sd) / sqrt(n) else rep(NA_real_, ncol(rows))
-    std.error[!is.finite(std.error)] <- NA # an infinite score
-    z <- qnorm((1 + level) / 2)
+  columns <- function(rows, notion, design) {
+    shift <- if (bound) infima else rep(0, length(infima))
+    mean <- score_means(rows, design) - shift
     # no value of the score lies below `smallest`, hence no mean of them
-    list(.estimate = mean, std.error = std.error,
-         conf.low = pmax(mean - z * std.error, smallest - shift),
-         conf.high = mean + z * std.error,
-         upper_bound = ifelse(is.finite(infima), mean + shift - infima, NA_real_),
-         score = names, n = n, notion = notion)
+    estimates <- lapply(seq_along(mean), function(k) {
+      new_estimate(mean[k], if (all(is.finite(rows[, k]))) rows[, k], design, smallest = smallest[k] - shift[k])
+    })
+    c(summarise_estimates(estimates, level)[shown_columns],
+      list(upper_bound = ifelse(is.finite(infima), mean + shift - infima, NA_real_),
+           score = names, n = design$n, notion = notion, .estimates = estimates))
   }
   metric <- if (bound) "upper_bound" else names
   if (scores[[1]]$kind == "real") {
-    return(regression_frame(x, truth, dots, by, metric, function(law, y) {
+    return(regression_frame(x, truth, dots, by, metric, function(law, y, design) {
       columns(matrix(unlist(lapply(scores, function(s) s$value(law, y))), length(y)),
-              "regression")
-    }, na_rm, list(level = level), call))
+              "regression", design)
+    }, na_rm, list(level = level), call, design))
   }
   metric_frame(x, truth, dots, by, metric, function(predictions) {
-    columns(score_rows(predictions, scores), whole_notion(predictions))
-  }, event_level, na_rm, choices = list(level = level), call = call)
+    columns(score_rows(predictions, scores), whole_notion(predictions), predictions$design)
+  }, event_level, na_rm, choices = list(level = level), call = call, design = design)
 }
 
 # Rows of Inf and of -Inf have no mean: NA, with a warning.
-score_means <- function(rows) {
-  mean <- colMeans(rows)
+score_means <- function(rows, design) {
+  mean <- apply(rows, 2, row_mean, design)
   none <- which(is.nan(mean) & colSums(is.na(rows)) == 0)
   if (length(none) > 0) {
     values <- rows[, none[1]]
@@ -139,11 +137,12 @@ score_rows <- function(predictions, scores) {
 }
 
 # metric_frame() for real outcomes.
-regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, call) {
+regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, call, design = NULL) {
   check_flag(na_rm, call = call)
+  design <- yardstick_design(dots, design, call)
   dots <- check_dot_names(drop_yardstick_dots(dots), call)
   by_groups(x, by, function(part) {
-    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call)
+    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call, design = design)
     if (is.null(data$law)) {
       stop_input(c(
         "This score needs predictions of a real outcome.",
@@ -151,8 +150,8 @@ regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, cal
         "i" = "Give a vector of distributions such as {.fn pred_normal}."
       ), "score", arg = "x", call = call)
     }
-    values <- as.list(fn(data$law, data$y[, 1]))
+    values <- as.list(fn(data$law, data$y[, 1], data$design))
     if (data$na) values <- mask_numbers(values)
-    tibble::tibble(.metric = metric, .estimator = "standard", !!!values, !!!choices)
+    result_frame(metric, "standard", values, choices)
   }, call)
 }

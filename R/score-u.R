@@ -8,7 +8,8 @@
 #' expectation over independent pairs. The U-statistic
 #' `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i, y_j)` is the unbiased estimator of least variance
 #' of the expected score (Gruber and Buettner 2022, appendix F). Of order r it takes r predictions and r outcomes, and
-#' the U-statistic is the mean over all `choose(n, r)` sets of r rows. With
+#' the U-statistic is the mean over all `choose(n, r)` sets of r rows, of weighted rows with the products of their
+#' weights, of clustered rows over the sets of rows of different clusters. With
 #' `S = (p_1 - e_{y_1})' k(p_1, p_2) (p_2 - e_{y_2})` it is the squared kernel calibration error, with entropy and
 #' sharpness 0: [skce()] computes that one fast. What holds for scores of one prediction, such as the upper bound and
 #' the
@@ -37,7 +38,7 @@
 #' u_score(probs, c(1, 2, 1, 1), score = kernel_score)
 #' @export
 u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
-                               event_level = "first", na_rm = TRUE, order = 2) {
+                               event_level = "first", na_rm = TRUE, order = 2, weights = NULL, cluster = NULL) {
   check_count(order, lower = 2)
   if (missing(score) || !is.function(score)) {
     stop_input(c(
@@ -50,38 +51,49 @@ u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "u_score", function(predictions) {
     n <- n_obs(predictions)
     if (n < order) stop_few_rows(order, n, call)
+    design <- predictions$design
+    clusters <- max(design$cluster, 0)
+    if (!is.null(design$cluster) && clusters < order) stop_few_clusters(order, clusters, call)
     scores <- if (order == 2) pair_scores else function(...) set_scores(..., order = order)
-    rows <- scores(simplex_probs(predictions), simplex_truth(predictions), score, call)
-    mean <- mean(rows)
-    std.error <- order * sd(rows) / sqrt(n)
-    z <- qnorm((1 + level) / 2)
-    list(.estimate = mean, std.error = std.error, conf.low = mean - z * std.error,
-         conf.high = mean + z * std.error, n = n)
-  }, event_level, na_rm, choices = list(level = level))
+    sums <- scores(simplex_probs(predictions), simplex_truth(predictions), design, score, call)
+    estimate <- pair_mean(sums$total, sums$partners, design, smallest = -Inf, order = order)
+    c(summarise_estimates(list(estimate), level)[shown_columns], list(n = n, .estimates = list(estimate)))
+  }, event_level, na_rm, choices = list(level = level), design = design_input(enquo(weights), enquo(cluster)))
 }, "minimize", c(-Inf, Inf))
 
-# Mean score of each row with all others: their mean is the U-statistic.
-pair_scores <- function(probs, truth, score, call) {
+stop_few_clusters <- function(needed, clusters, call) {
+  stop_input(c(
+    "At least {needed} clusters are needed: pairs and sets are those across clusters.",
+    "x" = "There {cli::qty(clusters)}{?is/are} {clusters}."
+  ), c("rows", "argument"), arg = "cluster", call = call)
+}
+
+# Per row, the weighted sum of its scores with all others (of other clusters), and the weight of these.
+pair_scores <- function(probs, truth, design, score, call) {
   n <- length(truth)
+  w <- design_weights(design)
   total <- numeric(n)
   for (i in seq_len(n - 1)) {
     j <- seq(i + 1, n)
+    if (!is.null(design$cluster)) j <- j[design$cluster[j] != design$cluster[i]]
+    m <- length(j)
+    if (m == 0) next
     value <- user_value(
-      score(probs[rep(i, n - i), , drop = FALSE], rep(truth[i], n - i), probs[j, , drop = FALSE], truth[j]),
-      "score", "For {n - i} pair{?s} of rows and {ncol(probs)} classes.", "score", call
+      score(probs[rep(i, m), , drop = FALSE], rep(truth[i], m), probs[j, , drop = FALSE], truth[j]),
+      "score", "For {m} pair{?s} of rows and {ncol(probs)} classes.", "score", call
     )
-    check_scores(value, n - i, call)
-    total[i] <- total[i] + sum(value)
-    total[j] <- total[j] + value
+    check_scores(value, m, call)
+    total[i] <- total[i] + sum(w[j] * value)
+    total[j] <- total[j] + w[i] * value
   }
-  total / (n - 1)
+  list(total = total, partners = partner_weight(design))
 }
 
 most_sets <- 1e7
 sets_per_call <- 1e4
 
 # The same over sets of `order` rows.
-set_scores <- function(probs, truth, score, call, order, per_call = sets_per_call) {
+set_scores <- function(probs, truth, design, score, call, order, per_call = sets_per_call) {
   n <- length(truth)
   if (choose(n, order) > most_sets) {
     stop_input(c(
@@ -91,7 +103,11 @@ set_scores <- function(probs, truth, score, call, order, per_call = sets_per_cal
     ), "rows", arg = "order", call = call)
   }
   sets <- utils::combn(n, order)
-  total <- numeric(n)
+  w <- design_weights(design)
+  if (!is.null(design$cluster)) {
+    sets <- sets[, apply(matrix(design$cluster[sets], order), 2, anyDuplicated) == 0, drop = FALSE]
+  }
+  total <- partners <- numeric(n)
   for (begin in seq(1, ncol(sets), by = per_call)) {
     part <- sets[, begin:min(begin + per_call - 1, ncol(sets)), drop = FALSE]
     arguments <- unlist(lapply(seq_len(order), function(k) {
@@ -100,9 +116,13 @@ set_scores <- function(probs, truth, score, call, order, per_call = sets_per_cal
     value <- user_value(do.call(score, arguments), "score",
                         "For {ncol(part)} set{?s} of {order} rows and {ncol(probs)} classes.", "score", call)
     check_scores(value, ncol(part), call)
-    total <- total + vapply(split(rep(value, each = order), factor(part, seq_len(n))), sum, 0)
+    # product of the weights of the others
+    others <- rep(apply(matrix(w[part], order), 2, prod), each = order) / w[part]
+    per_row <- function(v) vapply(split(v, factor(part, seq_len(n))), sum, 0, USE.NAMES = FALSE)
+    total <- total + per_row(others * rep(value, each = order))
+    partners <- partners + per_row(others)
   }
-  unname(total) / choose(n - 1, order - 1)
+  list(total = total, partners = partners)
 }
 
 check_scores <- function(value, size, call) {

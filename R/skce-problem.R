@@ -35,6 +35,8 @@ laws_rows <- function(laws, rows) {
   if (!is.null(laws$roots)) laws$roots <- laws$roots[rows, , drop = FALSE]
   laws$y <- laws$y[rows, , drop = FALSE]
   if (!is.null(laws$group)) laws$group$id <- laws$group$id[rows]
+  laws$rows <- laws$rows[rows]
+  if (!is.null(laws$design)) laws$design <- design_rows(laws$design, rows)
   laws$n <- length(rows)
   laws
 }

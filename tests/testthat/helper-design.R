@@ -15,14 +15,35 @@ design_tables <- list(
   kde_chosen = function(...) kde_error(..., kernel = "triweight", p = 1),
   cox = function(...) cox_calibration(..., floor = .01), spiegelhalter = function(...) spiegelhalter(...),
   hosmer = function(...) suppressMessages(hosmer_lemeshow(..., n_groups = 6)),
+  score = function(...) ce_score(..., score = c("brier", "spherical")), bound = function(...) upper_bound(...),
+  pairs = function(...) u_score(..., score = design_pair_score),
+  discrete_parts = function(...) suppressWarnings(ce_decompose(...)),
+  isotonic_parts = function(...) ce_decompose(..., method = "isotonic"),
   panel = function(...) suppressMessages(ce_panel(..., floor = .01)), hierarchy = function(...) ce_hierarchy(...)
+)
+
+# Not degenerate: the pair's own residuals beside their product.
+design_pair_score <- function(p1, y1, p2, y2) {
+  d1 <- p1[, 2] - (y1 == 2)
+  d2 <- p2[, 2] - (y2 == 2)
+  d1 * d2 * exp(-abs(p1[, 2] - p2[, 2])) + d1^2 + d2^2
+}
+
+# Verbs of predictive distributions: functions of a frame with `mean`, `sd` and `z`, and the arguments of the design.
+design_laws <- list(
+  score = function(d, ...) ce_score(pred_normal(d$mean, d$sd), d$z, score = c("crps", "dss"), ...),
+  parts = function(d, ...) {
+    suppressWarnings(ce_decompose(pred_normal(d$mean, d$sd), d$z, score = c("crps", "mse", "dss"), n_bins = 4, ...))
+  },
+  moments = function(d, ...) ce_moments(pred_normal(d$mean, d$sd), d$z, ...)
 )
 
 # Rows with ties, weights of both kinds and clusters.
 design_rows_frame <- function(n = 120, seed = 1) {
   withr::with_seed(seed, data.frame(
     prob = round(stats::runif(n), 2), y = stats::rbinom(n, 1, .4), copies = sample(0:3, n, TRUE),
-    share = stats::rexp(n), centre = sample(letters[1:12], n, TRUE)
+    share = stats::rexp(n), centre = sample(letters[1:12], n, TRUE),
+    mean = round(stats::rnorm(n), 1), sd = stats::runif(n, .5, 2), z = stats::rnorm(n)
   ))
 }
 

@@ -140,3 +140,39 @@ test_that("weighted quantiles are those of quantile() for one weight, and do not
                weighted_quantile(x, .5, list(n = 7, w = c(1, 1.6, 1, .4, 1, 1, 1))))
   expect_identical(weighted_quantile(4, probs, new_design(1, 2)), rep(4, 5))
 })
+
+test_that("weights and clusters of predictive distributions", {
+  data <- design_rows_frame()
+  for (verb in design_laws) {
+    plain <- verb(data)
+    expect_identical(verb(data, weights = data$copies), verb(data[rep(1:120, data$copies), ]))
+    expect_identical(verb(data, weights = rep(.37, 120)), plain)
+    weighted <- verb(data, weights = data$share)
+    expect_same_numbers(verb(data, weights = 5 * data$share), weighted, 1e-9)
+    expect_false(isTRUE(all.equal(weighted, plain)))
+    without <- data$share
+    without[1:10] <- 0
+    expect_identical(verb(data, weights = without), verb(data[-(1:10), ], weights = data$share[-(1:10)]))
+    own <- verb(data, cluster = 1:120)
+    same <- grepl("estimate|std.error|score|entropy|calibration|sharpness", names(plain))
+    expect_equal(own[same], plain[same])
+    # importance weights of whole numbers give the numbers of repeated rows but for their errors
+    expect_message(whole <- verb(data, weights = as.numeric(data$copies)), class = "calibrisk_message_weights")
+    repeated <- verb(data[rep(1:120, data$copies), ])
+    value <- intersect(c(".estimate", "mean_score", "entropy", "calibration", "sharpness"), names(plain))
+    expect_equal(whole[value], repeated[value])
+  }
+  # a frame, its columns, and rows that miss a weight
+  frame <- tibble::as_tibble(data)
+  frame$law <- pred_normal(data$mean, data$sd)
+  expect_identical(ce_score(frame, z, law, score = "crps", weights = share, cluster = centre),
+                   ce_score(frame$law, frame$z, score = "crps", weights = data$share, cluster = data$centre))
+  frame$share[2] <- NA
+  expect_identical(ce_score(frame, z, law, score = "crps", weights = share)$n, 119L)
+  expect_true(is.na(ce_score(frame, z, law, score = "crps", weights = share, na_rm = FALSE)$.estimate))
+  # a recalibrated model is compared on the same weighted rows
+  moments <- ce_moments(frame$law, frame$z, after = pred_normal(0 * data$mean, 1), weights = data$copies)
+  repeated <- data[rep(1:120, data$copies), ]
+  expect_identical(moments, ce_moments(pred_normal(repeated$mean, repeated$sd), repeated$z,
+                                       after = pred_normal(0 * repeated$mean, 1)))
+})

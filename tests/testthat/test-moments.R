@@ -137,3 +137,19 @@ test_that("missing predictive distributions are dropped, and draws ask for their
   expect_error(ce_recalibrate(draws, outcome, method = "variance"), "pred_normal",
                class = "calibrisk_error_distribution")
 })
+
+test_that("moments of weighted rows: weighted least squares with robust errors", {
+  data <- design_rows_frame()
+  out <- ce_moments(pred_normal(data$mean, data$sd), data$z, weights = data$share, cluster = data$centre)
+  fit <- stats::lm(z ~ mean, data, weights = share)
+  expect_equal(out$estimate[2], unname(stats::coef(fit)[2]))
+  # the sandwich of clusters, with (n - 1) / (n - 2) for the two coefficients
+  basis <- cbind(1, data$mean)
+  bread <- solve(crossprod(basis, data$share * basis))
+  scores <- rowsum(data$share * stats::residuals(fit) * basis, data$centre)
+  sandwich <- 12 / 11 * 119 / 118 * bread %*% crossprod(scores) %*% bread
+  expect_equal(out$std.error[2], sqrt(sandwich[2, 2]))
+  expect_equal(out$conf.high[2] - out$estimate[2],
+               stats::qt(.975, design_df(new_design(120, data$share, match(data$centre, letters)))) * out$std.error[2])
+  expect_equal(out$estimate[3], sum(data$share * (data$mean - data$z)^2) / sum(data$share))
+})

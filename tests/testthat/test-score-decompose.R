@@ -191,3 +191,34 @@ test_that("weighted isotonic regression pools weighted means", {
   expect_equal(isotonic_fit(c(3, 1, 2), c(0, 1, 0), c(1, 2, 3))$value, rep(1 / 3, 3))
   expect_equal(isotonic_fit(c(1, 2, 3), c(0, 1, 0), c(1, 1, 3))$value, c(0, .25, .25))
 })
+
+test_that("weighted laws of outcomes are those of the definition", {
+  y <- c(1.5, -.2, .4, 3, 1.5, .1)
+  w <- c(1, .5, 2, .3, 1.2, .7)
+  group <- c(1, 1, 1, 1, 2, 2)
+  crps <- vapply(1:6, function(i) {
+    own <- group == group[i]
+    share <- w[own] / sum(w[own])
+    sum(share * abs(y[i] - y[own])) - sum(outer(share, share) * abs(outer(y[own], y[own], "-"))) / 2
+  }, 0)
+  expect_equal(empirical_crps(y, group, w), crps)
+  expect_equal(empirical_crps(y, group), empirical_crps(y, group, rep(2, 6)))
+  # mean score = entropy + calibration - sharpness, whatever the weights
+  data <- design_rows_frame()
+  data$prob <- round(data$prob, 1)
+  for (out in list(ce_decompose(data, y, prob, weights = share), ce_decompose(data, y, prob, method = "isotonic",
+                                                                              weights = share),
+                   ce_decompose(pred_normal(round(data$mean), 1), data$z, score = "crps", weights = data$share))) {
+    expect_equal(out$mean_score, out$entropy + out$calibration - out$sharpness)
+    expect_gte(min(out$calibration, out$sharpness), 0)
+  }
+  # Murphy's parts, by hand
+  parts <- ce_decompose(data, y, prob, weights = share)
+  shares <- data$share / sum(data$share)
+  base <- sum(shares * data$y)
+  expect_equal(parts$entropy, base * (1 - base))
+  cell <- match(data$prob, unique(data$prob))
+  frequency <- (rowsum(data$share * data$y, cell) / rowsum(data$share, cell))[cell]
+  expect_equal(parts$calibration, sum(shares * (data$prob - frequency)^2))
+  expect_equal(parts$sharpness, sum(shares * (base - frequency)^2))
+})

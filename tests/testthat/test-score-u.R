@@ -47,13 +47,42 @@ test_that("scores of higher order are means over all sets", {
   expect_equal(out$std.error, 3 * sd(rows) / sqrt(8))
   # of order 2, and a mean of one prediction's score
   pairs <- function(p1, y1, p2, y2) one(p1, y1) * one(p2, y2)
-  expect_equal(set_scores(b$p, b$y, pairs, NULL, 2), pair_scores(b$p, b$y, pairs, NULL))
+  plain <- new_design(length(b$y))
+  expect_equal(set_scores(b$p, b$y, plain, pairs, NULL, 2), pair_scores(b$p, b$y, plain, pairs, NULL))
   mean_of <- function(p1, y1, p2, y2, p3, y3) (one(p1, y1) + one(p2, y2) + one(p3, y3)) / 3
   expect_equal(u_score(b$p, b$y, score = mean_of, order = 3)$.estimate, ce_score(b$p, b$y)$.estimate)
-  expect_equal(set_scores(b$p[1:8, ], b$y[1:8], three, NULL, 3, per_call = 7), rows)
+  sums <- set_scores(b$p[1:8, ], b$y[1:8], new_design(8), three, NULL, 3, per_call = 7)
+  expect_equal(sums$total / sums$partners, rows)
   expect_error(u_score(b$p, b$y, score = three, order = 1), class = "calibrisk_error_argument")
   expect_error(u_score(b$p[1:2, ], b$y[1:2], score = three, order = 3), class = "calibrisk_error_argument")
   wide <- rep(.5, 500)
   expect_error(u_score(wide, rep(0:1, 250), score = three, order = 3), "sets of 3 rows", class = "calibrisk_error_rows")
   expect_error(u_score(b$p, b$y, score = pairs, order = 3), class = "calibrisk_error_score")
+})
+
+test_that("sets of weighted rows count their products, those of clusters lie across clusters", {
+  b <- fixture_b()
+  one <- function(p, y) p[cbind(seq_along(y), y)]
+  three <- function(p1, y1, p2, y2, p3, y3) one(p1, y1) * one(p2, y2) * one(p3, y3)
+  w <- seq(.5, 2, length.out = 9)
+  cluster <- c(1, 1, 2, 2, 3, 3, 4, 5, 6)
+  s <- one(b$p[1:9, ], b$y[1:9])
+  for (order in 2:3) {
+    score <- if (order == 3) three else function(p1, y1, p2, y2) one(p1, y1) * one(p2, y2)
+    sets <- utils::combn(9, order)
+    naive <- function(w, across = TRUE) {
+      used <- !across | apply(sets, 2, function(k) !anyDuplicated(cluster[k]))
+      weight <- apply(sets, 2, function(k) prod(w[k])) * used
+      sum(weight * apply(sets, 2, function(k) prod(s[k]))) / sum(weight)
+    }
+    value <- function(...) u_score(b$p[1:9, ], b$y[1:9], score = score, order = order, ...)
+    expect_equal(value(weights = w)$.estimate, naive(w, FALSE))
+    expect_equal(value(weights = w, cluster = cluster)$.estimate, naive(w))
+    expect_equal(value(cluster = cluster)$.estimate, naive(rep(1, 9)))
+    # the influence is the derivative by a row's weight
+    psi <- vapply(1:9, function(i) (naive(replace(w, i, w[i] + 1e-6)) - naive(w)) / 1e-6 * sum(w), 0)
+    expect_equal(value(weights = w, cluster = cluster)$std.error, row_std_error(psi, new_design(9, w, cluster)),
+                 tolerance = 1e-5)
+    expect_error(value(cluster = rep(1, 9)), class = "calibrisk_error_rows")
+  }
 })

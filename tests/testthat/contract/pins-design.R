@@ -53,3 +53,26 @@ pin_design("hosmer_lemeshow", 160, function(w, g) {
 })
 pin_design("ce_panel", 160, function(w, g) ce_panel(fine$p, fine$y, notion = "binary", weights = w, cluster = g))
 pin_design("ce_hierarchy", 150, function(w, g) ce_hierarchy(five$p, five$y, weights = w, cluster = g))
+pin_design("ce_score", 150, function(w, g) {
+  ce_score(five$p, five$y, score = c("brier", "spherical"), weights = w, cluster = g)
+})
+pin_design("ce_score/real", real$n, function(w, g) {
+  ce_score(laws$laplace, real$y, score = c("crps", "dss"), weights = w, cluster = g)
+})
+pin_design("upper_bound", 150, function(w, g) upper_bound(five$p, five$y, score = "brier", weights = w, cluster = g))
+pin_design("u_score", real$n, function(w, g) {
+  score <- function(p1, y1, p2, y2) p1[cbind(seq_along(y1), y1)] * p2[cbind(seq_along(y2), y2)]
+  u_score(five$p[seq_len(real$n), ], five$y[seq_len(real$n)], score = score, weights = w, cluster = g)
+})
+pin_design("ce_decompose", 120, function(w, g) {
+  ce_decompose(coarse$p, coarse$y, score = c("brier", "spherical"), weights = w, cluster = g)
+})
+pin_design("ce_decompose/isotonic", 160, function(w, g) {
+  ce_decompose(fine$p, fine$y, method = "isotonic", times = 20, weights = w, cluster = g)
+})
+pin_design("ce_decompose/real", real$n, function(w, g) {
+  ce_decompose(laws$normal, real$y, score = c("crps", "mse"), n_bins = 4, weights = w, cluster = g)
+})
+pin_design("ce_moments", real$n, function(w, g) {
+  ce_moments(laws$normal, real$y, after = pred_normal(real$mean, 1), weights = w, cluster = g)
+})
