@@ -89,8 +89,8 @@ cpp_median_distance <- function(metric, x, threads) {
     .Call(`_calibrisk_cpp_median_distance`, metric, x, threads)
 }
 
-cpp_ladder <- function(features, residuals, weights, kind, bases, moments, threads) {
-    .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, kind, bases, moments, threads)
+cpp_ladder <- function(features, residuals, weights, cluster, bases, moments, threads) {
+    .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, cluster, bases, moments, threads)
 }
 
 cpp_ladder_gap <- function(shape, features, d, threads) {

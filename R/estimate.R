@@ -46,6 +46,15 @@
 #' calibration it is below .05 in .03 to .05 of samples, since each ladder is conservative), and its one-sided
 #' `lower_bound` is `conf.low`.
 #'
+#' @section Weights and clusters:
+#' Frequency weights are repeated rows. With importance weights \eqn{v} every mean is a weighted one, and bases are
+#' orthonormal in them: \eqn{\psi_m = \sum_i v_i \langle e_i, g_i\rangle / \sum_i v_i}. Of clusters, a row's gap
+#' is that of all *other clusters*: with \eqn{x_c = \sum_{i \in c} v_i b_i e_i'} and \eqn{A_c = (I - \sum_{i \in c}
+#' v_i b_i b_i')^{-1}} it is \eqn{b_i' A_c \sum_{c' \ne c} x_{c'}}, so that \eqn{\psi_m} is a sum over pairs of
+#' clusters, as are its variance and skewness. Where limits have a normal quantile they then take Student's with one
+#' degree of freedom less than there are clusters (with weights: as many as their effective number says, see [ece()]).
+#' Knots count rows.
+#'
 #' @section Invariants:
 #' The order of rows and the number of threads change nothing, the names of the classes nothing but ties.
 #'
@@ -69,7 +78,7 @@
 #' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
 ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases = NULL, folds = 5, test = 0.2,
                         .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                        progress = TRUE, threads = NULL) {
+                        progress = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   notion <- unique(check_notion(notion, several = TRUE))
   check_estimate_method(method, notion, call)
@@ -79,9 +88,14 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
+  design <- design_input(enquo(weights), enquo(cluster))
+  dropped <- 0
+  designs <- list()
   out <- by_groups(x, enquo(.by), function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     notion <- notion %||% default_notion(predictions)
+    dropped <<- dropped + predictions$dropped
+    designs[[length(designs) + 1]] <<- predictions$design
     if (predictions$na) return(vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), predictions)))
     if (is_method(method)) split <- split_predictions(predictions, folds, test, call)
     ladders <- list()
@@ -100,7 +114,8 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
     vctrs::vec_rbind(!!!rows)
   })
   attr(out, "level") <- level
-  attr(out, "dropped") <- if (na_rm) c(NROW(x) - sum(out$n[out$notion == out$notion[1]]), NROW(x))
+  attr(out, "dropped") <- if (na_rm) c(dropped, NROW(x))
+  attr(out, "design") <- design_sentence(designs)
   new_table(out, c("Calibration error" = "root, squared (L2) norm",
                    "Interval" = paste0(format(100 * level), " % for the error visible at the resolution")),
             "ce_estimate")

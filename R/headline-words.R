@@ -25,6 +25,7 @@ estimate_sentences <- function(x, level, most = 6) {
   c(lines,
     if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
     resolution_sentence(plain, level),
+    attr(x, "design"),
     dropped_sentence(attr(x, "dropped")),
     outside_sentence(plain))
 }
@@ -58,6 +59,22 @@ resolution_sentence <- function(rows, level) {
     span(rows$resolution[known], function(v) format(v)), " knots); whatever the gap, it is at most ",
     if (sum(known) == 1) formatC(rows$cap[known], digits = 3, format = "f") else "`cap`", " (root Brier score)."
   )
+}
+
+# What was said of the rows; of several groups, from the least to the most.
+design_sentence <- function(designs) {
+  span <- function(of) paste(unique(signif(range(vapply(designs, of, 0)), 3)), collapse = " to ")
+  given <- function(name) any(!vapply(lapply(designs, `[[`, name), is.null, NA))
+  weighted <- if (given("w")) {
+    paste0("rows are weighted (effective number ", span(function(design) 1 / weight_concentration(design)), " of ",
+           span(function(design) design$n), ")")
+  }
+  clustered <- if (given("cluster")) {
+    clusters <- function(design) if (is.null(design$cluster)) design$n else max(design$cluster)
+    paste(span(clusters), "clusters of rows are the independent draws")
+  }
+  said <- paste(c(weighted, clustered), collapse = "; ")
+  if (nzchar(said)) paste0(toupper(substr(said, 1, 1)), substr(said, 2, nchar(said)), ".")
 }
 
 # `dropped`: number of incomplete rows, and of all.

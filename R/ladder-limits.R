@@ -15,21 +15,30 @@ pearson3_tail <- function(x, skew) {
   pgamma(shape + x * sqrt(shape), shape, lower.tail = FALSE)
 }
 
+# Where variances are estimated from few independent draws (clusters, weights; see design_df()), Student's quantile
+# stands in the place of the normal one: that of the law at the probability that the normal law gives it.
+student_level <- function(p, df) if (is.finite(df)) pnorm(stats::qt(p, df)) else p
+
+student_tail <- function(tail, df) {
+  if (is.finite(df)) stats::pt(qnorm(tail, lower.tail = FALSE), df, lower.tail = FALSE) else tail
+}
+
 rung_slope <- function(rung) {
   scale <- 2 * sqrt(rung$noise)
   (rung$linear + rung$scatter * scale) / (max(rung$psi, 0) + scale)
 }
 
 # Two-sided at `level`: the largest x with psi >= x - z sqrt(noise + slope x).
-rung_high <- function(rung, level) {
-  z <- qnorm((1 + level) / 2)
+rung_high <- function(rung, level, df = Inf) {
+  z <- stats::qt((1 + level) / 2, df)
   slope <- rung_slope(rung)
   psi <- max(rung$psi, 0)
   psi + z^2 * slope / 2 + z * sqrt(rung$noise + slope * psi + z^2 * slope^2 / 4)
 }
 
 # One-sided at the probability p: 0 exactly where the p-value is at least 1 - p.
-rung_low <- function(rung, p) {
+rung_low <- function(rung, p, df = Inf) {
+  p <- student_level(p, df)
   slope <- rung_slope(rung)
   excess <- function(x) {
     variance <- rung$noise + slope * x
@@ -42,7 +51,7 @@ rung_low <- function(rung, p) {
 
 rung_statistic <- function(rung) rung$psi / sqrt(rung$noise)
 
-rung_p_value <- function(rung) pearson3_tail(rung_statistic(rung), rung$skew)
+rung_p_value <- function(rung, df = Inf) student_tail(pearson3_tail(rung_statistic(rung), rung$skew), df)
 
 # argmin_{w >= 0} sum_i v_i |e_i - sum_m w_m g_mi|^2 from psi_m = <e, g_m> and A = <g_m, g_l>: of the few
 # rungs every subset is solved, the best one with weights >= 0 kept. At most 1 in sum.

@@ -6,21 +6,22 @@
 # A ladder is a list:
 #   estimate, std.error (root scale, NA below twice its noise), low, high, lower_bound (roots),
 #   p.value and the statistic of the rung that decides it, cap (upper limit of the root Brier score), resolution (knots
-#   of the finest basis), weights (of the rungs in the estimate), influence (per row, of the squared estimate), rungs
+#   of the finest basis), weights (of the rungs in the estimate), value (the squared estimate with its influence rows,
+#   R/influence.R), rungs
 
-# The rungs of a notion; V is the number of rows (copies counted).
-ladder_bases <- function(notion, n_classes, V) {
+# The rungs of a notion for n rows.
+ladder_bases <- function(notion, n_classes, n) {
   if (notion != "canonical") {
-    knots <- c(2, 8, min(100, ceiling(sqrt(V))))
+    knots <- c(2, 8, min(100, ceiling(sqrt(n))))
     return(lapply(knots, function(m) list(recipe = "hats", own = m)))
   }
-  m <- max(4, ceiling(V^(1 / 3)))
-  landmarks <- min(100, max(4, floor(V / 10)))
+  m <- max(4, ceiling(n^(1 / 3)))
+  landmarks <- min(100, max(4, floor(n / 10)))
   out <- list(
     list(recipe = "temperature"),
     list(recipe = "own_top", own = m, fine = m),
     list(recipe = "own_both", own = min(m, 8), coarse = min(m, 8), fine = m),
-    if (n_classes^2 <= V / 4) list(recipe = "top_affine"),
+    if (n_classes^2 <= n / 4) list(recipe = "top_affine"),
     if (n_classes * (n_classes + landmarks) <= most_shared_columns) list(recipe = "kernel", landmarks = landmarks)
   )
   out[!vapply(out, is.null, NA)]
@@ -34,33 +35,38 @@ ladder_problem <- function(predictions, notion, call) {
   problems <- notion_problems(predictions, notion, call)
   if (length(problems) == 1) return(problems[[1]])
   list(features = do.call(cbind, lapply(problems, `[[`, "features")),
-       residuals = do.call(cbind, lapply(problems, `[[`, "residuals")))
+       residuals = do.call(cbind, lapply(problems, `[[`, "residuals")), design = predictions$design)
 }
 
-# weights: numeric (of the rows) or NULL; kind "none", "frequency" (copies) or "importance".
-run_ladder <- function(problem, bases, level, threads, weights = NULL, kind = "none") {
+# The weights and clusters of a problem, as the core reads them.
+core_ladder <- function(problem, bases, moments, threads) {
+  design <- problem$design
+  cpp_ladder(problem$features, problem$residuals, design$w %||% numeric(), design$cluster %||% integer(), bases,
+             moments, threads)
+}
+
+run_ladder <- function(problem, bases, level, threads) {
   residuals <- problem$residuals
-  n <- nrow(residuals)
-  v <- weights %||% rep(1, n)
-  total <- sum(v)
-  cap <- brier_limit(rowSums(residuals^2), v, kind, level)
-  rungs <- cpp_ladder(problem$features, residuals, v, kind, bases, TRUE, threads)
+  design <- problem$design
+  df <- design_df(design)
+  cap <- brier_limit(rowSums(residuals^2), design, level)
+  rungs <- core_ladder(problem, bases, TRUE, threads)
   resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
-  rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0, rungs)
+  rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0 && df > 0, rungs)
   if (length(rungs) == 0) {
     return(list(estimate = if (cap == 0) 0 else NA_real_, std.error = NA_real_, low = 0, high = cap, lower_bound = 0,
                 p.value = NA_real_, statistic = NA_real_, cap = cap, resolution = resolution, weights = numeric(),
-                influence = rep(NA_real_, n), rungs = rungs))
+                value = new_estimate(NA_real_, NULL, design, power = 2), rungs = rungs))
   }
   m <- length(rungs)
   psi <- vapply(rungs, `[[`, 0, "psi")
-  w <- stack_weights(gap_products(rungs, v, total), psi)
-  squared <- if (sum(w) > 0) max(0, sum(w * psi)) / sqrt(sum(w)) else 0
+  w <- stack_weights(gap_products(rungs, design), psi)
+  squared <- stacked_square(w, psi)
   alpha <- 1 - level
-  p_values <- vapply(rungs, rung_p_value, 0)
-  lows <- vapply(rungs, rung_low, 0, 1 - alpha / (2 * m))
+  p_values <- vapply(rungs, rung_p_value, 0, df)
+  lows <- vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)
   low <- sqrt(max(lows))
-  high <- max(low, min(cap, sqrt(max(vapply(rungs, rung_high, 0, level)))))
+  high <- max(low, min(cap, sqrt(max(vapply(rungs, rung_high, 0, level, df)))))
   leading <- which.max(w)
   if (squared < low^2) {
     # the stack shrinks noisy rungs; one of them is sure of more than all of them together
@@ -78,33 +84,35 @@ run_ladder <- function(problem, bases, level, threads, weights = NULL, kind = "n
     } else {
       NA_real_
     },
-    low = low, high = high, lower_bound = sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / m))),
+    low = low, high = high, lower_bound = sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / m, df))),
     p.value = min(1, 2 * m * min(p_values)), statistic = rung_statistic(rungs[[which.min(p_values)]]),
-    cap = cap, resolution = resolution, weights = w,
-    influence = Reduce(`+`, Map(function(rung, weight) {
-      weight * 2 * (rung$half * if (kind == "importance") n * v / total else 1) - 2 * weight * rung$psi
-    }, rungs, w)),
-    rungs = rungs
+    cap = cap, resolution = resolution, weights = w, value = stacked_estimate(rungs, w, design), rungs = rungs
   )
 }
 
-gap_products <- function(rungs, v, total) {
+stacked_square <- function(w, psi) if (sum(w) > 0) max(0, sum(w * psi)) / sqrt(sum(w)) else 0
+
+# The squared estimate with its influence rows, the weights of the rungs taken as fixed. Rungs see much the same noise:
+# its standard deviation is at most the sum of theirs.
+stacked_estimate <- function(rungs, w, design) {
+  psi <- vapply(rungs, `[[`, 0, "psi")
+  scale <- if (sum(w) > 0) w / sqrt(sum(w)) else w
+  half <- Reduce(`+`, Map(function(rung, one) one * rung$half, rungs, scale))
+  noise <- sum(scale * sqrt(vapply(rungs, `[[`, 0, "noise")))^2
+  new_estimate(stacked_square(w, psi), 2 * half, design, power = 2, noise = noise)
+}
+
+gap_products <- function(rungs, design) {
   gaps <- vapply(rungs, function(rung) as.vector(rung$gap), numeric(length(rungs[[1]]$gap)))
-  crossprod(gaps, rep_len(v, nrow(gaps)) * gaps) / total
+  crossprod(gaps, rep_len(design_weights(design), nrow(gaps)) * gaps) / total_weight(design)
 }
 
 # Upper limit of the root Brier score, which no calibration error exceeds.
-brier_limit <- function(scores, v, kind, level) {
-  n <- length(scores)
-  total <- sum(v)
-  mean <- sum(v * scores) / total
-  if (n < 2) return(sqrt(mean))
-  variance <- if (kind == "frequency") {
-    sum(v * (scores - mean)^2) / (total * (total - 1))
-  } else {
-    n / (n - 1) * sum(v^2 * (scores - mean)^2) / total^2
-  }
-  sqrt(mean + qnorm((1 + level) / 2) * sqrt(variance))
+brier_limit <- function(scores, design, level) {
+  mean <- row_mean(scores, design)
+  error <- row_std_error(scores, design)
+  if (is.na(error)) return(sqrt(mean))
+  sqrt(mean + design_quantile((1 + level) / 2, design) * error)
 }
 
 # Knots per coordinate, or columns where a basis has none.
@@ -134,7 +142,7 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   most <- which.max(vapply(all, `[[`, 0, "estimate"))
   if (length(most) == 1 && most > 1) {
     # the number and its error are those of the notion that sees more
-    own[c("estimate", "std.error", "influence")] <- all[[most]][c("estimate", "std.error", "influence")]
+    own[c("estimate", "std.error", "value")] <- all[[most]][c("estimate", "std.error", "value")]
   }
   for (field in c("low", "high")) own[[field]] <- largest(field)
   # the largest of three bounds at 95 % each would hold in 91 % of calibrated samples only

@@ -17,9 +17,9 @@ fit_form.ce_method_stack <- function(method, problem, point, context) {
   features <- problem$features
   n <- nrow(features)
   bases <- ladder_bases(if (ncol(features) > 1) "canonical" else "binary", ncol(features), n)
-  rungs <- cpp_ladder(features, problem$residuals, rep(1, n), "none", bases, FALSE, context$threads)
+  rungs <- core_ladder(problem, bases, FALSE, context$threads)
   psi <- vapply(rungs, `[[`, 0, "psi")
-  weights <- stack_weights(gap_products(rungs, rep(1, n), n), psi)
+  weights <- stack_weights(gap_products(rungs, problem$design %||% new_design(n)), psi)
   new_form("stack", shapes = lapply(rungs, `[[`, "shape")[weights > 0], weights = weights[weights > 0],
            dimension = ncol(problem$residuals), gap = TRUE)
 }

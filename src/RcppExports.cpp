@@ -311,18 +311,18 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ladder
-Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, std::string kind, Rcpp::List bases, bool moments, int threads);
-RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP kindSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads);
+RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type kind(kindSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type bases(basesSEXP);
     Rcpp::traits::input_parameter< bool >::type moments(momentsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, weights, kind, bases, moments, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, weights, cluster, bases, moments, threads));
     return rcpp_result_gen;
 END_RCPP
 }

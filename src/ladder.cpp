@@ -28,13 +28,6 @@ Matrix columns_of(const Rcpp::List& basis) {
   return as_matrix(Rcpp::as<Rcpp::NumericMatrix>(basis["columns"]));
 }
 
-calibrisk::RowWeights row_weights(const Rcpp::NumericVector& weights, const std::string& kind) {
-  using calibrisk::WeightKind;
-  return calibrisk::RowWeights(as_vector(weights), kind == "none"        ? WeightKind::none
-                                                   : kind == "frequency" ? WeightKind::frequency
-                                                                         : WeightKind::importance);
-}
-
 Rcpp::List wrap_shape(const calibrisk::BasisShape& shape, const Rcpp::List& basis,
                       const std::vector<Matrix>& weights) {
   Rcpp::List coefficients(static_cast<R_xlen_t>(weights.size()));
@@ -64,15 +57,17 @@ calibrisk::BasisShape as_shape(const Rcpp::List& basis, Index classes) {
 }  // namespace
 
 // Every rung of a ladder. `bases`: lists of `recipe` and its sizes (`own`, `fine`, `coarse` knots,
-// `landmarks`) or `columns`. Without `moments` only psi, gaps and what new rows need.
+// `landmarks`) or `columns`. `weights` and `cluster` (1..C) may be empty. Without `moments` only
+// psi, gaps and what new rows need.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
-                      Rcpp::NumericVector weights, std::string kind, Rcpp::List bases, bool moments,
-                      int threads) {
+                      Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List bases,
+                      bool moments, int threads) {
   REngine host(threads);
   const calibrisk::Engine engine = host;
   const auto x = as_matrix(features), e = as_matrix(residuals);
-  const calibrisk::RowWeights v = row_weights(weights, kind);
+  const calibrisk::RowWeights v(as_vector(weights));
+  const calibrisk::RowClusters clusters(as_labels(cluster));
   Rcpp::List out(bases.size());
   for (R_xlen_t m = 0; m < bases.size(); ++m) {
     const Rcpp::List basis = bases[m];
@@ -80,15 +75,8 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
                                       size_of(basis, "coarse"), size_of(basis, "landmarks")};
     const calibrisk::BasisShape shape =
         calibrisk::basis_shape(engine, recipe_of(basis), sizes, x, v);
-    calibrisk::Rung rung;
-    if (calibrisk::is_shared(shape.recipe)) {
-      const Matrix columns = columns_of(basis);
-      rung = calibrisk::shared_rung(engine, calibrisk::shared_groups(shape, x, columns), e, v,
-                                    moments);
-    } else {
-      const calibrisk::LocalBases local(engine, shape, x);
-      rung = calibrisk::local_rung(engine, local.bases(), e, v, moments);
-    }
+    const calibrisk::Rung rung = calibrisk::shape_rung(engine, worker_algebra(), shape, x,
+                                                       columns_of(basis), e, v, clusters, moments);
     out[m] = Rcpp::List::create(
         Rcpp::Named("psi") = rung.psi, Rcpp::Named("noise") = rung.noise,
         Rcpp::Named("skew") = rung.skew, Rcpp::Named("linear") = rung.linear,

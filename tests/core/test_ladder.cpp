@@ -69,27 +69,32 @@ TEST(a_rung_has_the_same_digits_on_any_number_of_threads) {
   CHECK(a.gap == b.gap);
 }
 
-TEST(copies_of_a_row_are_rows) {
-  const Rows rows = rows_of(40, 3);
-  Vector copies(40);
-  std::vector<Index> each;
-  for (Index i = 0; i < 40; ++i) {
-    copies(i) = static_cast<double>(1 + i % 3);
-    for (Index c = 0; c <= i % 3; ++c) each.push_back(i);
+TEST(clusters_of_one_row_are_none_on_any_number_of_threads) {
+  const Rows rows = rows_of(300, 5);
+  const Vector weights = Vector::LinSpaced(300, 0.5, 2.0);
+  Labels alone, pairs;
+  for (int i = 0; i < 300; ++i) {
+    alone.push_back(300 - i);
+    pairs.push_back(1 + i / 2);
   }
-  Rows whole{Matrix(static_cast<Index>(each.size()), 3),
-             Matrix(static_cast<Index>(each.size()), 3)};
-  for (std::size_t r = 0; r < each.size(); ++r) {
-    whole.p.row(static_cast<Index>(r)) = rows.p.row(each[r]);
-    whole.e.row(static_cast<Index>(r)) = rows.e.row(each[r]);
-  }
-  const Engine engine = serial_engine();
-  const Rung a = own_hats(engine, rows, 4, RowWeights(copies, WeightKind::frequency));
-  const Rung b = own_hats(engine, whole, 4, RowWeights());
+  const auto clustered = [&](const Engine& engine, const Labels& cluster) {
+    const RowWeights v(weights);
+    const BasisShape shape = basis_shape(engine, Recipe::hats, {4, 0, 0, 0}, rows.p, v);
+    return shape_rung(engine, serial_engine().dense, shape, rows.p, Matrix(), rows.e, v,
+                      RowClusters(cluster), true);
+  };
+  const Rung a = own_hats(serial_engine(), rows, 4, RowWeights(weights));
+  const Rung b = clustered(serial_engine(), alone);
   CHECK(is_near(a.psi, b.psi, 1e-10));
   CHECK(is_near(a.noise, b.noise, 1e-10));
+  CHECK(is_near(a.skew, b.skew, 1e-10));
   CHECK(is_near(a.linear, b.linear, 1e-10));
   CHECK(is_near(a.scatter, b.scatter, 1e-10));
+  CHECK((a.half - b.half).norm() < 1e-12);
+  ThreadedEngine three(3);
+  const Rung c = clustered(serial_engine(), pairs), d = clustered(three.engine(), pairs);
+  CHECK(c.psi == d.psi && c.noise == d.noise && c.skew == d.skew && c.linear == d.linear);
+  CHECK(c.psi != a.psi);
 }
 
 TEST(whitening_drops_dependent_columns) {

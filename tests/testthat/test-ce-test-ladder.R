@@ -13,7 +13,7 @@ test_that("the ladder test is the one that the interval inverts", {
   expect_match(binary$method, "binary")
   # the statistic is that of the rung with the smallest p-value
   e <- vehicle_predictions$.pred_bus - (vehicle_predictions$truth == "bus")
-  problem <- list(features = matrix(vehicle_predictions$.pred_bus), residuals = matrix(e))
+  problem <- new_problem(matrix(vehicle_predictions$.pred_bus), matrix(e), integer(length(e)))
   rungs <- run_ladder(problem, ladder_bases("binary", 1, 500), .95, 1L)$rungs
   z <- vapply(rungs, function(rung) rung$psi / sqrt(rung$noise), 0)
   expect_equal(unname(binary$statistic), z[which.min(vapply(rungs, rung_p_value, 0))])

@@ -3,69 +3,89 @@ expect_rung <- function(rung, oracle, tolerance = 1e-8) {
   expect_lt(max(abs(rung$gap - oracle$gap), abs(rung$half - oracle$half)), tolerance)
 }
 
-test_that("a scalar rung is its formula, with ties and weights of either kind", {
+rungs_of <- function(features, residuals, bases, v = numeric(), cluster = integer(), threads = 1L) {
+  cpp_ladder(features, residuals, v, cluster, bases, TRUE, threads)
+}
+
+hats <- function(m) list(recipe = "hats", own = m)
+
+test_that("a scalar rung is its formula, with ties and weights", {
   d <- withr::with_seed(1, {
     p <- rbeta(150, 3, 1)
-    list(p = p, y = rbinom(150, 1, p^1.4), v = rexp(150), copies = sample(1:3, 150, TRUE))
+    list(p = p, y = rbinom(150, 1, p^1.4), v = rexp(150))
   })
   for (p in list(d$p, round(d$p, 1))) {
-    for (kind in c("none", "importance", "frequency")) {
-      v <- switch(kind, none = rep(1, 150), importance = d$v, frequency = d$copies)
-      rungs <- cpp_ladder(matrix(p), matrix(p - d$y), v, kind, list(list(recipe = "hats", own = 2),
-                                                                    list(recipe = "hats", own = 9)), TRUE, 1L)
-      for (i in 1:2) {
-        expect_rung(rungs[[i]], oracle_rung(matrix(p - d$y), oracle_hats(p, c(2, 9)[i], v), v, kind == "frequency"))
-      }
+    for (v in list(rep(1, 150), d$v)) {
+      rungs <- rungs_of(matrix(p), matrix(p - d$y), list(hats(2), hats(9)), v)
+      for (i in 1:2) expect_rung(rungs[[i]], oracle_rung(matrix(p - d$y), oracle_hats(p, c(2, 9)[i], v), v))
     }
   }
 })
 
 test_that("canonical and class-wise rungs are their formulas", {
   d <- ladder_data(260, 3, 2)
-  v <- withr::with_seed(3, rexp(260))
-  for (kind in c("none", "importance")) {
-    w <- if (kind == "none") rep(1, 260) else v
-    rungs <- cpp_ladder(d$features, d$residuals, w, kind, ladder_bases("canonical", 3, 260), TRUE, 2L)
+  for (w in list(rep(1, 260), withr::with_seed(3, rexp(260)))) {
+    rungs <- rungs_of(d$features, d$residuals, ladder_bases("canonical", 3, 260), w, threads = 2L)
     oracle <- oracle_canonical_bases(d$p, w)
     for (i in 1:4) expect_rung(rungs[[i]], oracle_rung(d$residuals, oracle[[i]], w), 1e-6)
-    hats <- cpp_ladder(d$features, d$residuals, w, kind, list(list(recipe = "hats", own = 5)), TRUE, 1L)[[1]]
-    expect_rung(hats, oracle_rung(d$residuals, lapply(1:3, function(j) oracle_hats(d$p[, j], 5, w)), w))
+    rung <- rungs_of(d$features, d$residuals, list(hats(5)), w)[[1]]
+    expect_rung(rung, oracle_rung(d$residuals, lapply(1:3, function(j) oracle_hats(d$p[, j], 5, w)), w))
   }
   # kernel columns: evenly spaced rows of the lexicographic order, 0.7 median distances
-  rung <- cpp_ladder(d$features, d$residuals, rep(1, 260), "none", list(list(recipe = "kernel", landmarks = 20)),
-                     TRUE, 1L)[[1]]
+  rung <- rungs_of(d$features, d$residuals, list(list(recipe = "kernel", landmarks = 20)))[[1]]
   at <- order(d$p[, 1], d$p[, 2], d$p[, 3])[round(seq(1, 260, length.out = 20))]
   distance <- as.matrix(dist(d$p))[, at]
   expect_close(rung$shape$scale, .7 * median(distance), 1e-12)
   expect_rung(rung, oracle_rung(d$residuals, cbind(1, d$p[, -1], exp(-distance / (.7 * median(distance))))), 1e-6)
 })
 
-test_that("frequency weights are repeated rows, from knots to limits", {
-  d <- ladder_data(200, 3, 4)
-  copies <- withr::with_seed(5, sample(1:4, 200, TRUE))
-  rows <- rep(1:200, copies)
-  whole <- list(features = d$p[rows, ], residuals = d$residuals[rows, ])
-  for (notion in c("canonical", "class_wise")) {
-    bases <- ladder_bases(notion, 3, sum(copies))
-    a <- run_ladder(d, bases, .95, 1L, as.numeric(copies), "frequency")
-    b <- run_ladder(whole, bases, .95, 1L)
-    for (field in c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "cap")) {
-      expect_close(a[[field]], b[[field]], 1e-8)
+test_that("rungs of clusters are fits of the other clusters and sums over pairs of clusters", {
+  d <- ladder_data(240, 3, 4)
+  cluster <- withr::with_seed(5, sample(rep(1:24, length.out = 240)))
+  for (w in list(rep(1, 240), withr::with_seed(6, rexp(240)))) {
+    rungs <- rungs_of(d$features, d$residuals, ladder_bases("canonical", 3, 240)[c(1, 2, 4)], w, cluster, 2L)
+    oracle <- oracle_canonical_bases(d$p, w)[c(1, 2, 4)]
+    rungs <- c(rungs, rungs_of(d$features[, 1, drop = FALSE], d$residuals[, 1, drop = FALSE], list(hats(6)), w, cluster))
+    oracle[[4]] <- oracle_hats(d$p[, 1], 6, w)
+    for (i in 1:4) {
+      rows <- d$residuals[, if (i == 4) 1 else 1:3, drop = FALSE]
+      expected <- oracle_cluster_rung(rows, oracle[[i]], w, cluster)
+      for (name in c("psi", "noise", "linear", "scatter")) expect_close(rungs[[i]][[name]], expected[[name]], 1e-6)
+      expect_lt(max(abs(rungs[[i]]$gap - expected$gap)), 1e-6)
+      expect_equal(rowsum(w * rungs[[i]]$half, cluster)[, 1], expected$pairs, tolerance = 1e-6, ignore_attr = TRUE)
     }
-    expect_lt(max(abs(a$influence[rows] - b$influence)), 1e-9)
   }
-  scalar <- list(features = d$p[, 1, drop = FALSE], residuals = d$residuals[, 1, drop = FALSE])
-  repeated <- lapply(scalar, function(x) x[rows, , drop = FALSE])
-  bases <- ladder_bases("binary", 1, sum(copies))
-  expect_close(run_ladder(scalar, bases, .95, 1L, as.numeric(copies), "frequency")$high,
-               run_ladder(repeated, bases, .95, 1L)$high, 1e-10)
+})
+
+test_that("clusters of one row are none, and many clusters' sums are those of few", {
+  d <- ladder_data(200, 3, 4)
+  v <- withr::with_seed(7, rexp(200))
+  bases <- ladder_bases("canonical", 3, 200)
+  plain <- rungs_of(d$features, d$residuals, bases, v)
+  alone <- rungs_of(d$features, d$residuals, bases, v, 200:1)
+  for (i in seq_along(bases)) {
+    expect_rung(alone[[i]], plain[[i]], 1e-9)
+    expect_identical(alone[[i]]$columns, plain[[i]]$columns)
+    new <- function(rung) cpp_ladder_gap(rung$shape, d$features[1:20, ], 3L, 1L)
+    expect_equal(new(alone[[i]]), new(plain[[i]]), tolerance = 1e-8)
+  }
+})
+
+test_that("a direction that one cluster has to itself says nothing", {
+  p <- rep(c(.2, .5, .8), each = 20)
+  y <- withr::with_seed(8, rbinom(60, 1, .5))
+  expect_identical(rungs_of(matrix(p), matrix(p - y), list(hats(5)), cluster = rep(1:3, each = 20))[[1]]$noise, 0)
+  row <- ce_estimate(p, y, cluster = rep(1:3, each = 20))
+  expect_identical(row$conf.low, 0)
+  expect_lte(row$conf.high, row$cap)
 })
 
 test_that("one importance weight for all rows is no weight", {
   d <- ladder_data(150, 3, 6)
   bases <- ladder_bases("canonical", 3, 150)
-  a <- run_ladder(d, bases, .95, 1L, rep(2.5, 150), "importance")
   b <- run_ladder(d, bases, .95, 1L)
+  d$design$w <- rep(2.5, 150)
+  a <- run_ladder(d, bases, .95, 1L)
   for (field in c("estimate", "low", "high", "p.value")) expect_close(a[[field]], b[[field]], 1e-7)
 })
 
@@ -73,7 +93,7 @@ test_that("saturated bins are the debiased discrete error", {
   d <- withr::with_seed(7, list(p = sample(seq(.1, .9, .2), 80, TRUE), y = rbinom(80, 1, .4)))
   levels <- list(function(p) 1 * outer(p[, 1], sort(unique(d$p)), "=="))
   specs <- basis_specs(levels, matrix(d$p), NULL)
-  rung <- cpp_ladder(matrix(d$p), matrix(d$p - d$y), rep(1, 80), "none", specs, TRUE, 1L)[[1]]
+  rung <- rungs_of(matrix(d$p), matrix(d$p - d$y), specs)[[1]]
   expect_close(rung$psi, ece(d$p, d$y, type = "discrete", p = 2, debias = TRUE)$power, 1e-10)
 })
 
@@ -119,6 +139,35 @@ test_that("calibrated models are rejected at most as often as the level says, ga
   expect_gte(sum(rows[4, ] <= truth), 272)
 })
 
+test_that("intervals of clustered rows cover where those that take rows as independent do not", {
+  skip_on_cran()
+  # 50 clusters of 20 rows, outcomes correlated within them (.1); predictions of rows and of clusters
+  run <- function(seed, size, whole) {
+    d <- withr::with_seed(seed, {
+      centre <- rep(1:50, each = 20)
+      p <- if (whole) rep(rbeta(50, 3, 1.5), each = 20) else rbeta(1000, 3, 1.5)
+      z <- .4 * rep(rnorm(50), each = 20) + sqrt(.84) * rnorm(1000)
+      list(p = p, y = as.integer(pnorm(z) < p - size * p * (1 - p)), centre = centre)
+    })
+    truth <- sqrt(integrate(function(p) (size * p * (1 - p))^2 * dbeta(p, 3, 1.5), 0, 1)$value)
+    clustered <- ce_estimate(d$p, d$y, cluster = d$centre, threads = 1L)
+    plain <- ce_estimate(d$p, d$y, threads = 1L)
+    covers <- function(row) row$conf.low <= truth + 1e-12 && truth <= row$conf.high
+    c(covers(clustered), covers(plain), clustered$p.value < .05, plain$p.value < .05)
+  }
+  for (whole in c(FALSE, TRUE)) {
+    calibrated <- rowMeans(vapply(1:150, run, logical(4), 0, whole))
+    gap <- rowMeans(vapply(1:150, run, logical(4), .5, whole))
+    expect_gte(calibrated[1], .93)
+    expect_gte(gap[1], .93)
+    expect_lt(calibrated[2], .92)
+    expect_lt(gap[2], .9)
+    expect_lte(calibrated[3], .08)
+    expect_gt(calibrated[4], calibrated[3])
+    expect_gt(gap[3], .6)
+  }
+})
+
 test_that("influences are those of the squared estimate", {
   d <- ladder_data(600, 3, 10)
   ladder <- run_ladder(d, ladder_bases("class_wise", 3, 600), .95, 1L)
@@ -126,7 +175,8 @@ test_that("influences are those of the squared estimate", {
   leading <- ladder$rungs[[which.max(ladder$weights)]]
   rows <- 2 * leading$half - 2 * leading$psi
   expect_close(sum((rows - mean(rows))^2) / 599 / 600, leading$linear + 2 * leading$noise, 1e-9)
-  expect_lt(abs(mean(ladder$influence)), 1e-12)
+  expect_close(ladder$value$value, ladder$estimate^2, 1e-12)
+  expect_gt(estimate_std_error(ladder$value), 0)
 })
 
 test_that("few rows, certain and constant predictions have a number and an interval", {

@@ -63,7 +63,7 @@ inline LocalCoordinate smooth_coordinate(const LocalBasis& basis, const ConstVec
   for (Index i = 0; i < n; ++i) {
     basis.row(i, row);
     const double norm = quadratic(row, inverse);
-    leverage(i) = weights.left_out(i) * norm;
+    leverage(i) = weights(i) * norm;
     out.scale(i) = left_out_scale(leverage(i));
     out.own(i) = e(i) * e(i) * norm;
     const double term = weights(i) * e(i);
@@ -97,7 +97,7 @@ inline PairBlocks pair_blocks(const LocalBasis& left, const LocalBasis& right,
   }
   LocalRow p, q;
   for (Index i = 0; i < e.size(); ++i) {
-    const double base = weights.pair(i) * e(i) * f(i);
+    const double base = weights(i) * weights(i) * e(i) * f(i);
     if (base == 0.0) continue;
     left.row(i, p);
     right.row(i, q);
@@ -149,7 +149,7 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
   out.columns = first.back();
   RungSums sums;
   if (!moments) {
-    finish_rung(engine, residuals, weights, sums, out);
+    finish_rung(engine, residuals, weights, RowClusters(), sums, out);
     return out;
   }
 
@@ -194,11 +194,12 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
   for (Index i = 0; i < n; ++i) {
     double own = 0.0;
     for (const detail::LocalCoordinate& part : parts) own += part.scale(i) * part.own(i);
-    sums.own += weights.own(i) * own * own;
+    const double squared = weights(i) * weights(i) * own;
+    sums.own += squared * squared;
   }
   // largest eigenvalue at most that of the blocks' norms: tr S^3 <= it times |S|^2
   sums.s3 = bounded ? engine.dense.sym_eigen(norms).values(d - 1) * sums.s2 : trace_cube(engine, s);
-  finish_rung(engine, residuals, weights, sums, out);
+  finish_rung(engine, residuals, weights, RowClusters(), sums, out);
   return out;
 }
 

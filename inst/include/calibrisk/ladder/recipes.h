@@ -13,6 +13,7 @@
 #ifndef CALIBRISK_LADDER_RECIPES_H
 #define CALIBRISK_LADDER_RECIPES_H
 
+#include <calibrisk/ladder/cluster_rung.h>
 #include <calibrisk/ladder/local_rung.h>
 #include <calibrisk/ladder/shared_rung.h>
 
@@ -82,7 +83,7 @@ inline std::vector<Index> spaced_rows(const std::vector<Index>& order, const Row
                                       Index count) {
   const auto n = static_cast<Index>(order.size());
   const double total = weights.total(n);
-  const double rows = weights.copies() ? total : static_cast<double>(n), unit = rows / total;
+  const double rows = static_cast<double>(n), unit = rows / total;
   std::vector<Index> out;
   std::size_t at = 0;
   double sum = weights(order[0]) * unit;
@@ -276,6 +277,48 @@ inline std::vector<SharedGroup> shared_groups(const BasisShape& shape,
     };
   }
   return out;
+}
+
+// The values of a local basis as columns.
+inline Matrix local_columns(const LocalBasis& basis, const std::vector<Index>& rows) {
+  Matrix out = Matrix::Zero(static_cast<Index>(rows.size()), basis.columns());
+  LocalRow row;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    basis.row(rows[r], row);
+    for (int a = 0; a < row.size; ++a) out(static_cast<Index>(r), row.column[a]) += row.value[a];
+  }
+  return out;
+}
+
+// A rung of a shape; `columns` is the user's matrix, `worker` the dense algebra of workers. Without
+// `moments` only psi, gaps and weights.
+inline Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const BasisShape& shape,
+                       const ConstMatrixRef& features, const ConstMatrixRef& columns,
+                       const ConstMatrixRef& residuals, const RowWeights& weights,
+                       const RowClusters& clusters, bool moments) {
+  const Index d = residuals.cols();
+  std::vector<ClusterPart> parts;
+  if (is_shared(shape.recipe)) {
+    const std::vector<SharedGroup> groups = shared_groups(shape, features, columns);
+    if (!clusters.given()) return shared_rung(engine, groups, residuals, weights, moments);
+    for (const SharedGroup& group : groups) {
+      parts.push_back({group, std::vector<Index>(static_cast<std::size_t>(d))});
+      std::iota(parts.back().coordinates.begin(), parts.back().coordinates.end(), Index{0});
+    }
+    return cluster_rung(engine, worker, parts, residuals, weights, clusters, moments);
+  }
+  const LocalBases local(engine, shape, features);
+  if (!clusters.given()) return local_rung(engine, local.bases(), residuals, weights, moments);
+  require(static_cast<Index>(local.bases().size()) == d, "There must be a basis per coordinate.");
+  SharedGroup all;
+  all.rows.resize(static_cast<std::size_t>(residuals.rows()));
+  std::iota(all.rows.begin(), all.rows.end(), Index{0});
+  for (Index j = 0; j < d; ++j) {
+    const LocalBasis& basis = local.bases()[static_cast<std::size_t>(j)];
+    all.columns = [&basis](const std::vector<Index>& rows) { return local_columns(basis, rows); };
+    parts.push_back({all, {j}});
+  }
+  return cluster_rung(engine, worker, parts, residuals, weights, clusters, moments);
 }
 
 // Gaps of new rows: their columns times the weights of a rung.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Weights of rows. Frequency: a row stands for v copies of itself, so that sums over pairs of rows
-// are those of the repeated rows. Importance: a row counts v times in every mean.
+// What each row counts in every mean, and which rows belong together. (Rows that stand for several
+// are repeated before they come here.)
 #ifndef CALIBRISK_LADDER_ROW_WEIGHTS_H
 #define CALIBRISK_LADDER_ROW_WEIGHTS_H
 
@@ -8,39 +8,44 @@
 
 namespace calibrisk {
 
-enum class WeightKind { none, frequency, importance };
-
 class RowWeights {
  public:
-  RowWeights() = default;
-  RowWeights(const ConstVectorRef& values, WeightKind kind) : values_(values), kind_(kind) {
-    if (kind == WeightKind::none) values_.resize(0);
-  }
+  RowWeights() = default;  // 1 for all rows
+  explicit RowWeights(const ConstVectorRef& values) : values_(values) {}
 
-  WeightKind kind() const { return kind_; }
-  bool copies() const { return kind_ == WeightKind::frequency; }
   // v_i
   double operator()(Index i) const { return values_.size() == 0 ? 1.0 : values_(i); }
-  // weight of row i on one side of a pair: v_i^2 in a variance, v_i where copies are rows
-  double pair(Index i) const {
-    const double v = (*this)(i);
-    return copies() ? v : v * v;
-  }
-  // weight of row i's pair with itself
-  double own(Index i) const {
-    const double v = (*this)(i);
-    return copies() ? v : v * v * v * v;
-  }
-  // of the row that is left out: one copy
-  double left_out(Index i) const { return copies() ? 1.0 : (*this)(i); }
-
   double total(Index n) const {
     return values_.size() == 0 ? static_cast<double>(n) : values_.sum();
   }
 
  private:
   Vector values_;
-  WeightKind kind_ = WeightKind::none;
+};
+
+// Rows that belong together are one draw; without clusters every row is one.
+class RowClusters {
+ public:
+  RowClusters() = default;
+  // cluster: 1..C for each row, every one of them with a row
+  explicit RowClusters(const Labels& cluster) : cluster_(cluster) {
+    for (std::size_t i = 0; i < cluster.size(); ++i) {
+      const auto at = static_cast<std::size_t>(cluster[i] - 1);
+      if (members_.size() <= at) members_.resize(at + 1);
+      members_[at].push_back(static_cast<Index>(i));
+    }
+  }
+
+  bool given() const { return !cluster_.empty(); }
+  Index draws(Index n) const { return given() ? static_cast<Index>(members_.size()) : n; }
+  Index draw(Index i) const {
+    return given() ? static_cast<Index>(cluster_[static_cast<std::size_t>(i)]) - 1 : i;
+  }
+  const std::vector<Index>& rows(Index c) const { return members_[static_cast<std::size_t>(c)]; }
+
+ private:
+  Labels cluster_;
+  std::vector<std::vector<Index>> members_;
 };
 
 }  // namespace calibrisk

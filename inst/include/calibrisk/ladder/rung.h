@@ -6,7 +6,7 @@
 //   noise = its variance where predictions are calibrated, skew its skewness there
 //   drift = the further variance per unit of psi, from row-wise influences `half`
 // A zero diagonal removes the outcomes' noise whatever its variances (Kline, Saggio and Soelvsten
-// 2020).
+// 2020). Where rows belong to clusters the row's whole cluster is left out (cluster_rung.h).
 #ifndef CALIBRISK_LADDER_RUNG_H
 #define CALIBRISK_LADDER_RUNG_H
 
@@ -27,7 +27,7 @@ constexpr Index bound_columns = 5000;
 struct Rung {
   double psi = 0.0, noise = 0.0, skew = 0.0, linear = 0.0, scatter = 0.0;
   Index columns = 0;            // of all coordinates, after dependent ones are dropped
-  Vector half;                  // [n]: influence of row i is 2 (half_i n v_i / V - psi)
+  Vector half;                  // [n]: influence of row i is 2 half_i
   Matrix gap;                   // [n x d]
   std::vector<Matrix> weights;  // of the basis' columns, for gaps of new rows
 };
@@ -69,33 +69,36 @@ inline double trace_cube(const Engine& engine, const Matrix& s) {
 
 // From gaps, half influences and sums to the numbers that limits need.
 inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
-                        const RowWeights& weights, const RungSums& sums, Rung& rung) {
-  const Index n = residuals.rows();
+                        const RowWeights& weights, const RowClusters& clusters,
+                        const RungSums& sums, Rung& rung) {
+  const Index n = residuals.rows(), draws = clusters.draws(n);
   const double total = weights.total(n), square = total * total;
-  double psi = 0.0, centre = 0.0;
-  for (Index i = 0; i < n; ++i) {
-    psi += weights(i) * residuals.row(i).dot(rung.gap.row(i));
-    centre += weights(i) * rung.half(i);
-  }
+  double psi = 0.0;
+  for (Index i = 0; i < n; ++i) psi += weights(i) * residuals.row(i).dot(rung.gap.row(i));
   rung.psi = psi / total;
   rung.noise = sums.exact ? (sums.t20 + sums.t11 - 2.0 * sums.own) / square
                           : 2.0 * (sums.s2 - sums.own) / square;
-  const double spread = std::pow(2.0 * sums.s2, 1.5);
-  rung.skew = rung.noise > 0.0 && spread > 0.0 ? std::min(8.0 * sums.s3 / spread, 2.8) : 0.0;
+  const double cube = std::pow(2.0 * sums.s2, 1.5);
+  rung.skew = rung.noise > 0.0 && cube > 0.0 ? std::min(8.0 * sums.s3 / cube, 2.8) : 0.0;
 
-  centre = weights.copies() ? centre / total : rung.psi;
-  double variance = 0.0;
+  Vector influence = Vector::Zero(draws);
   Matrix scaled(n, residuals.cols());
   for (Index i = 0; i < n; ++i) {
-    const double gap = rung.half(i) - centre;
-    variance += weights.pair(i) * gap * gap;
-    scaled.row(i) = std::sqrt(weights.pair(i)) * residuals.row(i);
+    influence(clusters.draw(i)) += weights(i) * (rung.half(i) - rung.psi);
+    scaled.row(i) = weights(i) * residuals.row(i);
   }
-  const double rows = static_cast<double>(n);
-  variance *= weights.copies() ? 4.0 / ((total - 1.0) * total) : 4.0 * rows / (rows - 1.0) / square;
+  const double size = static_cast<double>(draws);
+  const double variance = 4.0 * size / (size - 1.0) * influence.squaredNorm() / square;
   rung.linear = std::max(0.0, variance - 2.0 * rung.noise);
-  const SymEigen spectrum = engine.dense.sym_eigen(engine.dense.crossprod(scaled));
-  rung.scatter = 4.0 * spectrum.values(spectrum.values.size() - 1) / square;
+  const auto spread = [&](const Matrix& parts) {
+    const SymEigen spectrum = engine.dense.sym_eigen(engine.dense.crossprod(parts));
+    return 4.0 * spectrum.values(spectrum.values.size() - 1) / square;
+  };
+  rung.scatter = spread(scaled);
+  if (!clusters.given()) return;
+  Matrix sums_of_draws = Matrix::Zero(draws, residuals.cols());
+  for (Index i = 0; i < n; ++i) sums_of_draws.row(clusters.draw(i)) += scaled.row(i);
+  rung.scatter = std::max(rung.scatter, spread(sums_of_draws));
 }
 
 // Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the

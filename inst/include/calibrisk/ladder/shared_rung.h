@@ -68,13 +68,13 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
     for (Index r = 0; r < m; ++r) {
       const Index i = rows[static_cast<std::size_t>(r)];
       const double norm = basis.row(r).squaredNorm();
-      a(r) = left_out_scale(weights.left_out(i) * norm);
+      a(r) = left_out_scale(weights(i) * norm);
       e.row(r) = residuals.row(i);
       weighted.row(r) = weights(i) * e.row(r);
       scaled.row(r) = a(r) * weighted.row(r);
-      pair(r) = std::sqrt(weights.pair(i));
-      const double own = a(r) * norm * e.row(r).squaredNorm();
-      sums.own += weights.own(i) * own * own;
+      pair(r) = weights(i);
+      const double own = weights(i) * weights(i) * a(r) * norm * e.row(r).squaredNorm();
+      sums.own += own * own;
     }
     sum += engine.dense.multiply_at_b(basis, weighted);
     scaled_sum += engine.dense.multiply_at_b(basis, scaled);
@@ -90,7 +90,7 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
     const Matrix scaled = engine.dense.multiply(basis, scaled_sum);
     for (Index r = 0; r < basis.rows(); ++r) {
       const Index i = rows[static_cast<std::size_t>(r)];
-      const double h = weights.left_out(i) * basis.row(r).squaredNorm(), a = left_out_scale(h);
+      const double h = weights(i) * basis.row(r).squaredNorm(), a = left_out_scale(h);
       rung.gap.row(i) = a * (smooth.row(r) - h * residuals.row(i));
       rung.half(i) =
           residuals.row(i).dot(rung.gap.row(i) + scaled.row(r) - h * a * residuals.row(i)) / 2.0;
@@ -131,7 +131,7 @@ inline Rung shared_rung(const Engine& engine, const std::vector<SharedGroup>& gr
       detail::shared_group(engine, group, residuals, weights, moments, sums, out);
     }
   }
-  finish_rung(engine, residuals, weights, sums, out);
+  finish_rung(engine, residuals, weights, RowClusters(), sums, out);
   return out;
 }
 

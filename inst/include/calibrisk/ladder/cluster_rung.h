@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A rung where rows belong to clusters: a row's whole cluster is left out of its gap. With the
+// orthonormal basis B_c, weights V_c and residuals e_c of the rows of cluster c, x_c = B_c'V_c e_c
+// and A_c = (I - B_c'V_c B_c)^-1,
+//   g_c  = B_c A_c sum_{c' != c} x_c'         the fit of all other clusters, at the rows of c
+//   psi  = sum_{c != c'} x_c'A_c x_c' / V     a sum over pairs of clusters
+// Directions of which a cluster has more than the largest leverage have A_c = 0. Of clusters of
+// one row A_c x_c = x_c / (1 - h): the rung of independent rows. Clusters are summed before squares
+// are taken, so that noise, skewness and scatter are those of the pairs of clusters.
+#ifndef CALIBRISK_LADDER_CLUSTER_RUNG_H
+#define CALIBRISK_LADDER_CLUSTER_RUNG_H
+
+#include <calibrisk/ladder/local_basis.h>
+#include <calibrisk/ladder/shared_rung.h>
+
+#include <memory>
+
+namespace calibrisk {
+
+// A basis of some coordinates of the residuals, on some rows.
+struct ClusterPart {
+  SharedGroup group;
+  std::vector<Index> coordinates;
+};
+
+namespace detail {
+
+// Eigenvectors of H = B B' (B: a cluster's rows times the roots of their weights), from the smaller
+// side.
+class ClusterLeverage {
+ public:
+  // `dense`: that of the workers
+  ClusterLeverage(const DenseAlgebra& dense, Matrix basis) : basis_(std::move(basis)) {
+    SymEigen spectrum = dense.sym_eigen(tall() ? Matrix(basis_.transpose() * basis_)
+                                               : Matrix(basis_ * basis_.transpose()));
+    vectors_ = std::move(spectrum.vectors);
+    scale_ = spectrum.values.unaryExpr([](double h) { return left_out_scale(h); });
+  }
+
+  Matrix plain(const Matrix& w) const { return basis_.transpose() * w; }
+  // A^power B'w
+  Matrix scaled(const Matrix& w, bool root) const {
+    const Vector a = root ? Vector(scale_.cwiseSqrt()) : scale_;
+    if (tall()) return turn(a, basis_.transpose() * w);
+    return basis_.transpose() * turn(a, w);
+  }
+  // B A z
+  Matrix fitted(const Matrix& z) const {
+    return tall() ? Matrix(basis_ * turn(scale_, z)) : turn(scale_, basis_ * z);
+  }
+  const Matrix& basis() const { return basis_; }
+
+ private:
+  bool tall() const { return basis_.rows() > basis_.cols(); }
+  Matrix turn(const Vector& a, const Matrix& x) const {
+    return vectors_ * (a.asDiagonal() * (vectors_.transpose() * x));
+  }
+
+  Matrix basis_, vectors_;
+  Vector scale_;
+};
+
+struct FittedPart {
+  std::vector<std::vector<Index>> rows;  // by cluster
+  Matrix turned;                         // [columns x kept]
+  Index first = 0;                       // its place among the columns of all parts
+  Index kept() const { return turned.cols(); }
+};
+
+inline FittedPart whitened_part(const Engine& engine, const ClusterPart& part,
+                                const RowWeights& weights, const RowClusters& clusters, Index n) {
+  FittedPart out;
+  out.rows.resize(static_cast<std::size_t>(clusters.draws(n)));
+  for (Index i : part.group.rows) {
+    out.rows[static_cast<std::size_t>(clusters.draw(i))].push_back(i);
+  }
+  Matrix gram;
+  for_shared_blocks(engine, part.group, [&](const std::vector<Index>& rows, Matrix columns) {
+    if (gram.size() == 0) gram = Matrix::Zero(columns.cols(), columns.cols());
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      columns.row(static_cast<Index>(r)) *= std::sqrt(weights(rows[r]));
+    }
+    gram += engine.dense.crossprod(columns);
+  });
+  out.turned = whitening(gram).transpose();
+  return out;
+}
+
+// What the rows of a cluster have of a part: the roots of their weights times basis and residuals.
+struct ClusterRows {
+  Vector root;
+  Matrix residuals;
+  ClusterLeverage leverage;
+};
+
+inline ClusterRows cluster_rows(const DenseAlgebra& dense, const ClusterPart& part,
+                                const FittedPart& fitted, const std::vector<Index>& rows,
+                                const ConstMatrixRef& residuals, const RowWeights& weights) {
+  const auto m = static_cast<Index>(rows.size());
+  Vector root(m);
+  Matrix e(m, static_cast<Index>(part.coordinates.size()));
+  for (Index r = 0; r < m; ++r) {
+    const Index i = rows[static_cast<std::size_t>(r)];
+    root(r) = std::sqrt(weights(i));
+    for (std::size_t j = 0; j < part.coordinates.size(); ++j) {
+      e(r, static_cast<Index>(j)) = root(r) * residuals(i, part.coordinates[j]);
+    }
+  }
+  Matrix basis = root.asDiagonal() * (part.group.columns(rows) * fitted.turned);
+  return {root, e, ClusterLeverage(dense, std::move(basis))};
+}
+
+// Largest eigenvalue by powers: for matrices that are too large for all of them.
+inline double largest_eigenvalue(const Engine& engine, const Matrix& s) {
+  Matrix v = Matrix::Ones(s.cols(), 1);
+  double value = 0.0;
+  for (int step = 0; step < 50; ++step) {
+    v = engine.dense.multiply(s, v);
+    value = v.norm();
+    if (!(value > 0.0)) return 0.0;
+    v /= value;
+  }
+  return value;
+}
+
+// Sums over pairs of clusters, added up over blocks of them: by columns, or by clusters where there
+// are fewer of those.
+class ClusterSums {
+ public:
+  ClusterSums(const Engine& engine, Index draws, Index columns)
+      : engine_(engine), by_draw_(draws < columns) {
+    const Index size = std::min(draws, columns);
+    sums_.exact = rung_is_exact(draws, size);
+    if (by_draw_) {
+      x_ = y_ = root_ = Matrix(draws, columns);
+      return;
+    }
+    s_ = Matrix::Zero(size, size);
+    if (sums_.exact) t0_ = t1_ = t2_ = s_;
+  }
+
+  // Rows: x_c, A_c x_c and the root of A_c times x_c of the clusters from `begin` on.
+  void add(Index begin, const Matrix& x, const Matrix& y, const Matrix& root) {
+    const Vector own = x.cwiseProduct(y).rowwise().sum();
+    sums_.own += own.squaredNorm();
+    if (by_draw_) {
+      x_.middleRows(begin, x.rows()) = x;
+      y_.middleRows(begin, x.rows()) = y;
+      root_.middleRows(begin, x.rows()) = root;
+      return;
+    }
+    s_ += engine_.dense.crossprod(root);
+    if (!sums_.exact) return;
+    t0_ += engine_.dense.crossprod(x);
+    t1_ += engine_.dense.multiply_at_b(y, x);
+    t2_ += engine_.dense.crossprod(y);
+  }
+
+  RungSums finish() {
+    if (by_draw_) {
+      s_ = engine_.dense.multiply_a_bt(root_, root_);
+      if (sums_.exact) {
+        const Matrix pairs = engine_.dense.multiply_a_bt(y_, x_);
+        sums_.t20 = pairs.squaredNorm();
+        sums_.t11 = pairs.cwiseProduct(pairs.transpose()).sum();
+      }
+    } else if (sums_.exact) {
+      sums_.t20 = t2_.cwiseProduct(t0_).sum();
+      sums_.t11 = t1_.cwiseProduct(t1_.transpose()).sum();
+    }
+    sums_.s2 = s_.squaredNorm();
+    sums_.s3 = s_.cols() > bound_columns ? largest_eigenvalue(engine_, s_) * sums_.s2
+                                         : trace_cube(engine_, s_);
+    return sums_;
+  }
+
+ private:
+  const Engine& engine_;
+  bool by_draw_;
+  Matrix x_, y_, root_;
+  Matrix t0_, t1_, t2_, s_;
+  RungSums sums_;
+};
+
+}  // namespace detail
+
+// `worker`: dense algebra for the engine's workers. Without `moments` only psi, gaps and weights.
+inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
+                         const std::vector<ClusterPart>& parts, const ConstMatrixRef& residuals,
+                         const RowWeights& weights, const RowClusters& clusters, bool moments) {
+  using namespace detail;
+  constexpr Index block = 256;
+  const Index n = residuals.rows(), draws = clusters.draws(n);
+  Rung out;
+  out.gap = Matrix::Zero(n, residuals.cols());
+  out.half = Vector::Zero(n);
+  std::vector<FittedPart> fitted;
+  for (const ClusterPart& part : parts) {
+    fitted.push_back(whitened_part(engine, part, weights, clusters, n));
+    fitted.back().first = out.columns;
+    out.columns += fitted.back().kept() * static_cast<Index>(part.coordinates.size());
+  }
+
+  // task(part, what is fitted of it, the cluster's rows of it)
+  const auto for_parts = [&](Index c, const auto& task) {
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const std::vector<Index>& rows = fitted[p].rows[static_cast<std::size_t>(c)];
+      if (!rows.empty() && fitted[p].kept() > 0) task(parts[p], fitted[p], rows);
+    }
+  };
+  Vector sum = Vector::Zero(out.columns), scaled_sum = sum;
+  std::unique_ptr<ClusterSums> sums;
+  if (moments) sums = std::make_unique<ClusterSums>(engine, draws, out.columns);
+  for (Index begin = 0; begin < draws; begin += block) {
+    const Index size = std::min(block, draws - begin);
+    Matrix x = Matrix::Zero(size, out.columns), y = x, root = x;
+    parallel_for(engine, size, [&](Index at) {
+      for_parts(begin + at, [&](const ClusterPart& part, const FittedPart& fit,
+                                const std::vector<Index>& rows) {
+        const ClusterRows own = cluster_rows(worker, part, fit, rows, residuals, weights);
+        const auto put = [&](Matrix& to, const Matrix& value) {
+          to.row(at).segment(fit.first, value.size()) =
+              Eigen::Map<const Vector>(value.data(), value.size()).transpose();
+        };
+        put(x, own.leverage.plain(own.residuals));
+        put(y, own.leverage.scaled(own.residuals, false));
+        if (moments) put(root, own.leverage.scaled(own.residuals, true));
+      });
+    });
+    sum += x.colwise().sum().transpose();
+    scaled_sum += y.colwise().sum().transpose();
+    if (moments) sums->add(begin, x, y, root);
+  }
+  parallel_for(engine, draws, [&](Index c) {
+    for_parts(c, [&](const ClusterPart& part, const FittedPart& fit,
+                     const std::vector<Index>& rows) {
+      const ClusterRows own = cluster_rows(worker, part, fit, rows, residuals, weights);
+      const auto others = [&](const Vector& all, const Matrix& mine) {
+        return Matrix(Eigen::Map<const Matrix>(all.data() + fit.first, mine.rows(), mine.cols()) -
+                      mine);
+      };
+      const Matrix gap = own.leverage.fitted(others(sum, own.leverage.plain(own.residuals)));
+      const Matrix back =
+          own.leverage.basis() * others(scaled_sum, own.leverage.scaled(own.residuals, false));
+      for (Index r = 0; r < gap.rows(); ++r) {
+        const Index i = rows[static_cast<std::size_t>(r)];
+        for (std::size_t j = 0; j < part.coordinates.size(); ++j) {
+          const auto column = static_cast<Index>(j);
+          const Index at = part.coordinates[j];
+          out.gap(i, at) = gap(r, column) / own.root(r);
+          out.half(i) += residuals(i, at) * (gap(r, column) + back(r, column)) / own.root(r) / 2.0;
+        }
+      }
+    });
+  });
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const Eigen::Map<const Matrix> coefficients(sum.data() + fitted[p].first, fitted[p].kept(),
+                                                static_cast<Index>(parts[p].coordinates.size()));
+    out.weights.push_back(fitted[p].turned * coefficients);
+  }
+  finish_rung(engine, residuals, weights, clusters, moments ? sums->finish() : RungSums(), out);
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif
