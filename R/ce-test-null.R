@@ -104,10 +104,11 @@ bound_test <- function(problem, options, threads, call) {
   value <- skce_value(problem, type, options$block, NULL, threads, call)
   count <- switch(type, biased = n, unbiased = n %/% 2,
                   block = (n %/% value$block) * (value$block %/% 2))
-  p <- bound_p(value$estimate, count, bound, type)
-  statistic <- value$estimate / bound
+  estimate <- value$estimate$value
+  p <- bound_p(estimate, count, bound, type)
+  statistic <- estimate / bound
   list(
-    estimate = value$estimate, statistic = c(ratio = statistic), parameter = c(count = count),
+    estimate = estimate, statistic = c(ratio = statistic), parameter = c(count = count),
     p.value = p, method = paste0("Calibration test: distribution-free bound, ", type, " SKCE"),
     details = list(bound = bound)
   )

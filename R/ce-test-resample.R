@@ -10,7 +10,7 @@ resampling_test <- function(problem, options, threads, call, resample) {
   what <- if (resample) "consistency resampling" else "outcomes redrawn from the predictions"
   check_rows(n, 2, "The test", call)
   exact <- if (n <= pair_rows || !has_redraw_factor(problem, resample)) {
-    skce_value(problem, "unbiased", NULL, NULL, threads, call)$estimate
+    skce_value(problem, "unbiased", NULL, NULL, threads, call)$estimate$value
   }
   value <- redrawn(problem, options, resample, threads, exact)
   check_computable(value$statistic, call)
@@ -78,7 +78,7 @@ redraws_by_group <- function(problem, options, threads) {
     part$n <- length(rows)
     part$prediction$features <- free$prediction$features[rows, , drop = FALSE]
     part$target$probs <- free$target$probs[rows, , drop = FALSE]
-    share <- part$n * (part$n - 1) / (problem$n * (problem$n - 1))
+    share <- pair_weight(part$laws$design) / pair_weight(problem$laws$design)
     if (share == 0) return(list(statistic = 0, null = 0, rank = 0, neglected = 0))
     value <- class_redraws(part, options, FALSE, threads)
     list(statistic = share * value$statistic, null = share * value$null, rank = value$rank,
@@ -117,6 +117,9 @@ redraw_factor <- function(problem, tolerance, products, threads) {
     with_bar("Factor of the kernel", function(progress) cpp_source_factor(spec, tolerance, rank, threads, progress))
   }
   factor$neglected <- if (diagonal > 0) factor$residual_trace / diagonal else 0
+  # the statistic of rows times their weights, over the weight of their pairs
+  design <- problem$laws$design
+  if (!is.null(design$w)) factor$L <- factor$L * design$w * sqrt(n * (n - 1) / pair_weight(design))
   factor
 }
 
@@ -138,13 +141,15 @@ target_gram <- function(problem, threads) {
 # The kernel on the predictions is kept as a matrix. Predictions that draws stand for keep their
 # draws: the statistic is one function of the outcomes.
 redraws_of_kept <- function(problem, replicates, threads,
-                            estimate = skce_value(problem, "unbiased", threads = threads)$estimate) {
+                            estimate = skce_value(problem, "unbiased", threads = threads)$estimate$value) {
   k <- cpp_prediction_matrix(problem$prediction, threads)
   diag(k) <- 0
+  design <- problem$laws$design
+  if (!is.null(design$w)) k <- k * outer(design$w, design$w)
   null <- with_bar("Redrawing outcomes", function(progress) {
     outcome_shifts(k, problem$target, problem$target_kernel, problem$laws, replicates, threads, progress)
   })
-  estimate + null / (problem$n * (problem$n - 1))
+  estimate + null / pair_weight(design)
 }
 
 # By how much sum_ij W_ij h_Y(i, j) changes where outcomes redrawn from the predictions replace

@@ -47,6 +47,11 @@
 #' 256 rows); the method line says what was chosen. Up to 10,000 rows `estimate` is that of the kernel itself, beyond
 #' that of the factor, as the statistic is.
 #'
+#' @section Weights and clusters:
+#' The conditional test keeps importance weights in every redraw. Where rows belong together (`cluster`) outcomes are not
+#' independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other tests say
+#' that they cannot be used.
+#'
 #' @section Value:
 #' An object of class `ce_test` and `htest`. `tidy()` gives one row: `estimate` (of the squared kernel calibration
 #' error), `statistic`, `p.value`, `parameter` (replicates, block size, number of locations, or the M of the bound),
@@ -93,7 +98,7 @@ ce_test <- function(x, truth, ...,
                     kernel = NULL, target_kernel = NULL, replicates = 1000, block = NULL,
                     type = c("unbiased", "biased", "block"), reference = NULL, locations = 3,
                     group = NULL, tolerance = NULL, draws = 100, level = 0.95, add_one = TRUE,
-                    event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL) {
+                    event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   test <- check_choice(test, c("auto", "bootstrap", "block", "bound", "cme", "consistency", "conditional", "ladder"))
   type <- check_choice(type, c("unbiased", "biased", "block"))
@@ -107,15 +112,19 @@ ce_test <- function(x, truth, ...,
   dots <- column_dots(...)
   group <- enquo(group)
   by <- enquo(.by)
+  design <- design_input(enquo(weights), enquo(cluster))
   name <- paste(rlang::as_label(rlang::enexpr(x)), "and", rlang::as_label(truth))
   run <- function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, group, call)
+    laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)
     if (laws$na) return(missing_test(test, laws, name))
+    check_test_design(test, laws, call)
+    auto <- test == "auto"
+    if (auto && !is.null(laws$design$cluster)) test <- "ladder"
     if (test == "ladder") {
       if (!is.null(kernel) || !is.null(target_kernel)) stop_ladder_kernel(call)
       return(new_ce_test(ladder_test(laws, level, threads, call), test, list(laws = laws, n = laws$n), name))
     }
-    chosen <- if (test == "auto") auto_test(laws, kernel) else test
+    chosen <- if (auto) auto_test(laws, kernel) else test
     asked <- target_kernel
     if (redraws(chosen, reference) && !is.function(kernel)) {
       # the kernel must not depend on the outcomes that are redrawn
@@ -124,9 +133,29 @@ ce_test <- function(x, truth, ...,
     problem <- kernel_problem(laws, kernel, asked, draws, threads, call)
     options <- list(replicates = replicates, block = block, type = type, reference = reference,
                     locations = locations, tolerance = tolerance, level = level, add_one = add_one)
-    run_test(problem, chosen, test == "auto", options, threads, name, call)
+    run_test(problem, chosen, auto, options, threads, name, call)
   }
   objects_by_groups(x, by, run, call)
+}
+
+# Most null distributions are those of independent rows that count the same.
+check_test_design <- function(test, laws, call) {
+  design <- laws$design
+  if (!is.null(design$cluster) && (!test %in% c("auto", "ladder") || !is.null(laws$law) || !is.null(laws$group))) {
+    stop_input(c(
+      "The null distribution of {.code test = \"{test}\"} is that of independent outcomes.",
+      "x" = "{.arg cluster} is given: outcomes of a cluster depend on each other.",
+      "i" = "Use {.code test = \"ladder\"} (of class probabilities, without groups), or {.fn skce}, whose interval \
+             takes pairs across clusters."
+    ), "cluster", arg = "test", call = call)
+  }
+  if (!is.null(design$w) && !test %in% c("auto", "conditional", "ladder")) {
+    stop_input(c(
+      "{.code test = \"{test}\"} takes rows that count the same.",
+      "x" = "{.arg weights} are importance weights.",
+      "i" = "Use {.code test = \"conditional\"}, which keeps the weights in every redraw, or {.val ladder}."
+    ), "weights", arg = "test", call = call)
+  }
 }
 
 redraws <- function(test, reference) {

@@ -1,6 +1,6 @@
 # From predictions to numbers: what cpp_ckce() needs, which computation to use, and how
 # the terms of groups add up.
-#   problem  list(features, residuals, variances, probs, embedding, truth): n rows each
+#   problem  list(features, residuals, variances, probs, embedding, truth, scale): n rows each
 #   group    NULL, or list(type = "delta" | "shared" | "kernel", code, features, kernel)
 #   options  see ckce_options()
 
@@ -21,12 +21,23 @@ class_problem <- function(predictions, target_kernel, call = caller_env()) {
     embedding <- matrix_root(gram)
   }
   embedded <- probs %*% embedding
-  list(
+  problem <- list(
     features = probs, residuals = residuals %*% embedding,
     # E(|d_i|^2 | q_i) under calibration
     variances = as.numeric(probs %*% rowSums(embedding^2)) - rowSums(embedded^2),
     probs = probs, embedding = embedding, truth = truth
   )
+  if (is.null(predictions$design$w)) problem else weighted_problem(problem, predictions$design)
+}
+
+# A row of weight w is one with features of the kernel and residuals times sqrt(w), w scaled to the mean 1, so that
+# n ridge stays W1 ridge on the scale of the weights.
+weighted_problem <- function(problem, design) {
+  w <- design$w * design$n / sum(design$w)
+  problem$scale <- sqrt(w)
+  problem$residuals <- problem$scale * problem$residuals
+  problem$variances <- w * problem$variances
+  problem
 }
 
 matrix_root <- function(gram) {
@@ -39,6 +50,7 @@ subset_rows <- function(problem, rows) {
     problem[[part]] <- problem[[part]][rows, , drop = FALSE]
   }
   problem$variances <- problem$variances[rows]
+  problem$scale <- problem$scale[rows]
   problem$truth <- problem$truth[rows]
   problem
 }
@@ -52,9 +64,9 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
   }
   n <- nrow(problem$features)
   options$computation <- choose_computation(options, n, ridge, kernel, problem$features)
-  if (options$computation == "rff" && !is.null(group)) {
+  if (options$computation == "rff" && (!is.null(group) || !is.null(problem$scale))) {
     stop_input(c(
-      "Random features are not available with a kernel on groups.",
+      "Random features are not available with importance weights or a kernel on groups.",
       "i" = "Use {.code computation = \"low_rank\"}."
     ), "computation", arg = "computation", call = call)
   }
@@ -103,6 +115,12 @@ ckce_source <- function(problem, kernel, group, options) {
     kernel <- on_columns(kernel, 0, q) * on_columns(one + group$kernel, q, ncol(group$features))
     features <- cbind(features, group$features)
   }
+  if (!is.null(problem$scale)) {
+    q <- ncol(features)
+    # the kernel of two numbers that is their product
+    kernel <- on_columns(kernel, 0, q) * on_columns(kernel_linear(), q, 1)
+    features <- cbind(features, problem$scale)
+  }
   list(features = features, kernel = kernel, terms = options$terms, tolerance = options$tolerance,
        max_rank = options$max_rank %||% default_max_rank(n))
 }
@@ -115,7 +133,7 @@ on_columns <- function(kernel, first, size) {
 ckce_targets <- function(problem, targets) {
   switch(targets %||% "none",
     none = matrix(0, 0, 0),
-    outcome = (problem$probs %*% problem$embedding) - problem$residuals,
+    outcome = (problem$probs %*% problem$embedding) * (problem$scale %||% 1) - problem$residuals,
     gap = problem$residuals
   )
 }

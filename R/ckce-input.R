@@ -26,24 +26,31 @@ check_debias <- function(debias, call = caller_env()) {
   check_choice(debias, c("none", "off_diagonal", "null_mean"), "debias", call)
 }
 
-# Like metric_frame(), with a `group` that is evaluated beside the predictions.
-# fn(predictions, group, n_input) -> list of columns.
-conditional_frame <- function(x, truth, dots, by, group, metric, event_level, na_rm, fn,
+# Like metric_frame(), for class probabilities and predictive distributions of numbers, with a `group` that is evaluated
+# beside the predictions. fn$classes(predictions, group) and fn$laws(laws, group) give lists of columns.
+conditional_frame <- function(x, truth, dots, by, group, design, metric, event_level, na_rm, fn,
                               call = caller_env()) {
   force(dots) # errors are not those of a group
   by_groups(x, by, function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call, design)
     values <- group_values(group, part, call)
-    class_frame(metric, predictions, function() fn(predictions, values, NROW(part)), kept = c("n", "ridge"))
+    if (is.null(laws$law)) {
+      return(class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),
+                         kept = c("n", "ridge")))
+    }
+    columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else fn$laws(laws, values)
+    keep_estimates(columns$.estimates)
+    columns$.estimates <- NULL
+    tibble::tibble(.metric = metric, .estimator = family_text(laws), !!!columns)
   }, call)
 }
 
 # One set of rows: the problem, and its kernel, groups and options.
-ckce_inputs <- function(predictions, choices, group, n_input, threads, progress, call) {
+ckce_inputs <- function(predictions, choices, group, threads, progress, call) {
   check_feature_kernel(choices$kernel, "kernel", call)
   problem <- class_problem(predictions, choices$target_kernel %||% kernel_white(), call)
   kernel <- resolve_kernel(choices$kernel, problem$features, threads, call)
-  group <- ckce_group(group, choices$group_kernel, predictions$rows, n_input, threads, call)
+  group <- ckce_group(group, choices$group_kernel, predictions$rows, predictions$n_input, threads, call)
   options <- ckce_options(
     choices$computation, diagonals = choices$debias != "none", n_draws = choices$n_draws,
     seed = if (choices$n_draws > 0) random_seed() else 0, tolerance = choices$tolerance,

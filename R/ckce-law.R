@@ -1,40 +1,9 @@
 # CKCE of predictive distributions of numbers: a Gram matrix K of the predictions, one G of
 # the embedded residuals, and sum_ij M_ij G_ij with M = A^-1 K A^-1.
 
-# The laws of a vector or data frame of predictive distributions, with `rows`, the rows that
-# were kept; NULL where the predictions are of classes.
-numeric_laws <- function(part, truth, dots, event_level, na_rm, call) {
-  frame <- is.data.frame(part)
-  law <- if (frame) law_in_frame(ungroup_frame(part), dots, call) else if (is_law(part)) part
-  if (is.null(law)) return(NULL)
-  # row numbers travel as a group
-  rows <- if (frame) {
-    part$.calibrisk_row <- seq_len(nrow(part))
-    rlang::quo(".calibrisk_row")
-  } else {
-    at <- seq_along(if (inherits(law, "distribution")) law else as_distribution(law))
-    rlang::quo(!!at)
-  }
-  laws <- read_laws(part, truth, dots, event_level, na_rm, rows, call)
-  if (is.null(laws$law)) {
-    # categorical and Bernoulli laws are class probabilities: the caller reads them again
-    return(structure(laws, class = "ce_class_laws"))
-  }
-  laws$rows <- laws$group$labels[laws$group$id]
-  laws$n_input <- if (frame) nrow(part) else length(at)
-  laws["group"] <- list(NULL)
-  laws
-}
-
-ckce_law_rows <- function(laws, part, group, choices, threads, call) {
-  if (inherits(laws, "ce_class_laws")) {
-    return(class_law_frame(laws, part, group, "ckce", call, function(predictions, group, n_input) {
-      ckce_rows(predictions, choices, group, n_input, threads, call)
-    }))
-  }
-  group <- group_values(group, part, call)
-  if (laws$na) return(law_frame(laws, list(.estimate = NA_real_, n = laws$n)))
+ckce_law_rows <- function(laws, group, choices, threads, call) {
   check_law_choices(choices, call)
+  check_ckce_design(laws$design, choices, call)
   bound <- bind_ckce(laws, choices, threads, call)
   target <- bound$target
   prediction <- bound$prediction
@@ -45,14 +14,19 @@ ckce_law_rows <- function(laws, part, group, choices, threads, call) {
   check_computable(gram + residual_gram, call)
   ridge <- choices$ridge %||% laws$n^(-1 / 4)
   warn_tiny_ridge(ridge, "eigen", min(ridge) * laws$n / sum(diag(gram)))
+  # rows times the roots of their weights, as in weighted_problem()
+  scale <- if (!is.null(laws$design$w)) sqrt(laws$design$w * laws$n / sum(laws$design$w))
+  if (!is.null(scale)) {
+    gram <- gram * outer(scale, scale)
+    residual_gram <- residual_gram * outer(scale, scale)
+  }
   # the same redrawn outcomes for all ridges
   redrawn <- if (choices$n_draws > 0) draw_outcomes(laws, choices$n_draws)
   values <- lapply(ridge, law_values, gram, residual_gram, group, list(target = target, y = laws$y, redrawn = redrawn),
-                   choices, threads)
+                   choices, threads, laws$design)
   pick <- function(name) vapply(values, `[[`, 0, name)
-  law_frame(laws, drop_null(list(
-    .estimate = pick("estimate"), std.error = pick("std.error"), conf.low = pick("conf.low"),
-    conf.high = pick("conf.high"), n = laws$n, ridge = ridge, bandwidth = first_bandwidth(prediction$kernel),
+  drop_null(c(squared_columns(lapply(values, `[[`, "estimate"), choices$level), list(
+    n = laws$n, ridge = ridge, bandwidth = first_bandwidth(prediction$kernel),
     kernel = format(prediction$kernel), computation = "dual", rank = laws$n, error_bound = 0,
     certified = TRUE, target_kernel = format(target$kernel), target_form = target$form,
     p.value = if (choices$n_draws > 0) pick("p.value"),
@@ -69,21 +43,6 @@ bind_ckce <- function(laws, choices, threads, call) {
   target <- bind_target(target, laws, choices$draws, threads, call)
   kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
   list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads, call))
-}
-
-# Categorical and Bernoulli laws are class probabilities.
-class_law_frame <- function(laws, part, group, metric, call, fn) {
-  n_input <- if (is.data.frame(part)) nrow(part) else length(part)
-  predictions <- list(probs = laws$probs, truth = as.integer(laws$y), rows = laws$group$labels[laws$group$id],
-                      na = laws$na)
-  columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else {
-    fn(predictions, group_values(group, part, call), n_input)
-  }
-  tibble::tibble(.metric = metric, .estimator = family_text(laws), !!!columns)
-}
-
-law_frame <- function(laws, columns) {
-  tibble::tibble(.metric = "ckce", .estimator = family_text(laws), !!!columns)
 }
 
 check_law_computation <- function(choices, call) {
@@ -124,24 +83,22 @@ residual_gram <- function(spec, n, choices, threads) {
   out
 }
 
-law_values <- function(ridge, gram, residual_gram, group, outcomes, choices, threads) {
+law_values <- function(ridge, gram, residual_gram, group, outcomes, choices, threads, design) {
   solved <- cpp_ckce_weights(gram, ridge, threads)
   weights <- solved$weights
-  # (M G A^-1)_ii = <(M D)_i, (A^-1 D)_i>: see operator_error()
+  # (M G A^-1)_ii = <(M D)_i, (A^-1 D)_i>: see operator_estimate()
   q <- nrow(gram) * ridge * cpp_product_diagonal(weights, residual_gram, solved$inverse, threads)
   if (choices$debias == "off_diagonal") diag(weights) <- 0
   observed <- sum(weights * residual_gram)
-  out <- list(estimate = observed)
-  if (choices$debias == "none" && choices$draws_diagonal == "all") out$estimate <- max(out$estimate, 0)
-  out[c("std.error", "conf.low", "conf.high")] <-
-    squared_interval(out$estimate, operator_error(as.matrix(q)), choices$level)
+  value <- if (choices$debias == "none" && choices$draws_diagonal == "all") max(observed, 0) else observed
+  out <- list(estimate = operator_estimate(value, q, design))
   if (!is.null(outcomes$redrawn)) {
     sums <- function(y, sets) {
       outcome_sums(weights, outcomes$target$spec, outcomes$target$kernel, y, sets, threads)
     }
     draws <- observed + sums(outcomes$redrawn, choices$n_draws) - sums(outcomes$y, 1)
-    slack <- 1e-10 * max(abs(out$estimate), abs(draws))
-    out$p.value <- (1 + sum(draws >= out$estimate - slack)) / (1 + length(draws))
+    slack <- 1e-10 * max(abs(value), abs(draws))
+    out$p.value <- (1 + sum(draws >= value - slack)) / (1 + length(draws))
     out$null_mean <- mean(draws)
   }
   if (identical(group$type, "delta")) {

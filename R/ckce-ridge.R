@@ -26,7 +26,7 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
                        target = c("outcome", "gap"),
                        computation = c("auto", "dual", "eigen", "low_rank"), group = NULL,
                        group_kernel = NULL, tolerance = 0.01, max_rank = NULL, .by = NULL,
-                       event_level = "first", na_rm = TRUE, threads = NULL) {
+                       event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL) {
   check_numbers(ridge, lower = 0, open = TRUE, null = TRUE)
   target <- check_choice(target, c("outcome", "gap"))
   choices <- list(
@@ -37,14 +37,18 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
   threads <- resolve_threads(threads)
   call <- current_env()
   group <- enquo(group)
-  out <- conditional_frame(
-    x, enquo(truth), column_dots(...), enquo(.by), group, "loo", event_level, na_rm,
-    function(predictions, group, n_input) {
-      inputs <- ckce_inputs(predictions, choices, group, n_input, threads, progress_callback("LOO"), call)
+  design <- design_input(enquo(weights), rlang::quo(NULL))
+  dots <- column_dots(...)
+  out <- conditional_frame(x, enquo(truth), dots, enquo(.by), group, design, "loo", event_level, na_rm, list(
+    classes = function(predictions, group) {
+      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("LOO"), call)
       loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, target, call)
     },
-    call
-  )
+    laws = function(laws, group) {
+      stop_input(c("Leave-one-out ridges are for class probabilities.",
+                   "x" = "The predictions are {.val {family_text(laws)}}."), "distribution", arg = "x", call = call)
+    }
+  ), call)
   out[setdiff(names(out), c(".metric", ".estimator"))]
 }
 

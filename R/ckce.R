@@ -113,6 +113,7 @@
 #' @param event_level,na_rm As for the other metrics: which level of a two-level factor is
 #'   the event, and whether incomplete rows are dropped.
 #' @param threads Number of threads; see [ce_threads].
+#' @inheritParams ece
 #' @return See section Value.
 #' @references `r ref_moskvichev()`
 #' @seealso [jkce()] for the joint version, [ckce_ridge()], [ce_rank()].
@@ -129,7 +130,8 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  debias = c("none", "off_diagonal", "null_mean"), group = NULL,
                  group_kernel = NULL, n_draws = 0, tolerance = 0.01, max_rank = NULL,
                  n_features = 100, frequencies = NULL, draws = 100, draws_diagonal = c("all", "different"),
-                 level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL) {
+                 level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
+                 cluster = NULL) {
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias), n_draws = n_draws,
@@ -141,21 +143,17 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   truth <- enquo(truth)
   dots <- column_dots(...)
   group <- enquo(group)
-  out <- by_groups(x, enquo(.by), function(part) {
-    law <- numeric_laws(part, truth, dots, event_level, na_rm, call)
-    if (!is.null(law)) return(ckce_law_rows(law, part, group, choices, threads, call))
-    conditional_frame(
-      part, truth, dots, rlang::quo(NULL), group, "ckce", event_level, na_rm,
-      function(predictions, group, n_input) {
-        ckce_rows(predictions, choices, group, n_input, threads, call)
-      }, call
-    )
-  }, call)
+  design <- design_input(enquo(weights), enquo(cluster))
+  out <- conditional_frame(x, truth, dots, enquo(.by), group, design, "ckce", event_level, na_rm, list(
+    classes = function(predictions, group) ckce_rows(predictions, choices, group, threads, call),
+    laws = function(laws, group) ckce_law_rows(laws, group, choices, threads, call)
+  ), call)
   with_terms(out)
 }
 
-ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
-  inputs <- ckce_inputs(predictions, choices, group, n_input, threads, progress_callback("CKCE"), call)
+ckce_rows <- function(predictions, choices, group, threads, call) {
+  check_ckce_design(predictions$design, choices, call)
+  inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("CKCE"), call)
   problem <- inputs$problem
   kernel <- inputs$kernel
   options <- inputs$options
@@ -168,14 +166,16 @@ ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
     loo <- best$loo
   }
   numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
-  if (too_coarse(numbers, n, choices, kernel, inputs$group)) {
+  if (too_coarse(numbers, problem, choices, kernel, inputs$group)) {
     options <- random_feature_options(options, problem, kernel, choices, call)
     numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
   }
   warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, n, kernel, problem$features))
   estimate <- debiased(numbers$values, choices$debias)
-  interval <- squared_interval(estimate, operator_error(numbers$influence), choices$level)
-  drop_null(c(list(.estimate = estimate), interval, list(
+  estimates <- lapply(seq_along(estimate), function(v) {
+    operator_estimate(estimate[v], numbers$influence[, v], predictions$design)
+  })
+  drop_null(c(squared_columns(estimates, choices$level), list(
     n = n, ridge = ridge, bandwidth = first_bandwidth(kernel),
     kernel = format(kernel), computation = numbers$computation, rank = as.integer(numbers$rank),
     error_bound = numbers$values$error_bound,
@@ -187,17 +187,30 @@ ckce_rows <- function(predictions, choices, group, n_input, threads, call) {
   )))
 }
 
-# Standard error of every ridge's estimate from q, [n x ridges]: the influence is 2 n q_i.
-operator_error <- function(q) {
-  n <- nrow(q)
-  if (n < 2) return(rep(NA_real_, ncol(q)))
-  2 * sqrt(n * vapply(seq_len(ncol(q)), function(v) var(q[, v]), 0))
+# q as in inst/include/calibrisk/ckce/influence.h, of rows that are scaled by the roots of their weights: the influence
+# is 2 W1 q_i / w_i.
+operator_estimate <- function(value, q, design) {
+  influence <- 2 * total_weight(design) * q
+  new_estimate(value, if (is.null(design$w)) influence else influence / design$w, design)
 }
 
-# Normal interval of a squared error, cut at 0.
-squared_interval <- function(estimate, std.error, level) {
-  half <- qnorm(0.5 + level / 2) * std.error
-  list(std.error = std.error, conf.low = pmax(estimate - half, 0), conf.high = pmax(estimate + half, 0))
+# Sums over pairs within a cluster would have to be left out of what is debiased, and redrawn outcomes are independent.
+check_ckce_design <- function(design, choices, call) {
+  if (is_plain(design)) return(invisible())
+  if (!is.null(design$cluster) && choices$debias != "none") {
+    stop_input(c(
+      "Debiased CKCE takes rows as independent.",
+      "x" = "{.arg cluster} is given.",
+      "i" = "Use {.code debias = \"none\"}, or {.fn jkce} and {.fn skce}, which take pairs across clusters."
+    ), "cluster", arg = "debias", call = call)
+  }
+  if (choices$n_draws > 0) {
+    stop_input(c(
+      "Redrawn outcomes are for independent rows that count the same.",
+      "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
+      "i" = "Use {.code n_draws = 0}, or {.code ce_test(test = \"ladder\")}."
+    ), "weights", arg = "n_draws", call = call)
+  }
 }
 
 # Per ridge, the groups' terms, debiased like their sum.
@@ -212,9 +225,9 @@ group_rows <- function(groups, debias) {
 
 # Where the largest allowed rank leaves more than 1 % of the trace of a kernel with diagonal
 # near 1, the factor is worse than random features (about 1 % at 100 frequencies).
-too_coarse <- function(numbers, n, choices, kernel, group) {
-  choices$computation == "auto" && numbers$computation == "low_rank" && is.null(group) &&
-    numbers$trace_remainder > 0.01 * n && has_features(kernel)
+too_coarse <- function(numbers, problem, choices, kernel, group) {
+  choices$computation == "auto" && numbers$computation == "low_rank" && is.null(group) && is.null(problem$scale) &&
+    numbers$trace_remainder > 0.01 * nrow(problem$features) && has_features(kernel)
 }
 
 has_features <- function(kernel) {

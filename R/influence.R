@@ -67,6 +67,22 @@ honest_limit <- function(estimate, level) {
   estimate$honest$value - design_quantile((1 + level) / 2, estimate$design) * spread
 }
 
+# Limits on the scale of the value.
+estimate_limits <- function(estimate, level) {
+  std_error <- estimate_std_error(estimate)
+  half <- design_quantile((1 + level) / 2, estimate$design) * std_error
+  list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level)),
+       high = estimate$value + half)
+}
+
+# The columns of squared errors, which are reported as they are and may be negative; limits end at 0.
+squared_columns <- function(estimates, level) {
+  limits <- lapply(estimates, estimate_limits, level)
+  pick <- function(name) vapply(limits, `[[`, 0, name)
+  list(.estimate = vapply(estimates, `[[`, 0, "value"), std.error = pick("std.error"),
+       conf.low = pmax(pick("low"), 0), conf.high = pmax(pick("high"), 0), .estimates = estimates)
+}
+
 # The columns of an estimate (or of several, one row each): built on the scale of the value, where it may be negative,
 # and mapped to the root at the end.
 # `draws`: bootstrap values, a row per estimate; then the interval is the basic one (twice the estimate minus the upper
@@ -77,10 +93,10 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   smallest <- vapply(estimates, `[[`, 0, "smallest")
   tail <- (1 - level) / 2
   if (is.null(draws)) {
-    std_error <- vapply(estimates, estimate_std_error, 0)
-    half <- vapply(estimates, function(e) design_quantile(1 - tail, e$design), 0) * std_error
-    low <- pmin(value - half, vapply(estimates, honest_limit, 0, level))
-    high <- value + half
+    limits <- lapply(estimates, estimate_limits, level)
+    std_error <- vapply(limits, `[[`, 0, "std.error")
+    low <- vapply(limits, `[[`, 0, "low")
+    high <- vapply(limits, `[[`, 0, "high")
   } else {
     std_error <- apply(draws, 1, sd)
     low <- 2 * value - apply(draws, 1, quantile, 1 - tail, names = FALSE)
@@ -116,3 +132,6 @@ partner_weight <- function(design) {
   if (!is.null(design$cluster)) own <- unname(rowsum(own, design$cluster, reorder = TRUE)[design$cluster, 1])
   total_weight(design) - own
 }
+
+# sum_{i != j} w_i w_j, in clusters of different ones.
+pair_weight <- function(design) sum(design_weights(design) * partner_weight(design))

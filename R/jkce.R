@@ -31,7 +31,7 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  computation = c("auto", "dual", "low_rank", "rff"), group = NULL,
                  group_kernel = NULL, tolerance = 0.01, max_rank = NULL, n_features = 100,
                  frequencies = NULL, draws = 100, level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE,
-                 threads = NULL) {
+                 threads = NULL, weights = NULL, cluster = NULL) {
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     type = check_choice(type, c("unbiased", "biased")), computation = computation, debias = "none", n_draws = 0,
@@ -43,62 +43,70 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   truth <- enquo(truth)
   dots <- column_dots(...)
   group <- enquo(group)
-  by_groups(x, enquo(.by), function(part) {
-    laws <- numeric_laws(part, truth, dots, event_level, na_rm, call)
-    if (inherits(laws, "ce_class_laws")) {
-      return(class_law_frame(laws, part, group, "jkce", call, function(predictions, group, n_input) {
-        jkce_rows(predictions, choices, group, n_input, threads, call)
-      }))
-    }
-    if (!is.null(laws)) return(jkce_law_row(laws, part, group, choices, threads, call))
-    conditional_frame(part, truth, dots, rlang::quo(NULL), group, "jkce", event_level, na_rm,
-      function(predictions, group, n_input) {
-        jkce_rows(predictions, choices, group, n_input, threads, call)
-      }, call)
-  }, call)
+  design <- design_input(enquo(weights), enquo(cluster))
+  conditional_frame(x, truth, dots, enquo(.by), group, design, "jkce", event_level, na_rm, list(
+    classes = function(predictions, group) jkce_rows(predictions, choices, group, threads, call),
+    laws = function(laws, group) jkce_law_row(laws, group, choices, threads, call)
+  ), call)
 }
 
-jkce_rows <- function(predictions, choices, group, n_input, threads, call) {
-  inputs <- ckce_inputs(predictions, choices, group, n_input, threads, progress_callback("JKCE"), call)
+jkce_rows <- function(predictions, choices, group, threads, call) {
+  inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("JKCE"), call)
   n <- inputs$n
   options <- inputs$options
   if (options$computation == "auto") options$computation <- if (n <= 5000) "dual" else "low_rank"
   # no ridge: the dual form stops at the Gram matrix
   ridge <- if (options$computation == "dual") numeric() else n^(-1 / 4)
   numbers <- ckce_numbers(inputs$problem, inputs$kernel, ridge, options, inputs$group, call)
+  sums <- lapply(numbers[c("off_diagonal", "diagonal")], as.vector)
+  # na_rm = FALSE and something missing: no number, whatever is left
+  type <- if (predictions$na) "biased" else choices$type
+  design <- predictions$design
+  if (!is.null(inputs$problem$scale)) sums <- unscaled_sums(sums, design)
+  if (type == "unbiased" && !is.null(design$cluster)) {
+    sums <- across_clusters(sums, inputs, ridge, options, design, call)
+  }
   c(
-    # na_rm = FALSE and something missing: no number, whatever is left
-    joint_value(numbers, if (predictions$na) "biased" else choices$type, choices$level, call),
+    squared_columns(list(pair_estimate(sums, type, design, call)), choices$level),
     list(n = n, type = choices$type, bandwidth = first_bandwidth(inputs$kernel), kernel = format(inputs$kernel),
          computation = numbers$computation, rank = as.integer(numbers$rank))
   )
 }
 
-# Estimate and interval from row sums and diagonal: the rows are the Hajek projections of skce().
-joint_value <- function(sums, type, level, call) {
-  rows <- lapply(sums[c("off_diagonal", "diagonal")], as.vector)
-  value <- pair_estimate(rows, type, call)
-  c(list(.estimate = value$estimate), squared_interval(value$estimate, value$std.error, level))
+# sum_j w_j h_ij from sum_j w_i w_j h_ij, the weights scaled to the mean 1.
+unscaled_sums <- function(sums, design) {
+  mean <- sum(design$w) / design$n
+  lapply(sums, function(rows) rows * mean^2 / design$w)
 }
 
-jkce_law_row <- function(laws, part, group, choices, threads, call) {
-  frame <- function(columns) tibble::tibble(.metric = "jkce", .estimator = family_text(laws), !!!columns)
-  if (laws$na) return(frame(list(.estimate = NA_real_, n = laws$n)))
+# Without the pairs within clusters, whose kernel is block diagonal: the sums of each cluster alone.
+across_clusters <- function(sums, inputs, ridge, options, design, call) {
+  if (!is.null(inputs$group)) {
+    stop_input(c("Unbiased sums over pairs take either clusters or a kernel on groups.",
+                 "i" = "Use {.code type = \"biased\"}, or {.arg .by}."), "cluster", arg = "cluster", call = call)
+  }
+  group <- list(type = "delta", code = design$cluster, labels = seq_len(max(design$cluster)))
+  within <- ckce_numbers(inputs$problem, inputs$kernel, ridge, options, group, call)
+  within <- list(off_diagonal = as.vector(within$off_diagonal))
+  if (!is.null(inputs$problem$scale)) within <- unscaled_sums(within, design)
+  sums$off_diagonal <- sums$off_diagonal - within$off_diagonal
+  sums
+}
+
+jkce_law_row <- function(laws, group, choices, threads, call) {
   check_law_computation(choices, call)
   bound <- bind_ckce(laws, choices, threads, call)
   prediction <- bound$prediction$spec
-  group <- ckce_group(group_values(group, part, call), choices$group_kernel, laws$rows, laws$n_input, threads, call)
+  group <- ckce_group(group, choices$group_kernel, laws$rows, laws$n_input, threads, call)
   if (!is.null(group)) {
     one <- on_columns(kernel_white(), 0, 0)
     on_groups <- if (group$type == "delta") group$kernel else one + group$kernel
     prediction <- list(form = "product", scale = 1, parts = list(prediction, feature_spec(on_groups, group$features)))
   }
-  sums <- with_bar("Summing pairs", function(progress) {
-    cpp_pair_sums(prediction, bound$target$spec, threads, progress)
-  })
+  sums <- design_sums(prediction, bound$target$spec, choices$type, laws$design, threads)
   kernel <- bound$prediction$kernel
-  frame(c(joint_value(sums, choices$type, choices$level, call), list(
+  c(squared_columns(list(pair_estimate(sums, choices$type, laws$design, call)), choices$level), list(
     n = laws$n, type = choices$type, bandwidth = first_bandwidth(kernel), kernel = format(kernel),
     computation = "dual", rank = laws$n, target_kernel = format(bound$target$kernel), target_form = bound$target$form
-  )))
+  ))
 }

@@ -111,7 +111,7 @@ metric_value <- function(metric, predictions, call = caller_env()) {
   }
   name <- metric$name %||% if (is.data.frame(value)) as.character(value$.metric) else "metric"
   list(value = as.numeric(one), estimate = if (length(found$estimates) == 1) found$estimates[[1]], name = name,
-       notion = if (is.data.frame(value)) value$notion)
+       notion = if (is.data.frame(value)) value[["notion"]])
 }
 
 # What a metric is called with: weights and clusters where there are any.

@@ -3,6 +3,12 @@
 
 tempered_families <- c("normal", "laplace", "mvnormal", "mvnormal_diagonal")
 
+# Predictive distributions as a vector or a column; NULL where the predictions are of classes.
+numeric_laws <- function(part, truth, dots, event_level, na_rm, call) {
+  law <- if (is.data.frame(part)) law_in_frame(ungroup_frame(part), dots, call) else if (is_law(part)) part
+  if (!is.null(law)) read_laws(part, truth, dots, event_level, na_rm, NULL, call)
+}
+
 recalibrate_density <- function(laws, spec, layout, folds, call) {
   if (laws$na) {
     stop_input(c("A recalibration map cannot be fitted to missing values.",

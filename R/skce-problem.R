@@ -84,6 +84,11 @@ check_block <- function(block, n, least = 2, call = caller_env()) {
 #   h = sum over classes a, b of (e_y - p)_a (e_z - q)_b k(p, a, q, b),
 # n^2 K^2 calls of an R function: for small data.
 joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call = caller_env()) {
+  if (!is_plain(laws$design)) {
+    stop_input(c("A function as {.arg kernel} takes rows as independent ones that count the same.",
+                 "i" = "Use a kernel of the package with {.arg weights} or {.arg cluster}."),
+               "weights", arg = "kernel", call = call)
+  }
   if (!is.null(laws$law) || !is.null(target_kernel) || !is.null(laws$group)) {
     stop_input(c(
       "A function as {.arg kernel} is a kernel on class probabilities and classes together.",

@@ -69,6 +69,7 @@
 #' @param draws Number of draws per prediction where there is no closed form.
 #' @param level Confidence level.
 #' @param event_level,na_rm,.by,threads As in [ce_fit()].
+#' @inheritParams ece
 #' @return See section Value.
 #' @references `r ref_widmann()`
 #' @export
@@ -83,7 +84,7 @@
 skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
                  type = c("unbiased", "biased", "block", "block_biased"), block = NULL, group = NULL,
                  tolerance = NULL, draws = 100, level = 0.95, event_level = "first", na_rm = TRUE,
-                 .by = NULL, threads = NULL) {
+                 .by = NULL, threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   type <- check_choice(type, c("unbiased", "biased", "block", "block_biased"))
   check_level(level)
@@ -93,30 +94,33 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   truth <- enquo(truth)
   dots <- column_dots(...)
   group <- enquo(group)
+  design <- design_input(enquo(weights), enquo(cluster))
   out <- by_groups(x, enquo(.by), function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, group, call)
+    laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)
     if (laws$na) return(skce_row(NULL, laws, type))
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     value <- skce_value(problem, type, block, tolerance, threads, call)
-    check_computable(value$std.error[!is.na(value$std.error)], call)
-    skce_row(value, laws, type, problem, level)
+    row <- skce_row(value, laws, type, problem, level)
+    check_computable(row$std.error[!is.na(row$std.error)], call)
+    row
   }, call)
   with_terms(out)
 }
 
 skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
-  if (is.null(value)) value <- list(estimate = NA_real_, std.error = NA_real_, block = NA_integer_)
-  # few blocks: their standard deviation is no constant
-  quantile <- stats::qt(0.5 + level / 2, max(1, (value$blocks %||% Inf) - 1))
-  interval <- value$estimate + c(-1, 1) * quantile * value$std.error
+  columns <- if (is.null(value)) {
+    list(.estimate = NA_real_, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
+  } else {
+    squared_columns(list(value$estimate), level)
+  }
+  keep_estimates(columns$.estimates)
+  columns$.estimates <- NULL
   text <- function(name) if (is.null(problem)) NA_character_ else format(problem[[name]])
-  out <- list(
-    .metric = "skce", .estimator = family_text(laws), .estimate = value$estimate, std.error = value$std.error,
-    conf.low = pmax(interval[1], 0), conf.high = pmax(interval[2], 0),
-    root = sqrt(pmax(value$estimate, 0)), n = laws$n, type = type, block = value$block,
+  out <- c(list(.metric = "skce", .estimator = family_text(laws)), columns, list(
+    root = sqrt(pmax(columns$.estimate, 0)), n = laws$n, type = type, block = value$block %||% NA_integer_,
     kernel = text("kernel"), target_kernel = text("target_kernel"),
     target_form = text("target_form")
-  )
+  ))
   out$rank <- value$rank
   out$error_bound <- value$error_bound
   if (!is.null(value$groups)) out$groups <- list(value$groups)
@@ -124,51 +128,76 @@ skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
   tibble::new_tibble(out, nrow = 1L)
 }
 
-# list(estimate, std.error, block, and for full estimators the row projections)
+# list(estimate, block, rank, error_bound, groups)
 skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, call = caller_env()) {
   n <- problem$n
-  if (startsWith(type, "block")) {
-    least <- if (type == "block") 2 else 1
-    check_rows(n, least, "The block estimator", call)
-    block <- check_block(block, n, least, call)
-    sums <- with_bar("Summing blocks", function(progress) {
-      cpp_block_sums(problem$prediction, problem$target, block, threads, progress)
-    })
-    eta <- check_computable(if (type == "block") sums$unbiased else sums$biased, call)
-    return(list(estimate = mean(eta), std.error = sd(eta) / sqrt(length(eta)), block = block, blocks = length(eta)))
+  design <- problem$laws$design %||% new_design(n)
+  if (startsWith(type, "block")) return(block_value(problem, type, block, design, threads, call))
+  sums <- if (is.null(tolerance)) {
+    design_sums(problem$prediction, problem$target, type, design, threads)
+  } else {
+    factored_sums(problem, tolerance, type, design, threads, call)
   }
-  sums <- problem_sums(problem, tolerance, threads, call)
-  value <- pair_estimate(sums, type, call)
-  value$block <- NA_integer_
+  value <- list(estimate = pair_estimate(sums, type, design, call), block = NA_integer_)
   value[c("rank", "error_bound")] <- sums[c("rank", "error_bound")]
-  if (!is.null(problem$laws$group)) value$groups <- group_terms(sums, problem$laws$group, type)
+  if (!is.null(problem$laws$group)) value$groups <- group_terms(sums, problem$laws$group, type, design)
   value
 }
 
-# U- or V-statistic with its standard error, from the row sums and the diagonal of H.
-pair_estimate <- function(sums, type, call = caller_env()) {
-  n <- length(sums$diagonal)
-  if (type == "unbiased") check_rows(n, 2, "The unbiased estimator", call)
-  check_computable(sums$diagonal + sums$off_diagonal, call)
-  rows <- if (type == "unbiased") sums$off_diagonal / (n - 1) else (sums$off_diagonal + sums$diagonal) / n
-  # two rows make one pair, and one pair has no spread to see
-  std.error <- if (n > (type == "unbiased") + 1) 2 * sd(rows) / sqrt(n) else NA_real_
-  list(estimate = mean(rows), std.error = std.error, projections = rows)
+# Blocks of rows are independent and few: their standard deviation is no constant, hence Student's quantile.
+block_value <- function(problem, type, block, design, threads, call) {
+  n <- problem$n
+  if (!is_plain(design)) {
+    stop_input(c("Block estimators take independent rows that count the same.",
+                 "i" = "Use {.code type = \"unbiased\"} for rows with {.arg weights} or {.arg cluster}."),
+               "weights", arg = "type", call = call)
+  }
+  least <- if (type == "block") 2 else 1
+  check_rows(n, least, "The block estimator", call)
+  block <- check_block(block, n, least, call)
+  sums <- with_bar("Summing blocks", function(progress) {
+    cpp_block_sums(problem$prediction, problem$target, block, threads, progress)
+  })
+  eta <- check_computable(if (type == "block") sums$unbiased else sums$biased, call)
+  blocks <- length(eta)
+  list(estimate = mean_estimate(eta, new_design(blocks, cluster = seq_len(blocks))), block = block)
 }
 
-# Row sums and diagonal of H: exact, or of the kernel's low-rank factor.
-problem_sums <- function(problem, tolerance, threads, call) {
-  if (is.null(tolerance)) {
-    return(with_bar("Summing pairs", function(progress) {
-      cpp_pair_sums(problem$prediction, problem$target, threads, progress)
-    }))
+# U- or V-statistic from the row sums and the diagonal of H.
+pair_estimate <- function(sums, type, design, call = caller_env()) {
+  n <- design$n
+  if (type == "unbiased") check_rows(n, 2, "The unbiased estimator", call)
+  check_computable(sums$diagonal + sums$off_diagonal, call)
+  if (type == "unbiased") {
+    out <- pair_mean(sums$off_diagonal, partner_weight(design), design)
+    # two rows make one pair, and one pair has no spread to see
+    if (n == 2) out["influence"] <- list(NULL)
+    return(out)
   }
-  factored_sums(problem, tolerance, threads, call)
+  pair_mean(sums$off_diagonal + sums$diagonal, rep(total_weight(design), n), design)
+}
+
+# sum_j w_j h_ij over the other rows (where it is unbiased, of other clusters), and w_i h_ii. Weights and clusters are
+# kernels on the rows: w_i w_j, and 1 for rows of different clusters.
+design_sums <- function(prediction, target, type, design, threads) {
+  factors <- list(prediction)
+  if (!is.null(design$w)) factors <- c(factors, list(feature_spec(kernel_linear(), matrix(design$w))))
+  if (!is.null(design$cluster) && type == "unbiased") {
+    same <- kernel_white()
+    same$scale <- -1
+    at <- matrix(as.numeric(design$cluster))
+    one <- feature_spec(kernel_white(), 0 * at)
+    factors <- c(factors, list(list(form = "sum", scale = 1, parts = list(one, feature_spec(same, at)))))
+  }
+  if (length(factors) > 1) prediction <- list(form = "product", scale = 1, parts = factors)
+  sums <- with_bar("Summing pairs", function(progress) cpp_pair_sums(prediction, target, threads, progress))
+  if (!is.null(design$w)) for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] / design$w
+  sums
 }
 
 # With K ~ L L': sum_j H_ij = l_i' S M d_i, S = L'D. The neglected part E of K is positive
 # semidefinite, so that the estimate is off by at most mean(E_ii) times mean(d_i' M d_i).
-factored_sums <- function(problem, tolerance, threads, call) {
+factored_sums <- function(problem, tolerance, type, design, threads, call) {
   prediction <- problem$prediction
   target <- problem$target
   if (prediction$form != "features" || target$form != "finite") {
@@ -179,12 +208,23 @@ factored_sums <- function(problem, tolerance, threads, call) {
   }
   factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, problem$n, threads)
   l <- factor$L
-  norms <- rowSums(target$residuals * target$right)
-  all <- rowSums((l %*% crossprod(l, target$residuals)) * target$right)
-  off <- all - rowSums(l^2) * norms
-  diagonal <- cpp_gram_diagonal(prediction$kernel, prediction$features) * norms
-  list(off_diagonal = off, diagonal = diagonal, rank = ncol(l),
-       error_bound = factor$residual_trace * sum(norms) / max(problem$n - 1, 1))
+  w <- design_weights(design)
+  d <- target$residuals
+  norms <- rowSums(d * target$right)
+  all <- rowSums((l %*% crossprod(l, w * d)) * target$right)
+  own <- w * rowSums(l^2) * norms
+  if (!is.null(design$cluster) && type == "unbiased") {
+    for (rows in split(seq_along(w), design$cluster)) {
+      lc <- l[rows, , drop = FALSE]
+      cross <- lc %*% crossprod(lc, w[rows] * d[rows, , drop = FALSE])
+      own[rows] <- rowSums(cross * target$right[rows, , drop = FALSE])
+    }
+  }
+  diagonal <- w * cpp_gram_diagonal(prediction$kernel, prediction$features) * norms
+  # no row of the neglected part counts more than the heaviest
+  share <- w / sum(w) * max(w) / mean(w)
+  list(off_diagonal = all - own, diagonal = diagonal, rank = ncol(l),
+       error_bound = factor$residual_trace * sum(share * norms) * problem$n / max(problem$n - 1, 1))
 }
 
 # fn(progress) under a progress bar (shown after cli's delay); NULL where nobody watches.
@@ -198,13 +238,27 @@ with_bar <- function(label, fn) {
 }
 
 # The kernel is 0 across groups, so that the total is the sum of the terms.
-group_terms <- function(sums, group, type) {
-  all <- length(group$id)
-  size <- tabulate(group$id)
+group_terms <- function(sums, group, type, design) {
+  w <- design_weights(design)
   unbiased <- type == "unbiased"
-  rows <- if (unbiased) sums$off_diagonal else sums$off_diagonal + sums$diagonal
-  total <- as.vector(rowsum(rows, group$id))
-  pairs <- if (unbiased) size * (size - 1) else size^2
-  tibble::tibble(group = group$labels, n = size, .estimate = ifelse(pairs > 0, total / pairs, NA_real_),
-                 term = total / (if (unbiased) all * (all - 1) else all^2))
+  rows <- w * (if (unbiased) sums$off_diagonal else sums$off_diagonal + sums$diagonal)
+  # the weight of each row's partners, in all and in its own group
+  total <- if (unbiased) partner_weight(design) else rep(sum(w), length(w))
+  size <- as.vector(rowsum(w, group$id))
+  own <- if (unbiased) {
+    together <- if (is.null(design$cluster)) {
+      w
+    } else {
+      code <- vctrs::vec_group_id(cbind(group$id, design$cluster))
+      unname(rowsum(w, code, reorder = TRUE)[code, 1])
+    }
+    size[group$id] - together
+  } else {
+    size[group$id]
+  }
+  terms <- as.vector(rowsum(rows, group$id))
+  pairs <- as.vector(rowsum(w * own, group$id))
+  rows <- tabulate(group$id)
+  tibble::tibble(group = group$labels, n = rows, .estimate = ifelse(pairs > 0, terms / pairs, NA_real_),
+                 term = terms / sum(w * total))
 }

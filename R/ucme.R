@@ -18,28 +18,30 @@
 #' p <- pred_normal(rnorm(100), 1)
 #' ucme(p, rnorm(100), locations = list(x = pred_normal(c(-1, 1), 1), truth = c(0, 0)))
 ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NULL, draws = 100,
-                 level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL) {
+                 level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
+                 weights = NULL, cluster = NULL) {
   call <- current_env()
   check_level(level)
   check_count(draws, lower = 2)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
+  design <- design_input(enquo(weights), enquo(cluster))
   by_groups(x, enquo(.by), function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call)
+    laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call, design)
     if (laws$na) {
       return(tibble::tibble(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     z <- check_computable(cme_matrix(problem, cme_locations(problem, locations, threads, call), threads), call)
-    mean <- colMeans(z)
-    estimate <- mean(mean^2)
-    slope <- 2 * mean / length(mean)
-    se <- if (laws$n > 1) sd(z %*% slope) / sqrt(laws$n) else NA_real_
-    interval <- estimate + c(-1, 1) * qnorm(0.5 + level / 2) * se
+    mean <- colSums(row_shares(laws$design) * z)
+    # of a mean of squared means
+    influence <- as.vector(z %*% (2 * mean / length(mean)))
+    columns <- squared_columns(list(new_estimate(mean(mean^2), influence, laws$design)), level)
+    keep_estimates(columns$.estimates)
+    columns$.estimates <- NULL
     tibble::tibble(
-      .metric = "ucme", .estimator = family_text(laws), .estimate = estimate, std.error = se,
-      conf.low = max(interval[1], 0), conf.high = interval[2], root = sqrt(estimate), n = laws$n,
+      .metric = "ucme", .estimator = family_text(laws), !!!columns, root = sqrt(columns$.estimate), n = laws$n,
       locations = ncol(z), witness = list(mean), kernel = format(problem$kernel),
       target_kernel = format(problem$target_kernel), target_form = problem$target_form
     )

@@ -13,7 +13,7 @@ test_that("the factored statistic of redrawn labels is the unbiased estimate", {
     problem <- kernel_problem(laws, kernel_gaussian(.4), target, threads = 1L)
     l <- cpp_pivoted_cholesky(problem$prediction$kernel, problem$prediction$features, 1e-14, 60, 1L)$L
     gram <- target_gram(problem, 1L)
-    exact <- skce_value(problem, "unbiased", threads = 1L)$estimate
+    exact <- skce_value(problem, "unbiased", threads = 1L)$estimate$value
     expect_equal(cpp_class_statistic(l, data$p, gram, data$y, 1L), exact, tolerance = 1e-9)
     null <- withr::with_seed(2, cpp_class_redraws(l, data$p, gram, 3, FALSE, 2L, NULL))
     # the same labels from the same uniforms
@@ -125,7 +125,7 @@ test_that("draws that stand for a law are drawn once: the same for all outcomes"
   again <- problem
   again$target$y <- withr::with_seed(3, redraw_outcomes(laws)$y)
   expect_equal(withr::with_seed(3, redraws_of_kept(problem, 1, 1L)),
-               skce_value(again, "unbiased", threads = 1L)$estimate, tolerance = 1e-10)
+               skce_value(again, "unbiased", threads = 1L)$estimate$value, tolerance = 1e-10)
 })
 
 test_that("with groups: a factor per group, the statistic and null law of the general loop", {

@@ -140,10 +140,10 @@ test_that("the CIFAR-10 networks have their published errors and p-values", {
     laws <- suppressMessages(read_laws(data$probs, rlang::quo(data$label)))
     problem <- kernel_problem(laws, kernel_tv(cifar_medians[[i]]), threads = 2L)
     # one pass over all pairs for both estimates
-    full <- full_estimates(problem_sums(problem, NULL, 2L))
+    full <- full_estimates(design_sums(problem$prediction, problem$target, "unbiased", new_design(problem$n), 2L))
     expect_equal(full$unbiased, errors$SKCEuq_median[i], tolerance = 1e-6, label = paste(name, "unbiased"))
     expect_equal(full$biased, errors$SKCEb_median[i], tolerance = 1e-6, label = paste(name, "biased"))
-    linear <- skce_value(problem, "block", 2, NULL, 2L)$estimate
+    linear <- skce_value(problem, "block", 2, NULL, 2L)$estimate$value
     expect_equal(linear, errors$SKCEul_median[i], tolerance = 1e-5, label = paste(name, "B = 2"))
     expect_equal(bound_p(full$biased, 10000, 2, "biased"), p_values$SKCEb_median_distribution_free[i], tolerance = 1e-6)
     expect_equal(bound_p(full$unbiased, 5000, 2, "unbiased"), p_values$SKCEuq_median_distribution_free[i],
@@ -335,7 +335,7 @@ test_that("a group that is no vector is refused", {
 test_that("what has no value in double precision is an error, not NaN", {
   # as if a closed form had overflowed
   sums <- list(diagonal = c(1, NaN), off_diagonal = c(0, 0))
-  expect_error(pair_estimate(sums, "biased"), "too far apart", class = "calibrisk_error_distribution")
+  expect_error(pair_estimate(sums, "biased", new_design(length(sums$diagonal))), "too far apart", class = "calibrisk_error_distribution")
   p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
   for (value in list(NaN, "a", c(1, 2), NULL, Inf)) {
     expect_error(skce(p, c(1, 2, 2), kernel = function(p, y, q, z) value), "one finite number",

@@ -1,0 +1,120 @@
+# Kernel statistics of weighted and clustered rows.
+
+kernel_rows <- function(n = 60) {
+  withr::with_seed(3, {
+    p <- matrix(stats::rexp(n * 3), n)
+    p <- p / rowSums(p)
+    y <- apply(p, 1, function(q) sample(3, 1, prob = q))
+    mu <- stats::rnorm(n)
+    list(p = p, y = y, w = stats::rexp(n), copies = sample(0:3, n, TRUE), centre = rep(1:12, length.out = n),
+         law = pred_normal(mu, 1), z = stats::rnorm(n, mu, 1.2))
+  })
+}
+
+same_rows <- function(d, statistic, tolerance = 1e-12) {
+  again <- rep(seq_along(d$y), d$copies)
+  expect_same_numbers(statistic(d$p, d$y, weights = d$copies), statistic(d$p[again, ], d$y[again]), tolerance)
+  expect_same_numbers(statistic(d$law, d$z, weights = d$copies), statistic(d$law[again], d$z[again]), tolerance)
+  same <- rep(2.5, length(d$y))
+  expect_same_numbers(statistic(d$p, d$y, weights = same), statistic(d$p, d$y), tolerance)
+  alone <- seq_along(d$y)
+  expect_equal(statistic(d$p, d$y, cluster = alone)$std.error, statistic(d$p, d$y)$std.error)
+  expect_equal(statistic(d$p, d$y, cluster = alone)$.estimate, statistic(d$p, d$y)$.estimate)
+  expect_equal(statistic(d$p, d$y, weights = d$w)$.estimate, statistic(d$p, d$y, weights = 7 * d$w)$.estimate)
+}
+
+test_that("frequency weights are repeated rows, equal weights none, clusters of one row none", {
+  d <- kernel_rows()
+  same_rows(d, skce)
+  same_rows(d, function(...) skce(..., type = "biased"))
+  same_rows(d, ckce)
+  same_rows(d, jkce)
+  locations <- list(x = d$p[1:3, ], truth = d$y[1:3])
+  again <- rep(seq_along(d$y), d$copies)
+  expect_same_numbers(ucme(d$p, d$y, weights = d$copies, locations = locations),
+                      ucme(d$p[again, ], d$y[again], locations = locations))
+})
+
+test_that("weighted pairs are those of the formula, of clusters those across them", {
+  d <- kernel_rows()
+  n <- length(d$y)
+  residuals <- d$p - diag(3)[d$y, ]
+  h <- exp(-as.matrix(stats::dist(d$p, "manhattan")) / 2) * tcrossprod(residuals)
+  naive <- function(pairs) sum(pairs * h) / sum(pairs)
+  other <- 1 - diag(n)
+  across <- outer(d$centre, d$centre, "!=")
+  value <- function(...) skce(d$p, d$y, kernel = kernel_tv(1), ...)$.estimate
+  both <- outer(d$w, d$w)
+  expect_equal(value(weights = d$w), naive(both * other))
+  expect_equal(value(cluster = d$centre), naive(across))
+  expect_equal(value(weights = d$w, cluster = d$centre), naive(both * across))
+  expect_equal(value(weights = d$w, cluster = d$centre, tolerance = 1e-12), naive(both * across))
+  expect_equal(value(weights = d$w, cluster = d$centre, type = "biased"), naive(both))
+  joint <- exp(-as.matrix(stats::dist(d$p))^2 / 2 / .25) * tcrossprod(residuals)
+  expect_equal(jkce(d$p, d$y, kernel = kernel_gaussian(.5), weights = d$w, cluster = d$centre)$.estimate,
+               sum(both * across * joint) / sum(both * across))
+  # the terms of groups add up
+  groups <- skce(d$p, d$y, kernel = kernel_tv(1), weights = d$w, group = rep(c("a", "b"), n / 2))
+  expect_equal(sum(groups$groups[[1]]$term), groups$.estimate)
+  inside <- rep(c(1, 0), n / 2)
+  expect_equal(groups$groups[[1]]$.estimate[1], naive(both * other * outer(inside, inside)))
+})
+
+test_that("the conditional error of weighted rows is that of the weighted operator, with its influence", {
+  d <- kernel_rows()
+  k <- exp(-as.matrix(stats::dist(d$p))^2 / 2 / .25)
+  residuals <- d$p - diag(3)[d$y, ]
+  naive <- function(w, ridge = .1) {
+    a <- outer(sqrt(w), sqrt(w)) * k
+    solved <- solve(a + sum(w) * ridge * diag(length(w)), sqrt(w) * residuals)
+    sum(solved * (a %*% solved))
+  }
+  value <- function(computation, ...) {
+    ckce(d$p, d$y, kernel = kernel_gaussian(.5), ridge = .1, computation = computation, tolerance = 1e-10, ...)
+  }
+  for (computation in c("dual", "eigen", "low_rank")) {
+    expect_equal(value(computation, weights = d$w)$.estimate, naive(d$w))
+  }
+  estimate <- collect_estimates(value("dual", weights = d$w))$estimates[[1]]
+  change <- (naive(replace(d$w, 5, d$w[5] + 1e-6)) - naive(d$w)) / 1e-6 * sum(d$w)
+  expect_equal(change, estimate$influence[5] - row_mean(estimate$influence, estimate$design), tolerance = 1e-4)
+  expect_error(value("rff", weights = d$w), class = "calibrisk_error_computation")
+  expect_error(value("dual", weights = d$w, n_draws = 20), class = "calibrisk_error_weights")
+  expect_error(value("dual", cluster = d$centre, debias = TRUE), class = "calibrisk_error_cluster")
+})
+
+test_that("tests keep the weights in every redraw and refuse what their null does not know", {
+  d <- kernel_rows()
+  again <- rep(seq_along(d$y), d$copies)
+  test <- function(...) withr::with_seed(1, ce_test(..., kernel = kernel_tv(1), replicates = 200))
+  expect_identical(test(d$p, d$y, weights = d$copies)$p.value, test(d$p[again, ], d$y[again])$p.value)
+  weighted <- test(d$p, d$y, weights = d$w)
+  expect_equal(unname(weighted$estimate), skce(d$p, d$y, kernel = kernel_tv(1), weights = d$w)$.estimate)
+  expect_equal(unname(weighted$statistic), unname(weighted$estimate), tolerance = 1e-5)
+  for (other in c("bootstrap", "block", "bound", "cme", "consistency")) {
+    expect_error(ce_test(d$p, d$y, test = other, weights = d$w), class = "calibrisk_error_weights")
+  }
+  expect_error(ce_test(d$p, d$y, test = "conditional", cluster = d$centre), class = "calibrisk_error_cluster")
+  expect_identical(ce_test(d$p, d$y, cluster = d$centre)$test, "ladder")
+  expect_error(skce(d$p, d$y, type = "block", weights = d$w), class = "calibrisk_error_weights")
+})
+
+test_that("the weighted conditional test holds its level", {
+  skip_on_cran()
+  p <- withr::with_seed(4, vapply(1:300, function(i) {
+    prob <- stats::runif(80)
+    ce_test(prob, stats::rbinom(80, 1, prob), weights = stats::rexp(80), replicates = 99)$p.value
+  }, 0))
+  expect_lt(mean(p <= .05), .085)
+  expect_gt(mean(p <= .05), .02)
+})
+
+test_that("models are compared by kernel statistics", {
+  d <- kernel_rows(200)
+  models <- list(a = d$p, b = d$p[, c(2, 1, 3)])
+  for (metric in list(skce, ckce, jkce)) {
+    found <- ce_compare(models, d$y, metric = metric)
+    expect_equal(found$difference, metric(models$a, d$y)$.estimate - metric(models$b, d$y)$.estimate)
+    expect_lt(found$p.value, .001)
+  }
+})
