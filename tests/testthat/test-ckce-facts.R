@@ -5,7 +5,7 @@ three_metrics <- function(models, truth) {
   metrics <- check_rank_metrics(c("ckce", "jkce", "ece"))
   data <- list(probs = models, truth = truth)
   kernels <- rank_kernels(models, kernel_linear() + kernel_gaussian("median"), "model", 2L)
-  out <- rank_draws(data, metrics, kernels, rank_settings(metrics, NULL, 3), matrix(seq_along(truth)), 2L)
+  out <- rank_draws(data, metrics, kernels, rank_settings(metrics, NULL, 3), list(seq_along(truth)), 2L)
   matrix(out, 3, dimnames = dimnames(out)[1:2])
 }
 
