@@ -99,6 +99,7 @@ factor_bases <- function(kernel, problem, fold, context) {
   list(
     rank = NULL,
     features = x,
+    diagonal = mean(cpp_gram_diagonal(kernel, x)),
     # spaces of the same rows, made once
     krylov = function(context) {
       if (is.null(krylov)) krylov <<- krylov_bases(kernel, x, residuals, begin, context)
@@ -132,12 +133,13 @@ factor_bases <- function(kernel, problem, fold, context) {
 # How far a factor goes. What is cheap is exact: up to rank `direct` it leaves nothing but rounding,
 # and up to rank `single`, where one ridge is fitted, what that ridge does not see. Otherwise ranks grow from
 # `start`, first by `growth`, until the selected ridge's relative errors are below `risk` and
-# `squared_error`, at most to rank `most`. Up to `small` rows all ranks are cheap, up to `gram` rows block Krylov
-# spaces grow instead.
+# `squared_error`, at most to rank `most`. Up to `small` rows all ranks are cheap; up to `gram` rows block Krylov
+# spaces grow instead where the factor of rank `direct` leaves more than `diffuse` of the trace (measured: there
+# they are the cheaper ones).
 factor_limits <- function(context) {
   limits <- list(
     direct = 128, small = 256, single = 1536, start = 64, growth = 1.5, most = 5000, gram = 4096,
-    risk = 1e-6, squared_error = 2e-4
+    diffuse = 0.0025, risk = 1e-6, squared_error = 2e-4
   )
   utils::modifyList(limits, as.list(context$factor_limits))
 }
@@ -156,7 +158,8 @@ tune_ridge <- function(bases, type, ridges, exact, context) {
   exact <- exact || nrow(bases$features) <= limits$small
   step <- factor_step(bases, if (exact) Inf else limits$direct, 0, limits, context)
   noise <- rounding_error(ridges, type)
-  if (!step$exact && nrow(bases$features) <= limits$gram) {
+  diffuse <- step$residual_trace > limits$diffuse * bases$diagonal
+  if (!step$exact && diffuse && nrow(bases$features) <= limits$gram) {
     bases <- bases$krylov(context)
     found <- adapt_blocks(bases, type, ridges, limits, context)
     found$errors$risk <- pmax(found$errors$risk, noise)
