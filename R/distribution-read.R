@@ -47,28 +47,14 @@ read_distributional <- function(x) {
     stop_distribution("All predictions must be of one family.", "They are {.val {family}}.")
   }
   par <- distributional::parameters(x)
-  switch(family,
-    normal = pred_normal(par$mu, par$sigma),
-    laplace = pred_laplace(par$mu, par$sigma %||% par$b %||% par$scale),
-    poisson = pred_poisson(par$l),
-    bernoulli = pred_bernoulli(par$p),
-    categorical = pred_categorical(do.call(rbind, par$p %||% par$prob)),
-    mvnorm = pred_mvnormal(do.call(rbind, lapply(par$mu, as.vector)),
-                           simplify2array(lapply(par$sigma, as.matrix))),
-    sample = pred_draws(same_length_draws(par$x)),
-    mixture = read_distributional_mixture(x, par),
+  if (family == "mixture") return(read_distributional_mixture(x, par))
+  reads <- unlist(lapply(unname(families), `[[`, "reads"))
+  if (!family %in% names(reads)) {
     stop_distribution(
       "The family {.val {family}} of distributional is not known here.", "Its parameters are {.val {names(par)}}.",
       "Give draws instead: {.code pred_draws(do.call(rbind, distributional::generate(x, 1000)))}.")
-  )
-}
-
-same_length_draws <- function(draws) {
-  if (length(unique(lengths(draws))) != 1) {
-    stop_distribution("All predictions must have the same number of draws.",
-                      "They have {range(lengths(draws))[1]} to {range(lengths(draws))[2]}.")
   }
-  do.call(rbind, lapply(draws, as.vector))
+  reads[[family]](par)
 }
 
 read_distributional_mixture <- function(x, par) {
@@ -209,17 +195,15 @@ join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
   if (!is.null(group)) group <- check_group(group, keep, nrow(y), call)
   rows <- nrow(y)
   y <- y[keep, , drop = FALSE]
-  if (family_of(law) == "poisson") check_poisson_outcomes(y, keep, call)
+  if (is_count(law)) check_count_outcomes(y, keep, call)
   list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
        na = na, binary = FALSE, rows = keep, n_input = rows, design = bind_design(raw, keep))
 }
 
-# Class probabilities, of laws that are made of them.
+# Class probabilities, of predictions that are made of them.
 class_probs <- function(law) {
-  switch(family_of(law),
-    categorical = par_of(law, "probs"),
-    bernoulli = as.vector(par_of(law, "prob"))
-  )
+  probs <- record_of(law)$probs
+  if (!is.null(probs)) probs(law)
 }
 
 # Outcomes of numeric laws: a matrix with a row per prediction, NA where one is missing.
@@ -263,10 +247,10 @@ check_magnitude <- function(y, law, call) {
   }
 }
 
-check_poisson_outcomes <- function(y, rows, call) {
+check_count_outcomes <- function(y, rows, call) {
   bad <- which(y < 0 | y != round(y))[1]
   if (!is.na(bad)) {
-    stop_input(c("Outcomes of Poisson predictions must be counts.",
+    stop_input(c("Outcomes of predictions of counts must be counts.",
                  "x" = "Row {rows[bad]} is {.val {y[bad]}}."), "truth", arg = "truth", call = call)
   }
 }

@@ -12,43 +12,64 @@
 #'     (isotropic), an n x d matrix of variances (independent coordinates), a d x d matrix (the same for all) or a d
 #'     x d x n array. A symmetric matrix is a covariance where n = d.}
 #'   \item{`pred_laplace(location, scale)`}{Density \eqn{\exp(-|y - location|/scale) / (2\,scale)}.}
+#'   \item{`pred_t(df, location, scale)`}{`location + scale` times Student's t with `df` degrees of freedom. The mean
+#'     exists for `df > 1`, the variance is finite for `df > 2`; the CRPS is finite always.}
+#'   \item{`pred_gamma(shape, rate)`, `pred_lognormal(meanlog, sdlog)`}{Positive outcomes.}
+#'   \item{`pred_beta(shape1, shape2)`}{Outcomes between 0 and 1.}
 #'   \item{`pred_poisson(rate)`, `pred_bernoulli(prob)`}{Counts and 0/1 outcomes.}
+#'   \item{`pred_negbin(mean, size)`}{Counts with variance \eqn{mean + mean^2 / size}.}
 #'   \item{`pred_categorical(probs)`}{An n x K matrix of class probabilities.}
 #'   \item{`pred_mixture(..., weights)`}{The mixture, observation by observation, of vectors of the same family and
 #'     length (an ensemble has equal weights, the default). `weights` is a vector with a weight per component or a
 #'     matrix n x components.}
-#'   \item{`pred_draws(draws)`}{Draws from any law: an n x S matrix, or an n x S x d array for outcomes in d
+#'   \item{`pred_draws(draws)`}{Draws from any distribution: an n x S matrix, or an n x S x d array for outcomes in d
 #'     dimensions. Expectations are means over the draws.}
+#'   \item{`pred_quantiles(values, levels)`}{Quantile forecasts: an n x K matrix of quantiles at K levels (two or more,
+#'     in any order). They stand for the distribution whose quantile function is linear between the levels
+#'     \eqn{\alpha_1 < ... < \alpha_K}; below the lowest quantile \eqn{q_1} the distribution function is
+#'     \eqn{\alpha_1 \exp((y - q_1) / s)} with \eqn{s = \alpha_1 (q_2 - q_1) / (\alpha_2 - \alpha_1)}, an exponential
+#'     tail with the density of the segment next to it, and likewise above the highest. Equal quantiles are a point
+#'     with the probability between their levels. The CRPS is the exact one of this distribution,
+#'     \eqn{\int (F(x) - 1(x \ge y))^2 dx}, not the weighted sum of K pinball losses that approximates it.}
 #' }
+#' Where a closed form is missing (moments, CRPS, expectations of kernels), see [new_family()], which also makes
+#' families of your own.
 #'
 #' @section Errors:
 #' Negative or missing scales, covariances that are not positive semidefinite, weights off the simplex, draws with
-#' missing values, fewer than two draws and parameters of different lengths are errors of class
-#' `calibrisk_error_distribution`.
+#' missing values, fewer than two draws, quantiles that cross (the error names the row) and parameters of different
+#' lengths are errors of class `calibrisk_error_distribution`. The CRPS of `pred_gamma()`, `pred_negbin()`, `pred_t()`,
+#' `pred_lognormal()` and `pred_beta()` are the closed forms of Jordan, Krueger & Lerch (2019).
 #'
-#' @param mean,sd,cov,location,scale,rate,prob,probs Parameters, one per observation (recycled from length 1).
+#' @param mean,sd,cov,location,scale,rate,prob,probs,df,shape,size,meanlog,sdlog,shape1,shape2 Parameters, one per
+#'   observation (recycled from length 1).
 #' @param ... Vectors of predictive distributions, one per component.
 #' @param weights Component weights.
 #' @param draws Draws of each prediction.
+#' @param values,levels Quantiles, a row per prediction and a column per level; their levels between 0 and 1.
 #' @param x An object to convert.
 #' @return A vector of class `ce_distribution`.
+#' @references Jordan, Krueger and Lerch (2019) Evaluating probabilistic forecasts with scoringRules. Journal of
+#'   Statistical Software 90(12). \doi{10.18637/jss.v090.i12}.
 #' @name pred
 #' @examples
 #' p <- pred_normal(mean = c(0, 1, 2), sd = 1)
 #' p[2:3]
 #' pred_mixture(pred_normal(0, 1), pred_normal(3, 0.5), weights = c(0.3, 0.7))
+#' demand <- pred_quantiles(rbind(c(2, 5, 9), c(1, 4, 4)), levels = c(0.1, 0.5, 0.9))
+#' ce_score(demand, c(6, 4), score = "crps")
 NULL
 
-# A record: `fields` are vectors or matrices with one row per observation; `family` says what
-# they mean, `dimension` is d, `components` the number of mixture components.
-new_distribution <- function(fields, family, dimension = 1L, components = NULL) {
+# `fields` are vectors or matrices with one row per observation; `family` names what they mean, `record` is the family
+# itself where it is not one of the package; `dimension` is d, `components` the number of mixture components.
+new_distribution <- function(fields, family, dimension = 1L, components = NULL, record = NULL) {
   fields <- lapply(fields, function(f) {
     storage.mode(f) <- "double"
     if (is.matrix(f)) dimnames(f) <- NULL else names(f) <- NULL
     f
   })
   vctrs::new_rcrd(fields, family = family, dimension = as.integer(dimension),
-                  components = components, class = "ce_distribution")
+                  components = components, record = record, class = "ce_distribution")
 }
 
 is_distribution <- function(x) inherits(x, "ce_distribution")
@@ -89,137 +110,8 @@ recycle_parameters <- function(..., call = caller_env()) {
   lapply(values, vctrs::vec_recycle, n)
 }
 
-#' @rdname pred
 #' @export
-pred_normal <- function(mean, sd) {
-  mean <- check_parameter(mean, "mean")
-  sd <- check_parameter(sd, "sd", lower = 0)
-  new_distribution(recycle_parameters(mean = as.vector(mean), sd = as.vector(sd)), "normal")
-}
-
-#' @rdname pred
-#' @export
-pred_laplace <- function(location, scale) {
-  location <- check_parameter(location, "location")
-  scale <- check_parameter(scale, "scale", lower = 0)
-  new_distribution(recycle_parameters(location = as.vector(location), scale = as.vector(scale)),
-                   "laplace")
-}
-
-#' @rdname pred
-#' @export
-pred_poisson <- function(rate) {
-  new_distribution(list(rate = as.vector(check_parameter(rate, "rate", lower = 0))), "poisson")
-}
-
-#' @rdname pred
-#' @export
-pred_bernoulli <- function(prob) {
-  new_distribution(list(prob = as.vector(check_parameter(prob, "prob", 0, 1))), "bernoulli")
-}
-
-#' @rdname pred
-#' @export
-pred_categorical <- function(probs) {
-  probs <- check_parameter(probs, "probs", lower = 0)
-  if (!is.matrix(probs) || ncol(probs) < 2) {
-    stop_distribution("{.arg probs} must be a matrix with a column per class, at least two.",
-                      "It is {.val {describe(probs)}}.")
-  }
-  new_distribution(list(probs = check_simplex(probs, seq_len(nrow(probs)), current_env())),
-                   "categorical")
-}
-
-#' @rdname pred
-#' @export
-pred_mvnormal <- function(mean, cov) {
-  mean <- check_parameter(mean, "mean")
-  if (!is.matrix(mean)) {
-    stop_distribution("{.arg mean} must be a matrix, one row per observation.",
-                      "It is {.val {describe(mean)}}.",
-                      "For one dimension use {.fn pred_normal}.")
-  }
-  n <- nrow(mean)
-  d <- ncol(mean)
-  cov <- check_parameter(cov, "cov")
-  if (is.null(dim(cov)) || identical(dim(cov), c(n, d)) && !(n == d && isSymmetric(unname(cov)))) {
-    # variances: of all coordinates, or one for each
-    cov <- check_parameter(cov, "cov", lower = 0)
-    if (is.null(dim(cov))) {
-      if (!length(cov) %in% c(1L, n)) {
-        stop_distribution("{.arg cov} must have one variance per observation.",
-                          "It has {length(cov)}, {.arg mean} has {n} rows.")
-      }
-      cov <- matrix(cov, n, d)
-    }
-    return(new_distribution(list(mean = mean, var = cov), "mvnormal_diagonal", d))
-  }
-  size <- dim(cov)
-  if (!(length(size) %in% 2:3 && all(size[1:2] == d) && (length(size) == 2 || size[3] %in% c(1, n)))) {
-    stop_distribution("{.arg cov} must be {d} x {d} (or {d} x {d} x {n}), as {.arg mean} has {d} columns.",
-                      "It is {paste(size, collapse = ' x ')}.")
-  }
-  packed <- matrix(cov, nrow = d * d)
-  packed <- t(packed[, rep_len(seq_len(ncol(packed)), n), drop = FALSE])
-  check_covariances(packed, d)
-  new_distribution(list(mean = mean, cov = packed), "mvnormal", d)
-}
-
-check_covariances <- function(packed, d, call = caller_env()) {
-  swapped <- as.vector(t(matrix(seq_len(d * d), d)))
-  largest <- apply(abs(packed), 1, max)
-  bad <- which(apply(abs(packed - packed[, swapped, drop = FALSE]), 1, max) > 1e-8 * largest)
-  if (length(bad) > 0) {
-    stop_distribution("Covariances must be symmetric.",
-                      "That of observation {bad[1]} is not; {length(bad)} of {nrow(packed)} are not.",
-                      call = call)
-  }
-  for (i in which(!duplicated(packed))) {
-    values <- eigen(matrix(packed[i, ], d), symmetric = TRUE, only.values = TRUE)$values
-    if (values[d] < -1e-8 * max(largest[i], .Machine$double.xmin)) {
-      stop_distribution("Covariances must be positive semidefinite.",
-                        "That of observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.",
-                        call = call)
-    }
-  }
-}
-
-#' @rdname pred
-#' @export
-pred_draws <- function(draws) {
-  size <- dim(draws)
-  if (!is.numeric(draws) || !length(size) %in% 2:3) {
-    stop_distribution("{.arg draws} must be a numeric matrix (observations x draws) or an array \\
-                       (observations x draws x dimensions).",
-                      "It is {.val {describe(draws)}}.")
-  }
-  draws <- check_parameter(draws, "draws")
-  if (size[2] < 2) {
-    stop_distribution("There must be at least two draws of every prediction.",
-                      "There {?is/are} {size[2]}.")
-  }
-  d <- if (length(size) == 3) size[3] else 1L
-  if (d > 1) draws <- aperm(draws, c(1, 3, 2))
-  new_distribution(list(draws = matrix(draws, size[1])), "draws", d)
-}
-
-#' @export
-format.ce_distribution <- function(x, digits = 3, ...) {
-  number <- function(v) trimws(format(signif(v, digits)))
-  rows <- function(v) apply(matrix(number(v), nrow(v)), 1, paste, collapse = ", ")
-  f <- function(name) vctrs::field(x, name)
-  if (length(x) == 0) return(character())
-  switch(family_of(x),
-    normal = paste0("N(", number(f("mean")), ", ", number(f("sd")), ")"),
-    laplace = paste0("Laplace(", number(f("location")), ", ", number(f("scale")), ")"),
-    poisson = paste0("Poisson(", number(f("rate")), ")"),
-    bernoulli = paste0("Bernoulli(", number(f("prob")), ")"),
-    categorical = paste0("Categorical(", rows(f("probs")), ")"),
-    mvnormal = , mvnormal_diagonal = paste0("MVN((", rows(f("mean")), "))"),
-    draws = paste0("draws[", ncol(f("draws")) / dimension_of(x), "]"),
-    paste0("mixture[", rowSums(f("weight") > 0), "]")
-  )
-}
+format.ce_distribution <- function(x, ...) if (length(x) == 0) character() else law_text(x)
 
 #' @export
 vec_ptype_abbr.ce_distribution <- function(x, ...) "dist"
@@ -229,3 +121,33 @@ vec_ptype_full.ce_distribution <- function(x, ...) paste0("ce_distribution<", fa
 
 #' @importFrom vctrs vec_ptype_abbr vec_ptype_full
 NULL
+
+check_same_family <- function(parts, call = caller_env()) {
+  kind <- function(p) if (is_distribution(p)) family_of(p) else class(p)[1]
+  some <- lengths(parts) > 0 | !vapply(parts, is_distribution, NA)
+  families <- unique(vapply(parts[some], kind, ""))
+  dimensions <- unique(unlist(lapply(parts[lengths(parts) > 0], attr, "dimension")))
+  if (length(families) > 1 || length(dimensions) > 1) {
+    stop_distribution("Predictions in one vector must be of one family and dimension.",
+                      "They are {.val {families}} in dimension {dimensions}.",
+                      "Draws of each make them one family: {.fn pred_draws}.", call = call)
+  }
+  # draws, levels; the components of mixtures are made equal
+  mixture <- any(vapply(parts, function(p) !is.null(attr(p, "components")), NA))
+  widths <- unique(lapply(parts[lengths(parts) > 0], function(p) vapply(parameters_of(p), NCOL, 1L)))
+  if (!mixture && length(widths) > 1) {
+    stop_distribution("Predictions in one vector must have the same number of draws, levels or classes.",
+                      "They have {vapply(widths, max, 1L)}.", call = call)
+  }
+}
+
+#' @export
+c.ce_distribution <- function(...) {
+  parts <- Filter(Negate(is.null), list(...))
+  check_same_family(parts)
+  components <- lapply(parts, attr, "components")
+  if (all(lengths(components) == 1)) {
+    parts <- lapply(parts, pad_mixture, max(unlist(components)))
+  }
+  vctrs::vec_c(!!!parts)
+}

@@ -3,7 +3,9 @@
 #' Kernels that compare predictions as distributions, for [skce()], [ucme()] and [ce_test()]. The plain kernels
 #' ([kernel_gaussian()], [kernel_laplace()], ...) apply as well: to the probabilities of classes, else to the
 #' parameters (mean and standard deviation of a normal, location and root-2 times scale of a Laplace, mean and root
-#' covariance of a multivariate normal, root rate of a Poisson distribution, sorted draws over root S).
+#' covariance of a multivariate normal, root rate of a Poisson distribution, sorted draws over root S, the quantiles of
+#' a quantile forecast, location, scale and scale / df of Student's t, \eqn{\sqrt{mean}} and
+#' \eqn{\sqrt{1 + mean/size}} of a negative binomial; mean and standard deviation of other families).
 #'
 #' @section Definition:
 #' With a distance D between distributions \eqn{\exp(-(D / bandwidth)^{power} / power)}: `power = 1` is
@@ -15,7 +17,7 @@
 #'     Laplace: \eqn{(\mu-\mu')^2 + 2(\beta-\beta')^2}; multivariate normal: \eqn{|\mu-\mu'|^2 +
 #'     tr(\Sigma+\Sigma'-2(\Sigma'^{1/2}\Sigma\Sigma'^{1/2})^{1/2})}; mixtures: the mixture Wasserstein distance,
 #'     the cheapest coupling of the components; draws on the line: root mean squared difference of the sorted
-#'     draws.}
+#'     draws; other families of one number: that of 64 evenly spaced quantiles.}
 #'   \item{`kernel_hellinger()`}{Hellinger distance, \eqn{D^2 = 1 - \int \sqrt{p p'}}: always a valid kernel, also
 #'     for full covariances.}
 #'   \item{`kernel_mmd()`}{Maximum mean discrepancy under `target_kernel`, \eqn{D^2 = E k(Z_1,Z_2) - 2 E k(Z_1,Z') +
@@ -212,40 +214,6 @@ warn_not_psd <- function(gram, kernel) {
   }
 }
 
-# Parameters of each prediction as a row: what plain kernels compare.
-parameter_features <- function(laws) {
-  if (is.null(laws$law)) return(laws$probs)
-  law <- laws$law
-  f <- function(name) par_of(law, name)
-  switch(family_of(law),
-    normal = cbind(f("mean"), f("sd")),
-    laplace = cbind(f("location"), sqrt(2) * f("scale")),
-    poisson = sqrt(f("rate")),
-    mvnormal_diagonal = cbind(f("mean"), sqrt(f("var"))),
-    mvnormal = cbind(f("mean"), covariance_roots(f("cov"), dimension_of(law))),
-    draws = draw_features(law),
-    mixture_features(law)
-  )
-}
-
-# In one dimension sorted draws over root S: their Euclidean distance is the Wasserstein
-# distance. In more, means and standard deviations.
-draw_features <- function(law) {
-  draws <- par_of(law, "draws")
-  d <- dimension_of(law)
-  if (d == 1) return(t(apply(draws, 1, sort)) / sqrt(ncol(draws)))
-  by_axis <- lapply(seq_len(d), function(k) draws[, seq(k, ncol(draws), by = d), drop = FALSE])
-  means <- vapply(by_axis, rowMeans, numeric(nrow(draws)))
-  sds <- vapply(by_axis, function(z) sqrt(rowMeans((z - rowMeans(z))^2)), numeric(nrow(draws)))
-  cbind(matrix(means, nrow(draws)), matrix(sds, nrow(draws)))
-}
-
-# Mean and root covariance of the mixture.
-mixture_features <- function(law) {
-  m <- law_moments(law)
-  cbind(m$mean, covariance_roots(m$cov, dimension_of(law)))
-}
-
 # n x d^2 symmetric roots of n x d^2 covariances.
 covariance_roots <- function(cov, d) {
   if (d == 1) return(sqrt(pmax(cov, 0)))
@@ -253,43 +221,4 @@ covariance_roots <- function(cov, d) {
     e <- eigen(matrix(v, d), symmetric = TRUE)
     as.vector(e$vectors %*% (sqrt(pmax(e$values, 0)) * t(e$vectors)))
   }))
-}
-
-# Mean (n x d) and covariance (n x d^2) of every law.
-law_moments <- function(law) {
-  f <- function(name) par_of(law, name)
-  d <- dimension_of(law)
-  mix <- function(weight, mean, cov) {
-    k <- ncol(weight)
-    pick <- function(m, size, a) m[, (a - 1) * size + seq_len(size), drop = FALSE]
-    centre <- Reduce(`+`, lapply(seq_len(k), function(a) weight[, a] * pick(mean, d, a)))
-    outer_rows <- function(x) x[, rep(seq_len(d), d), drop = FALSE] * x[, rep(seq_len(d), each = d), drop = FALSE]
-    spread <- Reduce(`+`, lapply(seq_len(k), function(a) {
-      weight[, a] * (pick(cov, d * d, a) + outer_rows(pick(mean, d, a) - centre))
-    }))
-    list(mean = centre, cov = spread)
-  }
-  switch(family_of(law),
-    normal = list(mean = f("mean"), cov = f("sd")^2),
-    laplace = list(mean = f("location"), cov = 2 * f("scale")^2),
-    poisson = list(mean = f("rate"), cov = f("rate")),
-    mvnormal = , mvnormal_diagonal = list(mean = f("mean"), cov = full_covariance(law)),
-    mixture_normal = mix(f("weight"), f("location"), f("scale")^2),
-    mixture_laplace = mix(f("weight"), f("location"), 2 * f("scale")^2),
-    mixture_mvnormal = mix(f("weight"), f("mean"), f("cov")),
-    draws = {
-      draws <- f("draws")
-      s <- ncol(draws) / d
-      mix(matrix(1 / s, nrow(draws), s), draws, matrix(0, nrow(draws), s * d * d))
-    }
-  )
-}
-
-default_prediction_kernel <- function(laws) {
-  if (is.null(laws$law)) return(kernel_tv("median"))
-  family <- family_of(laws$law)
-  if (startsWith(family, "mixture")) return(kernel_mmd("median"))
-  if (family == "draws" && dimension_of(laws$law) > 1) return(kernel_mmd("median"))
-  if (family == "poisson") return(kernel_laplace("median"))
-  kernel_wasserstein("median")
 }

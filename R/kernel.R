@@ -247,10 +247,8 @@ law_matrix <- function(kernel, x, y, draws, threads, call) {
 
 # Laws without outcomes: zeros, which no kernel on predictions looks at.
 unlabelled_laws <- function(law) {
-  probs <- switch(family_of(law),
-    categorical = par_of(law, "probs"),
-    bernoulli = cbind(1 - par_of(law, "prob"), par_of(law, "prob"))
-  )
+  probs <- class_probs(law)
+  if (!is.null(probs) && !is.matrix(probs)) probs <- cbind(1 - probs, probs)
   n <- length(law)
   if (is.null(probs)) return(list(law = law, y = matrix(0, n, dimension_of(law)), n = n))
   list(law = NULL, probs = probs, y = matrix(1, n, 1), n = n)

@@ -28,10 +28,10 @@
 #' the mean is exact (`NaN` if some are and some are not); a slope is `NA` where its predictor is constant.
 #'
 #' @inheritParams ce_recalibrate
-#' @param x Normal predictions ([pred_normal()]; of a data frame also as an expression, `pred_normal(mu, sigma)`), or a
-#'   matrix or data frame with two columns (of a data frame by default the two that start with `.pred_`) whose names say
-#'   what they are: `mean`, `mu` or `.pred`, and `variance`, `var`, `sigma2`, or `sd`, `sigma`, with or without
-#'   `.pred_`. Other names, and none, are an error of class `calibrisk_error_columns`.
+#' @param x Predictive distributions of one number ([pred]; of a data frame also as an expression,
+#'   `pred_normal(mu, sigma)`), or a matrix or data frame with two columns (of a data frame by default the two that
+#'   start with `.pred_`) whose names say what they are: `mean`, `mu` or `.pred`, and `variance`, `var`, `sigma2`, or
+#'   `sd`, `sigma`, with or without `.pred_`. Other names, and none, are an error of class `calibrisk_error_columns`.
 #' @param after Recalibrated predictions of the same rows, or a `"variance"` map of [ce_recalibrate()],
 #'   which is then applied to `x`.
 #' @param level Confidence level.
@@ -57,7 +57,7 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
     stop_input("With {.arg .by}, {.arg after} must be a map.", "argument", arg = "after")
   }
   by_groups(x, enquo(.by), function(part) {
-    before <- read_moments(part, truth, dots, na_rm, call, design = design)
+    before <- read_moments(part, truth, dots, na_rm, call, design = design, any_family = TRUE)
     if (before$na) return(moment_table(before, level, missing = TRUE))
     if (is.null(after)) return(moment_table(before, level))
     second <- read_after(part, after, before, truth, dots, call)
@@ -81,7 +81,7 @@ read_after <- function(x, after, before, truth, dots, call) {
     column <- names(select_columns(truth, ungroup_frame(x), "truth", call))[1]
     after[[column]] <- x[[column]]
   }
-  out <- read_moments(after, truth, dots, TRUE, call, raw = before$raw)
+  out <- read_moments(after, truth, dots, TRUE, call, raw = before$raw, any_family = TRUE)
   if (!identical(before$rows, out$rows)) {
     both <- intersect(before$rows, out$rows)
     stop_input(c("{.arg x} and {.arg after} must be complete in the same rows.",

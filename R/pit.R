@@ -10,71 +10,57 @@ new_pit <- function(low, high, jumps = NULL, members = NULL) {
 pit_middle <- function(pit) (pit$low + pit$high) / 2
 
 pit_of <- function(law, y, call = caller_env()) {
-  if (family_of(law) == "draws" && dimension_of(law) == 1) return(ensemble_pit(vctrs::field(law, "draws"), y))
-  if (family_of(law) == "poisson") return(poisson_pit(vctrs::field(law, "rate"), y))
-  parts <- location_scale_parts(law)
-  if (is.null(parts)) {
+  pit <- family_pit(law, y)
+  if (is.null(pit)) {
     stop_input(c(
       "The probability integral transform needs predictions of one real number.",
       "x" = "These are {.val {family_of(law)}} in dimension {dimension_of(law)}."
     ), "distribution", arg = "x", call = call)
   }
-  location_scale_pit(parts, y)
+  pit
+}
+
+family_pit <- function(law, y) {
+  record <- record_of(law)
+  if (!is.null(record$pit)) return(record$pit(law, y))
+  if (is_count(law)) return(count_pit(law, y))
+  parts <- location_scale_parts(law)
+  if (!is.null(parts)) return(location_scale_pit(parts, y))
+  if (is.null(record$cdf)) return(NULL)
+  level <- record$cdf(law, y)
+  new_pit(level, level)
 }
 
 # Jumps as a table: those of row i are start[i] + 1 to start[i + 1].
 jump_table <- function(count, low, high) list(start = c(0L, cumsum(as.integer(count))), low = low, high = high)
 
-# Poisson: jumps between the values of the distribution function, but for tails of 1e-10. Above a rate of 10,000
-# they are narrower than .004: a continuous law.
-poisson_pit <- function(rate, y) {
-  low <- stats::ppois(y - 1, rate)
-  high <- stats::ppois(y, rate)
-  if (all(rate > 1e4)) return(new_pit((low + high) / 2, (low + high) / 2))
+# Counts: jumps between the values of the distribution function, but for tails of 1e-10. Above a standard deviation of
+# 100 they are narrower than .004: a continuous distribution.
+count_pit <- function(law, y) {
+  cdf <- record_of(law)$cdf
+  low <- cdf(law, y - 1)
+  high <- cdf(law, y)
+  wide <- law_moments(law)$cov[, 1] > 1e4
+  if (all(wide)) return(new_pit((low + high) / 2, (low + high) / 2))
   new_pit(low, high, function(rows) {
-    rate <- rate[rows]
-    first <- stats::qpois(1e-10, rate)
-    count <- ifelse(rate > 1e4, 0, stats::qpois(1e-10, rate, lower.tail = FALSE) - first + 1)
-    each <- rep(rate, count)
-    high <- stats::ppois(sequence(count, first), each)
+    part <- law[rows]
+    window <- count_window(part, 1e-10)
+    count <- ifelse(wide[rows], 0, window$to - window$from + 1)
+    each <- part[rep(seq_along(rows), count)]
+    high <- cdf(each, sequence(count, window$from))
     low <- c(0, high[-length(high)])
     at <- (cumsum(count) - count + 1)[count > 0]
-    low[at] <- stats::ppois(first - 1, rate)[count > 0]
+    low[at] <- cdf(part, window$from - 1)[count > 0]
     jump_table(count, low, high)
   })
 }
 
-# An ensemble: the outcome's rank among its members and itself is uniform on 1..S+1 if they are draws from one law;
-# ties share their ranks. Given the S + 1 values each is the outcome with the same probability: no law is estimated.
-ensemble_pit <- function(draws, y) {
-  size <- ncol(draws) + 1
-  new_pit(rowSums(draws < y) / size, (rowSums(draws <= y) + 1) / size, function(rows) {
-    values <- cbind(draws[rows, , drop = FALSE], y[rows])
-    row <- rep(seq_along(rows), size)
-    order <- order(row, values, method = "radix")
-    sorted <- values[order]
-    last <- c(sorted[-1] != sorted[-length(sorted)], TRUE)
-    last[seq_along(rows) * size] <- TRUE
-    at <- which(last)
-    high <- ((at - 1) %% size + 1) / size
-    low <- c(0, high[-length(high)])
-    low[low == 1] <- 0 # the row before has ended
-    jump_table(tabulate((at - 1) %/% size + 1, length(rows)), low, high)
-  }, members = size - 1)
-}
-
-# Normal and Laplace laws and their mixtures: n x components, and the standard law's distribution function.
+# Mixtures of normal or Laplace distributions: n x components, and the standard distribution function.
 location_scale_parts <- function(law) {
-  family <- family_of(law)
-  names <- switch(family, normal = c("mean", "sd"), c("location", "scale"))
-  if (!family %in% c("normal", "laplace", "mixture_normal", "mixture_laplace")) return(NULL)
-  location <- par_of(law, names[1])
-  list(location = location, scale = par_of(law, names[2]),
-       weight = if (startsWith(family, "mixture")) par_of(law, "weight") else 1 + 0 * location,
-       cdf = if (endsWith(family, "normal")) stats::pnorm else standard_laplace_cdf)
+  parts <- components_of(law)
+  if (is.null(parts)) return(NULL)
+  c(parts$components, cdf = if (parts$of == "normal") stats::pnorm else standard_laplace_cdf)
 }
-
-standard_laplace_cdf <- function(z) ifelse(z < 0, exp(pmin(z, 0)) / 2, 1 - exp(-pmax(z, 0)) / 2)
 
 # P(Y <= y), or P(Y < y), by row. A component of scale 0 is a point.
 location_scale_cdf <- function(parts, y, open = FALSE) {

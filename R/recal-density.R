@@ -1,7 +1,7 @@
 # Temperature scaling of densities: p^(1/T), normalised (Widmann et al. 2021, appendix F). In families that are
-# closed under it the best T is a mean: with -log p = k log(scale) + a + constant, T = mean(a) / k.
-
-tempered_families <- c("normal", "laplace", "mvnormal", "mvnormal_diagonal")
+# closed under it the best T is a mean: with -log p = k log(scale) + a + constant, T = mean(a) / k. A record has under
+# `temper` the order k, the exponents a, the volume scale^k, the constant, the map, and the power of T that the variance
+# is multiplied by.
 
 # Predictive distributions as a vector or a column; NULL where the predictions are of classes.
 numeric_laws <- function(part, truth, dots, event_level, na_rm, call) {
@@ -15,10 +15,11 @@ recalibrate_density <- function(laws, spec, layout, folds, call) {
                  "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
   }
   check_tempered(laws$law, call)
-  a <- density_exponents(laws$law, laws$y)
-  k <- density_order(laws$law)
+  temper <- record_of(laws$law)$temper
+  a <- temper$exponents(laws$law, laws$y)
+  k <- temper$order(laws$law)
   n <- length(a)
-  fit <- fit_density(a, k, spec$range, family_of(laws$law))
+  fit <- fit_density(a, k, spec$range, laws$law)
   out <- new_recalibration(
     spec, layout, fit, objective = density_losses(laws$law, a, k, fit$map$temperature),
     n = n, n_classes = NA_integer_, kind = "distribution", fingerprint = density_fingerprint(laws$law),
@@ -28,7 +29,7 @@ recalibrate_density <- function(laws, spec, layout, folds, call) {
   if (!is.null(folds)) {
     fold <- recal_folds(folds, n, laws$rows, laws$n_input, call)
     out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
-      part <- fit_density(a[fold != f], k, spec$range, family_of(laws$law))
+      part <- fit_density(a[fold != f], k, spec$range, laws$law)
       temperature[fold == f] <<- part$map$temperature
       part$terms
     })
@@ -42,14 +43,15 @@ recalibrate_density <- function(laws, spec, layout, folds, call) {
 
 check_tempered <- function(law, call) {
   family <- family_of(law)
-  if (!family %in% tempered_families) {
+  temper <- record_of(law)$temper
+  if (is.null(temper)) {
     stop_input(c(
       "The temperature of densities is for normal and Laplace predictions.",
       "x" = "The family is {.val {family}}.",
       "i" = "Another family does not keep its form; {.code pred_normal(mean, sd)} may stand for it."
     ), "distribution", arg = "x", call = call)
   }
-  flat <- which(!(density_volume(law) > 0))
+  flat <- which(!(temper$volume(law) > 0))
   if (length(flat) > 0) {
     stop_input(c(
       "Predictions without spread have no density.",
@@ -58,75 +60,30 @@ check_tempered <- function(law, call) {
   }
 }
 
-# The power of the scale in the density, as a power of T.
-density_order <- function(law) if (family_of(law) == "laplace") 1 else dimension_of(law) / 2
-
-# a: what the exponent of the density is divided by T.
-density_exponents <- function(law, y) {
-  par <- function(name) par_of(law, name)
-  switch(family_of(law),
-    normal = (y[, 1] - par("mean")[, 1])^2 / par("sd")[, 1]^2 / 2,
-    laplace = abs(y[, 1] - par("location")[, 1]) / par("scale")[, 1],
-    mvnormal_diagonal = rowSums((y - par("mean"))^2 / par("var")) / 2,
-    mvnormal = {
-      d <- dimension_of(law)
-      gap <- y - par("mean")
-      cov <- par("cov")
-      vapply(seq_along(law), function(i) sum(backsolve(chol(matrix(cov[i, ], d)), gap[i, ], transpose = TRUE)^2) / 2, 0)
-    }
-  )
-}
-
-# Root determinant of the covariance, or the scale.
-density_volume <- function(law) {
-  par <- function(name) par_of(law, name)
-  switch(family_of(law),
-    normal = par("sd")[, 1],
-    laplace = par("scale")[, 1],
-    mvnormal_diagonal = sqrt(apply(par("var"), 1, prod)),
-    mvnormal = {
-      d <- dimension_of(law)
-      cov <- par("cov")
-      vapply(seq_along(law), function(i) sqrt(max(0, det(matrix(cov[i, ], d)))), 0)
-    }
-  )
-}
-
 density_losses <- function(law, a, k, temperature) {
-  constant <- if (family_of(law) == "laplace") log(2) else k * log(2 * pi)
-  base <- log(density_volume(law)) + constant
+  temper <- record_of(law)$temper
+  base <- log(temper$volume(law)) + temper$constant(law)
   c(before = mean(base + a), after = mean(base + k * log(temperature) + a / temperature))
 }
 
-fit_density <- function(a, k, range, family) {
+fit_density <- function(a, k, range, law) {
   best <- mean(a) / k
   temperature <- min(max(best, range[1]), range[2])
   inside <- best == temperature
   # k / T^2 is the curvature of the mean loss at the optimum
   std.error <- if (inside) temperature / sqrt(k * length(a)) else NA_real_
   # the map of the variance, which is what a figure shows
-  w <- if (family == "laplace") temperature^2 else temperature
+  w <- temperature^record_of(law)$temper$variance_power
   new_map_fit(
-    new_map("density", temperature = temperature, w = w, b = 0, family = family),
+    new_map("density", temperature = temperature, w = w, b = 0, family = family_of(law)),
     map_terms("temperature", temperature, std.error = std.error), inside, 0L,
     if (inside) "" else paste0("The best temperature, ", format(best, digits = 3), ", is outside `range`."),
     is_injective(TRUE, "p -> p^(1/T), normalised, is one to one")
   )
 }
 
-# Laws whose densities are p^(1/T), one T or one per law.
-temper_law <- function(law, temperature) {
-  set <- function(name, factor) {
-    vctrs::field(law, name) <- vctrs::field(law, name) * factor
-    law
-  }
-  switch(family_of(law),
-    normal = set("sd", sqrt(temperature)),
-    laplace = set("scale", temperature),
-    mvnormal_diagonal = set("var", temperature),
-    mvnormal = set("cov", temperature)
-  )
-}
+# Predictions whose densities are p^(1/T), one T or one for each.
+temper_law <- function(law, temperature) record_of(law)$temper$apply(law, temperature)
 
 density_fingerprint <- function(law) fingerprint(parameter_features(list(law = law)))
 

@@ -4,7 +4,7 @@
 # Means, variances and outcomes from a vector of normal predictions, two columns, or a frame
 # with either. `layout` remembers which, so that results are written alike.
 # `design`: the arguments `weights` and `cluster`; `raw`: their columns, where they have been read.
-read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL) {
+read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL, any_family = FALSE) {
   frame <- if (is.data.frame(x)) ungroup_frame(x)
   layout <- list(frame = is.data.frame(x), type = "matrix", columns = if (!is_distribution_like(x)) colnames(x))
   law <- if (layout$frame && length(dots) == 1) law_in_frame(ungroup_frame(x), dots, call)
@@ -30,7 +30,7 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL)
     outcome <- rlang::eval_tidy(truth)
   }
   check_no_survival(outcome, call)
-  moments <- moments_of(x, call)
+  moments <- moments_of(x, call, any_family = any_family)
   layout$type <- moments$type
   layout$roles <- moments$roles
   if (!is.numeric(outcome) && !is.logical(outcome)) {
@@ -59,11 +59,17 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL)
 # What as_distribution() converts.
 is_distribution_like <- function(x) inherits(x, c("ce_distribution", "distribution", "rvar"))
 
+# `any_family`: moments of all predictions of a number are taken, not only those of normal ones, which a map keeps.
 # `columns`: names where `x` has none, of a matrix like the one of the fit.
-moments_of <- function(x, call, columns = NULL) {
+moments_of <- function(x, call, columns = NULL, any_family = FALSE) {
   if (is_distribution_like(x)) {
     missing <- law_missing(x)
     x <- as_distribution(fill_missing(x, missing))
+    if (any_family && dimension_of(x) == 1 && is.null(class_probs(x))) {
+      moments <- score_moments(x, call)
+      return(list(mean = replace(moments$mean, missing, NA), variance = replace(moments$variance, missing, NA),
+                  type = "law"))
+    }
     if (family_of(x) != "normal") {
       stop_input(c(
         "Means and variances can be read from normal predictions.",

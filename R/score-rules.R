@@ -130,12 +130,10 @@ score_crps <- function() {
   new_score(
     "crps", "real",
     value = law_crps,
-    entropy = function(q) sqrt(normal_moments(q)$variance / pi),
+    entropy = function(q) crps_form(q, "crps_entropy")(q),
     divergence = function(p, q) {
-      p <- normal_moments(p)
-      q <- normal_moments(q)
-      folded_normal(p$mean - q$mean, sqrt(p$variance + q$variance)) -
-        sqrt(p$variance / pi) - sqrt(q$variance / pi)
+      crps_form(q, "crps_divergence")
+      crps_form(p, "crps_divergence")(p, q)
     },
     infimum = 0
   )

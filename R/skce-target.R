@@ -1,6 +1,6 @@
 # The marginalised target kernel h_Y of predictions and outcomes, as a source for the core
 # (src/as_source.h): a closed form where there is one, means over draws otherwise. Returns
-# list(spec, kernel = resolved, form = "closed form" or "draws (S)").
+# list(spec, kernel = resolved, form = "closed form", "quantiles (S)" or "draws (S)").
 
 bind_target <- function(kernel, laws, draws, threads, call = caller_env()) {
   check_feature_kernel(kernel, "target_kernel", call)
@@ -15,7 +15,10 @@ bind_target <- function(kernel, laws, draws, threads, call = caller_env()) {
 
 bind_law <- function(kernel, laws, draws, threads, call) {
   family <- family_of(laws$law)
-  if (family == "poisson") return(bind_poisson(kernel, laws, draws, threads, call))
+  if (is_count(laws$law)) {
+    finite <- count_probs(laws$law, laws$y, call)
+    return(bind_finite(kernel, finite$probs, laws$y, finite$support, threads))
+  }
   if (kernel$type == "sum") {
     parts <- lapply(kernel$parts, bind_law, laws, draws, threads, call)
     forms <- unique(vapply(parts, `[[`, "", "form"))
@@ -35,21 +38,48 @@ bind_law <- function(kernel, laws, draws, threads, call) {
   }
   spec <- closed_form(kernel, laws)
   if (!is.null(spec)) return(list(spec = scaled(spec, kernel), kernel = kernel, form = "closed form"))
-  law <- laws$law
-  if (family != "draws") law <- pred_draws(draw_law(law, draws))
-  values <- par_of(law, "draws")
+  quantiles <- has_quantiles(laws$law)
+  values <- points_of(laws$law, draws)
   spec <- list(form = "draws", kernel = kernel, draws = values, y = laws$y)
   spec$embedding <- draws_embedding(kernel, values, laws$y, threads)
-  if (is.null(spec$embedding)) spec$draws <- affordable_draws(kernel, values, ncol(laws$y))
-  list(spec = spec, kernel = kernel, form = draws_text(spec, values))
+  if (quantiles) {
+    spec <- quantile_spec(spec)
+  } else if (is.null(spec$embedding)) {
+    spec$draws <- affordable_draws(kernel, values, ncol(laws$y))
+  }
+  list(spec = spec, kernel = kernel, form = draws_text(spec, values, if (quantiles) "quantiles" else "draws"))
 }
 
-draws_text <- function(spec, values) {
+# Quantiles are no draws: the mean over all pairs of them, also of a quantile with itself, is the expectation over two
+# outcomes. For a Gaussian kernel a prediction is then a mixture of points.
+quantile_spec <- function(spec) {
+  if (!is.null(spec$embedding)) {
+    spec$embedding$own[] <- 0
+  } else if (spec$kernel$type == "gaussian" && spec$kernel$scale == 1) {
+    size <- dim(spec$draws)
+    return(list(form = "normal_gaussian", weight = matrix(1 / size[2], size[1], size[2]), location = spec$draws,
+                scale = matrix(0, size[1], size[2]), gamma = 1 / (2 * spec$kernel$bandwidth^2), y = spec$y,
+                draws = spec$draws))
+  } else {
+    spec$draws <- affordable_draws(spec$kernel, spec$draws, ncol(spec$y))
+  }
+  spec
+}
+
+# Points that stand for each prediction: its draws, evenly spaced quantiles, or else draws from it.
+points_of <- function(law, draws) {
+  points <- record_of(law)$points
+  if (!is.null(points)) return(points(law))
+  if (has_quantiles(law)) return(spaced_quantiles(law, draws))
+  par_of(pred_draws(draw_law(law, draws)), "draws")
+}
+
+draws_text <- function(spec, values, what) {
   d <- ncol(spec$y)
   used <- ncol(spec$draws) / d
   all <- ncol(values) / d
   missed <- spec$embedding$missed %||% 0
-  paste0("draws (", used, if (used < all) paste(" of", all), ")",
+  paste0(what, " (", used, if (used < all) paste(" of", all), ")",
          if (missed > 1e-12) paste0(", features to ", format(missed, digits = 1)))
 }
 
@@ -96,38 +126,32 @@ closed_form <- function(kernel, laws) {
   if (!is.null(form$form)) c(form, list(y = laws$y))
 }
 
+# A family's own form, or that of the mixture of normal or Laplace distributions that it is.
 gaussian_form <- function(law) {
-  par <- function(name) par_of(law, name)
-  switch(family_of(law),
-    normal = list(form = "diagonal_normal", mean = par("mean"), variance = par("sd")^2),
-    mvnormal_diagonal = list(form = "diagonal_normal", mean = par("mean"), variance = par("var")),
-    mvnormal = ,
-    mixture_mvnormal = list(form = "full_normal", weight = component_weights(law), mean = par("mean"),
-                            covariance = par("cov")),
-    mixture_normal = c(form = "normal_gaussian", scalar_components(law)),
-    laplace = ,
-    mixture_laplace = c(form = "laplace_gaussian", scalar_components(law))
-  )
+  own <- closed_form_of(law, "gaussian")
+  if (!is.null(own)) return(own(law))
+  parts <- components_of(law)
+  if (!is.null(parts)) c(form = paste0(parts$of, "_gaussian"), parts$components)
 }
 
 matern_form <- function(law, nu, bandwidth) {
-  switch(family_of(law),
-    normal = ,
-    mixture_normal = c(form = "normal_matern", scalar_components(law), nu = nu, rate = sqrt(2 * nu) / bandwidth),
-    laplace = ,
-    mixture_laplace = if (nu == 0.5) c(form = "laplace_laplace", scalar_components(law))
-  )
+  parts <- components_of(law)
+  if (is.null(parts)) return(NULL)
+  if (parts$of == "normal") {
+    return(c(form = "normal_matern", parts$components, nu = nu, rate = sqrt(2 * nu) / bandwidth))
+  }
+  if (nu == 0.5) c(form = "laplace_laplace", parts$components)
 }
 
-# Weight, location and scale of every component of laws of one number.
-scalar_components <- function(law) {
-  normal <- family_of(law) == "normal"
-  list(weight = component_weights(law), location = par_of(law, if (normal) "mean" else "location"),
-       scale = par_of(law, if (normal) "sd" else "scale"))
-}
-
-component_weights <- function(law) {
-  if (startsWith(family_of(law), "mixture")) par_of(law, "weight") else matrix(1, length(law), 1)
+# Of which distributions a prediction is a mixture, and its weights, locations and scales, n x K each.
+components_of <- function(law) {
+  for (of in c("normal", "laplace")) {
+    known <- closed_form_of(law, paste0(of, "_components"))
+    if (!is.null(known)) {
+      values <- known(law)[c("weight", "location", "scale")]
+      return(list(of = of, components = lapply(values, function(v) unname(as.matrix(v)))))
+    }
+  }
 }
 
 # Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.
@@ -144,98 +168,6 @@ bind_finite <- function(kernel, probs, y, support, threads) {
   list(spec = list(form = "finite", residuals = residuals, right = right, probs = probs,
                    probs_right = probs_right, support = support),
        kernel = kernel, form = "closed form")
-}
-
-poisson_support <- 5000L
-
-# A Poisson law is a finite one to rounding: the window that holds all but 1e-18 of each.
-bind_poisson <- function(kernel, laws, draws, threads, call) {
-  rate <- as.vector(par_of(laws$law, "rate"))
-  from <- min(stats::qpois(1e-18, rate), laws$y)
-  to <- max(stats::qpois(1e-18, rate, lower.tail = FALSE), laws$y)
-  if (to - from > poisson_support) {
-    stop_input(c(
-      "Poisson predictions must span at most {poisson_support} counts.",
-      "x" = "They span {to - from + 1}.",
-      "i" = "For rates this large use {.code pred_normal(rate, sqrt(rate))} or {.fn pred_draws}."
-    ), "distribution", arg = "x", call = call)
-  }
-  support <- seq(from, to)
-  probs <- outer(rate, support, function(a, z) stats::dpois(z, a))
-  bind_finite(kernel, probs, laws$y, support, threads)
-}
-
-# Roots of the covariances, which draws need: computed once where outcomes are redrawn often.
-law_roots <- function(law) {
-  if (is.null(law)) return(NULL)
-  switch(family_of(law),
-    mvnormal = covariance_roots(par_of(law, "cov"), dimension_of(law)),
-    mixture_mvnormal = mixture_roots(law)
-  )
-}
-
-# Draws from every law: an n x S matrix, or n x S x d array.
-draw_law <- function(law, size, roots = law_roots(law)) {
-  n <- length(law)
-  f <- function(name) par_of(law, name)
-  d <- dimension_of(law)
-  each <- function(rdist, ...) matrix(rdist(n * size, ...), n)
-  rlaplace <- function(m, location, scale) {
-    location + scale * stats::rexp(m) * sample(c(-1, 1), m, replace = TRUE)
-  }
-  component <- function(weight) {
-    u <- matrix(stats::runif(n * size), n)
-    upto <- t(apply(weight, 1, cumsum))
-    pick <- matrix(1L, n, size)
-    for (a in seq_len(ncol(weight) - 1)) pick <- pick + (u > upto[, a])
-    # rounding of the last sum must not pick a component of weight 0
-    pmin(pick, max.col(weight > 0, "last"))
-  }
-  of <- function(m, pick) matrix(m[cbind(rep(seq_len(n), size), as.vector(pick))], n)
-  switch(family_of(law),
-    normal = each(stats::rnorm, f("mean"), f("sd")),
-    laplace = each(rlaplace, as.vector(f("location")), as.vector(f("scale"))),
-    poisson = each(stats::rpois, f("rate")),
-    mixture_normal = {
-      pick <- component(f("weight"))
-      matrix(stats::rnorm(n * size, of(f("location"), pick), of(f("scale"), pick)), n)
-    },
-    mixture_laplace = {
-      pick <- component(f("weight"))
-      matrix(rlaplace(n * size, of(f("location"), pick), of(f("scale"), pick)), n)
-    },
-    mvnormal_diagonal = {
-      noise <- array(stats::rnorm(n * size * d), c(n, size, d))
-      value <- lapply(seq_len(d), function(k) f("mean")[, k] + sqrt(f("var")[, k]) * noise[, , k])
-      array(unlist(value, use.names = FALSE), c(n, size, d))
-    },
-    mvnormal = draw_mvnormal(f("mean"), roots, matrix(1L, n, size), d),
-    mixture_mvnormal = draw_mvnormal(f("mean"), roots, component(f("weight")), d),
-    draws = {
-      s <- ncol(f("draws")) / d
-      pick <- matrix(sample.int(s, n * size, replace = TRUE), n)
-      if (d == 1) return(of(f("draws"), pick))
-      axes <- lapply(seq_len(d), function(k) of(f("draws"), (pick - 1) * d + k))
-      simplify2array(axes)
-    }
-  )
-}
-
-draw_mvnormal <- function(mean, roots, pick, d) {
-  n <- nrow(pick)
-  size <- ncol(pick)
-  noise <- array(stats::rnorm(n * size * d), c(n, size, d))
-  rows <- rep(seq_len(n), size)
-  out <- array(0, c(n, size, d))
-  for (k in seq_len(d)) {
-    value <- mean[cbind(rows, (as.vector(pick) - 1) * d + k)]
-    for (l in seq_len(d)) {
-      root <- roots[cbind(rows, (as.vector(pick) - 1) * d * d + (l - 1) * d + k)]
-      value <- value + root * as.vector(noise[, , l])
-    }
-    out[, , k] <- value
-  }
-  out
 }
 
 # One new outcome per observation from its prediction.
@@ -257,8 +189,4 @@ draw_classes <- function(probs) {
     pick <- pick + (u >= upto)
   }
   pmin(pick, max.col(probs > 0, "last"))
-}
-
-default_target_kernel <- function(laws) {
-  if (is.null(laws$law) || family_of(laws$law) == "poisson") kernel_white() else kernel_gaussian("median")
 }

@@ -13,10 +13,11 @@
 #' mean of the unbiased estimates of consecutive blocks of `block` rows, `"block_biased"` of the biased ones. Rows
 #' left over after the last block are not used; shuffle ordered data.
 #'
-#' The expectations over Z are closed forms for classes, Poisson, normal and multivariate normal (Gaussian target
+#' The expectations over Z are closed forms for classes, counts, normal and multivariate normal (Gaussian target
 #' kernel; univariate also Laplace and Matérn), Laplace (Laplace and Gaussian target kernel) and their mixtures;
-#' otherwise they are means over `draws` draws, with the diagonal over pairs of different draws, so that no entry is
-#' biased. Column `target_form` says which.
+#' otherwise, for families with a quantile function, means over `draws` evenly spaced quantiles, and for mixtures,
+#' several dimensions and draws that were given, means over draws, with the diagonal over pairs of different draws, so
+#' that no entry is biased. Column `target_form` says which.
 #'
 #' @section Value:
 #' A tibble with one row per group of `.by`: `.metric`, `.estimator` (what the predictions are: `"binary"`,
@@ -44,7 +45,7 @@
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `rows` (one observation and an estimator of pairs), `argument` (`block` larger
 #' than n, `tolerance` where there is no factor), `length` (another number or dimension of outcomes), `truth`
-#' (outcomes that are missing altogether, not finite, or no counts for Poisson predictions), `kernel` (one that cannot
+#' (outcomes that are missing altogether, not finite, or no counts for predictions of counts), `kernel` (one that cannot
 #' compare these predictions or outcomes). A Gram matrix that is not positive semidefinite is a warning of class
 #' `calibrisk_warning_not_psd`, with its eigenvalue. Defined, not errors: point masses (scales of 0), tied and constant
 #' predictions (where the median distance is 0 the bandwidth is the median of the positive ones, 1 where there are
@@ -66,7 +67,7 @@
 #' @param group A grouping of the observations (a column of `x`, or a vector): calibration given the prediction
 #'   *and* the group. The kernel is multiplied by the indicator of the same group.
 #' @param tolerance `NULL` for the exact kernel, or the tolerance of a low-rank factor.
-#' @param draws Number of draws per prediction where there is no closed form.
+#' @param draws Number of quantiles or draws per prediction where there is no closed form.
 #' @param level Confidence level.
 #' @param event_level,na_rm,.by,threads As in [ce_fit()].
 #' @inheritParams ece

@@ -40,6 +40,33 @@ local({
                score = "crps", .by = group))
 })
 
+# a family from outside the package, without moments, densities and CRPS
+local({
+  weibull <- new_family("weibull", list(shape = c(0, Inf), scale = c(0, Inf)), moments = NULL,
+                        cdf = stats::pweibull, quantile = stats::qweibull, draw = NULL, density = NULL,
+                        support = "positive")
+  law <- pred_family(weibull, shape = 1 + real$sd, scale = exp(real$mean / 4))
+  pin("ce_score/law/own", ce_score(law, abs(real$y), score = c("dss", "mse", "crps")))
+  others <- list(
+    gamma = pred_gamma(1 + real$sd, 1 / (0.5 + real$sd)), lognormal = pred_lognormal(real$mean / 4, real$sd),
+    t = pred_t(3 + real$sd, real$mean, real$sd), beta = pred_beta(1 + real$sd, 2),
+    negbin = pred_negbin(real$rate, 1 + real$sd),
+    quantiles = pred_quantiles(real$mean + outer(real$sd, c(-1.5, 0, 0.5, 1.5)), c(0.1, 0.5, 0.6, 0.9))
+  )
+  for (name in names(others)) {
+    y <- switch(name, negbin = real$count, beta = stats::plogis(real$y), abs(real$y))
+    pin(paste0("ce_score/law/", name), ce_score(others[[name]], y, score = c("dss", "mse", "crps")))
+    pin(paste0("ce_moments/law/", name), ce_moments(others[[name]], y))
+    pin(paste0("ce_curve/law/", name, "/pit"), tidy(ce_curve(others[[name]], y, type = "pit"))$observed)
+    for (type in c("unbiased", "biased")) {
+      pin(paste("skce/law", name, type, sep = "/"), skce(others[[name]], y, type = type))
+    }
+    pin(paste0("ckce/law/", name), ckce(others[[name]], y))
+    pin(paste0("ce_test/law/", name), ce_test(others[[name]], y, replicates = 50))
+  }
+  pin("ce_curve/law/own/pit", tidy(ce_curve(law, abs(real$y), type = "pit"))$observed)
+})
+
 for (method in c("discrete", "isotonic")) {
   for (score in c("brier", "log", "spherical")) {
     pin(paste("ce_decompose/coarse", method, score, sep = "/"),

@@ -1,0 +1,20 @@
+#' @rdname pred
+#' @export
+pred_categorical <- function(probs) {
+  probs <- check_parameter(probs, "probs", lower = 0)
+  if (!is.matrix(probs) || ncol(probs) < 2) {
+    stop_distribution("{.arg probs} must be a matrix with a column per class, at least two.",
+                      "It is {.val {describe(probs)}}.")
+  }
+  new_distribution(list(probs = check_simplex(probs, seq_len(nrow(probs)), current_env())), "categorical")
+}
+
+# Outcomes are classes: the verbs take the probabilities.
+family_categorical <- function() {
+  new_record(
+    "categorical", support = "class",
+    probs = function(law) par_of(law, "probs"),
+    format = function(law, number) paste0("Categorical(", row_text(vctrs::field(law, "probs"), number), ")"),
+    reads = list(categorical = function(par) pred_categorical(do.call(rbind, par$p %||% par$prob)))
+  )
+}

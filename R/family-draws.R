@@ -1,0 +1,103 @@
+#' @rdname pred
+#' @export
+pred_draws <- function(draws) {
+  size <- dim(draws)
+  if (!is.numeric(draws) || !length(size) %in% 2:3) {
+    stop_distribution("{.arg draws} must be a numeric matrix (observations x draws) or an array \\
+                       (observations x draws x dimensions).",
+                      "It is {.val {describe(draws)}}.")
+  }
+  draws <- check_parameter(draws, "draws")
+  if (size[2] < 2) {
+    stop_distribution("There must be at least two draws of every prediction.",
+                      "There {?is/are} {size[2]}.")
+  }
+  d <- if (length(size) == 3) size[3] else 1L
+  if (d > 1) draws <- aperm(draws, c(1, 3, 2))
+  new_distribution(list(draws = matrix(draws, size[1])), "draws", d)
+}
+
+family_draws <- function() {
+  new_record(
+    "draws", support = "real",
+    moments = function(law) {
+      draws <- par_of(law, "draws")
+      d <- dimension_of(law)
+      s <- ncol(draws) / d
+      n <- nrow(draws)
+      mixture_moments(matrix(1 / s, n, s), draws, matrix(0, n, s * d * d), d)
+    },
+    cdf = function(law, y) rowMeans(par_of(law, "draws") <= y),
+    draw = redraw_draws,
+    crps = function(law, y) crps_draws(par_of(law, "draws"), y),
+    features = draw_features,
+    points = function(law) par_of(law, "draws"),
+    pit = function(law, y) if (dimension_of(law) == 1) ensemble_pit(vctrs::field(law, "draws"), y),
+    kernel = function(law) if (dimension_of(law) > 1) kernel_mmd("median") else kernel_wasserstein("median"),
+    format = function(law, number) {
+      rep(paste0("draws[", ncol(vctrs::field(law, "draws")) / dimension_of(law), "]"), length(law))
+    },
+    reads = list(sample = function(par) pred_draws(same_length_draws(par$x))),
+    closed_forms = list(
+      wasserstein = function(law, threads) if (dimension_of(law) == 1) draw_features(law)
+    )
+  )
+}
+
+redraw_draws <- function(law, size, roots) {
+  draws <- par_of(law, "draws")
+  n <- length(law)
+  d <- dimension_of(law)
+  pick <- matrix(sample.int(ncol(draws) / d, n * size, replace = TRUE), n)
+  of <- function(column) matrix(draws[cbind(rep(seq_len(n), size), as.vector(column))], n)
+  if (d == 1) return(of(pick))
+  simplify2array(lapply(seq_len(d), function(k) of((pick - 1) * d + k)))
+}
+
+same_length_draws <- function(draws) {
+  if (length(unique(lengths(draws))) != 1) {
+    stop_distribution("All predictions must have the same number of draws.",
+                      "They have {range(lengths(draws))[1]} to {range(lengths(draws))[2]}.")
+  }
+  do.call(rbind, lapply(draws, as.vector))
+}
+
+# In one dimension sorted draws over root S: their Euclidean distance is the Wasserstein
+# distance. In more, means and standard deviations.
+draw_features <- function(law) {
+  draws <- par_of(law, "draws")
+  d <- dimension_of(law)
+  if (d == 1) return(t(apply(draws, 1, sort)) / sqrt(ncol(draws)))
+  by_axis <- lapply(seq_len(d), function(k) draws[, seq(k, ncol(draws), by = d), drop = FALSE])
+  means <- vapply(by_axis, rowMeans, numeric(nrow(draws)))
+  sds <- vapply(by_axis, function(z) sqrt(rowMeans((z - rowMeans(z))^2)), numeric(nrow(draws)))
+  cbind(matrix(means, nrow(draws)), matrix(sds, nrow(draws)))
+}
+
+# An ensemble: the outcome's rank among its members and itself is uniform on 1..S+1 if they are draws from one law;
+# ties share their ranks. Given the S + 1 values each is the outcome with the same probability: no law is estimated.
+ensemble_pit <- function(draws, y) {
+  size <- ncol(draws) + 1
+  new_pit(rowSums(draws < y) / size, (rowSums(draws <= y) + 1) / size, function(rows) {
+    values <- cbind(draws[rows, , drop = FALSE], y[rows])
+    row <- rep(seq_along(rows), size)
+    order <- order(row, values, method = "radix")
+    sorted <- values[order]
+    last <- c(sorted[-1] != sorted[-length(sorted)], TRUE)
+    last[seq_along(rows) * size] <- TRUE
+    at <- which(last)
+    high <- ((at - 1) %% size + 1) / size
+    low <- c(0, high[-length(high)])
+    low[low == 1] <- 0 # the row before has ended
+    jump_table(tabulate((at - 1) %/% size + 1, length(rows)), low, high)
+  }, members = size - 1)
+}
+
+# The predictive law is the empirical law of the draws; sorted, sum_ij |x_i - x_j| is linear.
+crps_draws <- function(draws, y) {
+  s <- ncol(draws)
+  sorted <- t(apply(draws, 1, sort))
+  if (s == 1) sorted <- matrix(draws)
+  spread <- drop(sorted %*% (2 * seq_len(s) - s - 1)) * 2 / s^2
+  rowMeans(abs(draws - y)) - spread / 2
+}

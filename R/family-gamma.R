@@ -1,0 +1,31 @@
+#' @rdname pred
+#' @export
+pred_gamma <- function(shape, rate) {
+  make_distribution(families$gamma, list(shape = shape, rate = rate), current_env())
+}
+
+family_gamma <- function() {
+  record <- new_family(
+    "gamma", list(shape = c(0, Inf), rate = c(0, Inf)),
+    moments = function(shape, rate) list(mean = shape / rate, variance = shape / rate^2),
+    cdf = function(y, shape, rate) stats::pgamma(y, shape, rate),
+    quantile = function(u, shape, rate) stats::qgamma(u, shape, rate),
+    draw = function(n, shape, rate) stats::rgamma(n, shape, rate),
+    density = function(y, shape, rate) stats::dgamma(y, shape, rate),
+    support = "positive",
+    crps = function(y, shape, rate) {
+      mean <- shape / rate
+      y * (2 * stats::pgamma(y, shape, rate) - 1) - mean * (2 * stats::pgamma(y, shape + 1, rate) - 1) -
+        1 / (rate * beta(0.5, shape))
+    },
+    closed_forms = list(affinity = gamma_affinity)
+  )
+  extend_record(record, reads = list(gamma = function(par) pred_gamma(par$shape, par$rate)))
+}
+
+gamma_affinity <- function(shape, rate) {
+  a <- outer(shape, shape, `+`) / 2
+  b <- outer(rate, rate, `+`) / 2
+  half <- shape / 2 * log(rate) - lgamma(shape) / 2
+  exp(lgamma(a) - a * log(b) + outer(half, half, `+`))
+}

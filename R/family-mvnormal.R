@@ -1,0 +1,211 @@
+#' @rdname pred
+#' @export
+pred_mvnormal <- function(mean, cov) {
+  mean <- check_parameter(mean, "mean")
+  if (!is.matrix(mean)) {
+    stop_distribution("{.arg mean} must be a matrix, one row per observation.",
+                      "It is {.val {describe(mean)}}.",
+                      "For one dimension use {.fn pred_normal}.")
+  }
+  n <- nrow(mean)
+  d <- ncol(mean)
+  cov <- check_parameter(cov, "cov")
+  if (is.null(dim(cov)) || identical(dim(cov), c(n, d)) && !(n == d && isSymmetric(unname(cov)))) {
+    # variances: of all coordinates, or one for each
+    cov <- check_parameter(cov, "cov", lower = 0)
+    if (is.null(dim(cov))) {
+      if (!length(cov) %in% c(1L, n)) {
+        stop_distribution("{.arg cov} must have one variance per observation.",
+                          "It has {length(cov)}, {.arg mean} has {n} rows.")
+      }
+      cov <- matrix(cov, n, d)
+    }
+    return(new_distribution(list(mean = mean, var = cov), "mvnormal_diagonal", d))
+  }
+  size <- dim(cov)
+  if (!(length(size) %in% 2:3 && all(size[1:2] == d) && (length(size) == 2 || size[3] %in% c(1, n)))) {
+    stop_distribution("{.arg cov} must be {d} x {d} (or {d} x {d} x {n}), as {.arg mean} has {d} columns.",
+                      "It is {paste(size, collapse = ' x ')}.")
+  }
+  packed <- matrix(cov, nrow = d * d)
+  packed <- t(packed[, rep_len(seq_len(ncol(packed)), n), drop = FALSE])
+  check_covariances(packed, d)
+  new_distribution(list(mean = mean, cov = packed), "mvnormal", d)
+}
+
+check_covariances <- function(packed, d, call = caller_env()) {
+  swapped <- as.vector(t(matrix(seq_len(d * d), d)))
+  largest <- apply(abs(packed), 1, max)
+  bad <- which(apply(abs(packed - packed[, swapped, drop = FALSE]), 1, max) > 1e-8 * largest)
+  if (length(bad) > 0) {
+    stop_distribution("Covariances must be symmetric.",
+                      "That of observation {bad[1]} is not; {length(bad)} of {nrow(packed)} are not.",
+                      call = call)
+  }
+  for (i in which(!duplicated(packed))) {
+    values <- eigen(matrix(packed[i, ], d), symmetric = TRUE, only.values = TRUE)$values
+    if (values[d] < -1e-8 * max(largest[i], .Machine$double.xmin)) {
+      stop_distribution("Covariances must be positive semidefinite.",
+                        "That of observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.",
+                        call = call)
+    }
+  }
+}
+
+family_mvnormal <- function() {
+  new_record(
+    "mvnormal", support = "real",
+    moments = function(law) list(mean = par_of(law, "mean"), cov = par_of(law, "cov")),
+    prepare = function(law) covariance_roots(par_of(law, "cov"), dimension_of(law)),
+    draw = function(law, size, roots) {
+      draw_mvnormal(par_of(law, "mean"), roots, matrix(1L, length(law), size), dimension_of(law))
+    },
+    features = mvnormal_features,
+    format = mvnormal_text,
+    mixed = list(family = "mixture_mvnormal", fields = c(mean = "mean", cov = "cov")),
+    temper = temper_mvnormal(
+      name = "cov",
+      squares = function(gap, cov) {
+        d <- ncol(gap)
+        vapply(seq_len(nrow(gap)), function(i) {
+          sum(backsolve(chol(matrix(cov[i, ], d)), gap[i, ], transpose = TRUE)^2)
+        }, 0)
+      },
+      determinants = function(cov, d) apply(cov, 1, function(v) max(0, det(matrix(v, d))))
+    ),
+    reads = list(mvnorm = function(par) {
+      pred_mvnormal(do.call(rbind, lapply(par$mu, as.vector)), simplify2array(lapply(par$sigma, as.matrix)))
+    }),
+    closed_forms = list(
+      gaussian = function(law) full_normal_form(law, matrix(1, length(law), 1)),
+      wasserstein = function(law, threads) mvnormal_wasserstein(law, threads),
+      affinity = function(law) mvnormal_affinity(law)
+    )
+  )
+}
+
+# Independent coordinates.
+family_mvnormal_diagonal <- function() {
+  new_record(
+    "mvnormal_diagonal", support = "real",
+    moments = function(law) list(mean = par_of(law, "mean"), cov = full_covariance(law)),
+    draw = function(law, size, roots) {
+      n <- length(law)
+      d <- dimension_of(law)
+      noise <- array(stats::rnorm(n * size * d), c(n, size, d))
+      mean <- par_of(law, "mean")
+      sd <- sqrt(par_of(law, "var"))
+      value <- lapply(seq_len(d), function(k) mean[, k] + sd[, k] * noise[, , k])
+      array(unlist(value, use.names = FALSE), c(n, size, d))
+    },
+    features = function(law) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
+    format = mvnormal_text,
+    mixed = list(family = "mixture_mvnormal", fields = c(mean = "mean", cov = "cov")),
+    temper = temper_mvnormal(
+      name = "var",
+      squares = function(gap, var) rowSums(gap^2 / var),
+      determinants = function(var, d) apply(var, 1, prod)
+    ),
+    closed_forms = list(
+      gaussian = function(law) {
+        list(form = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "var"))
+      },
+      wasserstein = function(law, threads) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
+      affinity = function(law) mvnormal_affinity(law)
+    )
+  )
+}
+
+mvnormal_text <- function(law, number) paste0("MVN((", row_text(vctrs::field(law, "mean"), number), "))")
+
+mvnormal_features <- function(law) {
+  cbind(par_of(law, "mean"), covariance_roots(par_of(law, "cov"), dimension_of(law)))
+}
+
+full_normal_form <- function(law, weight) {
+  list(form = "full_normal", weight = weight, mean = par_of(law, "mean"), covariance = par_of(law, "cov"))
+}
+
+# Features where the covariances commute, else distances.
+mvnormal_wasserstein <- function(law, threads) {
+  features <- mvnormal_features(law)
+  d <- dimension_of(law)
+  if (commuting(par_of(law, "cov"), d)) return(features)
+  roots <- features[, d + seq_len(d * d), drop = FALSE]
+  list(distance = sqrt(cpp_bures(par_of(law, "mean"), roots, threads)), valid = FALSE)
+}
+
+# All covariances commute if the eigenvectors of one generic combination diagonalise each.
+commuting <- function(cov, d) {
+  if (d == 1) return(TRUE)
+  weight <- 1 + ((seq_len(nrow(cov)) * 0.6180339887498949) %% 1)
+  generic <- matrix(colSums(weight * cov), d)
+  v <- eigen(generic, symmetric = TRUE)$vectors
+  rotated <- cov %*% kronecker(v, v)  # row i: vec(v' S_i v)
+  off <- setdiff(seq_len(d * d), seq(1, d * d, by = d + 1))
+  max(abs(rotated[, off])) <= 1e-10 * max(abs(cov))
+}
+
+# n x d^2 covariances, whatever the storage.
+full_covariance <- function(law) {
+  if ("cov" %in% vctrs::fields(law)) return(par_of(law, "cov"))
+  d <- dimension_of(law)
+  out <- matrix(0, length(law), d * d)
+  out[, seq(1, d * d, by = d + 1)] <- par_of(law, "var")
+  out
+}
+
+draw_mvnormal <- function(mean, roots, pick, d) {
+  n <- nrow(pick)
+  size <- ncol(pick)
+  noise <- array(stats::rnorm(n * size * d), c(n, size, d))
+  rows <- rep(seq_len(n), size)
+  out <- array(0, c(n, size, d))
+  for (k in seq_len(d)) {
+    value <- mean[cbind(rows, (as.vector(pick) - 1) * d + k)]
+    for (l in seq_len(d)) {
+      root <- roots[cbind(rows, (as.vector(pick) - 1) * d * d + (l - 1) * d + k)]
+      value <- value + root * as.vector(noise[, , l])
+    }
+    out[, , k] <- value
+  }
+  out
+}
+
+mvnormal_affinity <- function(law, call = caller_env()) {
+  mean <- par_of(law, "mean")
+  cov <- full_covariance(law)
+  d <- dimension_of(law)
+  n <- nrow(mean)
+  half_logdet <- function(s) sum(log(diag(chol(s))))
+  own <- rlang::try_fetch(
+    vapply(seq_len(n), function(i) half_logdet(matrix(cov[i, ], d)), 0),
+    error = function(cnd) {
+      stop_input(c("The Hellinger distance needs covariances of full rank.",
+                   "x" = "Some are singular."), "kernel", arg = "kernel", call = call)
+    })
+  out <- diag(1, n)
+  for (i in seq_len(n)) {
+    for (j in seq_len(i - 1)) {
+      root <- chol(matrix(cov[i, ] + cov[j, ], d) / 2)
+      gap <- backsolve(root, mean[i, ] - mean[j, ], transpose = TRUE)
+      out[i, j] <- out[j, i] <-
+        exp(0.5 * (own[i] + own[j]) - sum(log(diag(root))) - sum(gap^2) / 8)
+    }
+  }
+  out
+}
+
+temper_mvnormal <- function(name, squares, determinants) {
+  list(
+    order = function(law) dimension_of(law) / 2,
+    exponents = function(law, y) squares(y - par_of(law, "mean"), par_of(law, name)) / 2,
+    volume = function(law) sqrt(determinants(par_of(law, name), dimension_of(law))),
+    constant = function(law) dimension_of(law) / 2 * log(2 * pi),
+    apply = function(law, temperature) {
+      vctrs::field(law, name) <- vctrs::field(law, name) * temperature
+      law
+    },
+    variance_power = 1
+  )
+}

@@ -1,0 +1,36 @@
+#' @rdname pred
+#' @export
+pred_poisson <- function(rate) {
+  new_distribution(list(rate = as.vector(check_parameter(rate, "rate", lower = 0))), "poisson")
+}
+
+family_poisson <- function() {
+  record <- new_family(
+    "poisson", list(rate = c(0, Inf)),
+    moments = function(rate) list(mean = rate, variance = rate),
+    cdf = function(y, rate) stats::ppois(y, rate),
+    quantile = function(u, rate) stats::qpois(u, rate),
+    draw = function(n, rate) stats::rpois(n, rate),
+    density = function(y, rate) stats::dpois(y, rate),
+    support = "count",
+    crps = crps_poisson,
+    features = function(rate) matrix(sqrt(rate)),
+    closed_forms = list(affinity = function(rate) exp(-0.5 * outer(sqrt(rate), sqrt(rate), `-`)^2))
+  )
+  extend_record(
+    record,
+    format = function(law, number) paste0("Poisson(", number(vctrs::field(law, "rate")), ")"),
+    window = function(law, tail) {
+      rate <- vctrs::field(law, "rate")
+      list(from = stats::qpois(tail, rate), to = stats::qpois(tail, rate, lower.tail = FALSE))
+    },
+    reads = list(poisson = function(par) pred_poisson(par$l))
+  )
+}
+
+# E|X - X'| = 2 rate exp(-2 rate) (I_0(2 rate) + I_1(2 rate))
+crps_poisson <- function(y, rate) {
+  below <- stats::ppois(y, rate)
+  spread <- rate * (besselI(2 * rate, 0, TRUE) + besselI(2 * rate, 1, TRUE))
+  (y - rate) * (2 * below - 1) + 2 * rate * stats::dpois(floor(y), rate) - spread
+}

@@ -1,0 +1,180 @@
+#' @rdname pred
+#' @export
+pred_quantiles <- function(values, levels) {
+  values <- check_parameter(values, "values")
+  levels <- check_levels(levels)
+  if (is.null(dim(values))) values <- matrix(values, 1)
+  if (length(dim(values)) != 2 || ncol(values) != length(levels)) {
+    stop_distribution("{.arg values} must be a matrix with a column per level, {length(levels)} here.",
+                      "It is {.val {describe_shape(values)}}.")
+  }
+  order <- order(levels)
+  values <- values[, order, drop = FALSE]
+  levels <- levels[order]
+  crossing <- which(values[, -1, drop = FALSE] < values[, -ncol(values), drop = FALSE], arr.ind = TRUE)
+  if (nrow(crossing) > 0) {
+    first <- crossing[order(crossing[, 1]), , drop = FALSE][1, ]
+    rows <- length(unique(crossing[, 1]))
+    stop_input(c(
+      "Quantiles must not cross: a higher level has no smaller value.",
+      "x" = "Row {first[1]} has {.val {values[first[1], first[2]]}} at level {levels[first[2]]} and \\
+             {.val {values[first[1], first[2] + 1]}} at level {levels[first[2] + 1]}; {rows} of {nrow(values)} rows \\
+             {?is/are} affected.",
+      "i" = "Sort the quantiles of every row: {.code t(apply(values, 1, sort))}."
+    ), "distribution", arg = "values", row = first[[1]], call = current_env())
+  }
+  new_distribution(list(values = values, levels = matrix(levels, nrow(values), length(levels), byrow = TRUE)),
+                   "quantiles")
+}
+
+check_levels <- function(levels, call = caller_env()) {
+  levels <- as.vector(check_parameter(levels, "levels", call = call))
+  if (length(levels) < 2 || any(levels <= 0 | levels >= 1) || anyDuplicated(levels)) {
+    stop_distribution("{.arg levels} must be two or more different numbers between 0 and 1.",
+                      "They are {.val {levels}}.", call = call)
+  }
+  levels
+}
+
+# The quantile function is linear between the levels; beyond the outer ones the tails are exponential, with the density
+# of the segment next to them. Equal quantiles are a point with the probability between their levels.
+family_quantiles <- function() {
+  by_name <- new_family(
+    "quantiles", c("values", "levels"),
+    moments = quantile_moments, cdf = quantile_cdf, quantile = quantile_level, draw = NULL, density = quantile_density,
+    support = "real", crps = quantile_crps, features = function(values, levels) values
+  )
+  extend_record(
+    by_name,
+    pit = quantile_pit,
+    format = function(law, number) {
+      values <- vctrs::field(law, "values")
+      paste0("quantiles[", ncol(values), "](", number(values[, 1]), ", ", number(values[, ncol(values)]), ")")
+    }
+  )
+}
+
+# Scales of the two exponential tails.
+tail_scales <- function(values, levels) {
+  k <- ncol(values)
+  list(low = levels[, 1] * (values[, 2] - values[, 1]) / (levels[, 2] - levels[, 1]),
+       high = (1 - levels[, k]) * (values[, k] - values[, k - 1]) / (levels[, k] - levels[, k - 1]))
+}
+
+# P(Y <= y), or P(Y < y).
+quantile_cdf <- function(y, values, levels, open = FALSE) {
+  k <- ncol(values)
+  rows <- seq_len(nrow(values))
+  tails <- tail_scales(values, levels)
+  reached <- if (open) values < y else values <= y
+  at <- rowSums(reached)
+  inside <- pmin(pmax(at, 1), k - 1)
+  pick <- function(m, column) m[cbind(rows, column)]
+  left <- pick(values, inside)
+  width <- pick(values, inside + 1) - left
+  share <- ifelse(width > 0, pmin(pmax((y - left) / ifelse(width > 0, width, 1), 0), 1), 0)
+  value <- pick(levels, inside) + share * (pick(levels, inside + 1) - pick(levels, inside))
+  below <- at == 0
+  decay <- function(gap, scale) ifelse(scale > 0, exp(-pmax(gap, 0) / ifelse(scale > 0, scale, 1)), 0)
+  value[below] <- (levels[, 1] * decay(values[, 1] - y, tails$low))[below]
+  above <- at == k
+  value[above] <- (1 - (1 - levels[, k]) * decay(y - values[, k], tails$high))[above]
+  # a left limit at the lowest quantile: the tail's, not that of a point
+  value
+}
+
+quantile_level <- function(u, values, levels) {
+  k <- ncol(values)
+  rows <- seq_len(nrow(values))
+  tails <- tail_scales(values, levels)
+  at <- rowSums(levels < u)
+  inside <- pmin(pmax(at, 1), k - 1)
+  pick <- function(m, column) m[cbind(rows, column)]
+  share <- (u - pick(levels, inside)) / (pick(levels, inside + 1) - pick(levels, inside))
+  value <- pick(values, inside) + share * (pick(values, inside + 1) - pick(values, inside))
+  below <- at == 0
+  value[below] <- (values[, 1] + tails$low * log(u / levels[, 1]))[below]
+  above <- at == k
+  value[above] <- (values[, k] - tails$high * log((1 - u) / (1 - levels[, k])))[above]
+  value
+}
+
+quantile_density <- function(y, values, levels) {
+  k <- ncol(values)
+  rows <- seq_len(nrow(values))
+  tails <- tail_scales(values, levels)
+  at <- rowSums(values <= y)
+  inside <- pmin(pmax(at, 1), k - 1)
+  pick <- function(m, column) m[cbind(rows, column)]
+  value <- (pick(levels, inside + 1) - pick(levels, inside)) / (pick(values, inside + 1) - pick(values, inside))
+  low <- levels[, 1] / tails$low * exp(-(values[, 1] - y) / tails$low)
+  high <- (1 - levels[, k]) / tails$high * exp(-(y - values[, k]) / tails$high)
+  ifelse(at == 0, low, ifelse(at == k, high, value))
+}
+
+# Mixtures of uniform distributions and two exponential ones.
+quantile_moments <- function(values, levels) {
+  k <- ncol(values)
+  tails <- tail_scales(values, levels)
+  weight <- levels[, -1, drop = FALSE] - levels[, -k, drop = FALSE]
+  middle <- (values[, -1, drop = FALSE] + values[, -k, drop = FALSE]) / 2
+  width <- values[, -1, drop = FALSE] - values[, -k, drop = FALSE]
+  ends <- cbind(values[, 1] - tails$low, values[, k] + tails$high)
+  share <- cbind(levels[, 1], 1 - levels[, k])
+  mean <- rowSums(weight * middle) + rowSums(share * ends)
+  variance <- rowSums(weight * ((middle - mean)^2 + width^2 / 12)) +
+    rowSums(share * ((ends - mean)^2 + cbind(tails$low, tails$high)^2))
+  list(mean = mean, variance = variance)
+}
+
+# int (F - 1{x >= y})^2 dx piece by piece: F is linear between quantiles, exponential outside.
+quantile_crps <- function(y, values, levels) {
+  k <- ncol(values)
+  tails <- tail_scales(values, levels)
+  y <- rep_len(y, nrow(values))
+  total <- lower_tail_crps(y, values[, 1], levels[, 1], tails$low) +
+    lower_tail_crps(-y, -values[, k], 1 - levels[, k], tails$high)
+  for (j in seq_len(k - 1)) {
+    a <- levels[, j]
+    b <- levels[, j + 1]
+    width <- values[, j + 1] - values[, j]
+    share <- ifelse(width > 0, pmin(pmax((y - values[, j]) / ifelse(width > 0, width, 1), 0), 1), 0)
+    cut <- a + share * (b - a)
+    square <- function(p, q) (p^2 + p * q + q^2) / 3
+    total <- total + width * (share * square(a, cut) + (1 - share) * square(1 - cut, 1 - b))
+  }
+  total
+}
+
+# Up to the lowest quantile q: F = level exp((x - q) / scale).
+lower_tail_crps <- function(y, q, level, scale) {
+  gap <- pmax(q - y, 0)
+  at <- ifelse(scale > 0, exp(-gap / ifelse(scale > 0, scale, 1)), as.numeric(gap == 0))
+  below <- level^2 * scale / 2 * at^2
+  # int_y^q (1 - F)^2
+  above <- gap - 2 * level * scale * (1 - at) + level^2 * scale / 2 * (1 - at^2)
+  below + above
+}
+
+# Equal quantiles are jumps.
+quantile_pit <- function(law, y) {
+  parts <- parameters_of(law)
+  values <- parts$values
+  high <- quantile_cdf(y, values, parts$levels)
+  tied <- values[, -1, drop = FALSE] == values[, -ncol(values), drop = FALSE]
+  if (!any(tied)) return(new_pit(high, high))
+  new_pit(quantile_cdf(y, values, parts$levels, open = TRUE), high, function(rows) {
+    at <- which(tied[rows, , drop = FALSE], arr.ind = TRUE)
+    row <- at[, 1]
+    value <- values[rows, -1, drop = FALSE][at]
+    order <- order(row, value)
+    row <- row[order]
+    value <- value[order]
+    once <- !duplicated(cbind(row, value))
+    row <- row[once]
+    value <- value[once]
+    here <- lapply(parts, function(m) m[rows, , drop = FALSE][row, , drop = FALSE])
+    jump_table(tabulate(row, length(rows)), quantile_cdf(value, here$values, here$levels, open = TRUE),
+               quantile_cdf(value, here$values, here$levels))
+  })
+}

@@ -1,0 +1,287 @@
+#' A family of predictive distributions
+#'
+#' A family is one record: its parameters and its functions, of which every verb takes what it needs. The families of
+#' the package ([pred]) are such records; yours has the same rights, from outside the package.
+#'
+#' @section Definition:
+#' All functions are vectorised over observations and get the parameters by name, each a vector with a value per
+#' observation (or a matrix with a row per observation): R's own `pgamma`, `qgamma`, `dgamma`, `rgamma` fit as they are
+#' with `parameters = c("shape", "rate")`.
+#' \describe{
+#'   \item{`moments(<parameters>)`}{`list(mean = , variance = )`. `NULL`: by quadrature of the quantile function, or by
+#'     summation over counts.}
+#'   \item{`cdf(y, <parameters>)`, `quantile(u, <parameters>)`}{Distribution function and its inverse, for `u` in
+#'     (0, 1).}
+#'   \item{`draw(n, <parameters>)`}{A draw for each of `n` parameters. `NULL`: quantiles of uniform numbers.}
+#'   \item{`density(y, <parameters>)`}{Density, or probability of a count. `NULL` where there is none.}
+#'   \item{`crps(y, <parameters>)`}{CRPS. `NULL`: quadrature of the quantile loss over all levels (double exponential,
+#'     65 nodes on either side of the outcome), or a sum over counts.}
+#'   \item{`features(<parameters>)`}{A matrix with a row per observation: what plain kernels compare. `NULL`: mean and
+#'     standard deviation; the root of both for counts.}
+#' }
+#' `support = "count"` says that outcomes are 0, 1, 2, ...: then [skce()] and its kin have finite sums over the counts
+#' for every kernel on outcomes, and the probability integral transform is that of counts, without randomisation.
+#'
+#' `closed_forms` is a named list of functions of the parameters:
+#' \describe{
+#'   \item{`normal_components`, `laplace_components`}{`list(weight = , location = , scale = )`, n x K matrices: the
+#'     distribution is this mixture of K normal or Laplace distributions. It gives the expectations of Gaussian, Laplace
+#'     and Matérn kernels.}
+#'   \item{`wasserstein`}{A matrix whose rows have the Wasserstein distance as Euclidean distance.}
+#'   \item{`affinity`}{The n x n matrix \eqn{\int \sqrt{p_i p_j}} of the Hellinger distance.}
+#' }
+#' Without them expectations of kernels are means over evenly spaced quantiles (column `target_form` of a result says
+#' `"quantiles (100)"`), and the Wasserstein distance is the root mean squared difference of 64 of them; the Hellinger
+#' distance is then an error, except of counts.
+#'
+#' @section Errors:
+#' Of class `calibrisk_error_family` where a part of the record is not what it has to be, and of
+#' `calibrisk_error_distribution` for parameters out of range or of different lengths.
+#'
+#' @param name The family's name, which results show.
+#' @param parameters Names of the parameters; or a named list with the open range `c(lower, upper)` of each.
+#' @param moments,cdf,quantile,draw,density,crps,features Functions; see Definition.
+#' @param support `"real"`, `"positive"`, `"unit"` or `"count"`.
+#' @param closed_forms A named list; see Definition.
+#' @param family A record, or the name of a family of the package.
+#' @param ... Parameters by name, one value per observation (recycled from length 1).
+#' @return `new_family()`: a record of class `ce_family`. `pred_family()`: a vector of predictive distributions, of
+#'   class `ce_distribution`. It carries its record.
+#' @seealso [pred] for the families of the package; the vignette *Extending* for an example.
+#' @export
+#' @examples
+#' gumbel <- new_family(
+#'   "gumbel",
+#'   parameters = list(location = c(-Inf, Inf), scale = c(0, Inf)),
+#'   moments = function(location, scale) {
+#'     list(mean = location - digamma(1) * scale, variance = pi^2 * scale^2 / 6)
+#'   },
+#'   cdf = function(y, location, scale) exp(-exp(-(y - location) / scale)),
+#'   quantile = function(u, location, scale) location - scale * log(-log(u)),
+#'   draw = NULL,
+#'   density = NULL,
+#'   support = "real"
+#' )
+#' p <- pred_family(gumbel, location = c(0, 1, 2), scale = 1)
+#' p
+#' skce(p, c(0.5, 1, 4))
+#' ce_score(p, c(0.5, 1, 4), score = "crps")
+new_family <- function(name, parameters, moments, cdf, quantile, draw, density, support, crps = NULL,
+                       features = NULL, closed_forms = NULL) {
+  if (!rlang::is_string(name) || !nzchar(name)) {
+    stop_family_part("The name of a family must be a text.", "It is {.val {describe(name)}}.", "name")
+  }
+  ranges <- parameter_ranges(parameters)
+  support <- check_choice(support, c("real", "positive", "unit", "count"))
+  check_parts(list(cdf = cdf, quantile = quantile), names(ranges), optional = FALSE)
+  check_parts(list(moments = moments, draw = draw, density = density, crps = crps, features = features),
+              names(ranges), optional = TRUE)
+  check_closed_forms(closed_forms, names(ranges))
+  if (support == "count" && is.null(density)) {
+    stop_family_part("A family of counts needs its probabilities.", "{.arg density} is {.val NULL}.", "density")
+  }
+  new_record(
+    name, ranges = ranges, support = support,
+    moments = if (!is.null(moments)) function(law) moment_matrices(call_with(moments, law)),
+    cdf = function(law, y) call_with(cdf, law, y),
+    quantile = function(law, u) call_with(quantile, law, u),
+    draw = if (is.null(draw)) draw_by_quantile else function(law, size, roots) draw_rows(draw, law, size),
+    density = if (!is.null(density)) function(law, y) call_with(density, law, y),
+    crps = if (!is.null(crps)) function(law, y) call_with(crps, law, y),
+    features = if (!is.null(features)) function(law) as.matrix(call_with(features, law)),
+    closed_forms = lapply(closed_forms, function(fn) function(law, ...) call_with(fn, law))
+  )
+}
+
+#' @rdname new_family
+#' @export
+pred_family <- function(family, ...) {
+  if (rlang::is_string(family) && family %in% names(families)) family <- families[[family]]
+  if (!inherits(family, "ce_family") || is.null(family$ranges)) {
+    stop_family_part("{.arg family} must be a record of {.fn new_family}, or the name of one.",
+                     "It is {.val {describe(family)}}.", "family")
+  }
+  values <- list(...)
+  wanted <- names(family$ranges)
+  if (is.null(names(values)) && length(values) == length(wanted)) names(values) <- wanted
+  if (!setequal(names(values), wanted) || length(values) != length(wanted)) {
+    stop_distribution("The parameters of {.val {family$name}} are {.arg {wanted}}.",
+                      "{.arg ...} has {.arg {names(values)}}.")
+  }
+  make_distribution(family, values[wanted], current_env())
+}
+
+# Fields of the right range and length. Families of the package are found by their names; others go with their vectors.
+make_distribution <- function(family, values, call) {
+  values <- Map(function(value, range, name) {
+    open_parameter(value, name, range[1], range[2], call)
+  }, values, family$ranges, names(values))
+  values <- do.call(recycle_parameters, c(values, list(call = call)))
+  own <- !identical(families[[family$name]], family)
+  new_distribution(values, family$name, record = if (own) family)
+}
+
+open_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env()) {
+  x <- check_parameter(x, arg, call = call)
+  bad <- which(x <= lower | x >= upper)
+  if (length(bad) > 0) {
+    below <- if (is.finite(upper)) paste(" and less than", upper)
+    stop_distribution("{.arg {arg}} must be greater than {lower}{below}.",
+                      "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.", call = call)
+  }
+  if (is.matrix(x) && ncol(x) > 1) x else as.vector(x)
+}
+
+#' @export
+print.ce_family <- function(x, ...) {
+  cat("<ce_family> ", x$name, "(", paste(names(x$ranges), collapse = ", "), ")\n", sep = "")
+  missing <- c("moments", "density", "crps")[vapply(x[c("moments", "density", "crps")], is.null, NA)]
+  cat("outcomes: ", x$support, if (length(missing) > 0) paste0("; without ", paste(missing, collapse = ", ")), "\n",
+      sep = "")
+  invisible(x)
+}
+
+stop_family_part <- function(rule, fact, arg, call = caller_env(), .envir = parent.frame()) {
+  stop_input(c(rule, "x" = fact), "family", arg = arg, call = call, .envir = .envir)
+}
+
+parameter_ranges <- function(parameters, call = caller_env()) {
+  if (is.character(parameters)) parameters <- stats::setNames(rep(list(c(-Inf, Inf)), length(parameters)), parameters)
+  ok <- is.list(parameters) && length(parameters) > 0 && rlang::is_named(parameters) &&
+    !anyDuplicated(names(parameters)) && all(vapply(parameters, function(r) is.numeric(r) && length(r) == 2, NA))
+  if (!ok) {
+    stop_family_part("{.arg parameters} must be names, or a named list of ranges {.code c(lower, upper)}.",
+                     "It is {.val {describe(parameters)}}.", "parameters", call)
+  }
+  parameters
+}
+
+check_parts <- function(parts, parameters, optional, first = TRUE, call = caller_env()) {
+  for (part in names(parts)) {
+    fn <- parts[[part]]
+    if (optional && is.null(fn)) next
+    if (!is.function(fn)) {
+      stop_family_part("{.arg {part}} must be a function{if (optional) ', or NULL'}.",
+                       "It is {.val {describe(fn)}}.", part, call)
+    }
+    taken <- names(formals(args(fn)))
+    missing <- if ("..." %in% taken) character() else setdiff(parameters, taken)
+    if (length(missing) > 0) {
+      stop_family_part("{.arg {part}} must take the parameters {.arg {parameters}} by name.",
+                       "It has no argument {.arg {missing}}.", part, call)
+    }
+  }
+}
+
+check_closed_forms <- function(closed_forms, parameters, call = caller_env()) {
+  known <- c("normal_components", "laplace_components", "wasserstein", "affinity")
+  unknown <- if (rlang::is_named2(closed_forms)) setdiff(names(closed_forms), known) else describe(closed_forms)
+  if (length(unknown) > 0) {
+    stop_family_part("{.arg closed_forms} must be a list with names among {.val {known}}.",
+                     "It has {.val {unknown}}.", "closed_forms", call)
+  }
+  check_parts(closed_forms, parameters, optional = FALSE, call = call)
+}
+
+# The record behind new_family() and behind the families of the package, whose functions take a vector of
+# distributions (`law`): families of several dimensions, draws and mixtures have more than parameters by name.
+#   prepare(law)           what draws need, computed once where outcomes are redrawn often
+#   window(law, tail)      list(from, to) of counts that leave out `tail` on either side
+#   pit(law, y), kernel(law), format(law, number), probs(law) of classes, mixed(law) in mixtures,
+#   temper: temperature scaling; reads: families of the package distributional, by name
+new_record <- function(name, ...) {
+  structure(list(name = name, ...), class = "ce_family")
+}
+
+extend_record <- function(record, ..., closed_forms = NULL) {
+  extra <- list(...)
+  record[names(extra)] <- extra
+  record$closed_forms[names(closed_forms)] <- closed_forms
+  record
+}
+
+record_of <- function(law) attr(law, "record") %||% families[[family_of(law)]]
+closed_form_of <- function(law, what) record_of(law)$closed_forms[[what]]
+is_count <- function(law) identical(record_of(law)$support, "count")
+
+parameters_of <- function(law) {
+  names <- vctrs::fields(law)
+  stats::setNames(lapply(names, function(name) vctrs::field(law, name)), names)
+}
+
+call_with <- function(fn, law, ...) do.call(fn, c(list(...), parameters_of(law)))
+
+# `size` draws of every prediction: the parameters as often.
+draw_rows <- function(fn, law, size) {
+  n <- length(law)
+  parameters <- parameters_of(law)
+  if (size > 1) parameters <- lapply(parameters, vctrs::vec_slice, rep(seq_len(n), size))
+  matrix(do.call(fn, c(list(n * size), parameters)), n)
+}
+
+moment_matrices <- function(moments) list(mean = as.matrix(moments$mean), cov = as.matrix(moments$variance))
+
+# Mean (n x d) and covariance (n x d^2) of every prediction.
+law_moments <- function(law) {
+  record <- record_of(law)
+  if (!is.null(record$moments)) return(record$moments(law))
+  if (is.null(record$quantile)) stop_family(law, "The mean and variance")
+  moments_by_quadrature(law)
+}
+
+# Draws of every prediction: an n x S matrix, or n x S x d array.
+draw_law <- function(law, size, roots = law_roots(law)) record_of(law)$draw(law, size, roots)
+
+law_roots <- function(law) if (!is.null(law)) prepare_draws(law)
+
+prepare_draws <- function(law) {
+  prepare <- record_of(law)$prepare
+  if (!is.null(prepare)) prepare(law)
+}
+
+law_crps <- function(law, y) {
+  if (dimension_of(law) > 1) stop_family(law, "The CRPS of several outcomes")
+  record <- record_of(law)
+  if (!is.null(record$crps)) return(record$crps(law, y))
+  if (is.null(record$quantile)) stop_family(law, "The CRPS")
+  if (is_count(law)) crps_by_counts(law, y) else crps_by_quantiles(law, y)
+}
+
+# Parameters of each prediction as a row: what plain kernels compare.
+parameter_features <- function(laws) {
+  if (is.null(laws$law)) return(laws$probs)
+  record <- record_of(laws$law)
+  if (!is.null(record$features)) return(record$features(laws$law))
+  moments <- law_moments(laws$law)
+  features <- cbind(moments$mean, sqrt(moments$cov))
+  if (is_count(laws$law)) sqrt(features) else features
+}
+
+default_prediction_kernel <- function(laws) {
+  if (is.null(laws$law)) return(kernel_tv("median"))
+  kernel <- record_of(laws$law)$kernel
+  if (!is.null(kernel)) return(kernel(laws$law))
+  if (is_count(laws$law)) kernel_laplace("median") else kernel_wasserstein("median")
+}
+
+default_target_kernel <- function(laws) {
+  if (is.null(laws$law) || is_count(laws$law)) kernel_white() else kernel_gaussian("median")
+}
+
+law_text <- function(law) {
+  record <- record_of(law)
+  number <- function(v, digits = 3) trimws(format(signif(v, digits)))
+  if (!is.null(record$format)) return(record$format(law, number))
+  shown <- lapply(parameters_of(law), function(v) if (is.matrix(v)) row_text(v, number) else number(v))
+  paste0(record$name, "(", do.call(paste, c(unname(shown), sep = ", ")), ")")
+}
+
+row_text <- function(v, number) apply(matrix(number(v), nrow(v)), 1, paste, collapse = ", ")
+
+# Files of families are read before this one.
+families <- lapply(
+  stats::setNames(nm = c("normal", "laplace", "poisson", "bernoulli", "categorical", "mvnormal", "mvnormal_diagonal",
+                         "draws", "mixture_normal", "mixture_laplace", "mixture_mvnormal", "gamma", "negbin", "t",
+                         "lognormal", "beta", "quantiles")),
+  function(name) get(paste0("family_", name))()
+)
