@@ -98,7 +98,8 @@ ce_test <- function(x, truth, ...,
                     kernel = NULL, target_kernel = NULL, replicates = 1000, block = NULL,
                     type = c("unbiased", "biased", "block"), reference = NULL, locations = 3,
                     group = NULL, tolerance = NULL, draws = 100, level = 0.95, add_one = TRUE,
-                    event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL, weights = NULL, cluster = NULL) {
+                    event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
+                    weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   test <- check_choice(test, c("auto", "bootstrap", "block", "bound", "cme", "consistency", "conditional", "ladder"))
   type <- check_choice(type, c("unbiased", "biased", "block"))
@@ -112,7 +113,7 @@ ce_test <- function(x, truth, ...,
   dots <- column_dots(...)
   group <- enquo(group)
   by <- enquo(.by)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   name <- paste(rlang::as_label(rlang::enexpr(x)), "and", rlang::as_label(truth))
   run <- function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)

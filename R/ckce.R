@@ -131,7 +131,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  group_kernel = NULL, n_draws = 0, tolerance = 0.01, max_rank = NULL,
                  n_features = 100, frequencies = NULL, draws = 100, draws_diagonal = c("all", "different"),
                  level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
-                 cluster = NULL) {
+                 cluster = NULL, horizon = NULL) {
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias), n_draws = n_draws,
@@ -143,7 +143,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   truth <- enquo(truth)
   dots <- column_dots(...)
   group <- enquo(group)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   out <- conditional_frame(x, truth, dots, enquo(.by), group, design, "ckce", event_level, na_rm, list(
     classes = function(predictions, group) ckce_rows(predictions, choices, group, threads, call),
     laws = function(laws, group) ckce_law_rows(laws, group, choices, threads, call)

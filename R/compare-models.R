@@ -21,7 +21,8 @@ column_models <- function(x, truth, columns, settings, call) {
   x <- ungroup_frame(x)
   if (length(columns) == 0) {
     stop_input(c("Two or more models are needed.", "x" = "No column of predictions is selected.",
-                 "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece)}."), "columns", arg = "...", call = call)
+                 "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece)}."),
+               "columns", arg = "...", call = call)
   }
   at <- select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
   at <- at[at != match(truth_column(truth, x, call), names(x))]

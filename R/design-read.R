@@ -1,14 +1,17 @@
 # The arguments `weights`, `cluster` and `horizon` of the verbs that take outcomes: columns of the data (selected as
 # `truth` is), or vectors beside vectors.
 
-# Quosures, evaluated once, with the data they belong to.
-design_input <- function(weights, cluster) list(weights = weights, cluster = cluster)
+# Quosures, evaluated once, with the data they belong to, and the horizon of survival outcomes (R/horizon.R).
+design_input <- function(weights, cluster, horizon = NULL, call = caller_env()) {
+  list(weights = weights, cluster = cluster, horizon = as_horizon(horizon, call))
+}
 
-# The raw columns for the rows of x: list(weights, cluster, kind), NULL where not given.
+# The raw columns for the rows of x: list(weights, cluster, kind), NULL where not given; the reader of outcomes adds
+# `censoring`, the weights of rows by which censored ones are made up for.
 read_design <- function(input, x, n, call) {
   if (is.null(input)) return(list())
-  out <- lapply(names(input), function(arg) design_column(input[[arg]], x, n, arg, call))
-  names(out) <- names(input)
+  args <- c("weights", "cluster")
+  out <- lapply(setNames(nm = args), function(arg) design_column(input[[arg]], x, n, arg, call))
   if (!is.null(out$weights)) {
     out$kind <- weight_kind(out$weights, call)
     out$weights <- check_weights(as.numeric(out$weights), out$kind, call)
@@ -70,7 +73,8 @@ check_weights <- function(weights, kind, call) {
   if (length(bad) > 0) {
     stop_input(c(
       "{.arg weights} must be finite and not negative.",
-      "x" = "Row {bad[1]} has the weight {.val {weights[bad[1]]}}; {length(bad)} of {length(weights)} rows are affected."
+      "x" = "Row {bad[1]} has the weight {.val {weights[bad[1]]}}; {length(bad)} of {length(weights)} rows are \\
+             affected."
     ), "weights", arg = "weights", row = bad[1], value = weights[bad[1]], call = call)
   }
   if (kind == "frequency" && sum(weights, na.rm = TRUE) > .Machine$integer.max) {
@@ -93,6 +97,7 @@ design_complete <- function(raw, n) {
 
 # The rows that are used, of those that are complete: without the ones of weight 0, repeated by their frequencies.
 design_kept <- function(raw, rows) {
+  if (!is.null(raw$censoring)) rows <- rows[raw$censoring[rows] > 0]
   if (is.null(raw$weights)) return(rows)
   weights <- raw$weights[rows]
   if (raw$kind == "frequency") return(rep(rows, weights))
@@ -102,9 +107,7 @@ design_kept <- function(raw, rows) {
 # The design of these rows of the input. Codes of clusters do not depend on the order of the rows.
 bind_design <- function(raw, rows) {
   cluster <- raw$cluster[rows]
-  new_design(
-    length(rows),
-    if (identical(raw$kind, "importance")) raw$weights[rows],
-    if (!is.null(cluster)) match(cluster, sort(unique(cluster)))
-  )
+  w <- if (identical(raw$kind, "importance")) raw$weights[rows]
+  if (!is.null(raw$censoring)) w <- raw$censoring[rows] * (w %||% 1)
+  new_design(length(rows), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
 }

@@ -78,7 +78,7 @@
 #' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
 ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases = NULL, folds = 5, test = 0.2,
                         .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                        progress = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
+                        progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   notion <- unique(check_notion(notion, several = TRUE))
   check_estimate_method(method, notion, call)
@@ -88,7 +88,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   dropped <- 0
   designs <- list()
   out <- by_groups(x, enquo(.by), function(part) {

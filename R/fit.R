@@ -176,7 +176,7 @@ predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")
   n <- NROW(new)
   if (type == "pairs") check_pair_count(n)
   predictions <- read_new(object, new, column_dots(...), current_env())
-  features <- lapply(notion_problems(predictions, object$notion), `[[`, "features")
+  features <- notion_features(predictions, object$notion, current_env())
   if (type == "gap") check_gap(object)
   out <- switch(type,
     squared = Reduce(`+`, Map(form_squared, object$forms, features, threads)),
@@ -222,16 +222,11 @@ expand_rows <- function(out, rows, n, type, levels) {
   full
 }
 
-# New predictions without outcomes, for the features only: outcomes are filled in.
 read_new <- function(object, new, dots, call) {
-  filler <- factor(rep(object$levels[1], NROW(new)), levels = object$levels)
   if (is.data.frame(new)) {
-    new <- ungroup_frame(new)
-    new$.filler <- filler
-    new <- read_frame(new, rlang::quo(".filler"), dots, call)$x
+    new <- read_probs(new, dots, factor(character(), levels = object$levels), integer(), call)
   }
-  if (NCOL(new) == 1 && length(object$levels) != 2) filler <- rep(0, NROW(new))
-  predictions <- new_predictions(new, filler, if (object$event == 1L) "first" else "second", FALSE, call)
+  predictions <- unlabelled_predictions(new, object$levels, object$event, call)
   predictions <- align_event(predictions, object$levels[object$event])
   if (is.null(predictions$probs) && !object$scalar && object$notion %in% c("canonical", "class_wise")) {
     stop_input(c(

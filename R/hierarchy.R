@@ -38,7 +38,7 @@
 #' ce_hierarchy(probs, c(1, 2, 3, 3))
 #' @export
 ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, level = 0.95, .by = NULL,
-                         event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                         event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   check_exponent(p)
   check_bins(n_bins, size = NULL)
@@ -46,7 +46,7 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, lev
   check_level(level)
   truth <- enquo(truth)
   dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     hierarchy_rows(predictions, p, n_bins, bandwidth, level, call)

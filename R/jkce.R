@@ -31,7 +31,7 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  computation = c("auto", "dual", "low_rank", "rff"), group = NULL,
                  group_kernel = NULL, tolerance = 0.01, max_rank = NULL, n_features = 100,
                  frequencies = NULL, draws = 100, level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE,
-                 threads = NULL, weights = NULL, cluster = NULL) {
+                 threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     type = check_choice(type, c("unbiased", "biased")), computation = computation, debias = "none", n_draws = 0,
@@ -43,7 +43,7 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   truth <- enquo(truth)
   dots <- column_dots(...)
   group <- enquo(group)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   conditional_frame(x, truth, dots, enquo(.by), group, design, "jkce", event_level, na_rm, list(
     classes = function(predictions, group) jkce_rows(predictions, choices, group, threads, call),
     laws = function(laws, group) jkce_law_row(laws, group, choices, threads, call)

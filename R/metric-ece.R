@@ -107,6 +107,8 @@
 #' @param cluster Which rows belong together (patients of one centre): a column of `x`, or a vector. Standard errors are
 #'   those of the clusters' summed influences, intervals use Student's t with one degree of freedom less than there are
 #'   clusters, unbiased means over pairs take pairs across clusters only, a bootstrap resamples clusters.
+#' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, and
+#'   rows count by inverse probability of censoring, see [ce_horizon()].
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};
 #'   Roelofs, Cain, Shlens and Mozer (2022) \doi{10.48550/arXiv.2012.08668};
@@ -122,7 +124,8 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
                            type = c("width", "mass", "sweep", "discrete", "median_variance"), p = 1,
                            debias = FALSE, notion = NULL, preset = NULL, level = 0.95,
                            interval = c("analytic", "bootstrap"), times = 1000, min_size = 10, .by = NULL,
-                           event_level = "first", na_rm = TRUE, distance = NULL, weights = NULL, cluster = NULL) {
+                           event_level = "first", na_rm = TRUE, distance = NULL,
+                           weights = NULL, cluster = NULL, horizon = NULL) {
   if (is.null(preset)) {
     type <- check_choice(type, c("width", "mass", "sweep", "discrete", "median_variance"))
     scheme <- plain_scheme(n_bins, type, p, debias, check_notion(notion), min_size = min_size)
@@ -141,7 +144,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
     preset = scheme$preset, interval = interval$type, level = level,
     distance = if (is.function(distance)) "function" else distance
-  ), design = design_input(enquo(weights), enquo(cluster)))
+  ), design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, Inf))
 
 # A scheme says everything about an estimate but the data:

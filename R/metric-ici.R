@@ -35,7 +35,7 @@
 ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
                            notion = NULL, level = 0.95,
                            interval = c("none", "bootstrap"), times = 200, .by = NULL,
-                           event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                           event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_number(span, lower = 0, upper = 100, open = TRUE)
   notion <- check_one_problem(notion)
@@ -57,7 +57,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
     c(columns, list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, smoother = smoother, interval = interval,
                                         level = level),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
   if (interval == "bootstrap") return(out)
   new_table(out, c(Interval = "none computed; interval = \"bootstrap\" gives one"), "ce_ici")
 }, "minimize", c(0, Inf))

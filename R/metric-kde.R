@@ -54,7 +54,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
                                  bandwidth = NULL, notion = NULL, level = 0.95,
                                  interval = c("analytic", "bootstrap"), times = 1000,
                                  .by = NULL, event_level = "first", na_rm = TRUE,
-                                 threads = NULL, weights = NULL, cluster = NULL) {
+                                 threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   kernel <- check_choice(kernel, c("dirichlet", "triweight"))
   check_exponent(p)
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
@@ -88,7 +88,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
                     notion = used))
   }, event_level, na_rm, choices = list(kernel = kernel, p = p, interval = interval$type,
                                         level = level),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, Inf))
 
 # power, bandwidth; per row: its influence on the power and its term of the lower bound

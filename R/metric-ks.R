@@ -29,14 +29,15 @@
 #' @export
 ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
                                 interval = c("analytic", "bootstrap"), times = 1000,
-                                .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                                .by = NULL, event_level = "first", na_rm = TRUE,
+                                weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(interval, level, times, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ks_error", function(predictions) {
     c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, Inf))
 
 ks_columns <- function(problems, interval) {

@@ -31,7 +31,7 @@
 mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "unbiased"),
                             notion = NULL, level = 0.95,
                             interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
-                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE)
   type <- check_choice(type, c("biased", "unbiased"))
   notion <- check_scalar_notion(notion)
@@ -43,7 +43,7 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
     c(mmce_columns(problems, bandwidth, type, interval), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(type = type, bandwidth = bandwidth, notion = notion,
                                         interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, Inf))
 
 mmce_columns <- function(problems, bandwidth, type, interval) {

@@ -27,7 +27,7 @@
 #' @export
 ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
-                     event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                     event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
   check_bins(n_bins)
   smoother <- check_choice(smoother, c("loess", "isotonic"))
@@ -44,7 +44,7 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
     c(lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name))),
       list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, level = level),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }
 
 panel_columns <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value", "detail")

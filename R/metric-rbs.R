@@ -36,7 +36,7 @@
 #' @export
 rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
                            interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
-                           event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                           event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   if (!is.null(notion)) check_notion(notion)
   call <- current_env()
   interval <- check_interval(interval, level, times, call)
@@ -47,7 +47,7 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
     }))
     rbs_columns(scores, used, interval, predictions$design)
   }, event_level, na_rm, choices = list(interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, sqrt(2)))
 
 rbs_columns <- function(scores, notion, interval, design) {

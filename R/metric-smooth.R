@@ -32,7 +32,7 @@
 smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL,
                                   level = 0.95, interval = c("analytic", "bootstrap"),
                                   times = 1000, .by = NULL, event_level = "first",
-                                  na_rm = TRUE, weights = NULL, cluster = NULL) {
+                                  na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
   notion <- check_scalar_notion(notion)
   call <- current_env()
@@ -41,7 +41,7 @@ smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL
     c(smooth_columns(notion_problems(predictions, notion, call), bandwidth, interval),
       list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, Inf))
 
 smooth_columns <- function(problems, bandwidth, interval) {

@@ -54,7 +54,7 @@ NULL
 #' @export
 cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NULL,
                                        level = 0.95, .by = NULL, event_level = "first",
-                                       na_rm = TRUE, weights = NULL, cluster = NULL) {
+                                       na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
@@ -64,7 +64,7 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
     problem <- notion_problems(predictions, notion, call)[[1]]
     c(cox_columns(problem, floor, level, call), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, level = level),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "zero", c(-Inf, Inf))
 
 cox_columns <- function(problem, floor, level, call) {
@@ -167,14 +167,15 @@ wald_test <- function(x, covariance, df) {
 #' @rdname classical_tests
 #' @export
 spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
-                                     event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                                     event_level = "first", na_rm = TRUE,
+                                     weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
   call <- current_env()
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "spiegelhalter", function(predictions) {
     c(spiegelhalter_columns(notion_problems(predictions, notion, call)[[1]]),
       list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "zero", c(-Inf, Inf))
 
 # Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the
@@ -202,7 +203,8 @@ spiegelhalter_columns <- function(problem) {
 #' @export
 hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FALSE,
                                        notion = NULL, .by = NULL,
-                                       event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                                       event_level = "first", na_rm = TRUE,
+                                       weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
   check_count(n_groups, lower = 3)
   check_flag(fitted)
@@ -215,7 +217,7 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
     c(hosmer_columns(notion_problems(predictions, notion, call)[[1]], n_groups, fitted, call),
       list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion),
-  design = design_input(enquo(weights), enquo(cluster)))
+  design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, Inf))
 
 hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {

@@ -45,7 +45,9 @@ ce_metric <- function(metric, ..., name = NULL) {
 format.ce_metric_value <- function(x, ...) {
   options <- x$options
   text <- vapply(options, function(v) paste(deparse(v, width.cutoff = 60L), collapse = " "), "")
-  paste0(x$name %||% "of one number", if (length(options) > 0) paste0("(", toString(paste(names(options), "=", text)), ")"))
+  paste0(x$name %||% "of one number", if (length(options) > 0) {
+    paste0("(", toString(paste(names(options), "=", text)), ")")
+  })
 }
 
 #' @export

@@ -25,7 +25,7 @@ new_problem <- function(features, residuals, labels, class = NULL, design = new_
 }
 
 scalar_problem <- function(prob, outcome, class = NULL) {
-  new_problem(matrix(prob), matrix(prob - outcome), as.integer(outcome), class)
+  new_problem(matrix(prob), matrix(as.vector(prob) - outcome), as.integer(outcome), class)
 }
 
 # Two outcomes are an event or not; of more, the top label.
@@ -36,9 +36,11 @@ whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" 
 
 # A list of problems: one, or one per class for "class_wise".
 notion_problems <- function(predictions, notion, call = caller_env()) {
-  problems <- switch(notion %||% default_notion(predictions),
-    top_label = list(top_label_problem(predictions)),
-    binary = list(binary_problem(predictions, call)),
+  notion <- notion %||% default_notion(predictions)
+  features <- notion_features(predictions, notion, call)
+  problems <- switch(notion,
+    top_label = list(scalar_problem(features[[1]], top_outcome(predictions))),
+    binary = list(scalar_problem(features[[1]], event_outcome(predictions))),
     canonical = list(canonical_problem(predictions)),
     class_wise = class_wise_problems(predictions)
   )
@@ -48,18 +50,35 @@ notion_problems <- function(predictions, notion, call = caller_env()) {
   })
 }
 
+# What "calibrated" conditions on, without outcomes: a matrix for every problem.
+notion_features <- function(predictions, notion, call = caller_env()) {
+  prob <- predictions$prob
+  probs <- predictions$probs
+  switch(notion,
+    top_label = list(matrix(if (is.null(probs)) prob else top_label(probs)$confidence)),
+    binary = {
+      check_two_classes(predictions, call)
+      list(matrix(if (is.null(probs)) prob else probs[, predictions$event]))
+    },
+    canonical = list(simplex_probs(predictions)),
+    class_wise = lapply(seq_len(n_classes(predictions)), function(k) simplex_probs(predictions)[, k, drop = FALSE])
+  )
+}
+
 # The probability that the binary notion is about, in words: of the event where it has a name.
 probability_of <- function(x) {
   event <- x$levels[x$event]
   paste0("probability", if (!event %in% c("1", "TRUE")) paste(" of", event))
 }
 
-top_label_problem <- function(predictions) {
-  if (is.null(predictions$probs)) {
-    return(scalar_problem(predictions$prob, predictions$outcome))
-  }
-  top <- top_label(predictions$probs)
-  scalar_problem(top$confidence, as.numeric(top$label == predictions$truth))
+# Whether the top label was right; a single probability is a confidence.
+top_outcome <- function(predictions) {
+  if (is.null(predictions$probs)) return(predictions$outcome)
+  as.numeric(top_label(predictions$probs)$label == predictions$truth)
+}
+
+event_outcome <- function(predictions) {
+  if (is.null(predictions$probs)) predictions$outcome else as.numeric(predictions$truth == predictions$event)
 }
 
 # Confidence and label of the first maximum of each row.
@@ -68,19 +87,14 @@ top_label <- function(probs) {
   list(label = label, confidence = probs[cbind(seq_len(nrow(probs)), label)])
 }
 
-binary_problem <- function(predictions, call) {
-  if (is.null(predictions$probs)) {
-    return(scalar_problem(predictions$prob, predictions$outcome))
-  }
-  if (ncol(predictions$probs) != 2) {
+check_two_classes <- function(predictions, call) {
+  if (n_classes(predictions) != 2) {
     stop_input(c(
       "The binary notion needs two classes.",
-      "x" = "There are {ncol(predictions$probs)}.",
+      "x" = "There are {n_classes(predictions)}.",
       "i" = "Use {.code notion = \"canonical\"}, {.val class_wise} or {.val top_label}."
     ), "notion", arg = "notion", call = call)
   }
-  event <- predictions$event
-  scalar_problem(predictions$probs[, event], as.numeric(predictions$truth == event))
 }
 
 canonical_problem <- function(predictions) {

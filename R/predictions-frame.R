@@ -1,15 +1,15 @@
 # Data frames: which columns are probabilities, which one is the outcome.
 
-# Data frame -> list(x = matrix of the probability columns, also of a single one, whose name may say its level; truth).
-read_frame <- function(x, truth, dots, call) {
+# Data frame -> matrix of the probability columns, also of a single one, whose name may say its level. `outcomes` are
+# those of the columns `except`, which are no predictions.
+read_probs <- function(x, dots, outcomes, except, call) {
   x <- ungroup_frame(x)
-  truth_column <- match(truth_column(truth, x, call), names(x))
   columns <- if (length(dots) == 0) {
-    default_columns(x, truth_column)
+    default_columns(x, outcomes, except)
   } else {
     select_columns(rlang::quo(c(!!!dots)), x, "...", call)
   }
-  columns <- columns[columns != truth_column]
+  columns <- columns[!columns %in% except]
   if (length(columns) == 0) {
     stop_input(c(
       "{.arg ...} must select the probability columns.",
@@ -28,19 +28,17 @@ read_frame <- function(x, truth, dots, call) {
       "x" = "{.field {text}} {?is/are} not."
     ), "columns", arg = "...", call = call)
   }
-  probs <- matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
-                  dimnames = list(NULL, names(columns)))
-  list(x = probs, truth = x[[truth_column]])
+  matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
+         dimnames = list(NULL, names(columns)))
 }
 
 # Where none are selected: `.pred_*`, else a column for every outcome, named exactly as it.
-default_columns <- function(x, truth) {
+default_columns <- function(x, outcomes, except) {
   numeric <- vapply(x, is.numeric, NA)
   columns <- which(startsWith(names(x), ".pred_") & numeric)
-  outcomes <- x[[truth]]
   if (length(columns) == 0 && (is.factor(outcomes) || is.character(outcomes))) {
     named <- match(if (is.factor(outcomes)) levels(outcomes) else sort(unique(outcomes)), names(x))
-    if (length(named) > 1 && !anyNA(named) && !truth %in% named && all(numeric[named])) columns <- named
+    if (length(named) > 1 && !anyNA(named) && !any(except %in% named) && all(numeric[named])) columns <- named
   }
   setNames(columns, names(x)[columns])
 }

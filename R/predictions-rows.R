@@ -23,8 +23,8 @@ stop_empty <- function(dropped, call, raw = list()) {
 }
 
 # The complete rows, and whether the others are to give NA (na_rm = FALSE). NaN is an error,
-# not a missing value: it comes from a computation that failed.
-complete_rows <- function(x, truth, na_rm, call, what = "Probabilities", raw = list()) {
+# not a missing value: it comes from a computation that failed. `known`: rows whose outcome is, or TRUE.
+complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = list()) {
   if (any(nan <- is.nan(x))) {
     row <- which(rowSums(nan) > 0)[1]
     stop_input(c(
@@ -33,7 +33,7 @@ complete_rows <- function(x, truth, na_rm, call, what = "Probabilities", raw = l
       "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}."
     ), "probs", arg = "x", row = row, value = NaN, call = call)
   }
-  complete <- !is.na(truth) & rowSums(is.na(x)) == 0 & design_complete(raw, nrow(x))
+  complete <- known & rowSums(is.na(x)) == 0 & design_complete(raw, nrow(x))
   list(rows = design_kept(raw, which(complete)), na = !na_rm && !all(complete), dropped = sum(!complete),
        n_input = nrow(x))
 }

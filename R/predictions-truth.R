@@ -9,6 +9,17 @@ check_truth_given <- function(truth, call) {
   }
 }
 
+# list(values, column): the outcomes, and which column of a data frame x they are; with a `horizon` those of
+# R/horizon.R, with their weights.
+read_outcomes <- function(truth, x, horizon, call, weights = NULL) {
+  check_truth_given(truth, call)
+  if (!is.null(horizon)) return(outcomes_at(truth, x, horizon, call, weights))
+  if (!is.data.frame(x)) return(list(values = outcome_vector(truth, call)))
+  x <- ungroup_frame(x)
+  column <- match(truth_column(truth, x, call), names(x))
+  list(values = x[[column]], column = column)
+}
+
 # Survival times are outcomes that are only partly known.
 check_no_survival <- function(truth, call) {
   if (inherits(truth, "Surv")) stop_survival(call)
@@ -16,12 +27,10 @@ check_no_survival <- function(truth, call) {
 
 stop_survival <- function(call) {
   stop_input(c(
-    "Survival outcomes are not read yet.",
+    "Survival outcomes need a {.arg horizon}.",
     "x" = "{.arg truth} is a {.cls Surv}.",
-    "i" = "Choose a horizon {.var h}: predictions are the probabilities of an event by {.var h}, {.arg truth} is 1 \\
-           for an event by {.var h} and 0 for rows followed beyond it.",
-    "i" = "Rows censored before {.var h} have no known status and are left out; where these are many, the rest is not \\
-           representative."
+    "i" = "With {.code horizon = 5} predictions are the probabilities of an event by time 5, and rows censored before \\
+           are made up for by weights; see {.help ce_horizon}. Verbs without this argument take 0/1 outcomes."
   ), c("survival", "truth"), arg = "truth", call = call)
 }
 
@@ -49,7 +58,11 @@ code_truth <- function(truth, x, call) {
     truth <- factor(truth, levels = truth_levels(truth, colnames(x)))
   }
   if (is.logical(truth) && k == 2) truth <- factor(truth, levels = c(FALSE, TRUE))
-  if (is.factor(truth)) return(code_factor(truth, x, call))
+  if (is.factor(truth)) {
+    levels <- levels(truth)
+    unused <- setdiff(levels, unique(as.character(truth)))
+    return(list(truth = as.integer(truth), x = match_columns(x, levels, unused, call), levels = levels))
+  }
   if (!is.numeric(truth)) {
     stop_input(c(
       "{.arg truth} must be a factor or integer classes 1, ..., {k}.",
@@ -79,13 +92,11 @@ truth_levels <- function(truth, columns) {
   union(plain, setdiff(unique(truth[!is.na(truth)]), plain))
 }
 
-# By name where every level has its own column (`.pred_{level}` or `{level}`), else by
-# position; but a column that names a level of another position is an error.
-code_factor <- function(truth, x, call) {
+# The columns in the order of the levels: by name where every level has its own column (`.pred_{level}` or `{level}`),
+# by position otherwise; but a column that names a level of another position is an error.
+match_columns <- function(x, levels, unused, call) {
   k <- ncol(x)
-  levels <- levels(truth)
   if (length(levels) != k) {
-    unused <- setdiff(levels, unique(as.character(truth)))
     stop_input(c(
       "{.arg x} must have one probability column for each level of {.arg truth}.",
       "x" = "{k} column{?s}, {length(levels)} level{?s}: {.val {levels}}.",
@@ -95,26 +106,21 @@ code_factor <- function(truth, x, call) {
     ), "columns", arg = "truth", call = call)
   }
   names <- colnames(x)
-  if (!is.null(names)) {
-    by_prefix <- match(paste0(".pred_", levels), names)
-    by_level <- match(levels, names)
-    if (!anyNA(by_prefix)) {
-      x <- x[, by_prefix, drop = FALSE]
-    } else if (!anyNA(by_level)) {
-      x <- x[, by_level, drop = FALSE]
-    } else {
-      named <- match(sub("^\\.pred_", "", names), levels)
-      moved <- which(!is.na(named) & named != seq_along(names))
-      if (length(moved) > 0) {
-        stop_input(c(
-          "Probability columns must be in the order of the levels of {.arg truth}, or all carry their names.",
-          "x" = "Column {moved[1]} is {.field {names[moved[1]]}}, but level {moved[1]} is {.val {levels[moved[1]]}}.",
-          "i" = "Name all columns {.code .pred_<level>}; they are then matched by name."
-        ), "columns", arg = "x", call = call)
-      }
-    }
+  if (is.null(names)) return(x)
+  by_prefix <- match(paste0(".pred_", levels), names)
+  by_level <- match(levels, names)
+  if (!anyNA(by_prefix)) return(x[, by_prefix, drop = FALSE])
+  if (!anyNA(by_level)) return(x[, by_level, drop = FALSE])
+  named <- match(sub("^\\.pred_", "", names), levels)
+  moved <- which(!is.na(named) & named != seq_along(names))
+  if (length(moved) > 0) {
+    stop_input(c(
+      "Probability columns must be in the order of the levels of {.arg truth}, or all carry their names.",
+      "x" = "Column {moved[1]} is {.field {names[moved[1]]}}, but level {moved[1]} is {.val {levels[moved[1]]}}.",
+      "i" = "Name all columns {.code .pred_<level>}; they are then matched by name."
+    ), "columns", arg = "x", call = call)
   }
-  list(truth = as.integer(truth), x = x, levels = levels)
+  x
 }
 
 # Scalar truth -> 0/1, 1 = the event (or "the top label was right"): the level that the column is named

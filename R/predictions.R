@@ -17,22 +17,23 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
                            call = caller_env(), direction = TRUE, design = NULL) {
   check_flag(na_rm, call = call)
   event_level <- check_choice(event_level, c("first", "second"), call = call)
-  check_truth_given(truth, call)
-  if (is.data.frame(x)) {
-    input <- read_frame(x, truth, dots, call)
-  } else {
-    if (length(dots) > 0) {
-      stop_input(c(
-        "{.arg ...} selects columns of a data frame and must be empty here.",
-        "x" = "{.arg x} is {.cls {class(x)[1]}}; {length(dots)} extra argument{?s} given.",
-        "i" = "Check the spelling of named arguments."
-      ), "argument", arg = "...", call = call)
-    }
-    check_kind(x, call)
-    input <- list(x = x, truth = outcome_vector(truth, call))
-  }
+  if (!is.data.frame(x)) check_no_columns(x, dots, call)
   raw <- read_design(design, x, NROW(x), call)
-  new_predictions(input$x, input$truth, event_level, na_rm, call, direction, raw)
+  outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
+  raw$censoring <- outcomes$weights
+  if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column, call)
+  new_predictions(x, outcomes$values, event_level, na_rm, call, direction, raw)
+}
+
+check_no_columns <- function(x, dots, call) {
+  if (length(dots) > 0) {
+    stop_input(c(
+      "{.arg ...} selects columns of a data frame and must be empty here.",
+      "x" = "{.arg x} is {.cls {class(x)[1]}}; {length(dots)} extra argument{?s} given.",
+      "i" = "Check the spelling of named arguments."
+    ), "argument", arg = "...", call = call)
+  }
+  check_kind(x, call)
 }
 
 # `raw`: the columns of weights and clusters, see read_design().
@@ -61,19 +62,13 @@ check_kind <- function(x, call) {
 }
 
 matrix_predictions <- function(x, truth, event_level, na_rm, call, raw) {
-  if (ncol(x) < 2) {
-    stop_input(c(
-      "{.arg x} must have a column for every class, at least two.",
-      "x" = "It has {ncol(x)} column{?s}.",
-      "i" = "For a single probability pass a vector, {.code x[, 1]}, with a logical or 0/1 {.arg truth}."
-    ), "probs", arg = "x", call = call)
-  }
+  check_several_columns(x, call)
   check_length(nrow(x), length(truth), call)
   storage.mode(x) <- "double"
   coded <- code_truth(truth, x, call)
   x <- coded$x
   truth <- coded$truth
-  complete <- complete_rows(x, truth, na_rm, call, raw = raw)
+  complete <- complete_rows(x, !is.na(truth), na_rm, call, raw = raw)
   keep <- complete$rows
   dropped <- complete$dropped
   if (length(keep) != nrow(x) || !is.null(raw$weights)) {
@@ -90,10 +85,49 @@ matrix_predictions <- function(x, truth, event_level, na_rm, call, raw) {
   )
 }
 
+check_several_columns <- function(x, call) {
+  if (ncol(x) < 2) {
+    stop_input(c(
+      "{.arg x} must have a column for every class, at least two.",
+      "x" = "It has {ncol(x)} column{?s}.",
+      "i" = "For a single probability pass a vector, {.code x[, 1]}, with a logical or 0/1 {.arg truth}."
+    ), "probs", arg = "x", call = call)
+  }
+}
+
+# Predictions without outcomes, of these levels; rows with a missing value are left out. Where there are more levels
+# than two, a single probability is that of a label that is right.
+unlabelled_predictions <- function(x, levels, event, call) {
+  check_kind(x, call)
+  scalar <- is.null(dim(x)) || is_lone_column(x)
+  column <- colnames(x)
+  if (NROW(x) == 0) stop_empty(0, call)
+  complete <- complete_rows(as.matrix(x), TRUE, FALSE, call)
+  keep <- complete$rows
+  if (scalar) {
+    x <- as.numeric(x)[keep]
+    check_unit(x, keep, call)
+    two <- if (length(levels) == 2) levels else c("0", "1")
+    named <- if (length(levels) == 2) named_level(column, two)
+    event <- named %||% if (length(levels) == 2) event else 2L
+    return(new_ce_predictions(
+      n_input = complete$n_input, prob = x, levels = two[c(3L - event, event)], event = 2L, rows = keep,
+      dropped = complete$dropped, na = complete$na, column = column, named = !is.null(named)
+    ))
+  }
+  check_several_columns(x, call)
+  storage.mode(x) <- "double"
+  x <- match_columns(x, levels, character(), call)[keep, , drop = FALSE]
+  x <- check_simplex(x, keep, call)
+  dimnames(x) <- NULL
+  new_ce_predictions(n_input = complete$n_input, probs = x, levels = levels, event = event, rows = keep,
+                     dropped = complete$dropped, na = complete$na)
+}
+
 scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direction, raw) {
   check_length(length(x), length(truth), call)
   coded <- code_outcome(truth, event_level, call, column)
-  complete <- complete_rows(as.matrix(x), coded$outcome, na_rm, call, raw = raw)
+  complete <- complete_rows(as.matrix(x), !is.na(coded$outcome), na_rm, call, raw = raw)
   keep <- complete$rows
   dropped <- complete$dropped
   x <- x[keep]

@@ -9,12 +9,10 @@
 
 recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call) {
   frame <- is.data.frame(x)
-  if (frame) {
-    input <- read_frame(x, truth, dots, call)
-  } else {
-    if (length(dots) > 0) as_predictions(x, truth, dots, event_level, na_rm, call) # its error
-    input <- list(x = x, truth = rlang::eval_tidy(truth))
-  }
+  if (!frame && length(dots) > 0) check_no_columns(x, dots, call)
+  outcomes <- read_outcomes(truth, x, NULL, call)
+  input <- list(x = if (frame) read_probs(x, dots, outcomes$values, outcomes$column, call) else x,
+                truth = outcomes$values)
   if (logits) {
     read <- read_logits(input$x, input$truth, event_level, na_rm, call)
   } else {
@@ -56,7 +54,7 @@ read_logits <- function(x, truth, event_level, na_rm, call) {
   coded <- if (scalar) code_outcome(truth, event_level, call, colnames(x)) else code_truth(truth, x, call)
   x <- if (scalar) as.numeric(x) else unname(coded$x)
   outcome <- if (scalar) coded$outcome else coded$truth
-  complete <- complete_rows(as.matrix(x), outcome, na_rm, call, "Logits")
+  complete <- complete_rows(as.matrix(x), !is.na(outcome), na_rm, call, "Logits")
   keep <- complete$rows
   if (length(keep) == 0 && !complete$na) stop_empty(NROW(x), call)
   x <- if (scalar) x[keep] else x[keep, , drop = FALSE]
@@ -121,7 +119,7 @@ subset_data <- function(data, rows) {
 read_new_probs <- function(new, layout, threads, call = caller_env()) {
   x <- if (is.data.frame(new)) layout_columns(new, layout, call) else new
   x <- layout_order(x, new, layout, call)
-  keep <- complete_rows(as.matrix(x), rep(0, NROW(x)), TRUE, call,
+  keep <- complete_rows(as.matrix(x), TRUE, TRUE, call,
                         if (layout$logits) "Logits" else "Probabilities")$rows
   x <- if (is.matrix(x)) x[keep, , drop = FALSE] else as.numeric(x)[keep]
   if (layout$logits) {

@@ -58,13 +58,13 @@
 #' @export
 ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", "isotonic"),
                          notion = NULL, times = 0, .by = NULL, event_level = "first",
-                         na_rm = TRUE, n_bins = NULL, weights = NULL, cluster = NULL) {
+                         na_rm = TRUE, n_bins = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   scores <- as_scores(score, call)
   method <- check_choice(method, c("discrete", "isotonic"))
   check_count(times, lower = 0)
   check_bins(n_bins, null = TRUE)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (scores[[1]]$kind == "real") {
     if (method != "discrete" || !is.null(notion)) {
       stop_input(c(

@@ -36,26 +36,27 @@
 #' ce_score(pred_normal(c(0, 1, 2), 1), c(0.3, 0.2, 2.5), score = "crps")
 #' @export
 ce_score <- new_metric(function(x, truth, ..., score = "brier", level = 0.95, .by = NULL,
-                                event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                                event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   scores <- as_scores(score, call)
   check_level(level)
   score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
-              bound = FALSE, min_variance = NULL, call = call, design = design_input(enquo(weights), enquo(cluster)))
+              bound = FALSE, min_variance = NULL, call = call,
+              design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(-Inf, Inf))
 
 #' @rdname ce_score
 #' @export
 upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_variance = NULL,
                                    level = 0.95, .by = NULL, event_level = "first",
-                                   na_rm = TRUE, weights = NULL, cluster = NULL) {
+                                   na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   scores <- as_scores(score, call)
   check_level(level)
   check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
   score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
               bound = TRUE, min_variance = min_variance, call = call,
-              design = design_input(enquo(weights), enquo(cluster)))
+              design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, Inf))
 
 as_scores <- function(score, call) {

@@ -38,7 +38,8 @@
 #' u_score(probs, c(1, 2, 1, 1), score = kernel_score)
 #' @export
 u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
-                               event_level = "first", na_rm = TRUE, order = 2, weights = NULL, cluster = NULL) {
+                               event_level = "first", na_rm = TRUE, order = 2,
+                               weights = NULL, cluster = NULL, horizon = NULL) {
   check_count(order, lower = 2)
   if (missing(score) || !is.function(score)) {
     stop_input(c(
@@ -58,7 +59,7 @@ u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
     sums <- scores(simplex_probs(predictions), simplex_truth(predictions), design, score, call)
     estimate <- pair_mean(sums$total, sums$partners, design, smallest = -Inf, order = order)
     c(summarise_estimates(list(estimate), level)[shown_columns], list(n = n, .estimates = list(estimate)))
-  }, event_level, na_rm, choices = list(level = level), design = design_input(enquo(weights), enquo(cluster)))
+  }, event_level, na_rm, choices = list(level = level), design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(-Inf, Inf))
 
 stop_few_clusters <- function(needed, clusters, call) {

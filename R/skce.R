@@ -85,7 +85,7 @@
 skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
                  type = c("unbiased", "biased", "block", "block_biased"), block = NULL, group = NULL,
                  tolerance = NULL, draws = 100, level = 0.95, event_level = "first", na_rm = TRUE,
-                 .by = NULL, threads = NULL, weights = NULL, cluster = NULL) {
+                 .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   type <- check_choice(type, c("unbiased", "biased", "block", "block_biased"))
   check_level(level)
@@ -95,7 +95,7 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   truth <- enquo(truth)
   dots <- column_dots(...)
   group <- enquo(group)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   out <- by_groups(x, enquo(.by), function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)
     if (laws$na) return(skce_row(NULL, laws, type))

@@ -19,14 +19,14 @@
 #' ucme(p, rnorm(100), locations = list(x = pred_normal(c(-1, 1), 1), truth = c(0, 0)))
 ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NULL, draws = 100,
                  level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
-                 weights = NULL, cluster = NULL) {
+                 weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   check_level(level)
   check_count(draws, lower = 2)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   by_groups(x, enquo(.by), function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call, design)
     if (laws$na) {

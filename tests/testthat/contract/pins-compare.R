@@ -23,3 +23,11 @@ local({
     ece(frame, y, p, weights = w, cluster = centre, interval = "bootstrap", times = 30)
   }))
 })
+
+local({
+  n <- length(fine$y)
+  status <- as.numeric(seq_len(n) %% 4 > 0)
+  s <- structure(cbind(time = (seq_len(n) * 7) %% 50 + 1, status = status), type = "right", class = "Surv")
+  pin("horizon/rbs", rbs(fine$p, s, horizon = 20))
+  pin("horizon/strata", ece(fine$p, s, horizon = ce_horizon(20, strata = rep(1:2, length.out = n))))
+})

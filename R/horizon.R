@@ -1,0 +1,120 @@
+# Survival outcomes at a horizon: 0/1 outcomes, and weights by which rows censored before it are made up for.
+
+#' Survival outcomes at a horizon
+#'
+#' With `horizon = t` an outcome `Surv(time, status)` becomes whether the event came by time `t`, predictions are its
+#' probabilities, and rows count by inverse probability of censoring. Every verb with the argument `horizon` then works
+#' as for 0/1 outcomes with importance weights. `ce_horizon()` adds strata in which censoring differs.
+#'
+#' @section Definition:
+#' With `G` the Kaplan-Meier estimate of the probability of being uncensored, `y = 1{T <= t}` and
+#' \deqn{w_i = 1\{T_i \le t, \text{event}\} / G(T_i-) + 1\{T_i > t\} / G(t);}
+#' rows censored at or before `t` have weight 0 and are left out. Of events and censored rows at the same time the events
+#' come first: the factor at `s` is \eqn{1 - c(s) / (Y(s) - d(s))} with `c` censored, `d` events, `Y` at risk. Weights
+#' and frequencies of the rows enter `G`, which is estimated within every group of `.by`.
+#'
+#' Weights are taken as known in standard errors, which is conservative for means of functions of predictions and
+#' outcomes. Censoring must not depend on the time of the event, given the strata.
+#'
+#' @param time The horizon, on the scale of the times.
+#' @param strata A column (of the data frame), or a vector: `G` is estimated in each stratum.
+#' @return A `ce_horizon`.
+#' @section Errors:
+#' `calibrisk_error_horizon` where nobody is followed to the horizon (`G(t) = 0`) or the outcomes are no right-censored
+#' `Surv` object; `calibrisk_error_argument`.
+#' @references Graf, E., Schmoor, C., Sauerbrei, W. and Schumacher, M. (1999). Assessment and comparison of prognostic
+#'   classification schemes for survival data. *Statistics in Medicine* 18, 2529-2545.
+#' @export
+#' @examplesIf requireNamespace("survival", quietly = TRUE)
+#' veteran <- survival::veteran
+#' fit <- survival::coxph(survival::Surv(time, status) ~ karno, veteran, x = TRUE)
+#' veteran$risk <- 1 - summary(survival::survfit(fit, veteran), times = 100)$surv[1, ]
+#' ece(veteran, survival::Surv(time, status), risk, horizon = 100, n_bins = 5)
+#' rbs(veteran, survival::Surv(time, status), risk, horizon = ce_horizon(100, strata = trt))
+ce_horizon <- function(time, strata = NULL) {
+  check_number(time)
+  structure(list(time = time, strata = enquo(strata)), class = "ce_horizon")
+}
+
+as_horizon <- function(horizon, call) {
+  if (is.null(horizon) || inherits(horizon, "ce_horizon")) return(horizon)
+  check_number(horizon, "horizon", call = call)
+  structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
+}
+
+#' @export
+print.ce_horizon <- function(x, ...) {
+  cat("<ce_horizon> ", format(x$time), if (!rlang::quo_is_null(x$strata)) ", censoring by strata", "\n", sep = "")
+  invisible(x)
+}
+
+# list(values = 0/1, column, weights): NA where time or status is missing.
+outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
+  frame <- is.data.frame(x)
+  if (frame) x <- ungroup_frame(x)
+  surv <- survival_outcome(truth, x, call)
+  n <- nrow(surv)
+  strata <- design_column(horizon$strata, if (frame) x, n, "strata", call)
+  stratum <- if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata)
+  time <- surv[, "time"]
+  event <- surv[, "status"] == 1
+  count <- weights %||% rep(1, n)
+  weights <- rep(NA_real_, n)
+  for (rows in split(seq_len(n), stratum)) {
+    weights[rows] <- censoring_weights(time[rows], event[rows], count[rows], horizon$time, call)
+  }
+  values <- ifelse(is.na(weights), NA, as.numeric(time <= horizon$time))
+  left_out <- sum(weights == 0, na.rm = TRUE)
+  if (left_out > 0) {
+    note(c("i" = "{left_out} of {n} rows {cli::qty(left_out)}{?is/are} censored by {format(horizon$time)} and made up \\
+                  for by weights, which are taken as known."), "censored", .frequency = "regularly", .frequency_id = "calibrisk_censored")
+  }
+  list(values = values, column = if (frame) which(vapply(x, identical, NA, surv)), weights = weights)
+}
+
+survival_outcome <- function(truth, x, call) {
+  value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) x), error = function(cnd) {
+    stop_input("{.arg truth} cannot be evaluated as survival outcomes.", c("horizon", "truth"), arg = "truth",
+               parent = cnd, call = call)
+  })
+  if (!inherits(value, "Surv") || !identical(attr(value, "type"), "right")) {
+    stop_input(c(
+      "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
+      "x" = "It is {.cls {class(value)[1]}}{if (inherits(value, 'Surv')) paste0(' of type ', attr(value, 'type'))}.",
+      "i" = "As in {.code Surv(time, status)}."
+    ), c("horizon", "truth"), arg = "truth", call = call)
+  }
+  value
+}
+
+# `count`: what each row counts.
+censoring_weights <- function(time, event, count, horizon, call) {
+  known <- !is.na(time) & !is.na(event) & !is.na(count)
+  used <- known & count > 0
+  curve <- censoring_curve(time[used], event[used], count[used])
+  # G(s-) is the value after the last time before s
+  left <- function(s) c(1, curve$survival)[findInterval(s, curve$time, left.open = TRUE) + 1]
+  at <- c(1, curve$survival)[findInterval(horizon, curve$time) + 1]
+  weights <- ifelse(time > horizon, 1 / at, ifelse(event, 1 / left(time), 0))
+  weights[!known] <- NA
+  unseen <- any(!event[used]) && max(time[used]) < horizon
+  if (unseen || any(is.infinite(weights), na.rm = TRUE)) {
+    stop_input(c(
+      "At {.arg horizon} some rows must still be followed.",
+      "x" = "The last time is {.val {max(time, na.rm = TRUE)}}, the horizon {.val {horizon}}.",
+      "i" = "Choose an earlier {.arg horizon}."
+    ), "horizon", arg = "horizon", value = horizon, call = call)
+  }
+  weights
+}
+
+# Kaplan-Meier estimate of being uncensored, after each time.
+censoring_curve <- function(time, event, count) {
+  at <- sort(unique(time))
+  code <- factor(match(time, at), seq_along(at))
+  events <- as.vector(rowsum(count * event, code, reorder = TRUE))
+  censored <- as.vector(rowsum(count * !event, code, reorder = TRUE))
+  at_risk <- rev(cumsum(rev(events + censored)))
+  factor <- ifelse(censored > 0, 1 - censored / (at_risk - events), 1)
+  list(time = at, survival = cumprod(factor))
+}
