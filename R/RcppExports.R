@@ -13,24 +13,16 @@ cpp_ckce <- function(computation, source, job, threads, progress) {
     .Call(`_calibrisk_cpp_ckce`, computation, source, job, threads, progress)
 }
 
+cpp_map_features <- function(terms, x, threads) {
+    .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
+}
+
 cpp_ckce_weights <- function(gram, ridge, threads) {
     .Call(`_calibrisk_cpp_ckce_weights`, gram, ridge, threads)
 }
 
 cpp_product_diagonal <- function(a, b, c, threads) {
     .Call(`_calibrisk_cpp_product_diagonal`, a, b, c, threads)
-}
-
-cpp_map_features <- function(terms, x, threads) {
-    .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
-}
-
-cpp_canonical_ece <- function(probs, truth, n_bins) {
-    .Call(`_calibrisk_cpp_canonical_ece`, probs, truth, n_bins)
-}
-
-cpp_rank_trials <- function(models, kernels, truth, rows, settings, threads, progress) {
-    .Call(`_calibrisk_cpp_rank_trials`, models, kernels, truth, rows, settings, threads, progress)
 }
 
 cpp_laplace_row_sums <- function(x, d, bandwidth) {
@@ -89,12 +81,48 @@ cpp_median_distance <- function(metric, x, threads) {
     .Call(`_calibrisk_cpp_median_distance`, metric, x, threads)
 }
 
+cpp_pivoted_cholesky <- function(kernel, x, tolerance, max_rank, threads) {
+    .Call(`_calibrisk_cpp_pivoted_cholesky`, kernel, x, tolerance, max_rank, threads)
+}
+
+cpp_factor_features <- function(kernel, pivot_rows, triangle, x, threads) {
+    .Call(`_calibrisk_cpp_factor_features`, kernel, pivot_rows, triangle, x, threads)
+}
+
+cpp_ridge_factor <- function(kernel, x) {
+    .Call(`_calibrisk_cpp_ridge_factor`, kernel, x)
+}
+
+cpp_ridge_extend <- function(factor, x, tolerance, enough, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_extend`, factor, x, tolerance, enough, threads, progress)
+}
+
+cpp_ridge_pivots <- function(factor, rank) {
+    .Call(`_calibrisk_cpp_ridge_pivots`, factor, rank)
+}
+
 cpp_ladder <- function(features, residuals, weights, cluster, bases, moments, threads) {
     .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, cluster, bases, moments, threads)
 }
 
 cpp_ladder_gap <- function(shape, features, d, threads) {
     .Call(`_calibrisk_cpp_ladder_gap`, shape, features, d, threads)
+}
+
+cpp_draws_embedding <- function(kernel, draws, y, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_draws_embedding`, kernel, draws, y, threads, progress)
+}
+
+cpp_law_statistics <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress) {
+    .Call(`_calibrisk_cpp_law_statistics`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress)
+}
+
+cpp_bures <- function(mean, roots, threads) {
+    .Call(`_calibrisk_cpp_bures`, mean, roots, threads)
+}
+
+cpp_mixture_wasserstein <- function(weight, location, spread, dimension, order, threads) {
+    .Call(`_calibrisk_cpp_mixture_wasserstein`, weight, location, spread, dimension, order, threads)
 }
 
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L) {
@@ -111,6 +139,14 @@ cpp_pair_risk_matrix <- function(residuals, h, skip_missing, threads) {
 
 cpp_pair_risk_function <- function(residuals, h, skip_missing, threads) {
     .Call(`_calibrisk_cpp_pair_risk_function`, residuals, h, skip_missing, threads)
+}
+
+cpp_canonical_ece <- function(probs, truth, n_bins) {
+    .Call(`_calibrisk_cpp_canonical_ece`, probs, truth, n_bins)
+}
+
+cpp_rank_trials <- function(models, kernels, truth, rows, settings, threads, progress) {
+    .Call(`_calibrisk_cpp_rank_trials`, models, kernels, truth, rows, settings, threads, progress)
 }
 
 cpp_softmax_loss <- function(scores, y, loss, gradient, threads) {
@@ -169,24 +205,16 @@ cpp_poisson_binomial_quantiles <- function(prob, levels) {
     .Call(`_calibrisk_cpp_poisson_binomial_quantiles`, prob, levels)
 }
 
-cpp_pivoted_cholesky <- function(kernel, x, tolerance, max_rank, threads) {
-    .Call(`_calibrisk_cpp_pivoted_cholesky`, kernel, x, tolerance, max_rank, threads)
+cpp_resample_counts <- function(n, replicates) {
+    .Call(`_calibrisk_cpp_resample_counts`, n, replicates)
 }
 
-cpp_factor_features <- function(kernel, pivot_rows, triangle, x, threads) {
-    .Call(`_calibrisk_cpp_factor_features`, kernel, pivot_rows, triangle, x, threads)
+cpp_class_redraws <- function(factor, probs, target_gram, replicates, resample, threads, progress) {
+    .Call(`_calibrisk_cpp_class_redraws`, factor, probs, target_gram, replicates, resample, threads, progress)
 }
 
-cpp_ridge_factor <- function(kernel, x) {
-    .Call(`_calibrisk_cpp_ridge_factor`, kernel, x)
-}
-
-cpp_ridge_extend <- function(factor, x, tolerance, enough, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_extend`, factor, x, tolerance, enough, threads, progress)
-}
-
-cpp_ridge_pivots <- function(factor, rank) {
-    .Call(`_calibrisk_cpp_ridge_pivots`, factor, rank)
+cpp_class_statistic <- function(factor, probs, target_gram, labels, threads) {
+    .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads)
 }
 
 cpp_ridge_spectra <- function(factor, residuals, begin, rank, threads, progress) {
@@ -265,10 +293,6 @@ cpp_target_matrix <- function(target, inner, threads, progress = NULL) {
     .Call(`_calibrisk_cpp_target_matrix`, target, inner, threads, progress)
 }
 
-cpp_draws_embedding <- function(kernel, draws, y, threads, progress = NULL) {
-    .Call(`_calibrisk_cpp_draws_embedding`, kernel, draws, y, threads, progress)
-}
-
 cpp_target_expectation <- function(target, points, threads) {
     .Call(`_calibrisk_cpp_target_expectation`, target, points, threads)
 }
@@ -281,31 +305,7 @@ cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progre
     .Call(`_calibrisk_cpp_degenerate_bootstrap`, prediction, target, counts, threads, progress)
 }
 
-cpp_resample_counts <- function(n, replicates) {
-    .Call(`_calibrisk_cpp_resample_counts`, n, replicates)
-}
-
-cpp_class_redraws <- function(factor, probs, target_gram, replicates, resample, threads, progress) {
-    .Call(`_calibrisk_cpp_class_redraws`, factor, probs, target_gram, replicates, resample, threads, progress)
-}
-
-cpp_class_statistic <- function(factor, probs, target_gram, labels, threads) {
-    .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads)
-}
-
-cpp_law_statistics <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress) {
-    .Call(`_calibrisk_cpp_law_statistics`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress)
-}
-
 cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {
     .Call(`_calibrisk_cpp_source_factor`, prediction, tolerance, max_rank, threads, progress)
-}
-
-cpp_bures <- function(mean, roots, threads) {
-    .Call(`_calibrisk_cpp_bures`, mean, roots, threads)
-}
-
-cpp_mixture_wasserstein <- function(weight, location, spread, dimension, order, threads) {
-    .Call(`_calibrisk_cpp_mixture_wasserstein`, weight, location, spread, dimension, order, threads)
 }
 

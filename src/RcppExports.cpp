@@ -58,6 +58,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_map_features
+Rcpp::NumericMatrix cpp_map_features(Rcpp::List terms, Rcpp::NumericMatrix x, int threads);
+RcppExport SEXP _calibrisk_cpp_map_features(SEXP termsSEXP, SEXP xSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type terms(termsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_map_features(terms, x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_ckce_weights
 Rcpp::List cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads);
 RcppExport SEXP _calibrisk_cpp_ckce_weights(SEXP gramSEXP, SEXP ridgeSEXP, SEXP threadsSEXP) {
@@ -80,46 +92,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type c(cSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_product_diagonal(a, b, c, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_map_features
-Rcpp::NumericMatrix cpp_map_features(Rcpp::List terms, Rcpp::NumericMatrix x, int threads);
-RcppExport SEXP _calibrisk_cpp_map_features(SEXP termsSEXP, SEXP xSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type terms(termsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_map_features(terms, x, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_canonical_ece
-Rcpp::NumericVector cpp_canonical_ece(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth, int n_bins);
-RcppExport SEXP _calibrisk_cpp_canonical_ece(SEXP probsSEXP, SEXP truthSEXP, SEXP n_binsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
-    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_canonical_ece(probs, truth, n_bins));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_rank_trials
-Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels, Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows, Rcpp::List settings, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_rank_trials(SEXP modelsSEXP, SEXP kernelsSEXP, SEXP truthSEXP, SEXP rowsSEXP, SEXP settingsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type models(modelsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernels(kernelsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_rank_trials(models, kernels, truth, rows, settings, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -310,6 +282,71 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_pivoted_cholesky
+Rcpp::List cpp_pivoted_cholesky(Rcpp::List kernel, Rcpp::NumericMatrix x, double tolerance, double max_rank, int threads);
+RcppExport SEXP _calibrisk_cpp_pivoted_cholesky(SEXP kernelSEXP, SEXP xSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    Rcpp::traits::input_parameter< double >::type max_rank(max_rankSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pivoted_cholesky(kernel, x, tolerance, max_rank, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_factor_features
+Rcpp::NumericMatrix cpp_factor_features(Rcpp::List kernel, Rcpp::NumericMatrix pivot_rows, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix x, int threads);
+RcppExport SEXP _calibrisk_cpp_factor_features(SEXP kernelSEXP, SEXP pivot_rowsSEXP, SEXP triangleSEXP, SEXP xSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pivot_rows(pivot_rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type triangle(triangleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_factor_features(kernel, pivot_rows, triangle, x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_factor
+SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x);
+RcppExport SEXP _calibrisk_cpp_ridge_factor(SEXP kernelSEXP, SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor(kernel, x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_extend
+Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance, double enough, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_extend(SEXP factorSEXP, SEXP xSEXP, SEXP toleranceSEXP, SEXP enoughSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
+    Rcpp::traits::input_parameter< double >::type enough(enoughSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_extend(factor, x, tolerance, enough, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_pivots
+Rcpp::List cpp_ridge_pivots(SEXP factor, int rank);
+RcppExport SEXP _calibrisk_cpp_ridge_pivots(SEXP factorSEXP, SEXP rankSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_pivots(factor, rank));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_ladder
 Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads);
 RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
@@ -336,6 +373,65 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type d(dSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_ladder_gap(shape, features, d, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_draws_embedding
+SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::NumericMatrix y, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_draws_embedding(SEXP kernelSEXP, SEXP drawsSEXP, SEXP ySEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draws_embedding(kernel, draws, y, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_law_statistics
+Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected, Rcpp::List kernel, Rcpp::NumericMatrix pivots, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes, int sets, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_law_statistics(SEXP factorSEXP, SEXP expectedSEXP, SEXP kernelSEXP, SEXP pivotsSEXP, SEXP triangleSEXP, SEXP outcomesSEXP, SEXP setsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type expected(expectedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pivots(pivotsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type triangle(triangleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type outcomes(outcomesSEXP);
+    Rcpp::traits::input_parameter< int >::type sets(setsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_law_statistics(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_bures
+Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, int threads);
+RcppExport SEXP _calibrisk_cpp_bures(SEXP meanSEXP, SEXP rootsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type roots(rootsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bures(mean, roots, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mixture_wasserstein
+Rcpp::NumericMatrix cpp_mixture_wasserstein(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location, Rcpp::NumericMatrix spread, int dimension, double order, int threads);
+RcppExport SEXP _calibrisk_cpp_mixture_wasserstein(SEXP weightSEXP, SEXP locationSEXP, SEXP spreadSEXP, SEXP dimensionSEXP, SEXP orderSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type spread(spreadSEXP);
+    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
+    Rcpp::traits::input_parameter< double >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mixture_wasserstein(weight, location, spread, dimension, order, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -388,6 +484,34 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type skip_missing(skip_missingSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_pair_risk_function(residuals, h, skip_missing, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_canonical_ece
+Rcpp::NumericVector cpp_canonical_ece(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth, int n_bins);
+RcppExport SEXP _calibrisk_cpp_canonical_ece(SEXP probsSEXP, SEXP truthSEXP, SEXP n_binsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
+    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_canonical_ece(probs, truth, n_bins));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_rank_trials
+Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels, Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows, Rcpp::List settings, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_rank_trials(SEXP modelsSEXP, SEXP kernelsSEXP, SEXP truthSEXP, SEXP rowsSEXP, SEXP settingsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type models(modelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernels(kernelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_rank_trials(models, kernels, truth, rows, settings, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -579,68 +703,46 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_pivoted_cholesky
-Rcpp::List cpp_pivoted_cholesky(Rcpp::List kernel, Rcpp::NumericMatrix x, double tolerance, double max_rank, int threads);
-RcppExport SEXP _calibrisk_cpp_pivoted_cholesky(SEXP kernelSEXP, SEXP xSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP) {
+// cpp_resample_counts
+Rcpp::NumericMatrix cpp_resample_counts(int n, int replicates);
+RcppExport SEXP _calibrisk_cpp_resample_counts(SEXP nSEXP, SEXP replicatesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
-    Rcpp::traits::input_parameter< double >::type max_rank(max_rankSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pivoted_cholesky(kernel, x, tolerance, max_rank, threads));
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type replicates(replicatesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_resample_counts(n, replicates));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_factor_features
-Rcpp::NumericMatrix cpp_factor_features(Rcpp::List kernel, Rcpp::NumericMatrix pivot_rows, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix x, int threads);
-RcppExport SEXP _calibrisk_cpp_factor_features(SEXP kernelSEXP, SEXP pivot_rowsSEXP, SEXP triangleSEXP, SEXP xSEXP, SEXP threadsSEXP) {
+// cpp_class_redraws
+Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, int replicates, bool resample, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_class_redraws(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP replicatesSEXP, SEXP resampleSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pivot_rows(pivot_rowsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type triangle(triangleSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_factor_features(kernel, pivot_rows, triangle, x, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_factor
-SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x);
-RcppExport SEXP _calibrisk_cpp_ridge_factor(SEXP kernelSEXP, SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor(kernel, x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_extend
-Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance, double enough, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_extend(SEXP factorSEXP, SEXP xSEXP, SEXP toleranceSEXP, SEXP enoughSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
-    Rcpp::traits::input_parameter< double >::type enough(enoughSEXP);
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type target_gram(target_gramSEXP);
+    Rcpp::traits::input_parameter< int >::type replicates(replicatesSEXP);
+    Rcpp::traits::input_parameter< bool >::type resample(resampleSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_extend(factor, x, tolerance, enough, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_class_redraws(factor, probs, target_gram, replicates, resample, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ridge_pivots
-Rcpp::List cpp_ridge_pivots(SEXP factor, int rank);
-RcppExport SEXP _calibrisk_cpp_ridge_pivots(SEXP factorSEXP, SEXP rankSEXP) {
+// cpp_class_statistic
+double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels, int threads);
+RcppExport SEXP _calibrisk_cpp_class_statistic(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP labelsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_pivots(factor, rank));
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type target_gram(target_gramSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_statistic(factor, probs, target_gram, labels, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -916,20 +1018,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_draws_embedding
-SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::NumericMatrix y, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_draws_embedding(SEXP kernelSEXP, SEXP drawsSEXP, SEXP ySEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_draws_embedding(kernel, draws, y, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_target_expectation
 Rcpp::NumericMatrix cpp_target_expectation(Rcpp::List target, Rcpp::NumericMatrix points, int threads);
 RcppExport SEXP _calibrisk_cpp_target_expectation(SEXP targetSEXP, SEXP pointsSEXP, SEXP threadsSEXP) {
@@ -973,67 +1061,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_resample_counts
-Rcpp::NumericMatrix cpp_resample_counts(int n, int replicates);
-RcppExport SEXP _calibrisk_cpp_resample_counts(SEXP nSEXP, SEXP replicatesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type replicates(replicatesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_resample_counts(n, replicates));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_class_redraws
-Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, int replicates, bool resample, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_class_redraws(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP replicatesSEXP, SEXP resampleSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type target_gram(target_gramSEXP);
-    Rcpp::traits::input_parameter< int >::type replicates(replicatesSEXP);
-    Rcpp::traits::input_parameter< bool >::type resample(resampleSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_redraws(factor, probs, target_gram, replicates, resample, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_class_statistic
-double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels, int threads);
-RcppExport SEXP _calibrisk_cpp_class_statistic(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP labelsSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type target_gram(target_gramSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_statistic(factor, probs, target_gram, labels, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_law_statistics
-Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected, Rcpp::List kernel, Rcpp::NumericMatrix pivots, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes, int sets, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_law_statistics(SEXP factorSEXP, SEXP expectedSEXP, SEXP kernelSEXP, SEXP pivotsSEXP, SEXP triangleSEXP, SEXP outcomesSEXP, SEXP setsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type expected(expectedSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pivots(pivotsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type triangle(triangleSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type outcomes(outcomesSEXP);
-    Rcpp::traits::input_parameter< int >::type sets(setsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_law_statistics(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_source_factor
 Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max_rank, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_source_factor(SEXP predictionSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1048,43 +1075,14 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_bures
-Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, int threads);
-RcppExport SEXP _calibrisk_cpp_bures(SEXP meanSEXP, SEXP rootsSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type roots(rootsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_bures(mean, roots, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_mixture_wasserstein
-Rcpp::NumericMatrix cpp_mixture_wasserstein(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location, Rcpp::NumericMatrix spread, int dimension, double order, int threads);
-RcppExport SEXP _calibrisk_cpp_mixture_wasserstein(SEXP weightSEXP, SEXP locationSEXP, SEXP spreadSEXP, SEXP dimensionSEXP, SEXP orderSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type spread(spreadSEXP);
-    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
-    Rcpp::traits::input_parameter< double >::type order(orderSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_mixture_wasserstein(weight, location, spread, dimension, order, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 6},
     {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 9},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
+    {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_ckce_weights", (DL_FUNC) &_calibrisk_cpp_ckce_weights, 3},
     {"_calibrisk_cpp_product_diagonal", (DL_FUNC) &_calibrisk_cpp_product_diagonal, 4},
-    {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
-    {"_calibrisk_cpp_canonical_ece", (DL_FUNC) &_calibrisk_cpp_canonical_ece, 3},
-    {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
@@ -1099,12 +1097,23 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
     {"_calibrisk_cpp_median_distance", (DL_FUNC) &_calibrisk_cpp_median_distance, 3},
+    {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
+    {"_calibrisk_cpp_factor_features", (DL_FUNC) &_calibrisk_cpp_factor_features, 5},
+    {"_calibrisk_cpp_ridge_factor", (DL_FUNC) &_calibrisk_cpp_ridge_factor, 2},
+    {"_calibrisk_cpp_ridge_extend", (DL_FUNC) &_calibrisk_cpp_ridge_extend, 6},
+    {"_calibrisk_cpp_ridge_pivots", (DL_FUNC) &_calibrisk_cpp_ridge_pivots, 2},
     {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 7},
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 4},
+    {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
+    {"_calibrisk_cpp_law_statistics", (DL_FUNC) &_calibrisk_cpp_law_statistics, 9},
+    {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
+    {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 5},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 4},
+    {"_calibrisk_cpp_canonical_ece", (DL_FUNC) &_calibrisk_cpp_canonical_ece, 3},
+    {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},
     {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 5},
     {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 5},
     {"_calibrisk_cpp_softmax", (DL_FUNC) &_calibrisk_cpp_softmax, 3},
@@ -1119,11 +1128,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_isotonic_limits", (DL_FUNC) &_calibrisk_cpp_isotonic_limits, 5},
     {"_calibrisk_cpp_poisson_binomial_quantiles", (DL_FUNC) &_calibrisk_cpp_poisson_binomial_quantiles, 2},
-    {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
-    {"_calibrisk_cpp_factor_features", (DL_FUNC) &_calibrisk_cpp_factor_features, 5},
-    {"_calibrisk_cpp_ridge_factor", (DL_FUNC) &_calibrisk_cpp_ridge_factor, 2},
-    {"_calibrisk_cpp_ridge_extend", (DL_FUNC) &_calibrisk_cpp_ridge_extend, 6},
-    {"_calibrisk_cpp_ridge_pivots", (DL_FUNC) &_calibrisk_cpp_ridge_pivots, 2},
+    {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},
+    {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
+    {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 5},
     {"_calibrisk_cpp_ridge_spectra", (DL_FUNC) &_calibrisk_cpp_ridge_spectra, 6},
     {"_calibrisk_cpp_ridge_factor_path", (DL_FUNC) &_calibrisk_cpp_ridge_factor_path, 9},
     {"_calibrisk_cpp_ridge_factor_form", (DL_FUNC) &_calibrisk_cpp_ridge_factor_form, 6},
@@ -1143,17 +1150,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},
     {"_calibrisk_cpp_prediction_matrix", (DL_FUNC) &_calibrisk_cpp_prediction_matrix, 2},
     {"_calibrisk_cpp_target_matrix", (DL_FUNC) &_calibrisk_cpp_target_matrix, 4},
-    {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
     {"_calibrisk_cpp_target_expectation", (DL_FUNC) &_calibrisk_cpp_target_expectation, 3},
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
-    {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},
-    {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
-    {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 5},
-    {"_calibrisk_cpp_law_statistics", (DL_FUNC) &_calibrisk_cpp_law_statistics, 9},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
-    {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
-    {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
     {NULL, NULL, 0}
 };
 

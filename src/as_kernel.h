@@ -3,7 +3,7 @@
 #ifndef CALIBRISK_AS_KERNEL_H
 #define CALIBRISK_AS_KERNEL_H
 
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 #include <calibrisk/kernels/kernel.h>
 
 #include <string>

@@ -4,106 +4,15 @@
 #ifndef CALIBRISK_AS_SOURCE_H
 #define CALIBRISK_AS_SOURCE_H
 
-#include "as_kernel.h"
+#include <Rcpp/Lightest>
 #include <calibrisk/skce/pair_source.h>
-#include <calibrisk/targets/draws_embedding.h>
-#include <calibrisk/targets/draws_line.h>
-#include <calibrisk/targets/normal.h>
-#include <calibrisk/targets/pairings.h>
 #include <calibrisk/targets/target.h>
 
-#include <optional>
-#include <string>
+calibrisk::PairSourcePtr as_prediction_source(const Rcpp::List& spec);
 
-inline calibrisk::MatrixView view(SEXP x) {
-  if (TYPEOF(x) != REALSXP || !Rf_isMatrix(x)) {
-    throw std::invalid_argument("A pair source needs double matrices.");
-  }
-  return calibrisk::MatrixView(REAL(x), Rf_nrows(x), Rf_ncols(x));
-}
-
-inline calibrisk::PairSourcePtr as_prediction_source(const Rcpp::List& spec) {
-  using namespace calibrisk;
-  const std::string form = Rcpp::as<std::string>(spec["form"]);
-  if (form == "features") {
-    return std::make_unique<KernelSource>(as_kernel(spec["kernel"]), view(spec["features"]));
-  }
-  if (form == "matrix") return std::make_unique<StoredSource>(view(spec["values"]));
-  if (form == "low_rank") {
-    return std::make_unique<InnerProductSource>(view(spec["factor"]), view(spec["factor"]));
-  }
-  if (form == "sum" || form == "product") {
-    const Rcpp::List parts = spec["parts"];
-    std::vector<PairSourcePtr> sources;
-    for (R_xlen_t p = 0; p < parts.size(); ++p) sources.push_back(as_prediction_source(parts[p]));
-    return std::make_unique<ComposedSource>(form == "product", Rcpp::as<double>(spec["scale"]),
-                                            std::move(sources));
-  }
-  throw std::invalid_argument("Unknown prediction source '" + form + "'.");
-}
-
-template <class Pairing>
-calibrisk::TargetPtr location_scale(Pairing pairing, const Rcpp::List& spec) {
-  return std::make_unique<calibrisk::LocationScaleTarget<Pairing>>(
-      pairing, view(spec["weight"]), view(spec["location"]), view(spec["scale"]), view(spec["y"]));
-}
-
-inline calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
-  using namespace calibrisk;
-  const std::string form = Rcpp::as<std::string>(spec["form"]);
-  const auto number = [&](const char* name) { return Rcpp::as<double>(spec[name]); };
-  if (form == "finite") {
-    return std::make_unique<FiniteTarget>(view(spec["residuals"]), view(spec["right"]),
-                                          view(spec["probs"]), view(spec["probs_right"]));
-  }
-  if (form == "diagonal_normal") {
-    return std::make_unique<DiagonalNormalTarget>(number("gamma"), view(spec["mean"]),
-                                                  view(spec["variance"]), view(spec["y"]));
-  }
-  if (form == "full_normal") {
-    return std::make_unique<FullNormalTarget>(number("gamma"), view(spec["weight"]),
-                                              view(spec["mean"]), view(spec["covariance"]),
-                                              view(spec["y"]));
-  }
-  if (form == "normal_gaussian") return location_scale(NormalGaussian{number("gamma")}, spec);
-  if (form == "normal_matern") {
-    return location_scale(NormalMatern{number("nu"), number("rate")}, spec);
-  }
-  if (form == "laplace_laplace") return location_scale(LaplaceLaplace{number("gamma")}, spec);
-  if (form == "laplace_gaussian") return location_scale(LaplaceGaussian{number("gamma")}, spec);
-  if (form == "linear") return std::make_unique<LinearTarget>(view(spec["mean"]), view(spec["y"]));
-  if (form == "draws" && spec.containsElementNamed("embedding")) {
-    const Rcpp::List embedding = spec["embedding"];
-    const Rcpp::NumericVector own = embedding["own"];
-    return std::make_unique<EmbeddedDrawsTarget>(
-        as_kernel(spec["kernel"]), view(spec["draws"]), view(spec["y"]), view(embedding["mean"]),
-        Eigen::Map<const Vector>(own.begin(), own.size()), view(embedding["pivot_rows"]),
-        view(embedding["triangle"]), Rcpp::as<double>(embedding["missed"]));
-  }
-  if (form == "draws") {
-    const Kernel kernel = as_kernel(spec["kernel"]);
-    const std::optional<LineKernel> line = LineKernel::of(kernel);
-    if (line && view(spec["y"]).cols() == 1) {
-      return std::make_unique<LineDrawsTarget>(kernel, *line, view(spec["draws"]), view(spec["y"]));
-    }
-    return std::make_unique<DrawsTarget>(kernel, view(spec["draws"]), view(spec["y"]));
-  }
-  if (form == "sum") {
-    const Rcpp::List parts = spec["parts"];
-    std::vector<TargetPtr> targets;
-    for (R_xlen_t p = 0; p < parts.size(); ++p) targets.push_back(as_target(parts[p]));
-    return std::make_unique<SumTarget>(number("scale"), std::move(targets));
-  }
-  throw std::invalid_argument("Unknown target '" + form + "'.");
-}
+calibrisk::TargetPtr as_target(const Rcpp::List& spec);
 
 // H = kernel on the predictions times marginalised target kernel.
-inline calibrisk::PairSourcePtr as_pair_source(const Rcpp::List& prediction,
-                                               const Rcpp::List& target) {
-  std::vector<calibrisk::PairSourcePtr> parts;
-  parts.push_back(as_prediction_source(prediction));
-  parts.push_back(as_target(target));
-  return std::make_unique<calibrisk::ComposedSource>(true, 1.0, std::move(parts));
-}
+calibrisk::PairSourcePtr as_pair_source(const Rcpp::List& prediction, const Rcpp::List& target);
 
 #endif

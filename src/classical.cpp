@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The linear-time passes of the classical calibration errors. No Eigen here.
-#include <Rcpp.h>
+#include <Rcpp/Lightest>
 #include <calibrisk/classical/grid_mass.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>

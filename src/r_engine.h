@@ -4,7 +4,7 @@
 #ifndef CALIBRISK_R_ENGINE_H
 #define CALIBRISK_R_ENGINE_H
 
-#include <Rcpp.h>
+#include <Rcpp/Lightest>  // without modules and sugar, a quarter of a unit's time
 #include <calibrisk/engine.h>
 
 #include <memory>

@@ -7,7 +7,7 @@
 #define CALIBRISK_LINALG_PIVOTED_CHOLESKY_H
 
 #include <calibrisk/engine.h>
-#include <calibrisk/kernels/kernel.h>
+#include <calibrisk/linalg/kernel_factor.h>
 
 #include <algorithm>
 #include <limits>
@@ -22,33 +22,6 @@ struct CholeskyOptions {
   Index greedy = 64;  // this many are chosen one at a time, the exact greedy order
   Index block = 64;   // then candidates per block
   Index enough = std::numeric_limits<Index>::max();  // stop at the first step past this rank
-};
-
-// Where a factor may be cut: its first `rank` columns are the factor of that rank.
-struct FactorStep {
-  Index rank;
-  double residual_trace;
-};
-
-// L L' ~ K on the rows x that it was built on; row i of L is the feature l(x_i).
-struct KernelFactor {
-  Kernel kernel;
-  Matrix l;                       // [n x r]
-  std::vector<Index> pivots;      // rows of x, in order of choice
-  Matrix pivot_rows;              // [r x q]: x at the pivots
-  Vector residual;                // [n]: diagonal of K - L L', at least 0
-  std::vector<FactorStep> steps;  // of its construction, ranks increasing
-  bool full = false;              // the residual is rounding noise
-
-  Index rank() const { return static_cast<Index>(pivots.size()); }
-  double residual_trace() const { return residual.size() == 0 ? 0.0 : residual.mean(); }
-
-  // L at the pivots: lower triangular, since a pivot's residual is zero ever after.
-  Matrix triangle() const {
-    Matrix out(rank(), rank());
-    for (Index i = 0; i < rank(); ++i) out.row(i) = l.row(pivots[static_cast<std::size_t>(i)]);
-    return out;
-  }
 };
 
 namespace detail {

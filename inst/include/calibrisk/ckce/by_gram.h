@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// CKCE from the whole Gram matrix: its Cholesky factor (dual) or its eigenvectors.
+#ifndef CALIBRISK_CKCE_BY_GRAM_H
+#define CALIBRISK_CKCE_BY_GRAM_H
+
+#include <calibrisk/ckce/dual.h>
+#include <calibrisk/ckce/job.h>
+#include <calibrisk/kernels/gram.h>
+
+namespace calibrisk {
+
+inline CkceResult ckce_by_dual(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                               const CkceJob& job) {
+  const Matrix gram = calibrisk::gram(engine, kernel, x);
+  CkceResult out;
+  if (job.influence) out.influence = Influence(gram.rows(), job.ridges.size());
+  for (Index v = 0; v < job.ridges.size(); ++v) {
+    Vector influence;
+    out.values.push_back(ckce_dual(engine, gram, job.residuals, job.variances, job.ridges(v),
+                                   job.diagonals, job.influence ? &influence : nullptr));
+    if (job.influence) out.influence.conditional.col(v) = influence;
+    if (job.targets.cols() > 0) {
+      out.loo.push_back(leave_one_out_dual(engine, gram, job.targets, job.ridges(v)));
+    }
+    engine.progress.advance(static_cast<double>(v + 1) / static_cast<double>(job.ridges.size()));
+  }
+  const double n = static_cast<double>(gram.rows());
+  const Vector rows =
+      engine.dense.multiply(gram, job.residuals).cwiseProduct(job.residuals).rowwise().sum();
+  const double total = rows.sum();
+  out.jkce.biased = total / (n * n);
+  if (job.influence) {
+    out.influence.diagonal = gram.diagonal().cwiseProduct(job.residuals.rowwise().squaredNorm());
+    out.influence.off_diagonal = rows - out.influence.diagonal;
+  }
+  if (n > 1) {
+    const double joint = gram.diagonal().dot(job.residuals.rowwise().squaredNorm());
+    out.jkce.unbiased = (total - joint) / (n * (n - 1.0));
+  }
+  out.rank = gram.rows();
+  return out;
+}
+
+inline CkceResult ckce_by_eigen(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                                const CkceJob& job) {
+  const FactoredSpectrum factored =
+      spectrum_of_gram(engine, gram(engine, kernel, x), job.residuals, job.variances);
+  CkceResult out;
+  detail::finish(engine, job, factored.spectrum, factored.factor, out);
+  if (job.influence) {
+    out.influence = Influence(x.rows(), job.ridges.size());
+    const Matrix cross = engine.dense.multiply_at_b(factored.factor, job.residuals);
+    const InfluenceWeights weights(engine, factored.spectrum, nullptr, cross, job.ridges);
+    weights.fill(engine, factored.factor, job.residuals, 0, out.influence);
+  }
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_kernel.h"
+#include "r_engine.h"
+#include <calibrisk/skce/law_distance.h>
+#include <calibrisk/skce/law_redraws.h>
+#include <calibrisk/targets/draws_embedding.h>
+
+using namespace calibrisk;
+
+// Mean features of predictions given by draws (targets/draws_embedding.h), or NULL where the
+// kernel has no small factor.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::NumericMatrix y,
+                         int threads, SEXP progress = R_NilValue) {
+  REngine engine(threads, progress);
+  const DrawsEmbedding out = embed_draws(engine, as_kernel(kernel), as_matrix(draws), as_matrix(y));
+  if (!out.found) return R_NilValue;
+  return Rcpp::List::create(Rcpp::Named("missed") = out.missed,
+                            Rcpp::Named("mean") = wrap_matrix(out.mean),
+                            Rcpp::Named("own") = wrap_vector(out.own),
+                            Rcpp::Named("pivot_rows") = wrap_matrix(out.pivot_rows),
+                            Rcpp::Named("triangle") = wrap_matrix(out.triangle));
+}
+
+// Unbiased SKCE of sets of outcomes, side by side [n x sets d], with both kernels in factored form
+// (skce/law_redraws.h).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected,
+                                       Rcpp::List kernel, Rcpp::NumericMatrix pivots,
+                                       Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes,
+                                       int sets, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  const Engine core = engine;
+  const LawRedraws redraws(core, as_matrix(factor), as_matrix(expected), as_kernel(kernel),
+                           as_matrix(pivots), as_matrix(triangle));
+  const int d = outcomes.ncol() / sets;
+  Rcpp::NumericVector out(sets);
+  for (int set = 0; set < sets; ++set) {
+    out[set] = redraws.unbiased(core, as_matrix(outcomes).middleCols(set * d, d));
+    core.progress.advance((set + 1.0) / sets);
+  }
+  return out;
+}
+
+// Squared Wasserstein distances of normals; roots: [n x d^2] symmetric roots.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, int threads) {
+  REngine engine(threads);
+  const BuresDistance distance(as_matrix(mean), as_matrix(roots));
+  return wrap_matrix(symmetric_pairs(
+      engine, mean.nrow(), [&](Index i, Index j) { return distance.squared(i, 0, j, 0); }));
+}
+
+// Mixture Wasserstein distances of the given order. location: [n x K d]; spread: scales
+// [n x K] in one dimension, else symmetric roots [n x K d^2].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_mixture_wasserstein(Rcpp::NumericMatrix weight,
+                                            Rcpp::NumericMatrix location,
+                                            Rcpp::NumericMatrix spread, int dimension, double order,
+                                            int threads) {
+  REngine engine(threads);
+  const BuresDistance distance(as_matrix(location), as_matrix(spread), dimension);
+  const auto w = as_matrix(weight);
+  return wrap_matrix(symmetric_pairs(engine, w.rows(), [&](Index i, Index j) {
+    return mixture_distance(distance, w, i, j, order);
+  }));
+}

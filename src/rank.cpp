@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_kernel.h"
+#include "r_engine.h"
+#include <calibrisk/canonical_ece.h>
+#include <calibrisk/ckce/rank_trials.h>
+
+// Binned canonical calibration error: binmean, pointwise, occupied cells.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_canonical_ece(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth,
+                                      int n_bins) {
+  const calibrisk::CanonicalEce ece =
+      calibrisk::canonical_ece(as_matrix(probs), as_labels(truth), n_bins);
+  return Rcpp::NumericVector::create(Rcpp::Named("binmean") = ece.binmean,
+                                     Rcpp::Named("pointwise") = ece.pointwise,
+                                     Rcpp::Named("occupied") = static_cast<double>(ece.occupied));
+}
+
+// Metrics of every model on every subsample: [metrics x (models * trials)], models fastest.
+// rows: 1-based, [m x trials]; kernels: bandwidth NaN is the subsample's median.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels,
+                                    Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows,
+                                    Rcpp::List settings, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  std::vector<Rcpp::NumericMatrix> owned;
+  std::vector<calibrisk::ConstMatrixRef> probs;
+  std::vector<calibrisk::Kernel> resolved;
+  for (R_xlen_t i = 0; i < models.size(); ++i) {
+    owned.emplace_back(SEXP(models[i]));
+    probs.emplace_back(as_matrix(owned.back()));
+    resolved.push_back(as_kernel(kernels[i]));
+  }
+  const Eigen::MatrixXi chosen =
+      Eigen::Map<const Eigen::MatrixXi>(rows.begin(), rows.nrow(), rows.ncol()).array() - 1;
+  const calibrisk::RankSettings options{
+      Rcpp::as<bool>(settings["kernel_metrics"]), Rcpp::as<bool>(settings["debiased"]),
+      Rcpp::as<double>(settings["ridge"]), Rcpp::as<int>(settings["n_bins"])};
+  const calibrisk::Executor one_thread;
+  calibrisk::Progress silent;
+  return wrap_matrix(calibrisk::rank_trials(engine, {one_thread, worker_algebra(), silent}, probs,
+                                            resolved, as_labels(truth), chosen, options));
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_ridge.h"
+#include <calibrisk/linalg/kernel_factor.h>
+#include <calibrisk/methods/ridge_factor.h>
+
+using calibrisk::Index;
+
+namespace {
+
+calibrisk::FoldBegin as_fold_begin(const Rcpp::IntegerVector& begin) {
+  return calibrisk::FoldBegin(begin.begin(), begin.end());
+}
+
+using FactorPointer = Rcpp::XPtr<calibrisk::KernelFactor>;
+using SpectraPointer = Rcpp::XPtr<std::vector<calibrisk::RidgeSpectrum>>;
+
+}  // namespace
+
+// Eigenbases of the training sets of all folds; begin: first row of fold 0 (test), 1, ..., and
+// the number of rows.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
+                       int rank, int threads, SEXP progress) {
+  FactorPointer pointer(factor);
+  calibrisk::require(rank <= pointer->rank(), "The factor has fewer columns.");
+  REngine engine(threads, progress);
+  return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(calibrisk::factor_spectra(
+      engine, pointer->l.leftCols(rank), as_matrix(residuals), as_fold_begin(begin))));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type,
+                                 Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
+                                 Rcpp::NumericVector ridges, int rank, int threads, SEXP progress) {
+  FactorPointer pointer(factor);
+  SpectraPointer bases(spectra);
+  REngine engine(threads, progress);
+  const auto features = [&](Index) { return pointer->l.leftCols(rank); };
+  return wrap_path(calibrisk::factor_path(engine, ridge_type(type), *bases, features,
+                                          as_matrix(residuals), as_fold_begin(begin),
+                                          as_vector(ridges)));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, double ridge,
+                                 double rank, int threads) {
+  SpectraPointer bases(spectra);
+  REngine engine(threads);
+  return wrap_form(engine, (*bases)[static_cast<std::size_t>(fold - 1)], type, ridge,
+                   static_cast<Index>(rank));
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_kernel.h"
+#include "as_ridge.h"
+#include <calibrisk/methods/ridge_krylov.h>
+
+using calibrisk::Index;
+
+namespace {
+
+calibrisk::FoldBegin as_fold_begin(const Rcpp::IntegerVector& begin) {
+  return calibrisk::FoldBegin(begin.begin(), begin.end());
+}
+
+using KrylovPointer = Rcpp::XPtr<calibrisk::KrylovRidge>;
+
+}  // namespace
+
+// Block Krylov spaces of the training sets of all folds, of one block; begin as above.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_ridge_krylov(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals,
+                      Rcpp::IntegerVector begin, int threads) {
+  REngine engine(threads);
+  return KrylovPointer(new calibrisk::KrylovRidge(engine, as_kernel(kernel), as_matrix(x),
+                                                  as_matrix(residuals), as_fold_begin(begin)));
+}
+
+// Goes on until every space has `blocks` blocks or is exact: the largest rank, the part of the
+// trace outside the spaces, and whether all are exact.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_krylov_extend(SEXP ridge, int blocks, int threads, SEXP progress) {
+  KrylovPointer pointer(ridge);
+  REngine engine(threads, progress);
+  pointer->extend(engine, blocks);
+  Index rank = 0;
+  double trace = 0.0;
+  bool exact = true;
+  for (const calibrisk::KrylovSpace& space : pointer->spaces()) {
+    rank = std::max(rank, space.rank(blocks));
+    trace = std::max(trace, space.residual_trace(blocks));
+    exact = exact && space.exhausted() && space.blocks() <= blocks;
+  }
+  return Rcpp::List::create(Rcpp::Named("rank") = static_cast<double>(rank),
+                            Rcpp::Named("residual_trace") = trace, Rcpp::Named("exact") = exact);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_krylov_path(SEXP ridge, std::string type, int blocks,
+                                 Rcpp::NumericMatrix residuals, Rcpp::NumericVector ridges,
+                                 int threads, SEXP progress) {
+  KrylovPointer pointer(ridge);
+  REngine engine(threads, progress);
+  return wrap_path(
+      pointer->path(engine, ridge_type(type), blocks, as_matrix(residuals), as_vector(ridges)));
+}
+
+// How far the ridges' equations are from being solved, [ridges x folds].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_ridge_krylov_errors(SEXP ridge, std::string type, int blocks,
+                                            Rcpp::NumericVector ridges, int threads) {
+  KrylovPointer pointer(ridge);
+  REngine engine(threads);
+  return wrap_matrix(pointer->equation_errors(engine, ridge_type(type), blocks, as_vector(ridges)));
+}
+
+// The form of one fold, its basis [tune rows x rank] on kernels with the tune rows.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_krylov_form(SEXP ridge, int fold, std::string type, double value, int blocks,
+                                 double rank, int threads) {
+  using namespace calibrisk;
+  KrylovPointer pointer(ridge);
+  REngine engine(threads);
+  const std::size_t at = static_cast<std::size_t>(fold - 1);
+  Rcpp::List form = wrap_form(engine, pointer->spectra(engine, blocks)[at], type, value,
+                              static_cast<Index>(rank));
+  const Rcpp::NumericMatrix basis = form["basis"];
+  form["basis"] = wrap_matrix(
+      Engine(engine).dense.multiply(pointer->spaces()[at].basis(blocks), as_matrix(basis)));
+  return form;
+}
+
+// sum_j k(x_i, rows_j) basis_j: [m x r]
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_gram_features(Rcpp::List kernel, Rcpp::NumericMatrix rows,
+                                      Rcpp::NumericMatrix basis, Rcpp::NumericMatrix x,
+                                      int threads) {
+  using namespace calibrisk;
+  REngine host(threads);
+  const Engine engine = host;
+  const Kernel k = as_kernel(kernel);
+  const auto points = as_matrix(x);
+  Rcpp::NumericMatrix out(Rcpp::no_init(x.nrow(), basis.ncol()));
+  Eigen::Map<Matrix> values(out.begin(), x.nrow(), basis.ncol());
+  constexpr Index tile = 2048;
+  for (Index begin = 0; begin < points.rows(); begin += tile) {
+    const Index size = std::min(tile, points.rows() - begin);
+    engine.dense.gemm(false, false, 1.0,
+                      gram(engine, k, points.middleRows(begin, size), as_matrix(rows)),
+                      as_matrix(basis), 0.0, values.middleRows(begin, size));
+  }
+  return out;
+}

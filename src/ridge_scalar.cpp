@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_ridge.h"
+#include <calibrisk/methods/ridge_scalar.h>
+
+namespace {
+
+calibrisk::TaylorFeatures as_taylor(double centre, double gamma, double scale, int rank) {
+  calibrisk::TaylorFeatures features;
+  features.centre = centre;
+  features.gamma = gamma;
+  features.scale = scale;
+  features.rank = rank;
+  return features;
+}
+
+using ScalarPointer = Rcpp::XPtr<calibrisk::ScalarRidge>;
+
+}  // namespace
+
+// Rank of the explicit features of a Gaussian kernel on an interval; 0 above max_rank.
+// [[Rcpp::export(rng = false)]]
+int cpp_taylor_rank(double gamma, double half_range, int max_rank) {
+  return static_cast<int>(calibrisk::TaylorFeatures::rank_for(gamma, half_range, max_rank));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma,
+                                        double scale, int rank) {
+  calibrisk::Matrix out(x.size(), rank);
+  as_taylor(centre, gamma, scale, rank).evaluate(as_vector(x), out);
+  return wrap_matrix(out);
+}
+
+// Eigenbases of the training sets of all folds, from explicit features of scalars.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
+                      Rcpp::IntegerVector fold, int n_folds, double centre, double gamma,
+                      double scale, int rank, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  return ScalarPointer(new calibrisk::ScalarRidge(engine, as_taylor(centre, gamma, scale, rank),
+                                                  as_vector(x), as_matrix(residuals),
+                                                  as_labels(fold), n_folds));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges,
+                                 Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, int threads,
+                                 SEXP progress) {
+  ScalarPointer pointer(ridge);
+  REngine engine(threads, progress);
+  return wrap_path(pointer->path(engine, ridge_type(type), as_vector(ridges), as_vector(x),
+                                 as_matrix(residuals)));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_scalar_form(SEXP ridge, int fold, std::string type, double value) {
+  ScalarPointer pointer(ridge);
+  REngine engine(1);
+  const calibrisk::RidgeSpectrum& spectrum = pointer->spectrum(fold);
+  return wrap_form(engine, spectrum, type, value, spectrum.rank());
+}
