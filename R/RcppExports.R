@@ -189,8 +189,8 @@ cpp_count_draws <- function(prob, block_end, n_draws, seed, threads) {
     .Call(`_calibrisk_cpp_count_draws`, prob, block_end, n_draws, seed, threads)
 }
 
-cpp_pit_sums <- function(low, high, m) {
-    .Call(`_calibrisk_cpp_pit_sums`, low, high, m)
+cpp_pit_sums <- function(low, high, m, weight) {
+    .Call(`_calibrisk_cpp_pit_sums`, low, high, m, weight)
 }
 
 cpp_pit_draws <- function(start, low, high, m, n_draws, seed, first_row, threads) {

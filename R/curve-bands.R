@@ -9,6 +9,8 @@ band_columns <- c("conf.low", "conf.high", "band.low", "band.high", "null.low", 
 
 # Wilson's score interval of a share.
 wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + level) / 2)) {
+  # sums of weights are so up to rounding
+  successes <- pmin(successes, trials)
   share <- successes / trials
   centre <- share + z^2 / (2 * trials)
   half <- z * sqrt(share * (1 - share) / trials + z^2 / (4 * trials^2))
@@ -21,6 +23,7 @@ wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + leve
 # Clopper and Pearson's, with the error probability of each side. Covers for any
 # probabilities of the trials whose mean is the target.
 clopper_pearson <- function(successes, n, tail) {
+  successes <- pmin(successes, n)
   list(
     low = ifelse(successes <= 0, 0, stats::qbeta(tail, successes, n - successes + 1)),
     high = ifelse(successes >= n, 1, stats::qbeta(tail, successes + 1, n - successes, lower.tail = FALSE))

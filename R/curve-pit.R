@@ -3,26 +3,28 @@
 # the jump (Czado, Gneiting & Held 2009): no randomisation, and bands from outcomes redrawn from the
 # predictions, since the spread is that of no binomial count.
 
-curve_pit <- function(pit, control) {
+# Weighted and clustered rows (`counts`, R/curve-design.R): n is how many they are effectively.
+curve_pit <- function(pit, control, counts = NULL) {
   m <- control$n_bins
-  n <- length(pit$low)
+  n <- if (is.null(counts)) length(pit$low) else sum(counts$v)
   expected <- rep(1 / m, m)
   tail <- (1 - control$level) / (2 * m) # at once: Bonferroni, whose loss is small for shares that sum to 1
   if (is.null(pit$jumps)) {
-    share <- tabulate(findInterval(pit$low, seq_len(m - 1) / m, left.open = TRUE) + 1L, m) / n
+    bin <- findInterval(pit$low, seq_len(m - 1) / m, left.open = TRUE) + 1L
+    share <- if (is.null(counts)) tabulate(bin, m) / n else as.vector(rowsum(c(counts$v, numeric(m)), c(bin, 1:m))) / n
     size <- rep(n, m)
     null <- c(binomial_limits((1 - control$level) / 2, n, expected),
               stats::setNames(binomial_limits(tail, n, expected), c("band_low", "band_high")))
   } else {
-    sums <- cpp_pit_sums(pit$low, pit$high, m)[, 3:4] / n
+    sums <- cpp_pit_sums(pit$low, pit$high, m, counts$v)[, 3:4] / n
     share <- sums[, 1]
-    draws <- pit_null_draws(pit, m, control)
+    draws <- pit_null_draws(pit, m, control, counts)
     draws <- draws - rbind(0, draws[-m, , drop = FALSE])
     null <- simulated_band(draws, control$level)
     size <- effective_size(sums, expected, draws, n)
   }
   limits <- function(v) lapply(v, `*`, m)
-  curve_frame((seq_len(m) - 0.5) / m, share * m, share * n, (seq_len(m) - 1) / m, seq_len(m) / m,
+  curve_frame((seq_len(m) - 0.5) / m, share * m, share * length(pit$low), (seq_len(m) - 1) / m, seq_len(m) / m,
               conf = limits(wilson_interval(share * size, size, control$level)),
               band = limits(clopper_pearson(share * size, size, tail)), null = limits(null[c("low", "high")]),
               null_band = limits(list(low = null$band_low, high = null$band_high)), upper = Inf)
@@ -30,11 +32,11 @@ curve_pit <- function(pit, control) {
 
 # Share of outcomes below the predicted quantile of each level; at once, for continuous predictions: Dvoretzky,
 # Kiefer & Wolfowitz with Massart's constant.
-curve_quantile <- function(pit, control, n_places = 101L) {
-  n <- length(pit$low)
+curve_quantile <- function(pit, control, counts = NULL, n_places = 101L) {
+  n <- if (is.null(counts)) length(pit$low) else sum(counts$v)
   levels <- seq(0, 1, length.out = n_places)
   if (is.null(pit$jumps)) {
-    below <- findInterval(levels, sort(pit$low))
+    below <- if (is.null(counts)) findInterval(levels, sort(pit$low)) else weight_below(levels, pit$low, counts$v)
     half <- sqrt(log(2 / (1 - control$level)) / (2 * n))
     return(curve_frame(
       levels, below / n, conf = wilson_interval(below, n, control$level),
@@ -43,8 +45,8 @@ curve_quantile <- function(pit, control, n_places = 101L) {
       null_band = list(low = levels - half, high = levels + half)
     ))
   }
-  sums <- rbind(0, cpp_pit_sums(pit$low, pit$high, n_places - 1L)[, 1:2] / n)
-  draws <- rbind(0, pit_null_draws(pit, n_places - 1L, control))
+  sums <- rbind(0, cpp_pit_sums(pit$low, pit$high, n_places - 1L, counts$v)[, 1:2] / n)
+  draws <- rbind(0, pit_null_draws(pit, n_places - 1L, control, counts))
   null <- simulated_band(draws, control$level)
   size <- effective_size(sums, levels, draws, n)
   # the largest of the standardised deviations of redrawn curves
@@ -56,7 +58,15 @@ curve_quantile <- function(pit, control, n_places = 101L) {
               null_band = list(low = null$band_low, high = null$band_high))
 }
 
+# Sum of the weights v of the values at or below each level.
+weight_below <- function(levels, values, v) {
+  order <- order(values)
+  c(0, cumsum(v[order]))[findInterval(levels, values[order]) + 1]
+}
+
+# An effective number of rows is rounded.
 binomial_limits <- function(tail, n, prob) {
+  n <- max(round(n), 1)
   list(low = stats::qbinom(tail, n, prob) / n, high = stats::qbinom(tail, n, prob, lower.tail = FALSE) / n)
 }
 
@@ -69,11 +79,18 @@ effective_size <- function(sums, expected, draws, n) {
 }
 
 # Means over the rows of F(k/m | Y), k = 1..m, for outcomes drawn from the predictions, [m x times]. Many rows are
-# represented by evenly spaced ones: the spread of a mean is known from 20,000 as well.
-pit_null_draws <- function(pit, m, control, most = 20000) {
+# represented by evenly spaced ones: the spread of a mean is known from 20,000 as well. Weighted rows stand at evenly
+# spaced sums of their weights.
+pit_null_draws <- function(pit, m, control, counts = NULL, most = 20000) {
   n <- length(pit$low)
   most <- max(1000, min(most, 2e7 / (pit$members %||% 1)))
-  rows <- if (n <= most) seq_len(n) else round(seq(1, n, length.out = most))
+  if (is.null(counts)) {
+    rows <- if (n <= most) seq_len(n) else round(seq(1, n, length.out = most))
+  } else {
+    places <- (seq_len(min(n, most)) - 0.5) / min(n, most)
+    rows <- pmin(findInterval(places, cumsum(counts$v) / sum(counts$v)) + 1, n)
+    n <- sum(counts$v)
+  }
   seed <- draw_seed()
   total <- matrix(0, m, control$times)
   # tables of jumps are held for some rows at a time

@@ -6,14 +6,17 @@
 # draw chooses its bandwidth anew. Confidence limits are centred at the local quadratic fit with the same
 # bandwidth, which removes the leading bias (Calonico, Cattaneo & Farrell 2018), and studentised.
 # The data enter as sums over at most 200 cells, so that all draws are a few matrix products.
-curve_smooth <- function(p, y, control) {
-  smoother <- new_smoother(p, control$bandwidth)
+curve_smooth <- function(p, y, control, counts = NULL) {
+  smoother <- new_smoother(p, control$bandwidth, counts$v)
   observed <- smooth_all(smoother, matrix(smooth_sums(smoother, y)))
   x <- smoother$x
   rate <- interpolate(x, pmin(pmax(observed$estimate[, 1], 0), 1), p)
   redraw <- function(prob) {
-    counts <- cpp_count_draws(prob[smoother$order], smoother$end, control$times, draw_seed(), control$threads)
-    smooth_all(smoother, counts)
+    smooth_all(smoother, if (is.null(counts)) {
+      cpp_count_draws(prob[smoother$order], smoother$end, control$times, draw_seed(), control$threads)
+    } else {
+      weighted_draws(prob, counts, smoother$cell, control$times)
+    })
   }
   null <- simulated_band(redraw(p)$estimate, control$level)
   boot <- redraw(rate)
@@ -57,17 +60,19 @@ max_quantile <- function(weights, variance, control) {
 smooth_scale <- function(p) stats::qlogis(pmin(pmax(p, 1e-5), 1 - 1e-5))
 
 # Everything that depends on the predictions alone: cells (stretches of equal width of logit(p), or its distinct
-# values), places (half evenly spaced in p, half in logit(p)) and, per bandwidth, the weights.
-new_smoother <- function(p, bandwidth, most = 200L, n_places = 160L, n_grid = 12L) {
+# values), places (half evenly spaced in p, half in logit(p)) and, per bandwidth, the weights. `v`: what each row counts
+# (NULL: 1).
+new_smoother <- function(p, bandwidth, v = NULL, most = 200L, n_places = 160L, n_grid = 12L) {
   t <- smooth_scale(p)
   distinct <- sort(unique(t))
   cell <- if (length(distinct) <= most) match(t, distinct) else {
     pmin(floor((t - min(t)) / (max(t) - min(t)) * most), most - 1)
   }
   cell <- match(cell, sort(unique(cell)))
-  n <- tabulate(cell)
-  mean_of <- function(v) as.vector(rowsum(v, cell)) / n
-  out <- list(order = order(cell), cell = cell, end = cumsum(n), n = n, t = mean_of(t), p = mean_of(p),
+  n <- if (is.null(v)) tabulate(cell) else as.vector(rowsum(v, cell))
+  total <- function(values) as.vector(rowsum(if (is.null(v)) values else v * values, cell))
+  mean_of <- function(values) total(values) / n
+  out <- list(total = total, order = order(cell), cell = cell, end = cumsum(n), n = n, t = mean_of(t), p = mean_of(p),
               p2 = mean_of(p^2))
   out$x <- smooth_places(range(p), n_places)
   span <- max(out$t) - min(out$t)
@@ -96,7 +101,7 @@ smooth_places <- function(range, n_places) {
   sort(unique(c(range[1] + even * diff(range), inner[inner > range[1] & inner < range[2]])))
 }
 
-smooth_sums <- function(smoother, y) as.vector(rowsum(as.numeric(y), smoother$cell))
+smooth_sums <- function(smoother, y) smoother$total(as.numeric(y))
 
 # Counts of events per cell [cells x draws] -> curves at the places [places x draws].
 smooth_all <- function(smoother, counts) {

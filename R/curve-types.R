@@ -1,11 +1,12 @@
 # The curves: from predictions p and outcomes y (0/1) to a tibble with a row per place.
-# `control`: n_bins, bins, level, times, bandwidth, threads.
+# `control`: n_bins, bins, level, times, bandwidth, threads. `counts`: what each row counts (R/curve-design.R), NULL
+# where rows are independent and count the same.
 
-curve_of <- function(type, p, y, control) {
+curve_of <- function(type, p, y, control, counts = NULL) {
   switch(type,
-    binned = curve_binned(p, y, control),
-    isotonic = curve_isotonic(p, y, control),
-    smooth = curve_smooth(p, y, control)
+    binned = if (is.null(counts)) curve_binned(p, y, control) else curve_binned_weighted(p, y, control, counts),
+    isotonic = curve_isotonic(p, y, control, counts),
+    smooth = curve_smooth(p, y, control, counts)
   )
 }
 
@@ -44,17 +45,24 @@ curve_binned <- function(p, y, control) {
 
 # Isotonic regression at the ends of its steps and some places between. Pointwise limits: likelihood
 # ratio; at once: honest_band(). Consistency: outcomes drawn from the predictions.
-curve_isotonic <- function(p, y, control) {
-  pooled <- pooled_outcomes(p, y)
+curve_isotonic <- function(p, y, control, counts = NULL) {
+  pooled <- if (is.null(counts)) pooled_outcomes(p, y) else pooled_weighted(p, y, counts$v)
+  rows <- pooled$rows %||% pooled$n
   fit <- cpp_isotonic(pooled$sum, pooled$n)
   at <- isotonic_places(pooled, fit)
   x <- pooled$x[at]
-  limits <- cpp_isotonic_limits(pooled$sum, pooled$n, at - 1L, isotonic_critical(pooled$n[at], control$level),
+  limits <- cpp_isotonic_limits(pooled$sum, pooled$n, at - 1L, isotonic_critical(rows[at], control$level),
                                 control$threads)
   band <- honest_band(pooled, x, control$level)
-  null <- simulated_band(isotonic_draws(p[pooled$order], pooled, at, control), control$level)
+  draws <- if (is.null(counts)) {
+    isotonic_draws(p[pooled$order], pooled, at, control)
+  } else {
+    sums <- weighted_draws(p, counts, match(p, pooled$x), control$times)
+    matrix(apply(sums, 2, cpp_isotonic, pooled$n), nrow(sums))[at, , drop = FALSE]
+  }
+  null <- simulated_band(draws, control$level)
   curve_frame(
-    x, fit[at], pooled$n[at], conf = list(low = limits[, 1], high = limits[, 2]),
+    x, fit[at], rows[at], conf = list(low = limits[, 1], high = limits[, 2]),
     # the two are built differently; the whole curve's is never the narrower one
     band = list(low = pmin(band$low, limits[, 1]), high = pmax(band$high, limits[, 2])), null = null,
     null_band = list(low = null$band_low, high = null$band_high)

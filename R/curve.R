@@ -30,6 +30,13 @@
 #'     predictions (ensembles: from the S + 1 values of each row), of 20,000 rows where there are more.}
 #' }
 #'
+#' @section Weights and clusters:
+#' Means, regressions and histograms are weighted. Limits and bands are those of as many independent rows as there are
+#' effectively: the squared sum of the weights over the sum of their squares (per bin; of all rows for the other
+#' curves), with clusters divided by the design effect of the mean outcome (of the noise around the isotonic regression, at
+#' least 1), and by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998). Where the
+#' bands of calibrated models come from redrawn outcomes, these are weighted and spread as much.
+#'
 #' @section Value:
 #' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`
 #' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right`
@@ -69,7 +76,7 @@
 ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "quantile", "pit"),
                      notion = NULL, n_bins = NULL, bins = c("width", "mass"), level = 0.95,
                      times = 1000, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
-                     threads = NULL) {
+                     threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   default <- missing(type)
   type <- check_choice(type, c("binned", "isotonic", "smooth", "quantile", "pit"))
@@ -90,10 +97,11 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
                   times = as.integer(times), bandwidth = bandwidth, threads = resolve_threads(threads))
   truth <- enquo(truth)
   dots <- column_dots(...)
+  design <- design_input(enquo(weights), enquo(cluster))
   read <- function(part) {
-    if (type %in% c("quantile", "pit")) return(list(list(pit = read_pit(part, truth, dots, na_rm, call))))
+    if (type %in% c("quantile", "pit")) return(list(read_pit(part, truth, dots, na_rm, call, design)))
     stop_curve_of_laws(part, dots, type, call)
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     if (predictions$na) stop_missing_curve(call)
     notion <<- notion %||% default_notion(predictions)
     axis <<- probability_of(predictions)
@@ -103,7 +111,7 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
   curves <- read_curves(x, enquo(.by), read, call)
   keys <- vctrs::vec_rbind(!!!curves$keys)
   if (default && length(setdiff(names(keys), "class")) > 0) type <- overlaid_type(curves$problems)
-  parts <- lapply(curves$problems, one_curve, type = type, control = control)
+  parts <- lapply(curves$problems, one_curve, type = type, control = control, call = call)
   bind <- function(what) {
     tables <- lapply(seq_along(parts), function(i) {
       vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, i), nrow(parts[[i]][[what]])), parts[[i]][[what]])
@@ -177,21 +185,30 @@ model_names <- function(models) {
   make.unique(names)
 }
 
-one_curve <- function(problem, type, control) {
+one_curve <- function(problem, type, control, call = caller_env()) {
   values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
+  design <- problem$design
+  noise <- if (is.null(problem$pit)) problem$labels - isotonic_fit(values, problem$labels, design$w)$value else values
+  rows <- row_counts(noise, design, control$level, call)
   curve <- switch(type,
-    pit = curve_pit(problem$pit, pit_control(problem$pit, control)), quantile = curve_quantile(problem$pit, control),
-    curve_of(type, values, problem$labels, control)
+    pit = curve_pit(problem$pit, pit_control(problem$pit, control), rows),
+    quantile = curve_quantile(problem$pit, control, rows),
+    curve_of(type, values, problem$labels, control, rows)
   )
-  counts <- function(v) tabulate(findInterval(v, seq_len(49) / 50, left.open = TRUE) + 1L, 50L)
+  counts <- function(used = TRUE) {
+    cell <- findInterval(values[used], seq_len(49) / 50, left.open = TRUE) + 1L
+    if (is.null(design$w)) return(tabulate(cell, 50L))
+    as.vector(rowsum(c(relative_weights(design)[used], numeric(50)), c(cell, 1:50)))
+  }
   target <- if (type == "pit") 1 else curve$confidence
   list(
     curve = curve,
-    histogram = tibble::tibble(left = (0:49) / 50, right = (1:50) / 50, n = counts(values),
-                               events = counts(values[problem$labels == 1])),
+    histogram = tibble::tibble(left = (0:49) / 50, right = (1:50) / 50, n = counts(),
+                               events = counts(problem$labels == 1)),
     summary = tibble::tibble(
-      n = length(values), event_rate = if (is.null(problem$labels)) NA_real_ else mean(problem$labels),
-      mean_confidence = mean(values),
+      n = length(values),
+      event_rate = if (is.null(problem$labels)) NA_real_ else row_mean(problem$labels, design),
+      mean_confidence = row_mean(values, design),
       outside = mean(target < curve$band.low - 1e-12 | target > curve$band.high + 1e-12),
       rejected = any(curve$observed < curve$null_band.low - 1e-12 | curve$observed > curve$null_band.high + 1e-12),
       bandwidth = attr(curve, "bandwidth") %||% NA_real_, !!!curve_numbers(problem)

@@ -6,7 +6,15 @@
 #' `max_s | (1/N) sum_i 1(conf_i <= s) (conf_i - outcome_i) |` (Gruber and Buettner 2022,
 #' Definition C.2, pooled over top labels). `s` runs over the distinct predictions only, so
 #' that ties are counted together and the order of rows never matters. Class-wise, the
-#' errors of the classes are added.
+#' errors of the classes are added. With weights the sum is \eqn{\sum_i w_i 1(conf_i \le s)(conf_i - outcome_i) /
+#' \sum_i w_i}. It is the ECCE-MAD of Arrieta-Ibarra et al. (2022); `kuiper`, the largest minus the smallest value of
+#' the cumulative residual (0 included), is their ECCE-R.
+#'
+#' # Test
+#' For calibrated predictions the whole sum has the standard deviation
+#' \eqn{\sqrt{\sum_i w_i^2 conf_i (1 - conf_i)} / \sum_i w_i}. In its units, column `sigma`, the error is
+#' asymptotically the largest absolute value of a Brownian motion on `[0, 1]`, which gives `p.value` (conservative where
+#' predictions are tied). Clusters have no such law: `sigma` and `p.value` are then `NA`, as they are class-wise.
 #'
 #' # Intervals
 #' `"analytic"` takes the place of the maximum as known. The lower end is at most the cross-fitted limit of
@@ -14,7 +22,7 @@
 #'
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
-#' `power` (the error itself), `location` (the prediction where the maximum is reached),
+#' `power` (the error itself), `location` (the prediction where the maximum is reached), `kuiper`, `sigma`, `p.value`,
 #' `n`, `notion`, `interval`, `level`.
 #'
 #' # Cost
@@ -23,7 +31,9 @@
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
-#'   Gupta et al. (2021) \doi{10.48550/arXiv.2006.12800}.
+#'   Gupta et al. (2021) \doi{10.48550/arXiv.2006.12800};
+#'   Arrieta-Ibarra, Gujral, Tannen, Tygert and Xu (2022) Metrics of calibration for probabilistic predictions,
+#'   *Journal of Machine Learning Research* 23.
 #' @examples
 #' ks_error(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
@@ -46,20 +56,41 @@ ks_columns <- function(problems, interval) {
     value <- ks_value(sorted)
     honest <- mean_estimate(crossfit_ks(sorted, problem_folds(problem)), problem$design)
     list(estimate = new_estimate(value$value, value$influence, problem$design, honest = honest),
-         location = value$location)
+         location = value$location, kuiper = value$kuiper, sigma = ks_sigma(problem, value$value))
   })
   columns <- error_columns(
     list(combine_estimates(lapply(parts, `[[`, "estimate"))), interval, problems,
     function(part) sum(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0))
   )
-  c(columns, list(location = if (length(parts) == 1) parts[[1]]$location else NA_real_))
+  shown <- c("location", "kuiper", "sigma")
+  if (length(parts) > 1) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), c(shown, "p.value"))))
+  c(columns, parts[[1]][shown], list(p.value = largest_motion_p(parts[[1]]$sigma)))
+}
+
+# The error in units of the standard deviation of the whole sum under calibration.
+ks_sigma <- function(problem, value) {
+  if (!is.null(problem$design$cluster)) return(NA_real_)
+  p <- problem$features[, 1]
+  spread <- sqrt(sum(row_shares(problem$design)^2 * p * (1 - p)))
+  if (spread == 0 && value == 0) 0 else value / spread
+}
+
+# P(max |B(t)| > x) of a Brownian motion on [0, 1]: by reflection, and where that converges slowly, for small x, by the
+# eigenfunctions of the heat equation.
+largest_motion_p <- function(x) {
+  if (is.na(x) || x == 0) return(if (is.na(x)) NA_real_ else 1)
+  odd <- 2 * (0:20) + 1
+  sign <- rep_len(c(1, -1), 21)
+  if (x > 1) return(min(1, 4 * sum(sign * pnorm(-odd * x))))
+  1 - 4 / pi * sum(sign / odd * exp(-(odd * pi / x)^2 / 8))
 }
 
 # With `influence`, each row's share in the order of the data.
 ks_value <- function(sorted, influence = TRUE) {
   path <- sorted$sum_d[sorted$ties]
   top <- which.max(abs(path))
-  out <- list(value = abs(path[top]) / sorted$n, location = sorted$x[sorted$ties[top]])
+  out <- list(value = abs(path[top]) / sorted$n, location = sorted$x[sorted$ties[top]],
+              kuiper = (max(path, 0) - min(path, 0)) / sorted$n)
   if (influence) {
     below <- seq_len(sorted$ties[top])
     rows <- 0 * sorted$d

@@ -92,17 +92,18 @@ location_scale_pit <- function(parts, y) {
   })
 }
 
-# PIT of a law (vector or column) or of two columns, mean and variance of a normal one.
-read_pit <- function(x, truth, dots, na_rm, call) {
+# PIT, with the design of the rows, of a law (vector or column) or of two columns, mean and variance of a normal one.
+read_pit <- function(x, truth, dots, na_rm, call, design = NULL) {
   law <- if (is.data.frame(x)) law_in_frame(ungroup_frame(x), dots, call) else if (is_law(x)) x
   if (is.null(law)) {
-    data <- read_moments(x, truth, dots, na_rm, call)
-    data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, na = data$na)
+    data <- read_moments(x, truth, dots, na_rm, call, design = design)
+    data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, na = data$na,
+                 design = data$design)
   } else {
-    data <- read_laws(x, truth, dots, na_rm = na_rm, call = call)
+    data <- read_laws(x, truth, dots, na_rm = na_rm, call = call, design = design)
     # classes have no law of a number
     if (is.null(data$law)) pit_of(as_distribution(law), NULL, call)
   }
   if (data$na) stop_missing_curve(call)
-  pit_of(data$law, as.vector(data$y), call)
+  list(pit = pit_of(data$law, as.vector(data$y), call), design = data$design)
 }

@@ -650,14 +650,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_pit_sums
-Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m);
-RcppExport SEXP _calibrisk_cpp_pit_sums(SEXP lowSEXP, SEXP highSEXP, SEXP mSEXP) {
+Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m, Rcpp::Nullable<Rcpp::NumericVector> weight);
+RcppExport SEXP _calibrisk_cpp_pit_sums(SEXP lowSEXP, SEXP highSEXP, SEXP mSEXP, SEXP weightSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
     Rcpp::traits::input_parameter< int >::type m(mSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pit_sums(low, high, m));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type weight(weightSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_sums(low, high, m, weight));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1124,7 +1125,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_isotonic", (DL_FUNC) &_calibrisk_cpp_isotonic, 2},
     {"_calibrisk_cpp_isotonic_draws", (DL_FUNC) &_calibrisk_cpp_isotonic_draws, 6},
     {"_calibrisk_cpp_count_draws", (DL_FUNC) &_calibrisk_cpp_count_draws, 5},
-    {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 3},
+    {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 4},
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_isotonic_limits", (DL_FUNC) &_calibrisk_cpp_isotonic_limits, 5},
     {"_calibrisk_cpp_poisson_binomial_quantiles", (DL_FUNC) &_calibrisk_cpp_poisson_binomial_quantiles, 2},

@@ -111,8 +111,11 @@ Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> b
 
 // Sums of F(k/m | y) and of the mass between levels, each with its squares, [m x 4].
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m) {
-  return wrap_matrix(calibrisk::pit_sums(as_vector(low), as_vector(high), m));
+Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m,
+                                 Rcpp::Nullable<Rcpp::NumericVector> weight) {
+  const Rcpp::NumericVector w =
+      weight.isNull() ? Rcpp::NumericVector(low.size(), 1.0) : Rcpp::NumericVector(weight);
+  return wrap_matrix(calibrisk::pit_sums(as_vector(low), as_vector(high), m, as_vector(w)));
 }
 
 // The same sums of F(k/m | Y) for outcomes drawn from laws with these jumps, [m x n_draws].

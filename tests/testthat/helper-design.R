@@ -35,8 +35,23 @@ design_laws <- list(
   parts = function(d, ...) {
     suppressWarnings(ce_decompose(pred_normal(d$mean, d$sd), d$z, score = c("crps", "mse", "dss"), n_bins = 4, ...))
   },
-  moments = function(d, ...) ce_moments(pred_normal(d$mean, d$sd), d$z, ...)
+  moments = function(d, ...) ce_moments(pred_normal(d$mean, d$sd), d$z, ...),
+  pit = function(d, ...) tidy(ce_curve(pred_normal(d$mean, d$sd), d$z, type = "pit", n_bins = 5, ...)),
+  quantile = function(d, ...) tidy(ce_curve(pred_normal(d$mean, d$sd), d$z, type = "quantile", ...)),
+  pit_counts = function(d, ...) {
+    withr::with_seed(1, tidy(ce_curve(pred_poisson(exp(d$mean)), d$copies, type = "pit", times = 20, n_bins = 4, ...)))
+  }
 )
+
+# Curves of the binary frame: both tables, with the same draws.
+design_curves <- lapply(c(binned = "binned", isotonic = "isotonic", smooth = "smooth"), function(type) {
+  function(...) {
+    withr::with_seed(1, {
+      curve <- ce_curve(..., type = type, notion = "binary", times = 20)
+      list(tidy(curve), glance(curve), curve$histogram)
+    })
+  }
+})
 
 # Rows with ties, weights of both kinds and clusters.
 design_rows_frame <- function(n = 120, seed = 1) {

@@ -154,12 +154,12 @@ test_that("weights and clusters of predictive distributions", {
     without[1:10] <- 0
     expect_identical(verb(data, weights = without), verb(data[-(1:10), ], weights = data$share[-(1:10)]))
     own <- verb(data, cluster = 1:120)
-    same <- grepl("estimate|std.error|score|entropy|calibration|sharpness", names(plain))
+    same <- grepl("estimate|std.error|score|entropy|calibration|sharpness|observed", names(plain))
     expect_equal(own[same], plain[same])
     # importance weights of whole numbers give the numbers of repeated rows but for their errors
     expect_message(whole <- verb(data, weights = as.numeric(data$copies)), class = "calibrisk_message_weights")
     repeated <- verb(data[rep(1:120, data$copies), ])
-    value <- intersect(c(".estimate", "mean_score", "entropy", "calibration", "sharpness"), names(plain))
+    value <- intersect(c(".estimate", "mean_score", "entropy", "calibration", "sharpness", "observed"), names(plain))
     expect_equal(whole[value], repeated[value])
   }
   # a frame, its columns, and rows that miss a weight
@@ -175,4 +175,56 @@ test_that("weights and clusters of predictive distributions", {
   repeated <- data[rep(1:120, data$copies), ]
   expect_identical(moments, ce_moments(pred_normal(repeated$mean, repeated$sd), repeated$z,
                                        after = pred_normal(0 * repeated$mean, 1)))
+})
+
+test_that("weights and clusters of curves", {
+  data <- design_rows_frame()
+  for (curve in design_curves) {
+    plain <- curve(data, y, prob)
+    expect_identical(curve(data, y, prob, weights = copies), curve(data[rep(1:120, data$copies), ], y, prob))
+    expect_identical(curve(data$prob, data$y, weights = rep(.37, 120)), plain)
+    weighted <- curve(data, y, prob, weights = share)
+    expect_equal(curve(data$prob, data$y, weights = 5 * data$share), weighted, tolerance = 1e-8)
+    without <- data$share
+    without[1:10] <- 0
+    expect_equal(curve(data$prob, data$y, weights = without),
+                 curve(data$prob[-(1:10)], data$y[-(1:10)], weights = data$share[-(1:10)]))
+    own <- curve(data$prob, data$y, cluster = 1:120)
+    # the bandwidth of a smooth curve is chosen for fewer rows
+    if (is.na(plain[[2]]$bandwidth)) expect_equal(own[[1]]$observed, plain[[1]]$observed)
+    expect_lt(mean(abs(own[[1]]$conf.low - plain[[1]]$conf.low)), .02)
+    clustered <- curve(data, y, prob, cluster = centre)
+    width <- function(out) mean(out[[1]]$conf.high - out[[1]]$conf.low)
+    expect_gt(width(clustered), width(plain))
+    expect_error(curve(data$prob, data$y, cluster = rep(1, 120)), class = "calibrisk_error_rows")
+  }
+  binned <- ce_curve(data, y, prob, weights = share, n_bins = 5)
+  bin <- ceiling(data$prob * 5)
+  bin[bin == 0] <- 1
+  expect_equal(tidy(binned)$observed, unname(c(rowsum(data$share * data$y, bin) / rowsum(data$share, bin))))
+  expect_equal(glance(binned)$event_rate, sum(data$share * data$y) / sum(data$share))
+  isotonic <- tidy(ce_curve(data, y, prob, weights = share, type = "isotonic", times = 20))
+  fit <- isotonic_fit(data$prob, data$y, data$share)$value
+  expect_equal(isotonic$observed, fit[match(isotonic$confidence, data$prob)])
+})
+
+test_that("limits of clustered curves hold the event frequency, those of independent rows do not", {
+  skip_on_cran()
+  found <- withr::with_seed(9, vapply(1:200, function(i) {
+    centre <- rep(1:50, each = 20)
+    p <- rep(stats::runif(50, .1, .9), each = 20)
+    share <- stats::rbeta(50, 5 * p[20 * 1:50], 5 * (1 - p[20 * 1:50]))[centre]
+    y <- stats::rbinom(1000, 1, share)
+    inside <- function(...) {
+      curve <- tidy(ce_curve(p, y, n_bins = 3, ...))
+      truth <- curve$confidence
+      c(mean(curve$conf.low <= truth & truth <= curve$conf.high),
+        any(curve$observed < curve$null_band.low | curve$observed > curve$null_band.high))
+    }
+    c(inside(cluster = centre), inside())
+  }, numeric(4)))
+  expect_gt(mean(found[1, ]), .92)
+  expect_lt(mean(found[2, ]), .1)
+  expect_lt(mean(found[3, ]), .85)
+  expect_gt(mean(found[4, ]), .2)
 })

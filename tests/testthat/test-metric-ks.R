@@ -34,3 +34,32 @@ test_that("always wrong with certainty is 1, and the canonical notion is refused
   expect_equal(ks_error(diag(3), c(2, 3, 1))$.estimate, 1)
   expect_error(ks_error(diag(3), 1:3, notion = "canonical"), class = "calibrisk_error_notion")
 })
+
+test_that("published values of weighted cumulative errors", {
+  out <- ks_error(c(.6, .8, .2, .4), c(0, 1, 0, 0), weights = c(.4, .3, .2, .1))
+  expect_equal(out$.estimate, .32)
+  expect_equal(out$sigma, 1.289317, tolerance = 1e-6)
+  expect_equal(out$kuiper, .32)
+  # up to .04, .08, .32, and back to .26
+  expect_equal(out$location, .6)
+  expect_equal(ks_error(c(.5, .6, .7), c(1, 0, 0))$kuiper, .8 / 3 + .5 / 3)
+})
+
+test_that("the law of the largest Brownian motion, and the level of its test", {
+  # its 0.95 quantile
+  expect_equal(largest_motion_p(2.2414), .05, tolerance = 1e-3)
+  expect_equal(largest_motion_p(1 + 1e-9), largest_motion_p(1), tolerance = 1e-7)
+  expect_identical(largest_motion_p(0), 1)
+  expect_lt(abs(largest_motion_p(.2) - 1), 1e-9)
+  found <- withr::with_seed(3, vapply(1:400, function(i) {
+    p <- stats::runif(400)
+    w <- stats::rexp(400)
+    y <- stats::rbinom(400, 1, p)
+    c(ks_error(p, y)$p.value, ks_error(p, y, weights = w)$p.value)
+  }, c(0, 0)))
+  expect_lt(max(rowMeans(found < .05)), .08)
+  expect_gt(min(rowMeans(found < .05)), .02)
+  expect_identical(ks_error(c(0, 1, 1), c(0, 1, 1))$p.value, 1)
+  expect_identical(ks_error(c(0, 1, 1), c(1, 1, 1))$p.value, 0)
+  expect_true(is.na(ks_error(c(.2, .4, .6), c(0, 1, 1), cluster = c(1, 1, 2))$p.value))
+})

@@ -76,3 +76,15 @@ pin_design("ce_decompose/real", real$n, function(w, g) {
 pin_design("ce_moments", real$n, function(w, g) {
   ce_moments(laws$normal, real$y, after = pred_normal(real$mean, 1), weights = w, cluster = g)
 })
+for (type in c("binned", "isotonic", "smooth")) {
+  pin_design(paste0("ce_curve/", type), 160, function(w, g) {
+    curve <- ce_curve(fine$p, fine$y, type = type, notion = "binary", times = 20, weights = w, cluster = g)
+    list(curve = tidy(curve), glance = glance(curve))
+  })
+}
+for (name in c("normal", "poisson")) {
+  pin_design(paste0("ce_curve/pit/", name), real$n, function(w, g) {
+    curve <- ce_curve(laws[[name]], outcome_of(name), type = "pit", n_bins = 5, times = 20, weights = w, cluster = g)
+    list(curve = tidy(curve), glance = glance(curve))
+  })
+}

@@ -24,20 +24,22 @@ inline double pit_at(double low, double high, double u) {
   return u <= low ? 0.0 : (u - low) / (high - low);
 }
 
-// Sums over the rows of F(k/m | y) (columns 0, 1: and of its square) and of the mass between the
-// levels (k-1)/m and k/m (columns 2, 3), in row k - 1.
-inline Matrix pit_sums(const ConstVectorRef& low, const ConstVectorRef& high, Index m) {
+// Weighted sums over the rows of F(k/m | y) (columns 0, 1: and of its square) and of the mass
+// between the levels (k-1)/m and k/m (columns 2, 3), in row k - 1.
+inline Matrix pit_sums(const ConstVectorRef& low, const ConstVectorRef& high, Index m,
+                       const ConstVectorRef& weight) {
   require(low.size() == high.size(), "pit_sums: a jump has two ends.");
+  require(low.size() == weight.size(), "pit_sums: one weight per row.");
   Matrix out = Matrix::Zero(m, 4);
   for (Index i = 0; i < low.size(); ++i) {
     double before = 0.0;
     for (Index k = 1; k <= m; ++k) {
       const double value = pit_at(low[i], high[i], static_cast<double>(k) / static_cast<double>(m));
       const double mass = value - before;
-      out(k - 1, 0) += value;
-      out(k - 1, 1) += value * value;
-      out(k - 1, 2) += mass;
-      out(k - 1, 3) += mass * mass;
+      out(k - 1, 0) += weight[i] * value;
+      out(k - 1, 1) += weight[i] * value * value;
+      out(k - 1, 2) += weight[i] * mass;
+      out(k - 1, 3) += weight[i] * mass * mass;
       before = value;
     }
   }
