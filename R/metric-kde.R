@@ -32,6 +32,8 @@
 #' Dirichlet: `O(n^2 K)` per bandwidth, and once more for the interval. Triweight: linear in `n`.
 #'
 #' # Errors
+#' `calibrisk_error_argument` for importance weights or clusters with the Dirichlet kernel, which takes rows as
+#' independent ones that count the same; frequencies it takes.
 #' `calibrisk_error_bandwidth` where the triweight bandwidth is 0: fewer than two distinct
 #' confidences were right.
 #' @inheritParams ece
