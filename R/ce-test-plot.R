@@ -16,7 +16,7 @@
 #' @param object,x A `ce_test`.
 #' @param alpha Level of the test whose critical value is drawn; `NULL` for none.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @name autoplot.ce_test
 #' @exportS3Method ggplot2::autoplot
 #' @examples
@@ -47,30 +47,6 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(c(0, 0.05))) +
     ggplot2::labs(x = shown$axis, y = "null density", subtitle = shown$text) +
     theme_ce()
-}
-
-#' @rdname autoplot.ce_test
-#' @export
-plot.ce_test <- function(x, alpha = 0.05, ...) {
-  shown <- null_shape(x, alpha)
-  null <- shown$null
-  across <- if (shown$draws) range(null$left, null$right) else range(null$x)
-  old <- graphics::par(mar = c(4, 4, 4.6, 1))
-  on.exit(graphics::par(old))
-  plot(NULL, xlim = range(across, shown$statistic, shown$critical), ylim = c(0, 1.05 * max(null$height)), yaxs = "i",
-       xlab = shown$axis, ylab = "null density", main = "")
-  graphics::title(shown$text, font.main = 1, cex.main = 0.95, line = 2.2, adj = 0)
-  fill <- grDevices::adjustcolor(ce_colours[1], 0.35)
-  if (shown$draws) {
-    graphics::rect(null$left, 0, null$right, null$height, col = fill, border = "white")
-  } else {
-    graphics::polygon(c(null$x[1], null$x, null$x[nrow(null)]), c(0, null$height, 0), col = fill, border = NA)
-  }
-  graphics::abline(v = shown$statistic, col = ce_colours[2], lwd = 2)
-  if (!is.null(shown$critical)) graphics::abline(v = shown$critical, col = "grey20", lwd = 2, lty = 2)
-  graphics::legend("top", shown$labels, col = c(ce_colours[2], "grey20"), lwd = 2, lty = 1:2, bty = "n", horiz = TRUE,
-                   inset = c(0, -0.13), xpd = NA, cex = 0.9)
-  invisible(x)
 }
 
 # What both figures draw: list(null = bars (left, right, height) or curve (x, height), draws,
@@ -125,6 +101,7 @@ null_curve <- function(law, statistic) {
   data.frame(x = x, height = pmin(height, 2 * max(height[-1], law$density(law$quantile(0.5)))))
 }
 
+
 # Singular redraws of the mean embedding test are infinite and not drawn. Redraws that are all equal, or differ by
 # rounding, are one bar.
 null_bars <- function(null, call = caller_env()) {
@@ -142,6 +119,7 @@ null_bars <- function(null, call = caller_env()) {
   k <- length(bars$breaks)
   data.frame(left = bars$breaks[-k], right = bars$breaks[-1], height = bars$density)
 }
+
 
 # The smallest statistic that is not rejected; NULL where the resamples are too few.
 critical_draw <- function(x, alpha) {

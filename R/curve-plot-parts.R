@@ -54,19 +54,3 @@ histogram_layers <- function(histogram, several, split) {
   }
   list(step("top"), if (split) step("bottom"), middle, floor)
 }
-
-# Predictions, one colour per curve, below the curves; events up and the others down where they are apart.
-draw_histograms <- function(bars, colours, split) {
-  if (nlevels(bars$colour) == 1) colours <- "grey50"
-  graphics::abline(h = 0, col = "grey70")
-  for (one in split(bars, bars$colour)) {
-    if (nrow(one) == 0) next
-    most <- if (split) max(one$events, one$n - one$events, 1) else max(one$n, 1)
-    height <- function(n) (strip[["top"]] - strip[["bottom"]]) * sqrt(n / most) * if (split) 0.5 else 1
-    base <- if (split) mean(strip) else strip[["bottom"]]
-    ink <- function(alpha) grDevices::adjustcolor(colours[[as.integer(one$colour[1])]], alpha)
-    graphics::rect(one$left, base, one$right, base + height(if (split) one$events else one$n), border = NA,
-                   col = ink(if (split) 0.8 else 0.5))
-    if (split) graphics::rect(one$left, base, one$right, base - height(one$n - one$events), border = NA, col = ink(0.4))
-  }
-}

@@ -8,8 +8,8 @@
 #' @param numbers Whether calibration error, slope and number of rows stand in the corner (see the Value of
 #'   [ce_curve()]).
 #' @param facet Whether several models or groups get a panel each instead of a colour.
-#' @param ... Passed on to the first call of `plot()`; not used by `autoplot()`.
-#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @param ... Not used; of `plot()`, the arguments of `autoplot()`.
+#' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @name autoplot.ce_curve
 #' @exportS3Method ggplot2::autoplot
 autoplot.ce_curve <- function(object, bands = c("conf", "null", "none"), histogram = TRUE, facet = FALSE,
@@ -182,75 +182,4 @@ curve_titles <- function(x, bands, histogram) {
   caption <- paste(vapply(c(about, below), wrap_text, "", width = if (x$type == "pit") 100 else 52), collapse = "\n")
   axes <- curve_axes(x)
   ggplot2::labs(x = axes[1], y = axes[2], caption = if (nzchar(caption)) caption)
-}
-
-#' @rdname autoplot.ce_curve
-#' @export
-plot.ce_curve <- function(x, bands = c("conf", "null", "none"), histogram = TRUE, numbers = FALSE, ...) {
-  bands <- check_choice(bands, c("conf", "null", "none"))
-  check_flag(histogram)
-  check_flag(numbers)
-  data <- curve_layers(x, facet = FALSE)
-  panels <- levels(data$curve$panel)
-  if (length(panels) > 1) {
-    old <- graphics::par(mfrow = grDevices::n2mfrow(length(panels)), mar = c(4, 4, 2, 1))
-    on.exit(graphics::par(old))
-  }
-  for (panel in panels) {
-    curve <- data$curve[data$curve$panel == panel, ]
-    bars <- data$histogram[data$histogram$panel == panel, ]
-    plot_panel(x, curve, bars, bands, histogram, panel, ...)
-    if (numbers) {
-      text <- corner_text(data$summary[data$summary$panel == panel, ])
-      graphics::legend(if (nlevels(curve$colour) > 1) "bottomright" else "topleft", text, bty = "n", cex = 0.8)
-    }
-  }
-  invisible(x)
-}
-
-plot_panel <- function(x, curve, bars, bands, histogram, title, ...) {
-  axes <- curve_axes(x)
-  pit <- x$type == "pit"
-  histogram <- histogram && !pit
-  bottom <- if (histogram) strip[["bottom"]] else 0
-  top <- if (pit) max(curve$observed, curve$band.high) else 1
-  plot(NA, xlim = c(0, 1), ylim = c(bottom, top), xlab = axes[1], ylab = axes[2], main = title, yaxt = "n", xaxs = "i",
-       yaxs = if (pit) "r" else "i", ...)
-  graphics::axis(2, pretty(c(0, top)), las = 1)
-  colours <- colours_for(levels(curve$colour))
-  for (one in split(curve, curve$colour)) {
-    if (nrow(one) == 0) next
-    colour <- colours[[as.integer(one$colour[1])]]
-    draw_bands(one, x$type, bands, colour)
-    draw_curve(one, x$type, colour)
-  }
-  if (pit) graphics::abline(h = 1, lty = 2, col = "grey35") else graphics::lines(0:1, 0:1, lty = 2, col = "grey35")
-  if (histogram) draw_histograms(bars, colours, x$notion == "binary" && x$type != "quantile")
-  if (nlevels(curve$colour) > 1) {
-    graphics::legend("topleft", levels(curve$colour), col = colours, lwd = 1.5, bty = "n", cex = 0.8)
-  }
-}
-
-# Bars where there is a value per bin, else ribbons.
-draw_bands <- function(curve, type, bands, colour) {
-  for (layer in band_layers(bands)) {
-    low <- curve[[layer[[1]]]]
-    high <- curve[[layer[[2]]]]
-    ink <- grDevices::adjustcolor(if (bands == "null") "grey50" else colour, layer[[3]])
-    if (type %in% c("binned", "pit")) {
-      graphics::segments(curve$confidence, low, curve$confidence, high, col = grDevices::adjustcolor(ink, 3),
-                         lwd = if (grepl("band", layer[[1]])) 1 else 3)
-    } else {
-      graphics::polygon(c(curve$confidence, rev(curve$confidence)), c(low, rev(high)), col = ink, border = NA)
-    }
-  }
-}
-
-draw_curve <- function(curve, type, colour) {
-  if (type == "pit") {
-    graphics::rect(curve$left, 0, curve$right, curve$observed, border = colour)
-  } else {
-    graphics::lines(curve$confidence, curve$observed, col = colour, lwd = 1.5,
-                    type = if (type == "binned") "o" else "l", pch = 20)
-  }
 }

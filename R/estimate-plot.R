@@ -5,7 +5,7 @@
 #' @return `tidy()`: a plain tibble with the groups, `notion`, `estimate`, `std.error`, `conf.low`, `conf.high`,
 #'   `lower_bound`, `p.value`, `method`. `glance()`: one row per notion and group with `notion`, `p.value`,
 #'   `resolution`, `cap`, `method`, `n`: what the interval assumes. `autoplot()`: a ggplot object with the estimates and
-#'   their intervals, one panel per notion where there are groups. `plot()` draws the same with base graphics and
+#'   their intervals, one panel per notion where there are groups. `plot()` draws it and
 #'   returns `x`.
 #' @name ce_estimate_tables
 #' @export
@@ -65,19 +65,4 @@ estimate_display <- function(x) {
   notion <- sub("_", "-", rows$notion)
   rows$notion <- factor(notion, levels = unique(notion))
   rows
-}
-
-#' @rdname ce_estimate_tables
-#' @export
-plot.ce_estimate <- function(x, ...) {
-  rows <- estimate_display(x)
-  line <- if (nlevels(rows$group) > 1) paste0(rows$group, ", ", rows$notion) else as.character(rows$notion)
-  at <- rev(seq_len(nrow(rows)))
-  old <- graphics::par(mar = c(4, min(20, 2 + 0.5 * max(nchar(line))), 1, 1))
-  on.exit(graphics::par(old))
-  plot(rows$estimate, at, xlim = range(0, rows$conf.high, rows$estimate, na.rm = TRUE), ylim = range(at) + c(-0.5, 0.5),
-       yaxt = "n", pch = 19, col = ce_colours[1], xlab = "calibration error (root, L2)", ylab = "")
-  graphics::segments(rows$conf.low, at, rows$conf.high, at, col = ce_colours[1])
-  graphics::axis(2, at, line, las = 1)
-  invisible(x)
 }

@@ -6,7 +6,7 @@
 #' @param object,x A `ce_fit`, or a [ce_grouped] list of them.
 #' @param classes Class-wise: which classes to draw, by name; all by default.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @section Errors:
 #' `calibrisk_error_notion` for a canonical fit, `calibrisk_error_argument` for unknown classes.
 #' @name autoplot.ce_fit
@@ -15,25 +15,10 @@
 #' plot(ce_fit(vehicle_predictions, truth, method = method_kde(0.05)))
 autoplot.ce_fit <- function(object, classes = NULL, ...) autoplot_fits(list(object), classes)
 
-#' @rdname autoplot.ce_fit
-#' @export
-plot.ce_fit <- function(x, classes = NULL, ...) {
-  plot_fits(list(x), classes)
-  invisible(x)
-}
-
 # `fits`: named by group where there are several.
 autoplot_fits <- function(fits, classes = NULL, call = caller_env()) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   autoplot_gap(lapply(fits, fit_panel, call = call), classes, call)
-}
-
-plot_fits <- function(fits, classes = NULL, call = caller_env()) {
-  panels <- lapply(fits, fit_panel, call = call)
-  counts <- vapply(panels, function(x) length(gap_parts(x, classes, call)), 0L)
-  old <- graphics::par(mfrow = grDevices::n2mfrow(sum(counts)), mar = c(4, 4, 2, 1))
-  on.exit(graphics::par(old))
-  for (g in seq_along(panels)) plot_gap(panels[[g]], classes, names(panels)[g] %||% "")
 }
 
 # What the figures of a tuning result need of it, with one method and one fold.

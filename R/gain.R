@@ -172,16 +172,6 @@ not_injective <- function(reason, what = "upper bound", stated = TRUE) {
   ), "injective")
 }
 
-complete_in_both <- function(predictions, rows) {
-  at <- match(rows, predictions$rows)
-  predictions$probs <- predictions$probs[at, , drop = FALSE]
-  predictions$truth <- predictions$truth[at]
-  predictions$prob <- predictions$prob[at]
-  predictions$outcome <- predictions$outcome[at]
-  predictions$rows <- rows
-  predictions
-}
-
 not_injective <- function(before, after) {
   from <- vctrs::vec_group_id(before$probs %||% before$prob)
   to <- vctrs::vec_group_id(after$probs %||% after$prob)

@@ -72,18 +72,6 @@ predict.ce_grouped <- function(object, ...) one_group(object, "predict")
 augment.ce_grouped <- function(x, ...) one_group(x, "augment")
 
 #' @rdname ce_grouped
-#' @export
-plot.ce_grouped <- function(x, ...) {
-  switch(class(x$results[[1]])[1],
-    ce_tune = plot_tunes(group_panels(x), ...),
-    ce_fit = plot_fits(group_panels(x), ...),
-    ce_recalibration = plot_maps(group_panels(x), ...),
-    one_group(x, "plot")
-  )
-  invisible(x)
-}
-
-#' @rdname ce_grouped
 #' @exportS3Method ggplot2::autoplot
 autoplot.ce_grouped <- function(object, ...) {
   switch(class(object$results[[1]])[1],

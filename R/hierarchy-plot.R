@@ -5,7 +5,7 @@
 #'
 #' @param object,x A [ce_hierarchy()].
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @name autoplot.ce_hierarchy
 #' @exportS3Method ggplot2::autoplot
 autoplot.ce_hierarchy <- function(object, ...) {
@@ -61,22 +61,4 @@ hierarchy_display <- function(x) {
   asserted <- is.na(rows$below) | !is.na(rows$holds)
   rows$state <- ifelse(!asserted, "not asserted", ifelse(rows$holds %in% FALSE, "violated", "holds"))
   rows
-}
-
-#' @rdname autoplot.ce_hierarchy
-#' @export
-plot.ce_hierarchy <- function(x, ...) {
-  rows <- hierarchy_display(x)
-  ink <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
-  old <- graphics::par(mfrow = grDevices::n2mfrow(nlevels(rows$group)), mar = c(4, 12, 2, 1), mgp = c(2.5, 0.8, 0))
-  on.exit(graphics::par(old))
-  for (one in split(rows, rows$group)) {
-    at <- rev(seq_len(nrow(one)))
-    plot(one$value, at, xlim = range(0, one$value, na.rm = TRUE), yaxt = "n", pch = 19, col = ink[one$state],
-         xlab = "error", ylab = "", main = as.character(one$group[1]))
-    graphics::segments(one$value, at, one$bound, at, col = ink[one$state])
-    graphics::points(one$bound, at, pch = 124, col = ink[one$state])
-    graphics::axis(2, at, sub("\u2265", ">=", one$label), las = 1, hadj = 0, line = 10, tick = FALSE)
-  }
-  invisible(x)
 }

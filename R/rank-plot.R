@@ -10,7 +10,7 @@
 #' @param metrics Which metrics to draw; all by default.
 #' @param max_orders At most this many orders per metric.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @name autoplot.ce_rank
 #' @exportS3Method ggplot2::autoplot
 autoplot.ce_rank <- function(object, type = c("differences", "estimates", "orders", "pairs"), metrics = NULL,
@@ -173,46 +173,4 @@ autoplot_rank_pairs <- function(x) {
     ggplot2::theme(panel.grid = ggplot2::element_blank(),
                    axis.text.x = ggplot2::element_text(angle = 40, hjust = 1),
                    legend.key.width = ggplot2::unit(2, "lines"))
-}
-
-#' @rdname autoplot.ce_rank
-#' @export
-plot.ce_rank <- function(x, type = c("differences", "estimates", "orders"), metrics = NULL, max_orders = 6, ...) {
-  type <- check_choice(type, c("differences", "estimates", "orders"))
-  shown <- keep_metrics(x, metrics)
-  if (type == "differences") shown <- paired_draws(shown)
-  names <- levels(shown$estimates$metric)
-  labels <- if (type == "orders") wrap_order(frequent_orders(shown, max_orders)$order, 30) else shown$estimates$model
-  margin <- 1 + 0.5 * max(nchar(unlist(strsplit(labels, "\n"))))
-  old <- graphics::par(mfrow = grDevices::n2mfrow(length(names)), mar = c(4, min(margin, 22), 2, 1))
-  on.exit(graphics::par(old))
-  for (metric in names) {
-    if (type == "orders") plot_rank_orders(shown, metric, max_orders) else plot_rank_ranges(shown, metric)
-  }
-  invisible(x)
-}
-
-plot_rank_ranges <- function(x, metric) {
-  rows <- subsample_summary(x)
-  rows <- rows[rows$metric == metric, ]
-  at <- as.integer(rows$model)
-  plot(rows$mean, at, xlim = range(rows$low, rows$high), ylim = range(at) + c(-0.5, 0.5), yaxt = "n", type = "n",
-       xlab = paste0(if (isTRUE(x$zero)) "minus the best, ", "over ", subsample_text(x)), ylab = "",
-       main = metric_title(metric))
-  if (isTRUE(x$zero)) graphics::abline(v = 0, col = "grey50")
-  graphics::segments(rows$low, at, rows$high, at, col = ce_colours[1])
-  graphics::segments(rows$lower, at, rows$upper, at, col = ce_colours[1], lwd = 4, lend = 1)
-  graphics::points(rows$mean, at, pch = 21, bg = "white", col = ce_colours[1])
-  graphics::axis(2, at, as.character(rows$model), las = 1)
-}
-
-plot_rank_orders <- function(x, metric, max_orders) {
-  rows <- frequent_orders(x, max_orders)
-  rows <- rows[rows$metric == metric, ]
-  at <- rev(seq_len(nrow(rows)))
-  colour <- ifelse(rows$full, ce_colours[2], ce_colours[1])
-  plot(rows$share, at, xlim = c(0, 1), ylim = range(at) + c(-0.5, 0.5), yaxt = "n", pch = 19, col = colour,
-       xlab = "share of subsamples", ylab = "", main = metric_title(metric))
-  graphics::segments(rows$conf.low, at, rows$conf.high, at, col = colour)
-  graphics::axis(2, at, wrap_order(rows$order, 30), las = 1, cex.axis = 0.8)
 }

@@ -13,7 +13,7 @@
 #'   other rows than the fit's. Not for `"variance"`; see [ce_moments()].
 #' @param classes Which classes' curves to draw, by name; by default all, at most the first eight.
 #' @param ... With `new`: passed on to [ce_curve()]. Without: not used.
-#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @section Errors:
 #' `calibrisk_error_argument` for `new` without `truth`, unknown classes, and reliability curves of a variance map.
 #' @name autoplot.ce_recalibration
@@ -29,17 +29,6 @@ autoplot.ce_recalibration <- function(object, new = NULL, truth, ..., classes = 
   rlang::check_installed("ggplot2", reason = "to plot.")
   if (is.null(new)) return(autoplot_maps(list(object), classes = classes))
   ggplot2::autoplot(before_after(object, new, enquo(truth), ...))
-}
-
-#' @rdname autoplot.ce_recalibration
-#' @export
-plot.ce_recalibration <- function(x, new = NULL, truth, ..., classes = NULL) {
-  if (is.null(new)) {
-    plot_maps(list(x), classes = classes)
-  } else {
-    plot(before_after(x, new, enquo(truth), ...))
-  }
-  invisible(x)
 }
 
 # Reliability curves of the same rows before and after the map.
@@ -160,22 +149,4 @@ autoplot_maps <- function(panels, classes = NULL, call = caller_env()) {
   if (nlevels(curve$class) < 2) plot <- plot + ggplot2::theme(legend.position = "none")
   if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
   plot
-}
-
-plot_maps <- function(panels, classes = NULL, call = caller_env()) {
-  old <- graphics::par(mfrow = grDevices::n2mfrow(length(panels)), mar = c(4, 4, 2, 1))
-  on.exit(graphics::par(old))
-  for (g in seq_along(panels)) {
-    curve <- map_curve(panels[[g]], classes, call = call)
-    axes <- map_axes(panels[[g]])
-    names <- as.character(unique(curve$class))
-    colours <- unname(colours_for(names))
-    plot(NA, xlim = range(curve$before), ylim = range(0, curve$after, if (panels[[g]]$kind != "distribution") 1),
-         xlab = axes[1], ylab = axes[2], main = names(panels)[g] %||% "")
-    graphics::abline(0, 1, lty = 2, col = "grey35")
-    for (i in seq_along(names)) {
-      graphics::lines(after ~ before, curve[curve$class == names[i], ], col = colours[i], lwd = 1.5)
-    }
-    if (length(names) > 1) graphics::legend("topleft", names, col = colours, lwd = 1.5, bty = "n")
-  }
 }

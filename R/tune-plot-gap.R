@@ -137,8 +137,11 @@ autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
     ggplot2::geom_hline(yintercept = 0, colour = "grey40", linewidth = 0.4) +
     ggplot2::geom_line(data = shown$curve[!shown$curve$chosen, ], ggplot2::aes(linetype = .data$method),
                        colour = "grey60", linewidth = 0.4, na.rm = TRUE) +
-    ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$low, ymax = .data$high, fill = .data$method), alpha = 0.2,
-                         na.rm = TRUE) +
+    # a fit has no band, and an empty ribbon cannot be drawn
+    (if (any(is.finite(front$low))) {
+      ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$low, ymax = .data$high, fill = .data$method), alpha = 0.2,
+                           na.rm = TRUE)
+    }) +
     ggplot2::geom_line(ggplot2::aes(colour = .data$method), linewidth = 0.8, na.rm = TRUE) +
     ggplot2::scale_colour_manual(values = colours, aesthetics = c("colour", "fill"),
                                  guide = if (several) ggplot2::guide_legend(order = 1) else "none") +

@@ -187,24 +187,3 @@ several_points <- function(curve) {
   key <- paste(curve$method, curve$panel)
   curve[duplicated(key) | duplicated(key, fromLast = TRUE), ]
 }
-
-plot_risk <- function(x, title, call = caller_env()) {
-  shown <- risk_shown(list(x), call)
-  curve <- shown$curve
-  colours <- colours_for(levels(curve$method))
-  plot(NA, xlim = range(0, 1, curve$place), ylim = shown$limits, xaxt = "n", main = title, xlab = "each method's grid",
-       ylab = risk_axis(shown))
-  graphics::axis(1, 0:1, c("smooth", "flexible"))
-  graphics::abline(h = 0, col = "grey70")
-  graphics::abline(h = shown$zero, lty = 2, col = "grey40")
-  for (one in split(curve, curve$method, drop = TRUE)) {
-    colour <- colours[[as.character(one$method[1])]]
-    graphics::segments(one$place, one$difference - one$std.error, one$place, one$difference + one$std.error,
-                       col = grDevices::adjustcolor(colour, 0.55))
-    path <- one[!one$per_class, ]
-    graphics::lines(path$place, path$difference, col = colour, lwd = 1.5)
-    graphics::points(one$place[one$chosen], one$difference[one$chosen], col = colour,
-                     pch = ifelse(one$per_class[one$chosen], 21, 19), bg = "white")
-  }
-  graphics::legend("topleft", shown$labels, col = colours, lwd = 1.5, bty = "n", cex = 0.8)
-}

@@ -16,7 +16,7 @@
 #' @param methods Which methods to draw, by name; all by default.
 #' @param classes Class-wise gaps: which classes to draw, by name; all by default.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws with base graphics and returns `x`.
+#' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @section Errors:
 #' `calibrisk_error_argument` for unknown methods or classes, `calibrisk_error_risk` where no fold has two held-out
 #' rows, `calibrisk_error_notion` for the gap of a canonical result.

@@ -19,6 +19,6 @@ test_that("the figure of a fit is its estimated gap over the range of the fitted
   expect_error(plot(wise, classes = "tram"), class = "calibrisk_error_argument")
   skip_if_not_installed("ggplot2")
   built <- ggplot2::ggplot_build(ggplot2::autoplot(fit))$data
-  expect_equal(built[[5]]$y, curve$gap)
+  expect_equal(built[[4]]$y, curve$gap)
   expect_identical(nlevels(ggplot2::ggplot_build(ggplot2::autoplot(halves))$layout$layout$PANEL), 2L)
 })

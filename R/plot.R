@@ -1,0 +1,46 @@
+# plot() draws what autoplot() draws: ggplot2, which is only suggested, is asked for by name.
+
+draw_figure <- function(x, ..., call = caller_env()) {
+  if (!rlang::is_installed("ggplot2")) {
+    stop_input(c("Figures need the package {.pkg ggplot2}.", "i" = "{.code install.packages(\"ggplot2\")}"), "package",
+               package = "ggplot2", call = call)
+  }
+  print(ggplot2::autoplot(x, ...))
+  invisible(x)
+}
+
+#' @rdname autoplot.ce_tune
+#' @export
+plot.ce_tune <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname autoplot.ce_fit
+#' @export
+plot.ce_fit <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname ce_estimate_tables
+#' @export
+plot.ce_estimate <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname autoplot.ce_curve
+#' @export
+plot.ce_curve <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname autoplot.ce_test
+#' @export
+plot.ce_test <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname autoplot.ce_rank
+#' @export
+plot.ce_rank <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname autoplot.ce_hierarchy
+#' @export
+plot.ce_hierarchy <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname autoplot.ce_recalibration
+#' @export
+plot.ce_recalibration <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname ce_grouped
+#' @export
+plot.ce_grouped <- function(x, ...) draw_figure(x, ...)
