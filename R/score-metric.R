@@ -1,6 +1,6 @@
 #' Mean proper scores with their upper bounds
 #'
-#' `ce_score()` is the mean score. `upper_bound()` is the mean score minus its smallest
+#' `ce_score()` is the mean score. `ce_upper_bound()` is the mean score minus its smallest
 #' possible entropy, which bounds the proper calibration error from above.
 #'
 #' # Definition
@@ -12,7 +12,7 @@
 #' score has no lower bound unless variances have one, `min_variance`.
 #'
 #' # Value
-#' A tibble with `.metric` (the score; for `upper_bound()` its name), `.estimator`,
+#' A tibble with `.metric` (the score; for `ce_upper_bound()` its name), `.estimator`,
 #' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
 #' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
 #' no factor 2 for the second class, `"regression"`),
@@ -26,7 +26,7 @@
 #' @param x For class scores as everywhere; for `"dss"`, `"mse"` and `"crps"` a vector of
 #'   predictive distributions such as [pred_normal()], or a data frame with such a column.
 #' @param score One or several scores: names, or a list of [score_rules].
-#' @param min_variance `upper_bound()` of `"dss"`: a lower bound of the outcome's
+#' @param min_variance `ce_upper_bound()` of `"dss"`: a lower bound of the outcome's
 #'   variance given the prediction.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @seealso [ce_decompose()] splits the mean score; [rbs()] is the root of the Brier score.
@@ -47,7 +47,7 @@ ce_score <- new_metric(function(x, truth, ..., score = "brier", level = 0.95, .b
 
 #' @rdname ce_score
 #' @export
-upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_variance = NULL,
+ce_upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_variance = NULL,
                                    level = 0.95, .by = NULL, event_level = "first",
                                    na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()

@@ -1,7 +1,7 @@
 #' Proper scoring rules
 #'
 #' Values that hold a scoring rule with its entropy and divergence: what [ce_score()],
-#' [ce_decompose()], [upper_bound()] and [ce_gain()] take as `score` (or its name as text).
+#' [ce_decompose()], [ce_upper_bound()] and [ce_gain()] take as `score` (or its name as text).
 #'
 #' # Definition
 #' All scores are negatively oriented: small is good. `s(P, Q)` is the expected score of

@@ -15,7 +15,7 @@ design_tables <- list(
   kde_chosen = function(...) kde_error(..., kernel = "triweight", p = 1),
   cox = function(...) cox_calibration(..., floor = .01), spiegelhalter = function(...) spiegelhalter(...),
   hosmer = function(...) suppressMessages(hosmer_lemeshow(..., n_groups = 6)),
-  score = function(...) ce_score(..., score = c("brier", "spherical")), bound = function(...) upper_bound(...),
+  score = function(...) ce_score(..., score = c("brier", "spherical")), bound = function(...) ce_upper_bound(...),
   pairs = function(...) u_score(..., score = design_pair_score),
   discrete_parts = function(...) suppressWarnings(ce_decompose(...)),
   isotonic_parts = function(...) ce_decompose(..., method = "isotonic"),

@@ -67,9 +67,9 @@ test_that("the CRPS of every family is its integral", {
 test_that("upper bounds of real scores, groups and refusals", {
   c <- fixture_c()
   x <- pred_normal(c$mean, sqrt(c$variance))
-  expect_equal(upper_bound(x, c$y, score = "crps")$.estimate, .7736436248, tolerance = 1e-9)
-  expect_error(upper_bound(x, c$y, score = "dss"), class = "calibrisk_error_score")
-  expect_equal(upper_bound(x, c$y, score = "dss", min_variance = .3)$.estimate,
+  expect_equal(ce_upper_bound(x, c$y, score = "crps")$.estimate, .7736436248, tolerance = 1e-9)
+  expect_error(ce_upper_bound(x, c$y, score = "dss"), class = "calibrisk_error_score")
+  expect_equal(ce_upper_bound(x, c$y, score = "dss", min_variance = .3)$.estimate,
                1.618402958 - 1 - log(.3), tolerance = 1e-9)
   frame <- tibble::tibble(law = x, y = c$y, g = rep(1:2, 5))
   out <- ce_score(frame, y, law, score = "mse", .by = g)

@@ -5,7 +5,7 @@ test_that("mean scores and upper bounds are the published ones", {
   b <- fixture_b()
   expect_equal(ce_score(a$p, a$y, score = class_scores)$.estimate,
                c(.44875, .7891386321, -.7255889371), tolerance = 1e-9)
-  expect_equal(upper_bound(a$p, a$y, score = class_scores)$.estimate,
+  expect_equal(ce_upper_bound(a$p, a$y, score = class_scores)$.estimate,
                c(.44875, .7891386321, .2744110629), tolerance = 1e-9)
   expect_equal(ce_score(b$p, b$y, score = class_scores)$.estimate,
                c(.3189926917, .5277866053, -.8191009895), tolerance = 1e-9)
@@ -60,7 +60,7 @@ test_that("the Brier score of two outcomes has no factor 2, other scores do not 
 test_that("scores are properly refused", {
   expect_error(ce_score(diag(3), 1:3, score = "auc"), class = "calibrisk_error_score")
   expect_error(ce_score(diag(3), 1:3, score = c("brier", "crps")), class = "calibrisk_error_score")
-  expect_error(upper_bound(c(.2, .3), c(0, 1), score = "dss"), class = "calibrisk_error_score")
+  expect_error(ce_upper_bound(c(.2, .3), c(0, 1), score = "dss"), class = "calibrisk_error_score")
   expect_error(score_divergence("brier", diag(3), diag(2)), class = "calibrisk_error_length")
   expect_output(print(score_log()), "score_log")
 })

@@ -13,8 +13,8 @@ local({
     pin(paste0("ce_score/two/", name), ce_score(two$p, two$y, score = rule))
     pin(paste0("ce_score/coarse/", name), ce_score(coarse$p, coarse$y, score = rule))
     pin(paste0("ce_score/fine/", name), ce_score(fine$p, fine$y, score = rule))
-    pin(paste0("upper_bound/five/", name), upper_bound(five$p, five$y, score = rule))
-    pin(paste0("upper_bound/coarse/", name), upper_bound(coarse$p, coarse$y, score = rule))
+    pin(paste0("upper_bound/five/", name), ce_upper_bound(five$p, five$y, score = rule))
+    pin(paste0("upper_bound/coarse/", name), ce_upper_bound(coarse$p, coarse$y, score = rule))
   }
   pin("ce_score/groups", ce_score(five$frame, truth, score = c("brier", "spherical"), .by = group))
 })
@@ -33,8 +33,8 @@ local({
     pin(paste0("score_divergence/normal/", rule), score_divergence(rules[[rule]], laws$normal, rev(laws$normal)))
   }
   pin("score_value/moments/dss", score_value(score_dss(), list(mean = real$mean, variance = real$sd^2), real$y))
-  pin("upper_bound/law/dss", upper_bound(laws$normal, real$y, score = "dss", min_variance = 0.1))
-  pin("upper_bound/law/crps", upper_bound(laws$normal, real$y, score = "crps"))
+  pin("upper_bound/law/dss", ce_upper_bound(laws$normal, real$y, score = "dss", min_variance = 0.1))
+  pin("upper_bound/law/crps", ce_upper_bound(laws$normal, real$y, score = "crps"))
   pin("ce_score/law/groups",
       ce_score(data.frame(m = real$mean, s = real$sd, y = real$y, group = real$group), y, pred_normal(m, s),
                score = "crps", .by = group))
