@@ -57,8 +57,8 @@ cpp_logistic <- function(z, y, free_intercept, free_slope, weight) {
     .Call(`_calibrisk_cpp_logistic`, z, y, free_intercept, free_slope, weight)
 }
 
-cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, threads, progress)
+cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress)
 }
 
 cpp_kde_loo_loglik <- function(features, bandwidths, threads, progress) {
@@ -149,20 +149,20 @@ cpp_rank_trials <- function(models, kernels, truth, rows, settings, threads, pro
     .Call(`_calibrisk_cpp_rank_trials`, models, kernels, truth, rows, settings, threads, progress)
 }
 
-cpp_softmax_loss <- function(scores, y, loss, gradient, threads) {
-    .Call(`_calibrisk_cpp_softmax_loss`, scores, y, loss, gradient, threads)
+cpp_softmax_loss <- function(scores, y, weights, loss, gradient, threads) {
+    .Call(`_calibrisk_cpp_softmax_loss`, scores, y, weights, loss, gradient, threads)
 }
 
-cpp_temperature_loss <- function(logits, y, b, loss, threads) {
-    .Call(`_calibrisk_cpp_temperature_loss`, logits, y, b, loss, threads)
+cpp_temperature_loss <- function(logits, y, weights, b, loss, threads) {
+    .Call(`_calibrisk_cpp_temperature_loss`, logits, y, weights, b, loss, threads)
 }
 
 cpp_softmax <- function(scores, log_scale, threads) {
     .Call(`_calibrisk_cpp_softmax`, scores, log_scale, threads)
 }
 
-cpp_network_loss <- function(parameters, hidden, range, n_cells, logits, y, loss, threads) {
-    .Call(`_calibrisk_cpp_network_loss`, parameters, hidden, range, n_cells, logits, y, loss, threads)
+cpp_network_loss <- function(parameters, hidden, range, n_cells, logits, y, weights, loss, threads) {
+    .Call(`_calibrisk_cpp_network_loss`, parameters, hidden, range, n_cells, logits, y, weights, loss, threads)
 }
 
 cpp_network_map <- function(parameters, hidden, range, n_cells, x) {

@@ -115,8 +115,8 @@ check_models <- function(objects, columns, call) {
 compare_fits <- function(objects, x, truth, dots, by, design, level, event_level, na_rm, threads, call) {
   fits <- check_fits(objects, call)
   out <- by_groups(x, by, function(part) {
-    predictions <- lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call)
-    out <- compare_risks(Map(fit_risk, fits, predictions, threads), level)
+    predictions <- lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call, design)
+    out <- compare_risks(Map(fit_risk, fits, predictions, threads), level, predictions[[1]]$design)
     if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
   }, call)
   new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
@@ -150,20 +150,20 @@ list_names <- function(x, defaults) {
   make.unique(names, sep = "_")
 }
 
-compare_risks <- function(risks, level) {
+compare_risks <- function(risks, level, design) {
   value <- unname(vapply(risks, `[[`, 0, "risk"))
   order <- order(value)
   best <- risks[[order[1]]]
-  to_best <- lapply(risks, function(r) paired_difference(r$projections, best$projections))
+  to_best <- lapply(risks, function(r) paired_difference(r$projections, best$projections, design))
   difference <- unname(vapply(to_best, `[[`, 0, "difference"))
   std_error <- unname(vapply(to_best, `[[`, 0, "std.error"))
-  diagnosis <- ifelse(difference > qnorm(level) * std_error, "worse", "not distinguishable")
+  diagnosis <- ifelse(difference > design_quantile(level, design) * std_error, "worse", "not distinguishable")
   diagnosis[order[1]] <- if (is.na(best$risk)) NA else "best"
   out <- tibble::tibble(
     method = names(risks),
     risk = value,
     root_risk = sqrt(pmax(value, 0)),
-    std.error = unname(vapply(risks, function(r) risk_std_error(r$projections), 0)),
+    std.error = unname(vapply(risks, function(r) risk_std_error(r$projections, design), 0)),
     difference = difference,
     difference_std.error = std_error,
     diagnosis = diagnosis,

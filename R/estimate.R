@@ -5,6 +5,7 @@
 #' same number, whatever their order.
 #'
 #' @inheritParams ce_args
+#' @inheritParams ece
 #' @param notion One or several notions of calibration; by default `"binary"` for a single probability and for two
 #'   classes, else `"top_label"`.
 #' @param method `"ladder"`, the estimate defined below; or a method of [ce_methods], tuned over its own grid with
@@ -94,6 +95,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     notion <- notion %||% default_notion(predictions)
+    predictions$n_input <- NROW(part)
     dropped <<- dropped + predictions$dropped
     designs[[length(designs) + 1]] <<- predictions$design
     if (predictions$na) return(vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), predictions)))

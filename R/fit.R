@@ -5,6 +5,7 @@
 #' with `predict()`, its risk on other rows with [ce_risk()].
 #'
 #' @inheritParams ce_args
+#' @inheritParams ece
 #' @param method A method with a single value of its hyperparameter; see [ce_methods].
 #' @return A `ce_fit`; for grouped data a [ce_grouped] list of them.
 #' @section Definition:
@@ -24,7 +25,7 @@
 #' predict(fit, c(0.2, 0.9), type = "gap")
 #' ce_risk(fit, confidence[201:300], correct[201:300])
 ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level = "first",
-                   na_rm = TRUE, threads = NULL) {
+                   na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
   if (missing(method)) {
@@ -36,7 +37,8 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
   check_method(method)
   check_bins_notion(list(method), notion, call)
   threads <- resolve_threads(threads)
-  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, function(predictions) {
+  design <- design_input(enquo(weights), enquo(cluster))
+  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
     # groups share no factors: a context each
     with_bar("Fitting", function(progress) {
       fit_predictions(predictions, notion, method, new_context(threads, progress), call)
@@ -45,10 +47,11 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
 }
 
 # fit(predictions) of the complete predictions: an object, or one per group.
-fit_groups <- function(x, truth, dots, by, event_level, na_rm, fit, call) {
+fit_groups <- function(x, truth, dots, by, event_level, na_rm, design, fit, call) {
   force(dots) # errors are not those of a group
   objects_by_groups(x, by, function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call)
+    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
+    predictions$n_input <- NROW(part)
     check_complete(predictions, call)
     fit(predictions)
   }, call)

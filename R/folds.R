@@ -3,7 +3,8 @@
 # folds are consecutive blocks, the first ones one row longer.
 
 # -> list(fold = integer n (0 = test row, 1..k), k)
-make_split <- function(n, folds = 5, test = 0.2, call = caller_env()) {
+make_split <- function(n, folds = 5, test = 0.2, call = caller_env(), cluster = NULL) {
+  if (!is.null(cluster)) return(cluster_split(n, folds, test, call, cluster))
   given <- read_folds(folds, call)
   # fold 0 of a vector for all rows marks the test rows
   if (length(given) == n && is_share(test) && any(given == 0)) test <- which(given == 0)
@@ -26,6 +27,39 @@ make_split <- function(n, folds = 5, test = 0.2, call = caller_env()) {
     fold <- place_folds(given, n, test_rows, call)
   }
   structure(list(fold = fold, k = max(fold)), class = "ce_split")
+}
+
+# Whole clusters test, or are held out in one fold: numbers and shares are those of clusters.
+cluster_split <- function(n, folds, test, call, cluster) {
+  first <- match(seq_len(max(cluster)), cluster)
+  if (length(folds) == 1 && is_share(test)) {
+    split <- make_split(length(first), folds, test, call)
+    split$fold <- split$fold[cluster]
+    return(split)
+  }
+  if (length(folds) == 1) {
+    rows <- check_test_rows(test, n, call)
+    check_whole_clusters(as.integer(seq_len(n) %in% rows), cluster, call)
+    split <- make_split(length(first), folds, which(first %in% rows), call)
+    split$fold <- replace(split$fold[cluster], rows, 0L)
+  } else if (is_share(test) && test > 0 && !any(read_folds(folds, call) == 0)) {
+    given <- read_folds(folds, call)
+    split <- make_split(n, given, test = which(cluster %in% sample.int(length(first), round(test * length(first)))), call)
+  } else {
+    split <- make_split(n, folds, test, call)
+  }
+  check_whole_clusters(split$fold, cluster, call)
+  split
+}
+
+check_whole_clusters <- function(fold, cluster, call) {
+  first <- match(seq_len(max(cluster)), cluster)
+  torn <- which(fold != fold[first][cluster])
+  if (length(torn) == 0) return(invisible())
+  stop_input(c(
+    "The rows of a cluster must be in one fold, or all be test rows.",
+    "x" = "Row {torn[1]} is not where row {first[cluster[torn[1]]]} of its cluster is."
+  ), c("cluster", "folds"), arg = "folds", call = call)
 }
 
 # Anything but a share is taken for row numbers.

@@ -52,7 +52,8 @@ form_pairs.ce_form_steps <- function(form, x, y, threads) {
 }
 
 #' @export
-form_risk.ce_form_steps <- function(form, features, residuals, threads) {
+form_risk.ce_form_steps <- function(form, features, residuals, threads, design = NULL) {
+  if (!is.null(design) && !is_plain(design)) return(NextMethod())
   e <- as.vector(residuals)
   sums <- step_sums(form, features, e)
   m <- length(e)

@@ -92,12 +92,17 @@ pair_features.default <- function(form, features, threads) stop_no_generic("pair
 # Exact risk of the form on rows (features, residuals), Gruber & Bach 2025, Eq. 20:
 #   risk, std.error, projections r_i (mean = risk), zero_risk and zero_projections (h = 0 on
 #   the same rows), squared h(p_i, p_i), n rows, n_missing pairs where h is NaN, clipped.
-form_risk <- function(form, features, residuals, threads) UseMethod("form_risk")
+# `design`: weights and clusters of the rows; pairs of one cluster are no pairs.
+form_risk <- function(form, features, residuals, threads, design = NULL) UseMethod("form_risk")
 
 #' @export
-form_risk.ce_form <- function(form, features, residuals, threads) {
+form_risk.ce_form <- function(form, features, residuals, threads, design = NULL) {
   phi <- pair_features(form, features, threads)
-  finish_risk(cpp_pair_risk(residuals, phi, core_matrix(form$core), threads))
+  core <- core_matrix(form$core)
+  design_risk(function(rows, root) {
+    if (is.null(rows)) return(cpp_pair_risk(residuals, phi, core, threads))
+    cpp_pair_risk(root * residuals[rows, , drop = FALSE], root * phi[rows, , drop = FALSE], core, threads)
+  }, design)
 }
 
 # M x, and M as a matrix or NULL.

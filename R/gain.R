@@ -43,8 +43,9 @@
 #' ce_gain(before, after, c(1, 2, 1, 1), injective = TRUE)
 #' @export
 ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL, level = 0.95,
-                    .by = NULL, event_level = "first", na_rm = TRUE) {
+                    .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
   call <- current_env()
+  design <- design_input(enquo(weights), enquo(cluster))
   score <- as_scores(score, call)[[1]]
   if (score$kind != "class") {
     stop_input(c("{.fn ce_gain} needs a score of class probabilities.",
@@ -72,7 +73,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   check_same_kind(before, after, call)
   truth <- enquo(truth)
   out <- by_pairs(before, after, enquo(.by), function(before, after) {
-    pair <- gain_pair(before, after, truth, dots, after_dots, event_level, na_rm, call)
+    pair <- gain_pair(before, after, truth, dots, after_dots, event_level, na_rm, call, design)
     one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA
     gain_table(pair, score, one, level)
   }, call)
@@ -119,13 +120,13 @@ by_pairs <- function(x, y, by, fn, call) {
 }
 
 # Both predictions on the rows that are complete in both.
-gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm, call) {
+gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm, call, design) {
   if (is.data.frame(before)) {
     column <- truth_column(truth, before, call)
     truth <- rlang::new_quosure(rlang::sym(column), rlang::empty_env())
     if (any(is_recalibrated(after))) after_dots <- list()
   }
-  one <- as_predictions(before, truth, dots, event_level, na_rm, call)
+  one <- as_predictions(before, truth, dots, event_level, na_rm, call, design = design)
   if (is.data.frame(before)) {
     after <- recalibrated_columns(after, one$column)
     after[[column]] <- before[[column]]
@@ -137,8 +138,11 @@ gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm
       "x" = "They have {n_classes(one)} and {n_classes(two)}."
     ), "columns", arg = "after", call = call)
   }
-  pair <- common_rows(list(before = one, after = two))
-  c(pair, list(na = one$na || two$na))
+  # rows as `before` has them, repeated by their frequencies
+  at <- match(one$rows, two$rows)
+  one <- predictions_at(one, which(!is.na(at)))
+  two <- predictions_at(two, at[!is.na(at)])
+  list(before = one, after = two, na = one$na || two$na)
 }
 
 # What augment() adds stands beside the old predictions and is meant.
@@ -155,15 +159,6 @@ recalibrated_columns <- function(x, column = NULL) {
 }
 
 warn_not_injective <- function(reason, what = "upper bound", stated = TRUE) {
-  warn_result(c(
-    "The gain is not the improvement of the calibration error: the map is not injective.",
-    "x" = "Of this map: {reason}.",
-    "i" = "It is the improvement of the {what}, any loss of sharpness included.",
-    if (stated) c("i" = "{.code injective = FALSE} says that you know.")
-  ), "injective")
-}
-
-not_injective <- function(reason, what = "upper bound", stated = TRUE) {
   warn_result(c(
     "The gain is not the improvement of the calibration error: the map is not injective.",
     "x" = "Of this map: {reason}.",
@@ -196,15 +191,18 @@ gain_table <- function(pair, score, injective, level) {
   s <- score_rows(pair$before, list(score))[, 1]
   t <- score_rows(pair$after, list(score))[, 1]
   n <- length(s)
+  design <- pair$before$design
   difference <- finite_difference(s, t)
   infimum <- score$infimum
-  root <- sqrt(c(mean(s), mean(t)) - infimum)
+  means <- c(row_mean(s, design), row_mean(t, design))
+  root <- sqrt(means - infimum)
   direction <- (s - infimum) / root[1] - (t - infimum) / root[2]
-  gain <- c(mean(difference), root[1] - root[2])
-  std.error <- if (n > 1) c(sd(difference), sd(direction) / 2) / sqrt(n) else rep(NA_real_, 2)
+  estimates <- list(mean_estimate(difference, design), new_estimate(root[1] - root[2], direction / 2, design))
+  gain <- vapply(estimates, `[[`, 0, "value")
+  std.error <- vapply(estimates, estimate_std_error, 0)
   std.error[!is.finite(std.error)] <- NA # an infinite score
   if (pair$na) gain <- std.error <- rep(NA_real_, 2)
-  z <- qnorm((1 + level) / 2)
+  z <- design_quantile((1 + level) / 2, design)
   measures <- if (isTRUE(injective)) {
     c("improvement of the calibration error",
       "same sign as the improvement of the root calibration error, at most its size")
@@ -215,7 +213,7 @@ gain_table <- function(pair, score, injective, level) {
   }
   out <- tibble::tibble(
     score = score$name, scale = c("squared", "root"),
-    before = c(mean(s), root[1]), after = c(mean(t), root[2]),
+    before = c(means[1], root[1]), after = c(means[2], root[2]),
     gain = gain, std.error = std.error, conf.low = gain - z * std.error,
     conf.high = gain + z * std.error, injective = injective, measures = measures, n = n,
     level = level

@@ -60,6 +60,7 @@ default_grid.ce_method_bins <- function(method, notion, n) {
 #' @export
 fit_form.ce_method_bins <- function(method, problem, point, context) {
   check_scalar_problem(problem)
+  if (!is.null(problem$design) && !is_plain(problem$design)) return(fit_design_bins(method, problem, point$value))
   fit <- cpp_bins_fit(problem$features, problem$residuals, problem$labels, point$value,
                       method$type, method$debias)
   if (!method$debias) return(new_form("bins", edges = fit$edges, values = fit$b, gap = TRUE))
@@ -107,3 +108,32 @@ pair_features.ce_form_bins <- function(form, features, threads) {
 
 # Right-closed cells, from 1.
 form_cells <- function(form, features) findInterval(features, form$edges, left.open = TRUE) + 1L
+
+# Bins of weighted or clustered rows: edges at quantiles of the weighted values, weighted means, their variances.
+fit_design_bins <- function(method, problem, n_bins) {
+  design <- problem$design
+  w <- design_weights(design)
+  z <- problem$features[, 1]
+  k <- seq_len(n_bins - 1)
+  edges <- if (method$type == "width") k / n_bins else weighted_quantiles(z, w, k / n_bins)
+  cell <- findInterval(z, edges, left.open = TRUE) + 1L
+  b <- rep(row_mean(problem$residuals[, 1], design), length(edges) + 1)
+  v <- 0 * b
+  for (rows in split(seq_along(cell), cell)) {
+    own <- design_rows(design, rows)
+    b[cell[rows[1]]] <- row_mean(problem$residuals[rows, 1], own)
+    error <- row_std_error(problem$labels[rows], own)
+    if (method$debias && !is.na(error)) v[cell[rows[1]]] <- error^2
+  }
+  if (!method$debias) return(new_form("bins", edges = edges, values = b, gap = TRUE))
+  new_steps(list(list(edges = edges, b = b, v = v)))
+}
+
+# Distinct values up to which the share p of the weight lies.
+weighted_quantiles <- function(x, w, p) {
+  order <- order(x)
+  cumulated <- cumsum(w[order])
+  total <- cumulated[length(cumulated)]
+  at <- findInterval(p * total * (1 - 1e-12), cumulated, left.open = TRUE) + 1L
+  unique(x[order][pmin(at, length(x))])
+}

@@ -57,7 +57,7 @@ fit_form.ce_method_kde <- function(method, problem, point, context) {
   }
   new_form(
     "kde",
-    features = problem$features, labels = problem$labels, bandwidth = point$value,
+    features = problem$features, labels = problem$labels, bandwidth = point$value, weights = problem$design$w,
     core = NULL, gap = TRUE
   )
 }
@@ -65,7 +65,7 @@ fit_form.ce_method_kde <- function(method, problem, point, context) {
 #' @export
 pair_features.ce_form_kde <- function(form, features, threads) {
   features - kde_ratio(form$features, form$labels, ncol(form$features), features, form$bandwidth,
-                       threads = threads)
+                       threads = threads, weights = form$weights)
 }
 
 #' @export
@@ -92,12 +92,12 @@ direct_pairs_of <- function(features) {
 
 # Kernel-weighted label means, one row per row of `new` and one column per class; for scalar
 # features (one column, labels 0/1) one column, the share of label 1. `leave_one_out`: at the
-# rows of `features`, each without itself. NA without a training row.
+# rows of `features`, each without itself. `weights`: of the rows of `features`. NA without a training row.
 kde_ratio <- function(features, labels, n_classes = ncol(features), new = features, bandwidth,
                       leave_one_out = FALSE, threads = resolve_threads(), progress = NULL,
-                      direct_pairs = kde_direct_pairs) {
-  cpp_kde_ratio(features, labels, n_classes, new, bandwidth, leave_one_out, direct_pairs, threads,
-                progress)
+                      direct_pairs = kde_direct_pairs, weights = NULL) {
+  cpp_kde_ratio(features, labels, n_classes, new, bandwidth, leave_one_out, direct_pairs, weights %||% numeric(),
+                threads, progress)
 }
 
 # sum_j log(mean_{i != j} k_h(p_j; p_i)) for every bandwidth h, densities with all constants.

@@ -57,6 +57,10 @@ tune_path <- function(method, problem, fold, grid, context) {
   check_fold(fold, nrow(problem$features))
   check_grid(grid)
   check_context(context)
+  # the short cuts over folds and grids know of no weights
+  if (!is.null(problem$design) && !is_plain(problem$design)) {
+    return(tune_path.default(method, problem, fold, grid, context))
+  }
   UseMethod("tune_path")
 }
 

@@ -6,7 +6,7 @@ fit_one_vs_rest <- function(data, spec) {
   classes <- if (k == 2) 2L else seq_len(k)
   fits <- lapply(classes, function(c) {
     complement <- if (k == 2) data$logp[, 1] else log(pmax(1 - data$probs[, c], .Machine$double.eps))
-    fit_scalar(data$probs[, c], data$logp[, c], complement, as.numeric(data$truth == c), spec)
+    fit_scalar(data$probs[, c], data$logp[, c], complement, as.numeric(data$truth == c), spec, data$design)
   })
   bad <- which(!vapply(fits, `[[`, NA, "converged"))
   terms <- vctrs::vec_rbind(!!!lapply(seq_along(fits), function(i) {
@@ -44,19 +44,19 @@ map_probs.ce_map_one_vs_rest <- function(map, data, threads) {
   out / rowSums(out)
 }
 
-fit_scalar <- function(p, log_p, log_q, outcome, spec) {
+fit_scalar <- function(p, log_p, log_q, outcome, spec, design) {
   switch(spec$method,
-    platt = fit_platt(log_p, log_q, outcome, spec$penalty),
-    beta = fit_beta(log_p, log_q, outcome, spec$penalty),
-    isotonic = fit_isotonic(p, outcome),
-    histogram = fit_histogram(p, outcome, spec)
+    platt = fit_platt(log_p, log_q, outcome, spec$penalty, design),
+    beta = fit_beta(log_p, log_q, outcome, spec$penalty, design),
+    isotonic = fit_isotonic(p, outcome, design),
+    histogram = fit_histogram(p, outcome, spec, design)
   )
 }
 
 map_scalar <- function(map, p, log_p, log_q) UseMethod("map_scalar")
 
-fit_platt <- function(log_p, log_q, outcome, penalty) {
-  fit <- logit_fit(cbind(log_p - log_q, 1), outcome, c(1, 0), penalty)
+fit_platt <- function(log_p, log_q, outcome, penalty, design) {
+  fit <- logit_fit(cbind(log_p - log_q, 1), outcome, c(1, 0), penalty, design)
   new_map_fit(
     new_map("logit", a = fit$theta[1], b = fit$theta[1], c = fit$theta[2]),
     map_terms(c("slope", "intercept"), fit$theta, std.error = fit$std.error),
@@ -67,11 +67,11 @@ fit_platt <- function(log_p, log_q, outcome, penalty) {
 
 # logit(q) = a log(p) - b log(1 - p) + c with a, b >= 0: a negative coefficient is set to 0 and
 # the rest refitted (Kull et al. 2017).
-fit_beta <- function(log_p, log_q, outcome, penalty) {
-  design <- cbind(log_p, -log_q, 1)
+fit_beta <- function(log_p, log_q, outcome, penalty, design) {
+  x <- cbind(log_p, -log_q, 1)
   use <- 1:3
   repeat {
-    fit <- logit_fit(design[, use, drop = FALSE], outcome, c(1, 1, 0)[use], penalty)
+    fit <- logit_fit(x[, use, drop = FALSE], outcome, c(1, 1, 0)[use], penalty, design)
     theta <- se <- numeric(3)
     theta[use] <- fit$theta
     se[use] <- fit$std.error
@@ -98,19 +98,19 @@ map_scalar.ce_map_logit <- function(map, p, log_p, log_q) {
 
 # Logistic regression by Newton's method with step halving. The last column is the intercept;
 # the penalty pulls the slopes towards `centre`, in mean log loss units.
-logit_fit <- function(x, outcome, centre, penalty, max_steps = 100) {
-  n <- length(outcome)
+logit_fit <- function(x, outcome, centre, penalty, design, max_steps = 100) {
+  share <- row_shares(design)
   p <- ncol(x)
   ridge <- c(rep(penalty[1] / max(p - 1, 1), p - 1), penalty[2])
   objective <- function(theta) {
     eta <- drop(x %*% theta)
-    mean(log1pexp(eta) - outcome * eta) + sum(ridge * (theta - centre)^2)
+    sum(share * (log1pexp(eta) - outcome * eta)) + sum(ridge * (theta - centre)^2)
   }
   theta <- centre
   value <- objective(theta)
   converged <- FALSE
   for (step in seq_len(max_steps)) {
-    newton <- logit_newton(x, outcome, theta, centre, ridge)
+    newton <- logit_newton(x, outcome, theta, centre, ridge, share)
     if (is.null(newton)) break
     if (newton$decrement < 1e-16 * (1 + abs(value))) {
       converged <- TRUE
@@ -127,23 +127,30 @@ logit_fit <- function(x, outcome, centre, penalty, max_steps = 100) {
   std.error <- rep(NA_real_, p)
   if (all(ridge == 0)) {
     converged <- converged && !separated(x, theta, outcome)
-    if (converged) std.error <- newton$scale * sqrt(pmax(diag(solve(newton$scaled)), 0) / n)
+    if (converged) std.error <- logit_errors(x, outcome, theta, newton, design)
   }
   list(theta = theta, converged = converged, iterations = step, std.error = std.error,
        message = if (converged) "" else logit_failure(x, outcome))
 }
 
 # Direction and decrement of Newton's method, by the Hessian with a diagonal of ones; NULL where it is singular.
-logit_newton <- function(x, outcome, theta, centre, ridge) {
-  n <- length(outcome)
+logit_newton <- function(x, outcome, theta, centre, ridge, share) {
   mu <- stats::plogis(drop(x %*% theta))
-  gradient <- drop(crossprod(x, mu - outcome)) / n + 2 * ridge * (theta - centre)
-  hessian <- crossprod(x * (mu * (1 - mu)), x) / n + diag(2 * ridge, ncol(x))
+  gradient <- drop(crossprod(x, share * (mu - outcome))) + 2 * ridge * (theta - centre)
+  hessian <- crossprod(x * (share * mu * (1 - mu)), x) + diag(2 * ridge, ncol(x))
   scale <- 1 / sqrt(pmax(diag(hessian), 1e-300))
   scaled <- hessian * outer(scale, scale)
   if (!all(is.finite(scaled)) || rcond(scaled) < 1e-12) return(NULL)
   direction <- -scale * solve(scaled, scale * gradient)
   list(direction = direction, decrement = -sum(direction * gradient), scale = scale, scaled = scaled)
+}
+
+# From the information; of weighted or clustered rows from the influences of their scores.
+logit_errors <- function(x, outcome, theta, newton, design) {
+  inverse <- newton$scale * t(newton$scale * solve(newton$scaled))
+  if (is_plain(design)) return(sqrt(pmax(diag(inverse), 0) / design$n))
+  influence <- (x * (outcome - stats::plogis(drop(x %*% theta)))) %*% inverse
+  apply(influence, 2, row_std_error, design)
 }
 
 # The first of the steps 1, 1/2, 1/4, ... that does not raise the objective; NULL where none does.
@@ -177,8 +184,8 @@ logit_failure <- function(x, outcome) {
 }
 
 # Increasing least squares fit; equal predictions share their mean outcome.
-fit_isotonic <- function(p, outcome) {
-  knots <- pooled_outcomes(p, outcome)
+fit_isotonic <- function(p, outcome, design) {
+  knots <- pooled_outcomes(p, outcome, design$w)
   value <- cpp_isotonic(knots$sum, knots$n)
   # the two ends of every step suffice
   n <- length(value)
@@ -190,16 +197,17 @@ fit_isotonic <- function(p, outcome) {
   )
 }
 
-# Distinct predictions in increasing order with the number and the sum of their outcomes;
+# Distinct predictions in increasing order with the number (weight) and the sum of their outcomes;
 # `order` sorts the rows, `end` is the last sorted row of each value.
-pooled_outcomes <- function(p, outcome) {
+pooled_outcomes <- function(p, outcome, w = NULL) {
   at <- order(p)
   sorted <- p[at]
   first <- c(TRUE, sorted[-1] != sorted[-length(sorted)])
   n <- tabulate(cumsum(first))
   end <- cumsum(n)
-  sums <- diff(c(0, cumsum(outcome[at])[end]))
-  list(x = sorted[first], n = as.numeric(n), sum = sums, order = at, end = end)
+  total <- function(v) diff(c(0, cumsum(v[at])[end]))
+  sums <- total(if (is.null(w)) outcome else w * outcome)
+  list(x = sorted[first], n = if (is.null(w)) as.numeric(n) else total(w), sum = sums, order = at, end = end)
 }
 
 #' @export
@@ -209,14 +217,15 @@ map_scalar.ce_map_isotonic <- function(map, p, log_p, log_q) {
 }
 
 # The mean outcome of each bin. Bins are right-closed; 0 belongs to the first.
-fit_histogram <- function(p, outcome, spec) {
-  edges <- recal_edges(p, spec$n_bins, spec$type)
+fit_histogram <- function(p, outcome, spec, design) {
+  w <- design_weights(design)
+  edges <- recal_edges(p, spec$n_bins, spec$type, design$w)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
   n_bins <- length(edges) + 1L
-  n <- tabulate(bin, n_bins)
-  sums <- vapply(seq_len(n_bins), function(m) sum(outcome[bin == m]), 0)
+  n <- vapply(seq_len(n_bins), function(m) sum(w[bin == m]), 0)
+  sums <- vapply(seq_len(n_bins), function(m) sum((w * outcome)[bin == m]), 0)
   middle <- (c(0, edges) + c(edges, 1)) / 2
-  value <- ifelse(n > 0, sums / pmax(n, 1), middle)
+  value <- ifelse(n > 0, sums / n, middle)
   new_map_fit(
     new_map("histogram", edges = edges, value = value),
     map_terms("value", value, class = format(c(edges, 1), digits = 7, trim = TRUE)),
@@ -225,9 +234,10 @@ fit_histogram <- function(p, outcome, spec) {
 }
 
 # Inner edges: k / B, or the order statistics number ceiling(n k / B), without duplicates.
-recal_edges <- function(p, n_bins, type) {
+recal_edges <- function(p, n_bins, type, w = NULL) {
   k <- seq_len(n_bins - 1)
   if (type == "width") return(k / n_bins)
+  if (!is.null(w)) return(weighted_quantiles(p, w, k / n_bins))
   unique(sort(p)[ceiling(length(p) * k / n_bins)])
 }
 

@@ -4,9 +4,9 @@
 # is multiplied by.
 
 # Predictive distributions as a vector or a column; NULL where the predictions are of classes.
-numeric_laws <- function(part, truth, dots, event_level, na_rm, call) {
+numeric_laws <- function(part, truth, dots, event_level, na_rm, call, design = NULL) {
   law <- if (is.data.frame(part)) law_in_frame(ungroup_frame(part), dots, call) else if (is_law(part)) part
-  if (!is.null(law)) read_laws(part, truth, dots, event_level, na_rm, NULL, call)
+  if (!is.null(law)) read_laws(part, truth, dots, event_level, na_rm, NULL, call, design = design)
 }
 
 recalibrate_density <- function(laws, spec, layout, folds, call) {
@@ -19,22 +19,22 @@ recalibrate_density <- function(laws, spec, layout, folds, call) {
   a <- temper$exponents(laws$law, laws$y)
   k <- temper$order(laws$law)
   n <- length(a)
-  fit <- fit_density(a, k, spec$range, laws$law)
+  fit <- fit_density(a, k, spec$range, laws$law, laws$design)
   out <- new_recalibration(
-    spec, layout, fit, objective = density_losses(laws$law, a, k, fit$map$temperature),
+    spec, layout, fit, objective = density_losses(laws$law, a, k, fit$map$temperature, laws$design),
     n = n, n_classes = NA_integer_, kind = "distribution", fingerprint = density_fingerprint(laws$law),
     rows = laws$rows, n_rows = laws$n_input
   )
   temperature <- rep(fit$map$temperature, n)
   if (!is.null(folds)) {
-    fold <- recal_folds(folds, n, laws$rows, laws$n_input, call)
+    fold <- recal_folds(folds, n, laws$rows, laws$n_input, call, laws$design$cluster)
     out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
-      part <- fit_density(a[fold != f], k, spec$range, laws$law)
+      part <- fit_density(a[fold != f], k, spec$range, laws$law, design_rows(laws$design, fold != f))
       temperature[fold == f] <<- part$map$temperature
       part$terms
     })
     out$fold <- fold
-    out$objective_crossfit <- density_losses(laws$law, a, k, temperature)[["after"]]
+    out$objective_crossfit <- density_losses(laws$law, a, k, temperature, laws$design)[["after"]]
   }
   out$fitted <- write_laws(temper_law(laws$law, temperature), laws$rows, laws$n_input, layout)
   warn_convergence(fit, "temperature")
@@ -60,18 +60,24 @@ check_tempered <- function(law, call) {
   }
 }
 
-density_losses <- function(law, a, k, temperature) {
+density_losses <- function(law, a, k, temperature, design) {
   temper <- record_of(law)$temper
   base <- log(temper$volume(law)) + temper$constant(law)
-  c(before = mean(base + a), after = mean(base + k * log(temperature) + a / temperature))
+  c(before = row_mean(base + a, design), after = row_mean(base + k * log(temperature) + a / temperature, design))
 }
 
-fit_density <- function(a, k, range, law) {
-  best <- mean(a) / k
+fit_density <- function(a, k, range, law, design) {
+  best <- row_mean(a, design) / k
   temperature <- min(max(best, range[1]), range[2])
   inside <- best == temperature
   # k / T^2 is the curvature of the mean loss at the optimum
-  std.error <- if (inside) temperature / sqrt(k * length(a)) else NA_real_
+  std.error <- if (!inside) {
+    NA_real_
+  } else if (is_plain(design)) {
+    temperature / sqrt(k * length(a))
+  } else {
+    row_std_error(a, design) / k
+  }
   # the map of the variance, which is what a figure shows
   w <- temperature^record_of(law)$temper$variance_power
   new_map_fit(

@@ -1,24 +1,25 @@
 # What a recalibration map sees, `recal data`, a list:
 #   kind    "matrix" (probs n x K) or "scalar" (read as the two columns (1 - p, p))
 #   probs   n x K; logp its logarithm, floored (from logits: exact); truth 1..K, NULL for new data
-#   rows    which rows of the input were kept
+#   rows    which rows of the input were kept; design: what they count (R/design.R)
 # and `layout`, how the input was shaped, so that new data can be read and results be
 # written the same way: frame, columns (names or NULL), order (internal <- input), levels, event.
 # All maps act on log-probabilities, so that each is a function of the predicted distribution;
 # logits enter after subtracting log(sum(exp)), which no probability depends on.
 
-recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call) {
+recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call, design = NULL) {
   frame <- is.data.frame(x)
   if (!frame && length(dots) > 0) check_no_columns(x, dots, call)
   outcomes <- read_outcomes(truth, x, NULL, call)
   input <- list(x = if (frame) read_probs(x, dots, outcomes$values, outcomes$column, call) else x,
                 truth = outcomes$values)
+  raw <- read_design(design, x, NROW(x), call)
   if (logits) {
-    read <- read_logits(input$x, input$truth, event_level, na_rm, call)
+    read <- read_logits(input$x, input$truth, event_level, na_rm, call, raw)
   } else {
-    p <- new_predictions(input$x, input$truth, event_level, na_rm, call)
+    p <- new_predictions(input$x, input$truth, event_level, na_rm, call, raw = raw)
     read <- list(x = p$probs %||% p$prob, truth = p$truth %||% p$outcome, levels = p$levels,
-                 event = p$event, rows = p$rows, na = p$na)
+                 event = p$event, rows = p$rows, na = p$na, design = p$design)
   }
   if (read$na) {
     stop_input(c(
@@ -37,11 +38,12 @@ recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, thread
   data <- expand_probs(read$x, layout, threads)
   data$truth <- if (data$kind == "scalar") as.integer(read$truth) + 1L else read$truth
   data$rows <- read$rows
+  data$design <- read$design
   data$n_rows <- NROW(input$x)
   list(data = data, layout = layout)
 }
 
-read_logits <- function(x, truth, event_level, na_rm, call) {
+read_logits <- function(x, truth, event_level, na_rm, call, raw = list()) {
   if (!is.numeric(x) || length(dim(x)) > 2) {
     stop_input(c(
       "With {.code logits = TRUE}, {.arg x} must be a numeric matrix, data frame or vector of logits.",
@@ -54,13 +56,14 @@ read_logits <- function(x, truth, event_level, na_rm, call) {
   coded <- if (scalar) code_outcome(truth, event_level, call, colnames(x)) else code_truth(truth, x, call)
   x <- if (scalar) as.numeric(x) else unname(coded$x)
   outcome <- if (scalar) coded$outcome else coded$truth
-  complete <- complete_rows(as.matrix(x), !is.na(outcome), na_rm, call, "Logits")
+  complete <- complete_rows(as.matrix(x), !is.na(outcome), na_rm, call, "Logits", raw)
   keep <- complete$rows
-  if (length(keep) == 0 && !complete$na) stop_empty(NROW(x), call)
+  if (length(keep) == 0 && !complete$na) stop_empty(complete$dropped, call, raw)
   x <- if (scalar) x[keep] else x[keep, , drop = FALSE]
   check_logits(x, keep, call)
   event <- if (scalar) coded$event else if (event_level == "first") 1L else 2L
-  list(x = x, truth = outcome[keep], levels = coded$levels, event = event, rows = keep, na = complete$na)
+  list(x = x, truth = outcome[keep], levels = coded$levels, event = event, rows = keep, na = complete$na,
+       design = bind_design(raw, keep))
 }
 
 # -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
@@ -111,6 +114,7 @@ subset_data <- function(data, rows) {
   data$probs <- data$probs[rows, , drop = FALSE]
   data$logp <- data$logp[rows, , drop = FALSE]
   data$truth <- data$truth[rows]
+  data$design <- design_rows(data$design, rows)
   data$source <- if (is.matrix(data$source)) data$source[rows, , drop = FALSE] else data$source[rows]
   data
 }

@@ -5,7 +5,8 @@
 fit_constant_confidence <- function(data, spec) {
   n <- length(data$truth)
   k <- ncol(data$probs)
-  accuracy <- mean(predicted_label(data) == data$truth)
+  right <- as.numeric(predicted_label(data) == data$truth)
+  accuracy <- row_mean(right, data$design)
   if (accuracy * k <= 1) {
     warn_result(c(
       "The accuracy must be above {.code 1 / K} for the top labels to stay.",
@@ -13,9 +14,10 @@ fit_constant_confidence <- function(data, spec) {
       "i" = "The errors of the top label are then not zero."
     ), "accuracy")
   }
+  std.error <- if (is_plain(data$design)) sqrt(accuracy * (1 - accuracy) / n) else row_std_error(right, data$design)
   new_map_fit(
     new_map("label", images = constant_images(accuracy, k)),
-    map_terms("confidence", accuracy, std.error = sqrt(accuracy * (1 - accuracy) / n)),
+    map_terms("confidence", accuracy, std.error = std.error),
     iterations = 1L, injective = is_injective(FALSE, "all predictions with the same top label have one image")
   )
 }
@@ -30,7 +32,8 @@ constant_images <- function(accuracy, k) {
 # label was never predicted.
 fit_label_frequency <- function(data, spec) {
   k <- ncol(data$probs)
-  counts <- unclass(table(factor(predicted_label(data), seq_len(k)), factor(data$truth, seq_len(k))))
+  labels <- list(factor(predicted_label(data), seq_len(k)), factor(data$truth, seq_len(k)))
+  counts <- unname(tapply(design_weights(data$design), labels, sum, default = 0))
   never <- rowSums(counts) == 0
   counts[never, ] <- rep(colSums(counts), each = sum(never))
   images <- matrix(counts / rowSums(counts), k)

@@ -67,7 +67,7 @@ linear_loss <- function(theta, data, spec, diagonal) {
   w <- theta[seq_len(n_weights)]
   b <- theta[n_weights + seq_len(k)]
   scores <- linear_scores(if (diagonal) diag(w, k) else matrix(w, k), b, data$logp)
-  fit <- cpp_softmax_loss(scores, data$truth, spec$loss, TRUE, spec$threads)
+  fit <- cpp_softmax_loss(scores, data$truth, core_weights(data), spec$loss, TRUE, spec$threads)
   g_w <- if (diagonal) colSums(fit$gradient * data$logp) else as.vector(crossprod(fit$gradient, data$logp))
   # vector: deviation from 1; matrix: off-diagonal entries (ODIR)
   pull <- if (diagonal) w - 1 else w * (1 - as.vector(diag(k)))

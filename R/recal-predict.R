@@ -60,7 +60,7 @@ augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
 # Out-of-fold predictions for every row; the map itself is fitted to all of them.
 cross_fit <- function(out, data, spec, layout, folds, call) {
   n <- length(data$truth)
-  fold <- recal_folds(folds, n, data$rows, data$n_rows, call)
+  fold <- recal_folds(folds, n, data$rows, data$n_rows, call, data$design$cluster)
   probs <- matrix(NA_real_, n, ncol(data$probs))
   out$fold_terms <- list()
   for (f in seq_len(max(fold))) {
@@ -75,15 +75,15 @@ cross_fit <- function(out, data, spec, layout, folds, call) {
     out$fold_terms[[f]] <- fit$terms
   }
   out$fold <- fold
-  out$objective_crossfit <- probs_loss(probs, data$truth, spec$loss)
+  out$objective_crossfit <- probs_loss(probs, data, spec$loss)
   out$fitted <- write_like(probs, layout, data$rows, data$n_rows)
   out
 }
 
 # A fold 1..k for every complete row.
-recal_folds <- function(folds, n, rows, n_rows, call) {
+recal_folds <- function(folds, n, rows, n_rows, call, cluster = NULL) {
   if (length(folds) == 1 && is.numeric(folds)) {
-    fold <- make_split(n, folds, test = integer(), call = call)$fold
+    fold <- make_split(n, folds, test = integer(), call = call, cluster = cluster)$fold
   } else {
     fold <- read_folds(folds, call)
     if (length(fold) == n_rows) fold <- fold[rows]
@@ -94,6 +94,7 @@ recal_folds <- function(folds, n, rows, n_rows, call) {
       ), "folds", arg = "folds", call = call)
     }
     fold <- match(fold, sort(unique(fold)))
+    if (!is.null(cluster)) check_whole_clusters(fold, cluster, call)
   }
   if (max(fold) < 2) {
     stop_input(c(

@@ -21,14 +21,20 @@ best_temperature <- function(data, spec) {
   n_calls <- 0L
   loss_at <- function(b) {
     n_calls <<- n_calls + 1L
-    cpp_temperature_loss(data$logp, data$truth, b, spec$loss, spec$threads)
+    cpp_temperature_loss(data$logp, data$truth, core_weights(data), b, spec$loss, spec$threads)
   }
   limits <- 1 / rev(spec$range)
   start <- min(max(1, limits[1]), limits[2])
   result <- function(b, converged = TRUE, message = "") {
     curvature <- if (spec$loss == "log") loss_at(b)[["curvature"]] else NA_real_
     # se(b) = (n curvature)^(-1/2) of the log likelihood, T = 1/b by the delta method
-    std.error <- if (converged) 1 / (b^2 * sqrt(length(data$truth) * curvature)) else NA_real_
+    std.error <- if (!converged) {
+      NA_real_
+    } else if (is_plain(data$design)) {
+      1 / (b^2 * sqrt(length(data$truth) * curvature))
+    } else {
+      row_std_error(temperature_scores(b, data, spec), data$design) / (b^2 * curvature)
+    }
     list(b = b, converged = converged, message = message, iterations = n_calls, std.error = std.error)
   }
   spread <- do.call(pmax, split_columns(data$logp)) - rowMeans(data$logp)
@@ -57,13 +63,22 @@ best_temperature <- function(data, spec) {
   result(stats::optimize(function(b) loss_at(b)[["value"]], around, tol = 1e-10)$minimum)
 }
 
+# Weights as the core reads them.
+core_weights <- function(data) data$design$w %||% numeric()
+
+# Derivative of each row's log loss in b.
+temperature_scores <- function(b, data, spec) {
+  p <- cpp_softmax(b * data$logp, FALSE, spec$threads)
+  rowSums(p * data$logp) - data$logp[cbind(seq_along(data$truth), data$truth)]
+}
+
 # At a bound either the range is too narrow or there is no optimum: T -> 0 is best where every label has the
 # largest probability, T -> Inf where labels have, on average, no more than the mean log-probability.
 at_bound <- function(b, side, data) {
   own <- data$logp[cbind(seq_along(data$truth), data$truth)]
   why <- if (side == "low" && all(own >= do.call(pmax, split_columns(data$logp)))) {
     "the labels follow the predictions without exception."
-  } else if (side == "high" && mean(own - rowMeans(data$logp)) <= 0) {
+  } else if (side == "high" && row_mean(own - rowMeans(data$logp), data$design) <= 0) {
     "the labels do not follow the predictions."
   } else {
     "a wider `range` may hold it."
@@ -93,9 +108,9 @@ fit_ets <- function(data, spec) {
   best <- best_temperature(data, spec)
   parts <- ets_parts(best$b, data, spec$threads)
   weights <- if (spec$loss == "brier") {
-    list(w = simplex_qp(parts, data$truth), converged = TRUE, iterations = 0L, message = "")
+    list(w = simplex_qp(parts, data$truth, row_shares(data$design)), converged = TRUE, iterations = 0L, message = "")
   } else {
-    simplex_em(parts, data$truth)
+    simplex_em(parts, data$truth, row_shares(data$design))
   }
   w <- weights$w
   message <- c(best$message, weights$message)
@@ -125,12 +140,12 @@ map_probs.ce_map_ets <- function(map, data, threads) {
   map$w[1] * parts[[1]] + map$w[2] * parts[[2]] + map$w[3] * parts[[3]]
 }
 
-# min over the simplex of mean_i |sum_j w_j B_j,i - e_i|^2, exactly: the best stationary point
+# min over the simplex of sum_i share_i |sum_j w_j B_j,i - e_i|^2, exactly: the best stationary point
 # of the 7 faces. Faces with a singular system can be left out: their minima reach a smaller face.
-simplex_qp <- function(parts, truth) {
+simplex_qp <- function(parts, truth, share) {
   at <- cbind(seq_along(truth), truth)
-  h <- outer(1:3, 1:3, Vectorize(function(j, k) sum(parts[[j]] * parts[[k]]))) / length(truth)
-  g <- vapply(parts, function(part) mean(part[at]), 0)
+  h <- outer(1:3, 1:3, Vectorize(function(j, k) sum(share * parts[[j]] * parts[[k]])))
+  g <- vapply(parts, function(part) sum(share * part[at]), 0)
   objective <- function(w) sum(w * (h %*% w)) - 2 * sum(g * w)
   best <- c(1, 0, 0)
   for (face in list(2, 3, 1:2, c(1, 3), 2:3, 1:3)) {
@@ -144,23 +159,23 @@ simplex_qp <- function(parts, truth) {
   best / sum(best)
 }
 
-# max over the simplex of mean_i log(sum_j w_j B_j,i,y_i): EM, sped up by Newton steps on the
+# max over the simplex of sum_i share_i log(sum_j w_j B_j,i,y_i): EM, sped up by Newton steps on the
 # support. max_j mean(B_j / mixture) - 1 bounds what is left to gain (concavity).
-simplex_em <- function(parts, truth, tolerance = 1e-10, max_steps = 2000) {
+simplex_em <- function(parts, truth, share, tolerance = 1e-10, max_steps = 2000) {
   at <- cbind(seq_along(truth), truth)
   b <- vapply(parts, function(part) part[at], numeric(length(truth)))
   b <- matrix(b, ncol = 3)
-  objective <- function(w) mean(log(drop(b %*% w)))
+  objective <- function(w) sum(share * log(drop(b %*% w)))
   w <- c(1, 1, 1) / 3
   for (step in seq_len(max_steps)) {
     mixture <- drop(b %*% w)
-    score <- colMeans(b / mixture)
+    score <- colSums(share * b / mixture)
     if (max(score) - 1 < tolerance) break
     w_next <- w * score
     w_next <- w_next / sum(w_next)
     # Newton on the face of the weights in use, shortened to stay on the simplex
     face <- which(w_next > 1e-9 | score > 1)
-    newton <- face_newton(b, w, face, score, mixture)
+    newton <- face_newton(b, w, face, score, mixture, share)
     if (!is.null(newton) && objective(newton) > objective(w_next)) w_next <- newton
     w <- w_next
   }
@@ -168,16 +183,16 @@ simplex_em <- function(parts, truth, tolerance = 1e-10, max_steps = 2000) {
   w <- w / sum(w)
   # ending at (1, 0, 0) when that is as good keeps T = 1 an identity
   if (all(is.finite(b[, 1])) && objective(c(1, 0, 0)) >= objective(w)) w <- c(1, 0, 0)
-  left <- max(colMeans(b / drop(b %*% w))) - 1
+  left <- max(colSums(share * b / drop(b %*% w))) - 1
   list(w = w, converged = left < 1e-6, iterations = step,
        message = if (left < 1e-6) "" else paste0("EM stopped with up to ", format(left, digits = 2), " nats to gain."))
 }
 
-face_newton <- function(b, w, face, score, mixture) {
+face_newton <- function(b, w, face, score, mixture, share) {
   m <- length(face)
   if (m < 2) return(NULL)
   scaled <- b[, face, drop = FALSE] / mixture
-  h <- crossprod(scaled) / nrow(b)
+  h <- crossprod(scaled, share * scaled)
   system <- rbind(cbind(h, 1), c(rep(1, m), 0))
   if (rcond(system) < 1e-13) return(NULL)
   direction <- numeric(3)

@@ -141,29 +141,29 @@ write_moments <- function(mean, variance, layout) {
   if (layout$frame) tibble::as_tibble(out) else out
 }
 
-recalibrate_variance <- function(x, truth, dots, spec, folds, na_rm, call) {
-  data <- read_moments(x, truth, dots, na_rm, call)
+recalibrate_variance <- function(x, truth, dots, spec, folds, na_rm, design, call) {
+  data <- read_moments(x, truth, dots, na_rm, call, design = design)
   if (data$na) {
     stop_input(c("A recalibration map cannot be fitted to missing values.",
                  "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
   }
   r <- (data$mean - data$outcome)^2
-  fit <- fit_variance(data$variance, r, call)
+  fit <- fit_variance(data$variance, r, data$design, call)
   after <- scale_variance(fit$map, data$variance)
   out <- new_recalibration(
-    spec, data$layout, fit, objective = c(before = dss(data$variance, r), after = dss(after, r)),
+    spec, data$layout, fit, objective = c(before = dss(data$variance, r, data$design), after = dss(after, r, data$design)),
     n = length(r), n_classes = NA_integer_, kind = "distribution",
     fingerprint = fingerprint(cbind(data$mean, data$variance)), rows = data$rows, n_rows = data$n_rows
   )
   if (!is.null(folds)) {
-    fold <- recal_folds(folds, length(r), data$rows, data$n_rows, call)
+    fold <- recal_folds(folds, length(r), data$rows, data$n_rows, call, data$design$cluster)
     out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
-      fit <- fit_variance(data$variance[fold != f], r[fold != f], call)
+      fit <- fit_variance(data$variance[fold != f], r[fold != f], design_rows(data$design, fold != f), call)
       after[fold == f] <<- scale_variance(fit$map, data$variance[fold == f])
       fit$terms
     })
     out$fold <- fold
-    out$objective_crossfit <- dss(after, r)
+    out$objective_crossfit <- dss(after, r, data$design)
   }
   full <- rep(NA_real_, data$n_rows)
   out$fitted <- write_moments(replace(full, data$rows, data$mean), replace(full, data$rows, after), data$layout)
@@ -172,7 +172,7 @@ recalibrate_variance <- function(x, truth, dots, spec, folds, na_rm, call) {
 }
 
 # Mean Dawid-Sebastiani score from variances and squared residuals.
-dss <- function(variance, r) mean(dss_terms(variance, r))
+dss <- function(variance, r, design = new_design(length(r))) row_mean(dss_terms(variance, r), design)
 
 # A variance of 0 scores -Inf where the mean is exact, else +Inf.
 dss_terms <- function(variance, r) ifelse(variance == 0 & r > 0, Inf,
@@ -182,7 +182,8 @@ scale_variance <- function(map, variance) map$w * variance + map$b
 
 # The score is not convex in (w, b): several starts, and the two edges b = 0 and w = 0,
 # whose optima are known (mean(r / s2) and mean(r)). In units of mean(r) and mean(s2).
-fit_variance <- function(variance, r, call) {
+fit_variance <- function(variance, r, design, call) {
+  mean <- function(rows) row_mean(rows, design)
   unit <- mean(r)
   if (unit == 0) {
     stop_input(c(

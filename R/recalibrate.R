@@ -84,6 +84,9 @@
 #' @param na_rm Whether to drop incomplete rows.
 #' @param .by <[`tidy-select`][tidyselect::language]> Groups, one map for each.
 #' @param threads Number of threads, see [ce_threads].
+#' @param weights,cluster What each row counts, and which rows belong together; see [ece()]. Losses are weighted means
+#'   (for `"isotonic"` and `"histogram"` weighted means of outcomes), the rows of a cluster are in one fold, and standard
+#'   errors of parameters are those of the scores' influences, by cluster. Rows of frequency 0 have no fitted prediction.
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` gives the parameters
 #'   (`term, class, estimate, std.error`), `glance()` one row: `method, loss, objective_before,
 #'   objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA`
@@ -102,8 +105,9 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
                            folds = NULL, penalty = NULL, hidden = c(10, 10), n_bins = 15,
                            type = c("mass", "width"), range = c(0.01, 100),
                            floor = .Machine$double.eps, event_level = "first", na_rm = TRUE,
-                           .by = NULL, threads = NULL) {
+                           .by = NULL, threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
+  design <- design_input(enquo(weights), enquo(cluster))
   spec <- recal_spec(method, loss, penalty, hidden, n_bins, type, range, threads, call)
   check_flag(logits)
   check_flag(na_rm)
@@ -112,13 +116,13 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   truth <- enquo(truth)
   dots <- column_dots(...)
   objects_by_groups(x, enquo(.by), function(part) {
-    if (spec$method == "variance") return(recalibrate_variance(part, truth, dots, spec, folds, na_rm, call))
-    laws <- if (spec$method == "temperature" && !logits) numeric_laws(part, truth, dots, event_level, na_rm, call)
+    if (spec$method == "variance") return(recalibrate_variance(part, truth, dots, spec, folds, na_rm, design, call))
+    laws <- if (spec$method == "temperature" && !logits) numeric_laws(part, truth, dots, event_level, na_rm, call, design)
     if (!is.null(laws$law)) {
       check_log_loss(spec, call)
       return(recalibrate_density(laws, spec, density_layout(part), folds, call))
     }
-    read <- recal_data(part, truth, dots, logits, floor, event_level, na_rm, spec$threads, call)
+    read <- recal_data(part, truth, dots, logits, floor, event_level, na_rm, spec$threads, call, design)
     recalibrate_probs(read$data, read$layout, spec, folds, call)
   }, call)
 }
@@ -162,8 +166,8 @@ recalibrate_probs <- function(data, layout, spec, folds, call) {
   probs <- map_probs(fit$map, data, spec$threads)
   out <- new_recalibration(
     spec, layout, fit,
-    objective = c(before = probs_loss(data$probs, data$truth, spec$loss),
-                  after = probs_loss(probs, data$truth, spec$loss)),
+    objective = c(before = probs_loss(data$probs, data, spec$loss),
+                  after = probs_loss(probs, data, spec$loss)),
     n = length(data$truth), n_classes = ncol(data$probs), kind = data$kind,
     fingerprint = fingerprint(data$source), rows = data$rows, n_rows = data$n_rows
   )
@@ -213,9 +217,9 @@ fit_map <- function(method, data, spec) {
 map_probs <- function(map, data, threads) UseMethod("map_probs")
 
 # Mean loss of given probabilities. log(0) is infinite: nothing is clipped.
-probs_loss <- function(probs, truth, loss) {
-  p_y <- probs[cbind(seq_along(truth), truth)]
-  if (loss == "log") mean(-log(p_y)) else mean(rowSums(probs^2) - 2 * p_y + 1)
+probs_loss <- function(probs, data, loss) {
+  p_y <- probs[cbind(seq_along(data$truth), data$truth)]
+  row_mean(if (loss == "log") -log(p_y) else rowSums(probs^2) - 2 * p_y + 1, data$design)
 }
 
 warn_convergence <- function(fit, method) {

@@ -1,11 +1,11 @@
-# Standard errors from Hajek projections r_i, whose mean is the risk R.
+# Risks and their standard errors from Hajek projections r_i, whose mean is the risk R.
 
 # What every form_risk() returns, from the core's list: NA for NaN, and the standard error.
-finish_risk <- function(risk) {
+finish_risk <- function(risk, design = NULL) {
   for (name in c("risk", "zero_risk", "projections", "zero_projections")) {
     risk[[name]][is.na(risk[[name]])] <- NA_real_
   }
-  risk$std.error <- risk_std_error(risk$projections)
+  risk$std.error <- risk_std_error(risk$projections, design)
   if (risk$clipped) {
     note(c("i" = "A risk was negative by rounding and is set to 0."), "rounding")
   }
@@ -13,33 +13,74 @@ finish_risk <- function(risk) {
          "n", "n_missing", "clipped")]
 }
 
-# se^2 = 4 / (m (m - 1)) sum_i (r_i - R)^2. Rows left out (NA) do not count; NA below
-# three rows, where a U-statistic of pairs does not vary over rows.
-risk_std_error <- function(projections) {
-  projections <- projections[!is.na(projections)]
-  m <- length(projections)
-  if (m < 3) return(NA_real_)
-  sqrt(4 / (m * (m - 1)) * sum((projections - mean(projections))^2))
+# The risk of weighted or clustered rows from that of plain ones. pair_sums(rows, root): the core's list for these
+# rows (NULL: all) with residuals times the roots `root` of their weights, and h times those of both. Then
+#   sum_{j != i} w_i w_j (<e_i, e_j> - h_ij)^2
+# are sums of plain rows; pairs within a cluster are taken off, cluster by cluster.
+#   r_i = sum_j w_j (<e_i, e_j> - h_ij)^2 / P_i,  P_i the weight of its partners;  R = sum w_i P_i r_i / sum w_i P_i
+design_risk <- function(pair_sums, design) {
+  if (is.null(design) || is_plain(design)) return(finish_risk(pair_sums(NULL, 1)))
+  w <- design_weights(design)
+  root <- sqrt(w)
+  sums_of <- function(rows, n) {
+    part <- pair_sums(rows, root[rows])
+    part[c("projections", "zero_projections")] <- lapply(part[c("projections", "zero_projections")], `*`, n - 1)
+    part
+  }
+  all <- sums_of(seq_len(design$n), design$n)
+  if (design$n < 2) all$projections <- all$zero_projections <- rep(NA_real_, design$n)
+  for (rows in split(seq_len(design$n), design$cluster %||% seq_len(design$n))) {
+    if (length(rows) == 1) next
+    own <- sums_of(rows, length(rows))
+    for (name in c("projections", "zero_projections")) all[[name]][rows] <- all[[name]][rows] - own[[name]]
+  }
+  partners <- partner_weight(design)
+  size <- sum(w * partners)
+  value <- function(sums) if (size > 0) sum(sums) / size else NA_real_
+  risk <- value(all$projections)
+  finish_risk(list(
+    risk = max(risk, 0), projections = all$projections / (w * partners),
+    zero_risk = max(value(all$zero_projections), 0), zero_projections = all$zero_projections / (w * partners),
+    squared = all$squared / w, n = design$n, n_missing = all$n_missing,
+    clipped = isTRUE(risk < -1e-12 * value(all$zero_projections))
+  ), design)
+}
+
+# A risk from its projections, with their influences.
+risk_estimate <- function(projections, design = NULL) {
+  design <- design %||% new_design(length(projections))
+  kept <- !is.na(projections)
+  if (!all(kept)) design <- design_rows(design, kept)
+  partners <- partner_weight(design)
+  pair_mean(projections[kept] * partners, partners, design)
+}
+
+# Rows left out (NA) do not count; NA below three draws, where a U-statistic of pairs does not vary over rows.
+risk_std_error <- function(projections, design = NULL) {
+  estimate <- risk_estimate(projections, design)
+  draws <- if (is.null(estimate$design$cluster)) estimate$design$n else max(estimate$design$cluster)
+  if (draws < 3) NA_real_ else estimate_std_error(estimate)
 }
 
 # Risk of a minus risk of b on the same rows, with the standard error of the difference. a and b are
-# projections, or lists of them by fold: then the mean over folds, whose variances add because they
-# are disjoint (the overlap of their training rows is left out).
-paired_difference <- function(a, b) {
+# projections, or lists of them by fold (with a list of designs): then the mean over folds, whose variances add because
+# they are disjoint (the overlap of their training rows is left out).
+paired_difference <- function(a, b, design = NULL) {
   folds <- if (is.list(a)) Map(`-`, a, b) else list(a - b)
-  folds <- lapply(folds, function(rows) rows[!is.na(rows)])
-  folds <- folds[lengths(folds) > 1]
-  if (length(folds) == 0) return(list(difference = NA_real_, std.error = NA_real_))
-  list(
-    difference = mean(vapply(folds, mean, 0)),
-    std.error = sqrt(sum(vapply(folds, risk_std_error, 0)^2)) / length(folds)
-  )
+  designs <- if (is.list(a)) design else list(design)
+  counts <- vapply(folds, function(rows) sum(!is.na(rows)), 0L) > 1
+  if (!any(counts)) return(list(difference = NA_real_, std.error = NA_real_))
+  at <- which(counts)
+  differences <- vapply(at, function(f) risk_estimate(folds[[f]], designs[[f]])$value, 0)
+  errors <- vapply(at, function(f) risk_std_error(folds[[f]], designs[[f]]), 0)
+  list(difference = mean(differences), std.error = sqrt(sum(errors^2)) / length(at))
 }
 
 # CE^4 >= R(0) - R(h) for every fixed h; `difference` is the paired one of the two risks.
-ce_lower_bound <- function(difference, level) {
+ce_lower_bound <- function(difference, level, design = NULL) {
   if (is.na(difference$std.error)) return(NA_real_)
-  max(0, difference$difference - qnorm(level) * difference$std.error)^(1 / 4)
+  z <- if (is.null(design)) qnorm(level) else design_quantile(level, design)
+  max(0, difference$difference - z * difference$std.error)^(1 / 4)
 }
 
 mean_std_error <- function(x) {

@@ -5,6 +5,7 @@
 #' scale on which calibration estimators are compared.
 #'
 #' @inheritParams ce_args
+#' @inheritParams ece
 #' @param object A `ce_fit`, or a `ce_tune` (then the ensemble of its selected method).
 #' @return One row (per group) with `risk`, `root_risk`, `std.error` (of `risk`), `n`;
 #'   `root_std.error`; `zero_risk`, the risk of \eqn{h = 0}; `skill = 1 - risk / zero_risk`
@@ -21,6 +22,10 @@
 #' \eqn{\max(0, R(0) - R(h) - z\, se)^{1/4}} with the paired standard error. Class-wise
 #' risks are sums over the classes.
 #'
+#' @section Weights and clusters:
+#' With importance weights \eqn{w} a pair counts \eqn{w_i w_j}; pairs are taken across clusters only. The standard error
+#' is that of the influences \eqn{2 W P_i (r_i - R) / \sum_k w_k P_k}, with \eqn{P_i} the weight of the partners of row i.
+#'
 #' @section Invariants:
 #' Permuting rows, relabelling classes and the number of threads change nothing.
 #'
@@ -34,15 +39,16 @@
 #' fit <- ce_fit(vehicle_predictions[1:250, ], truth, method = method_bins(10))
 #' ce_risk(fit, vehicle_predictions[251:423, ], truth)
 ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level = NULL,
-                    na_rm = TRUE, threads = NULL) {
+                    na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   check_level(level)
   threads <- resolve_threads(threads)
   fit <- as_fit(object)
+  design <- design_input(enquo(weights), enquo(cluster))
   truth <- enquo(truth)
   dots <- column_dots(...)
   out <- by_groups(x, enquo(.by), function(part) {
-    predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call)
+    predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call, design)
     risk_row(fit_risk(fit, predictions, threads), level, predictions)
   })
   new_table(out, c("Calibration risk" = notion_label(fit),
@@ -50,10 +56,10 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
 }
 
 # Predictions to evaluate a fit on: same classes, same event.
-predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call) {
+predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call, design = NULL) {
   given <- !is.null(event_level)
   event_level <- event_level %||% if (fit$event == 1L || fit$scalar) "first" else "second"
-  predictions <- as_predictions(x, truth, dots, event_level, na_rm, call, direction = FALSE)
+  predictions <- as_predictions(x, truth, dots, event_level, na_rm, call, direction = FALSE, design = design)
   if (!fit$notion %in% c("top_label", "binary") &&
         n_classes(predictions) != length(fit$levels)) {
     stop_input(c(
@@ -97,7 +103,7 @@ as_fit <- function(object, arg = "object", call = caller_env()) {
 # Sums over problems (classes): risk and projections of h and of h = 0, h(p, p) per row.
 fit_risk <- function(fit, predictions, threads) {
   parts <- Map(function(form, problem) {
-    form_risk(form, problem$features, problem$residuals, threads)
+    form_risk(form, problem$features, problem$residuals, threads, problem$design)
   }, fit$forms, notion_problems(predictions, fit$notion))
   add_risks(parts)
 }
@@ -106,6 +112,7 @@ add_risks <- function(parts) {
   fields <- c("risk", "projections", "zero_risk", "zero_projections", "squared")
   sums <- setNames(lapply(fields, function(field) Reduce(`+`, lapply(parts, `[[`, field))), fields)
   sums$squared <- kept_squared(sums$squared, parts[[1]])
+  sums$design <- parts[[1]]$design
   sums
 }
 
@@ -113,7 +120,8 @@ add_risks <- function(parts) {
 skill_of <- function(risk, zero_risk) if (isTRUE(zero_risk > 0)) 1 - risk / zero_risk else NA_real_ * risk
 
 risk_row <- function(parts, level, predictions) {
-  std_error <- risk_std_error(parts$projections)
+  design <- predictions$design
+  std_error <- risk_std_error(parts$projections, design)
   root <- sqrt(max(parts$risk, 0))
   row <- tibble::tibble(
     risk = parts$risk,
@@ -123,8 +131,8 @@ risk_row <- function(parts, level, predictions) {
     root_std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_,
     zero_risk = parts$zero_risk,
     skill = skill_of(parts$risk, parts$zero_risk),
-    estimate = sqrt(max(mean(parts$squared), 0)),
-    lower_bound = ce_lower_bound(paired_difference(parts$zero_projections, parts$projections), level)
+    estimate = sqrt(max(mean_squared(parts$squared, design = design), 0)),
+    lower_bound = ce_lower_bound(paired_difference(parts$zero_projections, parts$projections, design), level, design)
   )
   if (predictions$na) {
     row[setdiff(names(row), "n")] <- NA_real_

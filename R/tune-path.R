@@ -9,15 +9,15 @@ tune_path.default <- function(method, problem, fold, grid, context) {
   for (f in seq_len(n_folds)) {
     train <- subset_problem(problem, fold != f & fold != 0)
     held_out <- subset_problem(problem, fold == f)
-    test <- problem$features[fold == 0, , drop = FALSE]
+    test <- subset_problem(problem, fold == 0)
     for (v in seq_len(nrow(grid))) {
       form <- fit_form(method, train, grid_point(grid, v), context)
-      risk <- form_risk(form, held_out$features, held_out$residuals, context$threads)
+      risk <- form_risk(form, held_out$features, held_out$residuals, context$threads, held_out$design)
       path$risk[v, f] <- risk$risk
-      path$squared_error[v, f] <- mean_squared(risk$squared, form)
-      if (nrow(test) > 0) {
-        squared <- form_squared(form, test, context$threads)
-        path$squared_error_test[v, f] <- mean_squared(squared, form)
+      path$squared_error[v, f] <- mean_squared(risk$squared, form, held_out$design)
+      if (nrow(test$features) > 0) {
+        squared <- form_squared(form, test$features, context$threads)
+        path$squared_error_test[v, f] <- mean_squared(squared, form, test$design)
       }
       forms[[(f - 1) * nrow(grid) + v]] <- form
       advance(context, ((f - 1) * nrow(grid) + v) / length(forms))
@@ -33,10 +33,11 @@ new_path <- function(n_values, n_folds) {
 }
 
 # Mean of h(p_i, p_i): an estimate of the squared error. NA without rows.
-mean_squared <- function(squared, form = NULL) {
-  squared <- kept_squared(squared, form)
-  if (length(squared) == 0 || anyNA(squared)) return(NA_real_)
-  mean(squared)
+mean_squared <- function(squared, form = NULL, design = NULL) {
+  design <- design %||% new_design(length(squared))
+  kept <- if (isTRUE(form$na_rm)) !is.na(squared) else rep(TRUE, length(squared))
+  if (!any(kept) || anyNA(squared[kept])) return(NA_real_)
+  row_mean(squared[kept], if (all(kept)) design else design_rows(design, kept))
 }
 
 # Missing values of a user's function are left out where it says so (a form or its risk).

@@ -109,10 +109,10 @@ won_splits <- function(results) {
   setNames(tabulate(first, length(results)) / nrow(risks), names(results))
 }
 
-# Mean h(p, p) on the test rows, over the splits; the splits share rows, so that their variances are averaged.
+# Mean h(p, p) on the test rows (estimates), over the splits; the splits share rows, so that their variances are averaged.
 holdout_estimate <- function(squared) {
-  mean <- mean(vapply(squared, mean, 0))
-  std_error <- root_mean_square(vapply(squared, mean_std_error, 0))
+  mean <- mean(vapply(squared, `[[`, 0, "value"))
+  std_error <- root_mean_square(vapply(squared, estimate_std_error, 0))
   root <- sqrt(max(mean, 0))
   list(estimate = root, std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_, squared = mean)
 }
@@ -120,7 +120,8 @@ holdout_estimate <- function(squared) {
 # Mean paired difference of two methods' risks over splits and folds.
 split_difference <- function(a, b) {
   projections <- function(risks) lapply(risks, `[[`, "projections")
-  parts <- Map(function(x, y) paired_difference(projections(x), projections(y)), a$risks, b$risks)
+  parts <- Map(function(x, y) paired_difference(projections(x), projections(y), lapply(x, `[[`, "design")),
+               a$risks, b$risks)
   list(difference = mean_over_folds(vapply(parts, `[[`, 0, "difference")),
        std.error = root_mean_square(vapply(parts, `[[`, 0, "std.error")))
 }

@@ -7,6 +7,7 @@
 #' interval of [ce_estimate()].
 #'
 #' @inheritParams ce_args
+#' @inheritParams ece
 #' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
 #'   the column `method`.
 #' @param folds The number of folds; or an integer vector with the fold of each non-test
@@ -26,6 +27,10 @@
 #' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
 #' rows. Class-wise, values are selected per class and the squared errors summed. With few rows the choice hangs on the
 #' split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
+#'
+#' The rows of a cluster are in one fold, and on one side of the test split; shares and numbers of folds are those of
+#' clusters. Weighted and clustered rows count as in [ce_risk()]; fits are weighted, and every one of them is computed by
+#' itself, without the short cuts over grids and folds.
 #'
 #' The risk says *which function* describes the miscalibration best. *How large* it is says the headline, the same for
 #' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows. The
@@ -50,7 +55,7 @@
 #' glance(tuned)
 ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
                     test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                    progress = TRUE, threads = NULL) {
+                    progress = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
   methods <- check_methods(methods)
@@ -59,7 +64,8 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)
-  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, function(predictions) {
+  design <- design_input(enquo(weights), enquo(cluster))
+  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
     noted_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
   }, call)
@@ -127,22 +133,24 @@ tune_predictions <- function(predictions, notion, methods, splits, level, progre
 
 split_predictions <- function(predictions, folds, test, call) {
   rows <- keep_rows(folds, test, predictions, call)
-  make_split(n_obs(predictions), rows$folds, rows$test, call)
+  make_split(n_obs(predictions), rows$folds, rows$test, call, predictions$design$cluster)
 }
 
 # Folds and test rows are given for the rows of the input; after incomplete rows are
-# dropped they follow the rows that are left.
+# dropped (and others repeated by their frequencies) they follow the rows that are left.
 keep_rows <- function(folds, test, predictions, call) {
-  if (predictions$dropped == 0) return(list(folds = folds, test = test))
   kept <- predictions$rows
-  n_input <- length(kept) + predictions$dropped
+  n_input <- predictions$n_input %||% (length(kept) + predictions$dropped)
+  if (identical(as.integer(kept), seq_len(n_input))) return(list(folds = folds, test = test))
   fixed_test <- is_test_rows(test)
   test_rows <- if (fixed_test) check_test_rows(test, n_input, call) else integer()
   if (inherits(folds, "rset")) folds <- rset_folds(folds, call)
   if (length(folds) == n_input) {
     folds <- folds[kept]
   } else if (fixed_test && length(folds) == n_input - length(test_rows)) {
-    folds <- folds[setdiff(seq_len(n_input), test_rows) %in% kept]
+    given <- integer(n_input)
+    given[setdiff(seq_len(n_input), test_rows)] <- folds
+    folds <- given[kept[!kept %in% test_rows]]
   }
   list(folds = folds, test = if (fixed_test) which(kept %in% test_rows) else test)
 }
@@ -169,6 +177,10 @@ tune_problem <- function(method, problem, splits, grid, context) {
       if (!any(split$fold == 0)) return(unlist(lapply(rows, function(row) row$risk$squared)))
       Reduce(`+`, lapply(rows, `[[`, "test_squared")) / split$k
     }, unseen, splits),
+    # of the rows of `squared`: test rows, or all in the order of the folds
+    designs = lapply(splits, function(split) {
+      design_rows(problem$design, if (any(split$fold == 0)) which(split$fold == 0) else order(split$fold))
+    }),
     diagnostics = paths[[1]]$diagnostics
   )
 }
@@ -183,7 +195,8 @@ split_cache <- function(cache, s) {
 # h(p, p) on the test rows.
 unseen_rows <- function(form, problem, fold, f, threads) {
   held_out <- subset_problem(problem, fold == f)
-  out <- list(risk = form_risk(form, held_out$features, held_out$residuals, threads))
+  out <- list(risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design))
+  out$risk$design <- held_out$design
   if (any(fold == 0)) out$test_squared <- form_squared(form, problem$features[fold == 0, , drop = FALSE], threads)
   out
 }
@@ -206,7 +219,10 @@ combine_problems <- function(parts) {
       lapply(seq_along(parts[[1]]$risks[[s]]), function(f) add_risks(lapply(parts, function(p) p$risks[[s]][[f]])))
     }),
     squared = lapply(seq_along(parts[[1]]$squared), function(s) {
-      kept_squared(Reduce(`+`, lapply(parts, function(p) p$squared[[s]])), parts[[1]]$forms[[1]])
+      squared <- Reduce(`+`, lapply(parts, function(p) p$squared[[s]]))
+      design <- parts[[1]]$designs[[s]]
+      if (!isTRUE(parts[[1]]$forms[[1]]$na_rm)) return(mean_estimate(squared, design))
+      mean_estimate(squared[!is.na(squared)], design_rows(design, !is.na(squared)))
     }),
     diagnostics = lapply(parts, `[[`, "diagnostics")
   )

@@ -198,8 +198,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_kde_ratio
-Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int n_classes, Rcpp::NumericMatrix x, double bandwidth, bool leave_one_out, double direct_pairs, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_ratio(SEXP featuresSEXP, SEXP labelsSEXP, SEXP n_classesSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP leave_one_outSEXP, SEXP direct_pairsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int n_classes, Rcpp::NumericMatrix x, double bandwidth, bool leave_one_out, double direct_pairs, Rcpp::NumericVector weights, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_ratio(SEXP featuresSEXP, SEXP labelsSEXP, SEXP n_classesSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP leave_one_outSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -209,9 +209,10 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
     Rcpp::traits::input_parameter< bool >::type leave_one_out(leave_one_outSEXP);
     Rcpp::traits::input_parameter< double >::type direct_pairs(direct_pairsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_ratio(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_ratio(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -516,30 +517,32 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_softmax_loss
-Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y, std::string loss, bool gradient, int threads);
-RcppExport SEXP _calibrisk_cpp_softmax_loss(SEXP scoresSEXP, SEXP ySEXP, SEXP lossSEXP, SEXP gradientSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, bool gradient, int threads);
+RcppExport SEXP _calibrisk_cpp_softmax_loss(SEXP scoresSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP gradientSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scores(scoresSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
     Rcpp::traits::input_parameter< bool >::type gradient(gradientSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_softmax_loss(scores, y, loss, gradient, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_softmax_loss(scores, y, weights, loss, gradient, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_temperature_loss
-Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, double b, std::string loss, int threads);
-RcppExport SEXP _calibrisk_cpp_temperature_loss(SEXP logitsSEXP, SEXP ySEXP, SEXP bSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
+Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, Rcpp::NumericVector weights, double b, std::string loss, int threads);
+RcppExport SEXP _calibrisk_cpp_temperature_loss(SEXP logitsSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP bSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logits(logitsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< double >::type b(bSEXP);
     Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_temperature_loss(logits, y, b, loss, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_temperature_loss(logits, y, weights, b, loss, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -556,8 +559,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_network_loss
-Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden, Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, std::string loss, int threads);
-RcppExport SEXP _calibrisk_cpp_network_loss(SEXP parametersSEXP, SEXP hiddenSEXP, SEXP rangeSEXP, SEXP n_cellsSEXP, SEXP logitsSEXP, SEXP ySEXP, SEXP lossSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden, Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, int threads);
+RcppExport SEXP _calibrisk_cpp_network_loss(SEXP parametersSEXP, SEXP hiddenSEXP, SEXP rangeSEXP, SEXP n_cellsSEXP, SEXP logitsSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type parameters(parametersSEXP);
@@ -566,9 +569,10 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type n_cells(n_cellsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logits(logitsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_network_loss(parameters, hidden, range, n_cells, logits, y, loss, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_network_loss(parameters, hidden, range, n_cells, logits, y, weights, loss, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1092,7 +1096,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},
     {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 5},
-    {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 9},
+    {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_loo_loglik", (DL_FUNC) &_calibrisk_cpp_kde_loo_loglik, 4},
     {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 9},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
@@ -1115,10 +1119,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 4},
     {"_calibrisk_cpp_canonical_ece", (DL_FUNC) &_calibrisk_cpp_canonical_ece, 3},
     {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},
-    {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 5},
-    {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 5},
+    {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 6},
+    {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 6},
     {"_calibrisk_cpp_softmax", (DL_FUNC) &_calibrisk_cpp_softmax, 3},
-    {"_calibrisk_cpp_network_loss", (DL_FUNC) &_calibrisk_cpp_network_loss, 8},
+    {"_calibrisk_cpp_network_loss", (DL_FUNC) &_calibrisk_cpp_network_loss, 9},
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},

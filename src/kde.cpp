@@ -19,11 +19,12 @@ Rcpp::NumericMatrix with_na(const calibrisk::Matrix& x) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
                                   int n_classes, Rcpp::NumericMatrix x, double bandwidth,
-                                  bool leave_one_out, double direct_pairs, int threads,
-                                  SEXP progress) {
+                                  bool leave_one_out, double direct_pairs,
+                                  Rcpp::NumericVector weights, int threads, SEXP progress) {
   REngine engine(threads, progress);
   return with_na(calibrisk::kde_ratio(engine, as_matrix(features), as_labels(labels), n_classes,
-                                      as_matrix(x), bandwidth, leave_one_out, direct_pairs));
+                                      as_matrix(x), bandwidth, leave_one_out, direct_pairs,
+                                      as_vector(weights)));
 }
 
 // Leave-one-out log-likelihood of every bandwidth.

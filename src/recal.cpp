@@ -19,25 +19,28 @@ calibrisk::SlopeNetwork as_network(const Rcpp::NumericVector& parameters,
 
 }  // namespace
 
-// Mean loss of softmax(scores) and its gradient [n x K] (NULL where not wanted).
+// Mean loss of softmax(scores), weighted where there are `weights`, and its gradient [n x K] (NULL
+// where not wanted).
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y, std::string loss,
-                            bool gradient, int threads) {
+Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y,
+                            Rcpp::NumericVector weights, std::string loss, bool gradient,
+                            int threads) {
   REngine engine(threads);
   Rcpp::NumericMatrix out(gradient ? scores.nrow() : 0, gradient ? scores.ncol() : 0);
   Eigen::Map<calibrisk::Matrix> view(out.begin(), out.nrow(), out.ncol());
-  const double value =
-      calibrisk::softmax_loss(engine, as_matrix(scores), as_labels(y), as_loss(loss), view);
+  const double value = calibrisk::softmax_loss(engine, as_matrix(scores), as_labels(y),
+                                               as_vector(weights), as_loss(loss), view);
   return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["gradient"] = out);
 }
 
 // Mean loss of softmax(b logits), its slope and (log loss) its curvature in b.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y,
-                                         double b, std::string loss, int threads) {
+                                         Rcpp::NumericVector weights, double b, std::string loss,
+                                         int threads) {
   REngine engine(threads);
-  const auto out =
-      calibrisk::temperature_loss(engine, as_matrix(logits), as_labels(y), b, as_loss(loss));
+  const auto out = calibrisk::temperature_loss(engine, as_matrix(logits), as_labels(y),
+                                               as_vector(weights), b, as_loss(loss));
   return Rcpp::NumericVector::create(Rcpp::_["value"] = out.value, Rcpp::_["slope"] = out.slope,
                                      Rcpp::_["curvature"] = out.curvature);
 }
@@ -52,11 +55,13 @@ Rcpp::NumericMatrix cpp_softmax(Rcpp::NumericMatrix scores, bool log_scale, int 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
                             Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits,
-                            Rcpp::IntegerVector y, std::string loss, int threads) {
+                            Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
+                            int threads) {
   REngine engine(threads);
   calibrisk::SlopeTable table(range[0], range[1], n_cells);
-  const auto out = calibrisk::network_loss(engine, as_network(parameters, hidden), table,
-                                           as_matrix(logits), as_labels(y), as_loss(loss));
+  const auto out =
+      calibrisk::network_loss(engine, as_network(parameters, hidden), table, as_matrix(logits),
+                              as_labels(y), as_vector(weights), as_loss(loss));
   return Rcpp::List::create(Rcpp::_["value"] = out.value,
                             Rcpp::_["gradient"] = wrap_vector(out.gradient));
 }

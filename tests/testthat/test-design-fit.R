@@ -5,6 +5,7 @@ test_that("verbs of fits, estimates and maps take weights and clusters alike", {
   data$own <- seq_len(nrow(data))
   repeated <- data[rep(seq_len(nrow(data)), data$copies), ]
   nothing <- replace(data, "share", list(replace(data$share, 1:10, 0)))
+  set.seed(1)
   for (verb in design_verbs) {
     plain <- verb(data, y, prob)
     weighted <- verb(data, y, prob, weights = share)
@@ -14,7 +15,143 @@ test_that("verbs of fits, estimates and maps take weights and clusters alike", {
     expect_equal(verb(nothing, y, prob, weights = share), verb(data[-(1:10), ], y, prob, weights = share))
     expect_false(isTRUE(all.equal(weighted, plain)))
     expect_false(isTRUE(all.equal(verb(data, y, prob, cluster = centre), plain)))
+    expect_equal(verb(data[sample(120), ], y, prob, weights = share, cluster = centre),
+                 verb(data, y, prob, weights = share, cluster = centre), tolerance = 1e-8)
     one <- intersect(c("estimate", "risk", "gain", "squared"), names(plain))
     expect_equal(verb(data, y, prob, cluster = own)[one], plain[one], tolerance = 1e-8)
+  }
+})
+
+test_that("fits are weighted: repeated rows, one value, scale, rows of weight 0", {
+  data <- design_rows_frame()
+  share <- replace(data$share, 1:10, 0)
+  rows <- rep(seq_len(nrow(data)), data$copies)
+  for (object in design_objects) {
+    plain <- object(data$prob, data$y)
+    weighted <- object(data$prob, data$y, weights = share)
+    expect_equal(object(data$prob, data$y, weights = data$copies), object(data$prob[rows], data$y[rows]))
+    expect_equal(object(data$prob, data$y, weights = rep(.3, 120)), plain)
+    expect_equal(object(data$prob, data$y, weights = 7 * share), weighted, tolerance = 1e-8)
+    expect_equal(object(data$prob[-(1:10)], data$y[-(1:10)], weights = share[-(1:10)]), weighted)
+    expect_false(isTRUE(all.equal(plain, weighted)))
+  }
+})
+
+test_that("importance weights that are whole fit what repeated rows do", {
+  data <- design_rows_frame()
+  rows <- rep(seq_len(nrow(data)), data$copies)
+  # leaving out a row, or counting rows, is another thing
+  counting <- c("steps", "stack")
+  for (name in setdiff(names(design_objects), counting)) {
+    object <- design_objects[[name]]
+    expect_message(whole <- object(data$prob, data$y, weights = as.numeric(data$copies)),
+                   class = "calibrisk_message_weights")
+    expect_equal(whole, object(data$prob[rows], data$y[rows]), tolerance = 1e-6)
+  }
+})
+
+test_that("weighted maps are those of repeated rows", {
+  data <- design_rows_frame()
+  rows <- rep(seq_len(nrow(data)), data$copies)
+  for (name in names(design_maps)) {
+    map <- design_maps[[name]]
+    repeated <- map(data$prob[rows], data$y[rows])
+    expect_equal(map(data$prob, data$y, weights = data$copies), repeated)
+    whole <- suppressMessages(map(data$prob, data$y, weights = as.numeric(data$copies)))
+    expect_equal(whole, repeated, tolerance = if (name %in% c("diag", "vector", "matrix", "dirichlet")) 1e-3 else 1e-6)
+    expect_equal(map(data$prob, data$y, weights = rep(.3, 120)), map(data$prob, data$y))
+    expect_equal(map(data$prob, data$y, cluster = data$centre), map(data$prob, data$y))
+  }
+})
+
+test_that("risks of weighted and clustered rows are their formula, with its derivatives", {
+  data <- design_rows_frame(50)
+  e <- data$prob - data$y
+  w <- data$share
+  cluster <- match(data$centre, sort(unique(data$centre)))
+  for (fit in design_fits) {
+    h <- predict(fit, data$prob, type = "pairs")
+    loss <- (outer(e, e) - h)^2
+    naive <- function(w, other) sum(outer(w, w) * loss * other) / sum(outer(w, w) * other)
+    apart <- outer(cluster, cluster, "!=")
+    expect_equal(ce_risk(fit, data, y, prob, weights = share)$risk, naive(w, 1 - diag(50)))
+    expect_equal(ce_risk(fit, data, y, prob, cluster = centre)$risk, naive(rep(1, 50), apart))
+    expect_equal(ce_risk(fit, data, y, prob, weights = share, cluster = centre)$risk, naive(w, apart))
+    # the influence is the derivative by a row's weight
+    risk <- form_risk(fit$forms[[1]], matrix(data$prob), matrix(e), 1L, new_design(50, w, cluster))
+    estimate <- risk_estimate(risk$projections, new_design(50, w, cluster))
+    expect_equal(estimate$value, naive(w, apart))
+    heavier <- naive(replace(w, 7, w[7] + 1e-6), apart)
+    expect_equal((heavier - naive(w, apart)) / 1e-6 * sum(w), estimate$influence[7], tolerance = 1e-4)
+  }
+})
+
+test_that("tuning of repeated rows is that of frequencies, given the same split", {
+  data <- design_rows_frame()
+  rows <- rep(seq_len(nrow(data)), data$copies)
+  fold <- rep_len(0:3, 120)
+  methods <- list(bins = method_bins(c(3, 6)), ukkr = method_ukkr(c(.01, 1)), kde = method_kde(c(.05, .3)))
+  tune <- function(p, y, ...) ce_tune(p, y, methods = methods, ...)
+  numbers <- function(tuned) list(tidy(tuned), glance(tuned))
+  plain <- tune(data$prob[rows], data$y[rows], folds = fold[rows])
+  expect_equal(numbers(tune(data$prob, data$y, folds = fold, weights = data$copies)), numbers(plain))
+  # of importance weights the slow way through the folds is the short one
+  weighted <- tune(data$prob, data$y, folds = fold, weights = data$share)
+  same <- tune(data$prob, data$y, folds = fold)
+  expect_equal(numbers(tune(data$prob, data$y, folds = fold, weights = rep(2, 120))), numbers(same))
+  expect_false(isTRUE(all.equal(glance(weighted)$root_risk, glance(same)$root_risk)))
+  problem <- scalar_problem(data$prob, data$y)
+  problem$design <- new_design(120, cluster = 120:1)
+  for (method in methods) {
+    grid <- method_grid(method, "binary", 90)
+    slow <- tune_path(method, problem, fold, grid, new_context(1L))
+    problem$design <- new_design(120)
+    quick <- tune_path(method, problem, fold, grid, new_context(1L))
+    problem$design <- new_design(120, cluster = 120:1)
+    for (name in c("risk", "squared_error", "squared_error_test")) {
+      expect_equal(slow[[name]], quick[[name]], tolerance = 1e-7)
+    }
+  }
+})
+
+test_that("clusters are in one fold, and on one side of the test split", {
+  data <- design_rows_frame()
+  cluster <- match(data$centre, sort(unique(data$centre)))
+  whole <- function(fold) all(vapply(split(fold, cluster), function(f) length(unique(f)), 0L) == 1)
+  split <- withr::with_seed(1, make_split(120, 4, .25, cluster = cluster))
+  expect_true(whole(split$fold))
+  expect_identical(sum(vapply(split(split$fold, cluster), `[`, 0L, 1) == 0), 3L)
+  expect_true(whole(withr::with_seed(1, make_split(120, 3, test = which(cluster == 2), cluster = cluster))$fold))
+  expect_error(make_split(120, 3, test = which(cluster == 2)[1], cluster = cluster), class = "calibrisk_error_cluster")
+  expect_error(make_split(120, rep_len(1:3, 120), 0, cluster = cluster), class = "calibrisk_error_cluster")
+  tuned <- ce_tune(data, y, prob, methods = list(method_bins(c(2, 4))), folds = 3, repeats = 2, cluster = centre,
+                   weights = share)
+  expect_true(whole(tuned$split$fold))
+  expect_true(all(is.finite(tidy(tuned)$risk)))
+  map <- ce_recalibrate(data, y, prob, method = "histogram", folds = 3, cluster = centre)
+  expect_true(whole(map$fold))
+})
+
+test_that("standard errors of maps of clusters are those of their scores", {
+  data <- design_rows_frame()
+  data$own <- 1:120
+  data$y <- as.integer((1:120 * .618) %% 1 < data$prob)
+  for (method in c("temperature", "platt", "constant_confidence")) {
+    error <- function(...) ce_recalibrate(data, y, prob, method = method, ...)$terms$std.error
+    # robust standard errors are near those of the information where the model is about right
+    expect_equal(error(cluster = own), error(), tolerance = .5)
+    expect_false(isTRUE(all.equal(error(cluster = own), error(cluster = centre))))
+  }
+})
+
+test_that("variances and densities are recalibrated by weighted scores", {
+  d <- withr::with_seed(4, data.frame(mean = rnorm(80), sd = runif(80, .5, 1.5), copies = sample(0:3, 80, TRUE)))
+  d$z <- d$mean + withr::with_seed(5, rnorm(80)) * 1.4
+  rows <- rep(1:80, d$copies)
+  terms <- function(d, method, ...) ce_recalibrate(pred_normal(d$mean, d$sd), d$z, method = method, ...)$terms$estimate
+  for (method in c("variance", "temperature")) {
+    repeated <- terms(d[rows, ], method)
+    expect_equal(terms(d, method, weights = d$copies), repeated)
+    expect_equal(suppressMessages(terms(d, method, weights = as.numeric(d$copies))), repeated, tolerance = 1e-5)
   }
 })

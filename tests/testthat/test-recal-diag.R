@@ -54,7 +54,7 @@ test_that("the network's gradient agrees with numeric differentiation", {
   for (loss in c("log", "brier")) {
     theta <- withr::with_seed(2, rnorm(4 * 2 + 3 * 5 + 4, sd = 0.5))
     # a range that leaves some values outside on both sides
-    at <- function(t) cpp_network_loss(t, c(4L, 3L), c(-3, -0.1), 64L, l, f$y, loss, 1L)
+    at <- function(t) cpp_network_loss(t, c(4L, 3L), c(-3, -0.1), 64L, l, f$y, numeric(), loss, 1L)
     numeric <- vapply(seq_along(theta), function(i) {
       h <- replace(0 * theta, i, 1e-6)
       (at(theta + h)$value - at(theta - h)$value) / 2e-6
@@ -67,7 +67,7 @@ test_that("the network starts at temperature scaling and does not get worse", {
   f <- simulate_classes(500, 3, 2)
   temperature <- ce_recalibrate(f$p, f$y)
   start <- start_network(c(4L, 3L), 1 / parameter(temperature, "temperature"), log(f$p))
-  value <- cpp_network_loss(start, c(4L, 3L), c(log(.Machine$double.eps), 0), network_cells, log(f$p), f$y, "log",
+  value <- cpp_network_loss(start, c(4L, 3L), c(log(.Machine$double.eps), 0), network_cells, log(f$p), f$y, numeric(), "log",
                             1L)$value
   expect_equal(value, temperature$objective[["after"]], tolerance = 1e-6)
   for (hidden in list(1, c(2, 2), c(10, 10))) {

@@ -33,7 +33,7 @@ test_that("the per-label frequency map is canonically calibrated where it was fi
 test_that("their parameters are best among all maps of their kind, for both losses", {
   f <- simulate_classes(300, 3, 2)
   top <- max.col(f$p, "first")
-  at <- function(images, loss) probs_loss(images[top, ], f$y, loss)
+  at <- function(images, loss) probs_loss(images[top, ], list(truth = f$y, design = new_design(length(f$y))), loss)
   for (loss in c("brier", "log")) {
     fit <- ce_recalibrate(f$p, f$y, method = "constant_confidence", loss = loss)
     best <- stats::optimize(function(a) at(constant_images(a, 3), loss), c(.34, .99), tol = 1e-10)

@@ -26,17 +26,17 @@ test_that("at the temperature optimum the mean expected logit is the mean logit 
 test_that("gradients of temperature and score agree with numeric differentiation", {
   f <- simulate_classes(60, 3)
   for (loss in c("log", "brier")) {
-    at <- function(b) cpp_temperature_loss(f$z, f$y, b, loss, 1L)[["value"]]
+    at <- function(b) cpp_temperature_loss(f$z, f$y, numeric(), b, loss, 1L)[["value"]]
     h <- 1e-5
-    expect_equal(cpp_temperature_loss(f$z, f$y, 0.7, loss, 1L)[["slope"]], (at(0.7 + h) - at(0.7 - h)) / (2 * h),
+    expect_equal(cpp_temperature_loss(f$z, f$y, numeric(), 0.7, loss, 1L)[["slope"]], (at(0.7 + h) - at(0.7 - h)) / (2 * h),
                  tolerance = 1e-7)
-    fit <- cpp_softmax_loss(f$z, f$y, loss, TRUE, 1L)
+    fit <- cpp_softmax_loss(f$z, f$y, numeric(), loss, TRUE, 1L)
     expect_equal(fit$value, if (loss == "log") naive_log_loss(f$p, f$y) else naive_brier(f$p, f$y), tolerance = 1e-12)
     for (i in c(1, 77, 180)) {
       up <- down <- f$z
       up[i] <- up[i] + h
       down[i] <- down[i] - h
-      numeric <- (cpp_softmax_loss(up, f$y, loss, FALSE, 1L)$value - cpp_softmax_loss(down, f$y, loss, FALSE,
+      numeric <- (cpp_softmax_loss(up, f$y, numeric(), loss, FALSE, 1L)$value - cpp_softmax_loss(down, f$y, numeric(), loss, FALSE,
                                                                                       1L)$value) / (2 * h)
       expect_equal(fit$gradient[i], numeric, tolerance = 1e-6)
     }

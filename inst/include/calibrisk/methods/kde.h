@@ -65,18 +65,25 @@ inline Matrix beta_ratio(const Engine& engine, const ConstVectorRef& z, const La
 }  // namespace detail
 
 // r(x) at every row of `x`: [m x K], for a scalar [m x 1] with the share of label 1.
-// NaN without training rows.
+// NaN without training rows. `weights`: of the training rows, or empty.
 inline Matrix kde_ratio(const Engine& engine, const ConstMatrixRef& features, const Labels& labels,
                         Index n_classes, const ConstMatrixRef& x, double bandwidth,
-                        bool leave_one_out, double direct_pairs = kde_direct_pairs) {
+                        bool leave_one_out, double direct_pairs = kde_direct_pairs,
+                        const Vector& weights = Vector()) {
   const bool scalar = features.cols() == 1;
   if (scalar) n_classes = 2;
   const double n_pairs = static_cast<double>(features.rows()) * static_cast<double>(x.rows());
-  if (scalar && !leave_one_out && n_pairs > direct_pairs) {
+  if (scalar && !leave_one_out && weights.size() == 0 && n_pairs > direct_pairs) {
     return detail::beta_ratio(engine, features.col(0), labels, x.col(0), bandwidth);
   }
   const Matrix simplex = simplex_features(features);
-  const KdeTraining train = detail::one_block(simplex, labels, n_classes, scalar);
+  KdeTraining train = detail::one_block(simplex, labels, n_classes, scalar);
+  if (weights.size() > 0) {
+    train.log_weights.resize(train.n());
+    for (Index i = 0; i < train.n(); ++i) {
+      train.log_weights(i) = std::log(weights(train.order[static_cast<std::size_t>(i)]));
+    }
+  }
   KdeQueries queries;
   if (leave_one_out) {
     queries = detail::leave_one_out_queries(simplex, train);

@@ -38,6 +38,7 @@ struct KdeTraining {
   std::vector<LabelSegment> segments;  // sorted
   std::vector<Index> segment_begin;    // [n_blocks + 1], into segments
   Index n_classes = 0;
+  Vector log_weights;   // of the sorted rows; none where all count the same
   bool scalar = false;  // centres are (1 - z, z), whose sum is 1 by definition
 
   Index n() const { return centres.rows(); }
@@ -122,6 +123,7 @@ inline Matrix kde_log_coefficients(const Engine& engine, const KdeTraining& trai
         }
       }
       c -= excess * (inv_h * (log_inv_h - 1.0));
+      if (train.log_weights.size() > 0) c += train.log_weights.segment(begin, size);
     }
   });
   return out;

@@ -212,7 +212,7 @@ struct NetworkLoss {
 // Mean loss of softmax(m(l)) and its gradient in the network's parameters.
 inline NetworkLoss network_loss(const Engine& engine, const SlopeNetwork& network,
                                 SlopeTable& table, const ConstMatrixRef& logits, const Labels& y,
-                                Loss loss) {
+                                const ConstVectorRef& weights, Loss loss) {
   struct Part {
     double value = 0.0;
     Vector d_values, d_slopes;
@@ -220,6 +220,7 @@ inline NetworkLoss network_loss(const Engine& engine, const SlopeNetwork& networ
   table.set_slopes(network(table.knots()));
   const Index n_knots = table.knots().size(), n_classes = logits.cols();
   const double scale = 1.0 / static_cast<double>(logits.rows());
+  const RowShares shares(weights, logits.rows());
   Part total = parallel_reduce(
       engine, logits.rows(), Index(1024), Part{0.0, Vector::Zero(n_knots), Vector::Zero(n_knots)},
       [&](Index begin, Index size) {
@@ -228,7 +229,7 @@ inline NetworkLoss network_loss(const Engine& engine, const SlopeNetwork& networ
         for (Index k = 0; k < n_classes; ++k) {
           for (Index i = 0; i < size; ++i) s(i, k) = table(logits(begin + i, k));
         }
-        part.value = softmax_loss_block(s, y.data() + begin, loss, true);
+        part.value = softmax_loss_block(s, y.data() + begin, shares.block(begin, size), loss, true);
         for (Index k = 0; k < n_classes; ++k) {
           for (Index i = 0; i < size; ++i) {
             table.push_back_through(logits(begin + i, k), scale * s(i, k), part.d_values,

@@ -30,22 +30,42 @@ inline ColumnArray softmax_rows(RowBlock& s) {
   return top + sum.log();
 }
 
-// Sum over the block's rows of the loss; the gradient replaces the scores where asked for.
-inline double softmax_loss_block(RowBlock& s, const int* y, Loss loss, bool gradient) {
+// What each row counts in a mean: shares that sum to 1.
+class RowShares {
+ public:
+  RowShares(const ConstVectorRef& weights, Index n_rows)
+      : weights_(weights), n_(static_cast<double>(n_rows)), total_(weights.sum()) {
+    require(weights.size() == 0 || weights.size() == n_rows, "One weight per row.");
+  }
+  // of rows begin, ..., times their number: 1 without weights
+  ColumnArray block(Index begin, Index size) const {
+    if (weights_.size() == 0) return ColumnArray::Ones(size);
+    return weights_.segment(begin, size).array() * (n_ / total_);
+  }
+
+ private:
+  ConstVectorRef weights_;
+  double n_, total_;
+};
+
+// Weighted sum over the block's rows of the loss; the gradient replaces the scores where asked for.
+inline double softmax_loss_block(RowBlock& s, const int* y, const ColumnArray& w, Loss loss,
+                                 bool gradient) {
   const Index n = s.rows();
   double value = 0.0;
   ColumnArray score_y(n);
   for (Index i = 0; i < n; ++i) score_y[i] = s(i, y[i] - 1);
   const ColumnArray lse = softmax_rows(s);
   if (loss == Loss::log) {
-    value = (lse - score_y).sum();
+    value = (w * (lse - score_y)).sum();
     if (gradient) {
       for (Index i = 0; i < n; ++i) s(i, y[i] - 1) -= 1.0;
+      s.colwise() *= w;
     }
     return value;
   }
   const ColumnArray squares = s.square().rowwise().sum();
-  for (Index i = 0; i < n; ++i) value += squares[i] - 2.0 * s(i, y[i] - 1) + 1.0;
+  for (Index i = 0; i < n; ++i) value += w[i] * (squares[i] - 2.0 * s(i, y[i] - 1) + 1.0);
   if (gradient) {
     ColumnArray centre(n), p_y(n);
     for (Index i = 0; i < n; ++i) {
@@ -54,21 +74,24 @@ inline double softmax_loss_block(RowBlock& s, const int* y, Loss loss, bool grad
     }
     for (Index k = 0; k < s.cols(); ++k) s.col(k) = 2.0 * s.col(k) * (s.col(k) - centre);
     for (Index i = 0; i < n; ++i) s(i, y[i] - 1) -= 2.0 * p_y[i];
+    s.colwise() *= w;
   }
   return value;
 }
 
 // Mean loss; `gradient` (n x K, or empty) receives d(mean loss)/d(scores).
 inline double softmax_loss(const Engine& engine, const ConstMatrixRef& scores, const Labels& y,
-                           Loss loss, MatrixRef gradient) {
+                           const ConstVectorRef& weights, Loss loss, MatrixRef gradient) {
   require(static_cast<Index>(y.size()) == scores.rows(), "softmax_loss: one label per row.");
   const bool wanted = gradient.size() > 0;
+  const RowShares shares(weights, scores.rows());
   const double scale = 1.0 / static_cast<double>(scores.rows());
   return scale * parallel_reduce(
                      engine, scores.rows(), recal_block, 0.0,
                      [&](Index begin, Index size) {
                        RowBlock s = scores.middleRows(begin, size).array();
-                       const double value = softmax_loss_block(s, y.data() + begin, loss, wanted);
+                       const double value = softmax_loss_block(
+                           s, y.data() + begin, shares.block(begin, size), loss, wanted);
                        if (wanted) gradient.middleRows(begin, size) = (scale * s).matrix();
                        return value;
                      },
@@ -82,35 +105,38 @@ struct TemperatureLoss {
 };
 
 inline TemperatureLoss temperature_loss(const Engine& engine, const ConstMatrixRef& logits,
-                                        const Labels& y, double b, Loss loss) {
+                                        const Labels& y, const ConstVectorRef& weights, double b,
+                                        Loss loss) {
   require(static_cast<Index>(y.size()) == logits.rows(), "temperature_loss: one label per row.");
+  const RowShares shares(weights, logits.rows());
   TemperatureLoss total = parallel_reduce(
       engine, logits.rows(), recal_block, TemperatureLoss(),
       [&](Index begin, Index size) {
         TemperatureLoss part;
         const auto l = logits.middleRows(begin, size).array();
         const int* labels = y.data() + begin;
+        const ColumnArray w = shares.block(begin, size);
         RowBlock p = b * l;
         const ColumnArray lse = softmax_rows(p);
         const ColumnArray mean = (p * l).rowwise().sum();
         if (loss == Loss::log) {
           const ColumnArray square = (p * l.square()).rowwise().sum();
-          part.curvature = (square - mean.square()).sum();
+          part.curvature = (w * (square - mean.square())).sum();
           for (Index i = 0; i < size; ++i) {
             const double l_y = l(i, labels[i] - 1);
-            part.value += lse[i] - b * l_y;
-            part.slope += mean[i] - l_y;
+            part.value += w[i] * (lse[i] - b * l_y);
+            part.slope += w[i] * (mean[i] - l_y);
           }
           return part;
         }
         // sum_k 2 (p_k - e_k) p_k (l_k - mean)
         for (Index i = 0; i < size; ++i) {
           const Index k = labels[i] - 1;
-          part.value += 1.0 - 2.0 * p(i, k);
-          part.slope -= 2.0 * p(i, k) * (l(i, k) - mean[i]);
+          part.value += w[i] * (1.0 - 2.0 * p(i, k));
+          part.slope -= 2.0 * w[i] * p(i, k) * (l(i, k) - mean[i]);
         }
-        part.value += p.square().sum();
-        part.slope += 2.0 * (p.square() * (l.colwise() - mean)).sum();
+        part.value += (p.square().rowwise().sum() * w).sum();
+        part.slope += 2.0 * ((p.square() * (l.colwise() - mean)).rowwise().sum() * w).sum();
         return part;
       },
       [](TemperatureLoss& sum, const TemperatureLoss& part) {

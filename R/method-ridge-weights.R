@@ -1,0 +1,41 @@
+# Kernel ridge of weighted rows: rows of a factor L and residuals D times the roots of weights whose mean is 1, so that
+# n is the total weight,
+#   (W^1/2 K W^1/2 + ridge n I)^-1  and, for kkr,  its Kronecker square + ridge n^2 I
+# in the eigenbasis of L'W L (see ridge_spectrum.h).
+
+fit_weighted_ridge <- function(kernel, type, problem, ridge, context) {
+  x <- problem$features
+  n <- nrow(x)
+  w <- problem$design$w
+  root <- sqrt(w * n / sum(w))
+  kernel <- resolve_kernel(kernel, x, context$threads)
+  found <- taylor_map(kernel, x) %||% factor_map(kernel, x, ridge, context)
+  decomposition <- svd(root * found$features, nu = min(dim(found$features)), nv = min(dim(found$features)))
+  s <- decomposition$d^2
+  targets <- decomposition$d * crossprod(decomposition$u, root * problem$residuals)
+  if (type == "ukkr") {
+    return(new_form(found$type, map = found$map, basis = decomposition$v %*% (targets / (s + ridge * n)), gap = TRUE))
+  }
+  new_form(found$type, map = found$map, basis = decomposition$v, core = tcrossprod(targets) / (outer(s, s) + ridge * n^2))
+}
+
+# Explicit features of a Gaussian kernel of one scalar; NULL elsewhere.
+taylor_map <- function(kernel, x) {
+  if (kernel$type != "gaussian" || ncol(x) != 1) return(NULL)
+  gamma <- 1 / (2 * kernel$bandwidth^2)
+  range <- range(x)
+  rank <- cpp_taylor_rank(gamma, diff(range) / 2, taylor_max_rank)
+  if (rank == 0) return(NULL)
+  map <- list(centre = mean(range), gamma = gamma, scale = kernel$scale, rank = rank)
+  list(type = "taylor", map = map, features = cpp_taylor_features(x[, 1], map$centre, gamma, map$scale, rank))
+}
+
+factor_map <- function(kernel, x, ridge, context) {
+  limits <- factor_limits(context)
+  small <- nrow(x) <= limits$single
+  factor <- cpp_pivoted_cholesky(kernel, x, if (small) 1e-17 else max(factor_tolerance(ridge), 1e-17), limits$most,
+                                 context$threads)
+  list(type = "factor", features = factor$L,
+       map = list(kernel = kernel, pivot_rows = x[factor$pivots, , drop = FALSE],
+                  triangle = factor$L[factor$pivots, , drop = FALSE]))
+}
