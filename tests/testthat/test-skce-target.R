@@ -270,7 +270,7 @@ test_that("draws: an unbiased diagonal and the closed form in the limit", {
   expect_match(out$target_form, "^draws \\(3000\\), features to [0-9]e-1")
   # a target kernel without closed form says so
   simulated <- withr::with_seed(3, skce(laplace, o$y, kernel = w1, target_kernel = kernel_matern(1.5, 1), draws = 50))
-  expect_equal(simulated$target_form, "draws (50)")
+  expect_equal(simulated$target_form, "quantiles (50)")
   two <- array(withr::with_seed(1, rnorm(5 * 4 * 2)), c(5, 4, 2))
   both <- skce(pred_draws(two), cbind(y, y), kernel = kernel_mmd(1, gauss), target_kernel = gauss)
   expect_true(is.finite(both$.estimate))
@@ -429,5 +429,5 @@ test_that("draws cost the same whatever was drawn; what is approximated is said"
   expect_identical(affordable_draws(kernel_laplace(1), wide, 1, 200), wide)
   expect_identical(dim(affordable_draws(rough, wide[rep(1:2, 50), ], 1, 200)), c(100L, 8L))
   thin <- list(y = y, draws = matrix(0, 60, 16))
-  expect_identical(draws_text(thin, matrix(0, 60, 80)), "draws (8 of 40)")
+  expect_identical(draws_text(thin, matrix(0, 60, 80), "draws"), "draws (8 of 40)")
 })
