@@ -1,6 +1,6 @@
 # The test that the interval of ce_estimate() inverts: leave-one-out projections, all rows, no redraws.
 
-ladder_test <- function(laws, level, threads, call) {
+ladder_test <- function(test, laws, level, threads, call) {
   if (!is.null(laws$law) || !is.null(laws$group)) {
     stop_input(c(
       "The ladder tests class probabilities, without groups.",
@@ -11,7 +11,7 @@ ladder_test <- function(laws, level, threads, call) {
   predictions <- laws$predictions
   if (ncol(laws$probs) == 2) predictions$event <- 2L
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
-  ladder <- notion_ladder(predictions, notion, level, threads, call = call)
+  ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion, call), call)
   list(
     estimate = ladder$estimate, statistic = c(Z = ladder$statistic),
     parameter = c(rungs = length(ladder$rungs)), p.value = ladder$p.value,

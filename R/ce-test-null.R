@@ -1,5 +1,4 @@
-# The null distributions of ce_test(). Each returns list(estimate, statistic, parameter,
-# p.value, method, ...).
+# The tests of ce_test() but for those that redraw outcomes: methods of run_test().
 
 # magnitude: of the terms that cancel in the statistic.
 resampled_p <- function(statistic, null, add_one, magnitude = 0) {
@@ -9,15 +8,11 @@ resampled_p <- function(statistic, null, add_one, magnitude = 0) {
   if (add_one) (1 + reached) / (length(null) + 1) else reached / length(null)
 }
 
-check_reference <- function(reference, choices, call) {
-  if (is.null(reference)) choices[1] else check_choice(reference, choices, "reference", call)
-}
-
-block_test <- function(problem, options, threads, call) {
+#' @export
+run_test.test_block <- function(test, problem, level, threads, call) {
   n <- problem$n
-  reference <- check_reference(options$reference, c("blocks", "pairs"), call)
   check_rows(n, 4, "The block test", call)
-  block <- check_block(options$block, n, 2, call)
+  block <- check_block(test$block, n, 2, call)
   if (n < 2 * block) {
     stop_input(c(
       "The block test needs at least two blocks.",
@@ -28,7 +23,7 @@ block_test <- function(problem, options, threads, call) {
   sums <- cpp_block_sums(problem$prediction, problem$target, block, threads)
   eta <- check_computable(sums$unbiased, call)
   estimate <- mean(eta)
-  se <- if (reference == "blocks") {
+  se <- if (test$reference == "blocks") {
     sd(eta) / sqrt(length(eta))
   } else {
     sqrt(2 * mean(sums$squares) / (length(eta) * block * (block - 1)))
@@ -44,9 +39,9 @@ block_test <- function(problem, options, threads, call) {
   list(
     estimate = estimate, std.error = se, statistic = c(z = z),
     parameter = c(block = block, blocks = length(eta)), p.value = stats::pnorm(-z),
-    conf.int = structure(c(max(0, estimate - qnorm(options$level) * se), Inf), conf.level = options$level),
+    conf.int = structure(c(max(0, estimate - qnorm(level) * se), Inf), conf.level = level),
     method = "Calibration test: block estimates of the SKCE, normal",
-    details = list(blocks = eta, reference = reference)
+    details = list(blocks = eta, reference = test$reference)
   )
 }
 
@@ -62,10 +57,11 @@ chunks <- function(n, replicates) {
   split(seq_len(replicates), (seq_len(replicates) - 1) %/% size)
 }
 
-bootstrap_test <- function(problem, options, threads, call) {
+#' @export
+run_test.test_bootstrap <- function(test, problem, level, threads, call) {
   n <- problem$n
   check_rows(n, 2, "The bootstrap test", call)
-  parts <- chunks(n, options$replicates)
+  parts <- chunks(n, test$replicates)
   if (length(parts) > 1 && n <= 2000) {
     # many chunks: H is worth keeping
     h <- cpp_pair_matrix(problem$prediction, problem$target, threads)
@@ -82,8 +78,8 @@ bootstrap_test <- function(problem, options, threads, call) {
   })
   list(
     estimate = value$unbiased, statistic = c(T = statistic),
-    parameter = c(replicates = options$replicates),
-    p.value = resampled_p(statistic, null, options$add_one),
+    parameter = c(replicates = test$replicates),
+    p.value = resampled_p(statistic, null, test$add_one),
     method = "Calibration test: unbiased SKCE, bootstrap of the degenerate null", null = null
   )
 }
@@ -95,13 +91,14 @@ bound_p <- function(estimate, count, bound, type) {
   exp(-count * (estimate / bound)^2 / 2)
 }
 
-bound_test <- function(problem, options, threads, call) {
+#' @export
+run_test.test_bound <- function(test, problem, level, threads, call) {
   n <- problem$n
   classes <- is.null(problem$laws$law)
   sup <- kernel_bound(problem$kernel, classes, call) * kernel_bound(problem$target_kernel, FALSE, call)
   bound <- 2 * sup
-  type <- options$type
-  value <- skce_value(problem, type, options$block, NULL, threads, call)
+  type <- test$type
+  value <- skce_value(problem, type, test$block, NULL, threads, call)
   count <- switch(type, biased = n, unbiased = n %/% 2,
                   block = (n %/% value$block) * (value$block %/% 2))
   estimate <- value$estimate$value

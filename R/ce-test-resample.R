@@ -5,25 +5,36 @@
 # under the kernel that the factor stands for.
 pair_rows <- 10000L
 
-resampling_test <- function(problem, options, threads, call, resample) {
+#' @export
+run_test.test_conditional <- function(test, problem, level, threads, call) {
+  resampling_test(test, problem, threads, call, resample = FALSE)
+}
+
+#' @export
+run_test.test_consistency <- function(test, problem, level, threads, call) {
+  resampling_test(test, problem, threads, call, resample = TRUE)
+}
+
+resampling_test <- function(test, problem, threads, call, resample) {
   n <- problem$n
   what <- if (resample) "consistency resampling" else "outcomes redrawn from the predictions"
   check_rows(n, 2, "The test", call)
   exact <- if (n <= pair_rows || !has_redraw_factor(problem, resample)) {
     skce_value(problem, "unbiased", NULL, NULL, threads, call)$estimate$value
   }
-  value <- redrawn(problem, options, resample, threads, exact)
+  value <- redrawn(problem, test, resample, threads, exact)
   check_computable(value$statistic, call)
   list(
     estimate = exact %||% value$statistic, statistic = c(U = value$statistic),
-    parameter = c(replicates = options$replicates),
-    p.value = resampled_p(value$statistic, value$null, options$add_one, value$magnitude %||% 0),
+    parameter = c(replicates = test$replicates),
+    p.value = resampled_p(value$statistic, value$null, test$add_one, value$magnitude %||% 0),
     method = paste("Calibration test: unbiased SKCE,", what), null = value$null,
     details = list(rank = value$rank, neglected = value$neglected)
   )
 }
 
-# list(statistic, null, ...): of a factor of the kernel wherever there is one.
+# list(statistic, null, ...): of a factor of the kernel wherever there is one. `options`: a test, for its replicates
+# and tolerance.
 redrawn <- function(problem, options, resample, threads, exact) {
   if (has_redraw_factor(problem, resample)) {
     if (!is.null(problem$laws$group) && !resample && has_class_factor(group_free(problem))) {

@@ -48,8 +48,8 @@
 #' that of the factor, as the statistic is.
 #'
 #' @section Weights and clusters:
-#' The conditional test keeps importance weights in every redraw. Where rows belong together (`cluster`) outcomes are not
-#' independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other tests say
+#' The conditional test keeps importance weights in every redraw. Where rows belong together (`cluster`) outcomes are
+#' not independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other tests say
 #' that they cannot be used.
 #'
 #' @section Value:
@@ -71,18 +71,9 @@
 #' class `calibrisk_warning_degenerate`.
 #'
 #' @inheritParams skce
-#' @param test Which test.
-#' @param replicates Resamples of bootstrap, consistency, conditional and CME tests (R's random numbers:
-#'   reproducible with `set.seed()`).
-#' @param type Estimate of the bound: `"unbiased"`, `"biased"` or `"block"`.
-#' @param reference See Definition, `"block"` and `"cme"`; the default is the first that applies.
-#' @param locations Number of test locations of the CME test, or a list with elements `x` (predictions, as `x`) and
-#'   `truth`. By default three of the predictions observed, far from each other in the kernel (the pivots of its
-#'   factor), each with an outcome drawn from it: they depend on the predictions alone, so that the redrawn p-value
-#'   stays exact.
-#' @param tolerance Mean neglected diagonal of the factor that the conditional test (of classes, the consistency test
-#'   too) uses, at whatever rank that takes; by default 1e-6 of the kernel's diagonal, and a bounded rank.
-#' @param add_one See Value.
+#' @param test A test, or its name: `"conditional"` for [test_conditional()], and so on; or `"auto"`.
+#' @param replicates,block,type,reference,locations,tolerance,add_one Options of the test, see [ce_tests]; by default
+#'   those that it holds. With `"auto"` they are options of the test that is chosen.
 #' @return See section Value.
 #' @references `r ref_widmann()`
 #'
@@ -92,21 +83,17 @@
 #' set.seed(1)
 #' p <- runif(200)
 #' ce_test(p, rbinom(200, 1, p), replicates = 200)
-#' ce_test(p, rbinom(200, 1, p^2), test = "block")
-ce_test <- function(x, truth, ...,
-                    test = c("auto", "bootstrap", "block", "bound", "cme", "consistency", "conditional", "ladder"),
-                    kernel = NULL, target_kernel = NULL, replicates = 1000, block = NULL,
-                    type = c("unbiased", "biased", "block"), reference = NULL, locations = 3,
-                    group = NULL, tolerance = NULL, draws = 100, level = 0.95, add_one = TRUE,
-                    event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
-                    weights = NULL, cluster = NULL, horizon = NULL) {
+#' ce_test(p, rbinom(200, 1, p^2), test = test_block(block = 10))
+ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel = NULL, replicates = NULL,
+                    block = NULL, type = NULL, reference = NULL, locations = NULL, group = NULL, tolerance = NULL,
+                    draws = 100, level = 0.95, add_one = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
+                    threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
-  test <- check_choice(test, c("auto", "bootstrap", "block", "bound", "cme", "consistency", "conditional", "ladder"))
-  type <- check_choice(type, c("unbiased", "biased", "block"))
-  check_count(replicates)
+  given <- list(replicates = replicates, block = block, type = type, reference = reference, locations = locations,
+                tolerance = tolerance, add_one = add_one)
+  auto <- identical(test, "auto")
+  if (!auto) test <- as_choice(test, "test", given, also = "auto")
   check_count(draws, lower = 2)
-  check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
-  check_flag(add_one)
   check_level(level)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
@@ -117,24 +104,22 @@ ce_test <- function(x, truth, ...,
   name <- paste(rlang::as_label(rlang::enexpr(x)), "and", rlang::as_label(truth))
   run <- function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)
-    if (laws$na) return(missing_test(test, laws, name))
-    check_test_design(test, laws, call)
-    auto <- test == "auto"
-    if (auto && !is.null(laws$design$cluster)) test <- "ladder"
-    if (test == "ladder") {
+    if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
+    check_test_design(if (auto) "auto" else test$name, laws, call)
+    if (auto) test <- as_choice(auto_test(laws, kernel), "test", given, call = call)
+    if (test$name == "ladder") {
       if (!is.null(kernel) || !is.null(target_kernel)) stop_ladder_kernel(call)
-      return(new_ce_test(ladder_test(laws, level, threads, call), test, list(laws = laws, n = laws$n), name))
+      return(new_ce_test(ladder_test(test, laws, level, threads, call), test, list(laws = laws, n = laws$n), name))
     }
-    chosen <- if (auto) auto_test(laws, kernel) else test
     asked <- target_kernel
-    if (redraws(chosen, reference) && !is.function(kernel)) {
+    if (redraws_outcomes(test) && !is.function(kernel)) {
       # the kernel must not depend on the outcomes that are redrawn
       asked <- pooled_kernel(check_kernel(asked %||% default_target_kernel(laws), "target_kernel", call), laws)
     }
     problem <- kernel_problem(laws, kernel, asked, draws, threads, call)
-    options <- list(replicates = replicates, block = block, type = type, reference = reference,
-                    locations = locations, tolerance = tolerance, level = level, add_one = add_one)
-    run_test(problem, chosen, auto, options, threads, name, call)
+    result <- run_test(test, problem, level, threads, call)
+    if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
+    new_ce_test(result, test, problem, name)
   }
   objects_by_groups(x, by, run, call)
 }
@@ -159,33 +144,9 @@ check_test_design <- function(test, laws, call) {
   }
 }
 
-redraws <- function(test, reference) {
-  test %in% c("conditional", "consistency") ||
-    test == "cme" && (is.null(reference) || identical(reference, "redraw"))
-}
-
-# What a test does: function(problem, options, threads, call), with the value that new_ce_test() takes.
-test_of <- function(name) {
-  switch(name,
-    block = block_test,
-    bootstrap = bootstrap_test,
-    bound = bound_test,
-    cme = cme_test,
-    consistency = function(...) resampling_test(..., resample = TRUE),
-    conditional = function(...) resampling_test(..., resample = FALSE)
-  )
-}
-
-run_test <- function(problem, chosen, auto, options, threads, name, call) {
-  result <- test_of(chosen)(problem, options, threads, call)
-  # what a critical value depends on
-  if (!is.null(result$null)) result$details$add_one <- options$add_one
-  if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
-  new_ce_test(result, chosen, problem, name)
-}
-
 # A kernel that is a function of predictions and outcomes together has no factor.
 auto_test <- function(laws, kernel) {
+  if (!is.null(laws$design$cluster)) return("ladder")
   if (is.function(kernel) && laws$n > joint_rows) "bootstrap" else "conditional"
 }
 
@@ -193,7 +154,10 @@ joint_rows <- 256L
 
 # result: estimate, statistic (named), parameter (named or NULL), p.value, method, and
 # optionally conf.int and null (the resampled statistics).
-new_ce_test <- function(result, test, problem, name) {
+new_ce_test <- function(result, choice, problem, name) {
+  test <- choice$name
+  # what a critical value depends on
+  if (!is.null(result$null)) result$details$add_one <- choice$add_one
   structure(
     list(
       statistic = result$statistic, parameter = result$parameter, p.value = result$p.value,

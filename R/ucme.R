@@ -7,7 +7,7 @@
 #' from prediction \eqn{P_i}: \eqn{z_{ij} = k(p_j, P_i)\,[l(t_j, Y_i) - E\,l(t_j, Z_i)]}. The estimate is
 #' \eqn{J^{-1}\sum_j \bar z_j^2} (Widmann et al. 2021, Definition C.1 and appendix C.2); biased, never negative.
 #'
-#' @inheritParams ce_test
+#' @inheritParams ce_tests
 #' @inheritParams skce
 #' @return A tibble: `.metric`, `.estimator`, `.estimate` (squared), `std.error` (delta method), `conf.low`,
 #'   `conf.high`, `root`, `n`, `locations` (their number), `witness` (list column, mean witness at each, outcome
@@ -23,6 +23,7 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
   call <- current_env()
   check_level(level)
   check_count(draws, lower = 2)
+  check_locations(locations)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
@@ -48,6 +49,17 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
   }, call)
 }
 
+check_locations <- function(locations, call = caller_env()) {
+  if (!is.list(locations)) {
+    check_count(locations, "locations", call = call)
+  } else if (is.data.frame(locations) || !all(c("x", "truth") %in% names(locations))) {
+    stop_input(c("{.arg locations} must be a number, or a list with elements {.field x} and {.field truth}.",
+                 "x" = "Its elements are {.field {names(locations)}}."),
+               "argument", arg = "locations", call = call)
+  }
+  locations
+}
+
 # Test locations: list(columns = n x J kernel values on the predictions, points = J x d).
 cme_locations <- function(problem, locations, threads, call = caller_env()) {
   if (is.function(problem$asked$kernel)) {
@@ -55,16 +67,10 @@ cme_locations <- function(problem, locations, threads, call = caller_env()) {
                "kernel", arg = "kernel", call = call)
   }
   laws <- problem$laws
-  if (is.list(locations) && !is.data.frame(locations) && all(c("x", "truth") %in% names(locations))) {
+  if (is.list(locations)) {
     at <- read_laws(locations$x, rlang::new_quosure(locations$truth), call = call)
     return(list(columns = kernel_columns(problem, at, call), points = at$y))
   }
-  if (is.list(locations)) {
-    stop_input(c("{.arg locations} must be a number, or a list with elements {.field x} and {.field truth}.",
-                 "x" = "Its elements are {.field {names(locations)}}."),
-               "argument", arg = "locations", call = call)
-  }
-  check_count(locations, "locations", call = call)
   # the predictions that are farthest from each other, and outcomes that they expect
   pivots <- cpp_source_factor(problem$prediction, 0, locations, threads, NULL)$pivots
   rows <- rep_len(pivots, locations)
@@ -115,10 +121,11 @@ cme_matrix <- function(problem, at, threads, y = problem$laws$y, expected = cme_
   at$columns * (cpp_gram(problem$target_kernel, y, at$points, threads) - expected)
 }
 
-cme_test <- function(problem, options, threads, call) {
+#' @export
+run_test.test_cme <- function(test, problem, level, threads, call) {
   n <- problem$n
-  reference <- check_reference(options$reference, c("redraw", "chisq", "f"), call)
-  at <- cme_locations(problem, options$locations, threads, call)
+  reference <- test$reference
+  at <- cme_locations(problem, test$locations, threads, call)
   j <- ncol(at$columns)
   if (n <= j) {
     stop_input(c(
@@ -140,12 +147,12 @@ cme_test <- function(problem, options, threads, call) {
       laws <- problem$laws
       laws$roots <- law_roots(laws$law)
       expected <- cme_expected(problem, at, threads)
-      null <- vapply(seq_len(options$replicates), function(r) {
+      null <- vapply(seq_len(test$replicates), function(r) {
         hotelling(cme_matrix(problem, at, threads, redraw_outcomes(laws)$y, expected))
       }, 0)
       # a singular redraw counts against rejection
       null[is.na(null)] <- Inf
-      if (is.na(q)) NA_real_ else resampled_p(q, null, options$add_one)
+      if (is.na(q)) NA_real_ else resampled_p(q, null, test$add_one)
     }
   )
   text <- c(redraw = "outcomes redrawn from the predictions", chisq = "chi-squared", f = "F")[[reference]]

@@ -20,7 +20,8 @@ normals <- function(n, slope) {
 
 run <- function(what, make, n, test, replicates = 1000) {
   data <- make(n, 0.9)
-  time <- system.time(out <- ce_test(data$x, data$y, test = test, replicates = replicates))
+  choice <- switch(test, block = test_block(), cme = test_cme(replicates = replicates), test_conditional(replicates))
+  time <- system.time(out <- ce_test(data$x, data$y, test = choice))
   data.frame(
     data = what, rows = n, test = test, redraws = if (test == "block") NA else replicates,
     rank = out$details$rank %||% NA, `diagonal neglected` = out$details$neglected %||% NA,

@@ -117,8 +117,8 @@ test_that("bad input", {
 
 test_that("the hypothesis names the statistic that is estimated", {
   p <- withr::with_seed(1, runif(40))
-  for (test in c("cme", "block")) {
-    out <- withr::with_seed(2, ce_test(p, rep(0:1, 20), test = test, replicates = 19))
+  for (test in list(test_cme(replicates = 19), "block")) {
+    out <- withr::with_seed(2, ce_test(p, rep(0:1, 20), test = test))
     expect_identical(names(out$null.value), names(out$estimate))
   }
   out <- ce_test(p, c(NA, rep(0:1, 19), 1), test = "cme", na_rm = FALSE)

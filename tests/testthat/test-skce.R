@@ -149,7 +149,7 @@ test_that("the CIFAR-10 networks have their published errors and p-values", {
     expect_equal(bound_p(full$unbiased, 5000, 2, "unbiased"), p_values$SKCEuq_median_distribution_free[i],
                  tolerance = 1e-6)
     # the published tests of blocks divide by the number of blocks, s, instead of s - 1
-    block <- block_test(problem, list(block = 2, level = .95), 2L)
+    block <- run_test(test_block(2), problem, .95, 2L, NULL)
     expect_equal(stats::pnorm(-unname(block$statistic) * sqrt(5000 / 4999)), p_values$SKCEul_median_asymptotic[i],
                  tolerance = 1e-5)
   }

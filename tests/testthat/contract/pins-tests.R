@@ -9,19 +9,19 @@ local({
     y <- data[[name]][[2]]
     test <- function(...) ce_test(x, y, ..., draws = 20)
     at <- paste0("ce_test/", name, "/")
-    pin(paste0(at, "bootstrap"), test(test = "bootstrap", replicates = 99))
+    pin(paste0(at, "bootstrap"), test(test = test_bootstrap(99)))
     pin(paste0(at, "conditional"), test(test = "conditional", replicates = 60))
-    pin(paste0(at, "consistency"), test(test = "consistency", replicates = if (name == "draws") 20 else 60))
+    pin(paste0(at, "consistency"), test(test = test_consistency(if (name == "draws") 20 else 60)))
     pin(paste0(at, "block"), test(test = "block"))
     pin(paste0(at, "bound"), test(test = "bound"))
     if (name %in% c("five", "normal")) {
-      pin(paste0(at, "block/5"), test(test = "block", block = 5))
+      pin(paste0(at, "block/5"), test(test = test_block(5)))
       pin(paste0(at, "block/pairs"), test(test = "block", reference = "pairs"))
-      for (type in c("biased", "block")) pin(paste0(at, "bound/", type), test(test = "bound", type = type))
+      for (type in c("biased", "block")) pin(paste0(at, "bound/", type), test(test = test_bound(type)))
       pin(paste0(at, "add_one"), test(test = "conditional", replicates = 50, add_one = FALSE))
     }
     for (reference in c("redraw", "chisq", "f")) {
-      pin(paste0(at, "cme/", reference), test(test = "cme", locations = 3, reference = reference, replicates = 49))
+      pin(paste0(at, "cme/", reference), test(test = test_cme(3, reference, replicates = 49)))
     }
   }
   pin("ce_test/auto", ce_test(five$p, five$y, test = "auto", replicates = 49))
@@ -29,12 +29,13 @@ local({
   pin("ce_test/kernel",
       ce_test(five$p, five$y, test = "bootstrap", kernel = kernel_laplace(0.3), target_kernel = kernel_gaussian(1),
               replicates = 49))
-  pin("ce_test/tolerance", ce_test(three$p, three$y, test = "conditional", tolerance = 1e-3, replicates = 49))
+  pin("ce_test/tolerance", ce_test(three$p, three$y, test = test_conditional(49, tolerance = 1e-3)))
   pin("ce_test/group", ce_test(five$frame, truth, group = group, test = "conditional", replicates = 49))
   pin("ce_test/groups", tidy(ce_test(five$frame, truth, .by = group, test = "block")))
   pin("ce_test/given",
       ce_test(three$p, three$y, test = "cme", reference = "chisq",
               locations = list(x = three$p[1:3, ], truth = three$y[1:3])))
+  pin("ce_test/ladder/bases", ce_test(five$p, five$y, test = test_ladder(list(basis_hats(4), basis_hats(8)))))
   pin("ce_test/null", ce_test(five$p, five$y, test = "conditional", replicates = 60)$null)
 })
 

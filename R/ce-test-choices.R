@@ -1,0 +1,102 @@
+# The tests of ce_test(), as values.
+
+#' Tests as values
+#'
+#' A test with its options, for the argument `test` of [ce_test()], which defines them. The name of a test is
+#' shorthand for the test with its defaults: `test = "block"` is `test = test_block()`. Options may be given to
+#' `ce_test()` as well; one that the test does not have is an error that names the tests that have it.
+#'
+#' @param replicates Number of redraws or resamples (R's random numbers: reproducible with `set.seed()`).
+#' @param tolerance Mean neglected diagonal of the factor that the conditional test (of classes, the consistency test
+#'   too) uses, at whatever rank that takes; by default 1e-6 of the kernel's diagonal, and a bounded rank.
+#' @param add_one Whether resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0, or the
+#'   plain fraction.
+#' @param block Rows per block, by default the root of their number.
+#' @param reference Of `test_block()`: the standard error from the `"blocks"` or from all `"pairs"`. Of `test_cme()`:
+#'   `"redraw"`, `"chisq"` or `"f"`.
+#' @param type Estimate of the bound: `"unbiased"`, `"biased"` or `"block"`, the only one that has a `block`.
+#' @param locations Number of test locations, or a list with elements `x` (predictions, as `x` of [ce_test()]) and
+#'   `truth`. By default three of the predictions observed, far from each other in the kernel (the pivots of its
+#'   factor), each with an outcome drawn from it: they depend on the predictions alone, so that the redrawn p-value
+#'   stays exact.
+#' @param bases The bases of the ladder, as in [ce_estimate()].
+#' @return A `ce_choice`, which holds options and no data.
+#' @section Errors:
+#' `calibrisk_error_argument` where an option is out of range.
+#' @name ce_tests
+#' @examples
+#' set.seed(1)
+#' p <- runif(200)
+#' y <- rbinom(200, 1, p^2)
+#' test_conditional(replicates = 200)
+#' ce_test(p, y, test = test_conditional(replicates = 200))
+#' ce_test(p, y, test = test_block(block = 10, reference = "pairs"))
+NULL
+
+#' @rdname ce_tests
+#' @export
+test_conditional <- function(replicates = 1000, tolerance = NULL, add_one = TRUE) {
+  check_redraws(replicates, add_one, tolerance)
+  new_choice("test", "conditional", replicates = replicates, tolerance = tolerance, add_one = add_one)
+}
+
+#' @rdname ce_tests
+#' @export
+test_consistency <- function(replicates = 1000, tolerance = NULL, add_one = TRUE) {
+  check_redraws(replicates, add_one, tolerance)
+  new_choice("test", "consistency", replicates = replicates, tolerance = tolerance, add_one = add_one)
+}
+
+#' @rdname ce_tests
+#' @export
+test_bootstrap <- function(replicates = 1000, add_one = TRUE) {
+  check_redraws(replicates, add_one)
+  new_choice("test", "bootstrap", replicates = replicates, add_one = add_one)
+}
+
+#' @rdname ce_tests
+#' @export
+test_block <- function(block = NULL, reference = c("blocks", "pairs")) {
+  reference <- check_choice(reference, c("blocks", "pairs"))
+  check_count(block, lower = 2, null = TRUE)
+  new_choice("test", "block", block = block, reference = reference)
+}
+
+#' @rdname ce_tests
+#' @export
+test_bound <- function(type = c("unbiased", "biased", "block"), block = NULL) {
+  type <- check_choice(type, c("unbiased", "biased", "block"))
+  check_count(block, lower = 2, null = TRUE)
+  if (type != "block" && !is.null(block)) {
+    stop_input(c("{.arg block} is an option of {.code type = \"block\"}.", "x" = "{.arg type} is {.val {type}}."),
+               "argument", arg = "block", value = block)
+  }
+  new_choice("test", "bound", type = type, block = block)
+}
+
+#' @rdname ce_tests
+#' @export
+test_cme <- function(locations = 3, reference = c("redraw", "chisq", "f"), replicates = 1000, add_one = TRUE) {
+  reference <- check_choice(reference, c("redraw", "chisq", "f"))
+  check_redraws(replicates, add_one)
+  new_choice("test", "cme", locations = check_locations(locations), reference = reference, replicates = replicates,
+             add_one = add_one)
+}
+
+#' @rdname ce_tests
+#' @export
+test_ladder <- function(bases = NULL) new_choice("test", "ladder", bases = check_bases(bases, NULL))
+
+check_redraws <- function(replicates, add_one, tolerance = NULL, call = caller_env()) {
+  check_count(replicates, call = call)
+  check_flag(add_one, call = call)
+  check_number(tolerance, lower = 0, open = TRUE, null = TRUE, call = call)
+}
+
+# Does the null distribution come from outcomes redrawn from the predictions?
+redraws_outcomes <- function(test) {
+  test$name %in% c("conditional", "consistency") || test$name == "cme" && test$reference == "redraw"
+}
+
+# A test's result: list(estimate, statistic, parameter, p.value, method, ...).
+run_test <- function(test, problem, level, threads, call) UseMethod("run_test")

@@ -1,0 +1,87 @@
+# Choices are values that own their options: test_block(block = 5), curve_smooth(bandwidth = 0.3), map_platt().
+# `kind` is the prefix of their constructors, which are exported: what is exported is what can be chosen, and a new
+# choice is a constructor and its methods. Verbs take a choice by its name too, with options among their own arguments.
+
+new_choice <- function(kind, name, ...) {
+  structure(list(kind = kind, name = name, ...), class = c(paste0(kind, "_", name), "ce_choice"))
+}
+
+is_choice <- function(x, kind) inherits(x, "ce_choice") && identical(x$kind, kind)
+
+choice_options <- function(choice) unclass(choice)[setdiff(names(choice), c("kind", "name"))]
+
+choice_names <- function(kind) {
+  prefix <- paste0("^", kind, "_")
+  sort(sub(prefix, "", grep(prefix, getNamespaceExports(topenv()), value = TRUE)))
+}
+
+choice_constructor <- function(kind, name) get(paste0(kind, "_", name), topenv(), mode = "function")
+
+has_options <- function(kind, name, options) all(options %in% names(formals(choice_constructor(kind, name))))
+
+# A choice of `kind` from a name or a choice, with the options `given` at the verb (NULL: not given). `arg` is the
+# argument of the verb, `also` the names that the verb reads itself, and the errors are the verb's.
+as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value), also = character(),
+                      call = caller_env()) {
+  if (!is_choice(value, kind)) check_choice_name(value, kind, arg, also, call)
+  name <- if (is_choice(value, kind)) value$name else value
+  given <- drop_null(given)
+  check_options(kind, name, names(given), call)
+  if (is_choice(value, kind)) {
+    if (length(given) == 0) return(value)
+    own <- choice_options(value)
+    given <- c(own[setdiff(names(own), names(given))], given)
+  }
+  rlang::try_fetch(
+    do.call(choice_constructor(kind, name), given),
+    calibrisk_error = function(cnd) {
+      cnd$call <- rlang::error_call(call)
+      rlang::cnd_signal(cnd)
+    }
+  )
+}
+
+check_choice_name <- function(value, kind, arg, also, call) {
+  names <- c(also, choice_names(kind))
+  if (rlang::is_string(value) && value %in% names) return(invisible())
+  # a constructor that was not called
+  fact <- if (is.function(value)) "It is a function: call it, as in {.code {kind}_{names[length(names)]}()}." else {
+    "It is {.val {describe(value)}}."
+  }
+  stop_input(c(
+    "{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {kind}_{names[length(names)]}}.",
+    "x" = fact
+  ), "argument", arg = arg, value = value, call = call)
+}
+
+# An option that the choice does not have would be ignored.
+check_options <- function(kind, name, options, call) {
+  own <- names(formals(choice_constructor(kind, name)))
+  foreign <- setdiff(options, own)
+  if (length(foreign) == 0) return(invisible())
+  others <- Filter(function(other) has_options(kind, other, foreign[1]), choice_names(kind))
+  stop_input(c(
+    "{.arg {foreign[1]}} is no option of the {kind} {.val {name}}.",
+    "x" = if (length(own) == 0) "It has none." else "Its options are {.arg {own}}.",
+    "i" = if (length(others) > 0) "{.fn {paste0(kind, '_', others)}} {?has/have} it."
+  ), "argument", arg = foreign[1], value = name, call = call)
+}
+
+#' @export
+format.ce_choice <- function(x, ...) {
+  options <- choice_options(x)
+  text <- vapply(options, option_text, "")
+  paste0(x$kind, "_", x$name, "(", toString(paste(names(options), "=", text, recycle0 = TRUE)), ")")
+}
+
+option_text <- function(x) {
+  if (is.function(x)) return("<function>")
+  if (is.object(x) || is.list(x)) return(paste0("<", class(x)[1], ">"))
+  paste(deparse(x, width.cutoff = 500L), collapse = " ")
+}
+
+#' @export
+print.ce_choice <- function(x, ...) {
+  cat("<ce_choice> ", format(x), "\n", sep = "")
+  invisible(x)
+}
