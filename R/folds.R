@@ -44,7 +44,8 @@ cluster_split <- function(n, folds, test, call, cluster) {
     split$fold <- replace(split$fold[cluster], rows, 0L)
   } else if (is_share(test) && test > 0 && !any(read_folds(folds, call) == 0)) {
     given <- read_folds(folds, call)
-    split <- make_split(n, given, test = which(cluster %in% sample.int(length(first), round(test * length(first)))), call)
+    tested <- sample.int(length(first), round(test * length(first)))
+    split <- make_split(n, given, which(cluster %in% tested), call)
   } else {
     split <- make_split(n, folds, test, call)
   }

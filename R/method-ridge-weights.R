@@ -16,7 +16,8 @@ fit_weighted_ridge <- function(kernel, type, problem, ridge, context) {
   if (type == "ukkr") {
     return(new_form(found$type, map = found$map, basis = decomposition$v %*% (targets / (s + ridge * n)), gap = TRUE))
   }
-  new_form(found$type, map = found$map, basis = decomposition$v, core = tcrossprod(targets) / (outer(s, s) + ridge * n^2))
+  core <- tcrossprod(targets) / (outer(s, s) + ridge * n^2)
+  new_form(found$type, map = found$map, basis = decomposition$v, core = core)
 }
 
 # Explicit features of a Gaussian kernel of one scalar; NULL elsewhere.

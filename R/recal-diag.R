@@ -12,8 +12,8 @@ fit_network <- function(data, spec) {
   at <- NULL
   evaluate <- function(theta) {
     if (!identical(theta, at$theta)) {
-      fit <- cpp_network_loss(theta, spec$hidden, range, network_cells, data$logp, data$truth, core_weights(data), spec$loss,
-                              spec$threads)
+      fit <- cpp_network_loss(theta, spec$hidden, range, network_cells, data$logp, data$truth, core_weights(data),
+                              spec$loss, spec$threads)
       pull <- theta - theta_start
       gradient <- fit$gradient + 2 * spec$penalty[1] * pull / length(pull)
       # L-BFGS divides by squares of the gradient, which must not underflow

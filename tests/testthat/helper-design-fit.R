@@ -34,7 +34,8 @@ design_objects <- list(
   bins = fitted_with(method_bins(6)), mass = fitted_with(method_bins(5, type = "mass")),
   steps = fitted_with(method_bins(5, debias = TRUE)), kde = fitted_with(method_kde(.1)),
   kkr = fitted_with(method_kkr(.01)), ukkr = fitted_with(method_ukkr(.05)),
-  laplace = fitted_with(method_ukkr(.05, kernel_laplace(.5))), laplace_kkr = fitted_with(method_kkr(.01, kernel_laplace(.5))),
+  laplace = fitted_with(method_ukkr(.05, kernel_laplace(.5))),
+  laplace_kkr = fitted_with(method_kkr(.01, kernel_laplace(.5))),
   stack = fitted_with(method_stack())
 )
 
