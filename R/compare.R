@@ -90,7 +90,21 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
   )
   check_models(objects, columns, call)
   out <- compare_models(objects, if (named) second else first, columns, metric, settings, call)
-  new_table(out, c("Differences" = "a minus b, on the same rows"), "ce_compare")
+  new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", format(100 * level), " % intervals"),
+                   "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
+}
+
+# The answer first: who, by how much, how sure. What the header says is left out.
+#' @export
+print.ce_differences <- function(x, ...) {
+  if (!all(c("a", "b", "difference") %in% names(x))) return(NextMethod())
+  keys <- names(x)[seq_len(match("a", names(x)) - 1)]
+  first <- intersect(c(keys, "a", "b", "difference", "conf.low", "conf.high", "p.value", "p.adjusted"), names(x))
+  shown <- x[union(first, setdiff(names(x), c(".metric", "notion")))]
+  attr(shown, "estimand") <- attr(x, "estimand")
+  class(shown) <- setdiff(class(x), "ce_differences")
+  print(shown, ...)
+  invisible(x)
 }
 
 is_fits <- function(objects) {
