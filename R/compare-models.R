@@ -35,11 +35,12 @@ column_models <- function(x, truth, columns, settings, call) {
 # A list of matrices, vectors or data frames with the same rows.
 list_models <- function(models, truth, settings, call) {
   names(models) <- list_names(models, rep("model", length(models)))
-  outcomes <- rank_truth(models, truth, call)
+  outcomes <- list_outcomes(models, truth, settings$design, call)
   parts <- lapply(names(models), function(name) {
     rlang::try_fetch({
       x <- models[[name]]
       raw <- read_design(settings$design, x, NROW(x), call)
+      raw$censoring <- outcomes$weights
       if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
       new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
     }, error = function(cnd) {
@@ -47,6 +48,15 @@ list_models <- function(models, truth, settings, call) {
     })
   })
   setNames(lapply(parts, align_event, parts[[1]]$levels[2]), names(models))
+}
+
+# Survival outcomes are those of the first model's rows, which are everybody's.
+list_outcomes <- function(models, truth, design, call) {
+  if (is.null(design$horizon)) return(rank_truth(models, truth, call))
+  x <- models[[1]]
+  raw <- read_design(design, x, NROW(x), call)
+  outcomes <- outcomes_at(truth, x, design$horizon, call, raw$weights)
+  list(values = outcomes$values, weights = outcomes$weights, column = names(x)[outcomes$column])
 }
 
 # The rows that are complete for all models; rows that frequency weights repeat are repeated in each.

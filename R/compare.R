@@ -61,10 +61,11 @@
 #' ce_compare(data, y, p, sharp, flat, metric = ece, adjust = "holm")
 #' ce_compare(list(p = data$p, flat = data$flat), data$y, metric = rbs)
 ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", times = 200, .by = NULL, level = 0.95,
-                       event_level = NULL, na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
+                       event_level = NULL, na_rm = TRUE, threads = NULL,
+                       weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   check_level(level)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (is.null(metric) && is_fits(objects)) {
     return(compare_fits(objects, x, enquo(truth), column_dots(...), enquo(.by), design, level, event_level, na_rm,
                         resolve_threads(threads), call))

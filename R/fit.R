@@ -25,7 +25,7 @@
 #' predict(fit, c(0.2, 0.9), type = "gap")
 #' ce_risk(fit, confidence[201:300], correct[201:300])
 ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level = "first",
-                   na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
+                   na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
   if (missing(method)) {
@@ -37,7 +37,7 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
   check_method(method)
   check_bins_notion(list(method), notion, call)
   threads <- resolve_threads(threads)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
     # groups share no factors: a context each
     with_bar("Fitting", function(progress) {

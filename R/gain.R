@@ -43,9 +43,9 @@
 #' ce_gain(before, after, c(1, 2, 1, 1), injective = TRUE)
 #' @export
 ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL, level = 0.95,
-                    .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL) {
+                    .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   score <- as_scores(score, call)[[1]]
   if (score$kind != "class") {
     stop_input(c("{.fn ce_gain} needs a score of class probabilities.",
@@ -121,17 +121,25 @@ by_pairs <- function(x, y, by, fn, call) {
 
 # Both predictions on the rows that are complete in both.
 gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm, call, design) {
-  if (is.data.frame(before)) {
+  survival <- !is.null(design$horizon)
+  if (is.data.frame(before) && !survival) {
     column <- truth_column(truth, before, call)
     truth <- rlang::new_quosure(rlang::sym(column), rlang::empty_env())
-    if (any(is_recalibrated(after))) after_dots <- list()
   }
+  if (is.data.frame(before) && any(is_recalibrated(after))) after_dots <- list()
   one <- as_predictions(before, truth, dots, event_level, na_rm, call, design = design)
   if (is.data.frame(before)) {
     after <- recalibrated_columns(after, one$column)
-    after[[column]] <- before[[column]]
+    if (!survival) after[[column]] <- before[[column]]
   }
-  two <- align_event(as_predictions(after, truth, after_dots, event_level, na_rm, call), one$levels[2])
+  two <- if (survival) {
+    outcomes <- suppressMessages(outcomes_at(truth, before, design$horizon, call))
+    x <- if (is.data.frame(after)) read_probs(after, after_dots, outcomes$values, integer(), call) else after
+    new_predictions(x, outcomes$values, event_level, na_rm, call)
+  } else {
+    as_predictions(after, truth, after_dots, event_level, na_rm, call)
+  }
+  two <- align_event(two, one$levels[2])
   if (n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs)) {
     stop_input(c(
       "{.arg before} and {.arg after} must have the same classes.",

@@ -29,11 +29,11 @@
 #' `bandwidth`, `n`, and the choices `notion`, `kernel`, `p`, `interval`, `level`.
 #'
 #' # Cost
-#' Dirichlet: `O(n^2 K)` per bandwidth, and once more for the interval. Triweight: linear in `n`.
+#' Dirichlet: `O(n^2 K)` per bandwidth, and once more for the interval; the ratio leaves a row's cluster out, the choice
+#' of the bandwidth takes rows as independent ones that count the same. Triweight: linear in `n`.
 #'
 #' # Errors
-#' `calibrisk_error_argument` for importance weights or clusters with the Dirichlet kernel, which takes rows as
-#' independent ones that count the same; frequencies it takes.
+#' `calibrisk_error_rows` for fewer than two rows or clusters.
 #' `calibrisk_error_bandwidth` where the triweight bandwidth is 0: fewer than two distinct
 #' confidences were right.
 #' @inheritParams ece
@@ -97,31 +97,44 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
 dirichlet_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   n <- length(problem$labels)
   if (n < 2) stop_few_rows(2, n, call)
-  if (!is_plain(problem$design)) {
-    stop_input(c(
-      "The Dirichlet kernel takes neither importance weights nor clusters.",
-      "i" = "Use {.code kernel = \"triweight\"}, or frequencies (integers) as {.arg weights}."
-    ), "argument", arg = "kernel", call = call)
-  }
   if (is.null(bandwidth)) {
     grid <- kde_bandwidths()
     bandwidth <- grid[which.max(kde_loo_loglik(problem$features, grid, threads))]
   }
-  ratio <- kde_ratio(problem$features, problem$labels, bandwidth = bandwidth,
-                     leave_one_out = TRUE, threads = threads)
-  gap <- problem$features - ratio
+  design <- problem$design
+  gap <- problem$features - left_out_ratio(problem, bandwidth, threads, call)
   terms <- rowSums(abs(gap)^p)
-  if (!rows) return(list(power = mean(terms), bandwidth = bandwidth))
+  power <- row_mean(terms, design)
+  if (!rows) return(list(power = power, bandwidth = bandwidth))
   # a row also moves the ratios of its neighbours, whose gaps are taken for its own
   influence <- terms + rowSums(p * sign(gap) * abs(gap)^(p - 1) * (problem$residuals - gap))
   gaps <- crossfit_gaps(problem, function(others) function(own) {
     x <- problem$features
     x[own, , drop = FALSE] -
       kde_ratio(x[others, , drop = FALSE], problem$labels[others], ncol(x), x[own, , drop = FALSE],
-                bandwidth, threads = threads)
+                bandwidth, threads = threads, weights = design$w[others])
   })
-  list(power = mean(terms), rows = influence, bound = tangent_rows(problem$residuals, gaps, p, problem$design),
+  list(power = power, rows = influence, bound = tangent_rows(problem$residuals, gaps, p, design),
        bandwidth = bandwidth)
+}
+
+# The ratio at every row from the rows of other clusters, or from all other rows.
+left_out_ratio <- function(problem, bandwidth, threads, call) {
+  x <- problem$features
+  design <- problem$design
+  if (is.null(design$cluster)) {
+    return(kde_ratio(x, problem$labels, bandwidth = bandwidth, leave_one_out = TRUE, threads = threads,
+                     weights = design$w))
+  }
+  if (max(design$cluster) < 2) {
+    stop_input(c("At least two clusters are needed.", "x" = "There is one."), "rows", arg = "cluster", call = call)
+  }
+  out <- 0 * x
+  for (own in split(seq_len(nrow(x)), design$cluster)) {
+    out[own, ] <- kde_ratio(x[-own, , drop = FALSE], problem$labels[-own], ncol(x), x[own, , drop = FALSE], bandwidth,
+                            threads = threads, weights = design$w[-own])
+  }
+  out
 }
 
 triweight_grid <- list(from = -0.6, to = 1.6, size = 2^14)

@@ -73,7 +73,7 @@
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 200,
                     kernel = kernel_linear() + kernel_gaussian("median"), ridge = NULL,
                     bandwidth = c("model", "pooled"), n_bins = 3, level = 0.95,
-                    event_level = "first", threads = NULL, weights = NULL, cluster = NULL) {
+                    event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   check_empty(...)
   metrics <- check_rank_metrics(metric)
   check_feature_kernel(check_kernel(kernel), "kernel")
@@ -84,7 +84,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   check_count(trials)
   check_level(level)
   threads <- resolve_threads(threads)
-  data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster)))
+  data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon))
   metrics <- name_metrics(metrics, data)
   check_rank_design(metrics, data)
   n <- length(data$truth)

@@ -10,10 +10,11 @@
 recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call, design = NULL) {
   frame <- is.data.frame(x)
   if (!frame && length(dots) > 0) check_no_columns(x, dots, call)
-  outcomes <- read_outcomes(truth, x, NULL, call)
+  raw <- read_design(design, x, NROW(x), call)
+  outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
+  raw$censoring <- outcomes$weights
   input <- list(x = if (frame) read_probs(x, dots, outcomes$values, outcomes$column, call) else x,
                 truth = outcomes$values)
-  raw <- read_design(design, x, NROW(x), call)
   if (logits) {
     read <- read_logits(input$x, input$truth, event_level, na_rm, call, raw)
   } else {

@@ -105,9 +105,9 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
                            folds = NULL, penalty = NULL, hidden = c(10, 10), n_bins = 15,
                            type = c("mass", "width"), range = c(0.01, 100),
                            floor = .Machine$double.eps, event_level = "first", na_rm = TRUE,
-                           .by = NULL, threads = NULL, weights = NULL, cluster = NULL) {
+                           .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   spec <- recal_spec(method, loss, penalty, hidden, n_bins, type, range, threads, call)
   check_flag(logits)
   check_flag(na_rm)

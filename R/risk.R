@@ -39,12 +39,12 @@
 #' fit <- ce_fit(vehicle_predictions[1:250, ], truth, method = method_bins(10))
 #' ce_risk(fit, vehicle_predictions[251:423, ], truth)
 ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level = NULL,
-                    na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
+                    na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   check_level(level)
   threads <- resolve_threads(threads)
   fit <- as_fit(object)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   truth <- enquo(truth)
   dots <- column_dots(...)
   out <- by_groups(x, enquo(.by), function(part) {

@@ -55,7 +55,7 @@
 #' glance(tuned)
 ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
                     test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                    progress = TRUE, threads = NULL, weights = NULL, cluster = NULL) {
+                    progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
   methods <- check_methods(methods)
@@ -64,7 +64,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
     noted_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))

@@ -6,7 +6,8 @@ design_metrics <- list(
   ks = function(...) ks_error(...), mmce = function(...) mmce(...),
   mmce_unbiased = function(...) mmce(..., type = "unbiased"), smooth = function(...) smooth_ece(...),
   sweep = function(...) ece(..., type = "sweep"),
-  kde = function(...) kde_error(..., kernel = "triweight", bandwidth = .1)
+  kde = function(...) kde_error(..., kernel = "triweight", bandwidth = .1),
+  dirichlet = function(...) kde_error(..., bandwidth = .1)
 )
 
 # Those of several rows, or whose tests or choices differ between weights and repeated rows.

@@ -101,3 +101,36 @@ test_that("outcomes that are not followed to the horizon are classed errors", {
   expect_identical(suppressMessages(rbs(p, s, horizon = 2.5))$n, 3L)
   expect_output(print(ce_horizon(3)), "<ce_horizon> 3")
 })
+
+test_that("fits, risks, tunes, maps, gains and comparisons take a horizon", {
+  withr::with_seed(3, {
+    n <- 200
+    event <- stats::rexp(n)
+    stop <- stats::rexp(n, .4)
+    prob <- stats::plogis(stats::rnorm(n))
+  })
+  s <- surv_outcomes(pmin(event, stop), as.numeric(event <= stop))
+  w <- censoring_weights(s[, "time"], s[, "status"] == 1, rep(1, n), .8, NULL)
+  y <- as.numeric(s[, "time"] <= .8)
+  used <- which(w > 0)
+  known <- function(verb, ...) verb(prob[used], y[used], weights = w[used], ...)
+  at <- function(verb, ...) suppressMessages(verb(prob, s, horizon = .8, ...))
+  fit <- at(ce_fit, method = method_bins(5))
+  expect_equal(fit$forms, known(ce_fit, method = method_bins(5))$forms)
+  expect_equal(suppressMessages(ce_risk(fit, prob, s, horizon = .8))$risk,
+               ce_risk(fit, prob[used], y[used], weights = w[used])$risk)
+  expect_equal(at(ce_estimate), known(ce_estimate), ignore_attr = TRUE)
+  methods <- list(method_bins(c(2, 5)))
+  expect_equal(withr::with_seed(1, glance(at(ce_tune, methods = methods))),
+               withr::with_seed(1, glance(known(ce_tune, methods = methods))))
+  expect_equal(tidy(at(ce_recalibrate, method = "platt")), tidy(known(ce_recalibrate, method = "platt")))
+  other <- prob^2
+  gain <- suppressMessages(ce_gain(prob, other, s, horizon = .8, injective = TRUE))
+  expect_equal(gain, ce_gain(prob[used], other[used], y[used], weights = w[used], injective = TRUE))
+  data <- data.frame(prob, other)
+  data$s <- s
+  pair <- suppressMessages(ce_compare(data, s, prob, other, metric = rbs, horizon = .8))
+  expect_equal(pair$difference, rbs(prob[used], y[used], weights = w[used])$.estimate -
+                 rbs(other[used], y[used], weights = w[used])$.estimate)
+  expect_equal(suppressMessages(ce_compare(list(prob = prob, other = other), s, metric = rbs, horizon = .8)), pair)
+})

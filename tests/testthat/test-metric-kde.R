@@ -80,3 +80,21 @@ test_that("the influence of weighted triweight errors is the derivative by a row
     expect_equal(moved, value$rows[i] - sum(data$share * value$rows) / sum(data$share), tolerance = .02)
   }
 })
+
+test_that("the Dirichlet error of weighted and clustered rows leaves a row or its cluster out of weighted ratios", {
+  data <- design_rows_frame(60)
+  k <- function(x, at) stats::dbeta(x, at / .1 + 1, (1 - at) / .1 + 1)
+  naive <- function(left_out) {
+    ratio <- vapply(1:60, function(i) {
+      others <- setdiff(1:60, left_out(i))
+      weight <- data$share[others] * k(data$prob[i], data$prob[others])
+      sum(weight * data$y[others]) / sum(weight)
+    }, 0)
+    sum(data$share * (data$prob - ratio)^2) / sum(data$share)
+  }
+  expect_equal(kde_error(data, y, prob, weights = share, bandwidth = .1)$power, naive(identity))
+  expect_equal(kde_error(data, y, prob, weights = share, cluster = centre, bandwidth = .1)$power,
+               naive(function(i) which(data$centre == data$centre[i])))
+  data$one <- 1
+  expect_error(kde_error(data, y, prob, cluster = one), class = "calibrisk_error_rows")
+})
