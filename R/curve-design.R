@@ -44,7 +44,7 @@ weighted_edges <- function(p, w, n_bins) {
 
 # Bins of weighted rows. Each has its own effective number of rows; the limits of calibrated models are those of the
 # weighted sum of outcomes, with its skewness (Cornish and Fisher).
-curve_binned_weighted <- function(p, y, control, counts) {
+binned_points_weighted <- function(p, y, control, counts) {
   w <- counts$w
   edges <- if (control$bins == "mass") weighted_edges(p, w, control$n_bins) else recal_edges(p, control$n_bins, "width")
   bin <- findInterval(p, edges, left.open = TRUE) + 1L

@@ -4,8 +4,11 @@
 # predictions, since the spread is that of no binomial count.
 
 # Weighted and clustered rows (`counts`, R/curve-design.R): n is how many they are effectively.
-curve_pit <- function(pit, control, counts = NULL) {
-  m <- control$n_bins
+#' @export
+curve_points.curve_pit <- function(curve, problem, values, control, counts) {
+  pit <- problem$pit
+  # a bar for each rank of the outcome among the members of a small ensemble
+  m <- as.integer(control$n_bins %||% if (!is.null(pit$members) && pit$members < 30) pit$members + 1 else 15)
   n <- if (is.null(counts)) length(pit$low) else sum(counts$v)
   expected <- rep(1 / m, m)
   tail <- (1 - control$level) / (2 * m) # at once: Bonferroni, whose loss is small for shares that sum to 1
@@ -32,7 +35,10 @@ curve_pit <- function(pit, control, counts = NULL) {
 
 # Share of outcomes below the predicted quantile of each level; at once, for continuous predictions: Dvoretzky,
 # Kiefer & Wolfowitz with Massart's constant.
-curve_quantile <- function(pit, control, counts = NULL, n_places = 101L) {
+#' @export
+curve_points.curve_quantile <- function(curve, problem, values, control, counts) {
+  pit <- problem$pit
+  n_places <- 101L
   n <- if (is.null(counts)) length(pit$low) else sum(counts$v)
   levels <- seq(0, 1, length.out = n_places)
   if (is.null(pit$jumps)) {

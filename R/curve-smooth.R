@@ -6,7 +6,10 @@
 # draw chooses its bandwidth anew. Confidence limits are centred at the local quadratic fit with the same
 # bandwidth, which removes the leading bias (Calonico, Cattaneo & Farrell 2018), and studentised.
 # The data enter as sums over at most 200 cells, so that all draws are a few matrix products.
-curve_smooth <- function(p, y, control, counts = NULL) {
+#' @export
+curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
+  p <- values
+  y <- problem$labels
   smoother <- new_smoother(p, control$bandwidth, counts$v)
   observed <- smooth_all(smoother, matrix(smooth_sums(smoother, y)))
   x <- smoother$x

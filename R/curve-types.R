@@ -1,14 +1,4 @@
-# The curves: from predictions p and outcomes y (0/1) to a tibble with a row per place.
-# `control`: n_bins, bins, level, times, bandwidth, threads. `counts`: what each row counts (R/curve-design.R), NULL
-# where rows are independent and count the same.
-
-curve_of <- function(type, p, y, control, counts = NULL) {
-  switch(type,
-    binned = if (is.null(counts)) curve_binned(p, y, control) else curve_binned_weighted(p, y, control, counts),
-    isotonic = curve_isotonic(p, y, control, counts),
-    smooth = curve_smooth(p, y, control, counts)
-  )
-}
+# Binned and isotonic curves: from predictions p and outcomes y (0/1) to a tibble with a row per place.
 
 curve_frame <- function(confidence, observed, n = NA_real_, left = NA_real_, right = NA_real_,
                         conf = NULL, band = NULL, null = NULL, null_band = NULL, upper = 1) {
@@ -21,9 +11,15 @@ curve_frame <- function(confidence, observed, n = NA_real_, left = NA_real_, rig
   )
 }
 
+#' @export
+curve_points.curve_binned <- function(curve, problem, values, control, counts) {
+  if (is.null(counts)) return(binned_points(values, problem$labels, control))
+  binned_points_weighted(values, problem$labels, control, counts)
+}
+
 # One row per bin that holds predictions. Intervals: Wilson; at once: Clopper-Pearson at the level
 # that independent bins need together. Consistency: exact distribution of each bin's count.
-curve_binned <- function(p, y, control) {
+binned_points <- function(p, y, control) {
   edges <- recal_edges(p, control$n_bins, control$bins)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
   n <- tabulate(bin, length(edges) + 1L)
@@ -45,7 +41,10 @@ curve_binned <- function(p, y, control) {
 
 # Isotonic regression at the ends of its steps and some places between. Pointwise limits: likelihood
 # ratio; at once: honest_band(). Consistency: outcomes drawn from the predictions.
-curve_isotonic <- function(p, y, control, counts = NULL) {
+#' @export
+curve_points.curve_isotonic <- function(curve, problem, values, control, counts) {
+  p <- values
+  y <- problem$labels
   pooled <- if (is.null(counts)) pooled_outcomes(p, y) else pooled_weighted(p, y, counts$v)
   rows <- pooled$rows %||% pooled$n
   fit <- cpp_isotonic(pooled$sum, pooled$n)

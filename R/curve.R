@@ -55,15 +55,12 @@
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
 #'   those, one per model; for `"pit"` and `"quantile"` predictive distributions ([pred]) or
 #'   two columns that are named so, mean and variance (or sd) of normal ones; see [ce_moments()].
-#' @param type The curve, see Definition. By default `"binned"`, for several models or groups in one panel `"smooth"`
-#'   (`"isotonic"` where there are less than 20 different predictions).
+#' @param type A curve, or its name: `"smooth"` for [curve_smooth()], and so on. By default `"binned"`, for several
+#'   models or groups in one panel `"smooth"` (`"isotonic"` where there are less than 20 different predictions).
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
-#' @param n_bins,bins Number of bins, by default 15 (PIT histograms of ensembles of less than 30 members: a bin per
-#'   rank); of equal `"width"` or equal `"mass"`.
+#' @param n_bins,bins,times,bandwidth Options of the curve, see [ce_curves]; by default those that it holds.
 #' @param level Level of intervals and bands.
-#' @param times Number of simulated curves behind isotonic intervals and the bands of smooth curves.
-#' @param bandwidth Of the smooth curve, on the logit scale, at least 1e-6; by default chosen from the data.
 #' @return A `ce_curve`.
 #' @export
 #' @examples
@@ -73,13 +70,13 @@
 #' curve <- ce_curve(p, y)
 #' curve
 #' plot(curve)
-ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "quantile", "pit"),
-                     notion = NULL, n_bins = NULL, bins = c("width", "mass"), level = 0.95,
-                     times = 1000, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
+ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, bins = NULL, level = 0.95,
+                     times = NULL, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
                      threads = NULL, weights = NULL, cluster = NULL) {
   call <- current_env()
-  default <- missing(type)
-  type <- check_choice(type, c("binned", "isotonic", "smooth", "quantile", "pit"))
+  given <- list(n_bins = n_bins, bins = bins, times = times, bandwidth = bandwidth)
+  # several models or groups are known when the data are read
+  curve <- if (!is.null(type)) as_choice(type, "curve", given)
   check_notion(notion)
   if (identical(notion, "canonical")) {
     stop_input(c(
@@ -88,19 +85,14 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
       "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}."
     ), "notion", arg = "notion")
   }
-  check_bins(n_bins, lower = if (type == "pit") 2 else 1, null = TRUE)
   check_level(level)
-  check_count(times, lower = 20)
-  check_number(bandwidth, lower = 1e-6, null = TRUE)
-  control <- list(n_bins = as.integer(n_bins %||% 15), ranks = is.null(n_bins),
-                  bins = check_choice(bins, c("width", "mass")), level = level,
-                  times = as.integer(times), bandwidth = bandwidth, threads = resolve_threads(threads))
+  threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
   design <- design_input(enquo(weights), enquo(cluster))
   read <- function(part) {
-    if (type %in% c("quantile", "pit")) return(list(read_pit(part, truth, dots, na_rm, call, design)))
-    stop_curve_of_laws(part, dots, type, call)
+    if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, truth, dots, na_rm, call, design)))
+    stop_curve_of_laws(part, dots, curve$name %||% "binned", call)
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     if (predictions$na) stop_missing_curve(call)
     notion <<- notion %||% default_notion(predictions)
@@ -110,8 +102,12 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
   axis <- NULL
   curves <- read_curves(x, enquo(.by), read, call)
   keys <- vctrs::vec_rbind(!!!curves$keys)
-  if (default && length(setdiff(names(keys), "class")) > 0) type <- overlaid_type(curves$problems)
-  parts <- lapply(curves$problems, one_curve, type = type, control = control, call = call)
+  if (is.null(curve)) {
+    overlaid <- length(setdiff(names(keys), "class")) > 0
+    curve <- as_choice(if (overlaid) overlaid_type(curves$problems) else "binned", "curve", given, "type", call = call)
+  }
+  control <- curve_control(curve, level, threads)
+  parts <- lapply(curves$problems, one_curve, curve = curve, control = control, call = call)
   bind <- function(what) {
     tables <- lapply(seq_along(parts), function(i) {
       vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, i), nrow(parts[[i]][[what]])), parts[[i]][[what]])
@@ -120,7 +116,7 @@ ce_curve <- function(x, truth, ..., type = c("binned", "isotonic", "smooth", "qu
   }
   structure(
     list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), keys = names(keys),
-         type = type, notion = notion, axis = axis, control = control),
+         type = curve$name, notion = notion, axis = axis, control = control),
     class = "ce_curve"
   )
 }
@@ -185,33 +181,29 @@ model_names <- function(models) {
   make.unique(names)
 }
 
-one_curve <- function(problem, type, control, call = caller_env()) {
+one_curve <- function(problem, curve, control, call = caller_env()) {
   values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
   design <- problem$design
   noise <- if (is.null(problem$pit)) problem$labels - isotonic_fit(values, problem$labels, design$w)$value else values
   rows <- row_counts(noise, design, control$level, call)
-  curve <- switch(type,
-    pit = curve_pit(problem$pit, pit_control(problem$pit, control), rows),
-    quantile = curve_quantile(problem$pit, control, rows),
-    curve_of(type, values, problem$labels, control, rows)
-  )
+  points <- curve_points(curve, problem, values, control, rows)
   counts <- function(used = TRUE) {
     cell <- findInterval(values[used], seq_len(49) / 50, left.open = TRUE) + 1L
     if (is.null(design$w)) return(tabulate(cell, 50L))
     as.vector(rowsum(c(relative_weights(design)[used], numeric(50)), c(cell, 1:50)))
   }
-  target <- if (type == "pit") 1 else curve$confidence
+  target <- if (curve$name == "pit") 1 else points$confidence
   list(
-    curve = curve,
+    curve = points,
     histogram = tibble::tibble(left = (0:49) / 50, right = (1:50) / 50, n = counts(),
                                events = counts(problem$labels == 1)),
     summary = tibble::tibble(
       n = length(values),
       event_rate = if (is.null(problem$labels)) NA_real_ else row_mean(problem$labels, design),
       mean_confidence = row_mean(values, design),
-      outside = mean(target < curve$band.low - 1e-12 | target > curve$band.high + 1e-12),
-      rejected = any(curve$observed < curve$null_band.low - 1e-12 | curve$observed > curve$null_band.high + 1e-12),
-      bandwidth = attr(curve, "bandwidth") %||% NA_real_, !!!curve_numbers(problem)
+      outside = mean(target < points$band.low - 1e-12 | target > points$band.high + 1e-12),
+      rejected = any(points$observed < points$null_band.low - 1e-12 | points$observed > points$null_band.high + 1e-12),
+      bandwidth = attr(points, "bandwidth") %||% NA_real_, !!!curve_numbers(problem)
     )
   )
 }
@@ -223,12 +215,6 @@ curve_numbers <- function(problem) {
   fit <- cpp_logistic(z, as.numeric(problem$labels), TRUE, TRUE, relative_weights(problem$design))
   error <- run_ladder(problem, ladder_bases("binary", 1, nrow(problem$features)), 0.95, 1L)$estimate
   list(slope = if (fit$converged) fit$slope else NA_real_, error = error)
-}
-
-# A bar for each rank of the outcome among the members of a small ensemble.
-pit_control <- function(pit, control) {
-  if (control$ranks && !is.null(pit$members) && pit$members < 30) control$n_bins <- as.integer(pit$members + 1)
-  control
 }
 
 #' @export

@@ -45,10 +45,11 @@ design_laws <- list(
 )
 
 # Curves of the binary frame: both tables, with the same draws.
-design_curves <- lapply(c(binned = "binned", isotonic = "isotonic", smooth = "smooth"), function(type) {
+few_draws <- list(binned = "binned", isotonic = curve_isotonic(20), smooth = curve_smooth(times = 20))
+design_curves <- lapply(few_draws, function(type) {
   function(...) {
     withr::with_seed(1, {
-      curve <- ce_curve(..., type = type, notion = "binary", times = 20)
+      curve <- ce_curve(..., type = type, notion = "binary")
       list(tidy(curve), glance(curve), curve$histogram)
     })
   }

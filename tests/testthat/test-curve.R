@@ -123,7 +123,7 @@ test_that("intervals and bands have their level", {
   skip_on_cran()
   share <- function(type, rate, seeds = 1:40, n = 250, ...) {
     rowMeans(vapply(seeds, function(seed) {
-      f <- draw_curve(seed, n, type, rate, times = 120, ...)
+      f <- draw_curve(seed, n, type, rate, times = if (type != "binned") 120, ...)
       out <- tidy(f$curve)
       target <- rate(out$confidence)
       if (type == "binned") target <- as.vector(tapply(rate(f$p), ceiling(f$p * 15), mean))

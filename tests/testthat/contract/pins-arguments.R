@@ -57,7 +57,7 @@ local({
       ce_estimate(x, truth, notion = "binary", method = method_bins(4), folds = 3, test = 0.3, ...)
     }),
     ce_curve = list(TRUE, function(x, ...) {
-      tidy(ce_curve(x, truth, type = "binned", notion = "binary", n_bins = 3, times = 20, ...))
+      tidy(ce_curve(x, truth, type = "binned", notion = "binary", n_bins = 3, ...))
     }),
     ce_recalibrate = list(TRUE, function(x, level = NULL, ...) {
       tidy(ce_recalibrate(x, truth, method = "histogram", n_bins = 3, ...))

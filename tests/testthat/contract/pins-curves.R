@@ -6,24 +6,25 @@ local({
     pin(paste0(at, "/glance"), glance(curve), why)
   }
   curve_of <- function(...) withr::with_seed(1, ce_curve(...))
-  for (type in c("binned", "isotonic", "smooth")) {
+  curves <- list(binned = "binned", isotonic = curve_isotonic(40), smooth = curve_smooth(times = 40))
+  for (type in names(curves)) {
     why <- if (type == "isotonic") "iterated" else "exact"
     at <- paste0("ce_curve/", type, "/")
-    pin_curve(paste0(at, "coarse"), curve_of(coarse$p, coarse$y, type = type, notion = "binary", times = 40), why)
-    pin_curve(paste0(at, "fine"), curve_of(fine$p, fine$y, type = type, notion = "binary", times = 40), why)
-    pin_curve(paste0(at, "five"), curve_of(five$p, five$y, type = type, notion = "top_label", times = 40), why)
+    pin_curve(paste0(at, "coarse"), curve_of(coarse$p, coarse$y, type = curves[[type]], notion = "binary"), why)
+    pin_curve(paste0(at, "fine"), curve_of(fine$p, fine$y, type = curves[[type]], notion = "binary"), why)
+    pin_curve(paste0(at, "five"), curve_of(five$p, five$y, type = curves[[type]], notion = "top_label"), why)
   }
   pin_curve("ce_curve/binned/mass",
-            curve_of(fine$p, fine$y, type = "binned", notion = "binary", bins = "mass", n_bins = 6))
+            curve_of(fine$p, fine$y, type = curve_binned(6, "mass"), notion = "binary"))
   pin_curve("ce_curve/binned/level",
             curve_of(fine$p, fine$y, type = "binned", notion = "binary", level = 0.8, n_bins = 6))
   pin_curve("ce_curve/binned/class", curve_of(three$p, three$y, type = "binned", notion = "class_wise", n_bins = 6))
   pin_curve("ce_curve/binned/groups",
             curve_of(five$frame, truth, type = "binned", notion = "top_label", n_bins = 5, .by = group))
   pin_curve("ce_curve/smooth/bandwidth",
-            curve_of(fine$p, fine$y, type = "smooth", notion = "binary", bandwidth = 0.8, times = 40))
+            curve_of(fine$p, fine$y, type = curve_smooth(0.8, times = 40), notion = "binary"))
   for (name in names(laws)) {
-    pin_curve(paste0("ce_curve/pit/", name), curve_of(laws[[name]], outcome_of(name), type = "pit", n_bins = 6))
-    pin_curve(paste0("ce_curve/quantile/", name), curve_of(laws[[name]], outcome_of(name), type = "quantile"))
+    pin_curve(paste0("ce_curve/pit/", name), curve_of(laws[[name]], outcome_of(name), type = curve_pit(6)))
+    pin_curve(paste0("ce_curve/quantile/", name), curve_of(laws[[name]], outcome_of(name), type = curve_quantile()))
   }
 })

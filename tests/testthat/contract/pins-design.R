@@ -76,15 +76,16 @@ pin_design("ce_decompose/real", real$n, function(w, g) {
 pin_design("ce_moments", real$n, function(w, g) {
   ce_moments(laws$normal, real$y, after = pred_normal(real$mean, 1), weights = w, cluster = g)
 })
-for (type in c("binned", "isotonic", "smooth")) {
+curves <- list(binned = "binned", isotonic = curve_isotonic(20), smooth = curve_smooth(times = 20))
+for (type in names(curves)) {
   pin_design(paste0("ce_curve/", type), 160, function(w, g) {
-    curve <- ce_curve(fine$p, fine$y, type = type, notion = "binary", times = 20, weights = w, cluster = g)
+    curve <- ce_curve(fine$p, fine$y, type = curves[[type]], notion = "binary", weights = w, cluster = g)
     list(curve = tidy(curve), glance = glance(curve))
   })
 }
 for (name in c("normal", "poisson")) {
   pin_design(paste0("ce_curve/pit/", name), real$n, function(w, g) {
-    curve <- ce_curve(laws[[name]], outcome_of(name), type = "pit", n_bins = 5, times = 20, weights = w, cluster = g)
+    curve <- ce_curve(laws[[name]], outcome_of(name), type = curve_pit(5, 20), weights = w, cluster = g)
     list(curve = tidy(curve), glance = glance(curve))
   })
 }
