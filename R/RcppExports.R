@@ -129,6 +129,10 @@ cpp_pair_risk <- function(residuals, features, core, threads, path = 0L) {
     .Call(`_calibrisk_cpp_pair_risk`, residuals, features, core, threads, path)
 }
 
+cpp_pair_risk_rows <- function(residual, cross, feature, length, squared) {
+    .Call(`_calibrisk_cpp_pair_risk_rows`, residual, cross, feature, length, squared)
+}
+
 cpp_pair_squared <- function(features, core, threads) {
     .Call(`_calibrisk_cpp_pair_squared`, features, core, threads)
 }

@@ -56,23 +56,7 @@ form_risk.ce_form_steps <- function(form, features, residuals, threads, design =
   if (!is.null(design) && !is_plain(design)) return(NextMethod())
   e <- as.vector(residuals)
   sums <- step_sums(form, features, e)
-  m <- length(e)
-  total <- sum(e^2)
-  delta <- (e^2 - sums$squared)^2
-  pairs <- m * (m - 1)
-  projections <- (total * e^2 - 2 * e * sums$cross + sums$square - delta) / (m - 1)
-  zero_projections <- (total * e^2 - e^4) / (m - 1)
-  risk <- (total^2 - 2 * sum(e * sums$cross) + sum(sums$square) - sum(delta)) / pairs
-  zero_risk <- (total^2 - sum(e^4)) / pairs
-  if (m < 2) {
-    risk <- zero_risk <- NA_real_ # no pair, and the rounding errors of a difference over 0
-    projections <- zero_projections <- rep(NA_real_, m)
-  }
-  finish_risk(list(
-    risk = max(risk, 0), projections = projections,
-    zero_risk = max(zero_risk, 0), zero_projections = zero_projections,
-    squared = sums$squared, n = m, n_missing = 0, clipped = isTRUE(risk < 0)
-  ))
+  finish_risk(cpp_pair_risk_rows(sum(e^2) * e^2, e * sums$cross, sums$square, e^2, sums$squared))
 }
 
 # Per row i: h(p_i, p_i), sum_j h(p_i, p_j) e_j and sum_j h(p_i, p_j)^2.

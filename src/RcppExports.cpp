@@ -450,6 +450,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_pair_risk_rows
+Rcpp::List cpp_pair_risk_rows(Rcpp::NumericVector residual, Rcpp::NumericVector cross, Rcpp::NumericVector feature, Rcpp::NumericVector length, Rcpp::NumericVector squared);
+RcppExport SEXP _calibrisk_cpp_pair_risk_rows(SEXP residualSEXP, SEXP crossSEXP, SEXP featureSEXP, SEXP lengthSEXP, SEXP squaredSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type residual(residualSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type cross(crossSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type feature(featureSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type length(lengthSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type squared(squaredSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pair_risk_rows(residual, cross, feature, length, squared));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_pair_squared
 Rcpp::NumericVector cpp_pair_squared(Rcpp::NumericMatrix features, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
 RcppExport SEXP _calibrisk_cpp_pair_squared(SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
@@ -1114,6 +1128,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 5},
+    {"_calibrisk_cpp_pair_risk_rows", (DL_FUNC) &_calibrisk_cpp_pair_risk_rows, 5},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 4},

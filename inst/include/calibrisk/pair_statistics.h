@@ -2,12 +2,41 @@
 // The sums over rows that every quantity of a pair form needs (Gruber & Bach 2025):
 //   S = E'E (d x d), C = E'Phi (d x r), G = Phi'Phi (r x r)
 // for residuals E and features Phi. They add over blocks of rows and subtract over folds.
+//
+// And the exact risk of h(p, p') = phi(p)' M phi(p') and its Hajek projections (Eq. 20), whose mean
+// it is:
+//   R   = [ |S|^2 - 2 <C M, C> + tr(M G M G) - sum_i delta_i^2 ] / (n (n - 1))
+//   r_i = [ e_i'S e_i - 2 e_i'C M phi_i + phi_i'M G M phi_i - delta_i^2 ] / (n - 1)
+// with delta_i = |e_i|^2 - phi_i'M phi_i. Estimators differ in how they come by G; the formula is
+// here.
 #ifndef CALIBRISK_PAIR_STATISTICS_H
 #define CALIBRISK_PAIR_STATISTICS_H
 
 #include <calibrisk/engine.h>
 
+#include <limits>
+
 namespace calibrisk {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+// Squared differences of <e_i, e_j> and h_ij, i = j included: summed over all pairs (numbers) or
+// over the pairs of each row (vectors), from the terms in S, C and G.
+template <class Terms>
+Terms pair_losses(const Terms& residual, const Terms& cross, const Terms& feature) {
+  return residual - 2.0 * cross + feature;
+}
+
+// R; without two rows there is no pair.
+inline double pair_risk_value(double losses, double delta_squares, double n_obs) {
+  return n_obs < 2 ? not_a_number : (losses - delta_squares) / (n_obs * (n_obs - 1.0));
+}
+
+// The r_i.
+inline Vector pair_risk_rows(const Vector& losses, const Vector& delta_squares) {
+  if (losses.size() < 2) return Vector::Constant(losses.size(), not_a_number);
+  return (losses - delta_squares) / (static_cast<double>(losses.size()) - 1.0);
+}
 
 struct PairStatistics {
   Index n_obs = 0;

@@ -9,11 +9,8 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 
 namespace calibrisk {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 struct PairRisk {
   Index n_obs = 0;
@@ -120,16 +117,13 @@ inline void advance(const Engine& engine, Index row_tile, Index n_tiles) {
 
 // |S|^2 and the baseline's projections need the residuals alone.
 inline void add_zero_risk(const Engine& engine, const ConstMatrixRef& residuals, PairRisk& out) {
-  const double m = static_cast<double>(residuals.rows());
-  const Matrix identity(0, 0);
   const Matrix gram = pair_statistics(engine, residuals, Matrix(residuals.rows(), 0)).residual;
-  const Vector lengths = row_products(engine, residuals, identity, residuals);
+  const Vector lengths = row_products(engine, residuals, Matrix(0, 0), residuals);
   const Vector fourth = lengths.array().square();
-  out.zero_projections =
-      (row_products(engine, residuals, gram, residuals) - fourth) / std::max(m - 1.0, 1.0);
-  if (residuals.rows() >= 2) {
-    out.zero_risk = (gram.squaredNorm() - fourth.sum()) / (m * (m - 1.0));
-  }
+  const Vector losses = row_products(engine, residuals, gram, residuals);
+  out.zero_projections = pair_risk_rows(losses, fourth);
+  out.zero_risk =
+      pair_risk_value(losses.sum(), fourth.sum(), static_cast<double>(residuals.rows()));
 }
 
 }  // namespace detail

@@ -10,11 +10,10 @@
 #ifndef CALIBRISK_METHODS_BINS_H
 #define CALIBRISK_METHODS_BINS_H
 
-#include <calibrisk/engine.h>
+#include <calibrisk/pair_statistics.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace calibrisk {
@@ -197,9 +196,8 @@ inline BinRisk bin_risk(const std::vector<CellSums>& held, double fourth, const 
     delta += m * (cell.n * m - 2.0 * cell.square);
     diagonal += cell.n * m;
   }
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double total = s * s - 2.0 * (cb * cb - cv) + (gb * gb - 2.0 * cross + squares) - delta;
-  return {n < 2 ? nan : std::max(total / (n * (n - 1.0)), 0.0), n < 1 ? nan : diagonal / n};
+  const double losses = pair_losses(s * s, cb * cb - cv, gb * gb - 2.0 * cross + squares);
+  return {std::max(pair_risk_value(losses, delta, n), 0.0), n < 1 ? not_a_number : diagonal / n};
 }
 
 // All folds and numbers of bins. fold: 0 = test row, 1..n_folds = held out by that fold.

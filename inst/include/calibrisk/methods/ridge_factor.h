@@ -6,8 +6,7 @@
 #define CALIBRISK_METHODS_RIDGE_FACTOR_H
 
 #include <calibrisk/methods/ridge_spectrum.h>
-
-#include <limits>
+#include <calibrisk/pair_statistics.h>
 
 namespace calibrisk {
 
@@ -81,13 +80,13 @@ inline Index kronecker_rank(const RidgeSpectrum& s, const Vector& weights, doubl
   return q;
 }
 
-// |E E' - H|^2 over all pairs, H = Phi M Phi', from P = Phi M and G = Phi'Phi: the last term is
-// |H|^2 = tr(M G M G) = <P'P, G>. Costs m r^2; no m x m and no r x r product.
-inline double kronecker_pairs(const Engine& engine, const ConstMatrixRef& p,
-                              const ConstMatrixRef& gram, const ConstMatrixRef& cross,
-                              const ConstMatrixRef& errors, double error_norm) {
-  return error_norm - 2.0 * engine.dense.multiply_at_b(errors, p).cwiseProduct(cross).sum() +
-         engine.dense.crossprod(p).cwiseProduct(gram).sum();
+// The losses of H = Phi M Phi' from P = Phi M and G = Phi'Phi: <C M, C> = <E'P, C> and
+// tr(M G M G) = <P'P, G>. Costs m r^2; no m x m and no r x r product.
+inline double kronecker_losses(const Engine& engine, const ConstMatrixRef& p,
+                               const ConstMatrixRef& gram, const ConstMatrixRef& cross,
+                               const ConstMatrixRef& errors, double error_norm) {
+  return pair_losses(error_norm, engine.dense.multiply_at_b(errors, p).cwiseProduct(cross).sum(),
+                     engine.dense.crossprod(p).cwiseProduct(gram).sum());
 }
 
 }  // namespace detail
@@ -125,12 +124,10 @@ inline void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
     const auto used = phi.leftCols(q);
     const Matrix p = engine.dense.multiply(used, core);
     const Vector squared = p.cwiseProduct(used).rowwise().sum();
-    const double pairs =
-        kronecker_pairs(engine, p, gram.topLeftCorner(q, q), cross.leftCols(q), errors, error_norm);
+    const double losses = kronecker_losses(engine, p, gram.topLeftCorner(q, q), cross.leftCols(q),
+                                           errors, error_norm);
     out.squared(v, f - 1) = squared.sum() / rows;
-    if (m > 1) {
-      out.risk(v, f - 1) = (pairs - (lengths - squared).squaredNorm()) / (rows * (rows - 1.0));
-    }
+    out.risk(v, f - 1) = pair_risk_value(losses, (lengths - squared).squaredNorm(), rows);
     if (n_test > 0) {
       out.squared_test(v, f - 1) =
           core.cwiseProduct(test_gram.topLeftCorner(q, q)).sum() / static_cast<double>(n_test);
@@ -156,12 +153,11 @@ inline void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
     const Matrix weights = two_step_weights(s, ridges(v));
     const Matrix gap = engine.dense.multiply(phi, weights);
     const Vector squared = gap.rowwise().squaredNorm();
-    const double pairs = error_norm - 2.0 * engine.dense.multiply_at_b(errors, gap).squaredNorm() +
-                         engine.dense.crossprod(gap).squaredNorm();
+    const double losses =
+        pair_losses(error_norm, engine.dense.multiply_at_b(errors, gap).squaredNorm(),
+                    engine.dense.crossprod(gap).squaredNorm());
     out.squared(v, f - 1) = squared.sum() / rows;
-    if (m > 1) {
-      out.risk(v, f - 1) = (pairs - (lengths - squared).squaredNorm()) / (rows * (rows - 1.0));
-    }
+    out.risk(v, f - 1) = pair_risk_value(losses, (lengths - squared).squaredNorm(), rows);
     if (n_test > 0) {
       out.squared_test(v, f - 1) =
           engine.dense.multiply(test, weights).squaredNorm() / static_cast<double>(n_test);
@@ -178,8 +174,7 @@ RidgePath factor_path(const Engine& engine, RidgeType type,
                       const ConstVectorRef& ridges, ProgressSpan span = {}) {
   const Index n_folds = fold_count(begin);
   RidgePath out;
-  const Matrix missing =
-      Matrix::Constant(ridges.size(), n_folds, std::numeric_limits<double>::quiet_NaN());
+  const Matrix missing = Matrix::Constant(ridges.size(), n_folds, not_a_number);
   out.risk = out.squared = out.squared_test = missing;
   out.rank = Matrix::Zero(ridges.size(), n_folds);
   for (Index f = 1; f <= n_folds; ++f) {

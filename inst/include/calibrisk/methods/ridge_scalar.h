@@ -10,8 +10,7 @@
 #include <calibrisk/kernels/taylor_features.h>
 #include <calibrisk/linalg/qr_triangle.h>
 #include <calibrisk/methods/ridge_spectrum.h>
-
-#include <limits>
+#include <calibrisk/pair_statistics.h>
 
 namespace calibrisk {
 
@@ -72,8 +71,7 @@ class ScalarRidge {
                  const ConstVectorRef& x, const ConstMatrixRef& residuals) const {
     const Index n_ridges = ridges.size(), n_folds = rows_.folds();
     RidgePath out;
-    const Matrix missing =
-        Matrix::Constant(n_ridges, n_folds, std::numeric_limits<double>::quiet_NaN());
+    const Matrix missing = Matrix::Constant(n_ridges, n_folds, not_a_number);
     out.risk = out.squared = out.squared_test = missing;
     out.rank = Matrix::Zero(n_ridges, n_folds);
     for (Index f = 1; f <= n_folds; ++f) path_of_fold(engine, type, ridges, x, residuals, f, out);
@@ -144,7 +142,7 @@ class ScalarRidge {
     const Matrix errors = triangles_[static_cast<std::size_t>(f)].rightCols(d);
     const Matrix error_pairs = errors * errors.transpose();
     std::vector<Matrix> maps;  // cores M, or weights W
-    Vector pairs(n_ridges);    // |E E' - H|^2 over all pairs
+    Vector losses(n_ridges);
     for (Index v = 0; v < n_ridges; ++v) {
       out.rank(v, f - 1) = static_cast<double>(s.rank());
       Matrix h;
@@ -160,8 +158,9 @@ class ScalarRidge {
         h = gap * gap.transpose();
         on_test = (test * maps.back()).squaredNorm();
       }
-      // rows of the triangle stand for the held-out rows: the same inner products
-      pairs(v) = (error_pairs - h).squaredNorm();
+      // rows of the triangle stand for the held-out rows: the same inner products, and so the
+      // same |E E' - H|^2, without the cancellation of its terms
+      losses(v) = (error_pairs - h).squaredNorm();
       if (n_test > 0) out.squared_test(v, f - 1) = on_test / static_cast<double>(n_test);
     }
 
@@ -193,7 +192,7 @@ class ScalarRidge {
     const double rows = static_cast<double>(m);
     for (Index v = 0; v < n_ridges && m > 0; ++v) {
       out.squared(v, f - 1) = sums(0, v) / rows;
-      if (m > 1) out.risk(v, f - 1) = (pairs(v) - sums(1, v)) / (rows * (rows - 1.0));
+      out.risk(v, f - 1) = pair_risk_value(losses(v), sums(1, v), rows);
     }
   }
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Eq. 20 of Gruber & Bach from statistics, rows and cells against the double loop over pairs.
+#include "check.h"
+
+#include <calibrisk/methods/bins.h>
+#include <calibrisk/pair_risk.h>
+#include <calibrisk/serial_engine.h>
+
+#include <random>
+
+using namespace calibrisk;
+
+namespace {
+
+Matrix normal_matrix(Index rows, Index cols, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  return Matrix::NullaryExpr(rows, cols, [&] { return normal(random); });
+}
+
+// (<e_i, e_j> - h_ij)^2, 0 on the diagonal
+Matrix naive_losses(const Matrix& e, const Matrix& h) {
+  Matrix out = (e * e.transpose() - h).array().square();
+  out.diagonal().setZero();
+  return out;
+}
+
+}  // namespace
+
+TEST(risk_and_projections_are_those_of_the_double_loop) {
+  const Engine engine = serial_engine();
+  for (const Index d : {1, 3}) {
+    const Index m = 23;
+    const Matrix e = normal_matrix(m, d, 1), phi = normal_matrix(m, 4, 2);
+    const Matrix half = normal_matrix(4, 4, 3);
+    const Matrix core = half + half.transpose();
+    const Matrix losses = naive_losses(e, phi * core * phi.transpose());
+    const Matrix zero = naive_losses(e, Matrix::Zero(m, m));
+    const PairRisk linear = pair_risk_linear(engine, e, phi, core);
+    const PairRisk tiled = pair_risk_tiled(engine, e, phi, core);
+    for (const PairRisk& risk : {linear, tiled}) {
+      CHECK(is_near(risk.risk, losses.sum() / (m * (m - 1.0))));
+      CHECK(is_near(risk.zero_risk, zero.sum() / (m * (m - 1.0))));
+      for (Index i = 0; i < m; ++i) {
+        CHECK(is_near(risk.projections[i], losses.row(i).sum() / (m - 1.0)));
+        CHECK(is_near(risk.zero_projections[i], zero.row(i).sum() / (m - 1.0)));
+      }
+    }
+    const Vector delta = e.rowwise().squaredNorm() - linear.squared;
+    const PairStatistics stats = pair_statistics(engine, e, phi);
+    CHECK(is_near(pair_risk_value(engine, stats, core, delta.squaredNorm()), linear.risk));
+  }
+}
+
+TEST(the_risk_of_cells_is_that_of_their_indicators) {
+  const Engine engine = serial_engine();
+  const Index m = 40;
+  const Matrix e = normal_matrix(m, 1, 4);
+  const Vector z = Vector::LinSpaced(m, 0.0, 1.0);
+  Labels outcome(static_cast<std::size_t>(m), 0);
+  for (std::size_t i = 0; i < outcome.size(); i += 3) outcome[i] = 1;
+  const std::vector<double> edges = {0.2, 0.5, 0.9};
+  const std::vector<CellSums> cells = cell_sums(z, e.col(0), outcome, edges);
+  for (const bool debias : {false, true}) {
+    const BinValues h = bin_values(cells, debias);
+    Matrix phi = Matrix::Zero(m, 4);
+    for (Index i = 0; i < m; ++i) phi(i, cell_of(edges, z[i])) = 1.0;
+    const Vector b = Eigen::Map<const Vector>(h.b.data(), 4);
+    Matrix core = b * b.transpose();
+    core.diagonal() -= Eigen::Map<const Vector>(h.v.data(), 4);
+    const PairRisk rows = pair_risk_linear(engine, e, phi, core);
+    const BinRisk risk = bin_risk(cells, e.array().pow(4).sum(), h);
+    CHECK(is_near(risk.risk, rows.risk));
+    CHECK(is_near(risk.squared_error, rows.squared.mean()));
+  }
+}
+
+TEST(one_row_has_no_pair) {
+  const Engine engine = serial_engine();
+  const Matrix one = Matrix::Constant(1, 1, 0.5);
+  const PairRisk risk = pair_risk_linear(engine, one, one, Matrix(0, 0));
+  CHECK(std::isnan(risk.risk) && std::isnan(risk.zero_risk));
+  CHECK(std::isnan(risk.projections[0]) && std::isnan(risk.zero_projections[0]));
+  CHECK(is_near(risk.squared[0], 0.25));
+  CHECK(std::isnan(pair_risk_value(1.0, 0.5, 1.0)));
+}
