@@ -26,10 +26,18 @@ column_models <- function(x, truth, columns, settings, call) {
   }
   at <- select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
   at <- at[at != match(truth_column(truth, x, call), names(x))]
-  models <- lapply(setNames(at, names(at)), function(j) {
-    as_predictions(x, truth, list(rlang::quo(!!unname(j))), settings$event_level, TRUE, call, design = settings$design)
+  models <- lapply(setNames(nm = names(at)), function(name) {
+    column <- list(rlang::quo(!!unname(at[name])))
+    in_model(as_predictions(x, truth, column, settings$event_level, TRUE, call, design = settings$design), name, call)
   })
   lapply(models, align_event, models[[1]]$levels[2])
+}
+
+# Errors say which model they are about.
+in_model <- function(value, name, call) {
+  rlang::try_fetch(value, error = function(cnd) {
+    stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
+  })
 }
 
 # A list of matrices, vectors or data frames with the same rows.
@@ -37,15 +45,13 @@ list_models <- function(models, truth, settings, call) {
   names(models) <- list_names(models, rep("model", length(models)))
   outcomes <- list_outcomes(models, truth, settings$design, call)
   parts <- lapply(names(models), function(name) {
-    rlang::try_fetch({
+    in_model({
       x <- models[[name]]
       raw <- read_design(settings$design, x, NROW(x), call)
       raw$censoring <- outcomes$weights
       if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
       new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
-    }, error = function(cnd) {
-      stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
-    })
+    }, name, call)
   })
   setNames(lapply(parts, align_event, parts[[1]]$levels[2]), names(models))
 }
@@ -69,11 +75,7 @@ common_rows <- function(models) {
 compare_pairs <- function(models, metric, settings, call) {
   check_two_models(models, call)
   if (n_obs(models[[1]]) == 0) stop_empty(1, call)
-  found <- lapply(names(models), function(name) {
-    rlang::try_fetch(metric_value(metric, models[[name]], call), error = function(cnd) {
-      stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
-    })
-  })
+  found <- lapply(names(models), function(name) in_model(metric_value(metric, models[[name]], call), name, call))
   values <- vapply(found, `[[`, 0, "value")
   at <- utils::combn(length(models), 2)
   estimates <- lapply(found, `[[`, "estimate")

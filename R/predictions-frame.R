@@ -57,10 +57,10 @@ truth_column <- function(truth, x, call) {
 
 select_columns <- function(quo, x, arg, call) {
   if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival(call)
-  hint <- if (arg == "truth" && !column_is_named(quo, x)) truth_hint(quo, x)
+  hint <- if (!arg %in% c("...", ".by") && !column_is_named(quo, x)) vector_hint(quo, x, arg)
   if (!is.null(hint)) {
     # tidyselect would list every outcome as a column that does not exist
-    stop_input(c("{.arg truth} must select a column of {.arg x}.", hint), "columns", arg = arg, call = call)
+    stop_input(c("{.arg {arg}} must select a column of {.arg x}.", hint), "columns", arg = arg, call = call)
   }
   rlang::try_fetch(
     tidyselect::eval_select(quo, x, error_call = call),
@@ -76,13 +76,14 @@ column_is_named <- function(quo, x) {
   rlang::is_symbol(expr) && as.character(expr) %in% names(x)
 }
 
-# Outcomes where the name of their column is expected, as in `ece(x, x$truth)`.
-truth_hint <- function(truth, x) {
+# Values where the name of their column is expected, as in `ece(x, x$truth)`.
+vector_hint <- function(quo, x, arg) {
   # several columns may be meant
-  if (rlang::quo_is_call(truth, c("c", ":"))) return(NULL)
-  value <- tryCatch(rlang::eval_tidy(truth), error = function(cnd) NULL)
+  if (rlang::quo_is_call(quo, c("c", ":"))) return(NULL)
+  value <- tryCatch(rlang::eval_tidy(quo), error = function(cnd) NULL)
   if (is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1) {
     c("x" = paste0("It is a vector of ", length(value), " values."),
-      "i" = "Where {.arg x} is a data frame, {.arg truth} is one of its columns: {.code truth}, not {.code x$truth}.")
+      "i" = paste0("Where {.arg x} is a data frame, {.arg ", arg, "} is one of its columns: {.code ", arg, "}, not {.code x$",
+                 arg, "}."))
   }
 }

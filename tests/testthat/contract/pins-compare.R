@@ -31,3 +31,19 @@ local({
   pin("horizon/rbs", rbs(fine$p, s, horizon = 20))
   pin("horizon/strata", ece(fine$p, s, horizon = ce_horizon(20, strata = rep(1:2, length.out = n))))
 })
+
+local({
+  w <- (seq_along(three$y) %% 7) / 7 + .1
+  centre <- seq_along(three$y) %% 20
+  verbs <- list(skce = skce, ckce = ckce, jkce = jkce)
+  for (name in names(verbs)) {
+    pin(paste0("design/", name, "/weights"), verbs[[name]](three$p, three$y, weights = w))
+    pin(paste0("design/", name, "/cluster"), verbs[[name]](three$p, three$y, cluster = centre))
+    pin(paste0("design/", name, "/both"), verbs[[name]](three$p, three$y, weights = w, cluster = centre))
+  }
+  pin("design/ucme", withr::with_seed(1, ucme(three$p, three$y, weights = w, cluster = centre)))
+  pin("design/ce_test", withr::with_seed(1, tidy(ce_test(three$p, three$y, weights = w, replicates = 50))))
+  pin("design/ckce_ridge", ckce_ridge(three$p, three$y, weights = w))
+  pin("design/law", skce(laws$normal, real$y, weights = (seq_along(real$y) %% 5) + .5, cluster = seq_along(real$y) %% 9))
+  pin("design/kde_error", kde_error(fine$p, fine$y, weights = (seq_along(fine$y) %% 7) / 7 + .1, bandwidth = .1))
+})
