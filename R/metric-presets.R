@@ -80,15 +80,15 @@ linspace_edges <- function(n_bins) c(seq(0, n_bins - 1) * (1 / n_bins), 1)
 # torch's: multiples of the step from 0 in the first half, from 1 down in the second, in
 # single precision throughout.
 torch_edges <- function(n_bins) {
-  step <- single(1 / n_bins)
+  step <- to_single(1 / n_bins)
   i <- seq(0, n_bins)
-  low <- single(step * i)
-  high <- single(1 - single(step * (n_bins - i)))
+  low <- to_single(step * i)
+  high <- to_single(1 - to_single(step * (n_bins - i)))
   ifelse(i < (n_bins + 1) %/% 2, low, high)
 }
 
 # Rounded to single precision.
-single <- function(x) readBin(writeBin(as.double(x), raw(), size = 4), "numeric", length(x), size = 4)
+to_single <- function(x) readBin(writeBin(as.double(x), raw(), size = 4), "numeric", length(x), size = 4)
 
 # Rows at or below (right-closed) or strictly below (left-closed) each inner edge, then all.
 inner_ends <- function(sorted, edges, right_closed) {
@@ -168,7 +168,7 @@ preset_problems <- function(preset, predictions, notion, call) {
 
 preset_values <- function(preset, x) {
   switch(preset,
-    torchmetrics = single(x),
+    torchmetrics = to_single(x),
     netcal = pmin(pmax(x, .Machine$double.eps), 1 - .Machine$double.eps),
     x
   )
