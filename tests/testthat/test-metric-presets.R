@@ -31,7 +31,7 @@ test_that("torchmetrics: left-closed, exactly 1 alone", {
 test_that("torchmetrics' edges are single-precision numbers near the multiples", {
   for (n_bins in c(3, 10, 15, 23)) {
     edges <- torch_edges(n_bins)
-    expect_equal(edges, single(edges), tolerance = 0)
+    expect_equal(edges, to_single(edges), tolerance = 0)
     expect_equal(edges, (0:n_bins) / n_bins, tolerance = 1e-7)
     expect_equal(range(edges), c(0, 1), tolerance = 0)
   }
