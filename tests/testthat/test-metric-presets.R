@@ -35,7 +35,7 @@ test_that("torchmetrics' edges are single-precision numbers near the multiples",
     expect_equal(edges, (0:n_bins) / n_bins, tolerance = 1e-7)
     expect_equal(range(edges), c(0, 1), tolerance = 0)
   }
-  expect_equal(single(c(.1, 1, .3)), c(0.10000000149011612, 1, 0.30000001192092896), tolerance = 0)
+  expect_equal(to_single(c(.1, 1, .3)), c(0.10000000149011612, 1, 0.30000001192092896), tolerance = 0)
 })
 
 test_that("netcal: clipped, left-closed, second column", {
