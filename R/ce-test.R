@@ -49,8 +49,8 @@
 #'
 #' @section Weights and clusters:
 #' The conditional test keeps importance weights in every redraw. Where rows belong together (`cluster`) outcomes are
-#' not independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other tests say
-#' that they cannot be used.
+#' not independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other
+#' tests say that they cannot be used.
 #'
 #' @section Value:
 #' An object of class `ce_test` and `htest`. `tidy()` gives one row: `estimate` (of the squared kernel calibration

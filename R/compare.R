@@ -29,9 +29,9 @@
 #' @param adjust Of models: a method of [stats::p.adjust()] for the column `p.adjusted`.
 #' @param times Number of bootstrap samples, for metrics that come without influences.
 #' @param level Level of the intervals of models; of the one-sided bound in `diagnosis` of fits.
-#' @return Of models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (where the metric has one), `estimate_a`, `estimate_b`, `difference` (a
-#'   minus b), `std.error`, `conf.low`, `conf.high`, `p.value`, `p.adjusted` on request, `n`. The standard error of a
-#'   difference of roots is `NA` where one of them is 0.
+#' @return Of models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (where the metric has one),
+#'   `estimate_a`, `estimate_b`, `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`,
+#'   `p.adjusted` on request, `n`. The standard error of a difference of roots is `NA` where one of them is 0.
 #'
 #'   Of fits, one row per method (and group), ordered by risk: `method`, `risk`, `root_risk`,
 #'   `std.error` (of `risk`), `difference` (to the best), `difference_std.error` (paired),

@@ -33,9 +33,9 @@
 #' @section Weights and clusters:
 #' Means, regressions and histograms are weighted. Limits and bands are those of as many independent rows as there are
 #' effectively: the squared sum of the weights over the sum of their squares (per bin; of all rows for the other
-#' curves), with clusters divided by the design effect of the mean outcome (of the noise around the isotonic regression, at
-#' least 1), and by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998). Where the
-#' bands of calibrated models come from redrawn outcomes, these are weighted and spread as much.
+#' curves), with clusters divided by the design effect of the mean outcome (of the noise around the isotonic
+#' regression, at least 1), and by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
+#' Where the bands of calibrated models come from redrawn outcomes, these are weighted and spread as much.
 #'
 #' @section Value:
 #' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`

@@ -9,9 +9,9 @@
 #' @section Definition:
 #' With `G` the Kaplan-Meier estimate of the probability of being uncensored, `y = 1{T <= t}` and
 #' \deqn{w_i = 1\{T_i \le t, \text{event}\} / G(T_i-) + 1\{T_i > t\} / G(t);}
-#' rows censored at or before `t` have weight 0 and are left out. Of events and censored rows at the same time the events
-#' come first: the factor at `s` is \eqn{1 - c(s) / (Y(s) - d(s))} with `c` censored, `d` events, `Y` at risk. Weights
-#' and frequencies of the rows enter `G`, which is estimated within every group of `.by`.
+#' rows censored at or before `t` have weight 0 and are left out. Of events and censored rows at the same time the
+#' events come first: the factor at `s` is \eqn{1 - c(s) / (Y(s) - d(s))} with `c` censored, `d` events, `Y` at risk.
+#' Weights and frequencies of the rows enter `G`, which is estimated within every group of `.by`.
 #'
 #' Weights are taken as known in standard errors, which is conservative for means of functions of predictions and
 #' outcomes. Censoring must not depend on the time of the event, given the strata.
@@ -67,7 +67,8 @@ outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
     note(c("i" = "{left_out} of {n} rows {cli::qty(left_out)}{?is/are} censored by {format(horizon$time)} and made up \\
-                  for by weights, which are taken as known."), "censored", .frequency = "regularly", .frequency_id = "calibrisk_censored")
+                  for by weights, which are taken as known."),
+                "censored", .frequency = "regularly", .frequency_id = "calibrisk_censored")
   }
   list(values = values, column = if (frame) which(vapply(x, identical, NA, surv)), weights = weights)
 }

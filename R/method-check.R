@@ -12,6 +12,10 @@ check_problem <- function(problem, call = caller_env()) {
     sizes <- c(n, nrow(problem$residuals), length(problem$labels))
     stop_problem(paste("they have", paste(sizes, collapse = ", "), "rows"), call)
   }
+  check_problem_values(problem, call)
+}
+
+check_problem_values <- function(problem, call) {
   if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) {
     stop_problem("a matrix has no column", call)
   }

@@ -49,8 +49,8 @@
 #' price is a longer lower arm: without repeated predictions in a bin it reaches 0. The upper end is that of the
 #' plug-in; where the observed gaps are 0, so that the influence vanishes, its standard error is that of a calibrated
 #' model (normal gaps in these bins).
-#' `"bootstrap"` resamples rows (of clusters: whole clusters) `times` times and reports the basic interval. Both are built for `power` and
-#' mapped to the root; the column `interval` says which.
+#' `"bootstrap"` resamples rows (of clusters: whole clusters) `times` times and reports the basic interval. Both are
+#' built for `power` and mapped to the root; the column `interval` says which.
 #'
 #' # Value
 #' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
@@ -73,8 +73,8 @@
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame, the probability columns (tidyselect; default: those that
-#'   start with `.pred_`, or where there are none those named exactly as the levels of `truth`). Otherwise empty. A single column named `.pred_<level>` or `<level>` is the probability of
-#'   that level of `truth`.
+#'   start with `.pred_`, or where there are none those named exactly as the levels of `truth`). Otherwise empty. A
+#'   single column named `.pred_<level>` or `<level>` is the probability of that level of `truth`.
 #' @param n_bins Number of bins, at most a million; several numbers give several rows.
 #' @param type How bins are made, see above.
 #' @param p Exponent, from 1 to 32; `Inf` for the largest gap.

@@ -168,7 +168,10 @@ layout_order <- function(x, new, layout, call) {
       "x" = "The fit saw {seen}; {.arg new} is {.val {describe_shape(new)}}."
     ), "columns", arg = "new", call = call)
   }
-  if (scalar) return(x)
+  if (scalar) x else fitted_columns(x, layout)
+}
+
+fitted_columns <- function(x, layout) {
   columns <- layout$columns
   named <- !is.null(columns) && all(nzchar(columns)) && !anyDuplicated(columns)
   if (named && setequal(columns, colnames(x))) {

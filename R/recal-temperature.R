@@ -47,7 +47,11 @@ best_temperature <- function(data, spec) {
     if (ends[[2]][["slope"]] <= 0) return(result(limits[2], FALSE, at_bound(limits[2], "low", data)))
     return(result(newton_root(loss_at, start, limits)))
   }
-  # the Brier score need not be convex in b: a grid, then the root of the slope around the best
+  brier_temperature(loss_at, limits, result, data)
+}
+
+# The Brier score need not be convex in b: a grid, then the root of the slope around the best.
+brier_temperature <- function(loss_at, limits, result, data) {
   grid <- exp(seq(log(limits[1]), log(limits[2]), length.out = 33))
   values <- vapply(grid, function(b) loss_at(b)[["value"]], 0)
   at <- which.min(values)

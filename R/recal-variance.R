@@ -151,7 +151,8 @@ recalibrate_variance <- function(x, truth, dots, spec, folds, na_rm, design, cal
   fit <- fit_variance(data$variance, r, data$design, call)
   after <- scale_variance(fit$map, data$variance)
   out <- new_recalibration(
-    spec, data$layout, fit, objective = c(before = dss(data$variance, r, data$design), after = dss(after, r, data$design)),
+    spec, data$layout, fit,
+    objective = c(before = dss(data$variance, r, data$design), after = dss(after, r, data$design)),
     n = length(r), n_classes = NA_integer_, kind = "distribution",
     fingerprint = fingerprint(cbind(data$mean, data$variance)), rows = data$rows, n_rows = data$n_rows
   )

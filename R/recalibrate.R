@@ -85,8 +85,9 @@
 #' @param .by <[`tidy-select`][tidyselect::language]> Groups, one map for each.
 #' @param threads Number of threads, see [ce_threads].
 #' @param weights,cluster What each row counts, and which rows belong together; see [ece()]. Losses are weighted means
-#'   (for `"isotonic"` and `"histogram"` weighted means of outcomes), the rows of a cluster are in one fold, and standard
-#'   errors of parameters are those of the scores' influences, by cluster. Rows of frequency 0 have no fitted prediction.
+#'   (for `"isotonic"` and `"histogram"` weighted means of outcomes), the rows of a cluster are in one fold, and
+#'   standard errors of parameters are those of the scores' influences, by cluster. Rows of frequency 0 have no fitted
+#'   prediction.
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` gives the parameters
 #'   (`term, class, estimate, std.error`), `glance()` one row: `method, loss, objective_before,
 #'   objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA`
@@ -117,7 +118,9 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   dots <- column_dots(...)
   objects_by_groups(x, enquo(.by), function(part) {
     if (spec$method == "variance") return(recalibrate_variance(part, truth, dots, spec, folds, na_rm, design, call))
-    laws <- if (spec$method == "temperature" && !logits) numeric_laws(part, truth, dots, event_level, na_rm, call, design)
+    laws <- if (spec$method == "temperature" && !logits) {
+      numeric_laws(part, truth, dots, event_level, na_rm, call, design)
+    }
     if (!is.null(laws$law)) {
       check_log_loss(spec, call)
       return(recalibrate_density(laws, spec, density_layout(part), folds, call))

@@ -24,7 +24,8 @@
 #'
 #' @section Weights and clusters:
 #' With importance weights \eqn{w} a pair counts \eqn{w_i w_j}; pairs are taken across clusters only. The standard error
-#' is that of the influences \eqn{2 W P_i (r_i - R) / \sum_k w_k P_k}, with \eqn{P_i} the weight of the partners of row i.
+#' is that of the influences \eqn{2 W P_i (r_i - R) / \sum_k w_k P_k}, with \eqn{P_i} the weight of the partners of
+#' row i.
 #'
 #' @section Invariants:
 #' Permuting rows, relabelling classes and the number of threads change nothing.

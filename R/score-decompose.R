@@ -32,9 +32,10 @@
 #' frequency and of the overall frequency. Because a proper score is smallest at the frequency, noise in the
 #' frequencies moves these means in second order only, and the rows' standard deviation over `sqrt(n)` (of weighted and
 #' clustered rows as for [ece()]) is the standard error. It knows noise, not bias: with few rows per distinct
-#' prediction calibration and sharpness are both too large by about the same amount, and a warning of class `calibrisk_warning_distinct` says so where
-#' more than half as many predictions are distinct as there are rows (`"discrete"`). With `times > 0` the
-#' bootstrap's standard errors replace those of the parts. `NA` for one row, and where a score is infinite.
+#' prediction calibration and sharpness are both too large by about the same amount, and a warning of class
+#' `calibrisk_warning_distinct` says so where more than half as many predictions are distinct as there are rows
+#' (`"discrete"`). With `times > 0` the bootstrap's standard errors replace those of the parts. `NA` for one row, and
+#' where a score is infinite.
 #'
 #' # Invariants
 #' `entropy + calibration - sharpness = mean_score`; calibration and sharpness are at least 0.

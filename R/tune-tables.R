@@ -109,7 +109,8 @@ won_splits <- function(results) {
   setNames(tabulate(first, length(results)) / nrow(risks), names(results))
 }
 
-# Mean h(p, p) on the test rows (estimates), over the splits; the splits share rows, so that their variances are averaged.
+# Mean h(p, p) on the test rows (estimates), over the splits; the splits share rows, so that their variances are
+# averaged.
 holdout_estimate <- function(squared) {
   mean <- mean(vapply(squared, `[[`, 0, "value"))
   std_error <- root_mean_square(vapply(squared, estimate_std_error, 0))

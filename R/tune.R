@@ -29,8 +29,8 @@
 #' split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
 #'
 #' The rows of a cluster are in one fold, and on one side of the test split; shares and numbers of folds are those of
-#' clusters. Weighted and clustered rows count as in [ce_risk()]; fits are weighted, and every one of them is computed by
-#' itself, without the short cuts over grids and folds.
+#' clusters. Weighted and clustered rows count as in [ce_risk()]; fits are weighted, and every one of them is computed
+#' by itself, without the short cuts over grids and folds.
 #'
 #' The risk says *which function* describes the miscalibration best. *How large* it is says the headline, the same for
 #' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows. The

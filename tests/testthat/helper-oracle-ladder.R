@@ -84,7 +84,8 @@ oracle_cluster_rung <- function(e, basis, v, cluster) {
   own <- rowsum(v, cluster)[, 1]
   variance <- 4 * C / (C - 1) * sum(((rowSums(M) + colSums(M)) / 2 - own * psi)^2) / V^2
   largest <- function(parts) 4 * max(eigen(crossprod(parts), TRUE, TRUE)$values) / V^2
-  list(psi = psi, gap = gap, noise = noise, linear = max(0, variance - 2 * noise), pairs = (rowSums(M) + colSums(M)) / 2,
+  list(psi = psi, gap = gap, noise = noise, linear = max(0, variance - 2 * noise),
+       pairs = (rowSums(M) + colSums(M)) / 2,
        scatter = max(largest(v * e), largest(rowsum(v * e, cluster))))
 }
 

@@ -2,7 +2,8 @@ models_frame <- function(n = 300) {
   p <- stats::plogis(seq(-2, 2, length.out = n))
   withr::with_seed(2, data.frame(
     y = as.numeric((seq_len(n) * 0.618) %% 1 < p), p = p, sharp = stats::plogis(3 * stats::qlogis(p)), flat = p / 2,
-    copies = sample(0:2, n, TRUE), w = stats::rexp(n), centre = rep(1:30, length.out = n), site = rep(c("u", "v"), n / 2)
+    copies = sample(0:2, n, TRUE), w = stats::rexp(n), centre = rep(1:30, length.out = n),
+    site = rep(c("u", "v"), n / 2)
   ))
 }
 
@@ -23,7 +24,8 @@ test_that("every way to give models gives the same pairs, and every metric works
   expect_identical(ce_compare(data, truth = y, p, sharp, flat, metric = "ece"), columns)
   expect_identical(ce_compare(as.list(data[c("p", "sharp", "flat")]), data$y, metric = ce_metric(ece)), columns)
   expect_identical(ce_compare(as.list(data[c("p", "sharp", "flat")]), truth = data$y, metric = ece), columns)
-  expect_equal(columns$estimate_a, c(ece(data, y, p)$.estimate, ece(data, y, p)$.estimate, ece(data, y, sharp)$.estimate))
+  expect_equal(columns$estimate_a,
+               c(ece(data, y, p)$.estimate, ece(data, y, p)$.estimate, ece(data, y, sharp)$.estimate))
   for (metric in design_metrics) {
     found <- ce_compare(data, y, p, flat, metric = metric)
     expect_equal(found$difference, metric(data, y, p)$.estimate - metric(data, y, flat)$.estimate)

@@ -45,7 +45,8 @@ test_that("rungs of clusters are fits of the other clusters and sums over pairs 
   for (w in list(rep(1, 240), withr::with_seed(6, rexp(240)))) {
     rungs <- rungs_of(d$features, d$residuals, ladder_bases("canonical", 3, 240)[c(1, 2, 4)], w, cluster, 2L)
     oracle <- oracle_canonical_bases(d$p, w)[c(1, 2, 4)]
-    rungs <- c(rungs, rungs_of(d$features[, 1, drop = FALSE], d$residuals[, 1, drop = FALSE], list(hats(6)), w, cluster))
+    first <- rungs_of(d$features[, 1, drop = FALSE], d$residuals[, 1, drop = FALSE], list(hats(6)), w, cluster)
+    rungs <- c(rungs, first)
     oracle[[4]] <- oracle_hats(d$p[, 1], 6, w)
     for (i in 1:4) {
       rows <- d$residuals[, if (i == 4) 1 else 1:3, drop = FALSE]

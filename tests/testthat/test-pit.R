@@ -30,7 +30,8 @@ test_that("sums over the rows are those of the definition", {
     }, numeric(m)))
     value <- matrix(value, length(low))
     mass <- value - cbind(0, value[, -m, drop = FALSE])
-    expect_equal(cpp_pit_sums(low, high, m, NULL), cbind(colSums(value), colSums(value^2), colSums(mass), colSums(mass^2)))
+    expect_equal(cpp_pit_sums(low, high, m, NULL),
+                 cbind(colSums(value), colSums(value^2), colSums(mass), colSums(mass^2)))
   }
 })
 

@@ -28,7 +28,8 @@ test_that("gradients of temperature and score agree with numeric differentiation
   for (loss in c("log", "brier")) {
     at <- function(b) cpp_temperature_loss(f$z, f$y, numeric(), b, loss, 1L)[["value"]]
     h <- 1e-5
-    expect_equal(cpp_temperature_loss(f$z, f$y, numeric(), 0.7, loss, 1L)[["slope"]], (at(0.7 + h) - at(0.7 - h)) / (2 * h),
+    expect_equal(cpp_temperature_loss(f$z, f$y, numeric(), 0.7, loss, 1L)[["slope"]],
+                 (at(0.7 + h) - at(0.7 - h)) / (2 * h),
                  tolerance = 1e-7)
     fit <- cpp_softmax_loss(f$z, f$y, numeric(), loss, TRUE, 1L)
     expect_equal(fit$value, if (loss == "log") naive_log_loss(f$p, f$y) else naive_brier(f$p, f$y), tolerance = 1e-12)
@@ -36,9 +37,8 @@ test_that("gradients of temperature and score agree with numeric differentiation
       up <- down <- f$z
       up[i] <- up[i] + h
       down[i] <- down[i] - h
-      numeric <- (cpp_softmax_loss(up, f$y, numeric(), loss, FALSE, 1L)$value - cpp_softmax_loss(down, f$y, numeric(), loss, FALSE,
-                                                                                      1L)$value) / (2 * h)
-      expect_equal(fit$gradient[i], numeric, tolerance = 1e-6)
+      value <- function(z) cpp_softmax_loss(z, f$y, numeric(), loss, FALSE, 1L)$value
+      expect_equal(fit$gradient[i], (value(up) - value(down)) / (2 * h), tolerance = 1e-6)
     }
   }
 })

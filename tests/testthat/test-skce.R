@@ -335,7 +335,8 @@ test_that("a group that is no vector is refused", {
 test_that("what has no value in double precision is an error, not NaN", {
   # as if a closed form had overflowed
   sums <- list(diagonal = c(1, NaN), off_diagonal = c(0, 0))
-  expect_error(pair_estimate(sums, "biased", new_design(length(sums$diagonal))), "too far apart", class = "calibrisk_error_distribution")
+  expect_error(pair_estimate(sums, "biased", new_design(length(sums$diagonal))), "too far apart",
+               class = "calibrisk_error_distribution")
   p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
   for (value in list(NaN, "a", c(1, 2), NULL, Inf)) {
     expect_error(skce(p, c(1, 2, 2), kernel = function(p, y, q, z) value), "one finite number",
