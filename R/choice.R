@@ -26,7 +26,8 @@ as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value
   if (!is_choice(value, kind)) check_choice_name(value, kind, arg, also, call)
   name <- if (is_choice(value, kind)) value$name else value
   given <- drop_null(given)
-  check_options(kind, name, names(given), call)
+  own <- if (is_choice(value, kind)) names(choice_options(value)) else names(formals(choice_constructor(kind, name)))
+  check_options(kind, name, own, names(given), call)
   if (is_choice(value, kind)) {
     if (length(given) == 0) return(value)
     own <- choice_options(value)
@@ -55,8 +56,7 @@ check_choice_name <- function(value, kind, arg, also, call) {
 }
 
 # An option that the choice does not have would be ignored.
-check_options <- function(kind, name, options, call) {
-  own <- names(formals(choice_constructor(kind, name)))
+check_options <- function(kind, name, own, options, call) {
   foreign <- setdiff(options, own)
   if (length(foreign) == 0) return(invisible())
   others <- Filter(function(other) has_options(kind, other, foreign[1]), choice_names(kind))

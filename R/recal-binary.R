@@ -1,12 +1,39 @@
 # Maps of one probability: Platt, beta, isotonic, histogram. Several classes: one against the
 # rest, divided by the sum. A scalar fit sees p (the event) and a 0/1 outcome.
 
-fit_one_vs_rest <- function(data, spec) {
+#' @rdname ce_maps
+#' @export
+map_platt <- function(penalty = 0) new_choice("map", "platt", penalty = check_penalty(penalty))
+
+#' @rdname ce_maps
+#' @export
+map_beta <- function(penalty = 0) new_choice("map", "beta", penalty = check_penalty(penalty))
+
+#' @rdname ce_maps
+#' @export
+map_isotonic <- function() new_choice("map", "isotonic")
+
+#' @rdname ce_maps
+#' @export
+map_histogram <- function(n_bins = 15, type = c("mass", "width")) {
+  check_bins(n_bins)
+  new_choice("map", "histogram", n_bins = n_bins, type = check_choice(type, c("mass", "width")))
+}
+
+#' @export
+map_loss.map_isotonic <- function(method) "brier"
+
+#' @export
+map_loss.map_histogram <- function(method) "brier"
+
+# A map that has no fit_map() of its own fits one probability.
+#' @export
+fit_map.ce_choice <- function(method, data, threads) {
   k <- ncol(data$probs)
   classes <- if (k == 2) 2L else seq_len(k)
   fits <- lapply(classes, function(c) {
     complement <- if (k == 2) data$logp[, 1] else log(pmax(1 - data$probs[, c], .Machine$double.eps))
-    fit_scalar(data$probs[, c], data$logp[, c], complement, as.numeric(data$truth == c), spec, data$design)
+    fit_scalar(method, data$probs[, c], data$logp[, c], complement, as.numeric(data$truth == c), data$design)
   })
   bad <- which(!vapply(fits, `[[`, NA, "converged"))
   terms <- vctrs::vec_rbind(!!!lapply(seq_along(fits), function(i) {
@@ -44,19 +71,13 @@ map_probs.ce_map_one_vs_rest <- function(map, data, threads) {
   out / rowSums(out)
 }
 
-fit_scalar <- function(p, log_p, log_q, outcome, spec, design) {
-  switch(spec$method,
-    platt = fit_platt(log_p, log_q, outcome, spec$penalty, design),
-    beta = fit_beta(log_p, log_q, outcome, spec$penalty, design),
-    isotonic = fit_isotonic(p, outcome, design),
-    histogram = fit_histogram(p, outcome, spec, design)
-  )
-}
+fit_scalar <- function(method, p, log_p, log_q, outcome, design) UseMethod("fit_scalar")
 
 map_scalar <- function(map, p, log_p, log_q) UseMethod("map_scalar")
 
-fit_platt <- function(log_p, log_q, outcome, penalty, design) {
-  fit <- logit_fit(cbind(log_p - log_q, 1), outcome, c(1, 0), penalty, design)
+#' @export
+fit_scalar.map_platt <- function(method, p, log_p, log_q, outcome, design) {
+  fit <- logit_fit(cbind(log_p - log_q, 1), outcome, c(1, 0), method$penalty, design)
   new_map_fit(
     new_map("logit", a = fit$theta[1], b = fit$theta[1], c = fit$theta[2]),
     map_terms(c("slope", "intercept"), fit$theta, std.error = fit$std.error),
@@ -67,11 +88,12 @@ fit_platt <- function(log_p, log_q, outcome, penalty, design) {
 
 # logit(q) = a log(p) - b log(1 - p) + c with a, b >= 0: a negative coefficient is set to 0 and
 # the rest refitted (Kull et al. 2017).
-fit_beta <- function(log_p, log_q, outcome, penalty, design) {
+#' @export
+fit_scalar.map_beta <- function(method, p, log_p, log_q, outcome, design) {
   x <- cbind(log_p, -log_q, 1)
   use <- 1:3
   repeat {
-    fit <- logit_fit(x[, use, drop = FALSE], outcome, c(1, 1, 0)[use], penalty, design)
+    fit <- logit_fit(x[, use, drop = FALSE], outcome, c(1, 1, 0)[use], method$penalty, design)
     theta <- se <- numeric(3)
     theta[use] <- fit$theta
     se[use] <- fit$std.error
@@ -101,6 +123,7 @@ map_scalar.ce_map_logit <- function(map, p, log_p, log_q) {
 logit_fit <- function(x, outcome, centre, penalty, design, max_steps = 100) {
   share <- row_shares(design)
   p <- ncol(x)
+  penalty <- rep_len(penalty, 2)
   ridge <- c(rep(penalty[1] / max(p - 1, 1), p - 1), penalty[2])
   objective <- function(theta) {
     eta <- drop(x %*% theta)
@@ -184,7 +207,8 @@ logit_failure <- function(x, outcome) {
 }
 
 # Increasing least squares fit; equal predictions share their mean outcome.
-fit_isotonic <- function(p, outcome, design) {
+#' @export
+fit_scalar.map_isotonic <- function(method, p, log_p, log_q, outcome, design) {
   knots <- pooled_outcomes(p, outcome, design$w)
   value <- cpp_isotonic(knots$sum, knots$n)
   # the two ends of every step suffice
@@ -217,9 +241,10 @@ map_scalar.ce_map_isotonic <- function(map, p, log_p, log_q) {
 }
 
 # The mean outcome of each bin. Bins are right-closed; 0 belongs to the first.
-fit_histogram <- function(p, outcome, spec, design) {
+#' @export
+fit_scalar.map_histogram <- function(method, p, log_p, log_q, outcome, design) {
   w <- design_weights(design)
-  edges <- recal_edges(p, spec$n_bins, spec$type, design$w)
+  edges <- recal_edges(p, method$n_bins, method$type, design$w)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
   n_bins <- length(edges) + 1L
   n <- vapply(seq_len(n_bins), function(m) sum(w[bin == m]), 0)

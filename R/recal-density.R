@@ -9,7 +9,22 @@ numeric_laws <- function(part, truth, dots, event_level, na_rm, call, design = N
   if (!is.null(law)) read_laws(part, truth, dots, event_level, na_rm, NULL, call, design = design)
 }
 
-recalibrate_density <- function(laws, spec, layout, folds, call) {
+# Predictive densities, where the predictions are such.
+#' @export
+recalibrate_part.map_temperature <- function(method, part, input, threads, call) {
+  laws <- if (!input$logits) {
+    numeric_laws(part, input$truth, input$dots, input$event_level, input$na_rm, call, input$design)
+  }
+  if (is.null(laws$law)) return(NextMethod())
+  if (method$loss != "log") {
+    stop_input(c("The temperature of densities is fitted by the log score.",
+                 "x" = "{.arg loss} is {.val {method$loss}}."),
+               "argument", arg = "loss", value = method$loss, call = call)
+  }
+  recalibrate_density(method, laws, density_layout(part), input$folds, call)
+}
+
+recalibrate_density <- function(method, laws, layout, folds, call) {
   if (laws$na) {
     stop_input(c("A recalibration map cannot be fitted to missing values.",
                  "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
@@ -19,9 +34,9 @@ recalibrate_density <- function(laws, spec, layout, folds, call) {
   a <- temper$exponents(laws$law, laws$y)
   k <- temper$order(laws$law)
   n <- length(a)
-  fit <- fit_density(a, k, spec$range, laws$law, laws$design)
+  fit <- fit_density(a, k, method$range, laws$law, laws$design)
   out <- new_recalibration(
-    spec, layout, fit, objective = density_losses(laws$law, a, k, fit$map$temperature, laws$design),
+    method, layout, fit, objective = density_losses(laws$law, a, k, fit$map$temperature, laws$design),
     n = n, n_classes = NA_integer_, kind = "distribution", fingerprint = density_fingerprint(laws$law),
     rows = laws$rows, n_rows = laws$n_input
   )
@@ -29,7 +44,7 @@ recalibrate_density <- function(laws, spec, layout, folds, call) {
   if (!is.null(folds)) {
     fold <- recal_folds(folds, n, laws$rows, laws$n_input, call, laws$design$cluster)
     out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
-      part <- fit_density(a[fold != f], k, spec$range, laws$law, design_rows(laws$design, fold != f))
+      part <- fit_density(a[fold != f], k, method$range, laws$law, design_rows(laws$design, fold != f))
       temperature[fold == f] <<- part$map$temperature
       part$terms
     })

@@ -3,22 +3,34 @@
 
 network_cells <- 8192L
 
-fit_network <- function(data, spec) {
+#' @rdname ce_maps
+#' @export
+map_diag <- function(loss = c("log", "brier"), hidden = c(10, 10), penalty = 0.001, range = c(0.01, 100)) {
+  loss <- check_choice(loss, c("log", "brier"))
+  check_counts(hidden)
+  check_number(penalty, lower = 0)
+  check_range(range)
+  new_choice("map", "diag", loss = loss, hidden = hidden, penalty = penalty, range = range)
+}
+
+#' @export
+fit_map.map_diag <- function(method, data, threads) {
+  hidden <- as.integer(method$hidden)
   # log-probabilities lie in [log(floor), 0] whatever the data: one grid for fit and prediction
   range <- c(min(data$logp, log(.Machine$double.eps)), 0)
-  start <- best_temperature(data, spec)
+  start <- best_temperature(data, method, threads)
   # the penalty pulls there: without it slopes run away where tiny probabilities never met their label
-  theta_start <- start_network(spec$hidden, start$b, data$logp)
+  theta_start <- start_network(hidden, start$b, data$logp)
   at <- NULL
   evaluate <- function(theta) {
     if (!identical(theta, at$theta)) {
-      fit <- cpp_network_loss(theta, spec$hidden, range, network_cells, data$logp, data$truth, core_weights(data),
-                              spec$loss, spec$threads)
+      fit <- cpp_network_loss(theta, hidden, range, network_cells, data$logp, data$truth, core_weights(data),
+                              method$loss, threads)
       pull <- theta - theta_start
-      gradient <- fit$gradient + 2 * spec$penalty[1] * pull / length(pull)
+      gradient <- fit$gradient + 2 * method$penalty * pull / length(pull)
       # L-BFGS divides by squares of the gradient, which must not underflow
       gradient[abs(gradient) < 1e-100] <- 0
-      at <<- list(theta = theta, value = fit$value + spec$penalty[1] * mean(pull^2), gradient = gradient)
+      at <<- list(theta = theta, value = fit$value + method$penalty * mean(pull^2), gradient = gradient)
     }
     at
   }
@@ -27,8 +39,8 @@ fit_network <- function(data, spec) {
   # a plateau of a non-convex objective counts as an optimum where the loss has stopped moving
   converged <- fit$convergence == 0 && start$converged
   new_map_fit(
-    new_map("network", parameters = fit$par, hidden = spec$hidden, range = range),
-    network_terms(fit$par, spec$hidden), converged, fit$counts[[1]],
+    new_map("network", parameters = fit$par, hidden = hidden, range = range),
+    network_terms(fit$par, hidden), converged, fit$counts[[1]],
     if (!start$converged) start$message else if (converged) "" else {
       paste0("L-BFGS stopped after ", fit$counts[[1]], " evaluations; the largest gradient entry is ",
              format(max(abs(evaluate(fit$par)$gradient)), digits = 2), ".")

@@ -1,8 +1,21 @@
 # Two maps that keep nothing of a prediction but its top label (Gruber & Buettner 2022, Proposition D.2 and
 # appendix E.1): not injective on purpose. They show what the errors low in the hierarchy cannot see.
 
+#' @rdname ce_maps
+#' @export
+map_constant_confidence <- function(loss = c("brier", "log")) {
+  new_choice("map", "constant_confidence", loss = check_choice(loss, c("brier", "log")))
+}
+
+#' @rdname ce_maps
+#' @export
+map_label_frequency <- function(loss = c("brier", "log")) {
+  new_choice("map", "label_frequency", loss = check_choice(loss, c("brier", "log")))
+}
+
 # One confidence, the accuracy, for every top label; the other classes share the rest.
-fit_constant_confidence <- function(data, spec) {
+#' @export
+fit_map.map_constant_confidence <- function(method, data, threads) {
   n <- length(data$truth)
   k <- ncol(data$probs)
   right <- as.numeric(predicted_label(data) == data$truth)
@@ -30,7 +43,8 @@ constant_images <- function(accuracy, k) {
 
 # The label frequencies among the fitted rows with the same top label; of all rows where a
 # label was never predicted.
-fit_label_frequency <- function(data, spec) {
+#' @export
+fit_map.map_label_frequency <- function(method, data, threads) {
   k <- ncol(data$probs)
   labels <- list(factor(predicted_label(data), seq_len(k)), factor(data$truth, seq_len(k)))
   counts <- unname(tapply(design_weights(data$design), labels, sum, default = 0))

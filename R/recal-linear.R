@@ -1,9 +1,41 @@
 # softmax(W l + b): vector scaling (W diagonal), matrix scaling and Dirichlet calibration
 # (Guo et al. 2017; Kull et al. 2019), by L-BFGS with analytic gradients from C++.
 
-fit_linear <- function(data, spec) {
+#' @rdname ce_maps
+#' @export
+map_vector <- function(loss = c("log", "brier"), penalty = 0) linear_choice("vector", loss, penalty)
+
+#' @rdname ce_maps
+#' @export
+map_matrix <- function(loss = c("log", "brier"), penalty = 0) linear_choice("matrix", loss, penalty)
+
+#' @rdname ce_maps
+#' @export
+map_dirichlet <- function(loss = c("log", "brier"), penalty = 0.01) linear_choice("dirichlet", loss, penalty)
+
+linear_choice <- function(name, loss, penalty, call = caller_env()) {
+  loss <- check_choice(loss, c("log", "brier"), call = call)
+  new_choice("map", name, loss = loss, penalty = check_penalty(penalty, call))
+}
+
+# Of weights and of intercepts, one number for both.
+check_penalty <- function(penalty, call = caller_env()) {
+  check_numbers(penalty, "penalty", lower = 0, size = if (length(penalty) != 2) 1L, call = call)
+}
+
+#' @export
+fit_map.map_vector <- function(method, data, threads) fit_linear(method, data, threads, diagonal = TRUE)
+
+#' @export
+fit_map.map_matrix <- function(method, data, threads) fit_linear(method, data, threads, diagonal = FALSE)
+
+#' @export
+fit_map.map_dirichlet <- function(method, data, threads) fit_linear(method, data, threads, diagonal = FALSE)
+
+fit_linear <- function(method, data, threads, diagonal) {
   k <- ncol(data$logp)
-  diagonal <- spec$method == "vector"
+  penalty <- rep_len(method$penalty, 2)
+  loss <- function(theta) linear_loss(theta, data, method$loss, penalty, diagonal, threads)
   n_weights <- if (diagonal) k else k * k
   unpack <- function(theta) {
     list(w = if (diagonal) diag(theta[seq_len(k)], k) else matrix(theta[seq_len(n_weights)], k),
@@ -12,7 +44,7 @@ fit_linear <- function(data, spec) {
   at <- NULL # the last point with its loss and gradient: optim asks for them one after the other
   evaluate <- function(theta) {
     if (!identical(theta, at$theta)) {
-      at <<- c(list(theta = theta), linear_loss(theta, data, spec, diagonal))
+      at <<- c(list(theta = theta), loss(theta))
     }
     at
   }
@@ -21,15 +53,15 @@ fit_linear <- function(data, spec) {
                       method = "L-BFGS-B", control = list(maxit = 2000, factr = 1e3, lmm = 10))
   parameters <- unpack(fit$par)
   steepest <- max(abs(evaluate(fit$par)$gradient))
-  absent <- if (spec$penalty[2] == 0) setdiff(seq_len(k), data$truth)
+  absent <- if (penalty[2] == 0) setdiff(seq_len(k), data$truth)
   stationary <- fit$convergence == 0 && steepest < 1e-4
   message <- if (length(absent) > 0) {
     paste0("Class ", absent[1], " never occurs: its intercept has no finite optimum without a penalty.")
   } else if (!stationary) {
     paste0("The gradient is still ", format(steepest, digits = 2), " after ", fit$counts[[1]], " evaluations.")
-  } else if (separates(parameters, data, spec, diagonal)) {
+  } else if (separates(parameters, data, penalty, diagonal)) {
     paste("The map separates the classes of the fitted rows: there is",
-          if (diagonal || all(spec$penalty == 0)) "no finite optimum without a penalty." else {
+          if (diagonal || all(penalty == 0)) "no finite optimum without a penalty." else {
             "no finite optimum, because the penalty leaves the diagonal free."
           })
   } else {
@@ -44,10 +76,10 @@ fit_linear <- function(data, spec) {
 
 # Every row's label has the largest score already by what carries no penalty (with one on the weights, the
 # diagonal): scaling that up improves the loss for ever.
-separates <- function(parameters, data, spec, diagonal) {
+separates <- function(parameters, data, penalty, diagonal) {
   w <- parameters$w
-  if (spec$penalty[1] > 0) w <- diag(if (diagonal) 0 else diag(w), ncol(w))
-  b <- if (spec$penalty[2] > 0) 0 * parameters$b else parameters$b
+  if (penalty[1] > 0) w <- diag(if (diagonal) 0 else diag(w), ncol(w))
+  b <- if (penalty[2] > 0) 0 * parameters$b else parameters$b
   scores <- linear_scores(w, b, data$logp)
   own <- scores[cbind(seq_along(data$truth), data$truth)]
   scores[cbind(seq_along(data$truth), data$truth)] <- -Inf
@@ -61,20 +93,20 @@ linear_scores <- function(w, b, logp) {
   tcrossprod(logp, w) + rep(b, each = nrow(logp))
 }
 
-linear_loss <- function(theta, data, spec, diagonal) {
+linear_loss <- function(theta, data, loss, penalty, diagonal, threads) {
   k <- ncol(data$logp)
   n_weights <- length(theta) - k
   w <- theta[seq_len(n_weights)]
   b <- theta[n_weights + seq_len(k)]
   scores <- linear_scores(if (diagonal) diag(w, k) else matrix(w, k), b, data$logp)
-  fit <- cpp_softmax_loss(scores, data$truth, core_weights(data), spec$loss, TRUE, spec$threads)
+  fit <- cpp_softmax_loss(scores, data$truth, core_weights(data), loss, TRUE, threads)
   g_w <- if (diagonal) colSums(fit$gradient * data$logp) else as.vector(crossprod(fit$gradient, data$logp))
   # vector: deviation from 1; matrix: off-diagonal entries (ODIR)
   pull <- if (diagonal) w - 1 else w * (1 - as.vector(diag(k)))
   size <- if (diagonal) k else max(k * (k - 1), 1)
   list(
-    value = fit$value + spec$penalty[1] * sum(pull^2) / size + spec$penalty[2] * sum(b^2) / k,
-    gradient = c(g_w + 2 * spec$penalty[1] * pull / size, colSums(fit$gradient) + 2 * spec$penalty[2] * b / k)
+    value = fit$value + penalty[1] * sum(pull^2) / size + penalty[2] * sum(b^2) / k,
+    gradient = c(g_w + 2 * penalty[1] * pull / size, colSums(fit$gradient) + 2 * penalty[2] * b / k)
   )
 }
 

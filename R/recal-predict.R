@@ -58,24 +58,24 @@ augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
 }
 
 # Out-of-fold predictions for every row; the map itself is fitted to all of them.
-cross_fit <- function(out, data, spec, layout, folds, call) {
+cross_fit <- function(out, method, data, layout, folds, threads, call) {
   n <- length(data$truth)
   fold <- recal_folds(folds, n, data$rows, data$n_rows, call, data$design$cluster)
   probs <- matrix(NA_real_, n, ncol(data$probs))
   out$fold_terms <- list()
   for (f in seq_len(max(fold))) {
     held <- which(fold == f)
-    fit <- fit_map(spec$method, subset_data(data, which(fold != f)), spec)
+    fit <- fit_map(method, subset_data(data, which(fold != f)), threads)
     if (!fit$converged) {
       out$convergence <- fit[c("converged", "iterations", "message")]
       out$convergence$message <- paste0("Fold ", f, ": ", fit$message)
-      warn_convergence(out$convergence, spec$method)
+      warn_convergence(out$convergence, method$name)
     }
-    probs[held, ] <- map_probs(fit$map, subset_data(data, held), spec$threads)
+    probs[held, ] <- map_probs(fit$map, subset_data(data, held), threads)
     out$fold_terms[[f]] <- fit$terms
   }
   out$fold <- fold
-  out$objective_crossfit <- probs_loss(probs, data, spec$loss)
+  out$objective_crossfit <- probs_loss(probs, data, map_loss(method))
   out$fitted <- write_like(probs, layout, data$rows, data$n_rows)
   out
 }

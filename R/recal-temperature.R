@@ -1,7 +1,34 @@
 # Temperature scaling and its ensemble (Gruber & Buettner 2022, section 2.2; Zhang et al. 2020).
 
-fit_temperature <- function(data, spec) {
-  best <- best_temperature(data, spec)
+#' @rdname ce_maps
+#' @export
+map_temperature <- function(loss = c("log", "brier"), range = c(0.01, 100)) {
+  loss <- check_choice(loss, c("log", "brier"))
+  check_range(range)
+  new_choice("map", "temperature", loss = loss, range = range)
+}
+
+#' @rdname ce_maps
+#' @export
+map_ets <- function(loss = c("brier", "log"), range = c(0.01, 100)) {
+  loss <- check_choice(loss, c("brier", "log"))
+  check_range(range)
+  new_choice("map", "ets", loss = loss, range = range)
+}
+
+check_range <- function(range, call = caller_env()) {
+  check_numbers(range, "range", lower = 0, open = TRUE, size = 2, call = call)
+  if (range[1] >= range[2]) {
+    stop_input(c(
+      "{.arg range} must give the smallest and then the largest temperature.",
+      "x" = "It is {range[1]}, {range[2]}."
+    ), "argument", arg = "range", value = range, call = call)
+  }
+}
+
+#' @export
+fit_map.map_temperature <- function(method, data, threads) {
+  best <- best_temperature(data, method, threads)
   new_map_fit(
     new_map("temperature", b = best$b),
     map_terms("temperature", 1 / best$b, std.error = best$std.error),
@@ -17,23 +44,23 @@ map_probs.ce_map_temperature <- function(map, data, threads) {
 }
 
 # The best b = 1/T in [1/range[2], 1/range[1]].
-best_temperature <- function(data, spec) {
+best_temperature <- function(data, method, threads) {
   n_calls <- 0L
   loss_at <- function(b) {
     n_calls <<- n_calls + 1L
-    cpp_temperature_loss(data$logp, data$truth, core_weights(data), b, spec$loss, spec$threads)
+    cpp_temperature_loss(data$logp, data$truth, core_weights(data), b, method$loss, threads)
   }
-  limits <- 1 / rev(spec$range)
+  limits <- 1 / rev(method$range)
   start <- min(max(1, limits[1]), limits[2])
   result <- function(b, converged = TRUE, message = "") {
-    curvature <- if (spec$loss == "log") loss_at(b)[["curvature"]] else NA_real_
+    curvature <- if (method$loss == "log") loss_at(b)[["curvature"]] else NA_real_
     # se(b) = (n curvature)^(-1/2) of the log likelihood, T = 1/b by the delta method
     std.error <- if (!converged) {
       NA_real_
     } else if (is_plain(data$design)) {
       1 / (b^2 * sqrt(length(data$truth) * curvature))
     } else {
-      row_std_error(temperature_scores(b, data, spec), data$design) / (b^2 * curvature)
+      row_std_error(temperature_scores(b, data, threads), data$design) / (b^2 * curvature)
     }
     list(b = b, converged = converged, message = message, iterations = n_calls, std.error = std.error)
   }
@@ -42,7 +69,7 @@ best_temperature <- function(data, spec) {
     return(result(start, FALSE, "All predictions are uniform: every temperature gives the same ones."))
   }
   ends <- list(loss_at(limits[1]), loss_at(limits[2]))
-  if (spec$loss == "log") {
+  if (method$loss == "log") {
     if (ends[[1]][["slope"]] >= 0) return(result(limits[1], FALSE, at_bound(limits[1], "high", data)))
     if (ends[[2]][["slope"]] <= 0) return(result(limits[2], FALSE, at_bound(limits[2], "low", data)))
     return(result(newton_root(loss_at, start, limits)))
@@ -71,8 +98,8 @@ brier_temperature <- function(loss_at, limits, result, data) {
 core_weights <- function(data) data$design$w %||% numeric()
 
 # Derivative of each row's log loss in b.
-temperature_scores <- function(b, data, spec) {
-  p <- cpp_softmax(b * data$logp, FALSE, spec$threads)
+temperature_scores <- function(b, data, threads) {
+  p <- cpp_softmax(b * data$logp, FALSE, threads)
   rowSums(p * data$logp) - data$logp[cbind(seq_along(data$truth), data$truth)]
 }
 
@@ -108,10 +135,11 @@ newton_root <- function(loss_at, b, limits, max_steps = 100) {
 }
 
 # w1 softmax(l/T) + w2 p + w3/K, first T, then w.
-fit_ets <- function(data, spec) {
-  best <- best_temperature(data, spec)
-  parts <- ets_parts(best$b, data, spec$threads)
-  weights <- if (spec$loss == "brier") {
+#' @export
+fit_map.map_ets <- function(method, data, threads) {
+  best <- best_temperature(data, method, threads)
+  parts <- ets_parts(best$b, data, threads)
+  weights <- if (method$loss == "brier") {
     list(w = simplex_qp(parts, data$truth, row_shares(data$design)), converged = TRUE, iterations = 0L, message = "")
   } else {
     simplex_em(parts, data$truth, row_shares(data$design))

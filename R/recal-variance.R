@@ -141,8 +141,16 @@ write_moments <- function(mean, variance, layout) {
   if (layout$frame) tibble::as_tibble(out) else out
 }
 
-recalibrate_variance <- function(x, truth, dots, spec, folds, na_rm, design, call) {
-  data <- read_moments(x, truth, dots, na_rm, call, design = design)
+#' @rdname ce_maps
+#' @export
+map_variance <- function() new_choice("map", "variance")
+
+#' @export
+map_loss.map_variance <- function(method) "dss"
+
+#' @export
+recalibrate_part.map_variance <- function(method, part, input, threads, call) {
+  data <- read_moments(part, input$truth, input$dots, input$na_rm, call, design = input$design)
   if (data$na) {
     stop_input(c("A recalibration map cannot be fitted to missing values.",
                  "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
@@ -151,13 +159,13 @@ recalibrate_variance <- function(x, truth, dots, spec, folds, na_rm, design, cal
   fit <- fit_variance(data$variance, r, data$design, call)
   after <- scale_variance(fit$map, data$variance)
   out <- new_recalibration(
-    spec, data$layout, fit,
+    method, data$layout, fit,
     objective = c(before = dss(data$variance, r, data$design), after = dss(after, r, data$design)),
     n = length(r), n_classes = NA_integer_, kind = "distribution",
     fingerprint = fingerprint(cbind(data$mean, data$variance)), rows = data$rows, n_rows = data$n_rows
   )
-  if (!is.null(folds)) {
-    fold <- recal_folds(folds, length(r), data$rows, data$n_rows, call, data$design$cluster)
+  if (!is.null(input$folds)) {
+    fold <- recal_folds(input$folds, length(r), data$rows, data$n_rows, call, data$design$cluster)
     out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
       fit <- fit_variance(data$variance[fold != f], r[fold != f], design_rows(data$design, fold != f), call)
       after[fold == f] <<- scale_variance(fit$map, data$variance[fold == f])

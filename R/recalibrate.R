@@ -65,20 +65,11 @@
 #'   logical or 0/1 for a vector `x`.
 #' @param ... <[`tidy-select`][tidyselect::language]> Probability columns of a data frame; by default those
 #'   that start with `.pred_`.
-#' @param method The map, see Definition.
+#' @param method A map, or its name: `"platt"` for [map_platt()], and so on.
 #' @param logits Whether `x` holds logits.
-#' @param loss `"log"` or `"brier"`, what to minimise; by default `"brier"` for `"ets"` and the two
-#'   demonstrations (whose parameters are best for both), else `"log"`. `"isotonic"` and `"histogram"` always take
-#'   `"brier"`, `"platt"` and `"beta"` `"log"`.
+#' @param loss,penalty,hidden,n_bins,type,range Options of the map, see [ce_maps]; by default those that it holds.
 #' @param folds For a cross-fitted version: the number of folds, an integer vector with each
 #'   row's fold, or an rsample `rset`.
-#' @param penalty Regularisation of `"vector"`, `"matrix"`, `"dirichlet"`, `"platt"` and `"beta"`: the weights of
-#'   the mean squared off-diagonal entry (deviation from 1 where there is none) and of the mean squared
-#'   intercept; one number for both. For `"diag"` the weight of the parameters' mean squared
-#'   deviation from the start (0.001), without which tiny probabilities can be driven to 0.
-#' @param hidden Widths of the hidden layers for `"diag"`.
-#' @param n_bins,type Number and type of bins for `"histogram"`: of equal `"mass"` or equal `"width"`.
-#' @param range Smallest and largest temperature.
 #' @param floor Smallest probability whose logarithm is taken.
 #' @param event_level Which level of a two-level factor is the event.
 #' @param na_rm Whether to drop incomplete rows.
@@ -102,91 +93,58 @@
 #' map <- ce_recalibrate(p, y, method = "temperature")
 #' map
 #' predict(map, c(0.05, 0.5, 0.95))
-ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE, loss = NULL,
-                           folds = NULL, penalty = NULL, hidden = c(10, 10), n_bins = 15,
-                           type = c("mass", "width"), range = c(0.01, 100),
-                           floor = .Machine$double.eps, event_level = "first", na_rm = TRUE,
-                           .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE, loss = NULL, folds = NULL,
+                           penalty = NULL, hidden = NULL, n_bins = NULL, type = NULL, range = NULL,
+                           floor = .Machine$double.eps, event_level = "first", na_rm = TRUE, .by = NULL,
+                           threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   design <- design_input(enquo(weights), enquo(cluster), horizon)
-  spec <- recal_spec(method, loss, penalty, hidden, n_bins, type, range, threads, call)
+  given <- list(loss = loss, penalty = penalty, hidden = hidden, n_bins = n_bins, type = type, range = range)
+  method <- as_choice(method, "map", given)
+  threads <- resolve_threads(threads)
   check_flag(logits)
   check_flag(na_rm)
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  objects_by_groups(x, enquo(.by), function(part) {
-    if (spec$method == "variance") return(recalibrate_variance(part, truth, dots, spec, folds, na_rm, design, call))
-    laws <- if (spec$method == "temperature" && !logits) {
-      numeric_laws(part, truth, dots, event_level, na_rm, call, design)
-    }
-    if (!is.null(laws$law)) {
-      check_log_loss(spec, call)
-      return(recalibrate_density(laws, spec, density_layout(part), folds, call))
-    }
-    read <- recal_data(part, truth, dots, logits, floor, event_level, na_rm, spec$threads, call, design)
-    recalibrate_probs(read$data, read$layout, spec, folds, call)
-  }, call)
+  input <- list(truth = enquo(truth), dots = column_dots(...), logits = logits, floor = floor, folds = folds,
+                event_level = event_level, na_rm = na_rm, design = design)
+  objects_by_groups(x, enquo(.by), function(part) recalibrate_part(method, part, input, threads, call), call)
 }
 
-check_log_loss <- function(spec, call) {
-  if (spec$loss != "log") {
-    stop_input(c("The temperature of densities is fitted by the log score.",
-                 "x" = "{.arg loss} is {.val {spec$loss}}."),
-               "argument", arg = "loss", value = spec$loss, call = call)
-  }
+# The map of a data set or a group; `input`: the other arguments of ce_recalibrate().
+recalibrate_part <- function(method, part, input, threads, call) UseMethod("recalibrate_part")
+
+# Probabilities of classes.
+#' @export
+recalibrate_part.ce_choice <- function(method, part, input, threads, call) {
+  read <- recal_data(part, input$truth, input$dots, input$logits, input$floor, input$event_level, input$na_rm, threads,
+                     call, input$design)
+  recalibrate_probs(method, read$data, read$layout, input$folds, threads, call)
 }
 
-recal_methods <- c("temperature", "vector", "matrix", "ets", "diag", "dirichlet", "beta", "platt",
-                   "isotonic", "histogram", "constant_confidence", "label_frequency", "variance")
-
-recal_spec <- function(method, loss, penalty, hidden, n_bins, type, range, threads, call) {
-  method <- check_choice(method, recal_methods, call = call)
-  natural <- switch(method, ets = , isotonic = , histogram = , constant_confidence = , label_frequency = "brier",
-                    variance = "dss", "log")
-  choices <- switch(method, isotonic = , histogram = "brier", beta = , platt = "log",
-                    variance = "dss", c("log", "brier"))
-  loss <- check_choice(loss %||% natural, choices, "loss", call)
-  penalty <- penalty %||% switch(method, dirichlet = 0.01, diag = 1e-3, 0)
-  check_numbers(penalty, "penalty", lower = 0, call = call)
-  check_counts(hidden, "hidden", call = call)
-  check_bins(n_bins, call = call)
-  check_numbers(range, "range", lower = 0, open = TRUE, size = 2, call = call)
-  if (range[1] >= range[2]) {
-    stop_input(c(
-      "{.arg range} must give the smallest and then the largest temperature.",
-      "x" = "It is {range[1]}, {range[2]}."
-    ), "argument", arg = "range", value = range, call = call)
-  }
-  list(method = method, loss = loss, penalty = rep_len(penalty, 2), hidden = as.integer(hidden),
-       n_bins = as.integer(n_bins), type = check_choice(type, c("mass", "width"), "type", call),
-       range = range, threads = resolve_threads(threads, call))
-}
-
-recalibrate_probs <- function(data, layout, spec, folds, call) {
-  fit <- fit_map(spec$method, data, spec)
-  probs <- map_probs(fit$map, data, spec$threads)
+recalibrate_probs <- function(method, data, layout, folds, threads, call) {
+  fit <- fit_map(method, data, threads)
+  probs <- map_probs(fit$map, data, threads)
+  loss <- map_loss(method)
   out <- new_recalibration(
-    spec, layout, fit,
-    objective = c(before = probs_loss(data$probs, data, spec$loss),
-                  after = probs_loss(probs, data, spec$loss)),
+    method, layout, fit,
+    objective = c(before = probs_loss(data$probs, data, loss), after = probs_loss(probs, data, loss)),
     n = length(data$truth), n_classes = ncol(data$probs), kind = data$kind,
     fingerprint = fingerprint(data$source), rows = data$rows, n_rows = data$n_rows
   )
   if (is.null(folds)) {
     out$fitted <- write_like(probs, layout, data$rows, data$n_rows)
   } else {
-    out <- cross_fit(out, data, spec, layout, folds, call)
+    out <- cross_fit(out, method, data, layout, folds, threads, call)
   }
-  warn_convergence(fit, spec$method)
+  warn_convergence(fit, method$name)
   out
 }
 
-new_recalibration <- function(spec, layout, fit, ...) {
+new_recalibration <- function(method, layout, fit, ...) {
   structure(
-    list(method = spec$method, spec = spec, layout = layout, map = fit$map, terms = fit$terms,
-         convergence = fit[c("converged", "iterations", "message")], injective = fit$injective, ...),
+    list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
+         terms = fit$terms, convergence = fit[c("converged", "iterations", "message")], injective = fit$injective, ...),
     class = "ce_recalibration"
   )
 }
@@ -206,15 +164,14 @@ map_terms <- function(term, estimate, class = NA_character_, std.error = NA_real
   tibble::tibble(term = term, class = class, estimate = as.numeric(estimate), std.error = std.error)
 }
 
-fit_map <- function(method, data, spec) {
-  switch(method,
-    constant_confidence = fit_constant_confidence(data, spec), label_frequency = fit_label_frequency(data, spec),
-    temperature = fit_temperature(data, spec), ets = fit_ets(data, spec),
-    vector = , matrix = , dirichlet = fit_linear(data, spec),
-    diag = fit_network(data, spec),
-    platt = , beta = , isotonic = , histogram = fit_one_vs_rest(data, spec)
-  )
-}
+# new_map_fit() of recal data.
+fit_map <- function(method, data, threads) UseMethod("fit_map")
+
+# The loss that a map minimises, and by which it is reported.
+map_loss <- function(method) UseMethod("map_loss")
+
+#' @export
+map_loss.ce_choice <- function(method) choice_options(method)$loss %||% "log"
 
 # Recalibrated probabilities, n x K, of recal data.
 map_probs <- function(map, data, threads) UseMethod("map_probs")
@@ -244,7 +201,7 @@ print.ce_recalibration <- function(x, ...) {
   cat("<ce_recalibration> ", x$method, ", ", count_text(x$n), " predictions, ", what,
       if (!is.null(x$fold)) paste0(", cross-fitted in ", max(x$fold), " folds"), "\n", sep = "")
   names <- c(log = "log loss", brier = "Brier score (sum over classes)", dss = "Dawid-Sebastiani score")
-  cat("mean ", names[[x$spec$loss]], " on the fitted rows: ", format(x$objective[["before"]], digits = 5), " -> ",
+  cat("mean ", names[[x$loss]], " on the fitted rows: ", format(x$objective[["before"]], digits = 5), " -> ",
       format(x$objective[["after"]], digits = 5), "\n", sep = "")
   if (!is.null(x$objective_crossfit)) {
     cat("out of fold: ", format(x$objective_crossfit, digits = 5), "\n", sep = "")
@@ -266,7 +223,7 @@ tidy.ce_recalibration <- function(x, ...) x$terms
 #' @export
 glance.ce_recalibration <- function(x, ...) {
   tibble::tibble(
-    method = x$method, loss = x$spec$loss,
+    method = x$method, loss = x$loss,
     objective_before = x$objective[["before"]], objective_after = x$objective[["after"]],
     objective_crossfit = x$objective_crossfit %||% NA_real_,
     n = x$n, n_classes = x$n_classes, n_parameters = nrow(x$terms),

@@ -98,8 +98,7 @@ if (wanted("maps")) {
       # isotonic maps act on probabilities; the others are given the logits
       logits <- method != "isotonic"
       fit_to <- if (logits) val$logits else softmax(val$logits)
-      loss <- if (method %in% c("ets", "isotonic")) "brier"
-      map <- ce_recalibrate(fit_to, val$y, method = method, logits = logits, loss = loss)
+      map <- ce_recalibrate(fit_to, val$y, method = method, logits = logits)
       after <- predict(map, if (logits) test$logits else before)
       injective <- glance(map)$injective
       gain <- ce_gain(before, after, test$y, injective = injective)

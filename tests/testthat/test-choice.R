@@ -4,7 +4,9 @@ kinds <- list(
   test = list(by_name = function(choice, ...) as_choice(choice, "test", list(...), "test"),
               option = list(replicates = 50), has = "bootstrap"),
   curve = list(by_name = function(choice, ...) as_choice(choice, "curve", list(...), "type"),
-               option = list(bandwidth = 0.5), has = "smooth")
+               option = list(bandwidth = 0.5), has = "smooth"),
+  map = list(by_name = function(choice, ...) as_choice(choice, "map", list(...), "method"),
+             option = list(penalty = 0.5), has = "beta")
 )
 
 test_that("a name with options is the value with these options, and options of the verb go before the value's", {

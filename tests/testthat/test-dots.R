@@ -37,6 +37,6 @@ test_that("names in `...` are errors that name the nearest argument, in every ve
   near(predict(fit, d, types = "gap"), "type")
   near(ce_risk(fit, d, truth, levels = 0.5), "level")
   near(ce_compare(list(fit, fit), d, truth, levels = 0.5), "level")
-  expect_error(ce_tune(d, truth, case_weights = truth), "The arguments are", class = "calibrisk_error_argument")
+  expect_error(ce_tune(d, truth, verbosity = truth), "The arguments are", class = "calibrisk_error_argument")
   expect_error(ece(d, truth, repeats = 2), "repeats", class = "calibrisk_error_argument")
 })

@@ -102,7 +102,7 @@ test_that("other input errors name what is wrong", {
   f <- simulate_classes(30, 3)
   expect_error(ce_recalibrate(f$p, f$y, method = "spline"), class = "calibrisk_error_argument")
   expect_error(ce_recalibrate(f$p, f$y, method = "platt", loss = "brier"), class = "calibrisk_error_argument")
-  expect_error(ce_recalibrate(f$p, f$y, penalty = -1), class = "calibrisk_error_argument")
+  expect_error(ce_recalibrate(f$p, f$y, method = "vector", penalty = -1), class = "calibrisk_error_argument")
   expect_error(ce_recalibrate(f$p, f$y, range = c(2, 1)), class = "calibrisk_error_argument")
   expect_error(ce_recalibrate(f$p, f$y, hidden = 0, method = "diag"), class = "calibrisk_error_argument")
   expect_error(ce_recalibrate(f$p, f$y, metod = "ets"), class = "calibrisk_error_argument")
@@ -117,9 +117,9 @@ test_that("other input errors name what is wrong", {
 
 test_that("results do not depend on the number of threads", {
   f <- simulate_classes(3000, 4, 2)
-  for (method in c("temperature", "ets", "diag", "matrix")) {
-    one <- ce_recalibrate(f$p, f$y, method = method, threads = 1, hidden = 3)
-    two <- ce_recalibrate(f$p, f$y, method = method, threads = 2, hidden = 3)
+  for (method in list(map_temperature(), map_ets(), map_diag(hidden = 3), map_matrix())) {
+    one <- ce_recalibrate(f$p, f$y, method = method, threads = 1)
+    two <- ce_recalibrate(f$p, f$y, method = method, threads = 2)
     expect_identical(tidy(one), tidy(two))
   }
 })

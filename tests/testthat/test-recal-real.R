@@ -9,7 +9,8 @@ test_that("a network's maps, fitted on validation data, improve it on test data"
   loss <- naive_log_loss(raw, y)
   brier <- naive_brier(raw, y)
   for (method in c("temperature", "ets", "vector", "platt", "beta", "dirichlet", "diag")) {
-    fit <- suppressWarnings(ce_recalibrate(val$logits, val$label, logits = TRUE, method = method, hidden = c(2, 2)),
+    map <- if (method == "diag") map_diag(hidden = c(2, 2)) else method
+    fit <- suppressWarnings(ce_recalibrate(val$logits, val$label, logits = TRUE, method = map),
                             classes = "calibrisk_warning_convergence")
     q <- predict(fit, test$logits[rows, ])
     expect_lt(naive_log_loss(q, y), 0.6 * loss)

@@ -23,7 +23,7 @@ local({
       if (name != "three" && method %in% c("diag", "matrix", "dirichlet")) next
       penalty <- if (method %in% c("vector", "matrix", "beta", "platt")) 0.05
       at <- paste("ce_recalibrate", name, method, sep = "/")
-      pin_map(at, withr::with_seed(1, fits(name, method, penalty = penalty, hidden = c(4, 4))),
+      pin_map(at, withr::with_seed(1, fits(name, method, penalty = penalty, hidden = if (method == "diag") c(4, 4))),
               new[[name]], why)
     }
     if (!method %in% c("beta", "platt", "isotonic", "histogram", "diag", "matrix")) {
@@ -32,11 +32,11 @@ local({
               new$three, why)
     }
   }
-  pin_map("ce_recalibrate/five/temperature", fits("five", "temperature"), new$five, "iterated")
-  pin_map("ce_recalibrate/five/histogram", fits("five", "histogram", n_bins = 4, type = "width"), new$five, "exact")
-  pin_map("ce_recalibrate/five/isotonic", fits("five", "isotonic"), new$five, "exact")
+  pin_map("ce_recalibrate/five/temperature", fits("five", map_temperature()), new$five, "iterated")
+  pin_map("ce_recalibrate/five/histogram", fits("five", map_histogram(4, "width")), new$five, "exact")
+  pin_map("ce_recalibrate/five/isotonic", fits("five", map_isotonic()), new$five, "exact")
   pin_map("ce_recalibrate/floor", fits("coarse", "temperature", floor = 1e-3), new$coarse, "iterated")
-  pin_map("ce_recalibrate/range", fits("fine", "temperature", range = c(0.9, 1.1)), new$fine, "iterated")
+  pin_map("ce_recalibrate/range", fits("fine", map_temperature(range = c(0.9, 1.1))), new$fine, "iterated")
   logits <- log(three$p + 0.001)
   pin_map("ce_recalibrate/logits", ce_recalibrate(logits[1:90, ], three$y[1:90], logits = TRUE), logits[91:150, ],
           "iterated")
@@ -50,9 +50,19 @@ local({
   pin("augment/ce_recalibration", augment(map, fine$frame[101:160, ])$.recal)
 
   x <- cbind(mean = real$mean, variance = real$sd^2)
-  map <- ce_recalibrate(x[1:30, ], real$y[1:30], method = "variance")
+  map <- ce_recalibrate(x[1:30, ], real$y[1:30], method = map_variance())
   pin("ce_recalibrate/variance/tidy", tidy(map), "iterated")
   pin("ce_recalibrate/variance/glance", glance(map)[c("objective_before", "objective_after", "converged")], "iterated")
   pin("ce_recalibrate/variance/predict", predict(map, x[31:48, ]), "iterated")
   pin("ce_moments/map", ce_moments(x[31:48, ], real$y[31:48], after = map), "iterated")
+
+  values <- list(ets = map_ets("log"), vector = map_vector("brier", c(0.05, 0)), matrix = map_matrix(penalty = 0.1),
+                 dirichlet = map_dirichlet(penalty = c(0.1, 0.2)), diag = map_diag(hidden = 3, penalty = 0.01),
+                 beta = map_beta(0.1), platt = map_platt(c(0.1, 0)), confidence = map_constant_confidence("log"),
+                 frequency = map_label_frequency("log"))
+  for (name in names(values)) {
+    map <- suppressWarnings(ce_recalibrate(three$p[1:90, ], three$y[1:90], method = values[[name]]))
+    pin(paste0("ce_recalibrate/value/", name), glance(map)$objective_after,
+        if (name == "diag") "network" else "iterated")
+  }
 })

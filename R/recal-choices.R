@@ -1,0 +1,30 @@
+# The maps of ce_recalibrate(), as values; their constructors stand beside their fits.
+
+#' Recalibration maps as values
+#'
+#' A map with its options, for the argument `method` of [ce_recalibrate()], which defines them. The name of a map is
+#' shorthand for the map with its defaults: `method = "platt"` is `method = map_platt()`. Options may be given to
+#' `ce_recalibrate()` as well; one that the map does not have is an error that names the maps that have it.
+#'
+#' @param loss `"log"` or `"brier"`, what to minimise; the first is the default. The parameters of
+#'   `map_constant_confidence()` and `map_label_frequency()` are best for both. Maps without this option have their own:
+#'   `map_platt()` and `map_beta()` the log loss, `map_isotonic()` and `map_histogram()` the Brier score,
+#'   `map_variance()` the Dawid-Sebastiani score.
+#' @param range Smallest and largest temperature.
+#' @param penalty Regularisation: the weights of the mean squared off-diagonal entry (deviation from 1 where there is
+#'   none) and of the mean squared intercept; one number for both. Of `map_diag()` the weight of the parameters' mean
+#'   squared deviation from the start, without which tiny probabilities can be driven to 0.
+#' @param hidden Widths of the hidden layers.
+#' @param n_bins,type Number and type of bins: of equal `"mass"` or equal `"width"`.
+#' @return A `ce_choice`, which holds options and no data.
+#' @section Errors:
+#' `calibrisk_error_argument` where an option is out of range.
+#' @name ce_maps
+#' @examples
+#' set.seed(1)
+#' p <- runif(500)
+#' y <- rbinom(500, 1, plogis(0.5 * qlogis(p)))
+#' map_beta(penalty = 0.01)
+#' ce_recalibrate(p, y, method = map_beta(penalty = 0.01))
+#' ce_recalibrate(p, y, method = map_histogram(n_bins = 5))
+NULL
