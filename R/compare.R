@@ -14,7 +14,7 @@
 #' Risks on the same rows, best first, with the difference to the best and the standard error of that difference.
 #' Differences between good estimators are tiny (skill is at most \eqn{CE^4/R(0)}): only the paired standard error says
 #' whether two methods can be told apart. See [ce_risk()]. The paired standard error is that of the U-statistic's
-#' H\u00e1jek projections' differences \eqn{r_i^A - r_i^B}. Choosing the best of several on these rows makes its own
+#' Hájek projections' differences \eqn{r_i^A - r_i^B}. Choosing the best of several on these rows makes its own
 #' risk optimistic, and the comparison is not corrected for the number of methods.
 #'
 #' @inheritParams ce_args
