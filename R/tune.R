@@ -163,15 +163,22 @@ tune_problem <- function(method, problem, splits, grid, context) {
     if (!is.null(progress)) context$progress <- function(fraction) progress((s - 1 + fraction) / length(splits))
     # what methods share of a problem depends on its folds
     if (length(splits) > 1) context$cache <- split_cache(context$cache, s)
-    tune_path(method, problem, splits[[s]]$fold, grid, context)
+    path <- tune_path(method, problem, splits[[s]]$fold, grid, context)
+    # a mean of squares: below 0 by rounding only
+    path$risk <- pmax(path$risk, 0)
+    path
   })
   v <- select_value(do.call(cbind, lapply(paths, `[[`, "risk")), grid$value)
-  unseen <- Map(function(path, split) {
-    lapply(seq_len(split$k), function(f) unseen_rows(path$form(v, f), problem, split$fold, f, context$threads))
-  }, paths, splits)
+  # made once: a path fits or assembles its form at each call
+  forms <- Map(function(path, split) lapply(seq_len(split$k), function(f) path$form(v, f)), paths, splits)
+  unseen <- Map(function(path, split, forms) {
+    lapply(seq_len(split$k), function(f) {
+      unseen_rows(forms[[f]], problem, split$fold, f, path$risk[v, f], context$threads)
+    })
+  }, paths, splits, forms)
   list(
     paths = lapply(paths, `[`, c("risk", "squared_error", "squared_error_test")), v = v,
-    forms = lapply(seq_len(splits[[1]]$k), function(f) paths[[1]]$form(v, f)),
+    forms = forms[[1]],
     risks = lapply(unseen, lapply, `[[`, "risk"),
     squared = Map(function(rows, split) {
       if (!any(split$fold == 0)) return(unlist(lapply(rows, function(row) row$risk$squared)))
@@ -191,11 +198,13 @@ split_cache <- function(cache, s) {
   cache[[name]]
 }
 
-# What the function fitted without fold f says of rows that it has not seen: its risk on the fold,
-# h(p, p) on the test rows.
-unseen_rows <- function(form, problem, fold, f, threads) {
+# What the function fitted without fold f says of rows that it has not seen: its risk on the fold, whose value is
+# `risk`, that of the path (its own way of summing has other last digits, and tables of a path and of its selected
+# value show the same ones), and h(p, p) on the test rows.
+unseen_rows <- function(form, problem, fold, f, risk, threads) {
   held_out <- subset_problem(problem, fold == f)
   out <- list(risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design))
+  out$risk$risk <- risk
   out$risk$design <- held_out$design
   if (any(fold == 0)) out$test_squared <- form_squared(form, problem$features[fold == 0, , drop = FALSE], threads)
   out
