@@ -17,14 +17,6 @@ cpp_map_features <- function(terms, x, threads) {
     .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
 }
 
-cpp_ckce_weights <- function(gram, ridge, threads) {
-    .Call(`_calibrisk_cpp_ckce_weights`, gram, ridge, threads)
-}
-
-cpp_product_diagonal <- function(a, b, c, threads) {
-    .Call(`_calibrisk_cpp_product_diagonal`, a, b, c, threads)
-}
-
 cpp_laplace_row_sums <- function(x, d, bandwidth) {
     .Call(`_calibrisk_cpp_laplace_row_sums`, x, d, bandwidth)
 }
@@ -115,6 +107,10 @@ cpp_draws_embedding <- function(kernel, draws, y, threads, progress = NULL) {
 
 cpp_law_statistics <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress) {
     .Call(`_calibrisk_cpp_law_statistics`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress)
+}
+
+cpp_law_sums <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads) {
+    .Call(`_calibrisk_cpp_law_sums`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads)
 }
 
 cpp_bures <- function(mean, roots, threads) {
@@ -311,5 +307,13 @@ cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progre
 
 cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {
     .Call(`_calibrisk_cpp_source_factor`, prediction, tolerance, max_rank, threads, progress)
+}
+
+cpp_residual_factor <- function(target, raise, dense_rows, max_rank, threads, progress) {
+    .Call(`_calibrisk_cpp_residual_factor`, target, raise, dense_rows, max_rank, threads, progress)
+}
+
+cpp_target_inner <- function(target, threads) {
+    .Call(`_calibrisk_cpp_target_inner`, target, threads)
 }
 

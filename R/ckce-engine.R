@@ -1,6 +1,7 @@
 # From predictions to numbers: what cpp_ckce() needs, which computation to use, and how
 # the terms of groups add up.
-#   problem  list(features, residuals, variances, probs, embedding, truth, scale): n rows each
+#   problem  list(features, or source where no kernel on one matrix of features will do; residuals, variances, scale):
+#            n rows each; for redrawn classes probs, embedding, truth; else see law_problem()
 #   group    NULL, or list(type = "delta" | "shared" | "kernel", code, features, kernel)
 #   options  see ckce_options()
 
@@ -20,25 +21,32 @@ class_problem <- function(predictions, target_kernel, call = caller_env()) {
     gram <- cpp_gram(resolve_kernel(target_kernel, classes, 1L, call), classes, classes, 1L)
     embedding <- matrix_root(gram)
   }
-  embedded <- probs %*% embedding
-  problem <- list(
-    features = probs, residuals = residuals %*% embedding,
+  problem <- c(list(features = probs, truth = truth), finite_residuals(residuals, probs, embedding))
+  weighted_problem(problem, predictions$design)
+}
+
+# Of outcomes that are labels: residuals, probs - onehot, and probs in the space that the rows of embedding span.
+finite_residuals <- function(residuals, probs, embedding) {
+  list(
+    residuals = residuals %*% embedding,
     # E(|d_i|^2 | q_i) under calibration
-    variances = as.numeric(probs %*% rowSums(embedding^2)) - rowSums(embedded^2),
-    probs = probs, embedding = embedding, truth = truth
+    variances = as.numeric(probs %*% rowSums(embedding^2)) - rowSums((probs %*% embedding)^2),
+    probs = probs, embedding = embedding
   )
-  if (is.null(predictions$design$w)) problem else weighted_problem(problem, predictions$design)
 }
 
 # A row of weight w is one with features of the kernel and residuals times sqrt(w), w scaled to the mean 1, so that
 # n ridge stays W1 ridge on the scale of the weights.
 weighted_problem <- function(problem, design) {
+  if (is.null(design$w)) return(problem)
   w <- design$w * design$n / sum(design$w)
   problem$scale <- sqrt(w)
-  problem$residuals <- problem$scale * problem$residuals
-  problem$variances <- w * problem$variances
+  for (part in intersect(c("residuals", "outcome"), names(problem))) problem[[part]] <- problem$scale * problem[[part]]
+  for (part in intersect(diagonal_parts, names(problem))) problem[[part]] <- w * problem[[part]]
   problem
 }
+
+diagonal_parts <- c("variances", "missed", "excess")
 
 matrix_root <- function(gram) {
   eigen <- eigen(gram, symmetric = TRUE)
@@ -46,37 +54,39 @@ matrix_root <- function(gram) {
 }
 
 subset_rows <- function(problem, rows) {
-  for (part in c("features", "residuals", "probs")) {
+  for (part in intersect(c("features", "residuals", "probs", "outcome"), names(problem))) {
     problem[[part]] <- problem[[part]][rows, , drop = FALSE]
   }
-  problem$variances <- problem$variances[rows]
-  problem$scale <- problem$scale[rows]
-  problem$truth <- problem$truth[rows]
+  for (part in intersect(c(diagonal_parts, "scale", "truth"), names(problem))) problem[[part]] <- problem[[part]][rows]
+  if (!is.null(problem$source)) problem$source <- source_rows(problem$source, rows)
   problem
+}
+
+source_rows <- function(spec, rows) {
+  if (spec$form == "features") spec$features <- spec$features[rows, , drop = FALSE]
+  if (spec$form == "matrix") spec$values <- spec$values[rows, rows, drop = FALSE]
+  if (!is.null(spec$parts)) spec$parts <- lapply(spec$parts, source_rows, rows)
+  spec
 }
 
 # The numbers of all ridges: list(values = tibble, loo, jkce_biased, jkce_unbiased,
 # null_estimate, null_diagonal, rank, trace_remainder, computation, groups, and per row influence,
-# off_diagonal, diagonal: see inst/include/calibrisk/ckce/influence.h).
+# off_diagonal, diagonal: see inst/include/calibrisk/ckce/influence.h; blocks: see kept_block()).
 ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = caller_env()) {
   if (identical(group$type, "delta")) {
     return(delta_numbers(problem, kernel, ridge, options, group, call))
   }
-  n <- nrow(problem$features)
-  options$computation <- choose_computation(options, n, ridge, kernel, problem$features)
-  if (options$computation == "rff" && (!is.null(group) || !is.null(problem$scale))) {
-    stop_input(c(
-      "Random features are not available with importance weights or a kernel on groups.",
-      "i" = "Use {.code computation = \"low_rank\"}."
-    ), "computation", arg = "computation", call = call)
-  }
+  n <- nrow(problem$residuals)
+  options$computation <- choose_computation(options, problem, ridge, kernel)
+  if (options$computation == "rff") check_random_features(problem, group, call)
   out <- computed(
     options$computation, ckce_source(problem, kernel, group, options),
     list(
       residuals = problem$residuals, variances = problem$variances, ridge = ridge,
       diagonals = options$diagonals,
       targets = ckce_targets(problem, options$targets),
-      probs = problem$probs, embedding = problem$embedding,
+      probs = problem$probs %||% matrix(0, 0, 0), embedding = problem$embedding %||% matrix(0, 0, 0),
+      keep = options$keep, excess = problem$excess %||% numeric(),
       n_draws = options$n_draws, seed = options$seed, influence = options$influence
     ),
     options$threads, options$progress, call
@@ -86,8 +96,29 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
     c("estimate", "diagonal", "null_mean", "cce2", "residual_mse", "error_bound")
   )
   out$computation <- options$computation
+  # |M| is at most 1 / (4 n ridge)
+  if (!is.null(problem$missed)) {
+    out$values$error_bound <- out$values$error_bound + sum(problem$missed) / (4 * n * ridge)
+  }
   if (options$computation == "rff") out$values$error_bound <- rep(NA_real_, length(ridge))
+  if (options$keep) out$blocks <- list(kept_block(out, seq_len(n), ridge))
   out
+}
+
+# M = P diag(filter^2) P' of some rows, a column of filters per ridge.
+kept_block <- function(out, rows, ridge) {
+  list(rows = rows, factor = out$factor, filters = 1 / outer(out$spectrum, length(rows) * ridge, `+`))
+}
+
+check_random_features <- function(problem, group, call) {
+  unfit <- c("importance weights" = !is.null(problem$scale), "a kernel on groups" = !is.null(group),
+             "a kernel that compares predictive distributions as such" = !is.null(problem$source))
+  if (any(unfit)) {
+    stop_input(c(
+      "Random features are not available with {names(unfit)[unfit][1]}.",
+      "i" = "Use {.code computation = \"low_rank\"}."
+    ), "computation", arg = "computation", call = call)
+  }
 }
 
 # A ridge that is lost beside the kernel leaves no Cholesky factor.
@@ -106,13 +137,22 @@ computed <- function(computation, source, job, threads, progress, call) {
 }
 
 ckce_source <- function(problem, kernel, group, options) {
+  source <- if (is.null(problem$source)) {
+    feature_source(problem, kernel, group)
+  } else {
+    list(spec = composed_source(problem, group))
+  }
+  c(source, list(terms = options$terms, tolerance = options$tolerance,
+                 max_rank = options$max_rank %||% default_max_rank(nrow(problem$residuals))))
+}
+
+# One kernel on columns side by side.
+feature_source <- function(problem, kernel, group) {
   features <- problem$features
-  n <- nrow(features)
   if (!is.null(group)) {
     # k_P(q, q') (1 + k_A(a, a')), both read from one matrix; white on no columns is 1
     q <- ncol(features)
-    one <- on_columns(kernel_white(), 0, 0)
-    kernel <- on_columns(kernel, 0, q) * on_columns(one + group$kernel, q, ncol(group$features))
+    kernel <- on_columns(kernel, 0, q) * on_columns(kernel_one() + group$kernel, q, ncol(group$features))
     features <- cbind(features, group$features)
   }
   if (!is.null(problem$scale)) {
@@ -121,9 +161,23 @@ ckce_source <- function(problem, kernel, group, options) {
     kernel <- on_columns(kernel, 0, q) * on_columns(kernel_linear(), q, 1)
     features <- cbind(features, problem$scale)
   }
-  list(features = features, kernel = kernel, terms = options$terms, tolerance = options$tolerance,
-       max_rank = options$max_rank %||% default_max_rank(n))
+  list(features = features, kernel = kernel)
 }
+
+composed_source <- function(problem, group) {
+  factors <- c(
+    list(problem$source),
+    if (!is.null(group)) list(feature_spec(kernel_one() + group$kernel, group$features)),
+    if (!is.null(problem$scale)) list(feature_spec(kernel_linear(), matrix(problem$scale)))
+  )
+  product_source(factors)
+}
+
+product_source <- function(factors) {
+  if (length(factors) == 1) factors[[1]] else list(form = "product", scale = 1, parts = factors)
+}
+
+kernel_one <- function() on_columns(kernel_white(), 0, 0)
 
 on_columns <- function(kernel, first, size) {
   kernel$columns <- as.integer(c(first, size))
@@ -133,7 +187,8 @@ on_columns <- function(kernel, first, size) {
 ckce_targets <- function(problem, targets) {
   switch(targets %||% "none",
     none = matrix(0, 0, 0),
-    outcome = (problem$probs %*% problem$embedding) * (problem$scale %||% 1) - problem$residuals,
+    outcome = problem$outcome %||%
+      ((problem$probs %*% problem$embedding) * (problem$scale %||% 1) - problem$residuals),
     gap = problem$residuals
   )
 }
@@ -142,26 +197,30 @@ default_max_rank <- function(n) as.integer(max(50, min(n, 1000, 1e8 / n)))
 
 # Dense where it is small and well conditioned, the whole spectrum where several ridges,
 # leave-one-out errors or null draws share it or the ridge is tiny; else low rank.
-choose_computation <- function(options, n, ridge, kernel, features) {
+choose_computation <- function(options, problem, ridge, kernel) {
   computation <- options$computation
-  if (computation == "dual" && options$n_draws > 0) return("eigen")
+  factored <- options$n_draws > 0 || options$keep || !is.null(problem$excess)
+  if (computation == "dual" && factored) return("eigen")
   if (computation != "auto") return(computation)
-  if (n > 2000) return("low_rank")
-  tiny <- length(ridge) > 0 && ridge_share(ridge, n, kernel, features) < eigen_share
-  if (tiny || length(ridge) > 6 || options$n_draws > 0) "eigen" else "dual"
+  if (nrow(problem$residuals) > exact_rows) return("low_rank")
+  tiny <- length(ridge) > 0 && ridge_share(ridge, problem, kernel) < eigen_share
+  if (tiny || length(ridge) > 6 || factored) "eigen" else "dual"
 }
+
+exact_rows <- 2000L
 
 # n ridge over the trace of K, of the smallest ridge. The dual form's relative error is about
 # eps / share^2 where K has few large eigenvalues.
-ridge_share <- function(ridge, n, kernel, features) {
-  min(ridge) * n / sum(cpp_gram_diagonal(kernel, features))
+ridge_share <- function(ridge, problem, kernel) {
+  own <- if (is.null(problem$source)) cpp_gram_diagonal(kernel, problem$features) else source_diagonal(problem$source)
+  min(ridge) * length(own) / sum(own)
 }
 eigen_share <- 1e-4
 
 # Kernel times delta on groups: K is block diagonal, every group keeps its own factor and
 # c = n ridge is common, so group g runs at ridge n / n_g and the terms add up.
 delta_numbers <- function(problem, kernel, ridge, options, group, call) {
-  n <- nrow(problem$features)
+  n <- nrow(problem$residuals)
   rows <- split(seq_len(n), group$code)
   terms <- lapply(seq_along(rows), function(g) {
     at <- rows[[g]]
@@ -196,6 +255,9 @@ delta_numbers <- function(problem, kernel, ridge, options, group, call) {
     rank = sum(vapply(terms, `[[`, 0, "rank")),
     trace_remainder = sum(vapply(terms, `[[`, 0, "trace_remainder")),
     computation = if (length(computation) == 1) computation else "mixed",
+    blocks = if (options$keep) {
+      Map(function(term, at) c(list(rows = at), term$blocks[[1]][c("factor", "filters")]), terms, rows)
+    },
     groups = lapply(seq_along(ridge), function(v) {
       own_ridge <- ridge[v] * n / size
       of_groups <- do.call(rbind, lapply(terms, function(term) term$values[v, ]))

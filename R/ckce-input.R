@@ -51,21 +51,28 @@ ckce_inputs <- function(predictions, choices, group, threads, progress, call) {
   problem <- class_problem(predictions, choices$target_kernel %||% kernel_white(), call)
   kernel <- resolve_kernel(choices$kernel, problem$features, threads, call)
   group <- ckce_group(group, choices$group_kernel, predictions$rows, predictions$n_input, threads, call)
+  options <- asked_options(problem, kernel, choices, threads, progress, call)
+  options$n_draws <- choices$n_draws
+  if (choices$n_draws > 0) options$seed <- random_seed()
+  list(problem = problem, kernel = kernel, shown = kernel, group = group, options = options)
+}
+
+asked_options <- function(problem, kernel, choices, threads, progress, call) {
   options <- ckce_options(
-    choices$computation, diagonals = choices$debias != "none", n_draws = choices$n_draws,
-    seed = if (choices$n_draws > 0) random_seed() else 0, tolerance = choices$tolerance,
+    choices$computation, diagonals = choices$debias != "none", tolerance = choices$tolerance,
     max_rank = choices$max_rank, influence = TRUE, threads = threads, progress = progress
   )
-  if (choices$computation == "rff") options <- random_feature_options(options, problem, kernel, choices, call)
-  list(problem = problem, n = nrow(problem$features), kernel = kernel, group = group, options = options)
+  if (choices$computation != "rff") return(options)
+  if (!is.null(problem$source)) check_random_features(problem, NULL, call)
+  random_feature_options(options, problem, kernel, choices, call)
 }
 
 ckce_options <- function(computation = "auto", diagonals = FALSE, targets = NULL, n_draws = 0,
                          seed = 0, tolerance = 0.01, max_rank = NULL, terms = NULL, influence = FALSE,
-                         threads = resolve_threads(), progress = NULL) {
+                         keep = FALSE, threads = resolve_threads(), progress = NULL) {
   list(computation = computation, diagonals = diagonals, targets = targets, n_draws = n_draws,
        seed = seed, tolerance = tolerance, max_rank = max_rank, terms = terms, influence = influence,
-       threads = threads, progress = progress)
+       keep = keep, threads = threads, progress = progress)
 }
 
 random_feature_options <- function(options, problem, kernel, choices, call) {

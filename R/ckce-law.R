@@ -1,38 +1,16 @@
-# CKCE of predictive distributions of numbers: a Gram matrix K of the predictions, one G of
-# the embedded residuals, and sum_ij M_ij G_ij with M = A^-1 K A^-1.
+# Predictive distributions of numbers as ckce_numbers() takes them: the Gram matrix G of l(y_i, .) - E l(Z_i, .) is
+# factored once, G = D D', and the rows of D are the residuals.
 
-ckce_law_rows <- function(laws, group, choices, threads, call) {
-  check_law_choices(choices, call)
-  check_ckce_design(laws$design, choices, call)
+# One set of rows, as ckce_inputs() for classes; `laws` and `target` for redrawn outcomes.
+ckce_law_inputs <- function(laws, choices, group, threads, progress, call, outcome = FALSE) {
   bound <- bind_ckce(laws, choices, threads, call)
-  target <- bound$target
-  prediction <- bound$prediction
-  gram <- cpp_prediction_matrix(prediction$spec, threads)
+  problem <- law_problem(laws, bound, choices, outcome, threads, call)
+  kernel <- if (is.null(problem$source)) bound$prediction$spec$kernel
   group <- ckce_group(group, choices$group_kernel, laws$rows, laws$n_input, threads, call)
-  gram <- gram * group_gram(group, threads)
-  residual_gram <- residual_gram(target$spec, laws$n, choices, threads)
-  check_computable(gram + residual_gram, call)
-  ridge <- choices$ridge %||% laws$n^(-1 / 4)
-  warn_tiny_ridge(ridge, "eigen", min(ridge) * laws$n / sum(diag(gram)))
-  # rows times the roots of their weights, as in weighted_problem()
-  scale <- if (!is.null(laws$design$w)) sqrt(laws$design$w * laws$n / sum(laws$design$w))
-  if (!is.null(scale)) {
-    gram <- gram * outer(scale, scale)
-    residual_gram <- residual_gram * outer(scale, scale)
-  }
-  # the same redrawn outcomes for all ridges
-  redrawn <- if (choices$n_draws > 0) draw_outcomes(laws, choices$n_draws)
-  values <- lapply(ridge, law_values, gram, residual_gram, group, list(target = target, y = laws$y, redrawn = redrawn),
-                   choices, threads, laws$design)
-  pick <- function(name) vapply(values, `[[`, 0, name)
-  drop_null(c(squared_columns(lapply(values, `[[`, "estimate"), choices$level), list(
-    n = laws$n, ridge = ridge, bandwidth = first_bandwidth(prediction$kernel),
-    kernel = format(prediction$kernel), computation = "dual", rank = laws$n, error_bound = 0,
-    certified = TRUE, target_kernel = format(target$kernel), target_form = target$form,
-    p.value = if (choices$n_draws > 0) pick("p.value"),
-    null_mean = if (choices$n_draws > 0) pick("null_mean"),
-    groups = if (identical(group$type, "delta")) lapply(values, `[[`, "groups")
-  )))
+  options <- asked_options(problem, kernel, choices, threads, progress, call)
+  options$keep <- choices$n_draws > 0
+  list(problem = problem, kernel = kernel, shown = bound$prediction$kernel, group = group, options = options,
+       laws = laws, target = bound$target)
 }
 
 # Both kernels on the data.
@@ -45,25 +23,6 @@ bind_ckce <- function(laws, choices, threads, call) {
   list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads, call))
 }
 
-check_law_computation <- function(choices, call) {
-  if (!choices$computation %in% c("auto", "dual")) {
-    stop_input(c(
-      "Predictive distributions of numbers take {.code computation = \"dual\"}.",
-      "x" = "It is {.val {choices$computation}}."
-    ), "computation", arg = "computation", call = call)
-  }
-}
-
-check_law_choices <- function(choices, call) {
-  check_law_computation(choices, call)
-  if (identical(choices$ridge, "loo") || choices$debias == "null_mean") {
-    stop_input(c(
-      "{.code ridge = \"loo\"} and {.code debias = \"null_mean\"} are for class probabilities.",
-      "i" = "Give a ridge, or use {.code debias = \"off_diagonal\"}."
-    ), "argument", call = call)
-  }
-}
-
 default_ckce_kernel <- function(laws, target_kernel) {
   kernel <- default_prediction_kernel(laws)
   if (kernel$type == "laplace") kernel <- kernel_gaussian("median")
@@ -71,42 +30,125 @@ default_ckce_kernel <- function(laws, target_kernel) {
   kernel_embedding(target_kernel) + kernel
 }
 
-group_gram <- function(group, threads) {
-  if (is.null(group)) return(1)
-  same <- cpp_gram(group$kernel, group$features, group$features, threads)
-  if (group$type == "delta") same else 1 + same
+# features or source; residuals, variances; missed: diagonal of G - D D'; excess: that of D D' - G, where the diagonal
+# of G takes pairs of different draws and so is not that of a Gram matrix; outcome: the regression target of
+# leave-one-out errors, where it is wanted.
+law_problem <- function(laws, bound, choices, outcome, threads, call) {
+  target <- bound$target
+  residuals <- if (target$spec$form == "finite") {
+    count_residuals(target, threads)
+  } else {
+    numeric_residuals(target, laws, choices, outcome, threads)
+  }
+  spec <- bound$prediction$spec
+  problem <- c(if (spec$form == "features") list(features = spec$features) else list(source = spec), residuals)
+  check_computable(c(sum(source_diagonal(spec)), problem$residuals), call)
+  weighted_problem(problem, laws$design)
 }
 
-residual_gram <- function(spec, n, choices, threads) {
-  out <- cpp_target_matrix(spec, FALSE, threads)
-  if (choices$draws_diagonal == "all") diag(out) <- diag(out) + draws_diagonal(spec, n)
+count_residuals <- function(target, threads) {
+  spec <- target$spec
+  white <- target$kernel$type == "white" && target$kernel$scale == 1
+  support <- matrix(as.numeric(spec$support))
+  embedding <- if (white) diag(ncol(spec$probs)) else matrix_root(cpp_gram(target$kernel, support, support, threads))
+  finite_residuals(spec$residuals, spec$probs, embedding)
+}
+
+numeric_residuals <- function(target, laws, choices, outcome, threads) {
+  n <- laws$n
+  own <- draws_diagonal(target$spec, n)
+  factor <- with_bar("Residuals", function(progress) {
+    cpp_residual_factor(target$spec, own, matrix_rows, default_max_rank(n), threads, progress)
+  })
+  different <- identical(choices$draws_diagonal, "different") && any(own != 0)
+  out <- c(factor, list(variances = numeric(n)))
+  if (choices$debias == "null_mean") {
+    out$variances <- law_variances(target, laws, choices$draws, own, different, threads)
+  }
+  if (different) out$excess <- own
+  if (outcome) {
+    tolerance <- 1e-14 * mean(cpp_gram_diagonal(target$kernel, laws$y))
+    rank <- if (n <= matrix_rows) n else default_max_rank(n)
+    out$outcome <- cpp_pivoted_cholesky(target$kernel, laws$y, tolerance, rank, threads)$L
+  }
   out
 }
 
-law_values <- function(ridge, gram, residual_gram, group, outcomes, choices, threads, design) {
-  solved <- cpp_ckce_weights(gram, ridge, threads)
-  weights <- solved$weights
-  # (M G A^-1)_ii = <(M D)_i, (A^-1 D)_i>: see operator_estimate()
-  q <- nrow(gram) * ridge * cpp_product_diagonal(weights, residual_gram, solved$inverse, threads)
-  if (choices$debias == "off_diagonal") diag(weights) <- 0
-  observed <- sum(weights * residual_gram)
-  value <- if (choices$debias == "none" && choices$draws_diagonal == "all") max(observed, 0) else observed
-  out <- list(estimate = operator_estimate(value, q, design))
-  if (!is.null(outcomes$redrawn)) {
-    sums <- function(y, sets) {
-      outcome_sums(weights, outcomes$target$spec, outcomes$target$kernel, y, sets, threads)
-    }
-    draws <- observed + sums(outcomes$redrawn, choices$n_draws) - sums(outcomes$y, 1)
-    slack <- 1e-10 * max(abs(value), abs(draws))
-    out$p.value <- (1 + sum(draws >= value - slack)) / (1 + length(draws))
-    out$null_mean <- mean(draws)
+# E G_ii for outcomes drawn from the predictions: E l(Z, Z) - 2 E m_i(Z) + |m_i|^2, with m_i(t) the target's mean of
+# l(Z_i, t). Where draws stand for a distribution, m_i is their mean; an outcome is one more draw, or one of the same
+# where these are the prediction.
+law_variances <- function(target, laws, draws, own, different, threads) {
+  inner <- cpp_target_inner(target$spec, threads)
+  same <- !is.null(record_of(laws$law)$points) || has_quantiles(laws$law)
+  expected_square(target$kernel, laws, draws) - 2 * (inner + if (same) own else 0) + inner + if (different) 0 else own
+}
+
+# E l(Z_i, Z_i), the same outcome twice.
+expected_square <- function(kernel, laws, draws) {
+  kernel$scale * switch(kernel$type,
+    sum = Reduce(`+`, lapply(kernel$parts, expected_square, laws, draws)),
+    linear = second_moment(laws$law),
+    product = {
+      points <- points_of(laws$law, draws)
+      d <- ncol(laws$y)
+      kernel$scale <- 1
+      rowMeans(vapply(seq_len(ncol(points) / d), function(s) {
+        cpp_gram_diagonal(kernel, points[, (s - 1) * d + seq_len(d), drop = FALSE])
+      }, numeric(laws$n)))
+    },
+    rep(1, laws$n)
+  )
+}
+
+# E |Z_i|^2
+second_moment <- function(law) {
+  moments <- law_moments(law)
+  d <- ncol(moments$mean)
+  own <- (seq_len(d) - 1) * d + seq_len(d)
+  rowSums(moments$mean^2) + rowSums(moments$cov[, own, drop = FALSE])
+}
+
+# Outcomes redrawn from the predictions: the draws of the statistic, as null_statistic() takes them. The same outcomes
+# for all ridges.
+with_law_null <- function(numbers, inputs, choices, threads) {
+  laws <- inputs$laws
+  redrawn <- draw_outcomes(laws, choices$n_draws)
+  sums <- if (laws$n <= exact_rows) exact_law_sums(inputs, threads) else factored_law_sums(inputs, threads)
+  shifts <- vapply(seq_len(nrow(numbers$values)), function(v) {
+    blocks <- lapply(numbers$blocks, function(b) {
+      list(rows = b$rows, factor = b$factor * rep(b$filters[, v], each = nrow(b$factor)))
+    })
+    sums(blocks, redrawn, choices$n_draws, choices$debias) - sums(blocks, laws$y, 1, choices$debias)
+  }, numeric(choices$n_draws))
+  shifts <- matrix(shifts, choices$n_draws)
+  observed <- numbers$values$estimate - if (choices$debias == "off_diagonal") numbers$values$diagonal else 0
+  numbers$null_estimate <- sweep(shifts, 2, observed, `+`)
+  numbers$null_diagonal <- 0 * shifts
+  numbers
+}
+
+# sum_ij M_ij h_Y(i, j) but for what does not depend on y, M = F F' block by block.
+exact_law_sums <- function(inputs, threads) {
+  force(inputs)
+  function(blocks, y, sets, debias) {
+    weights <- matrix(0, nrow(y), nrow(y))
+    for (b in blocks) weights[b$rows, b$rows] <- tcrossprod(b$factor)
+    if (debias == "off_diagonal") diag(weights) <- 0
+    outcome_sums(weights, inputs$target$spec, inputs$target$kernel, y, sets, threads)
   }
-  if (identical(group$type, "delta")) {
-    size <- tabulate(group$code)
-    # M is block diagonal: a row's sum stays within its group
-    terms <- as.vector(rowsum(rowSums(weights * residual_gram), group$code))
-    own_ridge <- ridge * nrow(gram) / size
-    out$groups <- tibble::tibble(group = group$labels, n = size, ridge = own_ridge, estimate = terms)
+}
+
+# The same with a factor of the target kernel, for more rows than an n x n matrix takes.
+factored_law_sums <- function(inputs, threads) {
+  problem <- list(n = inputs$laws$n, laws = inputs$laws, target = inputs$target$spec,
+                  target_kernel = inputs$target$kernel)
+  outcome <- outcome_factor(problem, threads)
+  function(blocks, y, sets, debias) {
+    columns <- function(rows) y[rows, , drop = FALSE]
+    Reduce(`+`, lapply(blocks, function(b) {
+      sums <- cpp_law_sums(b$factor, outcome$expected[b$rows, , drop = FALSE], problem$target_kernel, outcome$pivots,
+                           outcome$triangle, columns(b$rows), sets, threads)
+      sums[1, ] - if (debias == "off_diagonal") sums[2, ] else 0
+    }))
   }
-  out
 }

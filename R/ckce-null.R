@@ -1,10 +1,11 @@
 # The estimate without its bias, and the draws of its null distribution.
 
-debiased <- function(values, debias) {
+# cut: where G is positive semidefinite, and so the estimate at least 0.
+debiased <- function(values, debias, cut = TRUE) {
   out <- values$estimate - switch(debias,
     none = 0, off_diagonal = values$diagonal, null_mean = values$null_mean
   )
-  if (debias == "none") pmax(out, 0) else out
+  if (cut && debias == "none") pmax(out, 0) else out
 }
 
 # Draws of the statistic; the null mean is the same for all draws and shifts nothing.

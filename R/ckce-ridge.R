@@ -22,17 +22,19 @@
 #'                c(.5, .25, .25), c(.05, .15, .8), c(.2, .7, .1))
 #' ckce_ridge(probs, c(1, 2, 3, 2, 3, 1), ridge = c(1, .1, .01))
 ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
-                       target_kernel = kernel_white(), ridge = NULL,
+                       target_kernel = NULL, ridge = NULL,
                        target = c("outcome", "gap"),
                        computation = c("auto", "dual", "eigen", "low_rank"), group = NULL,
-                       group_kernel = NULL, tolerance = 0.01, max_rank = NULL, .by = NULL,
+                       group_kernel = NULL, tolerance = 0.01, max_rank = NULL, draws = 100, .by = NULL,
                        event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL) {
   check_numbers(ridge, lower = 0, open = TRUE, null = TRUE)
   target <- check_choice(target, c("outcome", "gap"))
   choices <- list(
-    kernel = check_kernel(kernel), target_kernel = check_kernel(target_kernel), group_kernel = group_kernel,
+    kernel = check_kernel(kernel), default_kernel = missing(kernel),
+    target_kernel = if (!is.null(target_kernel)) check_kernel(target_kernel), group_kernel = group_kernel,
     computation = check_choice(computation, setdiff(ckce_computations, "rff")), debias = "none", n_draws = 0,
-    tolerance = check_number(tolerance, lower = 0, open = TRUE), max_rank = check_count(max_rank, null = TRUE)
+    tolerance = check_number(tolerance, lower = 0, open = TRUE), max_rank = check_count(max_rank, null = TRUE),
+    draws = check_count(draws, lower = 2)
   )
   threads <- resolve_threads(threads)
   call <- current_env()
@@ -45,8 +47,8 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
       loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, target, call)
     },
     laws = function(laws, group) {
-      stop_input(c("Leave-one-out ridges are for class probabilities.",
-                   "x" = "The predictions are {.val {family_text(laws)}}."), "distribution", arg = "x", call = call)
+      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("LOO"), call, target == "outcome")
+      loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, target, call)
     }
   ), call)
   out[setdiff(names(out), c(".metric", ".estimator"))]
@@ -54,13 +56,14 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
 
 loo_path <- function(problem, kernel, ridge, options, group, target = "outcome",
                      call = caller_env()) {
-  n <- nrow(problem$features)
+  n <- nrow(problem$residuals)
   ridge <- ridge %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
   options$targets <- target
   options$n_draws <- 0
-  options$influence <- FALSE
+  options$keep <- options$influence <- FALSE
+  problem$excess <- NULL
   numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
-  warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, n, kernel, problem$features))
+  warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, problem, kernel))
   loo <- numbers$loo
   list(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
 }

@@ -23,8 +23,9 @@
 #' \eqn{\sum_i M_{ii} (1 - |q_i|^2)} instead.
 #'
 #' For numbers, counts and vectors, G holds the inner products of \eqn{l(y_i, \cdot) - E_{Z\sim q_i} l(Z, \cdot)}, in
-#' closed form where there is one (see [skce()]), otherwise means over draws. These take the dual form only (an n x n
-#' matrix), without leave-one-out ridges or `"null_mean"`.
+#' closed form where there is one (see [skce()]), otherwise means over draws. It is factored once, \eqn{G = DD'}, by a
+#' pivoted Cholesky decomposition: to rounding up to 10,000 rows; of more rows to the rank `min(1000, 1e8 / n)` or, if
+#' that is less, to rounding. What is missing then is part of `error_bound`.
 #'
 #' @section Computation:
 #' `"dual"` (Cholesky) and `"eigen"` (one decomposition for every ridge) are exact; the rounding error of `"dual"` grows
@@ -145,19 +146,27 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   group <- enquo(group)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   out <- conditional_frame(x, truth, dots, enquo(.by), group, design, "ckce", event_level, na_rm, list(
-    classes = function(predictions, group) ckce_rows(predictions, choices, group, threads, call),
-    laws = function(laws, group) ckce_law_rows(laws, group, choices, threads, call)
+    classes = function(predictions, group) {
+      check_ckce_design(predictions$design, choices, call)
+      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("CKCE"), call)
+      ckce_columns(inputs, predictions$design, choices, threads, call)
+    },
+    laws = function(laws, group) {
+      check_ckce_design(laws$design, choices, call)
+      loo <- identical(choices$ridge, "loo")
+      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("CKCE"), call, outcome = loo)
+      ckce_columns(inputs, laws$design, choices, threads, call)
+    }
   ), call)
   with_terms(out)
 }
 
-ckce_rows <- function(predictions, choices, group, threads, call) {
-  check_ckce_design(predictions$design, choices, call)
-  inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("CKCE"), call)
+# inputs: of ckce_inputs() or ckce_law_inputs()
+ckce_columns <- function(inputs, design, choices, threads, call) {
   problem <- inputs$problem
   kernel <- inputs$kernel
   options <- inputs$options
-  n <- inputs$n
+  n <- nrow(problem$residuals)
   loo <- NULL
   ridge <- choices$ridge %||% n^(-1 / 4)
   if (identical(ridge, "loo")) {
@@ -170,16 +179,19 @@ ckce_rows <- function(predictions, choices, group, threads, call) {
     options <- random_feature_options(options, problem, kernel, choices, call)
     numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
   }
-  warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, n, kernel, problem$features))
-  estimate <- debiased(numbers$values, choices$debias)
+  if (options$keep) numbers <- with_law_null(numbers, inputs, choices, threads)
+  warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, problem, kernel))
+  estimate <- check_computable(debiased(numbers$values, choices$debias, cut = is.null(problem$excess)), call)
   estimates <- lapply(seq_along(estimate), function(v) {
-    operator_estimate(estimate[v], numbers$influence[, v], predictions$design)
+    operator_estimate(estimate[v], numbers$influence[, v], design)
   })
+  target <- inputs$target
   drop_null(c(squared_columns(estimates, choices$level), list(
-    n = n, ridge = ridge, bandwidth = first_bandwidth(kernel),
-    kernel = format(kernel), computation = numbers$computation, rank = as.integer(numbers$rank),
+    n = n, ridge = ridge, bandwidth = first_bandwidth(inputs$shown),
+    kernel = format(inputs$shown), computation = numbers$computation, rank = as.integer(numbers$rank),
     error_bound = numbers$values$error_bound,
     certified = numbers$values$error_bound <= choices$tolerance * numbers$values$estimate,
+    target_kernel = if (!is.null(target)) format(target$kernel), target_form = target$form,
     loo = loo,
     p.value = null_p_value(numbers, estimate, choices),
     null_mean = if (choices$n_draws > 0) colMeans(null_statistic(numbers, choices$debias)),
@@ -226,8 +238,9 @@ group_rows <- function(groups, debias) {
 # Where the largest allowed rank leaves more than 1 % of the trace of a kernel with diagonal
 # near 1, the factor is worse than random features (about 1 % at 100 frequencies).
 too_coarse <- function(numbers, problem, choices, kernel, group) {
-  choices$computation == "auto" && numbers$computation == "low_rank" && is.null(group) && is.null(problem$scale) &&
-    numbers$trace_remainder > 0.01 * nrow(problem$features) && has_features(kernel)
+  if (choices$computation != "auto" || numbers$computation != "low_rank") return(FALSE)
+  plain <- is.null(group) && is.null(problem$scale) && is.null(problem$source) && is.null(problem$excess)
+  plain && numbers$trace_remainder > 0.01 * nrow(problem$features) && has_features(kernel)
 }
 
 has_features <- function(kernel) {

@@ -19,7 +19,8 @@
 #'
 #' @inheritParams ckce
 #' @param type `"unbiased"` or `"biased"`.
-#' @param computation `"auto"`, `"dual"`, `"low_rank"` or `"rff"`; for predictive distributions of numbers `"dual"`.
+#' @param computation `"auto"`, `"dual"`, `"low_rank"` or `"rff"`; for predictive distributions of numbers `"auto"` is
+#'   `"dual"`, which sums pairs of rows without a matrix.
 #' @param draws For predictive distributions without a closed form: the number of draws of each.
 #' @return See section Value.
 #' @export
@@ -45,31 +46,44 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   group <- enquo(group)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   conditional_frame(x, truth, dots, enquo(.by), group, design, "jkce", event_level, na_rm, list(
-    classes = function(predictions, group) jkce_rows(predictions, choices, group, threads, call),
-    laws = function(laws, group) jkce_law_row(laws, group, choices, threads, call)
+    classes = function(predictions, group) {
+      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("JKCE"), call)
+      # na_rm = FALSE and something missing: no number, whatever is left
+      jkce_columns(inputs, predictions$design, choices, if (predictions$na) "biased" else choices$type, call)
+    },
+    laws = function(laws, group) {
+      if (choices$computation %in% c("auto", "dual")) return(jkce_law_row(laws, group, choices, threads, call))
+      choices$draws_diagonal <- "different"
+      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("JKCE"), call)
+      jkce_columns(inputs, laws$design, choices, choices$type, call)
+    }
   ), call)
 }
 
-jkce_rows <- function(predictions, choices, group, threads, call) {
-  inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("JKCE"), call)
-  n <- inputs$n
+jkce_columns <- function(inputs, design, choices, type, call) {
+  n <- nrow(inputs$problem$residuals)
+  excess <- inputs$problem$excess
+  inputs$problem$excess <- NULL
   options <- inputs$options
   if (options$computation == "auto") options$computation <- if (n <= 5000) "dual" else "low_rank"
   # no ridge: the dual form stops at the Gram matrix
   ridge <- if (options$computation == "dual") numeric() else n^(-1 / 4)
   numbers <- ckce_numbers(inputs$problem, inputs$kernel, ridge, options, inputs$group, call)
   sums <- lapply(numbers[c("off_diagonal", "diagonal")], as.vector)
-  # na_rm = FALSE and something missing: no number, whatever is left
-  type <- if (predictions$na) "biased" else choices$type
-  design <- predictions$design
+  if (!is.null(excess)) {
+    own <- rowSums(inputs$problem$residuals^2)
+    sums$diagonal <- sums$diagonal * ifelse(own > 0, 1 - excess / own, 1)
+  }
   if (!is.null(inputs$problem$scale)) sums <- unscaled_sums(sums, design)
   if (type == "unbiased" && !is.null(design$cluster)) {
     sums <- across_clusters(sums, inputs, ridge, options, design, call)
   }
+  target <- inputs$target
   c(
     squared_columns(list(pair_estimate(sums, type, design, call)), choices$level),
-    list(n = n, type = choices$type, bandwidth = first_bandwidth(inputs$kernel), kernel = format(inputs$kernel),
-         computation = numbers$computation, rank = as.integer(numbers$rank))
+    list(n = n, type = choices$type, bandwidth = first_bandwidth(inputs$shown), kernel = format(inputs$shown),
+         computation = numbers$computation, rank = as.integer(numbers$rank)),
+    if (!is.null(target)) list(target_kernel = format(target$kernel), target_form = target$form)
   )
 }
 
@@ -94,16 +108,14 @@ across_clusters <- function(sums, inputs, ridge, options, design, call) {
 }
 
 jkce_law_row <- function(laws, group, choices, threads, call) {
-  check_law_computation(choices, call)
   bound <- bind_ckce(laws, choices, threads, call)
-  prediction <- bound$prediction$spec
+  factors <- list(bound$prediction$spec)
   group <- ckce_group(group, choices$group_kernel, laws$rows, laws$n_input, threads, call)
   if (!is.null(group)) {
-    one <- on_columns(kernel_white(), 0, 0)
-    on_groups <- if (group$type == "delta") group$kernel else one + group$kernel
-    prediction <- list(form = "product", scale = 1, parts = list(prediction, feature_spec(on_groups, group$features)))
+    on_groups <- if (group$type == "delta") group$kernel else kernel_one() + group$kernel
+    factors <- c(factors, list(feature_spec(on_groups, group$features)))
   }
-  sums <- design_sums(prediction, bound$target$spec, choices$type, laws$design, threads)
+  sums <- design_sums(product_source(factors), bound$target$spec, choices$type, laws$design, threads)
   kernel <- bound$prediction$kernel
   c(squared_columns(list(pair_estimate(sums, choices$type, laws$design, call)), choices$level), list(
     n = laws$n, type = choices$type, bandwidth = first_bandwidth(kernel), kernel = format(kernel),

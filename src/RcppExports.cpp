@@ -70,31 +70,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ckce_weights
-Rcpp::List cpp_ckce_weights(Rcpp::NumericMatrix gram, double ridge, int threads);
-RcppExport SEXP _calibrisk_cpp_ckce_weights(SEXP gramSEXP, SEXP ridgeSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type gram(gramSEXP);
-    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ckce_weights(gram, ridge, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_product_diagonal
-Rcpp::NumericVector cpp_product_diagonal(Rcpp::NumericMatrix a, Rcpp::NumericMatrix b, Rcpp::NumericMatrix c, int threads);
-RcppExport SEXP _calibrisk_cpp_product_diagonal(SEXP aSEXP, SEXP bSEXP, SEXP cSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type a(aSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type c(cSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_product_diagonal(a, b, c, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_laplace_row_sums
 Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVector d, double bandwidth);
 RcppExport SEXP _calibrisk_cpp_laplace_row_sums(SEXP xSEXP, SEXP dSEXP, SEXP bandwidthSEXP) {
@@ -406,6 +381,23 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_law_statistics(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_law_sums
+Rcpp::NumericMatrix cpp_law_sums(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected, Rcpp::List kernel, Rcpp::NumericMatrix pivots, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes, int sets, int threads);
+RcppExport SEXP _calibrisk_cpp_law_sums(SEXP factorSEXP, SEXP expectedSEXP, SEXP kernelSEXP, SEXP pivotsSEXP, SEXP triangleSEXP, SEXP outcomesSEXP, SEXP setsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type expected(expectedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pivots(pivotsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type triangle(triangleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type outcomes(outcomesSEXP);
+    Rcpp::traits::input_parameter< int >::type sets(setsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_law_sums(factor, expected, kernel, pivots, triangle, outcomes, sets, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1094,14 +1086,38 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_residual_factor
+Rcpp::List cpp_residual_factor(Rcpp::List target, Rcpp::NumericVector raise, double dense_rows, double max_rank, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_residual_factor(SEXP targetSEXP, SEXP raiseSEXP, SEXP dense_rowsSEXP, SEXP max_rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type raise(raiseSEXP);
+    Rcpp::traits::input_parameter< double >::type dense_rows(dense_rowsSEXP);
+    Rcpp::traits::input_parameter< double >::type max_rank(max_rankSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_residual_factor(target, raise, dense_rows, max_rank, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_target_inner
+Rcpp::NumericVector cpp_target_inner(Rcpp::List target, int threads);
+RcppExport SEXP _calibrisk_cpp_target_inner(SEXP targetSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_target_inner(target, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 6},
     {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 9},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
-    {"_calibrisk_cpp_ckce_weights", (DL_FUNC) &_calibrisk_cpp_ckce_weights, 3},
-    {"_calibrisk_cpp_product_diagonal", (DL_FUNC) &_calibrisk_cpp_product_diagonal, 4},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
@@ -1125,6 +1141,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 4},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
     {"_calibrisk_cpp_law_statistics", (DL_FUNC) &_calibrisk_cpp_law_statistics, 9},
+    {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 8},
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 5},
@@ -1174,6 +1191,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
+    {"_calibrisk_cpp_residual_factor", (DL_FUNC) &_calibrisk_cpp_residual_factor, 6},
+    {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},
     {NULL, NULL, 0}
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_kernel.h"
+#include "as_source.h"
 #include "ckce_gram.h"
 #include "r_engine.h"
 #include <calibrisk/ckce/by_factor.h>
+#include <calibrisk/kernels/gram.h>
+#include <calibrisk/skce/pair_sums.h>
 
 namespace {
 
@@ -39,23 +42,26 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
       Rcpp::Named("diagonal") = wrap_vector(result.influence.diagonal),
       Rcpp::Named("null_estimate") = wrap_matrix(result.null.estimate),
       Rcpp::Named("null_diagonal") = wrap_matrix(result.null.diagonal),
+      Rcpp::Named("factor") = wrap_matrix(result.factor),
+      Rcpp::Named("spectrum") = wrap_vector(result.spectrum),
       Rcpp::Named("rank") = static_cast<double>(result.rank),
       Rcpp::Named("trace_remainder") = result.trace_remainder);
 }
 
 }  // namespace
 
-// source: features, kernel, terms, tolerance, max_rank (R/ckce-engine.R);
-// job: residuals, variances, ridge, diagonals, targets, probs, embedding, n_draws, seed, influence.
+// source: features and kernel, or spec (a source of pairs); terms, tolerance, max_rank
+// (R/ckce-engine.R); job: residuals, variances, ridge, diagonals, targets, probs, embedding,
+// n_draws, seed, influence, keep, excess.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, int threads,
                     SEXP progress) {
   REngine r_engine(threads, progress);
   const calibrisk::Engine engine = r_engine;
-  const Rcpp::NumericMatrix features = source["features"];
   const Rcpp::NumericMatrix residuals = job["residuals"], targets = job["targets"],
                             probs = job["probs"], embedding = job["embedding"];
-  const Rcpp::NumericVector variances = job["variances"], ridges = job["ridge"];
+  const Rcpp::NumericVector variances = job["variances"], ridges = job["ridge"],
+                            excess = job["excess"];
   const calibrisk::CkceJob task{as_matrix(residuals),
                                 as_vector(variances),
                                 as_vector(ridges),
@@ -65,22 +71,32 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
                                 as_matrix(embedding),
                                 static_cast<Index>(Rcpp::as<double>(job["n_draws"])),
                                 static_cast<std::uint64_t>(Rcpp::as<double>(job["seed"])),
-                                Rcpp::as<bool>(job["influence"])};
-  if (computation == "rff") {
-    return wrap_result(calibrisk::ckce_by_features(engine, as_feature_map(source["terms"]),
-                                                   as_matrix(features), task));
-  }
-  const calibrisk::Kernel kernel = as_kernel(source["kernel"]);
-  if (computation == "dual") {
-    return wrap_result(ckce_of_dual(engine, kernel, as_matrix(features), task));
-  }
-  if (computation == "eigen") {
-    return wrap_result(ckce_of_eigen(engine, kernel, as_matrix(features), task));
-  }
+                                Rcpp::as<bool>(job["influence"]),
+                                Rcpp::as<bool>(job["keep"]),
+                                as_vector(excess)};
   const calibrisk::LowRankOptions options{Rcpp::as<double>(source["tolerance"]),
                                           static_cast<Index>(Rcpp::as<double>(source["max_rank"]))};
-  return wrap_result(
-      calibrisk::ckce_by_low_rank(engine, kernel, as_matrix(features), task, options));
+  const double ridge = task.ridges.size() > 0 ? task.ridges.minCoeff() : 1.0;
+  const auto from_gram = [&](Matrix gram) {
+    return wrap_result(computation == "dual" ? ckce_of_dual(engine, gram, task)
+                                             : ckce_of_eigen(engine, std::move(gram), task));
+  };
+  if (source.containsElementNamed("spec")) {
+    const calibrisk::PairSourcePtr pairs = as_prediction_source(source["spec"]);
+    if (computation != "low_rank") return from_gram(pair_matrix(engine, *pairs));
+    const auto factor = ckce_factor(engine, *pairs, task.residuals, ridge, options);
+    return wrap_result(calibrisk::ckce_by_low_rank(engine, factor, task));
+  }
+  const Rcpp::NumericMatrix features = source["features"];
+  const auto x = as_matrix(features);
+  if (computation == "rff") {
+    return wrap_result(
+        calibrisk::ckce_by_features(engine, as_feature_map(source["terms"]), x, task));
+  }
+  const calibrisk::Kernel kernel = as_kernel(source["kernel"]);
+  if (computation != "low_rank") return from_gram(calibrisk::gram(engine, kernel, x));
+  const auto factor = ckce_factor(engine, kernel, x, task.residuals, ridge, options);
+  return wrap_result(calibrisk::ckce_by_low_rank(engine, factor, task));
 }
 
 // Random features of the rows of x, [n x r]; for tests.

@@ -4,15 +4,12 @@
 #define CALIBRISK_CKCE_GRAM_H
 
 #include <calibrisk/ckce/job.h>
-#include <calibrisk/kernels/kernel.h>
 
-calibrisk::CkceResult ckce_of_dual(const calibrisk::Engine& engine, const calibrisk::Kernel& kernel,
-                                   const calibrisk::ConstMatrixRef& x,
+calibrisk::CkceResult ckce_of_dual(const calibrisk::Engine& engine,
+                                   const calibrisk::ConstMatrixRef& gram,
                                    const calibrisk::CkceJob& job);
 
-calibrisk::CkceResult ckce_of_eigen(const calibrisk::Engine& engine,
-                                    const calibrisk::Kernel& kernel,
-                                    const calibrisk::ConstMatrixRef& x,
+calibrisk::CkceResult ckce_of_eigen(const calibrisk::Engine& engine, calibrisk::Matrix gram,
                                     const calibrisk::CkceJob& job);
 
 #endif

@@ -42,6 +42,29 @@ Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::Numeric
   return out;
 }
 
+// sum_ij <a_i, a_j> <g_i, g_j> over all pairs and over i = j, a column per set of outcomes: see
+// skce/law_redraws.h.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_law_sums(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected,
+                                 Rcpp::List kernel, Rcpp::NumericMatrix pivots,
+                                 Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes,
+                                 int sets, int threads) {
+  REngine r_engine(threads);
+  const calibrisk::Engine engine = r_engine;
+  const calibrisk::LawRedraws redraws(engine, as_matrix(factor), as_matrix(expected),
+                                      as_kernel(kernel), as_matrix(pivots), as_matrix(triangle));
+  const int d = outcomes.ncol() / sets;
+  Rcpp::NumericMatrix out(2, sets);
+  for (int set = 0; set < sets; ++set) {
+    const calibrisk::RedrawSums sums =
+        redraws.sums(engine, as_matrix(outcomes).middleCols(set * d, d));
+    out(0, set) = sums.all;
+    out(1, set) = sums.diagonal;
+    engine.progress.advance((set + 1.0) / sets);
+  }
+  return out;
+}
+
 // Squared Wasserstein distances of normals; roots: [n x d^2] symmetric roots.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_bures(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, int threads) {

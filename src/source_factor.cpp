@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_source.h"
 #include "r_engine.h"
-#include <calibrisk/skce/source_factor.h>
+#include <calibrisk/ckce/residual_factor.h>
 
 using namespace calibrisk;
 
@@ -18,4 +18,28 @@ Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max
   return Rcpp::List::create(
       Rcpp::Named("L") = wrap_matrix(factor.l), Rcpp::Named("pivots") = pivots,
       Rcpp::Named("residual_trace") = factor.residual.size() == 0 ? 0.0 : factor.residual.mean());
+}
+
+// Residuals D of a target, h_Y + diag(raise) ~ D D', and the diagonal of what D lacks.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_residual_factor(Rcpp::List target, Rcpp::NumericVector raise, double dense_rows,
+                               double max_rank, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  const calibrisk::TargetPtr source = as_target(target);
+  const calibrisk::ResidualFactor out =
+      calibrisk::residual_factor(engine, calibrisk::RaisedSource(*source, as_vector(raise)),
+                                 static_cast<Index>(dense_rows), static_cast<Index>(max_rank));
+  return Rcpp::List::create(Rcpp::Named("residuals") = wrap_matrix(out.d),
+                            Rcpp::Named("missed") = wrap_vector(out.missed));
+}
+
+// E k(Z_i, Z_i') of two outcomes of each prediction.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_target_inner(Rcpp::List target, int threads) {
+  REngine r_engine(threads);
+  const calibrisk::TargetPtr source = as_target(target);
+  calibrisk::Vector out(source->size());
+  calibrisk::parallel_for(r_engine, out.size(),
+                          [&](Index i) { source->inner(i, i, out.segment(i, 1)); });
+  return wrap_vector(out);
 }

@@ -400,7 +400,14 @@ test_that("jkce() has the intervals of skce(), and takes predictive distribution
                  jkce(law, z, kernel = kernel_wasserstein(1), group = g)$.estimate, tolerance = 1e-12)
   # the default kernel is that of ckce(), whose value for large ridges is n^2 JKCE / (n ridge)^2
   expect_equal(ckce(law, z, ridge = 1e8)$.estimate * 1e16, jkce(law, z, type = "biased")$.estimate, tolerance = 1e-7)
-  expect_error(jkce(law, z, computation = "low_rank"), class = "calibrisk_error_computation")
+  for (type in c("unbiased", "biased")) {
+    for (d in list(law, pred_draws(cbind(z - 1, z + 2, 0 * z, 3)))) {
+      exact <- jkce(d, z, type = type, kernel = kernel_linear() + kernel_gaussian(1), group = g)
+      low <- jkce(d, z, type = type, kernel = kernel_linear() + kernel_gaussian(1), group = g, computation = "low_rank",
+                  tolerance = 1e-9)
+      expect_equal(low[columns], exact[columns], tolerance = 1e-6, ignore_attr = TRUE)
+    }
+  }
 })
 
 test_that("small ridges keep their digits where the kernel has few eigenvalues, or warn", {

@@ -25,11 +25,10 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
   if (detail::needs_factor(job)) factor = engine.dense.multiply(f, rotated.rotation);
   detail::finish(engine, job, rotated.spectrum, factor, out);
   if (job.influence) {
-    out.influence = Influence(f.rows(), job.ridges.size());
-    const InfluenceWeights weights(engine, rotated.spectrum, &rotated.rotation, moments.cross,
-                                   job.ridges);
-    weights.fill(engine, f, job.residuals, 0, out.influence);
+    out.influence = factor_influence(engine, rotated.spectrum, &rotated.rotation, f, moments.cross,
+                                     job.residuals, job.ridges);
   }
+  detail::finish_rows(engine, job, rotated.spectrum, std::move(factor), out);
   return out;
 }
 
@@ -59,11 +58,9 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
   return out;
 }
 
-inline CkceResult ckce_by_low_rank(const Engine& engine, const Kernel& kernel,
-                                   const ConstMatrixRef& x, const CkceJob& job,
-                                   const LowRankOptions& options) {
-  const KernelFactor factor =
-      ckce_factor(engine, kernel, x, job.residuals, job.ridges.minCoeff(), options);
+// Factor: KernelFactor or SourceFactor, from ckce_factor().
+template <class Factor>
+CkceResult ckce_by_low_rank(const Engine& engine, const Factor& factor, const CkceJob& job) {
   CkceResult out = ckce_by_factor(engine, factor.l, factor.residual.sum(), job);
   out.rank = factor.rank();
   return out;

@@ -5,13 +5,12 @@
 
 #include <calibrisk/ckce/dual.h>
 #include <calibrisk/ckce/job.h>
-#include <calibrisk/kernels/gram.h>
 
 namespace calibrisk {
 
-inline CkceResult ckce_by_dual(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+inline CkceResult ckce_by_dual(const Engine& engine, const ConstMatrixRef& gram,
                                const CkceJob& job) {
-  const Matrix gram = calibrisk::gram(engine, kernel, x);
+  require(!job.keep && job.excess.size() == 0, "The dual form has no factor.");
   CkceResult out;
   if (job.influence) out.influence = Influence(gram.rows(), job.ridges.size());
   for (Index v = 0; v < job.ridges.size(); ++v) {
@@ -41,18 +40,17 @@ inline CkceResult ckce_by_dual(const Engine& engine, const Kernel& kernel, const
   return out;
 }
 
-inline CkceResult ckce_by_eigen(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
-                                const CkceJob& job) {
-  const FactoredSpectrum factored =
-      spectrum_of_gram(engine, gram(engine, kernel, x), job.residuals, job.variances);
+inline CkceResult ckce_by_eigen(const Engine& engine, Matrix gram, const CkceJob& job) {
+  FactoredSpectrum factored =
+      spectrum_of_gram(engine, std::move(gram), job.residuals, job.variances);
   CkceResult out;
   detail::finish(engine, job, factored.spectrum, factored.factor, out);
   if (job.influence) {
-    out.influence = Influence(x.rows(), job.ridges.size());
     const Matrix cross = engine.dense.multiply_at_b(factored.factor, job.residuals);
-    const InfluenceWeights weights(engine, factored.spectrum, nullptr, cross, job.ridges);
-    weights.fill(engine, factored.factor, job.residuals, 0, out.influence);
+    out.influence = factor_influence(engine, factored.spectrum, nullptr, factored.factor, cross,
+                                     job.residuals, job.ridges);
   }
+  detail::finish_rows(engine, job, factored.spectrum, std::move(factored.factor), out);
   return out;
 }
 

@@ -91,49 +91,6 @@ inline double leave_one_out_dual(const Engine& engine, const ConstMatrixRef& gra
   return (errors.array() / b.diagonal().array().square()).sum() / n;
 }
 
-// M = A^-1 K A^-1 = B - c B^2, for any residual Gram matrix G (regression targets, implicit
-// embeddings): CKCE = sum_ij M_ij G_ij. Cost n^3.
-struct CkceWeights {
-  Matrix weights;  // M
-  Matrix inverse;  // B
-};
-
-namespace detail {
-
-// From the eigenvalues s: M has s / (s + c)^2, B has 1 / (s + c); rounding noise counts as 0.
-inline CkceWeights spectral_weights(const Engine& engine, const ConstMatrixRef& gram, double c) {
-  const SymEigen eigen = engine.dense.sym_eigen(gram);
-  const Eigen::ArrayXd all = eigen.values.array();
-  const Eigen::ArrayXd s = (all > spectral_noise(eigen.values)).select(all, 0.0);
-  const auto product = [&](const Eigen::ArrayXd& values) {
-    return engine.dense.crossprod(
-        Matrix(values.sqrt().matrix().asDiagonal() * eigen.vectors.transpose()));
-  };
-  return {product(s / (s + c).square()), product(1.0 / (s + c))};
-}
-
-}  // namespace detail
-
-// Of a ridge so small that B - c B^2 cancels, from the eigenvalues (9 n^3).
-inline CkceWeights ckce_weights(const Engine& engine, const ConstMatrixRef& gram, double ridge) {
-  const double c = static_cast<double>(gram.rows()) * ridge;
-  if (c < smallest_dual_share * gram.trace()) return detail::spectral_weights(engine, gram, c);
-  CkceWeights out;
-  out.inverse = detail::inverse_from_cholesky(engine, detail::shifted_cholesky(engine, gram, c));
-  if (c > gram.trace()) {
-    out.weights = engine.dense.multiply(engine.dense.multiply(out.inverse, gram), out.inverse);
-  } else {
-    out.weights = out.inverse - c * engine.dense.crossprod(out.inverse);
-  }
-  return out;
-}
-
-// diag(A B C) of symmetric matrices.
-inline Vector product_diagonal(const Engine& engine, const ConstMatrixRef& a,
-                               const ConstMatrixRef& b, const ConstMatrixRef& c) {
-  return engine.dense.multiply(a, b).cwiseProduct(c).rowwise().sum();
-}
-
 }  // namespace calibrisk
 
 #endif

@@ -17,7 +17,10 @@ struct Influence {
   Vector off_diagonal;  // sum_{j != i} K_ij G_ij: the joint error's
   Vector diagonal;      // K_ii G_ii
   Influence() = default;
-  Influence(Index n, Index n_ridges) : conditional(n, n_ridges), off_diagonal(n), diagonal(n) {}
+  Influence(Index n, Index n_ridges)
+      : conditional(Matrix::Zero(n, n_ridges)),
+        off_diagonal(Vector::Zero(n)),
+        diagonal(Vector::Zero(n)) {}
 };
 
 // From a factor F whose spectrum is known. In its eigenbasis P, with b_t = row t of P'D,
@@ -41,7 +44,7 @@ class InfluenceWeights {
     products_ = rotation ? engine.dense.multiply(*rotation, products) : products;
   }
 
-  // Rows first, first + 1, ... of the result, from these rows of F and D.
+  // Adds to the rows first, first + 1, ... of the result, from these rows of F and D.
   void fill(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals,
             Index first, Influence& out) const {
     constexpr Index block = 4096;  // rows whose u are held at once
@@ -49,14 +52,13 @@ class InfluenceWeights {
       const Index m = std::min(block, f.rows() - i);
       const Matrix u = engine.dense.multiply(f.middleRows(i, m), products_);
       const Matrix terms = inner_products(engine, u, residuals.middleRows(i, m));
-      out.conditional.middleRows(first + i, m) = engine.dense.multiply(terms, combination_);
+      out.conditional.middleRows(first + i, m) += engine.dense.multiply(terms, combination_);
     }
     const Index n = f.rows();
-    out.diagonal.segment(first, n) =
-        f.rowwise().squaredNorm().cwiseProduct(residuals.rowwise().squaredNorm());
-    out.off_diagonal.segment(first, n) =
-        engine.dense.multiply(f, cross_).cwiseProduct(residuals).rowwise().sum() -
-        out.diagonal.segment(first, n);
+    const Vector own = f.rowwise().squaredNorm().cwiseProduct(residuals.rowwise().squaredNorm());
+    out.diagonal.segment(first, n) += own;
+    out.off_diagonal.segment(first, n) +=
+        engine.dense.multiply(f, cross_).cwiseProduct(residuals).rowwise().sum() - own;
   }
 
  private:
@@ -147,6 +149,22 @@ class InfluenceWeights {
   Matrix cross_, products_;
   Matrix combination_;  // [(k + k (k + 1) / 2) x ridges]
 };
+
+// Of a factor in memory. Everything adds up over the columns of D: some at a time, since the
+// filters make several copies of each.
+inline Influence factor_influence(const Engine& engine, const Spectrum& spectrum,
+                                  const Matrix* rotation, const ConstMatrixRef& f,
+                                  const Matrix& cross, const ConstMatrixRef& residuals,
+                                  const ConstVectorRef& ridges) {
+  constexpr Index width = 256;
+  Influence out(f.rows(), ridges.size());
+  for (Index j = 0; j < residuals.cols(); j += width) {
+    const Index d = std::min(width, residuals.cols() - j);
+    const InfluenceWeights weights(engine, spectrum, rotation, cross.middleCols(j, d), ridges);
+    weights.fill(engine, f, residuals.middleCols(j, d), 0, out);
+  }
+  return out;
+}
 
 }  // namespace calibrisk
 

@@ -22,6 +22,9 @@ struct CkceJob {
   Index n_draws = 0;
   std::uint64_t seed = 0;
   bool influence = false;  // what standard errors are made of
+  bool keep = false;       // the factor, for whoever redraws outcomes (not in the dual form)
+  // by how much |d_i|^2 exceeds G_ii, [n]; empty: G = D D'. Not in the dual form
+  ConstVectorRef excess = Vector();
 };
 
 struct CkceResult {
@@ -30,6 +33,8 @@ struct CkceResult {
   JkceValues jkce;
   NullDraws null;
   Influence influence;  // empty unless asked for
+  Matrix factor;        // P, [n x r], and its spectrum; empty unless kept
+  Vector spectrum;
   Index rank = 0;
   double trace_remainder = 0.0;
 };
@@ -53,7 +58,47 @@ inline void finish(const Engine& engine, const CkceJob& job, const Spectrum& spe
   out.trace_remainder = spectrum.trace_remainder;
 }
 
-inline bool needs_factor(const CkceJob& job) { return job.targets.cols() > 0 || job.n_draws > 0; }
+// G = D D' - diag(excess): the part of the diagonal, by tiles of
+//   (M diag(e) A^-1)_ii = (M_ii e_i - sum_j M_ij S_ij e_j) / c,  S = K A^-1 = I - c A^-1.
+inline void subtract_diagonal(const Engine& engine, const ConstMatrixRef& factor,
+                              const Vector& values, const CkceJob& job, CkceResult& out) {
+  constexpr Index tile = 256;
+  const Index n = factor.rows();
+  for (Index v = 0; v < job.ridges.size(); ++v) {
+    const Vector once = (values.array() + static_cast<double>(n) * job.ridges(v)).inverse();
+    const Vector own = factor.cwiseAbs2() * once.cwiseAbs2();  // M_ii
+    const double share = own.dot(job.excess);
+    CkceValues& value = out.values[static_cast<std::size_t>(v)];
+    value.estimate -= share;
+    value.diagonal -= share;
+    if (!job.influence) continue;
+    for (Index i = 0; i < n; i += tile) {
+      const Index m = std::min(tile, n - i);
+      const Matrix left = factor.middleRows(i, m) * once.asDiagonal();
+      const Matrix smoother = engine.dense.multiply_a_bt(left, factor);
+      const Matrix weights = engine.dense.multiply_a_bt(left * once.asDiagonal(), factor);
+      const Vector others = weights.cwiseProduct(smoother) * job.excess;
+      out.influence.conditional.col(v).segment(i, m) -=
+          own.segment(i, m).cwiseProduct(job.excess.segment(i, m)) - others;
+    }
+  }
+}
+
+inline bool needs_factor(const CkceJob& job) {
+  return job.targets.cols() > 0 || job.n_draws > 0 || job.keep || job.excess.size() > 0;
+}
+
+// What is left to do with a factor P in memory.
+inline void finish_rows(const Engine& engine, const CkceJob& job, const Spectrum& spectrum,
+                        Matrix factor, CkceResult& out) {
+  if (job.excess.size() > 0) {
+    subtract_diagonal(engine, factor, spectrum.values, job, out);
+  }
+  if (job.keep) {
+    out.spectrum = spectrum.values;
+    out.factor = std::move(factor);
+  }
+}
 
 }  // namespace detail
 

@@ -7,6 +7,7 @@
 
 #include <calibrisk/ckce/spectrum.h>
 #include <calibrisk/linalg/pivoted_cholesky.h>
+#include <calibrisk/skce/source_factor.h>
 
 #include <algorithm>
 
@@ -19,18 +20,36 @@ struct LowRankOptions {
 
 namespace detail {
 
-inline double remainder(const KernelFactor& factor) { return factor.residual.sum(); }
-
 // tr(K - LL') at which the bound is `tolerance` times the estimate at the smallest ridge.
-inline double certified_remainder(const Engine& engine, const KernelFactor& factor,
+inline double certified_remainder(const Engine& engine, const ConstMatrixRef& l, double remainder,
                                   const ConstMatrixRef& residuals, double ridge, double tolerance) {
-  FactorMoments moments(factor.l.cols(), residuals.cols());
-  moments.add(engine, factor.l, residuals, Vector(), false);
-  const Spectrum spectrum = spectrum_of(engine, moments, remainder(factor)).spectrum;
+  FactorMoments moments(l.cols(), residuals.cols());
+  moments.add(engine, l, residuals, Vector(), false);
+  const Spectrum spectrum = spectrum_of(engine, moments, remainder).spectrum;
   if (!(spectrum.trace_residual > 0)) return std::numeric_limits<double>::infinity();
   const double c = ridge * static_cast<double>(residuals.rows());
   return tolerance * ckce_values(spectrum, ridge).estimate * c * c /
          (3.0 * spectrum.trace_residual);
+}
+
+// Refined until CKCE at ridges >= `ridge` is certified, or the rank the largest allowed.
+// extend(mean residual diagonal, span) goes on with `factor`.
+template <class Factor, class Extend>
+void certify(const Engine& engine, const ConstMatrixRef& residuals, double ridge,
+             const LowRankOptions& options, Factor& factor, const Extend& extend) {
+  constexpr double coarse = 1e-3, margin = 0.9;
+  constexpr int rounds = 4;
+  const double n = static_cast<double>(residuals.rows());
+  extend(coarse, ProgressSpan{0.0, 0.2});
+  for (int round = 0; round < rounds && factor.rank() < options.max_rank; ++round) {
+    const double remainder = factor.residual.sum();
+    const double target =
+        certified_remainder(engine, factor.l, remainder, residuals, ridge, options.tolerance);
+    if (remainder <= target) break;
+    const Index rank = factor.rank();
+    extend(margin * target / n, ProgressSpan{0.2, 0.8});
+    if (factor.rank() == rank) break;  // numerically of full rank
+  }
 }
 
 }  // namespace detail
@@ -40,22 +59,25 @@ inline double certified_remainder(const Engine& engine, const KernelFactor& fact
 inline KernelFactor ckce_factor(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
                                 const ConstMatrixRef& residuals, double ridge,
                                 const LowRankOptions& options) {
-  constexpr double coarse = 1e-3, margin = 0.9;
-  constexpr int rounds = 4;
-  const double n = static_cast<double>(x.rows());
+  KernelFactor factor = empty_factor(kernel, x);
   CholeskyOptions cholesky;
   cholesky.max_rank = options.max_rank;
-  cholesky.tolerance = coarse;
-  KernelFactor factor = pivoted_cholesky(engine, kernel, x, cholesky, {0.0, 0.2});
-  for (int round = 0; round < rounds && factor.rank() < options.max_rank; ++round) {
-    const double target =
-        detail::certified_remainder(engine, factor, residuals, ridge, options.tolerance);
-    if (detail::remainder(factor) <= target) break;
-    const Index rank = factor.rank();
-    cholesky.tolerance = margin * target / n;
-    extend_factor(engine, x, cholesky, factor, {0.2, 0.8});
-    if (factor.rank() == rank) break;  // numerically of full rank
-  }
+  detail::certify(engine, residuals, ridge, options, factor,
+                  [&](double tolerance, ProgressSpan span) {
+                    cholesky.tolerance = tolerance;
+                    extend_factor(engine, x, cholesky, factor, span);
+                  });
+  return factor;
+}
+
+// The same of a kernel that is no function of one matrix of features.
+inline SourceFactor ckce_factor(const Engine& engine, const PairSource& source,
+                                const ConstMatrixRef& residuals, double ridge,
+                                const LowRankOptions& options) {
+  SourceFactor factor = empty_factor(engine, source);
+  detail::certify(engine, residuals, ridge, options, factor, [&](double tolerance, ProgressSpan) {
+    extend_factor(engine, source, tolerance, options.max_rank, factor);
+  });
   return factor;
 }
 

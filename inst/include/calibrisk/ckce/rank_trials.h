@@ -6,6 +6,7 @@
 
 #include <calibrisk/canonical_ece.h>
 #include <calibrisk/ckce.h>
+#include <calibrisk/kernels/gram.h>
 
 #include <cmath>
 #include <type_traits>
@@ -80,8 +81,8 @@ inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& k
   }
   const bool tiny =
       ridge * static_cast<double>(n) < smallest_dual_share * gram_diagonal(kernel, q).sum();
-  const CkceResult result =
-      tiny ? ckce_by_eigen(engine, kernel, q, job) : ckce_by_dual(engine, kernel, q, job);
+  const CkceResult result = tiny ? ckce_by_eigen(engine, gram(engine, kernel, q), job)
+                                 : ckce_by_dual(engine, gram(engine, kernel, q), job);
   return {result.values[0], result.jkce.unbiased};
 }
 

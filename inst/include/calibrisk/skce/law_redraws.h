@@ -13,6 +13,11 @@
 
 namespace calibrisk {
 
+struct RedrawSums {
+  double all;       // |A'G|^2
+  double diagonal;  // sum_i |a_i|^2 |g_i|^2
+};
+
 class LawRedraws {
  public:
   // factor: [n x r]; expected: E l(t, Z_i), [n x s]; pivots: [s x d]; triangle: T, [s x s]
@@ -30,8 +35,15 @@ class LawRedraws {
     engine.dense.solve_lower(triangle_, false, expected_);
   }
 
-  // y: [n x d]. Cost n r s and n s kernel values, memory O(s).
+  // Of the pairs i != j, over their number.
   double unbiased(const Engine& engine, const ConstMatrixRef& y) const {
+    const double n = static_cast<double>(factor_.rows());
+    const RedrawSums out = sums(engine, y);
+    return (out.all - out.diagonal) / (n * (n - 1.0));
+  }
+
+  // y: [n x d]. Cost n r s and n s kernel values, memory O(s).
+  RedrawSums sums(const Engine& engine, const ConstMatrixRef& y) const {
     constexpr Index chunk = 16384, tile = 512;
     const Index n = factor_.rows(), s = pivots_.rows();
     Matrix cross = Matrix::Zero(factor_.cols(), s);
@@ -50,7 +62,7 @@ class LawRedraws {
       diagonal += done.colwise().squaredNorm().dot(squares_.segment(begin, size));
       engine.dense.gemm(true, true, 1.0, factor_.middleRows(begin, size), done, 1.0, cross);
     }
-    return (cross.squaredNorm() - diagonal) / (static_cast<double>(n) * static_cast<double>(n - 1));
+    return {cross.squaredNorm(), diagonal};
   }
 
  private:
