@@ -11,7 +11,7 @@ numeric_laws <- function(part, truth, dots, event_level, na_rm, call, design = N
 
 # Predictive densities, where the predictions are such.
 #' @export
-recalibrate_part.map_temperature <- function(method, part, input, threads, call) {
+recalibrate.map_temperature <- function(method, part, input, threads, call) {
   laws <- if (!input$logits) {
     numeric_laws(part, input$truth, input$dots, input$event_level, input$na_rm, call, input$design)
   }

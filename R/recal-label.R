@@ -15,7 +15,7 @@ map_label_frequency <- function(loss = c("brier", "log")) {
 
 # One confidence, the accuracy, for every top label; the other classes share the rest.
 #' @export
-fit_map.map_constant_confidence <- function(method, data, threads) {
+fit_map.map_constant_confidence <- function(method, data, threads) { # nolint: object_length_linter.
   n <- length(data$truth)
   k <- ncol(data$probs)
   right <- as.numeric(predicted_label(data) == data$truth)

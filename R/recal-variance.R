@@ -149,7 +149,7 @@ map_variance <- function() new_choice("map", "variance")
 map_loss.map_variance <- function(method) "dss"
 
 #' @export
-recalibrate_part.map_variance <- function(method, part, input, threads, call) {
+recalibrate.map_variance <- function(method, part, input, threads, call) {
   data <- read_moments(part, input$truth, input$dots, input$na_rm, call, design = input$design)
   if (data$na) {
     stop_input(c("A recalibration map cannot be fitted to missing values.",

@@ -108,15 +108,15 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   event_level <- check_choice(event_level, c("first", "second"))
   input <- list(truth = enquo(truth), dots = column_dots(...), logits = logits, floor = floor, folds = folds,
                 event_level = event_level, na_rm = na_rm, design = design)
-  objects_by_groups(x, enquo(.by), function(part) recalibrate_part(method, part, input, threads, call), call)
+  objects_by_groups(x, enquo(.by), function(part) recalibrate(method, part, input, threads, call), call)
 }
 
 # The map of a data set or a group; `input`: the other arguments of ce_recalibrate().
-recalibrate_part <- function(method, part, input, threads, call) UseMethod("recalibrate_part")
+recalibrate <- function(method, part, input, threads, call) UseMethod("recalibrate")
 
 # Probabilities of classes.
 #' @export
-recalibrate_part.ce_choice <- function(method, part, input, threads, call) {
+recalibrate.ce_choice <- function(method, part, input, threads, call) {
   read <- recal_data(part, input$truth, input$dots, input$logits, input$floor, input$event_level, input$na_rm, threads,
                      call, input$design)
   recalibrate_probs(method, read$data, read$layout, input$folds, threads, call)
