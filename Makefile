@@ -6,16 +6,20 @@ CORES = $(shell getconf _NPROCESSORS_ONLN)
 CXX = g++
 CORE_FLAGS = -std=c++17 -O2 -Wall -Wextra -pedantic -pthread
 HEADERS = $(shell find inst/include -name '*.h')
+FORMATTED = $(wildcard src/*.h) $(filter-out src/RcppExports.cpp,$(wildcard src/*.cpp)) $(HEADERS) \
+  $(wildcard inst/extending/*.cpp tests/core/*.cpp tests/core/*.h)
+GENERATED = man NAMESPACE R/RcppExports.R src/RcppExports.cpp src/Makevars
 CORE = tests/core/build
 CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(wildcard tests/core/*.cpp)) $(CORE)/all_headers.o
 
-.PHONY: help deps install demo test contract check document readme lint format bench site test-core clean
+.PHONY: help deps install demo test contract check document readme lint format check-format check-documented \
+  extending bench site test-core clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
 
 deps: ## install what is missing, with tools for development and peers to compare with
-	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/develop --system
+	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/gate Config/Needs/develop --system
 	@$(RSCRIPT) tools/install-deps.R Config/Needs/peers
 
 install: ## install what is missing of the needed packages, then the package
@@ -35,9 +39,9 @@ test: ## run the tests; the last line is `N passed, N failed`
 contract: install ## public numbers that changed; KEYS='<pattern>' REASON='<why>' stores them
 	@$(RSCRIPT) tools/contract.R '$(KEYS)' '$(REASON)'
 
-check: ## R CMD build and R CMD check --as-cran
+check: ## R CMD build and R CMD check --as-cran; ARGS=--no-tests without the tests
 	@$(RSCRIPT) tools/install-deps.R Suggests --system
-	@$(RSCRIPT) tools/check.R
+	@$(RSCRIPT) tools/check.R $(ARGS)
 
 document: ## write NAMESPACE, man/, the Rcpp exports and the rules of src/Makevars
 	@$(RSCRIPT) tools/document.R
@@ -46,10 +50,25 @@ readme: install ## README.md and its figures, from README.Rmd
 	$(RSCRIPT) -e 'rmarkdown::render("README.Rmd", quiet = TRUE)'
 
 lint: ## R code against .lintr
-	$(RSCRIPT) -e 'lints <- lintr::lint_package(); print(lints); quit(status = length(lints) > 0)'
+	@$(RSCRIPT) tools/lint.R
 
 format: ## C++ code by .clang-format
-	clang-format -i src/*.h $(filter-out src/RcppExports.cpp,$(wildcard src/*.cpp)) $(HEADERS)
+	clang-format -i $(FORMATTED)
+
+# another version formats in another way
+check-format: ## C++ code that `make format` would change; skipped where there is no clang-format 14
+	@if clang-format --version 2>/dev/null | grep -q 'version 14[.]'; then \
+	clang-format --dry-run --Werror $(FORMATTED); \
+	else echo "Skipped: there is no clang-format 14."; fi
+
+check-documented: ## what `make document` writes is up to date; skipped outside git
+	@if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then \
+	$(RSCRIPT) tools/document.R && git diff --exit-code --stat -- $(GENERATED) && \
+	test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))"; \
+	else echo "Skipped: not a git repository."; fi
+
+extending: install ## the C++ that the vignettes show, compiled and checked
+	@$(RSCRIPT) tools/extending.R
 
 bench: install ## the benchmarks of bench/, rendered there
 	@$(RSCRIPT) bench/run.R

@@ -1,7 +1,7 @@
 # R CMD build and R CMD check --as-cran, without the network; fails on any error, warning and note
 # but those that no change of the package can avoid:
 #
-#   Rscript tools/check.R
+#   Rscript tools/check.R [--no-tests]
 #
 # The tarball and calibrisk.Rcheck are made in the folder `check` beside DESCRIPTION.
 
@@ -51,7 +51,7 @@ tarball <- list.files(pattern = "^calibrisk_.*\\.tar\\.gz$")
 cat(sprintf("Tarball: %s, %.2f MB\n", tarball, file.size(tarball) / 1e6))
 
 manual <- if (!nzchar(Sys.which("pdflatex"))) "--no-manual"
-system2(r, c("CMD", "check", "--as-cran", manual, tarball))
+system2(r, c("CMD", "check", "--as-cran", manual, commandArgs(trailingOnly = TRUE), tarball))
 
 log <- readLines(file.path("calibrisk.Rcheck", "00check.log"))
 starts <- grep("^\\* ", log)

@@ -1,0 +1,33 @@
+# What the vignette `extending` shows in C++ compiles against the installed headers and gives what it
+# documents:
+#
+#   Rscript tools/extending.R
+
+source("tools/library.R")
+.libPaths(unique(c(writable_library(), .libPaths())))
+
+# every file of inst/extending has its check here
+checks <- list(
+  nadaraya_watson.cpp = function() {
+    set.seed(1)
+    train <- matrix(stats::runif(600), ncol = 2)
+    residuals <- matrix(stats::rnorm(900), ncol = 3)
+    x <- matrix(stats::runif(540), ncol = 2) # more rows than a tile has
+    distance <- outer(rowSums(x^2), rowSums(train^2), `+`) - 2 * tcrossprod(x, train)
+    weights <- exp(-distance / (2 * 0.3^2))
+    naive <- weights %*% residuals / rowSums(weights)
+    all.equal(smooth_residuals(x, train, residuals, 0.3), naive, tolerance = 1e-10)
+  }
+)
+
+files <- list.files("inst/extending", "[.]cpp$")
+stopifnot("a file of inst/extending has no check, or a check no file" = setequal(files, names(checks)))
+for (file in files) {
+  path <- system.file("extending", file, package = "calibrisk", mustWork = TRUE)
+  stopifnot("the installed file is another one: run tools/install.R" =
+              tools::md5sum(path) == tools::md5sum(file.path("inst/extending", file)))
+  Rcpp::sourceCpp(path, env = globalenv())
+  result <- checks[[file]]()
+  if (!isTRUE(result)) stop(file, ": ", paste(result, collapse = "; "), call. = FALSE)
+  cat(file, "compiles and gives the documented result\n")
+}
