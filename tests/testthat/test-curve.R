@@ -231,9 +231,9 @@ test_that("figures are drawn", {
   withr::local_pdf(NULL)
   for (curve in curves) {
     for (bands in c("conf", "null", "none")) {
-      # plot() draws what autoplot() returns
-      expect_no_error(drawn <- plot(curve, bands = bands, facet = bands == "null"))
-      expect_s3_class(drawn, "ggplot")
+      expect_s3_class(ggplot2::autoplot(curve, bands = bands, facet = bands == "null"), "ggplot")
+      # draws it
+      expect_no_error(plot(curve, bands = bands, facet = bands == "null"))
     }
   }
   expect_error(ggplot2::autoplot(curves[[1]], bands = "all"), class = "calibrisk_error_argument")
