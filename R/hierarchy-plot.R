@@ -52,7 +52,7 @@ hierarchy_display <- function(x) {
   rows$group <- factor(label, levels = unique(label))
   parts <- lapply(split(rows, rows$group), function(one) {
     depth <- hierarchy_depth(one$quantity, one$below)
-    one$label <- paste0(strrep("    ", depth), ifelse(depth > 0, "\u2265 ", ""), one$quantity)
+    one$label <- paste0(strrep("    ", depth), ifelse(depth > 0, ">= ", ""), one$quantity)
     one$bound <- one$value[match(one$below, one$quantity)]
     one
   })
