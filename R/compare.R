@@ -57,7 +57,8 @@
 #'
 #' # three models' probabilities of one event
 #' p <- plogis(seq(-2, 2, length.out = 300))
-#' data <- data.frame(y = as.numeric((1:300 * 0.618) %% 1 < p), p = p, sharp = plogis(3 * qlogis(p)), flat = p / 2)
+#' y <- as.numeric((1:300 * 0.618) %% 1 < p)
+#' data <- data.frame(y, p, sharp = plogis(3 * qlogis(p)), flat = p / 2)
 #' ce_compare(data, y, p, sharp, flat, metric = ece, adjust = "holm")
 #' ce_compare(list(p = data$p, flat = data$flat), data$y, metric = rbs)
 ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", times = 200, .by = NULL, level = 0.95,

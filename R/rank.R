@@ -42,6 +42,7 @@
 #' @param level Level of the Wilson intervals.
 #' @param event_level As for the other metrics.
 #' @param threads Number of threads; see [ce_threads].
+#' @param horizon Of outcomes `Surv(time, status)`, see [ce_horizon()].
 #' @param weights,cluster Of metrics as values: what each row counts and which rows belong together, as in [ece()], a
 #'   column of all data frames or a vector. Subsamples then take whole clusters, about `n_sub` rows.
 #' @return A `ce_rank`: a list with tibbles

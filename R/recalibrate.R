@@ -75,6 +75,8 @@
 #' @param na_rm Whether to drop incomplete rows.
 #' @param .by <[`tidy-select`][tidyselect::language]> Groups, one map for each.
 #' @param threads Number of threads, see [ce_threads].
+#' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, see
+#'   [ce_horizon()].
 #' @param weights,cluster What each row counts, and which rows belong together; see [ece()]. Losses are weighted means
 #'   (for `"isotonic"` and `"histogram"` weighted means of outcomes), the rows of a cluster are in one fold, and
 #'   standard errors of parameters are those of the scores' influences, by cluster. Rows of frequency 0 have no fitted
