@@ -109,5 +109,7 @@ bind_design <- function(raw, rows) {
   cluster <- raw$cluster[rows]
   w <- if (identical(raw$kind, "importance")) raw$weights[rows]
   if (!is.null(raw$censoring)) w <- raw$censoring[rows] * (w %||% 1)
+  # weights of one value are none; of a part of the rows they still say how much it counts beside the others
+  if (length(w) > 0 && all(w == w[1])) w <- NULL
   new_design(length(rows), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
 }

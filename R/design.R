@@ -5,11 +5,7 @@
 # Frequency weights are repeated rows: the rows are repeated where they are read (R/design-read.R), so that
 # every number, error and test is that of the repeated rows, and nothing after it knows about them.
 
-new_design <- function(n, w = NULL, cluster = NULL) {
-  # weights of one value are none
-  if (length(w) > 0 && all(w == w[1])) w <- NULL
-  list(n = n, w = w, cluster = cluster)
-}
+new_design <- function(n, w = NULL, cluster = NULL) list(n = n, w = w, cluster = cluster)
 
 is_plain <- function(design) is.null(design$w) && is.null(design$cluster)
 

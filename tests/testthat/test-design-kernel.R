@@ -118,3 +118,12 @@ test_that("models are compared by kernel statistics", {
     expect_lt(found$p.value, .001)
   }
 })
+
+test_that("groups whose weights are equal count by them in a test", {
+  d <- kernel_rows()
+  inside <- rep(c("a", "b"), 30)
+  d$w[inside == "a"] <- 3
+  group <- ce_test(d$p, d$y, kernel = kernel_tv(1), group = inside, weights = d$w, replicates = 20)
+  expect_equal(unname(group$statistic), skce(d$p, d$y, kernel = kernel_tv(1), group = inside, weights = d$w)$.estimate,
+               tolerance = 1e-5)
+})
