@@ -34,7 +34,7 @@ class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
 
 # What a metric returned, as rows: its own columns go before choices of the same name, its estimates to who asked for
 # them.
-result_frame <- function(metric, estimator, values, choices) {
+result_frame <- function(metric, estimator, values, choices = list()) {
   keep_estimates(values$.estimates)
   values$.estimates <- NULL
   choices <- choices[!names(choices) %in% names(values)]

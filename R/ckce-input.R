@@ -39,9 +39,7 @@ conditional_frame <- function(x, truth, dots, by, group, design, metric, event_l
                          kept = c("n", "ridge")))
     }
     columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else fn$laws(laws, values)
-    keep_estimates(columns$.estimates)
-    columns$.estimates <- NULL
-    tibble::tibble(.metric = metric, .estimator = family_text(laws), !!!columns)
+    result_frame(metric, family_text(laws), columns)
   }, call)
 }
 

@@ -130,8 +130,7 @@ overlaid_type <- function(problems) {
 # Reliability of predictive distributions of numbers is another curve. Those of classes are
 # probabilities, as a matrix or a vector.
 stop_curve_of_laws <- function(part, dots, type, call) {
-  law <- if (is.data.frame(part)) law_in_frame(part, dots, call) else if (is_law(part)) part
-  if (is.null(law)) return(invisible())
+  if (is.null(law_given(part, dots, call))) return(invisible())
   stop_input(c(
     "Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
     "x" = "{.arg type} is {.val {type}}.",

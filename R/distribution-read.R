@@ -89,10 +89,7 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
   } else {
     by <- if (!is.null(group) && !rlang::quo_is_null(group)) rlang::eval_tidy(group)
     if (is_law(x)) {
-      if (length(dots) > 0) {
-        stop_input(c("{.arg ...} selects columns of a data frame and must be empty here.",
-                     "x" = "{length(dots)} extra argument{?s} given."), "argument", call = call)
-      }
+      check_no_columns(x, dots, call)
       y <- outcome_vector(truth, call)
       return(join_laws(x, y, by, event_level, na_rm, call, read_design(design, NULL, NROW(y), call)))
     }
@@ -142,6 +139,11 @@ group_values <- function(group, x, call) {
   # also a variable that is NULL
   none <- tryCatch(is.null(rlang::eval_tidy(group, data = x)), error = function(e) FALSE)
   if (none) NULL else read_group(group, ungroup_frame(x), call)
+}
+
+# The distributions that are given: a vector, or a column of a data frame; NULL where there are none.
+law_given <- function(x, dots, call) {
+  if (is.data.frame(x)) law_in_frame(ungroup_frame(x), dots, call) else if (is_law(x)) x
 }
 
 # The law column, or the expression that makes one of parameter columns: pred_normal(mu, sd).

@@ -94,7 +94,7 @@ location_scale_pit <- function(parts, y) {
 
 # PIT, with the design of the rows, of a law (vector or column) or of two columns, mean and variance of a normal one.
 read_pit <- function(x, truth, dots, na_rm, call, design = NULL) {
-  law <- if (is.data.frame(x)) law_in_frame(ungroup_frame(x), dots, call) else if (is_law(x)) x
+  law <- law_given(x, dots, call)
   if (is.null(law)) {
     data <- read_moments(x, truth, dots, na_rm, call, design = design)
     data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, na = data$na,

@@ -17,7 +17,10 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
                            call = caller_env(), direction = TRUE, design = NULL) {
   check_flag(na_rm, call = call)
   event_level <- check_choice(event_level, c("first", "second"), call = call)
-  if (!is.data.frame(x)) check_no_columns(x, dots, call)
+  if (!is.data.frame(x)) {
+    check_no_columns(x, dots, call)
+    check_kind(x, call)
+  }
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
   raw$censoring <- outcomes$weights
@@ -33,7 +36,6 @@ check_no_columns <- function(x, dots, call) {
       "i" = "Check the spelling of named arguments."
     ), "argument", arg = "...", call = call)
   }
-  check_kind(x, call)
 }
 
 # `raw`: the columns of weights and clusters, see read_design().

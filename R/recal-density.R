@@ -5,8 +5,8 @@
 
 # Predictive distributions as a vector or a column; NULL where the predictions are of classes.
 numeric_laws <- function(part, truth, dots, event_level, na_rm, call, design = NULL) {
-  law <- if (is.data.frame(part)) law_in_frame(ungroup_frame(part), dots, call) else if (is_law(part)) part
-  if (!is.null(law)) read_laws(part, truth, dots, event_level, na_rm, NULL, call, design = design)
+  if (is.null(law_given(part, dots, call))) return(NULL)
+  read_laws(part, truth, dots, event_level, na_rm, NULL, call, design = design)
 }
 
 # Predictive densities, where the predictions are such.

@@ -9,7 +9,7 @@
 
 recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call, design = NULL) {
   frame <- is.data.frame(x)
-  if (!frame && length(dots) > 0) check_no_columns(x, dots, call)
+  if (!frame) check_no_columns(x, dots, call)
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
   raw$censoring <- outcomes$weights

@@ -114,19 +114,12 @@ skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
   } else {
     squared_columns(list(value$estimate), level)
   }
-  keep_estimates(columns$.estimates)
-  columns$.estimates <- NULL
   text <- function(name) if (is.null(problem)) NA_character_ else format(problem[[name]])
-  out <- c(list(.metric = "skce", .estimator = family_text(laws)), columns, list(
+  result_frame("skce", family_text(laws), c(columns, list(
     root = sqrt(pmax(columns$.estimate, 0)), n = laws$n, type = type, block = value$block %||% NA_integer_,
-    kernel = text("kernel"), target_kernel = text("target_kernel"),
-    target_form = text("target_form")
-  ))
-  out$rank <- value$rank
-  out$error_bound <- value$error_bound
-  if (!is.null(value$groups)) out$groups <- list(value$groups)
-  # new_tibble(): tibble() would take longer than the sums of a thousand rows
-  tibble::new_tibble(out, nrow = 1L)
+    kernel = text("kernel"), target_kernel = text("target_kernel"), target_form = text("target_form"),
+    rank = value$rank, error_bound = value$error_bound, groups = if (!is.null(value$groups)) list(value$groups)
+  )))
 }
 
 # list(estimate, block, rank, error_bound, groups)

@@ -39,13 +39,10 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
     # of a mean of squared means
     influence <- as.vector(z %*% (2 * mean / length(mean)))
     columns <- squared_columns(list(new_estimate(mean(mean^2), influence, laws$design)), level)
-    keep_estimates(columns$.estimates)
-    columns$.estimates <- NULL
-    tibble::tibble(
-      .metric = "ucme", .estimator = family_text(laws), !!!columns, root = sqrt(columns$.estimate), n = laws$n,
-      locations = ncol(z), witness = list(mean), kernel = format(problem$kernel),
-      target_kernel = format(problem$target_kernel), target_form = problem$target_form
-    )
+    result_frame("ucme", family_text(laws), c(columns, list(
+      root = sqrt(columns$.estimate), n = laws$n, locations = ncol(z), witness = list(mean),
+      kernel = format(problem$kernel), target_kernel = format(problem$target_kernel), target_form = problem$target_form
+    )))
   }, call)
 }
 

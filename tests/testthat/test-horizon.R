@@ -3,6 +3,18 @@ surv_outcomes <- function(time, status) {
   structure(cbind(time = time, status = status), type = "right", class = "Surv")
 }
 
+# Predictions, outcomes and what they are at .8.
+censored_rows <- function(n, seed) {
+  withr::with_seed(seed, {
+    event <- stats::rexp(n)
+    stop <- stats::rexp(n, .4)
+    prob <- stats::plogis(stats::rnorm(n))
+  })
+  s <- surv_outcomes(pmin(event, stop), as.numeric(event <= stop))
+  list(prob = prob, s = s, y = as.numeric(s[, "time"] <= .8),
+       w = censoring_weights(s[, "time"], s[, "status"] == 1, rep(1, n), .8, NULL))
+}
+
 test_that("censoring weights are those of the definition, ties of events before censoring", {
   time <- c(1, 2, 2, 3, 3, 4, 5, 6)
   status <- c(1, 1, 0, 0, 1, 1, 0, 1)
@@ -21,15 +33,12 @@ test_that("censoring weights are those of the definition, ties of events before 
 })
 
 test_that("a horizon makes 0/1 outcomes with weights, in frames and beside vectors", {
-  withr::with_seed(1, {
-    n <- 150
-    event <- stats::rexp(n)
-    stop <- stats::rexp(n, .4)
-    prob <- stats::plogis(stats::rnorm(n))
-  })
-  s <- surv_outcomes(pmin(event, stop), as.numeric(event <= stop))
-  w <- censoring_weights(s[, "time"], s[, "status"] == 1, rep(1, n), .8, NULL)
-  y <- as.numeric(s[, "time"] <= .8)
+  rows <- censored_rows(150, 1)
+  n <- 150
+  prob <- rows$prob
+  s <- rows$s
+  w <- rows$w
+  y <- rows$y
   data <- data.frame(prob, site = rep(c("a", "b"), n / 2), copies = rep(0:2, n / 3))
   data$s <- s
   used <- w > 0
@@ -103,15 +112,12 @@ test_that("outcomes that are not followed to the horizon are classed errors", {
 })
 
 test_that("fits, risks, tunes, maps, gains and comparisons take a horizon", {
-  withr::with_seed(3, {
-    n <- 200
-    event <- stats::rexp(n)
-    stop <- stats::rexp(n, .4)
-    prob <- stats::plogis(stats::rnorm(n))
-  })
-  s <- surv_outcomes(pmin(event, stop), as.numeric(event <= stop))
-  w <- censoring_weights(s[, "time"], s[, "status"] == 1, rep(1, n), .8, NULL)
-  y <- as.numeric(s[, "time"] <= .8)
+  rows <- censored_rows(200, 3)
+  n <- 200
+  prob <- rows$prob
+  s <- rows$s
+  w <- rows$w
+  y <- rows$y
   used <- which(w > 0)
   known <- function(verb, ...) verb(prob[used], y[used], weights = w[used], ...)
   at <- function(verb, ...) suppressMessages(verb(prob, s, horizon = .8, ...))
