@@ -9,10 +9,9 @@
 # `noise`: outcomes less their fit.
 row_counts <- function(noise, design, level, call = caller_env()) {
   if (is_plain(design)) return(NULL)
-  clusters <- max(design$cluster, 0)
-  if (clusters == 1) stop_few_clusters(2, clusters, call)
+  check_clusters(design, call = call)
   apart <- new_design(design$n, design$w)
-  effect <- if (clusters > 0) (row_std_error(noise, design) / row_std_error(noise, apart))^2 else 1
+  effect <- if (!is.null(design$cluster)) (row_std_error(noise, design) / row_std_error(noise, apart))^2 else 1
   if (!is.finite(effect)) effect <- 1 # outcomes without noise
   z <- (1 + level) / 2
   shrink <- (qnorm(z) / design_quantile(z, design))^2 / max(effect, 1)
@@ -37,9 +36,7 @@ weighted_draws <- function(prob, counts, cell, times, most = 2e7) {
 # Upper edges of bins of equal weight, without the last.
 weighted_edges <- function(p, w, n_bins) {
   sorted <- sort_values(p, 0 * p, w)
-  reached <- sorted$sum_w[sorted$ties]
-  at <- findInterval(sorted$n * seq_len(n_bins - 1) / n_bins * (1 - 1e-12), reached, left.open = TRUE) + 1
-  unique(sorted$x[sorted$ties][pmin(at, length(reached))])
+  unique(sorted$x[weighted_ends(sorted, seq_len(n_bins - 1) / n_bins)])
 }
 
 # Bins of weighted rows. Each has its own effective number of rows; the limits of calibrated models are those of the

@@ -51,6 +51,7 @@
 #' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
 #' 100,000 predictions and 1,000 draws on two cores.
 #'
+#' @inheritParams ece
 #' @inheritParams ce_recalibrate
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
 #'   those, one per model; for `"pit"` and `"quantile"` predictive distributions ([pred]) or
@@ -72,7 +73,7 @@
 #' plot(curve)
 ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, bins = NULL, level = 0.95,
                      times = NULL, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
-                     threads = NULL, weights = NULL, cluster = NULL) {
+                     threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   given <- list(n_bins = n_bins, bins = bins, times = times, bandwidth = bandwidth)
   # several models or groups are known when the data are read
@@ -89,7 +90,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   read <- function(part) {
     if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, truth, dots, na_rm, call, design)))
     stop_curve_of_laws(part, dots, curve$name %||% "binned", call)

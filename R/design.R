@@ -100,3 +100,12 @@ resampled_rows <- function(design) {
   members <- split(seq_len(design$n), design$cluster)
   unlist(members[sample.int(length(members), replace = TRUE)], use.names = FALSE)
 }
+
+check_clusters <- function(design, needed = 2, call = caller_env()) {
+  clusters <- max(design$cluster, 0)
+  if (is.null(design$cluster) || clusters >= needed) return(invisible())
+  stop_input(c(
+    "At least {needed} clusters are needed: pairs and sets are those across clusters.",
+    "x" = "There {cli::qty(clusters)}{?is/are} {clusters}."
+  ), c("rows", "argument"), arg = "cluster", call = call)
+}

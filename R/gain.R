@@ -121,25 +121,16 @@ by_pairs <- function(x, y, by, fn, call) {
 
 # Both predictions on the rows that are complete in both.
 gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm, call, design) {
-  survival <- !is.null(design$horizon)
-  if (is.data.frame(before) && !survival) {
-    column <- truth_column(truth, before, call)
-    truth <- rlang::new_quosure(rlang::sym(column), rlang::empty_env())
-  }
-  if (is.data.frame(before) && any(is_recalibrated(after))) after_dots <- list()
   one <- as_predictions(before, truth, dots, event_level, na_rm, call, design = design)
+  # the outcomes of `before` are those of `after`
+  outcomes <- read_outcomes(truth, before, design$horizon, call)
   if (is.data.frame(before)) {
+    if (any(is_recalibrated(after))) after_dots <- list()
     after <- recalibrated_columns(after, one$column)
-    if (!survival) after[[column]] <- before[[column]]
+    except <- match(names(before)[outcomes$column], names(after), 0L)
+    after <- read_probs(after, after_dots, outcomes$values, except, call)
   }
-  two <- if (survival) {
-    outcomes <- suppressMessages(outcomes_at(truth, before, design$horizon, call))
-    x <- if (is.data.frame(after)) read_probs(after, after_dots, outcomes$values, integer(), call) else after
-    new_predictions(x, outcomes$values, event_level, na_rm, call)
-  } else {
-    as_predictions(after, truth, after_dots, event_level, na_rm, call)
-  }
-  two <- align_event(two, one$levels[2])
+  two <- align_event(new_predictions(after, outcomes$values, event_level, na_rm, call), one$levels[2])
   if (n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs)) {
     stop_input(c(
       "{.arg before} and {.arg after} must have the same classes.",

@@ -126,9 +126,7 @@ left_out_ratio <- function(problem, bandwidth, threads, call) {
     return(kde_ratio(x, problem$labels, bandwidth = bandwidth, leave_one_out = TRUE, threads = threads,
                      weights = design$w))
   }
-  if (max(design$cluster) < 2) {
-    stop_input(c("At least two clusters are needed.", "x" = "There is one."), "rows", arg = "cluster", call = call)
-  }
+  check_clusters(design, call = call)
   out <- 0 * x
   for (own in split(seq_len(nrow(x)), design$cluster)) {
     out[own, ] <- kde_ratio(x[-own, , drop = FALSE], problem$labels[-own], ncol(x), x[own, , drop = FALSE], bandwidth,

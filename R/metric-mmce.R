@@ -39,7 +39,10 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
   interval <- check_interval(interval, level, times, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "mmce", function(predictions) {
     problems <- notion_problems(predictions, notion, call)
-    if (type == "unbiased" && n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions), call)
+    if (type == "unbiased") {
+      if (n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions), call)
+      check_clusters(predictions$design, call = call)
+    }
     c(mmce_columns(problems, bandwidth, type, interval), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(type = type, bandwidth = bandwidth, notion = notion,
                                         interval = interval$type, level = level),

@@ -44,13 +44,16 @@ edge_ends <- function(sorted, edges) {
 # Equal mass: edges are the order statistics ceiling(n b / B), so that ties stay together; of weights, where their
 # sum reaches the share b / B.
 mass_ends <- function(sorted, n_bins) {
-  if (!is.null(sorted$w)) {
-    reached <- sorted$sum_w[sorted$ties]
-    at <- sorted$n * seq_len(n_bins) / n_bins
-    return(unique(sorted$ties[pmin(findInterval(at * (1 - 1e-12), reached, left.open = TRUE) + 1, length(reached))]))
-  }
+  if (!is.null(sorted$w)) return(unique(weighted_ends(sorted, seq_len(n_bins) / n_bins)))
   at <- (sorted$n * seq_len(n_bins) + n_bins - 1) %/% n_bins
   unique(sorted$ties[findInterval(at, sorted$ties, left.open = TRUE) + 1])
+}
+
+# The first ties up to which the rows have these shares of the weight.
+weighted_ends <- function(sorted, shares) {
+  reached <- sorted$sum_w[sorted$ties]
+  at <- findInterval(sorted$n * shares * (1 - 1e-12), reached, left.open = TRUE) + 1
+  sorted$ties[pmin(at, length(reached))]
 }
 
 sweep_bins <- function(sorted) {

@@ -25,7 +25,7 @@ new_problem <- function(features, residuals, labels, class = NULL, design = new_
 }
 
 scalar_problem <- function(prob, outcome, class = NULL) {
-  new_problem(matrix(prob), matrix(as.vector(prob) - outcome), as.integer(outcome), class)
+  new_problem(matrix(prob), matrix(prob - outcome), as.integer(outcome), class)
 }
 
 # Two outcomes are an event or not; of more, the top label.
@@ -36,11 +36,9 @@ whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" 
 
 # A list of problems: one, or one per class for "class_wise".
 notion_problems <- function(predictions, notion, call = caller_env()) {
-  notion <- notion %||% default_notion(predictions)
-  features <- notion_features(predictions, notion, call)
-  problems <- switch(notion,
-    top_label = list(scalar_problem(features[[1]], top_outcome(predictions))),
-    binary = list(scalar_problem(features[[1]], event_outcome(predictions))),
+  problems <- switch(notion %||% default_notion(predictions),
+    top_label = list(top_label_problem(predictions)),
+    binary = list(scalar_problem(event_prob(predictions, call), event_outcome(predictions))),
     canonical = list(canonical_problem(predictions)),
     class_wise = class_wise_problems(predictions)
   )
@@ -52,16 +50,14 @@ notion_problems <- function(predictions, notion, call = caller_env()) {
 
 # What "calibrated" conditions on, without outcomes: a matrix for every problem.
 notion_features <- function(predictions, notion, call = caller_env()) {
-  prob <- predictions$prob
-  probs <- predictions$probs
   switch(notion,
-    top_label = list(matrix(if (is.null(probs)) prob else top_label(probs)$confidence)),
-    binary = {
-      check_two_classes(predictions, call)
-      list(matrix(if (is.null(probs)) prob else probs[, predictions$event]))
-    },
+    top_label = list(matrix(predictions$prob %||% top_label(predictions$probs)$confidence)),
+    binary = list(matrix(event_prob(predictions, call))),
     canonical = list(simplex_probs(predictions)),
-    class_wise = lapply(seq_len(n_classes(predictions)), function(k) simplex_probs(predictions)[, k, drop = FALSE])
+    class_wise = {
+      probs <- simplex_probs(predictions)
+      lapply(seq_len(ncol(probs)), function(k) probs[, k, drop = FALSE])
+    }
   )
 }
 
@@ -71,10 +67,16 @@ probability_of <- function(x) {
   paste0("probability", if (!event %in% c("1", "TRUE")) paste(" of", event))
 }
 
-# Whether the top label was right; a single probability is a confidence.
-top_outcome <- function(predictions) {
-  if (is.null(predictions$probs)) return(predictions$outcome)
-  as.numeric(top_label(predictions$probs)$label == predictions$truth)
+# A single probability is a confidence in a label that was right or not.
+top_label_problem <- function(predictions) {
+  if (is.null(predictions$probs)) return(scalar_problem(predictions$prob, predictions$outcome))
+  top <- top_label(predictions$probs)
+  scalar_problem(top$confidence, as.numeric(top$label == predictions$truth))
+}
+
+event_prob <- function(predictions, call) {
+  check_two_classes(predictions, call)
+  predictions$prob %||% predictions$probs[, predictions$event]
 }
 
 event_outcome <- function(predictions) {

@@ -187,8 +187,7 @@ part_errors <- function(score, probs, frequency, overall, truth, design) {
   own <- of(probs)
   best <- of(frequency)
   marginal <- of(overall[rep(1, n), , drop = FALSE])
-  error <- function(rows) if (all(is.finite(rows))) row_std_error(rows, design) else NA_real_
-  c(error(own), error(marginal), error(own - best), error(marginal - best))
+  vapply(list(own, marginal, own - best, marginal - best), std_error_of, 0, design)
 }
 
 # Where most predictions are distinct the frequencies are the outcomes themselves.

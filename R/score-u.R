@@ -53,21 +53,13 @@ u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
     n <- n_obs(predictions)
     if (n < order) stop_few_rows(order, n, call)
     design <- predictions$design
-    clusters <- max(design$cluster, 0)
-    if (!is.null(design$cluster) && clusters < order) stop_few_clusters(order, clusters, call)
+    check_clusters(design, order, call)
     scores <- if (order == 2) pair_scores else function(...) set_scores(..., order = order)
     sums <- scores(simplex_probs(predictions), simplex_truth(predictions), design, score, call)
     estimate <- pair_mean(sums$total, sums$partners, design, smallest = -Inf, order = order)
     c(summarise_estimates(list(estimate), level)[shown_columns], list(n = n, .estimates = list(estimate)))
   }, event_level, na_rm, choices = list(level = level), design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(-Inf, Inf))
-
-stop_few_clusters <- function(needed, clusters, call) {
-  stop_input(c(
-    "At least {needed} clusters are needed: pairs and sets are those across clusters.",
-    "x" = "There {cli::qty(clusters)}{?is/are} {clusters}."
-  ), c("rows", "argument"), arg = "cluster", call = call)
-}
 
 # Per row, the weighted sum of its scores with all others (of other clusters), and the weight of these.
 pair_scores <- function(probs, truth, design, score, call) {

@@ -10,7 +10,7 @@ kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 10
   target <- bind_target(target_kernel, laws, draws, threads, call)
   if (!is.null(laws$group)) {
     same <- feature_spec(kernel_white(), matrix(as.numeric(laws$group$id)))
-    prediction$spec <- list(form = "product", scale = 1, parts = list(prediction$spec, same))
+    prediction$spec <- product_source(list(prediction$spec, same))
   }
   list(
     n = laws$n, laws = laws, prediction = prediction$spec, target = target$spec,

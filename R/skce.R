@@ -160,7 +160,10 @@ block_value <- function(problem, type, block, design, threads, call) {
 # U- or V-statistic from the row sums and the diagonal of H.
 pair_estimate <- function(sums, type, design, call = caller_env()) {
   n <- design$n
-  if (type == "unbiased") check_rows(n, 2, "The unbiased estimator", call)
+  if (type == "unbiased") {
+    check_rows(n, 2, "The unbiased estimator", call)
+    check_clusters(design, call = call)
+  }
   check_computable(sums$diagonal + sums$off_diagonal, call)
   if (type == "unbiased") {
     out <- pair_mean(sums$off_diagonal, partner_weight(design), design)
@@ -183,7 +186,7 @@ design_sums <- function(prediction, target, type, design, threads) {
     one <- feature_spec(kernel_white(), 0 * at)
     factors <- c(factors, list(list(form = "sum", scale = 1, parts = list(one, feature_spec(same, at)))))
   }
-  if (length(factors) > 1) prediction <- list(form = "product", scale = 1, parts = factors)
+  prediction <- product_source(factors)
   sums <- with_bar("Summing pairs", function(progress) cpp_pair_sums(prediction, target, threads, progress))
   if (!is.null(design$w)) for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] / design$w
   sums

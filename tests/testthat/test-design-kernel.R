@@ -127,3 +127,11 @@ test_that("groups whose weights are equal count by them in a test", {
   expect_equal(unname(group$statistic), skce(d$p, d$y, kernel = kernel_tv(1), group = inside, weights = d$w)$.estimate,
                tolerance = 1e-5)
 })
+
+test_that("one cluster has no pairs across clusters: an error, not NaN", {
+  d <- kernel_rows()
+  one <- rep("a", 60)
+  expect_error(skce(d$p, d$y, cluster = one), "At least 2 clusters", class = "calibrisk_error_rows")
+  expect_error(jkce(d$p, d$y, cluster = one), class = "calibrisk_error_rows")
+  expect_error(mmce(d$p[, 1], d$y == 1, type = "unbiased", cluster = one), class = "calibrisk_error_rows")
+})
