@@ -11,7 +11,7 @@
 #' | `naive_bayes` | `e1071::naiveBayes()`, Gaussian | 0.64 | 0.77 | over-confident |
 #' | `neural_network` | `nnet::nnet()`, 40 hidden units, decay 0.01 | 0.90 | 0.95 | mildly over-confident |
 #'
-#' Probabilities are whole millionths, rounded so that each row sums to one; very small ones are
+#' Probabilities are whole parts of \eqn{2^{16}}, rounded so that each row sums to one exactly; very small ones are
 #' therefore 0, and some rows put probability 1 on a letter.
 #'
 #' @format A tibble with 30,000 rows, 10,000 for each model in the same order, and 28 columns:

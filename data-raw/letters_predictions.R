@@ -27,27 +27,27 @@ probs <- list(
   neural_network = predict(network, scaled(test))
 )
 
-# Whole millionths that sum to one million in every row (largest remainders), so that the rows
-# of what is stored sum to one and the file stays small.
-to_millionths <- function(p) {
+# Whole parts of 2^16 that sum to it in every row (largest remainders): the rows of what is stored sum to one exactly,
+# and doubles whose last bits are zero make a small file.
+in_parts <- function(p, whole = 2^16) {
   p <- p / rowSums(p)
-  counts <- floor(p * 1e6)
-  missing <- 1e6 - rowSums(counts)
+  counts <- floor(p * whole)
+  missing <- whole - rowSums(counts)
   for (i in which(missing > 0)) {
-    up <- order(counts[i, ] - p[i, ] * 1e6)[seq_len(missing[i])]
+    up <- order(counts[i, ] - p[i, ] * whole)[seq_len(missing[i])]
     counts[i, up] <- counts[i, up] + 1
   }
-  counts
+  counts / whole
 }
 
 letters_predictions <- do.call(rbind, lapply(names(probs), function(model) {
-  p <- to_millionths(unclass(probs[[model]])) / 1e6
+  p <- in_parts(unclass(probs[[model]]))
   colnames(p) <- paste0(".pred_", levels(truth))
   tibble::tibble(model = factor(model, names(probs)), truth = truth, tibble::as_tibble(p))
 }))
 
 p <- as.matrix(letters_predictions[-(1:2)])
-stopifnot(max(abs(rowSums(p) - 1)) < 1e-12, p >= 0, !anyNA(p))
+stopifnot(rowSums(p) == 1, p >= 0, !anyNA(p))
 top <- max.col(p, ties.method = "first")
 print(aggregate(
   data.frame(accuracy = top == as.integer(letters_predictions$truth),
