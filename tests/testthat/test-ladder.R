@@ -39,6 +39,16 @@ test_that("canonical and class-wise rungs are their formulas", {
   expect_rung(rung, oracle_rung(d$residuals, cbind(1, d$p[, -1], exp(-distance / (.7 * median(distance))))), 1e-6)
 })
 
+test_that("a shared basis of more columns than rows sums over pairs of rows", {
+  d <- ladder_data(70, 4, 11)
+  for (w in list(rep(1, 70), withr::with_seed(12, rexp(70)))) {
+    columns <- exp(-as.matrix(dist(d$p))[, seq(1, 70, length.out = 20)])
+    rung <- rungs_of(d$features, d$residuals, list(list(recipe = "columns", columns = columns)), w)[[1]]
+    expect_gt(rung$columns, 70)
+    expect_rung(rung, oracle_rung(d$residuals, columns, w), 1e-6)
+  }
+})
+
 test_that("rungs of clusters are fits of the other clusters and sums over pairs of clusters", {
   d <- ladder_data(240, 3, 4)
   cluster <- withr::with_seed(5, sample(rep(1:24, length.out = 240)))

@@ -40,6 +40,24 @@ inline Matrix stacked(const Matrix& basis, const Matrix& e, const Vector& weight
   return out;
 }
 
+// The sums over pairs of a group with fewer rows than columns, from its n x n matrix of pairs
+//   H_ij = v_i v_j <b_i, b_j> <e_i, e_j>,  s = H times the roots of a_i a_j:
+// |s|^2 and tr s^3 are those of the columns, and <T2, T0> = sum_ij a_j^2 H_ij^2.
+inline void pairs_of_rows(const Engine& engine, const Matrix& basis, const Matrix& e,
+                          const Vector& pair, const Vector& a, RungSums& sums) {
+  const Matrix rows = pair.asDiagonal() * basis;
+  Matrix s = engine.dense.multiply_a_bt(rows, rows);
+  s.array() *= engine.dense.multiply_a_bt(e, e).array();
+  if (sums.exact) sums.t20 += s.colwise().squaredNorm().transpose().cwiseProduct(a).dot(a);
+  const Vector root = a.cwiseSqrt();
+  s.array().colwise() *= root.array();
+  s *= root.asDiagonal();
+  const double squares = s.squaredNorm();
+  sums.s2 += squares;
+  sums.t11 += squares;  // one leverage serves all coordinates: T1 is S
+  sums.s3 += trace_cube(engine, s);
+}
+
 inline void shared_group(const Engine& engine, const SharedGroup& group,
                          const ConstMatrixRef& residuals, const RowWeights& weights, bool moments,
                          RungSums& sums, Rung& rung) {
@@ -57,9 +75,17 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
   rung.columns += all;
 
   Matrix sum = Matrix::Zero(k, d), scaled_sum = Matrix::Zero(k, d);
-  Matrix t0, t2, s;
-  if (moments) s = Matrix::Zero(all, all);
-  if (moments && sums.exact) t0 = t2 = s;
+  const auto n = static_cast<Index>(group.rows.size());
+  const bool by_rows = moments && n < all, by_columns = moments && !by_rows;
+  Matrix t0, t2, s, kept, kept_residuals;
+  Vector kept_pair(n), kept_a(n);
+  if (by_rows) {
+    kept.resize(n, k);
+    kept_residuals.resize(n, d);
+  }
+  Index begin = 0;
+  if (by_columns) s = Matrix::Zero(all, all);
+  if (by_columns && sums.exact) t0 = t2 = s;
   for_shared_blocks(engine, group, [&](const std::vector<Index>& rows, const Matrix& columns) {
     const auto m = static_cast<Index>(rows.size());
     const Matrix basis = engine.dense.multiply(columns, turned);
@@ -78,7 +104,14 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
     }
     sum += engine.dense.multiply_at_b(basis, weighted);
     scaled_sum += engine.dense.multiply_at_b(basis, scaled);
-    if (!moments) return;
+    if (by_rows) {
+      kept.middleRows(begin, m) = basis;
+      kept_residuals.middleRows(begin, m) = e;
+      kept_pair.segment(begin, m) = pair;
+      kept_a.segment(begin, m) = a;
+      begin += m;
+    }
+    if (!by_columns) return;
     s += engine.dense.crossprod(stacked(basis, e, (pair.array() * a.array().sqrt()).matrix()));
     if (!sums.exact) return;
     t0 += engine.dense.crossprod(stacked(basis, e, pair));
@@ -98,6 +131,10 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
   });
   rung.weights.push_back(engine.dense.multiply(turned, sum));
   if (!moments) return;
+  if (by_rows) {
+    pairs_of_rows(engine, kept, kept_residuals, kept_pair, kept_a, sums);
+    return;
+  }
   // one leverage serves all coordinates: T1 is S
   sums.s2 += s.squaredNorm();
   sums.s3 += trace_cube(engine, s);
