@@ -107,14 +107,14 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
     overlaid <- length(setdiff(names(keys), "class")) > 0
     curve <- as_choice(if (overlaid) overlaid_type(curves$problems) else "binned", "curve", given, "type", call = call)
   }
+  bind_curves(curves, keys, curve, level, threads, notion, axis, call)
+}
+
+# `read`: what read_curves() returns; `axis`: what the predictions are called.
+bind_curves <- function(read, keys, curve, level, threads, notion, axis, call) {
   control <- curve_control(curve, level, threads)
-  parts <- lapply(curves$problems, one_curve, curve = curve, control = control, call = call)
-  bind <- function(what) {
-    tables <- lapply(seq_along(parts), function(i) {
-      vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, i), nrow(parts[[i]][[what]])), parts[[i]][[what]])
-    })
-    vctrs::vec_rbind(!!!tables)
-  }
+  parts <- lapply(read$problems, one_curve, curve = curve, control = control, call = call)
+  bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
     list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), keys = names(keys),
          type = curve$name, notion = notion, axis = axis, control = control),

@@ -108,7 +108,7 @@ panel_part <- function(row, problem) {
   out
 }
 
+# The rule that was broken, on one line, however narrow the console.
 panel_reason <- function(cnd) {
-  text <- cli::ansi_strip(rlang::cnd_message(cnd))
-  gsub("\\s+", " ", strsplit(text, "\n")[[1]][1])
+  gsub("\\s+", " ", cli::ansi_strip(rlang::cnd_header(cnd)))
 }

@@ -89,3 +89,6 @@ for (name in c("normal", "poisson")) {
     list(curve = tidy(curve), glance = glance(curve))
   })
 }
+pin_design("validate", 160, function(w, g) {
+  tidy(ce_validate(fine$p, fine$y, group = rep(c("a", "b"), 80), times = 0, weights = w, cluster = g))
+})

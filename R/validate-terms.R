@@ -1,0 +1,212 @@
+# The numbers of ce_validate() for one problem: every one an estimate with influence rows (R/influence.R), but for the
+# regression, the ladder and the bootstrap.
+
+# Scales on which an interval is symmetric: to it, back, and the derivative of the way back.
+log_scale <- list(to = log, back = exp, slope = exp)
+logit_scale <- list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis)
+own_scale <- list(to = identity, back = identity, slope = function(v) 1)
+
+# `influence` of the value on its own scale; `null`: the value that a test compares it with.
+validation_row <- function(level, term, value, influence, design, confidence, scale = own_scale, null = NULL,
+                           smallest = -Inf) {
+  at <- scale$to(value)
+  usable <- is.finite(at) && all(is.finite(influence))
+  if (!usable) return(validation_term(level, term, value))
+  estimate <- new_estimate(at, influence / scale$slope(at), design, smallest = smallest)
+  out <- summarise_estimates(list(estimate), confidence)
+  p <- if (!is.null(null)) 2 * stats::pt(-abs(at - scale$to(null)) / out$std.error, design_df(design))
+  validation_term(level, term, value, out$std.error * scale$slope(at), scale$back(out$conf.low),
+                  scale$back(out$conf.high), p)
+}
+
+validation_term <- function(level, term, estimate, std_error = NA_real_, low = NA_real_, high = NA_real_, p = NULL) {
+  tibble::tibble(level = level, term = term, estimate = estimate, std.error = std_error, conf.low = low,
+                 conf.high = high, p.value = p %||% NA_real_)
+}
+
+# list(table, notes)
+validate_problem <- function(problem, options, call) {
+  notes <- character()
+  # one that cannot be computed is a note
+  attempt <- function(terms, level, value) {
+    rlang::try_fetch(
+      withCallingHandlers(value, calibrisk_warning_convergence = function(cnd) {
+        notes <<- c(notes, panel_reason(cnd))
+        rlang::cnd_muffle(cnd)
+      }),
+      calibrisk_error = function(cnd) {
+        notes <<- c(notes, panel_reason(cnd))
+        validation_term(level, terms, NA_real_)
+      }
+    )
+  }
+  y <- as.numeric(problem$labels)
+  cox <- attempt(c("in_the_large", "intercept", "slope", "joint"), "weak", cox_terms(problem, options, call))
+  large <- cox$term == "in_the_large"
+  cox$level[large] <- "mean"
+  table <- vctrs::vec_rbind(
+    oe_row(problem, options), cox[large, ], cox[!large, ],
+    attempt(smooth_terms, "moderate", moderate_terms(problem, options)),
+    headline_term(problem, options),
+    strong_terms(problem, options),
+    auroc_row(problem, options),
+    overall_rows(problem, options),
+    utility_rows(problem, options)
+  )
+  if (all(y == y[1])) notes <- c("All outcomes are equal.", notes)
+  if (biased_upwards(table)) {
+    notes <- c(notes, paste("Distances to a smooth curve are too large by its noise; their intervals make up for it and",
+                            "may end below the estimate."))
+  }
+  if (any(is.infinite(table$estimate))) {
+    notes <- c(notes, "The log loss is infinite: an outcome was predicted to be impossible.")
+  }
+  list(table = table, notes = unique(notes))
+}
+
+biased_upwards <- function(table) {
+  any(table$term %in% smooth_terms & table$estimate > table$conf.high, na.rm = TRUE)
+}
+
+oe_row <- function(problem, options, level = "mean", term = "oe_ratio") {
+  p <- problem$features[, 1]
+  y <- as.numeric(problem$labels)
+  observed <- row_mean(y, problem$design)
+  expected <- row_mean(p, problem$design)
+  ratio <- observed / expected
+  validation_row(level, term, ratio, ratio * (y / observed - p / expected), problem$design, options$level,
+                 log_scale, null = 1)
+}
+
+cox_terms <- function(problem, options, call) {
+  cox <- cox_columns(problem, options$floor, options$level, call)
+  at <- c(3, 1, 2, 4)
+  validation_term("weak", c("in_the_large", "intercept", "slope", "joint"), cox$.estimate[at], cox$std.error[at],
+                  cox$conf.low[at], cox$conf.high[at], cox$p.value[at])
+}
+
+headline_term <- function(problem, options, level = "moderate", term = "calibration_error") {
+  ladder <- run_ladder(problem, ladder_bases("binary", 1, nrow(problem$features)), options$level, options$threads)
+  validation_term(level, term, ladder$estimate, ladder$std.error, ladder$low, ladder$high, ladder$p.value)
+}
+
+smooth_terms <- c("ici", "e50", "e90", "emax", "eci")
+
+# Distances of the predictions from their smooth curve, with basic bootstrap intervals.
+moderate_terms <- function(problem, options) {
+  x <- problem$features[, 1]
+  frequency <- smooth_frequency(x, problem$labels, options$smoother, options$span, problem$design)
+  value <- curve_distances(x, frequency, problem$labels, problem$design)
+  if (options$times == 0) return(validation_term("moderate", smooth_terms, value))
+  draws <- moderate_draws(problem, value, options)
+  # the same number in every sample is no knowledge of its error
+  draws[apply(draws, 1, function(v) max(v) - min(v)) < 1e-12, ] <- NA
+  tail <- (1 - options$level) / 2
+  at <- function(prob) {
+    limit <- 2 * value - apply(draws, 1, quantile, prob, names = FALSE, na.rm = TRUE)
+    pmin(pmax(limit, 0), c(1, 1, 1, 1, Inf))
+  }
+  validation_term("moderate", smooth_terms, value, apply(draws, 1, sd, na.rm = TRUE), at(1 - tail), at(tail))
+}
+
+curve_distances <- function(x, frequency, y, design) {
+  gap <- abs(x - frequency)
+  spread <- row_mean((x - row_mean(as.numeric(y), design))^2, design)
+  c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design), row_mean(gap^2, design) / spread)
+}
+
+# Many rows are drawn as what they add to cells of equal weight: a sample moves the cells' values as it moves those of
+# the rows.
+moderate_draws <- function(problem, value, options, most = 5000, cells = 1000) {
+  design <- problem$design
+  if (design$n <= most) {
+    return(bootstrap_values(list(problem), function(part) {
+      x <- part[[1]]$features[, 1]
+      frequency <- smooth_frequency(x, part[[1]]$labels, options$smoother, options$span, part[[1]]$design)
+      curve_distances(x, frequency, part[[1]]$labels, part[[1]]$design)
+    }, options$times))
+  }
+  x <- problem$features[, 1]
+  w <- design_weights(design)
+  cell <- findInterval(x, weighted_edges(x, w, cells), left.open = TRUE) + 1L
+  sums <- function(counts) {
+    part <- unname(rowsum(counts * cbind(w, w * x, w * problem$labels), cell))
+    part <- part[part[, 1] > 0, , drop = FALSE]
+    at <- part[, 2] / part[, 1]
+    events <- part[, 3] / part[, 1]
+    frequency <- if (options$smoother == "loess") loess_fit(at, events, part[, 1], options$span)
+    frequency <- frequency %||% isotonic_fit(at, events, part[, 1])$value
+    curve_distances(at, frequency, events, new_design(nrow(part), part[, 1]))
+  }
+  draws <- vapply(seq_len(options$times), function(b) sums(tabulate(resampled_rows(design), design$n)), value)
+  draws + (value - sums(1))
+}
+
+# Strong calibration: what holds for all rows, in every pattern of covariates.
+strong_terms <- function(problem, options) {
+  groups <- problem$group
+  if (is.null(groups)) return(NULL)
+  parts <- lapply(seq_along(groups$rows), function(g) {
+    part <- subset_problem(problem, groups$rows[[g]])
+    named <- function(term) paste0(term, "(", groups$labels[g], ")")
+    vctrs::vec_rbind(oe_row(part, options, "strong", named("oe_ratio")),
+                     headline_term(part, options, "strong", named("calibration_error")))
+  })
+  p <- vapply(parts, function(part) part$p.value[2], 0)
+  known <- !is.na(p)
+  joint <- validation_term("strong", "all_groups", NA_real_, p = if (any(known)) min(1, sum(known) * min(p[known])))
+  vctrs::vec_rbind(!!!parts, joint)
+}
+
+# P(p > p') + P(p = p') / 2 for an event and a non-event; the influence is that of the placements.
+auroc_row <- function(problem, options) {
+  p <- problem$features[, 1]
+  y <- as.numeric(problem$labels)
+  design <- problem$design
+  prevalence <- row_mean(y, design)
+  if (prevalence %in% c(0, 1)) return(validation_term("discrimination", "auroc", NA_real_))
+  w <- design_weights(design)
+  place <- match(p, sort(unique(p)))
+  # the share of these rows below, and half of those at the same prediction
+  below <- function(of) {
+    mass <- rowsum(w * of, place)[, 1] / sum(w * of)
+    (cumsum(mass) - mass / 2)[place]
+  }
+  placement <- ifelse(y == 1, below(1 - y), 1 - below(y))
+  value <- sum(w * y * placement) / sum(w * y)
+  validation_row("discrimination", "auroc", value, (placement - value) / ifelse(y == 1, prevalence, 1 - prevalence),
+                 design, options$level, logit_scale)
+}
+
+overall_rows <- function(problem, options) {
+  p <- problem$features[, 1]
+  y <- as.numeric(problem$labels)
+  design <- problem$design
+  row <- function(term, value, influence, smallest = 0) {
+    validation_row("overall", term, value, influence, design, options$level, smallest = smallest)
+  }
+  squared <- (y - p)^2
+  brier <- row_mean(squared, design)
+  prevalence <- row_mean(y, design)
+  spread <- prevalence * (1 - prevalence)
+  log_loss <- -ifelse(y == 1, log(p), log1p(-p))
+  vctrs::vec_rbind(
+    row("brier", brier, squared),
+    if (spread > 0) {
+      row("scaled_brier", 1 - brier / spread,
+          brier / spread^2 * (1 - 2 * prevalence) * (y - prevalence) - (squared - brier) / spread, -Inf)
+    } else {
+      validation_term("overall", "scaled_brier", NA_real_)
+    },
+    row("log_loss", row_mean(log_loss, design), log_loss)
+  )
+}
+
+utility_rows <- function(problem, options) {
+  p <- problem$features[, 1]
+  vctrs::vec_rbind(!!!lapply(options$thresholds, function(c) {
+    benefit <- (p >= c) * (problem$labels - c) / (1 - c)
+    validation_row("utility", paste0("net_benefit(", format(c), ")"), row_mean(benefit, problem$design), benefit,
+                   problem$design, options$level)
+  }))
+}

@@ -1,0 +1,161 @@
+validation_rows <- function(n = 300, seed = 1) {
+  withr::with_seed(seed, {
+    p <- round(stats::plogis(rnorm(n, -1, 1.2)), 3)
+    data.frame(p = p, y = rbinom(n, 1, p^1.3), g = rep(c("b", "a", "c"), length.out = n), w = rexp(n) + .2,
+               copies = rpois(n, 1), site = rep(1:30, length.out = n))
+  })
+}
+terms_of <- function(...) {
+  out <- tidy(ce_validate(..., times = 0))
+  setNames(out$estimate, out$term)
+}
+
+test_that("every number is its formula", {
+  d <- validation_rows()
+  value <- terms_of(d$p, d$y, thresholds = c(.1, .3))
+  p <- d$p
+  y <- d$y
+  pairs <- outer(p[y == 1], p[y == 0], function(a, b) (a > b) + (a == b) / 2)
+  curve <- fitted(loess(y ~ p, degree = 2))
+  naive <- c(
+    oe_ratio = sum(y) / sum(p), auroc = mean(pairs), brier = mean((y - p)^2),
+    scaled_brier = 1 - mean((y - p)^2) / mean((y - mean(y))^2), log_loss = -mean(y * log(p) + (1 - y) * log(1 - p)),
+    ici = mean(abs(curve - p)), eci = mean((curve - p)^2) / mean((p - mean(y))^2),
+    "net_benefit(0.1)" = mean(p >= .1 & y == 1) - mean(p >= .1 & y == 0) / 9,
+    "net_benefit(0.3)" = mean(p >= .3 & y == 1) - mean(p >= .3 & y == 0) * 3 / 7,
+    intercept = coef(glm(y ~ qlogis(p), binomial))[[1]], slope = coef(glm(y ~ qlogis(p), binomial))[[2]],
+    in_the_large = coef(glm(y ~ offset(qlogis(p)), family = binomial))[[1]]
+  )
+  # the curve is loess() with interpolation, as published
+  expect_equal(value[names(naive)], naive, tolerance = 1e-6)
+  expect_equal(value[["calibration_error"]], ce_estimate(p, y)$estimate)
+  expect_identical(unname(value[c("ici", "e50", "e90", "emax")]), ici(p, y)$.estimate)
+})
+
+test_that("errors are those of a jackknife, on the scale of the interval", {
+  d <- validation_rows(150)
+  out <- tidy(ce_validate(d$p, d$y, times = 0, thresholds = .2))
+  shown <- setNames(out$std.error, out$term)
+  fast <- function(p, y) {
+    c(oe_ratio = mean(y) / mean(p), auroc = mean(outer(p[y == 1], p[y == 0], function(a, b) (a > b) + (a == b) / 2)),
+      brier = mean((y - p)^2), scaled_brier = 1 - mean((y - p)^2) / mean((y - mean(y))^2),
+      "net_benefit(0.2)" = mean((p >= .2) * (y - .2)) / .8)
+  }
+  left <- vapply(seq_len(150), function(i) fast(d$p[-i], d$y[-i]), numeric(5))
+  jackknife <- sqrt(149^2 / 150 * apply(left, 1, var))
+  expect_equal(shown[names(jackknife)], jackknife, tolerance = .02)
+  row <- out[out$term == "auroc", ]
+  z <- qnorm(.975) * row$std.error / dlogis(qlogis(row$estimate))
+  expect_equal(c(row$conf.low, row$conf.high), plogis(qlogis(row$estimate) + c(-1, 1) * z))
+})
+
+test_that("the published numbers of the ovarian tumours are met", {
+  # benvancalster/PerfMeasuresOverview: the file is not ours to give away
+  file <- Sys.getenv("CALIBRISK_ADNEX")
+  skip_if_not(nzchar(file) && file.exists(file), "CALIBRISK_ADNEX")
+  d <- utils::read.table(file, header = TRUE)
+  out <- tidy(ce_validate(d$pmalwo, d$Outcome1, thresholds = .1, times = 0))
+  value <- setNames(out$estimate, out$term)
+  published <- c(oe_ratio = 1.228075, in_the_large = .8095779, slope = .9338235, ici = .09415385, eci = .1051168,
+                 brier = .132565, scaled_brier = .469289, "net_benefit(0.1)" = .4427044, auroc = .911385)
+  expect_equal(value[names(published)], published, tolerance = 1e-6)
+  expect_equal(out$std.error[match(c("in_the_large", "slope"), out$term)], c(.09982, .05942), tolerance = 1e-4)
+})
+
+test_that("frequencies are repeated rows, weights of one value none, clusters of one row Student's", {
+  d <- validation_rows()
+  at <- function(data, ...) tidy(ce_validate(data, y, p, times = 0, ...))
+  expect_equal(at(d, weights = copies, group = g), at(d[rep(seq_len(300), d$copies), ], group = g))
+  expect_equal(at(transform(d, w = .3), weights = w), at(d))
+  plain <- at(d, weights = w)
+  expect_equal(at(transform(d, w = 7 * w), weights = w), plain)
+  alone <- at(transform(d, site = seq_len(300)), cluster = site)
+  shared <- setdiff(alone$term, c("calibration_error", "intercept", "slope", "joint", "in_the_large"))
+  rows <- match(shared, alone$term)
+  expect_equal(alone$std.error[rows], at(d)$std.error[rows])
+})
+
+test_that("intervals cover", {
+  skip_on_cran()
+  terms <- c("oe_ratio", "auroc", "brier", "scaled_brier", "net_benefit(0.2)")
+  law <- function(n) {
+    p <- plogis(rnorm(n, -.5))
+    list(p = p, y = rbinom(n, 1, plogis(-.3 + 1.3 * qlogis(p))))
+  }
+  withr::local_seed(3)
+  big <- law(4e5)
+  truth <- terms_of(big$p, big$y, thresholds = .2, smoother = "isotonic")[terms]
+  covered <- replicate(150, {
+    d <- law(200)
+    out <- tidy(ce_validate(d$p, d$y, thresholds = .2, times = 0, smoother = "isotonic"))
+    out <- out[match(terms, out$term), ]
+    out$conf.low <= truth & truth <= out$conf.high
+  })
+  expect_true(all(rowMeans(covered) > .9))
+})
+
+test_that("groups, models and classes have their own rows, groups in order", {
+  d <- validation_rows()
+  by <- tidy(ce_validate(d, y, p, .by = g, times = 0))
+  expect_identical(unique(by$g), c("a", "b", "c"))
+  expect_equal(by[by$g == "b", -1], tidy(ce_validate(d[d$g == "b", ], y, p, times = 0)))
+  two <- ce_validate(list(first = d$p, second = d$p^2), d$y, times = 0)
+  expect_identical(glance(two)$model, c("first", "second"))
+  expect_equal(tidy(two)[tidy(two)$model == "second", -1], tidy(ce_validate(d$p^2, d$y, times = 0)))
+  classes <- ce_validate(vehicle_predictions, truth, times = 0, thresholds = .3)
+  expect_identical(glance(classes)$class, levels(vehicle_predictions$truth))
+  bus <- terms_of(vehicle_predictions$.pred_bus, vehicle_predictions$truth == "bus", thresholds = .3)
+  shown <- tidy(classes)[tidy(classes)$class == "bus", ]
+  expect_equal(setNames(shown$estimate, shown$term), bus)
+})
+
+test_that("strong calibration is that of every group, with one test of all", {
+  d <- validation_rows(900)
+  d$y[d$g == "a"] <- withr::with_seed(2, rbinom(300, 1, d$p[d$g == "a"]^.3))
+  out <- tidy(ce_validate(d, y, p, group = g, times = 0))
+  strong <- out[out$level == "strong", ]
+  alone <- lapply(split(d, d$g), function(part) ce_estimate(part$p, part$y))
+  value <- function(name) vapply(alone, `[[`, 0, name)
+  expect_equal(strong$estimate[c(2, 4, 6)], unname(value("estimate")))
+  expect_equal(strong$p.value[7], min(1, 3 * min(value("p.value"))))
+  expect_lt(strong$p.value[7], .001)
+  expect_identical(strong$term[c(1, 7)], c("oe_ratio(g = a)", "all_groups"))
+})
+
+test_that("samples of cells move as those of rows", {
+  d <- validation_rows(2000)
+  options <- list(times = 60, smoother = "loess", span = .75, level = .95)
+  problem <- scalar_problem(d$p, d$y)
+  value <- curve_distances(d$p, smooth_frequency(d$p, d$y, "loess", .75, problem$design), d$y, problem$design)
+  exact <- withr::with_seed(1, moderate_draws(problem, value, options))
+  cells <- withr::with_seed(1, moderate_draws(problem, value, options, most = 100, cells = 300))
+  expect_gt(min(diag(cor(t(exact), t(cells)))[c(1, 5)]), .97)
+  expect_equal(rowMeans(cells), rowMeans(exact), tolerance = .1)
+})
+
+test_that("what cannot be computed is a note, and the print says what the numbers mean", {
+  d <- validation_rows()
+  one <- ce_validate(d$p, rep(1, 300), times = 0)
+  expect_true("All outcomes are equal." %in% one$notes[[1]])
+  expect_true(is.na(tidy(one)$estimate[tidy(one)$term == "auroc"]))
+  certain <- ce_validate(c(0, .2, .4, .6, 1, 1), c(0, 0, 1, 1, 1, 0), times = 0)
+  expect_match(certain$notes[[1]][1], "infinite logits")
+  expect_match(certain$notes[[1]], "log loss is infinite", all = FALSE)
+  expect_output(print(ce_validate(pmin(1, 2 * d$p), d$y, times = 0)), "On average predictions are too high")
+  expect_output(print(ce_validate(d$p, rbinom(300, 1, plogis(4 * qlogis(d$p))), times = 0)), "too close to each other")
+  expect_output(print(ce_validate(d$p, d$y, weights = d$w, cluster = d$site, times = 0)), "30 clusters")
+  incomplete <- replace(d$p, 3, NA)
+  expect_output(print(ce_validate(incomplete, d$y, times = 0)), "1 incomplete row was dropped")
+  expect_true(all(nchar(utils::capture.output(print(one))) <= 80))
+  expect_s3_class(ggplot2::autoplot(one), "ggplot")
+})
+
+test_that("bad arguments are named", {
+  d <- validation_rows(50)
+  expect_error(ce_validate(d$p, d$y, thresholds = 1), "strictly between 0 and 1", class = "calibrisk_error_argument")
+  expect_error(ce_validate(d$p, d$y, threshold = .1), "thresholds", class = "calibrisk_error_argument")
+  expect_error(ce_validate(d$p, d$y, group = 1:3), "every row", class = "calibrisk_error_length")
+  expect_error(ce_validate(d$p, d$y, notion = "canonical"), class = "calibrisk_error_notion")
+  expect_error(ce_validate(d$p, d$y, times = 5), class = "calibrisk_error_argument")
+  expect_error(ce_validate(replace(d$p, 1, NA), d$y, na_rm = FALSE), class = "calibrisk_error_missing")
+})
