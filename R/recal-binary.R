@@ -38,7 +38,7 @@ fit_map.ce_choice <- function(method, data, threads) {
   bad <- which(!vapply(fits, `[[`, NA, "converged"))
   terms <- vctrs::vec_rbind(!!!lapply(seq_along(fits), function(i) {
     out <- fits[[i]]$terms
-    if (k > 2) out$class <- ifelse(is.na(out$class), as.character(classes[i]), paste0(classes[i], ": ", out$class))
+    if (k > 2) out$class <- paste0(classes[i], ifelse(is.na(out$class), "", paste0(": ", out$class)), recycle0 = TRUE)
     out
   }))
   injective <- if (k > 2) {
@@ -46,11 +46,17 @@ fit_map.ce_choice <- function(method, data, threads) {
   } else {
     fits[[1]]$injective
   }
+  tests <- lapply(seq_along(fits), function(i) {
+    out <- fits[[i]]$tests
+    if (k > 2 && !is.null(out)) out$class <- as.character(classes[i])
+    out
+  })
+  tests <- if (length(drop_null(tests)) > 0) vctrs::vec_rbind(!!!tests)
   new_map_fit(
     new_map("one_vs_rest", maps = lapply(fits, `[[`, "map")), terms, length(bad) == 0,
     max(vapply(fits, `[[`, 0L, "iterations")),
     if (length(bad) > 0) paste0(if (k > 2) paste0("Class ", classes[bad[1]], ": "), fits[[bad[1]]]$message) else "",
-    injective
+    injective, tests
   )
 }
 
@@ -119,21 +125,22 @@ map_scalar.ce_map_logit <- function(map, p, log_p, log_q) {
 }
 
 # Logistic regression by Newton's method with step halving. The last column is the intercept;
-# the penalty pulls the slopes towards `centre`, in mean log loss units.
-logit_fit <- function(x, outcome, centre, penalty, design, max_steps = 100) {
+# the penalty pulls the slopes towards `centre`, in mean log loss units. `value` is the mean loss with the penalty;
+# `influence()` has a row for each row of x and a column for each parameter.
+logit_fit <- function(x, outcome, centre, penalty, design, max_steps = 100, offset = 0) {
   share <- row_shares(design)
   p <- ncol(x)
   penalty <- rep_len(penalty, 2)
   ridge <- c(rep(penalty[1] / max(p - 1, 1), p - 1), penalty[2])
   objective <- function(theta) {
-    eta <- drop(x %*% theta)
+    eta <- drop(x %*% theta) + offset
     sum(share * (log1pexp(eta) - outcome * eta)) + sum(ridge * (theta - centre)^2)
   }
   theta <- centre
   value <- objective(theta)
   converged <- FALSE
   for (step in seq_len(max_steps)) {
-    newton <- logit_newton(x, outcome, theta, centre, ridge, share)
+    newton <- logit_newton(x, outcome, theta, centre, ridge, share, offset)
     if (is.null(newton)) break
     if (newton$decrement < 1e-16 * (1 + abs(value))) {
       converged <- TRUE
@@ -150,15 +157,16 @@ logit_fit <- function(x, outcome, centre, penalty, design, max_steps = 100) {
   std.error <- rep(NA_real_, p)
   if (all(ridge == 0)) {
     converged <- converged && !separated(x, theta, outcome)
-    if (converged) std.error <- logit_errors(x, outcome, theta, newton, design)
+    if (converged) std.error <- logit_errors(x, outcome, theta, newton, design, offset)
   }
-  list(theta = theta, converged = converged, iterations = step, std.error = std.error,
+  list(theta = theta, converged = converged, iterations = step, std.error = std.error, value = value,
+       influence = function() logit_influence(x, outcome, theta, newton, offset),
        message = if (converged) "" else logit_failure(x, outcome))
 }
 
 # Direction and decrement of Newton's method, by the Hessian with a diagonal of ones; NULL where it is singular.
-logit_newton <- function(x, outcome, theta, centre, ridge, share) {
-  mu <- stats::plogis(drop(x %*% theta))
+logit_newton <- function(x, outcome, theta, centre, ridge, share, offset = 0) {
+  mu <- stats::plogis(drop(x %*% theta) + offset)
   gradient <- drop(crossprod(x, share * (mu - outcome))) + 2 * ridge * (theta - centre)
   hessian <- crossprod(x * (share * mu * (1 - mu)), x) + diag(2 * ridge, ncol(x))
   scale <- 1 / sqrt(pmax(diag(hessian), 1e-300))
@@ -169,11 +177,16 @@ logit_newton <- function(x, outcome, theta, centre, ridge, share) {
 }
 
 # From the information; of weighted or clustered rows from the influences of their scores.
-logit_errors <- function(x, outcome, theta, newton, design) {
-  inverse <- newton$scale * t(newton$scale * solve(newton$scaled))
-  if (is_plain(design)) return(sqrt(pmax(diag(inverse), 0) / design$n))
-  influence <- (x * (outcome - stats::plogis(drop(x %*% theta)))) %*% inverse
-  apply(influence, 2, row_std_error, design)
+logit_errors <- function(x, outcome, theta, newton, design, offset) {
+  if (is_plain(design)) return(sqrt(pmax(diag(logit_inverse(newton)), 0) / design$n))
+  apply(logit_influence(x, outcome, theta, newton, offset), 2, row_std_error, design)
+}
+
+# Inverse of the mean second derivative.
+logit_inverse <- function(newton) newton$scale * t(newton$scale * solve(newton$scaled))
+
+logit_influence <- function(x, outcome, theta, newton, offset) {
+  (x * (outcome - stats::plogis(drop(x %*% theta) + offset))) %*% logit_inverse(newton)
 }
 
 # The first of the steps 1, 1/2, 1/4, ... that does not raise the objective; NULL where none does.
@@ -189,7 +202,7 @@ halved_step <- function(objective, theta, direction, value) {
 
 log1pexp <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))
 
-# The log loss falls below what any finite optimum allows: everything on its side.
+# The log loss falls below what any finite optimum allows: everything on its side, whatever the offset.
 separated <- function(x, theta, outcome) {
   eta <- drop(x %*% theta)
   all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0)

@@ -3,7 +3,7 @@
 #' Recalibration maps as values
 #'
 #' A map with its options, for the argument `method` of [ce_recalibrate()], which defines them. The name of a map is
-#' shorthand for the map with its defaults: `method = "platt"` is `method = map_platt()`. Options may be given to
+#' shorthand for the map with its defaults: `method = "platt"` is `method = map_platt()`. Most options may be given to
 #' `ce_recalibrate()` as well; one that the map does not have is an error that names the maps that have it.
 #'
 #' @param loss `"log"` or `"brier"`, what to minimise; the first is the default. The parameters of
@@ -16,6 +16,11 @@
 #'   squared deviation from the start, without which tiny probabilities can be driven to 0.
 #' @param hidden Widths of the hidden layers.
 #' @param n_bins,type Number and type of bins: of equal `"mass"` or equal `"width"`.
+#' @param model `NULL`: chosen by the closed test; or the name of one, `"none"`, `"intercept"`, `"slope"` or
+#'   `"flexible"`, which is then taken whatever the tests say.
+#' @param df Degrees of freedom of the flexible model's curve, 2 to 6; the intercept is one more. Its df + 1 knots are
+#'   equally spaced quantiles of the logits, from 5 % to 95 % (10 % with df = 2, 2.5 % with df = 6).
+#' @param alpha Level of the tests: how often predictions that need no change are changed.
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.
@@ -27,4 +32,5 @@
 #' map_beta(penalty = 0.01)
 #' ce_recalibrate(p, y, method = map_beta(penalty = 0.01))
 #' ce_recalibrate(p, y, method = map_histogram(n_bins = 5))
+#' ce_recalibrate(p, y, method = map_update(df = 4))
 NULL

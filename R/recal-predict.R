@@ -14,8 +14,12 @@
 #'   A matrix' columns are matched by name where they carry those of the fit or of the classes, else by position.
 #'   Rows with missing values give `NA`.
 #' @param threads Number of threads, see [ce_threads].
+#' @param type `"parameters"`, or, of the map `"update"` whose default it is, `"tests"`.
 #' @param ... Not used.
-#' @return Probabilities in the shape of `new`; for `augment()` `new` with added columns.
+#' @return Probabilities in the shape of `new`; for `augment()` `new` with added columns. `tidy()`: parameters are
+#'   `term, class, estimate, std.error`; tests have a row per model: `model, class, n_parameters, log_likelihood` (of
+#'   weighted rows times weights of mean 1), `test` (`"likelihood ratio"` or `"Wald"`), `statistic, df, p.value` (of the
+#'   largest model against this one), `chosen`.
 #' @export
 predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
   if (is.null(new)) return(fitted_predictions(object))

@@ -23,6 +23,9 @@
 #'     `penalty` defaults to 0.01.}
 #'   \item{`"platt"`, `"beta"`}{The event's logit is \eqn{a\,\mathrm{logit}(p) + c}, resp.
 #'     \eqn{a \log p - b \log(1-p) + c} with \eqn{a, b \ge 0} (Kull et al. 2017).}
+#'   \item{`"update"`}{As little change as the data ask for (Vergouwe et al. 2017; see *Updating*): none, an intercept
+#'     (the slope of the logit is 1), intercept and slope (`"platt"`), or flexible, a restricted cubic spline of the
+#'     logit.}
 #'   \item{`"isotonic"`, `"histogram"`}{The increasing least squares fit, linear between its steps' ends; the outcome's
 #'     mean per bin (an empty bin keeps its midpoint).}
 #'   \item{`"constant_confidence"`, `"label_frequency"`}{The top label gets the accuracy of the fit and the others share
@@ -34,11 +37,29 @@
 #'     Dawid-Sebastiani score (Gruber & Buettner 2022, section 5 and appendix G.5). Here `x` holds two columns, mean and
 #'     variance, and `truth` the outcome.}
 #' }
-#' `"platt"`, `"beta"`, `"isotonic"` and `"histogram"` treat more than two classes one against the rest and
+#' `"platt"`, `"beta"`, `"update"`, `"isotonic"` and `"histogram"` treat more than two classes one against the rest and
 #' divide by the sum (a row of zeros becomes uniform).
 #'
 #' All maps are functions of the predicted distribution: logits are centred first. Guo et al. apply
 #' vector and matrix scaling to raw logits, which carry one number more per row than the prediction does.
+#'
+#' @section Updating:
+#' `"update"` compares the flexible model, with the intercept, the logit's slope and `df - 1` spline terms, with each
+#' smaller one, in this order and each at the level `alpha`:
+#' \enumerate{
+#'   \item no change (`df + 1` degrees of freedom): not significantly worse, the predictions stay as they are;
+#'   \item else the intercept alone (`df`): not significantly worse, it is taken;
+#'   \item else intercept and slope (`df - 1`): not significantly worse, they are taken; else the flexible model.
+#' }
+#' A smaller model is only looked at once all simpler ones are rejected, so that predictions that need no change are
+#' left alone with probability 1 - `alpha`, and no correction for several tests is needed. The test statistic is twice
+#' the log likelihood ratio, compared with a chi-squared distribution. Of weighted or clustered rows that statistic is
+#' not chi-squared: there the coefficients by which the flexible model differs are tested with their robust covariance
+#' (Wald's quadratic form; with clusters, and few effective rows, Hotelling's F). Vergouwe et al. have the model refitted
+#' with its own predictors in the place of the flexible curve, which a vector of predictions does not allow.
+#'
+#' A model is left out where there are too few distinct predictions for it, or, with a warning, where it has no finite
+#' optimum; the largest that remains is then compared. Standard errors of the parameters do not know of the choice.
 #'
 #' @section Injective maps:
 #' Only for a map that is one to one, and fixed before seeing the data it is judged on, does a difference of proper
@@ -53,7 +74,8 @@
 #' the variance map the mean squared residual over variance is 1.
 #'
 #' @section Errors:
-#' Where the optimum is at infinity (labels that the predictions separate, a class that never
+#' Where there are not more clusters than parameters, `"update"` cannot choose and is an error of class
+#' `calibrisk_error_cluster`. Where the optimum is at infinity (labels that the predictions separate, a class that never
 #' occurs), the result stands at the bound or where the iterations ended, `glance()$converged` is `FALSE` and a
 #' warning of class `calibrisk_warning_convergence` says so; `penalty > 0` makes it finite (unless the diagonal of
 #' `"matrix"` or `"dirichlet"`, which has no penalty, separates by itself). Logits of `-Inf`
@@ -82,11 +104,15 @@
 #'   standard errors of parameters are those of the scores' influences, by cluster. Rows of frequency 0 have no fitted
 #'   prediction.
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` gives the parameters
-#'   (`term, class, estimate, std.error`), `glance()` one row: `method, loss, objective_before,
+#'   (`term, class, estimate, std.error`), of `"update"` the tests, see [predict.ce_recalibration()]; `glance()` one row: `method, loss, objective_before,
 #'   objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA`
 #'   without `folds`), `n, n_classes, n_parameters, converged, iterations, injective, folds`. See
 #'   [predict.ce_recalibration()].
 #' @references `r ref_gruber_buettner()`
+#'
+#' Vergouwe, Y., Nieboer, D., Oostenbrink, R., Debray, T. P. A., Murray, G. D., Kattan, M. W., Koffijberg, H., Moons, K.
+#' G. M. and Steyerberg, E. W. (2017). A closed testing procedure to select an appropriate method for updating prediction
+#' models. *Statistics in Medicine* 36, 4529-4539. \doi{10.1002/sim.7179}
 #' @export
 #' @examples
 #' set.seed(1)
@@ -95,6 +121,7 @@
 #' map <- ce_recalibrate(p, y, method = "temperature")
 #' map
 #' predict(map, c(0.05, 0.5, 0.95))
+#' tidy(ce_recalibrate(p, y, method = "update"))
 ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE, loss = NULL, folds = NULL,
                            penalty = NULL, hidden = NULL, n_bins = NULL, type = NULL, range = NULL,
                            floor = .Machine$double.eps, event_level = "first", na_rm = TRUE, .by = NULL,
@@ -146,16 +173,17 @@ recalibrate_probs <- function(method, data, layout, folds, threads, call) {
 new_recalibration <- function(method, layout, fit, ...) {
   structure(
     list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
-         terms = fit$terms, convergence = fit[c("converged", "iterations", "message")], injective = fit$injective, ...),
+         terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")], injective = fit$injective, ...),
     class = "ce_recalibration"
   )
 }
 
-# What fit_map() methods return. `terms` is a tibble term, class, estimate, std.error.
+# What fit_map() methods return. `terms` is a tibble term, class, estimate, std.error; `tests` are those by which the
+# map was chosen, or NULL.
 new_map_fit <- function(map, terms, converged = TRUE, iterations = NA_integer_, message = "",
-                        injective) {
+                        injective, tests = NULL) {
   list(map = map, terms = terms, converged = converged, iterations = as.integer(iterations),
-       message = message, injective = injective)
+       message = message, injective = injective, tests = tests)
 }
 
 new_map <- function(type, ...) structure(list(...), class = c(paste0("ce_map_", type), "ce_map"))
@@ -208,8 +236,9 @@ print.ce_recalibration <- function(x, ...) {
   if (!is.null(x$objective_crossfit)) {
     cat("out of fold: ", format(x$objective_crossfit, digits = 5), "\n", sep = "")
   }
+  if (!is.null(x$tests)) cat(update_text(x$tests), sep = "\n")
   if (nrow(x$terms) <= 8) {
-    cat(paste0(x$terms$term, ifelse(is.na(x$terms$class), "", paste0("[", x$terms$class, "]")), " = ",
+    if (nrow(x$terms) > 0) cat(paste0(x$terms$term, ifelse(is.na(x$terms$class), "", paste0("[", x$terms$class, "]")), " = ",
                format(x$terms$estimate, digits = 4), collapse = ", "), "\n", sep = "")
   } else {
     cat(nrow(x$terms), " parameters, see tidy()\n", sep = "")
@@ -219,8 +248,17 @@ print.ce_recalibration <- function(x, ...) {
   invisible(x)
 }
 
+#' @rdname predict.ce_recalibration
 #' @export
-tidy.ce_recalibration <- function(x, ...) x$terms
+tidy.ce_recalibration <- function(x, type = NULL, ...) {
+  type <- check_choice(type %||% if (is.null(x$tests)) "parameters" else "tests", c("parameters", "tests"))
+  if (type == "parameters") return(x$terms)
+  if (is.null(x$tests)) {
+    stop_input(c("Only the map {.val update} is chosen by tests.", "x" = "It is {.val {x$method}}."), "argument",
+               arg = "type", value = type)
+  }
+  x$tests
+}
 
 #' @export
 glance.ce_recalibration <- function(x, ...) {

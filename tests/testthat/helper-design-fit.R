@@ -50,7 +50,8 @@ design_maps <- c(
   lapply(stats::setNames(nm = c("temperature", "vector", "matrix", "dirichlet", "ets", "beta", "platt", "isotonic",
                                 "histogram", "constant_confidence", "label_frequency")), mapped_with),
   list(diag = mapped_with("diag", hidden = 3), ets_log = mapped_with("ets", loss = "log"),
-       brier = mapped_with("temperature", loss = "brier"))
+       brier = mapped_with("temperature", loss = "brier"), update = mapped_with("update"),
+       flexible = mapped_with(map_update("flexible")))
 )
 
 # Without what print() says of the rows.

@@ -28,6 +28,8 @@ local({
     pin(paste0("design/ce_recalibrate/", map),
         tidy(ce_recalibrate(rows, y, prob, method = map, weights = share, cluster = centre))$estimate, why)
   }
+  pin("design/ce_recalibrate/update", tidy(ce_recalibrate(rows, y, prob, method = "update", weights = share)),
+      "iterated")
   after <- rows
   after$prob <- .1 + .8 * rows$prob
   pin("design/ce_gain", ce_gain(rows, after, y, prob, injective = TRUE, weights = share, cluster = centre))

@@ -37,6 +37,10 @@ local({
   pin_map("ce_recalibrate/five/isotonic", fits("five", map_isotonic()), new$five, "exact")
   pin_map("ce_recalibrate/floor", fits("coarse", "temperature", floor = 1e-3), new$coarse, "iterated")
   pin_map("ce_recalibrate/range", fits("fine", map_temperature(range = c(0.9, 1.1))), new$fine, "iterated")
+  for (model in c("none", "intercept", "slope", "flexible")) {
+    pin_map(paste0("ce_recalibrate/update/", model), fits("fine", map_update(model, df = 2)), new$fine, "iterated")
+  }
+  pin_map("ce_recalibrate/update/three", fits("three", map_update(alpha = 0.5)), new$three, "iterated")
   logits <- log(three$p + 0.001)
   pin_map("ce_recalibrate/logits", ce_recalibrate(logits[1:90, ], three$y[1:90], logits = TRUE), logits[91:150, ],
           "iterated")

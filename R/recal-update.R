@@ -1,0 +1,190 @@
+# Updating of a prediction model (Vergouwe et al. 2017): as little change as the data ask for, chosen by a closed test.
+
+update_models <- c("none", "intercept", "slope", "flexible")
+
+#' @rdname ce_maps
+#' @export
+map_update <- function(model = NULL, df = 3, alpha = 0.05) {
+  if (!is.null(model)) model <- check_choice(model, update_models)
+  check_count(df, lower = 2)
+  if (df > 6) {
+    stop_input(c("{.arg df} must be at most 6.", "x" = "It is {df}.",
+                 "i" = "{.fn map_isotonic} follows any increasing shape."), "argument", arg = "df", value = df)
+  }
+  check_number(alpha, lower = 0, upper = 1, open = TRUE)
+  new_choice("map", "update", model = model, df = df, alpha = alpha)
+}
+
+#' @export
+fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
+  z <- log_p - log_q
+  knots <- spline_knots(z, method$df, design)
+  fits <- update_fits(z, knots, outcome, design)
+  tests <- update_tests(fits, outcome, z, design, method)
+  chosen <- method$model %||% closed_choice(tests, method$alpha)
+  tests$chosen <- tests$model == chosen
+  failed <- Filter(function(fit) !is.null(fit) && !fit$converged, fits)
+  fit <- fits[[chosen]]
+  if (chosen != "none" && is.null(fit)) stop_few_values(chosen, z)
+  new_map_fit(
+    update_map(chosen, fit, knots), update_terms(chosen, fit),
+    length(failed) == 0, max(0L, vapply(drop_null(fits), `[[`, 0L, "iterations")),
+    if (length(failed) > 0) failed[[1]]$message else "", update_injective(chosen, fit, knots, z), tests
+  )
+}
+
+# A model that was asked for and needs more distinct predictions than there are.
+stop_few_values <- function(model, z) {
+  stop_input(c(
+    "The {.val {model}} model needs more distinct predictions.",
+    "x" = "There {?is/are} {length(unique(z))}.",
+    "i" = "{.code map_update()} takes the models that can be fitted."
+  ), c("rows", "degenerate"), arg = "method", call = NULL)
+}
+
+# Harrell's places of the knots: equally spaced quantiles, the outer ones by their number.
+spline_knots <- function(z, df, design) {
+  outer <- if (df == 2) 0.1 else if (df < 6) 0.05 else 0.025
+  weighted_quantiles(z, design_weights(design), seq(outer, 1 - outer, length.out = df + 1))
+}
+
+# Restricted cubic splines: z, and a column for each knot but two, cubic between the knots and linear beyond.
+spline_basis <- function(z, knots) {
+  k <- length(knots)
+  cube <- function(at) pmax(z - at, 0)^3
+  last <- knots[k] - knots[k - 1]
+  columns <- lapply(knots[seq_len(k - 2)], function(at) {
+    (cube(at) - cube(knots[k - 1]) * (knots[k] - at) / last + cube(knots[k]) * (knots[k - 1] - at) / last) /
+      (knots[k] - knots[1])^2
+  })
+  cbind(z, do.call(cbind, columns), deparse.level = 0)
+}
+
+# The regressions on the logit, each NULL where there are too few distinct predictions for it; of the model without a
+# change there is nothing to fit.
+update_fits <- function(z, knots, outcome, design) {
+  distinct <- length(unique(z))
+  regression <- function(x, centre, offset = 0) {
+    logit_fit(cbind(x, 1, deparse.level = 0), outcome, centre, 0, design, offset = offset)
+  }
+  list(
+    intercept = regression(matrix(0, length(z), 0), 0, z),
+    slope = if (distinct > 1) regression(z, c(1, 0)),
+    flexible = if (length(knots) > 2 && distinct > length(knots)) {
+      regression(spline_basis(z, knots), c(1, rep(0, length(knots) - 1)))
+    }
+  )
+}
+
+# A row per model: the largest that has an optimum against it.
+update_tests <- function(fits, outcome, z, design, method) {
+  usable <- vapply(fits, function(fit) isTRUE(fit$converged), NA)
+  top <- utils::tail(names(fits)[usable], 1)
+  identity <- sum(row_shares(design) * (log1pexp(z) - outcome * z))
+  loss <- c(none = identity, vapply(fits, function(fit) if (isTRUE(fit$converged)) fit$value else NA_real_, 0))
+  size <- c(none = 0, intercept = 1, slope = 2, flexible = length(fits$flexible$theta %||% numeric(method$df + 1)))
+  statistic <- p.value <- test_df <- rep(NA_real_, length(loss))
+  kind <- if (is_plain(design)) "likelihood ratio" else "Wald"
+  below <- if (length(top) > 0) seq_len(match(top, update_models) - 1) else integer()
+  for (m in below[!is.na(loss[below])]) {
+    test_df[m] <- size[[top]] - size[[m]]
+    test <- if (is_plain(design)) {
+      ratio <- max(2 * design$n * (loss[[m]] - loss[[top]]), 0)
+      list(statistic = ratio, p.value = stats::pchisq(ratio, test_df[m], lower.tail = FALSE))
+    } else {
+      robust_update_test(fits[[top]], update_models[m], design, needed = is.null(method$model))
+    }
+    statistic[m] <- test$statistic
+    p.value[m] <- test$p.value
+  }
+  tibble::tibble(model = update_models, class = NA_character_, n_parameters = unname(size),
+                 log_likelihood = unname(-design$n * loss), test = kind,
+                 statistic = statistic, df = test_df, p.value = p.value)
+}
+
+# Weighted or clustered rows: the coefficients by which the larger model differs are 0, with the covariance of the rows'
+# or the clusters' influences. The parameters of the larger model are those of the logit first, the intercept last.
+robust_update_test <- function(fit, model, design, needed) {
+  size <- length(fit$theta)
+  null <- if (size == 1) 0 else c(1, rep(0, size - 1))
+  tested <- switch(model, none = seq_len(size), intercept = seq_len(size - 1), slope = seq_len(size - 1)[-1])
+  covariance <- row_covariance(fit$influence(), design)[tested, tested, drop = FALSE]
+  out <- wald_test(fit$theta[tested] - null[tested], covariance, design_df(design))
+  if (is.na(out$p.value) && needed) {
+    stop_input(c(
+      "There must be more clusters than parameters to choose a model by tests.",
+      "x" = "There {cli::qty(max(design$cluster, 0))}{?is/are} {max(design$cluster, 0)} cluster{?s}; \\
+             {length(tested)} parameter{?s} {?is/are} tested.",
+      "i" = "Name the model, as in {.code map_update(\"slope\")} or {.code map_platt()}, or take a smaller {.arg df}."
+    ), c("rows", "cluster"), arg = "cluster", call = NULL)
+  }
+  out
+}
+
+# The first model that the largest is not significantly better than, else the largest that has an optimum.
+closed_choice <- function(tests, alpha) {
+  kept <- which(tests$p.value >= alpha)
+  if (length(kept) > 0) return(tests$model[kept[1]])
+  utils::tail(tests$model[!is.na(tests$log_likelihood)], 1)
+}
+
+update_map <- function(model, fit, knots) {
+  theta <- fit$theta
+  switch(model,
+    none = new_map("identity"),
+    intercept = new_map("logit", a = 1, b = 1, c = theta),
+    slope = new_map("logit", a = theta[1], b = theta[1], c = theta[2]),
+    flexible = new_map("spline", knots = knots, theta = theta)
+  )
+}
+
+update_terms <- function(model, fit) {
+  size <- length(fit$theta)
+  if (model == "none") return(map_terms(character(), numeric()))
+  splines <- if (size > 2) paste0("spline_", seq_len(size - 2))
+  map_terms(c(if (size > 1) "slope", splines, "intercept"), fit$theta, std.error = fit$std.error)
+}
+
+update_injective <- function(model, fit, knots, z) {
+  theta <- fit$theta
+  if (model %in% c("none", "intercept")) return(is_injective(TRUE, "the slope is 1"))
+  if (model == "slope") {
+    return(if (theta[1] != 0) is_injective(TRUE, "the slope is not 0") else is_injective(FALSE, "the slope is 0"))
+  }
+  # linear beyond the outer knots, whose slopes the points outside show
+  reach <- max(diff(knots))
+  at <- seq(min(knots) - reach, max(knots) + reach, length.out = 2001)
+  steps <- diff(spline_logit(at, knots, theta))
+  if (all(steps > 0)) {
+    is_injective(TRUE, "strictly increasing")
+  } else if (all(steps < 0)) {
+    is_injective(TRUE, "strictly decreasing")
+  } else {
+    is_injective(FALSE, "the curve rises and falls")
+  }
+}
+
+spline_logit <- function(z, knots, theta) drop(cbind(spline_basis(z, knots), 1, deparse.level = 0) %*% theta)
+
+#' @export
+map_scalar.ce_map_identity <- function(map, p, log_p, log_q) p
+
+#' @export
+map_scalar.ce_map_spline <- function(map, p, log_p, log_q) {
+  stats::plogis(spline_logit(log_p - log_q, map$knots, map$theta))
+}
+
+# A line per class for print().
+update_text <- function(tests) {
+  parts <- split(tests, factor(tests$class, unique(tests$class), exclude = NULL))
+  vapply(parts, function(part) {
+    tested <- part[!is.na(part$p.value), ]
+    p <- ifelse(tested$p.value < 0.001, "p < 0.001", paste("p =", formatC(tested$p.value, 3, format = "f")))
+    chosen <- part$model[part$chosen]
+    larger <- utils::tail(part$model[!is.na(part$log_likelihood)], 1)
+    paste0(
+      if (!is.na(part$class[1])) paste0("class ", part$class[1], ", "), "model: ", chosen,
+      if (nrow(tested) > 0) paste0(" (", larger, " against ", paste0(tested$model, ": ", p, collapse = ", "), ")")
+    )
+  }, "", USE.NAMES = FALSE)
+}
