@@ -55,8 +55,8 @@
 #' left alone with probability 1 - `alpha`, and no correction for several tests is needed. The test statistic is twice
 #' the log likelihood ratio, compared with a chi-squared distribution. Of weighted or clustered rows that statistic is
 #' not chi-squared: there the coefficients by which the flexible model differs are tested with their robust covariance
-#' (Wald's quadratic form; with clusters, and few effective rows, Hotelling's F). Vergouwe et al. have the model refitted
-#' with its own predictors in the place of the flexible curve, which a vector of predictions does not allow.
+#' (Wald's quadratic form; with clusters, and few effective rows, Hotelling's F). Vergouwe et al. have the model
+#' refitted with its own predictors in the place of the flexible curve, which a vector of predictions does not allow.
 #'
 #' A model is left out where there are too few distinct predictions for it, or, with a warning, where it has no finite
 #' optimum; the largest that remains is then compared. Standard errors of the parameters do not know of the choice.
@@ -104,15 +104,15 @@
 #'   standard errors of parameters are those of the scores' influences, by cluster. Rows of frequency 0 have no fitted
 #'   prediction.
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` gives the parameters
-#'   (`term, class, estimate, std.error`), of `"update"` the tests, see [predict.ce_recalibration()]; `glance()` one row: `method, loss, objective_before,
-#'   objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA`
+#'   (`term, class, estimate, std.error`), of `"update"` the tests, see [predict.ce_recalibration()]; `glance()` one
+#'   row: `method, loss, objective_before, objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA`
 #'   without `folds`), `n, n_classes, n_parameters, converged, iterations, injective, folds`. See
 #'   [predict.ce_recalibration()].
 #' @references `r ref_gruber_buettner()`
 #'
 #' Vergouwe, Y., Nieboer, D., Oostenbrink, R., Debray, T. P. A., Murray, G. D., Kattan, M. W., Koffijberg, H., Moons, K.
-#' G. M. and Steyerberg, E. W. (2017). A closed testing procedure to select an appropriate method for updating prediction
-#' models. *Statistics in Medicine* 36, 4529-4539. \doi{10.1002/sim.7179}
+#' G. M. and Steyerberg, E. W. (2017). A closed testing procedure to select an appropriate method for updating
+#' prediction models. *Statistics in Medicine* 36, 4529-4539. \doi{10.1002/sim.7179}
 #' @export
 #' @examples
 #' set.seed(1)
@@ -173,7 +173,8 @@ recalibrate_probs <- function(method, data, layout, folds, threads, call) {
 new_recalibration <- function(method, layout, fit, ...) {
   structure(
     list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
-         terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")], injective = fit$injective, ...),
+         terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
+         injective = fit$injective, ...),
     class = "ce_recalibration"
   )
 }
@@ -238,14 +239,18 @@ print.ce_recalibration <- function(x, ...) {
   }
   if (!is.null(x$tests)) cat(update_text(x$tests), sep = "\n")
   if (nrow(x$terms) <= 8) {
-    if (nrow(x$terms) > 0) cat(paste0(x$terms$term, ifelse(is.na(x$terms$class), "", paste0("[", x$terms$class, "]")), " = ",
-               format(x$terms$estimate, digits = 4), collapse = ", "), "\n", sep = "")
+    if (nrow(x$terms) > 0) cat(terms_text(x$terms), "\n", sep = "")
   } else {
     cat(nrow(x$terms), " parameters, see tidy()\n", sep = "")
   }
   cat(if (x$injective$value) "injective: " else "not injective: ", x$injective$reason, "\n", sep = "")
   if (!x$convergence$converged) cat("NOT CONVERGED: ", x$convergence$message, "\n", sep = "")
   invisible(x)
+}
+
+terms_text <- function(terms) {
+  paste0(terms$term, ifelse(is.na(terms$class), "", paste0("[", terms$class, "]")), " = ",
+         format(terms$estimate, digits = 4), collapse = ", ")
 }
 
 #' @rdname predict.ce_recalibration

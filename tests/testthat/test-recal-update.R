@@ -118,7 +118,8 @@ test_that("models that the data cannot tell apart are left out", {
   expect_warning(apart <- ce_recalibrate(1:9 / 10, rep(0:1, c(4, 5)), method = "update"), "separate",
                  class = "calibrisk_warning_convergence")
   expect_identical(is.na(tidy(apart)$log_likelihood), c(FALSE, FALSE, TRUE, TRUE))
-  expect_warning(sure <- ce_recalibrate(1:9 / 10, rep(1, 9), method = "update"), class = "calibrisk_warning_convergence")
+  expect_warning(sure <- ce_recalibrate(1:9 / 10, rep(1, 9), method = "update"), "outcomes are equal",
+                 class = "calibrisk_warning_convergence")
   expect_identical(predict(sure, c(0, 0.25, 1)), c(0, 0.25, 1))
   # certain predictions are floored in the logit, not changed where no change is chosen
   edge <- ce_recalibrate(c(0, 1, d$p), c(0, 1, d$y), method = map_update("none"))
