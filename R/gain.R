@@ -1,6 +1,7 @@
 #' Improvement by a recalibration map
 #'
-#' Compares the predictions of the same rows before and after recalibration, with a paired standard error.
+#' Compares the predictions of the same rows before and after recalibration, with a paired standard error: of one map
+#' that was fitted on other data, or of several maps and of none, fitted here on folds of the rows.
 #'
 #' # Definition
 #' `gain = mean_i [ S(before_i, y_i) - S(after_i, y_i) ]`, positive where `after` is better, with
@@ -24,26 +25,50 @@
 #' `after` brings its own answer. Where the answer is `FALSE` and you did not give it yourself, a warning of class
 #' `calibrisk_warning_injective` says so.
 #'
+#' # Several maps
+#' Where `after` is a list of maps to be fitted, such as `list(map_platt(), map_update())` or `c("platt", "isotonic")`,
+#' each is fitted to all folds but one and judged on that one, all of them on the same folds, so that every row is
+#' judged by maps that have not seen it. The gain of a row is its mean over the `repeats`, and interval and standard
+#' error are those of the rows' mean, as above. It is the gain of maps fitted to the share `1 - 1 / folds` of the rows.
+#' That the same rows fit several of the maps is not in the standard error; for maps of few parameters it hardly
+#' matters (cross-validation's central limit theorem, Bayle et al. 2020). The row `"none"` leaves the predictions as
+#' they are. Folds follow from the rows' values: the same rows have the same folds in any order, whatever the seed.
+#' The rows of a cluster are in one fold.
+#'
 #' # Value
 #' A tibble with the groups, then `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
-#' `injective`, `measures` (what the gain is an estimate of), `n`, `level`.
+#' `injective`, `measures` (what the gain is an estimate of), `n`, `level`. Of a list of maps a row for `"none"` and
+#' each map on the squared scale: `map`, `score`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
+#' `injective` (in every fold), `converged`, `folds`, `repeats`, `n`, `level`.
 #' @inheritParams ece
 #' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the same
 #'   probability columns. `after` may be a map of [ce_recalibrate()], which is then applied to `before`, or what
-#'   `augment()` makes of it: columns `.recal_*` go before `.pred_*`.
+#'   `augment()` makes of it: columns `.recal_*` go before `.pred_*`; or a map to be fitted, or several, see *Several
+#'   maps*.
 #' @param truth The outcome; for data frames a column of `before`.
 #' @param ... <[`tidy-select`][tidyselect::language]> Probability columns of data frames; by default those that a map in
 #'   `after` was fitted on, else those that start with `.pred_`.
 #' @param score A class score, see [score_rules].
-#' @param injective Is `after` an injective function of `before`?
+#' @param injective Is `after` an injective function of `before`? Maps to be fitted know it.
+#' @param folds,repeats Of maps to be fitted: the number of folds, an integer vector with each row's fold, or an rsample
+#'   `rset`; and how many splits into a number of folds are averaged.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
+#'
+#' Bayle, P., Bayle, A., Janson, L. and Mackey, L. (2020). Cross-validation confidence intervals for test error.
+#' *Advances in Neural Information Processing Systems* 33.
 #' @examples
 #' before <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6), c(0.8, 0.1, 0.1))
 #' after <- before^0.8 / rowSums(before^0.8)
 #' ce_gain(before, after, c(1, 2, 1, 1), injective = TRUE)
+#' # which map, if any?
+#' set.seed(1)
+#' p <- runif(300)
+#' y <- rbinom(300, 1, plogis(0.5 * qlogis(p)))
+#' ce_gain(p, list(map_platt(), map_isotonic(), map_update()), y)
 #' @export
 ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL, level = 0.95,
-                    .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
+                    .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
+                    folds = 10, repeats = 1) {
   call <- current_env()
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   score <- as_scores(score, call)[[1]]
@@ -56,6 +81,13 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   }
   check_level(level)
   dots <- after_dots <- column_dots(...)
+  maps <- unfitted_maps(after, call)
+  check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))], call)
+  if (!is.null(maps)) {
+    input <- list(truth = enquo(truth), dots = dots, score = score, level = level, event_level = event_level,
+                  na_rm = na_rm, design = design, folds = folds, repeats = repeats)
+    return(gains_of_maps(before, maps, enquo(.by), input, call))
+  }
   stated <- !is.null(injective)
   reason <- "different predictions have the same image, or equal ones different images"
   check_gain_map(after, call)
@@ -81,6 +113,21 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   measures <- unique(out$measures[out$scale == "squared"])
   new_table(out, c("Gain" = "before minus after, on the same rows",
                    "Squared scale" = if (length(measures) == 1) measures else "see `measures`"), "ce_gain")
+}
+
+# What the other kind of `after` does not read.
+check_gain_folds <- function(predicted, injective, given, call) {
+  if (predicted && length(given) > 0) {
+    stop_input(c(
+      "{.arg {given}} {?is/are} for maps that are fitted here.",
+      "x" = "{.arg after} holds predictions, or a map that was fitted before.",
+      "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}."
+    ), "argument", arg = given[1], call = call)
+  }
+  if (!predicted && !is.null(injective)) {
+    stop_input(c("{.arg injective} is for given predictions.", "x" = "Maps know whether they are."), "argument",
+               arg = "injective", call = call)
+  }
 }
 
 check_gain_map <- function(after, call) {

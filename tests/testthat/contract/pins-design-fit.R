@@ -32,5 +32,6 @@ local({
       "iterated")
   after <- rows
   after$prob <- .1 + .8 * rows$prob
+  pin("design/ce_gain/maps", ce_gain(rows, "platt", y, prob, folds = 4, weights = share, cluster = centre), "iterated")
   pin("design/ce_gain", ce_gain(rows, after, y, prob, injective = TRUE, weights = share, cluster = centre))
 })

@@ -89,6 +89,10 @@ local({
   }
   pin("ce_gain/five/brier", ce_gain(five$p, warm(five$p), five$y, score = "brier"))
   map <- ce_recalibrate(three$frame[1:90, ], truth, method = "temperature")
+  pin("ce_gain/maps/fine", ce_gain(fine$frame, list(map_platt(), map_update(df = 2)), y, prob, folds = 4, repeats = 2,
+                                   .by = group), "iterated")
+  pin("ce_gain/maps/three", ce_gain(three$p, c("temperature", "histogram"), three$y, score = score_log(1e-6)),
+      "iterated")
   pin("ce_gain/map", ce_gain(three$frame[91:150, ], map, truth), "iterated")
   after <- three$frame
   after[1:3] <- warm(as.matrix(after[1:3]))

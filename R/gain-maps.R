@@ -1,0 +1,143 @@
+# ce_gain() of maps that are still to be fitted: each is cross-fitted on the same folds, so that every row is judged by
+# maps that have not seen it, and their gains stand in one table beside that of no map.
+
+# A map, its name, or several of them: list(name = map); NULL for predictions and fitted maps.
+unfitted_maps <- function(after, call) {
+  if (is.character(after)) after <- as.list(after)
+  if (inherits(after, "ce_choice") || is.function(after)) after <- list(after)
+  if (!is.list(after) || is.data.frame(after) || inherits(after, c("ce_recalibration", "ce_grouped"))) return(NULL)
+  if (length(after) == 0) {
+    stop_input(c("{.arg after} must hold at least one map.", "x" = "It is an empty list."), "argument", arg = "after",
+               call = call)
+  }
+  fitted <- vapply(after, inherits, NA, "ce_recalibration")
+  if (any(fitted)) {
+    stop_input(c(
+      "The maps of a list are fitted here, on folds of the rows.",
+      "x" = "Element {which(fitted)[1]} is a map that was fitted before.",
+      "i" = "Give {.code {format(after[[which(fitted)[1]]]$choice)}}, or one fitted map for its gain on other rows."
+    ), "argument", arg = "after", call = call)
+  }
+  maps <- lapply(after, as_choice, kind = "map", arg = "after", call = call)
+  dispersion <- vapply(maps, inherits, NA, "map_variance")
+  if (any(dispersion)) {
+    stop_input(c("{.fn ce_gain} needs maps of class probabilities.", "x" = "{.fn map_variance} is one of variances.",
+                 "i" = "{.code ce_moments(x, truth, after = map)} gives its gain."), "argument", arg = "after",
+               call = call)
+  }
+  own <- vapply(maps, `[[`, "", "name")
+  names(maps) <- make.unique(ifelse(nzchar(rlang::names2(after)), rlang::names2(after), own), "_")
+  maps
+}
+
+# `input`: the other arguments of ce_gain().
+gains_of_maps <- function(x, maps, by, input, call) {
+  check_count(input$repeats, "repeats", call = call)
+  check_flag(input$na_rm, "na_rm", call = call)
+  input$event_level <- check_choice(input$event_level, c("first", "second"), "event_level", call)
+  input$threads <- resolve_threads()
+  out <- by_groups(x, by, function(part) gain_of_maps(part, maps, input, call), call)
+  gain_table_of_maps(out, input)
+}
+
+gain_of_maps <- function(part, maps, input, call) {
+  read <- recal_data(part, input$truth, input$dots, FALSE, .Machine$double.eps, input$event_level, input$na_rm,
+                     input$threads, call, input$design)
+  data <- read$data
+  before <- gain_scores(data$probs, data, input$score)
+  splits <- gain_folds(input$folds, input$repeats, data, call)
+  parts <- lapply(names(maps), function(name) {
+    fits <- lapply(splits, function(fold) fold_probs(maps[[name]], data, fold, input$threads))
+    failed <- unique(unlist(lapply(fits, `[[`, "message")))
+    if (length(failed) > 0) warn_folds(name, failed)
+    # a row's gain is its mean over the splits
+    after <- rowMeans(vapply(fits, function(fit) gain_scores(fit$probs, data, input$score), numeric(length(before))))
+    list(after = after, injective = all(vapply(fits, `[[`, NA, "injective")), converged = length(failed) == 0)
+  })
+  parts <- c(list(list(after = before, injective = TRUE, converged = TRUE)), parts)
+  pick <- function(name, type) unname(vapply(parts, `[[`, type, name))
+  estimates <- lapply(parts, function(one) {
+    mean_estimate(finite_difference(before, one$after), data$design, smallest = -Inf)
+  })
+  summary <- summarise_estimates(estimates, input$level)
+  infinite <- !is.finite(summary$.estimate)
+  mask <- function(v) ifelse(infinite, NA_real_, v)
+  tibble::tibble(
+    map = c("none", names(maps)), score = input$score$name, before = row_mean(before, data$design),
+    after = vapply(parts, function(one) row_mean(one$after, data$design), 0), gain = summary$.estimate,
+    std.error = mask(summary$std.error), conf.low = mask(summary$conf.low), conf.high = mask(summary$conf.high),
+    injective = pick("injective", NA), converged = pick("converged", NA), folds = max(splits[[1]]),
+    repeats = length(splits), n = length(before), level = input$level
+  )
+}
+
+# Scores of the rows; `probs` has a column per class.
+gain_scores <- function(probs, data, score) {
+  value <- score$value(probs, data$truth)
+  if (ncol(probs) == 2) score$scalar * value else value
+}
+
+# Out-of-fold probabilities.
+fold_probs <- function(map, data, fold, threads) {
+  probs <- data$probs
+  injective <- TRUE
+  message <- character()
+  for (f in seq_len(max(fold))) {
+    held <- which(fold == f)
+    fit <- fit_map(map, subset_data(data, which(fold != f)), threads)
+    probs[held, ] <- map_probs(fit$map, subset_data(data, held), threads)
+    injective <- injective && fit$injective$value
+    if (!fit$converged) message <- c(message, fit$message)
+  }
+  list(probs = probs, injective = injective, message = message)
+}
+
+warn_folds <- function(name, message) {
+  warn_result(c(
+    "The map {.val {name}} has not reached an optimum in every fold.",
+    "x" = message[1],
+    "i" = "It is flagged: {.field converged} is {.val {FALSE}}."
+  ), "convergence")
+}
+
+# A fold 1..k of every row, for each repeat: by the rows' values, so that the same rows give the same folds in any
+# order; or those that are given.
+gain_folds <- function(folds, repeats, data, call) {
+  n <- length(data$truth)
+  cluster <- data$design$cluster
+  if (length(folds) != 1 || inherits(folds, "rset")) {
+    if (repeats > 1) {
+      stop_input(c("Given {.arg folds} are one split.", "x" = "{.arg repeats} is {repeats}.",
+                   "i" = "With a number of {.arg folds} every repeat has a split of its own."), "folds",
+                 arg = "repeats", call = call)
+    }
+    return(list(recal_folds(folds, n, data$rows, data$n_rows, call, cluster)))
+  }
+  check_count(folds, lower = 2, call = call)
+  units <- if (is.null(cluster)) n else max(cluster)
+  if (units < folds) {
+    what <- if (is.null(cluster)) "row" else "cluster"
+    stop_input(c(
+      "There must be at least one {what} per fold.",
+      "x" = "{.arg folds} is {folds}, but there {cli::qty(units)}{?is/are} only {units} {what}{cli::qty(units)}{?s}."
+    ), c("rows", "folds"), arg = "folds", value = folds, n = units, call = call)
+  }
+  lapply(seq_len(repeats), function(r) even_folds(cbind(data$probs, r), data$truth, folds, cluster))
+}
+
+# Folds of sizes that differ by one at most: rows in the order of a hash of their values are dealt out, clusters in that
+# of their rows' sum.
+even_folds <- function(features, labels, folds, cluster = NULL) {
+  place <- as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
+  if (!is.null(cluster)) place <- rowsum(place, cluster, reorder = TRUE)[, 1]
+  fold <- rep_len(seq_len(folds), length(place))[rank(place, ties.method = "first")]
+  if (is.null(cluster)) fold else fold[cluster]
+}
+
+gain_table_of_maps <- function(out, input) {
+  repeats <- if (input$repeats > 1) paste0(", ", input$repeats, " times")
+  folds <- if (length(input$folds) == 1) paste(input$folds, "folds") else "the given folds"
+  new_table(out, c("Gain" = paste0("before minus after, maps fitted without the row, in ", folds, repeats),
+                   "Estimate" = paste("improvement of the calibration error where the map is injective, else with its",
+                                      "loss of sharpness")), "ce_gain")
+}

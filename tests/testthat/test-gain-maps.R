@@ -1,0 +1,131 @@
+# Gains of several maps that are cross-fitted on the same folds.
+
+gain_data <- function(n = 200, seed = 1) {
+  withr::with_seed(seed, {
+    z <- stats::rnorm(n, -0.5, 1.5)
+    data.frame(p = stats::plogis(z), eta = stats::plogis(0.3 + 0.6 * z),
+               y = stats::rbinom(n, 1, stats::plogis(0.3 + 0.6 * z)))
+  })
+}
+
+test_that("each row of the table is the gain of out-of-fold predictions", {
+  d <- gain_data()
+  fold <- rep(1:4, 50)
+  maps <- list(platt = map_platt(), steps = map_isotonic(), update = map_update(df = 2))
+  for (score in c("brier", "log")) {
+    out <- suppressWarnings(ce_gain(d$p, maps, d$y, folds = fold, score = score))
+    expect_identical(out$map, c("none", names(maps)))
+    for (name in names(maps)) {
+      after <- predict(ce_recalibrate(d$p, d$y, method = maps[[name]], folds = fold))
+      one <- suppressWarnings(ce_gain(d$p, after, d$y, score = score, injective = TRUE))[1, ]
+      same <- c("before", "after", "gain", "std.error", "conf.low", "conf.high")
+      expect_equal(out[out$map == name, same], one[same], ignore_attr = TRUE)
+    }
+  }
+  none <- ce_gain(d$p, "platt", d$y)[1, ]
+  expect_equal(none$after, mean((d$p - d$y)^2))
+  expect_identical(c(none$gain, none$std.error, none$conf.low, none$conf.high), rep(0, 4))
+})
+
+test_that("several classes, by name and by value", {
+  s <- simulate_classes(150, 3, temperature = 2, seed = 4)
+  fold <- rep(1:3, 50)
+  out <- ce_gain(s$p, c("temperature", b = "vector"), s$y, folds = fold)
+  after <- predict(ce_recalibrate(s$p, s$y, method = "temperature", folds = fold))
+  expect_equal(out$gain[2], ce_gain(s$p, after, s$y, injective = TRUE)$gain[1])
+  expect_identical(out$map, c("none", "temperature", "b"))
+  expect_identical(ce_gain(s$p, list(map_temperature(), map_temperature("brier")), s$y)$map,
+                   c("none", "temperature", "temperature_1"))
+  expect_identical(ce_gain(s$p, map_temperature(), s$y), ce_gain(s$p, "temperature", s$y))
+})
+
+test_that("folds are even, those of the rows' values in any order, and hold whole clusters", {
+  d <- gain_data(103)
+  d$p[1:20] <- 0.3 # ties are scattered too
+  order <- withr::with_seed(2, sample.int(103))
+  out <- ce_gain(d$p, c("platt", "histogram"), d$y, folds = 4, repeats = 3)
+  expect_equal(ce_gain(d$p[order], c("platt", "histogram"), d$y[order], folds = 4, repeats = 3), out)
+  split <- even_folds(cbind(d$p), d$y, 4)
+  expect_identical(sort(tabulate(split, 4)), c(25L, 26L, 26L, 26L))
+  expect_gt(length(unique(split[1:20])), 1)
+  cluster <- c(rep(1:20, 5), 1:3)
+  whole <- even_folds(cbind(d$p), d$y, 4, cluster)
+  expect_true(all(tapply(whole, cluster, function(f) length(unique(f))) == 1))
+  expect_identical(tabulate(whole[1:20]), rep(5L, 4))
+  expect_identical(even_folds(cbind(d$p), d$y, 4, 103:1), split)
+  # repeats have splits of their own
+  expect_false(identical(even_folds(cbind(d$p, 1), d$y, 4), even_folds(cbind(d$p, 2), d$y, 4)))
+  one <- vapply(1:3, function(r) {
+    ce_gain(d$p, "platt", d$y, folds = even_folds(cbind(1 - d$p, d$p, r), d$y + 1, 4))$gain[2]
+  }, 0)
+  expect_equal(out$gain[2], mean(one))
+})
+
+test_that("weights and clusters are those of the other verbs", {
+  d <- design_rows_frame()
+  gain <- function(d, ...) ce_gain(d, "platt", y, prob, folds = 4, ...)
+  expect_equal(gain(d, weights = copies), gain(d[rep(1:120, d$copies), ]))
+  d$w <- withr::with_seed(1, stats::runif(120))
+  weighted <- gain(d, weights = w)
+  d$w <- 5 * d$w
+  expect_equal(gain(d, weights = w), weighted)
+  d$w[1:10] <- 0
+  expect_equal(gain(d, weights = w), gain(d[-(1:10), ], weights = w))
+  d$own <- 120:1
+  single <- gain(d, cluster = own)
+  expect_equal(single[c("after", "gain", "std.error")], gain(d)[c("after", "gain", "std.error")])
+  expect_equal((single$conf.high - single$gain)[2], stats::qt(.975, 119) * single$std.error[2])
+  expect_equal(gain(d, cluster = centre, weights = w), {
+    d$centre <- paste0("x", 99 - as.integer(factor(d$centre)))
+    gain(d, cluster = centre, weights = w)
+  })
+})
+
+test_that("frames, groups and a horizon", {
+  d <- gain_data(120)
+  d$g <- rep(c("u", "v"), 60)
+  out <- ce_gain(d, list(map_platt()), y, p, .by = g, folds = 3)
+  expect_identical(names(out)[1:2], c("g", "map"))
+  u <- d[d$g == "u", ]
+  expect_equal(out[out$g == "u", -1], ce_gain(u$p, "platt", u$y, folds = 3), ignore_attr = TRUE)
+  skip_if_not_installed("survival")
+  time <- withr::with_seed(3, stats::rexp(120, d$eta))
+  follow <- withr::with_seed(4, stats::rexp(120, 0.2))
+  s <- survival::Surv(pmin(time, follow), time <= follow)
+  late <- suppressMessages(ce_gain(d$p, "platt", s, horizon = 1, folds = 3))
+  known <- outcomes_at(rlang::quo(s), d$p, as_horizon(1), NULL)
+  used <- known$weights > 0
+  expect_equal(late, ce_gain(d$p[used], "platt", known$values[used], weights = known$weights[used], folds = 3))
+})
+
+test_that("intervals cover the gain of the maps on the rows that did not fit them", {
+  fold <- rep(1:5, 40)
+  hit <- vapply(1:100, function(i) {
+    d <- gain_data(seed = 100 + i)
+    after <- predict(ce_recalibrate(d$p, d$y, method = "platt", folds = fold))
+    truth <- mean((d$p - d$eta)^2 - (after - d$eta)^2)
+    out <- ce_gain(d$p, map_platt(), d$y, folds = fold)[2, ]
+    out$conf.low <= truth && truth <= out$conf.high
+  }, NA)
+  expect_gt(mean(hit), 0.88)
+})
+
+test_that("what is no map, too few rows and arguments of the other kind are errors", {
+  d <- gain_data(30)
+  fails <- function(after, message, class = "argument", ...) {
+    expect_error(ce_gain(d$p, after, d$y, ...), message, class = paste0("calibrisk_error_", class))
+  }
+  fails("plat", "isotonic")
+  fails(list(map_platt), "call it")
+  fails(list(), "empty list")
+  fails(map_variance(), "ce_moments")
+  fails(list(ce_recalibrate(d$p, d$y, method = "platt")), "map_platt.penalty = 0")
+  fails("platt", "only 30 rows", "rows", folds = 31)
+  fails("platt", "only 3 clusters", "rows", folds = 4, cluster = rep(1:3, 10))
+  fails("platt", "one split", "folds", folds = rep(1:3, 10), repeats = 2)
+  fails("platt", "Maps know", injective = TRUE)
+  fails(d$p / 2, "fitted here", folds = 3)
+  fails(d$p / 2, "fitted here", repeats = 3)
+  expect_warning(out <- ce_gain(d$p, "platt", rep(1, 30)), "every fold", class = "calibrisk_warning_convergence")
+  expect_identical(out$converged, c(TRUE, FALSE))
+})
