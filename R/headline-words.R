@@ -2,7 +2,10 @@
 
 #' @export
 print.ce_estimate <- function(x, ...) {
-  NextMethod()
+  # format() of an estimate is its text: the table is printed without the class
+  table <- x
+  class(table) <- setdiff(class(x), "ce_estimate")
+  print(table, ...)
   if (all(c("conf.low", "conf.high", "cap", "resolution", "p.value") %in% names(x)) && nrow(x) > 0) {
     lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
     cat("\n", paste(vapply(lines, function(line) paste(strwrap(line, exdent = 2), collapse = "\n"), ""),

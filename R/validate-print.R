@@ -40,7 +40,7 @@ print.ce_validation <- function(x, ...) {
   for (i in seq_len(nrow(x$sample))) {
     rows <- validation_part(x, i)
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
-    cat(sample_sentence(x$sample[i, ]), "\n\n", sep = "")
+    cat(sample_sentence(x$sample[i, ], x$notion), "\n\n", sep = "")
     display <- validation_display(rows)
     columns <- lapply(display, function(v) format(v, justify = "left"))
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
@@ -55,7 +55,8 @@ print.ce_validation <- function(x, ...) {
 }
 
 dropped_text <- function(dropped) {
-  if (dropped > 0) paste0(count_text(dropped), " incomplete ", if (dropped == 1) "row was" else "rows were", " dropped.")
+  if (dropped == 0) return(NULL)
+  paste0(count_text(dropped), " incomplete ", if (dropped == 1) "row was" else "rows were", " dropped.")
 }
 
 # The rows of one model, group and class.
@@ -65,11 +66,17 @@ validation_part <- function(x, i) {
   x$table[vctrs::vec_match(x$table[x$keys], vctrs::vec_slice(keys, i)) %in% 1, ]
 }
 
-sample_sentence <- function(sample) {
+sample_sentence <- function(sample, notion = "binary") {
   percent <- function(v) paste0(formatC(100 * v, digits = 1, format = "f"), " %")
-  several <- function(n, what) paste0(count_text(n), " ", what, if (n != 1) "s")
-  paste0(several(sample$n, "row"), ", ", several(sample$events, "event"), ": ", percent(sample$prevalence),
+  paste0(rows_and_events(sample, notion), ": ", percent(sample$prevalence),
          " observed, ", percent(sample$mean_prediction), " predicted")
+}
+
+# Of a top label the event is that it was right.
+rows_and_events <- function(sample, notion) {
+  several <- function(n, what) paste0(count_text(n), " ", what, if (n != 1) "s")
+  paste0(several(sample$n, "row"), ", ",
+         if (notion == "top_label") paste(count_text(sample$events), "right") else several(sample$events, "event"))
 }
 
 # What the numbers mean, level by level: a claim only where its interval supports it.

@@ -55,8 +55,8 @@ validate_problem <- function(problem, options, call) {
   )
   if (all(y == y[1])) notes <- c("All outcomes are equal.", notes)
   if (biased_upwards(table)) {
-    notes <- c(notes, paste("Distances to a smooth curve are too large by its noise; their intervals make up for it and",
-                            "may end below the estimate."))
+    notes <- c(notes, paste("Distances to a smooth curve are too large by its noise; their intervals make up for it",
+                            "and may end below the estimate."))
   }
   if (any(is.infinite(table$estimate))) {
     notes <- c(notes, "The log loss is infinite: an outcome was predicted to be impossible.")

@@ -8,14 +8,14 @@
 #' @inheritParams ce_args
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of those, one per model.
 #' @param group Covariate patterns within which predictions should be calibrated too ("strong" calibration): one or
-#'   several columns of `x` (tidyselect), or a vector with a value per row.
+#'   several columns of `x` (tidyselect), or a vector or a data frame with a value per row.
 #' @param thresholds Probabilities above which one acts, for net benefit; [ce_decision()] shows all of them.
-#' @param notion `"binary"`, `"top_label"`, or `"class_wise"`: every class against the others. By default `"binary"` for a
-#'   single probability and for two classes, else `"class_wise"`.
+#' @param notion `"binary"`, `"top_label"`, or `"class_wise"`: every class against the others. By default `"binary"` for
+#'   a single probability and for two classes, else `"class_wise"`.
 #' @param smoother,span Of the moderate terms, see [ici()].
 #' @param floor Of the regressions on the logit, see [cox_calibration()].
-#' @param times Bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI; 0 for none. They draw from R's random
-#'   numbers: [set.seed()] makes them reproducible.
+#' @param times Bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI; 0 for none. They draw from R's
+#'   random numbers: [set.seed()] makes them reproducible.
 #' @return A `ce_validation`. `tidy()` is a tibble with the models, groups and classes, then `level`, `term`,
 #'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`; `glance()` one row per model, group and class with
 #'   `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters`; `autoplot()` (and `plot()`) the
@@ -28,23 +28,23 @@
 #'   \eqn{logit(p)}; see [cox_calibration()].
 #' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, each with the test of its own, and
 #'   the joint test (`joint`, the statistic). Above 1 is a slope of risks that are too close to each other.
-#' * **moderate**: `ici`, `e50`, `e90`, `emax` of [ici()]; `eci` \eqn{= \overline{(p - c)^2} / \overline{(p - \bar y)^2}}
-#'   with the smooth curve \eqn{c} (Van Hoorde et al. 2015, relative to a model that predicts the prevalence);
+#' * **moderate**: `ici`, `e50`, `e90`, `emax` of [ici()]; `eci` \eqn{= \overline{(p - c)^2} / \overline{(p - \bar
+#'   y)^2}} with the smooth curve \eqn{c} (Van Hoorde et al. 2015, relative to a model that predicts the prevalence);
 #'   `calibration_error`, the number of [ce_estimate()] with its interval and test.
-#' * **strong**, with `group`: for each group `oe_ratio` and `calibration_error`, and `all_groups`, whose `p.value` tests
-#'   that all are calibrated (the smallest of the groups' p-values by Bonferroni's rule). For covariates that are
+#' * **strong**, with `group`: for each group `oe_ratio` and `calibration_error`, and `all_groups`, whose `p.value`
+#'   tests that all are calibrated (the smallest of the groups' p-values by Bonferroni's rule). For covariates that are
 #'   continuous see [ckce()] with `group`.
-#' * **discrimination**: `auroc`, \eqn{P(p > p') + P(p = p')/2} for an event and a non-event, interval on the logit scale
-#'   from the placements (DeLong et al. 1988).
+#' * **discrimination**: `auroc`, \eqn{P(p > p') + P(p = p')/2} for an event and a non-event, interval on the logit
+#'   scale from the placements (DeLong et al. 1988).
 #' * **overall**: `brier` \eqn{= \overline{(y - p)^2}}; `scaled_brier` \eqn{= 1 - brier / (\bar y (1 - \bar y))}, also
 #'   called index of prediction accuracy; `log_loss` in nats.
 #' * **utility**: `net_benefit(c)` \eqn{= \overline{1\{p \ge c\} (y - c)} / (1 - c)} per row, see [ce_decision()].
 #'
 #' @section Intervals:
 #' From influence rows by the rules of [ece()] (weights, clusters), but for the regression without weights and clusters
-#' (Wald), the headline ([ce_estimate()]), and the smooth curve's terms (basic bootstrap; above 10,000 rows the samples
-#' are drawn on 1,000 cells of equal weight). `std.error` is on the scale of `estimate`. Terms that cannot be computed are
-#' `NA`, and a line below the printed table says why: nothing stops the report.
+#' (Wald), the headline ([ce_estimate()]), and the smooth curve's terms (basic bootstrap; above 5,000 rows the samples
+#' are drawn on 1,000 cells of equal weight). `std.error` is on the scale of `estimate`. Terms that cannot be computed
+#' are `NA`, and a line below the printed table says why: nothing stops the report.
 #' @section Cost:
 #' A few sorts and linear passes, and `times` smooth curves: about two seconds for 10,000 rows.
 #' @section Errors:
@@ -145,7 +145,8 @@ validation_groups <- function(group, part, rows, call) {
     columns <- select_columns(group, part, "group", call)
     ungroup_frame(part)[unname(columns)]
   } else {
-    list(group = rlang::eval_tidy(group))
+    given <- rlang::eval_tidy(group)
+    if (is.data.frame(given)) given else drop_null(list(group = given))
   }
   values <- vctrs::new_data_frame(as.list(values))
   if (ncol(values) == 0) return(NULL)
@@ -159,7 +160,7 @@ validation_groups <- function(group, part, rows, call) {
   found <- vctrs::vec_group_loc(values)
   found <- vctrs::vec_slice(found, level_order(found$key))
   labels <- vapply(seq_len(nrow(found)), function(g) group_label(found$key, g), "")
-  list(rows = as.list(found$loc), labels = labels)
+  list(rows = as.list(found$loc), labels = labels, values = values)
 }
 
 validation_sample <- function(problem) {

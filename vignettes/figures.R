@@ -1,6 +1,7 @@
 # How all vignettes draw: figures of few bytes, since the installed package must stay below 5 MB.
 knitr::opts_chunk$set(
   collapse = TRUE, comment = "#>", dpi = 72, fig.retina = 1,
+  render = knitr::normal_print, # what the console shows
   # without antialiasing: few colours, sharp, and few bytes
   dev.args = if (capabilities("cairo")) list(type = "cairo", antialias = "none")
 )

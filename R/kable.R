@@ -1,0 +1,164 @@
+# Tables for papers: what print() shows of a result, as a table of HTML, LaTeX or markdown.
+
+#' Tables of results for papers
+#'
+#' An estimate with its interval in one column, as papers print them: `"0.092 (0.055 to 0.131)"`. In an R Markdown or
+#' Quarto document results are printed so by themselves; the chunk option `render = knitr::normal_print` shows what the
+#' console shows. `format()` of a table of [ce_estimate()] gives a text per row, `"0.092 (95 % 0.055 to 0.131)"`, for
+#' the running text.
+#'
+#' @param x A result: of [ce_estimate()], [ce_validate()], [ce_tune()], [ce_test()], [ce_compare()], or any other table
+#'   of this package.
+#' @param digits Digits after the point.
+#' @param format Of [knitr::kable()]: `"html"`, `"latex"`, `"pipe"`; by default that of the document.
+#' @param caption Caption; by default what the printed table says of the estimand; `NA` for none.
+#' @param ... Passed on to [knitr::kable()].
+#' @return `ce_kable()`: a [knitr::kable()]. `format()`: a character vector.
+#' @section Errors:
+#' `calibrisk_error_package` where knitr is not installed, `calibrisk_error_argument`.
+#' @export
+#' @examplesIf requireNamespace("knitr", quietly = TRUE)
+#' errors <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"))
+#' ce_kable(errors, format = "pipe")
+#' format(errors)
+ce_kable <- function(x, digits = 3, format = NULL, caption = NULL, ...) {
+  check_count(digits, lower = 0)
+  if (!rlang::is_installed("knitr")) {
+    stop_input(c("Tables for papers need the package {.pkg knitr}.", "i" = "{.code install.packages(\"knitr\")}"),
+               "package", package = "knitr")
+  }
+  table <- paper_table(x, digits, current_env())
+  caption <- if (is.null(caption)) paper_caption(x) else if (!is.na(caption)) caption
+  # texts of numbers stand to the right, so that their points are below each other
+  numeric <- vapply(table, function(v) all(grepl("^[-0-9<= .,InfNA]*([(].*[)])?$", v)), NA)
+  knitr::kable(table, format = format %||% default_format(), caption = caption, row.names = FALSE,
+               align = ifelse(numeric, "r", "l"), ...)
+}
+
+# kable() knows the format of a document while it is knitted.
+default_format <- function() if (is.null(knitr::opts_knit$get("out.format"))) "pipe"
+
+# A data frame of texts with the columns' titles.
+paper_table <- function(x, digits = 3, call = caller_env()) UseMethod("paper_table")
+
+#' @export
+paper_table.default <- function(x, digits = 3, call = caller_env()) {
+  if (is.data.frame(x)) return(paper_columns(x, digits))
+  stop_input(c("{.arg x} must be a result of this package, or a table of one.",
+               "x" = "It is {.val {describe(x)}}."), "argument", arg = "x", value = x, call = call)
+}
+
+#' @export
+paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
+  rows <- x$table
+  level <- if (length(x$keys) == 0) rows$level else do.call(paste, rows[c(x$keys, "level")])
+  text <- data.frame(
+    rows[x$keys], level = ifelse(duplicated(level), "", rows$level), term = term_label(rows$term),
+    estimate = interval_text(rows$estimate, rows$conf.low, rows$conf.high, digits),
+    p = sub("^= ", "", p_text(rows$p.value)),
+    check.names = FALSE
+  )
+  names(text)[ncol(text) - 1:0] <- c(interval_title("estimate", x$level), "p")
+  text
+}
+
+#' @export
+paper_table.ce_tune <- function(x, digits = 3, call = caller_env()) {
+  out <- tune_display(x)
+  names(out)[1] <- "best"
+  out
+}
+
+#' @export
+paper_table.ce_test <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
+
+#' @export
+paper_table.ce_grouped <- function(x, digits = 3, call = caller_env()) {
+  parts <- lapply(x$results, paper_table, digits, call)
+  bind_parts(x$keys, parts)
+}
+
+interval_title <- function(name, level) paste0(name, " (", format(100 * level), " % CI)")
+
+# Any tibble: an estimate and its limits become one column, tidy names words.
+paper_columns <- function(x, digits) {
+  level <- attr(x, "level") %||% (if ("level" %in% names(x) && is.numeric(x$level)) x$level[1]) %||% 0.95
+  x <- vctrs::new_data_frame(unclass(x)[vapply(x, function(v) is.atomic(v) && is.null(dim(v)), NA)], n = nrow(x))
+  if (is.numeric(x$level)) x$level <- NULL
+  value <- intersect(c("estimate", ".estimate", "difference", "gain"), names(x))
+  both <- length(value) > 0 && all(c("conf.low", "conf.high") %in% names(x))
+  if (both) {
+    value <- if ("difference" %in% value) "difference" else value[1]
+    text <- interval_text(x[[value]], x$conf.low, x$conf.high, digits)
+    x[c("conf.low", "conf.high", "std.error")] <- NULL
+  }
+  p_values <- grepl("^p[.](value|adjusted)$", names(x))
+  x[p_values] <- lapply(x[p_values], function(p) sub("^= ", "", p_text(p)))
+  if (both) x[[value]] <- text
+  # a column of nothing but missing values tells nothing
+  x <- x[vapply(x, function(v) !all(is.na(v)), NA)]
+  x[] <- lapply(x, paper_value, digits)
+  titles <- c(.metric = "metric", .estimator = "estimator", .estimate = "estimate", p.value = "p",
+              p.adjusted = "p, adjusted", lower_bound = "lower bound")
+  at <- names(x) %in% names(titles)
+  shown <- names(x)
+  if (both) at[shown == value] <- FALSE
+  shown[at] <- titles[shown[at]]
+  if (both) shown[shown == value] <- interval_title(sub("^[.]", "", value), level)
+  names(x) <- gsub("_", " ", shown)
+  x
+}
+
+paper_value <- function(v, digits) {
+  if (!is.numeric(v)) return(ifelse(is.na(v), "", gsub("_", "-", format(v, trim = TRUE))))
+  whole <- all(is.na(v) | (is.finite(v) & v == round(v)))
+  ifelse(is.na(v), "", if (whole) vapply(v, count_text, "") else trimws(formatC(v, digits = digits, format = "f")))
+}
+
+paper_caption <- function(x) {
+  if (inherits(x, "ce_validation")) {
+    rows <- paste(unique(vapply(x$sample$n, count_text, "")), collapse = ", ")
+    return(paste0("Validation: ", gsub("_", "-", x$notion), ", ", rows, " rows."))
+  }
+  if (inherits(x, "ce_tune")) return(paste0("Calibration error: ", notion_label(x), "."))
+  estimand <- attr(x, "estimand")
+  if (length(estimand) > 0) paste0(paste(names(estimand), estimand, sep = ": ", collapse = "; "), ".")
+}
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_table <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_validation <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_tune <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_test <- function(x, ...) knit_result(x)
+
+# The table, and the sentences below it where the result has some.
+knit_result <- function(x) {
+  said <- if (inherits(x, "ce_validation")) {
+    unlist(lapply(seq_len(nrow(x$sample)), function(i) validation_sentences(validation_part(x, i))))
+  } else if (inherits(x, "ce_estimate") && nrow(x) > 0 && all(c("cap", "resolution", "p.value") %in% names(x))) {
+    estimate_sentences(x, attr(x, "level") %||% 0.95)
+  } else if (inherits(x, "ce_tune")) {
+    tune_headline(x)
+  }
+  text <- paste(c(knitr::knit_print(ce_kable(x)), if (length(said) > 0) c("", said), ""), collapse = "\n")
+  knitr::asis_output(paste0("\n\n", text, "\n\n"))
+}
+
+#' @rdname ce_kable
+#' @export
+format.ce_estimate <- function(x, digits = 3, ...) {
+  check_count(digits, lower = 0)
+  level <- paste0("(", format(100 * (attr(x, "level") %||% 0.95)), " % ")
+  text <- sub("(", level, interval_text(x$estimate, x$conf.low, x$conf.high, digits), fixed = TRUE)
+  ifelse(nzchar(text), text, "NA")
+}

@@ -1,0 +1,246 @@
+#' A report of a validated model
+#'
+#' Writes one page: the sentence to sign, the table of [ce_validate()], calibration curve, groups and classes,
+#' comparison of models, tests, what was assumed, the definition of every number, a paragraph of methods with its
+#' references, and the session.
+#'
+#' The same page is a template in RStudio (*File > New File > R Markdown > From Template > Calibration report*), to be
+#' edited.
+#'
+#' @inheritParams ce_validate
+#' @param x A data frame, matrix or vector of probabilities as for [ece()]; or a named list of those, one per model:
+#'   then the page compares them.
+#' @param file Where to write; the ending says what: `.html` (one file with everything in it), `.docx` or `.pdf`
+#'   (through LaTeX). It is written at once when all is done: an error leaves an existing file as it was.
+#' @param title Title of the page.
+#' @param model What the model is called.
+#' @param seed Of the bootstrap samples and of random folds; R's random numbers are afterwards as they were before.
+#' @param quiet Whether to hide the progress of the rendering.
+#' @return The path of the file, invisibly.
+#' @section Errors:
+#' Those of [ce_validate()]; `calibrisk_error_package` where rmarkdown, ggplot2 or pandoc are not installed;
+#' `calibrisk_error_file` where the file has another ending or its folder does not exist; `calibrisk_error_render`.
+#' @section Cost:
+#' That of [ce_validate()] for every model, and a few seconds for pandoc.
+#' @seealso [ce_kable()] for single tables.
+#' @export
+#' @examplesIf rmarkdown::pandoc_available("2.0") && requireNamespace("ggplot2", quietly = TRUE)
+#' fit <- glm(type ~ npreg + glu + bmi, binomial, MASS::Pima.tr)
+#' women <- MASS::Pima.te
+#' women$risk <- predict(fit, women, type = "response")
+#' file <- tempfile(fileext = ".html")
+#' ce_report(women, type, risk, event_level = "second", file = file, times = 20)
+#' unlink(file)
+ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibration of a prediction model",
+                      model = "The model", group = NULL, thresholds = c(0.1, 0.5), notion = NULL, times = 200,
+                      level = 0.95, seed = 1, event_level = "first", na_rm = TRUE, floor = NULL, threads = NULL,
+                      weights = NULL, cluster = NULL, horizon = NULL, quiet = TRUE) {
+  call <- current_env()
+  format <- check_report(file, quiet, title, model, call)
+  check_count(seed, lower = 0)
+  truth <- enquo(truth)
+  group <- enquo(group)
+  dots <- column_dots(...)
+  weights <- enquo(weights)
+  cluster <- enquo(cluster)
+  check_validation_notion(check_notion(notion), call)
+  design <- design_input(weights, cluster, horizon)
+  options <- list(thresholds = thresholds, times = times, level = level, floor = floor, threads = threads)
+  models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else setNames(list(x), model)
+  data <- lapply(models, function(one) {
+    predictions <- as_predictions(one, truth, dots, event_level, na_rm, call, design = design)
+    report_data(predictions, validation_groups(group, one, predictions$rows, call))
+  })
+  about <- list(title = title, models = names(models), seed = seed, times = times, level = level,
+                horizon = design$horizon$time, incomplete = vapply(data, `[[`, 0, "dropped"))
+  with_seed_kept(seed, {
+    parts <- report_parts(data, notion, options, call)
+    render_report(c(parts, list(about = about)), file, format, quiet, call)
+  })
+  invisible(file)
+}
+
+report_formats <- c(html = "html_document", docx = "word_document", pdf = "pdf_document")
+
+check_report <- function(file, quiet, title, model, call) {
+  check_flag(quiet, call = call)
+  check_string(file, "file", call)
+  check_string(title, "title", call)
+  check_string(model, "model", call)
+  ending <- tolower(tools::file_ext(file))
+  if (!ending %in% names(report_formats)) {
+    stop_input(c("{.arg file} must end in {.or {.val {paste0('.', names(report_formats))}}}.",
+                 "x" = "It is {.val {file}}."), c("file", "argument"), arg = "file", value = file, call = call)
+  }
+  if (!dir.exists(dirname(file))) {
+    stop_input(c("The folder of {.arg file} must exist.", "x" = "There is no {.file {dirname(file)}}."),
+               c("file", "argument"), arg = "file", value = file, call = call)
+  }
+  for (package in c("rmarkdown", "knitr", "ggplot2")) {
+    if (!rlang::is_installed(package)) {
+      stop_input(c("A report needs the package {.pkg {package}}.", "i" = "{.code install.packages(\"{package}\")}"),
+                 "package", package = package, call = call)
+    }
+  }
+  if (!rmarkdown::pandoc_available("2.0")) {
+    stop_input(c("A report needs pandoc 2.0 or newer.",
+                 "i" = "RStudio and Quarto bring it along; else see {.url https://pandoc.org/installing.html}."),
+               "package", package = "pandoc", call = call)
+  }
+  ending
+}
+
+check_string <- function(x, arg, call) {
+  if (rlang::is_string(x) && nzchar(x)) return(invisible(x))
+  stop_input(c("{.arg {arg}} must be a text.", "x" = "It is {.val {describe(x)}}."), "argument", arg = arg, value = x,
+             call = call)
+}
+
+# Predictions as every verb takes them: a vector or a matrix beside vectors, read once.
+report_data <- function(predictions, groups) {
+  design <- predictions$design
+  scalar <- is.null(predictions$probs)
+  levels <- predictions$levels
+  x <- if (scalar) predictions$prob else predictions$probs
+  if (!scalar) colnames(x) <- levels
+  list(
+    x = x, truth = factor(levels[if (scalar) predictions$outcome + 1 else predictions$truth], levels),
+    event_level = if (scalar || predictions$event == 2) "second" else "first", weights = design$w,
+    cluster = design$cluster, group = groups$values, n_classes = n_classes(predictions), rows = predictions$rows,
+    dropped = predictions$dropped
+  )
+}
+
+# A verb on such data.
+report_verb <- function(data, verb, ...) {
+  weights <- data$weights
+  cluster <- data$cluster
+  noted_once(verb(data$x, data$truth, ..., event_level = data$event_level, weights = weights, cluster = cluster))
+}
+
+# Everything that the page shows, computed before anything is written.
+report_parts <- function(data, notion, options, call) {
+  many <- data[[1]]$n_classes > 2
+  whole <- notion %||% if (many) "top_label" else "binary"
+  validations <- lapply(data, function(one) {
+    group <- one$group
+    report_verb(one, ce_validate, group = group, notion = whole, thresholds = options$thresholds,
+                times = options$times, level = options$level, floor = options$floor, threads = options$threads)
+  })
+  notions <- if (many && is.null(notion)) c("top_label", "class_wise", "canonical") else whole
+  list(
+    validations = validations,
+    estimates = lapply(data, report_verb, ce_estimate, notion = notions, level = options$level,
+                       threads = options$threads),
+    classes = if (many) {
+      lapply(data, report_verb, ce_validate, notion = "class_wise", thresholds = options$thresholds, times = 0,
+             level = options$level, floor = options$floor, threads = options$threads)
+    },
+    groups = if (!is.null(data[[1]]$group)) lapply(data, report_groups, whole, options),
+    comparison = report_comparison(data, whole, options),
+    tests = lapply(data, report_tests, whole, options),
+    notion = whole, n_classes = data[[1]]$n_classes
+  )
+}
+
+# The curve of every group in a panel.
+report_groups <- function(data, notion, options) {
+  frame <- tibble::as_tibble(data$group)
+  by <- names(frame)
+  frame$.truth <- data$truth
+  frame$.weights <- data$weights
+  frame$.cluster <- data$cluster
+  if (is.matrix(data$x)) {
+    columns <- paste0(".pred_", colnames(data$x))
+    frame[columns] <- as.data.frame(data$x)
+  } else {
+    columns <- paste0(".pred_", levels(data$truth)[2])
+    frame[[columns]] <- data$x
+  }
+  suppressWarnings(ce_curve(
+    frame, ".truth", tidyselect::all_of(!!columns), .by = tidyselect::all_of(!!by), type = "smooth", notion = notion,
+    level = options$level, threads = options$threads, event_level = data$event_level,
+    weights = tidyselect::any_of(".weights"), cluster = tidyselect::any_of(".cluster")
+  ))
+}
+
+# Paired differences of all pairs of models, on the rows that all of them have.
+report_comparison <- function(data, notion, options) {
+  if (length(data) < 2) return(NULL)
+  common <- Reduce(intersect, lapply(data, `[[`, "rows"))
+  if (length(common) == 0 || any(vapply(data, function(one) anyDuplicated(one$rows) > 0, NA))) return(NULL)
+  at <- lapply(data, function(one) match(common, one$rows))
+  first <- data[[1]]
+  pick <- function(v, rows) if (is.matrix(v)) v[rows, , drop = FALSE] else v[rows]
+  models <- Map(function(one, rows) pick(one$x, rows), data, at)
+  truth <- first$truth[at[[1]]]
+  weights <- first$weights[at[[1]]]
+  cluster <- first$cluster[at[[1]]]
+  metrics <- list("calibration error (15 bins)" = ce_metric(ece, p = 2, debias = TRUE, notion = notion),
+                  "root Brier score" = ce_metric(rbs))
+  tables <- lapply(names(metrics), function(name) {
+    out <- ce_compare(models, truth, metric = metrics[[name]], level = options$level, adjust = "holm",
+                      event_level = first$event_level, weights = weights, cluster = cluster)
+    out$.metric <- name
+    out
+  })
+  vctrs::vec_rbind(!!!lapply(tables, tibble::as_tibble))
+}
+
+# Tests of calibration that suit the rows: of clustered ones those that allow for it.
+report_tests <- function(data, notion, options) {
+  attempt <- function(name, verb, ...) {
+    out <- rlang::try_fetch(suppressMessages(suppressWarnings(report_verb(data, verb, ...))),
+                            calibrisk_error = function(cnd) NULL)
+    if (is.null(out)) return(NULL)
+    if (inherits(out, "ce_test")) out <- glance(out)
+    p <- out$p.value[nrow(out)]
+    tibble::tibble(test = name, p.value = p)
+  }
+  plain <- is.null(data$weights) && is.null(data$cluster)
+  vctrs::vec_rbind(
+    attempt("Ladder (the test that the interval inverts)", ce_test, test = "ladder", threads = options$threads),
+    if (plain) attempt("Kernel calibration error, outcomes redrawn", ce_test, threads = options$threads),
+    attempt("Cox, intercept and slope jointly", cox_calibration, notion = notion, floor = options$floor),
+    attempt("Spiegelhalter", spiegelhalter, notion = notion)
+  )
+}
+
+with_seed_kept <- function(seed, value) {
+  old <- globalenv()$.Random.seed
+  on.exit(if (is.null(old)) rm(".Random.seed", envir = globalenv()) else assign(".Random.seed", old, globalenv()))
+  set.seed(seed)
+  force(value)
+}
+
+# Rendered in a folder of its own; the file appears when all is done.
+render_report <- function(parts, file, format, quiet, call) {
+  folder <- tempfile("calibrisk-report-")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  source <- system.file("report", package = "calibrisk")
+  file.copy(list.files(source, full.names = TRUE), folder)
+  options <- list(toc = FALSE)
+  if (format == "html") {
+    options <- list(toc = TRUE, toc_depth = 2, theme = NULL, highlight = NULL, mathjax = NULL, css = "report.css",
+                    self_contained = TRUE)
+  }
+  output <- do.call(getExportedValue("rmarkdown", report_formats[[format]]), options)
+  env <- new.env(parent = asNamespace("calibrisk"))
+  env$report <- parts
+  written <- rlang::try_fetch(
+    suppressMessages(rmarkdown::render(file.path(folder, "report.Rmd"), output, envir = env, quiet = quiet)),
+    error = function(cnd) {
+      stop_input(c("The report could not be rendered.", "i" = "A file that was there is unchanged."), "render",
+                 parent = cnd, call = call)
+    }
+  )
+  beside <- tempfile("calibrisk-", dirname(file), paste0(".", format))
+  done <- suppressWarnings(file.copy(written, beside)) && suppressWarnings(file.rename(beside, file))
+  if (!done) {
+    unlink(beside)
+    stop_input(c("The report could not be written.", "x" = "{.file {file}} is not writable."), c("file", "argument"),
+               arg = "file", value = file, call = call)
+  }
+  invisible(file)
+}

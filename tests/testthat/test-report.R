@@ -1,0 +1,79 @@
+report_rows <- function(n = 200) {
+  withr::with_seed(4, {
+    p <- stats::plogis(rnorm(n))
+    data.frame(p = p, y = factor(rbinom(n, 1, p), labels = c("No", "Yes")), sex = rep(c("f", "m"), n / 2),
+               site = rep(1:20, length.out = n), w = rexp(n))
+  })
+}
+skip_without_pandoc <- function() {
+  skip_if_not_installed("rmarkdown")
+  skip_if_not_installed("ggplot2")
+  skip_if_not(rmarkdown::pandoc_available("2.0"), "pandoc")
+}
+
+test_that("a page has the numbers of the verbs, in one file", {
+  skip_without_pandoc()
+  d <- report_rows()
+  file <- withr::local_tempfile(fileext = ".html")
+  withr::local_seed(9)
+  runif(1)
+  before <- get(".Random.seed", globalenv())
+  out <- ce_report(d, y, p, group = sex, event_level = "second", file = file, times = 20, model = "glm")
+  expect_identical(out, file)
+  expect_identical(get(".Random.seed", globalenv()), before)
+  text <- paste(readLines(file), collapse = "\n")
+  v <- tidy(ce_validate(d, y, p, group = sex, event_level = "second", times = 0))
+  for (term in c("oe_ratio", "slope", "auroc", "oe_ratio(sex = f)", "net_benefit(0.1)")) {
+    row <- v[v$term == term, ]
+    expect_match(text, interval_text(row$estimate, row$conf.low, row$conf.high), fixed = TRUE)
+  }
+  expect_match(text, "glm (200 rows, ", fixed = TRUE)
+  expect_match(text, "sex = f", fixed = TRUE)
+  # nothing is loaded from elsewhere, and figures say what they show
+  expect_no_match(text, "<(script|link|img)[^>]*(src|href)=\"(http|report)")
+  expect_match(text, "alt=\"Smooth calibration curve", fixed = TRUE)
+})
+
+test_that("models are compared, weights and clusters go through", {
+  skip_without_pandoc()
+  d <- report_rows()
+  data <- lapply(list(a = d, b = transform(d, p = p^2)), function(one) {
+    quo <- rlang::quo
+    predictions <- as_predictions(one, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
+    report_data(predictions, NULL)
+  })
+  options <- list(thresholds = .3, times = 0, level = .95, floor = NULL, threads = 1L)
+  parts <- report_parts(data, "binary", options, rlang::current_env())
+  expect_equal(tidy(parts$validations$b), tidy(ce_validate(transform(d, p = p^2), y, p, event_level = "second",
+                                                           weights = w, cluster = site, thresholds = .3, times = 0)))
+  direct <- ce_compare(transform(d, a = p, b = p^2), y, a, b, metric = rbs, event_level = "second", weights = w,
+                       cluster = site)
+  expect_equal(parts$comparison$difference[2], direct$difference)
+  expect_false(any(grepl("redrawn", parts$tests$a$test)))
+})
+
+test_that("a page of classes, and one of another kind", {
+  skip_without_pandoc()
+  file <- withr::local_tempfile(fileext = ".docx")
+  ce_report(vehicle_predictions, truth, file = file, times = 0)
+  expect_gt(file.size(file), 20000)
+})
+
+test_that("an error leaves what was there, and nothing else", {
+  skip_without_pandoc()
+  folder <- withr::local_tempdir()
+  file <- file.path(folder, "a.html")
+  writeLines("old", file)
+  d <- report_rows(60)
+  expect_error(ce_report(d, y, q, file = file), class = "calibrisk_error_columns")
+  expect_error(ce_report(d, y, p, file = file, event_level = "second", thresholds = 2),
+               class = "calibrisk_error_argument")
+  broken <- list(about = list(title = "a"), validations = list(1))
+  expect_error(render_report(broken, file, "html", TRUE, rlang::current_env()),
+               class = "calibrisk_error_render")
+  expect_identical(readLines(file), "old")
+  expect_identical(list.files(folder), "a.html")
+  expect_error(ce_report(d, y, p, file = "a.txt"), "must end in", class = "calibrisk_error_file")
+  expect_error(ce_report(d, y, p, file = "no/such/a.html"), "no/such", class = "calibrisk_error_file")
+  expect_error(ce_report(d, y, p, file = 3), class = "calibrisk_error_argument")
+})
