@@ -83,7 +83,7 @@ vector_hint <- function(quo, x, arg) {
   value <- tryCatch(rlang::eval_tidy(quo), error = function(cnd) NULL)
   if (is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1) {
     c("x" = paste0("It is a vector of ", length(value), " values."),
-      "i" = paste0("Where {.arg x} is a data frame, {.arg ", arg, "} is one of its columns: {.code ", arg, "}, not {.code x$",
-                 arg, "}."))
+      "i" = paste0("Where {.arg x} is a data frame, {.arg ", arg, "} is one of its columns: {.code ", arg,
+                   "}, not {.code x$", arg, "}."))
   }
 }

@@ -70,4 +70,3 @@ class_table <- function(validation) {
   names(out) <- c("class", "events", "observed : expected", "slope", "calibration error", "AUROC")
   out
 }
-

@@ -60,7 +60,7 @@
 #'   receiver operating characteristic curves. *Biometrics* 44, 837-845.
 #' @seealso [ce_estimate()], [ce_panel()], [ce_curve()], [ce_recalibrate()].
 #' @export
-#' @examples
+#' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- glm(type ~ npreg + glu + bmi, binomial, MASS::Pima.tr)
 #' women <- MASS::Pima.te
 #' women$risk <- predict(fit, women, type = "response")
