@@ -2,7 +2,8 @@
 #   value      on the scale on which it is a mean over rows, for instance the mean p-th power of gaps
 #   influence  numeric n, value - truth ~ weighted mean of (influence - its mean); or a function of no arguments that
 #              returns it; NULL where there is none
-#   squares    sum of (influence - mean)^2, where it is known without the rows
+#   squares    sum of (influence - mean)^2, where it is known without the rows; or
+#   variance   of the value, where that is known without the rows for their weights and clusters too
 #   honest     an estimate whose expectation is a lower bound of the value (R/crossfit.R); NULL
 #   noise      variance of the value under calibration, where the influence vanishes
 #   power      what is reported is value^(1 / power)
@@ -12,9 +13,9 @@
 # interval to summarise_estimate().
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
-                         smallest = 0) {
+                         smallest = 0, variance = NULL) {
   structure(list(value = value, influence = influence, squares = squares, honest = honest, noise = noise,
-                 power = power, design = design, smallest = smallest), class = "ce_value")
+                 power = power, design = design, smallest = smallest, variance = variance), class = "ce_value")
 }
 
 influence_rows <- function(estimate) {
@@ -49,7 +50,9 @@ mean_estimate <- function(rows, design, ...) new_estimate(row_mean(rows, design)
 estimate_std_error <- function(estimate) {
   if (is.null(estimate$influence)) return(NA_real_)
   design <- estimate$design
-  std_error <- if (is_plain(design) && !is.null(estimate$squares)) {
+  std_error <- if (!is.null(estimate$variance)) {
+    sqrt(estimate$variance)
+  } else if (is_plain(design) && !is.null(estimate$squares)) {
     n <- design$n
     if (n > 1) sqrt(max(estimate$squares, 0) / (n * (n - 1))) else NA_real_
   } else {

@@ -103,7 +103,7 @@ stacked_estimate <- function(rungs, w, design) {
 }
 
 gap_products <- function(rungs, design) {
-  gaps <- vapply(rungs, function(rung) as.vector(rung$gap), numeric(length(rungs[[1]]$gap)))
+  gaps <- matrix(unlist(lapply(rungs, `[[`, "gap"), use.names = FALSE), ncol = length(rungs))
   crossprod(gaps, rep_len(design_weights(design), nrow(gaps)) * gaps) / total_weight(design)
 }
 

@@ -55,6 +55,15 @@ design_curves <- lapply(few_draws, function(type) {
   }
 })
 
+# Decision curves: all numbers but those of the draws.
+design_decisions <- lapply(list(stack = method_stack(), platt = "platt"), function(recalibration) {
+  function(...) {
+    thresholds <- c(.05, .2, .33, .5, .8)
+    found <- withr::with_seed(1, ce_decision(..., recalibration = recalibration, thresholds = thresholds))
+    list(tidy(found)[-1], glance(found))
+  }
+})
+
 # Rows with ties, weights of both kinds and clusters.
 design_rows_frame <- function(n = 120, seed = 1) {
   withr::with_seed(seed, data.frame(

@@ -230,3 +230,31 @@ test_that("limits of clustered curves hold the event frequency, those of indepen
   expect_lt(mean(found[3, ]), .85)
   expect_gt(mean(found[4, ]), .2)
 })
+
+test_that("weights and clusters of decision curves", {
+  data <- design_rows_frame()
+  for (verb in design_decisions) {
+    plain <- verb(data, y, prob)
+    expect_identical(verb(data, y, prob, weights = copies), verb(data[rep(1:120, data$copies), ], y, prob))
+    expect_identical(verb(data$prob, data$y, weights = rep(.37, 120)), plain)
+    weighted <- verb(data, y, prob, weights = share)
+    expect_equal(verb(data$prob, data$y, weights = 5 * data$share), weighted, tolerance = 1e-8)
+    without <- data$share
+    without[1:10] <- 0
+    expect_equal(verb(data$prob, data$y, weights = without),
+                 verb(data$prob[-(1:10)], data$y[-(1:10)], weights = data$share[-(1:10)]))
+    own <- verb(data$prob, data$y, cluster = 1:120)
+    same <- c("net_benefit", "treat_all", "net_benefit.std.error")
+    expect_equal(own[[1]][same], plain[[1]][same])
+    # two clusters: the map of each is the other's
+    two <- verb(data$prob, data$y, cluster = rep(1:2, 60))
+    expect_true(all(is.finite(two[[1]]$conf.low)))
+    one <- verb(data$prob, data$y, cluster = rep(1, 120))
+    expect_true(all(is.na(one[[1]]$conf.low)))
+    expect_identical(one[[1]]$loss, numeric(5))
+  }
+  c <- .33
+  found <- verb(data, y, prob, weights = share)[[1]]
+  w <- data$share / sum(data$share)
+  expect_equal(found$net_benefit[3], sum(w * (data$prob >= c) * (data$y - c)) / (1 - c))
+})

@@ -27,4 +27,9 @@ local({
     pin_curve(paste0("ce_curve/pit/", name), curve_of(laws[[name]], outcome_of(name), type = curve_pit(6)))
     pin_curve(paste0("ce_curve/quantile/", name), curve_of(laws[[name]], outcome_of(name), type = curve_quantile()))
   }
+  decide <- function(...) withr::with_seed(1, ce_decision(...))
+  pin_curve("ce_decision/fine", decide(fine$p, fine$y))
+  pin_curve("ce_decision/options", decide(coarse$p, coarse$y, thresholds = c(0.15, 0.4), recalibration = "isotonic",
+                                          folds = 3, times = 200, level = 0.8), "iterated")
+  pin_curve("ce_decision/models", decide(list(a = fine$p, b = fine$p^2), fine$y, thresholds = 0.3))
 })

@@ -92,3 +92,10 @@ for (name in c("normal", "poisson")) {
 pin_design("validate", 160, function(w, g) {
   tidy(ce_validate(fine$p, fine$y, group = rep(c("a", "b"), 80), times = 0, weights = w, cluster = g))
 })
+for (name in c("stack", "platt")) {
+  pin_design(paste0("ce_decision/", name), 160, function(w, g) {
+    found <- ce_decision(fine$p, fine$y, recalibration = if (name == "stack") method_stack() else name,
+                         thresholds = c(0.1, 0.3, 0.6), weights = w, cluster = g)
+    list(curve = tidy(found), glance = glance(found))
+  })
+}

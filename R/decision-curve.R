@@ -1,0 +1,148 @@
+# The decision curve of calibration: net benefit and what of it miscalibration loses, at all thresholds at once.
+# A row with the prediction p acts at the threshold c where p >= c and then brings (y - c) / (1 - c). Rows whose two
+# predictions (the model's and the recalibrated one) lie between the same thresholds act alike: they are counted in
+# cells, so that the cost does not grow with rows times thresholds.
+
+# A cell: the numbers of thresholds that its rows' predictions reach, `own` and `better`, their outcome y, and the sums
+# of weights (1), of their squares and of rows. In the order of the clusters.
+decision_cells <- function(own, better, y, design, n_thresholds) {
+  key <- (own * (n_thresholds + 1) + better) * 2 + y
+  if (!is.null(design$cluster)) key <- key + (design$cluster - 1) * 2 * (n_thresholds + 1)^2
+  order <- order(key)
+  sorted <- key[order]
+  first <- which(c(TRUE, sorted[-1] != sorted[-length(sorted)]))
+  size <- diff(c(first, length(key) + 1L))
+  at <- order[first]
+  total <- function(v) if (length(v) == 0) as.numeric(size) else as.vector(rowsum(v[order], rep(seq_along(size), size)))
+  list(own = own[at], better = better[at], y = y[at], cluster = design$cluster[at], rows = size,
+       w = total(design$w), w2 = total(design$w^2))
+}
+
+decision_quantities <- c("net_benefit", "recalibrated", "loss")
+
+# What the rows of these cells bring at every threshold, cells x thresholds.
+cell_influence <- function(cells, thresholds, quantity, at = seq_along(cells$y)) {
+  index <- seq_along(thresholds)
+  acts <- function(reached) outer(reached[at], index, ">=")
+  on <- switch(quantity, net_benefit = acts(cells$own), recalibrated = acts(cells$better),
+               loss = acts(cells$better) - acts(cells$own))
+  on * outer(cells$y[at], thresholds, "-") / rep(1 - thresholds, each = length(at))
+}
+
+# Blocks of cells whose tables stay small; a cluster is in one block.
+cell_blocks <- function(cells, n_thresholds, size = max(1, floor(4e6 / n_thresholds))) {
+  block <- ceiling(seq_along(cells$y) / size)
+  if (!is.null(cells$cluster)) block <- block[match(cells$cluster, cells$cluster)]
+  split(seq_along(block), block)
+}
+
+# Value and covariance matrix at the thresholds: those of row_mean() and row_covariance() of all rows.
+cell_moments <- function(cells, thresholds, quantity, design) {
+  blocks <- cell_blocks(cells, length(thresholds))
+  total <- sum(cells$w)
+  value <- Reduce(`+`, lapply(blocks, function(at) {
+    colSums(cells$w[at] * cell_influence(cells, thresholds, quantity, at))
+  })) / total
+  draws <- if (is.null(design$cluster)) design$n else max(design$cluster)
+  if (draws < 2) return(list(value = value, covariance = matrix(NA_real_, length(value), length(value))))
+  covariance <- Reduce(`+`, lapply(blocks, function(at) {
+    centred <- cell_influence(cells, thresholds, quantity, at) - rep(value, each = length(at))
+    if (is.null(cells$cluster)) return(crossprod(sqrt(cells$w2[at]) * centred))
+    crossprod(rowsum(cells$w[at] * centred, cells$cluster[at], reorder = FALSE))
+  }))
+  list(value = value, covariance = draws / (draws - 1) * covariance / total^2)
+}
+
+# Where few decisions change, all their outcomes may be the more likely one, and look as if they did not vary. The
+# variance is at least that of outcomes which happen as often as the threshold says, c / (1 - c) a row.
+changed_noise <- function(cells, thresholds, weight = cells$w2 / sum(cells$w)^2) {
+  index <- seq_along(thresholds)
+  low <- pmin(cells$own, cells$better)
+  high <- pmax(cells$own, cells$better)
+  upto <- function(reached) rev(cumsum(rev(weighted_table(reached, weight, length(index)))))
+  # reached by the larger, not by the smaller of the two
+  pmax(upto(high) - upto(low), 0)
+}
+
+# Sums of the weights by what was reached, 1 to n.
+weighted_table <- function(reached, weight, n) {
+  as.vector(rowsum(c(weight[reached > 0], numeric(n)), c(reached[reached > 0], seq_len(n)), reorder = TRUE))
+}
+
+# The curve of one problem (features p, labels y, design): a list of the table `curve`, one row per threshold, and the
+# row `summary`. `better`: the recalibrated probabilities.
+decision_curve <- function(problem, better, settings) {
+  thresholds <- settings$thresholds
+  p <- problem$features[, 1]
+  y <- as.numeric(problem$labels)
+  design <- problem$design
+  cells <- decision_cells(findInterval(p, thresholds), findInterval(better, thresholds), y, design, length(thresholds))
+  changed <- changed_noise(cells, thresholds, cells$rows)
+  noise <- changed_noise(cells, thresholds) * thresholds / (1 - thresholds)
+  tables <- lapply(setNames(nm = decision_quantities), function(quantity) {
+    moments <- cell_moments(cells, thresholds, quantity, design)
+    least <- if (quantity == "loss") ifelse(changed > 0, noise, 0) else 0 * noise
+    estimates <- lapply(seq_along(thresholds), function(k) {
+      new_estimate(moments$value[k], function() decision_rows(p, better, y, thresholds[k], quantity), design,
+                   noise = least[k], smallest = -Inf, variance = moments$covariance[k, k])
+    })
+    columns <- summarise_estimates(estimates, settings$level)
+    columns$reach <- band_factor(moments$covariance, columns$std.error, design, settings) * columns$std.error
+    columns
+  })
+  table <- function(quantity) tables[[quantity]]
+  limits <- function(quantity) {
+    one <- tables[[quantity]]
+    list(std.error = one$std.error, conf.low = one$conf.low, conf.high = one$conf.high,
+         band.low = one$.estimate - one$reach, band.high = one$.estimate + one$reach)
+  }
+  own <- limits("net_benefit")
+  names(own) <- paste0("net_benefit.", names(own))
+  rate <- row_mean(y, design)
+  curve <- tibble::tibble(
+    threshold = thresholds, net_benefit = table("net_benefit")$.estimate,
+    treat_all = (rate - thresholds) / (1 - thresholds), loss = table("loss")$.estimate, !!!limits("loss"),
+    recalibrated = table("recalibrated")$.estimate, changed = as.integer(changed), !!!own
+  )
+  list(curve = curve, summary = decision_summary(curve, p, better, y, design, settings$level))
+}
+
+# What the rows bring at one threshold.
+decision_rows <- function(p, better, y, threshold, quantity) {
+  on <- switch(quantity, net_benefit = p >= threshold, recalibrated = better >= threshold,
+               loss = (better >= threshold) - (p >= threshold))
+  on * (y - threshold) / (1 - threshold)
+}
+
+# The area under the loss, 2 int (1 - c) loss(c) dc, is the difference of mean squared errors, row by row.
+decision_summary <- function(curve, p, better, y, design, level) {
+  area <- mean_estimate((p - y)^2 - (better - y)^2, design, smallest = -Inf)
+  columns <- summarise_estimates(list(area), level)
+  top <- which.max(curve$loss)
+  useful <- curve$net_benefit > pmax(curve$treat_all, 0)
+  tibble::tibble(
+    n = design$n, event_rate = row_mean(y, design), area = columns$.estimate, std.error = columns$std.error,
+    conf.low = columns$conf.low, conf.high = columns$conf.high, worst = curve$threshold[top],
+    loss = curve$loss[top], bought = mean(curve$band.low > 0), useful = mean(useful)
+  )
+}
+
+# By how many standard errors a band is wide that holds all thresholds at once. Rows (clusters) times independent
+# standard normal multipliers have, given the data, exactly the normal law with the covariance matrix of the
+# influences: it is drawn from at once.
+band_factor <- function(covariance, std_error, design, settings) {
+  pointwise <- design_quantile((1 + settings$level) / 2, design)
+  known <- which(is.finite(std_error) & std_error > 0 & diag(covariance) > 0)
+  if (length(known) == 0 || is.na(pointwise)) return(pointwise)
+  spectrum <- eigen(covariance[known, known, drop = FALSE] / outer(std_error[known], std_error[known]),
+                    symmetric = TRUE)
+  # the symmetric root, which does not jump where eigenvalues are equal; what is 0 but for rounding is 0
+  scale <- sqrt(ifelse(spectrum$values > 1e-12 * spectrum$values[1], spectrum$values, 0))
+  root <- spectrum$vectors %*% (scale * t(spectrum$vectors))
+  times <- settings$times
+  draws <- abs(root %*% matrix(stats::rnorm(length(known) * times), length(known)))
+  largest <- do.call(pmax, lapply(seq_len(nrow(draws)), function(k) draws[k, ]))
+  df <- design_df(design)
+  if (is.finite(df)) largest <- largest * sqrt(df / stats::rchisq(times, df))
+  max(pointwise, sort(largest)[min(ceiling((times + 1) * settings$level), times)])
+}

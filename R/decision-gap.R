@@ -1,0 +1,83 @@
+# Recalibrated probabilities of rows that had no part in the map: every row's own fold is left out.
+
+# The choice of `recalibration`: a method whose functions estimate a gap, a map, or a map's name.
+check_recalibration <- function(recalibration, call) {
+  if (is_choice(recalibration, "map") || rlang::is_string(recalibration)) {
+    map <- as_choice(recalibration, "map", arg = "recalibration", call = call)
+    check_probability_map(map, call)
+    return(map)
+  }
+  if (!is_method(recalibration)) {
+    stop_input(c(
+      "{.arg recalibration} must be a method such as {.fn method_stack}, a map such as {.fn map_platt}, or its name.",
+      "x" = "It is {.val {describe(recalibration)}}.",
+      "i" = "See {.help ce_methods} and {.help ce_maps}."
+    ), c("method", "argument"), arg = "recalibration", value = recalibration, call = call)
+  }
+  check_bins_notion(list(recalibration), "binary", call)
+  recalibration
+}
+
+check_probability_map <- function(map, call) {
+  if (map$name != "variance") return(invisible())
+  stop_input(c("{.arg recalibration} must be a map of probabilities.", "x" = "It is a map of variances.",
+               "i" = "For example {.fn map_platt}."), "argument", arg = "recalibration", call = call)
+}
+
+# One probability per row, in [0, 1]. A fold without other rows keeps its predictions.
+recalibrated_probs <- function(problem, recalibration, fold, threads, call) {
+  out <- problem$features[, 1]
+  for (held in split(seq_along(out), fold)) {
+    fitted <- seq_along(out)[-held]
+    if (length(fitted) == 0) next
+    out[held] <- recalibrated_rows(recalibration, problem, fitted, held, threads, call)
+  }
+  pmin(pmax(out, 0), 1)
+}
+
+# The probabilities of the rows `held` by what was fitted on the rows `fitted`.
+recalibrated_rows <- function(recalibration, problem, fitted, held, threads, call) UseMethod("recalibrated_rows")
+
+#' @export
+recalibrated_rows.ce_method <- function(recalibration, problem, fitted, held, threads, call) {
+  grid <- method_grid(recalibration, "binary", length(fitted))
+  if (nrow(grid) != 1) {
+    stop_input(c(
+      "{.arg recalibration} must have a single value of {.arg {recalibration$parameter}}.",
+      "x" = "It has a grid of {nrow(grid)}.",
+      "i" = "{.fn ce_tune} finds the best one."
+    ), c("method", "argument"), arg = "recalibration", call = call)
+  }
+  form <- fit_form(recalibration, subset_problem(problem, fitted), grid_point(grid, 1), new_context(threads))
+  if (!isTRUE(form$gap)) {
+    stop_input(c(
+      "{.arg recalibration} must estimate the gap itself.",
+      "x" = "{.field {recalibration$name}} estimates products of gaps only.",
+      "i" = "Use {.fn method_stack}, {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}."
+    ), c("method", "argument"), arg = "recalibration", call = call)
+  }
+  features <- problem$features[held, , drop = FALSE]
+  features[, 1] - form_gap(form, features, threads)[, 1]
+}
+
+#' @export
+recalibrated_rows.ce_choice <- function(recalibration, problem, fitted, held, threads, call) {
+  layout <- list(logits = FALSE, floor = .Machine$double.eps)
+  data <- expand_probs(problem$features[, 1], layout, threads)
+  data$truth <- as.integer(problem$labels) + 1L
+  data$design <- problem$design
+  fit <- fit_map(recalibration, subset_data(data, fitted), threads)
+  warn_convergence(fit, recalibration$name)
+  map_probs(fit$map, subset_data(data, held), threads)[, 2]
+}
+
+# A number of folds: rows are spread by their values, so that nothing is random.
+decision_folds <- function(problem, folds, rows, n_rows, call) {
+  if (length(folds) == 1 && !inherits(folds, "rset")) {
+    cluster <- problem$design$cluster
+    if (is.null(cluster)) return(cpp_row_folds(problem$features, as.integer(problem$labels), folds))
+    codes <- seq_len(max(cluster))
+    return(cpp_row_folds(matrix(as.numeric(codes)), 0L * codes, folds)[cluster])
+  }
+  recal_folds(folds, nrow(problem$features), rows, n_rows, call, problem$design$cluster)
+}

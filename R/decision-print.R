@@ -1,0 +1,80 @@
+# A decision curve in words: where the model is worth something, and where recalibrating would add to it.
+
+#' @export
+print.ce_decision <- function(x, ...) {
+  curve <- x$curve
+  at <- unique(curve$threshold)
+  cat("<ce_decision> ", x$axis, ", ", length(at), " threshold", if (length(at) > 1) "s from " else " ",
+      paste(unique(format(range(at), drop0trailing = TRUE, trim = TRUE)), collapse = " to "), "\n", sep = "")
+  labels <- curve_labels(x$summary, x$keys)
+  group <- if (length(x$keys) == 0) rep(1L, nrow(curve)) else vctrs::vec_group_id(curve[x$keys])
+  for (i in seq_len(nrow(x$summary))) {
+    lines <- decision_sentences(curve[group == i, ], x$summary[i, ], x$level)
+    if (nzchar(labels[i])) cat(labels[i], ":\n", sep = "")
+    cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
+  }
+  lines <- c(
+    paste0("Recalibrated by ", x$recalibration$label, ", every row without its fold",
+           if (length(x$recalibration$folds) == 1 && is.numeric(x$recalibration$folds)) {
+             paste0(" (", x$recalibration$folds, ")")
+           }, "; a perfect recalibration buys at least as much on average."),
+    x$design,
+    if (x$dropped > 0) paste0(count_text(x$dropped), " rows were incomplete and dropped.")
+  )
+  cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
+  invisible(x)
+}
+
+decision_sentences <- function(curve, summary, level) {
+  c(paste0("n = ", count_text(summary$n), ", mean outcome ", format(summary$event_rate, digits = 3), "."),
+    useful_sentence(curve, summary$event_rate),
+    bought_sentence(curve, level),
+    area_sentence(summary, level))
+}
+
+useful_sentence <- function(curve, rate) {
+  if (rate == 0) return("There is no event: whoever acts does so in vain, and no net benefit is above 0.")
+  if (rate == 1) return("All rows are events: acting on all is best at every threshold.")
+  useful <- curve$net_benefit > pmax(curve$treat_all, 0)
+  if (!any(useful)) return("At no threshold is acting on the predictions better than acting on all or on none.")
+  paste0("Acting on the predictions is better than acting on all and on none at ",
+         threshold_ranges(curve$threshold, useful), ".")
+}
+
+bought_sentence <- function(curve, level) {
+  jointly <- paste0(" (", format(100 * level), " % jointly)")
+  if (anyNA(curve$band.low)) return("Too few rows for limits of what recalibrating would buy.")
+  if (all(curve$changed == 0)) return("Recalibrating changes no decision at these thresholds.")
+  bought <- curve$band.low > 0
+  number <- function(v) formatC(v, digits = 3, format = "f")
+  if (!any(bought)) {
+    top <- which.max(curve$band.high)
+    return(paste0("That recalibrating would buy net benefit is shown at no threshold", jointly,
+                  "; at most ", number(curve$band.high[top]), ", at ", format(curve$threshold[top]), "."))
+  }
+  # of those thresholds the one where most is bought
+  top <- which(bought)[which.max(curve$loss[bought])]
+  paste0("Recalibrating would buy net benefit at ", threshold_ranges(curve$threshold, bought), jointly, ", at ",
+         format(curve$threshold[top]), " ", number(curve$loss[top]), " (", number(curve$band.low[top]), " to ",
+         number(curve$band.high[top]), "): as much as ", format(round(1000 * curve$loss[top], 1)),
+         " more true positives per 1,000 rows.")
+}
+
+area_sentence <- function(summary, level) {
+  if (is.na(summary$std.error)) return(NULL)
+  number <- function(v) formatC(v, digits = 4, format = "f")
+  paste0("Over all thresholds (area, a lower bound of the squared calibration error): ", number(summary$area), " (",
+         number(summary$conf.low), " to ", number(summary$conf.high), ").")
+}
+
+# "thresholds 0.1 to 0.3, 0.5"
+threshold_ranges <- function(at, on) {
+  runs <- rle(on)
+  last <- cumsum(runs$lengths)[runs$values]
+  first <- last - runs$lengths[runs$values] + 1
+  text <- ifelse(first == last, format_each(at[first]), paste(format_each(at[first]), "to", format_each(at[last])))
+  if (length(text) > 4) text <- c(text[1:3], paste(length(text) - 3, "more ranges"))
+  paste0(if (sum(on) == 1) "threshold " else "thresholds ", paste(text, collapse = ", "))
+}
+
+format_each <- function(v) vapply(v, format, "", digits = 3)

@@ -1,0 +1,220 @@
+decision_data <- function(n = 150, seed = 1) {
+  withr::with_seed(seed, {
+    p <- round(stats::rbeta(n, 1, 2), 2)
+    list(p = p, y = stats::rbinom(n, 1, plogis(0.5 * qlogis(pmin(pmax(p, 0.01), 0.99)) - 0.3)))
+  })
+}
+
+test_that("the curve is that of loops over the definition", {
+  d <- decision_data()
+  thresholds <- c(0.05, 0.1, 0.37, 0.5, 0.9)
+  found <- withr::with_seed(1, tidy(ce_decision(d$p, d$y, thresholds = thresholds, recalibration = "platt")))
+  # out of fold by hand
+  fold <- value_folds(matrix(d$p), d$y)
+  eta <- numeric(150)
+  for (f in unique(fold)) {
+    map <- ce_recalibrate(d$p[fold != f], d$y[fold != f], method = "platt")
+    eta[fold == f] <- predict(map, d$p[fold == f])
+  }
+  for (k in seq_along(thresholds)) {
+    c <- thresholds[k]
+    own <- lost <- numeric(150)
+    for (i in 1:150) {
+      own[i] <- (d$p[i] >= c) * (d$y[i] - c) / (1 - c)
+      lost[i] <- ((eta[i] >= c) - (d$p[i] >= c)) * (d$y[i] - c) / (1 - c)
+    }
+    expect_equal(found$net_benefit[k], mean(own))
+    expect_equal(found$loss[k], mean(lost))
+    expect_equal(found$recalibrated[k], mean(own + lost))
+    expect_equal(found$treat_all[k], mean((d$y - c) / (1 - c)))
+    expect_equal(found$net_benefit.std.error[k], sd(own) / sqrt(150))
+    least <- sqrt(sum(lost != 0) * c / (1 - c)) / 150
+    expect_equal(found$std.error[k], max(sd(lost) / sqrt(150), least))
+    expect_equal(found$conf.low[k], found$loss[k] - qnorm(0.975) * found$std.error[k])
+    expect_identical(found$changed[k], sum(lost != 0))
+  }
+  expect_true(all(found$band.low <= found$conf.low & found$band.high >= found$conf.high))
+})
+
+test_that("net benefit is that of its textbook formula", {
+  d <- decision_data()
+  found <- tidy(ce_decision(d$p, d$y, thresholds = c(0.1, 0.3)))
+  for (k in 1:2) {
+    c <- found$threshold[k]
+    positive <- d$p >= c
+    expect_equal(found$net_benefit[k],
+                 sum(positive & d$y == 1) / 150 - sum(positive & d$y == 0) / 150 * c / (1 - c))
+  }
+})
+
+test_that("the area under the loss is the squared calibration error, exactly where the truth is known", {
+  # a discrete law: predictions, shares and true probabilities; the loss is constant times a line between thresholds
+  p <- c(0.1, 0.2, 0.6, 0.85)
+  eta <- c(0.25, 0.2, 0.45, 0.95)
+  share <- c(0.3, 0.3, 0.25, 0.15)
+  between <- function(c) c > pmin(p, eta) & c <= pmax(p, eta)
+  integrand <- Vectorize(function(c) 2 * sum(share * abs(eta - c) * between(c)))
+  ends <- sort(unique(c(0, p, eta, 1)))
+  area <- sum(mapply(function(a, b) integrate(integrand, a, b, rel.tol = 1e-10)$value, ends[-length(ends)], ends[-1]))
+  expect_equal(area, sum(share * (p - eta)^2))
+  # rows of that law, each outcome as often as the law says: the mean of l_i is the loss
+  rows <- data.frame(p = rep(p, 2), eta = rep(eta, 2), y = rep(1:0, each = 4), w = c(share * eta, share * (1 - eta)))
+  problem <- scalar_problem(rows$p, rows$y)
+  problem$design <- new_design(8, rows$w)
+  thresholds <- c(0.05, 0.15, 0.22, 0.5, 0.9)
+  found <- decision_curve(problem, rows$eta, list(thresholds = thresholds, level = 0.95, times = 100))
+  expect_equal(found$curve$loss, vapply(thresholds, integrand, 0) / 2 / (1 - thresholds))
+  expect_equal(found$summary$area, sum(share * (p - eta)^2))
+})
+
+test_that("the area of a fitted recalibration is a difference of mean squared errors, also by the curve", {
+  d <- decision_data(60)
+  fine <- seq(0.0005, 0.9995, by = 0.001)
+  found <- ce_decision(d$p, d$y, thresholds = fine, recalibration = method_bins(4))
+  area <- sum(2 * (1 - fine) * tidy(found)$loss * 0.001)
+  expect_equal(area, glance(found)$area, tolerance = 0.03)
+})
+
+test_that("errors of cells are those of all rows", {
+  d <- decision_data(80)
+  thresholds <- c(0.1, 0.2, 0.4, 0.45, 0.8)
+  eta <- withr::with_seed(2, stats::runif(80))
+  w <- withr::with_seed(3, stats::rexp(80))
+  cluster <- rep(1:8, 10)
+  designs <- list(new_design(80), new_design(80, w), new_design(80, NULL, cluster), new_design(80, w, cluster))
+  for (design in designs) {
+    cells <- decision_cells(findInterval(d$p, thresholds), findInterval(eta, thresholds), d$y, design, 5)
+    for (quantity in decision_quantities) {
+      rows <- vapply(thresholds, function(c) decision_rows(d$p, eta, d$y, c, quantity), numeric(80))
+      moments <- cell_moments(cells, thresholds, quantity, design)
+      expect_equal(moments$value, apply(rows, 2, row_mean, design))
+      expect_equal(moments$covariance, row_covariance(rows, design))
+      expect_equal(sqrt(diag(moments$covariance)), apply(rows, 2, row_std_error, design))
+    }
+  }
+  # in blocks, too
+  expect_equal(lengths(cell_blocks(list(y = 1:10), 1, 3)), c(`1` = 3L, `2` = 3L, `3` = 3L, `4` = 1L))
+  expect_length(cell_blocks(list(y = 1:10, cluster = rep(1:2, each = 5)), 1, 3), 2)
+})
+
+test_that("the band is wider than one interval by the largest of correlated normal values", {
+  settings <- list(level = 0.95, times = 20000)
+  design <- new_design(1000)
+  withr::with_seed(1, {
+    expect_equal(band_factor(diag(5), rep(1, 5), design, settings), qnorm((1 + 0.95^(1 / 5)) / 2), tolerance = 0.02)
+    expect_equal(band_factor(matrix(1, 5, 5), rep(1, 5), design, settings), qnorm(0.975), tolerance = 0.02)
+    # few clusters: the multivariate t
+    few <- new_design(1000, NULL, rep(1:6, length.out = 1000))
+    expect_equal(band_factor(matrix(1, 2, 2), rep(1, 2), few, settings), qt(0.975, 5), tolerance = 0.03)
+  })
+})
+
+test_that("neither the order of the rows nor the way they are given matters", {
+  d <- decision_data()
+  frame <- data.frame(prob = d$p, y = d$y)
+  run <- function(...) withr::with_seed(1, tidy(ce_decision(...)))
+  plain <- run(d$p, d$y)
+  expect_equal(run(d$p[150:1], d$y[150:1]), plain)
+  expect_equal(run(frame, y, prob), plain)
+  expect_equal(run(cbind(1 - d$p, d$p), factor(d$y), event_level = "second"), plain)
+  expect_identical(plain$threshold, (1:99) / 100)
+  expect_equal(run(d$p, d$y, folds = value_folds(matrix(d$p), d$y))$loss, plain$loss)
+})
+
+test_that("several models: lists, columns and groups", {
+  d <- decision_data()
+  frame <- data.frame(y = d$y, a = d$p, b = sqrt(d$p), site = rep(c("x", "y"), 75))
+  columns <- ce_decision(frame, y, a, b, thresholds = c(0.2, 0.5))
+  list <- ce_decision(list(a = frame$a, b = frame$b), frame$y, thresholds = c(0.2, 0.5))
+  expect_identical(tidy(columns)$model, rep(c("a", "b"), each = 2))
+  expect_equal(tidy(columns)[c("model", "threshold", "loss")], tidy(list)[c("model", "threshold", "loss")])
+  grouped <- ce_decision(frame, y, a, b, thresholds = c(0.2, 0.5), .by = site)
+  expect_identical(names(glance(grouped))[1:2], c("model", "site"))
+  expect_identical(nrow(tidy(grouped)), 8L)
+  alone <- ce_decision(frame[frame$site == "y", ], y, b, thresholds = c(0.2, 0.5))
+  expect_equal(tidy(grouped)$loss[7:8], tidy(alone)$loss)
+  # two columns that are named as the classes are one model
+  both <- data.frame(truth = factor(d$y), .pred_0 = 1 - d$p, .pred_1 = d$p)
+  two <- ce_decision(both, truth, .pred_0, .pred_1, event_level = "second", thresholds = 0.2)
+  expect_equal(tidy(two)$net_benefit, tidy(columns)$net_benefit[1])
+  expect_snapshot(withr::with_seed(1, print(ce_decision(frame, y, a, b))))
+})
+
+test_that("every kind of recalibration leaves the row's fold out", {
+  d <- decision_data()
+  for (recalibration in list(method_stack(), method_bins(5), method_ukkr(0.1), "isotonic", map_beta())) {
+    before <- ce_decision(d$p, d$y, recalibration = recalibration, folds = rep(1:3, 50), thresholds = 0.3)
+    expect_true(is.finite(tidy(before)$loss))
+    problem <- scalar_problem(d$p, d$y)
+    problem$design <- new_design(150)
+    choice <- check_recalibration(recalibration, NULL)
+    eta <- recalibrated_probs(problem, choice, rep(1:3, 50), 1L, NULL)
+    problem$labels[4] <- 1 - d$y[4]
+    problem$residuals[4] <- d$p[4] - problem$labels[4]
+    changed <- recalibrated_probs(problem, choice, rep(1:3, 50), 1L, NULL)
+    expect_identical(changed[4], eta[4])
+    expect_false(identical(changed, eta))
+  }
+})
+
+test_that("what cannot be is a classed error that says why", {
+  d <- decision_data()
+  run <- function(...) ce_decision(d$p, d$y, ...)
+  expect_error(run(thresholds = c(0.2, 1)), "strictly between 0 and 1", class = "calibrisk_error_argument")
+  expect_error(run(thresholds = 0), class = "calibrisk_error_argument")
+  expect_error(run(thresholds = 1 - 1e-14), class = "calibrisk_error_argument")
+  expect_error(run(thresholds = (1:2000) / 2001), "1,000", class = "calibrisk_error_argument")
+  expect_error(run(recalibration = "plat"), class = "calibrisk_error_argument")
+  expect_error(run(recalibration = "variance"), class = "calibrisk_error_argument")
+  expect_error(run(recalibration = 3), class = "calibrisk_error_method")
+  expect_error(run(recalibration = method_bins(c(5, 10))), "single value", class = "calibrisk_error_method")
+  expect_error(run(recalibration = method_kkr(0.1)), "gap", class = "calibrisk_error_method")
+  expect_error(run(folds = 1), class = "calibrisk_error_argument")
+  expect_error(run(threshold = 0.1), "thresholds", class = "calibrisk_error_argument")
+  expect_error(ce_decision(vehicle_predictions, truth), "two classes", class = "calibrisk_error_classes")
+  expect_error(ce_decision(c(0.1, NA), c(0, 1), na_rm = FALSE), class = "calibrisk_error_missing")
+})
+
+test_that("outcomes of one class, few rows and extreme thresholds", {
+  p <- c(0.1, 0.4, 0.2, 0.7, 0.5, 0.35)
+  none <- ce_decision(p, rep(0, 6))
+  expect_true(all(tidy(none)$net_benefit <= 0))
+  expect_output(print(none), "no event")
+  expect_output(print(ce_decision(p, rep(1, 6))), "All rows are events")
+  one <- ce_decision(0.3, 1, thresholds = 0.2)
+  expect_equal(tidy(one)$net_benefit, 1)
+  expect_true(is.na(tidy(one)$std.error))
+  expect_output(print(one), "Too few rows")
+  extreme <- tidy(ce_decision(p, c(0, 1, 0, 1, 1, 0), thresholds = c(1e-9, 1 - 1e-9)))
+  expect_true(all(is.finite(extreme$net_benefit) & is.finite(extreme$band.high)))
+  expect_equal(extreme$net_benefit, c(0.5, 0))
+})
+
+test_that("the lower ends hold for the loss itself, at all thresholds at once", {
+  skip_on_cran()
+  thresholds <- seq(0.05, 0.9, by = 0.05)
+  settings <- list(thresholds = thresholds, level = 0.9, times = 300)
+  truth <- function(p) plogis(0.6 * qlogis(p))
+  grid <- stats::qbeta(stats::ppoints(20000), 1.2, 3)
+  loss <- vapply(thresholds, function(c) {
+    eta <- truth(grid)
+    mean(abs(eta - c) * (c > pmin(grid, eta) & c <= pmax(grid, eta))) / (1 - c)
+  }, 0)
+  found <- withr::with_seed(4, vapply(1:120, function(i) {
+    p <- stats::rbeta(300, 1.2, 3)
+    problem <- scalar_problem(p, stats::rbinom(300, 1, truth(p)))
+    problem$design <- new_design(300)
+    eta <- recalibrated_probs(problem, map_platt(), rep(1:5, 60), 1L, NULL)
+    curve <- decision_curve(problem, eta, settings)$curve
+    # what this recalibration buys, given the predictions
+    bought <- colMeans((outer(eta, thresholds, ">=") - outer(p, thresholds, ">=")) *
+                         outer(truth(p), thresholds, "-")) / (1 - thresholds)
+    c(refuted = any(curve$band.low > loss),
+      outside = any(curve$band.low > bought + 1e-12 | curve$band.high < bought - 1e-12), curve$loss - loss)
+  }, numeric(20)))
+  expect_lt(mean(found[1, ]), 0.1)
+  expect_lt(mean(found[2, ]), 0.1 + 2.5 * sqrt(0.09 / 120))
+  # a lower bound in expectation
+  error <- found[-(1:2), ]
+  expect_true(all(rowMeans(error) < 3 * apply(error, 1, sd) / sqrt(120)))
+})
