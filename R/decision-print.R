@@ -62,7 +62,8 @@ bought_sentence <- function(curve, level) {
 
 area_sentence <- function(summary, level) {
   if (is.na(summary$std.error)) return(NULL)
-  number <- function(v) formatC(v, digits = 4, format = "f")
+  # no -0.0000
+  number <- function(v) formatC(round(v, 4) + 0, digits = 4, format = "f")
   paste0("Over all thresholds (area, a lower bound of the squared calibration error): ", number(summary$area), " (",
          number(summary$conf.low), " to ", number(summary$conf.high), ").")
 }

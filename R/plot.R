@@ -41,6 +41,10 @@ plot.ce_hierarchy <- function(x, ...) draw_figure(x, ...)
 #' @export
 plot.ce_recalibration <- function(x, ...) draw_figure(x, ...)
 
+#' @rdname autoplot.ce_decision
+#' @export
+plot.ce_decision <- function(x, ...) draw_figure(x, ...)
+
 #' @rdname ce_grouped
 #' @export
 plot.ce_grouped <- function(x, ...) draw_figure(x, ...)

@@ -218,3 +218,23 @@ test_that("the lower ends hold for the loss itself, at all thresholds at once", 
   error <- found[-(1:2), ]
   expect_true(all(rowMeans(error) < 3 * apply(error, 1, sd) / sqrt(120)))
 })
+
+test_that("the figure has the lines of every model, and leaves out what runs away", {
+  skip_if_not_installed("ggplot2")
+  d <- decision_data()
+  frame <- data.frame(y = d$y, a = d$p, b = sqrt(d$p), site = rep(c("x", "y"), 75))
+  curve <- ce_decision(frame, y, a, b, .by = site)
+  rows <- decision_display(curve, c(0.1, 0.4))
+  expect_identical(range(rows$threshold), c(0.1, 0.4))
+  expect_identical(levels(rows$group), c("site = x", "site = y"))
+  lines <- decision_lines(rows)
+  # acting on all is one line per group
+  expect_identical(sum(lines$what == "all"), 62L)
+  expect_identical(sum(lines$panel == "Lost to miscalibration"), nrow(rows))
+  high <- decision_lines(decision_display(curve, NULL))
+  expect_true(anyNA(high$value[high$what == "all"]))
+  expect_false(anyNA(high$value[high$what != "all"]))
+  figure <- ggplot2::autoplot(curve, thresholds = c(0, 0.5))
+  expect_s3_class(ggplot2::ggplot_build(figure)$plot, "ggplot")
+  expect_error(ggplot2::autoplot(curve, thresholds = c(0.991, 1)), class = "calibrisk_error_argument")
+})
