@@ -1,0 +1,253 @@
+# Odd but valid, and invalid, calls of every verb and of the methods of every result. What must not happen: a crash, a
+# hang, an error without a class of this package, a warning of R's own, a missing number in a result without a word.
+#
+#   Rscript tools/fuzz.R [cases] [seed]      e.g. 2000 1
+#   Rscript tools/fuzz.R case <seed> <case>  runs one again, and shows it
+#
+# Ends with the number of calls, the share that reached a computation, and one line per failure to run it again.
+
+source("tools/library.R")
+.libPaths(unique(c(writable_library(), .libPaths())))
+suppressPackageStartupMessages(library(calibrisk))
+options(cli.num_colors = 1L, rlang_backtrace_on_error = "none")
+
+arguments <- commandArgs(TRUE)
+single <- identical(arguments[1], "case")
+numbers <- as.integer(if (single) arguments[-1] else arguments)
+cases <- if (single) numbers[2] else if (length(numbers) > 0) numbers[1] else 500L
+seed <- if (single) numbers[1] else if (length(numbers) > 1) numbers[2] else 1L
+seconds <- 60 # of one call
+
+pick <- function(x) x[[sample.int(length(x), 1)]]
+maybe <- function(x, share = 0.3) if (runif(1) < share) x
+
+# Predictions ------------------------------------------------------------------------------------------------------
+sizes <- function() pick(list(1L, 2L, 3L, 5L, 12L, 40L, 120L, 300L))
+
+probabilities <- function(n) {
+  pick(list(
+    function() runif(n), function() rbeta(n, 0.2, 0.2), function() rep(runif(1), n),
+    function() sample(c(0, 1), n, TRUE),
+    function() round(runif(n), 1), function() 1e-300 * runif(n), function() 1 - 1e-12 * runif(n),
+    function() sample(c(0, 0.5, 1, runif(2)), n, TRUE), function() plogis(rnorm(n, 0, 6))
+  ))()
+}
+
+binary <- function(n) {
+  p <- probabilities(n)
+  y <- pick(list(function() rbinom(n, 1, p), function() rep(0, n), function() rep(1, n),
+                 function() as.numeric(p > 0.5)))()
+  list(x = p, truth = pick(list(y, y == 1, factor(c("no", "yes")[y + 1], c("no", "yes")), as.integer(y))))
+}
+
+classes <- function(n) {
+  k <- pick(list(2L, 3L, 5L, 26L))
+  probs <- pick(list(
+    function() matrix(rexp(n * k), n), function() matrix(rgamma(n * k, 0.05) + 1e-12, n),
+    function() diag(k)[sample.int(k, n, TRUE), , drop = FALSE], function() matrix(1, n, k)
+  ))()
+  probs <- probs / rowSums(probs)
+  truth <- vapply(seq_len(n), function(i) sample.int(k, 1, prob = probs[i, ]), 0L)
+  levels <- pick(list(as.character(seq_len(k)), letters[seq_len(k)], paste("class", seq_len(k))))
+  truth <- if (runif(1) < 0.2) rep(1L, n) else truth
+  list(x = probs, truth = pick(list(truth, factor(levels[truth], levels))))
+}
+
+laws <- function(n) {
+  pick(list(
+    function() list(x = pred_normal(rnorm(n), rexp(n) + pick(list(0, 0.1))), truth = rnorm(n)),
+    function() list(x = pred_poisson(rexp(n)), truth = rpois(n, 1)),
+    function() list(x = pred_gamma(rexp(n) + 0.1, rexp(n) + 0.1), truth = rexp(n)),
+    function() list(x = pred_draws(matrix(rnorm(n * 7), n)), truth = rnorm(n)),
+    function() list(x = pred_laplace(rnorm(n), rexp(n)), truth = rnorm(n)),
+    function() list(x = pred_bernoulli(runif(n)), truth = rbinom(n, 1, 0.5))
+  ))()
+}
+
+# Broken in one way, for the door.
+spoil <- function(data) {
+  n <- NROW(data$x)
+  if (!is.numeric(data$x)) {
+    return(within(data, truth <- pick(list(truth[-1], NULL, rep("z", length(truth)), -1e300 * truth))))
+  }
+  pick(list(
+    function() within(data, x <- replace(x, 1, NA)), function() within(data, x <- replace(x, 1, 2)),
+    function() within(data, truth <- truth[-1]), function() within(data, x <- as.character(x)),
+    function() within(data, truth <- NULL), function() within(data, x <- NULL),
+    function() within(data, x <- replace(x, 1, Inf)), function() within(data, truth <- replace(truth, 1, NA)),
+    function() within(data, x <- list(x)), function() within(data, truth <- rep("z", n))
+  ))()
+}
+
+# A data frame with groups, weights and clusters instead of a vector or a matrix.
+framed <- function(data) {
+  n <- NROW(data$x)
+  frame <- data.frame(truth = data$truth)
+  columns <- if (is.matrix(data$x)) {
+    levels <- if (is.factor(data$truth)) levels(data$truth) else seq_len(ncol(data$x))
+    frame[paste0(".pred_", levels)] <- as.data.frame(data$x)
+    list()
+  } else {
+    frame$p <- data$x
+    list(quote(p))
+  }
+  frame$g <- pick(list(rep(1L, n), sample(letters[1:3], n, TRUE),
+                       factor(sample(c("b", "a"), n, TRUE), c("b", "a", "z"))))
+  frame$w <- design_column(n, "weights")
+  frame$site <- design_column(n, "cluster")
+  c(list(x = frame, truth = quote(truth)), columns, maybe(list(.by = quote(g)), 0.4),
+    maybe(list(weights = quote(w)), 0.3), maybe(list(cluster = quote(site)), 0.3))
+}
+
+design_column <- function(n, kind) {
+  if (kind == "cluster") {
+    return(pick(list(seq_len(n), rep(1, n), sample.int(4, n, TRUE), sample(letters[1:9], n, TRUE))))
+  }
+  pick(list(rexp(n), rep(2, n), rpois(n, 1), as.integer(rpois(n, 1)), numeric(n), c(1e12, rexp(n - 1))[seq_len(n)]))
+}
+
+# Options by name, for every verb that has them; the last of each are wrong.
+options_of <- list(
+  n_bins = list(1, 2, 7, 1000, 0, 2.5, NA), p = list(1, 2, Inf, 3, 0), debias = list(TRUE, FALSE, NA),
+  notion = list("binary", "top_label", "class_wise", "canonical", "top-label", 3),
+  level = list(0.5, 0.95, 0.999, 1, NULL),
+  times = list(20, 50, 0, -1), interval = list("analytic", "bootstrap", "none"),
+  bandwidth = list(0.01, 0.1, 1e-8, 10, -1),
+  event_level = list("first", "second", "third"), na_rm = list(TRUE, FALSE, NA), threads = list(1, 2, 0),
+  type = list("unbiased", "biased", "block", "width", "mass", "sweep", "discrete", "smooth", "isotonic", "nonsense"),
+  kernel = list(kernel_tv(0.5), kernel_gaussian(0.3), kernel_laplace(1e-6), "gaussian"),
+  tolerance = list(0.01, 1e-8, 0),
+  folds = list(2, 5, 1000, 1), test = list(0, 0.2, 0.99, 2), repeats = list(1, 2, 0), floor = list(1e-6, 0.4, 0),
+  smoother = list("loess", "isotonic", "spline"), score = list("brier", "log", "crps", "dss", "spherical", "none"),
+  method = list("temperature", "platt", "isotonic", "histogram", "beta", "update", "vector", "nothing"),
+  thresholds = list(0.5, c(0.1, 0.9), 1), ridge = list(1e-6, 1, 1e-300, 0), scale = list("root", "squared"),
+  adjust = list("holm", "none", "x"), horizon = list(1, NA), progress = list(FALSE), injective = list(TRUE, FALSE),
+  replicates = list(5, 50, 0), block = list(2, 50, 1), order = list(2, 3, 9), n_groups = list(3, 10, 1),
+  fitted = list(TRUE, FALSE), span = list(0.3, 2, 1e-9, 0)
+)
+
+# Verbs and the kinds of predictions that they take.
+verbs <- list(
+  ece = "bc", rbs = "bc", ks_error = "bc", mmce = "bc", kde_error = "bc", smooth_ece = "bc", ici = "bc",
+  cox_calibration = "b", spiegelhalter = "b", hosmer_lemeshow = "b", ce_panel = "bc", ce_hierarchy = "bc",
+  ce_estimate = "bc", ce_tune = "bc", ce_fit = "bc", ce_validate = "bc", ce_curve = "bcl", ce_test = "bcl",
+  skce = "bcl",
+  ckce = "bcl", ckce_ridge = "bc", jkce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
+  ce_recalibrate = "bcl", ce_upper_bound = "bc", ce_decision = "b", u_score = "b"
+)
+verbs <- verbs[vapply(names(verbs), exists, NA, envir = asNamespace("calibrisk"), inherits = FALSE)]
+
+build_call <- function(name) {
+  kind <- pick(strsplit(verbs[[name]], "")[[1]])
+  n <- sizes()
+  data <- switch(kind, b = binary(n), c = classes(n), l = laws(n))
+  spoilt <- runif(1) < 0.15
+  if (spoilt) data <- spoil(data)
+  args <- if (!spoilt && kind != "l" && n > 0 && runif(1) < 0.35) framed(data) else data
+  known <- intersect(names(options_of), names(formals(get(name, asNamespace("calibrisk")))))
+  chosen <- known[runif(length(known)) < 0.25]
+  # the first of the values are valid
+  for (option in chosen) {
+    values <- options_of[[option]]
+    args[option] <- list(if (runif(1) < 0.85) pick(values[seq_len(max(1, length(values) - 1))]) else pick(values))
+  }
+  if (name == "u_score") args$score <- function(p1, y1, p2, y2) rowSums((p1 - p2)^2)
+  if (name %in% c("ce_tune", "ce_estimate", "ce_fit") && "progress" %in% known) args$progress <- FALSE
+  if (name == "ce_fit" && is.null(args$method)) {
+    args$method <- pick(list(method_bins(5), method_kde(0.1), method_kkr(1)))
+  }
+  if (name == "ce_estimate") args$method <- NULL
+  if (name == "ce_tune") args$methods <- pick(list(NULL, list(method_bins(4)), list(method_bins(3), method_kde(0.2))))
+  as.call(c(as.name(name), args))
+}
+
+# One call ----------------------------------------------------------------------------------------------------------
+# "ok", "refused" (a classed error), or what went wrong.
+attempt <- function(expr, quiet = TRUE) {
+  problem <- NULL
+  value <- tryCatch(
+    withCallingHandlers({
+      setTimeLimit(elapsed = seconds, transient = TRUE)
+      out <- force(expr)
+      setTimeLimit(elapsed = Inf)
+      out
+    }, warning = function(cnd) {
+      if (!inherits(cnd, c("calibrisk_warning", "lifecycle_warning", "deprecatedWarning"))) {
+        problem <<- paste("warning:", conditionMessage(cnd))
+      }
+      tryInvokeRestart("muffleWarning")
+    }, message = function(cnd) tryInvokeRestart("muffleMessage")),
+    error = function(cnd) {
+      setTimeLimit(elapsed = Inf)
+      if (!inherits(cnd, "calibrisk_error")) {
+        problem <<- paste0("error (", class(cnd)[1], "): ", conditionMessage(cnd))
+      }
+      structure(list(), class = "refused")
+    }
+  )
+  list(value = value, problem = problem, refused = inherits(value, "refused"))
+}
+
+# NaN in a column of estimates is silence: NA is said by the documentation, NaN by nobody.
+silent_nan <- function(value) {
+  table <- if (is.data.frame(value)) value else tryCatch(as.data.frame(tidy(value)), error = function(cnd) NULL)
+  numeric <- Filter(is.numeric, as.list(table))
+  bad <- vapply(numeric, function(v) any(is.nan(v)), NA)
+  if (any(bad)) paste("NaN in", paste(names(numeric)[bad], collapse = ", "))
+}
+
+results <- function(value) {
+  methods <- list(
+    print = function(v) utils::capture.output(print(v)), tidy = tidy, glance = glance,
+    figure = function(v) ggplot2::ggplot_build(ggplot2::autoplot(v)),
+    summary = function(v) utils::capture.output(summary(v)),
+    format = format, subset = function(v) if (is.data.frame(v)) v[0, ] else v
+  )
+  classes <- class(value)
+  for (name in names(methods)) {
+    generic <- switch(name, figure = "autoplot", subset = "[", name)
+    where <- if (generic %in% c("tidy", "glance")) asNamespace("generics") else asNamespace("calibrisk")
+    has <- any(vapply(classes[startsWith(classes, "ce_")], function(class) {
+      !is.null(utils::getS3method(generic, class, optional = TRUE, envir = where))
+    }, NA))
+    if (name == "print" || has) {
+      out <- attempt(methods[[name]](value))
+      if (!is.null(out$problem)) return(paste0(name, "(): ", out$problem))
+    }
+  }
+  silent_nan(value)
+}
+
+run_case <- function(seed, case, show = FALSE) {
+  set.seed(seed * 100000L + case)
+  name <- pick(as.list(names(verbs)))
+  call <- build_call(name)
+  if (show) print(call)
+  out <- attempt(eval(call))
+  problem <- out$problem
+  if (is.null(problem) && !out$refused) problem <- results(out$value)
+  if (show && !out$refused) print(out$value)
+  list(name = name, refused = out$refused, problem = problem)
+}
+
+if (single) {
+  out <- run_case(seed, cases, show = TRUE)
+  cat("\n", if (is.null(out$problem)) if (out$refused) "refused" else "ok" else out$problem, "\n", sep = "")
+  quit(status = !is.null(out$problem))
+}
+started <- Sys.time()
+found <- list()
+refused <- 0
+for (case in seq_len(cases)) {
+  out <- run_case(seed, case)
+  refused <- refused + out$refused
+  if (!is.null(out$problem)) {
+    line <- sprintf("%s: %s\n  Rscript tools/fuzz.R case %d %d", out$name,
+                    substr(gsub("\\s+", " ", out$problem), 1, 160), seed, case)
+    cat(line, "\n", sep = "")
+    found <- c(found, line)
+  }
+}
+cat(sprintf("\n%d calls with seed %d in %.0f s: %.0f %% reached a computation, %d failed\n", cases, seed,
+            as.numeric(difftime(Sys.time(), started, units = "secs")), 100 * (1 - refused / cases), length(found)))
+quit(status = length(found) > 0)
