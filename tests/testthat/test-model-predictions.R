@@ -1,0 +1,174 @@
+# Predictions of fitted models, against their packages' own predict().
+
+last_column <- function(data) data[[ncol(data)]]
+pima <- function() {
+  skip_if_not_installed("MASS")
+  list(train = MASS::Pima.tr, test = MASS::Pima.te, formula = type ~ glu + bmi + age)
+}
+flowers <- function() {
+  at <- seq(1, 150, 3)
+  list(train = iris[-at, ], test = iris[at, ], formula = Species ~ Sepal.Length + Sepal.Width)
+}
+
+test_that("models of two classes give the probability of their second level", {
+  d <- pima()
+  fit <- stats::glm(d$formula, stats::binomial, d$train)
+  new <- ce_predictions(fit, d$test)
+  expect_s3_class(new, "tbl_df")
+  expect_identical(names(new), c(names(d$test), ".pred_Yes"))
+  expect_equal(new$.pred_Yes, unname(stats::predict(fit, d$test, type = "response")))
+  expect_equal(ece(new, type)$.estimate, ece(new$.pred_Yes, d$test$type == "Yes")$.estimate)
+  train <- transform(d$train, y = as.integer(type) - 1, l = type == "Yes", n = 2)
+  event <- function(y) names(ce_predictions(stats::glm(y, stats::binomial, train), d$test))[9]
+  expect_identical(c(event(y ~ glu), event(l ~ glu), event(cbind(y, n - y) ~ glu)),
+                   c(".pred_1", ".pred_TRUE", ".pred_event"))
+  missing <- d$test
+  missing$glu[2] <- NA
+  expect_identical(which(is.na(ce_predictions(fit, missing)$.pred_Yes)), 2L)
+  expect_equal(ece(ce_predictions(fit, missing), type)$n, 331)
+})
+
+test_that("classifiers of other packages", {
+  d <- pima()
+  withr::local_seed(1)
+  withr::local_timezone("UTC")
+  for (package in c("mgcv", "nnet", "rpart", "ranger", "randomForest", "caret")) skip_if_not_installed(package)
+  gam <- mgcv::gam(type ~ s(glu), family = stats::binomial, data = d$train)
+  expect_equal(ce_predictions(gam, d$test)$.pred_Yes, as.vector(mgcv::predict.gam(gam, d$test, type = "response")))
+  glm <- ce_predictions(stats::glm(d$formula, stats::binomial, d$train), d$test)$.pred_Yes
+  multinom <- nnet::multinom(d$formula, d$train, trace = FALSE)
+  expect_equal(ce_predictions(multinom, d$test)$.pred_Yes, glm, tolerance = 1e-4)
+  train <- caret::train(d$formula, d$train, method = "glm", trControl = caret::trainControl(method = "none"))
+  expect_equal(ce_predictions(train, d$test)$.pred_Yes, glm)
+  lda <- MASS::lda(d$formula, d$train)
+  expect_equal(ce_predictions(lda, d$test)$.pred_Yes, unname(stats::predict(lda, d$test)$posterior[, 2]))
+  f <- flowers()
+  models <- list(
+    ranger = ranger::ranger(f$formula, f$train, probability = TRUE, num.threads = 1),
+    forest = randomForest::randomForest(f$formula, f$train), tree = rpart::rpart(f$formula, f$train),
+    multinom = nnet::multinom(f$formula, f$train, trace = FALSE), qda = MASS::qda(f$formula, f$train)
+  )
+  own <- list(
+    stats::predict(models$ranger, f$test, num.threads = 1)$predictions,
+    stats::predict(models$forest, f$test, type = "prob"), stats::predict(models$tree, f$test, type = "prob"),
+    stats::predict(models$multinom, f$test, type = "probs"), stats::predict(models$qda, f$test)$posterior
+  )
+  both <- ce_predictions(models, f$test)
+  for (i in seq_along(both)) {
+    expect_identical(names(both[[i]])[6:8], paste0(".pred_", levels(iris$Species)))
+    expect_equal(as.matrix(both[[i]][6:8]), unclass(own[[i]])[, levels(iris$Species)], ignore_attr = TRUE)
+  }
+  expect_identical(nrow(ce_compare(both[1:3], Species, metric = rbs)), 3L)
+  expect_identical(nrow(ce_predictions(models$multinom, f$test[1, ])), 1L)
+  order <- MASS::polr(factor(cyl) ~ wt, mtcars)
+  expect_equal(as.matrix(ce_predictions(order, mtcars)[paste0(".pred_", c(4, 6, 8))]), order$fitted.values,
+               ignore_attr = TRUE)
+  # levels in another order than they come in the rows
+  back <- transform(f$train, Species = factor(Species, rev(levels(Species))))[100:1, ]
+  forest <- ranger::ranger(f$formula, back, probability = TRUE, num.threads = 1)
+  expect_identical(names(ce_predictions(forest, f$test))[6:8], paste0(".pred_", rev(levels(iris$Species))))
+})
+
+test_that("models of numbers give distributions", {
+  cars <- mtcars[1:24, ]
+  new <- mtcars[25:32, ]
+  fit <- stats::lm(mpg ~ wt, cars)
+  interval <- stats::predict(fit, new, interval = "prediction", level = 0.9)
+  law <- ce_predictions(fit, new)$.pred
+  half <- (interval[, "upr"] - interval[, "lwr"]) / 2
+  expect_equal(unclass(law)$sd %||% law_moments(law)$variance^0.5, unname(half / stats::qt(0.95, 22)))
+  expect_equal(format(ce_predictions(stats::glm(mpg ~ wt, data = cars), new)$.pred), format(law))
+  score <- function(fit, data = new) ce_score(ce_predictions(fit, data), carb, score = "crps")$.estimate
+  poisson <- stats::glm(carb ~ wt, stats::poisson, cars)
+  mean <- stats::predict(poisson, new, type = "response")
+  expect_equal(score(poisson), ce_score(pred_poisson(mean), new$carb, score = "crps")$.estimate)
+  gamma <- stats::glm(carb ~ wt, stats::Gamma("log"), cars)
+  shape <- 1 / summary(gamma)$dispersion
+  mean <- stats::predict(gamma, new, type = "response")
+  expect_equal(score(gamma), ce_score(pred_gamma(shape, shape / mean), new$carb, score = "crps")$.estimate)
+  for (package in c("MASS", "mgcv", "ranger")) skip_if_not_installed(package)
+  quine <- MASS::quine
+  counts <- MASS::glm.nb(Days ~ Age, quine)
+  both <- list(counts, mgcv::gam(Days ~ Age, family = mgcv::nb(), data = quine))
+  crps <- vapply(ce_predictions(both, quine), function(p) ce_score(p, Days, score = "crps")$.estimate, 0)
+  direct <- ce_score(pred_negbin(stats::fitted(counts), counts$theta), quine$Days, score = "crps")$.estimate
+  expect_equal(unname(crps), rep(direct, 2), tolerance = 1e-3)
+  scale <- mgcv::gam(list(mpg ~ s(wt, k = 4), ~ wt), family = mgcv::gaulss(), data = cars)
+  own <- stats::predict(scale, new, type = "response")
+  expect_equal(format(ce_predictions(scale, new)$.pred), format(pred_normal(own[, 1], 1 / own[, 2])))
+  forest <- ranger::ranger(mpg ~ wt, cars, quantreg = TRUE, num.threads = 1, seed = 1)
+  expect_true(all(is.finite(ce_score(ce_predictions(forest, new), mpg, score = "crps")$.estimate)))
+})
+
+test_that("survival models give the probability of an event by the horizon", {
+  skip_if_not_installed("survival")
+  lung <- survival::veteran
+  fit <- survival::coxph(survival::Surv(time, status) ~ karno + survival::strata(celltype), lung)
+  own <- 1 - stats::predict(fit, transform(lung, time = 100), type = "survival")
+  new <- lung
+  new$karno[3] <- NA
+  out <- ce_predictions(fit, new, horizon = 100)
+  expect_identical(out$.pred_event[3], NA_real_)
+  expect_equal(out$.pred_event[-3], unname(own)[-3], tolerance = 1e-6)
+  error <- suppressMessages(ece(out, survival::Surv(time, status), horizon = 100, n_bins = 3))
+  expect_true(error$.estimate > 0 && error$.estimate < 0.2)
+  expect_error(ce_predictions(fit, lung), "horizon", class = "calibrisk_error_horizon")
+  skip_if_not_installed("ranger")
+  forest <- ranger::ranger(survival::Surv(time, status) ~ karno, lung, num.threads = 1, seed = 1)
+  grown <- stats::predict(forest, lung, num.threads = 1)
+  at <- max(which(grown$unique.death.times <= 100))
+  expect_equal(ce_predictions(forest, lung, horizon = 100)$.pred_event, 1 - grown$survival[, at])
+  expect_identical(ce_predictions(forest, lung, horizon = 0.1)$.pred_event, rep(0, nrow(lung)))
+})
+
+test_that("posterior draws come by the generics of rstantools", {
+  skip_if_not_installed("rstantools")
+  epred <- matrix(c(.2, .4, .1, .9, .7, .6), 2)
+  register <- function(generic, value) {
+    registerS3method(generic, "drawn_model", function(object, newdata, ...) value[, seq_len(nrow(newdata))],
+                     envir = asNamespace("rstantools"))
+  }
+  register("posterior_epred", epred)
+  register("posterior_predict", 10 * epred)
+  registerS3method("family", "drawn_model", function(object, ...) list(family = object$kind),
+                   envir = asNamespace("stats"))
+  model <- function(kind) structure(list(kind = kind), class = c("drawn_model", "stanreg"))
+  rows <- data.frame(x = 1:3)
+  expect_equal(ce_predictions(model("binomial"), rows)$.pred_event, c(.3, .5, .65))
+  expect_equal(format(ce_predictions(model("gaussian"), rows)$.pred), format(pred_draws(t(10 * epred))))
+})
+
+test_that("what cannot be predicted is said with a remedy", {
+  d <- pima()
+  fit <- stats::glm(d$formula, stats::binomial, d$train)
+  fails <- function(code, message, class = "model") {
+    expect_error(code, message, class = paste0("calibrisk_error_", class))
+  }
+  fails(ce_predictions(1, d$test), "add its predictions")
+  fails(ce_predictions(structure(list(), class = "svm"), d$test), "svm")
+  fails(ce_predictions(fit), "missing", "argument")
+  fails(ce_predictions(fit, 1:3), "integer", "argument")
+  fails(ce_predictions(list(), d$test), "empty", "argument")
+  fails(ce_predictions(list(a = fit, b = 3), d$test), "model \"b\"")
+  fails(ce_predictions(fit, ce_predictions(fit, d$test)), ".pred_Yes", "columns")
+  fails(ce_predictions(stats::glm(glu ~ bmi, stats::quasi, d$train), d$test), "quasi")
+  fails(ce_predictions(stats::lm(cbind(glu, bmi) ~ age, d$train), d$test), "several outcomes")
+  skip_if_not_installed("ranger")
+  fails(ce_predictions(ranger::ranger(type ~ glu, d$train, num.threads = 1), d$test), "probability = TRUE")
+  fails(ce_predictions(ranger::ranger(glu ~ bmi, d$train, num.threads = 1), d$test), "quantreg")
+  skip_if_not_installed("randomForest")
+  fails(ce_predictions(randomForest::randomForest(glu ~ bmi, d$train), d$test), "means")
+  skip_if_not_installed("rpart")
+  fails(ce_predictions(rpart::rpart(glu ~ bmi, d$train), d$test), "anova")
+  skip_if_not_installed("caret")
+  fitted <- caret::train(glu ~ bmi, d$train, method = "lm", trControl = caret::trainControl(method = "none"))
+  fails(ce_predictions(fitted, d$test), "finalModel")
+})
+
+test_that("groups of the new data stay", {
+  skip_if_not_installed("dplyr")
+  d <- pima()
+  fit <- stats::glm(d$formula, stats::binomial, d$train)
+  grouped <- dplyr::group_by(transform(d$test, old = age > 30), old)
+  expect_identical(ece(ce_predictions(fit, grouped), type)$old, c(FALSE, TRUE))
+})
