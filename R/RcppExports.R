@@ -13,6 +13,10 @@ cpp_ckce <- function(computation, source, job, threads, progress) {
     .Call(`_calibrisk_cpp_ckce`, computation, source, job, threads, progress)
 }
 
+cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, ridge, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, ridge, threads, progress)
+}
+
 cpp_map_features <- function(terms, x, threads) {
     .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
 }
@@ -105,12 +109,8 @@ cpp_draws_embedding <- function(kernel, draws, y, threads, progress = NULL) {
     .Call(`_calibrisk_cpp_draws_embedding`, kernel, draws, y, threads, progress)
 }
 
-cpp_law_statistics <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress) {
-    .Call(`_calibrisk_cpp_law_statistics`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress)
-}
-
-cpp_law_sums <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads) {
-    .Call(`_calibrisk_cpp_law_sums`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads)
+cpp_law_sums <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_law_sums`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress)
 }
 
 cpp_bures <- function(mean, roots, threads) {

@@ -8,8 +8,9 @@ law_redraws <- function(problem, options, threads) {
   products <- redraw_products[["laws"]] / nrow(outcome$pivots)
   factor <- redraw_factor(problem, options$tolerance, products, threads)
   statistics <- function(y, sets, progress = NULL) {
-    cpp_law_statistics(factor$L, outcome$expected, problem$target_kernel, outcome$pivots, outcome$triangle, y, sets,
-                       threads, progress)
+    sums <- cpp_law_sums(factor$L, outcome$expected, problem$target_kernel, outcome$pivots, outcome$triangle, y, sets,
+                         threads, progress)
+    (sums[1, ] - sums[2, ]) / (problem$n * (problem$n - 1))
   }
   null <- with_bar("Redrawing outcomes", function(progress) {
     over_redraws(problem$laws, options$replicates, progress, 1e7, statistics)

@@ -45,12 +45,6 @@ run_test.test_block <- function(test, problem, level, threads, call) {
   )
 }
 
-full_estimates <- function(sums) {
-  n <- length(sums$diagonal)
-  off <- sum(sums$off_diagonal)
-  list(unbiased = off / (n * (n - 1)), biased = (off + sum(sums$diagonal)) / n^2)
-}
-
 # Counts of one chunk of replicates, small enough to hold next to the panels of H.
 chunks <- function(n, replicates) {
   size <- max(1, floor(2e7 / n))
@@ -68,8 +62,10 @@ run_test.test_bootstrap <- function(test, problem, level, threads, call) {
     problem$prediction <- list(form = "matrix", values = h)
     problem$target <- constant_target(n)
   }
-  value <- full_estimates(cpp_pair_sums(problem$prediction, problem$target, threads, NULL))
-  statistic <- n / (n - 1) * check_computable(value$unbiased, call) - value$biased
+  sums <- cpp_pair_sums(problem$prediction, problem$target, threads, NULL)
+  value <- function(type) pair_estimate(sums, type, new_design(n), call)$value
+  estimate <- value("unbiased")
+  statistic <- n / (n - 1) * estimate - value("biased")
   null <- with_bar("Bootstrap", function(progress) {
     unlist(lapply(parts, function(part) {
       counts <- cpp_resample_counts(n, length(part))
@@ -77,7 +73,7 @@ run_test.test_bootstrap <- function(test, problem, level, threads, call) {
     }), use.names = FALSE)
   })
   list(
-    estimate = value$unbiased, statistic = c(T = statistic),
+    estimate = estimate, statistic = c(T = statistic),
     parameter = c(replicates = test$replicates),
     p.value = resampled_p(statistic, null, test$add_one),
     method = "Calibration test: unbiased SKCE, bootstrap of the degenerate null", null = null

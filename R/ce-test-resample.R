@@ -217,7 +217,7 @@ redraw_statistics <- function(problem, replicates, resample, threads) {
       again <- with_outcomes(problem, redraw_outcomes(problem$laws), threads)
     }
     sums <- cpp_pair_sums(again$prediction, again$target, threads, NULL)
-    full_estimates(sums)$unbiased
+    pair_estimate(sums, "unbiased", new_design(problem$n))$value
   }
   with_bar("Redrawing outcomes", function(progress) {
     vapply(seq_len(replicates), function(r) {

@@ -69,9 +69,8 @@ source_rows <- function(spec, rows) {
   spec
 }
 
-# The numbers of all ridges: list(values = tibble, loo, jkce_biased, jkce_unbiased,
-# null_estimate, null_diagonal, rank, trace_remainder, computation, groups, and per row influence,
-# off_diagonal, diagonal: see inst/include/calibrisk/ckce/influence.h; blocks: see kept_block()).
+# The numbers of all ridges: list(values = tibble, loo, null_estimate, null_diagonal, rank, trace_remainder,
+# computation, groups, influence: per row, see inst/include/calibrisk/ckce/influence.h; blocks: see kept_block()).
 ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = caller_env()) {
   if (identical(group$type, "delta")) {
     return(delta_numbers(problem, kernel, ridge, options, group, call))
@@ -236,21 +235,13 @@ delta_numbers <- function(problem, kernel, ridge, options, group, call) {
     term$values
   }, terms, size))
   computation <- unique(vapply(terms, `[[`, "", "computation"))
-  # per row; q_i holds no n but c = n ridge, which all groups share
-  by_row <- function(what) {
-    if (!options$influence) return(NULL)
-    do.call(rbind, lapply(terms, function(term) as.matrix(term[[what]])))[order(unlist(rows)), , drop = FALSE]
-  }
   list(
     values = values,
     loo = if (is.null(options$targets)) numeric() else total("loo", size / n),
-    # the joint error's block-diagonal kernel: a sum over within-group pairs
-    jkce_biased = sum(vapply(terms, `[[`, 0, "jkce_biased") * size^2) / n^2,
-    jkce_unbiased = if (n < 2) NaN else {
-      pairs <- vapply(terms, `[[`, 0, "jkce_unbiased") * size * (size - 1)
-      sum(pairs[size > 1]) / (n * (n - 1))
+    # q_i holds no n but c = n ridge, which all groups share
+    influence = if (options$influence) {
+      do.call(rbind, lapply(terms, `[[`, "influence"))[order(unlist(rows)), , drop = FALSE]
     },
-    influence = by_row("influence"), off_diagonal = by_row("off_diagonal"), diagonal = by_row("diagonal"),
     null_estimate = total("null_estimate"), null_diagonal = total("null_diagonal"),
     rank = sum(vapply(terms, `[[`, 0, "rank")),
     trace_remainder = sum(vapply(terms, `[[`, 0, "trace_remainder")),

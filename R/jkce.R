@@ -6,8 +6,8 @@
 #' @section Definition:
 #' With \eqn{K} and \eqn{G} as in [ckce()], \eqn{JKCE_b = n^{-2}\sum_{ij} K_{ij}G_{ij}} (`"biased"`) and
 #' \eqn{JKCE_u}, the mean over \eqn{i \ne j} (`"unbiased"`, which may be negative). It is [skce()] with
-#' this kernel; for classes it shares the factors of [ckce()] here. Unlike the conditional error it
-#' weighs predictions by how often they are made.
+#' this kernel; where it is computed from a factor (`"low_rank"`, `"rff"`), that is the factor of [ckce()]. Unlike the
+#' conditional error it weighs predictions by how often they are made.
 #'
 #' @section Value:
 #' A tibble: `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `type`, `bandwidth`,
@@ -19,8 +19,9 @@
 #'
 #' @inheritParams ckce
 #' @param type `"unbiased"` or `"biased"`.
-#' @param computation `"auto"`, `"dual"`, `"low_rank"` or `"rff"`; for predictive distributions of numbers `"auto"` is
-#'   `"dual"`, which sums pairs of rows without a matrix.
+#' @param computation `"dual"` sums all pairs of rows, without a matrix; `"low_rank"` and `"rff"` take a factor of the
+#'   kernel, whose rank or number of features is the column `rank`. `"auto"` is `"dual"` up to 5,000 predictions of
+#'   classes, then `"low_rank"`; for predictive distributions of numbers it is `"dual"`.
 #' @param draws For predictive distributions without a closed form: the number of draws of each.
 #' @return See section Value.
 #' @export
@@ -47,78 +48,110 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   conditional_frame(x, truth, dots, enquo(.by), group, design, "jkce", event_level, na_rm, list(
     classes = function(predictions, group) {
-      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("JKCE"), call)
       # na_rm = FALSE and something missing: no number, whatever is left
-      jkce_columns(inputs, predictions$design, choices, if (predictions$na) "biased" else choices$type, call)
+      if (predictions$na) choices$type <- "biased"
+      if (sums_all_pairs(choices, n_obs(predictions) <= 5000)) {
+        bound <- bind_classes(predictions, choices, threads, call)
+        return(pair_columns(bound, predictions, group, choices, threads, call))
+      }
+      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("JKCE"), call)
+      factor_columns(inputs, predictions$design, choices, call)
     },
     laws = function(laws, group) {
-      if (choices$computation %in% c("auto", "dual")) return(jkce_law_row(laws, group, choices, threads, call))
+      if (sums_all_pairs(choices, TRUE)) {
+        return(pair_columns(bind_ckce(laws, choices, threads, call), laws, group, choices, threads, call))
+      }
       choices$draws_diagonal <- "different"
       inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("JKCE"), call)
-      jkce_columns(inputs, laws$design, choices, choices$type, call)
+      factor_columns(inputs, laws$design, choices, call)
     }
   ), call)
 }
 
-jkce_columns <- function(inputs, design, choices, type, call) {
-  n <- nrow(inputs$problem$residuals)
-  excess <- inputs$problem$excess
-  inputs$problem$excess <- NULL
+sums_all_pairs <- function(choices, by_default) {
+  choices$computation == "dual" || choices$computation == "auto" && by_default
+}
+
+# As bind_ckce(), of classes.
+bind_classes <- function(predictions, choices, threads, call) {
+  check_feature_kernel(choices$kernel, "kernel", call)
+  probs <- simplex_probs(predictions)
+  kernel <- resolve_kernel(choices$kernel, probs, threads, call)
+  outcomes <- list(probs = probs, y = matrix(as.numeric(simplex_truth(predictions))))
+  list(prediction = list(spec = feature_spec(kernel, probs), kernel = kernel),
+       target = bind_target(choices$target_kernel %||% kernel_white(), outcomes, choices$draws, threads, call))
+}
+
+# From the sums over all pairs of rows; `data`: predictions or laws.
+pair_columns <- function(bound, data, group, choices, threads, call) {
+  group <- ckce_group(group, choices$group_kernel, data$rows, data$n_input, threads, call)
+  sums <- exact_sums(bound$prediction$spec, bound$target$spec, group, choices$type, data$design, threads)
+  sums$rank <- data$design$n
+  jkce_columns(sums, "dual", bound$prediction$kernel, if (!is.null(data$law)) bound$target, data$design, choices, call)
+}
+
+# design_sums() with a kernel on groups. One that is 0 across groups leaves the pairs within them.
+exact_sums <- function(prediction, target, group, type, design, threads) {
+  if (is.null(group)) return(design_sums(prediction, target, type, design, threads))
+  if (group$type == "delta" && prediction$form == "features" && target$form == "finite") {
+    return(sums_in_groups(group$code, function(at) {
+      parts <- c("residuals", "right", "probs", "probs_right")
+      target[parts] <- lapply(target[parts], function(x) x[at, , drop = FALSE])
+      design_sums(source_rows(prediction, at), target, type, design_rows(design, at), threads)
+    }))
+  }
+  on_groups <- if (group$type == "delta") group$kernel else kernel_one() + group$kernel
+  design_sums(product_source(list(prediction, feature_spec(on_groups, group$features))), target, type, design, threads)
+}
+
+# Sums over pairs, by row, from those of each group's rows.
+sums_in_groups <- function(code, sums_at) {
+  rows <- split(seq_along(code), code)
+  parts <- lapply(rows, sums_at)
+  of_rows <- function(name) unlist(lapply(parts, `[[`, name), use.names = FALSE)[order(unlist(rows))]
+  list(off_diagonal = of_rows("off_diagonal"), diagonal = of_rows("diagonal"),
+       rank = sum(vapply(parts, function(part) part$rank %||% 0, 0)))
+}
+
+# From a factor of the kernel.
+factor_columns <- function(inputs, design, choices, call) {
+  problem <- inputs$problem
   options <- inputs$options
-  if (options$computation == "auto") options$computation <- if (n <= 5000) "dual" else "low_rank"
-  # no ridge: the dual form stops at the Gram matrix
-  ridge <- if (options$computation == "dual") numeric() else n^(-1 / 4)
-  numbers <- ckce_numbers(inputs$problem, inputs$kernel, ridge, options, inputs$group, call)
-  sums <- lapply(numbers[c("off_diagonal", "diagonal")], as.vector)
-  if (!is.null(excess)) {
-    own <- rowSums(inputs$problem$residuals^2)
-    sums$diagonal <- sums$diagonal * ifelse(own > 0, 1 - excess / own, 1)
+  if (options$computation == "auto") options$computation <- "low_rank"
+  sums <- joint_sums(problem, inputs$kernel, options, inputs$group, choices$type, design$cluster, call)
+  if (!is.null(problem$excess)) {
+    own <- rowSums(problem$residuals^2)
+    sums$diagonal <- sums$diagonal * ifelse(own > 0, 1 - problem$excess / own, 1)
   }
-  if (!is.null(inputs$problem$scale)) sums <- unscaled_sums(sums, design)
-  if (type == "unbiased" && !is.null(design$cluster)) {
-    sums <- across_clusters(sums, inputs, ridge, options, design, call)
+  if (!is.null(problem$scale)) {
+    # sum_j w_j h_ij from sum_j w_i w_j h_ij, the weights scaled to the mean 1
+    back <- (sum(design$w) / design$n)^2 / design$w
+    for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] * back
   }
-  target <- inputs$target
+  jkce_columns(sums, options$computation, inputs$shown, inputs$target, design, choices, call)
+}
+
+jkce_columns <- function(sums, computation, kernel, target, design, choices, call) {
+  estimate <- pair_estimate(sums, choices$type, design, call)
   c(
-    squared_columns(list(pair_estimate(sums, type, design, call)), choices$level),
-    list(n = n, type = choices$type, bandwidth = first_bandwidth(inputs$shown), kernel = format(inputs$shown),
-         computation = numbers$computation, rank = as.integer(numbers$rank)),
+    squared_columns(list(estimate), choices$level),
+    list(n = design$n, type = choices$type, bandwidth = first_bandwidth(kernel), kernel = format(kernel),
+         computation = computation, rank = as.integer(sums$rank)),
     if (!is.null(target)) list(target_kernel = format(target$kernel), target_form = target$form)
   )
 }
 
-# sum_j w_j h_ij from sum_j w_i w_j h_ij, the weights scaled to the mean 1.
-unscaled_sums <- function(sums, design) {
-  mean <- sum(design$w) / design$n
-  lapply(sums, function(rows) rows * mean^2 / design$w)
-}
-
-# Without the pairs within clusters, whose kernel is block diagonal: the sums of each cluster alone.
-across_clusters <- function(sums, inputs, ridge, options, design, call) {
-  if (!is.null(inputs$group)) {
-    stop_input(c("Unbiased sums over pairs take either clusters or a kernel on groups.",
-                 "i" = "Use {.code type = \"biased\"}, or {.arg .by}."), "cluster", arg = "cluster", call = call)
+# factor_sums() of a CKCE problem: the factor is the one that the conditional error uses at its default ridge. A kernel
+# that is 0 across groups has one of its own in each.
+joint_sums <- function(problem, kernel, options, group, type, cluster, call, ridge = nrow(problem$residuals)^(-1 / 4)) {
+  n <- nrow(problem$residuals)
+  if (identical(group$type, "delta")) {
+    return(sums_in_groups(group$code, function(at) {
+      joint_sums(subset_rows(problem, at), kernel, options, NULL, type, cluster[at], call, ridge * n / length(at))
+    }))
   }
-  group <- list(type = "delta", code = design$cluster, labels = seq_len(max(design$cluster)))
-  within <- ckce_numbers(inputs$problem, inputs$kernel, ridge, options, group, call)
-  within <- list(off_diagonal = as.vector(within$off_diagonal))
-  if (!is.null(inputs$problem$scale)) within <- unscaled_sums(within, design)
-  sums$off_diagonal <- sums$off_diagonal - within$off_diagonal
-  sums
-}
-
-jkce_law_row <- function(laws, group, choices, threads, call) {
-  bound <- bind_ckce(laws, choices, threads, call)
-  factors <- list(bound$prediction$spec)
-  group <- ckce_group(group, choices$group_kernel, laws$rows, laws$n_input, threads, call)
-  if (!is.null(group)) {
-    on_groups <- if (group$type == "delta") group$kernel else kernel_one() + group$kernel
-    factors <- c(factors, list(feature_spec(on_groups, group$features)))
-  }
-  sums <- design_sums(product_source(factors), bound$target$spec, choices$type, laws$design, threads)
-  kernel <- bound$prediction$kernel
-  c(squared_columns(list(pair_estimate(sums, choices$type, laws$design, call)), choices$level), list(
-    n = laws$n, type = choices$type, bandwidth = first_bandwidth(kernel), kernel = format(kernel),
-    computation = "dual", rank = laws$n, target_kernel = format(bound$target$kernel), target_form = bound$target$form
-  ))
+  if (options$computation == "rff") check_random_features(problem, group, call)
+  # weights are in the rows of the problem
+  factor_sums(options$computation, ckce_source(problem, kernel, group, options), problem$residuals, problem$residuals,
+              type, new_design(n, cluster = cluster), options$threads, ridge, options$progress)
 }

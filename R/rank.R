@@ -132,20 +132,6 @@ leave_median <- function(kernel) {
   kernel
 }
 
-has_median <- function(kernel) {
-  if (!is.null(kernel$parts)) return(any(vapply(kernel$parts, has_median, NA)))
-  is.numeric(kernel$bandwidth) && is.nan(kernel$bandwidth)
-}
-
-restore_median <- function(kernel) {
-  if (!is.null(kernel$parts)) {
-    kernel$parts <- lapply(kernel$parts, restore_median)
-  } else if (has_median(kernel)) {
-    kernel$bandwidth <- "median"
-  }
-  kernel
-}
-
 # Array metrics x models x columns of `rows`. The Brier score is a sum over the classes; that of scalar probabilities
 # is (p - y)^2, half of it, as in ce_score() and rbs().
 rank_values <- function(data, kernels, rows, settings, threads, progress = NULL) {
@@ -157,17 +143,9 @@ rank_values <- function(data, kernels, rows, settings, threads, progress = NULL)
 
 # metrics x models on all observations.
 rank_full <- function(data, metrics, kernels, settings, threads) {
-  plain <- settings
-  plain$kernel_metrics <- FALSE
   everything <- matrix(seq_along(data$truth))
-  values <- matrix(rank_values(data, kernels, everything, plain, threads), length(rank_metrics),
+  values <- matrix(rank_values(data, kernels, everything, settings, threads), length(rank_metrics),
                    dimnames = list(rank_metrics, NULL))
-  if (settings$kernel_metrics) {
-    for (m in seq_along(data$probs)) {
-      kernel <- resolve_kernel(restore_median(kernels[[m]]), data$probs[[m]], threads)
-      values[1:4, m] <- full_kernel_metrics(data$probs[[m]], data$truth, kernel, settings, threads)
-    }
-  }
   rows <- seq_along(data$truth)
   out <- t(vapply(metrics, function(metric) {
     if (is.character(metric)) values[metric, ] else own_values(metric, data, rows)
@@ -189,15 +167,6 @@ subsample <- function(design, n_sub) {
   n_clusters <- max(design$cluster)
   drawn <- sample.int(n_clusters, max(1, round(n_clusters * n_sub / design$n)))
   which(design$cluster %in% drawn)
-}
-
-full_kernel_metrics <- function(probs, truth, kernel, settings, threads) {
-  problem <- class_problem(list(probs = probs, truth = truth), kernel_white())
-  ridge <- if (settings$ridge > 0) settings$ridge else length(truth)^(-1 / 4)
-  options <- ckce_options(diagonals = settings$debiased, tolerance = 1e-3, threads = threads)
-  numbers <- ckce_numbers(problem, kernel, ridge, options)
-  v <- numbers$values
-  c(v$estimate, v$estimate - v$diagonal, v$estimate - v$null_mean, numbers$jkce_unbiased)
 }
 
 custom_metric <- function(metric, probs, truth, call = caller_env(3)) {

@@ -192,8 +192,8 @@ design_sums <- function(prediction, target, type, design, threads) {
   sums
 }
 
-# With K ~ L L': sum_j H_ij = l_i' S M d_i, S = L'D. The neglected part E of K is positive
-# semidefinite, so that the estimate is off by at most mean(E_ii) times mean(d_i' M d_i).
+# With K ~ L L'. The neglected part E of K is positive semidefinite, so that the estimate is off by at most mean(E_ii)
+# times mean(d_i' M d_i).
 factored_sums <- function(problem, tolerance, type, design, threads, call) {
   prediction <- problem$prediction
   target <- problem$target
@@ -204,24 +204,22 @@ factored_sums <- function(problem, tolerance, type, design, threads, call) {
     ), "argument", arg = "tolerance", call = call)
   }
   factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, problem$n, threads)
-  l <- factor$L
+  sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, type, design, threads)
+  norms <- rowSums(target$residuals * target$right)
   w <- design_weights(design)
-  d <- target$residuals
-  norms <- rowSums(d * target$right)
-  all <- rowSums((l %*% crossprod(l, w * d)) * target$right)
-  own <- w * rowSums(l^2) * norms
-  if (!is.null(design$cluster) && type == "unbiased") {
-    for (rows in split(seq_along(w), design$cluster)) {
-      lc <- l[rows, , drop = FALSE]
-      cross <- lc %*% crossprod(lc, w[rows] * d[rows, , drop = FALSE])
-      own[rows] <- rowSums(cross * target$right[rows, , drop = FALSE])
-    }
-  }
-  diagonal <- w * cpp_gram_diagonal(prediction$kernel, prediction$features) * norms
+  # the diagonal is that of the kernel itself
+  sums$diagonal <- w * cpp_gram_diagonal(prediction$kernel, prediction$features) * norms
   # no row of the neglected part counts more than the heaviest
   share <- w / sum(w) * max(w) / mean(w)
-  list(off_diagonal = all - own, diagonal = diagonal, rank = ncol(l),
-       error_bound = factor$residual_trace * sum(share * norms) * problem$n / max(problem$n - 1, 1))
+  sums$error_bound <- factor$residual_trace * sum(share * norms) * problem$n / max(problem$n - 1, 1)
+  sums
+}
+
+# What design_sums() returns, of a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank.
+factor_sums <- function(computation, source, residuals, right, type, design, threads, ridge = 0, progress = NULL) {
+  cluster <- if (type == "unbiased") design$cluster
+  cpp_factor_sums(computation, source, residuals, right, design$w %||% numeric(), cluster %||% integer(), ridge,
+                  threads, progress)
 }
 
 # fn(progress) under a progress bar (shown after cli's delay); NULL where nobody watches.

@@ -58,6 +58,24 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_factor_sums
+Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source, Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, double ridge, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_factor_sums(SEXP computationSEXP, SEXP sourceSEXP, SEXP residualsSEXP, SEXP rightSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type computation(computationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type source(sourceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type right(rightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_factor_sums(computation, source, residuals, right, weights, cluster, ridge, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_map_features
 Rcpp::NumericMatrix cpp_map_features(Rcpp::List terms, Rcpp::NumericMatrix x, int threads);
 RcppExport SEXP _calibrisk_cpp_map_features(SEXP termsSEXP, SEXP xSEXP, SEXP threadsSEXP) {
@@ -366,9 +384,9 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_law_statistics
-Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected, Rcpp::List kernel, Rcpp::NumericMatrix pivots, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes, int sets, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_law_statistics(SEXP factorSEXP, SEXP expectedSEXP, SEXP kernelSEXP, SEXP pivotsSEXP, SEXP triangleSEXP, SEXP outcomesSEXP, SEXP setsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+// cpp_law_sums
+Rcpp::NumericMatrix cpp_law_sums(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected, Rcpp::List kernel, Rcpp::NumericMatrix pivots, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes, int sets, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_law_sums(SEXP factorSEXP, SEXP expectedSEXP, SEXP kernelSEXP, SEXP pivotsSEXP, SEXP triangleSEXP, SEXP outcomesSEXP, SEXP setsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
@@ -380,24 +398,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type sets(setsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_law_statistics(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_law_sums
-Rcpp::NumericMatrix cpp_law_sums(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected, Rcpp::List kernel, Rcpp::NumericMatrix pivots, Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes, int sets, int threads);
-RcppExport SEXP _calibrisk_cpp_law_sums(SEXP factorSEXP, SEXP expectedSEXP, SEXP kernelSEXP, SEXP pivotsSEXP, SEXP triangleSEXP, SEXP outcomesSEXP, SEXP setsSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type expected(expectedSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pivots(pivotsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type triangle(triangleSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type outcomes(outcomesSEXP);
-    Rcpp::traits::input_parameter< int >::type sets(setsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_law_sums(factor, expected, kernel, pivots, triangle, outcomes, sets, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_law_sums(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1117,6 +1118,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 6},
     {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 9},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
+    {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 9},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
@@ -1140,8 +1142,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 7},
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 4},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
-    {"_calibrisk_cpp_law_statistics", (DL_FUNC) &_calibrisk_cpp_law_statistics, 9},
-    {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 8},
+    {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 9},
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 5},

@@ -5,7 +5,7 @@
 #define CALIBRISK_AS_SOURCE_H
 
 #include <Rcpp/Lightest>
-#include <calibrisk/skce/pair_source.h>
+#include <calibrisk/pairs/pair_source.h>
 #include <calibrisk/targets/target.h>
 
 calibrisk::PairSourcePtr as_prediction_source(const Rcpp::List& spec);

@@ -5,7 +5,7 @@
 #include "r_engine.h"
 #include <calibrisk/ckce/by_factor.h>
 #include <calibrisk/kernels/gram.h>
-#include <calibrisk/skce/pair_sums.h>
+#include <calibrisk/pairs/factor_sums.h>
 
 namespace {
 
@@ -25,6 +25,11 @@ calibrisk::FeatureMap as_feature_map(const Rcpp::List& terms) {
   return map;
 }
 
+calibrisk::LowRankOptions as_low_rank(const Rcpp::List& source) {
+  return {Rcpp::as<double>(source["tolerance"]),
+          static_cast<Index>(Rcpp::as<double>(source["max_rank"]))};
+}
+
 Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
   const Index n_ridges = static_cast<Index>(result.values.size());
   Matrix values(n_ridges, 6);
@@ -33,19 +38,15 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
     values.row(v) << value.estimate, value.diagonal, value.null_mean, value.cce2,
         value.residual_mse, value.error_bound;
   }
-  return Rcpp::List::create(
-      Rcpp::Named("values") = wrap_matrix(values), Rcpp::Named("loo") = result.loo,
-      Rcpp::Named("jkce_biased") = result.jkce.biased,
-      Rcpp::Named("jkce_unbiased") = result.jkce.unbiased,
-      Rcpp::Named("influence") = wrap_matrix(result.influence.conditional),
-      Rcpp::Named("off_diagonal") = wrap_vector(result.influence.off_diagonal),
-      Rcpp::Named("diagonal") = wrap_vector(result.influence.diagonal),
-      Rcpp::Named("null_estimate") = wrap_matrix(result.null.estimate),
-      Rcpp::Named("null_diagonal") = wrap_matrix(result.null.diagonal),
-      Rcpp::Named("factor") = wrap_matrix(result.factor),
-      Rcpp::Named("spectrum") = wrap_vector(result.spectrum),
-      Rcpp::Named("rank") = static_cast<double>(result.rank),
-      Rcpp::Named("trace_remainder") = result.trace_remainder);
+  return Rcpp::List::create(Rcpp::Named("values") = wrap_matrix(values),
+                            Rcpp::Named("loo") = result.loo,
+                            Rcpp::Named("influence") = wrap_matrix(result.influence),
+                            Rcpp::Named("null_estimate") = wrap_matrix(result.null.estimate),
+                            Rcpp::Named("null_diagonal") = wrap_matrix(result.null.diagonal),
+                            Rcpp::Named("factor") = wrap_matrix(result.factor),
+                            Rcpp::Named("spectrum") = wrap_vector(result.spectrum),
+                            Rcpp::Named("rank") = static_cast<double>(result.rank),
+                            Rcpp::Named("trace_remainder") = result.trace_remainder);
 }
 
 }  // namespace
@@ -74,8 +75,7 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
                                 Rcpp::as<bool>(job["influence"]),
                                 Rcpp::as<bool>(job["keep"]),
                                 as_vector(excess)};
-  const calibrisk::LowRankOptions options{Rcpp::as<double>(source["tolerance"]),
-                                          static_cast<Index>(Rcpp::as<double>(source["max_rank"]))};
+  const calibrisk::LowRankOptions options = as_low_rank(source);
   const double ridge = task.ridges.size() > 0 ? task.ridges.minCoeff() : 1.0;
   const auto from_gram = [&](Matrix gram) {
     return wrap_result(computation == "dual" ? ckce_of_dual(engine, gram, task)
@@ -97,6 +97,45 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
   if (computation != "low_rank") return from_gram(calibrisk::gram(engine, kernel, x));
   const auto factor = ckce_factor(engine, kernel, x, task.residuals, ridge, options);
   return wrap_result(calibrisk::ckce_by_low_rank(engine, factor, task));
+}
+
+// Sums over pairs by pairs/factor_sums.h: source as above, or list(factor = L) of the computation
+// "kept"; a factor of low rank is the one on which CKCE at `ridge` is certified. weights, cluster:
+// of length 0 where there are none.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
+                           Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right,
+                           Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, double ridge,
+                           int threads, SEXP progress = R_NilValue) {
+  REngine r_engine(threads, progress);
+  const calibrisk::Engine engine = r_engine;
+  const auto d = as_matrix(residuals);
+  const auto sums = [&](const auto& rows) {
+    const calibrisk::PairSums out = calibrisk::factor_sums(engine, rows, d, as_matrix(right),
+                                                           as_vector(weights), as_labels(cluster));
+    return Rcpp::List::create(Rcpp::Named("off_diagonal") = wrap_vector(out.off_diagonal),
+                              Rcpp::Named("diagonal") = wrap_vector(out.diagonal),
+                              Rcpp::Named("rank") = static_cast<double>(rows.rank()));
+  };
+  if (computation == "kept") {
+    const Rcpp::NumericMatrix factor = source["factor"];
+    return sums(calibrisk::KeptRows{as_matrix(factor)});
+  }
+  if (computation == "rff") {
+    const Rcpp::NumericMatrix features = source["features"];
+    const calibrisk::FeatureMap map = as_feature_map(source["terms"]);
+    return sums(calibrisk::FeatureRows{map, as_matrix(features)});
+  }
+  const calibrisk::LowRankOptions options = as_low_rank(source);
+  if (source.containsElementNamed("spec")) {
+    const calibrisk::PairSourcePtr pairs = as_prediction_source(source["spec"]);
+    const calibrisk::SourceFactor factor = ckce_factor(engine, *pairs, d, ridge, options);
+    return sums(calibrisk::KeptRows{factor.l});
+  }
+  const Rcpp::NumericMatrix features = source["features"];
+  const calibrisk::KernelFactor factor =
+      ckce_factor(engine, as_kernel(source["kernel"]), as_matrix(features), d, ridge, options);
+  return sums(calibrisk::KeptRows{factor.l});
 }
 
 // Random features of the rows of x, [n x r]; for tests.

@@ -22,42 +22,21 @@ SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::Num
                             Rcpp::Named("triangle") = wrap_matrix(out.triangle));
 }
 
-// Unbiased SKCE of sets of outcomes, side by side [n x sets d], with both kernels in factored form
-// (skce/law_redraws.h).
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_law_statistics(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected,
-                                       Rcpp::List kernel, Rcpp::NumericMatrix pivots,
-                                       Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes,
-                                       int sets, int threads, SEXP progress) {
-  REngine engine(threads, progress);
-  const Engine core = engine;
-  const LawRedraws redraws(core, as_matrix(factor), as_matrix(expected), as_kernel(kernel),
-                           as_matrix(pivots), as_matrix(triangle));
-  const int d = outcomes.ncol() / sets;
-  Rcpp::NumericVector out(sets);
-  for (int set = 0; set < sets; ++set) {
-    out[set] = redraws.unbiased(core, as_matrix(outcomes).middleCols(set * d, d));
-    core.progress.advance((set + 1.0) / sets);
-  }
-  return out;
-}
-
-// sum_ij <a_i, a_j> <g_i, g_j> over all pairs and over i = j, a column per set of outcomes: see
-// skce/law_redraws.h.
+// Sums over all pairs and over i = j, a column per set of outcomes [n x sets d], both kernels in
+// factored form (skce/law_redraws.h).
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_law_sums(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix expected,
                                  Rcpp::List kernel, Rcpp::NumericMatrix pivots,
                                  Rcpp::NumericMatrix triangle, Rcpp::NumericMatrix outcomes,
-                                 int sets, int threads) {
-  REngine r_engine(threads);
-  const calibrisk::Engine engine = r_engine;
-  const calibrisk::LawRedraws redraws(engine, as_matrix(factor), as_matrix(expected),
-                                      as_kernel(kernel), as_matrix(pivots), as_matrix(triangle));
+                                 int sets, int threads, SEXP progress = R_NilValue) {
+  REngine r_engine(threads, progress);
+  const Engine engine = r_engine;
+  const LawRedraws redraws(engine, as_matrix(factor), as_matrix(expected), as_kernel(kernel),
+                           as_matrix(pivots), as_matrix(triangle));
   const int d = outcomes.ncol() / sets;
   Rcpp::NumericMatrix out(2, sets);
   for (int set = 0; set < sets; ++set) {
-    const calibrisk::RedrawSums sums =
-        redraws.sums(engine, as_matrix(outcomes).middleCols(set * d, d));
+    const PairTotals sums = redraws(engine, as_matrix(outcomes).middleCols(set * d, d));
     out(0, set) = sums.all;
     out(1, set) = sums.diagonal;
     engine.progress.advance((set + 1.0) / sets);

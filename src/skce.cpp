@@ -4,7 +4,7 @@
 #include "r_engine.h"
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/outcome_sums.h>
-#include <calibrisk/skce/pair_sums.h>
+#include <calibrisk/pairs/pair_sums.h>
 
 using namespace calibrisk;
 

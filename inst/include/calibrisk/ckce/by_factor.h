@@ -46,7 +46,7 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
   if (job.influence) {
     // a second pass over the features: they are not kept
     constexpr Index block = 16384;
-    out.influence = Influence(x.rows(), job.ridges.size());
+    out.influence = Matrix::Zero(x.rows(), job.ridges.size());
     const InfluenceWeights weights(engine, rotated.spectrum, &rotated.rotation, moments.cross,
                                    job.ridges);
     for (Index i = 0; i < x.rows(); i += block) {

@@ -12,29 +12,16 @@ inline CkceResult ckce_by_dual(const Engine& engine, const ConstMatrixRef& gram,
                                const CkceJob& job) {
   require(!job.keep && job.excess.size() == 0, "The dual form has no factor.");
   CkceResult out;
-  if (job.influence) out.influence = Influence(gram.rows(), job.ridges.size());
+  if (job.influence) out.influence.resize(gram.rows(), job.ridges.size());
   for (Index v = 0; v < job.ridges.size(); ++v) {
     Vector influence;
     out.values.push_back(ckce_dual(engine, gram, job.residuals, job.variances, job.ridges(v),
                                    job.diagonals, job.influence ? &influence : nullptr));
-    if (job.influence) out.influence.conditional.col(v) = influence;
+    if (job.influence) out.influence.col(v) = influence;
     if (job.targets.cols() > 0) {
       out.loo.push_back(leave_one_out_dual(engine, gram, job.targets, job.ridges(v)));
     }
     engine.progress.advance(static_cast<double>(v + 1) / static_cast<double>(job.ridges.size()));
-  }
-  const double n = static_cast<double>(gram.rows());
-  const Vector rows =
-      engine.dense.multiply(gram, job.residuals).cwiseProduct(job.residuals).rowwise().sum();
-  const double total = rows.sum();
-  out.jkce.biased = total / (n * n);
-  if (job.influence) {
-    out.influence.diagonal = gram.diagonal().cwiseProduct(job.residuals.rowwise().squaredNorm());
-    out.influence.off_diagonal = rows - out.influence.diagonal;
-  }
-  if (n > 1) {
-    const double joint = gram.diagonal().dot(job.residuals.rowwise().squaredNorm());
-    out.jkce.unbiased = (total - joint) / (n * (n - 1.0));
   }
   out.rank = gram.rows();
   return out;

@@ -7,6 +7,7 @@
 #define CALIBRISK_CKCE_CONDITIONAL_NULL_H
 
 #include <calibrisk/ckce/spectrum.h>
+#include <calibrisk/skce/class_cross.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -50,35 +51,40 @@ inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& fa
         (spectrum.values.array() + static_cast<double>(n) * ridges(v)).square().inverse();
   }
   const Matrix weights = engine.dense.multiply(factor.cwiseAbs2(), filter);  // M_ii, [n x ridges]
-  const Matrix expected = engine.dense.multiply_at_b(factor, probs);         // P'Q, [r x m]
   // |(q_i - e_y) embedding|^2 = b_i'b_i - 2 b_i'l_y + l_y'l_y, b_i = q_i embedding
   const Matrix embedded = engine.dense.multiply(probs, embedding);
   const Matrix inner = engine.dense.multiply_a_bt(embedded, embedding);  // [n x m]
   const Vector square = embedded.rowwise().squaredNorm(), own = embedding.rowwise().squaredNorm();
-  const Matrix rows = factor.transpose();  // [r x n]: a row of P is contiguous
+  const auto share = [&](Index i, Index y) {
+    return (square(i) - 2.0 * inner(i, y) + own(y)) * weights.row(i).transpose();
+  };
+  const ClassCross cross(engine, factor, probs);
+  Vector start_diagonal = Vector::Zero(n_ridges);
+  const Matrix& start = cross.start([&](Index i, Index y) { start_diagonal += share(i, y); });
 
   NullDraws out{Matrix(n_draws, n_ridges), Matrix(n_draws, n_ridges)};
   parallel_for(engine, (n_draws + chunk - 1) / chunk, [&](Index task) {
     const Index first = task * chunk, size = std::min(chunk, n_draws - first);
-    std::vector<Matrix> sums(static_cast<std::size_t>(size), Matrix::Zero(rank, m));
-    Matrix diagonal = Matrix::Zero(n_ridges, size);
+    std::vector<Matrix> sums(static_cast<std::size_t>(size), start);
+    Matrix diagonal = start_diagonal.replicate(1, size);
+    // some rows of all draws at a time: the rows of the factor are read once
     for (Index begin = 0; begin < n; begin += row_block) {
-      const Index end = std::min(begin + row_block, n);
       for (Index b = 0; b < size; ++b) {
-        Matrix& sum = sums[static_cast<std::size_t>(b)];
-        for (Index i = begin; i < end; ++i) {
+        const auto draw = [&](Index i) {
           const double u = counter_uniform(seed, static_cast<std::uint64_t>(first + b),
                                            static_cast<std::uint64_t>(i));
           Index y = 0;
           while (y < m - 1 && u >= cumulative(y, i)) ++y;
-          sum.col(y) += rows.col(i);
-          diagonal.col(b) += (square(i) - 2.0 * inner(i, y) + own(y)) * weights.row(i).transpose();
-        }
+          return y;
+        };
+        cross.read(
+            begin, std::min(begin + row_block, n), draw, sums[static_cast<std::size_t>(b)],
+            [&](Index i, Index y) { diagonal.col(b) += share(i, y); },
+            [&](Index i, Index y) { diagonal.col(b) -= share(i, y); });
       }
     }
     for (Index b = 0; b < size; ++b) {
-      const Matrix cross = (expected - sums[static_cast<std::size_t>(b)]) * embedding;  // [r x d]
-      const Vector energy = cross.rowwise().squaredNorm();
+      const Vector energy = (sums[static_cast<std::size_t>(b)] * embedding).rowwise().squaredNorm();
       out.estimate.row(first + b) = energy.transpose() * filter;
       out.diagonal.row(first + b) = diagonal.col(b).transpose();
     }

@@ -7,6 +7,7 @@
 #define CALIBRISK_CKCE_FOURIER_FEATURES_H
 
 #include <calibrisk/ckce/spectrum.h>
+#include <calibrisk/pairs/factor_sums.h>
 
 #include <algorithm>
 #include <cmath>
@@ -62,6 +63,20 @@ inline Matrix map_features(const Engine& engine, const FeatureMap& map, const Co
       span);
   return out;
 }
+
+// Rows of a factor (pairs/factor_sums.h) that are made as they are read.
+struct FeatureRows {
+  const FeatureMap& map;
+  ConstMatrixRef x;
+  Index size() const { return x.rows(); }
+  Index rank() const { return feature_rank(map, x.cols()); }
+  Matrix block(const Engine& engine, Index i, Index m) const {
+    return map_features(engine, map, x.middleRows(i, m));
+  }
+  Matrix at(const Engine& engine, const std::vector<Index>& rows) const {
+    return map_features(engine, map, take_rows(x, rows));
+  }
+};
 
 // F'F, F'D, ... over row blocks. Cost n r^2 + n r d; memory O(block r + r^2).
 inline FactorMoments feature_moments(const Engine& engine, const FeatureMap& map,

@@ -12,17 +12,6 @@
 
 namespace calibrisk {
 
-struct Influence {
-  Matrix conditional;   // q_i, [n x ridges]
-  Vector off_diagonal;  // sum_{j != i} K_ij G_ij: the joint error's
-  Vector diagonal;      // K_ii G_ii
-  Influence() = default;
-  Influence(Index n, Index n_ridges)
-      : conditional(Matrix::Zero(n, n_ridges)),
-        off_diagonal(Vector::Zero(n)),
-        diagonal(Vector::Zero(n)) {}
-};
-
 // From a factor F whose spectrum is known. In its eigenbasis P, with b_t = row t of P'D,
 //   w'f_i = sum_t P_it b_t / (s_t + c),  v'f_i / n = sum_t P_it b_t / (s_t + c)^2,
 // so that all ridges' are combinations of a few u_ik = sum_t P_it b_t g_kt: filters of
@@ -32,8 +21,7 @@ class InfluenceWeights {
  public:
   // rotation: P = F rotation; none where F = P. cross: F'D.
   InfluenceWeights(const Engine& engine, const Spectrum& spectrum, const Matrix* rotation,
-                   const Matrix& cross, const ConstVectorRef& ridges)
-      : cross_(cross) {
+                   const Matrix& cross, const ConstVectorRef& ridges) {
     const Matrix turned = rotation ? engine.dense.multiply_at_b(*rotation, cross) : cross;
     const Matrix basis = filter_basis(engine, spectrum, ridges);  // g_k, [r x k]
     const Index d = cross.cols(), k = basis.cols();
@@ -46,19 +34,14 @@ class InfluenceWeights {
 
   // Adds to the rows first, first + 1, ... of the result, from these rows of F and D.
   void fill(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals,
-            Index first, Influence& out) const {
+            Index first, Matrix& out) const {
     constexpr Index block = 4096;  // rows whose u are held at once
     for (Index i = 0; i < f.rows(); i += block) {
       const Index m = std::min(block, f.rows() - i);
       const Matrix u = engine.dense.multiply(f.middleRows(i, m), products_);
       const Matrix terms = inner_products(engine, u, residuals.middleRows(i, m));
-      out.conditional.middleRows(first + i, m) += engine.dense.multiply(terms, combination_);
+      out.middleRows(first + i, m) += engine.dense.multiply(terms, combination_);
     }
-    const Index n = f.rows();
-    const Vector own = f.rowwise().squaredNorm().cwiseProduct(residuals.rowwise().squaredNorm());
-    out.diagonal.segment(first, n) += own;
-    out.off_diagonal.segment(first, n) +=
-        engine.dense.multiply(f, cross_).cwiseProduct(residuals).rowwise().sum() - own;
   }
 
  private:
@@ -146,18 +129,17 @@ class InfluenceWeights {
     return out;
   }
 
-  Matrix cross_, products_;
+  Matrix products_;
   Matrix combination_;  // [(k + k (k + 1) / 2) x ridges]
 };
 
-// Of a factor in memory. Everything adds up over the columns of D: some at a time, since the
-// filters make several copies of each.
-inline Influence factor_influence(const Engine& engine, const Spectrum& spectrum,
-                                  const Matrix* rotation, const ConstMatrixRef& f,
-                                  const Matrix& cross, const ConstMatrixRef& residuals,
-                                  const ConstVectorRef& ridges) {
+// q_i of a factor in memory, [n x ridges]. Everything adds up over the columns of D: some at a
+// time, since the filters make several copies of each.
+inline Matrix factor_influence(const Engine& engine, const Spectrum& spectrum,
+                               const Matrix* rotation, const ConstMatrixRef& f, const Matrix& cross,
+                               const ConstMatrixRef& residuals, const ConstVectorRef& ridges) {
   constexpr Index width = 256;
-  Influence out(f.rows(), ridges.size());
+  Matrix out = Matrix::Zero(f.rows(), ridges.size());
   for (Index j = 0; j < residuals.cols(); j += width) {
     const Index d = std::min(width, residuals.cols() - j);
     const InfluenceWeights weights(engine, spectrum, rotation, cross.middleCols(j, d), ridges);

@@ -30,10 +30,9 @@ struct CkceJob {
 struct CkceResult {
   std::vector<CkceValues> values;  // per ridge
   std::vector<double> loo;         // per ridge; empty unless asked for
-  JkceValues jkce;
   NullDraws null;
-  Influence influence;  // empty unless asked for
-  Matrix factor;        // P, [n x r], and its spectrum; empty unless kept
+  Matrix influence;  // q_i of ckce/influence.h, [n x ridges]; empty unless asked for
+  Matrix factor;     // P, [n x r], and its spectrum; empty unless kept
   Vector spectrum;
   Index rank = 0;
   double trace_remainder = 0.0;
@@ -49,7 +48,6 @@ inline void finish(const Engine& engine, const CkceJob& job, const Spectrum& spe
       out.loo.push_back(leave_one_out(engine, factor, spectrum, job.targets, job.ridges(v)));
     }
   }
-  out.jkce = jkce_values(spectrum);
   if (job.n_draws > 0) {
     out.null = conditional_null(engine, factor, spectrum, job.probs, job.embedding, job.ridges,
                                 job.n_draws, job.seed);
@@ -78,7 +76,7 @@ inline void subtract_diagonal(const Engine& engine, const ConstMatrixRef& factor
       const Matrix smoother = engine.dense.multiply_a_bt(left, factor);
       const Matrix weights = engine.dense.multiply_a_bt(left * once.asDiagonal(), factor);
       const Vector others = weights.cwiseProduct(smoother) * job.excess;
-      out.influence.conditional.col(v).segment(i, m) -=
+      out.influence.col(v).segment(i, m) -=
           own.segment(i, m).cwiseProduct(job.excess.segment(i, m)) - others;
     }
   }

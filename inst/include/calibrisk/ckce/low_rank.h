@@ -7,7 +7,7 @@
 
 #include <calibrisk/ckce/spectrum.h>
 #include <calibrisk/linalg/pivoted_cholesky.h>
-#include <calibrisk/skce/source_factor.h>
+#include <calibrisk/pairs/source_factor.h>
 
 #include <algorithm>
 

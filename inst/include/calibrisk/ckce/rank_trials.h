@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Several models' metrics on subsamples of the same outcomes: the resampling behind a
+// Several models' metrics on the same outcomes: all of them, or subsamples, the resampling behind a
 // ranking. One task is one model on one subsample; tasks run in parallel, each serially.
 #ifndef CALIBRISK_CKCE_RANK_TRIALS_H
 #define CALIBRISK_CKCE_RANK_TRIALS_H
@@ -26,12 +26,15 @@ enum class RankMetric {
   error
 };
 constexpr Index n_rank_metrics = 9;
+// Rows of which a Gram matrix is affordable at all.
+constexpr Index most_exact_rows = 2000;
 
 struct RankSettings {
   bool kernel_metrics = true;  // any of the first four
   bool debiased = false;       // the second or third
   double ridge = 0.0;          // <= 0: m^(-1/4) for m rows
   int n_bins = 3;
+  Index exact_rows = 199;  // up to which kernel metrics take the whole Gram matrix
 };
 
 namespace detail {
@@ -42,8 +45,19 @@ template <class Leaf>
 struct HasBandwidth<Leaf, std::void_t<decltype(std::declval<Leaf&>().bandwidth)>> : std::true_type {
 };
 
+// Rows between which distances are taken, evenly spaced.
+constexpr Index median_rows = 10000;
+
 // Bandwidths that are NaN become the median distance of the rows of x.
 inline void resolve_median(const Engine& engine, Kernel& kernel, const ConstMatrixRef& x) {
+  if (x.rows() > median_rows) {
+    std::vector<Index> some(static_cast<std::size_t>(median_rows));
+    const double step = static_cast<double>(x.rows() - 1) / static_cast<double>(median_rows - 1);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      some[i] = static_cast<Index>(std::nearbyint(step * static_cast<double>(i)));
+    }
+    return resolve_median(engine, kernel, take_rows(x, some));
+  }
   for (Kernel& part : kernel.parts) resolve_median(engine, part, x);
   if (kernel.form != Kernel::Form::leaf) return;
   std::visit(
@@ -63,27 +77,31 @@ struct RankKernelValues {
 };
 
 // A certified low-rank factor where it is much smaller than the sample, else the dual, or the
-// spectrum for a tiny ridge.
+// spectrum for a tiny ridge; of many rows a factor of the largest rank that there is time for.
 inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& kernel,
                                            const ConstMatrixRef& q, const Matrix& residuals,
-                                           double ridge, bool debiased) {
+                                           double ridge, const RankSettings& settings) {
   constexpr double tolerance = 1e-4;  // far below the noise of any subsample
   const Vector variances = 1.0 - q.rowwise().squaredNorm().array();
   const Index n = q.rows();
-  CkceJob job{residuals, variances, Vector::Constant(1, ridge), debiased, Matrix(),
+  CkceJob job{residuals, variances, Vector::Constant(1, ridge), settings.debiased, Matrix(),
               Matrix(),  Matrix()};
-  if (n >= 200) {
-    const KernelFactor factor =
-        ckce_factor(engine, kernel, q, residuals, ridge, {tolerance, n / 3});
+  if (n > settings.exact_rows) {
+    const bool many = n > most_exact_rows;
+    const Index rank = many ? std::max<Index>(50, std::min<Index>(1000, 100000000 / n)) : n / 3;
+    const KernelFactor factor = ckce_factor(engine, kernel, q, residuals, ridge, {tolerance, rank});
     const CkceResult result = ckce_by_factor(engine, factor.l, factor.residual.sum(), job);
     const CkceValues& value = result.values[0];
-    if (value.error_bound <= tolerance * value.estimate) return {value, result.jkce.unbiased};
+    if (many || value.error_bound <= tolerance * value.estimate) {
+      return {value, factor_totals(engine, factor.l, residuals).unbiased()};
+    }
   }
-  const bool tiny =
-      ridge * static_cast<double>(n) < smallest_dual_share * gram_diagonal(kernel, q).sum();
-  const CkceResult result = tiny ? ckce_by_eigen(engine, gram(engine, kernel, q), job)
-                                 : ckce_by_dual(engine, gram(engine, kernel, q), job);
-  return {result.values[0], result.jkce.unbiased};
+  Matrix k = gram(engine, kernel, q);
+  const double joint = pair_totals(engine, k, residuals).unbiased();
+  const bool tiny = ridge * static_cast<double>(n) < smallest_dual_share * k.trace();
+  const CkceResult result =
+      tiny ? ckce_by_eigen(engine, std::move(k), job) : ckce_by_dual(engine, k, job);
+  return {result.values[0], joint};
 }
 
 }  // namespace detail
@@ -116,7 +134,7 @@ inline Vector rank_metrics(const Engine& engine, const Kernel& kernel, const Ran
   detail::resolve_median(engine, resolved, q);
   const double ridge = settings.ridge > 0 ? settings.ridge : std::pow(count, -0.25);
   const detail::RankKernelValues value =
-      detail::rank_kernel_values(engine, resolved, q, residuals, ridge, settings.debiased);
+      detail::rank_kernel_values(engine, resolved, q, residuals, ridge, settings);
   at(RankMetric::ckce) = value.ckce.estimate;
   if (settings.debiased) {
     at(RankMetric::ckce_off_diagonal) = value.ckce.estimate - value.ckce.diagonal;
@@ -128,7 +146,8 @@ inline Vector rank_metrics(const Engine& engine, const Kernel& kernel, const Ran
 
 // models: predictions of all rows; kernels: one per model; rows: [m x trials], 0-based.
 // Returns [metrics x (models * trials)], models fastest. `serial` is the engine of a task, whose
-// dense algebra may be called from a worker.
+// dense algebra may be called from a worker; a single trial has all threads to itself, and time for
+// exact kernel metrics.
 inline Matrix rank_trials(const Engine& engine, const Engine& serial,
                           const std::vector<ConstMatrixRef>& models,
                           const std::vector<Kernel>& kernels, const Labels& labels,
@@ -136,7 +155,7 @@ inline Matrix rank_trials(const Engine& engine, const Engine& serial,
                           const RankSettings& settings) {
   const Index n_models = static_cast<Index>(models.size()), trials = rows.cols(), m = rows.rows();
   Matrix out(n_rank_metrics, n_models * trials);
-  parallel_for(engine, n_models * trials, [&](Index task) {
+  const auto run = [&](const Engine& within, const RankSettings& choices, Index task) {
     const std::size_t model = static_cast<std::size_t>(task % n_models);
     const Index trial = task / n_models;
     Matrix q(m, models[model].cols());
@@ -145,8 +164,15 @@ inline Matrix rank_trials(const Engine& engine, const Engine& serial,
       q.row(i) = models[model].row(rows(i, trial));
       chosen[static_cast<std::size_t>(i)] = labels[static_cast<std::size_t>(rows(i, trial))];
     }
-    out.col(task) = rank_metrics(serial, kernels[model], settings, q, chosen);
-  });
+    out.col(task) = rank_metrics(within, kernels[model], choices, q, chosen);
+  };
+  if (trials == 1) {
+    RankSettings exact = settings;
+    exact.exact_rows = most_exact_rows;
+    for (Index task = 0; task < n_models; ++task) run(engine, exact, task);
+  } else {
+    parallel_for(engine, n_models * trials, [&](Index task) { run(serial, settings, task); });
+  }
   return out;
 }
 

@@ -4,8 +4,8 @@
 #ifndef CALIBRISK_CKCE_RESIDUAL_FACTOR_H
 #define CALIBRISK_CKCE_RESIDUAL_FACTOR_H
 
-#include <calibrisk/skce/pair_sums.h>
-#include <calibrisk/skce/source_factor.h>
+#include <calibrisk/pairs/pair_sums.h>
+#include <calibrisk/pairs/source_factor.h>
 
 namespace calibrisk {
 

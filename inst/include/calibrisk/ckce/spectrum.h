@@ -20,7 +20,6 @@ struct Spectrum {
   Vector energy_residual;        // sum_i P_it^2 |d_i|^2: the diagonal's share, [r]
   Vector energy_null;            // sum_i P_it^2 E(|d_i|^2 | q_i) under calibration, [r]
   double trace_residual = 0.0;   // tr G = sum_i |d_i|^2
-  double trace_joint = 0.0;      // sum_i K_ii G_ii, of the factor
   double trace_remainder = 0.0;  // tr(K - P P') >= 0
 };
 
@@ -56,20 +55,6 @@ inline CkceValues ckce_values(const Spectrum& spectrum, double ridge) {
   return out;
 }
 
-// The joint kernel calibration error (SKCE with the same kernel), biased and unbiased.
-struct JkceValues {
-  double biased = 0.0;
-  double unbiased = std::numeric_limits<double>::quiet_NaN();
-};
-
-inline JkceValues jkce_values(const Spectrum& spectrum) {
-  const double n = static_cast<double>(spectrum.n_obs), total = spectrum.energy.sum();
-  JkceValues out;
-  out.biased = total / (n * n);
-  if (spectrum.n_obs > 1) out.unbiased = (total - spectrum.trace_joint) / (n * (n - 1.0));
-  return out;
-}
-
 // Sums over rows that a factor F (n x r, K ~ F F') leaves behind: additive over row
 // blocks, O(r^2) memory.
 struct FactorMoments {
@@ -78,7 +63,6 @@ struct FactorMoments {
   Matrix residual;  // F' diag(|d_i|^2) F
   Matrix null;      // F' diag(v_i) F, v_i = E(|d_i|^2 | q_i)
   double trace_residual = 0.0;
-  double trace_joint = 0.0;  // sum_i |f_i|^2 |d_i|^2
   Index n_obs = 0;
 
   FactorMoments(Index rank, Index d)
@@ -94,7 +78,6 @@ struct FactorMoments {
     engine.dense.gemm(true, false, 1.0, f, residuals, 1.0, cross);
     const Vector squares = residuals.rowwise().squaredNorm();
     trace_residual += squares.sum();
-    trace_joint += f.rowwise().squaredNorm().dot(squares);
     n_obs += f.rows();
     if (!diagonals) return;
     const Matrix by_residual = squares.cwiseSqrt().asDiagonal() * f;
@@ -142,7 +125,6 @@ inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& mo
   out.spectrum.energy_residual = detail::rotated_diagonal(engine, out.rotation, moments.residual);
   out.spectrum.energy_null = detail::rotated_diagonal(engine, out.rotation, moments.null);
   out.spectrum.trace_residual = moments.trace_residual;
-  out.spectrum.trace_joint = moments.trace_joint;
   out.spectrum.trace_remainder = trace_remainder;
   return out;
 }
@@ -160,7 +142,6 @@ inline FactoredSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
                                          const ConstVectorRef& variances) {
   const Index n = gram.rows();
   const Vector squares = residuals.rowwise().squaredNorm();
-  const double joint = gram.diagonal().dot(squares);
   SymEigen eigen = engine.dense.sym_eigen(std::move(gram));
   const double noise = detail::spectral_noise(eigen.values);
   Index first = 0;
@@ -174,7 +155,6 @@ inline FactoredSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
   out.spectrum.energy_residual = squared.transpose() * squares;
   out.spectrum.energy_null = squared.transpose() * variances;
   out.spectrum.trace_residual = squares.sum();
-  out.spectrum.trace_joint = joint;
   return out;
 }
 

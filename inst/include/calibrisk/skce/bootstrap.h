@@ -7,7 +7,7 @@
 #define CALIBRISK_SKCE_BOOTSTRAP_H
 
 #include <calibrisk/engine.h>
-#include <calibrisk/skce/pair_sums.h>
+#include <calibrisk/pairs/pair_sums.h>
 
 #include <algorithm>
 

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The unbiased SKCE of many outcome vectors on the same predictions, both kernels in factored form:
-// K = A A' on the predictions, and l(y, y') = psi(y)'psi(y'), psi(y) = T^-1 l(t, y), on the
-// outcomes, t the pivots of a factor and T T' = l(t, t). With g_i = psi(y_i) - E psi(Z_i),
+// The SKCE of many outcome vectors on the same predictions, both kernels in factored form
+// (pairs/factor_sums.h): K = A A' on the predictions, and l(y, y') = psi(y)'psi(y'), psi(y) = T^-1
+// l(t, y), on the outcomes, t the pivots of a factor and T T' = l(t, t). With g_i = psi(y_i) - E
+// psi(Z_i),
 //   n (n - 1) U = |A'G|^2 - sum_i |a_i|^2 |g_i|^2.
 #ifndef CALIBRISK_SKCE_LAW_REDRAWS_H
 #define CALIBRISK_SKCE_LAW_REDRAWS_H
 
 #include <calibrisk/engine.h>
 #include <calibrisk/kernels/kernel.h>
+#include <calibrisk/pairs/pair_sums.h>
 
 #include <algorithm>
 
 namespace calibrisk {
-
-struct RedrawSums {
-  double all;       // |A'G|^2
-  double diagonal;  // sum_i |a_i|^2 |g_i|^2
-};
 
 class LawRedraws {
  public:
@@ -35,15 +32,8 @@ class LawRedraws {
     engine.dense.solve_lower(triangle_, false, expected_);
   }
 
-  // Of the pairs i != j, over their number.
-  double unbiased(const Engine& engine, const ConstMatrixRef& y) const {
-    const double n = static_cast<double>(factor_.rows());
-    const RedrawSums out = sums(engine, y);
-    return (out.all - out.diagonal) / (n * (n - 1.0));
-  }
-
   // y: [n x d]. Cost n r s and n s kernel values, memory O(s).
-  RedrawSums sums(const Engine& engine, const ConstMatrixRef& y) const {
+  PairTotals operator()(const Engine& engine, const ConstMatrixRef& y) const {
     constexpr Index chunk = 16384, tile = 512;
     const Index n = factor_.rows(), s = pivots_.rows();
     Matrix cross = Matrix::Zero(factor_.cols(), s);
@@ -62,7 +52,7 @@ class LawRedraws {
       diagonal += done.colwise().squaredNorm().dot(squares_.segment(begin, size));
       engine.dense.gemm(true, true, 1.0, factor_.middleRows(begin, size), done, 1.0, cross);
     }
-    return {cross.squaredNorm(), diagonal};
+    return {cross.squaredNorm(), diagonal, static_cast<double>(n)};
   }
 
  private:

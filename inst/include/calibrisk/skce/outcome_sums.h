@@ -6,7 +6,7 @@
 #define CALIBRISK_SKCE_OUTCOME_SUMS_H
 
 #include <calibrisk/engine.h>
-#include <calibrisk/skce/pair_sums.h>
+#include <calibrisk/pairs/pair_sums.h>
 #include <calibrisk/targets/target.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #ifndef CALIBRISK_TARGETS_TARGET_H
 #define CALIBRISK_TARGETS_TARGET_H
 
-#include <calibrisk/skce/pair_source.h>
+#include <calibrisk/pairs/pair_source.h>
 
 #include <vector>
 

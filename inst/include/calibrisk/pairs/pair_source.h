@@ -3,8 +3,8 @@
 // needs it asks for a block. The matrix H of the squared kernel calibration error is a
 // product of two sources, a kernel on the predictions and the marginalised target
 // kernel h_Y (Widmann et al. 2021, section 3.2; see targets/).
-#ifndef CALIBRISK_SKCE_PAIR_SOURCE_H
-#define CALIBRISK_SKCE_PAIR_SOURCE_H
+#ifndef CALIBRISK_PAIRS_PAIR_SOURCE_H
+#define CALIBRISK_PAIRS_PAIR_SOURCE_H
 
 #include <calibrisk/kernels/kernel.h>
 #include <calibrisk/types.h>

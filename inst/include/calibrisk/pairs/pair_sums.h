@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sums over the pairs of a source H, in tiles, without storing it: all that the
-// unbiased, biased and block estimators and their standard errors need.
-#ifndef CALIBRISK_SKCE_PAIR_SUMS_H
-#define CALIBRISK_SKCE_PAIR_SUMS_H
+// unbiased, biased and block estimators and their standard errors need. The same sums from a factor
+// of the kernel: pairs/factor_sums.h.
+#ifndef CALIBRISK_PAIRS_PAIR_SUMS_H
+#define CALIBRISK_PAIRS_PAIR_SUMS_H
 
 #include <calibrisk/engine.h>
-#include <calibrisk/skce/pair_source.h>
+#include <calibrisk/pairs/pair_source.h>
 
 #include <algorithm>
 #include <vector>
@@ -15,8 +16,21 @@ namespace calibrisk {
 struct PairSums {
   Vector off_diagonal;   // sum_{j != i} H_ij, per row
   Vector diagonal;       // H_ii
-  double squares = 0.0;  // sum_{i != j} H_ij^2
+  double squares = 0.0;  // sum_{i != j} H_ij^2; of tiles alone
 };
+
+// The sums over all pairs and over i = j of n rows.
+struct PairTotals {
+  double all = 0.0;
+  double diagonal = 0.0;
+  double n = 0.0;
+  double unbiased() const { return (all - diagonal) / (n * (n - 1.0)); }
+};
+
+inline PairTotals totals(const PairSums& sums) {
+  const double diagonal = sums.diagonal.sum();
+  return {sums.off_diagonal.sum() + diagonal, diagonal, static_cast<double>(sums.diagonal.size())};
+}
 
 // Depends on n alone, so that the order of the sums does too.
 inline Index pair_tile(Index n) { return n <= 2048 ? 64 : 256; }
@@ -119,6 +133,15 @@ inline PairSums pair_sums(const Engine& engine, const PairSource& source, Progre
         sum.squares += part.squares;
       },
       span);
+}
+
+// Totals of K_ij <d_i, d_j> where K is stored.
+inline PairTotals pair_totals(const Engine& engine, const Matrix& k, const Matrix& d) {
+  std::vector<PairSourcePtr> parts;
+  parts.push_back(std::make_unique<StoredSource>(MatrixView(k.data(), k.rows(), k.cols())));
+  const MatrixView view(d.data(), d.rows(), d.cols());
+  parts.push_back(std::make_unique<InnerProductSource>(view, view));
+  return totals(pair_sums(engine, ComposedSource(true, 1.0, std::move(parts))));
 }
 
 struct BlockSums {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pivoted Cholesky of any pair source, one pivot at a time: for kernels on the predictions that are
 // no function of one matrix of features. Kernels of features: linalg/pivoted_cholesky.h.
-#ifndef CALIBRISK_SKCE_SOURCE_FACTOR_H
-#define CALIBRISK_SKCE_SOURCE_FACTOR_H
+#ifndef CALIBRISK_PAIRS_SOURCE_FACTOR_H
+#define CALIBRISK_PAIRS_SOURCE_FACTOR_H
 
 #include <calibrisk/linalg/pivoted_cholesky.h>
-#include <calibrisk/skce/pair_source.h>
+#include <calibrisk/pairs/pair_source.h>
 
 #include <cmath>
 #include <vector>

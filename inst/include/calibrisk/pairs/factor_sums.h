@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The sums of pairs/pair_sums.h where the kernel is a factor, K = L L', and the residuals are
+// vectors: with M = D times the target kernel's matrix (M = D in a basis of its feature space)
+//   all pairs  <L'D, L'M>
+//   row i      l_i' (L'D) m_i
+//   i = j      |l_i|^2 <d_i, m_i>
+// Linear in the rows, which are read twice and need not be kept.
+#ifndef CALIBRISK_PAIRS_FACTOR_SUMS_H
+#define CALIBRISK_PAIRS_FACTOR_SUMS_H
+
+#include <calibrisk/pairs/pair_sums.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace calibrisk {
+
+inline Matrix take_rows(const ConstMatrixRef& x, const std::vector<Index>& rows) {
+  Matrix out(static_cast<Index>(rows.size()), x.cols());
+  for (Index i = 0; i < out.rows(); ++i) out.row(i) = x.row(rows[static_cast<std::size_t>(i)]);
+  return out;
+}
+
+// Rows of a factor in memory. Features made as they are read: ckce/fourier_features.h.
+struct KeptRows {
+  ConstMatrixRef l;
+  Index size() const { return l.rows(); }
+  Index rank() const { return l.cols(); }
+  ConstMatrixRef block(const Engine&, Index i, Index m) const { return l.middleRows(i, m); }
+  Matrix at(const Engine&, const std::vector<Index>& rows) const { return take_rows(l, rows); }
+};
+
+// S = L'D tells all but the diagonal, here of residuals in a basis.
+inline PairTotals factor_totals(const Engine& engine, const ConstMatrixRef& l,
+                                const ConstMatrixRef& d) {
+  return {engine.dense.multiply_at_b(l, d).squaredNorm(),
+          l.rowwise().squaredNorm().dot(d.rowwise().squaredNorm()), static_cast<double>(l.rows())};
+}
+
+// Of weighted rows (weights empty: none) sum_j w_j H_ij and w_i H_ii; with clusters (codes from 1;
+// empty: none) the sums leave out the pairs within one.
+template <class Rows>
+PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRef& d,
+                     const ConstMatrixRef& m, const ConstVectorRef& weights,
+                     const Labels& cluster) {
+  constexpr Index step = 16384;
+  const Index n = rows.size();
+  require(d.rows() == n && m.rows() == n && d.cols() == m.cols(),
+          "A factor and residuals must have the same rows.");
+  const Matrix weighted = weights.size() > 0 ? Matrix(weights.asDiagonal() * d) : Matrix();
+  const ConstMatrixRef wd = weights.size() > 0 ? ConstMatrixRef(weighted) : d;
+  const Vector own = wd.cwiseProduct(m).rowwise().sum();
+  Matrix cross = Matrix::Zero(rows.rank(), d.cols());
+  for (Index i = 0; i < n; i += step) {
+    const Index size = std::min(step, n - i);
+    engine.dense.gemm(true, false, 1.0, rows.block(engine, i, size), wd.middleRows(i, size), 1.0,
+                      cross);
+    engine.progress.advance(0.5 * static_cast<double>(i + size) / static_cast<double>(n));
+  }
+  PairSums out{Vector(n), Vector(n), 0.0};
+  for (Index i = 0; i < n; i += step) {
+    const Index size = std::min(step, n - i);
+    const auto& l = rows.block(engine, i, size);
+    out.diagonal.segment(i, size) = l.rowwise().squaredNorm().cwiseProduct(own.segment(i, size));
+    out.off_diagonal.segment(i, size) =
+        engine.dense.multiply(l, cross).cwiseProduct(m.middleRows(i, size)).rowwise().sum();
+    engine.progress.advance(0.5 + 0.5 * static_cast<double>(i + size) / static_cast<double>(n));
+  }
+  if (cluster.empty()) {
+    out.off_diagonal -= out.diagonal;
+    return out;
+  }
+  std::vector<std::vector<Index>> members(
+      static_cast<std::size_t>(*std::max_element(cluster.begin(), cluster.end())));
+  for (Index i = 0; i < n; ++i) {
+    members[static_cast<std::size_t>(cluster[static_cast<std::size_t>(i)] - 1)].push_back(i);
+  }
+  for (const std::vector<Index>& at : members) {
+    const Matrix l = rows.at(engine, at);
+    const Vector within =
+        (l * (l.transpose() * take_rows(wd, at))).cwiseProduct(take_rows(m, at)).rowwise().sum();
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      out.off_diagonal(at[i]) -= within(static_cast<Index>(i));
+    }
+  }
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

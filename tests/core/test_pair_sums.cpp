@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One statistic, sum over pairs of k(x_i, x_j) <d_i, d_j>, from tiles, from a factor and of redrawn
+// outcomes, against loops.
+#include "check.h"
+#include "threads.h"
+
+#include <calibrisk/ckce/by_gram.h>
+#include <calibrisk/ckce/fourier_features.h>
+#include <calibrisk/kernels/gram.h>
+#include <calibrisk/pairs/factor_sums.h>
+#include <calibrisk/skce/bootstrap.h>
+#include <calibrisk/skce/class_redraws.h>
+
+using namespace calibrisk;
+
+namespace {
+
+MatrixView view(const Matrix& x) { return MatrixView(x.data(), x.rows(), x.cols()); }
+
+// h = (L L') .* (D M'), its row sums without i = j and without pairs of a cluster, and h_ii; all
+// weighted by w_j.
+struct Naive {
+  Vector off_diagonal, diagonal;
+  double squares = 0.0;
+  Naive(const Matrix& k, const Matrix& g, const Vector& w, const Labels& cluster)
+      : off_diagonal(Vector::Zero(k.rows())), diagonal(k.rows()) {
+    for (Index i = 0; i < k.rows(); ++i) {
+      diagonal(i) = w(i) * k(i, i) * g(i, i);
+      for (Index j = 0; j < k.rows(); ++j) {
+        const double h = k(i, j) * g(i, j);
+        if (i != j) squares += h * h;
+        const bool apart = cluster.empty() ? i != j
+                                           : cluster[static_cast<std::size_t>(i)] !=
+                                                 cluster[static_cast<std::size_t>(j)];
+        if (apart) off_diagonal(i) += w(j) * h;
+      }
+    }
+  }
+};
+
+struct Sample {
+  Matrix l, d, m;
+  explicit Sample(Index n) : l(Matrix::Random(n, 4)), d(Matrix::Random(n, 3)) {
+    Matrix root = Matrix::Random(3, 3);
+    m = d * (root * root.transpose());
+  }
+  Matrix k() const { return l * l.transpose(); }
+  Matrix g() const { return d * m.transpose(); }
+};
+
+Matrix simplex(Index n, Index classes) {
+  Matrix p = (Matrix::Random(n, classes).array() + 1.1);
+  return p.array().colwise() / p.rowwise().sum().array();
+}
+
+Matrix onehot_gap(const Matrix& probs, const Labels& labels) {
+  Matrix d = probs;
+  for (Index i = 0; i < d.rows(); ++i) d(i, labels[static_cast<std::size_t>(i)]) -= 1.0;
+  return d;
+}
+
+}  // namespace
+
+TEST(sums_of_tiles_are_those_of_a_loop_over_pairs) {
+  ThreadedEngine host(2);
+  for (Index n : {1, 5, 63, 64, 65, 200}) {
+    const Sample s(n);
+    const Matrix k = s.k();
+    std::vector<PairSourcePtr> parts;
+    parts.push_back(std::make_unique<StoredSource>(view(k)));
+    parts.push_back(std::make_unique<InnerProductSource>(view(s.d), view(s.m)));
+    const ComposedSource source(true, 1.0, std::move(parts));
+    const PairSums sums = pair_sums(host.engine(), source);
+    const Naive naive(k, s.g(), Vector::Ones(n), {});
+    CHECK((sums.off_diagonal - naive.off_diagonal).norm() < 1e-10);
+    CHECK((sums.diagonal - naive.diagonal).norm() < 1e-12);
+    CHECK(is_near(sums.squares, naive.squares, 1e-10));
+    const Matrix h = pair_matrix(host.engine(), source);
+    CHECK((h - k.cwiseProduct(s.g())).norm() < 1e-10);
+    if (n < 5) continue;
+    const BlockSums blocks = block_sums(host.engine(), source, 5);
+    CHECK(blocks.biased.size() == n / 5);
+    CHECK(is_near(blocks.biased(n / 5 - 1), h.block(n / 5 * 5 - 5, n / 5 * 5 - 5, 5, 5).mean()));
+  }
+}
+
+TEST(sums_of_a_factor_are_those_of_its_product) {
+  ThreadedEngine host(2);
+  const Index n = 47;
+  const Sample s(n);
+  Vector w = Vector::Random(n).array() + 1.5;
+  Labels cluster;
+  for (Index i = 0; i < n; ++i) cluster.push_back(1 + static_cast<int>(i * i % 7));
+  for (bool weighted : {false, true}) {
+    for (bool clustered : {false, true}) {
+      const Labels code = clustered ? cluster : Labels();
+      const PairSums sums =
+          factor_sums(host.engine(), KeptRows{s.l}, s.d, s.m, weighted ? w : Vector(), code);
+      const Naive naive(s.k(), s.g(), weighted ? w : Vector(Vector::Ones(n)), code);
+      CHECK((sums.off_diagonal - naive.off_diagonal).norm() < 1e-11);
+      CHECK((sums.diagonal - naive.diagonal).norm() < 1e-12);
+    }
+  }
+  const PairTotals total = factor_totals(host.engine(), s.l, s.d);
+  const Naive naive(s.k(), s.d * s.d.transpose(), Vector::Ones(n), {});
+  CHECK(is_near(total.unbiased(), naive.off_diagonal.sum() / static_cast<double>(n * (n - 1))));
+  CHECK(is_near(pair_totals(host.engine(), s.k(), s.d).all, total.all));
+}
+
+TEST(rows_made_as_they_are_read_are_those_of_the_features) {
+  ThreadedEngine host(2);
+  const Matrix x = Matrix::Random(40, 2), d = Matrix::Random(40, 3);
+  const FeatureMap map = {{0.5, true, Matrix()}, {1.5, false, Matrix::Random(2, 6)}};
+  const Matrix f = map_features(host.engine(), map, x);
+  Labels cluster;
+  for (int i = 0; i < 40; ++i) cluster.push_back(1 + i % 9);
+  const PairSums made = factor_sums(host.engine(), FeatureRows{map, x}, d, d, Vector(), cluster);
+  const PairSums kept = factor_sums(host.engine(), KeptRows{f}, d, d, Vector(), cluster);
+  CHECK((made.off_diagonal - kept.off_diagonal).norm() < 1e-12);
+  CHECK((made.diagonal - kept.diagonal).norm() < 1e-12);
+}
+
+TEST(redrawn_classes_have_the_statistic_of_their_residuals) {
+  ThreadedEngine host(2);
+  const Index n = 30;
+  const Sample s(n);
+  const Matrix root = Matrix::Random(4, 4), gram = root * root.transpose();
+  // from no class at all, and from the most probable one
+  Matrix flat = simplex(n, 4), sharp = 0.1 * flat;
+  for (Index i = 0; i < n; ++i) sharp(i, i % 4) += 0.9;
+  for (const Matrix& probs : {flat, sharp}) {
+    const ClassRedraws redraws(host.engine(), s.l, probs, gram);
+    for (int shift : {0, 1, 2}) {
+      Labels labels, all;
+      for (Index i = 0; i < n; ++i) {
+        labels.push_back(static_cast<int>((i * (1 + shift) + shift) % 4));
+        all.push_back(static_cast<int>(i));
+      }
+      const Matrix d = onehot_gap(probs, labels);
+      const Naive naive(s.k(), d * gram * d.transpose(), Vector::Ones(n), {});
+      const double expected = naive.off_diagonal.sum() / static_cast<double>(n * (n - 1));
+      CHECK(is_near(redraws.unbiased(labels), expected, 1e-11));
+      CHECK(is_near(redraws.unbiased(labels, all), expected, 1e-11));
+    }
+  }
+}
+
+TEST(the_conditional_error_is_that_of_its_formula) {
+  ThreadedEngine host(2);
+  const Index n = 25;
+  const Sample s(n);
+  const Matrix k = s.k() + Matrix::Identity(n, n);
+  const Vector variances = Vector::Ones(n), ridges = Vector::Constant(1, 0.3);
+  const Matrix shifted = k + 0.3 * static_cast<double>(n) * Matrix::Identity(n, n);
+  const Matrix a = shifted.inverse(), core = a * k * a, g = s.d * s.d.transpose();
+  double expected = 0.0, diagonal = 0.0;
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) expected += core(i, j) * g(i, j);
+    diagonal += core(i, i) * g(i, i);
+  }
+  CkceJob job{s.d, variances, ridges, true, Matrix(), Matrix(), Matrix()};
+  for (const CkceResult& out :
+       {ckce_by_dual(host.engine(), k, job), ckce_by_eigen(host.engine(), k, job)}) {
+    CHECK(is_near(out.values[0].estimate, expected, 1e-10));
+    CHECK(is_near(out.values[0].diagonal, diagonal, 1e-10));
+    CHECK(is_near(out.values[0].null_mean, core.trace(), 1e-10));
+  }
+}
+
+TEST(bootstrap_replicates_are_those_of_the_matrix) {
+  ThreadedEngine host(2);
+  const Index n = 12;
+  const Sample s(n);
+  const Matrix h = s.k().cwiseProduct(s.g());
+  Matrix counts = Matrix::Zero(n, 3);
+  for (Index c = 0; c < 3; ++c) {
+    for (Index i = 0; i < n; ++i) counts((i * i + c) % n, c) += 1.0;
+  }
+  const Vector out = degenerate_bootstrap(host.engine(), StoredSource(view(h)), counts);
+  for (Index c = 0; c < 3; ++c) {
+    double quadratic = 0.0, linear = 0.0;
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < n; ++j) {
+        quadratic +=
+            counts(i, c) * counts(j, c) * h(i, j) - (i == j ? counts(i, c) * h(i, i) : 0.0);
+        linear += 2.0 * counts(i, c) * h(i, j);
+      }
+    }
+    const double m = static_cast<double>(n);
+    CHECK(is_near(out(c), (m / (m - 1.0) * quadratic - linear) / (m * m), 1e-11));
+  }
+}
