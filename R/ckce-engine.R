@@ -99,6 +99,8 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
   if (!is.null(problem$missed)) {
     out$values$error_bound <- out$values$error_bound + sum(problem$missed) / (4 * n * ridge)
   }
+  # a ridge so small that its inverse overflows: nothing is known of the error
+  out$values$error_bound[is.nan(out$values$error_bound)] <- Inf
   if (options$computation == "rff") out$values$error_bound <- rep(NA_real_, length(ridge))
   if (options$keep) out$blocks <- list(kept_block(out, seq_len(n), ridge))
   out

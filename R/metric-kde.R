@@ -168,7 +168,15 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
     v <- v[inside]
     sum(v) - (v[1] + v[length(v)]) / 2
   }
-  out <- list(power = trapezoid(integrand) / trapezoid(all), bandwidth = bandwidth)
+  mass <- trapezoid(all)
+  if (mass <= 0) {
+    stop_input(c(
+      "The bandwidth of the kernel density must not be far below the grid's step, {.val {signif(triweight_step(), 3)}}.",
+      "x" = "It is {.val {signif(bandwidth, 3)}}: no node of the grid sees a prediction.",
+      "i" = "Give a wider {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}."
+    ), "bandwidth", arg = "bandwidth", value = bandwidth, call = call)
+  }
+  out <- list(power = trapezoid(integrand) / mass, bandwidth = bandwidth)
   if (!rows) return(out)
   gap <- ifelse(known & is.finite(accuracy), t - accuracy, 0)
   out$rows <- triweight_influence(problem, gap, t, bandwidth, p)

@@ -110,5 +110,7 @@ panel_part <- function(row, problem) {
 
 # The rule that was broken, on one line, however narrow the console.
 panel_reason <- function(cnd) {
-  gsub("\\s+", " ", cli::ansi_strip(rlang::cnd_header(cnd)))
+  lines <- strsplit(cli::ansi_strip(rlang::cnd_header(cnd)), "\n")[[1]]
+  detail <- grep(paste0("^[", cli::symbol$info, cli::symbol$cross, "xi] "), lines)
+  paste(if (length(detail) > 0) lines[seq_len(detail[1] - 1)] else lines, collapse = " ")
 }

@@ -22,6 +22,8 @@ validation_row <- function(level, term, value, influence, design, confidence, sc
 }
 
 validation_term <- function(level, term, estimate, std_error = NA_real_, low = NA_real_, high = NA_real_, p = NULL) {
+  # 0 / 0 is missing
+  estimate[is.nan(estimate)] <- NA
   tibble::tibble(level = level, term = term, estimate = estimate, std.error = std_error, conf.low = low,
                  conf.high = high, p.value = p %||% NA_real_)
 }
@@ -102,7 +104,7 @@ moderate_terms <- function(problem, options) {
   if (options$times == 0) return(validation_term("moderate", smooth_terms, value))
   draws <- moderate_draws(problem, value, options)
   # the same number in every sample is no knowledge of its error
-  draws[apply(draws, 1, function(v) max(v) - min(v)) < 1e-12, ] <- NA
+  draws[!(apply(draws, 1, function(v) max(v) - min(v)) >= 1e-12) %in% TRUE, ] <- NA
   tail <- (1 - options$level) / 2
   at <- function(prob) {
     limit <- 2 * value - apply(draws, 1, quantile, prob, names = FALSE, na.rm = TRUE)
@@ -114,7 +116,8 @@ moderate_terms <- function(problem, options) {
 curve_distances <- function(x, frequency, y, design) {
   gap <- abs(x - frequency)
   spread <- row_mean((x - row_mean(as.numeric(y), design))^2, design)
-  c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design), row_mean(gap^2, design) / spread)
+  relative <- if (spread > 0) row_mean(gap^2, design) / spread else NA_real_
+  c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design), relative)
 }
 
 # Many rows are drawn as what they add to cells of equal weight: a sample moves the cells' values as it moves those of

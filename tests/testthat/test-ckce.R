@@ -445,3 +445,10 @@ test_that("kernels between distributions are no kernels of groups", {
   }
   expect_error(ckce(p, y, group = x, group_kernel = kernel_gaussian), class = "calibrisk_error_argument")
 })
+
+test_that("a ridge whose inverse overflows has an unknown error, not NaN", {
+  out <- suppressWarnings(ckce(pred_normal(c(-1.3, -.1, .3), c(.3, .8, .5)), c(-2.3, -2.2, -.4),
+                               kernel = kernel_gaussian(.3), ridge = 1e-300))
+  expect_identical(out$error_bound, Inf)
+  expect_false(out$certified)
+})

@@ -98,3 +98,12 @@ test_that("the Dirichlet error of weighted and clustered rows leaves a row or it
   data$one <- 1
   expect_error(kde_error(data, y, prob, cluster = one), class = "calibrisk_error_rows")
 })
+
+test_that("a bandwidth that no node of the grid sees is an error, and missing in the panel", {
+  p <- withr::with_seed(1, 1 - 1e-12 * runif(50))
+  expect_error(kde_error(p, rep(1, 50), kernel = "triweight"), "grid's step", class = "calibrisk_error_bandwidth")
+  panel <- suppressWarnings(ce_panel(p, rep(1, 50)))
+  row <- panel[panel$.metric == "kde_error", ]
+  expect_true(is.na(row$.estimate) && !is.nan(row$.estimate))
+  expect_match(row$detail, "grid's step")
+})
