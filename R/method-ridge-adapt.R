@@ -1,6 +1,7 @@
 # Factors that do not compress: the accuracy is tied to the selected ridge. All ridges are
 # evaluated at two ranks; from their difference follows the residual trace that the selected
-# ridge needs, and it and its neighbours go on until the numbers reported for it stand.
+# ridge needs, and it and its neighbours go on until the numbers reported for it stand. NULL where that takes a rank
+# of more than the share `limits$spaces` of the rows.
 
 adapt_rank <- function(bases, type, ridges, tolerance, limits, context) {
   level <- 1
@@ -31,6 +32,7 @@ adapt_rank <- function(bases, type, ridges, tolerance, limits, context) {
     excess <- max(excess, errors$risk[setdiff(others, v)] / limits$risk)
     if (excess <= 1 || step$last) break
     step <- finer_step(bases, step, excess, tolerance, limits, context)
+    if (step$rank > limits$spaces * nrow(bases$features)) return(NULL)
     rows <- union(neighbours(v, ridges), rivals(v, ridges, rowMeans(path$risk, na.rm = TRUE), errors$risk))
   }
   tuned_ridge(bases, type, ridges, path, rank, trace, errors,

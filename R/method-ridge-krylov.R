@@ -9,6 +9,7 @@ krylov_bases <- function(kernel, x, residuals, begin, context) {
   map <- list(kernel = kernel, rows = x[seq_len(nrow(x)) > begin[2], , drop = FALSE])
   list(
     folds = length(begin) - 2L,
+    zero_risk = zero_risk_of_folds(residuals, begin),
     extend = function(blocks, context) {
       c(cpp_ridge_krylov_extend(pointer, blocks, context$threads, context$progress), blocks = blocks)
     },
@@ -32,30 +33,61 @@ pair_features.ce_form_gram <- function(form, features, threads) {
   cpp_gram_features(form$map$kernel, form$map$rows, form$basis, features, threads)
 }
 
-# The error of the equation says how exact a risk is: as a rule to its square, at worst to ten times its power
-# 3/2; a squared error to forty times itself (relatively; measured with 10 and 26 classes, for errors of
-# risks above 1e-8).
-equation_errors <- function(equation) list(risk = 10 * equation^1.5, squared_error = 40 * equation)
+# The error of the equation says how exact a risk is, at worst (measured with 10 and 26 classes, for errors of risks
+# above 1e-8): to ten times its power 3/2, or to a fifth of it times the root of how many times smaller the risk is
+# than that of no gap, since then a small error of h is a large one of what is left; a squared error to forty times it.
+equation_errors <- function(equation, zero_risk, risk) {
+  left <- sqrt(pmax(zero_risk / pmax(risk, .Machine$double.xmin), 1, na.rm = TRUE))
+  list(risk = pmax(10 * equation^1.5, 0.2 * left * equation), squared_error = 40 * equation)
+}
+
+# Where a ridge has been evaluated on two spaces, the change between them says more: what is left of it falls at
+# least as the error of the equation does. Three times that, but never below a hundredth of the worst case.
+settled_errors <- function(worst, found) {
+  Map(function(worst, found) pmin(worst, pmax(3 * found, worst / 100)), worst, found[names(worst)])
+}
+
+# Mean over the folds of the risk of no gap, sum_{i != j} <e_i, e_j>^2 / (m (m - 1)).
+zero_risk_of_folds <- function(residuals, begin) {
+  risks <- vapply(seq_len(length(begin) - 2), function(f) {
+    rows <- seq_len(begin[f + 2] - begin[f + 1]) + begin[f + 1]
+    e <- residuals[rows, , drop = FALSE]
+    (sum(crossprod(e)^2) - sum(rowSums(e^2)^2)) / (length(rows) * (length(rows) - 1))
+  }, 0)
+  mean(risks[is.finite(risks)])
+}
 
 # Blocks are added until the selected ridge and its rivals are settled. A risk is computed where the equation
 # is solved to a tenth at least, those of ridges that are left by then on the last spaces.
 adapt_blocks <- function(bases, type, ridges, limits, context) {
   n <- length(ridges)
   path <- c(new_path(n, bases$folds), list(rank = matrix(NA_real_, n, bases$folds)))
-  equation <- rep(Inf, n)
+  equation <- coarse <- rep(Inf, n)
+  found <- list(risk = rep(Inf, n), squared_error = rep(Inf, n))
   blocks <- rep(0L, n)
   evaluate <- function(rows, from, to) {
     if (length(rows) == 0) return()
-    part <- bases$path(type, ridges[rows], step$blocks, part_of(context, from, to))
-    for (name in names(path)) path[[name]][rows, ] <<- na_of(part[[name]])
+    part <- lapply(bases$path(type, ridges[rows], step$blocks, part_of(context, from, to)), na_of)
+    again <- which(blocks[rows] > 0 & coarse[rows] > equation[rows])
+    if (length(again) > 0) {
+      at <- rows[again]
+      of <- function(x, rows) lapply(x[names(part)], function(x) x[rows, , drop = FALSE])
+      changes <- path_errors(of(path, at), of(part, again), coarse[at], equation[at])
+      for (name in names(found)) found[[name]][at] <<- changes[[name]]
+    }
+    for (name in names(path)) path[[name]][rows, ] <<- part[[name]]
     blocks[rows] <<- step$blocks
+    coarse[rows] <<- equation[rows]
   }
   open <- seq_len(n)
+  grown <- 1L
   step <- bases$extend(1L, part_of(context, 0, 0))
   repeat {
+    solved <- equation
     equation[open] <- if (step$exact) 0 else bases$equation(type, ridges[open], step$blocks, context)
     evaluate(open[equation[open] <= 0.1], 0.9 - 0.9 / step$blocks, 0.9 - 0.8 / step$blocks)
-    errors <- equation_errors(equation)
+    worst <- equation_errors(equation, bases$zero_risk, rowMeans(path$risk, na.rm = TRUE))
+    errors <- settled_errors(worst, found)
     settled <- errors$risk <= limits$risk & errors$squared_error <= limits$squared_error
     open <- open_ridges(path, ridges, errors$risk, settled)
     last <- step$exact || step$rank >= limits$most
@@ -64,7 +96,14 @@ adapt_blocks <- function(bases, type, ridges, limits, context) {
       open <- open_ridges(path, ridges, errors$risk, settled)
       if (length(open) == 0 || last) break
     }
-    step <- bases$extend(step$blocks + as.integer(ceiling(step$blocks / 3)), part_of(context, 0, 0))
+    excess <- pmax(errors$risk / limits$risk, errors$squared_error / limits$squared_error)
+    # half as many again, fewer where the selected ridge is about to settle: its error falls ever faster
+    more <- as.integer(ceiling(step$blocks / 2))
+    v <- select_value(path$risk, ridges)
+    needed <- log(excess[v]) / log(solved[v] / equation[v]) * grown
+    if (v %in% open && isTRUE(needed < more)) more <- max(1L, as.integer(ceiling(needed)))
+    grown <- more
+    step <- bases$extend(step$blocks + more, part_of(context, 0, 0))
   }
   if (step$exact) errors <- no_errors(n)
   steps <- lapply(blocks, bases$extend, part_of(context, 0, 0))

@@ -134,12 +134,12 @@ factor_bases <- function(kernel, problem, fold, context) {
 # and up to rank `single`, where one ridge is fitted, what that ridge does not see. Otherwise ranks grow from
 # `start`, first by `growth`, until the selected ridge's relative errors are below `risk` and
 # `squared_error`, at most to rank `most`. Up to `small` rows all ranks are cheap; up to `gram` rows block Krylov
-# spaces grow instead where the factor of rank `direct` leaves more than `diffuse` of the trace (measured: there
-# they are the cheaper ones).
+# spaces grow instead where the factor of rank `direct` leaves more than `diffuse` of the trace, or would need a rank
+# of more than the share `spaces` of the rows (measured: there they are the cheaper ones).
 factor_limits <- function(context) {
   limits <- list(
     direct = 128, small = 256, single = 1536, start = 64, growth = 1.5, most = 5000, gram = 4096,
-    diffuse = 0.0025, risk = 1e-6, squared_error = 2e-4
+    diffuse = 0.0025, spaces = 0.25, risk = 1e-6, squared_error = 2e-4
   )
   utils::modifyList(limits, as.list(context$factor_limits))
 }
@@ -159,14 +159,18 @@ tune_ridge <- function(bases, type, ridges, exact, context) {
   step <- factor_step(bases, if (exact) Inf else limits$direct, 0, limits, context)
   noise <- rounding_error(ridges, type)
   diffuse <- step$residual_trace > limits$diffuse * bases$diagonal
-  if (!step$exact && diffuse && nrow(bases$features) <= limits$gram) {
+  if (nrow(bases$features) > limits$gram) limits$spaces <- Inf
+  if (!step$exact) {
+    by_rank <- if (!diffuse || is.infinite(limits$spaces)) {
+      adapt_rank(bases, type, ridges, factor_tolerance(ridges), limits, context)
+    }
+    if (!is.null(by_rank)) return(by_rank)
     bases <- bases$krylov(context)
     found <- adapt_blocks(bases, type, ridges, limits, context)
     found$errors$risk <- pmax(found$errors$risk, noise)
     return(tuned_ridge(bases, type, ridges, found$path, found$blocks, found$residual_trace, found$errors,
                        found$reliable & noise <= limits$risk, found$rank))
   }
-  if (!step$exact) return(adapt_rank(bases, type, ridges, factor_tolerance(ridges), limits, context))
   path <- bases$path(type, ridges, step$rank, part_of(context, 0.1, 1))
   tuned_ridge(bases, type, ridges, path, rep(step$rank, length(ridges)), step$residual_trace,
               errors = list(risk = noise, squared_error = noise), noise <= limits$risk)

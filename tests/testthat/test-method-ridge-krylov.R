@@ -65,3 +65,39 @@ test_that("tied rows and residuals of 0 do no harm", {
   expect_identical(none$risk, matrix(0, 4, 3))
   expect_true(all(none$diagnostics$reliable))
 })
+
+# Predictions of 26 letters, as they are and in ways that are odd.
+letters_problem <- function(kind, n, seed) {
+  withr::with_seed(seed, {
+    rows <- sample(nrow(letters_predictions), n)
+    p <- unname(as.matrix(letters_predictions[rows, -(1:2)]))
+    labels <- as.integer(letters_predictions$truth)[rows]
+    if (kind == "duplicates") {
+      again <- sample(n / 3, n, TRUE)
+      p <- p[again, ]
+      labels <- labels[again]
+    }
+    if (kind == "one-hot") p[1:(n / 2), ] <- diag(26)[max.col(p[1:(n / 2), ], "first"), ]
+    # all outcomes of one class: what is left of the risk is far smaller than that of no gap
+    if (kind == "one class") labels[] <- 1L
+  })
+  list(features = p, residuals = p - diag(26)[labels, ], labels = labels)
+}
+
+test_that("the risk of the selected ridge is that of exact fits to 1e-6 on odd predictions", {
+  skip_on_cran()
+  fold <- test_folds(300, 5)
+  for (kind in c("letters", "duplicates", "one-hot", "one class")) {
+    problem <- letters_problem(kind, 300, 21)
+    for (make in list(method_kkr, method_ukkr)) {
+      grid <- method_grid(make(), "canonical", 240)
+      exact <- tune_path(make(exact = TRUE), problem, fold, grid, new_context(1L))
+      krylov <- tune_path(make(), problem, fold, grid, krylov_context())
+      v <- select_value(exact$risk, grid$value)
+      expect_identical(select_value(krylov$risk, grid$value), v)
+      expect_true(krylov$diagnostics$reliable[v])
+      expect_lt(abs(mean(krylov$risk[v, ]) / mean(exact$risk[v, ]) - 1), 1e-6)
+      expect_lt(abs(mean(krylov$squared_error[v, ]) / mean(exact$squared_error[v, ]) - 1), 2e-4)
+    }
+  }
+})
