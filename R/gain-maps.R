@@ -67,7 +67,7 @@ gain_of_maps <- function(part, maps, input, call) {
     after = vapply(parts, function(one) row_mean(one$after, data$design), 0), gain = summary$.estimate,
     std.error = mask(summary$std.error), conf.low = mask(summary$conf.low), conf.high = mask(summary$conf.high),
     injective = pick("injective", NA), converged = pick("converged", NA), folds = max(splits[[1]]),
-    repeats = length(splits), n = length(before), level = input$level
+    repeats = length(splits), n = data$design$n, level = input$level
   )
 }
 

@@ -94,7 +94,7 @@ read_after <- function(x, after, before, truth, dots, call) {
 moment_rows <- function(quantity, estimate, std.error, target, design, level) {
   half <- design_quantile((1 + level) / 2, design) * std.error
   ok <- is.finite(std.error)
-  tibble::tibble(quantity = quantity, estimate = estimate, std.error = ifelse(ok, std.error, NA_real_),
+  tibble::tibble(quantity = quantity, estimate = ifelse(is.nan(estimate), NA_real_, estimate), std.error = ifelse(ok, std.error, NA_real_),
                  conf.low = ifelse(ok, estimate - half, NA_real_), conf.high = ifelse(ok, estimate + half, NA_real_),
                  target = target, n = design$n)
 }

@@ -1,6 +1,7 @@
 #' A report of a validated model
 #'
-#' Writes one page: the sentence to sign, the table of [ce_validate()], calibration curve, groups and classes,
+#' Writes one page: the sentence to sign, the table of [ce_validate()], calibration and decision curve, what
+#' recalibrating would buy, groups and classes,
 #' comparison of models, tests, what was assumed, the definition of every number, a paragraph of methods with its
 #' references, and the session.
 #'
@@ -138,6 +139,8 @@ report_parts <- function(data, notion, options, call) {
     },
     groups = if (!is.null(data[[1]]$group)) lapply(data, report_groups, whole, options),
     comparison = report_comparison(data, whole, options),
+    decisions = if (!many) lapply(data, report_decision, options),
+    gains = lapply(data, report_gain, options),
     tests = lapply(data, report_tests, whole, options),
     notion = whole, n_classes = data[[1]]$n_classes
   )
@@ -187,11 +190,31 @@ report_comparison <- function(data, notion, options) {
   vctrs::vec_rbind(!!!lapply(tables, tibble::as_tibble))
 }
 
+report_decision <- function(data, options) {
+  at <- seq(0.05, 0.95, 0.01)
+  report_optional(data, ce_decision, thresholds = at, level = options$level, threads = options$threads)
+}
+
+# What maps fitted to these rows would buy on new ones, by cross-fitting.
+report_gain <- function(data, options) {
+  maps <- if (data$n_classes == 2) {
+    list(map_update(), map_platt(), map_isotonic())
+  } else {
+    list(map_temperature(), map_vector())
+  }
+  report_optional(data, ce_gain, after = maps, level = options$level)
+}
+
+# NULL where the rows do not suffice.
+report_optional <- function(data, verb, ...) {
+  rlang::try_fetch(suppressWarnings(suppressMessages(report_verb(data, verb, ...))),
+                   calibrisk_error = function(cnd) NULL)
+}
+
 # Tests of calibration that suit the rows: of clustered ones those that allow for it.
 report_tests <- function(data, notion, options) {
   attempt <- function(name, verb, ...) {
-    out <- rlang::try_fetch(suppressMessages(suppressWarnings(report_verb(data, verb, ...))),
-                            calibrisk_error = function(cnd) NULL)
+    out <- report_optional(data, verb, ...)
     if (is.null(out)) return(NULL)
     if (inherits(out, "ce_test")) out <- glance(out)
     p <- out$p.value[nrow(out)]

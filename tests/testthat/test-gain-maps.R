@@ -129,3 +129,9 @@ test_that("what is no map, too few rows and arguments of the other kind are erro
   expect_warning(out <- ce_gain(d$p, "platt", rep(1, 30)), "every fold", class = "calibrisk_warning_convergence")
   expect_identical(out$converged, c(TRUE, FALSE))
 })
+
+test_that("the number of rows is that of the data", {
+  d <- gain_data(50)
+  expect_identical(unique(ce_gain(d$p, "platt", d$y)$n), 50L)
+  expect_identical(unique(ce_gain(d$p, "platt", d$y, weights = rep(2L, 50))$n), 100L)
+})

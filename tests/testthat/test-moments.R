@@ -154,3 +154,8 @@ test_that("moments of weighted rows: weighted least squares with robust errors",
                stats::qt(.975, design_df(new_design(120, data$share, match(data$centre, letters)))) * out$std.error[2])
   expect_equal(out$estimate[3], sum(data$share * (data$mean - data$z)^2) / sum(data$share))
 })
+
+test_that("a slope of outcomes that overflow is missing", {
+  out <- ce_moments(pred_normal(c(1, -2, 0, 3), c(1, 2, 3, 4)), c(2, -3, 4, 5) * 1e299)
+  expect_false(any(is.nan(out$estimate)))
+})
