@@ -65,7 +65,7 @@ fit_form.ce_method_kde <- function(method, problem, point, context) {
 #' @export
 pair_features.ce_form_kde <- function(form, features, threads) {
   features - kde_ratio(form$features, form$labels, ncol(form$features), features, form$bandwidth,
-                       threads = threads, weights = form$weights)
+                       threads = threads, direct_pairs = direct_pairs_of(form$features), weights = form$weights)
 }
 
 #' @export

@@ -32,21 +32,22 @@ tune_tidy <- function(results, methods, grids, problems) {
       for (s in seq_along(paths)) {
         path <- paths[[s]]
         k <- ncol(path$risk)
+        n <- nrow(grid) * k
         v <- rep(seq_len(nrow(grid)), each = k)
         at <- cbind(v, rep(seq_len(k), nrow(grid)))
-        row <- tibble::tibble(
-          method = m,
-          parameter = methods[[m]]$parameter %||% NA_character_,
+        row <- list(
+          method = rep(m, n),
+          parameter = rep(methods[[m]]$parameter %||% NA_character_, n),
           value = grid$value[v],
           fold = at[, 2],
           risk = path$risk[at],
           squared_error = path$squared_error[at],
           squared_error_test = path$squared_error_test[at]
         )
-        if (length(paths) > 1) row$split <- s
+        if (length(paths) > 1) row$split <- rep(s, n)
         if (!is.null(grid[["kernel"]])) row$kernel <- vapply(grid[["kernel"]], format, "")[v]
-        if (!is.null(problems[[j]]$class)) row$class <- problems[[j]]$class
-        rows <- c(rows, list(row))
+        if (!is.null(problems[[j]]$class)) row$class <- rep(problems[[j]]$class, n)
+        rows <- c(rows, list(tibble::new_tibble(row, nrow = n)))
       }
     }
   }
