@@ -1,0 +1,116 @@
+# What a planned study would see: predictions and the true probabilities behind them, as a list of nodes
+#   p, share      predictions and their shares, which sum to 1, in increasing order
+#   eta           probability of the event given the prediction
+#   logit, reach  of continuous distributions: the logit of p, and half the distance between nodes; else reach 0
+#   label         in words
+# Sums over the nodes are integrals to about 1e-8: the trapezoidal rule for smooth densities on the logit scale.
+
+#' Assumptions about a planned validation
+#'
+#' How predictions will be distributed and how far off they will be, for [ce_power()]. The true logit is `intercept +
+#' slope` times the predicted one: a `slope` below 1 are predictions that are too extreme.
+#'
+#' @param mean,sd Of the linear predictor, the logit of the prediction, which is normal.
+#' @param shape1,shape2 Of the Beta distribution of the prediction.
+#' @param intercept,slope Of the true logit as a function of the predicted one; 0 and 1: calibrated.
+#' @return A `ce_assumption`, which holds numbers and no data.
+#' @section Errors:
+#' `calibrisk_error_argument` where a number is out of range.
+#' @seealso [ce_power()]
+#' @name ce_assumptions
+#' @export
+#' @examples
+#' assume_logit(-2, 1, slope = 0.8)
+#' assume_beta(1, 4)
+assume_logit <- function(mean, sd, intercept = 0, slope = 1) {
+  check_number(mean)
+  check_number(sd, lower = 0, open = TRUE)
+  new_assumption(
+    seq(mean - 9 * sd, mean + 9 * sd, length.out = n_nodes), function(x) stats::dnorm(x, mean, sd), intercept, slope,
+    paste0("linear predictor normal with mean ", format(mean), " and sd ", format(sd))
+  )
+}
+
+#' @rdname ce_assumptions
+#' @export
+assume_beta <- function(shape1, shape2, intercept = 0, slope = 1) {
+  check_number(shape1, lower = 0, open = TRUE)
+  check_number(shape2, lower = 0, open = TRUE)
+  # on the logit scale the density falls as exp(-shape |x|)
+  ends <- c(stats::qbeta(1e-14, shape1, shape2), stats::qbeta(1e-14, shape2, shape1))
+  ends <- pmin(pmax(-stats::qlogis(pmax(ends, 1e-290)), 10), 700)
+  density <- function(x) {
+    exp(shape1 * stats::plogis(x, log.p = TRUE) + shape2 * stats::plogis(-x, log.p = TRUE) - lbeta(shape1, shape2))
+  }
+  new_assumption(seq(-ends[1], ends[2], length.out = n_nodes), density, intercept, slope,
+                 paste0("predictions Beta(", format(shape1), ", ", format(shape2), ")"))
+}
+
+n_nodes <- 4001
+
+new_assumption <- function(x, density, intercept, slope, label, call = caller_env()) {
+  check_number(intercept, "intercept", call = call)
+  check_number(slope, "slope", call = call)
+  share <- density(x)
+  gap <- if (intercept == 0 && slope == 1) "calibrated" else {
+    paste0("true logit ", format(intercept), " + ", format(slope), " x predicted")
+  }
+  structure(
+    list(p = stats::plogis(x), share = share / sum(share), eta = stats::plogis(intercept + slope * x), logit = x,
+         reach = (x[2] - x[1]) / 2, intercept = intercept, slope = slope, label = paste0(label, "; ", gap)),
+    class = "ce_assumption"
+  )
+}
+
+#' @export
+format.ce_assumption <- function(x, ...) x$label
+
+#' @export
+print.ce_assumption <- function(x, ...) {
+  lines <- c(paste0("<ce_assumption> ", format(x)),
+             paste0("prevalence ", format(node_mean(x, x$eta), digits = 3), ", C statistic ",
+                    format(node_auroc(x), digits = 3), ", calibration error ",
+                    format(sqrt(node_mean(x, (x$p - x$eta)^2)), digits = 3)))
+  cat(strwrap(lines, exdent = 2), sep = "\n")
+  invisible(x)
+}
+
+# The pilot's predictions, and what they would be if recalibrated.
+pilot_assumption <- function(problem, recalibration, threads, call) {
+  rows <- seq_along(problem$labels)
+  eta <- recalibrated_rows(recalibration, problem, rows, rows, threads, call)
+  order <- order(problem$features[, 1])
+  p <- problem$features[order, 1]
+  structure(
+    list(p = p, share = row_shares(problem$design)[order], eta = pmin(pmax(eta, 0), 1)[order],
+         logit = smooth_scale(p), reach = 0,
+         label = paste0("a pilot of ", count_text(length(rows)), " rows, its gap by ", format(recalibration))),
+    class = "ce_assumption"
+  )
+}
+
+node_mean <- function(nodes, values) sum(nodes$share * values)
+
+# The share of every node that lies at or above a threshold: nodes stand for an interval of logits.
+share_above <- function(nodes, threshold) {
+  if (nodes$reach == 0) return(as.numeric(nodes$p >= threshold))
+  pmin(pmax((nodes$logit + nodes$reach - stats::qlogis(threshold)) / (2 * nodes$reach), 0), 1)
+}
+
+# P(p > p') + P(p = p') / 2 of an event and a non-event.
+node_auroc <- function(nodes) {
+  event <- nodes$share * nodes$eta
+  other <- nodes$share - event
+  value <- if (nodes$reach > 0) seq_along(event) else match(nodes$p, unique(nodes$p))
+  event <- rowsum(event, value)[, 1]
+  other <- rowsum(other, value)[, 1]
+  sum(event * (cumsum(other) - other / 2)) / (sum(event) * sum(other))
+}
+
+# n rows: predictions and outcomes.
+draw_study <- function(nodes, n) {
+  at <- sample.int(length(nodes$p), n, replace = TRUE, prob = nodes$share)
+  if (nodes$reach == 0) return(list(p = nodes$p[at], y = stats::rbinom(n, 1, nodes$eta[at])))
+  x <- nodes$logit[at] + nodes$reach * stats::runif(n, -1, 1)
+  list(p = stats::plogis(x), y = stats::rbinom(n, 1, stats::plogis(nodes$intercept + nodes$slope * x)))
+}

@@ -1,0 +1,75 @@
+# What ce_estimate() is expected to say of n rows: the ladder with every sum over rows replaced by its expectation.
+# Per rung with orthonormal hats b and the gap's projection g = b'E[b (p - eta)]:
+#   psi = |E b (p - eta)|^2,  T = E[v b b'] with v = E[(p - y)^2 | p],  noise = 2 tr T^2 / n^2 (leverages: 1 / (1 - h))
+#   linear = 4 Var(e g) / n,  scatter = 4 E v / n
+# Limits are then those of ladder-limits.R.
+
+ladder_expected <- function(n, nodes, facts) {
+  rungs <- expected_rungs(n, nodes)
+  m <- length(rungs)
+  alpha <- 1 - facts$level
+  second <- nodes$p^2 + (1 - 2 * nodes$p) * nodes$eta
+  score <- node_mean(nodes, second)
+  fourth <- node_mean(nodes, nodes$eta * (1 - nodes$p)^4 + (1 - nodes$eta) * nodes$p^4)
+  cap <- sqrt(score + facts$z * sqrt(max(fourth - score^2, 0) / n))
+  low <- sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / (2 * m))))
+  high <- min(cap, sqrt(max(vapply(rungs, rung_high, 0, facts$level))))
+  list(low = low, high = high, width = max(high - low, 0),
+       power = max(vapply(rungs, expected_rejection, 0, 1 - alpha / (2 * m))))
+}
+
+expected_rungs <- function(n, nodes) {
+  gap <- nodes$p - nodes$eta
+  second <- nodes$p^2 + (1 - 2 * nodes$p) * nodes$eta
+  lapply(ladder_bases("binary", 1, n), function(basis) {
+    hats <- node_hats(nodes, basis$own, n)
+    spectrum <- eigen(crossprod(sqrt(nodes$share) * hats), symmetric = TRUE)
+    kept <- spectrum$values > 1e-10 * spectrum$values[1]
+    whitened <- hats %*% (spectrum$vectors[, kept, drop = FALSE] / rep(sqrt(spectrum$values[kept]), each = ncol(hats)))
+    projection <- colSums(nodes$share * gap * whitened)
+    spread <- crossprod(sqrt(nodes$share * second) * whitened)
+    fitted <- drop(whitened %*% projection)
+    psi <- sum(projection^2)
+    cube <- sum((spread %*% spread) * spread)
+    # rows are left out of their own gap
+    leverage <- min(ncol(whitened) / n, 0.5)
+    list(psi = psi, noise = 2 * sum(spread^2) / (n * (1 - leverage))^2,
+         skew = min(2.8, 8 * cube / (2 * sum(spread^2))^1.5),
+         linear = 4 * max(node_mean(nodes, second * fitted^2) - psi^2, 0) / n,
+         scatter = 4 * node_mean(nodes, second) / n)
+  })
+}
+
+# Hats on the knots that n rows are expected to have.
+node_hats <- function(nodes, m, n) {
+  reached <- cumsum(nodes$share)
+  at <- pmin(pmax(seq(0, 1, length.out = m), 0.5 / n), 1 - 0.5 / n)
+  knots <- unique(nodes$p[pmin(findInterval(at, reached, left.open = TRUE) + 1L, length(reached))])
+  if (length(knots) < 2) return(matrix(1, length(nodes$p), 1))
+  cell <- findInterval(nodes$p, knots, all.inside = TRUE)
+  t <- pmin(pmax((nodes$p - knots[cell]) / diff(knots)[cell], 0), 1)
+  out <- matrix(0, length(nodes$p), length(knots))
+  rows <- seq_along(t)
+  out[cbind(rows, cell)] <- 1 - t
+  out[cbind(rows, cell + 1L)] <- t
+  out[, colSums(nodes$share * out) > 0, drop = FALSE]
+}
+
+# The probability that a rung exceeds its critical value: a Pearson III law, less skew away from calibration.
+expected_rejection <- function(rung, p) {
+  variance <- rung$noise + rung$linear
+  critical <- pearson3_quantile(p, rung$skew) * sqrt(rung$noise)
+  pearson3_tail((critical - rung$psi) / sqrt(variance), rung$skew * (rung$noise / variance)^1.5)
+}
+
+# The same of drawn data sets: mean width and share of rejections.
+simulated_ladder <- function(n, nodes, facts, times, threads) {
+  drawn <- vapply(seq_len(times), function(i) {
+    rows <- draw_study(nodes, n)
+    problem <- scalar_problem(rows$p, rows$y)
+    problem$design <- new_design(n)
+    ladder <- run_ladder(problem, ladder_bases("binary", 1, n), facts$level, threads)
+    c(width = ladder$high - ladder$low, power = isTRUE(ladder$p.value < 1 - facts$level))
+  }, c(width = 0, power = 0))
+  rowMeans(drawn)
+}

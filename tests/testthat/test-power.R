@@ -1,0 +1,125 @@
+test_that("the published example of Riley et al. is met", {
+  found <- ce_power(assume_logit(-5, 2.5), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1), prevalence = 0.018,
+                    auroc = 0.8)
+  expect_identical(found$n, c(906, 4554, 4252))
+  expect_identical(glance(found)$criterion, "slope")
+  expect_equal(found$events, found$n * 0.018)
+  expect_snapshot(print(found))
+})
+
+test_that("sums over nodes are integrals", {
+  normal <- assume_logit(-1, 1.3, intercept = 0.2, slope = 0.7)
+  moment <- function(f) integrate(function(x) f(x) * dnorm(x, -1, 1.3), -Inf, Inf, rel.tol = 1e-10)$value
+  expect_equal(node_mean(normal, normal$eta), moment(function(x) plogis(0.2 + 0.7 * x)), tolerance = 1e-8)
+  expect_equal(node_mean(normal, normal$logit^2 * normal$p), moment(function(x) x^2 * plogis(x)), tolerance = 1e-8)
+  for (shapes in list(c(1, 3), c(0.3, 0.8), c(20, 5))) {
+    beta <- assume_beta(shapes[1], shapes[2])
+    expect_equal(node_mean(beta, beta$p), shapes[1] / sum(shapes), tolerance = 1e-7)
+    above <- share_above(beta, 0.37)
+    expect_equal(node_mean(beta, above), pbeta(0.37, shapes[1], shapes[2], lower.tail = FALSE), tolerance = 1e-4)
+  }
+  # uniform and calibrated: C is 2 int p (int_0^p 1 - q dq) 2 dp = 5 / 6
+  expect_equal(node_auroc(assume_beta(1, 1)), 5 / 6, tolerance = 1e-5)
+})
+
+test_that("widths are those of what is drawn", {
+  skip_on_cran()
+  nodes <- assume_beta(1, 2, intercept = -0.2, slope = 0.8)
+  n <- 400
+  expected <- ce_power(nodes, n = n, threshold = 0.3)
+  value <- setNames(expected$target, expected$criterion)
+  drawn <- withr::with_seed(1, replicate(1500, {
+    rows <- draw_study(nodes, n)
+    right <- mean(rows$p >= 0.3 & rows$y == 1)
+    wrong <- mean(rows$p >= 0.3 & rows$y == 0)
+    rank <- rank(rows$p)
+    events <- sum(rows$y)
+    c(slope = glm.fit(cbind(1, qlogis(rows$p)), rows$y, family = stats::binomial())$coefficients[[2]],
+      auroc = (sum(rank[rows$y == 1]) / events - (events + 1) / 2) / (n - events),
+      net_benefit = right - wrong * 0.3 / 0.7,
+      standardized_net_benefit = (right - wrong * 0.3 / 0.7) / mean(rows$y))
+  }))
+  spread <- apply(drawn, 1, sd)
+  # Newcombe's formula is an approximation
+  expect_equal(value[rownames(drawn)], 2 * qnorm(0.975) * spread, tolerance = 0.08)
+  expect_equal(value[["oe_ratio"]], {
+    oe <- node_mean(nodes, nodes$eta) / node_mean(nodes, nodes$p)
+    s <- qnorm(0.975) * sqrt((1 - node_mean(nodes, nodes$eta)) / (n * node_mean(nodes, nodes$eta)))
+    oe * (exp(s) - exp(-s))
+  })
+})
+
+test_that("the interval of the headline and the power of its test are those of drawn data sets", {
+  skip_on_cran()
+  for (case in list(list(assume_logit(-1, 1.3, slope = 0.6), 400), list(assume_beta(1, 3, intercept = -0.4), 600))) {
+    found <- withr::with_seed(2, ce_power(case[[1]], n = case[[2]], simulate = 120))
+    found <- found[found$criterion %in% c("calibration_error", "test"), ]
+    expect_equal(found$target[1], found$simulated[1], tolerance = 0.15)
+    expect_lt(abs(found$target[2] - found$simulated[2]), 0.08 + 2.5 * 0.5 / sqrt(120))
+  }
+  # without leverages and noise there is only what the bases see
+  nodes <- assume_beta(2, 2, slope = 0.5)
+  rungs <- expected_rungs(1e6, nodes)
+  gap <- node_mean(nodes, (nodes$p - nodes$eta)^2)
+  expect_true(all(diff(vapply(rungs, `[[`, 0, "psi")) > 0))
+  expect_equal(rungs[[3]]$psi, gap, tolerance = 1e-4)
+})
+
+test_that("n is the smallest number of rows that is enough, and expected of n what was wished", {
+  nodes <- assume_beta(1, 4, slope = 0.7)
+  width <- c(oe_ratio = 0.3, slope = 0.2, auroc = 0.08, net_benefit = 0.03, standardized_net_benefit = 0.2,
+             calibration_error = 0.05)
+  found <- ce_power(nodes, width = width, power = 0.8, threshold = 0.2)
+  for (i in seq_len(nrow(found))) {
+    there <- ce_power(nodes, n = found$n[i], threshold = 0.2)$target[i]
+    before <- ce_power(nodes, n = found$n[i] - 1, threshold = 0.2)$target[i]
+    if (found$criterion[i] == "test") {
+      expect_true(there >= 0.8 && before < 0.8)
+    } else {
+      expect_true(there <= width[[i]] && before > width[[i]])
+    }
+  }
+  expect_identical(found$criterion, c(names(width), "test"))
+  # nothing to find
+  calibrated <- ce_power(assume_beta(1, 4), width = c(slope = 0.5), power = 0.8)
+  expect_identical(calibrated$n[2], Inf)
+  expect_output(print(calibrated), "No number of rows is enough for: test")
+})
+
+test_that("a pilot is what its rows are", {
+  withr::with_seed(3, {
+    p <- stats::rbeta(500, 1, 3)
+    y <- stats::rbinom(500, 1, plogis(0.5 * qlogis(p)))
+  })
+  frame <- data.frame(p, y, twice = 2L)
+  plain <- ce_power(p, y, width = c(slope = 0.3, calibration_error = 0.08), power = 0.8)
+  expect_identical(tidy(ce_power(frame, y, p, width = c(slope = 0.3, calibration_error = 0.08), power = 0.8)),
+                   tidy(plain))
+  expect_equal(ce_power(frame, y, p, width = c(slope = 0.3, calibration_error = 0.08), power = 0.8,
+                        recalibration = "platt")$n, plain$n, tolerance = 0.6)
+  # the C statistic of predictions that were recalibrated by themselves
+  nodes <- list(p = p[order(p)], eta = y[order(p)], share = rep(1 / 500, 500), reach = 0)
+  expect_equal(node_auroc(nodes), rank_trend(p, y)$auc)
+  weighted <- ce_power(p, y, width = c(slope = 0.3), weights = rep(1:2, 250) + 0.5)
+  expect_false(weighted$n == plain$n[1])
+  expect_output(print(plain), "a pilot of 500 rows")
+})
+
+test_that("what cannot be is a classed error that says why", {
+  nodes <- assume_beta(1, 3)
+  expect_error(ce_power(nodes), "None is given", class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, n = 100, power = 0.8), "All are given", class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, width = c(slop = 1)), "slop", class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, width = 0.2), class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, width = c(slope = -1)), class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, width = c(slope = 1, slope = 2)), class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, width = c(net_benefit = 0.1)), "threshold", class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, power = 1), class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, c(slope = 1), power = 0.5), "no outcomes", class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, n = 100, simulate = 1), class = "calibrisk_error_argument")
+  expect_error(assume_logit(0, -1), class = "calibrisk_error_argument")
+  expect_error(assume_beta(0, 1), class = "calibrisk_error_argument")
+  expect_error(assume_beta(1, 1, slope = NA), class = "calibrisk_error_argument")
+  expect_error(ce_power(vehicle_predictions, truth, n = 100), "two classes", class = "calibrisk_error_classes")
+  expect_output(print(assume_logit(-2, 1, slope = 0.8)), "0 \\+ 0.8 x predicted")
+})
