@@ -141,10 +141,6 @@ cpp_pair_risk_function <- function(residuals, h, skip_missing, threads) {
     .Call(`_calibrisk_cpp_pair_risk_function`, residuals, h, skip_missing, threads)
 }
 
-cpp_canonical_ece <- function(probs, truth, n_bins) {
-    .Call(`_calibrisk_cpp_canonical_ece`, probs, truth, n_bins)
-}
-
 cpp_rank_trials <- function(models, kernels, truth, rows, settings, threads, progress) {
     .Call(`_calibrisk_cpp_rank_trials`, models, kernels, truth, rows, settings, threads, progress)
 }

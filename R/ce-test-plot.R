@@ -54,7 +54,7 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
 null_shape <- function(x, alpha, call = caller_env()) {
   check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
   if (is.na(x$p.value)) {
-    stop_input(c("A test needs a p-value to be drawn.", "x" = "That of {.val {x$method}} is missing."),
+    stop_input(c("A test without a p-value cannot be drawn.", "x" = "That of {.val {x$method}} is missing."),
                "test", call = call)
   }
   law <- reference_law(x)

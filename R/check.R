@@ -104,3 +104,19 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = caller_e
 check_level <- function(level, call = caller_env()) {
   check_number(level, "level", lower = 0, upper = 1, open = TRUE, call = call)
 }
+
+check_rows <- function(n, least, what, call = caller_env()) {
+  if (n < least) {
+    stop_input(c(
+      "{what} needs at least {least} observations.",
+      "x" = "There {cli::qty(n)}{?is/are} {n}."
+    ), "rows", n = n, call = call)
+  }
+}
+
+stop_few_rows <- function(needed, n, call) {
+  stop_input(c(
+    "At least {needed} observations are needed.",
+    "x" = "There {cli::qty(n)}{?is/are} {n}."
+  ), c("rows", "argument"), arg = "x", n = n, call = call)
+}

@@ -51,7 +51,7 @@ ckce_inputs <- function(predictions, choices, group, threads, progress, call) {
   group <- ckce_group(group, choices$group_kernel, predictions$rows, predictions$n_input, threads, call)
   options <- asked_options(problem, kernel, choices, threads, progress, call)
   options$n_draws <- choices$n_draws
-  if (choices$n_draws > 0) options$seed <- random_seed()
+  if (choices$n_draws > 0) options$seed <- draw_seed()
   list(problem = problem, kernel = kernel, shown = kernel, group = group, options = options)
 }
 
@@ -78,5 +78,3 @@ random_feature_options <- function(options, problem, kernel, choices, call) {
   options$terms <- feature_terms(kernel, ncol(problem$features), choices$n_features, choices$frequencies, call)
   options
 }
-
-random_seed <- function() floor(stats::runif(1) * 2^52)

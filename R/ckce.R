@@ -267,5 +267,3 @@ first_bandwidth <- function(kernel) {
   found <- vapply(kernel$parts, first_bandwidth, 0)
   c(found[!is.na(found)], NA_real_)[1]
 }
-
-drop_null <- function(x) x[!vapply(x, is.null, NA)]

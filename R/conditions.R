@@ -20,7 +20,7 @@ warn_result <- function(message, class, ..., .envir = parent.frame()) {
   )
 }
 
-note <- function(message, class, ..., .envir = parent.frame()) {
+tell <- function(message, class, ..., .envir = parent.frame()) {
   cli::cli_inform(
     message,
     class = c(paste0("calibrisk_message_", class), "calibrisk_message"),
@@ -29,8 +29,8 @@ note <- function(message, class, ..., .envir = parent.frame()) {
   )
 }
 
-# Many fits may have the same to say: each class of note is shown once.
-noted_once <- function(value) {
+# Many fits may have the same to say: each class of message is shown once.
+told_once <- function(value) {
   seen <- character()
   withCallingHandlers(value, calibrisk_message = function(cnd) {
     if (class(cnd)[1] %in% seen) rlang::cnd_muffle(cnd)

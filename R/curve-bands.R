@@ -98,9 +98,6 @@ honest_band <- function(pooled, at, level) {
   list(low = c(0, lower)[left + 1L], high = c(upper, 1)[right])
 }
 
-# Seed for the counters of the core, from R's generator.
-draw_seed <- function() floor(stats::runif(1) * 2^52)
-
 # Critical values of twice the log likelihood ratio at one place: chi-squared where the prediction
 # repeats; for continuous predictions the law of Banerjee & Wellner (2001), which has no closed form.
 # 0.59 chi-squared gives its 0.95-quantile 2.27 and is within 0.01 of its simulated distribution function above 0.7.

@@ -43,7 +43,7 @@ weighted_edges <- function(p, w, n_bins) {
 # weighted sum of outcomes, with its skewness (Cornish and Fisher).
 binned_points_weighted <- function(p, y, control, counts) {
   w <- counts$w
-  edges <- if (control$bins == "mass") weighted_edges(p, w, control$n_bins) else recal_edges(p, control$n_bins, "width")
+  edges <- if (control$bins == "mass") weighted_edges(p, w, control$n_bins) else bin_edges(p, control$n_bins, "width")
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
   rows <- tabulate(bin, length(edges) + 1L)
   used <- which(rows > 0)

@@ -20,7 +20,7 @@ curve_points.curve_binned <- function(curve, problem, values, control, counts) {
 # One row per bin that holds predictions. Intervals: Wilson; at once: Clopper-Pearson at the level
 # that independent bins need together. Consistency: exact distribution of each bin's count.
 binned_points <- function(p, y, control) {
-  edges <- recal_edges(p, control$n_bins, control$bins)
+  edges <- bin_edges(p, control$n_bins, control$bins)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
   n <- tabulate(bin, length(edges) + 1L)
   used <- which(n > 0)

@@ -60,7 +60,7 @@ weight_kind <- function(weights, call) {
   if (is.integer(weights)) return("frequency")
   whole <- weights[!is.na(weights)]
   if (any(whole != whole[1]) && all(is.finite(whole) & whole == round(whole))) {
-    note(c(
+    tell(c(
       "i" = "{.arg weights} are whole numbers of type double and are taken as importance weights.",
       "i" = "Rows that stand for several are given by integers, {.code as.integer(weights)}."
     ), "weights")

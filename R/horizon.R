@@ -66,7 +66,7 @@ outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
   values <- ifelse(is.na(weights), NA, as.numeric(time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
-    note(c("i" = "{left_out} of {n} rows {cli::qty(left_out)}{?is/are} censored by {format(horizon$time)} and made up \\
+    tell(c("i" = "{left_out} of {n} rows {cli::qty(left_out)}{?is/are} censored by {format(horizon$time)} and made up \\
                   for by weights, which are taken as known."),
                 "censored", .frequency = "regularly", .frequency_id = "calibrisk_censored")
   }

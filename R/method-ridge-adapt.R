@@ -23,7 +23,7 @@ adapt_rank <- function(bases, type, ridges, tolerance, limits, context) {
     for (name in names(path)) path[[name]][rows, ] <- finer[[name]]
     rank[rows] <- step$rank
     trace[rows] <- step$residual_trace
-    v <- select_value(na_of(path$risk), ridges)
+    v <- select_value(nan_to_na(path$risk), ridges)
     excess <- max(errors$risk[v] / limits$risk, errors$squared_error[v] / limits$squared_error)
     others <- rivals(v, ridges, rowMeans(path$risk, na.rm = TRUE), errors$risk)
     rows <- others[rank[others] < step$rank]

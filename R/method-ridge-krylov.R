@@ -67,7 +67,7 @@ adapt_blocks <- function(bases, type, ridges, limits, context) {
   blocks <- rep(0L, n)
   evaluate <- function(rows, from, to) {
     if (length(rows) == 0) return()
-    part <- lapply(bases$path(type, ridges[rows], step$blocks, part_of(context, from, to)), na_of)
+    part <- lapply(bases$path(type, ridges[rows], step$blocks, part_of(context, from, to)), nan_to_na)
     again <- which(blocks[rows] > 0 & coarse[rows] > equation[rows])
     if (length(again) > 0) {
       at <- rows[again]

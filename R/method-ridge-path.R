@@ -22,7 +22,7 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
     part_context <- part_of(context, done / length(unique(keys)), (done + 1) / length(unique(keys)))
     bases <- ridge_bases(kernels[[rows[1]]], problem, fold, part_context)
     part <- tune_ridge(bases, method$name, grid$value[rows], isTRUE(method$exact), part_context)
-    for (name in names(path)) path[[name]][rows, ] <- na_of(part$path[[name]])
+    for (name in names(path)) path[[name]][rows, ] <- nan_to_na(part$path[[name]])
     diagnostics[rows, -1] <- part$diagnostics
     parts[[key]] <- part
   }
@@ -31,7 +31,7 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
   path
 }
 
-na_of <- function(x) replace(x, is.nan(x), NA_real_)
+nan_to_na <- function(x) replace(x, is.nan(x), NA_real_)
 
 # The context with its progress confined to a stretch of the whole.
 part_of <- function(context, from, to) {

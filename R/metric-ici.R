@@ -90,7 +90,7 @@ smooth_frequency <- function(x, y, smoother, span, design) {
   check_span(span, length(x))
   curve <- loess_fit(x, y, w, span)
   if (!is.null(curve)) return(curve)
-  # neighbourhoods of ties alone have no slope: each distinct prediction as one, with the weight of its rows
+  # where all neighbours are ties there is no slope: each distinct prediction as one row, with the weight of its rows
   curve <- loess_fit(distinct, frequency, size, max(span, 4 / length(distinct)))
   if (is.null(curve)) isotonic_fit(x, y, design$w)$value else curve[at]
 }

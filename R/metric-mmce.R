@@ -84,10 +84,3 @@ own_sums <- function(sorted, design, d, w, bandwidth) {
   }
   out
 }
-
-stop_few_rows <- function(needed, n, call) {
-  stop_input(c(
-    "At least {needed} observations are needed.",
-    "x" = "There {cli::qty(n)}{?is/are} {n}."
-  ), c("rows", "argument"), arg = "x", n = n, call = call)
-}

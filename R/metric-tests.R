@@ -209,7 +209,7 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
   check_count(n_groups, lower = 3)
   check_flag(fitted)
   call <- current_env()
-  note(c(
+  tell(c(
     "i" = "The Hosmer-Lemeshow test depends on the number of groups, and on the number of rows \\
            more than on the model; prefer an estimate with an interval."
   ), "hosmer_lemeshow", .frequency = "once", .frequency_id = "calibrisk_hosmer_lemeshow")

@@ -66,7 +66,7 @@ check_simplex <- function(x, rows, call) {
   }
   inexact <- off > sum_tolerance$exact
   if (any(inexact)) {
-    note(c(
+    tell(c(
       "i" = "Renormalised {sum(inexact)} of {n} rows that summed to 1 only within {.val {signif(max(off), 2)}} \\
              (single precision?)."
     ), "renormalised")

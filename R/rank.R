@@ -197,11 +197,3 @@ rank_draws <- function(data, metrics, kernels, settings, rows, threads) {
   }
   out
 }
-
-# A progress bar as the callback of the fraction done; NULL where nobody looks.
-progress_callback <- function(name, env = parent.frame()) {
-  if (!rlang::is_interactive()) return(NULL)
-  id <- cli::cli_progress_bar(name, total = 1, clear = TRUE, .envir = env,
-                              format = "{cli::pb_name} {cli::pb_bar} {cli::pb_percent} {cli::pb_eta_str}")
-  function(fraction) cli::cli_progress_update(set = fraction, id = id, .envir = env)
-}

@@ -42,7 +42,7 @@ fit_map.ce_choice <- function(method, data, threads) {
     out
   }))
   injective <- if (k > 2) {
-    is_injective(FALSE, "one-against-rest maps are divided by their sum, which distinct predictions can share")
+    injectivity(FALSE, "one-against-rest maps are divided by their sum, which distinct predictions can share")
   } else {
     fits[[1]]$injective
   }
@@ -88,7 +88,7 @@ fit_scalar.map_platt <- function(method, p, log_p, log_q, outcome, design) {
     new_map("logit", a = fit$theta[1], b = fit$theta[1], c = fit$theta[2]),
     map_terms(c("slope", "intercept"), fit$theta, std.error = fit$std.error),
     fit$converged, fit$iterations, fit$message,
-    if (fit$theta[1] != 0) is_injective(TRUE, "the slope is not 0") else is_injective(FALSE, "the slope is 0")
+    if (fit$theta[1] != 0) injectivity(TRUE, "the slope is not 0") else injectivity(FALSE, "the slope is 0")
   )
 }
 
@@ -112,9 +112,9 @@ fit_scalar.map_beta <- function(method, p, log_p, log_q, outcome, design) {
     map_terms(c("a", "b", "c"), theta, std.error = ifelse(seq_len(3) %in% use, se, NA)),
     fit$converged, fit$iterations, fit$message,
     if (theta[1] + theta[2] > 0) {
-      is_injective(TRUE, "a, b >= 0 are not both 0: strictly increasing")
+      injectivity(TRUE, "a, b >= 0 are not both 0: strictly increasing")
     } else {
-      is_injective(FALSE, "a = b = 0: constant")
+      injectivity(FALSE, "a = b = 0: constant")
     }
   )
 }
@@ -230,7 +230,7 @@ fit_scalar.map_isotonic <- function(method, p, log_p, log_q, outcome, design) {
   new_map_fit(
     new_map("isotonic", x = knots$x[ends], value = value[ends]),
     map_terms("value", value[ends], class = format(knots$x[ends], digits = 7, trim = TRUE)),
-    iterations = 1L, injective = is_injective(FALSE, "constant on its steps")
+    iterations = 1L, injective = injectivity(FALSE, "constant on its steps")
   )
 }
 
@@ -257,7 +257,7 @@ map_scalar.ce_map_isotonic <- function(map, p, log_p, log_q) {
 #' @export
 fit_scalar.map_histogram <- function(method, p, log_p, log_q, outcome, design) {
   w <- design_weights(design)
-  edges <- recal_edges(p, method$n_bins, method$type, design$w)
+  edges <- bin_edges(p, method$n_bins, method$type, design$w)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
   n_bins <- length(edges) + 1L
   n <- vapply(seq_len(n_bins), function(m) sum(w[bin == m]), 0)
@@ -267,12 +267,12 @@ fit_scalar.map_histogram <- function(method, p, log_p, log_q, outcome, design) {
   new_map_fit(
     new_map("histogram", edges = edges, value = value),
     map_terms("value", value, class = format(c(edges, 1), digits = 7, trim = TRUE)),
-    iterations = 1L, injective = is_injective(FALSE, "constant within bins")
+    iterations = 1L, injective = injectivity(FALSE, "constant within bins")
   )
 }
 
 # Inner edges: k / B, or the order statistics number ceiling(n k / B), without duplicates.
-recal_edges <- function(p, n_bins, type, w = NULL) {
+bin_edges <- function(p, n_bins, type, w = NULL) {
   k <- seq_len(n_bins - 1)
   if (type == "width") return(k / n_bins)
   if (!is.null(w)) return(weighted_quantiles(p, w, k / n_bins))

@@ -99,7 +99,7 @@ fit_density <- function(a, k, range, law, design) {
     new_map("density", temperature = temperature, w = w, b = 0, family = family_of(law)),
     map_terms("temperature", temperature, std.error = std.error), inside, 0L,
     if (inside) "" else paste0("The best temperature, ", format(best, digits = 3), ", is outside `range`."),
-    is_injective(TRUE, "p -> p^(1/T), normalised, is one to one")
+    injectivity(TRUE, "p -> p^(1/T), normalised, is one to one")
   )
 }
 

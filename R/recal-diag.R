@@ -45,7 +45,7 @@ fit_map.map_diag <- function(method, data, threads) {
       paste0("L-BFGS stopped after ", fit$counts[[1]], " evaluations; the largest gradient entry is ",
              format(max(abs(evaluate(fit$par)$gradient)), digits = 2), ".")
     },
-    is_injective(TRUE, "one increasing function of every log-probability is one to one on the simplex")
+    injectivity(TRUE, "one increasing function of every log-probability is one to one on the simplex")
   )
 }
 

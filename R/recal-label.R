@@ -31,7 +31,7 @@ fit_map.map_constant_confidence <- function(method, data, threads) { # nolint: o
   new_map_fit(
     new_map("label", images = constant_images(accuracy, k)),
     map_terms("confidence", accuracy, std.error = std.error),
-    iterations = 1L, injective = is_injective(FALSE, "all predictions with the same top label have one image")
+    iterations = 1L, injective = injectivity(FALSE, "all predictions with the same top label have one image")
   )
 }
 
@@ -54,7 +54,7 @@ fit_map.map_label_frequency <- function(method, data, threads) {
   new_map_fit(
     new_map("label", images = images),
     map_terms(paste0("frequency_", rep(seq_len(k), each = k)), t(images), class = as.character(rep(seq_len(k), k))),
-    iterations = 1L, injective = is_injective(FALSE, "all predictions with the same top label have one image")
+    iterations = 1L, injective = injectivity(FALSE, "all predictions with the same top label have one image")
   )
 }
 

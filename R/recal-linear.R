@@ -129,13 +129,13 @@ linear_injective <- function(w) {
   decomposition <- svd(centred, nu = 0, nv = k)
   null <- decomposition$d <= 1e-10 * max(decomposition$d, 1e-300)
   if (sum(null) > 1) {
-    return(is_injective(FALSE, "the weights are singular: distinct predictions share one image"))
+    return(injectivity(FALSE, "the weights are singular: distinct predictions share one image"))
   }
   v <- decomposition$v[, k]
   if (min(v) < -1e-10 && max(v) > 1e-10) {
-    return(is_injective(FALSE, "the weights send some pairs of distinct predictions to one image"))
+    return(injectivity(FALSE, "the weights send some pairs of distinct predictions to one image"))
   }
-  is_injective(TRUE, "no two log-probability vectors differ by a vector that the weights turn constant")
+  injectivity(TRUE, "no two log-probability vectors differ by a vector that the weights turn constant")
 }
 
 #' @export

@@ -33,7 +33,7 @@ fit_map.map_temperature <- function(method, data, threads) {
     new_map("temperature", b = best$b),
     map_terms("temperature", 1 / best$b, std.error = best$std.error),
     best$converged, best$iterations, best$message,
-    is_injective(TRUE, "p -> p^(1/T), normalised, is one to one on the simplex")
+    injectivity(TRUE, "p -> p^(1/T), normalised, is one to one on the simplex")
   )
 }
 
@@ -154,9 +154,9 @@ fit_map.map_ets <- function(method, data, threads) {
     converged, best$iterations + weights$iterations,
     paste(message[nzchar(message)], collapse = " "),
     if (w[1] + w[2] > 0) {
-      is_injective(TRUE, "with w1 + w2 > 0 the map is the gradient of a strictly convex function of the logits")
+      injectivity(TRUE, "with w1 + w2 > 0 the map is the gradient of a strictly convex function of the logits")
     } else {
-      is_injective(FALSE, "all weight is on the uniform prediction")
+      injectivity(FALSE, "all weight is on the uniform prediction")
     }
   )
 }

@@ -147,20 +147,20 @@ update_terms <- function(model, fit) {
 
 update_injective <- function(model, fit, knots, z) {
   theta <- fit$theta
-  if (model %in% c("none", "intercept")) return(is_injective(TRUE, "the slope is 1"))
+  if (model %in% c("none", "intercept")) return(injectivity(TRUE, "the slope is 1"))
   if (model == "slope") {
-    return(if (theta[1] != 0) is_injective(TRUE, "the slope is not 0") else is_injective(FALSE, "the slope is 0"))
+    return(if (theta[1] != 0) injectivity(TRUE, "the slope is not 0") else injectivity(FALSE, "the slope is 0"))
   }
   # linear beyond the outer knots, whose slopes the points outside show
   reach <- max(diff(knots))
   at <- seq(min(knots) - reach, max(knots) + reach, length.out = 2001)
   steps <- diff(spline_logit(at, knots, theta))
   if (all(steps > 0)) {
-    is_injective(TRUE, "strictly increasing")
+    injectivity(TRUE, "strictly increasing")
   } else if (all(steps < 0)) {
-    is_injective(TRUE, "strictly decreasing")
+    injectivity(TRUE, "strictly decreasing")
   } else {
-    is_injective(FALSE, "the curve rises and falls")
+    injectivity(FALSE, "the curve rises and falls")
   }
 }
 

@@ -122,7 +122,7 @@ moment_roles <- function(columns, call) {
     ), "columns", arg = "x", call = call)
   }
   says <- c(variance = "variance", sd = "standard deviation")[[role[role != "mean"]]]
-  note(c("i" = "Read {.field {columns[role == 'mean']}} as the mean, \\
+  tell(c("i" = "Read {.field {columns[role == 'mean']}} as the mean, \\
                 {.field {columns[role != 'mean']}} as the {says}."),
        "moments", .frequency = "once", .frequency_id = paste(c("calibrisk_moments", columns), collapse = "_"))
   role
@@ -242,7 +242,7 @@ fit_variance <- function(variance, r, design, call) {
   new_map_fit(
     new_map("variance", w = w, b = b), map_terms(c("scale", "shift"), c(w, b)), !stuck, iterations,
     if (stuck) "Variances of 0 belong to exact means: the score falls without end as the shift goes to 0." else "",
-    if (w > 0) is_injective(TRUE, "the scale is not 0") else is_injective(FALSE, "the scale is 0: one variance for all")
+    if (w > 0) injectivity(TRUE, "the scale is not 0") else injectivity(FALSE, "the scale is 0: one variance for all")
   )
 }
 

@@ -189,7 +189,7 @@ new_map_fit <- function(map, terms, converged = TRUE, iterations = NA_integer_, 
 
 new_map <- function(type, ...) structure(list(...), class = c(paste0("ce_map_", type), "ce_map"))
 
-is_injective <- function(value, reason) list(value = value, reason = reason)
+injectivity <- function(value, reason) list(value = value, reason = reason)
 
 map_terms <- function(term, estimate, class = NA_character_, std.error = NA_real_) {
   tibble::tibble(term = term, class = class, estimate = as.numeric(estimate), std.error = std.error)

@@ -116,7 +116,7 @@ report_data <- function(predictions, groups) {
 report_verb <- function(data, verb, ...) {
   weights <- data$weights
   cluster <- data$cluster
-  noted_once(verb(data$x, data$truth, ..., event_level = data$event_level, weights = weights, cluster = cluster))
+  told_once(verb(data$x, data$truth, ..., event_level = data$event_level, weights = weights, cluster = cluster))
 }
 
 # Everything that the page shows, computed before anything is written.

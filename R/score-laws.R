@@ -1,5 +1,5 @@
 # Moments, CRPS and densities of real-valued predictions: vectors of predictive
-# distributions (pred_normal() and its kin), or list(mean, variance).
+# distributions (pred_normal() and the others), or list(mean, variance).
 
 as_law <- function(x, call = caller_env()) {
   if (is_law(x)) return(as_distribution(x))
@@ -19,7 +19,7 @@ as_law <- function(x, call = caller_env()) {
   stop_input(c(
     "Real-valued predictions must be a vector of distributions, or a list with {.field mean} and {.field variance}.",
     "x" = "It is {.cls {class(x)[1]}}.",
-    "i" = "See {.fn pred_normal} and its kin."
+    "i" = "See {.fn pred_normal} and the other families there."
   ), "distribution", arg = "prediction", call = call)
 }
 

@@ -58,15 +58,6 @@ check_computable <- function(values, call = caller_env()) {
   values
 }
 
-check_rows <- function(n, least, what, call = caller_env()) {
-  if (n < least) {
-    stop_input(c(
-      "{what} needs at least {least} observations.",
-      "x" = "There {cli::qty(n)}{?is/are} {n}."
-    ), "rows", n = n, call = call)
-  }
-}
-
 check_block <- function(block, n, least = 2, call = caller_env()) {
   block <- block %||% max(least, floor(sqrt(n)))
   check_count(block, "block", lower = least, call = call)

@@ -37,7 +37,7 @@ bind_law <- function(kernel, laws, draws, threads, call) {
                "kernel", arg = "target_kernel", call = call)
   }
   spec <- closed_form(kernel, laws)
-  if (!is.null(spec)) return(list(spec = scaled(spec, kernel), kernel = kernel, form = "closed form"))
+  if (!is.null(spec)) return(list(spec = scaled_target(spec, kernel), kernel = kernel, form = "closed form"))
   quantiles <- has_quantiles(laws$law)
   values <- points_of(laws$law, draws)
   spec <- list(form = "draws", kernel = kernel, draws = values, y = laws$y)
@@ -107,9 +107,7 @@ affordable_draws <- function(kernel, draws, d, evaluations = direct_evaluations)
 direct_evaluations <- 2e9
 least_draws <- 8
 
-`%|%` <- function(x, y) if (is.na(x)) y else x
-
-scaled <- function(spec, kernel) {
+scaled_target <- function(spec, kernel) {
   if (kernel$scale == 1) spec else list(form = "sum", scale = kernel$scale, parts = list(spec))
 }
 

@@ -222,16 +222,6 @@ factor_sums <- function(computation, source, residuals, right, type, design, thr
                   threads, progress)
 }
 
-# fn(progress) under a progress bar (shown after cli's delay); NULL where nobody watches.
-with_bar <- function(label, fn) {
-  if (!rlang::is_interactive()) return(fn(NULL))
-  env <- environment()
-  id <- cli::cli_progress_bar(label, total = 1, clear = TRUE, .envir = env,
-                              format = "{cli::pb_name} {cli::pb_bar} {cli::pb_percent} {cli::pb_eta_str}")
-  on.exit(cli::cli_progress_done(id, .envir = env))
-  fn(function(fraction) cli::cli_progress_update(set = fraction, id = id, .envir = env))
-}
-
 # The kernel is 0 across groups, so that the total is the sum of the terms.
 group_terms <- function(sums, group, type, design) {
   w <- design_weights(design)

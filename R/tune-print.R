@@ -13,8 +13,8 @@ split_label <- function(split, n_splits = 1) {
   big <- count_text
   n_test <- sum(split$fold == 0)
   paste0(
-    big(sum(split$fold > 0)), " rows in ", split$k, " folds tune, ",
-    if (n_test > 0) paste0(big(n_test), " rows test") else "estimates on the held-out rows",
+    big(sum(split$fold > 0)), " rows in ", split$k, " folds for tuning, ",
+    if (n_test > 0) paste0(big(n_test), " rows for testing") else "estimates on the held-out rows",
     if (n_splits > 1) paste0("; ", n_splits, " random splits")
   )
 }

@@ -67,7 +67,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
-    noted_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
+    told_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
   }, call)
 }
 

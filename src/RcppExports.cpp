@@ -495,18 +495,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_canonical_ece
-Rcpp::NumericVector cpp_canonical_ece(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth, int n_bins);
-RcppExport SEXP _calibrisk_cpp_canonical_ece(SEXP probsSEXP, SEXP truthSEXP, SEXP n_binsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
-    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_canonical_ece(probs, truth, n_bins));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_rank_trials
 Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels, Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows, Rcpp::List settings, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_rank_trials(SEXP modelsSEXP, SEXP kernelsSEXP, SEXP truthSEXP, SEXP rowsSEXP, SEXP settingsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1150,7 +1138,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 4},
-    {"_calibrisk_cpp_canonical_ece", (DL_FUNC) &_calibrisk_cpp_canonical_ece, 3},
     {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},
     {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 6},
     {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 6},

@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_kernel.h"
 #include "r_engine.h"
-#include <calibrisk/canonical_ece.h>
 #include <calibrisk/ckce/rank_trials.h>
-
-// Binned canonical calibration error: binmean, pointwise, occupied cells.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_canonical_ece(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth,
-                                      int n_bins) {
-  const calibrisk::CanonicalEce ece =
-      calibrisk::canonical_ece(as_matrix(probs), as_labels(truth), n_bins);
-  return Rcpp::NumericVector::create(Rcpp::Named("binmean") = ece.binmean,
-                                     Rcpp::Named("pointwise") = ece.pointwise,
-                                     Rcpp::Named("occupied") = static_cast<double>(ece.occupied));
-}
 
 // Metrics of every model on every subsample: [metrics x (models * trials)], models fastest.
 // rows: 1-based, [m x trials]; kernels: bandwidth NaN is the subsample's median.

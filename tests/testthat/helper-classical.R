@@ -87,3 +87,12 @@ jackknife_error <- function(n, statistic) {
   values <- vapply(seq_len(n), statistic, 0)
   sqrt((n - 1) / n * sum((values - mean(values))^2))
 }
+
+# The binned canonical error in L1 of ce_rank(), on all rows.
+ranked_ece <- function(probs, truth, n_bins = 3, type = c("binmean", "pointwise")) {
+  metric <- c(binmean = "ece", pointwise = "ece_pointwise")[[match.arg(type)]]
+  settings <- rank_settings(list(metric), NULL, n_bins)
+  values <- rank_values(list(probs = list(probs), truth = as.integer(truth)), list(kernel_linear()),
+                        matrix(seq_along(truth)), settings, 1L)
+  values[match(metric, rank_metrics)]
+}

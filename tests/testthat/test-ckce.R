@@ -125,7 +125,7 @@ test_that("the toy example of two atoms has its analytic values, also at tiny ri
   gap <- c(.08, .02)
   exact(toy(.05), sum((share / (share + .05))^2 * gap))
   exact(jkce(p, y, kernel = kernel_white(), type = "biased")$.estimate, .02)
-  exact(canonical_ece(p, y, 3)$estimate, .2 + .2 * .4)
+  exact(ranked_ece(p, y, 3), .2 + .2 * .4)
   expect_warning(toy(1e-12), class = "calibrisk_warning_tiny_ridge")
 })
 

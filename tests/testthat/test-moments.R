@@ -81,7 +81,7 @@ test_that("the gain of a constant variance is no improvement of calibration alon
   f <- fixture_regression()
   map <- ce_recalibrate(moment_columns(f$mean, 1), f$y, method = "variance")
   map$map$w <- 0 # whatever the split of a constant: the flag decides
-  map$injective <- is_injective(FALSE, "the scale is 0: one variance for all")
+  map$injective <- injectivity(FALSE, "the scale is 0: one variance for all")
   new <- moment_columns(f$mean + .123, f$variance)
   expect_warning(out <- ce_moments(new, f$y, after = map), "scale is 0", class = "calibrisk_warning_injective")
   expect_equal(value_of(out, "dss_gain"), value_of(out[out$predictions == "before", ], "dss") -

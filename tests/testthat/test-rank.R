@@ -21,8 +21,8 @@ test_that("metrics on all observations are those of their own functions", {
     expect_equal(value("ckce_debiased", model), ckce(p, d$truth, debias = TRUE)$.estimate, tolerance = 1e-7)
     expect_equal(value("jkce", model), jkce(p, d$truth)$.estimate, tolerance = 1e-8)
     expect_equal(value("ckce_null_mean", model), ckce(p, d$truth, debias = "null_mean")$.estimate, tolerance = 1e-7)
-    expect_equal(value("ece", model), canonical_ece(p, d$truth)$estimate)
-    expect_equal(value("ece_pointwise", model), canonical_ece(p, d$truth, type = "pointwise")$estimate)
+    expect_equal(value("ece", model), ranked_ece(p, d$truth))
+    expect_equal(value("ece_pointwise", model), ranked_ece(p, d$truth, type = "pointwise"))
     expect_equal(value("brier", model), mean(rowSums(oracle_residuals(p, d$truth)^2)))
     expect_equal(value("log_loss", model), -mean(log(p[cbind(1:200, d$truth)])))
     expect_equal(value("error", model), mean(max.col(p, "first") != d$truth))
@@ -44,7 +44,7 @@ test_that("subsamples see the metrics of their rows, paired over models", {
       expect_equal(draws["ckce", model, t], ckce(p, y)$.estimate, tolerance = 1e-4)
       expect_equal(draws["ckce_debiased", model, t], ckce(p, y, debias = TRUE)$.estimate, tolerance = 1e-3)
       expect_equal(draws["jkce", model, t], jkce(p, y)$.estimate, tolerance = 1e-4)
-      expect_equal(draws["ece", model, t], canonical_ece(p, y)$estimate)
+      expect_equal(draws["ece", model, t], ranked_ece(p, y))
     }
   }
 })

@@ -46,7 +46,7 @@ test_that("options out of range are errors", {
 
 test_that("a new map of one probability is a constructor's value and two methods", {
   registerS3method("fit_scalar", "map_shift", function(method, p, log_p, log_q, outcome, design) {
-    new_map_fit(new_map("shift", by = method$by), map_terms("by", method$by), injective = is_injective(TRUE, "a shift"))
+    new_map_fit(new_map("shift", by = method$by), map_terms("by", method$by), injective = injectivity(TRUE, "a shift"))
   }, envir = asNamespace("calibrisk"))
   registerS3method("map_scalar", "ce_map_shift", function(map, p, log_p, log_q) stats::plogis(log_p - log_q + map$by),
                    envir = asNamespace("calibrisk"))

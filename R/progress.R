@@ -1,0 +1,43 @@
+# Progress bars (shown after cli's delay); none where nobody watches.
+
+bar_format <- "{cli::pb_name} {cli::pb_bar} {cli::pb_percent} {cli::pb_eta_str}"
+
+# fn(progress) under a progress bar.
+with_bar <- function(label, fn) {
+  if (!rlang::is_interactive()) return(fn(NULL))
+  env <- environment()
+  id <- cli::cli_progress_bar(label, total = 1, clear = TRUE, .envir = env,
+                              format = bar_format)
+  on.exit(cli::cli_progress_done(id, .envir = env))
+  fn(function(fraction) cli::cli_progress_update(set = fraction, id = id, .envir = env))
+}
+
+# A progress bar as the callback of the fraction done.
+progress_callback <- function(name, env = parent.frame()) {
+  if (!rlang::is_interactive()) return(NULL)
+  id <- cli::cli_progress_bar(name, total = 1, clear = TRUE, .envir = env,
+                              format = bar_format)
+  function(fraction) cli::cli_progress_update(set = fraction, id = id, .envir = env)
+}
+
+# One progress bar for a tuning run: every method on every problem is one step.
+tune_progress <- function(methods, problems, progress) {
+  n_steps <- length(methods) * length(problems)
+  shown <- progress && rlang::is_interactive()
+  env <- environment()
+  id <- if (shown) {
+    cli::cli_progress_bar("Tuning", total = n_steps, clear = TRUE, .envir = env,
+                          format = bar_format)
+  }
+  caches <- lapply(problems, function(problem) new.env(parent = emptyenv()))
+  finished <- 0
+  list(
+    cache = function(j) caches[[j]],
+    step = function(method, j) {
+      from <- finished
+      finished <<- finished + 1
+      if (shown) function(fraction) cli::cli_progress_update(set = from + fraction, id = id, .envir = env)
+    },
+    done = function() if (shown) cli::cli_progress_done(id, .envir = env)
+  )
+}
