@@ -68,8 +68,10 @@
 #' # Errors
 #' `calibrisk_error_probs`, `_truth`, `_columns`, `_argument`, `_notion`.
 #'
+#' @inheritSection ce_args Choosing a model
 #' @param x Predictions: a data frame (with `truth` one of its columns), a numeric matrix of
-#'   probabilities `n x K`, or a numeric vector of probabilities.
+#'   probabilities `n x K`, or a numeric vector of probabilities. Results of resampling by tune that kept their
+#'   predictions are read as a data frame of these.
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame, the probability columns (tidyselect; default: those that

@@ -21,6 +21,7 @@
 #' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
 #' There is no cheap analytic interval, because every outcome moves the whole curve: `interval = "bootstrap"`
 #' gives the basic one at the cost of `times` further curves. The default is none, and the printed table says so.
+#' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.

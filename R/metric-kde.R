@@ -36,6 +36,7 @@
 #' `calibrisk_error_rows` for fewer than two rows or clusters.
 #' `calibrisk_error_bandwidth` where the triweight bandwidth is 0: fewer than two distinct
 #' confidences were right.
+#' @inheritSection ce_args Choosing a model
 #' @inheritParams ece
 #' @param kernel `"dirichlet"` or `"triweight"`.
 #' @param p Exponent, from 1 to 32.

@@ -27,6 +27,7 @@
 #'
 #' # Cost
 #' One sort.
+#' @inheritSection ce_args Choosing a model
 #' @inheritParams ece
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.

@@ -20,6 +20,7 @@
 #' # Cost
 #' `O(n log n)` time and `O(n)` memory: on sorted predictions the kernel sums are two
 #' recursions, not a matrix.
+#' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
 #' @param bandwidth Of the Laplace kernel, in units of the predictions.
 #' @param type `"biased"` (V-statistic) or `"unbiased"` (U-statistic).

@@ -16,6 +16,7 @@
 #'
 #' # Cost
 #' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
+#' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
 #' @param n_bins Number of bins of the `ece` rows; [hosmer_lemeshow()] keeps its own 10 groups.
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and

@@ -23,6 +23,7 @@
 #'
 #' # Cost
 #' Linear in `n`.
+#' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
 #' @param bandwidth `NULL` for the fixed point, or a number.
 #' @references Blasiok and Nakkiran (2023) \doi{10.48550/arXiv.2309.12236}.

@@ -16,6 +16,7 @@
 #' @param ... Named options of the metric.
 #' @param name What the metric is called; by default what it calls itself, in the column `.metric`.
 #' @return A `ce_metric`.
+#' @inheritSection ce_args Choosing a model
 #' @section Errors:
 #' `calibrisk_error_argument` where `metric` is no function or an option has no name.
 #' @export
