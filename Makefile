@@ -12,8 +12,8 @@ GENERATED = man NAMESPACE R/RcppExports.R src/RcppExports.cpp src/Makevars
 CORE = tests/core/build
 CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(wildcard tests/core/*.cpp)) $(CORE)/all_headers.o
 
-.PHONY: help deps install demo test contract check document readme lint format check-format check-documented \
-  extending fuzz bench site test-core clean
+.PHONY: help deps install demo test test-tidymodels contract check document readme lint format check-format \
+  check-documented extending fuzz bench site test-core clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -35,6 +35,9 @@ test: ## run the tests; the last line is `N passed, N failed`
 	@$(RSCRIPT) tools/install-deps.R Suggests
 	@$(RSCRIPT) tools/install.R
 	@$(RSCRIPT) tools/test.R '$(FILTER)'
+
+test-tidymodels: install ## the tests with yardstick and tune, which go into a library of their own (minutes at first)
+	@$(RSCRIPT) tools/test-tidymodels.R
 
 contract: install ## public numbers that changed; KEYS='<pattern>' REASON='<why>' stores them
 	@$(RSCRIPT) tools/contract.R '$(KEYS)' '$(REASON)'

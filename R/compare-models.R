@@ -2,6 +2,7 @@
 
 compare_models <- function(objects, truth, columns, metric, settings, call) {
   metric <- as_metric(metric, call)
+  if (rlang::is_bare_list(objects)) objects <- lapply(objects, read_results, call)
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
       models <- column_models(part, truth, columns, settings, call)

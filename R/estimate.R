@@ -90,6 +90,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
   truth <- enquo(truth)
   dots <- column_dots(...)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
+  x <- read_results(x, call)
   dropped <- 0
   designs <- list()
   out <- by_groups(x, enquo(.by), function(part) {

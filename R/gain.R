@@ -81,6 +81,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   }
   check_level(level)
   dots <- after_dots <- column_dots(...)
+  before <- read_results(before, call)
   maps <- unfitted_maps(after, call)
   check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))], call)
   if (!is.null(maps)) {

@@ -2,6 +2,7 @@
 # one group (a plain tibble) and returns a tibble; group columns come first.
 
 by_groups <- function(x, by, fn, call = caller_env()) {
+  x <- read_results(x, call)
   groups <- find_groups(x, by, call)
   if (is.null(groups)) return(fn(x))
   x <- ungroup_frame(x)
@@ -37,6 +38,7 @@ in_group <- function(value, keys, g, call, rows = NULL) {
 
 # The same for verbs that return an object: one per group (see R/grouped.R).
 objects_by_groups <- function(x, by, fn, call = caller_env()) {
+  x <- read_results(x, call)
   groups <- find_groups(x, by, call)
   if (is.null(groups)) return(fn(x))
   x <- ungroup_frame(x)

@@ -105,9 +105,9 @@
 #'   prediction.
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` gives the parameters
 #'   (`term, class, estimate, std.error`), of `"update"` the tests, see [predict.ce_recalibration()]; `glance()` one
-#'   row: `method, loss, objective_before, objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA`
-#'   without `folds`), `n, n_classes, n_parameters, converged, iterations, injective, folds`. See
-#'   [predict.ce_recalibration()].
+#'   row: `method, loss, objective_before, objective_after` (mean loss on the rows of the fit), `objective_crossfit`
+#'   (of the cross-fitted predictions; `NA` without `folds`), `n, n_classes, n_parameters, converged, iterations,
+#'   injective, folds`. See [predict.ce_recalibration()].
 #' @references `r ref_gruber_buettner()`
 #'
 #' Vergouwe, Y., Nieboer, D., Oostenbrink, R., Debray, T. P. A., Murray, G. D., Kattan, M. W., Koffijberg, H., Moons, K.

@@ -1,0 +1,14 @@
+# What is read of tuning results; with the package tune itself in tests/tidymodels.
+
+test_that("a tuning result without its package says what is missing", {
+  skip_if(rlang::is_installed("tune"))
+  result <- structure(data.frame(id = "Fold1"), class = c("tune_results", "data.frame"))
+  rlang::local_interactive(FALSE)
+  expect_error(ece(result, truth), "tune", class = "rlib_error_package_not_found")
+  expect_error(ce_curve(result, truth), "tune", class = "rlib_error_package_not_found")
+})
+
+test_that("other data frames are left alone", {
+  data <- data.frame(p = c(.2, .7), y = 0:1)
+  expect_identical(read_results(data, NULL), data)
+})
