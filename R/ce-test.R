@@ -52,18 +52,6 @@
 #' not independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other
 #' tests say that they cannot be used.
 #'
-#' @section Value:
-#' An object of class `ce_test` and `htest`. `tidy()` gives one row: `estimate` (of the squared kernel calibration
-#' error), `statistic`, `p.value`, `parameter` (replicates, block size, number of locations, or the M of the bound),
-#' `conf.low`, `conf.high` (one-sided for blocks, two-sided for the ladder, else `NA`), `test` (the one that was run),
-#' `method` (in words), `alternative` and `n`; `glance()` adds `std.error`, `prediction` (what the predictions are),
-#' `kernel`, `target_kernel` and `target_form`, as in [skce()]. `plot()` and `autoplot()` (see [autoplot.ce_test()])
-#' draw the statistic in its distribution under calibration. With `.by` or a grouped data frame, a [ce_grouped] of such
-#' objects.
-#'
-#' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; `add_one = FALSE` gives the
-#' plain fraction.
-#'
 #' @section Errors:
 #' Those of [skce()], and: `calibrisk_error_argument` for blocks of which there are fewer than two,
 #' `calibrisk_error_rows` for fewer observations than a test needs (2; 4 for blocks; one more than the locations of the
@@ -74,7 +62,17 @@
 #' @param test A test, or its name: `"conditional"` for [test_conditional()], and so on; or `"auto"`.
 #' @param replicates,block,type,reference,locations,tolerance,add_one Options of the test, see [ce_tests]; by default
 #'   those that it holds. With `"auto"` they are options of the test that is chosen.
-#' @return See section Value.
+#' @return An object of class `ce_test` and `htest`. `tidy()` gives one row: `estimate` (of the squared kernel
+#'   calibration
+#' error), `statistic`, `p.value`, `parameter` (replicates, block size, number of locations, or the M of the bound),
+#' `conf.low`, `conf.high` (one-sided for blocks, two-sided for the ladder, else `NA`), `test` (the one that was run),
+#' `method` (in words), `alternative` and `n`; `glance()` adds `std.error`, `prediction` (what the predictions are),
+#' `kernel`, `target_kernel` and `target_form`, as in [skce()]. `plot()` and `autoplot()` (see [autoplot.ce_test()])
+#' draw the statistic in its distribution under calibration. With `.by` or a grouped data frame, a [ce_grouped] of such
+#' objects.
+#'
+#' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; `add_one = FALSE` gives the
+#' plain fraction.
 #' @references `r ref_widmann()`
 #'
 #'   Widmann, Lindsten and Zachariah (2019) \doi{10.48550/arXiv.1910.11385} (the bound).

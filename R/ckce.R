@@ -51,17 +51,6 @@
 #' chi-squared variables rather than normal and the standard error is too wide, by up to a factor of root 2; whether a
 #' model is calibrated is then a question for `n_draws`, which is exact, or [ce_test()].
 #'
-#' @section Value:
-#' A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`,
-#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has
-#' one), `kernel`, `computation`, `rank`, `error_bound`, `certified`; with `n_draws`, `p.value` and
-#' `null_mean`, the mean of the draws; with `ridge = "loo"`, `loo`, the selected ridge's
-#' leave-one-out error; with
-#' a `group` whose kernel is `"delta"`, the list column `groups` with the terms that add up, which is printed below
-#' the rows and returned by `tidy()`; for predictive distributions also `target_kernel` and `target_form`
-#' (`"closed form"` or the number of draws).
-#' Units: squared norm in the kernel's space.
-#'
 #' @section Invariants:
 #' At least 0, and 0 where every prediction equals its outcome; at most
 #' \eqn{tr(G)/(4 n\,ridge)}; not increasing in the ridge; unchanged by a permutation of the
@@ -115,7 +104,15 @@
 #'   the event, and whether incomplete rows are dropped.
 #' @param threads Number of threads; see [ce_threads].
 #' @inheritParams ece
-#' @return See section Value.
+#' @return A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`,
+#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has
+#' one), `kernel`, `computation`, `rank`, `error_bound`, `certified`; with `n_draws`, `p.value` and
+#' `null_mean`, the mean of the draws; with `ridge = "loo"`, `loo`, the selected ridge's
+#' leave-one-out error; with
+#' a `group` whose kernel is `"delta"`, the list column `groups` with the terms that add up, which is printed below
+#' the rows and returned by `tidy()`; for predictive distributions also `target_kernel` and `target_form`
+#' (`"closed form"` or the number of draws).
+#' Units: squared norm in the kernel's space.
 #' @references `r ref_moskvichev()`
 #' @seealso [jkce()] for the joint version, [ckce_ridge()], [ce_rank()].
 #' @export

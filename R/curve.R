@@ -37,16 +37,6 @@
 #' regression, at least 1), and by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
 #' Where the bands of calibrated models come from redrawn outcomes, these are weighted and spread as much.
 #'
-#' @section Value:
-#' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`
-#' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right`
-#' (bins), and four pairs of limits: `conf` (one place), `band` (the whole curve), `null` and `null_band` (where a
-#' calibrated model's curve lies, at one place and as a whole). `glance()` gives a row per curve: `n`, `event_rate` and
-#' `mean_confidence` (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
-#' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a
-#' test of calibration at level 1 - `level`), `bandwidth`, `slope` (of Cox's regression, logits of at most 1e-5 from 0
-#' and 1) and `error` (the calibration error of [ce_estimate()]).
-#'
 #' @section Cost:
 #' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
 #' 100,000 predictions and 1,000 draws on two cores.
@@ -63,6 +53,15 @@
 #' @param n_bins,bins,times,bandwidth Options of the curve, see [ce_curves]; by default those that it holds.
 #' @param level Level of intervals and bands.
 #' @return A `ce_curve`.
+#'
+#' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`
+#' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right`
+#' (bins), and four pairs of limits: `conf` (one place), `band` (the whole curve), `null` and `null_band` (where a
+#' calibrated model's curve lies, at one place and as a whole). `glance()` gives a row per curve: `n`, `event_rate` and
+#' `mean_confidence` (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
+#' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a
+#' test of calibration at level 1 - `level`), `bandwidth`, `slope` (of Cox's regression, logits of at most 1e-5 from 0
+#' and 1) and `error` (the calibration error of [ce_estimate()]).
 #' @export
 #' @examples
 #' set.seed(1)

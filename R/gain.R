@@ -35,11 +35,6 @@
 #' they are. Folds follow from the rows' values: the same rows have the same folds in any order, whatever the seed.
 #' The rows of a cluster are in one fold.
 #'
-#' # Value
-#' A tibble with the groups, then `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
-#' `injective`, `measures` (what the gain is an estimate of), `n`, `level`. Of a list of maps a row for `"none"` and
-#' each map on the squared scale: `map`, `score`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
-#' `injective` (in every fold), `converged`, `folds`, `repeats`, `n`, `level`.
 #' @inheritParams ece
 #' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the same
 #'   probability columns. `after` may be a map of [ce_recalibrate()], which is then applied to `before`, or what
@@ -52,6 +47,11 @@
 #' @param injective Is `after` an injective function of `before`? Maps to be fitted know it.
 #' @param folds,repeats Of maps to be fitted: the number of folds, an integer vector with each row's fold, or an rsample
 #'   `rset`; and how many splits into a number of folds are averaged.
+#' @return A tibble with the groups, then `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`,
+#'   `conf.high`,
+#' `injective`, `measures` (what the gain is an estimate of), `n`, `level`. Of a list of maps a row for `"none"` and
+#' each map on the squared scale: `map`, `score`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
+#' `injective` (in every fold), `converged`, `folds`, `repeats`, `n`, `level`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #'
 #' Bayle, P., Bayle, A., Janson, L. and Mackey, L. (2020). Cross-validation confidence intervals for test error.

@@ -15,14 +15,6 @@
 #' A zero low in the chain says nothing about the errors above: recalibrating every
 #' confidence to the accuracy makes ECE, TCE, KS and MMCE zero and leaves CE_p positive.
 #'
-#' # Value
-#' A tibble of class `ce_hierarchy` with a row per error: `quantity`, `value`, `below` (the error that bounds
-#' it from above), `slack` (how much room is left), `holds` (`NA` where the theorem asserts
-#' nothing, `p > 2`), `std.error`, `conf.low`, `conf.high`, `p`, `n_classes`, `n_distinct` (predictions), `n`.
-#' `tidy()` gives the plain tibble.
-#' A single probability is a scalar problem, K = 1: CE_p is the error of the probability of the event, and there are
-#' no CWCE and TCE.
-#'
 #' # Intervals
 #' Those of [ece()], [rbs()], [ks_error()] and [mmce()] for the same number. Every one is for its own error, so
 #' that they do not inherit the order of the chain. Where nearly every prediction is distinct, CE, CWCE and TCE
@@ -32,6 +24,12 @@
 #' @param n_bins Numbers of bins of the ECE.
 #' @param p Exponent, from 1 to 32.
 #' @param bandwidth Of the MMCE's Laplace kernel.
+#' @return A tibble of class `ce_hierarchy` with a row per error: `quantity`, `value`, `below` (the error that bounds
+#' it from above), `slack` (how much room is left), `holds` (`NA` where the theorem asserts
+#' nothing, `p > 2`), `std.error`, `conf.low`, `conf.high`, `p`, `n_classes`, `n_distinct` (predictions), `n`.
+#' `tidy()` gives the plain tibble.
+#' A single probability is a scalar problem, K = 1: CE_p is the error of the probability of the event, and there are
+#' no CWCE and TCE.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @examples
 #' probs <- rbind(c(0.7, 0.2, 0.1), c(0.7, 0.2, 0.1), c(0.1, 0.3, 0.6), c(0.1, 0.3, 0.6))

@@ -9,11 +9,6 @@
 #' this kernel; where it is computed from a factor (`"low_rank"`, `"rff"`), that is the factor of [ckce()]. Unlike the
 #' conditional error it weighs predictions by how often they are made.
 #'
-#' @section Value:
-#' A tibble: `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `type`, `bandwidth`,
-#' `kernel`, `computation`, `rank`; for predictive distributions of numbers also `target_kernel` and `target_form`.
-#' Standard errors and intervals are those of [skce()].
-#'
 #' @section Errors:
 #' Those of [ckce()], and `calibrisk_error_rows` for the unbiased estimate of one observation.
 #'
@@ -23,7 +18,10 @@
 #'   kernel, whose rank or number of features is the column `rank`. `"auto"` is `"dual"` up to 5,000 predictions of
 #'   classes, then `"low_rank"`; for predictive distributions of numbers it is `"dual"`.
 #' @param draws For predictive distributions without a closed form: the number of draws of each.
-#' @return See section Value.
+#' @return A tibble: `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `type`,
+#'   `bandwidth`,
+#' `kernel`, `computation`, `rank`; for predictive distributions of numbers also `target_kernel` and `target_form`.
+#' Standard errors and intervals are those of [skce()].
 #' @export
 #' @examples
 #' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4))

@@ -34,10 +34,11 @@
 #' Otherwise the accuracy is tied to the selected ridge. Where a factor of that rank leaves more than 1/400 of the
 #' kernel's trace, or would need a rank of more than a quarter of the rows, and up to 4,096 rows, `ce_tune()` solves
 #' every ridge on the block Krylov space of the residuals, \eqn{span(D, K D, ..., K^{p-1} D)}, in \eqn{O(k n^2 p d)} for
-#' \eqn{d} classes; elsewhere, and in [ce_fit()], the factor's rank grows until the risk of the selected ridge stands to 1e-6 and its squared error to 2e-4, relatively. `ce_tune()`
-#' keeps, per grid value, the rank, the trace of what the space or the factor leaves and whether the value is
-#' reliable to that accuracy, as `diagnostics`. `exact = TRUE` goes on to the full rank, with one eigendecomposition
-#' per fold; in double precision, risks of kkr are then exact to about 1e-17 over the ridge.
+#' \eqn{d} classes; elsewhere, and in [ce_fit()], the factor's rank grows until the risk of the selected ridge stands to
+#' 1e-6 and its squared error to 2e-4, relatively. `ce_tune()` keeps, per grid value, the rank, the trace of what the
+#' space or the factor leaves and whether the value is reliable to that accuracy, as `diagnostics`. `exact = TRUE` goes
+#' on to the full rank, with one eigendecomposition per fold; in double precision, risks of kkr are then exact to about
+#' 1e-17 over the ridge.
 #' @references `r ref_gruber_bach()`
 #' @seealso [ce_methods] for the other methods, [ce_tune()] to choose among them.
 #' @name method_kkr

@@ -52,12 +52,6 @@
 #' `"bootstrap"` resamples rows (of clusters: whole clusters) `times` times and reports the basic interval. Both are
 #' built for `power` and mapped to the root; the column `interval` says which.
 #'
-#' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
-#' `power` (the mean p-th power before the root), `n_bins` (asked for, or chosen by the
-#' sweep), `n`, and the choices `notion`, `type`, `p`, `debias`, `interval`, `level`. One row
-#' per group and per entry of `n_bins`.
-#'
 #' # Invariants
 #' `ece(p = 1)` with any bins is at most `ece(type = "discrete", p = 1)`; splitting bins never
 #' lowers the plug-in error; `ece(p = 2, notion = "class_wise")` is at most [rbs()] with `notion = "canonical"`.
@@ -111,6 +105,10 @@
 #'   clusters, unbiased means over pairs take pairs across clusters only, a bootstrap resamples clusters.
 #' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, and
 #'   rows count by inverse probability of censoring, see [ce_horizon()].
+#' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
+#' `power` (the mean p-th power before the root), `n_bins` (asked for, or chosen by the
+#' sweep), `n`, and the choices `notion`, `type`, `p`, `debias`, `interval`, `level`. One row
+#' per group and per entry of `n_bins`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};
 #'   Roelofs, Cain, Shlens and Mozer (2022) \doi{10.48550/arXiv.2012.08668};

@@ -16,11 +16,6 @@
 #' Importance weights are those of the loess's local fits (its neighbourhoods are shares of the predictions, not of
 #' their weight), or of the isotonic regression, and of mean and quantiles of the distances.
 #'
-#' # Value
-#' A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
-#' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
-#' There is no cheap analytic interval, because every outcome moves the whole curve: `interval = "bootstrap"`
-#' gives the basic one at the cost of `times` further curves. The default is none, and the printed table says so.
 #' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
@@ -28,6 +23,10 @@
 #' @param smoother `"loess"` or `"isotonic"`.
 #' @param span Of the loess, at least three of the predictions and at most 100.
 #' @param interval `"none"` or `"bootstrap"`.
+#' @return A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
+#' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
+#' There is no cheap analytic interval, because every outcome moves the whole curve: `interval = "bootstrap"`
+#' gives the basic one at the cost of `times` further curves. The default is none, and the printed table says so.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
 #' @examples
 #' p <- seq(0.05, 0.95, length.out = 60)

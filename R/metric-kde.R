@@ -24,10 +24,6 @@
 #' has the bootstrap, at fixed bandwidth; the Dirichlet error has none, because leaving one row out means nothing
 #' where rows repeat.
 #'
-#' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
-#' `bandwidth`, `n`, and the choices `notion`, `kernel`, `p`, `interval`, `level`.
-#'
 #' # Cost
 #' Dirichlet: `O(n^2 K)` per bandwidth, and once more for the interval; the ratio leaves a row's cluster out, the choice
 #' of the bandwidth takes rows as independent ones that count the same. Triweight: linear in `n`.
@@ -44,6 +40,8 @@
 #' @param notion For `"dirichlet"` any notion, for `"triweight"` a scalar one. The default is binary for a single
 #'   probability and for two classes; of more classes canonical with `"dirichlet"`, top-label with `"triweight"`.
 #' @param threads Number of threads; see [ce_threads].
+#' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
+#' `bandwidth`, `n`, and the choices `notion`, `kernel`, `p`, `interval`, `level`.
 #' @references Popordanoska, Sayer and Blaschko (2022) \doi{10.48550/arXiv.2210.07810};
 #'   Zhang, Kailkhura and Han (2020) \doi{10.48550/arXiv.2003.07329};
 #'   Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
@@ -172,7 +170,8 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   mass <- trapezoid(all)
   if (mass <= 0) {
     stop_input(c(
-      "The bandwidth of the kernel density must not be far below the grid's step, {.val {signif(triweight_step(), 3)}}.",
+      "The bandwidth of the kernel density must not be far below the grid's step, \\
+       {.val {signif(triweight_step(), 3)}}.",
       "x" = "It is {.val {signif(bandwidth, 3)}}: no node of the grid sees a prediction.",
       "i" = "Give a wider {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}."
     ), "bandwidth", arg = "bandwidth", value = bandwidth, call = call)

@@ -20,17 +20,15 @@
 #' `"analytic"` takes the place of the maximum as known. The lower end is at most the cross-fitted limit of
 #' [ece()]: the cumulative residual at the place, and with the sign, of the other folds' maximum.
 #'
-#' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
-#' `power` (the error itself), `location` (the prediction where the maximum is reached), `kuiper`, `sigma`, `p.value`,
-#' `n`, `notion`, `interval`, `level`.
-#'
 #' # Cost
 #' One sort.
 #' @inheritSection ce_args Choosing a model
 #' @inheritParams ece
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
+#' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
+#' `power` (the error itself), `location` (the prediction where the maximum is reached), `kuiper`, `sigma`, `p.value`,
+#' `n`, `notion`, `interval`, `level`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Gupta et al. (2021) \doi{10.48550/arXiv.2006.12800};
 #'   Arrieta-Ibarra, Gujral, Tannen, Tygert and Xu (2022) Metrics of calibration for probabilistic predictions,

@@ -11,12 +11,6 @@
 #' published values. Class-wise, the squared errors of the classes are added. Up to the root
 #' this is [skce()] with [kernel_laplace()] on scalar predictions.
 #'
-#' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
-#' `power` (the squared error), `n`, and the choices `type`, `bandwidth`, `notion`,
-#' `interval`, `level`. The analytic interval is that of a non-degenerate U-statistic, with a
-#' standard error not below that of calibrated predictions. For a test see [ce_test()].
-#'
 #' # Cost
 #' `O(n log n)` time and `O(n)` memory: on sorted predictions the kernel sums are two
 #' recursions, not a matrix.
@@ -24,6 +18,10 @@
 #' @inheritParams ks_error
 #' @param bandwidth Of the Laplace kernel, in units of the predictions.
 #' @param type `"biased"` (V-statistic) or `"unbiased"` (U-statistic).
+#' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
+#' `power` (the squared error), `n`, and the choices `type`, `bandwidth`, `notion`,
+#' `interval`, `level`. The analytic interval is that of a non-degenerate U-statistic, with a
+#' standard error not below that of calibrated predictions. For a test see [ce_test()].
 #' @references Kumar, Sarawagi and Jain (2018),
 #'   <https://proceedings.mlr.press/v80/kumar18a.html>.
 #' @examples

@@ -10,10 +10,6 @@
 #' [ici()]. What cannot be computed is `NA`, and `detail` says why; nothing stops the panel. With clusters that is the
 #' Hosmer-Lemeshow statistic.
 #'
-#' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail` (the
-#' choices behind the number), `n`, `notion`, `level`.
-#'
 #' # Cost
 #' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
 #' @inheritSection ce_args Choosing a model
@@ -23,6 +19,9 @@
 #'   for two classes, else `"top_label"`.
 #' @param smoother Of the ICI: `"loess"` or `"isotonic"`.
 #' @param floor Of Cox's regression, see [cox_calibration()].
+#' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail`
+#'   (the
+#' choices behind the number), `n`, `notion`, `level`.
 #' @examples
 #' ce_panel(vehicle_predictions, truth)
 #' @export

@@ -27,6 +27,7 @@
 #' `get_calibration_error`, whose normal resampling for `p = 1` is random and not offered.
 #' Sums are carried in double precision, which can differ from single-precision sums in
 #' the seventh digit.
+#' @return What [ece()] returns.
 #' @name ece_presets
 #' @examples
 #' conf <- c(0.2, 0.4, 0.6, 0.8, 1)

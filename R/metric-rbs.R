@@ -18,15 +18,13 @@
 #' Normal for the mean Brier score with standard error `s / sqrt(N)`, mapped to the root.
 #' `std.error` is that of the root, `s / (2 RBS sqrt(N))`.
 #'
-#' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
-#' `power` (the mean Brier score), `corrected`, `n`, `notion`, `interval`, `level`.
-#'
 #' # Invariants
 #' At least `ece(type = "discrete", p = 2, notion = "canonical")`, with equality where labels
 #' are constant for each distinct prediction; at most `sqrt(2)`.
 #' @inheritParams ece
 #' @param notion `NULL` for the default above, or one of the notions.
+#' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
+#' `power` (the mean Brier score), `corrected`, `n`, `notion`, `interval`, `level`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @seealso [ce_gain()] for differences, [ce_hierarchy()] for the chain of errors below it.
 #' @examples

@@ -17,15 +17,13 @@
 #' limit of [ece()], with the sign of the smoothed residuals of the other folds in the place of the bins' signs:
 #' at any bandwidth a lower bound of the smooth error. `"bootstrap"`: the basic interval.
 #'
-#' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
-#' `bandwidth`, `n`, `notion`, `interval`, `level`.
-#'
 #' # Cost
 #' Linear in `n`.
 #' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
 #' @param bandwidth `NULL` for the fixed point, or a number.
+#' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
+#' `bandwidth`, `n`, `notion`, `interval`, `level`.
 #' @references Blasiok and Nakkiran (2023) \doi{10.48550/arXiv.2309.12236}.
 #' @examples
 #' smooth_ece(c(0.7, 0.75, 0.8, 0.5, 0.55, 0.6, 0.9), c(1, 1, 0, 1, 0, 1, 1))

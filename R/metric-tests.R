@@ -26,11 +26,6 @@
 #' rejects every useful model in large ones; a note says so once per session. Prefer an estimate
 #' with an interval, such as [ce_estimate()].
 #'
-#' # Value
-#' Tibbles with `.metric`, `.estimator`, `.estimate`, `p.value`, `n` and `notion`; for Cox also
-#' `std.error`, `conf.low`, `conf.high` (Wald), `converged` and `level`; for Hosmer-Lemeshow
-#' also `df` and `n_groups`.
-#'
 #' # Errors
 #' `calibrisk_error_logit` where a prediction is exactly 0 or 1 and no `floor` is given. Separated data,
 #' outcomes all equal and constant predictions have no finite estimate: the result is `NA`,
@@ -39,6 +34,9 @@
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
 #' @param floor `NULL`, or the number to which predictions of exactly 0 (and, mirrored, 1) are raised.
+#' @return Tibbles with `.metric`, `.estimator`, `.estimate`, `p.value`, `n` and `notion`; for Cox also
+#' `std.error`, `conf.low`, `conf.high` (Wald), `converged` and `level`; for Hosmer-Lemeshow
+#' also `df` and `n_groups`.
 #' @references Cox (1958) Two further applications of a model for binary regression, *Biometrika* 45;
 #'   Spiegelhalter (1986) \doi{10.1002/sim.4780050506};
 #'   Hosmer and Lemeshow (1980) \doi{10.1080/03610928008827941}.

@@ -3,6 +3,12 @@
 #' How the predicted means and variances of a regression fit the outcomes: bias, mean squared error, the
 #' ratio of squared error to variance, the Dawid-Sebastiani score, and what a recalibration gains.
 #'
+#' @return A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only),
+#'   `quantity`,
+#' `estimate`,
+#' `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `target` (its value
+#' under calibration, `NA` where there is none) and `n`. A variance of 0 makes `ratio` and `dss` infinite unless
+#' the mean is exact (`NA` if some are and some are not); a slope is `NA` where its predictor is constant.
 #' @section Definition:
 #' With predicted mean \eqn{m_i}, variance \eqn{v_i} and \eqn{r_i = (m_i - y_i)^2}:
 #' \describe{
@@ -19,13 +25,6 @@
 #' before minus after. Where `after` is an injective map of the predictions that was fitted on other data, `dss_gain`
 #' is an unbiased estimate of the difference of the calibration errors of the Dawid-Sebastiani score (Proposition 4.5).
 #' A map with scale 0 is not injective: a warning of class `calibrisk_warning_injective` says so.
-#'
-#' @section Value:
-#' A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only), `quantity`,
-#' `estimate`,
-#' `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `target` (its value
-#' under calibration, `NA` where there is none) and `n`. A variance of 0 makes `ratio` and `dss` infinite unless
-#' the mean is exact (`NaN` if some are and some are not); a slope is `NA` where its predictor is constant.
 #'
 #' @inheritParams ce_recalibrate
 #' @param x Predictive distributions of one number ([pred]; of a data frame also as an expression,
@@ -94,7 +93,8 @@ read_after <- function(x, after, before, truth, dots, call) {
 moment_rows <- function(quantity, estimate, std.error, target, design, level) {
   half <- design_quantile((1 + level) / 2, design) * std.error
   ok <- is.finite(std.error)
-  tibble::tibble(quantity = quantity, estimate = ifelse(is.nan(estimate), NA_real_, estimate), std.error = ifelse(ok, std.error, NA_real_),
+  tibble::tibble(quantity = quantity, estimate = ifelse(is.nan(estimate), NA_real_, estimate),
+                 std.error = ifelse(ok, std.error, NA_real_),
                  conf.low = ifelse(ok, estimate - half, NA_real_), conf.high = ifelse(ok, estimate + half, NA_real_),
                  target = target, n = design$n)
 }

@@ -21,12 +21,6 @@
 #' equal predictions these are the mean divergences of the Lemma; groups of similar predictions add what they differ
 #' within a group.
 #'
-#' # Value
-#' A tibble with `score`, `method`, `notion`, `mean_score`, `entropy`, `calibration`,
-#' `sharpness`, `n_distinct` (groups or pools) and `n`; one row per score and group.
-#' The columns `mean_score_std.error`, `entropy_std.error`, `calibration_std.error` and
-#' `sharpness_std.error` are standard errors: see Intervals.
-#'
 #' # Intervals
 #' All parts are means over rows of scores and of differences of scores: of the prediction, of its observed
 #' frequency and of the overall frequency. Because a proper score is smallest at the frequency, noise in the
@@ -47,6 +41,10 @@
 #' @param times Number of bootstrap samples for standard errors of the parts; 0 for the analytic ones.
 #' @param n_bins For real outcomes: the number of groups of similar predicted means; `NULL` for groups of equal
 #'   predictions.
+#' @return A tibble with `score`, `method`, `notion`, `mean_score`, `entropy`, `calibration`,
+#' `sharpness`, `n_distinct` (groups or pools) and `n`; one row per score and group.
+#' The columns `mean_score_std.error`, `entropy_std.error`, `calibration_std.error` and
+#' `sharpness_std.error` are standard errors: see Intervals.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Murphy (1973), A new vector partition of the probability score, *Journal of Applied
 #'   Meteorology* 12;

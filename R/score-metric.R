@@ -11,14 +11,6 @@
 #' remaining entropy of the outcome given the prediction. The entropy of the Dawid-Sebastiani
 #' score has no lower bound unless variances have one, `min_variance`.
 #'
-#' # Value
-#' A tibble with `.metric` (the score; for `ce_upper_bound()` its name), `.estimator`,
-#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
-#' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
-#' no factor 2 for the second class, `"regression"`),
-#' `level`. Intervals are normal (with weights or clusters: Student's t), with the standard error of a mean, and end at
-#' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
-#'
 #' # Errors
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
 #' reverse, and an upper bound that does not exist.
@@ -28,6 +20,12 @@
 #' @param score One or several scores: names, or a list of [score_rules].
 #' @param min_variance `ce_upper_bound()` of `"dss"`: a lower bound of the outcome's
 #'   variance given the prediction.
+#' @return A tibble with `.metric` (the score; for `ce_upper_bound()` its name), `.estimator`,
+#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
+#' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
+#' no factor 2 for the second class, `"regression"`),
+#' `level`. Intervals are normal (with weights or clusters: Student's t), with the standard error of a mean, and end at
+#' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @seealso [ce_decompose()] splits the mean score; [rbs()] is the root of the Brier score.
 #' @examples

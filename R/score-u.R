@@ -15,11 +15,6 @@
 #' the
 #' identity behind [ce_gain()], must not be assumed here.
 #'
-#' # Value
-#' A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high` (normal, from the
-#' projections of
-#' the U-statistic; too short where it is degenerate), `n` and `level`.
-#'
 #' # Cost
 #' `n` calls of `score`, each with up to `n` pairs; of higher order `choose(n, order)` sets in calls of up to 10,000, at
 #' most 10 million.
@@ -28,6 +23,9 @@
 #'   it returns a number per pair and must not change when the two are swapped. Of order 3 a function of
 #'   `(p1, y1, p2, y2, p3, y3)`, and so on.
 #' @param order Number of predictions that the score takes, at least 2.
+#' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high` (normal, from the
+#' projections of
+#' the U-statistic; too short where it is degenerate), `n` and `level`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @examples
 #' residual <- function(p, y) p - diag(ncol(p))[y, , drop = FALSE]

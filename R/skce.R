@@ -19,16 +19,6 @@
 #' several dimensions and draws that were given, means over draws, with the diagonal over pairs of different draws, so
 #' that no entry is biased. Column `target_form` says which.
 #'
-#' @section Value:
-#' A tibble with one row per group of `.by`: `.metric`, `.estimator` (what the predictions are: `"binary"`,
-#' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
-#' `type`, `block`, `kernel`, `target_kernel`, `target_form`, with `tolerance` also `rank` and `error_bound` (on
-#' `.estimate`), and with `group` the list column `groups` (per group its `n`, its own error `.estimate` and its
-#' `term` in the sum), which is printed below the row and returned by `tidy()`. Standard errors are those of
-#' the Hajek projection (first-order terms); near calibration, where the projection vanishes, they are too wide by
-#' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks,
-#' with quantiles of Student's t. Interval ends below 0 are 0.
-#'
 #' @section Cost:
 #' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads; `n block / 2` for blocks. Kernels on mixtures,
 #' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws and a
@@ -71,7 +61,14 @@
 #' @param level Confidence level.
 #' @param event_level,na_rm,.by,threads As in [ce_fit()].
 #' @inheritParams ece
-#' @return See section Value.
+#' @return A tibble with one row per group of `.by`: `.metric`, `.estimator` (what the predictions are: `"binary"`,
+#' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
+#' `type`, `block`, `kernel`, `target_kernel`, `target_form`, with `tolerance` also `rank` and `error_bound` (on
+#' `.estimate`), and with `group` the list column `groups` (per group its `n`, its own error `.estimate` and its
+#' `term` in the sum), which is printed below the row and returned by `tidy()`. Standard errors are those of
+#' the Hajek projection (first-order terms); near calibration, where the projection vanishes, they are too wide by
+#' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks,
+#' with quantiles of Student's t. Interval ends below 0 are 0.
 #' @references `r ref_widmann()`
 #' @export
 #' @examples
