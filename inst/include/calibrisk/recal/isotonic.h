@@ -3,8 +3,9 @@
 #ifndef CALIBRISK_RECAL_ISOTONIC_H
 #define CALIBRISK_RECAL_ISOTONIC_H
 
-#include <calibrisk/ckce/conditional_null.h>
 #include <calibrisk/classical/monotone_bins.h>
+#include <calibrisk/engine.h>
+#include <calibrisk/math/counter_uniform.h>
 
 #include <numeric>
 

@@ -6,8 +6,8 @@
 #ifndef CALIBRISK_RECAL_PIT_H
 #define CALIBRISK_RECAL_PIT_H
 
-#include <calibrisk/ckce/conditional_null.h>
 #include <calibrisk/engine.h>
+#include <calibrisk/math/counter_uniform.h>
 
 #include <cmath>
 

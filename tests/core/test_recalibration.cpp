@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Objectives of recalibration maps against finite differences, isotonic fits against the min-max
+// formula, Cox's model against its score equations.
+#include "check.h"
+#include "threads.h"
+
+#include <calibrisk/canonical_ece.h>
+#include <calibrisk/classical/logistic.h>
+#include <calibrisk/recal/isotonic.h>
+#include <calibrisk/recal/softmax_loss.h>
+
+#include <algorithm>
+
+using namespace calibrisk;
+
+namespace {
+
+double naive_loss(const Matrix& scores, const Labels& y, const Vector& w, Loss loss) {
+  double sum = 0.0;
+  for (Index i = 0; i < scores.rows(); ++i) {
+    const Vector e = scores.row(i).array().exp();
+    const Vector p = e / e.sum();
+    const Index k = y[static_cast<std::size_t>(i)] - 1;
+    const double score = loss == Loss::log ? -std::log(p(k)) : p.squaredNorm() - 2.0 * p(k) + 1.0;
+    sum += (w.size() > 0 ? w(i) / w.sum() : 1.0 / static_cast<double>(scores.rows())) * score;
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST(losses_of_softmax_scores_have_their_gradients) {
+  ThreadedEngine host(2);
+  const Index n = 7, k = 3;
+  const Matrix scores = 2.0 * Matrix::Random(n, k);
+  Labels y;
+  for (int i = 0; i < n; ++i) y.push_back(1 + i % 3);
+  const Vector weights = Vector::Random(n).array() + 1.5;
+  for (const Loss loss : {Loss::log, Loss::brier}) {
+    for (const Vector& w : {Vector(), weights}) {
+      Matrix gradient(n, k), none;
+      const double value = softmax_loss(host.engine(), scores, y, w, loss, gradient);
+      CHECK(is_near(value, naive_loss(scores, y, w, loss)));
+      CHECK(is_near(value, softmax_loss(host.engine(), scores, y, w, loss, none)));
+      for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j < k; ++j) {
+          Matrix up = scores, down = scores;
+          up(i, j) += 1e-5;
+          down(i, j) -= 1e-5;
+          const double slope = (naive_loss(up, y, w, loss) - naive_loss(down, y, w, loss)) / 2e-5;
+          CHECK(is_near(gradient(i, j), slope, 1e-8));
+        }
+      }
+      const auto at = [&](double b) { return naive_loss(b * scores, y, w, loss); };
+      const TemperatureLoss t = temperature_loss(host.engine(), scores, y, w, 0.7, loss);
+      CHECK(is_near(t.value, at(0.7)));
+      CHECK(is_near(t.slope, (at(0.7 + 1e-5) - at(0.7 - 1e-5)) / 2e-5, 1e-8));
+      if (loss == Loss::log) {
+        const double curvature = (at(0.701) - 2.0 * at(0.7) + at(0.699)) / 1e-6;
+        CHECK(is_near(t.curvature, curvature, 1e-5));
+      }
+    }
+  }
+}
+
+TEST(isotonic_fits_are_the_largest_of_the_smallest_means) {
+  const std::vector<double> weight = {1, 3, 2, 1, 4, 1, 2, 1}, mean = {3, 1, 2, 5, 4, 4, 0, 6};
+  std::vector<double> total;
+  for (std::size_t i = 0; i < mean.size(); ++i) total.push_back(mean[i] * weight[i]);
+  const Vector fit = isotonic(total, weight);
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    double largest = -1e9;
+    for (std::size_t from = 0; from <= i; ++from) {
+      double smallest = 1e9;
+      for (std::size_t to = i; to < mean.size(); ++to) {
+        double sum = 0.0, size = 0.0;
+        for (std::size_t j = from; j <= to; ++j) {
+          sum += total[j];
+          size += weight[j];
+        }
+        smallest = std::min(smallest, sum / size);
+      }
+      largest = std::max(largest, smallest);
+    }
+    CHECK(is_near(fit(static_cast<Index>(i)), largest));
+  }
+}
+
+TEST(the_model_of_cox_solves_its_score_equations) {
+  std::vector<double> z, y, w;
+  for (int i = 0; i < 40; ++i) {
+    z.push_back(0.1 * i - 2.0);
+    y.push_back(i % 5 < 2 || i > 30 ? 1.0 : 0.0);
+    w.push_back(1.0 + i % 3);
+  }
+  for (const bool weighted : {false, true}) {
+    const LogisticFit fit =
+        LogisticRegression(z.data(), y.data(), z.size(), weighted ? w.data() : nullptr)
+            .fit(true, true);
+    double first = 0.0, second = 0.0;
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const double gap = y[i] - 1.0 / (1.0 + std::exp(-fit.intercept - fit.slope * z[i]));
+      first += (weighted ? w[i] : 1.0) * gap;
+      second += (weighted ? w[i] : 1.0) * gap * z[i];
+    }
+    CHECK(fit.converged && std::abs(first) < 1e-5 && std::abs(second) < 1e-5);
+  }
+}
+
+TEST(cells_of_the_simplex_are_right_closed) {
+  // 25 * (7 / 25) rounds above 7: membership is decided by the edges k / 25 themselves
+  CHECK(25.0 * (7.0 / 25.0) > 7.0);
+  CHECK(uniform_bin(7.0 / 25.0, 25) == 6 && uniform_bin(7.0 / 25.0 + 1e-9, 25) == 7);
+  CHECK(uniform_bin(0.0, 25) == 0 && uniform_bin(1.0, 25) == 24);
+  Matrix probs(3, 3);
+  probs << 0.28, 0.3, 0.42, 0.275, 0.305, 0.42, 0.6, 0.2, 0.2;
+  const CanonicalEce ece = canonical_ece(probs, {1, 2, 3}, 25);
+  CHECK(ece.occupied == 2);
+  // two rows with outcomes 1, 2 and means (.2775, .3025, .42), and one alone
+  CHECK(is_near(ece.binmean, (0.445 + 0.395 + 0.84 + 0.6 + 0.2 + 0.8) / 3.0));
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Both kernel ridges on folds against the linear systems that define them, and paths of bins
+// against fits of each fold on its own.
+#include "check.h"
+#include "threads.h"
+
+#include <calibrisk/methods/bins.h>
+#include <calibrisk/methods/ridge_factor.h>
+#include <calibrisk/pair_risk.h>
+
+#include <Eigen/LU>
+#include <algorithm>
+
+using namespace calibrisk;
+
+namespace {
+
+// h(p, p') of the fit to the rows of l and d, at the rows of `at`.
+Matrix naive_ridge(RidgeType type, const Matrix& l, const Matrix& d, const Matrix& at,
+                   double ridge) {
+  const Index n = l.rows();
+  const Matrix k = l * l.transpose(), cross = at * l.transpose();
+  const double count = static_cast<double>(n);
+  if (type == RidgeType::two_step) {
+    const Matrix shifted = k + ridge * count * Matrix::Identity(n, n);
+    const Matrix gap = cross * shifted.inverse() * d;
+    return gap * gap.transpose();
+  }
+  // (K x K + ridge n^2 I) vec(A) = vec(D D')
+  Matrix system(n * n, n * n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) system.block(i * n, j * n, n, n) = k(i, j) * k;
+  }
+  system.diagonal().array() += ridge * count * count;
+  const Matrix outer = d * d.transpose();
+  const Vector solved = system.inverse() * Eigen::Map<const Vector>(outer.data(), n * n);
+  return cross * Eigen::Map<const Matrix>(solved.data(), n, n) * cross.transpose();
+}
+
+double naive_risk(const Matrix& e, const Matrix& h) {
+  double sum = 0.0;
+  for (Index i = 0; i < e.rows(); ++i) {
+    for (Index j = 0; j < e.rows(); ++j) {
+      const double loss = e.row(i).dot(e.row(j)) - h(i, j);
+      if (i != j) sum += loss * loss;
+    }
+  }
+  return sum / static_cast<double>(e.rows() * (e.rows() - 1));
+}
+
+Matrix without(const Matrix& x, Index begin, Index size, Index first) {
+  Matrix out(x.rows() - size - first, x.cols());
+  out << x.middleRows(first, begin - first), x.bottomRows(x.rows() - begin - size);
+  return out;
+}
+
+}  // namespace
+
+TEST(ridge_paths_solve_the_system_of_every_fold) {
+  ThreadedEngine host(2);
+  const FoldBegin begin = {0, 3, 7, 12, 16};  // three test rows, folds of 4, 5 and 4
+  const Matrix l = Matrix::Random(16, 3), d = Matrix::Random(16, 2);
+  Vector ridges(2);
+  ridges << 0.5, 0.01;
+  const auto spectra = factor_spectra(host.engine(), l, d, begin);
+  for (const RidgeType type : {RidgeType::kronecker, RidgeType::two_step}) {
+    const RidgePath path = factor_path(
+        host.engine(), type, spectra, [&](Index) { return l; }, d, begin, ridges);
+    for (Index f = 1; f <= 3; ++f) {
+      const Index from = begin[static_cast<std::size_t>(f)], size = detail::fold_size(begin, f);
+      const Matrix train = without(l, from, size, 3), gaps = without(d, from, size, 3);
+      for (Index v = 0; v < 2; ++v) {
+        const Matrix h = naive_ridge(type, train, gaps, l.middleRows(from, size), ridges(v));
+        const Matrix test = naive_ridge(type, train, gaps, l.topRows(3), ridges(v));
+        CHECK(is_near(path.risk(v, f - 1), naive_risk(d.middleRows(from, size), h), 1e-7));
+        CHECK(is_near(path.squared(v, f - 1), h.diagonal().mean(), 1e-7));
+        CHECK(is_near(path.squared_test(v, f - 1), test.diagonal().mean(), 1e-7));
+      }
+    }
+  }
+}
+
+TEST(bins_paths_are_the_fits_of_every_fold) {
+  ThreadedEngine host(2);
+  const Index n = 60;
+  const Vector z = (Vector::Random(n).array() + 1.0) / 2.0;
+  std::vector<int> fold;
+  Labels outcome;
+  Vector e(n);
+  for (Index i = 0; i < n; ++i) {
+    fold.push_back(static_cast<int>(i % 4));  // 0: test
+    outcome.push_back(static_cast<int>(i * i % 3 == 0));
+    e(i) = z(i) - outcome.back();
+  }
+  const BinsProblem problem(host.engine(), z, e, outcome, fold, 3);
+  const std::vector<int> numbers = {1, 4, 9};
+  for (const BinType type : {BinType::width, BinType::mass}) {
+    const BinsPath path = bins_path(host.engine(), problem, numbers, type, true);
+    for (int f = 1; f <= 3; ++f) {
+      std::vector<double> train;
+      for (Index i = 0; i < n; ++i) {
+        const int at = fold[static_cast<std::size_t>(i)];
+        if (at != 0 && at != f) train.push_back(z(i));
+      }
+      std::sort(train.begin(), train.end());
+      for (std::size_t v = 0; v < numbers.size(); ++v) {
+        const auto edges = bin_edges(type, numbers[v], train);
+        const std::size_t cells = edges.size() + 1;
+        std::vector<double> count(cells), sum(cells), ones(cells);
+        double all = 0.0;
+        for (Index i = 0; i < n; ++i) {
+          const int at = fold[static_cast<std::size_t>(i)];
+          if (at == 0 || at == f) continue;
+          std::size_t k = 0;
+          while (k < edges.size() && z(i) > edges[k]) ++k;
+          count[k] += 1.0;
+          sum[k] += e(i);
+          ones[k] += outcome[static_cast<std::size_t>(i)];
+          all += e(i);
+        }
+        std::vector<Index> rows;
+        for (Index i = 0; i < n; ++i) {
+          if (fold[static_cast<std::size_t>(i)] == f) rows.push_back(i);
+        }
+        const Index m = static_cast<Index>(rows.size());
+        Matrix h(m, m), held(m, 1);
+        for (Index i = 0; i < m; ++i) {
+          held(i, 0) = e(rows[static_cast<std::size_t>(i)]);
+          for (Index j = 0; j < m; ++j) {
+            const auto cell = [&](Index row) {
+              std::size_t k = 0;
+              while (k < edges.size() && z(rows[static_cast<std::size_t>(row)]) > edges[k]) ++k;
+              return k;
+            };
+            const auto mean = [&](std::size_t k) {
+              return count[k] > 0.0 ? sum[k] / count[k] : all / static_cast<double>(train.size());
+            };
+            const std::size_t a = cell(i), b = cell(j);
+            const double rate = ones[a] / count[a];
+            h(i, j) = mean(a) * mean(b);
+            if (a == b && count[a] >= 2.0) h(i, j) -= rate * (1.0 - rate) / (count[a] - 1.0);
+          }
+        }
+        const Index row = static_cast<Index>(v);
+        CHECK(is_near(path.risk(row, f - 1), std::max(naive_risk(held, h), 0.0), 1e-10));
+        CHECK(is_near(path.squared_error(row, f - 1), h.diagonal().mean(), 1e-10));
+      }
+    }
+  }
+}
