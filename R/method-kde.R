@@ -65,7 +65,7 @@ fit_form.ce_method_kde <- function(method, problem, point, context) {
 #' @export
 pair_features.ce_form_kde <- function(form, features, threads) {
   features - kde_ratio(form$features, form$labels, ncol(form$features), features, form$bandwidth,
-                       threads = threads, direct_pairs = direct_pairs_of(form$features), weights = form$weights)
+                       threads = threads, direct_pairs = direct_pairs_of(form$features) / 6, weights = form$weights)
 }
 
 #' @export
@@ -81,13 +81,13 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   path
 }
 
-# Scalar problems with more pairs than this take the near-linear way, which merges ties: where half of the
-# values are tied it is the shorter one sooner.
-kde_direct_pairs <- 4e6
+# Scalar problems with more pairs of rows than this take the near-linear way, which merges ties: where half of the
+# values are tied it is the shorter one sooner (measured). A form has the pairs of one fold, about a sixth of its path's.
+kde_direct_pairs <- 1e6
 
 direct_pairs_of <- function(features) {
   tied <- ncol(features) == 1 && 2 * length(unique(features[, 1])) < nrow(features)
-  if (tied) kde_direct_pairs / 8 else kde_direct_pairs
+  if (tied) kde_direct_pairs / 25 else kde_direct_pairs
 }
 
 # Kernel-weighted label means, one row per row of `new` and one column per class; for scalar

@@ -15,7 +15,7 @@
 namespace calibrisk {
 
 // Below this number of pairs summing all of them is the quickest.
-constexpr double kde_direct_pairs = 4e6;
+constexpr double kde_direct_pairs = 1e6;
 
 namespace detail {
 

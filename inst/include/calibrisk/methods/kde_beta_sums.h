@@ -87,6 +87,18 @@ class BetaSums {
     double shift = 0.0;   // exponent taken out at the middle of the stretch
     double middle = 0.0;  // of the stretch
     double centre = 0.0;  // of the window, relative to the anchor
+
+    void append(const std::vector<double>& offset, const std::vector<double>& exponent,
+                const std::vector<double>& counts, const std::vector<double>& positives,
+                Index begin, Index end, double origin) {
+      x.insert(x.end(), offset.begin() + begin, offset.begin() + end);
+      for (std::size_t at = x.size() - static_cast<std::size_t>(end - begin); at < x.size(); ++at) {
+        x[at] += origin;
+      }
+      c.insert(c.end(), exponent.begin() + begin, exponent.begin() + end);
+      count.insert(count.end(), counts.begin() + begin, counts.begin() + end);
+      positive.insert(positive.end(), positives.begin() + begin, positives.begin() + end);
+    }
   };
   struct Window {
     Index first, last;  // boxes
@@ -255,13 +267,8 @@ inline void BetaSums::activate(double s_low, double s_high, double anchor, const
                       high.top - detail::beta_cut, active);
       continue;
     }
-    for (Index i = box.item_begin; i < box.item_end; ++i) {
-      const std::size_t at = static_cast<std::size_t>(i);
-      active.x.push_back(relative(x_[at], box.upper, anchor));
-      active.c.push_back(c_[at]);
-      active.count.push_back(count_[at]);
-      active.positive.push_back(positive_[at]);
-    }
+    active.append(x_, c_, count_, positive_, box.item_begin, box.item_end,
+                  relative(0.0, box.upper, anchor));
   }
   active.w.resize(active.x.size());
   const Window at_middle = window(active.middle, anchor);
