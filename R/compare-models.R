@@ -120,7 +120,8 @@ influence_differences <- function(estimates, values, at, level) {
     pair <- estimates[at[, k]]
     design <- pair[[1]]$design
     means <- combine_estimates(pair, c(1, -1))
-    z <- means$value / estimate_std_error(means)
+    # the same predictions twice
+    z <- if (identical(means$value, 0)) 0 else means$value / estimate_std_error(means)
     power <- pair[[1]]$power
     shown <- values[at[, k]]
     std_error <- if (power == 1) {

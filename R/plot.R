@@ -21,6 +21,10 @@ plot.ce_fit <- function(x, ...) draw_figure(x, ...)
 #' @export
 plot.ce_estimate <- function(x, ...) draw_figure(x, ...)
 
+#' @rdname autoplot.ce_gain
+#' @export
+plot.ce_gain <- function(x, ...) draw_figure(x, ...)
+
 #' @rdname autoplot.ce_curve
 #' @export
 plot.ce_curve <- function(x, ...) draw_figure(x, ...)

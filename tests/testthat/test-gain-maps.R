@@ -18,7 +18,7 @@ test_that("each row of the table is the gain of out-of-fold predictions", {
     for (name in names(maps)) {
       after <- predict(ce_recalibrate(d$p, d$y, method = maps[[name]], folds = fold))
       one <- suppressWarnings(ce_gain(d$p, after, d$y, score = score, injective = TRUE))[1, ]
-      same <- c("before", "after", "gain", "std.error", "conf.low", "conf.high")
+      same <- c("before", "after", "gain", "std.error", "conf.low", "conf.high", "n")
       expect_equal(out[out$map == name, same], one[same], ignore_attr = TRUE)
     }
   }
@@ -134,4 +134,16 @@ test_that("the number of rows is that of the data", {
   d <- gain_data(50)
   expect_identical(unique(ce_gain(d$p, "platt", d$y)$n), 50L)
   expect_identical(unique(ce_gain(d$p, "platt", d$y, weights = rep(2L, 50))$n), 100L)
+})
+
+test_that("gains of maps are drawn, by group too; the gain of given predictions is not", {
+  skip_if_not_installed("ggplot2")
+  d <- gain_data(120)
+  d$g <- rep(c("u", "v"), 60)
+  figure <- ggplot2::autoplot(ce_gain(d, c("platt", "histogram"), y, p, .by = g, folds = 3))
+  built <- ggplot2::ggplot_build(figure)
+  expect_identical(nrow(built$layout$layout), 2L)
+  expect_identical(nrow(built$data[[3]]), 4L)
+  expect_error(ggplot2::autoplot(ce_gain(d$p, d$p / 2, d$y, injective = TRUE)), "several maps",
+               class = "calibrisk_error_argument")
 })

@@ -1,0 +1,47 @@
+#' Draw the gains of several maps
+#'
+#' The gain of each map of a table of [ce_gain()], with its interval. To the right of the dashed line a map improves the
+#' score of rows that did not fit it.
+#'
+#' @param object,x A table of [ce_gain()] of maps to be fitted.
+#' @param ... Not used.
+#' @return A ggplot object, with a panel for each group; `plot()` draws it and returns `x`.
+#' @section Errors:
+#' `calibrisk_error_argument` for the gain of given predictions, which is one number.
+#' @name autoplot.ce_gain
+#' @exportS3Method ggplot2::autoplot
+#' @examples
+#' set.seed(1)
+#' p <- runif(300)
+#' y <- rbinom(300, 1, plogis(0.5 * qlogis(p)))
+#' plot(ce_gain(p, c("temperature", "platt", "isotonic", "update"), y))
+autoplot.ce_gain <- function(object, ...) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  if (!"map" %in% names(object)) {
+    stop_input(c("A figure of gains needs several maps.", "x" = "It is the gain of given predictions.",
+                 "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}."), "argument",
+               arg = "object")
+  }
+  rows <- as.data.frame(as.list(object), check.names = FALSE)
+  groups <- names(rows)[seq_len(match("map", names(rows)) - 1)]
+  label <- if (length(groups) > 0) vapply(seq_len(nrow(rows)), function(i) group_label(rows[groups], i), "") else ""
+  rows$group <- factor(label, unique(label))
+  rows$map <- factor(rows$map, unique(rows$map))
+  shown <- rows[rows$map != "none", ]
+  names <- c(brier = "Brier score", log = "log loss", spherical = "spherical score")
+  score <- rows$score[1]
+  plot <- ggplot2::ggplot(shown, ggplot2::aes(x = .data$gain, y = .data$map)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey35", linewidth = 0.35, linetype = "22") +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ce_colours[1],
+                            linewidth = 0.7, na.rm = TRUE) +
+    ggplot2::geom_point(colour = ce_colours[1], size = 2.4, na.rm = TRUE) +
+    ggplot2::scale_y_discrete(limits = rev) +
+    ggplot2::labs(
+      x = paste0("gain in ", if (score %in% names(names)) names[[score]] else score, " (before minus after)"), y = NULL,
+      subtitle = paste0("Rows that did not fit the map; ", format(100 * rows$level[1]), " % intervals; dashed: no map")
+    ) +
+    theme_ce() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
+  if (nlevels(rows$group) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$group))
+  plot
+}
