@@ -81,7 +81,8 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
 new_fit <- function(forms, notion, predictions, histogram, source, method, parameter, value, label) {
   structure(
     list(forms = forms, notion = notion, method = method, parameter = parameter, value = value,
-         label = label, histogram = histogram, source = source, n = n_obs(predictions), levels = predictions$levels,
+         label = label, histogram = histogram, source = source, n = n_obs(predictions),
+         counted = design_sentence(list(predictions$design)), levels = predictions$levels,
          event = predictions$event, scalar = is.null(predictions$probs)),
     class = "ce_fit"
   )
@@ -107,7 +108,7 @@ grid_point <- function(grid, v) {
 print.ce_fit <- function(x, ...) {
   cat("<ce_fit> ", x$label, "\n", sep = "")
   cat("Notion:  ", notion_label(x), "\n", sep = "")
-  cat("Rows:    ", count_text(x$n), "\n", sep = "")
+  cat("Rows:    ", count_text(x$n), "\n", counted_line(x), sep = "")
   invisible(x)
 }
 

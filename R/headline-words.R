@@ -80,6 +80,9 @@ design_sentence <- function(designs) {
   if (nzchar(said)) paste0(toupper(substr(said, 1, 1)), substr(said, 2, nchar(said)), ".")
 }
 
+# The same below the header of a printed object, which holds it as `counted`; nothing of rows that count the same.
+counted_line <- function(x) if (!is.null(x$counted)) paste0(paste(strwrap(x$counted), collapse = "\n"), "\n")
+
 # `dropped`: number of incomplete rows, and of all.
 dropped_sentence <- function(dropped) {
   if (is.null(dropped) || is.na(dropped[1]) || dropped[1] == 0) return(NULL)

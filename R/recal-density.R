@@ -36,7 +36,7 @@ recalibrate_density <- function(method, laws, layout, folds, call) {
   n <- length(a)
   fit <- fit_density(a, k, method$range, laws$law, laws$design)
   out <- new_recalibration(
-    method, layout, fit, objective = density_losses(laws$law, a, k, fit$map$temperature, laws$design),
+    method, layout, fit, laws$design, objective = density_losses(laws$law, a, k, fit$map$temperature, laws$design),
     n = n, n_classes = NA_integer_, kind = "distribution", fingerprint = density_fingerprint(laws$law),
     rows = laws$rows, n_rows = laws$n_input
   )

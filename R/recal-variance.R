@@ -159,7 +159,7 @@ recalibrate.map_variance <- function(method, part, input, threads, call) {
   fit <- fit_variance(data$variance, r, data$design, call)
   after <- scale_variance(fit$map, data$variance)
   out <- new_recalibration(
-    method, data$layout, fit,
+    method, data$layout, fit, data$design,
     objective = c(before = dss(data$variance, r, data$design), after = dss(after, r, data$design)),
     n = length(r), n_classes = NA_integer_, kind = "distribution",
     fingerprint = fingerprint(cbind(data$mean, data$variance)), rows = data$rows, n_rows = data$n_rows

@@ -156,7 +156,7 @@ recalibrate_probs <- function(method, data, layout, folds, threads, call) {
   probs <- map_probs(fit$map, data, threads)
   loss <- map_loss(method)
   out <- new_recalibration(
-    method, layout, fit,
+    method, layout, fit, data$design,
     objective = c(before = probs_loss(data$probs, data, loss), after = probs_loss(probs, data, loss)),
     n = length(data$truth), n_classes = ncol(data$probs), kind = data$kind,
     fingerprint = fingerprint(data$source), rows = data$rows, n_rows = data$n_rows
@@ -170,11 +170,11 @@ recalibrate_probs <- function(method, data, layout, folds, threads, call) {
   out
 }
 
-new_recalibration <- function(method, layout, fit, ...) {
+new_recalibration <- function(method, layout, fit, design, ...) {
   structure(
     list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
          terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
-         injective = fit$injective, ...),
+         injective = fit$injective, counted = design_sentence(list(design)), ...),
     class = "ce_recalibration"
   )
 }
@@ -230,7 +230,7 @@ print.ce_recalibration <- function(x, ...) {
     paste(x$n_classes, "classes")
   }
   cat("<ce_recalibration> ", x$method, ", ", count_text(x$n), " predictions, ", what,
-      if (!is.null(x$fold)) paste0(", cross-fitted in ", max(x$fold), " folds"), "\n", sep = "")
+      if (!is.null(x$fold)) paste0(", cross-fitted in ", max(x$fold), " folds"), "\n", counted_line(x), sep = "")
   names <- c(log = "log loss", brier = "Brier score (sum over classes)", dss = "Dawid-Sebastiani score")
   cat("mean ", names[[x$loss]], " on the fitted rows: ", format(x$objective[["before"]], digits = 5), " -> ",
       format(x$objective[["after"]], digits = 5), "\n", sep = "")

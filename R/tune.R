@@ -124,8 +124,8 @@ tune_predictions <- function(predictions, notion, methods, splits, level, progre
       labels = vapply(methods, format, ""),
       histogram = tune_histogram(problems, notion), source = fit_source(predictions, problems),
       notion = notion, level = level, split = split, n_splits = length(splits),
-      n = n_obs(predictions), dropped = predictions$dropped, levels = predictions$levels,
-      event = predictions$event, scalar = is.null(predictions$probs)
+      n = n_obs(predictions), counted = design_sentence(list(predictions$design)), dropped = predictions$dropped,
+      levels = predictions$levels, event = predictions$event, scalar = is.null(predictions$probs)
     ),
     class = "ce_tune"
   )

@@ -155,3 +155,22 @@ test_that("variances and densities are recalibrated by weighted scores", {
     expect_equal(suppressMessages(terms(d, method, weights = as.numeric(d$copies))), repeated, tolerance = 1e-5)
   }
 })
+
+test_that("fits, tunes and maps say in print what their rows count", {
+  d <- withr::with_seed(6, data.frame(p = runif(60), w = rep(c(1, 2, 1.5), 20), g = rep(1:12, 5)))
+  d$y <- as.numeric(withr::with_seed(7, runif(60)) < d$p)
+  said <- function(x) paste(capture.output(print(x)), collapse = " ")
+  weighted <- "Rows are weighted \\(effective number 55.9 of 60\\)"
+  verbs <- list(
+    function(...) ce_fit(d$p, d$y, method = method_bins(3), ...),
+    function(...) suppressWarnings(ce_tune(d$p, d$y, methods = method_bins(c(2, 3)), progress = FALSE, ...)),
+    function(...) ce_recalibrate(d$p, d$y, ...),
+    function(...) ce_recalibrate(pred_normal(d$p, 1), d$y, method = "variance", ...)
+  )
+  for (verb in verbs) {
+    expect_no_match(said(verb()), "weighted|clusters of rows")
+    expect_match(said(verb(weights = d$w)), weighted)
+    expect_match(said(verb(cluster = d$g)), "12 clusters of rows are the independent draws.", ignore.case = TRUE)
+    expect_match(said(verb(weights = d$w, cluster = d$g)), paste0(weighted, "; 12\\s+clusters"))
+  }
+})
