@@ -82,7 +82,7 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
 }
 
 # Scalar problems with more pairs of rows than this take the near-linear way, which merges ties: where half of the
-# values are tied it is the shorter one sooner (measured). A form has the pairs of one fold, about a sixth of its path's.
+# values are tied it is the shorter one sooner (measured). A form has the pairs of one fold, a sixth of its path's.
 kde_direct_pairs <- 1e6
 
 direct_pairs_of <- function(features) {

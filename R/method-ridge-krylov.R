@@ -97,11 +97,8 @@ adapt_blocks <- function(bases, type, ridges, limits, context) {
       if (length(open) == 0 || last) break
     }
     excess <- pmax(errors$risk / limits$risk, errors$squared_error / limits$squared_error)
-    # half as many again, fewer where the selected ridge is about to settle: its error falls ever faster
-    more <- as.integer(ceiling(step$blocks / 2))
     v <- select_value(path$risk, ridges)
-    needed <- log(excess[v]) / log(solved[v] / equation[v]) * grown
-    if (v %in% open && isTRUE(needed < more)) more <- max(1L, as.integer(ceiling(needed)))
+    more <- further_blocks(step$blocks, grown, if (v %in% open) excess[v] else Inf, solved[v] / equation[v])
     grown <- more
     step <- bases$extend(step$blocks + more, part_of(context, 0, 0))
   }
@@ -109,6 +106,14 @@ adapt_blocks <- function(bases, type, ridges, limits, context) {
   steps <- lapply(blocks, bases$extend, part_of(context, 0, 0))
   list(path = path, blocks = blocks, rank = vapply(steps, `[[`, 0, "rank"), errors = errors,
        reliable = settled | step$exact, residual_trace = vapply(steps, `[[`, 0, "residual_trace"))
+}
+
+# Half as many again, fewer where the selected ridge is about to settle: its error, `excess` times what is allowed,
+# fell by the factor `fall` with the last `grown` blocks, and falls ever faster.
+further_blocks <- function(blocks, grown, excess, fall) {
+  most <- as.integer(ceiling(blocks / 2))
+  needed <- log(excess) / log(fall) * grown
+  if (isTRUE(fall > 1 && needed < most)) max(1L, as.integer(ceiling(needed))) else most
 }
 
 # None where the selected ridge and all that might be it are settled, else those that are not: also the larger
