@@ -26,7 +26,7 @@ column_models <- function(x, truth, columns, settings, call) {
                "columns", arg = "...", call = call)
   }
   at <- select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
-  at <- at[at != match(truth_column(truth, x, call), names(x))]
+  at <- at[!at %in% read_outcomes(truth, x, settings$design$horizon, call)$column]
   models <- lapply(setNames(nm = names(at)), function(name) {
     column <- list(rlang::quo(!!unname(at[name])))
     in_model(as_predictions(x, truth, column, settings$event_level, TRUE, call, design = settings$design), name, call)

@@ -54,9 +54,9 @@ bought_sentence <- function(curve, level) {
   }
   # of those thresholds the one where most is bought
   top <- which(bought)[which.max(curve$loss[bought])]
-  paste0("Recalibrating would buy net benefit at ", threshold_ranges(curve$threshold, bought), jointly, ", at ",
-         format(curve$threshold[top]), " ", number(curve$loss[top]), " (", number(curve$band.low[top]), " to ",
-         number(curve$band.high[top]), "): as much as ", format(round(1000 * curve$loss[top], 1)),
+  paste0("Recalibrating would buy net benefit at ", threshold_ranges(curve$threshold, bought), jointly, ", most at ",
+         format(curve$threshold[top]), ": ", number(curve$loss[top]), " (", number(curve$band.low[top]), " to ",
+         number(curve$band.high[top]), "), as much as ", format(round(1000 * curve$loss[top], 1)),
          " more true positives per 1,000 rows.")
 }
 

@@ -34,7 +34,11 @@
 #' outcome. Bands hold at all thresholds at once: value plus or minus the quantile of the largest of the
 #' standardised values in a multiplier bootstrap (independent normal multipliers of rows or clusters; drawn at once
 #' from the normal law that they have given the data). The recalibration is taken as it is: limits of `loss` are those
-#' of what this one buys, and the lower ones hold for the loss to miscalibration, too.
+#' of what this one buys, and the lower ones hold for the loss to miscalibration, too. In simulations (300 and 1,000
+#' rows of common and rare events; calibrated, sloped, shifted and wavy; 120 to 250 samples each) the band at 95 \%
+#' had its lower end above the loss at some threshold in at most 2 \% of samples, and missed what the recalibration
+#' bought at some threshold in 1 to 15 \%: rows of different folds shape each other's recalibration. Read the lower
+#' ends.
 #'
 #' @section Invariants:
 #' `net_benefit`, `treat_all`, `loss` and their errors do not depend on the order of the rows or the number of threads.

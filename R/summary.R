@@ -8,14 +8,15 @@ new_summary <- function(object, tables) {
 #'
 #' What `print()` shows, with the tables behind it.
 #'
-#' @param object A result of [ce_fit()], [ce_curve()], [ce_recalibrate()], [ce_test()] or [ce_rank()], or a
-#'   [ce_grouped] list of results.
+#' @param object A result of [ce_fit()], [ce_curve()], [ce_recalibrate()], [ce_test()], [ce_rank()] or
+#'   [ce_decision()], or a [ce_grouped] list of results.
 #' @param ... Not used.
 #' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions
 #'   (`tidy()`) and whether they estimate a gap; for a curve the summary of each (`glance()`) and the place where it
 #'   is farthest from the diagonal, measured in half widths of its interval; for a map its objectives and its
 #'   parameters with standard errors; for a test its `glance()`; for a ranking the estimates and the orders that
-#'   subsamples gave. For groups a list of summaries.
+#'   subsamples gave; for a decision curve its `glance()` and the threshold where most is lost. For groups a list of
+#'   summaries.
 #' @name ce_summary
 #' @export
 #' @examples
@@ -48,6 +49,16 @@ summary.ce_recalibration <- function(object, ...) {
 #' @rdname ce_summary
 #' @export
 summary.ce_test <- function(object, ...) new_summary(object, list("Test" = glance(object)))
+
+#' @rdname ce_summary
+#' @export
+summary.ce_decision <- function(object, ...) {
+  curve <- object$curve
+  key <- if (length(object$keys) == 0) rep(1L, nrow(curve)) else vctrs::vec_group_id(curve[object$keys])
+  most <- vapply(split(seq_along(key), key), function(rows) rows[which.max(curve$loss[rows])][1], 0L)
+  columns <- c(object$keys, "threshold", "net_benefit", "treat_all", "loss", "band.low", "band.high")
+  new_summary(object, list("Curves" = object$summary, "Where most is lost" = curve[most, columns]))
+}
 
 #' @rdname ce_summary
 #' @export

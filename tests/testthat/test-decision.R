@@ -238,3 +238,16 @@ test_that("the figure has the lines of every model, and leaves out what runs awa
   expect_s3_class(ggplot2::ggplot_build(figure)$plot, "ggplot")
   expect_error(ggplot2::autoplot(curve, thresholds = c(0.991, 1)), class = "calibrisk_error_argument")
 })
+
+test_that("survival outcomes at a horizon, also of several models", {
+  skip_if_not_installed("survival")
+  n <- 90
+  data <- withr::with_seed(5, data.frame(time = stats::rexp(n), status = stats::rbinom(n, 1, 0.7), a = stats::runif(n)))
+  data$b <- data$a / 2
+  both <- suppressMessages(ce_decision(data, survival::Surv(time, status), a, b, horizon = 0.5, thresholds = 0.3))
+  w <- suppressMessages(outcomes_at(rlang::quo(survival::Surv(time, status)), data, as_horizon(0.5, NULL), NULL))
+  benefit <- function(p) sum(w$weights * (p >= 0.3) * (w$values - 0.3)) / sum(w$weights) / 0.7
+  expect_equal(tidy(both)$net_benefit, c(benefit(data$a), benefit(data$b)))
+  alone <- suppressMessages(ce_decision(data, survival::Surv(time, status), b, horizon = 0.5, thresholds = 0.3))
+  expect_equal(tidy(alone)$loss, tidy(both)$loss[2])
+})

@@ -20,6 +20,11 @@ test_that("summaries print the result and its tables", {
   ranked <- ce_rank(models, c(0, 1, 1, 1), metric = "brier", trials = 5)
   expect_identical(summary(ranked)$tables$Estimates, tidy(ranked))
   expect_true(any(grepl("^Orders", text(ranked))))
+  decided <- ce_decision(list(a = c(0.1, 0.4, 0.9, 0.7), b = c(0.2, 0.1, 0.2, 0.9)), c(0, 1, 1, 1),
+                         thresholds = 1:9 / 10)
+  most <- summary(decided)$tables[["Where most is lost"]]
+  expect_identical(most$model, c("a", "b"))
+  expect_equal(most$loss, unname(vapply(split(tidy(decided)$loss, tidy(decided)$model), max, 0)))
   v$half <- rep(1:2, 250)
   grouped <- text(ce_recalibrate(v, truth, .by = half))
   expect_identical(sum(grepl("^Parameters", grouped)), 2L)
