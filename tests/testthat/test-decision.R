@@ -251,3 +251,17 @@ test_that("survival outcomes at a horizon, also of several models", {
   alone <- suppressMessages(ce_decision(data, survival::Surv(time, status), b, horizon = 0.5, thresholds = 0.3))
   expect_equal(tidy(alone)$loss, tidy(both)$loss[2])
 })
+
+test_that("net benefit is that of ce_validate(), and the published one of the ovarian tumours", {
+  d <- decision_data()
+  utility <- tidy(ce_validate(d$p, d$y, thresholds = c(0.1, 0.3), times = 0))
+  utility <- utility[utility$level == "utility", ]
+  found <- tidy(ce_decision(d$p, d$y, thresholds = c(0.1, 0.3)))
+  expect_equal(found$net_benefit, utility$estimate)
+  expect_equal(found$net_benefit.conf.high, utility$conf.high)
+  file <- Sys.getenv("CALIBRISK_ADNEX")
+  skip_if_not(nzchar(file) && file.exists(file), "CALIBRISK_ADNEX")
+  tumours <- utils::read.table(file, header = TRUE)
+  found <- tidy(ce_decision(tumours$pmalwo, tumours$Outcome1))
+  expect_equal(found$net_benefit[found$threshold == 0.1], 0.4427044, tolerance = 1e-6)
+})
