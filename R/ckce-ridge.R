@@ -39,6 +39,7 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
   )
   threads <- resolve_threads(threads)
   call <- current_env()
+  check_computation_options(choices, call)
   group <- enquo(group)
   design <- design_input(enquo(weights), rlang::quo(NULL))
   dots <- column_dots(...)

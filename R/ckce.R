@@ -93,7 +93,8 @@
 #' @param tolerance Relative error that the low-rank computation tries to certify.
 #' @param max_rank Largest rank of the low-rank computation; default
 #'   `min(n, 1000, 1e8 / n)`, at least 50.
-#' @param n_features Number of frequencies of `"rff"`.
+#' @param n_features Number of frequencies of `"rff"`. Like `max_rank`, an error where `computation` has no
+#'   use for it.
 #' @param frequencies A matrix with one frequency per row to use instead of random ones.
 #' @param draws,draws_diagonal For predictive distributions without a closed form: the number of draws
 #'   from each, and whether the diagonal of G takes `"all"` pairs of draws (then the estimate is at least 0, but about
@@ -133,7 +134,8 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias), n_draws = n_draws,
-    tolerance = tolerance, max_rank = max_rank, n_features = n_features, frequencies = frequencies, draws = draws,
+    tolerance = tolerance, max_rank = max_rank, n_features = if (!missing(n_features)) check_count(n_features),
+    frequencies = frequencies, draws = draws,
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = level
   ), ckce_computations)
   threads <- resolve_threads(threads)

@@ -35,7 +35,8 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     type = check_choice(type, c("unbiased", "biased")), computation = computation, debias = "none", n_draws = 0,
-    tolerance = tolerance, max_rank = max_rank, n_features = n_features, frequencies = frequencies, draws = draws,
+    tolerance = tolerance, max_rank = max_rank, n_features = if (!missing(n_features)) check_count(n_features),
+    frequencies = frequencies, draws = draws,
     level = level
   ), setdiff(ckce_computations, "eigen"))
   threads <- resolve_threads(threads)

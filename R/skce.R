@@ -34,8 +34,8 @@
 #'
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `rows` (one observation and an estimator of pairs), `argument` (`block` larger
-#' than n, `tolerance` where there is no factor), `length` (another number or dimension of outcomes), `truth`
-#' (outcomes that are missing altogether, not finite, or no counts for predictions of counts), `kernel` (one that cannot
+#' than n, `tolerance` where there is no factor, an option of other estimators), `length` (another
+#' number or dimension of outcomes), `truth` (outcomes that are missing altogether, not finite, or no counts for predictions of counts), `kernel` (one that cannot
 #' compare these predictions or outcomes). A Gram matrix that is not positive semidefinite is a warning of class
 #' `calibrisk_warning_not_psd`, with its eigenvalue. Defined, not errors: point masses (scales of 0), tied and constant
 #' predictions (where the median distance is 0 the bandwidth is the median of the positive ones, 1 where there are
@@ -88,6 +88,7 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   check_level(level)
   check_count(draws, lower = 2)
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
+  check_estimator_options(type, list(block = block, tolerance = tolerance), call)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
@@ -103,6 +104,17 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
     row
   }, call)
   with_terms(out)
+}
+
+# An option of other estimators would be ignored.
+check_estimator_options <- function(type, given, call) {
+  foreign <- if (startsWith(type, "block")) "tolerance" else "block"
+  if (is.null(given[[foreign]])) return(invisible())
+  owners <- if (foreign == "block") c("block", "block_biased") else c("unbiased", "biased")
+  stop_input(c(
+    "{.arg {foreign}} is no option of {.code type = \"{type}\"}.",
+    "i" = "The estimators {.val {owners}} have it."
+  ), "argument", arg = foreign, value = given[[foreign]], call = call)
 }
 
 skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {

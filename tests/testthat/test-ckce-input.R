@@ -14,3 +14,18 @@ test_that("the kernel errors check the arguments they share", {
     expect_error(value(level = 1), "level", class = "calibrisk_error_argument")
   }
 })
+
+test_that("an option of another computation is an error that says which has it", {
+  p <- toy_probs()
+  y <- toy_truth()
+  refused <- function(expr, text) expect_error(expr, text, class = "calibrisk_error_argument")
+  for (metric in list(ckce, jkce)) {
+    refused(metric(p, y, computation = "dual", max_rank = 5), "computation = \"low_rank\"` has it")
+    refused(metric(p, y, computation = "low_rank", n_features = 5), "computation = \"rff\"` has it")
+    refused(metric(p, y, computation = "dual", frequencies = diag(3)), "computation = \"rff\"` has it")
+    expect_identical(metric(p, y, max_rank = 5, n_features = 5)$n, nrow(p))
+  }
+  refused(ckce_ridge(p, y, computation = "eigen", max_rank = 5), "low_rank")
+  refused(skce(p, y, block = 2), "\"block\" and \"block_biased\" have it")
+  refused(skce(p, y, type = "block", tolerance = .1), "\"unbiased\" and \"biased\" have it")
+})
