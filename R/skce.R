@@ -34,12 +34,12 @@
 #'
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `rows` (one observation and an estimator of pairs), `argument` (`block` larger
-#' than n, `tolerance` where there is no factor, an option of other estimators), `length` (another
-#' number or dimension of outcomes), `truth` (outcomes that are missing altogether, not finite, or no counts for predictions of counts), `kernel` (one that cannot
-#' compare these predictions or outcomes). A Gram matrix that is not positive semidefinite is a warning of class
-#' `calibrisk_warning_not_psd`, with its eigenvalue. Defined, not errors: point masses (scales of 0), tied and constant
-#' predictions (where the median distance is 0 the bandwidth is the median of the positive ones, 1 where there are
-#' none).
+#' than n, `tolerance` where there is no factor, an option of other estimators), `length` (another number or dimension
+#' of outcomes), `truth` (outcomes that are missing altogether, not finite, or no counts for predictions of counts),
+#' `kernel` (one that cannot compare these predictions or outcomes). A Gram matrix that is not positive semidefinite is
+#' a warning of class `calibrisk_warning_not_psd`, with its eigenvalue. Defined, not errors: point masses (scales of
+#' 0), tied and constant predictions (where the median distance is 0 the bandwidth is the median of the positive ones,
+#' 1 where there are none).
 #'
 #' @param x A data frame, matrix or vector of probabilities as in [ce_fit()], or a vector of predictive
 #'   distributions (see [pred]).
