@@ -12,6 +12,11 @@ read_results <- function(x, call) {
       "i" = "Fit with {.code control = control_resamples(save_pred = TRUE)} (or {.code control_grid()})."
     ), "results", parent = cnd, call = call)
   })
+  check_collected(out, call)
+}
+
+# Collected predictions as they are, of one candidate.
+check_collected <- function(out, call) {
   configs <- if (".config" %in% names(out)) unique(out$.config)
   if (length(configs) > 1) {
     stop_input(c(
@@ -23,7 +28,7 @@ read_results <- function(x, call) {
   }
   again <- anyDuplicated(out$.row)
   if (again > 0) {
-    note(c(
+    tell(c(
       "i" = "Rows that several resamples hold out count as often; they are not independent.",
       "i" = "{.code cluster = .row} allows for it; {.code tune::collect_predictions(x, summarize = TRUE)} averages \\
              their predictions."
