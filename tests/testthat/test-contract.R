@@ -50,7 +50,9 @@ test_that("every export is in the contract or has a reason not to be", {
     fit_form = "what a method implements; ce_fit() calls it",
     tune_path = "what a method implements; ce_tune() calls it",
     pair_features = "what a form implements; predict() calls it",
-    upper_bound = "the old name of ce_upper_bound()"
+    upper_bound = "the old name of ce_upper_bound()",
+    ce_report = "writes a page of numbers that are pinned by their verbs",
+    ce_kable = "writes a table of numbers that are pinned by their verbs"
   )
   files <- list.files(contract_dir, "^(pins-|data)", full.names = TRUE)
   used <- unique(unlist(lapply(files, function(file) all.names(parse(file, keep.source = FALSE)))))
