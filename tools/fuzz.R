@@ -16,7 +16,7 @@ single <- identical(arguments[1], "case")
 numbers <- as.integer(if (single) arguments[-1] else arguments)
 cases <- if (single) numbers[2] else if (length(numbers) > 0) numbers[1] else 500L
 seed <- if (single) numbers[1] else if (length(numbers) > 1) numbers[2] else 1L
-seconds <- 60 # of one call
+seconds <- 300 # of one call
 
 pick <- function(x) x[[sample.int(length(x), 1)]]
 maybe <- function(x, share = 0.3) if (runif(1) < share) x
@@ -137,28 +137,44 @@ verbs <- list(
 )
 verbs <- verbs[vapply(names(verbs), exists, NA, envir = asNamespace("calibrisk"), inherits = FALSE)]
 
-build_call <- function(name) {
-  kind <- pick(strsplit(verbs[[name]], "")[[1]])
-  n <- sizes()
-  data <- switch(kind, b = binary(n), c = classes(n), l = laws(n))
-  spoilt <- runif(1) < 0.15
-  if (spoilt) data <- spoil(data)
-  args <- if (!spoilt && kind != "l" && n > 0 && runif(1) < 0.35) framed(data) else data
+# A few of the options that a verb has; mostly valid ones, the last of each is not.
+draw_options <- function(name) {
   known <- intersect(names(options_of), names(formals(get(name, asNamespace("calibrisk")))))
   chosen <- known[runif(length(known)) < 0.25]
-  # the first of the values are valid
-  for (option in chosen) {
+  lapply(stats::setNames(nm = chosen), function(option) {
     values <- options_of[[option]]
-    args[option] <- list(if (runif(1) < 0.85) pick(values[seq_len(max(1, length(values) - 1))]) else pick(values))
+    if (runif(1) < 0.95) pick(values[seq_len(max(1, length(values) - 1))]) else pick(values)
+  })
+}
+
+without <- function(args, names) args[!rlang::names2(args) %in% names]
+
+# What single verbs need beside.
+own_arguments <- list(
+  u_score = function(args) {
+    c(without(args, "score"), list(score = function(p1, y1, p2, y2) rowSums((p1 - p2)^2)))
+  },
+  ce_estimate = function(args) c(without(args, c("method", "progress")), list(progress = FALSE)),
+  ce_fit = function(args) {
+    method <- pick(list(method_bins(5), method_kde(0.1), method_kkr(1)))
+    c(without(args, "method"), list(method = method))
+  },
+  ce_tune = function(args) {
+    methods <- pick(list(NULL, list(method_bins(4)), list(method_bins(3), method_kde(0.2))))
+    c(without(args, "progress"), list(progress = FALSE, methods = methods))
   }
-  if (name == "u_score") args$score <- function(p1, y1, p2, y2) rowSums((p1 - p2)^2)
-  if (name %in% c("ce_tune", "ce_estimate", "ce_fit") && "progress" %in% known) args$progress <- FALSE
-  if (name == "ce_fit" && is.null(args$method)) {
-    args$method <- pick(list(method_bins(5), method_kde(0.1), method_kkr(1)))
-  }
-  if (name == "ce_estimate") args$method <- NULL
-  if (name == "ce_tune") args$methods <- pick(list(NULL, list(method_bins(4)), list(method_bins(3), method_kde(0.2))))
-  as.call(c(as.name(name), args))
+)
+
+build_call <- function(name) {
+  kind <- pick(strsplit(verbs[[name]], "")[[1]])
+  data <- switch(kind, b = binary(sizes()), c = classes(sizes()), l = laws(sizes()))
+  spoilt <- runif(1) < 0.1
+  if (spoilt) data <- spoil(data)
+  args <- if (!spoilt && kind != "l" && runif(1) < 0.35) framed(data) else data
+  options <- draw_options(name)
+  args <- c(without(args, names(options)), options)
+  own <- own_arguments[[name]]
+  as.call(c(as.name(name), if (is.null(own)) args else own(args)))
 }
 
 # One call ----------------------------------------------------------------------------------------------------------
@@ -238,6 +254,11 @@ if (single) {
 started <- Sys.time()
 found <- list()
 refused <- 0
+# what no handler catches still says where
+options(error = quote({
+  cat(sprintf("stopped\n  Rscript tools/fuzz.R case %d %d\n", seed, case))
+  quit(status = 1)
+}))
 for (case in seq_len(cases)) {
   out <- run_case(seed, case)
   refused <- refused + out$refused
