@@ -58,7 +58,7 @@ risk_estimate <- function(projections, design = NULL) {
 # Rows left out (NA) do not count; NA below three draws, where a U-statistic of pairs does not vary over rows.
 risk_std_error <- function(projections, design = NULL) {
   estimate <- risk_estimate(projections, design)
-  draws <- if (is.null(estimate$design$cluster)) estimate$design$n else max(estimate$design$cluster)
+  draws <- if (is.null(estimate$design$cluster)) estimate$design$n else max(estimate$design$cluster, 0)
   if (draws < 3) NA_real_ else estimate_std_error(estimate)
 }
 

@@ -109,3 +109,8 @@ test_that("the lower bound lies below the calibration error as often as it says"
     if (guess == 1.8) expect_lt(holds, 0.985)
   }
 })
+
+test_that("a fold whose rows are all left out has no standard error, whatever its clusters", {
+  design <- new_design(4, c(1e12, 1, 1, 1), c(1L, 1L, 2L, 2L))
+  expect_identical(expect_silent(risk_std_error(rep(NA_real_, 4), design)), NA_real_)
+})
