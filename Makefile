@@ -13,7 +13,7 @@ CORE = tests/core/build
 CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(wildcard tests/core/*.cpp)) $(CORE)/all_headers.o
 
 .PHONY: help deps install demo test test-tidymodels contract check document readme lint format check-format \
-  check-documented extending fuzz bench site test-core clean
+  check-documented extending articles fuzz bench site test-core clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -72,6 +72,9 @@ check-documented: ## what `make document` writes is up to date; skipped outside 
 
 extending: install ## the C++ that the vignettes show, compiled and checked
 	@$(RSCRIPT) tools/extending.R
+
+articles: install ## the articles of the site, rendered in a temporary folder
+	@$(RSCRIPT) tools/articles.R
 
 fuzz: install ## odd and invalid calls of every verb; CASES=10000 SEED=2
 	@$(RSCRIPT) tools/fuzz.R $(or $(CASES),500) $(or $(SEED),1)

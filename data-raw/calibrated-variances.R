@@ -1,10 +1,10 @@
-# Numbers of the vignette "Calibrated variances": five training runs of the network in the vignette's chunk
+# Numbers of the article "Calibrated variances": five training runs of the network in the article's chunk
 # `network`, followed every 20 iterations. Run from the project's root: Rscript data-raw/calibrated-variances.R
 # About two minutes on one core.
 library(calibrisk)
 options(calibrisk.threads = 1L)
 
-rmd <- readLines(file.path("vignettes", "calibrated-variances.Rmd"))
+rmd <- readLines(file.path("vignettes", "articles", "calibrated-variances.Rmd"))
 start <- grep("^```\\{r network", rmd)
 eval(parse(text = rmd[(start + 1):(start + which(rmd[-seq_len(start)] == "```")[1] - 1)]))
 
@@ -49,4 +49,5 @@ runs <- lapply(1:5, function(run) {
 })
 table <- as.data.frame(do.call(rbind, runs))
 table <- table[!duplicated(as.list(table))] # a map keeps the means, hence their squared errors
-utils::write.csv(signif(table, 5), file.path("vignettes", "precomputed", "variances-friedman.csv"), row.names = FALSE)
+utils::write.csv(signif(table, 5), file.path("vignettes", "articles", "precomputed", "variances-friedman.csv"),
+                 row.names = FALSE)

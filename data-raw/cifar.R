@@ -1,5 +1,5 @@
-# Numbers of the vignette "CIFAR": tunes on real network outputs and writes small tables to
-# vignettes/precomputed/. Run from the project's root with the folder of the prediction sets:
+# Numbers of the article "CIFAR": tunes on real network outputs and writes small tables to
+# vignettes/articles/precomputed/. Run from the project's root with the folder of the prediction sets:
 #   Rscript data-raw/cifar.R path/to/data [top-label canonical misaligned dropped imagenet cifar100 networks]
 # The sets (origin and licence in their README) are not part of the package. About half an hour
 # on two cores, most of it the canonical errors of CIFAR-100.
@@ -8,7 +8,7 @@ library(calibrisk)
 data_dir <- commandArgs(trailingOnly = TRUE)[1]
 chosen <- commandArgs(trailingOnly = TRUE)[-1]
 wanted <- function(name) length(chosen) == 0 || name %in% chosen
-out_dir <- file.path("vignettes", "precomputed")
+out_dir <- file.path("vignettes", "articles", "precomputed")
 dir.create(out_dir, showWarnings = FALSE)
 
 write_table <- function(x, name) {

@@ -10,6 +10,7 @@
 #   Rscript data-raw/how-far-to-trust-the-interval.R scalar canonical 1000
 library(calibrisk)
 source("data-raw/save-table.R")
+folder <- "vignettes/precomputed"
 source("data-raw/interval-laws.R")
 
 arguments <- commandArgs(TRUE)

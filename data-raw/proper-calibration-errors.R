@@ -1,5 +1,5 @@
-# Numbers of the vignette "Proper calibration errors and recalibration", written as small tables to
-# vignettes/precomputed/. Run from the project's root with the folder of the prediction sets:
+# Numbers of the article "Proper calibration errors and recalibration", written as small tables to
+# vignettes/articles/precomputed/. Run from the project's root with the folder of the prediction sets:
 #   Rscript data-raw/proper-calibration-errors.R path/to/data [simulation maps size relative curves]
 # The sets (origin and licence in their README) are not part of the package. About fifteen minutes on one core.
 library(calibrisk)
@@ -8,7 +8,7 @@ arguments <- commandArgs(trailingOnly = TRUE)
 data_dir <- arguments[1]
 chosen <- arguments[-1]
 wanted <- function(name) length(chosen) == 0 || name %in% chosen
-out_dir <- file.path("vignettes", "precomputed")
+out_dir <- file.path("vignettes", "articles", "precomputed")
 
 write_table <- function(x, name) {
   numbers <- vapply(x, is.numeric, NA)

@@ -1,5 +1,5 @@
-# Precomputed tables of the vignette "Testing calibration beyond classification":
-#   vignettes/precomputed/testing-estimators.csv, testing-rates.csv, testing-friedman.csv,
+# Precomputed tables of the article "Testing calibration beyond classification":
+#   vignettes/articles/precomputed/testing-estimators.csv, testing-rates.csv, testing-friedman.csv,
 #   testing-cifar10.csv
 # The first three need nothing but the package; the last needs the probabilities of the
 # networks of Widmann et al. (2019), one .rds per network with `probs` and `label`, and their

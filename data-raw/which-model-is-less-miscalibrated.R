@@ -1,9 +1,9 @@
-# Precomputed tables of the vignette "Which model is less miscalibrated?":
-#   vignettes/precomputed/synthetic-ranking.csv, covariate-shift.csv, cifar10-*.csv
+# Precomputed tables of the article "Which model is less miscalibrated?":
+#   vignettes/articles/precomputed/synthetic-ranking.csv, covariate-shift.csv, cifar10-*.csv
 # in the parts synthetic, shift, cifar10 and table1.
 # The synthetic ones need nothing but the package; the CIFAR-10 ones need the logits or
 # probabilities of trained networks, one .rds per network with `logits` or `probs` and
-# `label` (see the vignette for the sources), in the folder CALIBRISK_CIFAR10, by default
+# `label` (see the article for the sources), in the folder CALIBRISK_CIFAR10, by default
 # ../shared/data/cifar10. About ten minutes on two cores; name the parts to run only those:
 #   Rscript data-raw/which-model-is-less-miscalibrated.R shift cifar10
 library(calibrisk)
