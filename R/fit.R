@@ -205,7 +205,7 @@ check_gap <- function(object, call = caller_env()) {
   if (!all(vapply(object$forms, function(form) isTRUE(form$gap), NA))) {
     stop_input(c(
       "{.val gap} needs a method that estimates the gap itself.",
-      "x" = "{.field {object$method}} estimates products of gaps only.",
+      "x" = "{.field {method_words(object$method)}} estimates products of gaps only.",
       "i" = "Use {.code type = \"squared\"}, or fit {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}."
     ), "method", arg = "type", call = call)
   }

@@ -92,5 +92,6 @@ dropped_sentence <- function(dropped) {
 outside_sentence <- function(rows) {
   outside <- which(rows$estimate < rows$conf.low - 1e-12 | rows$estimate > rows$conf.high + 1e-12)
   if (length(outside) == 0) return(NULL)
-  paste0("The test rows' estimate of ", rows$method[outside[1]], " lies outside the interval, which is from all rows.")
+  paste0("The test rows' estimate of ", method_words(rows$method[outside[1]]),
+         " lies outside the interval, which is from all rows.")
 }

@@ -64,7 +64,7 @@ paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
 
 #' @export
 paper_table.ce_tune <- function(x, digits = 3, call = caller_env()) {
-  out <- tune_display(x)
+  out <- tune_display(x, named_values(x$glance))
   names(out)[1] <- "best"
   out
 }
@@ -98,6 +98,7 @@ paper_columns <- function(x, digits) {
   # a column of nothing but missing values tells nothing
   x <- x[vapply(x, function(v) !all(is.na(v)), NA)]
   x[] <- lapply(x, paper_value, digits)
+  if (!is.null(x$method)) x$method <- method_words(x$method)
   titles <- c(.metric = "metric", .estimator = "estimator", .estimate = "estimate", p.value = "p",
               p.adjusted = "p, adjusted", lower_bound = "lower bound")
   at <- names(x) %in% names(titles)

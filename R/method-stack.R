@@ -10,7 +10,7 @@
 method_stack <- function() new_method("stack", NULL, NA_real_)
 
 #' @export
-format.ce_method_stack <- function(x, ...) "stack()"
+format.ce_method_stack <- function(x, ...) "stack"
 
 #' @export
 fit_form.ce_method_stack <- function(method, problem, point, context) {

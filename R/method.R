@@ -106,7 +106,18 @@ format.ce_method <- function(x, ...) {
     if (!is.null(x$parameter)) paste0(x$parameter, " = ", values),
     vapply(names(choices), function(a) paste0(a, " = ", format_choice(choices[[a]])), "")
   )
-  paste0(x$name, "(", paste(args, collapse = ", "), ")")
+  paste0(method_words(x$name), if (length(args) > 0) paste0(" (", paste(args, collapse = ", "), ")"))
+}
+
+# What print and figures call the methods that results name by their constructors, numbered ones (kkr_1) too; other
+# names are the user's.
+method_words <- function(names) {
+  words <- c(kkr = "kernel ridge", ukkr = "two-step kernel ridge", kde = "kernel density")
+  number <- sub("^(kkr|ukkr|kde)(?=$|_[0-9]+$)", "", names, perl = TRUE)
+  word <- unname(words[substr(names, 1, nchar(names) - nchar(number))])
+  known <- !is.na(word)
+  names[known] <- paste0(word, sub("_", " ", number))[known]
+  names
 }
 
 format_values <- function(values) {

@@ -78,7 +78,9 @@ print.ce_summary <- function(x, ...) {
   print(x$object)
   for (name in names(x$tables)) {
     cat("\n", name, "\n", sep = "")
-    print(as.data.frame(x$tables[[name]]), row.names = FALSE, digits = 4)
+    table <- as.data.frame(x$tables[[name]])
+    if (!is.null(table$method)) table$method <- method_words(table$method)
+    print(table, row.names = FALSE, digits = 4)
   }
   invisible(x)
 }

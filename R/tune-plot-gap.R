@@ -53,8 +53,8 @@ gap_curve <- function(x, classes = NULL, n_points = 601L, call = caller_env()) {
       gap <- gap_of(ensemble_form(forms))
       t <- stats::qt((1 + (x[["level"]] %||% 0.95)) / 2, max(length(forms) - 1, 1))
       half <- t * jackknife_error(vapply(forms, gap_of, at))
-      data.frame(method = if (is_gap) m else paste0(m, " (size only)"), confidence = at, gap = gap, low = gap - half,
-                 high = gap + half, chosen = m == gap_method(x), class = part$label)
+      data.frame(method = paste0(method_words(m), if (!is_gap) " (size only)"), confidence = at, gap = gap,
+                 low = gap - half, high = gap + half, chosen = m == gap_method(x), class = part$label)
     }))
   }))
   out$class <- factor(out$class, levels = unique(out$class))

@@ -128,13 +128,14 @@ risk_shown <- function(panels, call) {
 # The legend: each method with its value of smallest mean risk (one panel).
 method_labels <- function(panels, curve) {
   methods <- levels(curve$method)
-  if (length(panels) > 1) return(stats::setNames(methods, methods))
+  words <- method_words(methods)
+  if (length(panels) > 1) return(stats::setNames(words, methods))
   chosen <- curve[curve$chosen, ]
   row <- match(methods, chosen$method)
   parameter <- panels[[1]]$glance$parameter
   value <- ifelse(chosen$per_class[row], "by class", signif_text(chosen$value[row]))
-  stats::setNames(ifelse(is.na(row) | is.na(parameter) | is.na(value), methods,
-                         paste0(methods, ": ", parameter, " = ", value)), methods)
+  stats::setNames(ifelse(is.na(row) | is.na(parameter) | is.na(value), words,
+                         paste0(words, ": ", parameter, " = ", value)), methods)
 }
 
 signif_text <- function(v) ifelse(is.na(v), NA_character_, vapply(v, function(u) format(signif(u, 2)), ""))
@@ -144,9 +145,9 @@ risk_subtitle <- function(shown) {
   wrap_text(paste0(
     "Points: each method's smallest mean risk; bars: paired standard error over folds; ",
     if (all(far)) {
-      paste0("h = 0 is above, at ", format(signif(min(shown$zero), 2)))
+      paste0("no gap at all is above, at ", format(signif(min(shown$zero), 2)))
     } else {
-      "dashed: h = 0"
+      "dashed: no gap at all"
     },
     if (any(shown$curve$per_class)) "; at the right, open: a value by class"
   ))

@@ -70,6 +70,7 @@ bind_panels <- function(panels, fn) {
 autoplot_estimate <- function(panels) {
   rows <- bind_panels(panels, function(x) as.data.frame(x$glance))
   rows$method <- factor(rows$method, levels = rev(unique(rows$method)))
+  levels(rows$method) <- method_words(levels(rows$method))
   rows$chosen <- ifelse(rows$selected %in% TRUE, "smallest risk", "other")
   headline <- bind_panels(panels, function(x) as.data.frame(x$headline))
   level <- panels[[1]]$level

@@ -19,14 +19,15 @@ split_label <- function(split, n_splits = 1) {
   )
 }
 
-tune_display <- function(x) {
+# `chosen`: texts of the selected hyperparameters, in print without their names: the lines have to fit.
+tune_display <- function(x, chosen = chosen_values(x$glance)) {
   glance <- x$glance
   digits <- function(v, d) ifelse(is.na(v), "NA", formatC(v, digits = d, format = "f"))
   best <- glance$selected %in% TRUE
   out <- data.frame(
     " " = ifelse(best, "*", ""),
-    method = glance$method,
-    chosen = chosen_values(glance),
+    method = method_words(glance$method),
+    chosen = chosen,
     `risk x100` = digits(100 * glance$risk, 3),
     `above *` = ifelse(best, "", paste0(digits(100 * glance$difference, 3), " (",
                                         digits(100 * glance$difference_std.error, 3), ")")),
@@ -55,7 +56,17 @@ tune_headline <- function(x) {
 chosen_values <- function(glance) {
   value <- vapply(glance$value, format, "", digits = 3)
   value[is.na(glance$value)] <- "per class"
-  ifelse(is.na(glance$parameter), "", paste(glance$parameter, value))
+  ifelse(is.na(glance$parameter), "", value)
+}
+
+named_values <- function(glance) {
+  trimws(paste(ifelse(is.na(glance$parameter), "", glance$parameter), chosen_values(glance)))
+}
+
+chosen_note <- function(x) {
+  parameters <- unique(x$glance$parameter[!is.na(x$glance$parameter)])
+  if (length(parameters) == 0) return(NULL)
+  paste0("chosen: the method's ", sub(", ([^,]*)$", " or \\1", paste(parameters, collapse = ", ")), ".")
 }
 
 tune_footnotes <- function(x) {
@@ -63,6 +74,7 @@ tune_footnotes <- function(x) {
     paste0("* smallest mean risk over the folds", if (x$n_splits > 1) " of all splits",
            "; above *: how much larger a risk is (paired standard error): below about 2 of them the two cannot be ",
            "told apart.", if (x$n_splits > 1) " won: in how many splits the method had the smallest risk."),
+    chosen_note(x),
     skill_note(x),
     missing_note(x),
     edge_note(x),
@@ -96,7 +108,9 @@ edge_note <- function(x) {
     length(values) > 1 && isTRUE(value %in% range(values))
   }, NA)
   edges <- names(edges)[edges]
-  if (length(edges) > 0) paste0("Chosen at the edge of its grid: ", paste(edges, collapse = ", "), ".")
+  if (length(edges) > 0) {
+    paste0("Chosen at the edge of its grid: ", paste(method_words(edges), collapse = ", "), ".")
+  }
 }
 
 # Grid values that the factor of the Gram matrix does not resolve, as their method reports.
@@ -107,7 +121,7 @@ unreliable_note <- function(x) {
   counts <- counts[counts > 0]
   if (length(counts) > 0) paste0(
     "Smallest ridges beyond the accuracy of the kernel factor, flagged in x$diagnostics: ",
-    paste0(names(counts), " (", counts, ")", collapse = ", "), "."
+    paste0(method_words(names(counts)), " (", counts, ")", collapse = ", "), "."
   )
 }
 
@@ -124,6 +138,8 @@ print.summary.ce_tune <- function(x, ...) {
   cat("\nRisks of the selected functions, mean over folds\n")
   columns <- c("method", "root_risk", "risk_std.error", "risk", "difference", "difference_std.error", "skill",
                "estimate_holdout", "std.error_holdout")
-  print(as.data.frame(x$tuned$glance[columns]), row.names = FALSE, digits = 4)
+  table <- as.data.frame(x$tuned$glance[columns])
+  table$method <- method_words(table$method)
+  print(table, row.names = FALSE, digits = 4)
   invisible(x)
 }

@@ -235,7 +235,7 @@ test_that("method_kde() checks and describes itself", {
   expect_error(method_kde(0), class = "calibrisk_error_argument")
   expect_error(method_kde(c(0.1, NA)), class = "calibrisk_error_argument")
   expect_error(method_kde("a"), class = "calibrisk_error_argument")
-  expect_identical(format(method_kde(0.1)), "kde(bandwidth = 0.1)")
+  expect_identical(format(method_kde(0.1)), "kernel density (bandwidth = 0.1)")
   grid <- method_grid(method_kde(), "canonical", 100)
   expect_length(grid$value, 20)
   expect_equal(grid$value[c(1, 15, 20)], c(1e-5, 0.1, 1))

@@ -5,7 +5,7 @@ fit_eval <- function(notion) {
 }
 
 test_that("constructors check and print their choices", {
-  expect_identical(format(method_kkr(0.01)), "kkr(ridge = 0.01, kernel = gaussian(0.7071))")
+  expect_identical(format(method_kkr(0.01)), "kernel ridge (ridge = 0.01, kernel = gaussian(0.7071))")
   expect_s3_class(method_ukkr(), c("ce_method_ukkr", "ce_method_ridge", "ce_method"), exact = TRUE)
   expect_error(method_kkr(0), class = "calibrisk_error_argument")
   expect_error(method_kkr(c(1, NA)), class = "calibrisk_error_argument")

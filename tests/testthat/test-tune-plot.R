@@ -79,7 +79,7 @@ test_that("the selected gap has the jackknife's band, the others none in the fig
   tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = methods, repeats = 1))
   curve <- gap_curve(tuned)
   selected <- glance(tuned)$method[glance(tuned)$selected]
-  expect_identical(unique(curve$method[curve$chosen]), selected)
+  expect_identical(unique(curve$method[curve$chosen]), method_words(selected))
   one <- curve[curve$chosen, ]
   at <- c(50, 300, 550)
   folds <- vapply(tuned$forms[[selected]][[1]], function(form) form_gap(form, matrix(one$confidence[at]), 1L)[, 1], at)
@@ -111,7 +111,7 @@ test_that("class-wise gaps are those of the classes", {
     shown <- curve$gap[curve$class == levels(curve$class)[j] & curve$method == "bins"][c(100, 400)]
     expect_equal(shown, unname(gap))
   }
-  expect_true(any(curve$method == "kkr (size only)"))
+  expect_true(any(curve$method == "kernel ridge (size only)"))
   expect_identical(levels(gap_curve(tuned, c("van", "bus"))$class), c("van", "bus"))
   expect_error(gap_curve(tuned, "tram"), "tram", class = "calibrisk_error_argument")
   canonical <- ce_tune(vehicle_predictions, truth, notion = "canonical", methods = method_kde(0.5))
