@@ -52,3 +52,7 @@ plot.ce_decision <- function(x, ...) draw_figure(x, ...)
 #' @rdname ce_grouped
 #' @export
 plot.ce_grouped <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname ce_monitor
+#' @export
+plot.ce_monitor <- function(x, ...) draw_figure(x, ...)

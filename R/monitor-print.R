@@ -1,0 +1,65 @@
+# A monitor in words, and its figure.
+
+#' @export
+print.ce_monitor <- function(x, ...) {
+  what <- if (x$n == 0) "no rows yet" else gsub("_", "-", x$notion)
+  cat("<ce_monitor> ", what, ", level ", format(x$alpha), "\n", sep = "")
+  if (x$n == 0) return(invisible(x))
+  lines <- c(
+    paste0(count_text(x$n), if (x$n == 1) " row" else " rows", " in ", count_text(nrow(x$history)),
+           if (nrow(x$history) == 1) " update" else " updates",
+           ".", if (x$dropped > 0) paste0(" ", dropped_text(x$dropped))),
+    paste0("e-value ", e_text(x$log_e), " (largest ", e_text(x$largest), ", p ", p_text(min(1, exp(-x$largest))), ")."),
+    monitor_sentence(x)
+  )
+  row <- glance(x)
+  if (!is.na(row$slope) && any(x$streams[[1]]$bets[[2]] != 0)) {
+    lines <- c(lines, paste0("The bets recalibrate by intercept ", format(row$intercept, digits = 2), " and slope ",
+                             format(row$slope, digits = 2), " on the logit scale."))
+  }
+  cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
+  invisible(x)
+}
+
+monitor_sentence <- function(x) {
+  bound <- format(1 / x$alpha, digits = 3)
+  if (!is.na(x$rejected_at)) {
+    return(paste0("Not calibrated: row ", count_text(x$rejected_at), " took the e-value to ", bound,
+                  " or more, which calibrated predictions ever do with probability ", format(x$alpha), " at most."))
+  }
+  paste0("Nothing speaks against calibration so far: the e-value has not reached ", bound,
+         ". It may be looked at after every row.")
+}
+
+# 35.2, 1.2e+09 where it is large, also where exp() would overflow.
+e_text <- function(log_e) {
+  if (log_e == Inf) return("infinite")
+  if (abs(log_e) < log(1e4)) return(format(exp(log_e), digits = 3))
+  power <- floor(log_e / log(10))
+  paste0(format(10^(log_e / log(10) - power), digits = 2), "e", if (power > 0) "+", power)
+}
+
+#' @rdname ce_monitor
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_monitor <- function(object, ...) {
+  rlang::check_installed("ggplot2", reason = "to plot.")
+  check_empty(...)
+  if (object$n == 0) {
+    stop_input(c("A monitor must have rows to be drawn.", "i" = "Feed it by {.fn update}."), "rows", arg = "object",
+               call = caller_env())
+  }
+  rows <- rbind(data.frame(n = 0, log_e_value = 0), as.data.frame(object$history[c("n", "log_e_value")]))
+  # an infinite e-value ends the line at the top
+  rows$shown <- pmin(rows$log_e_value, max(rows$log_e_value[is.finite(rows$log_e_value)], -log(object$alpha)) + 2)
+  label <- paste0("rejected at 1/", format(object$alpha), " = ", format(1 / object$alpha, digits = 3))
+  ggplot2::ggplot(rows, ggplot2::aes(x = .data$n, y = exp(.data$shown))) +
+    ggplot2::geom_hline(yintercept = 1 / object$alpha, colour = ce_colours[2], linetype = "22", linewidth = 0.5) +
+    ggplot2::annotate("text", x = object$n, y = 1 / object$alpha, label = label, colour = ce_colours[2], hjust = 1,
+                      vjust = 1.6, size = 3.2) +
+    ggplot2::geom_hline(yintercept = 1, colour = "grey35", linewidth = 0.35) +
+    ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6) +
+    ggplot2::geom_point(colour = ce_colours[1], size = 1.4) +
+    ggplot2::scale_y_log10() +
+    ggplot2::labs(x = "rows", y = "e-value (log scale)") +
+    theme_ce()
+}

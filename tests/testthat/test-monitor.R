@@ -1,0 +1,133 @@
+# E[E_n] over all outcomes of n rows, exactly: sum over the 2^n outcomes of their probability times the e-value.
+expected_e_value <- function(p, e_value) {
+  outcomes <- as.matrix(expand.grid(rep(list(0:1), length(p))))
+  probability <- apply(outcomes, 1, function(y) prod(ifelse(y == 1, p, 1 - p)))
+  sum(probability * apply(outcomes, 1, e_value))
+}
+
+test_that("the e-value is a martingale: its mean over all outcomes is 1", {
+  p <- c(0.2, 0.9, 0.5, 0.03, 0.7, 0.99)
+  for (half_life in c(Inf, 3)) {
+    monitor <- ce_monitor(block = 2, half_life = half_life)
+    mean <- expected_e_value(p, function(y) glance(update(monitor, p, y))$e_value)
+    expect_equal(mean, 1, tolerance = tol$law)
+  }
+  # rows of two monitors
+  monitor <- ce_monitor(block = 2)
+  joined <- function(y) c(update(monitor, p[1:3], y[1:3]), update(monitor, p[4:5], y[4:5]))
+  expect_equal(expected_e_value(p[1:5], function(y) glance(joined(y))$e_value), 1, tolerance = tol$law)
+  # bets on a row that comes after them
+  mean <- expected_e_value(p, function(y) glance(update(joined(y), p[6], y[6]))$e_value)
+  expect_equal(mean, 1, tolerance = tol$law)
+})
+
+test_that("every bet is the penalised fit to the rows before, and wealth is what it wins", {
+  withr::with_seed(1, {
+    z <- round(pmin(pmax(rnorm(60, sd = 1.5), -4), 4), 1)  # so that cells hold one value
+    y <- rbinom(60, 1, plogis(0.4 + 0.5 * z))
+  })
+  knots <- -4:4  # the values of z lie within them
+  features <- list(function(z) cbind(rep(1, length(z))), function(z) cbind(1, z),
+                   function(z) 1 - pmin(abs(outer(z, knots, `-`)), 1))
+  wealth <- sapply(features, function(f) {
+    sum(sapply(seq_along(z), function(i) {
+      before <- seq_len(20 * ((i - 1) %/% 20))
+      size <- ncol(f(0.5))
+      loss <- function(b) {
+        sum(b^2) / (2 * 0.5^2) - sum(dbinom(y[before], 1, plogis(z[before] + f(z[before]) %*% b), log = TRUE))
+      }
+      b <- if (length(before) == 0) numeric(size) else optim(numeric(size), loss, method = "BFGS",
+                                                             control = list(reltol = 1e-14))$par
+      dbinom(y[i], 1, plogis(z[i] + f(z[i]) %*% b), log = TRUE) - dbinom(y[i], 1, plogis(z[i]), log = TRUE)
+    }))
+  })
+  monitor <- update(ce_monitor(block = 20), plogis(z), y)
+  expect_equal(glance(monitor)$log_e_value, log(mean(exp(wealth))), tolerance = 1e-5)
+})
+
+test_that("how rows are cut into updates changes nothing", {
+  withr::with_seed(2, {
+    p <- rbeta(1500, 2, 3)
+    y <- rbinom(1500, 1, plogis(0.7 * qlogis(p)))
+  })
+  whole <- update(ce_monitor(), p, y)
+  parts <- ce_monitor()
+  for (rows in split(1:1500, rep(1:5, c(1, 99, 350, 51, 999)))) parts <- update(parts, p[rows], y[rows])
+  expect_equal(parts$streams, whole$streams, tolerance = tol$law)
+  expect_equal(glance(parts), glance(whole), tolerance = tol$law)
+  expect_equal(tidy(parts)$n, cumsum(c(1, 99, 350, 51, 999)))
+  # fed by the data frame of a classifier, under the same name of the event
+  data <- data.frame(truth = factor(ifelse(y == 1, "yes", "no")), .pred_yes = p)
+  expect_equal(glance(update(ce_monitor(), data, truth))$log_e_value, glance(whole)$log_e_value)
+})
+
+test_that("calibrated predictions are seldom rejected by who looks always, a wrong slope is found", {
+  rejected <- function(slope) {
+    z <- rnorm(1000, sd = 2)
+    glance(update(ce_monitor(), plogis(z), rbinom(1000, 1, plogis(slope * z))))$rejected
+  }
+  withr::with_seed(3, {
+    # 99.9 % of samples of 60 at the level .05 have at most 9 rejections
+    expect_lte(sum(replicate(60, rejected(1))), 9)
+    expect_gte(mean(replicate(40, rejected(0.7))), 0.9)
+  })
+})
+
+test_that("a change is found where the monitor forgets", {
+  withr::with_seed(4, {
+    z <- rnorm(8000, sd = 1.5)
+    y <- rbinom(8000, 1, plogis(ifelse(seq_along(z) > 5000, 0.6, 1) * z))
+  })
+  at <- sapply(c(Inf, 1000), function(half_life) {
+    glance(update(ce_monitor(half_life = half_life), plogis(z), y))$rejected_at
+  })
+  expect_true(all(at > 5000))
+  expect_lt(at[2], at[1])
+})
+
+test_that("certain predictions are not bet on, and a contradiction is beyond all doubt", {
+  expect_equal(glance(update(ce_monitor(), c(0, 1, 1), c(0, 1, 1)))$e_value, 1)
+  contradicted <- update(ce_monitor(), c(0.5, 1, 0.5), c(1, 0, 1))
+  expect_equal(glance(contradicted)[c("e_value", "p.value", "rejected_at")],
+               tibble::tibble(e_value = Inf, p.value = 0, rejected_at = 2))
+  expect_output(print(contradicted), "e-value infinite")
+})
+
+test_that("classes are watched one by one and averaged", {
+  class_wise <- update(ce_monitor("class_wise"), vehicle_predictions, truth)
+  each <- vapply(levels(vehicle_predictions$truth), function(class) {
+    monitor <- update(ce_monitor("binary"), vehicle_predictions[[paste0(".pred_", class)]],
+                      as.integer(vehicle_predictions$truth == class))
+    glance(monitor)$e_value
+  }, 0)
+  expect_equal(glance(class_wise)$e_value, mean(each), tolerance = tol$law)
+  expect_true(is.na(glance(class_wise)$slope))
+})
+
+test_that("monitors say what they saw, and refuse what does not belong together", {
+  expect_output(print(ce_monitor()), "no rows yet")
+  expect_equal(nrow(tidy(ce_monitor())), 0)
+  monitor <- update(ce_monitor(), data.frame(p = c(0.2, NA, 0.7), y = c(0, 1, 1)), y, p)
+  expect_output(print(monitor), "2 rows in 1 update. 1 incomplete row was dropped")
+  expect_equal(c(monitor, ce_monitor()), monitor)
+  expect_error(update(ce_monitor(), c(0.2, NA), c(0, 1), na_rm = FALSE), class = "calibrisk_error_missing")
+  expect_error(ce_monitor("canonical"), class = "calibrisk_error_notion")
+  expect_error(ce_monitor(alpha = 0), class = "calibrisk_error_argument")
+  expect_error(update(monitor, vehicle_predictions, truth), class = "calibrisk_error_truth")
+  expect_error(update(ce_monitor(), 0.2, 1, weights = 2), class = "calibrisk_error_argument")
+  expect_error(c(monitor, ce_monitor(alpha = 0.1)), NA)
+  expect_error(c(monitor, update(ce_monitor(alpha = 0.1), 0.2, 1)), class = "calibrisk_error_argument")
+  expect_error(c(monitor, 1), class = "calibrisk_error_monitor")
+  old <- monitor
+  old$version <- 0L
+  expect_error(update(old, 0.2, 1), class = "calibrisk_error_version")
+})
+
+test_that("the figure shows the e-value after every update", {
+  skip_if_not_installed("ggplot2")
+  monitor <- update(update(ce_monitor(), c(0.2, 0.6), 0:1), c(1, 0.4), 0:1)
+  drawn <- ggplot2::ggplot_build(ggplot2::autoplot(monitor))$data
+  expect_equal(drawn[[4]]$x, c(0, 2, 4))
+  expect_true(all(is.finite(drawn[[4]]$y)))
+  expect_error(ggplot2::autoplot(ce_monitor()), class = "calibrisk_error_rows")
+})
