@@ -97,8 +97,8 @@ cpp_ridge_pivots <- function(factor, rank) {
     .Call(`_calibrisk_cpp_ridge_pivots`, factor, rank)
 }
 
-cpp_ladder <- function(features, residuals, weights, cluster, bases, moments, threads) {
-    .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, cluster, bases, moments, threads)
+cpp_ladder <- function(features, residuals, weights, cluster, bases, moments, threads, copies = FALSE) {
+    .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, cluster, bases, moments, threads, copies)
 }
 
 cpp_ladder_gap <- function(shape, features, d, threads) {
@@ -311,5 +311,9 @@ cpp_residual_factor <- function(target, raise, dense_rows, max_rank, threads, pr
 
 cpp_target_inner <- function(target, threads) {
     .Call(`_calibrisk_cpp_target_inner`, target, threads)
+}
+
+cpp_cell_rows <- function(edges, moments, m, nodes) {
+    .Call(`_calibrisk_cpp_cell_rows`, edges, moments, m, nodes)
 }
 

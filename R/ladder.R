@@ -46,17 +46,26 @@ core_ladder <- function(problem, bases, moments, threads) {
 }
 
 run_ladder <- function(problem, bases, level, threads) {
-  residuals <- problem$residuals
   design <- problem$design
-  df <- design_df(design)
-  cap <- brier_limit(rowSums(residuals^2), design, level)
-  rungs <- core_ladder(problem, bases, TRUE, threads)
+  scores <- rowSums(problem$residuals^2)
+  cap <- brier_cap(row_mean(scores, design), row_std_error(scores, design), level, design_df(design))
+  out <- finish_ladder(core_ladder(problem, bases, TRUE, threads), design, cap, level, design_df(design))
+  out$value <- if (length(out$rungs) == 0) {
+    new_estimate(NA_real_, NULL, design, power = 2)
+  } else {
+    stacked_estimate(out$rungs, out$weights, design)
+  }
+  out
+}
+
+# From the rungs of a basis to the numbers of a ladder, without its value. `df`: of the draws, see design_df().
+finish_ladder <- function(rungs, design, cap, level, df = Inf) {
   resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
   rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0 && df > 0, rungs)
   if (length(rungs) == 0) {
     return(list(estimate = if (cap == 0) 0 else NA_real_, std.error = NA_real_, low = 0, high = cap, lower_bound = 0,
                 p.value = NA_real_, statistic = NA_real_, cap = cap, resolution = resolution, weights = numeric(),
-                value = new_estimate(NA_real_, NULL, design, power = 2), rungs = rungs))
+                rungs = rungs))
   }
   m <- length(rungs)
   psi <- vapply(rungs, `[[`, 0, "psi")
@@ -86,7 +95,7 @@ run_ladder <- function(problem, bases, level, threads) {
     },
     low = low, high = high, lower_bound = sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / m, df))),
     p.value = min(1, 2 * m * min(p_values)), statistic = rung_statistic(rungs[[which.min(p_values)]]),
-    cap = cap, resolution = resolution, weights = w, value = stacked_estimate(rungs, w, design), rungs = rungs
+    cap = cap, resolution = resolution, weights = w, rungs = rungs
   )
 }
 
@@ -107,12 +116,10 @@ gap_products <- function(rungs, design) {
   crossprod(gaps, rep_len(design_weights(design), nrow(gaps)) * gaps) / total_weight(design)
 }
 
-# Upper limit of the root Brier score, which no calibration error exceeds.
-brier_limit <- function(scores, design, level) {
-  mean <- row_mean(scores, design)
-  error <- row_std_error(scores, design)
+# Upper limit of the root Brier score, which no calibration error exceeds, from its square and the error of that.
+brier_cap <- function(mean, error, level, df = Inf) {
   if (is.na(error)) return(sqrt(mean))
-  sqrt(mean + design_quantile((1 + level) / 2, design) * error)
+  sqrt(mean + (if (df < 1) NA_real_ else stats::qt((1 + level) / 2, df)) * error)
 }
 
 # Knots per coordinate, or columns where a basis has none.

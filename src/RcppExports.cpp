@@ -342,8 +342,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ladder
-Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads);
-RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads, bool copies);
+RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -353,7 +353,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type bases(basesSEXP);
     Rcpp::traits::input_parameter< bool >::type moments(momentsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, weights, cluster, bases, moments, threads));
+    Rcpp::traits::input_parameter< bool >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, weights, cluster, bases, moments, threads, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1101,6 +1102,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cell_rows
+Rcpp::NumericMatrix cpp_cell_rows(Rcpp::NumericVector edges, Rcpp::NumericVector moments, int m, int nodes);
+RcppExport SEXP _calibrisk_cpp_cell_rows(SEXP edgesSEXP, SEXP momentsSEXP, SEXP mSEXP, SEXP nodesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    Rcpp::traits::input_parameter< int >::type nodes(nodesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cell_rows(edges, moments, m, nodes));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 6},
@@ -1127,7 +1141,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_factor", (DL_FUNC) &_calibrisk_cpp_ridge_factor, 2},
     {"_calibrisk_cpp_ridge_extend", (DL_FUNC) &_calibrisk_cpp_ridge_extend, 6},
     {"_calibrisk_cpp_ridge_pivots", (DL_FUNC) &_calibrisk_cpp_ridge_pivots, 2},
-    {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 7},
+    {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 8},
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 4},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
     {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 9},
@@ -1181,6 +1195,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_residual_factor", (DL_FUNC) &_calibrisk_cpp_residual_factor, 6},
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},
+    {"_calibrisk_cpp_cell_rows", (DL_FUNC) &_calibrisk_cpp_cell_rows, 4},
     {NULL, NULL, 0}
 };
 

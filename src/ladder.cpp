@@ -57,24 +57,28 @@ calibrisk::BasisShape as_shape(const Rcpp::List& basis, Index classes) {
 }  // namespace
 
 // Every rung of a ladder. `bases`: lists of `recipe` and its sizes (`own`, `fine`, `coarse` knots,
-// `landmarks`) or `columns`. `weights` and `cluster` (1..C) may be empty. Without `moments` only
+// `landmarks`), its knots `at` of every coordinate, or `columns`. `weights` and `cluster` (1..C)
+// may be empty; as `copies` weights say how many rows each one stands for. Without `moments` only
 // psi, gaps and what new rows need.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
                       Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List bases,
-                      bool moments, int threads) {
+                      bool moments, int threads, bool copies = false) {
   REngine host(threads);
   const calibrisk::Engine engine = host;
   const auto x = as_matrix(features), e = as_matrix(residuals);
-  const calibrisk::RowWeights v(as_vector(weights));
+  const calibrisk::RowWeights v = copies ? calibrisk::RowWeights::copies(as_vector(weights))
+                                         : calibrisk::RowWeights(as_vector(weights));
   const calibrisk::RowClusters clusters(as_labels(cluster));
   Rcpp::List out(bases.size());
   for (R_xlen_t m = 0; m < bases.size(); ++m) {
     const Rcpp::List basis = bases[m];
     const calibrisk::BasisSizes sizes{size_of(basis, "own"), size_of(basis, "fine"),
                                       size_of(basis, "coarse"), size_of(basis, "landmarks")};
-    const calibrisk::BasisShape shape =
-        calibrisk::basis_shape(engine, recipe_of(basis), sizes, x, v);
+    calibrisk::BasisShape shape = calibrisk::basis_shape(engine, recipe_of(basis), sizes, x, v);
+    if (basis.containsElementNamed("at")) {
+      shape.own = Rcpp::as<std::vector<std::vector<double>>>(basis["at"]);
+    }
     const calibrisk::Rung rung = calibrisk::shape_rung(engine, worker_algebra(), shape, x,
                                                        columns_of(basis), e, v, clusters, moments);
     out[m] = Rcpp::List::create(

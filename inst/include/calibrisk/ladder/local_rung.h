@@ -63,7 +63,7 @@ inline LocalCoordinate smooth_coordinate(const LocalBasis& basis, const ConstVec
   for (Index i = 0; i < n; ++i) {
     basis.row(i, row);
     const double norm = quadratic(row, inverse);
-    leverage(i) = weights(i) * norm;
+    leverage(i) = weights.draw(i) * norm;
     out.scale(i) = left_out_scale(leverage(i));
     out.own(i) = e(i) * e(i) * norm;
     const double term = weights(i) * e(i);
@@ -97,7 +97,7 @@ inline PairBlocks pair_blocks(const LocalBasis& left, const LocalBasis& right,
   }
   LocalRow p, q;
   for (Index i = 0; i < e.size(); ++i) {
-    const double base = weights(i) * weights(i) * e(i) * f(i);
+    const double v = weights.draw(i), base = weights.copies(i) * v * v * e(i) * f(i);
     if (base == 0.0) continue;
     left.row(i, p);
     right.row(i, q);
@@ -153,7 +153,7 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
     return out;
   }
 
-  sums.exact = rung_is_exact(n, out.columns);
+  sums.exact = rung_is_exact(static_cast<Index>(weights.draws(n)), out.columns);
   const bool bounded = out.columns > bound_columns;
   Matrix s = bounded ? Matrix() : Matrix(out.columns, out.columns);
   struct PairSums {
@@ -194,8 +194,8 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
   for (Index i = 0; i < n; ++i) {
     double own = 0.0;
     for (const detail::LocalCoordinate& part : parts) own += part.scale(i) * part.own(i);
-    const double squared = weights(i) * weights(i) * own;
-    sums.own += squared * squared;
+    const double squared = weights.draw(i) * weights.draw(i) * own;
+    sums.own += weights.copies(i) * squared * squared;
   }
   // largest eigenvalue at most that of the blocks' norms: tr S^3 <= it times |S|^2
   sums.s3 = bounded ? engine.dense.sym_eigen(norms).values(d - 1) * sums.s2 : trace_cube(engine, s);

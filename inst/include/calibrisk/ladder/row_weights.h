@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What each row counts in every mean, and which rows belong together. (Rows that stand for several
-// are repeated before they come here.)
+// What each row counts in every mean, and which rows belong together. Rows that stand for several
+// are repeated before they come here, or carry their counts (RowWeights::copies).
 #ifndef CALIBRISK_LADDER_ROW_WEIGHTS_H
 #define CALIBRISK_LADDER_ROW_WEIGHTS_H
 
@@ -12,15 +12,26 @@ class RowWeights {
  public:
   RowWeights() = default;  // 1 for all rows
   explicit RowWeights(const ConstVectorRef& values) : values_(values) {}
+  // Every row stands for so many equal ones (not necessarily a whole number).
+  static RowWeights copies(const ConstVectorRef& counts) {
+    RowWeights out(counts);
+    out.copies_ = true;
+    return out;
+  }
 
-  // v_i
+  // v_i = copies(i) draw(i): in a mean; how many draws the row stands for; of one of them
   double operator()(Index i) const { return values_.size() == 0 ? 1.0 : values_(i); }
+  double copies(Index i) const { return copies_ ? values_(i) : 1.0; }
+  double draw(Index i) const { return copies_ ? 1.0 : (*this)(i); }
   double total(Index n) const {
     return values_.size() == 0 ? static_cast<double>(n) : values_.sum();
   }
+  double draws(Index n) const { return copies_ ? total(n) : static_cast<double>(n); }
+  bool are_copies() const { return copies_; }
 
  private:
   Vector values_;
+  bool copies_ = false;
 };
 
 // Rows that belong together are one draw; without clusters every row is one.

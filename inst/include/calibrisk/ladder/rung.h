@@ -71,6 +71,7 @@ inline double trace_cube(const Engine& engine, const Matrix& s) {
 inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
                         const RowWeights& weights, const RowClusters& clusters,
                         const RungSums& sums, Rung& rung) {
+  require(!(clusters.given() && weights.are_copies()), "Rows of clusters must be repeated.");
   const Index n = residuals.rows(), draws = clusters.draws(n);
   const double total = weights.total(n), square = total * total;
   double psi = 0.0;
@@ -84,10 +85,12 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   Vector influence = Vector::Zero(draws);
   Matrix scaled(n, residuals.cols());
   for (Index i = 0; i < n; ++i) {
-    influence(clusters.draw(i)) += weights(i) * (rung.half(i) - rung.psi);
-    scaled.row(i) = weights(i) * residuals.row(i);
+    // squares are of draws: a row of several has the root of their number
+    const double weight = std::sqrt(weights.copies(i)) * weights.draw(i);
+    influence(clusters.draw(i)) += weight * (rung.half(i) - rung.psi);
+    scaled.row(i) = weight * residuals.row(i);
   }
-  const double size = static_cast<double>(draws);
+  const double size = weights.are_copies() ? total : static_cast<double>(draws);
   const double variance = 4.0 * size / (size - 1.0) * influence.squaredNorm() / square;
   rung.linear = std::max(0.0, variance - 2.0 * rung.noise);
   const auto spread = [&](const Matrix& parts) {

@@ -1,0 +1,63 @@
+# The headline of a scalar notion from sums over the cells of a partition of [0, 1], without the rows. Of a cell's rows
+# with outcome 0, and of those with outcome 1, the sums of w T_k(u) are kept, k < m: T_k are Chebyshev's polynomials, u
+# is the place of a prediction in its cell, -1 at the lower edge and 1 at the upper one. Residuals are x - y, so every
+# sum of e^b f(x) over rows is an integral of a smooth function over these two measures; Gauss's rule gives each of them
+# as floor(m / 2) rows with counts (inst/include/calibrisk/states/cell_rule.h), exactly where there are no more distinct
+# values and for polynomials up to degree m - 1. What runs on rows that are repeated runs on these.
+#
+#   edges    increasing; cells are (e_k, e_k+1], the first one with its lower edge
+#   moments  array m x 2 x cells: sums of w T_k(u) over the rows with outcome 0 and 1
+
+# Rows with counts: list(x, y, count).
+cell_rows <- function(edges, moments, nodes = dim(moments)[1] %/% 2) {
+  rows <- cpp_cell_rows(edges, moments, dim(moments)[1], nodes)
+  list(x = rows[, 1], y = rows[, 2], count = rows[, 3])
+}
+
+# Sums of w u^k -> sums of w T_k(u): multiply the moments of a cell from the left by this m x m matrix.
+monomial_to_chebyshev <- function(m) {
+  out <- diag(m)
+  for (k in seq_len(m)[-(1:2)]) out[k, ] <- 2 * c(0, out[k - 1, -m]) - out[k - 2, ]
+  out
+}
+
+# The ladder (R/ladder.R) on rungs of hats with the given knots, a vector of edges per rung. `error`: by how much its
+# numbers would move with one node less per cell, much more than with one more; `n`: number of rows.
+moment_ladder <- function(edges, moments, knots, level, threads = 1L) {
+  nodes <- dim(moments)[1] %/% 2
+  out <- counted_ladder(cell_rows(edges, moments), knots, level, threads)
+  coarse <- counted_ladder(cell_rows(edges, moments, nodes - 1), knots, level, threads)
+  moved <- vapply(c("estimate", "low", "high", "lower_bound"), function(name) abs(out[[name]] - coarse[[name]]), 0)
+  out$error <- max(moved)
+  out$n <- sum(moments[1, , ])
+  out
+}
+
+# The ladder of rows with counts: that of repeated rows.
+counted_ladder <- function(rows, knots, level, threads) {
+  e <- rows$x - rows$y
+  total <- sum(rows$count)
+  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
+  rungs <- cpp_ladder(matrix(rows$x), matrix(e), rows$count, integer(), bases, TRUE, threads, TRUE)
+  mean <- sum(rows$count * e^2) / total
+  error <- sqrt(sum(rows$count * (e^2 - mean)^2) / (total * (total - 1)))
+  finish_ladder(rungs, new_design(length(e), rows$count), brier_cap(mean, error, level), level)
+}
+
+# Edges as knots of the rungs of the default ladder: those nearest to the quantiles of the predictions.
+cell_knots <- function(edges, moments) {
+  mass <- colSums(moments[1, , ])
+  below <- c(0, cumsum(mass))
+  total <- below[length(below)]
+  range <- range(cell_rows(edges, moments)$x)
+  slack <- 1e-9 * diff(edges)
+  first <- max(which(edges - c(slack, 0) <= range[1]))
+  last <- min(which(edges + c(0, slack) >= range[2]))
+  inner <- seq(first, last)
+  bases <- ladder_bases("binary", 1, total)
+  lapply(vapply(bases, `[[`, 0, "own"), function(m) {
+    targets <- seq_len(m - 2) / (m - 1) * total
+    at <- vapply(targets, function(target) inner[which.min(abs(below[inner] - target))], 0)
+    edges[unique(c(first, at, last))]
+  })
+}
