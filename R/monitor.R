@@ -38,8 +38,8 @@
 #' calibrated given the rows before them, even if the model is.
 #'
 #' @section Power:
-#' In simulations (`data-raw/monitor.R`) with p = plogis(z), z normal with standard deviation 1.5, and somebody who
-#' looks after every row, calibrated predictions were rejected in 3.7 % of 1,000 samples of 1,000 rows and in 5.3 % of 300
+#' In simulations (`data-raw/monitor.R`) with p = plogis(z), z normal with standard deviation 1.5, looked at
+#' after every row, calibrated predictions were rejected in 3.7 % of 1,000 samples of 1,000 rows and in 5.3 % of 300
 #' samples of 10,000 rows; predictions with slope 0.7 in 88 % of 300 samples of 1,000 rows (96 % where the standard
 #' deviation is 2.5), half of the rejections within 420 rows; those with slope 0.8 in 42 %, those with intercept 0.3 in
 #' 86 %. Where the slope falls to 0.7 after 5,000 rows, half of the rejections came within 2,200 rows after the change,

@@ -61,3 +61,9 @@ local({
       tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y, metric = c("ece", "log_loss", "error"), n_bins = 5,
                    n_sub = 40, trials = 8)))
 })
+
+local({
+  monitor <- update(ce_monitor(half_life = 100, block = 20), coarse$p, coarse$y)
+  pin("ce_monitor/glance", glance(monitor))
+  pin("ce_monitor/class_wise", tidy(update(ce_monitor("class_wise", block = 20), three$p, three$y)))
+})
