@@ -1,0 +1,113 @@
+# Verbs for the battery of test-metamorphic.R: functions of a frame (columns `truth`, probabilities .pred_<class> and
+# `fold`) whose numbers no change may move that means nothing. `jitter` is how far 1e-8 in the predictions may move
+# them (relative to the largest number of a kind; NULL: not continuous), `rows` and `classes` how far another order of
+# rows or classes may (NULL: rows or classes have an order there, or draws belong to them).
+new_law <- function(verb, jitter = 1e-5, rows = 1e-9, classes = 1e-9) {
+  list(verb = verb, jitter = jitter, rows = rows, classes = classes)
+}
+
+plain_kernel <- kernel_gaussian(0.5)
+
+metamorphic_verbs <- list(
+  ece = new_law(function(d) ece(d, truth), jitter = NULL),
+  ece_mass = new_law(function(d) ece(d, truth, type = "mass", n_bins = 6, p = 2, debias = TRUE), jitter = NULL),
+  ece_class_wise = new_law(function(d) ece(d, truth, notion = "class_wise", n_bins = 5), jitter = NULL),
+  ece_canonical = new_law(function(d) ece(d, truth, notion = "canonical", n_bins = 4), jitter = NULL),
+  rbs = new_law(function(d) rbs(d, truth)),
+  # folds of lower limits belong to values: a changed digit is another split
+  ks_error = new_law(function(d) ks_error(d, truth)[c(".estimate", "std.error", "conf.high", "kuiper", "p.value")]),
+  mmce = new_law(function(d) mmce(d, truth)),
+  smooth_ece = new_law(function(d) smooth_ece(d, truth, bandwidth = 0.1)$.estimate),
+  kde_error = new_law(function(d) kde_error(d, truth, bandwidth = 0.1)),
+  panel = new_law(function(d) suppressMessages(ce_panel(d, truth, floor = 0.01)), jitter = NULL),
+  hierarchy = new_law(function(d) ce_hierarchy(d, truth, n_bins = 4), jitter = NULL),
+  headline = new_law(function(d) ce_estimate(d, truth, notion = c("top_label", "class_wise", "canonical"))[2:9],
+                     jitter = 1e-4),
+  score = new_law(function(d) ce_score(d, truth, score = c("brier", "spherical", "log"))),
+  bound = new_law(function(d) ce_upper_bound(d, truth)),
+  skce = new_law(function(d) skce(d, truth, kernel = plain_kernel)),
+  skce_biased = new_law(function(d) skce(d, truth, type = "biased")),
+  ckce = new_law(function(d) ckce(d, truth, kernel = plain_kernel, ridge = 0.1)),
+  jkce = new_law(function(d) jkce(d, truth, kernel = plain_kernel)),
+  ridge_path = new_law(function(d) ckce_ridge(d, truth, ridge = c(0.01, 0.1, 1))),
+  test_bound = new_law(function(d) glance(ce_test(d, truth, test = "bound"))),
+  test_ladder = new_law(function(d) glance(ce_test(d, truth, test = "ladder")), jitter = 1e-4),
+  risks = new_law(function(d) {
+    methods <- list(bins = method_bins(5), kde = method_kde(0.1), kkr = method_kkr(0.01), ukkr = method_ukkr(0.1))
+    test <- which(d$fold == 0)
+    lapply(methods, function(method) {
+      glance(ce_tune(d, truth, methods = list(method), folds = d$fold, test = test, progress = FALSE))[-1]
+    })
+  }, jitter = NULL),
+  canonical_risks = new_law(function(d) {
+    tuned <- ce_tune(d, truth, notion = "canonical", methods = list(method_kde(0.1), method_kkr(0.01), method_power(2)),
+                     folds = d$fold, test = which(d$fold == 0), progress = FALSE)
+    tidy(tuned)[c("risk", "squared_error", "squared_error_test")]
+  }),
+  temperature = new_law(function(d) predict_in_order(d, map_temperature()), jitter = 1e-5, rows = 1e-7, classes = NULL),
+  vector = new_law(function(d) predict_in_order(d, map_vector()), jitter = 1e-5, rows = 1e-6, classes = NULL),
+  isotonic = new_law(function(d) predict_in_order(d, map_isotonic()), jitter = NULL, classes = NULL),
+  # points nearer than a digit are one
+  smooth_curve = new_law(function(d) tidy(ce_curve(d, truth, type = curve_smooth(times = 20)))$observed, jitter = NULL),
+  validate = new_law(function(d) {
+    tidy(ce_validate(first_class(d), happened, p))$estimate
+  }, rows = 1e-7, classes = NULL),
+  decision = new_law(function(d) tidy(ce_decision(first_class(d), happened, p))[c("net_benefit", "loss", "std.error")],
+                     jitter = NULL, classes = NULL)
+)
+# The first class against the others.
+first_class <- function(d) {
+  data.frame(happened = as.numeric(d$truth == levels(d$truth)[1]), p = class_column(d, 1))
+}
+
+class_column <- function(d, k) d[[paste0(".pred_", levels(d$truth)[k])]]
+
+# Numbers as outcomes of normal distributions.
+normal_verb <- function(verb, ...) {
+  new_law(function(d) verb(pred_normal(class_column(d, 1), 1 + class_column(d, 2)), class_column(d, 3), ...),
+          classes = NULL)
+}
+
+# What a map makes of fixed predictions.
+predict_in_order <- function(d, map) {
+  new <- data.frame(.pred_a = c(0.2, 0.5, 0.1), .pred_b = c(0.3, 0.1, 0.8), .pred_c = c(0.5, 0.4, 0.1))
+  names(new) <- paste0(".pred_", levels(d$truth))
+  after <- predict(ce_recalibrate(d, truth, tidyselect::all_of(names(new)), method = map), new)
+  unname(as.matrix(as.data.frame(after)[names(new)]))
+}
+
+metamorphic_frame <- function(n = 150) {
+  withr::with_seed(5, {
+    probs <- matrix(stats::rgamma(3 * n, 1), n)
+    probs <- probs / rowSums(probs)
+    truth <- apply(probs^1.5, 1, function(p) sample.int(3, 1, prob = p))
+    out <- data.frame(truth = factor(letters[truth], letters[1:3]), .pred_a = probs[, 1], .pred_b = probs[, 2],
+                      .pred_c = probs[, 3], fold = rep_len(0:4, n))
+  })
+  out
+}
+
+# All numbers of a result: columns that are choices or text are left out.
+result_numbers <- function(result) {
+  if (is.data.frame(result) || (is.list(result) && !is.numeric(result))) {
+    kept <- Filter(function(column) is.numeric(column) || is.data.frame(column) || is.list(column), as.list(result))
+    return(unlist(lapply(kept[!grepl("^[.]estimates$|groups", names(kept))], result_numbers)))
+  }
+  as.numeric(result)
+}
+
+# Largest difference relative to the larger of the number and the mean size of all.
+expect_moved_less <- function(now, was, tolerance, info) {
+  testthat::expect_identical(is.na(now), is.na(was), info = info)
+  size <- pmax(abs(was), 1e-3, na.rm = TRUE)
+  moved <- max(0, abs(now - was) / size, na.rm = TRUE)
+  testthat::expect(moved <= tolerance, sprintf("%s moved by %.2g, more than %.0e.", info, moved, tolerance))
+}
+
+distances <- kernel_wasserstein(0.5)
+
+metamorphic_verbs <- c(metamorphic_verbs, list(
+  normal_skce = normal_verb(skce, kernel = distances),
+  normal_ckce = normal_verb(ckce, kernel = distances, ridge = 0.1),
+  normal_score = normal_verb(ce_score, score = c("crps", "dss"))
+))
