@@ -23,6 +23,7 @@
 #' @export
 predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
   if (is.null(new)) return(fitted_predictions(object))
+  new <- read_results(new, current_env())
   if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
   if (object$kind == "distribution") return(predict_variance(object, new))
   threads <- resolve_threads(threads)
@@ -49,6 +50,7 @@ fitted_predictions <- function(object) {
 #' @rdname predict.ce_recalibration
 #' @export
 augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
+  new <- read_results(new, current_env())
   values <- predict(x, new, threads = threads)
   if (is.null(dim(values))) { # a vector, also of distributions
     values <- tibble::tibble(.recal = values)

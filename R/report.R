@@ -48,6 +48,7 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   design <- design_input(weights, cluster, horizon)
   options <- list(thresholds = thresholds, times = times, level = level, floor = floor, threads = threads)
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else setNames(list(x), model)
+  models <- lapply(models, read_results, call)
   data <- lapply(models, function(one) {
     predictions <- as_predictions(one, truth, dots, event_level, na_rm, call, design = design)
     report_data(predictions, validation_groups(group, one, predictions$rows, call))
@@ -249,6 +250,9 @@ render_report <- function(parts, file, format, quiet, call) {
                     self_contained = TRUE)
   }
   output <- do.call(getExportedValue("rmarkdown", report_formats[[format]]), options)
+  # in a document that is being knitted chunks of the same names are others
+  old <- options(knitr.duplicate.label = "allow")
+  on.exit(options(old), add = TRUE)
   env <- new.env(parent = asNamespace("calibrisk"))
   env$report <- parts
   written <- rlang::try_fetch(

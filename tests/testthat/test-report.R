@@ -77,3 +77,17 @@ test_that("an error leaves what was there, and nothing else", {
   expect_error(ce_report(d, y, p, file = "no/such/a.html"), "no/such", class = "calibrisk_error_file")
   expect_error(ce_report(d, y, p, file = 3), class = "calibrisk_error_argument")
 })
+
+test_that("a document that is being knitted may write a report", {
+  skip_without_pandoc()
+  folder <- withr::local_tempdir()
+  withr::local_dir(folder)
+  d <- report_rows()
+  text <- c("```{r setup}", "a <- 1", "```", "```{r block, results = 'hide'}",
+            "ce_report(d, y, p, event_level = 'second', file = 'page.html', times = 20)", "```",
+            "```{r tests}", "a + 1", "```", "`r a + 2`")
+  out <- knitr::knit(text = text, quiet = TRUE, envir = rlang::env(d = d))
+  expect_match(out, "## [1] 2", fixed = TRUE)
+  expect_match(out, "\n3", fixed = TRUE)
+  expect_match(readLines("page.html"), "What is assumed", all = FALSE)
+})

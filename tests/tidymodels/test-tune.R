@@ -54,7 +54,18 @@ test_that("verbs read the predictions of a result", {
   expect_identical(nrow(pair), 1L)
   expect_equal(pair$estimate_b, rbs(kept, type)$.estimate)
   final <- tune::last_fit(work, withr::with_seed(1, rsample::initial_split(pima)))
-  expect_equal(ce_estimate(final, type), ce_estimate(tune::collect_predictions(final), type))
+  collected <- tune::collect_predictions(final)
+  expect_equal(ce_estimate(final, type), ce_estimate(collected, type))
+  map <- withr::with_seed(1, ce_recalibrate(resampled, type))
+  expect_equal(predict(map, final), predict(map, collected))
+  expect_equal(generics::augment(map, final), generics::augment(map, collected))
+  expect_equal(ce_gain(final, map, type), ce_gain(collected, map, type))
+})
+
+test_that("a report of a result, and of several", {
+  page <- withr::local_tempfile(fileext = ".html")
+  ce_report(list(one = resampled, again = resampled), type, file = page, times = 20)
+  expect_match(paste(readLines(page), collapse = " "), "one (200 rows, 132 events", fixed = TRUE)
 })
 
 test_that("rows of several resamples, candidates and results without predictions are named", {
