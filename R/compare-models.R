@@ -76,6 +76,7 @@ common_rows <- function(models) {
 compare_pairs <- function(models, metric, settings, call) {
   check_two_models(models, call)
   if (n_obs(models[[1]]) == 0) stop_empty(1, call)
+  if ("level" %in% names(formals(metric$fn))) metric$options$level <- metric$options$level %||% settings$level
   found <- lapply(names(models), function(name) in_model(metric_value(metric, models[[name]], call), name, call))
   values <- vapply(found, `[[`, 0, "value")
   at <- utils::combn(length(models), 2)
@@ -114,7 +115,7 @@ check_two_models <- function(models, call, arg = "objects") {
 }
 
 # Both values have their influence on the same rows. The test is on the scale on which they are means, where it is
-# defined near 0 too; the interval of the difference of roots r = value^(1/p) uses influence / (p r^(p - 1)).
+# defined near 0 too.
 influence_differences <- function(estimates, values, at, level) {
   parts <- lapply(seq_len(ncol(at)), function(k) {
     pair <- estimates[at[, k]]
@@ -122,22 +123,33 @@ influence_differences <- function(estimates, values, at, level) {
     means <- combine_estimates(pair, c(1, -1))
     # the same predictions twice
     z <- if (identical(means$value, 0)) 0 else means$value / estimate_std_error(means)
-    power <- pair[[1]]$power
-    shown <- values[at[, k]]
-    std_error <- if (power == 1) {
-      estimate_std_error(means)
-    } else if (all(shown > 0)) {
-      slope <- 1 / (power * shown^(power - 1))
-      estimate_std_error(combine_estimates(pair, slope * c(1, -1)))
-    } else {
-      NA_real_
-    }
-    half <- design_quantile((1 + level) / 2, design) * std_error
-    difference <- shown[1] - shown[2]
-    list(std.error = std_error, conf.low = difference - half, conf.high = difference + half,
-         p.value = 2 * stats::pt(-abs(z), design_df(design)))
+    c(difference_limits(pair, values[at[, k]], level), list(p.value = 2 * stats::pt(-abs(z), design_df(design))))
   })
   lapply(setNames(nm = names(parts[[1]])), function(name) vapply(parts, `[[`, 0, name))
+}
+
+# Of a difference of roots r = value^(1/p): from influence / (p r^(p - 1)) where both are told from 0, at twice their
+# standard errors; else from their own limits, whose distances are added as if the two were independent (Zou and Donner
+# 2008).
+difference_limits <- function(pair, shown, level) {
+  design <- pair[[1]]$design
+  power <- pair[[1]]$power
+  difference <- shown[1] - shown[2]
+  told <- vapply(pair, function(one) isTRUE(one$value > 2 * estimate_std_error(one)), NA)
+  if (power == 1 || all(told)) {
+    slope <- if (power == 1) 1 else 1 / (power * shown^(power - 1))
+    std_error <- estimate_std_error(combine_estimates(pair, slope * c(1, -1)))
+    half <- design_quantile((1 + level) / 2, design) * std_error
+    return(list(std.error = std_error, conf.low = difference - half, conf.high = difference + half))
+  }
+  # the headline's are those of its ladder
+  limits <- vapply(pair, function(one) {
+    one$limits %||% unlist(summarise_estimates(list(one), level)[c("conf.low", "conf.high")])
+  }, c(0, 0))
+  below <- pmax(shown - limits[1, ], 0)
+  above <- pmax(limits[2, ] - shown, 0)
+  list(std.error = NA_real_, conf.low = difference - sqrt(below[1]^2 + above[2]^2),
+       conf.high = difference + sqrt(above[1]^2 + below[2]^2))
 }
 
 # The same resampled rows, or clusters, for all models; basic intervals, and a normal test.

@@ -7,6 +7,10 @@
 #' The value of the metric for every model, and for every pair its difference with a standard error from the
 #' differences of the rows' influences, or, for metrics from outside the package, from a bootstrap of the rows. The test
 #' is on the scale on which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too).
+#' Where one of two roots is not told from 0 (its power is below twice its standard error), the interval of their
+#' difference is made of both models' own limits, \eqn{d - \sqrt{(a - l_a)^2 + (u_b - b)^2}} and
+#' \eqn{d + \sqrt{(u_a - a)^2 + (b - l_b)^2}} (Zou and Donner 2008), as if the models were independent: too wide
+#' where they share their noise. `metric = ce_estimate` compares the headlines.
 #' Estimates of two models by the same binning or kernel share their bias only where both are equally far from
 #' calibrated; see [ece_bias()]. [ce_rank()] orders many models and says how certain the order is.
 #'
@@ -25,13 +29,15 @@
 #' @param truth The outcomes. Of models it comes after `objects`: a column of the data frame, or of all data frames of a
 #'   list; or a vector.
 #' @param ... Of models in a data frame: their columns. Of fits: the probability columns of `x`.
-#' @param metric Required for models: a metric such as [ece], or [ce_metric()] with options.
+#' @param metric Required for models: a metric such as [ece] or [ce_estimate], or [ce_metric()] with
+#'   options.
 #' @param adjust Of models: a method of [stats::p.adjust()] for the column `p.adjusted`.
 #' @param times Number of bootstrap samples, for metrics that come without influences.
 #' @param level Level of the intervals of models; of the one-sided bound in `diagnosis` of fits.
 #' @return Of models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (where the metric has one),
 #'   `estimate_a`, `estimate_b`, `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`,
-#'   `p.adjusted` on request, `n`. The standard error of a difference of roots is `NA` where one of them is 0.
+#'   `p.adjusted` on request, `n`. The standard error of a difference of roots is `NA` where one of them is not
+#'   told from 0.
 #'
 #'   Of fits, one row per method (and group), ordered by risk: `method`, `risk`, `root_risk`,
 #'   `std.error` (of `risk`), `difference` (to the best), `difference_std.error` (paired),
@@ -42,6 +48,9 @@
 #' predictions of the same outcomes, or no row in common): their risks are for different targets. `_argument` where
 #' models come without a metric, `_columns`, `_length`, `_truth`, and the errors of the metric.
 #' @references `r ref_gruber_bach()`
+#'
+#' Zou, G. Y. and Donner, A. (2008). Construction of confidence limits about effect measures: a general approach.
+#' *Statistics in Medicine* 27, 1693-1702. \doi{10.1002/sim.3095}
 #' @seealso [ce_rank()], [ce_gain()].
 #' @export
 #' @examples

@@ -107,6 +107,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
       known <- if (is.null(bases)) ladders else list()
       ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, call, known)
     }
+    if (!is_method(method)) keep_estimates(lapply(unname(ladders), ladder_value))
     rows <- lapply(notion, function(one) {
       row <- headline_row(ladders[[one]], one, n_obs(predictions))
       if (!is_method(method)) return(row)
@@ -135,6 +136,9 @@ check_estimate_method <- function(method, notion, call) {
   }
   check_bins_notion(list(method), notion, call)
 }
+
+# The squared estimate with its rows, and its limits as roots.
+ladder_value <- function(ladder) c(ladder$value, list(limits = c(ladder$low, ladder$high)))
 
 method_name <- function(method) if (is_method(method)) method$name else "ladder"
 

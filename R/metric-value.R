@@ -104,7 +104,9 @@ metric_value <- function(metric, predictions, call = caller_env()) {
     calibrisk_message_weights = function(cnd) rlang::cnd_muffle(cnd)
   )
   value <- found$value
-  one <- if (is.data.frame(value)) value$.estimate else value
+  # the headline's column has no dot
+  column <- if (is.data.frame(value)) intersect(c(".estimate", "estimate"), names(value))
+  one <- if (length(column) > 0) value[[column[1]]] else value
   if (!is.numeric(one) || length(one) != 1) {
     stop_input(c(
       "A metric must return one number.",
@@ -112,7 +114,7 @@ metric_value <- function(metric, predictions, call = caller_env()) {
       "i" = "Choose one by options, as in {.code ce_metric(ece, n_bins = 15)}."
     ), "argument", arg = "metric", call = call)
   }
-  name <- metric$name %||% if (is.data.frame(value)) as.character(value$.metric) else "metric"
+  name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "metric"
   list(value = as.numeric(one), estimate = if (length(found$estimates) == 1) found$estimates[[1]], name = name,
        notion = if (is.data.frame(value)) value[["notion"]])
 }

@@ -2,7 +2,8 @@
 # Rscript data-raw/monitor.R. Prints the shares that its help page and its tests quote.
 library(calibrisk)
 
-# Predictions whose logits are normal with standard deviation `spread`; the outcomes' logits are intercept + slope times theirs, from row `from` on.
+# Predictions whose logits are normal with standard deviation `spread`; the outcomes' logits are intercept + slope
+# times theirs, from row `from` on.
 one_run <- function(n, intercept = 0, slope = 1, from = 1, half_life = Inf, spread = 1.5) {
   z <- rnorm(n, sd = spread)
   eta <- ifelse(seq_len(n) >= from, intercept + slope * z, z)

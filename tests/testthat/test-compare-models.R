@@ -29,8 +29,9 @@ test_that("every way to give models gives the same pairs, and every metric works
   for (metric in design_metrics) {
     found <- ce_compare(data, y, p, flat, metric = metric)
     expect_equal(found$difference, metric(data, y, p)$.estimate - metric(data, y, flat)$.estimate)
-    # a root of 0 has no slope; the test does without
-    if (found$estimate_a > 0) expect_gt(found$std.error, 0)
+    # a root that is not told from 0 has no slope; limits and test do without
+    if (!is.na(found$std.error)) expect_gt(found$std.error, 0)
+    expect_true(found$conf.low < found$difference && found$difference < found$conf.high)
     expect_lt(found$p.value, .01)
   }
   adjusted <- ce_compare(data, y, p, sharp, flat, metric = ks_error, adjust = "holm")
@@ -109,4 +110,38 @@ test_that("models are ranked by any metric", {
                                            weights = data$w))
   expect_equal(clustered$estimates$estimate[1], ece(data$p, data$y, weights = data$w)$.estimate)
   expect_error(ce_rank(models, data$y, metric = "ckce", cluster = data$centre), class = "calibrisk_error_weights")
+})
+
+test_that("headlines are compared, and their intervals cover where one of them is near 0", {
+  data <- models_frame()
+  found <- ce_compare(data, y, p, flat, metric = ce_estimate)
+  each <- c(ce_estimate(data, y, p)$estimate, ce_estimate(data, y, flat)$estimate)
+  expect_equal(found$difference, each[1] - each[2])
+  expect_equal(c(found$estimate_a, found$estimate_b), each)
+  skip_on_cran()
+  covers <- function(slopes, gap) {
+    z <- stats::rnorm(400, sd = 1.3)
+    y <- stats::rbinom(400, 1, stats::plogis(z))
+    models <- list(a = stats::plogis(slopes[1] * z), b = stats::plogis(slopes[2] * z))
+    found <- ce_compare(models, y, metric = ce_estimate)
+    found$conf.low <= gap && gap <= found$conf.high
+  }
+  error <- function(slope) {
+    density <- function(z) (stats::plogis(slope * z) - stats::plogis(z))^2 * stats::dnorm(z, sd = 1.3)
+    sqrt(stats::integrate(density, -10, 10)$value)
+  }
+  for (slopes in list(c(1, 1.6), c(2.5, 0.5), c(1, 1))) {
+    gap <- error(slopes[1]) - error(slopes[2])
+    withr::with_seed(4, expect_gte(mean(replicate(60, covers(slopes, gap))), .9))
+  }
+})
+
+test_that("where a root is not told from 0 the limits are made of both models' own", {
+  data <- models_frame()
+  a <- ce_estimate(data, y, p)
+  b <- ce_estimate(data, y, sharp)
+  found <- ce_compare(data, y, p, sharp, metric = ce_estimate)
+  expect_true(is.na(a$std.error) && is.na(found$std.error))
+  expect_equal(found$conf.low, found$difference - sqrt((a$estimate - a$conf.low)^2 + (b$conf.high - b$estimate)^2))
+  expect_equal(found$conf.high, found$difference + sqrt((a$conf.high - a$estimate)^2 + (b$estimate - b$conf.low)^2))
 })
