@@ -53,6 +53,8 @@ mass_ends <- function(sorted, n_bins) {
 weighted_ends <- function(sorted, shares) {
   reached <- sorted$sum_w[sorted$ties]
   at <- findInterval(sorted$n * shares * (1 - 1e-12), reached, left.open = TRUE) + 1
+  # all of it is all rows, however little the last ones weigh
+  at[shares == 1] <- length(reached)
   sorted$ties[pmin(at, length(reached))]
 }
 

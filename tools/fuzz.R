@@ -22,7 +22,7 @@ pick <- function(x) x[[sample.int(length(x), 1)]]
 maybe <- function(x, share = 0.3) if (runif(1) < share) x
 
 # Predictions ------------------------------------------------------------------------------------------------------
-sizes <- function() pick(list(1L, 2L, 3L, 5L, 12L, 40L, 120L, 300L))
+sizes <- function() pick(list(1L, 2L, 5L, 12L, 12L, 40L, 40L, 120L, 120L, 300L))
 
 probabilities <- function(n) {
   pick(list(
@@ -111,7 +111,7 @@ options_of <- list(
   n_bins = list(1, 2, 7, 1000, 0, 2.5, NA), p = list(1, 2, Inf, 3, 0), debias = list(TRUE, FALSE, NA),
   notion = list("binary", "top_label", "class_wise", "canonical", "top-label", 3),
   level = list(0.5, 0.95, 0.999, 1, NULL),
-  times = list(20, 50, 0, -1), interval = list("analytic", "bootstrap", "none"),
+  times = list(100, 120, 20, -1), interval = list("analytic", "bootstrap", "none"),
   bandwidth = list(0.01, 0.1, 1e-8, 10, -1),
   event_level = list("first", "second", "third"), na_rm = list(TRUE, FALSE, NA), threads = list(1, 2, 0),
   type = list("unbiased", "biased", "block", "width", "mass", "sweep", "discrete", "smooth", "isotonic", "nonsense"),
@@ -133,16 +133,22 @@ verbs <- list(
   ce_estimate = "bc", ce_tune = "bc", ce_fit = "bc", ce_validate = "bc", ce_curve = "bcl", ce_test = "bcl",
   skce = "bcl",
   ckce = "bcl", ckce_ridge = "bc", jkce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
-  ce_recalibrate = "bcl", ce_upper_bound = "bc", ce_decision = "b", u_score = "b"
+  ce_recalibrate = "bcl", ce_upper_bound = "bc", ce_decision = "b", u_score = "b",
+  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b"
 )
 verbs <- verbs[vapply(names(verbs), exists, NA, envir = asNamespace("calibrisk"), inherits = FALSE)]
 
 # A few of the options that a verb has; mostly valid ones, the last of each is not.
 draw_options <- function(name) {
   known <- intersect(names(options_of), names(formals(get(name, asNamespace("calibrisk")))))
-  chosen <- known[runif(length(known)) < 0.25]
+  # a horizon is for survival outcomes only: refused
+  chosen <- known[runif(length(known)) < ifelse(known == "horizon", 0.02, 0.22)]
+  defaults <- formals(get(name, asNamespace("calibrisk")))
   lapply(stats::setNames(nm = chosen), function(option) {
     values <- options_of[[option]]
+    # those of this verb, where it says which there are
+    named <- tryCatch(eval(defaults[[option]]), error = function(cnd) NULL)
+    if (is.character(named) && length(named) > 1) values <- c(as.list(named), values[length(values)])
     if (runif(1) < 0.95) pick(values[seq_len(max(1, length(values) - 1))]) else pick(values)
   })
 }
@@ -165,11 +171,47 @@ own_arguments <- list(
   }
 )
 
+# Verbs of several models, of rows that keep coming, and without rows.
+other_model <- function(x) {
+  if (!is.numeric(x)) return(x)
+  if (is.matrix(x)) (x + 1 / ncol(x)) / 2 else (x + 0.5) / 2
+}
+
+own_calls <- list(
+  ce_gain = function(data) {
+    as.call(c(quote(ce_gain), list(data$x, pick(list(other_model(data$x), "temperature", c("platt", "isotonic"))),
+                                   data$truth), draw_options("ce_gain")))
+  },
+  ce_compare = function(data) {
+    metric <- pick(list(quote(ece), quote(rbs), quote(mmce), quote(ce_estimate), "nonsense"))
+    as.call(c(quote(ce_compare), list(list(a = data$x, b = other_model(data$x)), data$truth, metric = metric),
+              draw_options("ce_compare")))
+  },
+  ce_rank = function(data) {
+    as.call(c(quote(ce_rank), list(list(a = data$x, b = other_model(data$x)), data$truth, trials = 5, progress = FALSE),
+              maybe(list(metric = pick(list("ece", "brier", "jkce", "none"))), 0.5)))
+  },
+  ce_monitor = function(data) {
+    monitor <- as.call(c(quote(ce_monitor), maybe(list(block = pick(list(1, 7, 0)))),
+                         maybe(list(half_life = pick(list(1, 1000, -1)))),
+                         maybe(list(notion = pick(list("binary", "top_label", "class_wise", "canonical"))))))
+    as.call(c(quote(update), list(monitor, data$x, data$truth)))
+  },
+  ce_power = function(data) {
+    law <- pick(list(quote(assume_logit(-3, 1)), quote(assume_logit(0, 1e-3)), quote(assume_beta(0.5, 5)),
+                     quote(assume_logit(0, 2, slope = 0.8)), data$x))
+    width <- pick(list(c(slope = 0.2), c("O:E" = 1, auroc = 0.1), c(error = 0.1), c(nothing = 1), c(slope = -1)))
+    options <- if (runif(1) < 0.5) list(width = width) else list(n = pick(list(500, 5, 0)))
+    as.call(c(quote(ce_power), law, if (is.numeric(law)) list(data$truth), options))
+  }
+)
+
 build_call <- function(name) {
   kind <- pick(strsplit(verbs[[name]], "")[[1]])
   data <- switch(kind, b = binary(sizes()), c = classes(sizes()), l = laws(sizes()))
-  spoilt <- runif(1) < 0.1
+  spoilt <- runif(1) < 0.08
   if (spoilt) data <- spoil(data)
+  if (!is.null(own_calls[[name]])) return(own_calls[[name]](data))
   args <- if (!spoilt && kind != "l" && runif(1) < 0.35) framed(data) else data
   options <- draw_options(name)
   args <- c(without(args, names(options)), options)

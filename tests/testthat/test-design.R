@@ -258,3 +258,13 @@ test_that("weights and clusters of decision curves", {
   w <- data$share / sum(data$share)
   expect_equal(found$net_benefit[3], sum(w * (data$prob >= c) * (data$y - c)) / (1 - c))
 })
+
+test_that("bins of equal mass hold all rows, however heavy one of them is", {
+  data <- design_rows_frame(30)
+  data$heavy <- c(1e13, data$share[-1])
+  for (type in c("mass", "sweep")) {
+    found <- ece(data, y, prob, type = type, n_bins = 5, weights = heavy)
+    expect_equal(found$.estimate, abs(data$prob[1] - data$y[1]), tolerance = 1e-10)
+    expect_gte(found$std.error, 0)
+  }
+})
