@@ -313,6 +313,26 @@ cpp_target_inner <- function(target, threads) {
     .Call(`_calibrisk_cpp_target_inner`, target, threads)
 }
 
+cpp_add_moments <- function(sums, edges, m, x, y, part, weights) {
+    .Call(`_calibrisk_cpp_add_moments`, sums, edges, m, x, y, part, weights)
+}
+
+cpp_add_residuals <- function(sums, edges, x, y, part, weights) {
+    .Call(`_calibrisk_cpp_add_residuals`, sums, edges, x, y, part, weights)
+}
+
+cpp_add_scores <- function(sums, x, y, part, weights) {
+    .Call(`_calibrisk_cpp_add_scores`, sums, x, y, part, weights)
+}
+
+cpp_add_sums <- function(a, b) {
+    .Call(`_calibrisk_cpp_add_sums`, a, b)
+}
+
+cpp_id_units <- function(ids) {
+    .Call(`_calibrisk_cpp_id_units`, ids)
+}
+
 cpp_cell_rows <- function(edges, moments, m, nodes) {
     .Call(`_calibrisk_cpp_cell_rows`, edges, moments, m, nodes)
 }

@@ -44,23 +44,25 @@ fold_prefixes <- function(sorted, fold) {
   })
 }
 
-# The bound for bins: per bin and fold a row's term is slope * d - offset. Sums over bins only; `squares` is that of
-# rows that count the same.
 crossfit_bins <- function(prefixes, bins, p) {
   cells <- lapply(prefixes, function(fold) {
     upto <- findInterval(bins$ends, fold$at) + 1
     list(size = diff(c(0, fold$sum_w[upto])), d = diff(c(0, fold$sum_d[upto])), d2 = diff(c(0, fold$sum_d2[upto])))
   })
   collect <- function(name) matrix(unlist(lapply(cells, `[[`, name), use.names = FALSE), ncol = length(prefixes))
-  size <- collect("size")
-  d <- collect("d")
+  crossfit_sums(collect("size"), collect("d"), collect("d2"), bins, p)
+}
+
+# The bound for bins from the sums of w, w d and w d^2 in every bin (rows) and fold (columns): a row's term is
+# slope * d - offset; `squares` is that of rows that count the same.
+crossfit_sums <- function(size, d, d2, bins, p) {
   total <- sum(size)
   others <- bins$size - size
   gap <- (bins$size * bins$gap - d) / others
   gap[others < 1e-9 * bins$size | abs(gap) < no_gap] <- 0
   offset <- 0 * gap
   if (is.infinite(p)) {
-    top <- cbind(max.col(t(abs(gap)), "first"), seq_along(prefixes))
+    top <- cbind(max.col(t(abs(gap)), "first"), seq_len(ncol(gap)))
     slope <- 0 * gap
     slope[top] <- sign(gap[top]) * total / bins$size[top[, 1]]
   } else {
@@ -70,7 +72,7 @@ crossfit_bins <- function(prefixes, bins, p) {
     offset <- (p - 1) * scale^p * abs(gap)^p
   }
   mean <- sum(slope * d - offset * size) / total
-  square <- sum(slope^2 * collect("d2") - 2 * slope * offset * d + offset^2 * size)
+  square <- sum(slope^2 * d2 - 2 * slope * offset * d + offset^2 * size)
   list(mean = mean, squares = square - total * mean^2, slope = slope, offset = offset)
 }
 

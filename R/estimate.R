@@ -2,7 +2,8 @@
 #'
 #' The number to report: how far predictions are from what then happens, with a confidence interval, a one-sided lower
 #' bound and a test of calibration, from all rows. Nothing is tuned and nothing is random: the same rows give the
-#' same number, whatever their order.
+#' same number, whatever their order. Of rows that are not in one place a [ce_state()] takes the place of `x`; then only
+#' `level` and `threads` may be given.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
@@ -81,6 +82,11 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
                         .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                         progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
+  if (inherits(x, "ce_state")) {
+    check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
+    check_level(level)
+    return(state_estimate(x, level, resolve_threads(threads), call))
+  }
   notion <- unique(check_notion(notion, several = TRUE))
   check_estimate_method(method, notion, call)
   bases <- check_bases(bases, notion, call)

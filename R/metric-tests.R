@@ -84,8 +84,10 @@ cox_columns <- function(problem, floor, level, call) {
 }
 
 # The regressions with both coefficients, with slope 1 and without intercept; which have a finite estimate.
-cox_fits <- function(z, y, design) {
-  w <- relative_weights(design)
+# `copies`: how many rows each of them stands for.
+cox_fits <- function(z, y, design, copies = NULL) {
+  unit <- if (is.null(copies)) 1 else mean(copies)
+  w <- if (is.null(copies)) relative_weights(design) else copies / unit
   both <- cpp_logistic(z, y, TRUE, TRUE, w)
   large <- cpp_logistic(z, y, TRUE, FALSE, w)
   # with one predictor the likelihood has no maximum exactly where its two groups do not overlap
@@ -106,19 +108,20 @@ cox_fits <- function(z, y, design) {
       }
     ), "convergence")
   }
-  list(z = z, y = y, both = both, large = large, ok = ok)
+  list(z = z, y = y, both = both, large = large, ok = ok, w = w, unit = unit)
 }
 
 # Rows that are independent and count the same: the likelihood's own errors and tests.
 cox_likelihood <- function(fit, level) {
   both <- fit$both
   large <- fit$large
-  slope <- cpp_logistic(fit$z, fit$y, FALSE, TRUE, NULL)
-  at_null <- -sum(fit$y * stats::plogis(fit$z, log.p = TRUE) + (1 - fit$y) * stats::plogis(-fit$z, log.p = TRUE))
+  slope <- cpp_logistic(fit$z, fit$y, FALSE, TRUE, fit$w)
+  losses <- fit$y * stats::plogis(fit$z, log.p = TRUE) + (1 - fit$y) * stats::plogis(-fit$z, log.p = TRUE)
+  at_null <- -sum(if (is.null(fit$w)) losses else fit$w * losses)
   # twice the log likelihood ratio: without an intercept, with slope 1, without an intercept given slope 1, both
-  ratio <- 2 * pmax(c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss), 0)
+  ratio <- fit$unit * 2 * pmax(c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss), 0)
   estimate <- c(both$intercept, both$slope, large$intercept, ratio[4])
-  std_error <- sqrt(pmax(c(both$var_intercept, both$var_slope, large$var_intercept, NA), 0))
+  std_error <- sqrt(pmax(c(both$var_intercept, both$var_slope, large$var_intercept, NA), 0) / fit$unit)
   half <- qnorm((1 + level) / 2) * std_error
   list(.estimate = estimate, std.error = std_error, conf.low = estimate - half, conf.high = estimate + half,
        p.value = stats::pchisq(ratio, c(1, 1, 1, 2), lower.tail = FALSE))

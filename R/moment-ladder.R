@@ -44,8 +44,8 @@ counted_ladder <- function(rows, knots, level, threads) {
   finish_ladder(rungs, new_design(length(e), rows$count), brier_cap(mean, error, level), level)
 }
 
-# Edges as knots of the rungs of the default ladder: those nearest to the quantiles of the predictions.
-cell_knots <- function(edges, moments) {
+# Edges as knots of the rungs of the default ladder: of those in `inner` the nearest to the quantiles of the predictions.
+cell_knots <- function(edges, moments, inner = edges) {
   mass <- colSums(moments[1, , ])
   below <- c(0, cumsum(mass))
   total <- below[length(below)]
@@ -53,11 +53,10 @@ cell_knots <- function(edges, moments) {
   slack <- 1e-9 * diff(edges)
   first <- max(which(edges - c(slack, 0) <= range[1]))
   last <- min(which(edges + c(0, slack) >= range[2]))
-  inner <- seq(first, last)
-  bases <- ladder_bases("binary", 1, total)
-  lapply(vapply(bases, `[[`, 0, "own"), function(m) {
-    targets <- seq_len(m - 2) / (m - 1) * total
-    at <- vapply(targets, function(target) inner[which.min(abs(below[inner] - target))], 0)
-    edges[unique(c(first, at, last))]
+  inside <- intersect(seq(first, last), match(inner, edges))
+  lapply(vapply(ladder_bases("binary", 1, total), `[[`, 0, "own"), function(m) {
+    targets <- seq_len(max(m - 2, 0)) / (m - 1) * total
+    at <- vapply(targets, function(target) inside[which.min(abs(below[inside] - target))], 0L)
+    edges[sort(unique(c(first, at, last)))]
   })
 }

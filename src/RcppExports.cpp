@@ -1102,6 +1102,72 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_add_moments
+Rcpp::NumericMatrix cpp_add_moments(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges, int m, Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector part, Rcpp::NumericVector weights);
+RcppExport SEXP _calibrisk_cpp_add_moments(SEXP sumsSEXP, SEXP edgesSEXP, SEXP mSEXP, SEXP xSEXP, SEXP ySEXP, SEXP partSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type part(partSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_add_moments(sums, edges, m, x, y, part, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_add_residuals
+Rcpp::NumericMatrix cpp_add_residuals(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges, Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector part, Rcpp::NumericVector weights);
+RcppExport SEXP _calibrisk_cpp_add_residuals(SEXP sumsSEXP, SEXP edgesSEXP, SEXP xSEXP, SEXP ySEXP, SEXP partSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type part(partSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_add_residuals(sums, edges, x, y, part, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_add_scores
+Rcpp::NumericMatrix cpp_add_scores(Rcpp::NumericMatrix sums, Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector part, Rcpp::NumericVector weights);
+RcppExport SEXP _calibrisk_cpp_add_scores(SEXP sumsSEXP, SEXP xSEXP, SEXP ySEXP, SEXP partSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type part(partSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_add_scores(sums, x, y, part, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_add_sums
+Rcpp::NumericMatrix cpp_add_sums(Rcpp::NumericMatrix a, Rcpp::NumericMatrix b);
+RcppExport SEXP _calibrisk_cpp_add_sums(SEXP aSEXP, SEXP bSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type a(aSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_add_sums(a, b));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_id_units
+Rcpp::NumericVector cpp_id_units(SEXP ids);
+RcppExport SEXP _calibrisk_cpp_id_units(SEXP idsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ids(idsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_id_units(ids));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_cell_rows
 Rcpp::NumericMatrix cpp_cell_rows(Rcpp::NumericVector edges, Rcpp::NumericVector moments, int m, int nodes);
 RcppExport SEXP _calibrisk_cpp_cell_rows(SEXP edgesSEXP, SEXP momentsSEXP, SEXP mSEXP, SEXP nodesSEXP) {
@@ -1195,6 +1261,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_residual_factor", (DL_FUNC) &_calibrisk_cpp_residual_factor, 6},
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},
+    {"_calibrisk_cpp_add_moments", (DL_FUNC) &_calibrisk_cpp_add_moments, 7},
+    {"_calibrisk_cpp_add_residuals", (DL_FUNC) &_calibrisk_cpp_add_residuals, 6},
+    {"_calibrisk_cpp_add_scores", (DL_FUNC) &_calibrisk_cpp_add_scores, 5},
+    {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},
+    {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_cell_rows", (DL_FUNC) &_calibrisk_cpp_cell_rows, 4},
     {NULL, NULL, 0}
 };

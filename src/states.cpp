@@ -1,6 +1,99 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
+#include <calibrisk/classical/row_folds.h>
 #include <calibrisk/states/cell_rule.h>
+#include <calibrisk/states/sums.h>
+
+namespace {
+
+// Sums as R holds them: a column of sums, a column of what rounding took.
+calibrisk::PairedSums sums_of(Rcpp::NumericMatrix& x) {
+  return calibrisk::PairedSums(x.begin(), x.begin() + x.nrow(), x.nrow());
+}
+
+calibrisk::CellEdges edges_of(const Rcpp::NumericVector& edges) {
+  return calibrisk::CellEdges(edges.begin(), edges.size());
+}
+
+// task(row) for the rows of a chunk; `part` counts from 0, no weights are weights of 1.
+template <class Task>
+Rcpp::NumericMatrix add_rows(const Rcpp::NumericMatrix& before, const Rcpp::NumericVector& x,
+                             const Rcpp::IntegerVector& y, const Rcpp::IntegerVector& part,
+                             const Rcpp::NumericVector& weights, const Task& task) {
+  Rcpp::NumericMatrix out = Rcpp::clone(before);
+  calibrisk::PairedSums sums = sums_of(out);
+  for (R_xlen_t i = 0; i < x.size(); ++i) {
+    task(sums, calibrisk::StateRow{x[i], y[i], part[i], weights.size() == 0 ? 1.0 : weights[i]});
+  }
+  sums.tidy();
+  return out;
+}
+
+}  // namespace
+
+// The sums of a state with those of the rows of a chunk, one by one (inst/include/calibrisk/states/
+// sums.h): moments of cells, residuals of cells, scores.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_add_moments(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges, int m,
+                                    Rcpp::NumericVector x, Rcpp::IntegerVector y,
+                                    Rcpp::IntegerVector part, Rcpp::NumericVector weights) {
+  const calibrisk::CellEdges cells = edges_of(edges);
+  return add_rows(sums, x, y, part, weights,
+                  [&](calibrisk::PairedSums& to, const calibrisk::StateRow& row) {
+                    calibrisk::add_moments(to, cells, m, row);
+                  });
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_add_residuals(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges,
+                                      Rcpp::NumericVector x, Rcpp::IntegerVector y,
+                                      Rcpp::IntegerVector part, Rcpp::NumericVector weights) {
+  const calibrisk::CellEdges cells = edges_of(edges);
+  return add_rows(sums, x, y, part, weights,
+                  [&](calibrisk::PairedSums& to, const calibrisk::StateRow& row) {
+                    calibrisk::add_residuals(to, cells, row);
+                  });
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_add_scores(Rcpp::NumericMatrix sums, Rcpp::NumericVector x,
+                                   Rcpp::IntegerVector y, Rcpp::IntegerVector part,
+                                   Rcpp::NumericVector weights) {
+  return add_rows(sums, x, y, part, weights,
+                  [](calibrisk::PairedSums& to, const calibrisk::StateRow& row) {
+                    calibrisk::add_scores(to, row);
+                  });
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_add_sums(Rcpp::NumericMatrix a, Rcpp::NumericMatrix b) {
+  Rcpp::NumericMatrix out = Rcpp::clone(a);
+  sums_of(out).add(sums_of(b));
+  return out;
+}
+
+// A number in [0, 1) for each id, scattered.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_id_units(SEXP ids) {
+  if (TYPEOF(ids) == REALSXP) {
+    Rcpp::NumericVector out(Rf_xlength(ids));
+    for (R_xlen_t i = 0; i < out.size(); ++i) {
+      out[i] = calibrisk::unit_of(
+          calibrisk::mix_bits(calibrisk::hash_step + calibrisk::bits_of(REAL(ids)[i])));
+    }
+    return out;
+  }
+  const Rcpp::CharacterVector words(ids);
+  Rcpp::NumericVector out(words.size());
+  for (R_xlen_t i = 0; i < out.size(); ++i) {
+    std::uint64_t key = calibrisk::hash_step;
+    for (const char* c = CHAR(STRING_ELT(words, i)); *c != 0; ++c) {
+      key = calibrisk::mix_bits(key * 3 + static_cast<unsigned char>(*c));
+    }
+    out[i] = calibrisk::unit_of(key);
+  }
+  return out;
+}
 
 // The rows that stand for those of all cells, by columns: value, outcome, count. `moments`: [m x 2
 // x cells], of the rows with outcome 0 and 1.
@@ -12,13 +105,14 @@ Rcpp::NumericMatrix cpp_cell_rows(Rcpp::NumericVector edges, Rcpp::NumericVector
                      "Moments must have the shape of their cells.");
   std::vector<double> x, y, count;
   for (R_xlen_t c = 0; c < cells; ++c) {
-    const double half = (edges[c + 1] - edges[c]) / 2.0, middle = (edges[c + 1] + edges[c]) / 2.0;
+    const double low = edges[c], high = edges[c + 1];
+    const double half = (high - low) / 2.0, middle = (high + low) / 2.0;
     for (int outcome = 0; outcome < 2; ++outcome) {
       const double* moment = moments.begin() + (2 * c + outcome) * m;
       if (!(moment[0] > 0.0)) continue;
       const calibrisk::CellRule rule = calibrisk::cell_rule(worker_algebra(), moment, nodes);
       for (calibrisk::Index q = 0; q < rule.node.size(); ++q) {
-        x.push_back(middle + half * rule.node(q));
+        x.push_back(std::min(std::max(middle + half * rule.node(q), low), high));
         y.push_back(outcome);
         count.push_back(rule.count(q));
       }

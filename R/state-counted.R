@@ -1,0 +1,124 @@
+# Classical errors of rows with counts (x, y, count; R/moment-ladder.R), each row as often as it counts.
+
+# Rows are not kept.
+no_rows <- function() stop_input("An estimate from sums has no influence of rows.", "unsupported")
+
+counted_mean <- function(rows, values, design, power = 1) {
+  mean <- sum(rows$count * values) / design$n
+  new_estimate(mean, no_rows, design, power, squares = sum(rows$count * (values - mean)^2))
+}
+
+# Sums of w, w e, w e^2 and w y in bins of equal width, a column per fold, and what R/metric-sorted.R makes of them.
+counted_table <- function(folds, n_bins) {
+  edges <- seq_len(n_bins - 1) / n_bins
+  sums <- lapply(folds, function(rows) {
+    bin <- factor(findInterval(rows$x, edges, left.open = TRUE), 0:(n_bins - 1))
+    e <- rows$x - rows$y
+    rowsum_all(rows$count * cbind(rep(1, length(e)), e, e^2, rows$y, deparse.level = 0), bin)
+  })
+  by_fold <- function(k) vapply(sums, function(sum) sum[, k], numeric(n_bins))
+  size <- matrix(by_fold(1), n_bins)
+  kept <- rowSums(size) > 0
+  pick <- function(k) matrix(by_fold(k), n_bins)[kept, , drop = FALSE]
+  size <- size[kept, , drop = FALSE]
+  total <- rowSums(size)
+  gap <- rowSums(pick(2)) / total
+  list(size = size, d = pick(2), d2 = pick(3), bins = list(
+    ends = cumsum(total), size = total, gap = gap, accuracy = rowSums(pick(4)) / total,
+    spread = pmax(rowSums(pick(3)) / total - gap^2, 0), concentration = 1 / total
+  ))
+}
+
+# rowsum() with a row for every level.
+rowsum_all <- function(x, by) {
+  out <- matrix(0, nlevels(by), ncol(x))
+  if (nrow(x) == 0) return(out)
+  found <- rowsum(x, as.integer(by), reorder = TRUE)
+  out[as.integer(rownames(found)), ] <- found
+  out
+}
+
+counted_bins <- function(folds, n_bins, p, debias, design) {
+  table <- counted_table(folds, n_bins)
+  value <- binned_power(table$bins, p, debias)
+  bound <- crossfit_sums(table$size, table$d, table$d2, table$bins, p)
+  new_estimate(value$power, no_rows, design, p, new_estimate(bound$mean, no_rows, design, squares = bound$squares),
+               value$noise, value$squares)
+}
+
+# The cumulated residual at the edges, and how far from 0 it may be within each cell.
+cumulated_residuals <- function(rows, edges) {
+  cell <- factor(pmax(findInterval(rows$x, edges, left.open = TRUE), 1), seq_len(length(edges) - 1))
+  e <- rows$count * (rows$x - rows$y)
+  sums <- rowsum_all(cbind(e, rows$count * (rows$x - rows$y)^2, pmax(e, 0), pmin(e, 0)), cell)
+  at <- cumsum(sums[, 1])
+  before <- c(0, at[-length(at)])
+  list(at = at, squares = sums[, 2], sums = sums[, 1], within = pmax(abs(before + sums[, 3]), abs(before + sums[, 4])))
+}
+
+# As ks_columns(), with the paths of the other folds for the honest end.
+counted_ks <- function(folds, edges, design) {
+  n <- design$n
+  parts <- lapply(folds, cumulated_residuals, edges)
+  all <- Reduce(`+`, lapply(parts, `[[`, "at"))
+  together <- lapply(setNames(nm = c("x", "y", "count")), function(name) unlist(lapply(folds, `[[`, name)))
+  whole <- cumulated_residuals(together, edges)
+  top <- which.max(abs(all))
+  value <- abs(all[top]) / n
+  below <- seq_len(top)
+  honest <- vapply(parts, function(part) {
+    other <- which.max(abs(all - part$at))
+    sign <- sign(all[other] - part$at[other])
+    c(sign * part$at[other], sum(part$squares[seq_len(other)]))
+  }, numeric(2))
+  bound <- sum(honest[1, ]) / n
+  spread <- sqrt(sum(together$count * together$x * (1 - together$x))) / n
+  list(
+    estimate = new_estimate(value, no_rows, design,
+                            honest = new_estimate(bound, no_rows, design, squares = sum(honest[2, ]) - n * bound^2),
+                            squares = sum(whole$squares[below]) - n * value^2),
+    sigma = if (spread == 0 && value == 0) 0 else value / spread,
+    more = max(0, max(whole$within) / n - value)
+  )
+}
+
+log_estimate <- function(scores, n, design) {
+  if (scores[["infinite"]] > 0) return(new_estimate(Inf, NULL, design))
+  mean <- scores[["log"]] / n
+  new_estimate(mean, no_rows, design, squares = scores[["log_square"]] - n * mean^2)
+}
+
+# The ratio of observed to expected events, its interval on the log scale.
+oe_columns <- function(rows, level, design) {
+  observed <- sum(rows$count * rows$y) / design$n
+  expected <- sum(rows$count * rows$x) / design$n
+  if (observed == 0 || expected == 0) return(list(.estimate = observed / expected))
+  squares <- sum(rows$count * (rows$y / observed - rows$x / expected)^2)
+  log <- summarise_estimates(list(new_estimate(log(observed / expected), no_rows, design, squares = squares,
+                                               smallest = -Inf)), level)
+  list(.estimate = observed / expected, std.error = log$std.error * observed / expected,
+       conf.low = exp(log$conf.low), conf.high = exp(log$conf.high),
+       p.value = 2 * pnorm(-abs(log$.estimate) / log$std.error))
+}
+
+counted_cox <- function(rows, scores, level) {
+  missing <- list(.estimate = rep(NA_real_, 4))
+  if (scores[["extreme"]] > 0) return(c(missing, reason = "; predictions of 0 or 1 have infinite logits"))
+  reason <- ""
+  fit <- withCallingHandlers(
+    cox_fits(stats::qlogis(rows$x), rows$y, NULL, rows$count),
+    calibrisk_warning_convergence = function(cnd) {
+      reason <<- paste0("; ", panel_reason(cnd))
+      rlang::cnd_muffle(cnd)
+    }
+  )
+  columns <- cox_likelihood(fit, level)
+  columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
+  c(columns, reason = reason)
+}
+
+counted_spiegelhalter <- function(rows) {
+  variance <- sum(rows$count * (1 - 2 * rows$x)^2 * rows$x * (1 - rows$x))
+  if (variance == 0) return(NA_real_)
+  sum(rows$count * (rows$y - rows$x) * (1 - 2 * rows$x)) / sqrt(variance)
+}

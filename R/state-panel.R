@@ -1,0 +1,129 @@
+# The panel of a state: classical errors of rows with counts, with the errors of independent rows or of blocks.
+
+#' @rdname ce_state
+#' @export
+estimate <- function(x, ...) UseMethod("estimate")
+
+#' @rdname ce_state
+#' @param x A `ce_state`.
+#' @export
+estimate.ce_state <- function(x, ..., level = 0.95) {
+  rlang::check_dots_empty()
+  call <- current_env()
+  check_state(x, call)
+  check_state_rows(x, call)
+  check_level(level)
+  classes <- if (x$about$notion == "class_wise") x$about$levels
+  parts <- lapply(seq_along(x$sums), function(j) {
+    out <- if (x$about$blocked) block_panel(x, j, level) else row_panel(x, j, level)
+    if (!is.null(classes)) out <- tibble::add_column(out, class = classes[j], .before = 1)
+    out
+  })
+  out <- vctrs::vec_rbind(!!!parts)
+  out$n <- x$n
+  out$notion <- x$about$notion
+  out$level <- level
+  out
+}
+
+panel_frame <- function(metric, columns, detail, estimator = "binary") {
+  missing <- rep(NA_real_, length(metric))
+  out <- lapply(setNames(nm = setdiff(panel_columns, "detail")), function(name) columns[[name]] %||% missing)
+  tibble::new_tibble(c(list(.metric = metric, .estimator = rep(estimator, length(metric))), out,
+                       list(detail = rep_len(detail, length(metric)))), nrow = length(metric))
+}
+
+state_estimator <- function(state) if (length(state$about$levels) == 2) "binary" else "multiclass"
+
+# Independent rows.
+row_panel <- function(state, problem, level) {
+  moments <- state_moments(state, problem)
+  total <- over_parts(moments)
+  rows <- cell_rows(state$spec$edges, total)
+  fewer <- cell_rows(state$spec$edges, total, cell_moments %/% 2 - 1)
+  scores <- state_scores(state, problem)
+  design <- new_design(state$n)
+  folds <- lapply(seq_len(dim(moments)[4]), function(f) cell_rows(state$spec$edges, moments[, , , f]))
+  bins <- lapply(list(c(1, 0), c(2, 0), c(2, 1)), function(choice) {
+    counted_bins(folds, state$spec$n_bins, choice[1], choice[2] == 1, design)
+  })
+  ks <- counted_ks(folds, state$spec$edges, design)
+  estimates <- c(list(counted_mean(rows, (rows$x - rows$y)^2, design, 2)), bins, list(ks$estimate),
+                 list(counted_mean(rows, (rows$x - rows$y)^2, design)), list(log_estimate(scores, state$n, design)))
+  columns <- summarise_estimates(estimates, level)
+  columns$p.value <- c(rep(NA, 4), largest_motion_p(ks$sigma), NA, NA)
+  mean_rows <- panel_frame(c("rbs", "ece", "ece", "ece", "ks_error", "brier", "log_loss"), columns,
+                           panel_details(state, ks$more), state_estimator(state))
+  oe <- oe_columns(rows, level, design)
+  cox <- counted_cox(rows, scores, level)
+  other <- counted_cox(fewer, scores, level)
+  error <- max(abs(cox$.estimate - other$.estimate), 0, na.rm = TRUE)
+  z <- counted_spiegelhalter(rows)
+  vctrs::vec_rbind(
+    mean_rows,
+    panel_frame("oe_ratio", oe, "events observed over expected", state_estimator(state)),
+    panel_frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), cox,
+                paste0("logistic regression on the logit", cox$reason, if (error > 0) {
+                  paste0("; error of the cells below ", format(error, digits = 1))
+                }), state_estimator(state)),
+    panel_frame("spiegelhalter", list(.estimate = z, p.value = 2 * pnorm(-abs(z))), "z statistic",
+                state_estimator(state))
+  )
+}
+
+panel_details <- function(state, more) {
+  bins <- paste0(state$spec$n_bins, " bins of equal width, p = ", c("1", "2", "2, debiased"))
+  c("scalar", bins, paste0("at the edges of ", length(state$spec$edges) - 1, " cells, at most ", format(more, digits = 1),
+                           " more in between"), "squared error of the probability", "logarithmic score")
+}
+
+# Errors from the rows left when a block is left out.
+block_panel <- function(state, problem, level) {
+  moments <- state_moments(state, problem)
+  scores <- array(rowSums(state$sums[[problem]]$scores), c(length(score_sums), dim(moments)[4]))
+  used <- which(colSums(moments[1, , , , drop = FALSE], dims = 3) > 0)
+  value <- function(blocks) {
+    rows <- cell_rows(state$spec$edges, over_parts(moments[, , , blocks, drop = FALSE]))
+    panel_values(rows, setNames(rowSums(scores[, blocks, drop = FALSE]), score_sums), state$spec)
+  }
+  all <- value(used)
+  left <- vapply(used, function(b) value(setdiff(used, b)), all)
+  n <- length(used)
+  variance <- if (n > 1) (n - 1) / n * rowSums((left - rowMeans(left))^2) else NA * all
+  design <- new_design(n, cluster = seq_len(n))
+  power <- ifelse(names(all) %in% c("rbs", "ece 2", "ece 2 debiased"), 2, 1)
+  smallest <- ifelse(grepl("cox|spiegel|oe", names(all)), -Inf, 0)
+  estimates <- lapply(seq_along(all), function(k) {
+    new_estimate(all[[k]], no_rows, design, power[k], variance = variance[[k]], smallest = smallest[k])
+  })
+  columns <- summarise_estimates(estimates, level)
+  at_null <- ifelse(grepl("slope|oe", names(all)), 1, 0)
+  tested <- grepl("cox|spiegel|oe", names(all))
+  z <- (all - at_null) / columns$std.error
+  columns$p.value <- ifelse(tested, 2 * stats::pt(-abs(z), n - 1), NA)
+  # the statistic itself, as spiegelhalter() has it of clusters
+  statistic <- names(all) == "spiegelhalter"
+  columns$.estimate[statistic] <- z[statistic]
+  for (name in c("std.error", "conf.low", "conf.high")) columns[[name]][statistic] <- NA
+  details <- c(panel_details(state, NA)[1:4], "at the edges of the cells", panel_details(state, NA)[6:7],
+               "events observed over expected", rep("logistic regression on the logit", 3),
+               "z statistic")
+  panel_frame(sub(" .*", "", names(all)), columns, paste0(details, "; errors from ", n, " blocks"),
+              state_estimator(state))
+}
+
+# Of rows with counts: the panel's values on the scale of their errors.
+panel_values <- function(rows, scores, spec) {
+  e <- rows$x - rows$y
+  total <- sum(rows$count)
+  bins <- counted_table(list(rows), spec$n_bins)$bins
+  power <- function(p, debias) binned_power(bins, p, debias)$power
+  path <- cumulated_residuals(rows, spec$edges)
+  cox <- counted_cox(rows, scores, 0.95)$.estimate
+  log <- log_estimate(scores, total, NULL)$value
+  c(rbs = sum(rows$count * e^2) / total, "ece 1" = power(1, FALSE), "ece 2" = power(2, FALSE),
+    "ece 2 debiased" = power(2, TRUE), ks_error = max(abs(path$at)) / total, brier = sum(rows$count * e^2) / total,
+    log_loss = log, oe_ratio = sum(rows$count * rows$y) / sum(rows$count * rows$x), cox_intercept = cox[1],
+    cox_slope = cox[2], cox_in_the_large = cox[3],
+    spiegelhalter = -sum(rows$count * e * (1 - 2 * rows$x)) / total)
+}

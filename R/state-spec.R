@@ -1,0 +1,63 @@
+# What a state holds is fixed before the first row: cells, bins and folds. A spec is a list of the choices with
+#   edges  of the cells: every hundredth, the edges of the panel's bins, the given knots, and towards 0 and 1 halved
+#          octaves, on which functions of logit(p) are smooth
+#   bins   edges of the cells whose unions are the bins of Algorithm 1
+#   inner  knots the ladder may choose among
+
+#' @rdname ce_state
+#' @export
+ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,
+                          blocks = 64, event_level = "first") {
+  check_notion(notion)
+  if (identical(notion, "canonical")) {
+    stop_input(c(
+      "A state holds sums of scalar notions.",
+      "x" = "{.arg notion} is {.val canonical}.",
+      "i" = "Use {.code notion = \"class_wise\"}, or {.fn ce_estimate} on a sample of the rows."
+    ), c("notion", "state"), arg = "notion", value = notion)
+  }
+  check_counts(n_bins, "n_bins", upper = 1000, size = 1L)
+  check_counts(grid, "grid", upper = 1000)
+  check_counts(folds, "folds", lower = 2, upper = 100, size = 1L)
+  check_counts(blocks, "blocks", lower = 8, upper = 1000, size = 1L)
+  check_numbers(knots, "knots", lower = 0, upper = 1, null = TRUE)
+  if (!is_share(test) || test == 0) {
+    stop_input(c("{.arg test} must be a share of the rows, above 0 and below 1.",
+                 "x" = "It is {.val {describe(test)}}."), "argument", arg = "test", value = test)
+  }
+  fixed <- cell_edges(n_bins)
+  # a knot that is an edge up to rounding is that edge
+  own <- knots[vapply(knots, function(knot) min(abs(knot - fixed)) > 1e-12, NA)]
+  edges <- sort(unique(c(fixed, own)))
+  inner <- if (is.null(knots)) edges else edges[vapply(edges, function(edge) min(abs(edge - knots)) <= 1e-12, NA)]
+  structure(
+    list(notion = notion, n_bins = n_bins, grid = sort(unique(grid)), folds = folds, test = test, blocks = blocks,
+         event_level = check_choice(event_level, c("first", "second")), knots = knots, edges = edges, inner = inner,
+         bins = c(0, sort(unique(unlist(lapply(grid, function(b) seq_len(b) / b)))))),
+    class = "ce_state_spec"
+  )
+}
+
+# Moments kept of a cell, by outcome; of a block's cell.
+cell_moments <- 10L
+block_moments <- 4L
+
+cell_edges <- function(n_bins, octaves = 7:20) {
+  tail <- sort(c(2^-octaves, 0.75 * 2^-octaves))
+  sort(unique(c((0:100) / 100, seq_len(n_bins) / n_bins, tail, 1 - tail)))
+}
+
+#' @export
+print.ce_state_spec <- function(x, ...) {
+  cat("<ce_state_spec> ", spec_words(x), "\n", sep = "")
+  invisible(x)
+}
+
+spec_words <- function(spec) {
+  paste0(
+    spec$notion %||% "default notion", ", ", length(spec$edges) - 1, " cells", if (!is.null(spec$knots)) {
+      paste0(" (", length(spec$knots), " given knots)")
+    }, ", ", spec$n_bins, " bins; Algorithm 1: ", spec$folds, " folds, test share ", format(spec$test), ", bins ",
+    paste(unique(range(spec$grid)), collapse = " to "), "; ", spec$blocks, " blocks for weights and clusters"
+  )
+}

@@ -1,0 +1,111 @@
+# Rows of a chunk into the sums of a state.
+
+#' @rdname ce_state
+#' @export
+update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL) {
+  call <- current_env()
+  check_state(object, call)
+  truth <- enquo(truth)
+  if (NROW(data) == 0) return(object)
+  given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
+  columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
+  check_ids(columns$id, call)
+  predictions <- rlang::try_fetch(
+    as_predictions(data, truth, column_dots(...), object$spec$event_level, TRUE, call, direction = object$n == 0,
+                   design = design_input(given$weights, given$cluster)),
+    calibrisk_error_empty = function(cnd) NULL
+  )
+  if (is.null(predictions)) {
+    object$dropped <- object$dropped + NROW(data)
+    return(object)
+  }
+  add_chunk(object, predictions, columns, call)
+}
+
+check_ids <- function(id, call) {
+  if (is.null(id)) return(invisible())
+  ok <- is.numeric(id) || is.character(id) || is.factor(id)
+  if (!ok || anyNA(id)) {
+    stop_input(c(
+      "{.arg id} must be numbers, text or a factor without missing values.",
+      "x" = if (ok) "Row {which(is.na(id))[1]} has none." else "It is {.cls {class(id)[1]}}."
+    ), "argument", arg = "id", call = call)
+  }
+}
+
+add_chunk <- function(state, predictions, columns, call) {
+  spec <- state$spec
+  importance <- !is.null(columns$weights) && !is_frequency(columns$weights)
+  notion <- spec$notion %||% default_notion(predictions)
+  about <- list(notion = notion, levels = predictions$levels, scalar = is.null(predictions$probs),
+                blocked = importance || !is.null(columns$cluster))
+  check_same_rows(state$about, about, call)
+  rows <- predictions$rows
+  owner <- columns$cluster %||% columns$id
+  units <- if (is.null(owner)) value_units(predictions) else id_units(owner[rows])
+  part <- if (about$blocked) block_parts(units, spec) else fold_parts(units, spec)
+  weights <- if (importance) as.numeric(columns$weights)[rows] else numeric()
+  problems <- notion_problems(predictions, notion, call)
+  if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about$blocked))
+  state$sums <- Map(function(sums, problem) add_problem(sums, problem, part, weights, spec), state$sums, problems)
+  state$about <- about
+  state$n <- state$n + length(rows)
+  state$dropped <- state$dropped + predictions$dropped
+  state
+}
+
+is_frequency <- function(weights) is.integer(weights) || inherits(weights, "hardhat_frequency_weights")
+
+# Numbers in [0, 1) that depend on nothing but the row.
+value_units <- function(predictions) {
+  if (is.null(predictions$probs)) return(cpp_row_keys(matrix(predictions$prob), as.integer(predictions$outcome)))
+  cpp_row_keys(predictions$probs, predictions$truth)
+}
+
+id_units <- function(id) {
+  if (is.numeric(id)) return(cpp_id_units(as.double(id)))
+  cpp_id_units(enc2utf8(as.character(id)))
+}
+
+# Fold 0 tests, counted from 0.
+fold_parts <- function(units, spec) {
+  inside <- (units - spec$test) / (1 - spec$test)
+  as.integer(pmin(pmax(floor(inside * spec$folds) + 1, 0), spec$folds))
+}
+
+block_parts <- function(units, spec) as.integer(floor(units * spec$blocks))
+
+n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
+
+# Pairs of sums and what rounding took from them, see inst/include/calibrisk/states/sums.h.
+empty_sums <- function(spec, blocked) {
+  parts <- n_parts(spec, blocked)
+  pairs <- function(size) matrix(0, size * parts, 2)
+  moments <- if (blocked) block_moments else cell_moments
+  out <- list(moments = pairs(moments * 2 * (length(spec$edges) - 1)), scores = pairs(6))
+  if (!blocked) out$bins <- pairs(3 * (length(spec$bins) - 1))
+  out
+}
+
+add_problem <- function(sums, problem, part, weights, spec) {
+  x <- problem$features[, 1]
+  y <- as.integer(problem$labels)
+  m <- if (is.null(sums$bins)) block_moments else cell_moments
+  sums$moments <- cpp_add_moments(sums$moments, spec$edges, m, x, y, part, weights)
+  sums$scores <- cpp_add_scores(sums$scores, x, y, part, weights)
+  if (!is.null(sums$bins)) sums$bins <- cpp_add_residuals(sums$bins, spec$bins, x, y, part, weights)
+  sums
+}
+
+# The sums as an array, the parts last; of scores those of R's names.
+score_sums <- c("log", "log_square", "infinite", "extreme", "square", "weight_square")
+
+sum_array <- function(pairs, dim) array(pairs[, 1] + pairs[, 2], dim)
+
+state_moments <- function(state, problem = 1) {
+  pairs <- state$sums[[problem]]$moments
+  m <- if (state$about$blocked) block_moments else cell_moments
+  sum_array(pairs, c(m, 2, length(state$spec$edges) - 1, n_parts(state$spec, state$about$blocked)))
+}
+
+over_parts <- function(sums) rowSums(sums, dims = length(dim(sums)) - 1)

@@ -1,0 +1,59 @@
+state_knots <- function(state) {
+  cell_knots(state$spec$edges, over_parts(state_moments(state)), state$spec$inner)
+}
+
+fixed_bases <- function(knots) lapply(knots, function(at) list(recipe = "hats", at = list(at)))
+
+expect_headline <- function(row, ladder, tolerance) {
+  a <- unlist(row[c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value", "cap")])
+  b <- unlist(ladder[c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "cap")])
+  expect_equal(unname(a), unname(b), tolerance = tolerance)
+}
+
+test_that("the headline is that of the rows on the same knots", {
+  for (n in c(400, 6000)) {
+    d <- inside_sample(n, n)
+    state <- state_of(d)
+    problem <- scalar_problem(d$x, d$y)
+    expect_headline(ce_estimate(state), run_ladder(problem, fixed_bases(state_knots(state)), .95, 1L), 1e-8)
+  }
+  # and near that of the verb, on its own knots
+  expect_lt(abs(ce_estimate(state)$estimate - ce_estimate(d$x, d$y)$estimate), .001)
+  expect_lt(attr(state_headline(state, .95, 1L), "error"), 1e-8)
+})
+
+test_that("given knots are the verb's own", {
+  d <- inside_sample(900, 3)
+  own <- unique(quantile(d$x, c((0:29) / 29, (0:7) / 7), type = 1, names = FALSE))
+  state <- state_of(d, ce_state_spec(knots = own))
+  expect_identical(lengths(state_knots(state)), c(2L, 8L, 30L))
+  expect_headline(ce_estimate(state), run_ladder(scalar_problem(d$x, d$y), ladder_bases("binary", 1, 900), .95, 1L),
+                  1e-8)
+})
+
+test_that("blocks are clusters: whole ones are left out", {
+  d <- inside_sample(3000, 4)
+  w <- withr::with_seed(5, rexp(3000))
+  cluster <- withr::with_seed(6, sample(300, 3000, TRUE))
+  spec <- ce_state_spec(blocks = 16)
+  for (given in list(list(weights = w), list(cluster = cluster), list(weights = w, cluster = cluster))) {
+    state <- do.call(state_of, c(list(d, spec), given))
+    units <- if (is.null(given$cluster)) value_units(list(prob = d$x, outcome = d$y)) else id_units(cluster)
+    block <- block_parts(units, spec)
+    problem <- scalar_problem(d$x, d$y)
+    problem$design <- new_design(3000, given$weights, match(block, sort(unique(block))))
+    expect_headline(ce_estimate(state), run_ladder(problem, fixed_bases(state_knots(state)), .95, 1L), 1e-8)
+  }
+  expect_output(print(ce_estimate(state)), "16 blocks")
+})
+
+test_that("few and extreme rows have a headline", {
+  for (d in list(list(x = .3, y = 1), list(x = c(0, 1), y = c(0, 1)), list(x = c(0, 1, .5), y = c(1, 0, 1)),
+                 list(x = rep(.5, 40), y = rep(0:1, 20)), list(x = rep(0:1, 20), y = rep(0:1, each = 20)))) {
+    state <- state_of(d)
+    row <- ce_estimate(state)
+    expect_headline(row, run_ladder(scalar_problem(d$x, d$y), fixed_bases(state_knots(state)), .95, 1L), 1e-8)
+    expect_true(row$conf.low <= row$conf.high)
+  }
+  expect_identical(ce_estimate(state_of(list(x = c(0, 1), y = c(0, 1))))$cap, 0)
+})

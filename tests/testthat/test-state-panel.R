@@ -1,0 +1,68 @@
+pick <- function(table, metric, detail = "") table[table$.metric == metric & grepl(detail, table$detail), ]
+
+test_that("the panel of sums is that of the verbs", {
+  d <- inside_sample(3000, 1)
+  table <- estimate(state_of(d))
+  same <- function(row, verb, tolerance = tol$oracle, columns = c(".estimate", "std.error", "conf.high")) {
+    expect_identical(nrow(row), 1L)
+    for (name in columns) expect_close(row[[name]], verb[[name]], tolerance)
+  }
+  all <- c(".estimate", "std.error", "conf.low", "conf.high")
+  same(pick(table, "rbs"), rbs(d$x, d$y, notion = "binary"), columns = all[1:2])
+  same(pick(table, "brier"), ce_score(d$x, d$y), columns = all)
+  same(pick(table, "log_loss"), ce_score(d$x, d$y, score = "log"), columns = all)
+  same(pick(table, "ece", "p = 1"), ece(d$x, d$y))
+  same(pick(table, "ece", "p = 2$"), ece(d$x, d$y, p = 2))
+  same(pick(table, "ece", "debiased"), ece(d$x, d$y, p = 2, debias = TRUE))
+  same(pick(table, "spiegelhalter"), spiegelhalter(d$x, d$y), columns = c(".estimate", "p.value"))
+  cox <- cox_calibration(d$x, d$y)
+  for (name in cox$.metric) same(pick(table, name), pick(transform(cox, detail = ""), name), 1e-6, ".estimate")
+  same(pick(table, "cox_slope"), cox[2, ], 1e-6, c(all, "p.value"))
+  ks <- ks_error(d$x, d$y)
+  row <- pick(table, "ks_error")
+  expect_lte(row$.estimate, ks$.estimate + 1e-12)
+  more <- as.numeric(sub(".*at most (\\S+) more.*", "\\1", row$detail))
+  expect_gte(row$.estimate + 1.1 * more, ks$.estimate)
+  expect_close(pick(table, "oe_ratio")$.estimate, sum(d$y) / sum(d$x), tol$law)
+  # honest ends are those of other folds
+  expect_true(all(table$conf.low <= table$.estimate, na.rm = TRUE))
+  expect_lt(abs(pick(table, "ece", "p = 1")$conf.low - ece(d$x, d$y)$conf.low), .01)
+})
+
+test_that("predictions of 0 and 1 are no accident", {
+  d <- list(x = c(0, 1, .2, .7, 1), y = c(0, 1, 0, 1, 0))
+  table <- estimate(state_of(d))
+  expect_identical(pick(table, "log_loss")$.estimate, Inf)
+  expect_true(is.na(pick(table, "cox_slope")$.estimate))
+  expect_match(pick(table, "cox_slope")$detail, "infinite logits")
+  expect_close(pick(table, "rbs")$.estimate, sqrt(mean((d$x - d$y)^2)), tol$law)
+  d$x <- c(.2, .3, .6, .8, .9)
+  d$y <- c(0, 0, 1, 1, 1)
+  expect_match(pick(estimate(state_of(d)), "cox_slope")$detail, "no finite estimate")
+})
+
+test_that("errors of blocks are the jackknife's", {
+  d <- inside_sample(1500, 2)
+  cluster <- withr::with_seed(3, sample(200, 1500, TRUE))
+  w <- withr::with_seed(4, rexp(1500))
+  spec <- ce_state_spec(blocks = 12)
+  table <- estimate(state_of(d, spec, weights = w, cluster = cluster))
+  block <- block_parts(id_units(cluster), spec)
+  jackknife <- function(statistic) {
+    left <- vapply(0:11, function(b) statistic(block != b), 0)
+    c(statistic(rep(TRUE, 1500)), sqrt(11 / 12 * sum((left - mean(left))^2)))
+  }
+  brier <- jackknife(function(rows) weighted.mean((d$x - d$y)[rows]^2, w[rows]))
+  row <- pick(table, "brier")
+  expect_close(c(row$.estimate, row$std.error), brier, tol$oracle)
+  expect_close(row$conf.high, brier[1] + qt(.975, 11) * brier[2], tol$oracle)
+  bins <- jackknife(function(rows) {
+    sum(abs(tapply((w * (d$x - d$y))[rows], findInterval(d$x[rows], 1:14 / 15, left.open = TRUE), sum))) / sum(w[rows])
+  })
+  row <- pick(table, "ece", "p = 1")
+  expect_close(c(row$.estimate, row$std.error), bins, tol$oracle)
+  slope <- cox_calibration(d$x, d$y, weights = w, cluster = block)
+  expect_lt(abs(pick(table, "cox_slope")$.estimate - slope$.estimate[2]), 1e-4)
+  expect_lt(abs(pick(table, "cox_slope")$std.error / slope$std.error[2] - 1), .15)
+  expect_match(table$detail, "errors from 12 blocks", all = TRUE)
+})

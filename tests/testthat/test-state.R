@@ -1,0 +1,119 @@
+test_that("chunks and the order of merging change nothing", {
+  d <- inside_sample(800, 1)
+  w <- withr::with_seed(2, rexp(800))
+  cluster <- withr::with_seed(3, sample(letters, 800, TRUE))
+  whole <- list(state_of(d), state_of(d, weights = w), state_of(d, cluster = cluster))
+  parts <- list(chunked_state(d, 4), chunked_state(d, 5, weights = w), chunked_state(d, 6, cluster = cluster))
+  for (k in 1:3) {
+    expect_identical(parts[[k]]$n, 800)
+    expect_same_numbers(estimate(parts[[k]]), estimate(whole[[k]]))
+    expect_same_numbers(ce_estimate(parts[[k]]), ce_estimate(whole[[k]]))
+  }
+  # updates of updates are merges
+  rows <- seq_along(d$x) > 300
+  twice <- update(update(ce_state(), d$x[!rows], d$y[!rows]), d$x[rows], d$y[rows])
+  expect_same_numbers(estimate(twice), estimate(whole[[1]]))
+})
+
+test_that("a state is a value: what is updated stays, what is saved comes back, and it is small", {
+  d <- inside_sample(2000, 1)
+  empty <- ce_state()
+  first <- state_of(d)
+  before <- unserialize(serialize(first, NULL))
+  update(first, d$x, d$y)
+  c(first, first)
+  expect_identical(first, before)
+  expect_identical(empty, ce_state())
+  expect_identical(c(empty, first), first)
+  expect_identical(c(first, empty), first)
+  expect_identical(update(first, d$x[0], d$y[0]), first)
+  file <- withr::local_tempfile()
+  saveRDS(first, file)
+  expect_identical(estimate(readRDS(file)), estimate(first))
+  expect_lt(file.size(file), 400 * 1024)
+})
+
+test_that("incomplete rows are counted", {
+  x <- c(.2, NA, .6, .8, .5)
+  y <- c(0, 1, NA, 1, 1)
+  state <- update(ce_state(), x, y)
+  expect_identical(c(state$n, state$dropped), c(3, 2))
+  state <- update(state, c(NA_real_, NA), c(1, 0))
+  expect_identical(c(state$n, state$dropped), c(3, 4))
+  expect_identical(attr(ce_estimate(state), "dropped"), c(4, 7))
+  expect_output(print(state), "4 incomplete")
+})
+
+test_that("integers are copies of rows", {
+  d <- inside_sample(200, 7)
+  count <- withr::with_seed(8, sample(0:3, 200, TRUE))
+  weighted <- state_of(d, weights = count)
+  repeated <- state_of(lapply(d, rep, count))
+  expect_same_numbers(estimate(weighted), estimate(repeated))
+  expect_identical(weighted$n, as.numeric(sum(count)))
+})
+
+test_that("data frames, matrices and factors are read as by the verbs", {
+  a <- update(ce_state(), vehicle_predictions, truth)
+  expect_identical(a$about$notion, "top_label")
+  probs <- as.matrix(vehicle_predictions[grep("^\\.pred_", names(vehicle_predictions))])
+  b <- update(ce_state(), probs, vehicle_predictions$truth)
+  expect_same_numbers(estimate(a), estimate(b))
+  rbs <- estimate(a)[1, ]
+  expect_close(rbs$.estimate, rbs(vehicle_predictions, truth, notion = "top_label")$.estimate, tol$law)
+
+  classes <- update(ce_state(ce_state_spec(notion = "class_wise")), vehicle_predictions, truth)
+  table <- estimate(classes)
+  expect_identical(unique(table$class), levels(vehicle_predictions$truth))
+  ece <- ece(vehicle_predictions, truth, notion = "class_wise", p = 2)$power
+  expect_close(sum(table$.estimate[table$detail == "15 bins of equal width, p = 2"]^2), ece, tol$law)
+  expect_error(ce_estimate(classes), class = "calibrisk_error_state")
+})
+
+test_that("folds and blocks are those of the id, else of the values", {
+  id <- c(11, 12, 11, 13)
+  expect_identical(id_units(id), id_units(as.integer(id)))
+  expect_identical(id_units(factor(c("b", "a", "b"))), id_units(c("b", "a", "b")))
+  expect_identical(id_units(id)[1], id_units(id)[3])
+  units <- id_units(as.character(1:20000))
+  spec <- ce_state_spec(folds = 4, test = .25, blocks = 10)
+  expect_lt(max(abs(table(fold_parts(units, spec)) / 20000 - c(.25, rep(.75 / 4, 4)))), .015)
+  expect_lt(max(abs(table(block_parts(units, spec)) / 20000 - .1)), .01)
+  expect_gt(abs(cor(units[-1], units[-20000])), 0)
+  expect_lt(abs(cor(units[-1], units[-20000])), .03)
+  d <- inside_sample(100, 9)
+  twins <- lapply(d, rep, 2)
+  parts <- state_moments(state_of(twins))
+  expect_equal(parts, 2 * state_moments(state_of(d)))
+  expect_false(isTRUE(all.equal(parts, state_moments(state_of(twins, id = 1:200)))))
+})
+
+test_that("what does not fit together is an error that says so", {
+  d <- inside_sample(50, 1)
+  state <- state_of(d)
+  expect_error(c(state, ce_state(ce_state_spec(n_bins = 10))), "n_bins", class = "calibrisk_error_state")
+  expect_error(c(state, 1), class = "calibrisk_error_state")
+  old <- state
+  old$version <- 0L
+  for (call in list(quote(c(state, old)), quote(update(old, d$x, d$y)), quote(estimate(old)), quote(print(old)))) {
+    expect_error(eval(call), class = "calibrisk_error_version")
+  }
+  expect_error(update(state, d$x, d$y, weights = d$x), class = "calibrisk_error_weights")
+  expect_error(update(state, vehicle_predictions, truth), class = "calibrisk_error_state")
+  expect_error(update(state, d$x, d$y, id = c(NA, 1:49)), class = "calibrisk_error_argument")
+  expect_error(update(state, d$x, d$y, id = 1:3), class = "calibrisk_error_length")
+  expect_error(estimate(ce_state()), class = "calibrisk_error_empty")
+  expect_error(ce_estimate(ce_state()), class = "calibrisk_error_empty")
+  expect_error(ce_estimate(state, d$y), class = "calibrisk_error_state")
+  expect_error(ce_estimate(state, bases = basis_hats(3)), "bases", class = "calibrisk_error_state")
+  expect_error(ce_state(list()), class = "calibrisk_error_argument")
+  expect_error(ce_state_spec(notion = "canonical"), class = "calibrisk_error_notion")
+  expect_error(ce_state_spec(knots = 2), class = "calibrisk_error_argument")
+  expect_error(ce_state_spec(test = 0), class = "calibrisk_error_argument")
+})
+
+test_that("a state says what it holds", {
+  expect_output(print(state_of(inside_sample(300, 2))), "300 rows, binary")
+  expect_output(print(ce_state()), "0 rows")
+  expect_output(print(ce_state_spec(knots = c(.1, .5))), "2 given knots")
+})
