@@ -121,7 +121,8 @@ cox_likelihood <- function(fit, level) {
   # twice the log likelihood ratio: without an intercept, with slope 1, without an intercept given slope 1, both
   ratio <- fit$unit * 2 * pmax(c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss), 0)
   estimate <- c(both$intercept, both$slope, large$intercept, ratio[4])
-  std_error <- sqrt(pmax(c(both$var_intercept, both$var_slope, large$var_intercept, NA), 0) / fit$unit)
+  variance <- c(both$var_intercept, both$var_slope, large$var_intercept, NA) / fit$unit
+  std_error <- sqrt(pmax(variance, 0))
   half <- qnorm((1 + level) / 2) * std_error
   list(.estimate = estimate, std.error = std_error, conf.low = estimate - half, conf.high = estimate + half,
        p.value = stats::pchisq(ratio, c(1, 1, 1, 2), lower.tail = FALSE))

@@ -44,7 +44,7 @@ counted_ladder <- function(rows, knots, level, threads) {
   finish_ladder(rungs, new_design(length(e), rows$count), brier_cap(mean, error, level), level)
 }
 
-# Edges as knots of the rungs of the default ladder: of those in `inner` the nearest to the quantiles of the predictions.
+# Edges as knots of the rungs of the default ladder: of those in `inner` the nearest to quantiles of the predictions.
 cell_knots <- function(edges, moments, inner = edges) {
   mass <- colSums(moments[1, , ])
   below <- c(0, cumsum(mass))

@@ -73,8 +73,9 @@ row_panel <- function(state, problem, level) {
 
 panel_details <- function(state, more) {
   bins <- paste0(state$spec$n_bins, " bins of equal width, p = ", c("1", "2", "2, debiased"))
-  c("scalar", bins, paste0("at the edges of ", length(state$spec$edges) - 1, " cells, at most ", format(more, digits = 1),
-                           " more in between"), "squared error of the probability", "logarithmic score")
+  between <- paste0("at the edges of ", length(state$spec$edges) - 1, " cells, at most ", format(more, digits = 1),
+                    " more in between")
+  c("scalar", bins, between, "squared error of the probability", "logarithmic score")
 }
 
 # Errors from the rows left when a block is left out.
