@@ -107,10 +107,17 @@ node_auroc <- function(nodes) {
   sum(event * (cumsum(other) - other / 2)) / (sum(event) * sum(other))
 }
 
-# n rows: predictions and outcomes.
-draw_study <- function(nodes, n) {
+# n rows: predictions and outcomes, and which rows belong together.
+draw_study <- function(nodes, n, clusters = NULL) {
   at <- sample.int(length(nodes$p), n, replace = TRUE, prob = nodes$share)
-  if (nodes$reach == 0) return(list(p = nodes$p[at], y = stats::rbinom(n, 1, nodes$eta[at])))
-  x <- nodes$logit[at] + nodes$reach * stats::runif(n, -1, 1)
-  list(p = stats::plogis(x), y = stats::rbinom(n, 1, stats::plogis(nodes$intercept + nodes$slope * x)))
+  p <- nodes$p[at]
+  eta <- nodes$eta[at]
+  if (nodes$reach > 0) {
+    x <- nodes$logit[at] + nodes$reach * stats::runif(n, -1, 1)
+    p <- stats::plogis(x)
+    eta <- stats::plogis(nodes$intercept + nodes$slope * x)
+  }
+  if (is.null(clusters)) return(list(p = p, y = stats::rbinom(n, 1, eta)))
+  cluster <- draw_clusters(n, clusters)
+  list(p = p, y = draw_shared(eta, cluster, clusters$icc), cluster = cluster)
 }

@@ -52,6 +52,12 @@ power_widths <- list(oe_ratio = oe_width, slope = slope_width, auroc = auroc_wid
                      standardized_net_benefit = standardized_width,
                      calibration_error = function(n, nodes, facts) ladder_expected(n, nodes, facts)$width)
 
+# Of the published criteria that of as many independent rows.
+expected_width <- function(name, n, nodes, facts) {
+  if (name != "calibration_error") n <- n / design_effect(facts$clusters)
+  power_widths[[name]](n, nodes, facts)
+}
+
 # The smallest n from which on `value(n)` is at most the target (`falls`), or at least; Inf where there is none up to
 # `most_rows`. Bisection: the finest basis grows with n, which moves the value by steps too small to matter.
 most_rows <- 1e9

@@ -2,41 +2,49 @@
 # Per rung with orthonormal hats b and the gap's projection g = b'E[b (p - eta)]:
 #   psi = |E b (p - eta)|^2,  T = E[v b b'] with v = E[(p - y)^2 | p],  noise = 2 tr T^2 / n^2 (leverages: 1 / (1 - h))
 #   linear = 4 Var(e g) / n,  scatter = 4 E v / n
-# Limits are then those of ladder-limits.R.
+# With clusters the pairs of rows of a cluster add R = E[b b' Cov(y, y')] times their number to T, and the same to the
+# variances (R/power-clusters.R). Limits are then those of ladder-limits.R.
 
 ladder_expected <- function(n, nodes, facts) {
-  rungs <- expected_rungs(n, nodes)
+  clusters <- facts$clusters
+  df <- expected_df(n, clusters)
+  # fewer than two clusters say nothing
+  if (df < 1) return(list(low = 0, high = Inf, width = Inf, power = 0))
+  rungs <- expected_rungs(n, nodes, clusters)
   m <- length(rungs)
   alpha <- 1 - facts$level
   second <- nodes$p^2 + (1 - 2 * nodes$p) * nodes$eta
   score <- node_mean(nodes, second)
   fourth <- node_mean(nodes, nodes$eta * (1 - nodes$p)^4 + (1 - nodes$eta) * nodes$p^4)
-  cap <- sqrt(score + facts$z * sqrt(max(fourth - score^2, 0) / n))
-  low <- sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / (2 * m))))
-  high <- min(cap, sqrt(max(vapply(rungs, rung_high, 0, facts$level))))
+  variance <- fourth - score^2 + drop(cluster_covariance(nodes, 1 - 2 * nodes$p, clusters))
+  cap <- brier_cap(score, sqrt(max(variance, 0) / n), facts$level, df)
+  low <- sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)))
+  high <- min(cap, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df))))
   list(low = low, high = high, width = max(high - low, 0),
-       power = max(vapply(rungs, expected_rejection, 0, 1 - alpha / (2 * m))))
+       power = max(vapply(rungs, expected_rejection, 0, student_level(1 - alpha / (2 * m), df))))
 }
 
-expected_rungs <- function(n, nodes) {
+expected_rungs <- function(n, nodes, clusters = NULL) {
   gap <- nodes$p - nodes$eta
   second <- nodes$p^2 + (1 - 2 * nodes$p) * nodes$eta
+  shared_by <- function(values) drop(cluster_covariance(nodes, values, clusters))
   lapply(ladder_bases("binary", 1, n), function(basis) {
     hats <- node_hats(nodes, basis$own, n)
     spectrum <- eigen(crossprod(sqrt(nodes$share) * hats), symmetric = TRUE)
     kept <- spectrum$values > 1e-10 * spectrum$values[1]
     whitened <- hats %*% (spectrum$vectors[, kept, drop = FALSE] / rep(sqrt(spectrum$values[kept]), each = ncol(hats)))
     projection <- colSums(nodes$share * gap * whitened)
-    spread <- crossprod(sqrt(nodes$share * second) * whitened)
+    shared <- cluster_covariance(nodes, whitened, clusters)
+    spread <- crossprod(sqrt(nodes$share * second) * whitened) + shared
     fitted <- drop(whitened %*% projection)
     psi <- sum(projection^2)
     cube <- sum((spread %*% spread) * spread)
-    # rows are left out of their own gap
-    leverage <- min(ncol(whitened) / n, 0.5)
+    # rows, or clusters, are left out of their own gap
+    leverage <- min(ncol(whitened) * (1 + (clusters$others %||% 0)) / n, 0.5)
     list(psi = psi, noise = 2 * sum(spread^2) / (n * (1 - leverage))^2,
          skew = min(2.8, 8 * cube / (2 * sum(spread^2))^1.5),
-         linear = 4 * max(node_mean(nodes, second * fitted^2) - psi^2, 0) / n,
-         scatter = 4 * node_mean(nodes, second) / n)
+         linear = 4 * max(node_mean(nodes, second * fitted^2) - psi^2 + shared_by(fitted), 0) / n,
+         scatter = 4 * (node_mean(nodes, second) + shared_by(rep(1, length(gap)))) / n)
   })
 }
 
@@ -65,9 +73,9 @@ expected_rejection <- function(rung, p) {
 # The same of drawn data sets: mean width and share of rejections.
 simulated_ladder <- function(n, nodes, facts, times, threads) {
   drawn <- vapply(seq_len(times), function(i) {
-    rows <- draw_study(nodes, n)
+    rows <- draw_study(nodes, n, facts$clusters)
     problem <- scalar_problem(rows$p, rows$y)
-    problem$design <- new_design(n)
+    problem$design <- new_design(n, cluster = rows$cluster)
     ladder <- run_ladder(problem, ladder_bases("binary", 1, n), facts$level, threads)
     c(width = ladder$high - ladder$low, power = isTRUE(ladder$p.value < 1 - facts$level))
   }, c(width = 0, power = 0))

@@ -1,0 +1,60 @@
+# What clusters of rows cost a planned validation. Predictions are independent draws; outcomes of a cluster share their
+# luck: with probability sqrt(icc) a row takes the cluster's uniform number U in the place of its own, y = 1{U < eta}.
+# Every row has the probability eta then, and two of a cluster the covariance icc (min(eta, eta') - eta eta'), which is
+# a correlation of icc where their risks are the same.
+
+# NULL without clusters. `per_draw`: of a random row's cluster, the mean number of other rows.
+new_power_clusters <- function(cluster_size, icc, call) {
+  if (is.null(cluster_size) && is.null(icc)) return(NULL)
+  if (is.null(cluster_size) || is.null(icc)) {
+    stop_input(c(
+      "Clusters need both {.arg cluster_size} and {.arg icc}.",
+      "x" = "There is no {.arg {if (is.null(icc)) 'icc' else 'cluster_size'}}.",
+      "i" = "As in {.code cluster_size = 20, icc = 0.05}: centres of twenty patients."
+    ), "argument", arg = if (is.null(icc)) "icc" else "cluster_size", call = call)
+  }
+  check_counts(cluster_size, lower = 1, call = call)
+  check_number(icc, lower = 0, upper = 1, call = call)
+  if (max(cluster_size) == 1) return(NULL)
+  list(sizes = as.numeric(cluster_size), icc = icc, others = sum(cluster_size^2) / sum(cluster_size) - 1)
+}
+
+# Variances of sums over rows are larger by this, for a statistic whose rows correlate as the outcomes do.
+design_effect <- function(clusters) if (is.null(clusters)) 1 else 1 + clusters$others * clusters$icc
+
+clusters_label <- function(clusters) {
+  if (is.null(clusters)) return(NULL)
+  paste0("of ", format(mean(clusters$sizes), digits = 3), " rows",
+         if (length(unique(clusters$sizes)) > 1) " in the mean",
+         ", intra-cluster correlation ", format(clusters$icc), " (design effect ",
+         format(design_effect(clusters), digits = 3), ")")
+}
+
+# Clusters are the independent draws.
+expected_df <- function(n, clusters) if (is.null(clusters)) Inf else n / mean(clusters$sizes) - 1
+
+# The part of sum_{i,j of a cluster} E[b_i b_j' Cov(y_i, y_j)] per row that is due to pairs of different rows: since
+# min(eta, eta') is the integral of 1{u < eta} 1{u < eta'}, it is one of squares of sums over the nodes above u.
+cluster_covariance <- function(nodes, b, clusters) {
+  if (is.null(clusters)) return(0)
+  order <- order(nodes$eta)
+  weighted <- nodes$share * as.matrix(b)
+  weighted <- weighted[order, , drop = FALSE]
+  eta <- nodes$eta[order]
+  above <- apply(weighted, 2, function(v) rev(cumsum(rev(v))))
+  mean <- colSums(eta * weighted)
+  clusters$others * clusters$icc * (crossprod(sqrt(diff(c(0, eta))) * above) - tcrossprod(mean))
+}
+
+# Cluster of every row, of sizes that are drawn; outcomes whose luck is shared.
+draw_clusters <- function(n, clusters) {
+  sizes <- clusters$sizes
+  drawn <- sizes[sample.int(length(sizes), ceiling(n / min(sizes)), replace = TRUE)]
+  rep(seq_along(drawn), drawn)[seq_len(n)]
+}
+
+draw_shared <- function(eta, cluster, icc) {
+  own <- stats::runif(length(eta))
+  shared <- stats::runif(max(cluster))[cluster]
+  as.integer(ifelse(stats::runif(length(eta)) < sqrt(icc), shared, own) < eta)
+}
