@@ -12,7 +12,7 @@ GENERATED = man NAMESPACE R/RcppExports.R src/RcppExports.cpp src/Makevars
 CORE = tests/core/build
 CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(wildcard tests/core/*.cpp)) $(CORE)/all_headers.o
 
-.PHONY: help deps install demo test test-tidymodels contract check document readme lint format check-format \
+.PHONY: help deps install demo test test-database test-tidymodels contract check document readme lint format check-format \
   check-documented extending articles fuzz bench site test-core clean
 
 help: ## list the commands
@@ -35,6 +35,9 @@ test: ## run the tests; the last line is `N passed, N failed`
 	@$(RSCRIPT) tools/install-deps.R Suggests
 	@$(RSCRIPT) tools/install.R
 	@$(RSCRIPT) tools/test.R '$(FILTER)'
+
+test-database: install ## the tests of databases on a PostgreSQL server, made and removed
+	@$(RSCRIPT) tools/test-database.R
 
 test-tidymodels: install ## the tests with yardstick and tune, which go into a library of their own (minutes at first)
 	@$(RSCRIPT) tools/test-tidymodels.R

@@ -2,6 +2,7 @@
 #   n        rows
 #   w        numeric n, importance weights; NULL where every row counts the same
 #   cluster  integer n in 1..C; NULL where rows are independent
+#   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
 # Frequency weights are repeated rows: the rows are repeated where they are read (R/design-read.R), so that
 # every number, error and test is that of the repeated rows, and nothing after it knows about them.
 
@@ -29,6 +30,7 @@ row_shares <- function(design) if (is.null(design$w)) rep(1 / design$n, design$n
 
 # sum w^2 / W1^2: 1 over the effective number of rows
 weight_concentration <- function(design) {
+  if (!is.null(design$sums)) return(design$sums[2] / design$sums[1]^2)
   if (is.null(design$w)) 1 / design$n else sum(design$w^2) / sum(design$w)^2
 }
 
@@ -84,7 +86,11 @@ weighted_quantile <- function(values, probs, design) {
 # 1 / df = 1 / n_eff - 1 / n.
 design_df <- function(design) {
   clusters <- if (is.null(design$cluster)) Inf else max(design$cluster) - 1
-  weights <- if (is.null(design$w)) Inf else 1 / max(weight_concentration(design) - 1 / design$n, 0)
+  weights <- if (is.null(design$w) && is.null(design$sums)) {
+    Inf
+  } else {
+    1 / max(weight_concentration(design) - 1 / design$n, 0)
+  }
   min(clusters, weights)
 }
 

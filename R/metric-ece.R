@@ -65,7 +65,8 @@
 #' @inheritSection ce_args Choosing a model
 #' @param x Predictions: a data frame (with `truth` one of its columns), a numeric matrix of
 #'   probabilities `n x K`, or a numeric vector of probabilities. Results of resampling by tune that kept their
-#'   predictions are read as a data frame of these.
+#'   predictions are read as a data frame of these. Of [ece()] also a table of a database, see
+#'   [ce_database()].
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame, the probability columns (tidyselect; default: those that
@@ -137,14 +138,22 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     scheme <- preset_scheme(preset, given)
   }
   interval <- check_interval(interval, level, times, current_env())
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ece", function(predictions) {
-    scheme$notion <- scheme$notion %||% scheme$default(predictions)
-    c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
-  }, event_level, na_rm, choices = list(
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  choices <- list(
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
     preset = scheme$preset, interval = interval$type, level = level,
     distance = if (is.function(distance)) "function" else distance
-  ), design = design_input(enquo(weights), enquo(cluster), horizon))
+  )
+  dots <- enquos(...)
+  # under yardstick `x` is a column's name
+  if (!"data" %in% names(dots) && is_database(x)) {
+    return(database_ece(x, enquo(truth), check_dot_names(dots, current_env()), enquo(.by), scheme, interval,
+                        event_level, na_rm, choices, design, current_env()))
+  }
+  metric_frame(x, enquo(truth), dots, enquo(.by), "ece", function(predictions) {
+    scheme$notion <- scheme$notion %||% scheme$default(predictions)
+    c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
+  }, event_level, na_rm, choices = choices, design = design)
 }, "minimize", c(0, Inf))
 
 # A scheme says everything about an estimate but the data:

@@ -11,7 +11,10 @@ named_level <- function(column, levels) {
 warn_direction <- function(prob, outcome, levels, event_level = NULL) {
   # spares most the sort
   if (!isTRUE(mean(prob[outcome == 1]) < mean(prob[outcome == 0]))) return(invisible())
-  trend <- rank_trend(prob, outcome)
+  warn_trend(rank_trend(prob, outcome), levels, event_level)
+}
+
+warn_trend <- function(trend, levels, event_level) {
   if (!isTRUE(trend$z < -3)) return(invisible())
   other <- if (identical(event_level, "first")) "second" else "first"
   warn_result(c(
@@ -31,10 +34,15 @@ rank_trend <- function(prob, outcome) {
   sorted <- sort_values(prob, outcome)
   size <- diff(c(0, sorted$ties))
   rank <- sorted$ties - (size - 1) / 2
-  events <- as.numeric(sum(outcome))
-  others <- sorted$n - events
-  auc <- (sum(rank * bin_totals(sorted$sum_y, sorted$ties)) / events - (events + 1) / 2) / others
-  variance <- (sorted$n + 1 - sum(size^3 - size) / (sorted$n * (sorted$n - 1))) / (12 * events * others)
+  trend_of_sums(sorted$n, as.numeric(sum(outcome)), sum(rank * bin_totals(sorted$sum_y, sorted$ties)),
+                sum(size^3 - size))
+}
+
+# From the sum of the events' ranks, and of size^3 - size over the ties.
+trend_of_sums <- function(n, events, ranks, ties) {
+  others <- n - events
+  auc <- (ranks / events - (events + 1) / 2) / others
+  variance <- (n + 1 - ties / (n * (n - 1))) / (12 * events * others)
   list(auc = auc, z = (auc - 0.5) / sqrt(variance))
 }
 

@@ -3,6 +3,7 @@
 # not in Debian, so nothing depends on it: its functions are asked for by name.
 
 read_results <- function(x, call) {
+  check_in_memory(x, call)
   if (!inherits(x, "tune_results")) return(x)
   rlang::check_installed("tune", reason = "to collect the predictions of a tuning result.")
   out <- rlang::try_fetch(getExportedValue("tune", "collect_predictions")(x), error = function(cnd) {

@@ -1,0 +1,125 @@
+# Binned errors of a database's rows: the sums of every bin and fold are what R/metric-sorted.R and R/crossfit.R need.
+
+database_ece <- function(x, truth, dots, by, scheme, interval, event_level, na_rm, choices, design, call) {
+  check_database_scheme(scheme, interval, call)
+  rows <- read_database(x, truth, dots, by, scheme$notion, event_level, na_rm, design, call)
+  cells <- database_bins(rows, scheme, call)
+  choices$notion <- rows$notion
+  out <- database_by_groups(rows, function(g) {
+    own <- lapply(cells, function(found) found[found$group == g, ])
+    missing <- !na_rm && rows$counts$n[g] < rows$counts$n_all[g]
+    values <- group_ece(own, scheme, interval, database_design(rows, g))
+    if (missing) {
+      values <- mask_numbers(values)
+      values$n <- values$n + rows$counts$n_all[g] - rows$counts$n[g]
+    }
+    result_frame("ece", if (length(rows$levels) == 2) "binary" else "multiclass", values, choices)
+  }, bind_parts, call)
+  new_table(out, c("Lower end" = "folds by the database's hash of the rows"),
+            if (length(rows$by) > 0) c("ce_metrics", "ce_table"))
+}
+
+check_database_scheme <- function(scheme, interval, call) {
+  if (!is.null(scheme$preset)) stop_unsupported("there are no presets", "{.arg preset} is given.", call, "preset")
+  if (!is.null(scheme$distance)) {
+    stop_unsupported("errors are those of scalar notions", "{.arg distance} is given.", call, "distance")
+  }
+  if (interval$type != "analytic") {
+    stop_unsupported("rows are not resampled", "{.arg interval} is {.val bootstrap}.", call, "interval")
+  }
+  if (!scheme$type %in% c("width", "mass", "discrete")) {
+    stop_unsupported("bins are {.val width}, {.val mass} or {.val discrete}",
+                     paste0("{.arg type} is {.val ", scheme$type, "}."), call, "type")
+  }
+}
+
+# Per number of bins the sums of all groups' bins and folds.
+database_bins <- function(rows, scheme, call) {
+  scattered <- function(pairs) sql_scatter(pairs, rows$by)
+  fold <- paste("scatter %", crossfit_folds)
+  sums <- c(rows = "1", w = "w", wy = "w * y", wd = "w * d", wd2 = "w * d * d",
+            if (rows$kind == "importance") c(w2 = "w * w", w2d = "w * w * d", w2d2 = "w * w * d * d"))
+  lapply(scheme$n_bins, function(n_bins) {
+    if (scheme$type == "mass") return(mass_cells(rows, n_bins, scattered, fold, sums, call))
+    if (scheme$type == "discrete") check_few_values(rows, call)
+    cell <- if (scheme$type == "width") sql_width_cell("p", n_bins) else "p"
+    database_cells(rows, scattered(rows$pairs), cell, fold, sums, call)
+  })
+}
+
+# The edges of equal mass are those of a group.
+mass_cells <- function(rows, n_bins, scattered, fold, sums, call, most = 5000) {
+  if (n_bins > most) {
+    stop_unsupported(paste0("there are at most ", most, " bins of equal mass"),
+                     paste0("{.arg n_bins} is ", n_bins, "."), call, "n_bins")
+  }
+  weighted <- rows$kind != "none"
+  parts <- lapply(seq_len(nrow(rows$counts)), function(g) {
+    pairs <- group_pairs(rows, g)
+    if (rows$counts$used[g] == 0) return(NULL)
+    total <- if (weighted) rows$counts$weight[g] else rows$counts$used[g]
+    shares <- seq_len(n_bins) / n_bins
+    targets <- if (rows$kind == "importance") {
+      total * shares * (1 - 1e-12)
+    } else {
+      # whole numbers, which half of one keeps from rounding
+      (total * seq_len(n_bins) + n_bins - 1) %/% n_bins - 0.5
+    }
+    edges <- database_quantiles(rows, pairs, if (weighted) "ce_w" else "1", targets, call)
+    database_cells(rows, scattered(pairs), sql_cell("p", unique(edges)[-length(unique(edges))]), fold, sums, call)
+  })
+  vctrs::vec_rbind(!!!parts)
+}
+
+check_few_values <- function(rows, call, most = 100000) {
+  counted <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(DISTINCT p)"), " AS n FROM (", rows$pairs,
+                                            ") ce_pairs"), call)$n
+  if (counted > most) {
+    stop_unsupported(paste0("bins of type {.val discrete} are at most ", count_text(most)),
+                     paste0("There are ", count_text(counted), " distinct predictions."), call, "type")
+  }
+}
+
+# The columns of one group from the sums of its bins and folds, one data frame per number of bins.
+group_ece <- function(cells, scheme, interval, design) {
+  if (design$n == 0) return(list(.estimate = NA_real_, n = 0))
+  estimates <- lapply(cells, bins_estimate, scheme$p, scheme$debias, design)
+  n_bins <- scheme$n_bins
+  if (scheme$type == "discrete") n_bins <- vapply(cells, function(found) length(unique(found$cell)), 0L)
+  c(summarise_estimates(estimates, interval$level), list(.estimates = estimates, n_bins = n_bins, n = design$n))
+}
+
+bins_estimate <- function(cells, p, debias, design) {
+  bin <- match(cells$cell, unique(cells$cell))
+  weighted <- !is.null(design$sums)
+  by_fold <- function(name) {
+    out <- matrix(0, max(bin), crossfit_folds)
+    out[cbind(bin, cells$fold + 1)] <- cells[[name]] / (design$unit %||% 1)
+    out
+  }
+  size <- by_fold("w")
+  d <- by_fold("wd")
+  d2 <- by_fold("wd2")
+  bins <- list(size = rowSums(size), gap = rowSums(d) / rowSums(size))
+  bins$ends <- cumsum(if (weighted) rowSums(by_fold("rows")) else bins$size)
+  bins$accuracy <- rowSums(by_fold("wy")) / bins$size
+  bins$spread <- pmax(rowSums(d2) / bins$size - bins$gap^2, 0)
+  bins$concentration <- if (weighted) rowSums(by_fold("w2")) / bins$size^2 else 1 / bins$size
+  value <- binned_power(bins, p, debias)
+  bound <- crossfit_sums(size, d, d2, bins, p)
+  variances <- if (weighted) {
+    list(weighted_variance(value$slope, value$offset, lapply(c("w2", "w2d", "w2d2"), by_fold), value$power, design),
+         weighted_variance(bound$slope, -bound$offset, lapply(c("w2", "w2d", "w2d2"), by_fold), bound$mean, design))
+  }
+  new_estimate(value$power, no_rows, design, reported_power(p),
+               new_estimate(bound$mean, no_rows, design, squares = bound$squares, variance = variances[[2]]),
+               value$noise, value$squares, variance = variances[[1]])
+}
+
+# n / (n - 1) sum w^2 (psi - mean)^2 / W1^2 for the influence psi = slope d + offset of the rows of a cell, from the
+# cells' sums of w^2, w^2 d and w^2 d^2.
+weighted_variance <- function(slope, offset, sums, mean, design) {
+  centre <- offset - mean
+  square <- sum(slope^2 * sums[[3]] + 2 * slope * centre * sums[[2]] + centre^2 * sums[[1]])
+  design$n / (design$n - 1) * max(square, 0) / design$sums[1]^2
+}

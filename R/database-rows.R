@@ -1,0 +1,186 @@
+# What a database's table says as predictions: SQL of a SELECT whose rows are (groups, p, y, w), complete and used, with
+# p the scalar prediction, y its outcome 0/1 and w what the row counts. A `rows` object is
+#   db, pairs   the database, the SQL
+#   keys        tibble of groups (NULL: none); by: their quoted names
+#   counts      per group: n_all, n (complete), used, and sums of the weights
+#   kind        of the weights: "none", "frequency", "importance"
+#   levels, event, n_classes, notion
+
+read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design, call) {
+  check_flag(na_rm, call = call)
+  event_level <- check_choice(event_level, c("first", "second"), call = call)
+  check_truth_given(truth, call)
+  db <- as_database(x, call)
+  check_database_design(design, db, call)
+  groups <- database_groups(db, by, call)
+  outcome <- truth_column(truth, db$columns, call)
+  values <- outcome_values(db, outcome, call)
+  weights <- database_weights(db, design$weights, call)
+  columns <- colnames(read_probs(db$columns, dots, values, match(outcome, names(db$columns)), call))
+  coded <- code_values(values, columns, event_level, call)
+  notion <- notion %||% default_notion(coded)
+  check_database_notion(notion, coded, call)
+  rows <- c(list(db = db, notion = notion, kind = weights$kind, scalar = is.null(coded$probs), na_rm = na_rm,
+                 groups = groups, by = sprintf("ce_g%d", seq_along(groups)), outcome = outcome),
+            coded[c("levels", "event", "named")])
+  inner <- paste0("SELECT ", sql_list(
+    database_by(rows, groups),
+    paste0(sql_double(sql_name(db, coded$columns)), " AS ce_p", seq_along(coded$columns)),
+    paste0(sql_code(db, outcome, values, coded$codes), " AS ce_t"),
+    paste0(if (is.null(weights$column)) "1" else sql_double(sql_name(db, weights$column)), " AS ce_w")
+  ), " FROM (", db$from, ") ce_rows")
+  rows <- count_rows(rows, inner, length(coded$columns), coded, call)
+  rows$pairs <- sql_pairs(rows, inner, length(coded$columns))
+  if (rows$scalar && !rows$named) database_direction(rows, if (is.character(values)) event_level, call)
+  rows
+}
+
+check_database_design <- function(design, db, call) {
+  if (!rlang::quo_is_null(design$cluster)) {
+    stop_unsupported("rows are independent", "{.arg cluster} is given.", call, "cluster")
+  }
+  if (!is.null(design$horizon)) {
+    stop_unsupported("outcomes are known", "{.arg horizon} is given.", call, "horizon")
+  }
+}
+
+check_database_notion <- function(notion, coded, call) {
+  if (notion == "binary") check_two_classes(coded, call)
+  if (notion %in% c("class_wise", "canonical")) {
+    stop_unsupported("the notion is {.val top_label} or {.val binary}: a pair of numbers per row",
+                     paste0("{.arg notion} is {.val ", notion, "}."), call, "notion")
+  }
+}
+
+database_groups <- function(db, by, call) {
+  given <- !rlang::quo_is_null(by)
+  if (given && length(db$groups) > 0) {
+    stop_input(c("{.arg .by} cannot be used with a grouped table.", "i" = "Ungroup it, or drop {.arg .by}."), "group",
+               arg = ".by", call = call)
+  }
+  if (given) names(db$columns)[select_columns(by, db$columns, ".by", call)] else db$groups
+}
+
+database_by <- function(rows, groups) {
+  if (length(groups) > 0) paste0(sql_name(rows$db, groups), " AS ", rows$by)
+}
+
+# The distinct outcomes, in their order; text as a factor, which a database does not have.
+outcome_values <- function(db, outcome, call, most = 10000) {
+  name <- sql_name(db, outcome)
+  values <- database_query(db, paste0("SELECT DISTINCT ", name, " AS ce_t FROM (", db$from, ") ce_rows WHERE ", name,
+                                      " IS NOT NULL LIMIT ", most + 1), call)[["ce_t"]]
+  if (length(values) > most) {
+    stop_input(c(
+      "{.arg truth} must be a column of classes, or of 0 and 1.",
+      "x" = "{.field {outcome}} has more than {count_text(most)} different values."
+    ), "truth", arg = "truth", call = call)
+  }
+  # without rows nothing is known of its type
+  if (length(values) == 0) values <- db$columns[[outcome]][0]
+  if (inherits(values, "integer64")) values <- as.numeric(values)
+  sort(values, method = "radix")
+}
+
+# Levels and codes of the distinct outcomes, by the rules of predictions in memory: with several columns the codes are
+# classes 1..K, else 0 and 1.
+code_values <- function(values, columns, event_level, call) {
+  if (length(columns) == 1) {
+    outcome <- if (is.character(values)) factor(values, levels = values) else values
+    coded <- code_outcome(outcome, event_level, call, columns)
+    return(list(columns = columns, codes = coded$outcome, levels = coded$levels, event = coded$event,
+                named = coded$named))
+  }
+  x <- matrix(0, length(values), length(columns), dimnames = list(NULL, columns))
+  coded <- code_truth(values, x, call)
+  list(columns = colnames(coded$x), codes = coded$truth, levels = coded$levels, probs = coded$x,
+       event = if (event_level == "first") 1L else 2L, named = TRUE)
+}
+
+sql_code <- function(db, outcome, values, codes) {
+  name <- sql_name(db, outcome)
+  if (length(values) == 0) return("NULL")
+  conditions <- if (is.logical(values)) {
+    ifelse(values, name, paste("NOT", name))
+  } else {
+    vapply(values, function(value) sql_equal(db, name, value), "")
+  }
+  paste0("CASE ", paste0("WHEN ", conditions, " THEN ", codes, collapse = " "), " END")
+}
+
+# Integers are frequencies, doubles importance weights, as in memory.
+database_weights <- function(db, quo, call) {
+  if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(list(kind = "none"))
+  at <- select_columns(quo, db$columns, "weights", call)
+  if (length(at) != 1) {
+    stop_input(c("{.arg weights} must select one column.", "x" = "It selects {length(at)}."), "columns",
+               arg = "weights", call = call)
+  }
+  values <- db$columns[[at]]
+  kind <- if (inherits(values, "integer64")) "frequency" else weight_kind(values, call)
+  list(kind = kind, column = names(db$columns)[at])
+}
+
+# --- The rows as pairs -----------------------------------------------------------------------------------------------
+
+sql_pairs <- function(rows, inner, k) {
+  by <- c(rows$by, "ce_w")
+  where <- paste(sql_complete(k), "AND ce_w > 0")
+  y <- function(event) paste0("CASE WHEN ", event, " THEN 1 ELSE 0 END AS y")
+  if (k == 1) {
+    return(paste0("SELECT ", sql_list(by, "ce_p1 AS p", "ce_t AS y"), " FROM (", inner, ") ce_inner WHERE ", where))
+  }
+  p <- paste0("ce_p", seq_len(k))
+  total <- paste0("(", paste(p, collapse = " + "), ")")
+  # sums that are off are divided by, as in memory
+  scaled <- paste0("CASE WHEN ABS(", total, " - 1) > ", sql_number(sum_tolerance$exact), " THEN ", p, " / ", total,
+                   " ELSE ", p, " END AS ", p)
+  if (any(rows$counts$inexact > 0, na.rm = TRUE)) {
+    inner <- paste0("SELECT ", sql_list(by, "ce_t", scaled), " FROM (", inner, ") ce_raw")
+  }
+  if (rows$notion == "binary") {
+    return(paste0("SELECT ", sql_list(by, paste0(p[rows$event], " AS p"), y(paste("ce_t =", rows$event))), " FROM (",
+                  inner, ") ce_inner WHERE ", where))
+  }
+  # the first of the largest
+  first <- vapply(seq_len(k - 1), function(j) {
+    paste0(p[j], " >= ", p[-seq_len(j)], collapse = " AND ")
+  }, "")
+  top <- paste0("CASE ", paste0("WHEN ", first, " THEN ", seq_len(k - 1), collapse = " "), " ELSE ", k,
+                " END AS ce_top")
+  labelled <- paste0("SELECT ", sql_list(by, p, "ce_t", top), " FROM (", inner, ") ce_inner WHERE ", where)
+  confidence <- paste0("CASE ce_top ", paste0("WHEN ", seq_len(k - 1), " THEN ", p[-k], collapse = " "), " ELSE ", p[k],
+                       " END AS p")
+  paste0("SELECT ", sql_list(by, confidence, y("ce_t = ce_top")), " FROM (", labelled, ") ce_labelled")
+}
+
+# The pairs of one group.
+group_pairs <- function(rows, g) {
+  if (length(rows$by) == 0) return(rows$pairs)
+  conditions <- vapply(seq_along(rows$by), function(j) sql_equal(rows$db, rows$by[j], rows$keys[[j]][g]), "")
+  paste0("SELECT * FROM (", rows$pairs, ") ce_all WHERE ", paste(conditions, collapse = " AND "))
+}
+
+# As many (copies of) rows as count, with the sums of their weights; weights of one value, `unit`, are none.
+database_design <- function(rows, g = 1) {
+  counts <- rows$counts[g, ]
+  design <- new_design(if (rows$kind == "frequency") counts$weight else counts$used)
+  if (rows$kind != "importance") return(design)
+  if (isTRUE(counts$low_weight == counts$high_weight)) {
+    design$unit <- counts$low_weight
+  } else {
+    design$sums <- c(counts$weight, counts$weight2)
+  }
+  design
+}
+
+# fn(g) for every group, with the errors and warnings of groups in memory; `bind` makes one result of theirs.
+database_by_groups <- function(rows, fn, bind, call) {
+  if (length(rows$by) == 0) return(fn(1))
+  if (nrow(rows$keys) == 0) stop_no_rows(rows, 1, call)
+  groups <- list(keys = rows$keys, rows = as.list(seq_len(nrow(rows$keys))))
+  bind(rows$keys, run_groups(groups, function(g) {
+    if (is_empty_group(rows, g)) stop_no_rows(rows, g, call)
+    fn(g)
+  }, call))
+}

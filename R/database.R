@@ -1,0 +1,182 @@
+# Tables of a database: only sums leave it. A `ce_database` is
+#   con       a DBI connection
+#   from      the SQL of a SELECT with all columns
+#   columns   its first rows: names and types for tidyselect
+#   groups    names of the columns that it is grouped by
+# SQL is written in what SQLite, PostgreSQL and DuckDB share: subqueries, CASE, window functions, `%` of integers.
+
+#' Predictions in a database
+#'
+#' [ece()] takes a table of a database as `x`: a `tbl` of dbplyr, with whatever was done
+#' to it (`filter()`, `mutate()`, `group_by()`), or `ce_database(con, table)` where there is no dbplyr. What it
+#' needs are sums, which the database computes: no rows leave it, nothing is written to it.
+#'
+#' @section Definition:
+#' With the cell of a row its bin, a query groups by group, fold and cell and returns
+#' the number of rows, and sums of \eqn{d} and \eqn{d^2} with \eqn{d} prediction minus outcome. From these follow the
+#' binned error, its standard error and its interval.
+#' Edges of equal mass are order statistics, found by a window function.
+#'
+#' @section Folds:
+#' The lower end of an interval needs folds. No random numbers are drawn, by R or by the database: rows are scattered by
+#' a hash of their values that is computed in SQL, the same in every database and in any order of the rows. It is not
+#' the hash of the verbs in memory, so that this end has other digits than there; all else has the same. The copies of a
+#' row with a frequency weight stay in one fold, which makes the lower end the lower.
+#'
+#' @section Outcomes:
+#' Text is taken for classes, with levels sorted as in the C locale; a column `.pred_<level>` names the event. Numbers
+#' are 0 and 1 (of a single probability) or the classes 1..K. NULL is a missing value; SQLite stores NaN as NULL.
+#'
+#' @section Errors:
+#' Of class `calibrisk_error_database`: what the database says to a query, and a connection that is gone; of class
+#' `calibrisk_error_unsupported` (and `_database`): what cannot be made of sums over cells. Then
+#' `dplyr::collect()` the rows.
+#'
+#' @param con A DBI connection.
+#' @param table The name of a table, a `DBI::Id()`, or a query as `DBI::SQL()`.
+#' @return A `ce_database`, for `x` of [ece()].
+#' @export
+#' @examplesIf rlang::is_installed(c("DBI", "RSQLite"))
+#' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+#' DBI::dbWriteTable(con, "predictions", data.frame(p = c(.1, .4, .8, .9), y = c(0L, 1L, 0L, 1L)))
+#' ece(ce_database(con, "predictions"), y, p, n_bins = 5)
+#' DBI::dbDisconnect(con)
+ce_database <- function(con, table) {
+  call <- current_env()
+  rlang::check_installed("DBI", reason = "to read a database.")
+  if (!methods_is(con, "DBIConnection")) {
+    stop_input(c("{.arg con} must be a DBI connection.", "x" = "It is {.cls {class(con)[1]}}."), "argument",
+               arg = "con", value = con, call = call)
+  }
+  is_name <- rlang::is_string(table) || inherits(table, "Id")
+  if (!is_name && !inherits(table, "SQL")) {
+    stop_input(c(
+      "{.arg table} must be the name of a table, a {.code DBI::Id()}, or a query as {.code DBI::SQL()}.",
+      "x" = "It is {.cls {class(table)[1]}}."
+    ), "argument", arg = "table", value = table, call = call)
+  }
+  named <- is_name && !inherits(table, "SQL")
+  new_database(con, if (named) paste("SELECT * FROM", DBI::dbQuoteIdentifier(con, table)) else as.character(table),
+               character(), call)
+}
+
+new_database <- function(con, from, groups, call) {
+  out <- structure(list(con = con, from = from, groups = groups), class = "ce_database")
+  # types are seen in rows only: some databases know none of an expression
+  out$columns <- tibble::as_tibble(database_query(out, paste0(select_from(out), " LIMIT 100"), call))
+  out
+}
+
+#' @export
+print.ce_database <- function(x, ...) {
+  cat("<ce_database> ", gsub("\\s+", " ", x$from), "\n", sep = "")
+  cat("Columns: ", toString(names(x$columns)), "\n", sep = "")
+  invisible(x)
+}
+
+# An instance of an S4 class; `inherits()` with which = FALSE knows the classes that it extends.
+methods_is <- function(x, class) isS4(x) && inherits(x, class)
+
+is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
+
+as_database <- function(x, call) {
+  if (inherits(x, "ce_database")) return(x)
+  rlang::check_installed("dbplyr", reason = "to read a table of a database.")
+  con <- dbplyr::remote_con(x)
+  if (!methods_is(con, "DBIConnection")) {
+    stop_input(c("{.arg x} must be a table of a database.", "x" = "It has no connection."), "database", arg = "x",
+               call = call)
+  }
+  # the groups are a note of dbplyr, not part of its SQL
+  new_database(con, as.character(dbplyr::remote_query(x)), dplyr::group_vars(x), call)
+}
+
+select_from <- function(db, columns = "*") paste0("SELECT ", columns, " FROM (", db$from, ") ce_rows")
+
+# The rows of a query; what goes wrong in the database is an error of ours that says what it said.
+database_query <- function(db, sql, call) {
+  said <- NULL
+  fail <- function(cnd = NULL) {
+    # braces are not ours to interpret
+    fact <- if (is.null(cnd)) said %||% "It returned nothing." else conditionMessage(cnd)
+    stop_input(c(
+      "The database must answer the query.",
+      "x" = "{fact}",
+      "i" = "Is the connection still open? {.code DBI::dbIsValid(con)} says so."
+    ), "database", arg = "x", sql = sql, parent = cnd, call = call)
+  }
+  out <- tryCatch(
+    withCallingHandlers(DBI::dbGetQuery(db$con, sql), warning = function(cnd) {
+      # some drivers warn where they fail
+      said <<- conditionMessage(cnd)
+      rlang::cnd_muffle(cnd)
+    }),
+    error = fail
+  )
+  if (!is.data.frame(out)) fail()
+  out
+}
+
+check_in_memory <- function(x, call) {
+  if (!is_database(x)) return(invisible())
+  stop_unsupported("the sums of {.fn ece} are computed", "This is another verb.",
+                   call)
+}
+
+stop_unsupported <- function(what, fact, call, arg = "x") {
+  stop_input(c(
+    "In a database {what}.",
+    "x" = "{fact}",
+    "i" = "Take the rows into memory: {.code dplyr::collect(x)}."
+  ), c("unsupported", "database"), arg = arg, call = call)
+}
+
+# --- Pieces of SQL ----------------------------------------------------------------------------------------------------
+
+sql_name <- function(db, name) as.character(DBI::dbQuoteIdentifier(db$con, name))
+
+sql_double <- function(expression) paste0("CAST(", expression, " AS DOUBLE PRECISION)")
+
+# 17 digits: the same number when it is read.
+sql_number <- function(x) {
+  ifelse(x == round(x) & abs(x) < 2^31, sql_double(sprintf("%.0f", x)), sql_double(sprintf("%.17g", x)))
+}
+
+sql_literal <- function(db, value) {
+  if (is.na(value)) return("NULL")
+  if (is.logical(value)) return(if (value) "TRUE" else "FALSE")
+  if (is.numeric(value)) return(sql_number(as.numeric(value)))
+  as.character(DBI::dbQuoteString(db$con, as.character(value)))
+}
+
+sql_equal <- function(db, name, value) {
+  if (is.na(value)) paste(name, "IS NULL") else paste(name, "=", sql_literal(db, value))
+}
+
+# Number of `edges` (ascending) below the expression, as a balanced tree of comparisons: right-closed cells, from 0.
+# With `lower = "<"` the number of edges that it reaches.
+sql_cell <- function(expression, edges, lower = "<=", from = 0) {
+  if (length(edges) == 0) return(format(from, scientific = FALSE))
+  middle <- (length(edges) + 1) %/% 2
+  paste0("CASE WHEN ", expression, " ", lower, " ", sql_number(edges[middle]), " THEN ",
+         sql_cell(expression, edges[seq_len(middle - 1)], lower, from), " ELSE ",
+         sql_cell(expression, edges[-seq_len(middle)], lower, from + middle), " END")
+}
+
+# The cell of equal width, from 0, for any number of them: a cast may truncate or round, so that both neighbours are
+# compared with the edges, one division each as in memory.
+sql_width_cell <- function(expression, n_bins) {
+  k <- paste0("CAST(", expression, " * ", n_bins, " AS INTEGER)")
+  edge <- function(k) paste0(sql_double(k), " / ", sql_number(n_bins))
+  paste0("CASE WHEN ", expression, " <= ", edge("1"), " THEN 0 WHEN ", expression, " <= ", edge(paste(k, "- 1")),
+         " THEN ", k, " - 2 WHEN ", expression, " <= ", edge(k), " THEN ", k, " - 1 ELSE ", k, " END")
+}
+
+sql_sums <- function(expressions) {
+  paste0(sql_double(paste0("SUM(", expressions, ")")), " AS ", names(expressions), collapse = ", ")
+}
+
+sql_list <- function(...) {
+  items <- c(...)
+  paste(items[nzchar(items)], collapse = ", ")
+}

@@ -1,0 +1,176 @@
+columns <- c(".estimate", "std.error", "conf.high", "power", "n_bins", "n")
+
+# The database's table beside that of the same rows in memory; without its lower end, whose folds are others.
+expect_same_ece <- function(there, here) {
+  for (name in columns) expect_close(there[[name]], here[[name]], tol$law)
+  same <- setdiff(names(here), c(columns, "conf.low"))
+  expect_identical(lapply(there[same], identity), lapply(here[same], identity))
+}
+
+test_that("errors of width, mass and discrete bins are those in memory", {
+  con <- local_database()
+  data <- database_data()
+  # no bin of a single row: its scatter is rounding
+  data$.pred_Yes <- round(data$.pred_Yes, 1)
+  x <- write_table(con, "ce_test_ece", data)
+  for (type in c("width", "mass", "discrete")) {
+    for (p in list(1, 2, 3.5, Inf)) {
+      expect_same_ece(ece(x, y, .pred_Yes, type = type, p = p, n_bins = c(4, 15)),
+                      ece(data, y, .pred_Yes, type = type, p = p, n_bins = c(4, 15)))
+    }
+    expect_same_ece(ece(x, y, .pred_Yes, type = type, p = 2, debias = TRUE),
+                    ece(data, y, .pred_Yes, type = type, p = 2, debias = TRUE))
+  }
+})
+
+test_that("groups, frequencies and importance weights count as in memory", {
+  con <- local_database()
+  data <- database_data()
+  x <- write_table(con, "ce_test_design", data)
+  for (type in c("width", "mass")) {
+    expect_same_ece(ece(x, y, .pred_Yes, .by = site, type = type), ece(data, y, .pred_Yes, .by = site, type = type))
+    expect_same_ece(ece(x, y, .pred_Yes, .by = c(site, k), type = type, n_bins = 5),
+                    ece(data, y, .pred_Yes, .by = c(site, k), type = type, n_bins = 5))
+    for (p in 1:2) {
+      expect_same_ece(ece(x, y, .pred_Yes, weights = k, type = type, p = p, .by = site),
+                      ece(data, y, .pred_Yes, weights = k, type = type, p = p, .by = site))
+      expect_same_ece(ece(x, y, .pred_Yes, weights = v, type = type, p = p),
+                      ece(data, y, .pred_Yes, weights = v, type = type, p = p))
+    }
+  }
+  data$v <- 2.5
+  x <- write_table(con, "ce_test_design", data)
+  expect_same_ece(ece(x, y, .pred_Yes, weights = v), ece(data, y, .pred_Yes))
+})
+
+test_that("the lower end is the cross-fitted one of the database's folds", {
+  con <- local_database()
+  data <- database_data()
+  x <- write_table(con, "ce_test_folds", data)
+  pairs <- "SELECT \".pred_Yes\" AS p, y, 1 AS ce_w FROM ce_test_folds WHERE y IS NOT NULL"
+  sql <- paste0("SELECT p, y, scatter FROM (", calibrisk:::sql_scatter(pairs, character()), ") s WHERE p IS NOT NULL")
+  rows <- DBI::dbGetQuery(con, paste(sql, "ORDER BY p, y, scatter"))
+  # x^5 modulo 2^31 - 1, by halves that doubles hold
+  times <- function(a, b) ((((a * (b %/% 65536)) %% 2147483647) * 65536) + a * (b %% 65536)) %% 2147483647
+  copy <- stats::ave(rows$p, rows$p, rows$y, FUN = seq_along)
+  start <- (round(rows$p * 2^30) * 48271 + rows$y * 1299709 + copy * 15485863) %% 2147483647
+  square <- times(start, start)
+  expected <- times(times(square, square), start)
+  key <- paste(rows$p, rows$y)
+  expect_identical(lapply(split(as.numeric(rows$scatter), key), sort), lapply(split(expected, key), sort))
+
+  here <- calibrisk:::scalar_problem(rows$p, rows$y)
+  here$fold <- as.integer(as.numeric(rows$scatter) %% 5) + 1L
+  for (p in c(1, 2)) {
+    scheme <- calibrisk:::plain_scheme(15, "width", p, FALSE, "binary")
+    limits <- calibrisk:::summarise_estimates(calibrisk:::scalar_ece(list(here), scheme)$estimates, 0.95)
+    there <- ece(x, y, .pred_Yes, p = p)
+    expect_equal(c(there$conf.low, there$conf.high), c(limits$conf.low, limits$conf.high), tolerance = 1e-12)
+  }
+})
+
+test_that("folds are scattered evenly, also over repeated rows", {
+  con <- local_database()
+  write_table(con, "ce_test_ties", data.frame(p = rep(c(0.1, 0.5, 0.9), each = 500), y = rep(0:1, 750)))
+  sql <- calibrisk:::sql_scatter("SELECT p, y, 1 AS ce_w FROM ce_test_ties", character())
+  folds <- DBI::dbGetQuery(con, paste0("SELECT p, y, scatter % 5 AS fold FROM (", sql, ") s"))
+  table <- table(paste(folds$p, folds$y), as.numeric(folds$fold))
+  expect_identical(dim(table), c(6L, 5L))
+  expect_gt(stats::chisq.test(table)$p.value, 1e-3)
+  # scattered, not dealt: equal shares would show the folds each other's noise
+  expect_gt(stats::chisq.test(table)$statistic, 5)
+})
+
+test_that("the top label of several columns is that in memory, with ties and outcomes of every kind", {
+  con <- local_database()
+  withr::with_seed(3, {
+    found <- random_classes(300, 4, digits = 1)
+  })
+  data <- setNames(as.data.frame(found$p), paste0(".pred_", c("d", "b", "a", "c")))
+  data$truth <- c("d", "b", "a", "c")[found$y]
+  data$code <- found$y
+  x <- write_table(con, "ce_test_top", data)
+  expect_same_ece(ece(x, truth), ece(data, truth))
+  expect_same_ece(ece(x, code), ece(data, code))
+  two <- data.frame(.pred_a = found$p[, 1], .pred_b = 1 - found$p[, 1], truth = ifelse(found$y == 1, "a", "b"))
+  x <- write_table(con, "ce_test_top", two)
+  expect_same_ece(ece(x, truth), ece(two, truth))
+  expect_same_ece(ece(x, truth, event_level = "second"), ece(two, truth, event_level = "second"))
+  expect_same_ece(ece(x, truth, notion = "top_label"), ece(two, truth, notion = "top_label"))
+  # single precision: rows are divided by their sums
+  data[1:4] <- data[1:4] * (1 + rep(c(0, 1e-8), 150)[seq_len(nrow(data))])
+  x <- write_table(con, "ce_test_top", data)
+  expect_message(there <- ece(x, truth), class = "calibrisk_message_renormalised")
+  expect_same_ece(there, suppressMessages(ece(data, truth)))
+})
+
+test_that("logical outcomes and text name the event as in memory", {
+  con <- local_database()
+  data <- database_data()
+  data$right <- data$y == 1
+  x <- write_table(con, "ce_test_outcome", data)
+  expect_same_ece(ece(x, right, .pred_Yes), ece(data, right, .pred_Yes))
+  expect_same_ece(ece(x, answer, .pred_Yes), ece(transform(data, answer = factor(answer)), answer, .pred_Yes))
+})
+
+test_that("missing rows are dropped, or make the result missing", {
+  con <- local_database()
+  data <- database_data()
+  x <- write_table(con, "ce_test_missing", data)
+  there <- ece(x, y, .pred_Yes, .by = site, na_rm = FALSE)
+  here <- ece(data, y, .pred_Yes, .by = site, na_rm = FALSE)
+  expect_same_ece(there, here)
+  expect_identical(is.na(there$conf.low), is.na(here$conf.low))
+  data$y[data$site %in% "a"] <- NA
+  x <- write_table(con, "ce_test_missing", data)
+  expect_warning(there <- ece(x, y, .pred_Yes, .by = site), class = "calibrisk_warning_group")
+  expect_warning(here <- ece(data, y, .pred_Yes, .by = site), class = "calibrisk_warning_group")
+  expect_same_ece(there, here)
+  data$y <- NA_integer_
+  x <- write_table(con, "ce_test_missing", data)
+  expect_error(ece(x, y, .pred_Yes), class = "calibrisk_error_empty")
+})
+
+test_that("values that are no probabilities have the errors of memory", {
+  con <- local_database()
+  bad <- function(class, ..., change) {
+    data <- change(database_data())
+    x <- write_table(con, "ce_test_bad", data)
+    expect_error(ece(x, ...), class = class)
+    expect_error(ece(x, ..., .by = site), class = class)
+  }
+  bad("calibrisk_error_probs", y, .pred_Yes, change = function(d) transform(d, .pred_Yes = .pred_Yes + 0.5))
+  bad("calibrisk_error_probs", y, .pred_Yes, change = function(d) transform(d, .pred_Yes = -.pred_Yes))
+  bad("calibrisk_error_probs", y, .pred_Yes, change = function(d) transform(d, .pred_Yes = log(v + 1) * 1e308 * 1e10))
+  bad("calibrisk_error_truth", y, .pred_Yes, change = function(d) transform(d, y = y + 1L))
+  bad("calibrisk_error_probs", y, .pred_Yes, v, change = function(d) transform(d, y = y + 1L))
+  bad("calibrisk_error_weights", y, .pred_Yes, weights = v, change = function(d) transform(d, v = v - 0.5))
+  bad("calibrisk_error_columns", nothing, .pred_Yes, change = identity)
+  if (!is_sqlite(con)) {
+    data <- database_data()
+    data$.pred_Yes[3] <- NaN
+    x <- write_table(con, "ce_test_bad", data)
+    expect_error(ece(x, y, .pred_Yes), "NaN", class = "calibrisk_error_probs")
+  }
+})
+
+test_that("what cannot be summed says so", {
+  con <- local_database()
+  x <- write_table(con, "ce_test_cannot", database_data())
+  unsupported <- function(...) expect_error(ece(x, y, .pred_Yes, ...), class = "calibrisk_error_unsupported")
+  unsupported(type = "sweep")
+  unsupported(interval = "bootstrap")
+  unsupported(cluster = site)
+  unsupported(notion = "class_wise")
+  unsupported(notion = "canonical", type = "discrete")
+  unsupported(preset = "torchmetrics")
+})
+
+test_that("an event that becomes rarer is noticed", {
+  con <- local_database()
+  data <- database_data()
+  data$y <- 1L - data$y
+  x <- write_table(con, "ce_test_direction", data)
+  expect_warning(ece(x, y, .pred_Yes), class = "calibrisk_warning_direction")
+  expect_warning(ece(data, y, .pred_Yes), class = "calibrisk_warning_direction")
+})

@@ -1,0 +1,84 @@
+test_that("a connection that is gone, and a table that is not there, are errors of a class", {
+  con <- local_database()
+  x <- write_table(con, "ce_test_gone", database_data())
+  expect_error(ce_database(con, "no_such_table"), class = "calibrisk_error_database")
+  DBI::dbDisconnect(con)
+  expect_error(ece(x, y, .pred_Yes), class = "calibrisk_error_database")
+  expect_error(ce_database(con, "ce_test_gone"), class = "calibrisk_error_database")
+  expect_error(ce_database(1, "x"), class = "calibrisk_error_argument")
+  expect_error(ce_database(con, 1), class = "calibrisk_error_argument")
+})
+
+test_that("numbers keep their digits on the way into SQL and back", {
+  con <- local_database()
+  x <- withr::with_seed(1, c(runif(50), 10^runif(50, -300, 300), 0, 1, 1 / 3, 2^31, 2^53, 5e-324))
+  sql <- paste0("SELECT ", paste0(calibrisk:::sql_number(x), " AS x", seq_along(x), collapse = ", "))
+  expect_identical(unlist(DBI::dbGetQuery(con, sql), use.names = FALSE), x)
+})
+
+test_that("cells are those of findInterval, of any number of edges, also on the edges", {
+  con <- local_database()
+  cells <- function(x, sql) {
+    write_table(con, "ce_test_cells", data.frame(i = seq_along(x), p = x))
+    as.numeric(DBI::dbGetQuery(con, paste0("SELECT i, ", sql, " AS c FROM ce_test_cells ORDER BY i"))$c)
+  }
+  for (n_bins in c(1, 2, 3, 7, 10, 49, 1000)) {
+    edges <- seq_len(n_bins) / n_bins
+    x <- withr::with_seed(n_bins, c(runif(40), 0, edges[seq_len(min(n_bins, 60))], 0.5, 0.3, 1 - 1e-16, 1e-300))
+    expected <- findInterval(x, edges[-n_bins], left.open = TRUE)
+    expect_equal(cells(x, calibrisk:::sql_width_cell("p", n_bins)), expected)
+    expect_equal(cells(x, calibrisk:::sql_cell("p", edges[-n_bins])), expected)
+    expect_equal(cells(x, calibrisk:::sql_cell("p", edges[-n_bins], "<")), findInterval(x, edges[-n_bins]))
+  }
+})
+
+test_that("names and values are quoted", {
+  con <- local_database()
+  data <- database_data(100)
+  odd <- "a\"; drop table ce_test_odd; --"
+  names(data)[names(data) == ".pred_Yes"] <- odd
+  names(data)[names(data) == "site"] <- "it's a `site`"
+  names(data)[names(data) == "answer"] <- "select"
+  x <- write_table(con, "ce test \"odd", data)
+  out <- ece(x, y, tidyselect::all_of(odd), .by = "it's a `site`")
+  expect_equal(out$.estimate, ece(data, y, tidyselect::all_of(odd), .by = "it's a `site`")$.estimate, tolerance = 1e-12)
+  expect_equal(ece(x, `select`, tidyselect::all_of(odd), event_level = "second")$.estimate,
+               ece(data, y, tidyselect::all_of(odd))$.estimate, tolerance = 1e-12)
+  expect_identical(nrow(DBI::dbGetQuery(con, x$from)), 100L)
+})
+
+test_that("nothing is written to the database", {
+  con <- local_database()
+  skip_if_not(is_sqlite(con))
+  file <- withr::local_tempfile(fileext = ".sqlite")
+  writer <- DBI::dbConnect(RSQLite::SQLite(), file)
+  write_table(writer, "d", database_data())
+  DBI::dbDisconnect(writer)
+  before <- tools::md5sum(file)
+  reader <- DBI::dbConnect(RSQLite::SQLite(), file, flags = RSQLite::SQLITE_RO)
+  withr::defer(DBI::dbDisconnect(reader))
+  expect_s3_class(ece(ce_database(reader, "d"), y, .pred_Yes, type = "mass"), "tbl_df")
+  expect_identical(unname(tools::md5sum(file)), unname(before))
+})
+
+test_that("a table of dbplyr is read with what was done to it", {
+  con <- local_database()
+  skip_if_not(is_sqlite(con))
+  data <- database_data()
+  write_table(con, "ce_test_tbl", data)
+  x <- dplyr::tbl(con, "ce_test_tbl")
+  there <- ece(dplyr::group_by(dplyr::filter(x, v > 0.3), site), y, .pred_Yes)
+  here <- ece(dplyr::group_by(data[data$v > 0.3, ], site), y, .pred_Yes)
+  expect_identical(there$site, here$site)
+  expect_close(there$.estimate, here$.estimate, tol$law)
+  expect_error(ece(dplyr::group_by(x, site), y, .pred_Yes, .by = site), class = "calibrisk_error_group")
+  for (verb in list(ks_error, ce_hierarchy, ce_panel)) {
+    expect_error(verb(x, y, .pred_Yes), class = "calibrisk_error_unsupported")
+  }
+})
+
+test_that("a database prints what it reads", {
+  con <- local_database()
+  x <- write_table(con, "ce_test_print", database_data(20))
+  expect_output(print(x), "ce_test_print.*\\.pred_Yes")
+})
