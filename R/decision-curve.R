@@ -37,7 +37,7 @@ cell_blocks <- function(cells, n_thresholds, size = max(1, floor(4e6 / n_thresho
 }
 
 # Value and covariance matrix at the thresholds: those of row_mean() and row_covariance() of all rows.
-cell_moments <- function(cells, thresholds, quantity, design) {
+threshold_moments <- function(cells, thresholds, quantity, design) {
   blocks <- cell_blocks(cells, length(thresholds))
   total <- sum(cells$w)
   value <- Reduce(`+`, lapply(blocks, function(at) {
@@ -76,35 +76,45 @@ decision_curve <- function(problem, better, settings) {
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   design <- problem$design
-  cells <- decision_cells(findInterval(p, thresholds), findInterval(better, thresholds), y, design, length(thresholds))
-  changed <- changed_noise(cells, thresholds, cells$rows)
-  noise <- changed_noise(cells, thresholds) * thresholds / (1 - thresholds)
+  changes <- changed_cells(p, better, y, design, thresholds)
   tables <- lapply(setNames(nm = decision_quantities), function(quantity) {
-    moments <- cell_moments(cells, thresholds, quantity, design)
-    least <- if (quantity == "loss") ifelse(changed > 0, noise, 0) else 0 * noise
-    estimates <- lapply(seq_along(thresholds), function(k) {
-      new_estimate(moments$value[k], function() decision_rows(p, better, y, thresholds[k], quantity), design,
-                   noise = least[k], smallest = -Inf, variance = moments$covariance[k, k])
-    })
-    columns <- summarise_estimates(estimates, settings$level)
-    columns$reach <- band_factor(moments$covariance, columns$std.error, design, settings) * columns$std.error
-    columns
+    changed_limits(p, better, y, design, quantity, settings, changes)
   })
-  table <- function(quantity) tables[[quantity]]
-  limits <- function(quantity) {
-    one <- tables[[quantity]]
-    list(std.error = one$std.error, conf.low = one$conf.low, conf.high = one$conf.high,
-         band.low = one$.estimate - one$reach, band.high = one$.estimate + one$reach)
-  }
+  value <- function(quantity) tables[[quantity]]$estimate
+  limits <- function(quantity) tables[[quantity]][-1]
   own <- limits("net_benefit")
   names(own) <- paste0("net_benefit.", names(own))
   rate <- row_mean(y, design)
   curve <- tibble::tibble(
-    threshold = thresholds, net_benefit = table("net_benefit")$.estimate,
-    treat_all = (rate - thresholds) / (1 - thresholds), loss = table("loss")$.estimate, !!!limits("loss"),
-    recalibrated = table("recalibrated")$.estimate, changed = as.integer(changed), !!!own
+    threshold = thresholds, net_benefit = value("net_benefit"),
+    treat_all = (rate - thresholds) / (1 - thresholds), loss = value("loss"), !!!limits("loss"),
+    recalibrated = value("recalibrated"), changed = as.integer(changes$changed), !!!own
   )
   list(curve = curve, summary = decision_summary(curve, p, better, y, design, settings$level))
+}
+
+# What the second of two predictions of the same rows, in the place of the first, changes: the cells, the number of rows
+# whose decision it is at every threshold, and their least variance.
+changed_cells <- function(p, better, y, design, thresholds) {
+  cells <- decision_cells(findInterval(p, thresholds), findInterval(better, thresholds), y, design, length(thresholds))
+  list(cells = cells, changed = changed_noise(cells, thresholds, cells$rows),
+       noise = changed_noise(cells, thresholds) * thresholds / (1 - thresholds))
+}
+
+# A quantity at all thresholds: estimate, standard error, limits at one and at all of them.
+changed_limits <- function(p, better, y, design, quantity, settings,
+                           changes = changed_cells(p, better, y, design, settings$thresholds)) {
+  thresholds <- settings$thresholds
+  moments <- threshold_moments(changes$cells, thresholds, quantity, design)
+  least <- if (quantity == "loss") ifelse(changes$changed > 0, changes$noise, 0) else 0 * changes$noise
+  estimates <- lapply(seq_along(thresholds), function(k) {
+    new_estimate(moments$value[k], function() decision_rows(p, better, y, thresholds[k], quantity), design,
+                 noise = least[k], smallest = -Inf, variance = moments$covariance[k, k])
+  })
+  one <- summarise_estimates(estimates, settings$level)
+  reach <- band_factor(moments$covariance, one$std.error, design, settings) * one$std.error
+  list(estimate = one$.estimate, std.error = one$std.error, conf.low = one$conf.low, conf.high = one$conf.high,
+       band.low = one$.estimate - reach, band.high = one$.estimate + reach)
 }
 
 # What the rows bring at one threshold.

@@ -2,10 +2,12 @@
 #'
 #' Two panels above one another: the net benefit of acting on the predictions, on their recalibrated version, on all and
 #' on none; and the net benefit lost to miscalibration with its intervals (darker) and its simultaneous band (lighter).
-#' Models are told apart by colour, groups have panels side by side.
+#' Models are told apart by colour, groups have panels side by side. Or the differences of several models, a panel per
+#' pair.
 #'
 #' @param object,x A [ce_decision()].
 #' @param ... Not used; of `plot()`, the arguments of `autoplot()`.
+#' @param type `"curve"`, or of several models `"differences"`.
 #' @param thresholds The range of thresholds to draw, two numbers; by default that of the curve.
 #' @return A ggplot object; `plot()` draws it and returns `x`. Below the axis acting on all is not drawn: the panel ends
 #'   a little below the smallest net benefit of the models, or 0.
@@ -16,9 +18,12 @@
 #' p <- rbeta(600, 1, 3)
 #' y <- rbinom(600, 1, plogis(0.6 * qlogis(p)))
 #' plot(ce_decision(p, y), thresholds = c(0, 0.6))
-autoplot.ce_decision <- function(object, thresholds = NULL, ...) {
+autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "differences"), ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   check_numbers(thresholds, lower = 0, upper = 1, size = 2, null = TRUE)
+  if (check_choice(type, c("curve", "differences")) == "differences") {
+    return(autoplot_differences(object, thresholds, current_env()))
+  }
   rows <- decision_display(object, thresholds)
   several <- nlevels(rows$model) > 1
   lines <- decision_lines(rows)
@@ -56,18 +61,19 @@ autoplot.ce_decision <- function(object, thresholds = NULL, ...) {
 
 decision_panels <- c("Net benefit", "Lost to miscalibration")
 
+within_thresholds <- function(rows, thresholds, call) {
+  if (is.null(thresholds)) return(rows)
+  at <- rows$threshold
+  shown <- rows[at >= min(thresholds) & at <= max(thresholds), ]
+  if (nrow(shown) > 0) return(shown)
+  stop_input(c("{.arg thresholds} must hold a threshold of the curve.",
+               "x" = "They are {.val {thresholds}}; the curve has those from {.val {min(at)}} to {.val {max(at)}}."),
+             "argument", arg = "thresholds", value = thresholds, call = call)
+}
+
 # The rows within the range, with the model and the group that they belong to as factors.
 decision_display <- function(x, thresholds) {
-  rows <- x$curve
-  if (!is.null(thresholds)) {
-    rows <- rows[rows$threshold >= min(thresholds) & rows$threshold <= max(thresholds), ]
-    if (nrow(rows) == 0) {
-      stop_input(c("{.arg thresholds} must hold a threshold of the curve.",
-                   "x" = "They are {.val {thresholds}}; the curve has those from {.val {min(x$curve$threshold)}} to \\
-                          {.val {max(x$curve$threshold)}}."),
-                 "argument", arg = "thresholds", value = thresholds, call = caller_env())
-    }
-  }
+  rows <- within_thresholds(x$curve, thresholds, caller_env())
   label <- function(keys) {
     text <- curve_labels(rows, keys)
     factor(text, levels = unique(text))

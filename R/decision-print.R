@@ -14,6 +14,7 @@ print.ce_decision <- function(x, ...) {
     cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
   }
   lines <- c(
+    if (!is.null(x$differences)) difference_sentences(x$differences, x$keys, x$level),
     paste0("Recalibrated by ", x$recalibration$label, ", every row without its fold",
            if (length(x$recalibration$folds) == 1 && is.numeric(x$recalibration$folds)) {
              paste0(" (", x$recalibration$folds, ")")

@@ -22,6 +22,10 @@
 #' themselves would not do: all rows choose the weights of the stack, so that the mean of \eqn{l_i} exceeds 0 for
 #' calibrated predictions, too.) Folds depend on the values of the rows: nothing is random but the width of the bands.
 #'
+#' *Several models* on the same rows are compared in pairs: \eqn{NB_a(c) - NB_b(c)}, from the rows where the two decide
+#' differently, with intervals and a band as for the loss. Columns of a data frame always have the same rows; data
+#' frames and matrices of a list where they have the same outcomes and the same complete rows.
+#'
 #' @section Area:
 #' \eqn{2\int_0^1 (1 - c)\, loss(c)\, dc = E(p - \eta)^2}, the squared calibration error: the loss shows at which
 #' thresholds the error lies. For a fitted \eqn{\hat\eta} the area under the estimate, `area` in `glance()`, is the
@@ -64,7 +68,9 @@
 #'   several, `threshold`, `net_benefit`, `treat_all`, `loss`, its `std.error`, `conf.low` and `conf.high` (one
 #'   threshold), `band.low` and `band.high` (all thresholds), `recalibrated` (net benefit after it), `changed` (rows
 #'   whose decision recalibrating changes) and `net_benefit.std.error`, `net_benefit.conf.low`, ..., the same for the
-#'   net benefit. `glance()` gives a row per model and group: `n`, `event_rate`, the `area` with `std.error`, `conf.low`
+#'   net benefit. `tidy(type = "differences")` gives a row per pair of models, group and threshold: `a`, `b`, groups,
+#'   `threshold`, `difference` (of net benefit, a minus b), `std.error`, `conf.low`, `conf.high`, `band.low` and
+#'   `band.high`. `glance()` gives a row per model and group: `n`, `event_rate`, the `area` with `std.error`, `conf.low`
 #'   and `conf.high`, the threshold `worst` with the largest estimated `loss`, the shares of thresholds `bought`
 #'   (`band.low` above 0) and `useful` (net benefit above that of acting on all and on none).
 #' @section Errors:
@@ -110,7 +116,8 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
       problem <- notion_problems(predictions, "binary", call)[[1]]
       fold <- decision_folds(problem, folds, predictions$rows, predictions$n_input, call)
       better <- recalibrated_probs(problem, recalibration, fold, threads, call)
-      list(model = name, curve = decision_curve(problem, better, settings), design = predictions$design)
+      list(model = name, curve = decision_curve(problem, better, settings), design = predictions$design,
+           problem = problem, rows = predictions$rows)
     })
   }
   parts <- read_curves(x, enquo(.by), read, call)
@@ -123,7 +130,8 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
     }))
   }
   structure(
-    list(curve = bind("curve"), summary = bind("summary"), keys = names(keys), axis = axis, level = level,
+    list(curve = bind("curve"), summary = bind("summary"),
+         differences = decision_differences(found, keys, settings), keys = names(keys), axis = axis, level = level,
          recalibration = list(label = format(recalibration), folds = folds),
          design = design_sentence(lapply(found, `[[`, "design")),
          dropped = dropped),
@@ -176,8 +184,14 @@ check_decision_input <- function(predictions, call) {
   ), c("classes", "notion"), arg = "x", call = call)
 }
 
+#' @rdname ce_decision
+#' @param type `"curve"`, or of several models on the same rows `"differences"` of their net benefit.
 #' @export
-tidy.ce_decision <- function(x, ...) x$curve
+tidy.ce_decision <- function(x, type = c("curve", "differences"), ...) {
+  type <- check_choice(type, c("curve", "differences"))
+  if (type == "curve") return(x$curve)
+  x$differences %||% stop_no_differences(current_env())
+}
 
 #' @export
 glance.ce_decision <- function(x, ...) x$summary

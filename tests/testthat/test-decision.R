@@ -86,7 +86,7 @@ test_that("errors of cells are those of all rows", {
     cells <- decision_cells(findInterval(d$p, thresholds), findInterval(eta, thresholds), d$y, design, 5)
     for (quantity in decision_quantities) {
       rows <- vapply(thresholds, function(c) decision_rows(d$p, eta, d$y, c, quantity), numeric(80))
-      moments <- cell_moments(cells, thresholds, quantity, design)
+      moments <- threshold_moments(cells, thresholds, quantity, design)
       expect_equal(moments$value, apply(rows, 2, row_mean, design))
       expect_equal(moments$covariance, row_covariance(rows, design))
       expect_equal(sqrt(diag(moments$covariance)), apply(rows, 2, row_std_error, design))
