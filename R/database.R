@@ -7,15 +7,19 @@
 
 #' Predictions in a database
 #'
-#' [ece()] takes a table of a database as `x`: a `tbl` of dbplyr, with whatever was done
-#' to it (`filter()`, `mutate()`, `group_by()`), or `ce_database(con, table)` where there is no dbplyr. What it
-#' needs are sums, which the database computes: no rows leave it, nothing is written to it.
+#' [ece()] and [ce_estimate()] take a table of a database as `x`: a `tbl` of dbplyr, with whatever was done to it
+#' (`filter()`, `mutate()`, `group_by()`), or `ce_database(con, table)` where there is no dbplyr. What these verbs need
+#' are sums, which the database computes; nothing is written to it.
 #'
 #' @section Definition:
 #' With the cell of a row its bin, a query groups by group, fold and cell and returns
 #' the number of rows, and sums of \eqn{d} and \eqn{d^2} with \eqn{d} prediction minus outcome. From these follow the
 #' binned error, its standard error and its interval.
 #' Edges of equal mass are order statistics, found by a window function.
+#'
+#' The headline's knots are those in memory. Of up to 20,000 different pairs of prediction and outcome their counts are
+#' sent; of more, the sums of powers \eqn{u^k}, k < 12, of the place \eqn{u} of a prediction between two knots, which
+#' give the same digits. Importance weights have a headline of up to 20,000 rows.
 #'
 #' @section Folds:
 #' The lower end of an interval needs folds. No random numbers are drawn, by R or by the database: rows are scattered by
@@ -34,7 +38,7 @@
 #'
 #' @param con A DBI connection.
 #' @param table The name of a table, a `DBI::Id()`, or a query as `DBI::SQL()`.
-#' @return A `ce_database`, for `x` of [ece()].
+#' @return A `ce_database`, for `x` of [ece()] and [ce_estimate()].
 #' @export
 #' @examplesIf rlang::is_installed(c("DBI", "RSQLite"))
 #' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
@@ -119,7 +123,7 @@ database_query <- function(db, sql, call) {
 
 check_in_memory <- function(x, call) {
   if (!is_database(x)) return(invisible())
-  stop_unsupported("the sums of {.fn ece} are computed", "This is another verb.",
+  stop_unsupported("the sums of {.fn ece} and {.fn ce_estimate} are computed", "This is another verb.",
                    call)
 }
 

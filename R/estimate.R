@@ -96,6 +96,10 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
   truth <- enquo(truth)
   dots <- column_dots(...)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
+  if (is_database(x)) {
+    check_database_estimate(method, bases, call)
+    return(database_estimate(x, truth, dots, enquo(.by), notion, event_level, na_rm, level, threads, design, call))
+  }
   x <- read_results(x, call)
   dropped <- 0
   designs <- list()
@@ -123,11 +127,15 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
     })
     vctrs::vec_rbind(!!!rows)
   })
-  attr(out, "level") <- level
   attr(out, "dropped") <- if (na_rm) c(dropped, NROW(x))
   attr(out, "design") <- design_sentence(designs)
-  new_table(out, c("Calibration error" = "root, squared (L2) norm",
-                   "Interval" = paste0(format(100 * level), " % for the error visible at the resolution")),
+  new_estimate_table(out, level)
+}
+
+new_estimate_table <- function(x, level) {
+  attr(x, "level") <- level
+  new_table(x, c("Calibration error" = "root, squared (L2) norm",
+                 "Interval" = paste0(format(100 * level), " % for the error visible at the resolution")),
             "ce_estimate")
 }
 

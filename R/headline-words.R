@@ -68,7 +68,7 @@ resolution_sentence <- function(rows, level) {
 design_sentence <- function(designs) {
   span <- function(of) paste(unique(signif(range(vapply(designs, of, 0)), 3)), collapse = " to ")
   given <- function(name) any(!vapply(lapply(designs, `[[`, name), is.null, NA))
-  weighted <- if (given("w")) {
+  weighted <- if (given("w") || given("sums")) {
     paste0("rows are weighted (effective number ", span(function(design) 1 / weight_concentration(design)), " of ",
            span(function(design) design$n), ")")
   }

@@ -25,8 +25,9 @@ monomial_to_chebyshev <- function(m) {
 # numbers would move with one node less per cell, much more than with one more; `n`: number of rows.
 moment_ladder <- function(edges, moments, knots, level, threads = 1L) {
   nodes <- dim(moments)[1] %/% 2
-  out <- counted_ladder(cell_rows(edges, moments), knots, level, threads)
-  coarse <- counted_ladder(cell_rows(edges, moments, nodes - 1), knots, level, threads)
+  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
+  out <- counted_ladder(cell_rows(edges, moments), bases, level, threads)
+  coarse <- counted_ladder(cell_rows(edges, moments, nodes - 1), bases, level, threads)
   moved <- vapply(c("estimate", "low", "high", "lower_bound"), function(name) abs(out[[name]] - coarse[[name]]), 0)
   out$error <- max(moved)
   out$n <- sum(moments[1, , ])
@@ -34,10 +35,9 @@ moment_ladder <- function(edges, moments, knots, level, threads = 1L) {
 }
 
 # The ladder of rows with counts: that of repeated rows.
-counted_ladder <- function(rows, knots, level, threads) {
+counted_ladder <- function(rows, bases, level, threads) {
   e <- rows$x - rows$y
   total <- sum(rows$count)
-  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
   rungs <- cpp_ladder(matrix(rows$x), matrix(e), rows$count, integer(), bases, TRUE, threads, TRUE)
   mean <- sum(rows$count * e^2) / total
   error <- sqrt(sum(rows$count * (e^2 - mean)^2) / (total * (total - 1)))

@@ -13,14 +13,11 @@ state_estimate <- function(state, level, threads, call) {
     ), c("state", "notion"), call = call)
   }
   out <- state_headline(state, level, threads)
-  attr(out, "level") <- level
   attr(out, "dropped") <- c(state$dropped, state$n + state$dropped)
   if (state$about$blocked) {
     attr(out, "design") <- paste0("Weighted or clustered rows: errors from ", used_blocks(state), " blocks.")
   }
-  new_table(out, c("Calibration error" = "root, squared (L2) norm",
-                   "Interval" = paste0(format(100 * level), " % for the error visible at the resolution")),
-            "ce_estimate")
+  new_estimate_table(out, level)
 }
 
 # What the sums were made of is settled: the verbs take no other choices with a state.

@@ -77,7 +77,8 @@ test_that("counts are copies of rows", {
   d <- cell_sample(60, 6)
   count <- withr::with_seed(7, sample(4, 60, TRUE))
   knots <- list(c(0, .5, 1), c(.2, .4, .6, .8, 1))
-  counted <- counted_ladder(list(x = d$x, y = d$y, count = count), knots, .95, 1L)
+  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
+  counted <- counted_ladder(list(x = d$x, y = d$y, count = count), bases, .95, 1L)
   expect_ladder(counted, rows_ladder(lapply(d, rep, count), knots), 1e-11)
   edges <- (0:50) / 50
   expect_equal(moment_ladder(edges, oracle_moments(d$x, d$y, edges, 8, count), list(c(0, .5, 1)), .95)$high,

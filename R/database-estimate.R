@@ -1,0 +1,108 @@
+# The headline of a database's rows. Of few different rows their counts are sent and run as repeated rows; of many the
+# sums that R/moment-ladder.R needs, of the cells between the knots. Knots are those in memory.
+
+database_estimate <- function(x, truth, dots, by, notion, event_level, na_rm, level, threads, design, call) {
+  several <- notion %||% list(NULL)
+  dropped <- NULL
+  parts <- lapply(several, function(one) {
+    rows <- read_database(x, truth, dots, by, one, event_level, na_rm, design, call)
+    dropped <<- c(sum(rows$counts$n_all - rows$counts$n), sum(rows$counts$n_all))
+    list(rows = rows, row = function(g) database_headline(rows, g, level, threads, call))
+  })
+  rows <- parts[[1]]$rows
+  out <- database_by_groups(rows, function(g) {
+    vctrs::vec_rbind(!!!lapply(parts, function(part) part$row(g)))
+  }, bind_parts, call)
+  attr(out, "dropped") <- if (na_rm) dropped
+  attr(out, "design") <- design_sentence(lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g)))
+  new_estimate_table(out, level)
+}
+
+check_database_estimate <- function(method, bases, call) {
+  if (is_method(method)) {
+    stop_unsupported("the headline is that of the ladder", "{.arg method} is given.", call, "method")
+  }
+  if (!is.null(bases)) stop_unsupported("bases are the default ones", "{.arg bases} is given.", call, "bases")
+}
+
+database_headline <- function(rows, g, level, threads, call) {
+  design <- database_design(rows, g)
+  counts <- rows$counts[g, ]
+  if (!rows$na_rm && counts$n < counts$n_all) {
+    return(missing_estimate(rows$notion, "ladder", list(prob = numeric(design$n), dropped = counts$n_all - counts$n)))
+  }
+  headline_row(database_ladder(rows, g, level, threads, call), rows$notion, design$n)
+}
+
+# As many different rows as are sent with their counts.
+few_rows <- 20000
+
+database_ladder <- function(rows, g, level, threads, call) {
+  design <- database_design(rows, g)
+  pairs <- group_pairs(rows, g)
+  weight <- if (rows$kind == "frequency") "ce_w" else "1"
+  if (!is.null(design$sums)) return(weighted_ladder(rows, pairs, design, level, threads, call))
+  different <- paste0("SELECT DISTINCT p, y FROM (", pairs, ") ce_pairs")
+  different <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", different,
+                                              ") ce_different"), call)$n
+  if (different <= few_rows) {
+    found <- database_query(rows$db, paste0("SELECT p, y, ", sql_sums(c(n = weight)), " FROM (", pairs,
+                                            ") ce_pairs GROUP BY p, y ORDER BY p, y"), call)
+    found <- list(x = as.numeric(found$p), y = as.numeric(found$y), count = as.numeric(found$n))
+    return(counted_ladder(found, ladder_bases("binary", 1, design$n), level, threads))
+  }
+  knots <- lapply(vapply(ladder_bases("binary", 1, design$n), `[[`, 0, "own"), function(m) {
+    # to a rounding of where a whole number of rows is reached
+    targets <- (seq_len(m) - 1) / (m - 1) * design$n - 1e-12 * design$n
+    unique(database_quantiles(rows, pairs, weight, targets, call))
+  })
+  edges <- sort(unique(unlist(knots)))
+  moment_ladder(edges, database_moments(rows, pairs, weight, edges, call), knots, level, threads)
+}
+
+# Importance weights are numbers of their own: such rows are sent as they are.
+weighted_ladder <- function(rows, pairs, design, level, threads, call) {
+  if (design$n > few_rows) {
+    stop_unsupported(paste0("importance weights have a headline of at most ", count_text(few_rows), " rows"),
+                     paste0("There are ", count_text(design$n), "."), call, "weights")
+  }
+  found <- database_query(rows$db, paste0("SELECT p, y, ce_w FROM (", pairs, ") ce_pairs ORDER BY p, y, ce_w"), call)
+  problem <- scalar_problem(as.numeric(found$p), as.numeric(found$y))
+  problem$design <- new_design(design$n, as.numeric(found$ce_w))
+  run_ladder(problem, ladder_bases("binary", 1, design$n), level, threads)
+}
+
+# The moments of every cell between two edges, of rows with outcome 0 and 1, from sums of powers of u.
+database_moments <- function(rows, pairs, weight, edges, call, m = 12) {
+  cells <- length(edges) - 1
+  inner <- edges[-c(1, length(edges))]
+  # LIMIT keeps the database from computing the place of a row anew for every power of it
+  fence <- " LIMIT 9223372036854775807"
+  placed <- paste0("SELECT y, ", sql_double(weight), " AS w, ", sql_cell("p", inner), " AS cell, (p - ",
+                   sql_choice("p", inner, edges[-length(edges)]), ") * ", sql_choice("p", inner, 2 / diff(edges)),
+                   " - ", sql_number(1), " AS u1 FROM (", pairs, ") ce_pairs", fence)
+  for (known in 2^(seq_len(ceiling(log2(m - 1))) - 1)) {
+    # u2 of u1, u3 and u4 of these, u5 to u8 of those
+    next_ones <- seq(known + 1, min(2 * known, m - 1))
+    powers <- paste0("u", next_ones - known, " * u", known, " AS u", next_ones)
+    placed <- paste0("SELECT ", sql_list("y", "w", "cell", paste0("u", seq_len(known)), powers), " FROM (", placed,
+                     ") ce_power", known, fence)
+  }
+  sums <- setNames(c("w", paste0("w * u", seq_len(m - 1))), paste0("s", seq_len(m) - 1))
+  found <- database_query(rows$db, paste0("SELECT cell, y, ", sql_sums(sums), " FROM (", placed,
+                                          ") ce_placed GROUP BY cell, y"), call)
+  out <- array(0, c(m, 2, cells))
+  at <- cbind(rep(seq_len(m), each = nrow(found)), as.numeric(found$y) + 1, as.numeric(found$cell) + 1)
+  out[at] <- unlist(lapply(found[names(sums)], as.numeric), use.names = FALSE)
+  array(monomial_to_chebyshev(m) %*% matrix(out, m), dim(out))
+}
+
+# The value of the cell of the expression.
+sql_choice <- function(expression, edges, values) {
+  if (length(edges) == 0) return(sql_number(values))
+  middle <- (length(edges) + 1) %/% 2
+  below <- seq_len(middle)
+  paste0("CASE WHEN ", expression, " <= ", sql_number(edges[middle]), " THEN ",
+         sql_choice(expression, edges[seq_len(middle - 1)], values[below]), " ELSE ",
+         sql_choice(expression, edges[-below], values[-below]), " END")
+}

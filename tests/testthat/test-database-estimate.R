@@ -1,0 +1,69 @@
+numbers <- c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "resolution", "cap", "n")
+
+expect_same_headline <- function(there, here) {
+  for (name in numbers) expect_close(there[[name]], here[[name]], tol$law)
+  expect_equal(there$p.value, here$p.value, tolerance = 1e-9)
+  other <- setdiff(names(here), c(numbers, "p.value"))
+  expect_identical(lapply(there[other], identity), lapply(here[other], identity))
+  expect_equal(attr(there, "dropped"), attr(here, "dropped"))
+}
+
+test_that("the headline of few different rows is that in memory", {
+  con <- local_database()
+  data <- database_data()
+  x <- write_table(con, "ce_test_headline", data)
+  expect_same_headline(ce_estimate(x, y, .pred_Yes), ce_estimate(data, y, .pred_Yes))
+  expect_same_headline(ce_estimate(x, y, .pred_Yes, .by = site), ce_estimate(data, y, .pred_Yes, .by = site))
+  expect_same_headline(ce_estimate(x, y, .pred_Yes, weights = k, level = 0.8),
+                       ce_estimate(data, y, .pred_Yes, weights = k, level = 0.8))
+  there <- ce_estimate(x, y, .pred_Yes, weights = v, .by = site)
+  here <- ce_estimate(data, y, .pred_Yes, weights = v, .by = site)
+  expect_same_headline(there, here)
+  expect_identical(attr(there, "design"), attr(here, "design"))
+  expect_same_headline(ce_estimate(x, y, .pred_Yes, na_rm = FALSE, .by = site),
+                       ce_estimate(data, y, .pred_Yes, na_rm = FALSE, .by = site))
+  withr::with_seed(3, {
+    found <- random_classes(300, 4, digits = 2)
+  })
+  classes <- setNames(as.data.frame(found$p), paste0(".pred_", letters[1:4]))
+  classes$truth <- letters[found$y]
+  x <- write_table(con, "ce_test_headline", classes)
+  expect_same_headline(ce_estimate(x, truth), ce_estimate(classes, truth))
+})
+
+test_that("the headline of many different rows comes from sums, with the digits of memory", {
+  con <- local_database()
+  data <- withr::with_seed(5, {
+    p <- rbeta(20500, 2, 1)
+    data.frame(prob = p, y = as.integer(runif(20500) < p^1.3), k = sample(1:3, 20500, TRUE), v = runif(20500))
+  })
+  x <- write_table(con, "ce_test_many", data)
+  expect_same_headline(ce_estimate(x, y, prob), ce_estimate(data, y, prob))
+  expect_same_headline(ce_estimate(x, y, prob, weights = k), ce_estimate(data, y, prob, weights = k))
+  expect_error(ce_estimate(x, y, prob, weights = v), class = "calibrisk_error_unsupported")
+})
+
+test_that("moments are those of the rows", {
+  con <- local_database()
+  data <- withr::with_seed(6, data.frame(p = c(0, 0.2, 0.5, 1, runif(200)), y = rbinom(204, 1, 0.5), ce_w = 1:204))
+  x <- write_table(con, "ce_test_moments", data)
+  edges <- c(0, 0.2, 0.3, 0.5, 1)
+  there <- calibrisk:::database_moments(list(db = x), "SELECT * FROM ce_test_moments", "ce_w", edges, NULL)
+  cell <- findInterval(data$p, edges[2:4], left.open = TRUE) + 1
+  u <- 2 * (data$p - edges[cell]) / diff(edges)[cell] - 1
+  for (b in 1:4) for (y in 0:1) {
+    rows <- cell == b & data$y == y
+    here <- vapply(0:11, function(k) sum(data$ce_w[rows] * cos(k * acos(u[rows]))), 0)
+    expect_equal(there[, y + 1, b], here, tolerance = 1e-10)
+  }
+})
+
+test_that("what has no headline of sums says so", {
+  con <- local_database()
+  x <- write_table(con, "ce_test_none", database_data(50))
+  unsupported <- function(...) expect_error(ce_estimate(x, y, .pred_Yes, ...), class = "calibrisk_error_unsupported")
+  unsupported(notion = "class_wise")
+  unsupported(method = method_bins(5))
+  unsupported(bases = list(basis_hats(5)))
+  unsupported(cluster = site)
+})
