@@ -151,7 +151,7 @@ read_curves <- function(x, by, read, call) {
   names <- if (several) model_names(models)
   problems <- keys <- list()
   for (m in seq_along(models)) {
-    models[[m]] <- read_results(models[[m]], call)
+    models[m] <- list(read_results(models[[m]], call))  # NULL too
     groups <- find_groups(models[[m]], by, call)
     parts <- if (is.null(groups)) list(read(models[[m]])) else read_groups(models[[m]], groups, read, call)
     for (g in seq_along(parts)) {

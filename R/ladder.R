@@ -48,7 +48,8 @@ core_ladder <- function(problem, bases, moments, threads) {
 run_ladder <- function(problem, bases, level, threads) {
   design <- problem$design
   scores <- rowSums(problem$residuals^2)
-  cap <- brier_cap(row_mean(scores, design), row_std_error(scores, design), level, design_df(design))
+  cap <- brier_cap(row_mean(scores, design), row_std_error(scores, design), level, design_df(design),
+                   largest = if (ncol(problem$residuals) == 1) 1 else 2)
   out <- finish_ladder(core_ladder(problem, bases, TRUE, threads), design, cap, level, design_df(design))
   out$value <- if (length(out$rungs) == 0) {
     new_estimate(NA_real_, NULL, design, power = 2)
@@ -117,9 +118,10 @@ gap_products <- function(rungs, design) {
 }
 
 # Upper limit of the root Brier score, which no calibration error exceeds, from its square and the error of that.
-brier_cap <- function(mean, error, level, df = Inf) {
-  if (is.na(error)) return(sqrt(mean))
-  sqrt(mean + (if (df < 1) NA_real_ else stats::qt((1 + level) / 2, df)) * error)
+brier_cap <- function(mean, error, level, df = Inf, largest = 1) {
+  # one row says nothing of others
+  if (is.na(error)) return(sqrt(largest))
+  sqrt(min(largest, mean + (if (df < 1) NA_real_ else stats::qt((1 + level) / 2, df)) * error))
 }
 
 # Knots per coordinate, or columns where a basis has none.

@@ -17,6 +17,10 @@ print.ce_monitor <- function(x, ...) {
     lines <- c(lines, paste0("The bets recalibrate by intercept ", format(row$intercept, digits = 2), " and slope ",
                              format(row$slope, digits = 2), " on the logit scale."))
   }
+  if (!is.na(row$estimate)) {
+    lines <- c(lines, paste0("Calibration error of all rows: ", interval_text(row$estimate, row$conf.low, row$conf.high),
+                             ", at a single look."))
+  }
   cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)
 }

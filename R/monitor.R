@@ -3,7 +3,7 @@
 #' A test of calibration that may be looked at after every row: a monitor is fed with predictions and their outcomes in
 #' the order in which they come, and holds an *e-value*, the wealth of somebody who bets against the predictions. Where
 #' they are calibrated it ever reaches \eqn{1/\alpha} with probability at most \eqn{\alpha}, however often and whenever
-#' one looks, and whatever rule stops. It keeps sums, not rows.
+#' one looks, and whatever rule stops. It keeps sums, not rows; those of a [ce_state()] among them, for the headline.
 #'
 #' @param notion `"binary"` (the probability of an event), `"top_label"` or `"class_wise"`; by default that of the first
 #'   rows, see [ce_estimate()].
@@ -18,8 +18,9 @@
 #' @return An object of class `ce_monitor`; `update()` returns the monitor with the new rows, and does not change its
 #'   argument. `tidy()` has a row per update: `n` (rows so far), `e_value`, `log_e_value`, `largest` (e-value so far),
 #'   `p.value` (1 / largest, at most 1), `rejected`; `glance()` the last of them with `rejected_at`, the row after which
-#'   the e-value reached \eqn{1/\alpha} for the first time (`NA` if never), and the running `intercept` and
-#'   `slope` of the recalibration (of scalar notions). `autoplot()` and `plot()` draw the e-value. `c()` joins monitors
+#'   the e-value reached \eqn{1/\alpha} for the first time (`NA` if never), the running `intercept` and
+#'   `slope` of the recalibration, and the headline of all rows so far, `estimate`, `conf.low`, `conf.high` (`NA`
+#'   class-wise), as [ce_estimate()] of the state has it: its interval is one for a single look. `autoplot()` and `plot()` draw the e-value. `c()` joins monitors
 #'   of *different* rows (sites, say): their wealth is multiplied.
 #'
 #' @section Definition:
@@ -84,7 +85,7 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
   structure(
     list(version = monitor_version, notion = notion, alpha = alpha, block = block, half_life = half_life,
          event_level = check_choice(event_level, c("first", "second")), classes = NULL, n = 0, dropped = 0,
-         streams = NULL, log_e = 0, largest = 0, rejected_at = NA_real_, history = NULL),
+         state = ce_state(ce_state_spec(notion = notion, event_level = event_level)), streams = NULL, log_e = 0, largest = 0, rejected_at = NA_real_, history = NULL),
     class = "ce_monitor"
   )
 }
@@ -108,6 +109,7 @@ update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE) {
   object$notion <- object$notion %||% default_notion(predictions)
   object <- same_classes(object, predictions$levels, call)
   problems <- notion_problems(predictions, object$notion, call)
+  object$state <- add_chunk(object$state, predictions, list(), call)
   if (is.null(object$streams)) object$streams <- lapply(problems, function(problem) new_stream(object))
   steps <- Map(function(stream, problem) run_stream(stream, problem, object), object$streams, problems)
   object$streams <- lapply(steps, `[[`, "stream")
@@ -159,6 +161,7 @@ c.ce_monitor <- function(...) {
   joined$history <- NULL
   joined$streams <- Reduce(function(a, b) Map(join_streams, a, b, list(first)), lapply(monitors, `[[`, "streams"))
   for (name in c("n", "dropped")) joined[[name]] <- sum(vapply(monitors, `[[`, 0, name))
+  joined$state <- do.call(c, lapply(monitors, `[[`, "state"))
   joined$log_e <- stream_wealth(joined$streams)
   # one order in which the rows may have come: those of the first monitor, then those of the second, ...
   joined$largest <- max(0, first$largest, joined$log_e)
@@ -201,6 +204,9 @@ tidy.ce_monitor <- function(x, ...) {
 glance.ce_monitor <- function(x, ...) {
   check_empty(...)
   slope <- if (length(x$streams) == 1) x$streams[[1]]$bets[[2]] else c(NA_real_, NA_real_)
+  limits <- c("estimate", "conf.low", "conf.high")
+  headline <- if (x$n > 0 && x$notion != "class_wise") ce_estimate(x$state)[limits]
   vctrs::vec_cbind(monitor_row(x), tibble::tibble(rejected_at = x$rejected_at, intercept = slope[1],
-                                                  slope = 1 + slope[2]))
+                                                  slope = 1 + slope[2]),
+                   headline %||% tibble::new_tibble(stats::setNames(rep(list(NA_real_), 3), limits), nrow = 1L))
 }

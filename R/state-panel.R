@@ -40,7 +40,7 @@ row_panel <- function(state, problem, level) {
   moments <- state_moments(state, problem)
   total <- over_parts(moments)
   rows <- cell_rows(state$spec$edges, total)
-  fewer <- cell_rows(state$spec$edges, total, cell_moments %/% 2 - 1)
+  fewer <- cell_rows(state$spec$edges, total, moments_of_cell %/% 2 - 1)
   scores <- state_scores(state, problem)
   design <- new_design(state$n)
   folds <- lapply(seq_len(dim(moments)[4]), function(f) cell_rows(state$spec$edges, moments[, , , f]))

@@ -39,8 +39,8 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
 }
 
 # Moments kept of a cell, by outcome; of a block's cell.
-cell_moments <- 10L
-block_moments <- 4L
+moments_of_cell <- 10L
+moments_of_block <- 4L
 
 cell_edges <- function(n_bins, octaves = 7:20) {
   tail <- sort(c(2^-octaves, 0.75 * 2^-octaves))

@@ -81,7 +81,7 @@ n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 empty_sums <- function(spec, blocked) {
   parts <- n_parts(spec, blocked)
   pairs <- function(size) matrix(0, size * parts, 2)
-  moments <- if (blocked) block_moments else cell_moments
+  moments <- if (blocked) moments_of_block else moments_of_cell
   out <- list(moments = pairs(moments * 2 * (length(spec$edges) - 1)), scores = pairs(6))
   if (!blocked) out$bins <- pairs(3 * (length(spec$bins) - 1))
   out
@@ -90,7 +90,7 @@ empty_sums <- function(spec, blocked) {
 add_problem <- function(sums, problem, part, weights, spec) {
   x <- problem$features[, 1]
   y <- as.integer(problem$labels)
-  m <- if (is.null(sums$bins)) block_moments else cell_moments
+  m <- if (is.null(sums$bins)) moments_of_block else moments_of_cell
   sums$moments <- cpp_add_moments(sums$moments, spec$edges, m, x, y, part, weights)
   sums$scores <- cpp_add_scores(sums$scores, x, y, part, weights)
   if (!is.null(sums$bins)) sums$bins <- cpp_add_residuals(sums$bins, spec$bins, x, y, part, weights)
@@ -104,7 +104,7 @@ sum_array <- function(pairs, dim) array(pairs[, 1] + pairs[, 2], dim)
 
 state_moments <- function(state, problem = 1) {
   pairs <- state$sums[[problem]]$moments
-  m <- if (state$about$blocked) block_moments else cell_moments
+  m <- if (state$about$blocked) moments_of_block else moments_of_cell
   sum_array(pairs, c(m, 2, length(state$spec$edges) - 1, n_parts(state$spec, state$about$blocked)))
 }
 

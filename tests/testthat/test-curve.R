@@ -307,3 +307,11 @@ test_that("figures know a decimal comma", {
   plot <- ggplot2::autoplot(f$curve, numbers = TRUE)
   expect_no_error(ggplot2::ggplotGrob(plot))
 })
+
+test_that("no predictions at all are an error that says so", {
+  for (verb in list(ce_curve, ce_decision)) {
+    expect_error(verb(NULL, c(FALSE, TRUE)), class = "calibrisk_error_probs")
+    expect_error(verb(list(a = NULL), c(FALSE, TRUE)), class = "calibrisk_error_probs")
+    expect_error(verb(list(), c(FALSE, TRUE)), class = "calibrisk_error_argument")
+  }
+})

@@ -227,3 +227,12 @@ test_that("the user's bases replace the ladder; those that see too much are refu
   expect_error(ce_estimate(v, truth, method = "auto"), "ce_tune", class = "calibrisk_error_method")
   expect_output(print(basis_kernel(7)), "7 kernel columns")
 })
+
+test_that("no error is above the largest that residuals can have", {
+  expect_identical(ce_estimate(c(0.9, 0.8, 0.9), c(0, 1, 0))$cap, 1)
+  expect_identical(ce_estimate(0.5, 1)$cap, 1)
+  wrong <- diag(3)[c(2, 3, 1, 1), ]
+  found <- ce_estimate(0.9 * wrong + 0.1 / 3, c(1, 2, 3, 3), notion = c("top_label", "canonical"))
+  expect_lte(found$cap[1], 1)
+  expect_lte(found$cap[2], sqrt(2))
+})

@@ -56,6 +56,10 @@ test_that("how rows are cut into updates changes nothing", {
   expect_equal(parts$streams, whole$streams, tolerance = tol$law)
   expect_equal(glance(parts), glance(whole), tolerance = tol$law)
   expect_equal(tidy(parts)$n, cumsum(c(1, 99, 350, 51, 999)))
+  limits <- c("estimate", "conf.low", "conf.high")
+  expect_equal(unlist(glance(parts)[limits]), unlist(ce_estimate(update(ce_state(), p, y))[limits]))
+  joined <- c(update(ce_monitor(), p[1:400], y[1:400]), update(ce_monitor(), p[401:1500], y[401:1500]))
+  expect_equal(unlist(glance(joined)[limits]), unlist(glance(whole)[limits]), tolerance = tol$law)
   # fed by the data frame of a classifier, under the same name of the event
   data <- data.frame(truth = factor(ifelse(y == 1, "yes", "no")), .pred_yes = p)
   expect_equal(glance(update(ce_monitor(), data, truth))$log_e_value, glance(whole)$log_e_value)
