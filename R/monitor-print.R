@@ -18,8 +18,8 @@ print.ce_monitor <- function(x, ...) {
                              format(row$slope, digits = 2), " on the logit scale."))
   }
   if (!is.na(row$estimate)) {
-    lines <- c(lines, paste0("Calibration error of all rows: ", interval_text(row$estimate, row$conf.low, row$conf.high),
-                             ", at a single look."))
+    limits <- interval_text(row$estimate, row$conf.low, row$conf.high)
+    lines <- c(lines, paste0("Calibration error of all rows: ", limits, ", at a single look."))
   }
   cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)

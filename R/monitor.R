@@ -20,7 +20,8 @@
 #'   `p.value` (1 / largest, at most 1), `rejected`; `glance()` the last of them with `rejected_at`, the row after which
 #'   the e-value reached \eqn{1/\alpha} for the first time (`NA` if never), the running `intercept` and
 #'   `slope` of the recalibration, and the headline of all rows so far, `estimate`, `conf.low`, `conf.high` (`NA`
-#'   class-wise), as [ce_estimate()] of the state has it: its interval is one for a single look. `autoplot()` and `plot()` draw the e-value. `c()` joins monitors
+#'   class-wise), as [ce_estimate()] of the state has it: its interval is one for a single look.
+#'   `autoplot()` and `plot()` draw the e-value. `c()` joins monitors
 #'   of *different* rows (sites, say): their wealth is multiplied.
 #'
 #' @section Definition:
@@ -85,7 +86,8 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
   structure(
     list(version = monitor_version, notion = notion, alpha = alpha, block = block, half_life = half_life,
          event_level = check_choice(event_level, c("first", "second")), classes = NULL, n = 0, dropped = 0,
-         state = ce_state(ce_state_spec(notion = notion, event_level = event_level)), streams = NULL, log_e = 0, largest = 0, rejected_at = NA_real_, history = NULL),
+         state = ce_state(ce_state_spec(notion = notion, event_level = event_level)), streams = NULL, log_e = 0,
+         largest = 0, rejected_at = NA_real_, history = NULL),
     class = "ce_monitor"
   )
 }
