@@ -1,0 +1,80 @@
+# Somebody who presses the key at a step of the progress bar: the verb ends there, and R and the package go on.
+
+# Runs `code` with a progress callback that is interrupted at step `at` (never: Inf); returns the number of steps.
+interrupted_at <- function(at, code) {
+  steps <- 0
+  callback <- function(fraction) {
+    steps <<- steps + 1
+    if (steps == at) rlang::interrupt()
+  }
+  stand_ins <- list(
+    with_bar = function(label, fn) fn(callback),
+    progress_callback = function(name, env = NULL) callback,
+    tune_progress = function(methods, problems, progress) {
+      caches <- lapply(problems, function(problem) new.env(parent = emptyenv()))
+      list(cache = function(j) caches[[j]], step = function(method, j) callback, done = function() NULL)
+    }
+  )
+  namespace <- asNamespace("calibrisk")
+  own <- mget(names(stand_ins), envir = namespace)
+  put <- function(functions) {
+    for (name in names(functions)) {
+      unlockBinding(name, namespace)
+      assign(name, functions[[name]], namespace)
+      lockBinding(name, namespace)
+    }
+  }
+  on.exit(put(own))
+  put(stand_ins)
+  outcome <- tryCatch({
+    force(code)
+    "done"
+  }, interrupt = function(cnd) "interrupted")
+  list(outcome = outcome, steps = steps)
+}
+
+rows <- withr::with_seed(1, {
+  probs <- matrix(stats::rexp(900), 300)
+  list(p = probs / rowSums(probs), y = sample(3, 300, TRUE))
+})
+
+long_verbs <- list(
+  skce = function() skce(rows$p, rows$y),
+  test = function() ce_test(rows$p, rows$y, test = "bootstrap", replicates = 200),
+  ckce = function() ckce_ridge(rows$p, rows$y, ridge = c(0.1, 1)),
+  rank = function() ce_rank(list(a = rows$p, b = (rows$p + 1 / 3) / 2), rows$y, trials = 4, n_sub = 100),
+  fit = function() ce_fit(rows$p, rows$y, notion = "canonical", method = method_kkr(0.01)),
+  tune = function() {
+    glance(ce_tune(rows$p, rows$y, notion = "canonical", methods = list(method_kde(c(0.1, 0.2)), method_ukkr(0.1))))
+  },
+  functions = function() {
+    h <- method_function(function(p, q) outer(p[, 1], q[, 1]))
+    glance(ce_tune(rows$p[, 1], as.numeric(rows$y == 1), methods = list(h)))
+  }
+)
+
+test_that("an interrupt at a step of the progress ends a verb, and leaves nothing behind", {
+  for (name in names(long_verbs)) {
+    verb <- function() withr::with_seed(2, long_verbs[[name]]())
+    before <- verb()
+    whole <- interrupted_at(Inf, verb())
+    expect_identical(whole$outcome, "done", info = name)
+    expect_gt(whole$steps, 0)
+    for (at in unique(c(1, ceiling(whole$steps / 2), whole$steps))) {
+      expect_identical(interrupted_at(at, verb()), list(outcome = "interrupted", steps = at), info = name)
+    }
+    expect_equal(verb(), before, tolerance = tol$law, info = name)
+  }
+})
+
+test_that("a state and a monitor whose update fails are as before", {
+  state <- update(ce_state(), rows$p[1:100, ], rows$y[1:100])
+  was <- unserialize(serialize(state, NULL))
+  expect_error(update(state, rows$p[1:3, 1:2], 1:3), class = "calibrisk_error")
+  expect_error(update(state, replace(rows$p, 1, 2), rows$y), class = "calibrisk_error")
+  expect_identical(state, was)
+  monitor <- update(ce_monitor(), rows$p[1:100, ], rows$y[1:100])
+  was <- unserialize(serialize(monitor, NULL))
+  expect_error(update(monitor, replace(rows$p, 1, 2), rows$y), class = "calibrisk_error")
+  expect_identical(monitor, was)
+})
