@@ -10,13 +10,17 @@ FORMATTED = $(wildcard src/*.h) $(filter-out src/RcppExports.cpp,$(wildcard src/
   $(wildcard inst/extending/*.cpp tests/core/*.cpp tests/core/*.h)
 GENERATED = man NAMESPACE R/RcppExports.R src/RcppExports.cpp src/Makevars
 CORE = tests/core/build
-CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(wildcard tests/core/*.cpp)) $(CORE)/all_headers.o
+# all, or those of UNITS, which leave out the unit of all headers
+CORE_SOURCES = $(if $(UNITS),$(UNITS:%=tests/core/test_%.cpp) tests/core/main.cpp,$(wildcard tests/core/*.cpp))
+CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(CORE_SOURCES)) $(if $(UNITS),,$(CORE)/all_headers.o)
+comma = ,
 
 .PHONY: help deps install demo test test-database test-tidymodels contract check document readme lint format check-format \
-  check-documented extending articles fuzz bench site test-core clean
+  check-documented extending articles fuzz bench site test-core \
+  sanitize sanitize-address sanitize-thread clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 24
 
 deps: ## install what is missing, with tools for development and peers to compare with
 	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/gate Config/Needs/develop --system
@@ -110,5 +114,18 @@ test-core: ## the C++ core on its own, without R
 	@$(MAKE) --no-print-directory -j$(CORES) $(CORE)/core
 	$(CORE)/core
 
+# tests/core once more, in a folder of its own: $(1) its name, $(2) the sanitizers
+sanitized = $(MAKE) --no-print-directory -j$(CORES) CORE=tests/core/build-$(1) CORE_FLAGS="-std=c++17 -O1 -g1 \
+  -fno-omit-frame-pointer -fsanitize=$(2) -fno-sanitize-recover=all -Wall -pthread" tests/core/build-$(1)/core && \
+  tests/core/build-$(1)/core
+
+sanitize-address: ## the core tests under the sanitizers of addresses and undefined behaviour; UNITS='engine kernel': some
+	@$(call sanitized,address,address$(comma)undefined)
+
+sanitize-thread: ## the core tests with their workers under the sanitizer of threads
+	@$(call sanitized,thread,thread)
+
+sanitize: sanitize-address sanitize-thread ## both
+
 clean: ## remove what the commands above made
-	rm -rf src/*.o src/*.so src/objects.md5 check demo-output docs tests/core/build Rplots.pdf
+	rm -rf src/*.o src/*.so src/objects.md5 check demo-output docs tests/core/build* Rplots.pdf

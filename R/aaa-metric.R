@@ -38,10 +38,13 @@ result_frame <- function(metric, estimator, values, choices = list()) {
   keep_estimates(values$.estimates)
   values$.estimates <- NULL
   choices <- choices[!names(choices) %in% names(values)]
-  columns <- drop_null(c(list(.metric = metric, .estimator = estimator), values, choices))
-  # tibble() would take longer than most metrics
-  columns <- vctrs::vec_recycle_common(!!!columns)
-  tibble::new_tibble(columns, nrow = vctrs::vec_size(columns[[1]]))
+  columns_frame(!!!c(list(.metric = metric, .estimator = estimator), values, choices))
+}
+
+# tibble() would take longer than most metrics; columns do not see those before them.
+columns_frame <- function(...) {
+  columns <- vctrs::df_list(...)
+  tibble::new_tibble(columns, nrow = vctrs::vec_size_common(!!!columns))
 }
 
 mask_numbers <- function(values, kept = "n") {

@@ -206,7 +206,7 @@ factor_text <- function(details) {
 
 #' @export
 tidy.ce_test <- function(x, ...) {
-  tibble::tibble(
+  columns_frame(
     estimate = unname(x$estimate), statistic = unname(x$statistic), p.value = x$p.value,
     parameter = if (is.null(x$parameter)) NA_real_ else unname(x$parameter[1]),
     conf.low = if (is.null(x$conf.int)) NA_real_ else x$conf.int[1],

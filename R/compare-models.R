@@ -88,7 +88,7 @@ compare_pairs <- function(models, metric, settings, call) {
   }
   missing <- settings$incomplete(models)
   mask <- function(v) if (missing) rep(NA_real_, length(v)) else v
-  out <- tibble::tibble(
+  out <- columns_frame(
     a = names(models)[at[1, ]], b = names(models)[at[2, ]], .metric = found[[1]]$name, notion = found[[1]]$notion,
     estimate_a = mask(values[at[1, ]]), estimate_b = mask(values[at[2, ]]),
     difference = mask(values[at[1, ]] - values[at[2, ]]), std.error = mask(errors$std.error),

@@ -184,7 +184,7 @@ compare_risks <- function(risks, level, design) {
   std_error <- unname(vapply(to_best, `[[`, 0, "std.error"))
   diagnosis <- ifelse(difference > design_quantile(level, design) * std_error, "worse", "not distinguishable")
   diagnosis[order[1]] <- if (is.na(best$risk)) NA else "best"
-  out <- tibble::tibble(
+  out <- columns_frame(
     method = names(risks),
     risk = value,
     root_risk = sqrt(pmax(value, 0)),

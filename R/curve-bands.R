@@ -46,16 +46,18 @@ count_quantiles <- function(prob, levels) {
 # the draws is inside with exactly that probability, however few they are.
 simulated_band <- function(draws, level) {
   tail <- (1 - level) / 2
-  low <- row_quantile(draws, tail)
-  high <- row_quantile(draws, 1 - tail)
+  sorted <- sorted_rows(draws)
+  low <- row_quantile(sorted, tail)
+  high <- row_quantile(sorted, 1 - tail)
   half <- seq_len(ncol(draws) %/% 2)
   shape <- draws[, half, drop = FALSE]
-  middle <- row_quantile(shape, 0.5)
+  sorted <- sorted_rows(shape)
+  middle <- row_quantile(sorted, 0.5)
   # places where the draws hardly move must not decide on the factor
   spread <- sqrt(pmax(rowMeans(shape^2) - rowMeans(shape)^2, 0))
   least <- pmax(spread, 0.1 * max(spread), 1e-12)
-  below <- pmax(middle - row_quantile(shape, tail), least)
-  above <- pmax(row_quantile(shape, 1 - tail) - middle, least)
+  below <- pmax(middle - row_quantile(sorted, tail), least)
+  above <- pmax(row_quantile(sorted, 1 - tail) - middle, least)
   gap <- draws[, -half, drop = FALSE] - middle
   excess <- sort(apply(pmax(gap / above, -gap / below), 2, max))
   factor <- excess[min(ceiling((length(excess) + 1) * level), length(excess))]
@@ -63,10 +65,8 @@ simulated_band <- function(draws, level) {
        band_high = pmax(middle + factor * above, high))
 }
 
-row_quantile <- function(x, prob) {
-  at <- max(1, min(ncol(x), ceiling(ncol(x) * prob)))
-  vapply(seq_len(nrow(x)), function(i) sort.int(x[i, ], partial = at)[at], 0)
-}
+sorted_rows <- function(x) matrix(x[order(row(x), x)], nrow(x), byrow = TRUE)
+row_quantile <- function(sorted, prob) sorted[, max(1, min(ncol(sorted), ceiling(ncol(sorted) * prob)))]
 
 # Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis
 # et al. 2023, here over the intervals between G knots instead of all): for rows j..k the

@@ -86,11 +86,11 @@ new_smoother <- function(p, bandwidth, v = NULL, most = 200L, n_places = 160L, n
   out$loo <- list(n = sums[, 1], t = sums[, 2] / sums[, 1])
   at <- smooth_scale(out$x)
   out$weights <- lapply(out$grid, function(h) {
-    quadratic <- local_weights(at, out, h, 2)
+    both <- local_polynomials(at, out, h)
     list(
-      linear = local_weights(at, out, h, 1), quadratic = quadratic,
-      n_eff = 1 / rowSums(quadratic^2 * rep(n, each = length(at))),
-      loo = if (length(out$grid) > 1) local_weights(out$loo$t, out$loo, h, 1)
+      linear = both$linear, quadratic = both$quadratic,
+      n_eff = 1 / rowSums(both$quadratic^2 * rep(n, each = length(at))),
+      loo = if (length(out$grid) > 1) local_polynomials(out$loo$t, out$loo, h, "linear")$linear
     )
   })
   out
@@ -140,7 +140,7 @@ choose_bandwidths <- function(smoother, counts, residual) {
 
 # Weights l_gc of one observation of cell c in the local polynomial fit at t_g, by polynomials that are orthogonal
 # under the kernel: sums of raw powers cancel where a place sees one or two cells, far away in bandwidths.
-local_weights <- function(t, cells, h, degree) {
+local_polynomials <- function(t, cells, h, degrees = c("linear", "quadratic")) {
   u <- outer(t, cells$t, function(a, b) (b - a) / h)
   nearest <- do.call(pmin, split_columns(abs(u)))
   k <- exp(-0.5 * (u^2 - nearest^2)) # relative to the nearest cell: defined in gaps too
@@ -150,11 +150,14 @@ local_weights <- function(t, cells, h, degree) {
   ridge <- 1e-8 * total # a trace of it for places that see fewer cells than the degree asks for
   mean <- rowSums(mass * u) / total
   first <- u - mean
-  s2 <- rowSums(mass * first^2)
+  square <- first^2
+  s2 <- rowSums(mass * square)
   slope <- -mean * first / (s2 + ridge) # -mean is `first` at the place itself, u = 0
-  if (degree == 1) return(k * (1 / total + slope))
-  skew <- rowSums(mass * first^3) / pmax(s2, 1e-200)
-  second <- first^2 - skew * first - s2 / total
+  out <- list(linear = k * (1 / total + slope))
+  if (!"quadratic" %in% degrees) return(out)
+  skew <- rowSums(mass * square * first) / pmax(s2, 1e-200)
+  second <- square - skew * first - s2 / total
   at_place <- mean^2 + skew * mean - s2 / total
-  k * (1 / total + slope + at_place * second / (rowSums(mass * second^2) + ridge))
+  out$quadratic <- k * (1 / total + slope + at_place * second / (rowSums(mass * second^2) + ridge))
+  out
 }

@@ -3,7 +3,7 @@
 curve_frame <- function(confidence, observed, n = NA_real_, left = NA_real_, right = NA_real_,
                         conf = NULL, band = NULL, null = NULL, null_band = NULL, upper = 1) {
   clip <- function(v) if (is.null(v)) NA_real_ else pmin(pmax(v, 0), upper)
-  tibble::tibble(
+  columns_frame(
     confidence = confidence, observed = clip(observed), n = n, left = left, right = right,
     conf.low = clip(conf$low), conf.high = clip(conf$high), band.low = clip(band$low), band.high = clip(band$high),
     null.low = clip(null$low), null.high = clip(null$high),

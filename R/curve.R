@@ -196,9 +196,9 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
   target <- if (curve$name == "pit") 1 else points$confidence
   list(
     curve = points,
-    histogram = tibble::tibble(left = (0:49) / 50, right = (1:50) / 50, n = counts(),
-                               events = counts(problem$labels == 1)),
-    summary = tibble::tibble(
+    histogram = columns_frame(left = (0:49) / 50, right = (1:50) / 50, n = counts(),
+                              events = counts(problem$labels == 1)),
+    summary = columns_frame(
       n = length(values),
       event_rate = if (is.null(problem$labels)) NA_real_ else row_mean(problem$labels, design),
       mean_confidence = row_mean(values, design),

@@ -85,7 +85,7 @@ decision_curve <- function(problem, better, settings) {
   own <- limits("net_benefit")
   names(own) <- paste0("net_benefit.", names(own))
   rate <- row_mean(y, design)
-  curve <- tibble::tibble(
+  curve <- columns_frame(
     threshold = thresholds, net_benefit = value("net_benefit"),
     treat_all = (rate - thresholds) / (1 - thresholds), loss = value("loss"), !!!limits("loss"),
     recalibrated = value("recalibrated"), changed = as.integer(changes$changed), !!!own
@@ -130,7 +130,7 @@ decision_summary <- function(curve, p, better, y, design, level) {
   columns <- summarise_estimates(list(area), level)
   top <- which.max(curve$loss)
   useful <- curve$net_benefit > pmax(curve$treat_all, 0)
-  tibble::tibble(
+  columns_frame(
     n = design$n, event_rate = row_mean(y, design), area = columns$.estimate, std.error = columns$std.error,
     conf.low = columns$conf.low, conf.high = columns$conf.high, worst = curve$threshold[top],
     loss = curve$loss[top], bought = mean(curve$band.low > 0), useful = mean(useful)

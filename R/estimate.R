@@ -157,7 +157,7 @@ ladder_value <- function(ladder) c(ladder$value, list(limits = c(ladder$low, lad
 method_name <- function(method) if (is_method(method)) method$name else "ladder"
 
 headline_row <- function(ladder, notion, n) {
-  tibble::tibble(
+  columns_frame(
     notion = notion, estimate = ladder$estimate, std.error = ladder$std.error, conf.low = ladder$low,
     conf.high = ladder$high, lower_bound = ladder$lower_bound, p.value = ladder$p.value,
     resolution = ladder$resolution, cap = ladder$cap, method = "ladder", n = n

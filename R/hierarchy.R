@@ -107,7 +107,7 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
     slack[] <- NA_real_
     holds[] <- NA
   }
-  tibble::tibble(
+  columns_frame(
     quantity = unname(name_of(names(values))), value = unname(values), std.error = unname(column("std.error")),
     conf.low = unname(column("conf.low")), conf.high = unname(column("conf.high")),
     below = unname(name_of(unname(above))), slack = slack, holds = holds, p = p,

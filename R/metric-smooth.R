@@ -64,7 +64,7 @@ smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
   mass <- cpp_grid_mass(x, d * row_shares(problem$design), smooth_cells)
   spectrum <- stats::fft(mirror_mass(mass))
   error_at <- function(s) sum(abs(reflected_blur(spectrum, s)) * trapezoid_weights)
-  s <- bandwidth %||% smooth_fixed_point(error_at)
+  s <- bandwidth %||% smooth_fixed_point(spectrum)
   r <- if (s > 0) reflected_blur(spectrum, s) else mass * smooth_cells
   value <- sum(abs(r) * trapezoid_weights)
   out <- list(value = value, bandwidth = s)
@@ -105,13 +105,30 @@ crossfit_smooth <- function(problem, s) {
   rows
 }
 
-# F(s) decreases from the sum of cell residuals; F(s) - s has one zero.
-smooth_fixed_point <- function(error_at) {
-  at_0 <- error_at(0)
-  at_1 <- error_at(1)
+# F(s) decreases from the sum of cell residuals; F(s) - s has one zero, between 0 and F(0). Newton's steps from the
+# middle, or halves of what is left where one would leave it.
+smooth_fixed_point <- function(spectrum) {
+  at_0 <- error_and_slope(spectrum, 0)[1]
   if (at_0 == 0) return(0)
-  if (at_1 >= 1) return(1)
-  stats::uniroot(function(s) error_at(s) - s, c(0, 1), f.lower = at_0, f.upper = at_1 - 1, tol = 1e-13)$root
+  if (at_0 >= 1 && error_and_slope(spectrum, 1)[1] >= 1) return(1)
+  low <- 0
+  high <- min(at_0, 1)
+  s <- high / 2
+  repeat {
+    at <- error_and_slope(spectrum, s)
+    if (at[1] > s) low <- s else high <- s
+    last <- s
+    s <- s + (at[1] - s) / (1 - at[2])
+    if (s < low || s > high) s <- (low + high) / 2
+    if (abs(s - last) <= 1e-13) return(s)
+  }
+}
+
+# F(s) and F'(s) by one transform: the density is real, so its derivative by s comes along as imaginary part.
+error_and_slope <- function(spectrum, s) {
+  both <- blurred(spectrum, s, slope = TRUE)
+  density <- Re(both)
+  c(sum(abs(density) * trapezoid_weights), sum(sign(density) * Im(both) * trapezoid_weights))
 }
 
 trapezoid_weights <- c(0.5, rep(1, smooth_cells - 1), 0.5) / smooth_cells
@@ -131,8 +148,11 @@ mirror_mass <- function(v) {
 }
 
 # Density on the grid of a spectrum blurred by the reflected Gaussian: the heat kernel.
-reflected_blur <- function(spectrum, s) {
-  frequency <- pi * c(0:smooth_cells, (smooth_cells - 1):1)
-  blurred <- Re(stats::fft(spectrum * exp(-(s * frequency)^2 / 2), inverse = TRUE))
-  blurred[seq_len(smooth_cells + 1)] / (2 * smooth_cells) * smooth_cells
+reflected_blur <- function(spectrum, s) Re(blurred(spectrum, s))
+
+blurred <- function(spectrum, s, slope = FALSE) {
+  square <- (pi * 0:smooth_cells)^2
+  factor <- exp(-s^2 * square / 2)
+  if (slope) factor <- factor * complex(real = 1, imaginary = -s * square)
+  stats::fft(spectrum * mirror(factor), inverse = TRUE)[seq_len(smooth_cells + 1)] / 2
 }

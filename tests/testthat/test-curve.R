@@ -80,8 +80,8 @@ test_that("local weights stay means where a place sees one or two cells, far awa
   cells <- list(n = c(200, 200, 200), t = stats::qlogis(c(.05, .5, .9)))
   at <- seq(min(cells$t), max(cells$t), length.out = 60)
   for (h in c(2, .5, .3, .1, 1e-3, 1e-6)) {
-    for (degree in 1:2) {
-      w <- local_weights(at, cells, h, degree) * rep(cells$n, each = length(at))
+    for (weights in local_polynomials(at, cells, h)) {
+      w <- weights * rep(cells$n, each = length(at))
       expect_equal(rowSums(w), rep(1, length(at)), tolerance = 1e-5)
       expect_lt(max(abs(w)), 1.2)
     }
@@ -113,7 +113,7 @@ test_that("smooth curves reproduce what local regression must", {
   brute <- vapply(all$grid, function(h) {
     sum(vapply(seq_along(p), function(i) {
       cells <- list(n = rep(1, 299), t = smooth_scale(p[-i]))
-      (y[i] - p[i] - sum(local_weights(smooth_scale(p[i]), cells, h, 1) * (y - p)[-i]))^2
+      (y[i] - p[i] - sum(local_polynomials(smooth_scale(p[i]), cells, h)$linear * (y - p)[-i]))^2
     }, 0))
   }, 0)
   expect_equal(choose_bandwidths(all, counts, counts - all$n * all$p), which.min(brute))
@@ -249,8 +249,8 @@ test_that("bands of regression curves have their level", {
   cover <- withr::with_seed(1, rowMeans(vapply(1:150, function(i) {
     mu <- rnorm(100)
     y <- rnorm(100, mu)
-    pit <- ce_curve(moment_columns(mu, 1), y, type = "pit", n_bins = 8)
-    quantile <- ce_curve(moment_columns(mu, 1), y, type = "quantile")
+    pit <- ce_curve(pred_normal(mu, 1), y, type = "pit", n_bins = 8)
+    quantile <- ce_curve(pred_normal(mu, 1), y, type = "quantile")
     c(pit_band = glance(pit)$outside == 0, pit_kept = !glance(pit)$rejected,
       pit_conf = mean(inside(1, tidy(pit)$conf.low, tidy(pit)$conf.high)),
       quantile_band = glance(quantile)$outside == 0, quantile_kept = !glance(quantile)$rejected)

@@ -29,8 +29,11 @@ broken <- function(problem) {
 
 test_that("inconsistent problems are errors of every method", {
   for (problem in list(random_problem(30), ridge_problem(30, 4))) {
-    for (method in methods_of(problem)) {
-      for (wrong in broken(problem)) {
+    methods <- methods_of(problem)
+    for (m in seq_along(methods)) {
+      method <- methods[[m]]
+      # all with the first; the others go through the same door
+      for (wrong in if (m == 1) broken(problem) else broken(problem)[c(1, 7, 12)]) {
         expect_error(fit_form(method, wrong, list(value = 5), context), class = "calibrisk_error_problem")
         expect_error(tune_path(method, wrong, rep(1:3, 10), grid, context), class = "calibrisk_error_problem")
       }
