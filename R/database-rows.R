@@ -6,7 +6,7 @@
 #   kind        of the weights: "none", "frequency", "importance"
 #   levels, event, n_classes, notion
 
-read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design, call) {
+read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design, call, fold = NULL) {
   check_flag(na_rm, call = call)
   event_level <- check_choice(event_level, c("first", "second"), call = call)
   check_truth_given(truth, call)
@@ -21,13 +21,14 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
   notion <- notion %||% default_notion(coded)
   check_database_notion(notion, coded, call)
   rows <- c(list(db = db, notion = notion, kind = weights$kind, scalar = is.null(coded$probs), na_rm = na_rm,
-                 groups = groups, by = sprintf("ce_g%d", seq_along(groups)), outcome = outcome),
+                 groups = groups, by = sprintf("ce_g%d", seq_along(groups)), extra = if (!is.null(fold)) "ce_fold"),
             coded[c("levels", "event", "named")])
   inner <- paste0("SELECT ", sql_list(
     database_by(rows, groups),
     paste0(sql_double(sql_name(db, coded$columns)), " AS ce_p", seq_along(coded$columns)),
     paste0(sql_code(db, outcome, values, coded$codes), " AS ce_t"),
-    paste0(if (is.null(weights$column)) "1" else sql_double(sql_name(db, weights$column)), " AS ce_w")
+    paste0(if (is.null(weights$column)) "1" else sql_double(sql_name(db, weights$column)), " AS ce_w"),
+    if (!is.null(fold)) paste(sql_name(db, fold), "AS ce_fold")
   ), " FROM (", db$from, ") ce_rows")
   rows <- count_rows(rows, inner, length(coded$columns), coded, call)
   rows$pairs <- sql_pairs(rows, inner, length(coded$columns))
@@ -124,7 +125,7 @@ database_weights <- function(db, quo, call) {
 # --- The rows as pairs -----------------------------------------------------------------------------------------------
 
 sql_pairs <- function(rows, inner, k) {
-  by <- c(rows$by, "ce_w")
+  by <- c(rows$by, "ce_w", rows$extra)
   where <- paste(sql_complete(k), "AND ce_w > 0")
   y <- function(event) paste0("CASE WHEN ", event, " THEN 1 ELSE 0 END AS y")
   if (k == 1) {

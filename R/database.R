@@ -7,14 +7,17 @@
 
 #' Predictions in a database
 #'
-#' [ece()] and [ce_estimate()] take a table of a database as `x`: a `tbl` of dbplyr, with whatever was done to it
-#' (`filter()`, `mutate()`, `group_by()`), or `ce_database(con, table)` where there is no dbplyr. What these verbs need
-#' are sums, which the database computes; nothing is written to it.
+#' [ece()], [ce_estimate()] and [ce_tune()] take a table of a database as `x`: a `tbl` of dbplyr, with whatever was
+#' done to it (`filter()`, `mutate()`, `group_by()`), or `ce_database(con, table)` where there is no dbplyr. What
+#' these verbs need are sums, which the database computes; nothing is written to it.
 #'
 #' @section Definition:
-#' With the cell of a row its bin, a query groups by group, fold and cell and returns
-#' the number of rows, and sums of \eqn{d} and \eqn{d^2} with \eqn{d} prediction minus outcome. From these follow the
-#' binned error, its standard error and its interval.
+#' A query groups the rows by group, fold and bin and returns their number and sums of powers of \eqn{d}, prediction
+#' minus outcome. From these follow the binned error with its standard error and interval, and the exact risk of bins
+#' on the rows held out: with the gap \eqn{g_b} of the training rows in bin b, \eqn{n_b} held out ones, their sums
+#' \eqn{s_{1b}, s_{2b}, s_{4b}} of \eqn{d, d^2, d^4} and \eqn{S_2 = \sum_b s_{2b}},
+#' \deqn{R = \frac{S_2^2 - 2(\sum_b g_b s_{1b})^2 + (\sum_b n_b g_b^2)^2 -
+#'   \sum_b (s_{4b} - 2 g_b^2 s_{2b} + n_b g_b^4)}{n(n - 1)}.}
 #' Edges of equal mass are order statistics, found by a window function.
 #'
 #' The headline's knots are those in memory. Of up to 20,000 different pairs of prediction and outcome their counts are
@@ -22,10 +25,12 @@
 #' give the same digits. Importance weights have a headline of up to 20,000 rows.
 #'
 #' @section Folds:
-#' The lower end of an interval needs folds. No random numbers are drawn, by R or by the database: rows are scattered by
-#' a hash of their values that is computed in SQL, the same in every database and in any order of the rows. It is not
-#' the hash of the verbs in memory, so that this end has other digits than there; all else has the same. The copies of a
-#' row with a frequency weight stay in one fold, which makes the lower end the lower.
+#' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,
+#' 0 for test rows; the digits are those of the same folds in memory. With an `id`, such a column is
+#' `mutate(x, fold = id %% 5L + 1L)`. `folds = 5`, and the lower end of the interval of [ece()], scatter the rows by a
+#' hash of their values that is computed in SQL: the same in every database and in any order of the rows, but not the
+#' hash of the verbs in memory, so that what depends on it has other digits than there; all else has the same. The
+#' copies of a row with a frequency weight stay in one fold, which makes the lower end the lower.
 #'
 #' @section Outcomes:
 #' Text is taken for classes, with levels sorted as in the C locale; a column `.pred_<level>` names the event. Numbers
@@ -38,7 +43,7 @@
 #'
 #' @param con A DBI connection.
 #' @param table The name of a table, a `DBI::Id()`, or a query as `DBI::SQL()`.
-#' @return A `ce_database`, for `x` of [ece()] and [ce_estimate()].
+#' @return A `ce_database`, for `x` of [ece()], [ce_estimate()] and [ce_tune()].
 #' @export
 #' @examplesIf rlang::is_installed(c("DBI", "RSQLite"))
 #' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
@@ -123,7 +128,7 @@ database_query <- function(db, sql, call) {
 
 check_in_memory <- function(x, call) {
   if (!is_database(x)) return(invisible())
-  stop_unsupported("the sums of {.fn ece} and {.fn ce_estimate} are computed", "This is another verb.",
+  stop_unsupported("the sums of {.fn ece}, {.fn ce_estimate} and {.fn ce_tune} are computed", "This is another verb.",
                    call)
 }
 

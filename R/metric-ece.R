@@ -65,8 +65,8 @@
 #' @inheritSection ce_args Choosing a model
 #' @param x Predictions: a data frame (with `truth` one of its columns), a numeric matrix of
 #'   probabilities `n x K`, or a numeric vector of probabilities. Results of resampling by tune that kept their
-#'   predictions are read as a data frame of these. Of [ece()] and [ce_estimate()] also a table
-#'   of a database, see [ce_database()].
+#'   predictions are read as a data frame of these. Of [ece()], [ce_estimate()] and
+#'   [ce_tune()] also a table of a database, see [ce_database()].
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame, the probability columns (tidyselect; default: those that

@@ -11,9 +11,10 @@ print.ce_tune <- function(x, ...) {
 
 split_label <- function(split, n_splits = 1) {
   big <- count_text
-  n_test <- sum(split$fold == 0)
+  sizes <- split_sizes(split)
+  n_test <- sizes[1]
   paste0(
-    big(sum(split$fold > 0)), " rows in ", split$k, " folds for tuning, ",
+    big(sum(sizes[-1])), " rows in ", split$k, " folds for tuning, ",
     if (n_test > 0) paste0(big(n_test), " rows for testing") else "estimates on the held-out rows",
     if (n_splits > 1) paste0("; ", n_splits, " random splits")
   )
@@ -91,7 +92,7 @@ skill_note <- function(x) {
 
 # Why numbers are NA.
 missing_note <- function(x) {
-  short <- sum(tabulate(x$split$fold, x$split$k) < 2)
+  short <- sum(split_sizes(x$split)[-1] < 2)
   if (short == x$split$k) {
     return(paste("Risk NA, none selected: a risk compares pairs of held-out rows, and no fold holds out two.",
                  "Tune with fewer folds."))

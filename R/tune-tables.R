@@ -54,7 +54,7 @@ tune_tidy <- function(results, methods, grids, problems) {
   vctrs::vec_rbind(!!!rows)
 }
 
-tune_glance <- function(results, methods, grids, headline) {
+tune_glance <- function(results, methods, grids, headline, difference = split_difference) {
   mean_risk <- vapply(results, function(r) mean_over_folds(fold_values(r, "risk")), 0)
   best <- which.min(mean_risk)[1]
   # without a best one every difference is NA
@@ -64,7 +64,7 @@ tune_glance <- function(results, methods, grids, headline) {
     result <- results[[m]]
     value <- unique(grids[[m]]$value[result$v])
     holdout <- holdout_estimate(result$squared)
-    to_best <- split_difference(result, best_result)
+    to_best <- difference(result, best_result)
     skill <- 1 - mean_risk[[m]] / mean_over_folds(fold_values(result, "zero_risk"))
     row <- tibble::tibble(
       method = m,

@@ -11,7 +11,8 @@
 #' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
 #'   the column `method`.
 #' @param folds The number of folds; or an integer vector with the fold of each non-test
-#'   row (or of every row; fold 0 then marks the test rows); or an rsample `rset` that holds out every row once.
+#'   row (or of every row; fold 0 then marks the test rows); or an rsample `rset` that holds out every row once. Of a
+#'   table of a database a number, or a column of it (see [ce_database()]).
 #' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
 #'   estimate is taken on the held-out rows of the folds.
 #' @param repeats Number of random splits that risks are averaged over; `NULL`: 10 below 500 rows, 5 below 2,000, else
@@ -58,13 +59,17 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
                     progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
-  methods <- check_methods(methods)
+  methods <- check_methods(if (missing(methods) && is_database(x)) database_methods(notion) else methods)
   check_bins_notion(methods, notion, call)
   check_count(repeats, null = TRUE)
   check_level(level)
   check_flag(progress)
   threads <- resolve_threads(threads)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
+  if (is_database(x)) {
+    return(database_tune(x, enquo(truth), column_dots(...), enquo(.by), notion, methods, enquo(folds), test, repeats,
+                         event_level, na_rm, level, threads, design, call))
+  }
   fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
     told_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
@@ -111,22 +116,28 @@ tune_predictions <- function(predictions, notion, methods, splits, level, progre
     headline <- headline_row(notion_ladder(predictions, notion, level, threads, call = call), notion,
                              n_obs(predictions))
   }
-  glance <- tune_glance(results, methods, grids, headline)
-  warn_impossible(glance, problems)
+  out <- new_tune(results, methods, grids, headline, problems, list(
+    histogram = tune_histogram(problems, notion), source = fit_source(predictions, problems),
+    notion = notion, level = level, split = split, n_splits = length(splits),
+    n = n_obs(predictions), counted = design_sentence(list(predictions$design)), dropped = predictions$dropped,
+    levels = predictions$levels, event = predictions$event, scalar = is.null(predictions$probs)
+  ))
+  warn_impossible(out$glance, problems)
+  out
+}
+
+# `about`: what was tuned on; `difference`: of two methods' risks.
+new_tune <- function(results, methods, grids, headline, problems, about, difference = split_difference) {
   structure(
-    list(
+    c(list(
       tidy = tune_tidy(results, methods, grids, problems),
-      glance = glance,
+      glance = tune_glance(results, methods, grids, headline, difference),
       headline = headline,
       zero_root_risk = vapply(results, function(r) mean_root(fold_values(r, "zero_risk")), 0),
       forms = lapply(results, `[[`, "forms"),
       diagnostics = lapply(results, `[[`, "diagnostics"),
-      labels = vapply(methods, format, ""),
-      histogram = tune_histogram(problems, notion), source = fit_source(predictions, problems),
-      notion = notion, level = level, split = split, n_splits = length(splits),
-      n = n_obs(predictions), counted = design_sentence(list(predictions$design)), dropped = predictions$dropped,
-      levels = predictions$levels, event = predictions$event, scalar = is.null(predictions$probs)
-    ),
+      labels = vapply(methods, format, "")
+    ), about),
     class = "ce_tune"
   )
 }
@@ -254,8 +265,9 @@ tune_fit <- function(x, method = NULL, call = caller_env()) {
   structure(
     list(forms = lapply(x$forms[[method]], ensemble_form), notion = x$notion, method = method,
          parameter = row$parameter, value = row$value,
-         label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)), n = sum(x$split$fold > 0),
-         histogram = x$histogram, source = x$source, levels = x$levels, event = x$event, scalar = x$scalar),
+         label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)),
+         n = sum(split_sizes(x$split)[-1]), histogram = x$histogram, source = x$source, levels = x$levels,
+         event = x$event, scalar = x$scalar),
     class = "ce_fit"
   )
 }

@@ -1,0 +1,122 @@
+# Tuning of bins from sums over the cells between all their edges (R/database-tune.R). With b the gap of a bin, v its
+# noise, m = b^2 - v, and the held-out rows' S = sum d^2, C = sum b d, G = sum b^2, of a bin n and c = sum d:
+#   row i   sum_j (d_i d_j - h_ij)^2 = c0 + c1 d_i + c2 d_i^2 - d_i^4
+#   c0 = b^2 G - 2 n b^2 v + n v^2 - m^2,  c1 = -2 (b C - v c),  c2 = S + 2 m
+# and the risk is the mean of its rows over n - 1.
+
+# One method: what tune_problem() returns and, per fold, edges and coefficients of the selected function.
+tune_cells <- function(method, grid, edges, tables, k) {
+  path <- list(risk = matrix(NA_real_, nrow(grid), k))
+  path$squared_error <- path$squared_error_test <- path$risk
+  values <- lapply(seq_len(nrow(grid)), function(v) {
+    lapply(seq_len(k), function(f) cell_values(tables[[f]], edges[[f]][[v]], f, method$debias))
+  })
+  for (v in seq_len(nrow(grid))) {
+    for (f in seq_len(k)) {
+      one <- values[[v]][[f]]
+      path$risk[v, f] <- cell_risk(one$held, one$h)
+      path$squared_error[v, f] <- mean_of_cells(one$held, one$h)
+      path$squared_error_test[v, f] <- mean_of_cells(one$test, one$h)
+    }
+  }
+  v <- select_value(path$risk, grid$value)
+  chosen <- values[[v]]
+  forms <- lapply(chosen, function(one) {
+    if (!method$debias) return(new_form("bins", edges = one$edges, values = one$h$b, gap = TRUE))
+    new_steps(list(list(edges = one$edges, b = one$h$b, v = one$h$v)))
+  })
+  none <- lapply(chosen, function(one) list(b = 0 * one$h$b, v = 0 * one$h$v))
+  list(
+    paths = list(list(path)), v = v, forms = list(forms), diagnostics = list(NULL), chosen = chosen,
+    risks = list(lapply(seq_len(k), function(f) {
+      list(risk = path$risk[v, f], zero_risk = cell_risk(chosen[[f]]$held, none[[f]]))
+    }))
+  )
+}
+
+# Sums of the bins between these edges, of the training, held-out and test rows of a fold, and its function h.
+cell_values <- function(table, edges, f, debias) {
+  bin <- findInterval(c(-Inf, table$edges), edges) + 1L
+  # every bin holds a cell: its edges are some of theirs
+  collect <- function(sums) rowsum(sums, bin)
+  train <- collect(table$train[[f]])
+  n <- train[, "n"]
+  b <- ifelse(n > 0, train[, "d1"] / n, if (sum(n) > 0) sum(train[, "d1"]) / sum(n) else 0)
+  accuracy <- train[, "y"] / n
+  v <- if (debias) ifelse(n >= 2, accuracy * (1 - accuracy) / (n - 1), 0) else 0 * n
+  list(edges = edges, h = list(b = unname(b), v = unname(v)), held = collect(fold_sums(table, f)),
+       test = collect(fold_sums(table, 0)))
+}
+
+# Sums by cell of the rows of a fold, as a matrix however many cells there are.
+fold_sums <- function(table, f) {
+  matrix(table$sums[, f + 1, ], dim(table$sums)[1], dimnames = list(NULL, dimnames(table$sums)[[3]]))
+}
+
+row_coefficients <- function(held, h) {
+  n <- held[, "n"]
+  m <- h$b^2 - h$v
+  list(c0 = h$b^2 * sum(n * h$b^2) - 2 * n * h$b^2 * h$v + n * h$v^2 - m^2,
+       c1 = -2 * (h$b * sum(h$b * held[, "d1"]) - h$v * held[, "d1"]), c2 = sum(held[, "d2"]) + 2 * m)
+}
+
+cell_risk <- function(held, h) {
+  n <- sum(held[, "n"])
+  if (n < 2) return(NA_real_)
+  of <- row_coefficients(held, h)
+  rows <- sum(of$c0 * held[, "n"]) + sum(of$c1 * held[, "d1"]) + sum(of$c2 * held[, "d2"]) - sum(held[, "d4"])
+  max(0, rows / (n * (n - 1)))
+}
+
+mean_of_cells <- function(held, h) {
+  n <- sum(held[, "n"])
+  if (n == 0) NA_real_ else sum(held[, "n"] * (h$b^2 - h$v)) / n
+}
+
+# Mean paired difference of two methods' risks over the folds (see paired_difference()): the fourth powers cancel.
+cells_difference <- function(a, b, tables) {
+  parts <- vapply(seq_along(tables), function(f) {
+    sums <- fold_sums(tables[[f]], f)
+    n <- sum(sums[, "n"])
+    if (n < 2) return(c(NA_real_, NA_real_))
+    of <- lapply(list(a, b), function(result) {
+      one <- result$chosen[[f]]
+      bin <- findInterval(c(-Inf, tables[[f]]$edges), one$edges) + 1L
+      lapply(row_coefficients(one$held, one$h), `[`, bin)
+    })
+    c0 <- of[[1]]$c0 - of[[2]]$c0
+    c1 <- of[[1]]$c1 - of[[2]]$c1
+    c2 <- of[[1]]$c2 - of[[2]]$c2
+    mean <- sum(c0 * sums[, "n"] + c1 * sums[, "d1"] + c2 * sums[, "d2"]) / n
+    c0 <- c0 - mean
+    square <- sum(c0^2 * sums[, "n"] + 2 * c0 * c1 * sums[, "d1"] + (c1^2 + 2 * c0 * c2) * sums[, "d2"] +
+                    2 * c1 * c2 * sums[, "d3"] + c2^2 * sums[, "d4"])
+    c(mean, if (n < 3) NA_real_ else 2 * sqrt(max(square, 0) / (n * (n - 1)))) / (n - 1)
+  }, numeric(2))
+  at <- which(!is.na(parts[1, ]))
+  if (length(at) == 0) return(list(difference = NA_real_, std.error = NA_real_))
+  list(difference = mean(parts[1, at]), std.error = sqrt(sum(parts[2, at]^2)) / length(at))
+}
+
+# h(p, p) on the test rows, averaged over the folds' functions; without test rows on those that each fold holds out.
+add_holdout <- function(results, rows, tables, sizes, call) {
+  tested <- sizes[1] > 0
+  if (tested) {
+    edges <- sort(unique(unlist(lapply(results, function(result) lapply(result$chosen, `[[`, "edges")))))
+    found <- database_cells(rows, rows$pairs, sql_cell("p", edges), "ce_fold", c(n = row_weight(rows)), call)
+    found <- found[found$fold == 0, ]
+    counts <- found$n
+    lower <- c(-Inf, edges)[found$cell + 1]
+  }
+  lapply(results, function(result) {
+    value <- function(one, lower) (one$h$b^2 - one$h$v)[findInterval(lower, one$edges) + 1]
+    if (tested) {
+      squared <- Reduce(`+`, lapply(result$chosen, value, lower)) / length(result$chosen)
+    } else {
+      counts <- unlist(lapply(result$chosen, function(one) one$held[, "n"]))
+      squared <- unlist(lapply(result$chosen, function(one) one$h$b^2 - one$h$v))
+    }
+    result$squared <- list(counted_mean(list(count = counts), squared, new_design(sum(counts))))
+    result
+  })
+}

@@ -1,0 +1,92 @@
+methods <- list(width = method_bins(c(2, 5, 9)), mass = method_bins(c(3, 8), "mass"),
+                debiased = method_bins(c(4, 6), debias = TRUE), both = method_bins(7, "mass", TRUE))
+
+# On the scale of the column: differences of risks are small beside them.
+expect_same_table <- function(there, here) {
+  expect_identical(names(there), names(here))
+  for (name in names(here)) {
+    if (!is.numeric(here[[name]])) {
+      expect_identical(there[[name]], here[[name]])
+    } else {
+      expect_equal(there[[name]], here[[name]], tolerance = if (name == "p.value") 1e-9 else 1e-10, info = name)
+    }
+  }
+}
+
+expect_same_tune <- function(there, here) {
+  expect_same_table(tidy(there), tidy(here))
+  for (name in c("risk", "squared_error", "squared_error_test")) {
+    expect_close(tidy(there)[[name]], tidy(here)[[name]], tol$law)
+  }
+  expect_same_table(glance(there), glance(here))
+  at <- c(0, 0.2, 0.5, 0.777, 1)
+  for (method in names(methods)) {
+    expect_equal(predict(there, at, method = method), predict(here, at, method = method), tolerance = 1e-12)
+  }
+  expect_identical(there$histogram, here$histogram)
+  expect_identical(capture.output(print(there)), capture.output(print(here)))
+}
+
+test_that("with the folds of a column the risks, choices and tables are those in memory", {
+  con <- local_database()
+  data <- database_data(900)
+  x <- write_table(con, "ce_test_tune", data)
+  expect_same_tune(ce_tune(x, y, .pred_Yes, methods = methods, folds = fold),
+                   ce_tune(data, y, .pred_Yes, methods = methods, folds = data$fold))
+  # all rows are held out; labels have gaps
+  data$fold <- 2L * data$fold + 1L
+  x <- write_table(con, "ce_test_tune", data)
+  expect_same_tune(ce_tune(x, y, .pred_Yes, methods = methods, folds = "fold", test = 0),
+                   ce_tune(data, y, .pred_Yes, methods = methods, folds = data$fold, test = 0))
+})
+
+test_that("frequencies are repeated rows, groups are tuned one by one", {
+  con <- local_database()
+  data <- database_data(900)
+  x <- write_table(con, "ce_test_tune", data)
+  there <- ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, weights = k)
+  here <- ce_tune(data, y, .pred_Yes, methods = methods, folds = data$fold, weights = k)
+  here$histogram <- lapply(here$histogram, unname)
+  expect_same_tune(there, here)
+  there <- ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, .by = site)
+  expect_identical(there$keys$site, c("a", "it's b", NA))
+  one <- data[data$site %in% "a", ]
+  expect_same_tune(there$results[[1]], ce_tune(one, y, .pred_Yes, methods = methods, folds = one$fold))
+})
+
+test_that("without a column, folds and test rows are those of the hash, and the same every time", {
+  con <- local_database()
+  x <- write_table(con, "ce_test_tune", database_data(900))
+  tuned <- ce_tune(x, y, .pred_Yes, folds = 4, test = 0.3)
+  sizes <- calibrisk:::split_sizes(tuned$split)
+  expect_identical(sum(sizes), 898)
+  expect_true(all(abs(sizes - 898 * c(0.3, rep(0.7 / 4, 4))) < 4 * sqrt(898 * 0.3 * 0.7)))
+  expect_identical(tidy(tuned), tidy(ce_tune(x, y, .pred_Yes, folds = 4, test = 0.3)))
+  expect_identical(tuned$glance$method, c("15 bins", "bins"))
+  expect_equal(tuned$headline$estimate, ce_estimate(x, y, .pred_Yes)$estimate)
+  skip_if_not_installed("ggplot2")
+  expect_s3_class(ggplot2::autoplot(tuned, type = "gap"), "ggplot")
+})
+
+test_that("what a database does not tune on is an error that says so", {
+  con <- local_database()
+  data <- database_data(100)
+  data$text <- "a"
+  data$half <- data$fold + 0.5
+  data$one <- 1L
+  x <- write_table(con, "ce_test_tune", data)
+  tune <- function(class, ...) expect_error(ce_tune(x, y, .pred_Yes, ...), class = class)
+  tune("calibrisk_error_unsupported", methods = list(kde = method_kde()))
+  tune("calibrisk_error_method", methods = method_kkr())
+  tune("calibrisk_error_unsupported", weights = v)
+  tune("calibrisk_error_unsupported", repeats = 3)
+  tune("calibrisk_error_unsupported", test = 1:3)
+  tune("calibrisk_error_unsupported", methods = method_bins(6000))
+  tune("calibrisk_error_folds", folds = text)
+  tune("calibrisk_error_folds", folds = half)
+  tune("calibrisk_error_folds", folds = one)
+  tune("calibrisk_error_folds", folds = c(1, 2, 1))
+  tune("calibrisk_error_folds", folds = no_such_column)
+  tune("calibrisk_error_folds", folds = 5000)
+  tune("calibrisk_error_missing", na_rm = FALSE)
+})
