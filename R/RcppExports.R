@@ -257,8 +257,8 @@ cpp_taylor_features <- function(x, centre, gamma, scale, rank) {
     .Call(`_calibrisk_cpp_taylor_features`, x, centre, gamma, scale, rank)
 }
 
-cpp_ridge_scalar <- function(x, residuals, fold, n_folds, centre, gamma, scale, rank, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_scalar`, x, residuals, fold, n_folds, centre, gamma, scale, rank, threads, progress)
+cpp_ridge_scalar <- function(x, residuals, fold, n_folds, centre, gamma, scale, rank, counts, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_scalar`, x, residuals, fold, n_folds, centre, gamma, scale, rank, counts, threads, progress)
 }
 
 cpp_ridge_scalar_path <- function(ridge, type, ridges, x, residuals, threads, progress) {

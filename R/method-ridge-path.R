@@ -60,7 +60,8 @@ ridge_bases <- function(kernel, problem, fold, context) {
 # Above this many explicit features a factor is cheaper, and no less accurate.
 taylor_max_rank <- 60L
 
-# NULL where the kernel is no Gaussian of one scalar, or too narrow for its range.
+# NULL where the kernel is no Gaussian of one scalar, or too narrow for its range. `problem$counts`: rows that stand for
+# several (R/state-tune.R).
 scalar_bases <- function(kernel, problem, fold, context) {
   if (kernel$type != "gaussian" || ncol(problem$features) != 1) return(NULL)
   x <- problem$features[, 1]
@@ -70,7 +71,7 @@ scalar_bases <- function(kernel, problem, fold, context) {
   if (rank == 0) return(NULL)
   map <- list(centre = mean(range), gamma = gamma, scale = kernel$scale, rank = rank)
   pointer <- cpp_ridge_scalar(x, problem$residuals, fold, max(fold), map$centre, map$gamma,
-                              map$scale, map$rank, context$threads, context$progress)
+                              map$scale, map$rank, problem$counts %||% numeric(), context$threads, context$progress)
   list(
     rank = rank,
     path = function(type, ridges, rank, context) {

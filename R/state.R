@@ -21,7 +21,9 @@
 #'   the predictions and the outcome.
 #' @param level,threads See [ce_estimate()].
 #' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed. `estimate()`: a tibble like
-#'   that of [ce_panel()] (class-wise also `class`).
+#'   that of [ce_panel()] (class-wise also `class`). `ce_estimate(state)`: its row. `ce_tune(state)`: a row per method
+#'   (bins, kernel ridge, two-step kernel ridge) with columns of [glance()][ce_tune_tables]; `tidy()` of that has the
+#'   risks over grid and folds.
 #'
 #' @section Definition:
 #' The interval from 0 to 1 is cut into cells \eqn{c} (hundredths, the bins' edges, given knots, and halved octaves down
@@ -64,6 +66,7 @@
 #' state
 #' estimate(state)
 #' ce_estimate(state)
+#' ce_tune(state)
 ce_state <- function(spec = ce_state_spec()) {
   if (!inherits(spec, "ce_state_spec")) {
     stop_input(c("{.arg spec} must be made by {.fn ce_state_spec}.", "x" = "It is {.val {describe(spec)}}."),

@@ -4,7 +4,8 @@
 #' fold, estimates the risk on the held-out part, selects the value with the smallest mean
 #' risk and reports the calibration error of the folds' averaged functions on test rows that
 #' no fit has seen (Gruber & Bach 2025, Algorithm 1). Below it stands the headline: the estimate and
-#' interval of [ce_estimate()].
+#' interval of [ce_estimate()]. Of rows that are not in one place a [ce_state()] takes the place of `x`; then only `level`
+#' and `threads` may be given, and the result is a table (see there).
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
@@ -58,6 +59,11 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
                     test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                     progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
+  if (inherits(x, "ce_state")) {
+    check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
+    check_level(level)
+    return(state_tune(x, level, resolve_threads(threads), call))
+  }
   notion <- check_notion(notion)
   methods <- check_methods(if (missing(methods) && is_database(x)) database_methods(notion) else methods)
   check_bins_notion(methods, notion, call)

@@ -31,15 +31,17 @@ Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, do
   return wrap_matrix(out);
 }
 
-// Eigenbases of the training sets of all folds, from explicit features of scalars.
+// Eigenbases of the training sets of all folds, from explicit features of scalars. `counts` says
+// how many rows each one stands for; it may be empty.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
                       Rcpp::IntegerVector fold, int n_folds, double centre, double gamma,
-                      double scale, int rank, int threads, SEXP progress) {
+                      double scale, int rank, Rcpp::NumericVector counts, int threads,
+                      SEXP progress) {
   REngine engine(threads, progress);
   return ScalarPointer(new calibrisk::ScalarRidge(engine, as_taylor(centre, gamma, scale, rank),
                                                   as_vector(x), as_matrix(residuals),
-                                                  as_labels(fold), n_folds));
+                                                  as_labels(fold), n_folds, as_vector(counts)));
 }
 
 // [[Rcpp::export(rng = false)]]

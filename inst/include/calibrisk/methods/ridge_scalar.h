@@ -56,10 +56,11 @@ inline Matrix stack_rows(const std::vector<Matrix>& parts, Index cols) {
 
 class ScalarRidge {
  public:
-  // x: [n]; residuals: [n x d]
+  // x: [n]; residuals: [n x d]; counts: how many rows each one stands for, empty where one
   ScalarRidge(const Engine& engine, const TaylorFeatures& features, const ConstVectorRef& x,
-              const ConstMatrixRef& residuals, const std::vector<int>& fold, Index n_folds)
-      : features_(features), d_(residuals.cols()), rows_(fold, n_folds) {
+              const ConstMatrixRef& residuals, const std::vector<int>& fold, Index n_folds,
+              const ConstVectorRef& counts)
+      : features_(features), d_(residuals.cols()), rows_(fold, n_folds), counts_(counts) {
     for (Index f = 0; f <= n_folds; ++f) triangles_.push_back(triangle(engine, x, residuals, f));
     for (Index f = 1; f <= n_folds; ++f) spectra_.push_back(spectrum_without(f));
   }
@@ -81,6 +82,14 @@ class ScalarRidge {
  private:
   static constexpr Index chunk = 1024;
   static constexpr Index chunks_per_task = 8;
+
+  double count(Index row) const { return counts_.size() == 0 ? 1.0 : counts_(row); }
+  double count_of_fold(Index f) const {
+    if (counts_.size() == 0) return static_cast<double>(rows_.size(f));
+    double out = 0.0;
+    for (Index i = 0; i < rows_.size(f); ++i) out += counts_(rows_.row(f, i));
+    return out;
+  }
 
   // [Phi D] of some rows of fold f.
   void gather(const ConstVectorRef& x, const ConstMatrixRef& residuals, Index f, Index begin,
@@ -109,6 +118,11 @@ class ScalarRidge {
         Matrix stacked(part.rows() + size, cols);
         stacked.topRows(part.rows()) = part;
         gather(x, residuals, f, begin, stacked.bottomRows(size));
+        if (counts_.size() > 0) {
+          for (Index i = 0; i < size; ++i) {
+            stacked.row(part.rows() + i) *= std::sqrt(counts_(rows_.row(f, begin + i)));
+          }
+        }
         part = qr_triangle(stacked);
       }
     });
@@ -117,15 +131,16 @@ class ScalarRidge {
 
   RidgeSpectrum spectrum_without(Index f) const {
     std::vector<Matrix> others;
-    Index n_obs = 0;
+    double n_obs = 0.0;
     for (Index b = 1; b <= rows_.folds(); ++b) {
       if (b == f) continue;
       others.push_back(triangles_[static_cast<std::size_t>(b)]);
-      n_obs += rows_.size(b);
+      n_obs += count_of_fold(b);
     }
     const Index cols = features_.rank + d_;
     const Matrix r = qr_triangle(detail::stack_rows(others, cols));
-    return spectrum_of_columns(r.leftCols(features_.rank), r.rightCols(d_), n_obs);
+    return spectrum_of_columns(r.leftCols(features_.rank), r.rightCols(d_),
+                               static_cast<Index>(std::llround(n_obs)));
   }
 
   // R[, Phi] V: the inner products of a block's features in the basis of a spectrum.
@@ -137,7 +152,8 @@ class ScalarRidge {
                     const ConstVectorRef& x, const ConstMatrixRef& residuals, Index f,
                     RidgePath& out) const {
     const RidgeSpectrum& s = spectrum(f);
-    const Index m = rows_.size(f), n_test = rows_.size(0), d = d_, n_ridges = ridges.size();
+    const Index m = rows_.size(f), d = d_, n_ridges = ridges.size();
+    const double n_test = count_of_fold(0);
     const Matrix held_out = in_basis(f, s), test = in_basis(0, s);
     const Matrix errors = triangles_[static_cast<std::size_t>(f)].rightCols(d);
     const Matrix error_pairs = errors * errors.transpose();
@@ -161,7 +177,7 @@ class ScalarRidge {
       // rows of the triangle stand for the held-out rows: the same inner products, and so the
       // same |E E' - H|^2, without the cancellation of its terms
       losses(v) = (error_pairs - h).squaredNorm();
-      if (n_test > 0) out.squared_test(v, f - 1) = on_test / static_cast<double>(n_test);
+      if (n_test > 0.0) out.squared_test(v, f - 1) = on_test / n_test;
     }
 
     // The diagonal needs the rows: sum h(p, p) and sum (|e|^2 - h(p, p))^2.
@@ -174,7 +190,8 @@ class ScalarRidge {
           const Matrix phi = rows.leftCols(r) * s.basis;
           const Eigen::ArrayXd lengths = rows.rightCols(d).rowwise().squaredNorm().array();
           Matrix product(size, maps.front().cols());
-          Eigen::ArrayXd squared(size);
+          Eigen::ArrayXd squared(size), counts(size);
+          for (Index i = 0; i < size; ++i) counts(i) = count(rows_.row(f, begin + i));
           for (Index v = 0; v < n_ridges; ++v) {
             const Matrix& map = maps[static_cast<std::size_t>(v)];
             product.noalias() = phi * map;
@@ -183,13 +200,13 @@ class ScalarRidge {
               squared += product.col(k).array() *
                          (type == RidgeType::kronecker ? phi : product).col(k).array();
             }
-            part(0, v) = squared.sum();
-            part(1, v) = (lengths - squared).square().sum();
+            part(0, v) = (counts * squared).sum();
+            part(1, v) = (counts * (lengths - squared).square()).sum();
           }
           return part;
         },
         [](Matrix& total, const Matrix& part) { total += part; });
-    const double rows = static_cast<double>(m);
+    const double rows = count_of_fold(f);
     for (Index v = 0; v < n_ridges && m > 0; ++v) {
       out.squared(v, f - 1) = sums(0, v) / rows;
       out.risk(v, f - 1) = pair_risk_value(losses(v), sums(1, v), rows);
@@ -199,6 +216,7 @@ class ScalarRidge {
   TaylorFeatures features_;
   Index d_;
   FoldRows rows_;
+  Vector counts_;
   std::vector<Matrix> triangles_;       // [0]: test rows
   std::vector<RidgeSpectrum> spectra_;  // [f - 1]
 };

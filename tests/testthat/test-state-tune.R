@@ -1,0 +1,52 @@
+state_methods <- list("15 bins" = method_bins(15), bins = method_bins(seq(5, 100, 5)), kkr = method_kkr(),
+                      ukkr = method_ukkr())
+
+expect_same_table <- function(a, b, columns, tolerance) {
+  for (name in columns) expect_close(a[[name]], b[[name]], tolerance)
+}
+
+test_that("Algorithm 1 on sums is that on the rows with the same folds", {
+  for (d in list(inside_sample(900, 1), lapply(cell_sample(900, 2, 2), c))) {
+    state <- state_of(d, id = seq_along(d$x))
+    table <- ce_tune(state)
+    fold <- fold_parts(id_units(seq_along(d$x)), state$spec)
+    tuned <- ce_tune(d$x, d$y, folds = fold, test = which(fold == 0), methods = state_methods)
+    expect_identical(tidy(table)[c("method", "parameter", "fold")], tidy(tuned)[c("method", "parameter", "fold")])
+    expect_same_table(tidy(table), tidy(tuned), c("value", "risk"), tol$oracle)
+    expect_same_table(tidy(table), tidy(tuned), c("squared_error", "squared_error_test"), tol$fixture)
+    expect_same_table(table, glance(tuned), c("value", "root_risk", "risk", "risk_std.error", "estimate_holdout",
+                                              "std.error_holdout", "squared_holdout"), tol$fixture)
+    expect_equal(table$skill, glance(tuned)$skill, tolerance = 1e-6)
+    expect_identical(table$selected, glance(tuned)$selected)
+  }
+  headline <- ce_estimate(state)
+  expect_identical(unique(table$conf.high), headline$conf.high)
+})
+
+test_that("chunks change nothing here either; rows with an id of their own may be anywhere", {
+  d <- inside_sample(600, 3)
+  expect_same_numbers(ce_tune(chunked_state(d, 4)), ce_tune(state_of(d)), 1e-11)
+  expect_same_numbers(ce_tune(chunked_state(d, 5, id = 1:600)), ce_tune(state_of(d, id = 1:600)), 1e-11)
+})
+
+test_that("class-wise risks and errors are summed", {
+  spec <- ce_state_spec(notion = "class_wise", grid = c(5, 10))
+  rows <- cbind(vehicle_predictions, row = seq_len(nrow(vehicle_predictions)))
+  state <- update(ce_state(spec), rows, truth, id = row)
+  table <- ce_tune(state)
+  expect_identical(table$method, c("bins", "kkr", "ukkr"))
+  fold <- fold_parts(id_units(seq_len(nrow(vehicle_predictions))), spec)
+  tuned <- ce_tune(vehicle_predictions, truth, notion = "class_wise", folds = fold, test = which(fold == 0),
+                   methods = c(bins = list(method_bins(c(5, 10))), state_methods[3:4]))
+  expect_same_table(table, glance(tuned), c("root_risk", "risk", "estimate_holdout"), tol$fixture)
+  expect_identical(tidy(table)$class, tidy(tuned)$class)
+})
+
+test_that("what sums cannot tune says so", {
+  d <- inside_sample(100, 6)
+  expect_error(ce_tune(state_of(d, weights = d$x)), class = "calibrisk_error_weights")
+  expect_error(ce_tune(state_of(d), methods = method_kde()), "methods", class = "calibrisk_error_state")
+  expect_error(ce_tune(ce_state()), class = "calibrisk_error_empty")
+  expect_error(ce_tune(state_of(lapply(d, `[`, 1:4))), class = "calibrisk_error_folds")
+  expect_error(ce_tune(state_of(list(x = rep(.5, 50), y = rep(1, 50)))), "id", class = "calibrisk_error_folds")
+})
