@@ -7,9 +7,8 @@ print.ce_decision <- function(x, ...) {
   cat("<ce_decision> ", x$axis, ", ", length(at), " threshold", if (length(at) > 1) "s from " else " ",
       paste(unique(format(range(at), drop0trailing = TRUE, trim = TRUE)), collapse = " to "), "\n", sep = "")
   labels <- curve_labels(x$summary, x$keys)
-  group <- if (length(x$keys) == 0) rep(1L, nrow(curve)) else vctrs::vec_group_id(curve[x$keys])
   for (i in seq_len(nrow(x$summary))) {
-    lines <- decision_sentences(curve[group == i, ], x$summary[i, ], x$level)
+    lines <- decision_sentences(decision_part(x, i), x$summary[i, ], x$level)
     if (nzchar(labels[i])) cat(labels[i], ":\n", sep = "")
     cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
   }
@@ -24,6 +23,11 @@ print.ce_decision <- function(x, ...) {
   )
   cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)
+}
+
+# The rows of the i-th curve.
+decision_part <- function(x, i) {
+  if (length(x$keys) == 0) x$curve else x$curve[vctrs::vec_group_id(x$curve[x$keys]) == i, ]
 }
 
 decision_sentences <- function(curve, summary, level) {

@@ -7,8 +7,8 @@
 #' console shows. `format()` of a table of [ce_estimate()] gives a text per row, `"0.092 (95 % 0.055 to 0.131)"`, for
 #' the running text.
 #'
-#' @param x A result: of [ce_estimate()], [ce_validate()], [ce_tune()], [ce_test()], [ce_compare()], or any other table
-#'   of this package.
+#' @param x A result: of [ce_estimate()], [ce_validate()], [ce_tune()], [ce_test()], [ce_compare()], [ce_decision()],
+#'   [ce_curve()], [ce_recalibrate()], [ce_rank()], [ce_fit()], or any other table of this package.
 #' @param digits Digits after the point.
 #' @param format Of [knitr::kable()]: `"html"`, `"latex"`, `"pipe"`; by default that of the document.
 #' @param caption Caption; by default what the printed table says of the estimand; `NA` for none.
@@ -85,7 +85,7 @@ paper_columns <- function(x, digits) {
   level <- attr(x, "level") %||% (if ("level" %in% names(x) && is.numeric(x$level)) x$level[1]) %||% 0.95
   x <- vctrs::new_data_frame(unclass(x)[vapply(x, function(v) is.atomic(v) && is.null(dim(v)), NA)], n = nrow(x))
   if (is.numeric(x$level)) x$level <- NULL
-  value <- intersect(c("estimate", ".estimate", "difference", "gain"), names(x))
+  value <- intersect(c("estimate", ".estimate", "difference", "gain", "area", "value"), names(x))
   both <- length(value) > 0 && all(c("conf.low", "conf.high") %in% names(x))
   if (both) {
     value <- if ("difference" %in% value) "difference" else value[1]
@@ -124,35 +124,6 @@ paper_caption <- function(x) {
   if (inherits(x, "ce_tune")) return(paste0("Calibration error: ", notion_label(x), "."))
   estimand <- attr(x, "estimand")
   if (length(estimand) > 0) paste0(paste(names(estimand), estimand, sep = ": ", collapse = "; "), ".")
-}
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_table <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_validation <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_tune <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_test <- function(x, ...) knit_result(x)
-
-# The table, and the sentences below it where the result has some.
-knit_result <- function(x) {
-  said <- if (inherits(x, "ce_validation")) {
-    unlist(lapply(seq_len(nrow(x$sample)), function(i) validation_sentences(validation_part(x, i))))
-  } else if (inherits(x, "ce_estimate") && nrow(x) > 0 && all(c("cap", "resolution", "p.value") %in% names(x))) {
-    estimate_sentences(x, attr(x, "level") %||% 0.95)
-  } else if (inherits(x, "ce_tune")) {
-    tune_headline(x)
-  }
-  text <- paste(c(knitr::knit_print(ce_kable(x)), if (length(said) > 0) c("", said), ""), collapse = "\n")
-  knitr::asis_output(paste0("\n\n", text, "\n\n"))
 }
 
 #' @rdname ce_kable

@@ -16,7 +16,8 @@ term_label <- function(term) {
 
 # "0.092 (0.055 to 0.131)"
 interval_text <- function(estimate, low, high, digits = 3) {
-  number <- function(v) formatC(v, digits = digits, format = "f")
+  # no -0.000
+  number <- function(v) formatC(round(v, digits) + 0, digits = digits, format = "f")
   text <- ifelse(is.na(estimate), "", trimws(number(estimate)))
   ifelse(is.na(low) | is.na(high), text, trimws(paste0(text, " (", number(low), " to ", number(high), ")")))
 }

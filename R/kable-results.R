@@ -1,0 +1,114 @@
+# Results that are lists: the table that a paper would print of each, and the sentences that belong below it.
+
+#' @export
+paper_table.ce_fit <- function(x, digits = 3, call = caller_env()) paper_columns(tidy(x), digits)
+
+#' @export
+paper_table.ce_curve <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
+
+#' @export
+paper_table.ce_recalibration <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
+
+#' @export
+paper_table.ce_decision <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
+
+#' @export
+paper_table.ce_monitor <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
+
+#' @export
+paper_table.ce_rank <- function(x, digits = 3, call = caller_env()) paper_columns(tidy(x), digits)
+
+#' @export
+paper_table.ce_power <- function(x, digits = 3, call = caller_env()) {
+  x$events <- ceiling(x$events)
+  paper_columns(x, digits)
+}
+
+# Below a table.
+paper_sentences <- function(x) UseMethod("paper_sentences")
+
+#' @export
+paper_sentences.default <- function(x) NULL
+
+#' @export
+paper_sentences.ce_validation <- function(x) {
+  unlist(lapply(seq_len(nrow(x$sample)), function(i) validation_sentences(validation_part(x, i))))
+}
+
+#' @export
+paper_sentences.ce_estimate <- function(x) {
+  if (nrow(x) > 0 && all(c("cap", "resolution", "p.value") %in% names(x))) {
+    estimate_sentences(x, attr(x, "level") %||% 0.95)
+  }
+}
+
+#' @export
+paper_sentences.ce_tune <- function(x) tune_headline(x)
+
+#' @export
+paper_sentences.ce_power <- function(x) if (!attr(x, "facts")$given) power_sentence(x)
+
+#' @export
+paper_sentences.ce_decision <- function(x) {
+  labels <- curve_labels(x$summary, x$keys)
+  c(unlist(lapply(seq_along(labels), function(i) {
+    # the table has the number of rows
+    lines <- decision_sentences(decision_part(x, i), x$summary[i, ], x$level)[-1]
+    paste0(if (nzchar(labels[i])) paste0(labels[i], ": "), paste(lines, collapse = " "))
+  })), if (!is.null(x$differences)) difference_sentences(x$differences, x$keys, x$level))
+}
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_table <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_hierarchy <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_validation <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_tune <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_test <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_fit <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_curve <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_recalibration <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_decision <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_rank <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_monitor <- function(x, ...) knit_result(x)
+
+#' @rdname ce_kable
+#' @exportS3Method knitr::knit_print
+knit_print.ce_grouped <- function(x, ...) knit_result(x)
+
+# The table, and the sentences below it where the result has some.
+knit_result <- function(x) {
+  said <- paper_sentences(x)
+  text <- paste(c(knitr::knit_print(ce_kable(x)), if (length(said) > 0) c("", said), ""), collapse = "\n")
+  knitr::asis_output(paste0("\n\n", text, "\n\n"))
+}
