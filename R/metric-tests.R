@@ -119,7 +119,8 @@ cox_likelihood <- function(fit, level) {
   losses <- fit$y * stats::plogis(fit$z, log.p = TRUE) + (1 - fit$y) * stats::plogis(-fit$z, log.p = TRUE)
   at_null <- -sum(if (is.null(fit$w)) losses else fit$w * losses)
   # twice the log likelihood ratio: without an intercept, with slope 1, without an intercept given slope 1, both
-  ratio <- fit$unit * 2 * pmax(c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss), 0)
+  drops <- c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss)
+  ratio <- fit$unit * 2 * pmax(drops, 0)
   estimate <- c(both$intercept, both$slope, large$intercept, ratio[4])
   variance <- c(both$var_intercept, both$var_slope, large$var_intercept, NA) / fit$unit
   std_error <- sqrt(pmax(variance, 0))

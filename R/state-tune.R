@@ -49,7 +49,8 @@ tune_sums <- function(state, j) {
   fold <- rep(seq_along(folds) - 1L, lengths(lapply(folds, `[[`, "x")))
   by_fold <- function(v) as.vector(rowsum_all(matrix(count * v), factor(fold, seq_along(folds) - 1L)))
   edges <- state$spec$bins
-  list(features = matrix(x), residuals = matrix(e), labels = as.integer(y), counts = count, fold = fold, edges = edges[-1],
+  list(features = matrix(x), residuals = matrix(e), labels = as.integer(y), counts = count, fold = fold,
+       edges = edges[-1],
        size = by_fold(rep(1, length(x))), squares = by_fold(e^2), fourth = by_fold(e^4),
        cells = sum_array(state$sums[[j]]$bins, c(3, length(edges) - 1, length(folds))))
 }
