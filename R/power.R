@@ -98,6 +98,7 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
                      simulate = NULL, level = 0.95, event_level = "first", na_rm = TRUE, threads = NULL,
                      weights = NULL, horizon = NULL) {
   call <- current_env()
+  dots <- column_dots(...)
   check_level(level)
   check_number(prevalence, lower = 0, upper = 1, open = TRUE, null = TRUE)
   check_number(auroc, lower = 0, upper = 1, open = TRUE, null = TRUE)
@@ -105,7 +106,6 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
   check_count(simulate, lower = 2, null = TRUE)
   check_wishes(width, power, n, threshold, call)
   threads <- resolve_threads(threads)
-  dots <- column_dots(...)
   nodes <- if (inherits(x, "ce_assumption")) {
     check_no_pilot(enquo(truth), dots, call)
     x
