@@ -19,7 +19,7 @@ print.ce_decision <- function(x, ...) {
              paste0(" (", x$recalibration$folds, ")")
            }, "; a perfect recalibration buys at least as much on average."),
     x$design,
-    if (x$dropped > 0) paste0(count_text(x$dropped), " rows were incomplete and dropped.")
+    dropped_text(x$dropped)
   )
   cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)

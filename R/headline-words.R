@@ -89,6 +89,11 @@ dropped_sentence <- function(dropped) {
   paste0(count_text(dropped[1]), " of ", count_text(dropped[2]), " rows were incomplete and dropped.")
 }
 
+dropped_text <- function(dropped) {
+  if (dropped == 0) return(NULL)
+  paste0(count_text(dropped), " incomplete ", if (dropped == 1) "row was" else "rows were", " dropped.")
+}
+
 outside_sentence <- function(rows) {
   outside <- which(rows$estimate < rows$conf.low - 1e-12 | rows$estimate > rows$conf.high + 1e-12)
   if (length(outside) == 0) return(NULL)

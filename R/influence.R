@@ -94,17 +94,13 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   value <- vapply(estimates, `[[`, 0, "value")
   power <- vapply(estimates, `[[`, 0, "power")
   smallest <- vapply(estimates, `[[`, 0, "smallest")
-  tail <- (1 - level) / 2
-  if (is.null(draws)) {
-    limits <- lapply(estimates, estimate_limits, level)
-    std_error <- vapply(limits, `[[`, 0, "std.error")
-    low <- vapply(limits, `[[`, 0, "low")
-    high <- vapply(limits, `[[`, 0, "high")
+  limits <- if (is.null(draws)) {
+    own <- lapply(estimates, estimate_limits, level)
+    lapply(setNames(nm = c("std.error", "low", "high")), function(name) vapply(own, `[[`, 0, name))
   } else {
-    std_error <- apply(draws, 1, sd)
-    low <- 2 * value - apply(draws, 1, quantile, 1 - tail, names = FALSE)
-    high <- 2 * value - apply(draws, 1, quantile, tail, names = FALSE)
+    basic_limits(value, draws, level)
   }
+  std_error <- limits$std.error
   root <- function(v) {
     v <- pmax(v, smallest)
     ifelse(power == 1, v, pmax(v, 0)^(1 / power))
@@ -113,7 +109,7 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   list(
     .estimate = estimate,
     std.error = ifelse(power == 1, std_error, ifelse(estimate > 0, std_error / (power * estimate^(power - 1)), NA)),
-    conf.low = root(low), conf.high = root(high),
+    conf.low = root(limits$low), conf.high = root(limits$high),
     power = value
   )
 }

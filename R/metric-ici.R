@@ -49,10 +49,8 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
     columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
     if (interval == "bootstrap") {
       draws <- bootstrap_values(list(problem), function(part) ici_values(part[[1]], smoother, span), times)
-      tail <- (1 - level) / 2
-      columns$std.error <- apply(draws, 1, sd)
-      columns$conf.low <- pmax(2 * value - apply(draws, 1, quantile, 1 - tail, names = FALSE), 0)
-      columns$conf.high <- pmax(2 * value - apply(draws, 1, quantile, tail, names = FALSE), 0)
+      limits <- basic_limits(value, draws, level)
+      columns[-1] <- list(limits$std.error, pmax(limits$low, 0), pmax(limits$high, 0))
     }
     c(columns, list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, smoother = smoother, interval = interval,
@@ -75,9 +73,11 @@ check_one_problem <- function(notion, call = caller_env()) {
 
 ici_values <- function(problem, smoother, span) {
   x <- problem$features[, 1]
-  gap <- abs(x - smooth_frequency(x, problem$labels, smoother, span, problem$design))
-  c(row_mean(gap, problem$design), weighted_quantile(gap, c(0.5, 0.9, 1), problem$design))
+  gap_distances(abs(x - smooth_frequency(x, problem$labels, smoother, span, problem$design)), problem$design)
 }
+
+# Mean, median, 90 % quantile and maximum.
+gap_distances <- function(gap, design) c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design))
 
 smooth_frequency <- function(x, y, smoother, span, design) {
   if (smoother == "isotonic") return(isotonic_fit(x, y, design$w)$value)

@@ -92,20 +92,27 @@ panel_rows <- function(n_bins, smoother, floor, level, call) {
 
 panel_part <- function(row, problem) {
   detail <- row$detail
-  value <- rlang::try_fetch(
-    withCallingHandlers(row$fn(problem), calibrisk_warning_convergence = function(cnd) {
-      detail <<- paste0(row$detail, "; ", panel_reason(cnd))
-      rlang::cnd_muffle(cnd)
-    }),
-    calibrisk_error = function(cnd) {
-      detail <<- paste0(row$detail, "; ", panel_reason(cnd))
-      list(.estimate = rep(NA_real_, row$size))
-    }
-  )
+  value <- with_reasons(row$fn(problem), function(reason) detail <<- paste0(row$detail, "; ", reason),
+                        list(.estimate = rep(NA_real_, row$size)))
   missing <- rep(NA_real_, row$size)
   out <- lapply(stats::setNames(nm = setdiff(panel_columns, "detail")), function(name) value[[name]] %||% missing)
   out$detail <- rep(detail, row$size)
   out
+}
+
+# The value, or `otherwise` where it cannot be computed; `tell()` gets the reason, and that of a fit which has not
+# converged.
+with_reasons <- function(value, tell, otherwise) {
+  rlang::try_fetch(
+    withCallingHandlers(value, calibrisk_warning_convergence = function(cnd) {
+      tell(panel_reason(cnd))
+      rlang::cnd_muffle(cnd)
+    }),
+    calibrisk_error = function(cnd) {
+      tell(panel_reason(cnd))
+      otherwise
+    }
+  )
 }
 
 # The rule that was broken, on one line, however narrow the console.

@@ -101,10 +101,8 @@ share_above <- function(nodes, threshold) {
 node_auroc <- function(nodes) {
   event <- nodes$share * nodes$eta
   other <- nodes$share - event
-  value <- if (nodes$reach > 0) seq_along(event) else match(nodes$p, unique(nodes$p))
-  event <- rowsum(event, value)[, 1]
-  other <- rowsum(other, value)[, 1]
-  sum(event * (cumsum(other) - other / 2)) / (sum(event) * sum(other))
+  place <- if (nodes$reach > 0) seq_along(event) else match(nodes$p, unique(nodes$p))
+  sum(event * share_below(other, place)) / sum(event)
 }
 
 # n rows: predictions and outcomes, and which rows belong together.

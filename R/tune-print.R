@@ -1,7 +1,7 @@
 #' @export
 print.ce_tune <- function(x, ...) {
   cat("<ce_tune> Calibration error: ", notion_label(x), "\n", sep = "")
-  cat(split_label(x$split, x$n_splits), if (x$dropped > 0) paste0("; ", x$dropped, " incomplete rows dropped"),
+  cat(split_label(x$split, x$n_splits), if (x$dropped > 0) paste0("; ", sub("[.]$", "", dropped_text(x$dropped))),
       "\n", counted_line(x), "\nWhich function describes it best\n", sep = "")
   print(tune_display(x), row.names = FALSE, right = TRUE)
   cat(paste(strwrap(tune_footnotes(x), exdent = 2), collapse = "\n"), "\n\n", sep = "")

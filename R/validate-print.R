@@ -55,11 +55,6 @@ print.ce_validation <- function(x, ...) {
   invisible(x)
 }
 
-dropped_text <- function(dropped) {
-  if (dropped == 0) return(NULL)
-  paste0(count_text(dropped), " incomplete ", if (dropped == 1) "row was" else "rows were", " dropped.")
-}
-
 # The rows of one model, group and class.
 validation_part <- function(x, i) {
   keys <- x$sample[x$keys]

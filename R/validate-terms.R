@@ -33,16 +33,7 @@ validate_problem <- function(problem, options, call) {
   notes <- character()
   # one that cannot be computed is a note
   attempt <- function(terms, level, value) {
-    rlang::try_fetch(
-      withCallingHandlers(value, calibrisk_warning_convergence = function(cnd) {
-        notes <<- c(notes, panel_reason(cnd))
-        rlang::cnd_muffle(cnd)
-      }),
-      calibrisk_error = function(cnd) {
-        notes <<- c(notes, panel_reason(cnd))
-        validation_term(level, terms, NA_real_)
-      }
-    )
+    with_reasons(value, function(reason) notes <<- c(notes, reason), validation_term(level, terms, NA_real_))
   }
   y <- as.numeric(problem$labels)
   cox <- attempt(c("in_the_large", "intercept", "slope", "joint"), "weak", cox_terms(problem, options, call))
@@ -105,19 +96,16 @@ moderate_terms <- function(problem, options) {
   draws <- moderate_draws(problem, value, options)
   # the same number in every sample is no knowledge of its error
   draws[!(apply(draws, 1, function(v) max(v) - min(v)) >= 1e-12) %in% TRUE, ] <- NA
-  tail <- (1 - options$level) / 2
-  at <- function(prob) {
-    limit <- 2 * value - apply(draws, 1, quantile, prob, names = FALSE, na.rm = TRUE)
-    pmin(pmax(limit, 0), c(1, 1, 1, 1, Inf))
-  }
-  validation_term("moderate", smooth_terms, value, apply(draws, 1, sd, na.rm = TRUE), at(1 - tail), at(tail))
+  limits <- basic_limits(value, draws, options$level, na_rm = TRUE)
+  within <- function(limit) pmin(pmax(limit, 0), c(1, 1, 1, 1, Inf))
+  validation_term("moderate", smooth_terms, value, limits$std.error, within(limits$low), within(limits$high))
 }
 
 curve_distances <- function(x, frequency, y, design) {
   gap <- abs(x - frequency)
   spread <- row_mean((x - row_mean(as.numeric(y), design))^2, design)
   relative <- if (spread > 0) row_mean(gap^2, design) / spread else NA_real_
-  c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design), relative)
+  c(gap_distances(gap, design), relative)
 }
 
 # Many rows are drawn as what they add to cells of equal weight: a sample moves the cells' values as it moves those of
@@ -172,15 +160,17 @@ auroc_row <- function(problem, options) {
   if (prevalence %in% c(0, 1)) return(validation_term("discrimination", "auroc", NA_real_))
   w <- design_weights(design)
   place <- match(p, sort(unique(p)))
-  # the share of these rows below, and half of those at the same prediction
-  below <- function(of) {
-    mass <- rowsum(w * of, place)[, 1] / sum(w * of)
-    (cumsum(mass) - mass / 2)[place]
-  }
-  placement <- ifelse(y == 1, below(1 - y), 1 - below(y))
+  placement <- ifelse(y == 1, share_below(w * (1 - y), place), 1 - share_below(w * y, place))
   value <- sum(w * y * placement) / sum(w * y)
   validation_row("discrimination", "auroc", value, (placement - value) / ifelse(y == 1, prevalence, 1 - prevalence),
                  design, options$level, logit_scale)
+}
+
+# Of every place the share of the mass that lies below, and half of that at the same place; places 1, 2, ..., each with
+# a row.
+share_below <- function(mass, place) {
+  mass <- rowsum(mass, place)[, 1] / sum(mass)
+  unname(cumsum(mass) - mass / 2)[place]
 }
 
 overall_rows <- function(problem, options) {
@@ -210,7 +200,7 @@ overall_rows <- function(problem, options) {
 utility_rows <- function(problem, options) {
   p <- problem$features[, 1]
   vctrs::vec_rbind(!!!lapply(options$thresholds, function(c) {
-    benefit <- (p >= c) * (problem$labels - c) / (1 - c)
+    benefit <- decision_rows(p, NULL, problem$labels, c, "net_benefit")
     validation_row("utility", paste0("net_benefit(", format(c), ")"), row_mean(benefit, problem$design), benefit,
                    problem$design, options$level)
   }))

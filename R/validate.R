@@ -129,13 +129,9 @@ check_validation_notion <- function(notion, call) {
 }
 
 check_thresholds <- function(thresholds, call = caller_env()) {
-  ok <- is.numeric(thresholds) && !anyNA(thresholds) && all(thresholds > 0 & thresholds < 1)
-  if (ok) return(unique(thresholds))
-  bad <- if (is.numeric(thresholds)) thresholds[!(thresholds > 0 & thresholds < 1) %in% TRUE][1] else thresholds
-  stop_input(c(
-    "{.arg thresholds} must be probabilities strictly between 0 and 1.",
-    "x" = "One is {.val {describe(bad)}}."
-  ), "argument", arg = "thresholds", value = bad, call = call)
+  # none: no utility
+  if (is.numeric(thresholds) && length(thresholds) == 0) return(thresholds)
+  unique(check_numbers(thresholds, lower = 0, upper = 1, open = TRUE, call = call))
 }
 
 # NULL, or list(id, labels) of the rows that are used.
