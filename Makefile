@@ -17,7 +17,7 @@ comma = ,
 
 .PHONY: help deps install demo test test-database test-tidymodels contract check document readme lint format check-format \
   check-documented extending articles fuzz bench site test-core \
-  sanitize sanitize-address sanitize-thread clean
+  sanitize sanitize-address sanitize-thread release-check clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 24
@@ -126,6 +126,10 @@ sanitize-thread: ## the core tests with their workers under the sanitizer of thr
 	@$(call sanitized,thread,thread)
 
 sanitize: sanitize-address sanitize-thread ## both
+
+release-check: ## what is too long for the gate: the archive alone, without what is suggested, by clang, the site; STAGES='clang'
+	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/develop --system
+	@$(RSCRIPT) tools/release-check.R $(STAGES)
 
 clean: ## remove what the commands above made
 	rm -rf src/*.o src/*.so src/objects.md5 check demo-output docs tests/core/build* Rplots.pdf

@@ -1,4 +1,7 @@
-library(testthat)
 library(calibrisk)
 
-test_check("calibrisk")
+# only suggested
+if (requireNamespace("testthat", quietly = TRUE)) {
+  library(testthat)
+  test_check("calibrisk")
+}

@@ -231,11 +231,12 @@ test_that("figures are drawn", {
   withr::local_pdf(NULL)
   for (curve in curves) {
     for (bands in c("conf", "null", "none")) {
-      expect_s3_class(ggplot2::autoplot(curve, bands = bands, facet = bands == "null"), "ggplot")
-      # draws it
-      expect_no_error(plot(curve, bands = bands, facet = bands == "null"))
+      figure <- ggplot2::autoplot(curve, bands = bands, facet = bands == "null")
+      expect_s3_class(figure, "ggplot")
+      expect_no_error(print(figure))
     }
   }
+  expect_identical(plot(curves[[1]], bands = "none"), curves[[1]])
   expect_error(ggplot2::autoplot(curves[[1]], bands = "all"), class = "calibrisk_error_argument")
 })
 
