@@ -127,7 +127,7 @@ sanitize-thread: ## the core tests with their workers under the sanitizer of thr
 
 sanitize: sanitize-address sanitize-thread ## both
 
-release-check: ## what is too long for the gate: the archive alone, without what is suggested, by clang, the site; STAGES='clang'
+release-check: install ## what is too long for the gate: the archive alone, without what is suggested, by clang, the site; STAGES='clang'
 	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/develop --system
 	@$(RSCRIPT) tools/release-check.R $(STAGES)
 
