@@ -54,6 +54,8 @@ cell_knots <- function(edges, moments, inner = edges) {
   first <- max(which(edges - c(slack, 0) <= range[1]))
   last <- min(which(edges + c(0, slack) >= range[2]))
   inside <- intersect(seq(first, last), match(inner, edges))
+  # no given knot is between the predictions
+  if (length(inside) == 0) inside <- c(first, last)
   lapply(vapply(ladder_bases("binary", 1, total), `[[`, 0, "own"), function(m) {
     targets <- seq_len(max(m - 2, 0)) / (m - 1) * total
     at <- vapply(targets, function(target) inside[which.min(abs(below[inside] - target))], 0L)

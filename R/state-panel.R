@@ -28,7 +28,10 @@ estimate.ce_state <- function(x, ..., level = 0.95) {
 
 panel_frame <- function(metric, columns, detail, estimator = "binary") {
   missing <- rep(NA_real_, length(metric))
-  out <- lapply(setNames(nm = setdiff(panel_columns, "detail")), function(name) columns[[name]] %||% missing)
+  # what is not defined (a ratio to no expected events, a statistic without a variance) is missing
+  out <- lapply(setNames(nm = setdiff(panel_columns, "detail")), function(name) {
+    nan_to_na(columns[[name]] %||% missing)
+  })
   tibble::new_tibble(c(list(.metric = metric, .estimator = rep(estimator, length(metric))), out,
                        list(detail = rep_len(detail, length(metric)))), nrow = length(metric))
 }

@@ -100,6 +100,7 @@ framed <- function(data) {
 }
 
 design_column <- function(n, kind) {
+  n <- max(n, 1)
   if (kind == "cluster") {
     return(pick(list(seq_len(n), rep(1, n), sample.int(4, n, TRUE), sample(letters[1:9], n, TRUE))))
   }
@@ -134,7 +135,7 @@ verbs <- list(
   skce = "bcl",
   ckce = "bcl", ckce_ridge = "bc", jkce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
   ce_recalibrate = "bcl", ce_upper_bound = "bc", ce_decision = "b", u_score = "b",
-  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b"
+  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc"
 )
 verbs <- verbs[vapply(names(verbs), exists, NA, envir = asNamespace("calibrisk"), inherits = FALSE)]
 
@@ -196,6 +197,18 @@ own_calls <- list(
                          maybe(list(half_life = pick(list(1, 1000, -1)))),
                          maybe(list(notion = pick(list("binary", "top_label", "class_wise", "canonical"))))))
     as.call(c(quote(update), list(monitor, data$x, data$truth)))
+  },
+  ce_state = function(data) {
+    spec <- as.call(c(quote(ce_state_spec), maybe(list(n_bins = pick(list(1, 7, 100, 0)))),
+                      maybe(list(folds = pick(list(2, 10, 1)))), maybe(list(test = pick(list(0, 0.5, 1)))),
+                      maybe(list(notion = pick(list("binary", "top_label", "class_wise", "canonical")))),
+                      maybe(list(knots = pick(list(c(0.1, 0.9), numeric(), 2))), 0.1)))
+    state <- as.call(c(quote(update), list(substitute(ce_state(s), list(s = spec)), data$x, data$truth),
+                       maybe(list(weights = design_column(NROW(data$x), "weights"))),
+                       maybe(list(cluster = design_column(NROW(data$x), "cluster")))))
+    if (runif(1) < 0.3) state <- as.call(list(quote(c), state, state))
+    if (runif(1) < 0.2) return(state)
+    as.call(list(pick(list(quote(estimate), quote(ce_estimate), quote(ce_tune))), state))
   },
   ce_power = function(data) {
     law <- pick(list(quote(assume_logit(-3, 1)), quote(assume_logit(0, 1e-3)), quote(assume_beta(0.5, 5)),

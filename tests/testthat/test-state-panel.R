@@ -66,3 +66,13 @@ test_that("errors of blocks are the jackknife's", {
   expect_lt(abs(pick(table, "cox_slope")$std.error / slope$std.error[2] - 1), .15)
   expect_match(table$detail, "errors from 12 blocks", all = TRUE)
 })
+
+test_that("what is not defined is missing, and knots beyond the predictions are no knots", {
+  panel <- function(p, y, ...) estimate(update(ce_state(ce_state_spec(...)), p, y))
+  found <- list(panel(c(0, 0, 1), c(0, 0, 1)), panel(c(0, 0), c(0, 0)), panel(c(1, 1), 1:0), panel(0.5, 1))
+  for (one in found) expect_false(any(vapply(one, function(v) any(is.nan(v)), NA)))
+  expect_true(is.na(found[[1]]$.estimate[found[[1]]$.metric == "spiegelhalter"]))
+  high <- withr::with_seed(1, stats::runif(40, 0.95, 1))
+  state <- update(ce_state(ce_state_spec(knots = c(0.1, 0.9))), high, rep(1:0, 20))
+  expect_gt(ce_estimate(state)$estimate, 0.3)
+})
