@@ -13,6 +13,7 @@
 #ifndef CALIBRISK_METHODS_KDE_BETA_SUMS_H
 #define CALIBRISK_METHODS_KDE_BETA_SUMS_H
 
+#include <calibrisk/math/chebyshev_rule.h>
 #include <calibrisk/math/dirichlet_log_gamma.h>
 #include <calibrisk/math/exp_sums.h>
 #include <calibrisk/methods/kde_beta_training.h>
@@ -31,28 +32,6 @@ constexpr double beta_box_variation = 6.0;  // aimed at when boxes are cut
 constexpr double beta_box_tolerance = 7.0;  // a box that varies more is summed value by value
 constexpr double beta_cut = 42.0;           // exponents below the largest that still count
 constexpr double beta_stretch = 6.0;        // (width of the window in p) x (of the stretch in s)
-
-// Nodes cos(pi (k + 1/2) / 16) and the map from moments sum_i w_i T_j(t_i) to node weights,
-// which is also, transposed and rescaled, the map from values at nodes to coefficients.
-struct ChebyshevRule {
-  std::array<double, beta_nodes> node;
-  std::array<std::array<double, beta_nodes>, beta_nodes> basis;  // T_j(node_k) * (1 or 2) / 16
-
-  ChebyshevRule() {
-    const double pi = 3.14159265358979323846;
-    for (int k = 0; k < beta_nodes; ++k) {
-      node[k] = std::cos(pi * (k + 0.5) / beta_nodes);
-      for (int j = 0; j < beta_nodes; ++j) {
-        basis[j][k] = std::cos(pi * j * (k + 0.5) / beta_nodes) * (j == 0 ? 1.0 : 2.0) / beta_nodes;
-      }
-    }
-  }
-};
-
-inline const ChebyshevRule& chebyshev_rule() {
-  static const ChebyshevRule rule;
-  return rule;
-}
 
 }  // namespace detail
 
@@ -176,7 +155,7 @@ inline void BetaSums::fill_box(Index begin, Index end, bool upper) {
     box.c_highest = c_.back();
   } else {
     constexpr int m = detail::beta_nodes;
-    const detail::ChebyshevRule& rule = detail::chebyshev_rule();
+    const ChebyshevRule<detail::beta_nodes>& rule = chebyshev_rule<detail::beta_nodes>();
     const double centre = box.lowest + 0.5 * (box.highest - box.lowest);
     const double half = 0.5 * (box.highest - box.lowest);
     double count[m], positive[m];
@@ -330,7 +309,7 @@ inline void BetaSums::sums(Active& active, double s, double& count, double& posi
 
 inline void BetaSums::ratios(const double* logit, Index n, double* ratio) const {
   constexpr int m = detail::beta_nodes;
-  const detail::ChebyshevRule& rule = detail::chebyshev_rule();
+  const ChebyshevRule<detail::beta_nodes>& rule = chebyshev_rule<detail::beta_nodes>();
   Active active;
   Index i = 0;
   while (i < n) {
