@@ -6,12 +6,27 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   call <- current_env()
   check_state(object, call)
   truth <- enquo(truth)
-  if (NROW(data) == 0) return(object)
   given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
+  dots <- column_dots(...)
+  if (is.function(data)) data <- ce_source(data)
+  if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given, call), call))
+  # a frame of this process means nothing to another
+  if (is_source_list(data)) return(update_from_sources(object, data, chunk_taker(truth, dots, given, NULL), call))
+  update_chunk(object, data, truth, dots, given, call)
+}
+
+# function(state, piece) that holds what was selected, and no rows.
+chunk_taker <- function(truth, dots, given, call) {
+  force(list(truth, dots, given, call))
+  function(state, piece) update_chunk(state, piece, truth, dots, given, call)
+}
+
+update_chunk <- function(object, data, truth, dots, given, call) {
+  if (NROW(data) == 0) return(object)
   columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
   check_ids(columns$id, call)
   predictions <- rlang::try_fetch(
-    as_predictions(data, truth, column_dots(...), object$spec$event_level, TRUE, call, direction = object$n == 0,
+    as_predictions(data, truth, dots, object$spec$event_level, TRUE, call, direction = object$n == 0,
                    design = design_input(given$weights, given$cluster)),
     calibrisk_error_empty = function(cnd) NULL
   )

@@ -14,7 +14,8 @@
 #' @param blocks Into how many blocks rows are put where they are weighted or clustered.
 #' @param event_level With two classes, which level of `truth` is the event.
 #' @param object,state A `ce_state`.
-#' @param data,truth,... Of `update()`: as `x`, `truth` and the columns of [ce_estimate()]; of `c()`: states.
+#' @param data,truth,... Of `update()`: as `x`, `truth` and the columns of [ce_estimate()], or for `data` a
+#'   [ce_source()] or a list of sources; of `c()`: states.
 #'   Incomplete rows are left out and counted.
 #' @param weights,cluster See [ece()]; integers repeat rows. In every chunk or in none.
 #' @param id Identifies a row (a column, or a vector): folds and blocks are those of its hash. By default the hash of

@@ -1,0 +1,97 @@
+# Sources of files (R/source.R): CSV, compressed or not, and Parquet.
+
+file_kinds <- c(csv = "[.]csv([.](gz|bz2|xz))?$", parquet = "[.]parquet$")
+
+# In the order of their names, whatever the locale.
+source_files <- function(x, call) {
+  folders <- dir.exists(x)
+  inside <- unlist(lapply(x[folders], list.files, pattern = paste(file_kinds, collapse = "|"), full.names = TRUE,
+                          recursive = TRUE, ignore.case = TRUE))
+  files <- c(x[!folders], sort(as.character(inside), method = "radix"))
+  gone <- files[!file.exists(files)]
+  if (length(gone) > 0) {
+    stop_input(c("{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not."), "source", arg = "x",
+               call = call)
+  }
+  other <- files[is.na(file_kind(files))]
+  if (length(other) > 0 || length(files) == 0) {
+    stop_input(c(
+      "{.arg x} must name CSV or Parquet files, by their endings, or folders of them.",
+      "x" = if (length(other) > 0) "{.file {other[1]}} is neither." else "There are none.",
+      "i" = "Others are read by a function that returns the next data frame."
+    ), "source", arg = "x", call = call)
+  }
+  files
+}
+
+file_kind <- function(files) {
+  hits <- vapply(file_kinds, grepl, logical(length(files)), x = files, ignore.case = TRUE)
+  names(file_kinds)[apply(matrix(hits, length(files)), 1, function(hit) which(hit)[1])]
+}
+
+file_source <- function(files, rows) {
+  new_source(function() files_iterator(files, rows),
+             if (length(files) == 1) files else paste0(length(files), " files, from ", files[1]))
+}
+
+# One after the other; only one is open.
+files_iterator <- function(files, rows) {
+  at <- 0
+  current <- NULL
+  close <- function() {
+    if (!is.null(current)) current$close()
+    current <<- NULL
+  }
+  iterator(function() {
+    repeat {
+      if (is.null(current)) {
+        if (at == length(files)) return(NULL)
+        at <<- at + 1
+        current <<- open_file(files[at], rows)
+      }
+      out <- current$pull()
+      if (!is.null(out)) return(out)
+      close()
+    }
+  }, close, function() (at - if (is.null(current)) 0 else 1 - current$done()) / length(files))
+}
+
+at_once <- 2^28
+
+open_file <- function(file, rows) {
+  if (file_kind(file) == "parquet") return(cut_iterator(read_parquet(file), rows))
+  if (file.size(file) <= at_once && rlang::is_installed("data.table") && grepl("csv$", file, ignore.case = TRUE)) {
+    read <- getExportedValue("data.table", "fread")
+    data <- read(file, sep = ",", na.strings = c("NA", ""), integer64 = "numeric", data.table = FALSE,
+                 showProgress = FALSE)
+    return(cut_iterator(data, rows))
+  }
+  csv_iterator(file, rows)
+}
+
+read_parquet <- function(file) {
+  package <- if (rlang::is_installed("arrow") && !rlang::is_installed("nanoparquet")) "arrow" else "nanoparquet"
+  rlang::check_installed(package, reason = "to read Parquet files.")
+  as.data.frame(getExportedValue(package, "read_parquet")(file))
+}
+
+# Piece by piece of an open file. A column that had decimals is numeric in every piece.
+csv_iterator <- function(file, rows) {
+  con <- base::file(file, "r") # decompresses
+  columns <- NULL
+  classes <- NA
+  iterator(function() {
+    arguments <- list(con, header = is.null(columns), nrows = rows, check.names = FALSE, na.strings = c("NA", ""),
+                      colClasses = classes)
+    if (!is.null(columns)) arguments$col.names <- columns
+    out <- tryCatch(do.call(utils::read.csv, arguments), error = function(cnd) {
+      # R's own words for the end of a file
+      end <- gettext("no lines available in input", domain = "R-utils")
+      if (grepl(end, conditionMessage(cnd), fixed = TRUE)) NULL else stop(cnd)
+    })
+    if (is.null(out)) return(NULL)
+    columns <<- names(out)
+    classes <<- ifelse(vapply(out, is.double, NA), "numeric", NA)
+    if (nrow(out) > 0) out
+  }, function() close(con))
+}

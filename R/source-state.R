@@ -1,0 +1,49 @@
+# Sources into states (R/source.R, R/state-update.R).
+
+# take(state, piece) -> state
+update_from_source <- function(state, source, take, call) {
+  pieces <- 0
+  read <- function(value) {
+    rlang::try_fetch(value, error = function(cnd) {
+      stop_input("In piece {pieces} of {source$label}.", "source", parent = cnd, call = call)
+    })
+  }
+  from <- read(source$open())
+  on.exit(from$close())
+  progress <- progress_callback("Reading")
+  repeat {
+    pieces <- pieces + 1
+    piece <- read(from$pull())
+    if (is.null(piece)) break
+    if (!is.data.frame(piece)) {
+      stop_input(c("A source must yield data frames.", "x" = "Piece {pieces} is {.cls {class(piece)[1]}}."), "source",
+                 call = call)
+    }
+    state <- read(take(state, piece))
+    if (!is.null(progress) && !is.na(from$done())) progress(from$done())
+  }
+  state
+}
+
+# A state per source, in the workers of the user's plan where there are any; merged in the order of the list.
+update_from_sources <- function(state, sources, take, call) {
+  parallel <- rlang::is_installed("future.apply")
+  step <- if (parallel && rlang::is_installed("progressr")) progressr::progressor(along = sources)
+  one <- source_reader(ce_state(state$spec), take, step)
+  parts <- if (parallel) {
+    future.apply::future_lapply(sources, one, future.packages = "calibrisk")
+  } else {
+    lapply(sources, one)
+  }
+  Reduce(function(a, b) merge_states(a, b, call), parts, state)
+}
+
+# What a worker is sent: no source but its own.
+source_reader <- function(empty, take, step) {
+  force(list(empty, take, step))
+  function(source) {
+    out <- update_from_source(empty, source, take, NULL)
+    if (!is.null(step)) step()
+    out
+  }
+}

@@ -1,0 +1,108 @@
+# Sources yield rows piece by piece. A `ce_source` is
+#   open   function() that opens it and returns list(pull, close, done), functions without arguments: a data frame or
+#          NULL at the end; nothing; the share that was read, or NA
+#   label  what it reads, in words
+
+#' Sources: rows that come in pieces
+#'
+#' A source yields data frames until it is empty. `update(state, source, truth)` reads it into a [ce_state()], in the
+#' memory of one piece. A list of sources, such as `lapply(files, ce_source)`, is read source by source, each into a
+#' state of its own, and the states are merged in the order of the list; under a [future::plan()] of several workers
+#' they are read in parallel, with the same digits.
+#'
+#' @param x What to read: the names of CSV or Parquet files, or of a folder of them; a data frame; a table of a database
+#'   (dbplyr, or [ce_database()]) or a result of `DBI::dbSendQuery()`; an object with a method `read_next_batch()`
+#'   (arrow's `RecordBatchReader`); or a function without arguments that returns the next data frame, and `NULL` at the
+#'   end.
+#' @param rows Number of rows of a piece. Of a Parquet file, and where data.table is installed of a CSV file below
+#'   256 MB, the whole file is read at once.
+#' @param close Of a function: what is called when it is empty or an error occurred.
+#' @return A `ce_source`. Files, data frames and tables can be read again; results, readers and functions only once.
+#' @section Errors:
+#' `calibrisk_error_source` where a piece cannot be read or taken in: it says which one, and its parent why. What was
+#' opened is closed then, and after an interrupt; the state that was to be updated is as before.
+#' @seealso [ce_state()].
+#' @export
+#' @examples
+#' folder <- tempfile()
+#' dir.create(folder)
+#' parts <- split(vehicle_predictions, rep(1:3, length.out = nrow(vehicle_predictions)))
+#' for (i in 1:3) write.csv(parts[[i]], file.path(folder, paste0(i, ".csv")), row.names = FALSE)
+#' ce_estimate(update(ce_state(), ce_source(folder), truth))
+#'
+#' # one source per file: under a plan of several workers in parallel
+#' files <- list.files(folder, full.names = TRUE)
+#' ce_estimate(update(ce_state(), lapply(files, ce_source), truth))
+ce_source <- function(x, rows = 1e5, close = NULL) {
+  call <- current_env()
+  check_count(rows)
+  if (inherits(x, "ce_source")) return(x)
+  if (is_database(x)) return(table_source(as_database(x, call), rows))
+  if (methods_is(x, "DBIResult")) return(result_source(x, rows))
+  if (is.data.frame(x)) return(frame_source(x, rows))
+  if (is.character(x)) return(file_source(source_files(x, call), rows))
+  if (is.function(x)) return(new_source(function() iterator(x, close), "a function"))
+  if (has_batches(x)) return(new_source(function() iterator(next_batch(x)), paste0("<", class(x)[1], ">")))
+  stop_input(c(
+    "{.arg x} must be files, a data frame, a table or result of a database, a reader of batches, or a function.",
+    "x" = "It is {.cls {class(x)[1]}}."
+  ), c("source", "argument"), arg = "x", value = x)
+}
+
+new_source <- function(open, label) structure(list(open = open, label = label), class = "ce_source")
+
+iterator <- function(pull, close = NULL, done = function() NA_real_) {
+  list(pull = pull, close = close %||% function() NULL, done = done)
+}
+
+#' @export
+print.ce_source <- function(x, ...) {
+  cat("<ce_source> ", x$label, "\n", sep = "")
+  invisible(x)
+}
+
+is_source_list <- function(x) {
+  rlang::is_bare_list(x) && length(x) > 0 && all(vapply(x, inherits, NA, "ce_source"))
+}
+
+# --- What is read ----------------------------------------------------------------------------------------------------
+
+frame_source <- function(data, rows) {
+  new_source(function() cut_iterator(data, rows), paste(count_text(nrow(data)), "rows in memory"))
+}
+
+cut_iterator <- function(data, rows) {
+  at <- 0
+  n <- nrow(data)
+  iterator(function() {
+    if (at >= n) return(NULL)
+    piece <- seq(at + 1, min(at + rows, n))
+    at <<- at + rows
+    vctrs::vec_slice(data, piece)
+  }, done = function() min(1, at / n))
+}
+
+table_source <- function(db, rows) {
+  new_source(function() {
+    result_iterator(DBI::dbSendQuery(db$con, db$from), rows)
+  }, paste("a query:", gsub("\\s+", " ", db$from)))
+}
+
+result_source <- function(result, rows) new_source(function() result_iterator(result, rows), "a result of a database")
+
+result_iterator <- function(result, rows) {
+  iterator(function() {
+    if (DBI::dbHasCompleted(result)) return(NULL)
+    out <- DBI::dbFetch(result, n = rows)
+    if (nrow(out) > 0) out
+  }, function() DBI::dbClearResult(result))
+}
+
+has_batches <- function(x) is.environment(x) && is.function(x[["read_next_batch"]])
+
+next_batch <- function(x) {
+  function() {
+    batch <- x$read_next_batch()
+    if (!is.null(batch)) as.data.frame(batch)
+  }
+}

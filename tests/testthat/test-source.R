@@ -1,0 +1,126 @@
+source_data <- function(n = 950) {
+  data <- withr::with_seed(4, data.frame(p = round(runif(n), 12), k = sample(1:3, n, TRUE), site = sample(letters, n, TRUE)))
+  data$y <- as.integer(withr::with_seed(5, runif(n)) < data$p)
+  data$p[c(3, 500)] <- NA
+  data
+}
+
+same_state <- function(there, here) {
+  expect_identical(c(there$n, there$dropped), c(here$n, here$dropped))
+  expect_equal(there$sums, here$sums, tolerance = 1e-12)
+}
+
+write_parts <- function(data, folder, parts = 3, ending = ".csv") {
+  at <- sort(rep_len(seq_len(parts), nrow(data)))
+  for (i in seq_len(parts)) {
+    file <- file.path(folder, paste0("part-", i, ending))
+    con <- if (endsWith(ending, "gz")) gzfile(file, "w") else base::file(file, "w")
+    utils::write.csv(data[at == i, ], con, row.names = FALSE)
+    close(con)
+  }
+  folder
+}
+
+test_that("a state of a source is that of its rows, whatever they come from", {
+  data <- source_data()
+  here <- update(ce_state(), data, y, p)
+  same_state(update(ce_state(), ce_source(data, rows = 100), y, p), here)
+  same_state(update(ce_state(), ce_source(data, rows = 1e6), y, p), here)
+  pieces <- split(data, rep(1:5, each = 190))
+  next_piece <- function() {
+    out <- pieces[1][[1]]
+    pieces <<- pieces[-1]
+    out
+  }
+  same_state(update(ce_state(), next_piece, y, p), here)
+  pieces <- split(data, rep(1:5, each = 190))
+  reader <- new.env()
+  reader$read_next_batch <- next_piece
+  same_state(update(ce_state(), ce_source(reader), y, p), here)
+  same_state(update(ce_state(), ce_source(data, rows = 70), y, p, weights = k),
+             update(ce_state(), data, y, p, weights = k))
+  expect_output(print(ce_source(data)), "950 rows")
+})
+
+test_that("files of a folder are read in order, in pieces and compressed", {
+  data <- source_data()
+  here <- update(ce_state(), data, y, p, cluster = site)
+  for (ending in c(".csv", ".csv.gz")) {
+    folder <- withr::local_tempdir()
+    write_parts(data, folder, ending = ending)
+    same_state(update(ce_state(), ce_source(folder, rows = 37), y, p, cluster = site), here)
+  }
+  pieces <- calibrisk:::csv_iterator(list.files(folder, full.names = TRUE)[1], 100)
+  read <- do.call(rbind, list(pieces$pull(), pieces$pull(), pieces$pull(), pieces$pull()))
+  expect_null(pieces$pull())
+  pieces$close()
+  first <- data[sort(rep_len(1:3, 950)) == 1, ]
+  expect_equal(read, first, ignore_attr = TRUE)
+  expect_identical(vapply(read, typeof, ""), vapply(data, typeof, ""))
+})
+
+test_that("a table and a result of a database are sources", {
+  skip_if_not_installed("RSQLite")
+  data <- source_data()
+  con <- local_database()
+  x <- write_table(con, "ce_test_source", data)
+  here <- update(ce_state(), data, y, p)
+  same_state(update(ce_state(), ce_source(x, rows = 100), y, p), here)
+  result <- DBI::dbSendQuery(con, "SELECT * FROM ce_test_source")
+  same_state(update(ce_state(), ce_source(result, rows = 100), y, p), here)
+  expect_false(DBI::dbIsValid(result))
+})
+
+test_that("what was opened is closed at the end, on an error and after an interrupt", {
+  data <- source_data()
+  closed <- 0
+  source_of <- function(then) {
+    given <- 0
+    ce_source(function() {
+      given <<- given + 1
+      if (given > 2) then() else data
+    }, close = function() closed <<- closed + 1)
+  }
+  expect_identical(update(ce_state(), source_of(function() NULL), y, p)$n, 2 * 948)
+  expect_identical(closed, 1)
+  cnd <- expect_error(update(ce_state(), source_of(function() stop("the line is dead")), y, p),
+                      class = "calibrisk_error_source")
+  expect_match(conditionMessage(cnd), "piece 3")
+  expect_match(conditionMessage(cnd$parent), "the line is dead")
+  expect_identical(closed, 2)
+  expect_error(update(ce_state(), source_of(function() data.frame(p = 2, y = 1)), y, p),
+               class = "calibrisk_error_source")
+  expect_error(update(ce_state(), source_of(function() 1), y, p), class = "calibrisk_error_source")
+  expect_identical(closed, 4)
+  stopped <- tryCatch(update(ce_state(), source_of(function() {
+    rlang::interrupt()
+  }), y, p), interrupt = function(cnd) "interrupted")
+  expect_identical(stopped, "interrupted")
+  expect_identical(closed, 5)
+})
+
+test_that("what is no source says so", {
+  expect_error(ce_source(1), class = "calibrisk_error_source")
+  expect_error(ce_source("no/such/file.csv"), class = "calibrisk_error_source")
+  file <- withr::local_tempfile(fileext = ".txt", lines = "a")
+  expect_error(ce_source(file), class = "calibrisk_error_source")
+  expect_error(ce_source(withr::local_tempdir()), class = "calibrisk_error_source")
+  broken <- withr::local_tempfile(fileext = ".parquet", lines = "no parquet")
+  skip_if_not(rlang::is_installed("nanoparquet") || rlang::is_installed("arrow"))
+  expect_error(update(ce_state(), ce_source(broken), y, p), class = "calibrisk_error_source")
+})
+
+test_that("sources of a list are merged in order: the same digits one after the other and in parallel", {
+  data <- source_data()
+  folder <- write_parts(data, withr::local_tempdir(), 4)
+  sources <- lapply(list.files(folder, full.names = TRUE), ce_source)
+  alone <- update(ce_state(), sources, y, p)
+  same_state(alone, update(ce_state(), data, y, p))
+  skip_on_cran()
+  skip_if_not_installed("future.apply")
+  old <- future::plan("multisession", workers = 2)
+  withr::defer(future::plan(old))
+  expect_identical(update(ce_state(), sources, y, p), alone)
+  wrong <- c(sources, list(ce_source(data.frame(p = 2, y = 1))))
+  expect_error(update(ce_state(), wrong, y, p), class = "calibrisk_error_source")
+})
