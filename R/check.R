@@ -120,3 +120,16 @@ stop_few_rows <- function(needed, n, call) {
     "x" = "There {cli::qty(n)}{?is/are} {n}."
   ), c("rows", "argument"), arg = "x", n = n, call = call)
 }
+
+check_string <- function(x, arg, call) {
+  if (rlang::is_string(x) && nzchar(x)) return(invisible(x))
+  stop_input(c("{.arg {arg}} must be a text.", "x" = "It is {.val {describe(x)}}."), "argument", arg = arg, value = x,
+             call = call)
+}
+
+# `what`: as in "A report needs".
+check_package <- function(package, what, call = caller_env()) {
+  if (rlang::is_installed(package)) return(invisible())
+  stop_input(c("{what} the package {.pkg {package}}.", "i" = "{.code install.packages(\"{package}\")}"), "package",
+             package = package, call = call)
+}

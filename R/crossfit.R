@@ -12,12 +12,16 @@ crossfit_folds <- 5
 # all classes, so that a row has one fold. The rows of a cluster are in one fold.
 problem_folds <- function(problem) {
   cluster <- problem$design$cluster
-  if (is.null(cluster)) return(problem$fold %||% value_folds(problem$features, problem$labels))
-  codes <- seq_len(max(cluster))
-  value_folds(matrix(as.numeric(codes)), 0L * codes)[cluster]
+  if (is.null(cluster) && !is.null(problem$fold)) return(problem$fold)
+  value_folds(problem$features, problem$labels, cluster)
 }
 
-value_folds <- function(features, labels) cpp_row_folds(features, as.integer(labels), crossfit_folds)
+# Of clusters by their codes, so that each is in one fold.
+value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds) {
+  if (is.null(cluster)) return(cpp_row_folds(features, as.integer(labels), folds))
+  codes <- seq_len(max(cluster))
+  cpp_row_folds(matrix(as.numeric(codes)), 0L * codes, folds)[cluster]
+}
 
 # Scale of the gaps at which the tangent's mean is largest; n * mean of |c|^(p-1) sign(c) e and |c|^p
 tangent_scale <- function(product, size) if (size > 0) max(0, product / size) else 0

@@ -74,10 +74,7 @@ recalibrated_rows.ce_choice <- function(recalibration, problem, fitted, held, th
 # A number of folds: rows are spread by their values, so that nothing is random.
 decision_folds <- function(problem, folds, rows, n_rows, call) {
   if (length(folds) == 1 && !inherits(folds, "rset")) {
-    cluster <- problem$design$cluster
-    if (is.null(cluster)) return(cpp_row_folds(problem$features, as.integer(problem$labels), folds))
-    codes <- seq_len(max(cluster))
-    return(cpp_row_folds(matrix(as.numeric(codes)), 0L * codes, folds)[cluster])
+    return(value_folds(problem$features, problem$labels, problem$design$cluster, folds))
   }
   recal_folds(folds, nrow(problem$features), rows, n_rows, call, problem$design$cluster)
 }

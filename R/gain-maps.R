@@ -79,17 +79,9 @@ gain_scores <- function(probs, data, score) {
 
 # Out-of-fold probabilities.
 fold_probs <- function(map, data, fold, threads) {
-  probs <- data$probs
-  injective <- TRUE
-  message <- character()
-  for (f in seq_len(max(fold))) {
-    held <- which(fold == f)
-    fit <- fit_map(map, subset_data(data, which(fold != f)), threads)
-    probs[held, ] <- map_probs(fit$map, subset_data(data, held), threads)
-    injective <- injective && fit$injective$value
-    if (!fit$converged) message <- c(message, fit$message)
-  }
-  list(probs = probs, injective = injective, message = message)
+  found <- fold_fits(map, data, fold, threads)
+  list(probs = found$probs, injective = all(vapply(found$fits, function(fit) fit$injective$value, NA)),
+       message = unlist(lapply(found$fits, function(fit) if (!fit$converged) fit$message)) %||% character())
 }
 
 warn_folds <- function(name, message) {

@@ -23,10 +23,7 @@
 #' format(errors)
 ce_kable <- function(x, digits = 3, format = NULL, caption = NULL, ...) {
   check_count(digits, lower = 0)
-  if (!rlang::is_installed("knitr")) {
-    stop_input(c("Tables for papers need the package {.pkg knitr}.", "i" = "{.code install.packages(\"knitr\")}"),
-               "package", package = "knitr")
-  }
+  check_package("knitr", "Tables for papers need")
   table <- paper_table(x, digits, current_env())
   caption <- if (is.null(caption)) paper_caption(x) else if (!is.na(caption)) caption
   # texts of numbers stand to the right, so that their points are below each other
@@ -50,15 +47,9 @@ paper_table.default <- function(x, digits = 3, call = caller_env()) {
 
 #' @export
 paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
-  rows <- x$table
-  level <- if (length(x$keys) == 0) rows$level else do.call(paste, rows[c(x$keys, "level")])
-  text <- data.frame(
-    rows[x$keys], level = ifelse(duplicated(level), "", rows$level), term = term_label(rows$term),
-    estimate = interval_text(rows$estimate, rows$conf.low, rows$conf.high, digits),
-    p = sub("^= ", "", p_text(rows$p.value)),
-    check.names = FALSE
-  )
-  names(text)[ncol(text) - 1:0] <- c(interval_title("estimate", x$level), "p")
+  text <- validation_display(x$table, digits, x$keys)
+  text$p <- sub("^= ", "", text$p)
+  names(text)[ncol(text) - 1] <- interval_title("estimate", x$level)
   text
 }
 

@@ -1,10 +1,7 @@
 # plot() draws what autoplot() draws: ggplot2, which is only suggested, is asked for by name.
 
 draw_figure <- function(x, ..., call = caller_env()) {
-  if (!rlang::is_installed("ggplot2")) {
-    stop_input(c("Figures need the package {.pkg ggplot2}.", "i" = "{.code install.packages(\"ggplot2\")}"), "package",
-               package = "ggplot2", call = call)
-  }
+  check_package("ggplot2", "Figures need", call)
   print(ggplot2::autoplot(x, ...))
   invisible(x)
 }

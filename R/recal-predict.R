@@ -67,23 +67,33 @@ augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
 cross_fit <- function(out, method, data, layout, folds, threads, call) {
   n <- length(data$truth)
   fold <- recal_folds(folds, n, data$rows, data$n_rows, call, data$design$cluster)
-  probs <- matrix(NA_real_, n, ncol(data$probs))
+  found <- fold_fits(method, data, fold, threads)
   out$fold_terms <- list()
-  for (f in seq_len(max(fold))) {
-    held <- which(fold == f)
-    fit <- fit_map(method, subset_data(data, which(fold != f)), threads)
+  for (f in seq_along(found$fits)) {
+    fit <- found$fits[[f]]
     if (!fit$converged) {
       out$convergence <- fit[c("converged", "iterations", "message")]
       out$convergence$message <- paste0("Fold ", f, ": ", fit$message)
       warn_convergence(out$convergence, method$name)
     }
-    probs[held, ] <- map_probs(fit$map, subset_data(data, held), threads)
     out$fold_terms[[f]] <- fit$terms
   }
   out$fold <- fold
-  out$objective_crossfit <- probs_loss(probs, data, map_loss(method))
-  out$fitted <- write_like(probs, layout, data$rows, data$n_rows)
+  out$objective_crossfit <- probs_loss(found$probs, data, map_loss(method))
+  out$fitted <- write_like(found$probs, layout, data$rows, data$n_rows)
   out
+}
+
+# The map of every fold, fitted to the others, and what it makes of the fold's rows.
+fold_fits <- function(method, data, fold, threads) {
+  probs <- matrix(NA_real_, length(data$truth), ncol(data$probs))
+  fits <- lapply(seq_len(max(fold)), function(f) {
+    held <- which(fold == f)
+    fit <- fit_map(method, subset_data(data, which(fold != f)), threads)
+    probs[held, ] <<- map_probs(fit$map, subset_data(data, held), threads)
+    fit
+  })
+  list(probs = probs, fits = fits)
 }
 
 # A fold 1..k for every complete row.

@@ -78,24 +78,13 @@ check_report <- function(file, quiet, title, model, call) {
     stop_input(c("The folder of {.arg file} must exist.", "x" = "There is no {.file {dirname(file)}}."),
                c("file", "argument"), arg = "file", value = file, call = call)
   }
-  for (package in c("rmarkdown", "knitr", "ggplot2")) {
-    if (!rlang::is_installed(package)) {
-      stop_input(c("A report needs the package {.pkg {package}}.", "i" = "{.code install.packages(\"{package}\")}"),
-                 "package", package = package, call = call)
-    }
-  }
+  for (package in c("rmarkdown", "knitr", "ggplot2")) check_package(package, "A report needs", call)
   if (!rmarkdown::pandoc_available("2.0")) {
     stop_input(c("A report needs pandoc 2.0 or newer.",
                  "i" = "RStudio and Quarto bring it along; else see {.url https://pandoc.org/installing.html}."),
                "package", package = "pandoc", call = call)
   }
   ending
-}
-
-check_string <- function(x, arg, call) {
-  if (rlang::is_string(x) && nzchar(x)) return(invisible(x))
-  stop_input(c("{.arg {arg}} must be a text.", "x" = "It is {.val {describe(x)}}."), "argument", arg = arg, value = x,
-             call = call)
 }
 
 # Predictions as every verb takes them: a vector or a matrix beside vectors, read once.

@@ -26,10 +26,12 @@ p_text <- function(p) {
   ifelse(is.na(p), "", ifelse(p < 0.001, "< 0.001", paste0("= ", formatC(p, digits = 3, format = "f"))))
 }
 
-validation_display <- function(rows) {
+# `keys`: the columns that tell curves apart.
+validation_display <- function(rows, digits = 3, keys = character()) {
   data.frame(
-    level = ifelse(duplicated(rows$level), "", rows$level), term = term_label(rows$term),
-    estimate = interval_text(rows$estimate, rows$conf.low, rows$conf.high), p = p_text(rows$p.value)
+    rows[keys], level = ifelse(duplicated(rows[c(keys, "level")]), "", rows$level), term = term_label(rows$term),
+    estimate = interval_text(rows$estimate, rows$conf.low, rows$conf.high, digits), p = p_text(rows$p.value),
+    check.names = FALSE
   )
 }
 
