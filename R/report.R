@@ -157,7 +157,7 @@ report_groups <- function(data, notion, options) {
   ))
 }
 
-# Paired differences of all pairs of models, on the rows that all of them have.
+# Paired differences of the headline and the score of all pairs of models, on the rows that all of them have.
 report_comparison <- function(data, notion, options) {
   if (length(data) < 2) return(NULL)
   common <- Reduce(intersect, lapply(data, `[[`, "rows"))
@@ -169,13 +169,14 @@ report_comparison <- function(data, notion, options) {
   truth <- first$truth[at[[1]]]
   weights <- first$weights[at[[1]]]
   cluster <- first$cluster[at[[1]]]
-  metrics <- list("calibration error (15 bins)" = ce_metric(ece, p = 2, debias = TRUE, notion = notion),
+  metrics <- list("calibration error" = ce_metric(ce_estimate, notion = notion),
                   "root Brier score" = ce_metric(rbs))
   tables <- lapply(names(metrics), function(name) {
     out <- ce_compare(models, truth, metric = metrics[[name]], level = options$level, adjust = "holm",
                       event_level = first$event_level, weights = weights, cluster = cluster)
     out$.metric <- name
-    out
+    # the page says it once; the table is narrow
+    out[setdiff(names(out), "notion")]
   })
   vctrs::vec_rbind(!!!lapply(tables, tibble::as_tibble))
 }
