@@ -100,11 +100,11 @@ bins_estimate <- function(cells, p, debias, design) {
   size <- by_fold("w")
   d <- by_fold("wd")
   d2 <- by_fold("wd2")
-  bins <- list(size = rowSums(size), gap = rowSums(d) / rowSums(size))
-  bins$ends <- cumsum(if (weighted) rowSums(by_fold("rows")) else bins$size)
-  bins$accuracy <- rowSums(by_fold("wy")) / bins$size
-  bins$spread <- pmax(rowSums(d2) / bins$size - bins$gap^2, 0)
-  bins$concentration <- if (weighted) rowSums(by_fold("w2")) / bins$size^2 else 1 / bins$size
+  bins <- bins_of_sums(size, d, d2, by_fold("wy"))
+  if (weighted) {
+    bins$ends <- cumsum(rowSums(by_fold("rows")))
+    bins$concentration <- rowSums(by_fold("w2")) / bins$size^2
+  }
   value <- binned_power(bins, p, debias)
   bound <- crossfit_sums(size, d, d2, bins, p)
   variances <- if (weighted) {

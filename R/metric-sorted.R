@@ -86,6 +86,14 @@ bin_table <- function(sorted, ends) {
   )
 }
 
+# The same from the sums of w, w d, w d^2 and w y in every bin (rows) and fold (columns), of rows that count the same.
+bins_of_sums <- function(size, d, d2, events) {
+  total <- rowSums(size)
+  gap <- rowSums(d) / total
+  list(ends = cumsum(total), size = total, gap = gap, accuracy = rowSums(events) / total,
+       spread = pmax(rowSums(d2) / total - gap^2, 0), concentration = 1 / total)
+}
+
 # sum_b (N_b / N) |gap_b|^p (Gruber & Buettner 2022, Eq. 3 and Definition C.1; p = Inf: the
 # largest |gap_b|) and what its standard error needs. With the bins taken as fixed the
 # influence of row i in bin b is  offset_b + slope_b d_i.

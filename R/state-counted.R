@@ -21,12 +21,7 @@ counted_table <- function(folds, n_bins) {
   kept <- rowSums(size) > 0
   pick <- function(k) matrix(by_fold(k), n_bins)[kept, , drop = FALSE]
   size <- size[kept, , drop = FALSE]
-  total <- rowSums(size)
-  gap <- rowSums(pick(2)) / total
-  list(size = size, d = pick(2), d2 = pick(3), bins = list(
-    ends = cumsum(total), size = total, gap = gap, accuracy = rowSums(pick(4)) / total,
-    spread = pmax(rowSums(pick(3)) / total - gap^2, 0), concentration = 1 / total
-  ))
+  list(size = size, d = pick(2), d2 = pick(3), bins = bins_of_sums(size, pick(2), pick(3), pick(4)))
 }
 
 # rowsum() with a row for every level.

@@ -107,12 +107,14 @@ Rcpp::NumericMatrix cpp_cell_rows(Rcpp::NumericVector edges, Rcpp::NumericVector
   for (R_xlen_t c = 0; c < cells; ++c) {
     const double low = edges[c], high = edges[c + 1];
     const double half = (high - low) / 2.0, middle = (high + low) / 2.0;
+    // the lower edge belongs to the cell before, rounding notwithstanding
+    const double lowest = c == 0 ? low : std::nextafter(low, high);
     for (int outcome = 0; outcome < 2; ++outcome) {
       const double* moment = moments.begin() + (2 * c + outcome) * m;
       if (!(moment[0] > 0.0)) continue;
       const calibrisk::CellRule rule = calibrisk::cell_rule(worker_algebra(), moment, nodes);
       for (calibrisk::Index q = 0; q < rule.node.size(); ++q) {
-        x.push_back(std::min(std::max(middle + half * rule.node(q), low), high));
+        x.push_back(std::min(std::max(middle + half * rule.node(q), lowest), high));
         y.push_back(outcome);
         count.push_back(rule.count(q));
       }

@@ -41,6 +41,15 @@ test_that("predictions of 0 and 1 are no accident", {
   expect_match(pick(estimate(state_of(d)), "cox_slope")$detail, "no finite estimate")
 })
 
+test_that("a prediction just above an edge is in the bin above it", {
+  d <- list(x = rep(c(1:14 / 15, 1:14 / 15 * (1 + 2^-52), 0.1 * 3), each = 3), y = rep(c(0, 1, 1), 29))
+  row <- pick(estimate(state_of(d)), "ece", "p = 1")
+  expect_close(row$.estimate, ece(d$x, d$y)$.estimate, tol$law)
+  spec <- ce_state_spec(n_bins = 10)
+  expect_close(pick(estimate(state_of(d, spec)), "ece", "p = 1")$.estimate, ece(d$x, d$y, n_bins = 10)$.estimate,
+               tol$law)
+})
+
 test_that("errors of blocks are the jackknife's", {
   d <- inside_sample(1500, 2)
   cluster <- withr::with_seed(3, sample(200, 1500, TRUE))

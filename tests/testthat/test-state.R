@@ -8,6 +8,10 @@ test_that("chunks and the order of merging change nothing", {
     expect_identical(parts[[k]]$n, 800)
     expect_same_numbers(estimate(parts[[k]]), estimate(whole[[k]]))
     expect_same_numbers(ce_estimate(parts[[k]]), ce_estimate(whole[[k]]))
+    # to the last digit
+    for (sum in names(whole[[k]]$sums[[1]])) {
+      expect_identical(parts[[k]]$sums[[1]][[sum]][, 1], whole[[k]]$sums[[1]][[sum]][, 1])
+    }
   }
   # updates of updates are merges
   rows <- seq_along(d$x) > 300
