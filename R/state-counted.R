@@ -93,7 +93,7 @@ oe_columns <- function(rows, level, design) {
                                                smallest = -Inf)), level)
   list(.estimate = observed / expected, std.error = log$std.error * observed / expected,
        conf.low = exp(log$conf.low), conf.high = exp(log$conf.high),
-       p.value = 2 * pnorm(-abs(log$.estimate) / log$std.error))
+       p.value = if (isTRUE(log$std.error > 0)) 2 * pnorm(-abs(log$.estimate) / log$std.error))
 }
 
 counted_cox <- function(rows, scores, level) {

@@ -5,7 +5,7 @@
 estimate <- function(x, ...) UseMethod("estimate")
 
 #' @rdname ce_state
-#' @param x A `ce_state`.
+#' @param x A `ce_state`; of `tidy()` what `ce_tune(state)` returned.
 #' @export
 estimate.ce_state <- function(x, ..., level = 0.95) {
   rlang::check_dots_empty()
@@ -94,6 +94,7 @@ block_panel <- function(state, problem, level) {
   left <- vapply(used, function(b) value(setdiff(used, b)), all)
   n <- length(used)
   variance <- if (n > 1) (n - 1) / n * rowSums((left - rowMeans(left))^2) else NA * all
+  variance[!is.finite(variance)] <- NA
   design <- new_design(n, cluster = seq_len(n))
   power <- ifelse(names(all) %in% c("rbs", "ece 2", "ece 2 debiased"), 2, 1)
   smallest <- ifelse(grepl("cox|spiegel|oe", names(all)), -Inf, 0)
@@ -103,7 +104,7 @@ block_panel <- function(state, problem, level) {
   columns <- summarise_estimates(estimates, level)
   at_null <- ifelse(grepl("slope|oe", names(all)), 1, 0)
   tested <- grepl("cox|spiegel|oe", names(all))
-  z <- (all - at_null) / columns$std.error
+  z <- ifelse(columns$std.error > 0, (all - at_null) / columns$std.error, NA)
   columns$p.value <- ifelse(tested, 2 * stats::pt(-abs(z), n - 1), NA)
   # the statistic itself, as spiegelhalter() has it of clusters
   statistic <- names(all) == "spiegelhalter"

@@ -5,6 +5,7 @@
 update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL) {
   call <- current_env()
   check_state(object, call)
+  if (missing(data)) stop_input(c("{.arg data} must be given.", "i" = "The rows to add."), "argument", call = call)
   truth <- enquo(truth)
   given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
   dots <- column_dots(...)

@@ -13,14 +13,14 @@
 #' @param grid,folds,test Of Algorithm 1: numbers of bins, folds, and the share of test rows.
 #' @param blocks Into how many blocks rows are put where they are weighted or clustered.
 #' @param event_level With two classes, which level of `truth` is the event.
-#' @param object,state A `ce_state`.
+#' @param object A `ce_state`.
 #' @param data,truth,... Of `update()`: as `x`, `truth` and the columns of [ce_estimate()], or for `data` a
 #'   [ce_source()] or a list of sources; of `c()`: states.
 #'   Incomplete rows are left out and counted.
 #' @param weights,cluster See [ece()]; integers repeat rows. In every chunk or in none.
 #' @param id Identifies a row (a column, or a vector): folds and blocks are those of its hash. By default the hash of
 #'   the predictions and the outcome.
-#' @param level,threads See [ce_estimate()].
+#' @param level Confidence level.
 #' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed. `estimate()`: a tibble like
 #'   that of [ce_panel()] (class-wise also `class`). `ce_estimate(state)`: its row. `ce_tune(state)`: a row per method
 #'   (bins, kernel ridge, two-step kernel ridge) with columns of [glance()][ce_tune_tables]; `tidy()` of that has the

@@ -36,6 +36,12 @@ test_that("predictions of 0 and 1 are no accident", {
   expect_true(is.na(pick(table, "cox_slope")$.estimate))
   expect_match(pick(table, "cox_slope")$detail, "infinite logits")
   expect_close(pick(table, "rbs")$.estimate, sqrt(mean((d$x - d$y)^2)), tol$law)
+  for (d in list(list(x = 1:0, y = 1:0), list(x = .3, y = 1), list(x = rep(.5, 9), y = rep(0:1, c(5, 4))), d)) {
+    for (table in list(estimate(state_of(d)), estimate(state_of(d, cluster = seq_along(d$x))),
+                       estimate(state_of(d, cluster = 0 * d$x)))) {
+      expect_false(any(is.nan(columns_of(table))))
+    }
+  }
   d$x <- c(.2, .3, .6, .8, .9)
   d$y <- c(0, 0, 1, 1, 1)
   expect_match(pick(estimate(state_of(d)), "cox_slope")$detail, "no finite estimate")

@@ -46,6 +46,7 @@ test_that("incomplete rows are counted", {
   expect_identical(c(state$n, state$dropped), c(3, 4))
   expect_identical(attr(ce_estimate(state), "dropped"), c(4, 7))
   expect_output(print(state), "4 incomplete")
+  expect_identical(c(state, state)$dropped, 8)
 })
 
 test_that("integers are copies of rows", {
@@ -79,6 +80,9 @@ test_that("folds and blocks are those of the id, else of the values", {
   expect_identical(id_units(id), id_units(as.integer(id)))
   expect_identical(id_units(factor(c("b", "a", "b"))), id_units(c("b", "a", "b")))
   expect_identical(id_units(id)[1], id_units(id)[3])
+  # states are merged across machines: a change of the hash is a new version of states
+  units <- c(id_units(c(1, 2.5)), id_units(c("a", "Z\u00fcrich")), value_units(list(prob = c(.25, .5), outcome = 0:1)))
+  expect_equal(units, c(.5345422839, .3813054346, .5312810616, .7085839128, .8152312708, .8317457827), tolerance = 1e-9)
   units <- id_units(as.character(1:20000))
   spec <- ce_state_spec(folds = 4, test = .25, blocks = 10)
   expect_lt(max(abs(table(fold_parts(units, spec)) / 20000 - c(.25, rep(.75 / 4, 4)))), .015)
@@ -105,6 +109,8 @@ test_that("what does not fit together is an error that says so", {
   expect_error(update(state, d$x, d$y, weights = d$x), class = "calibrisk_error_weights")
   expect_error(update(state, vehicle_predictions, truth), class = "calibrisk_error_state")
   expect_error(update(state, d$x, d$y, id = c(NA, 1:49)), class = "calibrisk_error_argument")
+  expect_error(update(state), class = "calibrisk_error_argument")
+  expect_error(update(state, d$x), class = "calibrisk_error_truth")
   expect_error(update(state, d$x, d$y, id = 1:3), class = "calibrisk_error_length")
   expect_error(estimate(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_estimate(ce_state()), class = "calibrisk_error_empty")
