@@ -40,9 +40,9 @@
 #' @section Weights and clusters:
 #' Rows are put into blocks by the hash of their cluster (or `id`, or values), each with its own sums of \eqn{w
 #' T_k(u)}, k < 4. The headline leaves whole blocks out, as [ce_estimate()] with `cluster = block` does, and the panel's
-#' errors are those of the jackknife over blocks; the output says so. Errors never come from chunks. Where many rows show
-#' an error clearly the headline's limits are wider than those of the rows would be, as with few large clusters: more
-#' `blocks` narrow them.
+#' errors are those of the jackknife over blocks; the output says so. Errors never come from chunks. Where many rows
+#' show an error clearly the headline's limits are wider than those of the rows would be, as with few large clusters:
+#' more `blocks` narrow them.
 #'
 #' @section Invariants:
 #' Chunks, their order, and the order and grouping of merging change nothing (1e-12: sums keep twice the digits of a

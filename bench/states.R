@@ -46,8 +46,8 @@ writeLines(c(
   "Rows of one probability in chunks of a million, processor seconds on one thread:", "",
   markdown_table(growth),
   paste0("A million rows more take ", format(slope, digits = 2), " s, so that 100 million take ",
-         format(100 * slope / 60, digits = 2), " minutes of processor time; memory is that of a chunk (an empty R with ",
-         "the package: ", format(empty, digits = 2), " GB)."), "",
+         format(100 * slope / 60, digits = 2), " minutes of processor time; memory is that of a chunk (an empty R ",
+         "with the package: ", format(empty, digits = 2), " GB)."), "",
   "The same rows in memory:", "",
   markdown_table(memory)
 ), "bench/states.md")
