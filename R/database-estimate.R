@@ -42,7 +42,7 @@ database_ladder <- function(rows, g, level, threads, call) {
   pairs <- group_pairs(rows, g)
   weight <- if (rows$kind == "frequency") "ce_w" else "1"
   if (!is.null(design$sums)) return(weighted_ladder(rows, pairs, design, level, threads, call))
-  different <- paste0("SELECT DISTINCT p, y FROM (", pairs, ") ce_pairs")
+  different <- paste0("SELECT DISTINCT p, y FROM (", pairs, ") ce_pairs LIMIT ", few_rows + 1)
   different <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", different,
                                               ") ce_different"), call)$n
   if (different <= few_rows) {
@@ -51,11 +51,11 @@ database_ladder <- function(rows, g, level, threads, call) {
     found <- list(x = as.numeric(found$p), y = as.numeric(found$y), count = as.numeric(found$n))
     return(counted_ladder(found, ladder_bases("binary", 1, design$n), level, threads))
   }
-  knots <- lapply(vapply(ladder_bases("binary", 1, design$n), `[[`, 0, "own"), function(m) {
-    # to a rounding of where a whole number of rows is reached
-    targets <- (seq_len(m) - 1) / (m - 1) * design$n - 1e-12 * design$n
-    unique(database_quantiles(rows, pairs, weight, targets, call))
-  })
+  # to a rounding of where a whole number of rows is reached; all rungs with one query
+  sizes <- vapply(ladder_bases("binary", 1, design$n), `[[`, 0, "own")
+  targets <- lapply(sizes, function(m) (seq_len(m) - 1) / (m - 1) * design$n - 1e-12 * design$n)
+  values <- database_quantiles(rows, pairs, weight, unlist(targets), call)
+  knots <- lapply(split(values, rep(seq_along(sizes), sizes)), unique)
   edges <- sort(unique(unlist(knots)))
   moment_ladder(edges, database_moments(rows, pairs, weight, edges, call), knots, level, threads)
 }

@@ -47,7 +47,7 @@ tune_headline <- function(x) {
   c(
     paste0(if (is.na(row$estimate)) "No estimate" else digits(row$estimate), ", ", format(100 * x$level),
            " % interval ", digits(row$conf.low), " to ", digits(row$conf.high), ", from all ",
-           format(row$n, big.mark = ","), " rows.",
+           count_text(row$n), " rows.",
            # the other sentence says the same limits again
            if (!isTRUE(row$conf.low > 0)) paste0(" ", headline_sentence(row))),
     resolution_sentence(row, x$level)
