@@ -3,6 +3,8 @@
 
 describe <- function(x) {
   if (is.null(x)) return("NULL")
+  # numbers without quotes
+  if (is.numeric(x) && length(x) == 1 && !is.object(x)) return(signif(x, 7))
   if (is.atomic(x) && length(x) == 1) return(format(x))
   if (is.atomic(x)) return(paste0(class(x)[1], " of length ", length(x)))
   paste0("an object of class ", class(x)[1])
