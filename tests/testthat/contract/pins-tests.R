@@ -67,3 +67,15 @@ local({
   pin("ce_monitor/glance", glance(monitor))
   pin("ce_monitor/class_wise", tidy(update(ce_monitor("class_wise", block = 20), three$p, three$y)))
 })
+
+local({
+  state <- update(ce_state(), coarse$p, coarse$y, id = seq_along(coarse$p))
+  numbers_of <- function(table) table[names(table) != "detail"]
+  pin("ce_state/panel", numbers_of(estimate(state)), "iterated")
+  pin("ce_state/headline", ce_estimate(state))
+  # the choice among ridges of much the same risk is up to rounding
+  pin("ce_state/tune", tidy(ce_tune(state))[c("method", "value", "fold", "risk")], "iterated")
+  blocks <- update(ce_state(ce_state_spec(blocks = 12)), coarse$p, coarse$y, cluster = seq_along(coarse$p) %% 40)
+  pin("ce_state/blocks", ce_estimate(blocks), "iterated")
+  pin("ce_state/block panel", numbers_of(estimate(blocks)), "iterated")
+})
