@@ -72,8 +72,7 @@ cox_columns <- function(problem, floor, level, call) {
   bad <- which(p == 0 | p == 1)
   if (length(bad) > 0) {
     stop_input(c(
-      "Cox's regression needs predictions strictly between 0 and 1, as {.arg floor} makes them: others have infinite \\
-       logits.",
+      "Cox's regression needs predictions strictly between 0 and 1 (see {.arg floor}): others have infinite logits.",
       "x" = "Prediction {bad[1]} is {.val {p[bad[1]]}}; {length(bad)} of {length(p)} are 0 or 1.",
       "i" = "Give {.arg floor}, for example {.code floor = 1e-6}; the estimate will depend on it."
     ), "logit", arg = "x", row = bad[1], call = call)
