@@ -119,5 +119,7 @@ with_reasons <- function(value, tell, otherwise) {
 panel_reason <- function(cnd) {
   lines <- strsplit(cli::ansi_strip(rlang::cnd_header(cnd)), "\n")[[1]]
   detail <- grep(paste0("^[", cli::symbol$info, cli::symbol$cross, "xi] "), lines)
-  paste(if (length(detail) > 0) lines[seq_len(detail[1] - 1)] else lines, collapse = " ")
+  text <- paste(if (length(detail) > 0) lines[seq_len(detail[1] - 1)] else lines, collapse = " ")
+  # a line of the source that goes on in the next one
+  gsub("\\\\ +", "", text)
 }

@@ -31,3 +31,9 @@ test_that("what has no value is NA and says why", {
   grouped <- ce_panel(frame, y, .by = g)
   expect_equal(as.vector(table(grouped$g)), c(20, 20))
 })
+
+test_that("a reason is one line, however the source breaks it", {
+  cnd <- rlang::catch_cnd(stop_input(c("A rule that goes on \\
+                                        in the next line.", "x" = "A fact."), "argument", call = NULL))
+  expect_identical(panel_reason(cnd), "A rule that goes on in the next line.")
+})
