@@ -64,7 +64,7 @@ database_ladder <- function(rows, g, level, threads, call) {
 weighted_ladder <- function(rows, pairs, design, level, threads, call) {
   if (design$n > few_rows) {
     stop_unsupported(paste0("importance weights have a headline of at most ", count_text(few_rows), " rows"),
-                     paste0("There are ", count_text(design$n), "."), call, "weights")
+                     paste0("There are ", count_text(design$n), "."), call, "weights", state = TRUE)
   }
   found <- database_query(rows$db, paste0("SELECT p, y, ce_w FROM (", pairs, ") ce_pairs ORDER BY p, y, ce_w"), call)
   problem <- scalar_problem(as.numeric(found$p), as.numeric(found$y))

@@ -38,7 +38,7 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
 
 check_database_design <- function(design, db, call) {
   if (!rlang::quo_is_null(design$cluster)) {
-    stop_unsupported("rows are independent", "{.arg cluster} is given.", call, "cluster")
+    stop_unsupported("rows are independent", "{.arg cluster} is given.", call, "cluster", state = TRUE)
   }
   if (!is.null(design$horizon)) {
     stop_unsupported("outcomes are known", "{.arg horizon} is given.", call, "horizon")

@@ -136,11 +136,13 @@ check_in_memory <- function(x, call) {
                    call)
 }
 
-stop_unsupported <- function(what, fact, call, arg = "x") {
+# `what` and `fact` are text with marks.
+stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE) {
   stop_input(c(
-    "In a database {what}.",
-    "x" = "{fact}",
-    "i" = "Take the rows into memory: {.code dplyr::collect(x)}."
+    paste0("In a database ", what, "."),
+    "x" = fact,
+    "i" = paste0(if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
+                 "{.code dplyr::collect(x)} takes the rows into memory.")
   ), c("unsupported", "database"), arg = arg, call = call)
 }
 
