@@ -149,11 +149,12 @@ tuned_tables <- function(results, methods, grids, problems, state) {
     error <- if (length(parts) == 1) sqrt(parts[[1]]$variance) else NA_real_
     value <- unique(grids[[m]]$value[vapply(parts, `[[`, 0L, "v")])
     root <- sqrt(max(squared, 0))
+    skill <- 1 - mean_over_folds(risk) / mean_over_folds(zero)
     tibble::tibble(
       method = m, parameter = methods[[m]]$parameter, value = if (length(value) == 1) value else NA_real_,
       root_risk = mean_root(risk), risk_std.error = mean_std_error(fold_roots(risk)), estimate_holdout = root,
       std.error_holdout = if (root > 0) error / (2 * root) else NA_real_, selected = FALSE,
-      risk = mean_over_folds(risk), skill = 1 - mean_over_folds(risk) / mean_over_folds(zero),
+      risk = mean_over_folds(risk), skill = if (is.finite(skill)) skill else NA_real_,
       squared_holdout = squared
     )
   })

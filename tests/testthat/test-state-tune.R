@@ -42,6 +42,12 @@ test_that("class-wise risks and errors are summed", {
   expect_identical(tidy(table)$class, tidy(tuned)$class)
 })
 
+test_that("without a residual there is no skill", {
+  table <- ce_tune(state_of(list(x = rep(0:1, 30), y = rep(0:1, 30)), id = 1:60))
+  expect_identical(table$skill, rep(NA_real_, 4))
+  expect_identical(table$risk, rep(0, 4))
+})
+
 test_that("what sums cannot tune says so", {
   d <- inside_sample(100, 6)
   expect_error(ce_tune(state_of(d, weights = d$x)), class = "calibrisk_error_weights")
