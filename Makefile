@@ -90,7 +90,7 @@ bench: install ## the benchmarks of bench/, rendered there
 	@$(RSCRIPT) bench/run.R
 
 site: install ## the web site, in docs/
-	$(RSCRIPT) -e 'pkgdown::build_site(preview = FALSE)'
+	@$(RSCRIPT) tools/site.R
 
 # every header of the core in one unit: what clashes does not compile
 $(CORE)/all_headers.cpp: $(HEADERS)

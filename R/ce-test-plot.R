@@ -19,7 +19,7 @@
 #' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @name autoplot.ce_test
 #' @exportS3Method ggplot2::autoplot
-#' @examples
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- runif(200)
 #' plot(ce_test(p, rbinom(200, 1, p^2), replicates = 199))

@@ -69,7 +69,7 @@
 #' y <- rbinom(1000, 1, plogis(0.6 * qlogis(p)))
 #' curve <- ce_curve(p, y)
 #' curve
-#' plot(curve)
+#' if (requireNamespace("ggplot2", quietly = TRUE)) plot(curve)
 ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, bins = NULL, level = 0.95,
                      times = NULL, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
                      threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {

@@ -13,7 +13,7 @@
 #'   a little below the smallest net benefit of the models, or 0.
 #' @name autoplot.ce_decision
 #' @exportS3Method ggplot2::autoplot
-#' @examples
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- rbeta(600, 1, 3)
 #' y <- rbinom(600, 1, plogis(0.6 * qlogis(p)))

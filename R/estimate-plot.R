@@ -13,7 +13,7 @@
 #' errors <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"))
 #' tidy(errors)
 #' glance(errors)
-#' plot(errors)
+#' if (requireNamespace("ggplot2", quietly = TRUE)) plot(errors)
 tidy.ce_estimate <- function(x, ...) {
   estimate_columns(x, c("notion", "estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value",
                         "method"))

@@ -10,7 +10,7 @@
 #' `calibrisk_error_argument` for the gain of given predictions, which is one number.
 #' @name autoplot.ce_gain
 #' @exportS3Method ggplot2::autoplot
-#' @examples
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- runif(300)
 #' y <- rbinom(300, 1, plogis(0.5 * qlogis(p)))

@@ -18,7 +18,7 @@
 #' `calibrisk_error_argument` for `new` without `truth`, unknown classes, and reliability curves of a variance map.
 #' @name autoplot.ce_recalibration
 #' @exportS3Method ggplot2::autoplot
-#' @examples
+#' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- runif(500)
 #' y <- rbinom(500, 1, plogis(0.5 * qlogis(p)))

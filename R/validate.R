@@ -183,7 +183,7 @@ validation_sample <- function(problem) {
 #' p <- seq(0.02, 0.98, length.out = 200)
 #' validation <- ce_validate(p, rep(c(0, 1, 0, 1), 50) > 1 - p, times = 0)
 #' glance(validation)
-#' plot(validation)
+#' if (requireNamespace("ggplot2", quietly = TRUE)) plot(validation)
 tidy.ce_validation <- function(x, ...) x$table
 
 #' @rdname ce_validation_tables

