@@ -48,22 +48,63 @@ fold_prefixes <- function(sorted, fold) {
   })
 }
 
-crossfit_bins <- function(prefixes, bins, p) {
+crossfit_bins <- function(prefixes, bins, p, at_once = 20000) {
+  whole <- function() {
+    cells <- fold_cells(prefixes, bins$ends)
+    crossfit_sums(cells$size, cells$d, cells$d2, bins, p)
+  }
+  n <- length(bins$size)
+  if (n <= at_once || is.infinite(p)) whole() else c(crossfit_blocks(prefixes, bins, p, at_once), list(whole = whole))
+}
+
+# Sums of w, w d and w d^2 in every bin (rows) and fold (columns); `from`: where the first bin begins.
+fold_cells <- function(prefixes, ends, from = 0) {
   cells <- lapply(prefixes, function(fold) {
-    upto <- findInterval(bins$ends, fold$at) + 1
-    list(size = diff(c(0, fold$sum_w[upto])), d = diff(c(0, fold$sum_d[upto])), d2 = diff(c(0, fold$sum_d2[upto])))
+    upto <- findInterval(c(from, ends), fold$at) + 1
+    list(size = diff(fold$sum_w[upto]), d = diff(fold$sum_d[upto]), d2 = diff(fold$sum_d2[upto]))
   })
-  collect <- function(name) matrix(unlist(lapply(cells, `[[`, name), use.names = FALSE), ncol = length(prefixes))
-  crossfit_sums(collect("size"), collect("d"), collect("d2"), bins, p)
+  lapply(setNames(nm = c("size", "d", "d2")), function(name) {
+    matrix(unlist(lapply(cells, `[[`, name), use.names = FALSE), ncol = length(prefixes))
+  })
+}
+
+# Of very many bins: block by block, in two passes, since the scale of all gaps is known at the end of the first.
+crossfit_blocks <- function(prefixes, bins, p, at_once) {
+  blocks <- split(seq_along(bins$size), (seq_along(bins$size) - 1) %/% at_once)
+  terms <- function(block) {
+    cells <- fold_cells(prefixes, bins$ends[block], c(0, bins$ends)[block[1]])
+    gap <- fold_gaps(cells$size, cells$d, lapply(bins[c("size", "gap")], `[`, block))
+    c(cells, list(slope = sign(gap) * abs(gap)^(p - 1), power = abs(gap)^p))
+  }
+  first <- vapply(blocks, function(block) {
+    of <- terms(block)
+    c(sum(of$slope * of$d), sum(of$size * of$power))
+  }, numeric(2))
+  scale <- tangent_scale(sum(first[1, ]), sum(first[2, ]))
+  second <- vapply(blocks, function(block) {
+    of <- terms(block)
+    slope <- p * scale^(p - 1) * of$slope
+    offset <- (p - 1) * scale^p * of$power
+    c(sum(slope * of$d - offset * of$size), sum(slope^2 * of$d2 - 2 * slope * offset * of$d + offset^2 * of$size))
+  }, numeric(2))
+  total <- sum(bins$size)
+  mean <- sum(second[1, ]) / total
+  list(mean = mean, squares = sum(second[2, ]) - total * mean^2)
+}
+
+# The gap of a bin in the other folds.
+fold_gaps <- function(size, d, bins) {
+  others <- bins$size - size
+  gap <- (bins$size * bins$gap - d) / others
+  gap[others < 1e-9 * bins$size | abs(gap) < no_gap] <- 0
+  gap
 }
 
 # The bound for bins from the sums of w, w d and w d^2 in every bin (rows) and fold (columns): a row's term is
 # slope * d - offset; `squares` is that of rows that count the same.
 crossfit_sums <- function(size, d, d2, bins, p) {
   total <- sum(size)
-  others <- bins$size - size
-  gap <- (bins$size * bins$gap - d) / others
-  gap[others < 1e-9 * bins$size | abs(gap) < no_gap] <- 0
+  gap <- fold_gaps(size, d, bins)
   offset <- 0 * gap
   if (is.infinite(p)) {
     top <- cbind(max.col(t(abs(gap)), "first"), seq_len(ncol(gap)))
@@ -82,6 +123,7 @@ crossfit_sums <- function(size, d, d2, bins, p) {
 
 # The same row by row, in the order of the data.
 crossfit_bin_rows <- function(sorted, bins, prefixes, bound) {
+  if (is.null(bound$slope)) bound <- bound$whole()
   bin <- rep(seq_along(bins$size), diff(c(0, bins$ends)))
   out <- numeric(length(sorted$d))
   for (f in seq_along(prefixes)) {

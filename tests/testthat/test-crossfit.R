@@ -207,3 +207,20 @@ test_that("outcomes in order, and tied predictions, change nothing", {
   }), c(0, 0))
   expect_true(all(rowMeans(zero == 0) >= 53 / 60))
 })
+
+test_that("the bound of very many bins is the same block by block", {
+  problem <- withr::with_seed(8, {
+    x <- round(runif(3000), 4)
+    calibrisk:::scalar_problem(x, as.numeric(runif(3000) < x))
+  })
+  sorted <- calibrisk:::sort_problem(problem)
+  prefixes <- calibrisk:::fold_prefixes(sorted, calibrisk:::problem_folds(problem))
+  bins <- calibrisk:::bin_table(sorted, calibrisk:::bin_ends(sorted, "discrete", NA))
+  for (p in c(1, 2, 3)) {
+    whole <- calibrisk:::crossfit_bins(prefixes, bins, p)
+    blocks <- calibrisk:::crossfit_bins(prefixes, bins, p, at_once = 700)
+    expect_equal(blocks[c("mean", "squares")], whole[c("mean", "squares")], tolerance = 1e-12)
+    expect_equal(calibrisk:::crossfit_bin_rows(sorted, bins, prefixes, blocks),
+                 calibrisk:::crossfit_bin_rows(sorted, bins, prefixes, whole))
+  }
+})
