@@ -27,5 +27,6 @@ test_that("the ladder tests class probabilities only, by group, and has no null 
   v$half <- rep(c("a", "b"), 250)
   grouped <- ce_test(v, truth, test = "ladder", .by = half)
   expect_identical(tidy(grouped)$p.value, ce_estimate(v, truth, notion = "canonical", .by = half)$p.value)
+  skip_if_not_installed("ggplot2")
   expect_error(plot(grouped$results[[1]]), class = "calibrisk_error_test")
 })

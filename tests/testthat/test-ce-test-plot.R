@@ -48,9 +48,9 @@ test_that("every test with a null distribution draws", {
   )
   file <- withr::local_tempfile(fileext = ".pdf")
   grDevices::pdf(file)
+  skip_if_not_installed("ggplot2")
   for (out in tests) expect_identical(plot(out), out)
   grDevices::dev.off()
-  skip_if_not_installed("ggplot2")
   for (out in tests) {
     drawn <- ggplot2::ggplot_build(ggplot2::autoplot(out))
     expect_equal(drawn$data[[2]]$xintercept[1], unname(out$statistic))
@@ -59,11 +59,11 @@ test_that("every test with a null distribution draws", {
 })
 
 test_that("tests without a null distribution say so", {
+  skip_if_not_installed("ggplot2")
   expect_error(plot(run(test = "bound")), class = "calibrisk_error_test")
   same <- suppressWarnings(ce_test(rep(c(.2, .8), 4), rep(0:1, 4), test = "block", block = 2))
   expect_error(plot(same), class = "calibrisk_error_test")
   expect_error(plot(run(replicates = 9), alpha = 2), class = "calibrisk_error_argument")
-  skip_if_not_installed("ggplot2")
   expect_error(ggplot2::autoplot(run(test = "bound")), class = "calibrisk_error_test")
 })
 
@@ -78,7 +78,7 @@ test_that("a null distribution without spread is one bar, one without values an 
   expect_error(null_bars(rep(Inf, 9)), "infinite", class = "calibrisk_error_test")
   certain <- ce_test(rep(0:1, 30), rep(0:1, 30), test = "conditional")
   withr::local_pdf(NULL)
-  expect_identical(plot(certain), certain)
   skip_if_not_installed("ggplot2")
+  expect_identical(plot(certain), certain)
   expect_no_error(ggplot2::ggplotGrob(ggplot2::autoplot(certain)))
 })

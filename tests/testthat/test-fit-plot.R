@@ -7,6 +7,7 @@ test_that("the figure of a fit is its estimated gap over the range of the fitted
   expect_lte(min(curve$confidence), min(top))
   expect_identical(sum(fit$histogram$counts), 500L)
   withr::local_pdf(NULL)
+  skip_if_not_installed("ggplot2")
   expect_identical(plot(fit), fit)
   wise <- ce_fit(v, truth, notion = "class_wise", method = method_bins(5))
   expect_identical(levels(gap_curve(fit_panel(wise, NULL), "van")$class), "van")
@@ -17,7 +18,6 @@ test_that("the figure of a fit is its estimated gap over the range of the fitted
   expect_error(plot(ce_fit(v, truth, notion = "canonical", method = method_kde(0.1))), "coordinates",
                class = "calibrisk_error_notion")
   expect_error(plot(wise, classes = "tram"), class = "calibrisk_error_argument")
-  skip_if_not_installed("ggplot2")
   built <- ggplot2::ggplot_build(ggplot2::autoplot(fit))$data
   expect_equal(built[[4]]$y, curve$gap)
   expect_identical(nlevels(ggplot2::ggplot_build(ggplot2::autoplot(halves))$layout$layout$PANEL), 2L)

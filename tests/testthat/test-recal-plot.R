@@ -52,6 +52,7 @@ test_that("with data a map draws reliability before and after", {
   places <- function(curve) unique(round(curve$confidence, 9))
   expect_equal(places(tidy(both)[tidy(both)$model == "before", ]),
                places(tidy(ce_curve(p, rep(0:1, 30), type = "smooth"))))
+  skip_if_not_installed("ggplot2")
   expect_error(plot(map, test), "truth", class = "calibrisk_error_argument")
   variance <- ce_recalibrate(moment_columns(0, 1:4), c(2, -3, 3, -4), method = "variance")
   expect_error(plot(variance, moment_columns(0, 1:4), 1:4), "ce_moments", class = "calibrisk_error_argument")

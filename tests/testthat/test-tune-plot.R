@@ -49,8 +49,8 @@ test_that("the line of h = 0 is its mean risk on the same folds", {
 test_that("a result without any risk has no curve of it", {
   withr::local_seed(1)
   tuned <- ce_tune(runif(10), rep(0:1, 5), methods = method_bins(2), folds = 8)
-  expect_error(plot(tuned), "fewer folds", class = "calibrisk_error_risk")
   skip_if_not_installed("ggplot2")
+  expect_error(plot(tuned), "fewer folds", class = "calibrisk_error_risk")
   expect_error(ggplot2::autoplot(tuned), class = "calibrisk_error_risk")
 })
 
@@ -115,6 +115,7 @@ test_that("class-wise gaps are those of the classes", {
   expect_identical(levels(gap_curve(tuned, c("van", "bus"))$class), c("van", "bus"))
   expect_error(gap_curve(tuned, "tram"), "tram", class = "calibrisk_error_argument")
   canonical <- ce_tune(vehicle_predictions, truth, notion = "canonical", methods = method_kde(0.5))
+  skip_if_not_installed("ggplot2")
   expect_error(plot(canonical, "gap"), class = "calibrisk_error_notion")
 })
 

@@ -150,6 +150,7 @@ test_that("what cannot be computed is a note, and the print says what the number
   incomplete <- replace(d$p, 3, NA)
   expect_output(print(ce_validate(incomplete, d$y, times = 0)), "1 incomplete row was dropped")
   expect_true(all(nchar(utils::capture.output(print(one))) <= 80))
+  skip_if_not_installed("ggplot2")
   expect_s3_class(ggplot2::autoplot(one), "ggplot")
 })
 
