@@ -166,3 +166,9 @@ tuned_tables <- function(results, methods, grids, problems, state) {
 #' @rdname ce_state
 #' @export
 tidy.ce_state_tune <- function(x, ...) attr(x, "path")
+
+#' @rdname ce_state
+#' @export
+glance.ce_state_tune <- function(x, ...) {
+  tibble::new_tibble(lapply(x, identity), nrow = nrow(x))
+}

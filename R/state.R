@@ -24,7 +24,7 @@
 #' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed. `estimate()`: a tibble like
 #'   that of [ce_panel()] (class-wise also `class`). `ce_estimate(state)`: its row. `ce_tune(state)`: a row per method
 #'   (bins, kernel ridge, two-step kernel ridge) with columns of [glance()][ce_tune_tables]; `tidy()` of that has the
-#'   risks over grid and folds.
+#'   risks over grid and folds, `glance()` its rows as a plain tibble.
 #'
 #' @section Definition:
 #' The interval from 0 to 1 is cut into cells \eqn{c} (hundredths, the bins' edges, given knots, and halved octaves down

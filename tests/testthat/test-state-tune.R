@@ -56,3 +56,9 @@ test_that("what sums cannot tune says so", {
   expect_error(ce_tune(state_of(lapply(d, `[`, 1:4))), class = "calibrisk_error_folds")
   expect_error(ce_tune(state_of(list(x = rep(.5, 50), y = rep(1, 50)))), "id", class = "calibrisk_error_folds")
 })
+
+test_that("glance() gives the plain rows, as of a ce_tune", {
+  tuned <- ce_tune(update(ce_state(), vehicle_predictions, truth))
+  expect_identical(class(glance(tuned)), c("tbl_df", "tbl", "data.frame"))
+  expect_identical(as.list(glance(tuned)), as.list(tuned)[names(tuned)])
+})
