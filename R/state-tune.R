@@ -95,32 +95,34 @@ ridge_sums_path <- function(method, problem, grid, context) {
   path
 }
 
-# The exact risk of bins, h = g_b g_c for two rows of bins b and c, from sums over the bins of held-out rows:
-#   [S2^2 - 2 (sum_b g_b s1_b)^2 + (sum_b n_b g_b^2)^2 - sum_i (e_i^2 - g^2)^2] / (n (n - 1))
+# Bins from the sums over the cells between all their edges (R/tune-cells.R).
 bins_sums_path <- function(problem, counts) {
   folds <- length(problem$size) - 1
   path <- new_path(length(counts), folds)
   gaps <- lapply(counts, function(b) matrix(0, b, folds))
   tables <- lapply(counts, function(b) {
     bin <- factor(findInterval(problem$edges, seq_len(b - 1) / b, left.open = TRUE), 0:(b - 1))
-    lapply(seq_len(folds + 1), function(f) rowsum_all(t(problem$cells[, , f]), bin))
+    lapply(seq_len(folds + 1), function(f) {
+      out <- rowsum_all(t(problem$cells[, , f]), bin)
+      colnames(out) <- c("n", "d1", "d2")
+      out
+    })
   })
   for (v in seq_along(counts)) {
     sums <- tables[[v]]
     for (f in seq_len(folds)) {
       own <- sums[[f + 1]]
       others <- Reduce(`+`, sums[-c(1, f + 1)])
-      gap <- ifelse(others[, 1] > 0, others[, 2] / others[, 1], sum(others[, 2]) / sum(others[, 1]))
+      all <- colSums(others)
+      gap <- unname(ifelse(others[, "n"] > 0, others[, "d1"] / others[, "n"], all[["d1"]] / all[["n"]]))
       gaps[[v]][, f] <- gap
-      n <- sum(own[, 1])
-      own_pairs <- problem$fourth[f + 1] - 2 * sum(gap^2 * own[, 3]) + sum(own[, 1] * gap^4)
-      losses <- sum(own[, 3])^2 - 2 * sum(gap * own[, 2])^2 + sum(own[, 1] * gap^2)^2
-      path$risk[v, f] <- (losses - own_pairs) / (n * (n - 1))
-      path$squared_error[v, f] <- sum(own[, 1] * gap^2) / n
-      path$squared_error_test[v, f] <- sum(sums[[1]][, 1] * gap^2) / sum(sums[[1]][, 1])
+      h <- list(b = gap, v = 0 * gap)
+      path$risk[v, f] <- cell_risk(own, h, problem$fourth[f + 1])
+      path$squared_error[v, f] <- mean_of_cells(own, h)
+      path$squared_error_test[v, f] <- mean_of_cells(sums[[1]], h)
     }
   }
-  path$test <- function(v) list(size = tables[[v]][[1]][, 1], squared = rowMeans(gaps[[v]]^2))
+  path$test <- function(v) list(size = unname(tables[[v]][[1]][, "n"]), squared = rowMeans(gaps[[v]]^2))
   path
 }
 

@@ -60,11 +60,11 @@ row_coefficients <- function(held, h) {
        c1 = -2 * (h$b * sum(h$b * held[, "d1"]) - h$v * held[, "d1"]), c2 = sum(held[, "d2"]) + 2 * m)
 }
 
-cell_risk <- function(held, h) {
+cell_risk <- function(held, h, fourth = sum(held[, "d4"])) {
   n <- sum(held[, "n"])
   if (n < 2) return(NA_real_)
   of <- row_coefficients(held, h)
-  rows <- sum(of$c0 * held[, "n"]) + sum(of$c1 * held[, "d1"]) + sum(of$c2 * held[, "d2"]) - sum(held[, "d4"])
+  rows <- sum(of$c0 * held[, "n"]) + sum(of$c1 * held[, "d1"]) + sum(of$c2 * held[, "d2"]) - fourth
   max(0, rows / (n * (n - 1)))
 }
 
