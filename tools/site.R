@@ -9,4 +9,4 @@ options(warn = 1, pkgdown.internet = FALSE)
 # Links to what is not installed are looked up at CRAN, without an option to leave them out.
 utils::assignInNamespace("CRAN_urls", function() data.frame(Package = character(), URL = character()), "downlit")
 
-pkgdown::build_site(preview = FALSE)
+pkgdown::build_site(preview = FALSE, new_process = FALSE, install = FALSE)
