@@ -10,8 +10,10 @@ ladder_expected <- function(n, nodes, facts) {
   df <- expected_df(n, clusters)
   # fewer than two clusters say nothing
   if (df < 1) return(list(low = 0, high = Inf, width = Inf, power = 0))
-  rungs <- expected_rungs(n, nodes, clusters)
+  rungs <- Filter(function(rung) isTRUE(rung$noise > 0), expected_rungs(n, nodes, clusters))
   m <- length(rungs)
+  # certain predictions, and right ones: no row has a residual
+  if (m == 0) return(list(low = 0, high = 0, width = 0, power = 0))
   alpha <- 1 - facts$level
   second <- nodes$p^2 + (1 - 2 * nodes$p) * nodes$eta
   score <- node_mean(nodes, second)

@@ -115,6 +115,7 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
                recalibration, threads, call)
   }
   facts <- power_facts(nodes, prevalence, auroc, threshold, level)
+  check_both_outcomes(facts$prevalence, call)
   facts$clusters <- new_power_clusters(cluster_size, icc, call)
   rows <- if (is.null(n)) wished_rows(nodes, facts, width, power) else expected_of(n, nodes, facts)
   rows$events <- rows$n * facts$prevalence
@@ -164,6 +165,15 @@ read_pilot <- function(x, truth, dots, event_level, na_rm, design, recalibration
   check_complete(predictions, call)
   if (n_classes(predictions) != 2) check_decision_input(predictions, call)
   pilot_assumption(notion_problems(predictions, "binary", call)[[1]], recalibration, threads, call)
+}
+
+check_both_outcomes <- function(prevalence, call) {
+  if (prevalence > 0 && prevalence < 1) return(invisible())
+  stop_input(c(
+    "A validation is planned for outcomes that happen and do not.",
+    "x" = "The pilot's prevalence is {prevalence}.",
+    "i" = "Take a larger pilot, or an assumption such as {.fn assume_logit}."
+  ), "rows", arg = "x", call = call)
 }
 
 power_facts <- function(nodes, prevalence, auroc, threshold, level) {

@@ -161,7 +161,8 @@ auroc_row <- function(problem, options) {
   w <- design_weights(design)
   place <- match(p, sort(unique(p)))
   placement <- ifelse(y == 1, share_below(w * (1 - y), place), 1 - share_below(w * y, place))
-  value <- sum(w * y * placement) / sum(w * y)
+  # rounding does not take it beyond 1
+  value <- min(max(sum(w * y * placement) / sum(w * y), 0), 1)
   validation_row("discrimination", "auroc", value, (placement - value) / ifelse(y == 1, prevalence, 1 - prevalence),
                  design, options$level, logit_scale)
 }

@@ -124,3 +124,10 @@ test_that("what cannot be is a classed error that says why", {
   expect_error(ce_power(vehicle_predictions, truth, n = 100), "two classes", class = "calibrisk_error_classes")
   expect_output(print(assume_logit(-2, 1, slope = 0.8)), "0 \\+ 0.8 x predicted")
 })
+
+test_that("a pilot of one outcome plans nothing, certain and right predictions have no error", {
+  expect_error(ce_power(0, 0L, n = 5), class = "calibrisk_error_rows")
+  found <- tidy(ce_power(rep(0:1, 10), rep(0:1, 10), n = 50))
+  expect_false(any(vapply(found, function(v) any(is.nan(v)), NA)))
+  expect_identical(found$target[found$criterion == "calibration_error"], 0)
+})

@@ -163,3 +163,10 @@ test_that("bad arguments are named", {
   expect_error(ce_validate(d$p, d$y, times = 5), class = "calibrisk_error_argument")
   expect_error(ce_validate(replace(d$p, 1, NA), d$y, na_rm = FALSE), class = "calibrisk_error_missing")
 })
+
+test_that("a discrimination that is perfect up to rounding is 1", {
+  data <- data.frame(p = rep(0:1, 20), y = rep(0:1, 20), w = c(1e12, withr::with_seed(1, stats::rexp(39))))
+  expect_no_warning(found <- ce_validate(data, y, p, weights = w))
+  rows <- tidy(found)
+  expect_equal(rows$estimate[rows$term == "auroc"], 1)
+})
