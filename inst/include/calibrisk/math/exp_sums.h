@@ -50,20 +50,21 @@ constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 #ifdef CALIBRISK_PACKS
 
-// Packs of n doubles, loaded from and stored to any address; n fits the instruction set
-// (wider packs than its registers would be taken apart badly).
+// Packs of n doubles; n fits the instruction set (wider packs than its registers would be taken
+// apart badly). They are copied from and to any address: compilers differ in whether a type that
+// depends on n keeps a smaller alignment.
 template <int n>
 struct Packs {
-  typedef double Pack __attribute__((vector_size(8 * n), aligned(8), may_alias));
-  typedef long long IntPack __attribute__((vector_size(8 * n), aligned(8), may_alias));
+  typedef double Pack __attribute__((vector_size(8 * n)));
+  typedef long long IntPack __attribute__((vector_size(8 * n)));
 };
 template <int n>
-CALIBRISK_INLINE const typename Packs<n>::Pack& pack_at(const double* x) {
-  return *reinterpret_cast<const typename Packs<n>::Pack*>(x);
+CALIBRISK_INLINE void load_pack(const double* x, typename Packs<n>::Pack& out) {
+  __builtin_memcpy(&out, x, sizeof out);
 }
 template <int n>
-CALIBRISK_INLINE typename Packs<n>::Pack& pack_at(double* x) {
-  return *reinterpret_cast<typename Packs<n>::Pack*>(x);
+CALIBRISK_INLINE void store_pack(double* x, const typename Packs<n>::Pack& value) {
+  __builtin_memcpy(x, &value, sizeof value);
 }
 
 // x <- exp(x) for x <= 700: 2^k e^r with |r| <= log(2)/2, Taylor to degree 13 in even and odd
@@ -110,8 +111,11 @@ CALIBRISK_INLINE double affine_loop(const double* s, const double* c, double sca
   Pack top = minus_infinity - Pack{};
   Index i = 0;
   for (; i + pack_size <= n; i += pack_size) {
-    const Pack v = pack_at<pack_size>(s + i) * scale + pack_at<pack_size>(c + i);
-    pack_at<pack_size>(w + i) = v;
+    Pack v, offset;
+    load_pack<pack_size>(s + i, v);
+    load_pack<pack_size>(c + i, offset);
+    v = v * scale + offset;
+    store_pack<pack_size>(w + i, v);
     top = v > top ? v : top;
   }
   double best = minus_infinity;
@@ -128,9 +132,11 @@ CALIBRISK_INLINE void exp_shifted_loop(double* w, double shift, Index n) {
   using Pack = typename Packs<pack_size>::Pack;
   Index i = 0;
   for (; i + pack_size <= n; i += pack_size) {
-    Pack v = pack_at<pack_size>(w + i) - shift;
+    Pack v;
+    load_pack<pack_size>(w + i, v);
+    v = v - shift;
     exp_pack<pack_size>(v);
-    pack_at<pack_size>(w + i) = v;
+    store_pack<pack_size>(w + i, v);
   }
   if (i < n) {
     Pack v = minus_infinity - Pack{};
@@ -146,9 +152,12 @@ CALIBRISK_INLINE void exp_line_loop(const double* x, const double* c, double slo
   using Pack = typename Packs<pack_size>::Pack;
   Index i = 0;
   for (; i + pack_size <= n; i += pack_size) {
-    Pack v = pack_at<pack_size>(x + i) * slope + pack_at<pack_size>(c + i) - shift;
+    Pack v, offset;
+    load_pack<pack_size>(x + i, v);
+    load_pack<pack_size>(c + i, offset);
+    v = v * slope + offset - shift;
     exp_pack<pack_size>(v);
-    pack_at<pack_size>(w + i) = v;
+    store_pack<pack_size>(w + i, v);
   }
   if (i < n) {
     Pack v = minus_infinity - Pack{};
@@ -163,7 +172,11 @@ CALIBRISK_INLINE double sum_loop(const double* w, Index n) {
   using Pack = typename Packs<pack_size>::Pack;
   Pack total = Pack{};
   Index i = 0;
-  for (; i + pack_size <= n; i += pack_size) total += pack_at<pack_size>(w + i);
+  for (; i + pack_size <= n; i += pack_size) {
+    Pack v;
+    load_pack<pack_size>(w + i, v);
+    total += v;
+  }
   double rest = 0.0;
   for (; i < n; ++i) rest += w[i];
   return pack_sum<pack_size>(total) + rest;
@@ -174,8 +187,12 @@ CALIBRISK_INLINE double dot_loop(const double* w, const double* v, Index n) {
   using Pack = typename Packs<pack_size>::Pack;
   Pack total = Pack{};
   Index i = 0;
-  for (; i + pack_size <= n; i += pack_size)
-    total += pack_at<pack_size>(w + i) * pack_at<pack_size>(v + i);
+  for (; i + pack_size <= n; i += pack_size) {
+    Pack left, right;
+    load_pack<pack_size>(w + i, left);
+    load_pack<pack_size>(v + i, right);
+    total += left * right;
+  }
   double rest = 0.0;
   for (; i < n; ++i) rest += w[i] * v[i];
   return pack_sum<pack_size>(total) + rest;
@@ -191,8 +208,9 @@ CALIBRISK_INLINE void chebyshev_moments_loop(const double* x, const double* v, d
   for (Index i = 0; i < n; i += pack_size) {
     Pack t = Pack{}, weight = Pack{};
     if (i + pack_size <= n) {
-      t = (pack_at<pack_size>(x + i) - centre) * scale;
-      weight = pack_at<pack_size>(v + i);
+      load_pack<pack_size>(x + i, t);
+      t = (t - centre) * scale;
+      load_pack<pack_size>(v + i, weight);
     } else {
       for (Index l = i; l < n; ++l) {
         t[l - i] = (x[l] - centre) * scale;
@@ -222,7 +240,8 @@ CALIBRISK_INLINE void chebyshev_ratio_loop(const double* x, double centre, doubl
     const Index size = n - i < pack_size ? n - i : pack_size;
     Pack t = Pack{};
     if (size == pack_size) {
-      t = (pack_at<pack_size>(x + i) - centre) * scale;
+      load_pack<pack_size>(x + i, t);
+      t = (t - centre) * scale;
     } else {
       for (Index l = 0; l < size; ++l) t[l] = (x[i + l] - centre) * scale;
     }
@@ -238,7 +257,7 @@ CALIBRISK_INLINE void chebyshev_ratio_loop(const double* x, double centre, doubl
     }
     const Pack value = (t * a1 - a2 + a[0]) / (t * b1 - b2 + b[0]);
     if (size == pack_size) {
-      pack_at<pack_size>(out + i) = value;
+      store_pack<pack_size>(out + i, value);
     } else {
       for (Index l = 0; l < size; ++l) out[i + l] = value[l];
     }
