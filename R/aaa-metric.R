@@ -41,12 +41,6 @@ result_frame <- function(metric, estimator, values, choices = list()) {
   columns_frame(!!!c(list(.metric = metric, .estimator = estimator), values, choices))
 }
 
-# tibble() would take longer than most metrics; columns do not see those before them.
-columns_frame <- function(...) {
-  columns <- vctrs::df_list(...)
-  tibble::new_tibble(columns, nrow = vctrs::vec_size_common(!!!columns))
-}
-
 mask_numbers <- function(values, kept = "n") {
   masked <- vapply(values, is.numeric, NA) & !names(values) %in% kept
   values[masked] <- lapply(values[masked], function(v) v[rep(NA_integer_, length(v))])

@@ -13,7 +13,7 @@ decision_differences <- function(found, keys, settings) {
       b <- found[[pairs[2, k]]]
       if (!on_same_rows(a, b)) return(NULL)
       table <- decision_difference(a$problem, b$problem, settings)
-      names <- tibble::tibble(a = as.character(keys$model[pairs[1, k]]), b = as.character(keys$model[pairs[2, k]]))
+      names <- columns_frame(a = as.character(keys$model[pairs[1, k]]), b = as.character(keys$model[pairs[2, k]]))
       vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_cbind(names, vctrs::vec_slice(groups, at[1])), nrow(table)), table)
     })
   })
@@ -33,7 +33,7 @@ decision_difference <- function(a, b, settings) {
   thresholds <- settings$thresholds
   y <- as.numeric(a$labels)
   limits <- changed_limits(b$features[, 1], a$features[, 1], y, a$design, "loss", settings)
-  tibble::tibble(threshold = thresholds, difference = limits$estimate, !!!limits[-1])
+  columns_frame(threshold = thresholds, difference = limits$estimate, !!!limits[-1])
 }
 
 stop_no_differences <- function(call) {

@@ -44,5 +44,5 @@ ece_bias <- function(share, confidence, accuracy, variance = 0, n) {
   }
   value <- vapply(n, one, c(0, 0))
   ece <- sum(share * abs(gap))
-  tibble::tibble(n = n, ece = ece, expected = value[1, ], bias = value[1, ] - ece, slope = value[2, ])
+  columns_frame(n = n, ece = ece, expected = value[1, ], bias = value[1, ] - ece, slope = value[2, ])
 }

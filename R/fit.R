@@ -126,7 +126,7 @@ print.ce_fit <- function(x, ...) {
 #' tidy(fit)
 #' glance(fit)
 tidy.ce_fit <- function(x, ...) {
-  out <- vctrs::vec_rep(tibble::tibble(method = x$method, parameter = x$parameter, value = x$value), length(x$forms))
+  out <- vctrs::vec_rep(columns_frame(method = x$method, parameter = x$parameter, value = x$value), length(x$forms))
   if (x$notion == "class_wise") out$class <- x$levels
   out
 }
@@ -134,8 +134,8 @@ tidy.ce_fit <- function(x, ...) {
 #' @rdname ce_fit_tables
 #' @export
 glance.ce_fit <- function(x, ...) {
-  tibble::tibble(notion = x$notion, method = x$method, parameter = x$parameter, value = x$value,
-                 n = x$n, n_classes = length(x$levels))
+  columns_frame(notion = x$notion, method = x$method, parameter = x$parameter, value = x$value,
+                n = x$n, n_classes = length(x$levels))
 }
 
 # Of a fit or a tune.

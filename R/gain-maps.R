@@ -62,7 +62,7 @@ gain_of_maps <- function(part, maps, input, call) {
   summary <- summarise_estimates(estimates, input$level)
   infinite <- !is.finite(summary$.estimate)
   mask <- function(v) ifelse(infinite, NA_real_, v)
-  tibble::tibble(
+  columns_frame(
     map = c("none", names(maps)), score = input$score$name, before = row_mean(before, data$design),
     after = vapply(parts, function(one) row_mean(one$after, data$design), 0), gain = summary$.estimate,
     std.error = mask(summary$std.error), conf.low = mask(summary$conf.low), conf.high = mask(summary$conf.high),

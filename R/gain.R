@@ -258,7 +258,7 @@ gain_table <- function(pair, score, injective, level) {
   } else {
     rep("improvement of the calibration error only if the map is injective", 2)
   }
-  out <- tibble::tibble(
+  out <- columns_frame(
     score = score$name, scale = c("squared", "root"),
     before = c(means[1], root[1]), after = c(means[2], root[2]),
     gain = gain, std.error = std.error, conf.low = gain - z * std.error,

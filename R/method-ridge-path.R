@@ -11,7 +11,7 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
   kernels <- grid[["kernel"]] %||% rep(list(one), nrow(grid))
   keys <- vapply(kernels, rlang::hash, "")
   path <- new_path(nrow(grid), max(fold))
-  diagnostics <- tibble::tibble(
+  diagnostics <- columns_frame(
     value = grid$value, rank = NA_real_, residual_trace = NA_real_,
     risk_error = NA_real_, squared_error_error = NA_real_, reliable = NA
   )
@@ -189,7 +189,7 @@ tuned_ridge <- function(bases, type, ridges, path, size, residual_trace, errors,
   list(
     path = path[c("risk", "squared_error", "squared_error_test")],
     form = function(v, f) bases$form(type, ridges[v], f, size[v], path$rank[v, f]),
-    diagnostics = tibble::tibble(
+    diagnostics = columns_frame(
       rank = rank, residual_trace = residual_trace, risk_error = errors$risk,
       squared_error_error = errors$squared_error, reliable = reliable
     )

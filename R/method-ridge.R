@@ -91,7 +91,7 @@ method_grid.ce_method_ridge <- function(method, notion, n) {
   grid <- NextMethod()
   if (is_kernel(method$kernel)) return(grid)
   kernels <- method$kernel
-  tibble::tibble(
+  columns_frame(
     value = rep(grid$value, length(kernels)),
     kernel = rep(unname(kernels), each = nrow(grid))
   )

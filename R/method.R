@@ -69,7 +69,7 @@ method_grid <- function(method, notion, n) UseMethod("method_grid")
 
 #' @export
 method_grid.ce_method <- function(method, notion, n) {
-  tibble::tibble(value = as.numeric(method$values %||% default_grid(method, notion, n)))
+  columns_frame(value = as.numeric(method$values %||% default_grid(method, notion, n)))
 }
 
 new_context <- function(threads = resolve_threads(), progress = NULL) {

@@ -61,7 +61,7 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
     if (is.null(after)) return(moment_table(before, level))
     second <- read_after(part, after, before, truth, dots, call)
     vctrs::vec_cbind(
-      tibble::tibble(predictions = rep(c("before", "after", "gain"), c(9, 9, 2))),
+      columns_frame(predictions = rep(c("before", "after", "gain"), c(9, 9, 2))),
       vctrs::vec_rbind(moment_table(before, level), moment_table(second, level), gain_rows(before, second, level))
     )
   })
@@ -93,10 +93,10 @@ read_after <- function(x, after, before, truth, dots, call) {
 moment_rows <- function(quantity, estimate, std.error, target, design, level) {
   half <- design_quantile((1 + level) / 2, design) * std.error
   ok <- is.finite(std.error)
-  tibble::tibble(quantity = quantity, estimate = ifelse(is.nan(estimate), NA_real_, estimate),
-                 std.error = ifelse(ok, std.error, NA_real_),
-                 conf.low = ifelse(ok, estimate - half, NA_real_), conf.high = ifelse(ok, estimate + half, NA_real_),
-                 target = target, n = design$n)
+  columns_frame(quantity = quantity, estimate = ifelse(is.nan(estimate), NA_real_, estimate),
+                std.error = ifelse(ok, std.error, NA_real_),
+                conf.low = ifelse(ok, estimate - half, NA_real_), conf.high = ifelse(ok, estimate + half, NA_real_),
+                target = target, n = design$n)
 }
 
 std_error_of <- function(v, design) if (all(is.finite(v))) row_std_error(v, design) else NA_real_

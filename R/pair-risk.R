@@ -66,7 +66,7 @@ pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL, pairs = c("al
   if (pairs == "all") result <- finish_risk(result)
   check_pair_range(result)
   warn_missing_pairs(result, m, na_rm)
-  tibble::tibble(
+  columns_frame(
     risk = result$risk,
     root_risk = sqrt(result$risk),
     std.error = result$std.error,

@@ -187,8 +187,8 @@ wished_rows <- function(nodes, facts, width, power) {
   found <- vapply(names(width), function(name) {
     needed_rows(function(n) expected_width(name, n, nodes, facts), width[[name]])
   }, 0)
-  rows <- tibble::tibble(criterion = names(width) %||% character(), quantity = rep("width", length(width)),
-                         target = as.numeric(width), n = unname(found))
+  rows <- columns_frame(criterion = names(width) %||% character(), quantity = rep("width", length(width)),
+                        target = as.numeric(width), n = unname(found))
   if (is.null(power)) return(rows)
   # of a calibrated model the test has no power, but for its level
   gap <- node_mean(nodes, (nodes$p - nodes$eta)^2)
@@ -197,15 +197,15 @@ wished_rows <- function(nodes, facts, width, power) {
   } else {
     Inf
   }
-  vctrs::vec_rbind(rows, tibble::tibble(criterion = "test", quantity = "power", target = power, n = test))
+  vctrs::vec_rbind(rows, columns_frame(criterion = "test", quantity = "power", target = power, n = test))
 }
 
 expected_of <- function(n, nodes, facts) {
   names <- names(power_widths)
   if (is.null(facts$threshold)) names <- names[!grepl("net_benefit", names)]
   widths <- vapply(names, function(name) expected_width(name, n, nodes, facts), 0)
-  tibble::tibble(criterion = c(names, "test"), quantity = c(rep("width", length(names)), "power"),
-                 target = c(unname(widths), ladder_expected(n, nodes, facts)$power), n = n)
+  columns_frame(criterion = c(names, "test"), quantity = c(rep("width", length(names)), "power"),
+                target = c(unname(widths), ladder_expected(n, nodes, facts)$power), n = n)
 }
 
 simulated_column <- function(rows, nodes, facts, times, threads) {
@@ -231,8 +231,8 @@ tidy.ce_power <- function(x, ...) tibble::as_tibble(vctrs::new_data_frame(unclas
 glance.ce_power <- function(x, ...) {
   facts <- attr(x, "facts")
   top <- which.max(x$n)
-  tibble::tibble(n = x$n[top], events = x$events[top], criterion = if (facts$given) NA_character_ else x$criterion[top],
-                 prevalence = facts$prevalence, auroc = facts$auroc, error = facts$error)
+  columns_frame(n = x$n[top], events = x$events[top], criterion = if (facts$given) NA_character_ else x$criterion[top],
+                prevalence = facts$prevalence, auroc = facts$auroc, error = facts$error)
 }
 
 #' @export

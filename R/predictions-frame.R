@@ -56,6 +56,8 @@ truth_column <- function(truth, x, call) {
 }
 
 select_columns <- function(quo, x, arg, call) {
+  found <- named_columns(quo, names(x))
+  if (!is.null(found)) return(found)
   if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival(call)
   hint <- if (!arg %in% c("...", ".by") && !column_is_named(quo, x)) vector_hint(quo, x, arg)
   if (!is.null(hint)) {
@@ -69,6 +71,21 @@ select_columns <- function(quo, x, arg, call) {
                  arg = arg, parent = cnd, call = call)
     }
   )
+}
+
+# Columns that are simply named, `a` or `c(a, b)`: tidyselect would take longer than most metrics.
+named_columns <- function(quo, names) {
+  expr <- rlang::quo_get_expr(quo)
+  if (rlang::is_call(expr, "c", ns = "")) {
+    if (!is.null(names(expr))) return(NULL)
+    exprs <- lapply(as.list(expr[-1]), function(e) if (rlang::is_quosure(e)) rlang::quo_get_expr(e) else e)
+  } else {
+    exprs <- list(expr)
+  }
+  if (length(exprs) == 0 || !all(vapply(exprs, rlang::is_symbol, NA)) || anyDuplicated(names) > 0) return(NULL)
+  given <- unique(vapply(exprs, as.character, ""))
+  at <- match(given, names)
+  if (!anyNA(at)) setNames(at, given)
 }
 
 column_is_named <- function(quo, x) {

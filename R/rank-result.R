@@ -8,7 +8,7 @@ new_rank <- function(full, draws, n, n_sub, level, choices) {
       estimates = do.call(rbind, lapply(metrics, rank_estimates, full, draws, level)),
       orders = do.call(rbind, lapply(metrics, rank_orders, full, draws, level)),
       pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws, level)),
-      draws = tibble::tibble(
+      draws = columns_frame(
         trial = rep(seq_len(dim(draws)[3]), each = prod(dim(draws)[1:2])),
         metric = rep(metrics, times = prod(dim(draws)[2:3])),
         model = rep(rep(colnames(full), each = length(metrics)), times = dim(draws)[3]),
@@ -25,7 +25,7 @@ rank_estimates <- function(metric, full, draws, level) {
   best <- wilson_interval(rowSums(first_places(values)), ncol(values), level)
   range <- apply(values, 1, quantile, c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE, names = FALSE)
   overall <- as.numeric(full[metric, ])
-  out <- tibble::tibble(
+  out <- columns_frame(
     metric = metric, model = colnames(full), estimate = overall,
     rank = as.integer(rank(tied_values(overall), ties.method = "min", na.last = "keep")),
     mean = rowMeans(values), std.deviation = apply(values, 1, sd),
@@ -70,7 +70,7 @@ rank_orders <- function(metric, full, draws, level) {
   reference <- order_label(full[metric, ], colnames(full))
   counts <- table(factor(seen, levels = union(reference, unique(seen))))
   wilson <- wilson_interval(as.integer(counts), ncol(values), level)
-  out <- tibble::tibble(
+  out <- columns_frame(
     metric = metric, order = names(counts), count = as.integer(counts), share = wilson$share,
     conf.low = wilson$low, conf.high = wilson$high, full = names(counts) == reference
   )
@@ -90,7 +90,7 @@ rank_pairs <- function(metric, full, draws, level) {
     both <- apply(values[c(a, b), , drop = FALSE], 2, tied_values)
     ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
     wilson <- wilson_interval(sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2, length(gap), level)
-    tibble::tibble(
+    columns_frame(
       metric = metric, model = a, other = b,
       difference = difference,
       mean = mean(gap), std.deviation = sd(gap), share = wilson$share,
@@ -111,7 +111,7 @@ glance.ce_rank <- function(x, ...) {
   metrics <- unique(x$estimates$metric)
   do.call(rbind, lapply(metrics, function(metric) {
     reference <- x$orders[x$orders$metric == metric & x$orders$full, ]
-    tibble::tibble(
+    columns_frame(
       metric = metric, best = x$estimates$model[x$estimates$metric == metric][1],
       order = reference$order, share = reference$share, conf.low = reference$conf.low,
       conf.high = reference$conf.high, n = x$n, n_sub = x$n_sub, trials = x$trials

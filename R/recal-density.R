@@ -112,7 +112,7 @@ density_fingerprint <- function(law) fingerprint(parameter_features(list(law = l
 write_laws <- function(law, rows, n_rows, layout) {
   out <- vctrs::vec_init(law, n_rows)
   vctrs::vec_slice(out, rows) <- law
-  if (layout$frame) tibble::tibble(!!layout$columns := out) else out
+  if (layout$frame) columns_frame(!!layout$columns := out) else out
 }
 
 density_layout <- function(x) {

@@ -192,7 +192,7 @@ write_like <- function(probs, layout, keep, n, new = NULL) {
   if (is.null(layout$order)) {
     out <- rep(NA_real_, n)
     out[keep] <- probs[, 2]
-    if (layout$frame) out <- tibble::tibble(!!layout$columns := out)
+    if (layout$frame) out <- columns_frame(!!layout$columns := out)
     return(out)
   }
   out <- matrix(NA_real_, n, ncol(probs))

@@ -53,7 +53,7 @@ augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
   new <- read_results(new, current_env())
   values <- predict(x, new, threads = threads)
   if (is.null(dim(values))) { # a vector, also of distributions
-    values <- tibble::tibble(.recal = values)
+    values <- columns_frame(.recal = values)
   } else {
     names <- colnames(values) %||% x$layout$levels %||% seq_len(ncol(values))
     values <- as.data.frame(values)

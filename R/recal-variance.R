@@ -134,7 +134,7 @@ write_moments <- function(mean, variance, layout) {
     ok <- !is.na(variance)
     out[ok] <- pred_normal(mean[ok], sqrt(variance[ok]))
     out[!ok] <- NA
-    return(if (layout$frame) tibble::tibble(!!layout$columns := out) else out)
+    return(if (layout$frame) columns_frame(!!layout$columns := out) else out)
   }
   out <- do.call(cbind, list(mean = mean, variance = variance, sd = sqrt(variance))[layout$roles])
   colnames(out) <- layout$columns

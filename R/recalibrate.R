@@ -192,7 +192,7 @@ new_map <- function(type, ...) structure(list(...), class = c(paste0("ce_map_", 
 injectivity <- function(value, reason) list(value = value, reason = reason)
 
 map_terms <- function(term, estimate, class = NA_character_, std.error = NA_real_) {
-  tibble::tibble(term = term, class = class, estimate = as.numeric(estimate), std.error = std.error)
+  columns_frame(term = term, class = class, estimate = as.numeric(estimate), std.error = std.error)
 }
 
 # new_map_fit() of recal data.
@@ -267,7 +267,7 @@ tidy.ce_recalibration <- function(x, type = NULL, ...) {
 
 #' @export
 glance.ce_recalibration <- function(x, ...) {
-  tibble::tibble(
+  columns_frame(
     method = x$method, loss = x$loss,
     objective_before = x$objective[["before"]], objective_after = x$objective[["after"]],
     objective_crossfit = x$objective_crossfit %||% NA_real_,

@@ -209,7 +209,7 @@ report_tests <- function(data, notion, options) {
     if (is.null(out)) return(NULL)
     if (inherits(out, "ce_test")) out <- glance(out)
     p <- out$p.value[nrow(out)]
-    tibble::tibble(test = name, p.value = p)
+    columns_frame(test = name, p.value = p)
   }
   plain <- is.null(data$weights) && is.null(data$cluster)
   vctrs::vec_rbind(

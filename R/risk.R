@@ -124,7 +124,7 @@ risk_row <- function(parts, level, predictions) {
   design <- predictions$design
   std_error <- risk_std_error(parts$projections, design)
   root <- sqrt(max(parts$risk, 0))
-  row <- tibble::tibble(
+  row <- columns_frame(
     risk = parts$risk,
     root_risk = root,
     std.error = std_error,

@@ -127,7 +127,7 @@ decompose_score <- function(data, score, method, notion, times, na) {
     distinct <- attr(whole, "distinct")
     error <- factor * attr(whole, "std.error")
   }
-  out <- tibble::tibble(
+  out <- columns_frame(
     score = score$name, method = method, notion = notion, mean_score = value[["mean_score"]],
     entropy = value[["entropy"]], calibration = value[["calibration"]],
     sharpness = value[["sharpness"]], mean_score_std.error = error[1], entropy_std.error = error[2],

@@ -253,6 +253,6 @@ group_terms <- function(sums, group, type, design) {
   terms <- as.vector(rowsum(rows, group$id))
   pairs <- as.vector(rowsum(w * own, group$id))
   rows <- tabulate(group$id)
-  tibble::tibble(group = group$labels, n = rows, .estimate = ifelse(pairs > 0, terms / pairs, NA_real_),
-                 term = terms / sum(w * total))
+  columns_frame(group = group$labels, n = rows, .estimate = ifelse(pairs > 0, terms / pairs, NA_real_),
+                term = terms / sum(w * total))
 }

@@ -8,6 +8,12 @@ new_table <- function(x, estimand, class) {
   x
 }
 
+# tibble() would take longer than most metrics; columns do not see those before them.
+columns_frame <- function(...) {
+  columns <- vctrs::df_list(...)
+  tibble::new_tibble(columns, nrow = vctrs::vec_size_common(!!!columns))
+}
+
 #' @importFrom tibble tbl_sum
 #' @method tbl_sum ce_table
 #' @export

@@ -66,7 +66,7 @@ tune_glance <- function(results, methods, grids, headline, difference = split_di
     holdout <- holdout_estimate(result$squared)
     to_best <- difference(result, best_result)
     skill <- 1 - mean_risk[[m]] / mean_over_folds(fold_values(result, "zero_risk"))
-    row <- tibble::tibble(
+    row <- columns_frame(
       method = m,
       parameter = methods[[m]]$parameter %||% NA_character_,
       value = if (length(value) == 1) value else NA_real_,

@@ -31,7 +31,7 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
   by_groups(x, enquo(.by), function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call, design)
     if (laws$na) {
-      return(tibble::tibble(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
+      return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     z <- check_computable(cme_matrix(problem, cme_locations(problem, locations, threads, call), threads), call)

@@ -24,8 +24,8 @@ validation_row <- function(level, term, value, influence, design, confidence, sc
 validation_term <- function(level, term, estimate, std_error = NA_real_, low = NA_real_, high = NA_real_, p = NULL) {
   # 0 / 0 is missing
   estimate[is.nan(estimate)] <- NA
-  tibble::tibble(level = level, term = term, estimate = estimate, std.error = std_error, conf.low = low,
-                 conf.high = high, p.value = p %||% NA_real_)
+  columns_frame(level = level, term = term, estimate = estimate, std.error = std_error, conf.low = low,
+                conf.high = high, p.value = p %||% NA_real_)
 }
 
 # list(table, notes)

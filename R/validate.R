@@ -162,7 +162,7 @@ validation_groups <- function(group, part, rows, call) {
 validation_sample <- function(problem) {
   design <- problem$design
   prevalence <- row_mean(as.numeric(problem$labels), design)
-  tibble::tibble(
+  columns_frame(
     n = design$n, events = sum(problem$labels == 1), prevalence = prevalence,
     mean_prediction = row_mean(problem$features[, 1], design),
     n_effective = if (is.null(design$w)) design$n else 1 / weight_concentration(design),
