@@ -5,8 +5,6 @@
 #   group    NULL, or list(type = "delta" | "shared" | "kernel", code, features, kernel)
 #   options  see ckce_options()
 
-ckce_computations <- c("auto", "dual", "eigen", "low_rank", "rff")
-
 # Residuals D = (Q - onehot(Y)) embedding; the embedding's rows are the classes in the
 # target kernel's feature space (the identity for the Kronecker kernel).
 class_problem <- function(predictions, target_kernel, call = caller_env()) {
@@ -254,7 +252,7 @@ delta_numbers <- function(problem, kernel, ridge, options, group, call) {
     groups = lapply(seq_along(ridge), function(v) {
       own_ridge <- ridge[v] * n / size
       of_groups <- do.call(rbind, lapply(terms, function(term) term$values[v, ]))
-      list(labels = tibble::tibble(group = group$labels, n = size, ridge = own_ridge), values = of_groups)
+      list(labels = columns_frame(group = group$labels, n = size, ridge = own_ridge), values = of_groups)
     })
   )
 }

@@ -1,30 +1,14 @@
 # From the arguments of ckce(), jkce() and ckce_ridge() to what ckce_numbers() takes.
 
 # The choices that the conditional and the joint error share.
-check_ckce_choices <- function(choices, computations, call = caller_env()) {
+check_ckce_choices <- function(choices, lacks = character(), call = caller_env()) {
   check_kernel(choices$kernel, "kernel", call)
   if (!is.null(choices$target_kernel)) check_kernel(choices$target_kernel, "target_kernel", call)
-  choices$computation <- check_choice(choices$computation, computations, "computation", call)
+  choices <- read_computation(choices, lacks, call)
   check_count(choices$n_draws, "n_draws", lower = 0, call = call)
-  check_number(choices$tolerance, "tolerance", lower = 0, open = TRUE, call = call)
-  check_count(choices$max_rank, "max_rank", null = TRUE, call = call)
-  check_computation_options(choices, call)
-  choices$n_features <- choices$n_features %||% 100
   check_count(choices$draws, "draws", lower = 2, call = call)
   check_level(choices$level, call)
   choices
-}
-
-# An option of one computation that another would ignore; "auto" may take either.
-check_computation_options <- function(choices, call) {
-  owners <- c(max_rank = "low_rank", n_features = "rff", frequencies = "rff")
-  given <- names(owners)[!vapply(choices[names(owners)], is.null, NA)]
-  foreign <- given[!choices$computation %in% "auto" & owners[given] != choices$computation]
-  if (length(foreign) == 0) return(invisible())
-  stop_input(c(
-    "{.arg {foreign[1]}} is no option of {.code computation = \"{choices$computation}\"}.",
-    "i" = "{.code computation = \"{owners[[foreign[1]]]}\"} has it."
-  ), "argument", arg = foreign[1], value = choices[[foreign[1]]], call = call)
 }
 
 check_ridge <- function(ridge, call = caller_env()) {

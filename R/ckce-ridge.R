@@ -25,21 +25,20 @@
 ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
                        target_kernel = NULL, ridge = NULL,
                        target = c("outcome", "gap"),
-                       computation = c("auto", "dual", "eigen", "low_rank"), group = NULL,
-                       group_kernel = NULL, tolerance = 0.01, max_rank = NULL, draws = 100, .by = NULL,
+                       computation = "auto", group = NULL,
+                       group_kernel = NULL, tolerance = NULL, max_rank = NULL, draws = 100, .by = NULL,
                        event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL) {
   check_numbers(ridge, lower = 0, open = TRUE, null = TRUE)
   target <- check_choice(target, c("outcome", "gap"))
   choices <- list(
     kernel = check_kernel(kernel), default_kernel = missing(kernel),
     target_kernel = if (!is.null(target_kernel)) check_kernel(target_kernel), group_kernel = group_kernel,
-    computation = check_choice(computation, setdiff(ckce_computations, "rff")), debias = "none", n_draws = 0,
-    tolerance = check_number(tolerance, lower = 0, open = TRUE), max_rank = check_count(max_rank, null = TRUE),
+    computation = computation, debias = "none", n_draws = 0, tolerance = tolerance, max_rank = max_rank,
     draws = check_count(draws, lower = 2)
   )
+  choices <- read_computation(choices, "rff")
   threads <- resolve_threads(threads)
   call <- current_env()
-  check_computation_options(choices, call)
   group <- enquo(group)
   design <- design_input(enquo(weights), rlang::quo(NULL))
   dots <- column_dots(...)

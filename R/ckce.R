@@ -80,7 +80,8 @@
 #'   [kernel_gaussian()] with median bandwidth for numbers.
 #' @param ridge The papers' lambda: positive numbers (one row each), `NULL` for
 #'   \eqn{n^{-1/4}}, or `"loo"` for the best leave-one-out error of [ckce_ridge()].
-#' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`.
+#' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`, or one of these as a value with its
+#'   options, such as [computation_low_rank()].
 #' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
 #' @param group Groups or covariates that calibration conditions on besides the prediction:
 #'   a column (also by its name as a string, a selection or an expression of columns) of `x`, or a vector, matrix or
@@ -90,12 +91,8 @@
 #' @param n_draws Number of redrawn label vectors for the conditional null distribution:
 #'   `p.value` is exact for strong calibration with independent observations. For predictive distributions of numbers
 #'   median bandwidths of the target kernel are then those of [ce_test()], which the outcomes do not enter.
-#' @param tolerance Relative error that the low-rank computation tries to certify.
-#' @param max_rank Largest rank of the low-rank computation; default
-#'   `min(n, 1000, 1e8 / n)`, at least 50.
-#' @param n_features Number of frequencies of `"rff"`. Like `max_rank`, an error where `computation` has no
-#'   use for it.
-#' @param frequencies A matrix with one frequency per row to use instead of random ones.
+#' @param tolerance,max_rank,n_features,frequencies Options of `computation`, see [ce_computations]; one that it does
+#'   not have is an error.
 #' @param draws,draws_diagonal For predictive distributions without a closed form: the number of draws
 #'   from each, and whether the diagonal of G takes `"all"` pairs of draws (then the estimate is at least 0, but about
 #'   1/draws too large) or pairs of `"different"` draws only (unbiased in the draws).
@@ -125,19 +122,19 @@
 #' ckce(probs, truth, ridge = c(1, .1, .01), debias = "off_diagonal")
 ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
                  target_kernel = NULL, ridge = NULL,
-                 computation = c("auto", "dual", "eigen", "low_rank", "rff"),
+                 computation = "auto",
                  debias = c("none", "off_diagonal", "null_mean"), group = NULL,
-                 group_kernel = NULL, n_draws = 0, tolerance = 0.01, max_rank = NULL,
-                 n_features = 100, frequencies = NULL, draws = 100, draws_diagonal = c("all", "different"),
+                 group_kernel = NULL, n_draws = 0, tolerance = NULL, max_rank = NULL,
+                 n_features = NULL, frequencies = NULL, draws = 100, draws_diagonal = c("all", "different"),
                  level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
                  cluster = NULL, horizon = NULL) {
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias), n_draws = n_draws,
-    tolerance = tolerance, max_rank = max_rank, n_features = if (!missing(n_features)) check_count(n_features),
+    tolerance = tolerance, max_rank = max_rank, n_features = n_features,
     frequencies = frequencies, draws = draws,
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = level
-  ), ckce_computations)
+  ))
   threads <- resolve_threads(threads)
   call <- current_env()
   truth <- enquo(truth)

@@ -14,9 +14,10 @@
 #'
 #' @inheritParams ckce
 #' @param type `"unbiased"` or `"biased"`.
-#' @param computation `"dual"` sums all pairs of rows, without a matrix; `"low_rank"` and `"rff"` take a factor of the
-#'   kernel, whose rank or number of features is the column `rank`. `"auto"` is `"dual"` up to 5,000 predictions of
-#'   classes, then `"low_rank"`; for predictive distributions of numbers it is `"dual"`.
+#' @param computation `"auto"`, `"dual"`, `"low_rank"` or `"rff"`, by name or as a value ([ce_computations]). `"dual"`
+#'   sums all pairs of rows, without a matrix; `"low_rank"` and `"rff"` take a factor of the kernel, whose rank or number
+#'   of features is the column `rank`. `"auto"` is `"dual"` up to 5,000 predictions of classes, then `"low_rank"`; for
+#'   predictive distributions of numbers it is `"dual"`.
 #' @param draws For predictive distributions without a closed form: the number of draws of each.
 #' @return A tibble: `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `type`,
 #'   `bandwidth`,
@@ -28,17 +29,17 @@
 #' jkce(probs, c(1, 2, 3))
 jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
                  target_kernel = NULL, type = c("unbiased", "biased"),
-                 computation = c("auto", "dual", "low_rank", "rff"), group = NULL,
-                 group_kernel = NULL, tolerance = 0.01, max_rank = NULL, n_features = 100,
+                 computation = "auto", group = NULL,
+                 group_kernel = NULL, tolerance = NULL, max_rank = NULL, n_features = NULL,
                  frequencies = NULL, draws = 100, level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE,
                  threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     type = check_choice(type, c("unbiased", "biased")), computation = computation, debias = "none", n_draws = 0,
-    tolerance = tolerance, max_rank = max_rank, n_features = if (!missing(n_features)) check_count(n_features),
+    tolerance = tolerance, max_rank = max_rank, n_features = n_features,
     frequencies = frequencies, draws = draws,
     level = level
-  ), setdiff(ckce_computations, "eigen"))
+  ), "eigen")
   threads <- resolve_threads(threads)
   call <- current_env()
   truth <- enquo(truth)

@@ -6,7 +6,9 @@ kinds <- list(
   curve = list(by_name = function(choice, ...) as_choice(choice, "curve", list(...), "type"),
                option = list(bandwidth = 0.5), has = "smooth"),
   map = list(by_name = function(choice, ...) as_choice(choice, "map", list(...), "method"),
-             option = list(penalty = 0.5), has = "beta")
+             option = list(penalty = 0.5), has = "beta"),
+  computation = list(by_name = function(choice, ...) as_choice(choice, "computation", list(...), "computation"),
+                     option = list(tolerance = 0.1), has = "low_rank")
 )
 
 test_that("a name with options is the value with these options, and options of the verb go before the value's", {

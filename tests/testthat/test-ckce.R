@@ -331,7 +331,7 @@ test_that("standard errors are those of the influence function, whatever the com
   # random features: with their own Gram matrix, rows streamed
   w <- matrix(c(1, 2, -1, 3, .5, -2), 2)
   f <- cbind(p, cos(p %*% t(w)) / sqrt(2), sin(p %*% t(w)) / sqrt(2))
-  expect_equal(fit(ridge = .1, computation = "rff", frequencies = w)$std.error,
+  expect_equal(ckce(p, y, kernel = toy_kernel(), ridge = .1, computation = "rff", frequencies = w)$std.error,
                sd(oracle_influence(tcrossprod(f), d, .1)) / sqrt(50), tolerance = 1e-8)
   # numbers: the same formulas with implicit residuals
   law <- pred_normal(p[, 1] * 5, 1)

@@ -46,7 +46,7 @@ for (computation in c("dual", "eigen", "low_rank")) {
         ckce(three$p, three$y, computation = computation, debias = debias, ridge = c(0.05, 0.3)))
   }
 }
-pin("ckce/rff", ckce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5), n_features = 20))
+pin("ckce/rff", ckce(three$p, three$y, computation = computation_rff(20), kernel = kernel_gaussian(0.5)))
 pin("ckce/frequencies",
     ckce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5),
          frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2))
