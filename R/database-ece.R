@@ -105,15 +105,9 @@ bins_estimate <- function(cells, p, debias, design) {
     bins$ends <- cumsum(rowSums(by_fold("rows")))
     bins$concentration <- rowSums(by_fold("w2")) / bins$size^2
   }
-  value <- binned_power(bins, p, debias)
-  bound <- crossfit_sums(size, d, d2, bins, p)
-  variances <- if (weighted) {
-    list(weighted_variance(value$slope, value$offset, lapply(c("w2", "w2d", "w2d2"), by_fold), value$power, design),
-         weighted_variance(bound$slope, -bound$offset, lapply(c("w2", "w2d", "w2d2"), by_fold), bound$mean, design))
-  }
-  new_estimate(value$power, no_rows, design, reported_power(p),
-               new_estimate(bound$mean, no_rows, design, squares = bound$squares, variance = variances[[2]]),
-               value$noise, value$squares, variance = variances[[1]])
+  sums_estimate(list(size = size, d = d, d2 = d2, bins = bins), p, debias, design, function(slope, offset, mean) {
+    if (weighted) weighted_variance(slope, offset, lapply(c("w2", "w2d", "w2d2"), by_fold), mean, design)
+  })
 }
 
 # n / (n - 1) sum w^2 (psi - mean)^2 / W1^2 for the influence psi = slope d + offset of the rows of a cell, from the

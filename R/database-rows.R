@@ -111,15 +111,9 @@ sql_code <- function(db, outcome, values, codes) {
 
 # Integers are frequencies, doubles importance weights, as in memory.
 database_weights <- function(db, quo, call) {
-  if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(list(kind = "none"))
-  at <- select_columns(quo, db$columns, "weights", call)
-  if (length(at) != 1) {
-    stop_input(c("{.arg weights} must select one column.", "x" = "It selects {length(at)}."), "columns",
-               arg = "weights", call = call)
-  }
-  values <- db$columns[[at]]
-  kind <- if (inherits(values, "integer64")) "frequency" else weight_kind(values, call)
-  list(kind = kind, column = names(db$columns)[at])
+  at <- select_column(quo, db$columns, "weights", call)
+  if (is.null(at)) return(list(kind = "none"))
+  list(kind = weight_kind(db$columns[[at]], call), column = names(db$columns)[at])
 }
 
 # --- The rows as pairs -----------------------------------------------------------------------------------------------

@@ -19,16 +19,22 @@ read_design <- function(input, x, n, call) {
   out
 }
 
+# Where the one column is that the argument selects; NULL where it is not given, or selects none.
+select_column <- function(quo, x, arg, call) {
+  if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(NULL)
+  columns <- select_columns(quo, x, arg, call)
+  if (length(columns) > 1) {
+    stop_input(c("{.arg {arg}} must select one column.", "x" = "It selects {length(columns)}."),
+               "columns", arg = arg, call = call)
+  }
+  if (length(columns) == 1) columns
+}
+
 design_column <- function(quo, x, n, arg, call) {
   if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(NULL)
   if (is.data.frame(x)) {
-    columns <- select_columns(quo, x, arg, call)
-    if (length(columns) == 0) return(NULL)
-    if (length(columns) > 1) {
-      stop_input(c("{.arg {arg}} must select one column.", "x" = "It selects {length(columns)}."),
-                 "columns", arg = arg, call = call)
-    }
-    return(x[[columns]])
+    column <- select_column(quo, x, arg, call)
+    return(if (!is.null(column)) x[[column]])
   }
   value <- rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
     stop_input(c(
@@ -46,8 +52,12 @@ design_column <- function(quo, x, n, arg, call) {
 }
 
 # Integers are frequencies, doubles importance weights, and the classes of hardhat what they say.
+is_frequency <- function(weights) {
+  is.integer(weights) || inherits(weights, c("hardhat_frequency_weights", "integer64"))
+}
+
 weight_kind <- function(weights, call) {
-  if (inherits(weights, "hardhat_frequency_weights")) return("frequency")
+  if (is_frequency(weights)) return("frequency")
   if (inherits(weights, "hardhat_importance_weights")) return("importance")
   if (!is.numeric(weights)) {
     stop_input(c(
@@ -57,7 +67,6 @@ weight_kind <- function(weights, call) {
              {.fn hardhat::importance_weights}) importance weights."
     ), "weights", arg = "weights", call = call)
   }
-  if (is.integer(weights)) return("frequency")
   whole <- weights[!is.na(weights)]
   if (any(whole != whole[1]) && all(is.finite(whole) & whole == round(whole))) {
     tell(c(

@@ -2,13 +2,14 @@
 
 #' @export
 print.ce_monitor <- function(x, ...) {
-  what <- if (x$n == 0) "no rows yet" else gsub("_", "-", x$notion)
+  n <- x$state$n
+  what <- if (n == 0) "no rows yet" else gsub("_", "-", x$state$about$notion)
   cat("<ce_monitor> ", what, ", level ", format(x$alpha), "\n", sep = "")
-  if (x$n == 0) return(invisible(x))
+  if (n == 0) return(invisible(x))
   lines <- c(
-    paste0(count_text(x$n), if (x$n == 1) " row" else " rows", " in ", count_text(nrow(x$history)),
+    paste0(count_text(n), if (n == 1) " row" else " rows", " in ", count_text(nrow(x$history)),
            if (nrow(x$history) == 1) " update" else " updates",
-           ".", if (x$dropped > 0) paste0(" ", dropped_text(x$dropped))),
+           ".", if (x$state$dropped > 0) paste0(" ", dropped_text(x$state$dropped))),
     paste0("e-value ", e_text(x$log_e), " (largest ", e_text(x$largest), ", p ", p_text(min(1, exp(-x$largest))), ")."),
     monitor_sentence(x)
   )
@@ -48,7 +49,7 @@ e_text <- function(log_e) {
 autoplot.ce_monitor <- function(object, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   check_empty(...)
-  if (object$n == 0) {
+  if (object$state$n == 0) {
     stop_input(c("A monitor must have rows to be drawn.", "i" = "Feed it by {.fn update}."), "rows", arg = "object",
                call = caller_env())
   }
@@ -58,7 +59,7 @@ autoplot.ce_monitor <- function(object, ...) {
   label <- paste0("rejected at 1/", format(object$alpha), " = ", format(1 / object$alpha, digits = 3))
   ggplot2::ggplot(rows, ggplot2::aes(x = .data$n, y = exp(.data$shown))) +
     ggplot2::geom_hline(yintercept = 1 / object$alpha, colour = ce_colours[2], linetype = "22", linewidth = 0.5) +
-    ggplot2::annotate("text", x = object$n, y = 1 / object$alpha, label = label, colour = ce_colours[2], hjust = 1,
+    ggplot2::annotate("text", x = object$state$n, y = 1 / object$alpha, label = label, colour = ce_colours[2], hjust = 1,
                       vjust = 1.6, size = 3.2) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey35", linewidth = 0.35) +
     ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6) +

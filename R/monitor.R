@@ -84,8 +84,8 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
   check_count(block, lower = 1)
   if (!identical(half_life, Inf)) check_number(half_life, lower = 0, open = TRUE)
   structure(
-    list(version = monitor_version, notion = notion, alpha = alpha, block = block, half_life = half_life,
-         event_level = check_choice(event_level, c("first", "second")), classes = NULL, n = 0, dropped = 0,
+    # the state knows the notion, the classes and how many rows there are
+    list(version = monitor_version, alpha = alpha, block = block, half_life = half_life,
          state = ce_state(ce_state_spec(notion = notion, event_level = event_level)), streams = NULL, log_e = 0,
          largest = 0, rejected_at = NA_real_, history = NULL),
     class = "ce_monitor"
@@ -93,38 +93,37 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
 }
 
 # Of what a saved monitor holds.
-monitor_version <- 1L
+monitor_version <- 2L
 
 #' @rdname ce_monitor
 #' @export
 update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE) {
   call <- current_env()
   check_monitor(object, call)
-  predictions <- as_predictions(data, enquo(truth), column_dots(...), object$event_level, na_rm, call,
-                                direction = object$n == 0)
+  predictions <- as_predictions(data, enquo(truth), column_dots(...), object$state$spec$event_level, na_rm, call,
+                                direction = object$state$n == 0)
   if (predictions$na) {
     stop_input(c(
       "A monitor needs complete rows.",
       "x" = "There are missing values and {.arg na_rm} is {.val {FALSE}}."
     ), "missing", arg = "na_rm", call = call)
   }
-  object$notion <- object$notion %||% default_notion(predictions)
-  object <- same_classes(object, predictions$levels, call)
-  problems <- notion_problems(predictions, object$notion, call)
+  check_same_classes(object$state$about$levels, predictions$levels, call)
   object$state <- add_chunk(object$state, predictions, list(), call)
+  problems <- notion_problems(predictions, object$state$about$notion, call)
   if (is.null(object$streams)) object$streams <- lapply(problems, function(problem) new_stream(object))
   steps <- Map(function(stream, problem) run_stream(stream, problem, object), object$streams, problems)
   object$streams <- lapply(steps, `[[`, "stream")
   wealth <- log_mean_exp(do.call(cbind, lapply(steps, `[[`, "wealth")))
-  follow_wealth(object, wealth, predictions$dropped)
+  follow_wealth(object, wealth)
 }
 
 # The wealth after each new row.
-follow_wealth <- function(object, wealth, dropped) {
+follow_wealth <- function(object, wealth) {
   reached <- which(wealth >= -log(object$alpha))
-  if (is.na(object$rejected_at) && length(reached) > 0) object$rejected_at <- object$n + reached[1]
-  object$n <- object$n + length(wealth)
-  object$dropped <- object$dropped + dropped
+  if (is.na(object$rejected_at) && length(reached) > 0) {
+    object$rejected_at <- object$state$n - length(wealth) + reached[1]
+  }
   object$log_e <- c(object$log_e, wealth)[length(wealth) + 1]
   object$largest <- max(object$largest, wealth)
   object$history <- vctrs::vec_rbind(object$history, monitor_row(object))
@@ -133,7 +132,7 @@ follow_wealth <- function(object, wealth, dropped) {
 
 monitor_row <- function(object) {
   tibble::tibble(
-    n = object$n, e_value = exp(object$log_e), log_e_value = object$log_e, largest = exp(object$largest),
+    n = object$state$n, e_value = exp(object$log_e), log_e_value = object$log_e, largest = exp(object$largest),
     p.value = min(1, exp(-object$largest)), rejected = !is.na(object$rejected_at)
   )
 }
@@ -145,13 +144,13 @@ c.ce_monitor <- function(...) {
   monitors <- list(...)
   lapply(monitors, check_monitor, call = call)
   # those without rows add nothing
-  with_rows <- Filter(function(monitor) monitor$n > 0, monitors)
+  with_rows <- Filter(function(monitor) monitor$state$n > 0, monitors)
   if (length(with_rows) > 0) monitors <- with_rows
   if (length(monitors) == 1) return(monitors[[1]])
   first <- monitors[[1]]
-  settings <- c("notion", "alpha", "block", "half_life", "event_level", "classes")
-  for (other in monitors[-1]) {
-    differs <- settings[!vapply(settings, function(name) identical(first[[name]], other[[name]]), NA)]
+  settings <- lapply(monitors, monitor_settings)
+  for (other in settings[-1]) {
+    differs <- names(other)[!mapply(identical, settings[[1]], other)]
     if (length(differs) > 0) {
       stop_input(c(
         "Monitors that are joined must have the same settings.",
@@ -162,12 +161,11 @@ c.ce_monitor <- function(...) {
   joined <- first
   joined$history <- NULL
   joined$streams <- Reduce(function(a, b) Map(join_streams, a, b, list(first)), lapply(monitors, `[[`, "streams"))
-  for (name in c("n", "dropped")) joined[[name]] <- sum(vapply(monitors, `[[`, 0, name))
   joined$state <- do.call(c, lapply(monitors, `[[`, "state"))
   joined$log_e <- stream_wealth(joined$streams)
   # one order in which the rows may have come: those of the first monitor, then those of the second, ...
   joined$largest <- max(0, first$largest, joined$log_e)
-  if (is.na(first$rejected_at) && joined$log_e >= -log(joined$alpha)) joined$rejected_at <- joined$n
+  if (is.na(first$rejected_at) && joined$log_e >= -log(joined$alpha)) joined$rejected_at <- joined$state$n
   joined$history <- monitor_row(joined)
   joined
 }
@@ -185,15 +183,18 @@ check_monitor <- function(x, call) {
   }
 }
 
-same_classes <- function(object, levels, call) {
-  if (!is.null(object$classes) && !identical(object$classes, levels)) {
-    stop_input(c(
-      "All rows of a monitor must have the same classes.",
-      "x" = "They were {.val {object$classes}}; now they are {.val {levels}}."
-    ), "truth", arg = "truth", value = levels, call = call)
-  }
-  object$classes <- levels
-  object
+# What monitors that are joined must agree in, and what their rows must.
+monitor_settings <- function(x) {
+  c(x$state$spec[c("notion", "event_level")], x[c("alpha", "block", "half_life")],
+    list(classes = x$state$about$levels))
+}
+
+check_same_classes <- function(known, levels, call) {
+  if (is.null(known) || identical(known, levels)) return(invisible())
+  stop_input(c(
+    "All rows of a monitor must have the same classes.",
+    "x" = "They were {.val {known}}; now they are {.val {levels}}."
+  ), "truth", arg = "truth", value = levels, call = call)
 }
 
 #' @export
@@ -207,7 +208,7 @@ glance.ce_monitor <- function(x, ...) {
   check_empty(...)
   slope <- if (length(x$streams) == 1) x$streams[[1]]$bets[[2]] else c(NA_real_, NA_real_)
   limits <- c("estimate", "conf.low", "conf.high")
-  headline <- if (x$n > 0 && x$notion != "class_wise") ce_estimate(x$state)[limits]
+  headline <- if (x$state$n > 0 && x$state$about$notion != "class_wise") ce_estimate(x$state)[limits]
   vctrs::vec_cbind(monitor_row(x), tibble::tibble(rejected_at = x$rejected_at, intercept = slope[1],
                                                   slope = 1 + slope[2]),
                    headline %||% tibble::new_tibble(stats::setNames(rep(list(NA_real_), 3), limits), nrow = 1L))

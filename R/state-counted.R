@@ -8,20 +8,27 @@ counted_mean <- function(rows, values, design, power = 1) {
   new_estimate(mean, no_rows, design, power, squares = sum(rows$count * (values - mean)^2))
 }
 
-# Sums of w, w e, w e^2 and w y in bins of equal width, a column per fold, and what R/metric-sorted.R makes of them.
-counted_table <- function(folds, n_bins) {
-  edges <- seq_len(n_bins - 1) / n_bins
-  sums <- lapply(folds, function(rows) {
-    bin <- factor(findInterval(rows$x, edges, left.open = TRUE), 0:(n_bins - 1))
-    e <- rows$x - rows$y
-    rowsum_all(rows$count * cbind(rep(1, length(e)), e, e^2, rows$y, deparse.level = 0), bin)
+# The rows with counts of all parts of moments (an array, the parts last), and which part they are of.
+part_rows <- function(edges, moments) {
+  parts <- lapply(seq_len(dim(moments)[4]), function(part) {
+    rows <- cell_rows(edges, moments[, , , part])
+    c(rows, list(part = rep(part, length(rows$x))))
   })
-  by_fold <- function(k) vapply(sums, function(sum) sum[, k], numeric(n_bins))
-  size <- matrix(by_fold(1), n_bins)
-  kept <- rowSums(size) > 0
-  pick <- function(k) matrix(by_fold(k), n_bins)[kept, , drop = FALSE]
-  size <- size[kept, , drop = FALSE]
-  list(size = size, d = pick(2), d2 = pick(3), bins = bins_of_sums(size, pick(2), pick(3), pick(4)))
+  lapply(setNames(nm = names(parts[[1]])), function(name) unlist(lapply(parts, `[[`, name)))
+}
+
+rows_of <- function(rows, part) lapply(rows, `[`, rows$part == part)
+
+# Sums of w, w e, w e^2 and w y in bins of equal width, a column per part, and what R/metric-sorted.R makes of them.
+counted_table <- function(rows, n_bins, parts = 1) {
+  bin <- findInterval(rows$x, seq_len(n_bins - 1) / n_bins, left.open = TRUE)
+  if (parts > 1) bin <- bin + (rows$part - 1) * n_bins
+  e <- rows$x - rows$y
+  sums <- rowsum_all(rows$count * cbind(rep(1, length(e)), e, e^2, rows$y, deparse.level = 0),
+                     factor(bin, seq_len(n_bins * parts) - 1))
+  kept <- rowSums(matrix(sums[, 1], n_bins)) > 0
+  pick <- function(k) matrix(sums[, k], n_bins)[kept, , drop = FALSE]
+  list(size = pick(1), d = pick(2), d2 = pick(3), bins = bins_of_sums(pick(1), pick(2), pick(3), pick(4)))
 }
 
 # rowsum() with a row for every level.
@@ -33,12 +40,16 @@ rowsum_all <- function(x, by) {
   out
 }
 
-counted_bins <- function(folds, n_bins, p, debias, design) {
-  table <- counted_table(folds, n_bins)
+# The binned error from such a table. `variance(slope, offset, mean)` of rows that do not count the same.
+sums_estimate <- function(table, p, debias, design, variance = function(slope, offset, mean) NULL) {
   value <- binned_power(table$bins, p, debias)
   bound <- crossfit_sums(table$size, table$d, table$d2, table$bins, p)
-  new_estimate(value$power, no_rows, design, p, new_estimate(bound$mean, no_rows, design, squares = bound$squares),
-               value$noise, value$squares)
+  new_estimate(
+    value$power, no_rows, design, reported_power(p),
+    new_estimate(bound$mean, no_rows, design, squares = bound$squares,
+                 variance = variance(bound$slope, -bound$offset, bound$mean)),
+    value$noise, value$squares, variance = variance(value$slope, value$offset, value$power)
+  )
 }
 
 # The cumulated residual at the edges, and how far from 0 it may be within each cell.
@@ -51,13 +62,12 @@ cumulated_residuals <- function(rows, edges) {
   list(at = at, squares = sums[, 2], sums = sums[, 1], within = pmax(abs(before + sums[, 3]), abs(before + sums[, 4])))
 }
 
-# As ks_columns(), with the paths of the other folds for the honest end.
-counted_ks <- function(folds, edges, design) {
+# As ks_columns(), with the paths of the other parts for the honest end.
+counted_ks <- function(rows, n_parts, edges, design) {
   n <- design$n
-  parts <- lapply(folds, cumulated_residuals, edges)
+  parts <- lapply(seq_len(n_parts), function(part) cumulated_residuals(rows_of(rows, part), edges))
   all <- Reduce(`+`, lapply(parts, `[[`, "at"))
-  together <- lapply(setNames(nm = c("x", "y", "count")), function(name) unlist(lapply(folds, `[[`, name)))
-  whole <- cumulated_residuals(together, edges)
+  whole <- cumulated_residuals(rows, edges)
   top <- which.max(abs(all))
   value <- abs(all[top]) / n
   below <- seq_len(top)
@@ -67,7 +77,7 @@ counted_ks <- function(folds, edges, design) {
     c(sign * part$at[other], sum(part$squares[seq_len(other)]))
   }, numeric(2))
   bound <- sum(honest[1, ]) / n
-  spread <- sqrt(sum(together$count * together$x * (1 - together$x))) / n
+  spread <- sqrt(sum(rows$count * rows$x * (1 - rows$x))) / n
   list(
     estimate = new_estimate(value, no_rows, design,
                             honest = new_estimate(bound, no_rows, design, squares = sum(honest[2, ]) - n * bound^2),

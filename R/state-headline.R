@@ -57,14 +57,15 @@ state_headline <- function(state, level, threads) {
 # The rows of every block stand for its sums, so that rungs that leave whole blocks out are those of clusters. What
 # takes squares of rows has its own sums.
 block_ladder <- function(state, moments, knots, level, threads) {
-  rows <- block_rows(state, moments)
+  rows <- part_rows(state$spec$edges, moments)
   e <- rows$x - rows$y
-  design <- new_design(length(e), rows$count, match(rows$block, sort(unique(rows$block))))
+  design <- new_design(length(e), rows$count, match(rows$part, sort(unique(rows$part))))
   problem <- list(features = matrix(rows$x), residuals = matrix(e), design = design)
   scores <- state_scores(state)
-  df <- block_df(state, sum(rows$count), scores[["weight_square"]])
+  # as design_df()
+  df <- min(used_blocks(state) - 1, 1 / max(scores[["weight_square"]] / sum(rows$count)^2 - 1 / state$n, 0))
   bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
-  of_blocks <- rowsum(rows$count * e, rows$block)
+  of_blocks <- rowsum(rows$count * e, rows$part)
   scatter <- 4 * max(scores[["square"]], sum(of_blocks^2)) / sum(rows$count)^2
   rungs <- lapply(core_ladder(problem, bases, TRUE, threads), function(rung) {
     rung$scatter <- scatter
@@ -74,23 +75,9 @@ block_ladder <- function(state, moments, knots, level, threads) {
   finish_ladder(rungs, design, cap, level, df)
 }
 
-block_rows <- function(state, moments) {
-  parts <- lapply(seq_len(dim(moments)[4]), function(b) {
-    rows <- cell_rows(state$spec$edges, moments[, , , b])
-    c(rows, list(block = rep(b, length(rows$x))))
-  })
-  lapply(setNames(nm = names(parts[[1]])), function(name) unlist(lapply(parts, `[[`, name)))
-}
+block_weights <- function(moments) colSums(moments[1, , , , drop = FALSE], dims = 3)
 
-used_blocks <- function(state) sum(over_blocks(state) > 0)
-
-# The weight of every block.
-over_blocks <- function(state) colSums(state_moments(state)[1, , , , drop = FALSE], dims = 3)
-
-# As design_df().
-block_df <- function(state, weight, squares) {
-  min(used_blocks(state) - 1, 1 / max(squares / weight^2 - 1 / state$n, 0))
-}
+used_blocks <- function(state) sum(block_weights(state_moments(state)) > 0)
 
 # Sums of scores over all parts, by name.
 state_scores <- function(state, problem = 1) {

@@ -46,11 +46,12 @@ row_panel <- function(state, problem, level) {
   fewer <- cell_rows(state$spec$edges, total, moments_of_cell %/% 2 - 1)
   scores <- state_scores(state, problem)
   design <- new_design(state$n)
-  folds <- lapply(seq_len(dim(moments)[4]), function(f) cell_rows(state$spec$edges, moments[, , , f]))
+  by_fold <- part_rows(state$spec$edges, moments)
+  table <- counted_table(by_fold, state$spec$n_bins, dim(moments)[4])
   bins <- lapply(list(c(1, 0), c(2, 0), c(2, 1)), function(choice) {
-    counted_bins(folds, state$spec$n_bins, choice[1], choice[2] == 1, design)
+    sums_estimate(table, choice[1], choice[2] == 1, design)
   })
-  ks <- counted_ks(folds, state$spec$edges, design)
+  ks <- counted_ks(by_fold, dim(moments)[4], state$spec$edges, design)
   estimates <- c(list(counted_mean(rows, (rows$x - rows$y)^2, design, 2)), bins, list(ks$estimate),
                  list(counted_mean(rows, (rows$x - rows$y)^2, design)), list(log_estimate(scores, state$n, design)))
   columns <- summarise_estimates(estimates, level)
@@ -85,7 +86,7 @@ panel_details <- function(state, more) {
 block_panel <- function(state, problem, level) {
   moments <- state_moments(state, problem)
   scores <- array(rowSums(state$sums[[problem]]$scores), c(length(score_sums), dim(moments)[4]))
-  used <- which(colSums(moments[1, , , , drop = FALSE], dims = 3) > 0)
+  used <- which(block_weights(moments) > 0)
   value <- function(blocks) {
     rows <- cell_rows(state$spec$edges, over_parts(moments[, , , blocks, drop = FALSE]))
     panel_values(rows, setNames(rowSums(scores[, blocks, drop = FALSE]), score_sums), state$spec)
@@ -121,7 +122,7 @@ block_panel <- function(state, problem, level) {
 panel_values <- function(rows, scores, spec) {
   e <- rows$x - rows$y
   total <- sum(rows$count)
-  bins <- counted_table(list(rows), spec$n_bins)$bins
+  bins <- counted_table(rows, spec$n_bins)$bins
   power <- function(p, debias) binned_power(bins, p, debias)$power
   path <- cumulated_residuals(rows, spec$edges)
   cox <- counted_cox(rows, scores, 0.95)$.estimate

@@ -70,8 +70,6 @@ add_chunk <- function(state, predictions, columns, call) {
   state
 }
 
-is_frequency <- function(weights) is.integer(weights) || inherits(weights, "hardhat_frequency_weights")
-
 # Numbers in [0, 1) that depend on nothing but the row.
 value_units <- function(predictions) {
   if (is.null(predictions$probs)) return(cpp_row_keys(matrix(predictions$prob), as.integer(predictions$outcome)))
