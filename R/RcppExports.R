@@ -317,10 +317,6 @@ cpp_add_moments <- function(sums, edges, m, x, y, part, weights) {
     .Call(`_calibrisk_cpp_add_moments`, sums, edges, m, x, y, part, weights)
 }
 
-cpp_add_residuals <- function(sums, edges, x, y, part, weights) {
-    .Call(`_calibrisk_cpp_add_residuals`, sums, edges, x, y, part, weights)
-}
-
 cpp_add_scores <- function(sums, x, y, part, weights) {
     .Call(`_calibrisk_cpp_add_scores`, sums, x, y, part, weights)
 }

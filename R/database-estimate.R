@@ -29,7 +29,7 @@ database_headline <- function(rows, g, level, threads, call) {
   design <- database_design(rows, g)
   counts <- rows$counts[g, ]
   if (!rows$na_rm && counts$n < counts$n_all) {
-    return(missing_estimate(rows$notion, "ladder", list(prob = numeric(design$n), dropped = counts$n_all - counts$n)))
+    return(missing_estimate(rows$notion, "ladder", design$n + counts$n_all - counts$n))
   }
   headline_row(database_ladder(rows, g, level, threads, call), rows$notion, design$n)
 }

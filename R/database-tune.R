@@ -170,11 +170,7 @@ fold_tables <- function(rows, edges, call) {
     found <- database_cells(rows, rows$pairs, sql_cell("p", at), "ce_fold", sums, call)
     out <- array(0, c(length(at) + 1, rows$k + 1, length(sums)), list(NULL, NULL, names(sums)))
     for (name in names(sums)) out[cbind(found$cell + 1, found$fold + 1, match(name, names(sums)))] <- found[[name]]
-    out <- list(edges = at, sums = out)
-    out$train <- lapply(seq_len(rows$k), function(f) {
-      Reduce(`+`, lapply(setdiff(seq_len(rows$k), f), function(other) fold_sums(out, other)))
-    })
-    out
+    fold_table(at, out)
   })
   tables[match(edges, different)]
 }

@@ -109,7 +109,9 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
     predictions$n_input <- NROW(part)
     dropped <<- dropped + predictions$dropped
     designs[[length(designs) + 1]] <<- predictions$design
-    if (predictions$na) return(vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), predictions)))
+    if (predictions$na) return(vctrs::vec_rbind(!!!lapply(
+      notion, missing_estimate, method_name(method), n_obs(predictions) + predictions$dropped
+    )))
     if (is_method(method)) split <- split_predictions(predictions, folds, test, call)
     ladders <- list()
     for (one in notion[order(notion == "canonical")]) {
@@ -172,10 +174,10 @@ holdout_row <- function(row, tuned) {
   row
 }
 
-missing_estimate <- function(notion, method, predictions) {
+missing_estimate <- function(notion, method, n) {
   row <- headline_row(list(estimate = NA_real_, std.error = NA_real_, low = NA_real_, high = NA_real_,
                            lower_bound = NA_real_, p.value = NA_real_, resolution = NA_real_, cap = NA_real_),
-                      notion, n_obs(predictions) + predictions$dropped)
+                      notion, n)
   row$method <- method
   row
 }

@@ -5,7 +5,7 @@
 estimate <- function(x, ...) UseMethod("estimate")
 
 #' @rdname ce_state
-#' @param x A `ce_state`; of `tidy()` and `glance()` what `ce_tune(state)` returned.
+#' @param x A `ce_state`.
 #' @export
 estimate.ce_state <- function(x, ..., level = 0.95) {
   rlang::check_dots_empty()

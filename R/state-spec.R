@@ -1,7 +1,7 @@
 # What a state holds is fixed before the first row: cells, bins and folds. A spec is a list of the choices with
 #   edges  of the cells: every hundredth, the edges of the panel's bins, the given knots, and towards 0 and 1 halved
 #          octaves, on which functions of logit(p) are smooth
-#   bins   edges of the cells whose unions are the bins of Algorithm 1
+#   fine   edges of the cells whose unions are the bins of Algorithm 1, and every hundredth
 #   inner  knots the ladder may choose among
 
 #' @rdname ce_state
@@ -33,14 +33,16 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
   structure(
     list(notion = notion, n_bins = n_bins, grid = sort(unique(grid)), folds = folds, test = test, blocks = blocks,
          event_level = check_choice(event_level, c("first", "second")), knots = knots, edges = edges, inner = inner,
-         bins = c(0, sort(unique(unlist(lapply(grid, function(b) seq_len(b) / b)))))),
+         fine = sort(unique(c((0:100) / 100, unlist(lapply(grid, function(b) seq_len(b) / b)))))),
     class = "ce_state_spec"
   )
 }
 
-# Moments kept of a cell, by outcome; of a block's cell.
+# Moments kept of a cell, by outcome; of a block's cell and of a narrow one.
 moments_of_cell <- 10L
 moments_of_block <- 4L
+
+fine_dim <- function(spec) c(moments_of_block, 2, length(spec$fine) - 1, spec$folds + 1)
 
 cell_edges <- function(n_bins, octaves = 7:20) {
   tail <- sort(c(2^-octaves, 0.75 * 2^-octaves))

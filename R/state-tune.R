@@ -1,4 +1,5 @@
 # Algorithm 1 on the sums of a state: bins from sums of residuals, kernel ridges from the rows with counts of each fold.
+# A part is fold + 1, as test rows are fold 0.
 
 # What ce_tune(state) returns.
 state_tune <- function(state, level, threads, call) {
@@ -11,166 +12,142 @@ state_tune <- function(state, level, threads, call) {
       "i" = "{.fn ce_estimate} and {.fn estimate} of the state take them into account."
     ), c("state", "weights"), call = call)
   }
-  problems <- lapply(seq_along(state$sums), function(j) tune_sums(state, j))
-  check_fold_rows(problems[[1]], call)
-  methods <- list("15 bins" = method_bins(15), bins = method_bins(state$spec$grid), kkr = method_kkr(),
-                  ukkr = method_ukkr())
-  names(methods)[1] <- if (15 %in% state$spec$grid) "15 bins" else ""
-  methods <- methods[nzchar(names(methods))]
-  train <- sum(problems[[1]]$size[-1]) * (state$spec$folds - 1) / state$spec$folds
-  grids <- lapply(methods, method_grid, notion = state$about$notion, n = train)
+  spec <- state$spec
+  problems <- lapply(seq_along(state$sums), function(j) counted_problem(state, j))
+  sizes <- problems[[1]]$size
+  check_fold_rows(sizes, call)
+  methods <- list("15 bins" = method_bins(15), bins = method_bins(spec$grid), kkr = method_kkr(), ukkr = method_ukkr())
+  if (!15 %in% spec$grid) methods <- methods[-1]
+  grids <- lapply(methods, method_grid, notion = state$about$notion, n = sum(sizes[-1]) * (spec$folds - 1) / spec$folds)
   contexts <- lapply(problems, function(problem) new_context(threads))
   results <- Map(function(method, grid) {
-    Map(function(problem, context) tune_sums_path(method, problem, grid, context), problems, contexts)
+    combine_counted(Map(function(problem, context) tune_counted(method, problem, grid, context), problems, contexts))
   }, methods, grids)
-  tables <- tuned_tables(results, methods, grids, problems, state)
-  if (length(problems) == 1) {
-    headline <- state_headline(state, level, threads)
-    tables$glance[c("estimate", "std.error", "conf.low", "conf.high")] <-
-      headline[rep(1, nrow(tables$glance)), c("estimate", "std.error", "conf.low", "conf.high")]
+  headline <- if (length(problems) == 1) {
+    state_headline(state, level, threads)
+  } else {
+    missing_estimate(state$about$notion, "ladder", state$n)
   }
-  out <- new_table(tables$glance, c(
-    "Methods" = paste0(state$about$notion, ", ", count_text(state$n), " rows"),
-    "Folds" = paste0(state$spec$folds, " and test rows, by the hash of the rows")
-  ), "ce_state_tune")
-  attr(out, "path") <- tables$tidy
-  out
+  histogram <- lapply(problems, counted_histogram)
+  new_tune(results, methods, grids, headline, problems, list(
+    histogram = if (length(problems) == 1) histogram[[1]] else histogram, source = NULL, notion = state$about$notion,
+    level = level, split = structure(list(sizes = sizes, k = spec$folds), class = "ce_split"), n_splits = 1,
+    n = state$n, counted = "Folds and test rows by the hash of the rows.", dropped = state$dropped,
+    levels = state$about$levels, event = state$about$event, scalar = state$about$scalar
+  ), counted_difference)
 }
 
-# Of one problem: rows with counts and their fold (0 tests), and what bins need.
-tune_sums <- function(state, j) {
-  moments <- state_moments(state, j)
-  folds <- lapply(seq_len(dim(moments)[4]), function(f) cell_rows(state$spec$edges, moments[, , , f]))
-  collect <- function(name) unlist(lapply(folds, `[[`, name))
-  x <- collect("x")
-  y <- collect("y")
-  e <- x - y
-  count <- collect("count")
-  fold <- rep(seq_along(folds) - 1L, lengths(lapply(folds, `[[`, "x")))
-  by_fold <- function(v) as.vector(rowsum_all(matrix(count * v), factor(fold, seq_along(folds) - 1L)))
-  edges <- state$spec$bins
-  list(features = matrix(x), residuals = matrix(e), labels = as.integer(y), counts = count, fold = fold,
-       edges = edges[-1],
-       size = by_fold(rep(1, length(x))), squares = by_fold(e^2), fourth = by_fold(e^4),
-       cells = sum_array(state$sums[[j]]$bins, c(3, length(edges) - 1, length(folds))))
+# Of one problem: rows with counts and their fold (0 tests), and those of the cells between the edges of all bins.
+counted_problem <- function(state, j) {
+  parts <- state$spec$folds + 1
+  rows <- part_rows(state$spec$edges, state_moments(state, j))
+  e <- rows$x - rows$y
+  by_fold <- function(v) as.vector(rowsum_all(matrix(rows$count * v), factor(rows$part, seq_len(parts))))
+  fine <- part_rows(state$spec$fine, sum_array(state$sums[[j]]$fine, fine_dim(state$spec)))
+  list(features = matrix(rows$x), residuals = matrix(e), labels = as.integer(rows$y), counts = rows$count,
+       fold = rows$part - 1L, rows = rows, fine = fine, table = counted_cells(fine, by_fold(e^4), state$spec),
+       size = by_fold(rep(1, length(e))), squares = by_fold(e^2),
+       class = if (state$about$notion == "class_wise") state$about$levels[j])
 }
 
-check_fold_rows <- function(problem, call) {
-  few <- which(problem$size < c(1, rep(2, length(problem$size) - 1)))
+# The sums that R/tune-cells.R needs; `fourth` is that of more moments.
+counted_cells <- function(rows, fourth, spec) {
+  inner <- spec$fine[-c(1, length(spec$fine))]
+  cells <- length(inner) + 1
+  d <- rows$x - rows$y
+  at <- findInterval(rows$x, inner, left.open = TRUE) + cells * (rows$part - 1)
+  sums <- rowsum_all(rows$count * cbind(1, rows$y, d, d^2, d^3, d^4), factor(at, seq_len(cells * (spec$folds + 1)) - 1))
+  names <- c("n", "y", paste0("d", 1:4))
+  fold_table(inner, array(sums, c(cells, spec$folds + 1, 6), list(NULL, NULL, names)), fourth)
+}
+
+check_fold_rows <- function(sizes, call) {
+  few <- which(sizes < c(1, rep(2, length(sizes) - 1)))
   if (length(few) == 0) return(invisible())
   stop_input(c(
     "Every fold must have two rows, the test rows one.",
-    "x" = if (few[1] == 1) "There are no test rows." else "Fold {few[1] - 1} has {problem$size[few[1]]} row{?s}.",
+    "x" = if (few[1] == 1) "There are no test rows." else "Fold {few[1] - 1} has {sizes[few[1]]} row{?s}.",
     "i" = "Rows with the same values are in the same fold; give {.arg id} in {.fn update} to tell them apart."
   ), c("state", "folds"), call = call)
 }
 
-# Risks of folds and grid, the selected value, and what the folds' mean function says on test rows.
-tune_sums_path <- function(method, problem, grid, context) {
-  path <- if (inherits(method, "ce_method_bins")) {
-    bins_sums_path(problem, grid$value)
+# As tune_problem().
+tune_counted <- function(method, problem, grid, context) {
+  folds <- length(problem$size) - 1
+  bins <- inherits(method, "ce_method_bins")
+  out <- if (bins) {
+    edges <- lapply(grid$value, function(b) seq_len(b - 1) / b)
+    tune_cells(method, grid, rep(list(edges), folds), rep(list(problem$table), folds), folds)
   } else {
-    ridge_sums_path(method, problem, grid, context)
+    counted_ridge(method, problem, grid, context)
   }
+  forms <- out$forms[[1]]
+  out$risks[[1]] <- Map(function(risk, form, f) {
+    rows <- rows_of(problem$fine, f + 1)
+    c(risk, list(count = rows$count, projections = counted_projections(form, rows, context$threads)))
+  }, out$risks[[1]], forms, seq_len(folds))
+  test <- rows_of(if (bins) problem$fine else problem$rows, 1)
+  squared <- lapply(forms, form_squared, matrix(test$x), context$threads)
+  out$squared <- list(counted_mean(test, Reduce(`+`, squared) / folds, new_design(sum(test$count))))
+  out
+}
+
+counted_ridge <- function(method, problem, grid, context) {
+  folds <- length(problem$size) - 1
+  path <- tune_path(method, problem, problem$fold, grid, context)
   path$risk <- pmax(path$risk, 0)
   v <- select_value(path$risk, grid$value)
-  test <- path$test(v)
-  mean <- sum(test$size * test$squared) / sum(test$size)
-  squares <- sum(test$size * (test$squared - mean)^2)
-  n <- sum(test$size)
-  list(path = path, v = v, squared = mean, variance = if (n > 1) squares / (n * (n - 1)) else NA_real_,
-       zero = (problem$squares[-1]^2 - problem$fourth[-1]) / (problem$size[-1] * (problem$size[-1] - 1)))
+  pairs <- problem$size * (problem$size - 1)
+  zero <- (problem$squares^2 - problem$table$fourth) / pairs
+  list(
+    paths = list(list(path)), v = v, forms = list(lapply(seq_len(folds), function(f) path$form(v, f))),
+    diagnostics = list(path$diagnostics),
+    risks = list(lapply(seq_len(folds), function(f) list(risk = path$risk[v, f], zero_risk = zero[f + 1])))
+  )
 }
 
-ridge_sums_path <- function(method, problem, grid, context) {
-  folds <- max(problem$fold)
-  path <- tune_path(method, problem, problem$fold, grid, context)
-  at <- problem$fold == 0
-  path$test <- function(v) {
-    squared <- lapply(seq_len(folds), function(f) {
-      form_squared(path$form(v, f), problem$features[at, , drop = FALSE], context$threads)
-    })
-    list(size = problem$counts[at], squared = Reduce(`+`, squared) / folds)
-  }
-  path
+# Hajek projections of the risk at rows with counts c: (sum_j c_j (e_i e_j - h_ij)^2 - (e_i^2 - h_ii)^2) / (n - 1). The
+# core's are those of weighted rows, which are no pairs of their own.
+counted_projections <- function(form, rows, threads) {
+  root <- sqrt(rows$count)
+  e <- rows$x - rows$y
+  if (length(e) < 2) return(0 * e)
+  phi <- pair_features(form, matrix(rows$x), threads)
+  found <- cpp_pair_risk(matrix(root * e), root * phi, core_matrix(form$core), threads)
+  own <- (e^2 - found$squared / rows$count)^2
+  losses <- found$projections * (length(e) - 1) / rows$count + rows$count * own
+  (losses - own) / (sum(rows$count) - 1)
 }
 
-# Bins from the sums over the cells between all their edges (R/tune-cells.R).
-bins_sums_path <- function(problem, counts) {
-  folds <- length(problem$size) - 1
-  path <- new_path(length(counts), folds)
-  gaps <- lapply(counts, function(b) matrix(0, b, folds))
-  tables <- lapply(counts, function(b) {
-    bin <- factor(findInterval(problem$edges, seq_len(b - 1) / b, left.open = TRUE), 0:(b - 1))
-    lapply(seq_len(folds + 1), function(f) {
-      out <- rowsum_all(t(problem$cells[, , f]), bin)
-      colnames(out) <- c("n", "d1", "d2")
-      out
-    })
-  })
-  for (v in seq_along(counts)) {
-    sums <- tables[[v]]
-    for (f in seq_len(folds)) {
-      own <- sums[[f + 1]]
-      others <- Reduce(`+`, sums[-c(1, f + 1)])
-      all <- colSums(others)
-      gap <- unname(ifelse(others[, "n"] > 0, others[, "d1"] / others[, "n"], all[["d1"]] / all[["n"]]))
-      gaps[[v]][, f] <- gap
-      h <- list(b = gap, v = 0 * gap)
-      path$risk[v, f] <- cell_risk(own, h, problem$fourth[f + 1])
-      path$squared_error[v, f] <- mean_of_cells(own, h)
-      path$squared_error_test[v, f] <- mean_of_cells(sums[[1]], h)
-    }
-  }
-  path$test <- function(v) list(size = unname(tables[[v]][[1]][, "n"]), squared = rowMeans(gaps[[v]]^2))
-  path
+# As combine_problems(): sums over the classes, of which nothing is known of their rows together.
+combine_counted <- function(parts) {
+  if (length(parts) == 1) return(parts[[1]])
+  every <- function(name) unlist(lapply(parts, `[[`, name), recursive = FALSE)
+  squared <- vapply(parts, function(part) part$squared[[1]]$value, 0)
+  list(
+    paths = every("paths"), v = every("v"), forms = every("forms"), diagnostics = every("diagnostics"),
+    risks = list(lapply(seq_along(parts[[1]]$risks[[1]]), function(f) {
+      lapply(setNames(nm = c("risk", "zero_risk")), function(name) {
+        sum(vapply(parts, function(part) part$risks[[1]][[f]][[name]], 0))
+      })
+    })),
+    squared = list(new_estimate(sum(squared), NULL, parts[[1]]$squared[[1]]$design))
+  )
 }
 
-# As tune_tidy() and tune_glance(), class-wise sums over the classes.
-tuned_tables <- function(results, methods, grids, problems, state) {
-  classes <- if (length(problems) > 1) state$about$levels
-  tidy <- lapply(names(methods), function(m) {
-    parts <- lapply(seq_along(problems), function(j) {
-      path <- results[[m]][[j]]$path
-      k <- ncol(path$risk)
-      out <- tibble::tibble(
-        method = m, parameter = methods[[m]]$parameter, value = rep(grids[[m]]$value, each = k),
-        fold = rep(seq_len(k), nrow(path$risk)), risk = c(t(path$risk)), squared_error = c(t(path$squared_error)),
-        squared_error_test = c(t(path$squared_error_test))
-      )
-      if (!is.null(classes)) out$class <- classes[j]
-      out
-    })
-    vctrs::vec_rbind(!!!parts)
-  })
-  glance <- lapply(names(methods), function(m) {
-    parts <- results[[m]]
-    risk <- Reduce(`+`, lapply(parts, function(part) part$path$risk[part$v, ]))
-    zero <- Reduce(`+`, lapply(parts, `[[`, "zero"))
-    squared <- sum(vapply(parts, `[[`, 0, "squared"))
-    error <- if (length(parts) == 1) sqrt(parts[[1]]$variance) else NA_real_
-    value <- unique(grids[[m]]$value[vapply(parts, `[[`, 0L, "v")])
-    root <- sqrt(max(squared, 0))
-    skill <- 1 - mean_over_folds(risk) / mean_over_folds(zero)
-    tibble::tibble(
-      method = m, parameter = methods[[m]]$parameter, value = if (length(value) == 1) value else NA_real_,
-      root_risk = mean_root(risk), risk_std.error = mean_std_error(fold_roots(risk)), estimate_holdout = root,
-      std.error_holdout = if (root > 0) error / (2 * root) else NA_real_, selected = FALSE,
-      risk = mean_over_folds(risk), skill = if (is.finite(skill)) skill else NA_real_,
-      squared_holdout = squared
-    )
-  })
-  glance <- vctrs::vec_rbind(!!!glance)
-  glance$selected[which.min(glance$risk)] <- TRUE
-  list(tidy = vctrs::vec_rbind(!!!tidy), glance = glance)
+# As split_difference(), of rows with counts.
+counted_difference <- function(a, b) {
+  mean_difference(Map(function(x, y) {
+    if (is.null(x$projections)) return(c(x$risk - y$risk, NA))
+    difference <- x$projections - y$projections
+    n <- sum(x$count)
+    mean <- sum(x$count * difference) / n
+    difference_of_sums(n, mean, sum(x$count * (difference - mean)^2))
+  }, a$risks[[1]], b$risks[[1]]))
 }
 
-#' @rdname ce_state
-#' @export
-tidy.ce_state_tune <- function(x, ...) attr(x, "path")
-
-#' @rdname ce_state
-#' @export
-glance.ce_state_tune <- function(x, ...) {
-  tibble::new_tibble(lapply(x, identity), nrow = nrow(x))
+counted_histogram <- function(problem, n_bins = 100L) {
+  bin <- findInterval(problem$fine$x, seq_len(n_bins - 1) / n_bins, left.open = TRUE)
+  counts <- rowsum_all(matrix(problem$fine$count), factor(bin, seq_len(n_bins) - 1))[, 1]
+  list(breaks = seq(0, 1, length.out = n_bins + 1), counts = as.integer(round(counts)))
 }

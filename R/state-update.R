@@ -53,8 +53,8 @@ add_chunk <- function(state, predictions, columns, call) {
   spec <- state$spec
   importance <- !is.null(columns$weights) && !is_frequency(columns$weights)
   notion <- spec$notion %||% default_notion(predictions)
-  about <- list(notion = notion, levels = predictions$levels, scalar = is.null(predictions$probs),
-                blocked = importance || !is.null(columns$cluster))
+  about <- list(notion = notion, levels = predictions$levels, event = predictions$event,
+                scalar = is.null(predictions$probs), blocked = importance || !is.null(columns$cluster))
   check_same_rows(state$about, about, call)
   rows <- predictions$rows
   owner <- columns$cluster %||% columns$id
@@ -97,17 +97,17 @@ empty_sums <- function(spec, blocked) {
   pairs <- function(size) matrix(0, size * parts, 2)
   moments <- if (blocked) moments_of_block else moments_of_cell
   out <- list(moments = pairs(moments * 2 * (length(spec$edges) - 1)), scores = pairs(6))
-  if (!blocked) out$bins <- pairs(3 * (length(spec$bins) - 1))
+  if (!blocked) out$fine <- matrix(0, prod(fine_dim(spec)), 2)
   out
 }
 
 add_problem <- function(sums, problem, part, weights, spec) {
   x <- problem$features[, 1]
   y <- as.integer(problem$labels)
-  m <- if (is.null(sums$bins)) moments_of_block else moments_of_cell
+  m <- if (is.null(sums$fine)) moments_of_block else moments_of_cell
   sums$moments <- cpp_add_moments(sums$moments, spec$edges, m, x, y, part, weights)
   sums$scores <- cpp_add_scores(sums$scores, x, y, part, weights)
-  if (!is.null(sums$bins)) sums$bins <- cpp_add_residuals(sums$bins, spec$bins, x, y, part, weights)
+  if (!is.null(sums$fine)) sums$fine <- cpp_add_moments(sums$fine, spec$fine, moments_of_block, x, y, part, weights)
   sums
 }
 

@@ -22,9 +22,9 @@
 #'   the predictions and the outcome.
 #' @param level Confidence level.
 #' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed. `estimate()`: a tibble like
-#'   that of [ce_panel()] (class-wise also `class`). `ce_estimate(state)`: its row. `ce_tune(state)`: a row per method
-#'   (bins, kernel ridge, two-step kernel ridge) with columns of [glance()][ce_tune_tables]; `tidy()` of that has the
-#'   risks over grid and folds, `glance()` its rows as a plain tibble.
+#'   that of [ce_panel()] (class-wise also `class`). `ce_estimate(state)`: its row. `ce_tune(state)`: a [ce_tune()] of
+#'   bins, kernel ridge and two-step kernel ridge, with tables, figures and predictions as of rows in memory; class-wise
+#'   without the standard errors that need the classes of a row together (`NA`).
 #'
 #' @section Definition:
 #' The interval from 0 to 1 is cut into cells \eqn{c} (hundredths, the bins' edges, given knots, and halved octaves down
@@ -33,7 +33,8 @@
 #' outcome. Gauss's rule turns the sums of a cell into at most five predictions with counts: the rows themselves where
 #' there are no more distinct ones, else with the same sum of every polynomial of degree below 10. What is defined for
 #' repeated rows is computed on them, since residuals and everything made of them are smooth in the prediction once the
-#' outcome is given. Bins of Algorithm 1 have their own sums, and so has the log score.
+#' outcome is given. Bins of Algorithm 1, and the paired differences of its methods, have cells of their own (k < 4),
+#' and the log score has its own sums.
 #'
 #' Knots of the headline are those edges that are nearest to the quantiles which [ce_estimate()] takes.
 #'
@@ -47,14 +48,14 @@
 #' @section Invariants:
 #' Chunks, their order, and the order and grouping of merging change nothing (1e-12: sums keep twice the digits of a
 #' double). With the same knots the numbers are those of the verbs in memory: bins, their errors, the root Brier score,
-#' Spiegelhalter's statistic and the log score to rounding, Algorithm 1 with the same folds to 1e-10, the headline and
-#' Cox's regression up to the error of Gauss's rule, about 1e-8 or less. The cumulative error is taken at the edges of
-#' cells only, and `detail` says how much larger it may be. Rows with the same values are in the same fold unless `id`
-#' tells them apart.
+#' Spiegelhalter's statistic and the log score to rounding, Algorithm 1 with the same folds, its paired differences and
+#' their standard errors to 1e-10, the headline and Cox's regression up to the error of Gauss's rule, about 1e-8 or
+#' less. The cumulative error is taken at the edges of cells only, and `detail` says how much larger it may be. Rows
+#' with the same values are in the same fold unless `id` tells them apart.
 #'
 #' @section Cost:
 #' Linear in the rows, about 0.3 s of processor time per million on one thread; memory is that of a chunk. A state of
-#' independent rows takes 100 to 300 kB saved (per class), whatever the number of rows, and up to 1 MB in blocks.
+#' independent rows takes 100 to 400 kB saved (per class), whatever the number of rows, and up to 1 MB in blocks.
 #'
 #' @section Errors:
 #' `calibrisk_error_state`: states of different specs, notions, classes or versions are not merged, weights in some
@@ -75,13 +76,13 @@ ce_state <- function(spec = ce_state_spec()) {
     stop_input(c("{.arg spec} must be made by {.fn ce_state_spec}.", "x" = "It is {.val {describe(spec)}}."),
                c("argument", "state"), arg = "spec", value = spec)
   }
-  # about: list(notion, levels, classes, blocked), known from the first rows; sums: of every problem
+  # about: list(notion, levels, event, scalar, blocked), known from the first rows; sums: of every problem
   structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0, sums = list()),
             class = "ce_state")
 }
 
 # Of what a saved state holds.
-state_version <- 1L
+state_version <- 2L
 
 #' @rdname ce_state
 #' @export
@@ -96,7 +97,7 @@ merge_states <- function(a, b, call) {
     differ <- names(a$spec)[!vapply(names(a$spec), function(name) identical(a$spec[[name]], b$spec[[name]]), NA)]
     stop_input(c(
       "States that are merged must have the same spec.",
-      "x" = "They differ in {.field {setdiff(differ, c('edges', 'inner', 'bins'))}}."
+      "x" = "They differ in {.field {setdiff(differ, c('edges', 'inner', 'fine'))}}."
     ), "state", call = call)
   }
   check_same_rows(a$about, b$about, call)

@@ -1,4 +1,4 @@
-# Tuning of bins from sums over the cells between all their edges (R/database-tune.R). With b the gap of a bin, v its
+# Tuning of bins from sums over the cells between all their edges (R/database-tune.R, R/state-tune.R). With b the gap of a bin, v its
 # noise, m = b^2 - v, and the held-out rows' S = sum d^2, C = sum b d, G = sum b^2, of a bin n and c = sum d:
 #   row i   sum_j (d_i d_j - h_ij)^2 = c0 + c1 d_i + c2 d_i^2 - d_i^4
 #   c0 = b^2 G - 2 n b^2 v + n v^2 - m^2,  c1 = -2 (b C - v c),  c2 = S + 2 m
@@ -14,7 +14,7 @@ tune_cells <- function(method, grid, edges, tables, k) {
   for (v in seq_len(nrow(grid))) {
     for (f in seq_len(k)) {
       one <- values[[v]][[f]]
-      path$risk[v, f] <- cell_risk(one$held, one$h)
+      path$risk[v, f] <- cell_risk(one$held, one$h, tables[[f]]$fourth[f + 1])
       path$squared_error[v, f] <- mean_of_cells(one$held, one$h)
       path$squared_error_test[v, f] <- mean_of_cells(one$test, one$h)
     }
@@ -29,7 +29,7 @@ tune_cells <- function(method, grid, edges, tables, k) {
   list(
     paths = list(list(path)), v = v, forms = list(forms), diagnostics = list(NULL), chosen = chosen,
     risks = list(lapply(seq_len(k), function(f) {
-      list(risk = path$risk[v, f], zero_risk = cell_risk(chosen[[f]]$held, none[[f]]))
+      list(risk = path$risk[v, f], zero_risk = cell_risk(chosen[[f]]$held, none[[f]], tables[[f]]$fourth[f + 1]))
     }))
   )
 }
@@ -48,6 +48,15 @@ cell_values <- function(table, edges, f, debias) {
        test = collect(fold_sums(table, 0)))
 }
 
+# `edges`: inner ones; `sums`: array of cells, folds 0..k and sums; `fourth`: sum of d^4 of every fold. The sums of the
+# rows that train without fold f are kept.
+fold_table <- function(edges, sums, fourth = colSums(matrix(sums[, , "d4"], dim(sums)[1]))) {
+  out <- list(edges = edges, sums = sums, fourth = fourth)
+  k <- dim(sums)[2] - 1
+  out$train <- lapply(seq_len(k), function(f) Reduce(`+`, lapply(setdiff(seq_len(k), f), fold_sums, table = out)))
+  out
+}
+
 # Sums by cell of the rows of a fold, as a matrix however many cells there are.
 fold_sums <- function(table, f) {
   matrix(table$sums[, f + 1, ], dim(table$sums)[1], dimnames = list(NULL, dimnames(table$sums)[[3]]))
@@ -60,7 +69,7 @@ row_coefficients <- function(held, h) {
        c1 = -2 * (h$b * sum(h$b * held[, "d1"]) - h$v * held[, "d1"]), c2 = sum(held[, "d2"]) + 2 * m)
 }
 
-cell_risk <- function(held, h, fourth = sum(held[, "d4"])) {
+cell_risk <- function(held, h, fourth) {
   n <- sum(held[, "n"])
   if (n < 2) return(NA_real_)
   of <- row_coefficients(held, h)
@@ -75,7 +84,7 @@ mean_of_cells <- function(held, h) {
 
 # Mean paired difference of two methods' risks over the folds (see paired_difference()): the fourth powers cancel.
 cells_difference <- function(a, b, tables) {
-  parts <- vapply(seq_along(tables), function(f) {
+  mean_difference(lapply(seq_along(tables), function(f) {
     sums <- fold_sums(tables[[f]], f)
     n <- sum(sums[, "n"])
     if (n < 2) return(c(NA_real_, NA_real_))
@@ -91,8 +100,19 @@ cells_difference <- function(a, b, tables) {
     c0 <- c0 - mean
     square <- sum(c0^2 * sums[, "n"] + 2 * c0 * c1 * sums[, "d1"] + (c1^2 + 2 * c0 * c2) * sums[, "d2"] +
                     2 * c1 * c2 * sums[, "d3"] + c2^2 * sums[, "d4"])
-    c(mean, if (n < 3) NA_real_ else 2 * sqrt(max(square, 0) / (n * (n - 1)))) / (n - 1)
-  }, numeric(2))
+    difference_of_sums(n, mean, square) / (n - 1)
+  }))
+}
+
+# A fold's difference of two risks and its standard error, from the mean of the projections' differences and the sum of
+# their squares around it.
+difference_of_sums <- function(n, mean, square) {
+  c(mean, if (n < 3) NA_real_ else 2 * sqrt(max(square, 0) / (n * (n - 1))))
+}
+
+# The mean over the folds that have one; their variances add.
+mean_difference <- function(folds) {
+  parts <- matrix(unlist(folds), 2)
   at <- which(!is.na(parts[1, ]))
   if (length(at) == 0) return(list(difference = NA_real_, std.error = NA_real_))
   list(difference = mean(parts[1, at]), std.error = sqrt(sum(parts[2, at]^2)) / length(at))

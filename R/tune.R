@@ -5,7 +5,7 @@
 #' risk and reports the calibration error of the folds' averaged functions on test rows that
 #' no fit has seen (Gruber & Bach 2025, Algorithm 1). Below it stands the headline: the estimate and
 #' interval of [ce_estimate()]. Of rows that are not in one place a [ce_state()] takes the place of `x`; then only
-#' `level` and `threads` may be given, and the result is a table (see there).
+#' `level` and `threads` may be given.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece

@@ -1119,21 +1119,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_add_residuals
-Rcpp::NumericMatrix cpp_add_residuals(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges, Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector part, Rcpp::NumericVector weights);
-RcppExport SEXP _calibrisk_cpp_add_residuals(SEXP sumsSEXP, SEXP edgesSEXP, SEXP xSEXP, SEXP ySEXP, SEXP partSEXP, SEXP weightsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type edges(edgesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type part(partSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_add_residuals(sums, edges, x, y, part, weights));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_add_scores
 Rcpp::NumericMatrix cpp_add_scores(Rcpp::NumericMatrix sums, Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector part, Rcpp::NumericVector weights);
 RcppExport SEXP _calibrisk_cpp_add_scores(SEXP sumsSEXP, SEXP xSEXP, SEXP ySEXP, SEXP partSEXP, SEXP weightsSEXP) {
@@ -1263,7 +1248,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_residual_factor", (DL_FUNC) &_calibrisk_cpp_residual_factor, 6},
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},
     {"_calibrisk_cpp_add_moments", (DL_FUNC) &_calibrisk_cpp_add_moments, 7},
-    {"_calibrisk_cpp_add_residuals", (DL_FUNC) &_calibrisk_cpp_add_residuals, 6},
     {"_calibrisk_cpp_add_scores", (DL_FUNC) &_calibrisk_cpp_add_scores, 5},
     {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},

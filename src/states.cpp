@@ -32,7 +32,7 @@ Rcpp::NumericMatrix add_rows(const Rcpp::NumericMatrix& before, const Rcpp::Nume
 }  // namespace
 
 // The sums of a state with those of the rows of a chunk, one by one (inst/include/calibrisk/states/
-// sums.h): moments of cells, residuals of cells, scores.
+// sums.h): moments of cells, scores.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_add_moments(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges, int m,
                                     Rcpp::NumericVector x, Rcpp::IntegerVector y,
@@ -41,17 +41,6 @@ Rcpp::NumericMatrix cpp_add_moments(Rcpp::NumericMatrix sums, Rcpp::NumericVecto
   return add_rows(sums, x, y, part, weights,
                   [&](calibrisk::PairedSums& to, const calibrisk::StateRow& row) {
                     calibrisk::add_moments(to, cells, m, row);
-                  });
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_add_residuals(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges,
-                                      Rcpp::NumericVector x, Rcpp::IntegerVector y,
-                                      Rcpp::IntegerVector part, Rcpp::NumericVector weights) {
-  const calibrisk::CellEdges cells = edges_of(edges);
-  return add_rows(sums, x, y, part, weights,
-                  [&](calibrisk::PairedSums& to, const calibrisk::StateRow& row) {
-                    calibrisk::add_residuals(to, cells, row);
                   });
 }
 

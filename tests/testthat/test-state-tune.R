@@ -8,42 +8,70 @@ expect_same_table <- function(a, b, columns, tolerance) {
 test_that("Algorithm 1 on sums is that on the rows with the same folds", {
   for (d in list(inside_sample(900, 1), lapply(cell_sample(900, 2, 2), c))) {
     state <- state_of(d, id = seq_along(d$x))
-    table <- ce_tune(state)
+    sums <- ce_tune(state)
+    table <- glance(sums)
     fold <- fold_parts(id_units(seq_along(d$x)), state$spec)
     tuned <- ce_tune(d$x, d$y, folds = fold, test = which(fold == 0), methods = state_methods)
-    expect_identical(tidy(table)[c("method", "parameter", "fold")], tidy(tuned)[c("method", "parameter", "fold")])
-    expect_same_table(tidy(table), tidy(tuned), c("value", "risk"), tol$oracle)
-    expect_same_table(tidy(table), tidy(tuned), c("squared_error", "squared_error_test"), tol$fixture)
+    expect_identical(names(table), names(glance(tuned)))
+    expect_identical(tidy(sums)[c("method", "parameter", "fold")], tidy(tuned)[c("method", "parameter", "fold")])
+    expect_same_table(tidy(sums), tidy(tuned), c("value", "risk"), tol$oracle)
+    expect_same_table(tidy(sums), tidy(tuned), c("squared_error", "squared_error_test"), tol$fixture)
     expect_same_table(table, glance(tuned), c("value", "root_risk", "risk", "risk_std.error", "estimate_holdout",
                                               "std.error_holdout", "squared_holdout"), tol$fixture)
-    expect_equal(table$skill, glance(tuned)$skill, tolerance = 1e-6)
-    expect_identical(table$selected, glance(tuned)$selected)
+    for (name in c("difference", "difference_std.error", "skill")) {
+      expect_equal(table[[name]], glance(tuned)[[name]], tolerance = 1e-6)
+    }
+    expect_identical(table[c("selected", "won")], glance(tuned)[c("selected", "won")])
   }
   headline <- ce_estimate(state)
   expect_identical(unique(table$conf.high), headline$conf.high)
 })
 
+test_that("what is tuned on sums is a result like any other", {
+  d <- inside_sample(900, 1)
+  state <- state_of(d, id = seq_along(d$x))
+  sums <- ce_tune(state)
+  fold <- fold_parts(id_units(seq_along(d$x)), state$spec)
+  tuned <- ce_tune(d$x, d$y, folds = fold, test = which(fold == 0), methods = state_methods)
+  expect_identical(sums$histogram, tuned$histogram)
+  shown <- function(x) grep("above|chosen|bins|ridge", capture.output(print(x)), value = TRUE)
+  expect_identical(shown(sums), shown(tuned))
+  expect_output(print(sums), "hash of the rows")
+  for (method in names(state_methods)) {
+    expect_close(predict(sums, c(0.1, 0.6), method = method), predict(tuned, c(0.1, 0.6), method = method), tol$oracle)
+  }
+  expect_s3_class(augment(sums, data.frame(p = 0.3), p), "tbl_df")
+  table <- ce_compare(list(a = sums, b = tuned), d$x, d$y)
+  expect_close(table$risk[1], table$risk[2], tol$oracle)
+  skip_if_not_installed("ggplot2")
+  for (type in c("risk", "gap")) expect_s3_class(ggplot2::autoplot(sums, type = type), "ggplot")
+})
+
 test_that("chunks change nothing here either; rows with an id of their own may be anywhere", {
   d <- inside_sample(600, 3)
-  expect_same_numbers(ce_tune(chunked_state(d, 4)), ce_tune(state_of(d)), 1e-11)
-  expect_same_numbers(ce_tune(chunked_state(d, 5, id = 1:600)), ce_tune(state_of(d, id = 1:600)), 1e-11)
+  numbers <- function(state) glance(ce_tune(state))
+  expect_same_numbers(numbers(chunked_state(d, 4)), numbers(state_of(d)), 1e-11)
+  expect_same_numbers(numbers(chunked_state(d, 5, id = 1:600)), numbers(state_of(d, id = 1:600)), 1e-11)
 })
 
 test_that("class-wise risks and errors are summed", {
   spec <- ce_state_spec(notion = "class_wise", grid = c(5, 10))
   rows <- cbind(vehicle_predictions, row = seq_len(nrow(vehicle_predictions)))
   state <- update(ce_state(spec), rows, truth, id = row)
-  table <- ce_tune(state)
+  sums <- ce_tune(state)
+  table <- glance(sums)
   expect_identical(table$method, c("bins", "kkr", "ukkr"))
   fold <- fold_parts(id_units(seq_len(nrow(vehicle_predictions))), spec)
   tuned <- ce_tune(vehicle_predictions, truth, notion = "class_wise", folds = fold, test = which(fold == 0),
                    methods = c(bins = list(method_bins(c(5, 10))), state_methods[3:4]))
-  expect_same_table(table, glance(tuned), c("root_risk", "risk", "estimate_holdout"), tol$fixture)
-  expect_identical(tidy(table)$class, tidy(tuned)$class)
+  expect_same_table(table, glance(tuned), c("root_risk", "risk", "estimate_holdout", "difference"), tol$fixture)
+  # of the classes of a row together nothing is known
+  expect_true(all(is.na(table$difference_std.error) & is.na(table$std.error_holdout)))
+  expect_identical(tidy(sums)$class, tidy(tuned)$class)
 })
 
 test_that("without a residual there is no skill", {
-  table <- ce_tune(state_of(list(x = rep(0:1, 30), y = rep(0:1, 30)), id = 1:60))
+  table <- glance(ce_tune(state_of(list(x = rep(0:1, 30), y = rep(0:1, 30)), id = 1:60)))
   expect_identical(table$skill, rep(NA_real_, 4))
   expect_identical(table$risk, rep(0, 4))
 })
@@ -55,10 +83,4 @@ test_that("what sums cannot tune says so", {
   expect_error(ce_tune(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_tune(state_of(lapply(d, `[`, 1:4))), class = "calibrisk_error_folds")
   expect_error(ce_tune(state_of(list(x = rep(.5, 50), y = rep(1, 50)))), "id", class = "calibrisk_error_folds")
-})
-
-test_that("glance() gives the plain rows, as of a ce_tune", {
-  tuned <- ce_tune(update(ce_state(), vehicle_predictions, truth))
-  expect_identical(class(glance(tuned)), c("tbl_df", "tbl", "data.frame"))
-  expect_identical(as.list(glance(tuned)), as.list(tuned)[names(tuned)])
 })

@@ -85,15 +85,6 @@ inline void add_moments(PairedSums& sums, const CellEdges& edges, Index m, const
   }
 }
 
-// [3 x cells x parts]: sums of w, w e and w e^2.
-inline void add_residuals(PairedSums& sums, const CellEdges& edges, const StateRow& row) {
-  const Index first = (row.part * edges.cells() + edges.cell(row.x)) * 3;
-  const double e = row.x - row.y;
-  sums.add(first, row.weight);
-  sums.add(first + 1, row.weight * e);
-  sums.add(first + 2, row.weight * e * e);
-}
-
 // [6 x parts]: sums of w times the log score and its square where it is finite, of w where it is
 // not, of w where the prediction is 0 or 1, of w^2 e^2 and of w^2.
 inline void add_scores(PairedSums& sums, const StateRow& row) {
