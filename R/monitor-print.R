@@ -59,8 +59,8 @@ autoplot.ce_monitor <- function(object, ...) {
   label <- paste0("rejected at 1/", format(object$alpha), " = ", format(1 / object$alpha, digits = 3))
   ggplot2::ggplot(rows, ggplot2::aes(x = .data$n, y = exp(.data$shown))) +
     ggplot2::geom_hline(yintercept = 1 / object$alpha, colour = ce_colours[2], linetype = "22", linewidth = 0.5) +
-    ggplot2::annotate("text", x = object$state$n, y = 1 / object$alpha, label = label, colour = ce_colours[2], hjust = 1,
-                      vjust = 1.6, size = 3.2) +
+    ggplot2::annotate("text", x = object$state$n, y = 1 / object$alpha, label = label, colour = ce_colours[2],
+                      hjust = 1, vjust = 1.6, size = 3.2) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey35", linewidth = 0.35) +
     ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6) +
     ggplot2::geom_point(colour = ce_colours[1], size = 1.4) +

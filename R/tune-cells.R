@@ -1,5 +1,6 @@
-# Tuning of bins from sums over the cells between all their edges (R/database-tune.R, R/state-tune.R). With b the gap of a bin, v its
-# noise, m = b^2 - v, and the held-out rows' S = sum d^2, C = sum b d, G = sum b^2, of a bin n and c = sum d:
+# Tuning of bins from sums over the cells between all their edges (R/database-tune.R, R/state-tune.R). With b the gap of
+# a bin, v its noise, m = b^2 - v, and the held-out rows' S = sum d^2, C = sum b d, G = sum b^2, n rows in a bin and
+# c = sum d there:
 #   row i   sum_j (d_i d_j - h_ij)^2 = c0 + c1 d_i + c2 d_i^2 - d_i^4
 #   c0 = b^2 G - 2 n b^2 v + n v^2 - m^2,  c1 = -2 (b C - v c),  c2 = S + 2 m
 # and the risk is the mean of its rows over n - 1.
