@@ -19,8 +19,8 @@
 #'   argument. `tidy()` has a row per update: `n` (rows so far), `e_value`, `log_e_value`, `largest` (e-value so far),
 #'   `p.value` (1 / largest, at most 1), `rejected`; `glance()` the last of them with `rejected_at`, the row after which
 #'   the e-value reached \eqn{1/\alpha} for the first time (`NA` if never), the running `intercept` and
-#'   `slope` of the recalibration, and the headline of all rows so far, `estimate`, `conf.low`, `conf.high` (`NA`
-#'   class-wise), as [ce_estimate()] of the state has it: its interval is one for a single look.
+#'   `slope` of the recalibration, and the headline of all rows so far, `estimate`, `conf.low`, `conf.high`, as
+#'   [ce_estimate()] of the state has it: its interval is one for a single look.
 #'   `autoplot()` and `plot()` draw the e-value. `c()` joins monitors
 #'   of *different* rows (sites, say): their wealth is multiplied.
 #'
@@ -208,7 +208,7 @@ glance.ce_monitor <- function(x, ...) {
   check_empty(...)
   slope <- if (length(x$streams) == 1) x$streams[[1]]$bets[[2]] else c(NA_real_, NA_real_)
   limits <- c("estimate", "conf.low", "conf.high")
-  headline <- if (x$state$n > 0 && x$state$about$notion != "class_wise") ce_estimate(x$state)[limits]
+  headline <- if (x$state$n > 0) ce_estimate(x$state)[limits]
   vctrs::vec_cbind(monitor_row(x), tibble::tibble(rejected_at = x$rejected_at, intercept = slope[1],
                                                   slope = 1 + slope[2]),
                    headline %||% tibble::new_tibble(stats::setNames(rep(list(NA_real_), 3), limits), nrow = 1L))

@@ -4,19 +4,9 @@
 state_estimate <- function(state, level, threads, call) {
   check_state(state, call)
   check_state_rows(state, call)
-  if (state$about$notion == "class_wise") {
-    stop_input(c(
-      "A state has no headline of the class-wise error.",
-      "x" = "Its variance needs products of the residuals of two classes, of which no sums are kept.",
-      "i" = "{.fn estimate} and {.fn ce_tune} of the state are class by class; a state of one class has a headline \\
-             with {.code notion = \"binary\"}."
-    ), c("state", "notion"), call = call)
-  }
   out <- state_headline(state, level, threads)
   attr(out, "dropped") <- c(state$dropped, state$n + state$dropped)
-  if (state$about$blocked) {
-    attr(out, "design") <- paste0("Weighted or clustered rows: errors from ", used_blocks(state), " blocks.")
-  }
+  attr(out, "design") <- block_sentence(state)
   new_estimate_table(out, level)
 }
 
@@ -40,44 +30,65 @@ check_state_rows <- function(state, call) {
   ), c("empty", "state"), call = call)
 }
 
+# Whose errors are those of blocks.
+block_sentence <- function(state) {
+  if (!in_blocks(state)) return(NULL)
+  paste0(if (state$about$blocked) "Weighted or clustered rows" else "Classes of a row together", ": errors from ",
+         used_blocks(state), " blocks.")
+}
+
 state_headline <- function(state, level, threads) {
-  moments <- state_moments(state)
-  total <- over_parts(moments)
-  knots <- cell_knots(state$spec$edges, total, state$spec$inner)
-  ladder <- if (state$about$blocked) {
-    block_ladder(state, moments, knots, level, threads)
+  ladder <- if (in_blocks(state)) {
+    block_ladder(state, level, threads)
   } else {
-    moment_ladder(state$spec$edges, total, knots, level, threads)
+    moment_ladder(state$spec$edges, over_parts(state_moments(state)), state_knots(state, 1), level, threads)
   }
   out <- headline_row(ladder, state$about$notion, state$n)
   attr(out, "error") <- ladder$error
   out
 }
 
+state_knots <- function(state, j) {
+  cell_knots(state$spec$edges, over_parts(state_moments(state, j)), state$spec$inner)
+}
+
 # The rows of every block stand for its sums, so that rungs that leave whole blocks out are those of clusters. What
-# takes squares of rows has its own sums.
-block_ladder <- function(state, moments, knots, level, threads) {
-  rows <- part_rows(state$spec$edges, moments)
-  e <- rows$x - rows$y
+# takes squares of rows has its own sums. Of K classes each has rows of its own (no others have its feature), all in one
+# problem: residuals times the root of K make up for K times the rows.
+block_ladder <- function(state, level, threads) {
+  classes <- seq_along(state$sums)
+  own <- lapply(classes, function(j) part_rows(state$spec$edges, block_moments(state, j)))
+  class <- rep(classes, lengths(lapply(own, `[[`, "x")))
+  rows <- lapply(setNames(nm = names(own[[1]])), function(name) unlist(lapply(own, `[[`, name)))
+  e <- (rows$x - rows$y) * sqrt(length(classes))
+  at <- cbind(seq_along(e), class)
+  features <- replace(matrix(NaN, length(e), length(classes)), at, rows$x)
+  residuals <- replace(0 * features, is.na(features), 0)
+  residuals[at] <- e
   design <- new_design(length(e), rows$count, match(rows$part, sort(unique(rows$part))))
-  problem <- list(features = matrix(rows$x), residuals = matrix(e), design = design)
-  scores <- state_scores(state)
+  total <- sum(own[[1]]$count)
+  scores <- vapply(classes, function(j) state_scores(state, j), numeric(length(score_sums)))
   # as design_df()
-  df <- min(used_blocks(state) - 1, 1 / max(scores[["weight_square"]] / sum(rows$count)^2 - 1 / state$n, 0))
-  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
-  of_blocks <- rowsum(rows$count * e, rows$part)
-  scatter <- 4 * max(scores[["square"]], sum(of_blocks^2)) / sum(rows$count)^2
-  rungs <- lapply(core_ladder(problem, bases, TRUE, threads), function(rung) {
-    rung$scatter <- scatter
-    rung
-  })
-  cap <- brier_cap(row_mean(e^2, design), row_std_error(e^2, design), level, df)
+  df <- min(used_blocks(state) - 1, 1 / max(scores["weight_square", 1] / total^2 - 1 / state$n, 0))
+  knots <- lapply(classes, function(j) state_knots(state, j))
+  bases <- lapply(seq_along(knots[[1]]), function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
+  of_blocks <- rowsum(rows$count * residuals, rows$part) / sqrt(length(classes))
+  of_rows <- if (length(classes) == 1) matrix(scores["square", 1]) else symmetric(rowSums(state$sums[[1]]$cross))
+  largest <- vapply(list(of_rows, crossprod(of_blocks)), function(s) eigen(s, TRUE, TRUE)$values[1], 0)
+  scatter <- 4 * max(largest) / total^2
+  rungs <- lapply(core_ladder(list(features = features, residuals = residuals, design = design), bases, TRUE, threads),
+                  function(rung) {
+                    rung$scatter <- scatter
+                    rung
+                  })
+  cap <- brier_cap(row_mean(e^2, design), row_std_error(e^2, design), level, df,
+                   largest = if (length(classes) == 1) 1 else 2)
   finish_ladder(rungs, design, cap, level, df)
 }
 
 block_weights <- function(moments) colSums(moments[1, , , , drop = FALSE], dims = 3)
 
-used_blocks <- function(state) sum(block_weights(state_moments(state)) > 0)
+used_blocks <- function(state) sum(block_weights(block_moments(state)) > 0)
 
 # Sums of scores over all parts, by name.
 state_scores <- function(state, problem = 1) {

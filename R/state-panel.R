@@ -19,6 +19,7 @@ estimate.ce_state <- function(x, ..., level = 0.95) {
     if (!is.null(classes)) out <- tibble::add_column(out, class = classes[j], .before = 1)
     out
   })
+  if (!is.null(classes)) parts <- c(parts, list(tibble::add_column(class_sum(x, level), class = NA, .before = 1)))
   out <- vctrs::vec_rbind(!!!parts)
   out$n <- x$n
   out$notion <- x$about$notion
@@ -84,24 +85,15 @@ panel_details <- function(state, more) {
 
 # Errors from the rows left when a block is left out.
 block_panel <- function(state, problem, level) {
-  moments <- state_moments(state, problem)
+  moments <- block_moments(state, problem)
   scores <- array(rowSums(state$sums[[problem]]$scores), c(length(score_sums), dim(moments)[4]))
   used <- which(block_weights(moments) > 0)
-  value <- function(blocks) {
+  estimates <- jackknife_estimates(used, function(blocks) {
     rows <- cell_rows(state$spec$edges, over_parts(moments[, , , blocks, drop = FALSE]))
     panel_values(rows, setNames(rowSums(scores[, blocks, drop = FALSE]), score_sums), state$spec)
-  }
-  all <- value(used)
-  left <- vapply(used, function(b) value(setdiff(used, b)), all)
-  n <- length(used)
-  variance <- if (n > 1) (n - 1) / n * rowSums((left - rowMeans(left))^2) else NA * all
-  variance[!is.finite(variance)] <- NA
-  design <- new_design(n, cluster = seq_len(n))
-  power <- ifelse(names(all) %in% c("rbs", "ece 2", "ece 2 debiased"), 2, 1)
-  smallest <- ifelse(grepl("cox|spiegel|oe", names(all)), -Inf, 0)
-  estimates <- lapply(seq_along(all), function(k) {
-    new_estimate(all[[k]], no_rows, design, power[k], variance = variance[[k]], smallest = smallest[k])
   })
+  n <- length(used)
+  all <- vapply(estimates, `[[`, 0, "value")
   columns <- summarise_estimates(estimates, level)
   at_null <- ifelse(grepl("slope|oe", names(all)), 1, 0)
   tested <- grepl("cox|spiegel|oe", names(all))
@@ -118,18 +110,49 @@ block_panel <- function(state, problem, level) {
               state_estimator(state))
 }
 
+# Estimates of value(blocks), by name, from the values of all blocks but one.
+jackknife_estimates <- function(used, value) {
+  all <- value(used)
+  left <- vapply(used, function(b) value(setdiff(used, b)), all)
+  n <- length(used)
+  variance <- if (n > 1) (n - 1) / n * rowSums((left - rowMeans(left))^2) else NA * all
+  variance[!is.finite(variance)] <- NA
+  Map(new_estimate, all, list(no_rows), list(new_design(n, cluster = seq_len(n))),
+      power = ifelse(names(all) %in% c("rbs", "ece 2", "ece 2 debiased"), 2, 1),
+      smallest = ifelse(grepl("cox|spiegel|oe", names(all)), -Inf, 0), variance = variance)
+}
+
+# What is summed over the classes, as the verbs do with rows; errors of blocks, which have all classes of a row.
+class_sum <- function(state, level) {
+  moments <- lapply(seq_along(state$sums), function(j) block_moments(state, j))
+  used <- which(block_weights(moments[[1]]) > 0)
+  estimates <- jackknife_estimates(used, function(blocks) {
+    Reduce(`+`, lapply(moments, function(of) {
+      binned_values(cell_rows(state$spec$edges, over_parts(of[, , , blocks, drop = FALSE])), state$spec)
+    }))
+  })
+  panel_frame(sub(" .*", "", names(estimates)), summarise_estimates(estimates, level),
+              paste0(panel_details(state, NA)[c(1:4, 6)], "; sum over the classes; errors from ", length(used),
+                     " blocks"), state_estimator(state))
+}
+
+binned_values <- function(rows, spec) {
+  square <- sum(rows$count * (rows$x - rows$y)^2) / sum(rows$count)
+  bins <- counted_table(rows, spec$n_bins)$bins
+  power <- function(p, debias) binned_power(bins, p, debias)$power
+  c(rbs = square, "ece 1" = power(1, FALSE), "ece 2" = power(2, FALSE), "ece 2 debiased" = power(2, TRUE),
+    brier = square)
+}
+
 # Of rows with counts: the panel's values on the scale of their errors.
 panel_values <- function(rows, scores, spec) {
   e <- rows$x - rows$y
   total <- sum(rows$count)
-  bins <- counted_table(rows, spec$n_bins)$bins
-  power <- function(p, debias) binned_power(bins, p, debias)$power
+  means <- binned_values(rows, spec)
   path <- cumulated_residuals(rows, spec$edges)
   cox <- counted_cox(rows, scores, 0.95)$.estimate
   log <- log_estimate(scores, total, NULL)$value
-  c(rbs = sum(rows$count * e^2) / total, "ece 1" = power(1, FALSE), "ece 2" = power(2, FALSE),
-    "ece 2 debiased" = power(2, TRUE), ks_error = max(abs(path$at)) / total, brier = sum(rows$count * e^2) / total,
-    log_loss = log, oe_ratio = sum(rows$count * rows$y) / sum(rows$count * rows$x), cox_intercept = cox[1],
-    cox_slope = cox[2], cox_in_the_large = cox[3],
-    spiegelhalter = -sum(rows$count * e * (1 - 2 * rows$x)) / total)
+  c(means[-5], ks_error = max(abs(path$at)) / total, means[5], log_loss = log,
+    oe_ratio = sum(rows$count * rows$y) / sum(rows$count * rows$x), cox_intercept = cox[1], cox_slope = cox[2],
+    cox_in_the_large = cox[3], spiegelhalter = -sum(rows$count * e * (1 - 2 * rows$x)) / total)
 }

@@ -42,6 +42,10 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
 moments_of_cell <- 10L
 moments_of_block <- 4L
 
+moments_dim <- function(spec, blocked) {
+  c(if (blocked) moments_of_block else moments_of_cell, 2, length(spec$edges) - 1, n_parts(spec, blocked))
+}
+
 fine_dim <- function(spec) c(moments_of_block, 2, length(spec$fine) - 1, spec$folds + 1)
 
 cell_edges <- function(n_bins, octaves = 7:20) {
@@ -60,6 +64,6 @@ spec_words <- function(spec) {
     spec$notion %||% "default notion", ", ", length(spec$edges) - 1, " cells", if (!is.null(spec$knots)) {
       paste0(" (", length(spec$knots), " given knots)")
     }, ", ", spec$n_bins, " bins; Algorithm 1: ", spec$folds, " folds, test share ", format(spec$test), ", bins ",
-    paste(unique(range(spec$grid)), collapse = " to "), "; ", spec$blocks, " blocks for weights and clusters"
+    paste(unique(range(spec$grid)), collapse = " to "), "; ", spec$blocks, " blocks"
   )
 }

@@ -23,11 +23,7 @@ state_tune <- function(state, level, threads, call) {
   results <- Map(function(method, grid) {
     combine_counted(Map(function(problem, context) tune_counted(method, problem, grid, context), problems, contexts))
   }, methods, grids)
-  headline <- if (length(problems) == 1) {
-    state_headline(state, level, threads)
-  } else {
-    missing_estimate(state$about$notion, "ladder", state$n)
-  }
+  headline <- state_headline(state, level, threads)
   histogram <- lapply(problems, counted_histogram)
   new_tune(results, methods, grids, headline, problems, list(
     histogram = if (length(problems) == 1) histogram[[1]] else histogram, source = NULL, notion = state$about$notion,

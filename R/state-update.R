@@ -59,11 +59,13 @@ add_chunk <- function(state, predictions, columns, call) {
   rows <- predictions$rows
   owner <- columns$cluster %||% columns$id
   units <- if (is.null(owner)) value_units(predictions) else id_units(owner[rows])
-  part <- if (about$blocked) block_parts(units, spec) else fold_parts(units, spec)
+  parts <- list(moments = if (about$blocked) block_parts(units, spec) else fold_parts(units, spec),
+                blocks = block_parts(units, spec))
   weights <- if (importance) as.numeric(columns$weights)[rows] else numeric()
   problems <- notion_problems(predictions, notion, call)
-  if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about$blocked))
-  state$sums <- Map(function(sums, problem) add_problem(sums, problem, part, weights, spec), state$sums, problems)
+  if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
+  state$sums <- Map(function(sums, problem) add_problem(sums, problem, parts, weights, spec), state$sums, problems)
+  if (notion == "class_wise") state$sums[[1]]$cross <- add_cross(state$sums[[1]]$cross, problems, weights)
   state$about <- about
   state$n <- state$n + length(rows)
   state$dropped <- state$dropped + predictions$dropped
@@ -92,23 +94,43 @@ block_parts <- function(units, spec) as.integer(floor(units * spec$blocks))
 n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 
 # Pairs of sums and what rounding took from them, see inst/include/calibrisk/states/sums.h.
-empty_sums <- function(spec, blocked) {
-  parts <- n_parts(spec, blocked)
-  pairs <- function(size) matrix(0, size * parts, 2)
-  moments <- if (blocked) moments_of_block else moments_of_cell
-  out <- list(moments = pairs(moments * 2 * (length(spec$edges) - 1)), scores = pairs(6))
-  if (!blocked) out$fine <- matrix(0, prod(fine_dim(spec)), 2)
+# `fine` is kept of rows that are in folds, and of their classes `blocks`, since nothing else knows of two of a row.
+empty_sums <- function(spec, about) {
+  pairs <- function(dim) matrix(0, prod(dim), 2)
+  out <- list(moments = pairs(moments_dim(spec, about$blocked)),
+              scores = pairs(c(length(score_sums), n_parts(spec, about$blocked))))
+  if (!about$blocked) out$fine <- pairs(fine_dim(spec))
+  if (!about$blocked && about$notion == "class_wise") out$blocks <- pairs(moments_dim(spec, TRUE))
   out
 }
 
-add_problem <- function(sums, problem, part, weights, spec) {
+add_problem <- function(sums, problem, parts, weights, spec) {
   x <- problem$features[, 1]
   y <- as.integer(problem$labels)
+  add <- function(sums, edges, m, part) cpp_add_moments(sums, edges, m, x, y, part, weights)
   m <- if (is.null(sums$fine)) moments_of_block else moments_of_cell
-  sums$moments <- cpp_add_moments(sums$moments, spec$edges, m, x, y, part, weights)
-  sums$scores <- cpp_add_scores(sums$scores, x, y, part, weights)
-  if (!is.null(sums$fine)) sums$fine <- cpp_add_moments(sums$fine, spec$fine, moments_of_block, x, y, part, weights)
+  sums$moments <- add(sums$moments, spec$edges, m, parts$moments)
+  sums$scores <- cpp_add_scores(sums$scores, x, y, parts$moments, weights)
+  if (!is.null(sums$fine)) sums$fine <- add(sums$fine, spec$fine, moments_of_block, parts$moments)
+  if (!is.null(sums$blocks)) sums$blocks <- add(sums$blocks, spec$edges, moments_of_block, parts$blocks)
   sums
+}
+
+# Of the residuals of two classes, times the squared weights.
+add_cross <- function(sums, problems, weights) {
+  e <- do.call(cbind, lapply(problems, `[[`, "residuals"))
+  if (length(weights) > 0) e <- weights * e
+  sums <- sums %||% matrix(0, ncol(e) * (ncol(e) + 1) / 2, 2)
+  cpp_add_products(sums, e, integer(nrow(e)), FALSE)
+}
+
+# The symmetric matrix of which these are the rows of the lower triangle.
+symmetric <- function(rows) {
+  q <- (sqrt(8 * length(rows) + 1) - 1) / 2
+  out <- matrix(0, q, q)
+  out[upper.tri(out, TRUE)] <- rows
+  out[lower.tri(out)] <- t(out)[lower.tri(out)]
+  out
 }
 
 # The sums as an array, the parts last; of scores those of R's names.
@@ -117,9 +139,13 @@ score_sums <- c("log", "log_square", "infinite", "extreme", "square", "weight_sq
 sum_array <- function(pairs, dim) array(pairs[, 1] + pairs[, 2], dim)
 
 state_moments <- function(state, problem = 1) {
-  pairs <- state$sums[[problem]]$moments
-  m <- if (state$about$blocked) moments_of_block else moments_of_cell
-  sum_array(pairs, c(m, 2, length(state$spec$edges) - 1, n_parts(state$spec, state$about$blocked)))
+  sum_array(state$sums[[problem]]$moments, moments_dim(state$spec, state$about$blocked))
+}
+
+in_blocks <- function(state) state$about$blocked || state$about$notion == "class_wise"
+
+block_moments <- function(state, problem = 1) {
+  sum_array(state$sums[[problem]][[if (state$about$blocked) "moments" else "blocks"]], moments_dim(state$spec, TRUE))
 }
 
 over_parts <- function(sums) rowSums(sums, dims = length(dim(sums)) - 1)

@@ -11,7 +11,7 @@
 #' @param knots Values that the headline's bases may have knots at, such as quantiles of the predictions of a first
 #'   part of the rows; by default the edges of the cells.
 #' @param grid,folds,test Of Algorithm 1: numbers of bins, folds, and the share of test rows.
-#' @param blocks Into how many blocks rows are put where they are weighted or clustered.
+#' @param blocks Into how many blocks rows are put where they are weighted or clustered, and class-wise.
 #' @param event_level With two classes, which level of `truth` is the event.
 #' @param object A `ce_state`.
 #' @param data,truth,... Of `update()`: as `x`, `truth` and the columns of [ce_estimate()], or for `data` a
@@ -22,9 +22,10 @@
 #'   the predictions and the outcome.
 #' @param level Confidence level.
 #' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed. `estimate()`: a tibble like
-#'   that of [ce_panel()] (class-wise also `class`). `ce_estimate(state)`: its row. `ce_tune(state)`: a [ce_tune()] of
-#'   bins, kernel ridge and two-step kernel ridge, with tables, figures and predictions as of rows in memory; class-wise
-#'   without the standard errors that need the classes of a row together (`NA`).
+#'   that of [ce_panel()] (class-wise also `class`, `NA` for sums over the classes). `ce_estimate(state)`: its row.
+#'   `ce_tune(state)`: a [ce_tune()] of bins, kernel ridge and two-step kernel ridge, with tables, figures and
+#'   predictions as of rows in memory; class-wise without the standard errors that need the classes of a row together
+#'   (`NA`).
 #'
 #' @section Definition:
 #' The interval from 0 to 1 is cut into cells \eqn{c} (hundredths, the bins' edges, given knots, and halved octaves down
@@ -45,6 +46,10 @@
 #' show an error clearly the headline's limits are wider than those of the rows would be, as with few large clusters:
 #' more `blocks` narrow them.
 #'
+#' Class-wise the same blocks are kept of rows without weights and clusters, beside their folds: the error of a sum over
+#' classes needs all classes of a row, and a block has them. `ce_estimate()` of such a state leaves out blocks of
+#' independent rows, and the panel ends with the sums over classes, whose errors are the jackknife's.
+#'
 #' @section Invariants:
 #' Chunks, their order, and the order and grouping of merging change nothing (1e-12: sums keep twice the digits of a
 #' double). With the same knots the numbers are those of the verbs in memory: bins, their errors, the root Brier score,
@@ -55,7 +60,8 @@
 #'
 #' @section Cost:
 #' Linear in the rows, about 0.3 s of processor time per million on one thread; memory is that of a chunk. A state of
-#' independent rows takes 100 to 400 kB saved (per class), whatever the number of rows, and up to 1 MB in blocks.
+#' independent rows takes 100 to 400 kB saved, whatever the number of rows, and up to 1 MB in blocks; class-wise so
+#' much per class.
 #'
 #' @section Errors:
 #' `calibrisk_error_state`: states of different specs, notions, classes or versions are not merged, weights in some
@@ -155,7 +161,7 @@ print.ce_state <- function(x, ...) {
   writeLines(strwrap(paste0("Keeps: ", spec_words(x$spec), "."), exdent = 2))
   cat("Holds ", format(round(sum(lengths(unlist(x$sums, recursive = FALSE))) * 8 / 1024)), " kB of sums",
       if (isTRUE(x$about$blocked)) ", in blocks", "; no rows.\n", sep = "")
-  if (x$n > 1 && !identical(x$about$notion, "class_wise")) {
+  if (x$n > 1) {
     row <- state_headline(x, 0.95, 1L)
     writeLines(strwrap(headline_sentence(row), exdent = 2))
   }

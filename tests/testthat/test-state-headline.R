@@ -1,7 +1,3 @@
-state_knots <- function(state) {
-  cell_knots(state$spec$edges, over_parts(state_moments(state)), state$spec$inner)
-}
-
 fixed_bases <- function(knots) lapply(knots, function(at) list(recipe = "hats", at = list(at)))
 
 expect_headline <- function(row, ladder, tolerance) {
@@ -15,7 +11,7 @@ test_that("the headline is that of the rows on the same knots", {
     d <- inside_sample(n, n)
     state <- state_of(d)
     problem <- scalar_problem(d$x, d$y)
-    expect_headline(ce_estimate(state), run_ladder(problem, fixed_bases(state_knots(state)), .95, 1L), 1e-8)
+    expect_headline(ce_estimate(state), run_ladder(problem, fixed_bases(state_knots(state, 1)), .95, 1L), 1e-8)
   }
   # and near that of the verb, on its own knots
   expect_lt(abs(ce_estimate(state)$estimate - ce_estimate(d$x, d$y)$estimate), .001)
@@ -26,7 +22,7 @@ test_that("given knots are the verb's own", {
   d <- inside_sample(900, 3)
   own <- unique(quantile(d$x, c((0:29) / 29, (0:7) / 7), type = 1, names = FALSE))
   state <- state_of(d, ce_state_spec(knots = own))
-  expect_identical(lengths(state_knots(state)), c(2L, 8L, 30L))
+  expect_identical(lengths(state_knots(state, 1)), c(2L, 8L, 30L))
   expect_headline(ce_estimate(state), run_ladder(scalar_problem(d$x, d$y), ladder_bases("binary", 1, 900), .95, 1L),
                   1e-8)
 })
@@ -42,9 +38,44 @@ test_that("blocks are clusters: whole ones are left out", {
     block <- block_parts(units, spec)
     problem <- scalar_problem(d$x, d$y)
     problem$design <- new_design(3000, given$weights, match(block, sort(unique(block))))
-    expect_headline(ce_estimate(state), run_ladder(problem, fixed_bases(state_knots(state)), .95, 1L), 1e-8)
+    expect_headline(ce_estimate(state), run_ladder(problem, fixed_bases(state_knots(state, 1)), .95, 1L), 1e-8)
   }
   expect_output(print(ce_estimate(state)), "16 blocks")
+})
+
+test_that("the class-wise headline is that of the rows in blocks as clusters", {
+  data <- cbind(vehicle_predictions, id = seq_len(nrow(vehicle_predictions)))
+  spec <- ce_state_spec("class_wise", blocks = 12)
+  state <- update(ce_state(spec), data, truth, id = id)
+  block <- block_parts(id_units(data$id), spec)
+  predictions <- as_predictions(vehicle_predictions, rlang::quo(truth), list(), "first", TRUE, NULL)
+  problem <- ladder_problem(predictions, "class_wise", NULL)
+  problem$design <- new_design(nrow(data), NULL, match(block, sort(unique(block))))
+  knots <- lapply(seq_along(state$sums), function(j) state_knots(state, j))
+  bases <- lapply(1:3, function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
+  expect_headline(ce_estimate(state), run_ladder(problem, bases, .95, 1L), 1e-8)
+  expect_output(print(ce_estimate(state)), "Classes of a row together: errors from 12 blocks")
+  expect_identical(ce_tune(state)$headline$conf.high, ce_estimate(state)$conf.high)
+  # as clusters of one row each where they are given
+  clustered <- update(ce_state(spec), data, truth, cluster = id)
+  expect_headline(ce_estimate(clustered), run_ladder(problem, bases, .95, 1L), 1e-8)
+  # merged from two halves
+  odd <- data$id %% 2 == 1
+  halves <- c(update(ce_state(spec), data[odd, ], truth, id = id), update(ce_state(spec), data[!odd, ], truth, id = id))
+  expect_same_numbers(ce_estimate(halves), ce_estimate(state))
+
+  # the panel's sums over the classes
+  table <- estimate(state)
+  table <- table[is.na(table$class), ]
+  expect_identical(table$.metric, c("rbs", "ece", "ece", "ece", "brier"))
+  verbs <- list(rbs(vehicle_predictions, truth, notion = "class_wise"),
+                ece(vehicle_predictions, truth, notion = "class_wise"),
+                ece(vehicle_predictions, truth, notion = "class_wise", p = 2),
+                ece(vehicle_predictions, truth, notion = "class_wise", p = 2, debias = TRUE),
+                ce_score(vehicle_predictions, truth))
+  expect_close(table$.estimate, vapply(verbs, `[[`, 0, ".estimate"), tol$oracle)
+  left <- vapply(unique(block), function(b) ece(vehicle_predictions[block != b, ], truth, notion = "class_wise")$power, 0)
+  expect_close(table$std.error[2], sqrt(11 / 12 * sum((left - mean(left))^2)), tol$oracle)
 })
 
 test_that("few and extreme rows have a headline", {
@@ -52,7 +83,7 @@ test_that("few and extreme rows have a headline", {
                  list(x = rep(.5, 40), y = rep(0:1, 20)), list(x = rep(0:1, 20), y = rep(0:1, each = 20)))) {
     state <- state_of(d)
     row <- ce_estimate(state)
-    expect_headline(row, run_ladder(scalar_problem(d$x, d$y), fixed_bases(state_knots(state)), .95, 1L), 1e-8)
+    expect_headline(row, run_ladder(scalar_problem(d$x, d$y), fixed_bases(state_knots(state, 1)), .95, 1L), 1e-8)
     expect_true(row$conf.low <= row$conf.high)
   }
   expect_identical(ce_estimate(state_of(list(x = c(0, 1), y = c(0, 1))))$cap, 0)

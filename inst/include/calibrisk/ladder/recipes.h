@@ -291,7 +291,8 @@ inline Matrix local_columns(const LocalBasis& basis, const std::vector<Index>& r
 }
 
 // A rung of a shape; `columns` is the user's matrix, `worker` the dense algebra of workers. Without
-// `moments` only psi, gaps and weights.
+// `moments` only psi, gaps and weights. Of hats in clusters a row may have no value (NaN, and
+// residual 0) in some coordinates: it is no row of theirs.
 inline Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const BasisShape& shape,
                        const ConstMatrixRef& features, const ConstMatrixRef& columns,
                        const ConstMatrixRef& residuals, const RowWeights& weights,
@@ -310,13 +311,14 @@ inline Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const B
   const LocalBases local(engine, shape, features);
   if (!clusters.given()) return local_rung(engine, local.bases(), residuals, weights, moments);
   require(static_cast<Index>(local.bases().size()) == d, "There must be a basis per coordinate.");
-  SharedGroup all;
-  all.rows.resize(static_cast<std::size_t>(residuals.rows()));
-  std::iota(all.rows.begin(), all.rows.end(), Index{0});
   for (Index j = 0; j < d; ++j) {
     const LocalBasis& basis = local.bases()[static_cast<std::size_t>(j)];
-    all.columns = [&basis](const std::vector<Index>& rows) { return local_columns(basis, rows); };
-    parts.push_back({all, {j}});
+    SharedGroup group;
+    group.columns = [&basis](const std::vector<Index>& rows) { return local_columns(basis, rows); };
+    for (Index i = 0; i < residuals.rows(); ++i) {
+      if (!std::isnan(features(i, j))) group.rows.push_back(i);
+    }
+    parts.push_back({group, {j}});
   }
   return cluster_rung(engine, worker, parts, residuals, weights, clusters, moments);
 }

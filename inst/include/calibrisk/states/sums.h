@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace calibrisk {
 
@@ -82,6 +83,31 @@ inline void add_moments(PairedSums& sums, const CellEdges& edges, Index m, const
     const double next = twice * now - before;
     before = now;
     now = next;
+  }
+}
+
+// [q (q + 1) / 2 x parts]: sums of x_a x_b, b <= a, row by row of the lower triangle.
+inline void add_squares(PairedSums& sums, const std::vector<double>& x, Index part) {
+  const auto q = static_cast<Index>(x.size());
+  Index at = part * (q * (q + 1) / 2);
+  for (std::size_t a = 0; a < x.size(); ++a) {
+    for (std::size_t b = 0; b <= a; ++b) sums.add(at++, x[a] * x[b]);
+  }
+}
+
+// [q (q + 1) (q + 2) (q + 3) / 24 x parts]: sums of x_a x_b x_c x_d, d <= c <= b <= a, in that
+// order.
+inline void add_fourths(PairedSums& sums, const std::vector<double>& x, Index part) {
+  const auto q = static_cast<Index>(x.size());
+  Index at = part * (q * (q + 1) * (q + 2) * (q + 3) / 24);
+  for (std::size_t a = 0; a < x.size(); ++a) {
+    for (std::size_t b = 0; b <= a; ++b) {
+      const double two = x[a] * x[b];
+      for (std::size_t c = 0; c <= b; ++c) {
+        const double three = two * x[c];
+        for (std::size_t d = 0; d <= c; ++d) sums.add(at++, three * x[d]);
+      }
+    }
   }
 }
 
