@@ -33,7 +33,7 @@ tune_progress <- function(methods, problems, progress) {
   finished <- 0
   list(
     cache = function(j) caches[[j]],
-    step = function(method, j) {
+    step = function() {
       from <- finished
       finished <<- finished + 1
       if (shown) function(fraction) cli::cli_progress_update(set = from + fraction, id = id, .envir = env)

@@ -47,7 +47,9 @@
 #' (kkr on a few rows) is a warning of class `calibrisk_warning_impossible_estimate`.
 #' @section Cost:
 #' Linear in the number of rows for scalar notions; see the vignettes for measured times.
-#' Long work can be interrupted.
+#' Long work can be interrupted. Under a [future::plan()] of several workers methods and classes are tuned there, with
+#' the same digits (unless a function of [method_function()] draws random numbers); a worker that is lost is an error of
+#' class `calibrisk_error_worker`.
 #' @references `r ref_gruber_bach()`
 #' @export
 #' @examples
@@ -104,20 +106,7 @@ tune_predictions <- function(predictions, notion, methods, splits, level, progre
   split <- splits[[1]]
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
-  bar <- tune_progress(methods, problems, progress)
-  context <- new_context(threads)
-  results <- list()
-  for (m in names(methods)) {
-    parts <- list()
-    for (j in seq_along(problems)) {
-      context$progress <- bar$step(m, j)
-      # methods share factors of a problem; classes do not
-      context$cache <- bar$cache(j)
-      parts[[j]] <- tune_problem(methods[[m]], problems[[j]], splits, grids[[m]], context)
-    }
-    results[[m]] <- combine_problems(parts)
-  }
-  bar$done()
+  results <- tune_jobs(methods, problems, splits, grids, progress, threads, call)
   if (is.null(headline)) {
     headline <- headline_row(notion_ladder(predictions, notion, level, threads, call = call), notion,
                              n_obs(predictions))
@@ -130,6 +119,39 @@ tune_predictions <- function(predictions, notion, methods, splits, level, progre
   ))
   warn_impossible(out$glance, problems)
   out
+}
+
+# Every method on every problem, combined per method.
+tune_jobs <- function(methods, problems, splits, grids, progress, threads, call) {
+  jobs <- unlist(lapply(names(methods), function(m) {
+    lapply(seq_along(problems), function(j) {
+      list(method = methods[[m]], grid = grids[[m]], problem = problems[[j]], m = m, j = j)
+    })
+  }), recursive = FALSE)
+  parts <- if (has_workers(jobs)) {
+    over_workers(jobs, tuner_alone(splits, threads), call)
+  } else {
+    tune_here(jobs, splits, tune_progress(methods, problems, progress), threads)
+  }
+  method <- vapply(jobs, `[[`, "", "m")
+  lapply(split(parts, factor(method, names(methods))), combine_problems)
+}
+
+tuner_alone <- function(splits, threads) {
+  force(list(splits, threads))
+  function(job) tune_problem(job$method, job$problem, splits, job$grid, new_context(threads))
+}
+
+tune_here <- function(jobs, splits, bar, threads) {
+  context <- new_context(threads)
+  parts <- lapply(jobs, function(job) {
+    context$progress <- bar$step()
+    # methods share factors of a problem; classes do not
+    context$cache <- bar$cache(job$j)
+    tune_problem(job$method, job$problem, splits, job$grid, context)
+  })
+  bar$done()
+  parts
 }
 
 # `about`: what was tuned on; `difference`: of two methods' risks.

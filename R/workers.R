@@ -1,0 +1,36 @@
+# Jobs that know nothing of each other, in the workers of the user's future::plan() where it has any.
+
+has_workers <- function(jobs) {
+  # without the package loaded nobody has set a plan
+  length(jobs) > 1 && isNamespaceLoaded("future") && rlang::is_installed("future.apply") && future::nbrOfWorkers() > 1
+}
+
+# lapply(), in order. A worker is sent its own jobs, and `fn` with what it holds; `fn` draws no random numbers, so that
+# the digits are those of one process.
+over_workers <- function(jobs, fn, call) {
+  if (!has_workers(jobs)) return(lapply(jobs, fn))
+  one <- with_step(fn, if (rlang::is_installed("progressr")) progressr::progressor(along = jobs))
+  from_workers(future.apply::future_lapply(jobs, one, future.packages = "calibrisk", future.globals = FALSE), call)
+}
+
+with_step <- function(fn, step) {
+  force(list(fn, step))
+  function(job) {
+    out <- fn(job)
+    if (!is.null(step)) step()
+    out
+  }
+}
+
+# What a worker says of its job is an error of ours already; all else is of the workers: one that was killed, a
+# connection or a queue that broke.
+from_workers <- function(value, call) {
+  rlang::try_fetch(value, error = function(cnd) {
+    if (inherits(cnd, "calibrisk_error")) rlang::cnd_signal(cnd)
+    stop_input(c(
+      "The workers must return a result per job.",
+      "x" = "One did not: it died, or its connection broke.",
+      "i" = "Nothing has changed here. Set the plan again, {.code future::plan()}, and repeat."
+    ), c("worker", "source"), parent = cnd, call = call)
+  })
+}
