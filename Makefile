@@ -15,7 +15,7 @@ CORE_SOURCES = $(if $(UNITS),$(UNITS:%=tests/core/test_%.cpp) tests/core/main.cp
 CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(CORE_SOURCES)) $(if $(UNITS),,$(CORE)/all_headers.o)
 comma = ,
 
-.PHONY: help deps install demo test test-database test-tidymodels contract check document readme lint format check-format \
+.PHONY: help deps install demo test test-database test-faults test-tidymodels contract check document readme lint format check-format \
   check-documented extending articles fuzz bench site test-core \
   sanitize sanitize-address sanitize-thread release-check clean
 
@@ -42,6 +42,9 @@ test: ## run the tests; the last line is `N passed, N failed`
 
 test-database: install ## the tests of databases on a PostgreSQL server, made and removed
 	@$(RSCRIPT) tools/test-database.R
+
+test-faults: install ## killed workers, a stopped server, full disks and interrupts, for real
+	@$(RSCRIPT) tools/test-faults.R
 
 test-tidymodels: install ## the tests with yardstick and tune, which go into a library of their own (minutes at first)
 	@$(RSCRIPT) tools/test-tidymodels.R

@@ -69,7 +69,7 @@ ce_database <- function(con, table) {
     ), "argument", arg = "table", value = table, call = call)
   }
   named <- is_name && !inherits(table, "SQL")
-  new_database(con, if (named) paste("SELECT * FROM", DBI::dbQuoteIdentifier(con, table)) else as.character(table),
+  new_database(con, if (named) paste("SELECT * FROM", sql_name(list(con = con), table)) else as.character(table),
                character(), call)
 }
 
@@ -109,25 +109,26 @@ select_from <- function(db, columns = "*") paste0("SELECT ", columns, " FROM (",
 # The rows of a query; what goes wrong in the database is an error of ours that says what it said.
 database_query <- function(db, sql, call) {
   said <- NULL
-  fail <- function(cnd = NULL) {
-    # braces are not ours to interpret
-    fact <- if (is.null(cnd)) said %||% "It returned nothing." else conditionMessage(cnd)
-    stop_input(c(
-      "The database must answer the query.",
-      "x" = "{fact}",
-      "i" = "Is the connection still open? {.code DBI::dbIsValid(con)} says so."
-    ), "database", arg = "x", sql = sql, parent = cnd, call = call)
-  }
   out <- tryCatch(
     withCallingHandlers(DBI::dbGetQuery(db$con, sql), warning = function(cnd) {
       # some drivers warn where they fail
       said <<- conditionMessage(cnd)
       rlang::cnd_muffle(cnd)
     }),
-    error = fail
+    error = function(cnd) stop_database(cnd, sql, call = call)
   )
-  if (!is.data.frame(out)) fail()
+  if (!is.data.frame(out)) stop_database(NULL, sql, said, call)
   out
+}
+
+stop_database <- function(cnd, sql = NULL, said = NULL, call = NULL) {
+  # braces are not ours to interpret
+  fact <- if (is.null(cnd)) said %||% "It returned nothing." else conditionMessage(cnd)
+  stop_input(c(
+    "The database must answer the query.",
+    "x" = "{fact}",
+    "i" = "Is the connection still open? {.code DBI::dbIsValid(con)} says so."
+  ), "database", arg = "x", sql = sql, parent = cnd, call = call)
 }
 
 check_in_memory <- function(x, call) {
@@ -148,7 +149,10 @@ stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE) {
 
 # --- Pieces of SQL ----------------------------------------------------------------------------------------------------
 
-sql_name <- function(db, name) as.character(DBI::dbQuoteIdentifier(db$con, name))
+# Some drivers ask the server.
+sql_quoted <- function(quoted) as.character(tryCatch(quoted, error = function(cnd) stop_database(cnd)))
+
+sql_name <- function(db, name) sql_quoted(DBI::dbQuoteIdentifier(db$con, name))
 
 sql_double <- function(expression) paste0("CAST(", expression, " AS DOUBLE PRECISION)")
 
@@ -161,7 +165,7 @@ sql_literal <- function(db, value) {
   if (is.na(value)) return("NULL")
   if (is.logical(value)) return(if (value) "TRUE" else "FALSE")
   if (is.numeric(value)) return(sql_number(as.numeric(value)))
-  as.character(DBI::dbQuoteString(db$con, as.character(value)))
+  sql_quoted(DBI::dbQuoteString(db$con, as.character(value)))
 }
 
 sql_equal <- function(db, name, value) {

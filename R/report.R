@@ -20,7 +20,8 @@
 #' @return The path of the file, invisibly.
 #' @section Errors:
 #' Those of [ce_validate()]; `calibrisk_error_package` where rmarkdown, ggplot2 or pandoc are not installed;
-#' `calibrisk_error_file` where the file has another ending or its folder does not exist; `calibrisk_error_render`.
+#' `calibrisk_error_file` where the file has another ending, its folder does not exist or
+#' cannot be written to, or the disk is full; `calibrisk_error_render`.
 #' @section Cost:
 #' That of [ce_validate()] for every model, and a few seconds for pandoc.
 #' @seealso [ce_kable()] for single tables.
@@ -76,6 +77,11 @@ check_report <- function(file, quiet, title, model, call) {
   }
   if (!dir.exists(dirname(file))) {
     stop_input(c("The folder of {.arg file} must exist.", "x" = "There is no {.file {dirname(file)}}."),
+               c("file", "argument"), arg = "file", value = file, call = call)
+  }
+  # before minutes of work
+  if (file.access(dirname(file), 2) != 0) {
+    stop_input(c("The folder of {.arg file} must be writable.", "x" = "{.file {dirname(file)}} is not."),
                c("file", "argument"), arg = "file", value = file, call = call)
   }
   for (package in c("rmarkdown", "knitr", "ggplot2")) check_package(package, "A report needs", call)
@@ -252,12 +258,27 @@ render_report <- function(parts, file, format, quiet, call) {
                  parent = cnd, call = call)
     }
   )
-  beside <- tempfile("calibrisk-", dirname(file), paste0(".", format))
-  done <- suppressWarnings(file.copy(written, beside)) && suppressWarnings(file.rename(beside, file))
+  write_beside(written, file, call)
+}
+
+# A copy that was cut off by a full disk is none, whatever is said of it.
+write_beside <- function(from, file, call, copy = file.copy) {
+  beside <- tempfile("calibrisk-", dirname(file), paste0(".", tools::file_ext(file)))
+  on.exit(unlink(beside))
+  said <- NULL
+  done <- withCallingHandlers(
+    copy(from, beside) && isTRUE(file.size(beside) == file.size(from)) && file.rename(beside, file),
+    warning = function(cnd) {
+      said <<- conditionMessage(cnd)
+      rlang::cnd_muffle(cnd)
+    }
+  )
   if (!done) {
-    unlink(beside)
-    stop_input(c("The report could not be written.", "x" = "{.file {file}} is not writable."), c("file", "argument"),
-               arg = "file", value = file, call = call)
+    stop_input(c(
+      "The report could not be written.",
+      "x" = "{.file {file}} is not writable{if (!is.null(said)) paste0(': ', said)}.",
+      "i" = "Is the disk full? A file that was there is unchanged."
+    ), c("file", "argument"), arg = "file", value = file, call = call)
   }
   invisible(file)
 }

@@ -62,8 +62,17 @@ open_file <- function(file, rows) {
   if (file_kind(file) == "parquet") return(cut_iterator(read_parquet(file), rows))
   if (file.size(file) <= at_once && rlang::is_installed("data.table") && grepl("csv$", file, ignore.case = TRUE)) {
     read <- getExportedValue("data.table", "fread")
-    data <- read(file, sep = ",", na.strings = c("NA", ""), integer64 = "numeric", data.table = FALSE,
-                 showProgress = FALSE)
+    left_out <- FALSE
+    data <- withCallingHandlers(
+      read(file, sep = ",", na.strings = c("NA", ""), integer64 = "numeric", data.table = FALSE, showProgress = FALSE),
+      # of what does not look like a row
+      warning = function(cnd) {
+        if (!grepl("Discarded|Stopped early", conditionMessage(cnd))) return()
+        left_out <<- TRUE
+        rlang::cnd_muffle(cnd)
+      }
+    )
+    if (left_out) stop_cut_off(file)
     return(cut_iterator(data, rows))
   }
   csv_iterator(file, rows)
@@ -82,16 +91,53 @@ csv_iterator <- function(file, rows) {
   classes <- NA
   iterator(function() {
     arguments <- list(con, header = is.null(columns), nrows = rows, check.names = FALSE, na.strings = c("NA", ""),
-                      colClasses = classes)
+                      colClasses = classes, fill = FALSE)
     if (!is.null(columns)) arguments$col.names <- columns
-    out <- tryCatch(do.call(utils::read.csv, arguments), error = function(cnd) {
-      # R's own words for the end of a file
+    # R's own words
+    out <- tryCatch(withCallingHandlers(do.call(utils::read.csv, arguments), warning = function(cnd) {
+      short <- gettext("number of items read is not a multiple of the number of columns", domain = "R")
+      if (any(vapply(c(short, "lzma"), grepl, NA, conditionMessage(cnd), fixed = TRUE))) stop_cut_off(file)
+    }), error = function(cnd) {
       end <- gettext("no lines available in input", domain = "R-utils")
       if (grepl(end, conditionMessage(cnd), fixed = TRUE)) NULL else stop(cnd)
     })
-    if (is.null(out)) return(NULL)
+    if (is.null(out) || nrow(out) == 0) {
+      if (!is_complete(file)) stop_cut_off(file)
+      return(NULL)
+    }
     columns <<- names(out)
     classes <<- ifelse(vapply(out, is.double, NA), "numeric", NA)
-    if (nrow(out) > 0) out
+    out
   }, function() close(con))
+}
+
+stop_cut_off <- function(file) {
+  stop_input(c("A file must be whole.", "x" = "{.file {file}} is cut off, or not a table.",
+               "i" = "Copy it again: it may have been read while it was written."), "source", call = NULL)
+}
+
+# R's connections end silently where a compressed file does. One of gzip says its size; else the text must end with
+# a line.
+is_complete <- function(file) {
+  if (grepl("csv$", file, ignore.case = TRUE)) return(TRUE)
+  con <- gzfile(file, "rb") # of all three kinds
+  on.exit(close(con))
+  size <- 0
+  last <- raw(0)
+  repeat {
+    bytes <- suppressWarnings(readBin(con, "raw", 2^20))
+    if (length(bytes) == 0) break
+    size <- size + length(bytes)
+    last <- bytes[length(bytes)]
+  }
+  if (grepl("gz$", file, ignore.case = TRUE) && size %% 2^32 == gzip_size(file)) return(TRUE)
+  any(last == charToRaw("\n"))
+}
+
+# The last four bytes.
+gzip_size <- function(file) {
+  con <- base::file(file, "rb", raw = TRUE)
+  on.exit(close(con))
+  seek(con, max(file.size(file) - 4, 0))
+  sum(as.integer(readBin(con, "raw", 4)) * 256^(0:3))
 }

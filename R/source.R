@@ -19,8 +19,10 @@
 #' @param close Of a function: what is called when it is empty or an error occurred.
 #' @return A `ce_source`. Files, data frames and tables can be read again; results, readers and functions only once.
 #' @section Errors:
-#' `calibrisk_error_source` where a piece cannot be read or taken in: it says which one, and its parent why. What was
-#' opened is closed then, and after an interrupt; the state that was to be updated is as before.
+#' `calibrisk_error_source` where a piece cannot be read or taken in: it says which one, and its parent why. That
+#' includes files and results of databases that end early. `calibrisk_error_worker` (and `_source`) where a worker
+#' of the plan was lost. What was opened is closed then, and after an interrupt; the state that was to be updated is
+#' as before.
 #' @seealso [ce_state()].
 #' @export
 #' @examples
@@ -91,10 +93,16 @@ table_source <- function(db, rows) {
 result_source <- function(result, rows) new_source(function() result_iterator(result, rows), "a result of a database")
 
 result_iterator <- function(result, rows) {
+  force(result)
   iterator(function() {
     if (DBI::dbHasCompleted(result)) return(NULL)
     out <- DBI::dbFetch(result, n = rows)
-    if (nrow(out) > 0) out
+    if (NROW(out) > 0) return(out)
+    # some drivers warn only
+    if (!DBI::dbHasCompleted(result)) {
+      stop_input(c("The database must return all rows.", "x" = "Its result ended before its end."), "database",
+                 call = NULL)
+    }
   }, function() DBI::dbClearResult(result))
 }
 

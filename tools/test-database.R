@@ -1,68 +1,11 @@
-# The tests of databases on a PostgreSQL server of their own: made from Debian's packages in a temporary folder, on
-# loopback, run by an unprivileged user, and stopped and removed at the end. Not part of the gate, whose tests use
-# SQLite.
+# The tests of databases on a PostgreSQL server (tools/postgres.R), which is stopped and removed at the end. Not part of
+# the gate, whose tests use SQLite.
 #
 #   Rscript tools/test-database.R
 
 source("tools/library.R")
+source("tools/suite.R")
+source("tools/postgres.R")
 .libPaths(unique(c(writable_library(), .libPaths())))
 
-server_programs <- function() utils::tail(sort(Sys.glob("/usr/lib/postgresql/*/bin")), 1)
-
-install_server <- function() {
-  missing <- c(if (length(server_programs()) == 0) "postgresql",
-               if (!nzchar(system.file(package = "RPostgreSQL"))) "r-cran-rpostgresql")
-  if (length(missing) == 0) return(invisible())
-  message("Installing from Debian: ", paste(missing, collapse = " "))
-  Sys.setenv(DEBIAN_FRONTEND = "noninteractive")
-  system2("apt-get", c("-y", "-qq", "install", "--no-install-recommends", missing), stdout = FALSE)
-  if (length(server_programs()) == 0) stop("There is no PostgreSQL: install Debian's `postgresql`.", call. = FALSE)
-}
-
-is_root <- function() identical(system2("id", "-u", stdout = TRUE), "0")
-
-# The server refuses to be root.
-as_user <- function(command, arguments) {
-  command <- paste(c(shQuote(command), arguments), collapse = " ")
-  if (is_root()) command <- paste("runuser -u postgres -- sh -c", shQuote(paste("cd /tmp &&", command)))
-  if (system(paste(command, ">/dev/null 2>&1")) != 0) stop("The server failed: ", command, call. = FALSE)
-}
-
-free_port <- function() {
-  for (port in sample(49152:65000, 50)) {
-    open <- tryCatch(serverSocket(port), error = function(cnd) NULL)
-    if (!is.null(open)) {
-      close(open)
-      return(port)
-    }
-  }
-  stop("There is no free port.", call. = FALSE)
-}
-
-run <- function() {
-  install_server()
-  programs <- server_programs()
-  folder <- tempfile("postgres", tmpdir = "/tmp")
-  dir.create(folder, mode = "0700")
-  on.exit(unlink(folder, recursive = TRUE))
-  password <- paste(sample(c(letters, 0:9), 24, TRUE), collapse = "")
-  writeLines(password, file.path(folder, "password"))
-  if (is_root()) system2("chown", c("-R", "postgres", folder))
-  data <- file.path(folder, "data")
-  as_user(file.path(programs, "initdb"), c("-D", data, "-U", "calibrisk", "-A", "scram-sha-256", "-E", "UTF8",
-                                           "--no-sync", "--pwfile", file.path(folder, "password")))
-  port <- free_port()
-  control <- file.path(programs, "pg_ctl")
-  options <- shQuote(paste0("-c listen_addresses=127.0.0.1 -c fsync=off -c unix_socket_directories= -p ", port))
-  as_user(control, c("-D", data, "-w", "-l", file.path(folder, "log"), "-o", options, "start"))
-  on.exit(as_user(control, c("-D", data, "-m", "immediate", "stop")), add = TRUE, after = FALSE)
-  Sys.setenv(CALIBRISK_POSTGRES = paste0("host=127.0.0.1 port=", port, " user=calibrisk password=", password))
-  results <- as.data.frame(testthat::test_dir("tests/testthat", package = "calibrisk", load_package = "installed",
-                                              filter = "^database", reporter = "summary", stop_on_failure = FALSE))
-  failed <- results$failed > 0 | results$error
-  skipped <- results$skipped & !failed
-  cat(sprintf("\n%d passed, %d failed\n", sum(!failed & !skipped), sum(failed)))
-  if (any(failed) || all(skipped)) 1 else 0
-}
-
-quit(status = run())
+quit(status = with_server(run_suite("tests/testthat", "^database")))

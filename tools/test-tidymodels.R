@@ -6,6 +6,7 @@
 # CALIBRISK_TIDYMODELS names another folder for the library.
 
 source("tools/library.R")
+source("tools/suite.R")
 .libPaths(unique(c(writable_library(), .libPaths())))
 
 needed <- c("yardstick", "tune", "workflowsets")
@@ -22,9 +23,4 @@ if (length(missing) > 0) {
 }
 
 if (!nzchar(Sys.getenv("TZ"))) Sys.setenv(TZ = "UTC")
-results <- as.data.frame(testthat::test_dir("tests/tidymodels", package = "calibrisk", load_package = "installed",
-                                            reporter = "summary", stop_on_failure = FALSE))
-failed <- results$failed > 0 | results$error
-skipped <- results$skipped & !failed
-cat(sprintf("\n%d passed, %d failed\n", sum(!failed & !skipped), sum(failed)))
-quit(status = if (any(failed) || all(skipped)) 1 else 0)
+quit(status = run_suite("tests/tidymodels"))

@@ -9,6 +9,44 @@ test_that("a connection that is gone, and a table that is not there, are errors 
   expect_error(ce_database(con, 1), class = "calibrisk_error_argument")
 })
 
+test_that("a connection that is lost between two queries is an error of a class, in every verb", {
+  data <- database_data(200)
+  verbs <- list(ece = function(x) ece(x, y, .pred_Yes, type = "mass", .by = "k"),
+                estimate = function(x) ce_estimate(x, y, .pred_Yes),
+                tune = function(x) ce_tune(x, y, .pred_Yes, folds = fold))
+  query <- database_query
+  asked <- 0
+  lost_at <- Inf
+  local_stand_ins(list(database_query = function(db, sql, call) {
+    asked <<- asked + 1
+    if (asked == lost_at) DBI::dbDisconnect(con)
+    query(db, sql, call)
+  }))
+  for (name in names(verbs)) {
+    con <- local_database()
+    x <- write_table(con, "ce_test_between", data)
+    asked <- 0
+    suppressWarnings(verbs[[name]](x))
+    expect_gt(asked, 2)
+    for (at in unique(c(2, asked %/% 2, asked))) {
+      lost_at <- Inf
+      con <- local_database()
+      x <- write_table(con, "ce_test_between", data)
+      asked <- 0
+      lost_at <- at
+      suppressWarnings(expect_error(verbs[[name]](x), class = "calibrisk_error_database", info = paste(name, at)))
+    }
+    lost_at <- Inf
+  }
+})
+
+test_that("a driver that cannot quote without its server is an error of a class", {
+  con <- local_database()
+  x <- write_table(con, "ce_test_quote", database_data())
+  local_stand_ins(list(dbQuoteIdentifier = function(...) stop("the server is gone")), "DBI")
+  expect_error(ece(x, y, .pred_Yes), "the server is gone", class = "calibrisk_error_database")
+})
+
 test_that("numbers keep their digits on the way into SQL and back", {
   con <- local_database()
   x <- withr::with_seed(1, c(runif(50), 10^runif(50, -300, 300), 0, 1, 1 / 3, 2^31, 2^53, 5e-324))

@@ -15,17 +15,7 @@ interrupted_at <- function(at, code) {
       list(cache = function(j) caches[[j]], step = function(method, j) callback, done = function() NULL)
     }
   )
-  namespace <- asNamespace("calibrisk")
-  own <- mget(names(stand_ins), envir = namespace)
-  put <- function(functions) {
-    for (name in names(functions)) {
-      unlockBinding(name, namespace)
-      assign(name, functions[[name]], namespace)
-      lockBinding(name, namespace)
-    }
-  }
-  on.exit(put(own))
-  put(stand_ins)
+  local_stand_ins(stand_ins)
   outcome <- tryCatch({
     force(code)
     "done"
@@ -38,6 +28,10 @@ rows <- withr::with_seed(1, {
   list(p = probs / rowSums(probs), y = sample(3, 300, TRUE))
 })
 
+few <- withr::with_seed(3, {
+  list(law = pred_normal(stats::rnorm(60), 1), draws = pred_draws(matrix(stats::rnorm(1200), 60)), y = stats::rnorm(60))
+})
+
 long_verbs <- list(
   skce = function() skce(rows$p, rows$y),
   test = function() ce_test(rows$p, rows$y, test = "bootstrap", replicates = 200),
@@ -47,6 +41,13 @@ long_verbs <- list(
   tune = function() {
     glance(ce_tune(rows$p, rows$y, notion = "canonical", methods = list(method_kde(c(0.1, 0.2)), method_ukkr(0.1))))
   },
+  read = function() update(ce_state(), ce_source(data.frame(p = rows$p[, 1], y = rows$y == 1), rows = 50), y, p),
+  blocks = function() skce(rows$p, rows$y, type = "block"),
+  jkce = function() jkce(rows$p[1:99, ], rows$y[1:99]),
+  laws = function() ckce(few$law, few$y, ridge = 0.1, n_draws = 0),
+  draws = function() skce(few$draws, few$y, kernel = kernel_mmd(1)),
+  redrawn = function() ce_test(few$law, few$y, replicates = 99),
+  redrawn_draws = function() ce_test(few$draws, few$y, replicates = 19),
   functions = function() {
     h <- method_function(function(p, q) outer(p[, 1], q[, 1]))
     glance(ce_tune(rows$p[, 1], as.numeric(rows$y == 1), methods = list(h)))

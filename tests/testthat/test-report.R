@@ -78,6 +78,39 @@ test_that("an error leaves what was there, and nothing else", {
   expect_error(ce_report(d, y, p, file = 3), class = "calibrisk_error_argument")
 })
 
+test_that("a copy that a full disk cut off does not replace a report", {
+  folder <- withr::local_tempdir()
+  file <- file.path(folder, "a.html")
+  writeLines("old", file)
+  page <- withr::local_tempfile(lines = strrep("a page ", 1000))
+  fake <- list(
+    cut = function(from, to) {
+      writeLines("a page", to)
+      TRUE
+    },
+    none = function(from, to) {
+      warning("no space left")
+      FALSE
+    },
+    stopped = function(from, to) rlang::interrupt()
+  )
+  for (name in names(fake)) {
+    outcome <- tryCatch(write_beside(page, file, NULL, fake[[name]]), error = identity, interrupt = identity)
+    expect_s3_class(outcome, if (name == "stopped") "interrupt" else "calibrisk_error_file")
+    expect_identical(list.files(folder), "a.html")
+    expect_identical(readLines(file), "old")
+  }
+})
+
+test_that("a folder that cannot be written to is an error before any work", {
+  skip_without_pandoc()
+  folder <- withr::local_tempdir()
+  Sys.chmod(folder, "500")
+  skip_if(file.access(folder, 2) == 0, "nothing keeps root out")
+  expect_error(ce_report(stop("read"), y, p, file = file.path(folder, "a.html")), "writable",
+               class = "calibrisk_error_file")
+})
+
 test_that("a document that is being knitted may write a report", {
   skip_without_pandoc()
   folder <- withr::local_tempdir()

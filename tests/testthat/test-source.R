@@ -99,6 +99,88 @@ test_that("what was opened is closed at the end, on an error and after an interr
   expect_identical(closed, 5)
 })
 
+test_that("an error of a source is said, not one of closing it; closing alone fails too", {
+  data <- source_data()
+  broken <- function(pull) ce_source(pull, close = function() stop("cannot close"))
+  cnd <- expect_error(update(ce_state(), broken(function() stop("the line is dead")), y, p),
+                      class = "calibrisk_error_source")
+  expect_match(conditionMessage(cnd$parent), "the line is dead")
+  cnd <- expect_error(update(ce_state(), broken(function() NULL), y, p), class = "calibrisk_error_source")
+  expect_match(conditionMessage(cnd$parent), "cannot close")
+})
+
+test_that("files that are cut off are errors, whole ones with an odd end are not", {
+  data <- source_data()
+  state <- update(ce_state(), data, y, p)
+  was <- unserialize(serialize(state, NULL))
+  connections <- list(csv = base::file, csv.gz = gzfile, csv.bz2 = bzfile, csv.xz = xzfile)
+  for (ending in names(connections)) {
+    file <- withr::local_tempfile(fileext = paste0(".", ending))
+    con <- connections[[ending]](file, "wb")
+    utils::write.csv(data[c('p', 'k', 'y')], con, row.names = FALSE)
+    close(con)
+    bytes <- readBin(file, "raw", file.size(file))
+    same_state(update(ce_state(), ce_source(file, rows = 100), y, p), update(ce_state(), data, y, p))
+    # in the middle of a row, which the piecewise reader of plain files sees too
+    half <- length(bytes) %/% 2
+    if (ending == "csv") half <- which(bytes == charToRaw("\n"))[300] + 5
+    writeBin(bytes[seq_len(half)], file)
+    expect_error(update(state, ce_source(file, rows = 100), y, p), class = "calibrisk_error_source", info = ending)
+    pieces <- calibrisk:::csv_iterator(file, 100)
+    expect_error(for (i in 1:20) pieces$pull(), class = "calibrisk_error", info = ending)
+    pieces$close()
+  }
+  expect_identical(state, was)
+  # without an end of the line; compressed twice into one file
+  text <- paste(utils::capture.output(utils::write.csv(data[c('p', 'k', 'y')], row.names = FALSE)), collapse = "\n")
+  file <- withr::local_tempfile(fileext = ".csv.gz")
+  con <- gzfile(file, "wb")
+  writeChar(text, con, eos = NULL)
+  close(con)
+  same_state(update(ce_state(), ce_source(file, rows = 100), y, p), update(ce_state(), data, y, p))
+  con <- gzfile(file, "ab")
+  writeChar("\n0.5,1,1\n", con, eos = NULL)
+  close(con)
+  expect_identical(update(ce_state(), ce_source(file, rows = 100), y, p)$n, 949)
+})
+
+test_that("a result of a database that ends before its end is an error", {
+  skip_if_not_installed("RSQLite")
+  con <- local_database()
+  x <- write_table(con, "ce_test_ends", source_data())
+  gone <- 0
+  local_stand_ins(list(dbFetch = function(res, n, ...) {
+    gone <<- gone + 1
+    if (gone > 1) data.frame() else data.frame(p = 0.5, y = 1)
+  }, dbHasCompleted = function(res, ...) FALSE), "DBI")
+  cnd <- expect_error(update(ce_state(), ce_source(x), y, p), class = "calibrisk_error_source")
+  expect_s3_class(cnd$parent, "calibrisk_error_database")
+})
+
+test_that("a table whose connection is gone is an error of the source", {
+  skip_if_not_installed("RSQLite")
+  con <- local_database()
+  source <- ce_source(write_table(con, "ce_test_lost", source_data()))
+  DBI::dbDisconnect(con)
+  expect_silent(expect_error(update(ce_state(), source, y, p), class = "calibrisk_error_source"))
+})
+
+test_that("workers that are lost are an error of theirs, an error of a source is its own", {
+  skip_if_not_installed("future.apply")
+  data <- source_data()
+  state <- update(ce_state(), data, y, p)
+  was <- unserialize(serialize(state, NULL))
+  local_stand_ins(list(future_lapply = function(...) {
+    stop(structure(class = c("FutureError", "error", "condition"), list(message = "a worker died", call = NULL)))
+  }), "future.apply")
+  cnd <- expect_error(update(state, list(ce_source(data)), y, p), class = "calibrisk_error_worker")
+  expect_s3_class(cnd, "calibrisk_error_source")
+  expect_match(conditionMessage(cnd), "future::plan")
+  expect_match(conditionMessage(cnd$parent), "a worker died")
+  expect_identical(state, was)
+  expect_error(from_workers(stop_input("no", "argument"), NULL), class = "calibrisk_error_argument")
+})
+
 test_that("what is no source says so", {
   expect_error(ce_source(1), class = "calibrisk_error_source")
   expect_error(ce_source("no/such/file.csv"), class = "calibrisk_error_source")

@@ -1,0 +1,14 @@
+# Functions of a package that others stand in for until the end of the test.
+local_stand_ins <- function(stand_ins, package = "calibrisk", frame = parent.frame()) {
+  namespace <- asNamespace(package)
+  own <- mget(names(stand_ins), envir = namespace)
+  put <- function(functions) {
+    for (name in names(functions)) {
+      unlockBinding(name, namespace)
+      assign(name, functions[[name]], namespace)
+      lockBinding(name, namespace)
+    }
+  }
+  withr::defer(put(own), frame)
+  put(stand_ins)
+}
