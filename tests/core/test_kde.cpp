@@ -158,6 +158,30 @@ TEST(queries_far_from_all_training_values_are_right) {
   }
 }
 
+// Cells under boxes, stretches of many queries, and test rows on both sides of a gap without any
+// training value: the same path as from all pairs.
+TEST(paths_in_near_linear_time_are_those_of_all_pairs) {
+  const Index n = 2400;
+  Matrix z(n, 1), residuals(n, 1);
+  Labels outcomes(static_cast<std::size_t>(n));
+  std::vector<int> fold(outcomes.size());
+  std::mt19937 random(8);
+  for (Index i = 0; i < n; ++i) {
+    const std::size_t at = static_cast<std::size_t>(i);
+    const double u = static_cast<double>(random()) / 4294967296.0;
+    fold[at] = static_cast<int>(i % 4);
+    z(i, 0) = fold[at] == 0 ? 0.2 + 0.8 * u : i % 3 == 0 ? 0.4 + 0.002 * u : 0.9 + 0.1 * u * u;
+    outcomes[at] = random() % 3 == 0 ? 0 : 1;
+    residuals(i, 0) = z(i, 0) - outcomes[at];
+  }
+  const std::vector<double> grid{3e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.3};
+  const KdePath fast = kde_path(serial_engine(), z, residuals, outcomes, fold, 3, grid, 0.0);
+  const KdePath direct = kde_path(serial_engine(), z, residuals, outcomes, fold, 3, grid, 1e18);
+  CHECK((fast.squared_error - direct.squared_error).cwiseAbs().maxCoeff() < 1e-10);
+  CHECK((fast.squared_error_test - direct.squared_error_test).cwiseAbs().maxCoeff() < 1e-10);
+  CHECK((fast.risk - direct.risk).cwiseAbs().maxCoeff() < 1e-10);
+}
+
 TEST(paths_have_the_same_digits_for_any_number_of_threads) {
   ThreadedEngine threads(3);
   const Sample data = simplex_sample(300, 3, 5);

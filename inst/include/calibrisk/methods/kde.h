@@ -19,11 +19,32 @@ constexpr double kde_direct_pairs = 1e6;
 
 namespace detail {
 
-// Positions that sort z ascending; ties stay in order.
-inline std::vector<Index> ascending_order(const ConstVectorRef& z) {
-  std::vector<Index> order(static_cast<std::size_t>(z.size()));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return z(i) < z(j); });
+// Positions that sort z ascending; ties stay in order. Stretches are sorted by workers, then
+// merged.
+inline std::vector<Index> ascending_order(const Engine& engine, const ConstVectorRef& z) {
+  using Entry = std::pair<double, Index>;
+  constexpr Index stretch = 32768;
+  const Index n = z.size();
+  std::vector<Entry> entries(static_cast<std::size_t>(n)), merged;
+  const auto at = [&](std::vector<Entry>& x, Index i) { return x.begin() + std::min(i, n); };
+  parallel_for(engine, (n + stretch - 1) / stretch, [&](Index task) {
+    const Index begin = task * stretch;
+    for (Index i = begin; i < std::min(n, begin + stretch); ++i) {
+      entries[static_cast<std::size_t>(i)] = {z(i), i};
+    }
+    std::sort(at(entries, begin), at(entries, begin + stretch));
+  });
+  for (Index size = stretch; size < n; size *= 2) {
+    merged.resize(entries.size());
+    parallel_for(engine, (n + 2 * size - 1) / (2 * size), [&](Index task) {
+      const Index begin = 2 * size * task;
+      std::merge(at(entries, begin), at(entries, begin + size), at(entries, begin + size),
+                 at(entries, begin + 2 * size), at(merged, begin));
+    });
+    entries.swap(merged);
+  }
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = entries[i].second;
   return order;
 }
 
@@ -52,13 +73,19 @@ inline KdeQueries leave_one_out_queries(const Matrix& simplex, const KdeTraining
 
 inline Matrix beta_ratio(const Engine& engine, const ConstVectorRef& z, const Labels& labels,
                          const ConstVectorRef& x, double bandwidth) {
-  BetaTraining train;
-  for (Index i : ascending_order(z)) train.add(z(i), labels[static_cast<std::size_t>(i)]);
-  BetaQueries queries;
-  for (Index i : ascending_order(x)) queries.add(x(i), i);
+  std::vector<BetaJob> jobs(1);
+  for (Index i : ascending_order(engine, z)) {
+    jobs[0].train.add(z(i), labels[static_cast<std::size_t>(i)]);
+  }
+  const std::vector<Index> rows = ascending_order(engine, x);
+  for (Index i : rows) jobs[0].queries.add(x(i));
   Matrix out(x.size(), 1);
-  beta_ratios(engine, train, queries, {bandwidth},
-              [&](Index row, Index, double ratio) { out(row, 0) = ratio; });
+  beta_ratios(engine, std::move(jobs), {bandwidth},
+              [&](Index, Index, Index begin, Index size, const double* ratio) {
+                for (Index i = 0; i < size; ++i) {
+                  out(rows[static_cast<std::size_t>(begin + i)], 0) = ratio[i];
+                }
+              });
   return out;
 }
 
@@ -160,35 +187,120 @@ inline void score_gaps(const Engine& engine, const KdeTraining& train, const Mat
   }
 }
 
-// The near-linear way: one training set per fold, its held-out rows and all test rows as queries.
-template <class Keep>
-void beta_path(const Engine& engine, const KdeQueries& queries, const KdeTraining& train,
-               const std::vector<double>& bandwidths, ProgressSpan span, const Keep& keep) {
-  const auto z = queries.features.col(1);
-  std::vector<int> label(static_cast<std::size_t>(train.n()));
-  for (const LabelSegment& part : train.segments) {
-    std::fill(label.begin() + part.begin, label.begin() + part.end, static_cast<int>(part.label));
+// Rows in ascending order of z: what a path needs of them.
+struct BetaRows {
+  std::vector<double> z, residual;
+  std::vector<int> label, fold;
+};
+
+// Queries of one fold: its held-out rows and all test rows.
+struct BetaFold {
+  std::vector<double> z, residual;  // a test row's residual is not used
+  std::vector<char> held_out;
+};
+
+// Sums over queries: of e g, g^2 and (e^2 - g^2)^2 of held-out rows with residual e and gap g, and
+// of g^2 of test rows.
+struct BetaFoldSums {
+  double cross = 0.0, squared = 0.0, delta_squares = 0.0, squared_test = 0.0;
+};
+
+inline BetaFoldSums beta_fold_sums(const BetaFold& rows, Index begin, Index size,
+                                   const double* ratio) {
+  BetaFoldSums out;
+  for (Index i = 0; i < size; ++i) {
+    const std::size_t at = static_cast<std::size_t>(begin + i);
+    const double gap = rows.z[at] - ratio[i], squared = gap * gap;
+    if (rows.held_out[at] != 0) {
+      const double e = rows.residual[at], delta = e * e - squared;
+      out.cross += e * gap;
+      out.squared += squared;
+      out.delta_squares += delta * delta;
+    } else {
+      out.squared_test += squared;
+    }
   }
-  const std::vector<Index> order = ascending_order(z);
-  for (Index f = 0; f < train.n_blocks(); ++f) {
-    BetaTraining fold_train;
-    BetaQueries fold_queries;
-    for (Index i : order) {
-      const int left_out = queries.left_out[static_cast<std::size_t>(i)];
-      if (left_out == f || left_out == kde_each_left_out) {
-        fold_queries.add(z(i), i);
-      } else {
-        fold_train.add(z(i), label[static_cast<std::size_t>(i)]);
+  return out;
+}
+
+// The near-linear way: one training set per fold. What the risk needs of the gaps are four sums.
+inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
+                         const ConstVectorRef& residuals, const Labels& labels,
+                         const std::vector<int>& fold, Index n_folds,
+                         const std::vector<double>& bandwidths) {
+  const Index n = z.size(), n_bandwidths = static_cast<Index>(bandwidths.size());
+  require(static_cast<Index>(labels.size()) == n && static_cast<Index>(fold.size()) == n,
+          "kde: one label and one fold for each row are needed.");
+  BetaRows rows;
+  for (Index i : ascending_order(engine, z)) {
+    const std::size_t at = static_cast<std::size_t>(i);
+    rows.z.push_back(z(i));
+    rows.residual.push_back(residuals(i));
+    rows.label.push_back(labels[at]);
+    rows.fold.push_back(fold[at]);
+  }
+  KdePath path{Matrix(n_bandwidths, n_folds), Matrix(n_bandwidths, n_folds),
+               Matrix(n_bandwidths, n_folds)};
+  // as many folds at a time as make two million queries and training values
+  const Index group = std::clamp<Index>(2000000 / std::max<Index>(n, 1), 1, n_folds);
+  for (Index first = 0; first < n_folds; first += group) {
+    const Index size = std::min(group, n_folds - first);
+    std::vector<BetaJob> jobs(static_cast<std::size_t>(size));
+    std::vector<BetaFold> folds(jobs.size());
+    parallel_for(engine, size, [&](Index f) {
+      BetaJob& job = jobs[static_cast<std::size_t>(f)];
+      BetaFold& queries = folds[static_cast<std::size_t>(f)];
+      for (std::size_t i = 0; i < rows.z.size(); ++i) {
+        if (rows.fold[i] != 0 && rows.fold[i] != first + f + 1) {
+          job.train.add(rows.z[i], rows.label[i]);
+        } else {
+          job.queries.add(rows.z[i]);
+          queries.z.push_back(rows.z[i]);
+          queries.residual.push_back(rows.residual[i]);
+          queries.held_out.push_back(rows.fold[i] != 0);
+        }
+      }
+    });
+    const Index most_chunks = (n + beta_chunk - 1) / beta_chunk;
+    std::vector<BetaFoldSums> parts(static_cast<std::size_t>(size * n_bandwidths * most_chunks));
+    const auto part = [&](Index f, Index h, Index chunk) -> BetaFoldSums& {
+      return parts[static_cast<std::size_t>((f * n_bandwidths + h) * most_chunks + chunk)];
+    };
+    beta_ratios(engine, std::move(jobs), bandwidths,
+                [&](Index f, Index h, Index begin, Index n_queries, const double* ratio) {
+                  part(f, h, begin / beta_chunk) =
+                      beta_fold_sums(folds[static_cast<std::size_t>(f)], begin, n_queries, ratio);
+                },
+                {static_cast<double>(first) / static_cast<double>(n_folds),
+                 static_cast<double>(first + size) / static_cast<double>(n_folds)});
+    for (Index f = 0; f < size; ++f) {
+      const BetaFold& queries = folds[static_cast<std::size_t>(f)];
+      double residual = 0.0, m = 0.0;
+      for (std::size_t i = 0; i < queries.z.size(); ++i) {
+        if (queries.held_out[i] == 0) continue;
+        residual += queries.residual[i] * queries.residual[i];
+        m += 1.0;
+      }
+      const double n_test = static_cast<double>(queries.z.size()) - m;
+      for (Index h = 0; h < n_bandwidths; ++h) {
+        BetaFoldSums total;
+        for (Index chunk = 0; chunk < most_chunks; ++chunk) {
+          const BetaFoldSums& one = part(f, h, chunk);
+          total.cross += one.cross;
+          total.squared += one.squared;
+          total.delta_squares += one.delta_squares;
+          total.squared_test += one.squared_test;
+        }
+        const double losses = pair_losses(residual * residual, total.cross * total.cross,
+                                          total.squared * total.squared);
+        path.risk(h, first + f) = pair_risk_value(losses, total.delta_squares, m);
+        path.squared_error(h, first + f) = m > 0.0 ? total.squared / m : not_a_number;
+        path.squared_error_test(h, first + f) =
+            n_test > 0.0 ? total.squared_test / n_test : not_a_number;
       }
     }
-    beta_ratios(
-        engine, fold_train, fold_queries, bandwidths,
-        [&](Index row, Index h, double positive) {
-          const double ratio[2] = {1.0 - positive, positive};
-          keep(row, h, f, ratio);
-        },
-        span.part(f, train.n_blocks()));
   }
+  return path;
 }
 
 }  // namespace detail
@@ -200,6 +312,14 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
                         const std::vector<double>& bandwidths,
                         double direct_pairs = kde_direct_pairs) {
   const bool scalar = features.cols() == 1;
+  if (scalar) {
+    const double n_tune =
+        static_cast<double>(std::count_if(fold.begin(), fold.end(), [](int f) { return f != 0; }));
+    if (n_tune * static_cast<double>(fold.size()) > direct_pairs) {
+      return detail::beta_path(engine, features.col(0), residuals.col(0), labels, fold, n_folds,
+                               bandwidths);
+    }
+  }
   const Index n_classes = scalar ? 2 : features.cols(), d = residuals.cols();
   const Matrix simplex = simplex_features(features);
   std::vector<Index> block(fold.size()), test_rows;
@@ -222,8 +342,6 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
               static_cast<int>(f));
   }
   const Matrix held_out_residuals = detail::pick_rows(residuals, train.order);
-  const bool fast =
-      scalar && static_cast<double>(n_tune) * static_cast<double>(n_tune + n_test) > direct_pairs;
 
   const Index n_bandwidths = static_cast<Index>(bandwidths.size());
   KdePath path{Matrix(n_bandwidths, n_folds), Matrix(n_bandwidths, n_folds),
@@ -252,16 +370,12 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
         gaps.squared_test[static_cast<std::size_t>(h)](row - n_tune, left_out) = squared;
       }
     };
-    if (fast) {
-      detail::beta_path(engine, queries, train, part, group_span, keep);
-    } else {
-      dirichlet_ratios(
-          engine, train, queries, part,
-          [&](const KdeValue& value) {
-            keep(value.row, value.bandwidth, value.left_out, value.ratio);
-          },
-          group_span);
-    }
+    dirichlet_ratios(
+        engine, train, queries, part,
+        [&](const KdeValue& value) {
+          keep(value.row, value.bandwidth, value.left_out, value.ratio);
+        },
+        group_span);
     detail::score_gaps(engine, train, held_out_residuals, gaps, first, path);
   }
   return path;

@@ -32,51 +32,83 @@ inline double beta_ratio_at_end(const BetaTraining& train, const BetaSums& sums,
 
 }  // namespace detail
 
-// sink(row, index of the bandwidth, r) once for every query and bandwidth, from workers.
-// r is NaN without training values.
+struct BetaJob {
+  BetaTraining train;
+  BetaQueries queries;
+};
+
+// sink(job, index of the bandwidth, first query, number of queries, their r) from workers; every
+// query and bandwidth once. r is NaN without training values.
 template <class Sink>
-void beta_ratios(const Engine& engine, const BetaTraining& train, const BetaQueries& queries,
+void beta_ratios(const Engine& engine, std::vector<BetaJob> jobs,
                  const std::vector<double>& bandwidths, const Sink& sink, ProgressSpan span = {}) {
   const Index n_bandwidths = static_cast<Index>(bandwidths.size());
-  const Index n = static_cast<Index>(queries.logit.size());
+  const Index n_jobs = static_cast<Index>(jobs.size());
+  const double smallest = *std::min_element(bandwidths.begin(), bandwidths.end());
   const double edge = -beta_logit(detail::half_epsilon);
-  const double limit =
-      n > 0 ? std::max({edge, -queries.logit.front(), queries.logit.back()}) : edge;
-  const bool defined = train.n() > 0;
+  std::vector<std::unique_ptr<BetaCells>> cells(jobs.size());
+  parallel_for(engine, n_jobs, [&](Index j) {
+    BetaJob& job = jobs[static_cast<std::size_t>(j)];
+    if (job.train.n() == 0) return;
+    const std::vector<double>& logit = job.queries.logit;
+    const double limit = logit.empty() ? edge : std::max({edge, -logit.front(), logit.back()});
+    cells[static_cast<std::size_t>(j)] =
+        std::make_unique<BetaCells>(std::move(job.train), smallest, limit);
+  });
 
-  std::vector<std::unique_ptr<BetaSums>> sums(bandwidths.size());
-  parallel_for(
-      engine, n_bandwidths,
-      [&](Index h) {
-        const std::size_t at = static_cast<std::size_t>(h);
-        double at_zero = not_a_number, at_one = not_a_number;
-        if (defined) {
-          sums[at] = std::make_unique<BetaSums>(train, bandwidths[at], limit);
-          if (!queries.zeros.empty()) at_zero = detail::beta_ratio_at_end(train, *sums[at], false);
-          if (!queries.ones.empty()) at_one = detail::beta_ratio_at_end(train, *sums[at], true);
-        }
-        for (Index row : queries.zeros) sink(row, h, at_zero);
-        for (Index row : queries.ones) sink(row, h, at_one);
-      },
-      span.part(0, 4));
-
-  const Index n_chunks = (n + detail::beta_chunk - 1) / detail::beta_chunk;
+  struct Chunk {
+    Index job, begin, size;
+  };
+  std::vector<Chunk> chunks;
+  for (Index j = 0; j < n_jobs; ++j) {
+    const Index n = jobs[static_cast<std::size_t>(j)].queries.n();
+    for (Index begin = 0; begin < n; begin += detail::beta_chunk) {
+      chunks.push_back({j, begin, std::min(detail::beta_chunk, n - begin)});
+    }
+  }
+  std::vector<std::unique_ptr<BetaSums>> sums(jobs.size() * bandwidths.size());
+  const auto sums_of = [&](Index j, Index h) -> std::unique_ptr<BetaSums>& {
+    return sums[static_cast<std::size_t>(j * n_bandwidths + h)];
+  };
+  parallel_for(engine, n_jobs * n_bandwidths, [&](Index task) {
+    const Index j = task % n_jobs, h = task / n_jobs;
+    const auto& of_job = cells[static_cast<std::size_t>(j)];
+    if (of_job) {
+      sums_of(j, h) = std::make_unique<BetaSums>(*of_job, bandwidths[static_cast<std::size_t>(h)]);
+    }
+  });
+  const Index n_chunks = static_cast<Index>(chunks.size());
   parallel_for(
       engine, n_chunks * n_bandwidths,
       [&](Index task) {
-        const Index h = task / n_chunks, begin = (task % n_chunks) * detail::beta_chunk;
-        const Index size = std::min(detail::beta_chunk, n - begin);
-        std::vector<double> ratio(static_cast<std::size_t>(size), not_a_number);
-        if (defined) {
-          sums[static_cast<std::size_t>(h)]->ratios(queries.logit.data() + begin, size,
-                                                    ratio.data());
+        const Chunk& chunk = chunks[static_cast<std::size_t>(task % n_chunks)];
+        const Index h = task / n_chunks, end = chunk.begin + chunk.size;
+        const std::unique_ptr<BetaSums>& of_chunk = sums_of(chunk.job, h);
+        std::vector<double> ratio(static_cast<std::size_t>(chunk.size), not_a_number);
+        if (of_chunk) {
+          const BetaQueries& queries = jobs[static_cast<std::size_t>(chunk.job)].queries;
+          const BetaTraining& values = cells[static_cast<std::size_t>(chunk.job)]->values;
+          const Index inside = static_cast<Index>(queries.logit.size());
+          const Index first =
+              std::clamp<Index>(chunk.begin, queries.n_zeros, queries.n_zeros + inside);
+          const Index last = std::clamp<Index>(end, queries.n_zeros, queries.n_zeros + inside);
+          if (last > first) {
+            of_chunk->ratios(queries.logit.data() + (first - queries.n_zeros), last - first,
+                             ratio.data() + (first - chunk.begin));
+          }
+          if (chunk.begin < queries.n_zeros) {
+            std::fill(ratio.begin(), ratio.begin() + (std::min(end, queries.n_zeros) - chunk.begin),
+                      detail::beta_ratio_at_end(values, *of_chunk, false));
+          }
+          const Index ones = std::max(chunk.begin, queries.n_zeros + inside);
+          if (end > ones) {
+            std::fill(ratio.begin() + (ones - chunk.begin), ratio.end(),
+                      detail::beta_ratio_at_end(values, *of_chunk, true));
+          }
         }
-        for (Index i = 0; i < size; ++i) {
-          sink(queries.row[static_cast<std::size_t>(begin + i)], h,
-               ratio[static_cast<std::size_t>(i)]);
-        }
+        sink(chunk.job, h, chunk.begin, chunk.size, ratio.data());
       },
-      ProgressSpan{span.part(1, 4).from, span.to});
+      span);
 }
 
 }  // namespace calibrisk

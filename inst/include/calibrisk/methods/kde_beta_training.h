@@ -41,20 +41,21 @@ inline double beta_logit(double z) {
   return z < 0.5 ? std::log(z) - std::log1p(-z) : std::log1p(z - 1.0) - std::log(1.0 - z);
 }
 
-// Queries of one training set, in ascending order of z.
+// Queries of one training set, in ascending order of z: n_zeros rows with z exactly 0, those
+// between, n_ones rows with z exactly 1.
 struct BetaQueries {
-  std::vector<double> logit;       // of 0 < z < 1
-  std::vector<Index> row;          // of each logit
-  std::vector<Index> zeros, ones;  // rows with z exactly 0 or 1
+  std::vector<double> logit;  // of 0 < z < 1
+  Index n_zeros = 0, n_ones = 0;
 
-  void add(double z, Index at) {
+  Index n() const { return n_zeros + static_cast<Index>(logit.size()) + n_ones; }
+
+  void add(double z) {
     if (z <= 0.0) {
-      zeros.push_back(at);
+      ++n_zeros;
     } else if (z >= 1.0) {
-      ones.push_back(at);
+      ++n_ones;
     } else {
       logit.push_back(beta_logit(z));
-      row.push_back(at);
     }
   }
 };
