@@ -6,10 +6,12 @@ tune_path.default <- function(method, problem, fold, grid, context) {
   n_folds <- max(fold)
   path <- new_path(nrow(grid), n_folds)
   forms <- vector("list", nrow(grid) * n_folds)
+  # of a single value what the risk needs of the rows is kept
+  unseen <- if (nrow(grid) == 1) vector("list", n_folds)
+  test <- subset_problem(problem, which(fold == 0))
   for (f in seq_len(n_folds)) {
-    train <- subset_problem(problem, fold != f & fold != 0)
-    held_out <- subset_problem(problem, fold == f)
-    test <- subset_problem(problem, fold == 0)
+    train <- subset_problem(problem, which(fold != f & fold != 0))
+    held_out <- subset_problem(problem, which(fold == f))
     for (v in seq_len(nrow(grid))) {
       form <- fit_form(method, train, grid_point(grid, v), context)
       risk <- form_risk(form, held_out$features, held_out$residuals, context$threads, held_out$design)
@@ -19,11 +21,15 @@ tune_path.default <- function(method, problem, fold, grid, context) {
         squared <- form_squared(form, test$features, context$threads)
         path$squared_error_test[v, f] <- mean_squared(squared, form, test$design)
       }
+      if (!is.null(unseen)) {
+        unseen[[f]] <- list(risk = risk, test_squared = if (nrow(test$features) > 0) squared)
+      }
       forms[[(f - 1) * nrow(grid) + v]] <- form
       advance(context, ((f - 1) * nrow(grid) + v) / length(forms))
     }
   }
   path$form <- function(v, f) forms[[(f - 1) * nrow(grid) + v]]
+  path$unseen <- unseen
   path
 }
 

@@ -210,11 +210,13 @@ tune_problem <- function(method, problem, splits, grid, context) {
   v <- select_value(do.call(cbind, lapply(paths, `[[`, "risk")), grid$value)
   # made once: a path fits or assembles its form at each call
   forms <- Map(function(path, split) lapply(seq_len(split$k), function(f) path$form(v, f)), paths, splits)
-  unseen <- Map(function(path, split, forms) {
-    lapply(seq_len(split$k), function(f) {
-      unseen_rows(forms[[f]], problem, split$fold, f, path$risk[v, f], context$threads)
+  unseen <- lapply(seq_along(splits), function(s) {
+    cache <- if (length(splits) > 1) split_cache(context$cache, s) else context$cache
+    rows <- unseen_parts(problem, splits[[s]]$fold, cache)
+    lapply(seq_len(splits[[s]]$k), function(f) {
+      unseen_rows(paths[[s]], v, f, forms[[s]][[f]], rows, context$threads)
     })
-  }, paths, splits, forms)
+  })
   list(
     paths = lapply(paths, `[`, c("risk", "squared_error", "squared_error_test")), v = v,
     forms = forms[[1]],
@@ -237,15 +239,28 @@ split_cache <- function(cache, s) {
   cache[[name]]
 }
 
+# Held-out rows of each fold and features of the test rows, the same for all methods.
+unseen_parts <- function(problem, fold, cache) {
+  if (is.null(cache$unseen)) {
+    cache$unseen <- list(
+      held_out = lapply(seq_len(max(fold)), function(f) subset_problem(problem, which(fold == f))),
+      test = if (any(fold == 0)) problem$features[which(fold == 0), , drop = FALSE]
+    )
+  }
+  cache$unseen
+}
+
 # What the function fitted without fold f says of rows that it has not seen: its risk on the fold, whose value is
-# `risk`, that of the path (its own way of summing has other last digits, and tables of a path and of its selected
-# value show the same ones), and h(p, p) on the test rows.
-unseen_rows <- function(form, problem, fold, f, risk, threads) {
-  held_out <- subset_problem(problem, fold == f)
-  out <- list(risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design))
-  out$risk$risk <- risk
+# that of the path (its own way of summing has other last digits, and tables of a path and of its selected
+# value show the same ones), and h(p, p) on the test rows. A path may have both already.
+unseen_rows <- function(path, v, f, form, rows, threads) {
+  held_out <- rows$held_out[[f]]
+  out <- path$unseen[[f]] %||% list(
+    risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design),
+    test_squared = if (!is.null(rows$test)) form_squared(form, rows$test, threads)
+  )
+  out$risk$risk <- path$risk[v, f]
   out$risk$design <- held_out$design
-  if (any(fold == 0)) out$test_squared <- form_squared(form, problem$features[fold == 0, , drop = FALSE], threads)
   out
 }
 
