@@ -31,36 +31,12 @@ update_from_source <- function(state, source, take, call) {
 
 # A state per source, in the workers of the user's plan where there are any; merged in the order of the list.
 update_from_sources <- function(state, sources, take, call) {
-  parallel <- rlang::is_installed("future.apply")
-  step <- if (parallel && rlang::is_installed("progressr")) progressr::progressor(along = sources)
-  one <- source_reader(ce_state(state$spec), take, step)
-  parts <- if (parallel) {
-    from_workers(future.apply::future_lapply(sources, one, future.packages = "calibrisk"), call)
-  } else {
-    lapply(sources, one)
-  }
+  parts <- over_workers(sources, source_reader(ce_state(state$spec), take), call)
   Reduce(function(a, b) merge_states(a, b, call), parts, state)
 }
 
-# What a worker says of its source is an error of ours already; all else is of the workers: one that was killed, a
-# connection or a queue that broke.
-from_workers <- function(value, call) {
-  rlang::try_fetch(value, error = function(cnd) {
-    if (inherits(cnd, "calibrisk_error")) rlang::cnd_signal(cnd)
-    stop_input(c(
-      "The workers must return a state per source.",
-      "x" = "One did not: it died, or its connection broke.",
-      "i" = "The state is as before. Set the plan again, {.code future::plan()}, and repeat."
-    ), c("worker", "source"), parent = cnd, call = call)
-  })
-}
-
 # What a worker is sent: no source but its own.
-source_reader <- function(empty, take, step) {
-  force(list(empty, take, step))
-  function(source) {
-    out <- update_from_source(empty, source, take, NULL)
-    if (!is.null(step)) step()
-    out
-  }
+source_reader <- function(empty, take) {
+  force(list(empty, take))
+  function(source) update_from_source(empty, source, take, NULL)
 }

@@ -20,7 +20,7 @@
 #' @return A `ce_source`. Files, data frames and tables can be read again; results, readers and functions only once.
 #' @section Errors:
 #' `calibrisk_error_source` where a piece cannot be read or taken in: it says which one, and its parent why. That
-#' includes files and results of databases that end early. `calibrisk_error_worker` (and `_source`) where a worker
+#' includes files and results of databases that end early. `calibrisk_error_worker` where a worker
 #' of the plan was lost. What was opened is closed then, and after an interrupt; the state that was to be updated is
 #' as before.
 #' @seealso [ce_state()].

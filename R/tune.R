@@ -128,7 +128,7 @@ tune_jobs <- function(methods, problems, splits, grids, progress, threads, call)
       list(method = methods[[m]], grid = grids[[m]], problem = problems[[j]], m = m, j = j)
     })
   }), recursive = FALSE)
-  parts <- if (has_workers(jobs)) {
+  parts <- if (length(jobs) > 1 && has_workers()) {
     over_workers(jobs, tuner_alone(splits, threads), call)
   } else {
     tune_here(jobs, splits, tune_progress(methods, problems, progress), threads)

@@ -1,16 +1,16 @@
 # Jobs that know nothing of each other, in the workers of the user's future::plan() where it has any.
 
-has_workers <- function(jobs) {
+has_workers <- function() {
   # without the package loaded nobody has set a plan
-  length(jobs) > 1 && isNamespaceLoaded("future") && rlang::is_installed("future.apply") && future::nbrOfWorkers() > 1
+  isNamespaceLoaded("future") && rlang::is_installed("future.apply") && !inherits(future::plan(), "sequential")
 }
 
 # lapply(), in order. A worker is sent its own jobs, and `fn` with what it holds; `fn` draws no random numbers, so that
 # the digits are those of one process.
 over_workers <- function(jobs, fn, call) {
-  if (!has_workers(jobs)) return(lapply(jobs, fn))
+  if (!has_workers()) return(lapply(jobs, fn))
   one <- with_step(fn, if (rlang::is_installed("progressr")) progressr::progressor(along = jobs))
-  from_workers(future.apply::future_lapply(jobs, one, future.packages = "calibrisk", future.globals = FALSE), call)
+  from_workers(future.apply::future_lapply(jobs, one, future.packages = "calibrisk"), call)
 }
 
 with_step <- function(fn, step) {
@@ -30,7 +30,7 @@ from_workers <- function(value, call) {
     stop_input(c(
       "The workers must return a result per job.",
       "x" = "One did not: it died, or its connection broke.",
-      "i" = "Nothing has changed here. Set the plan again, {.code future::plan()}, and repeat."
-    ), c("worker", "source"), parent = cnd, call = call)
+      "i" = "What was to be updated is as before. Set the plan again, {.code future::plan()}, and repeat."
+    ), "worker", parent = cnd, call = call)
   })
 }

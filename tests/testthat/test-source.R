@@ -165,22 +165,6 @@ test_that("a table whose connection is gone is an error of the source", {
   expect_silent(expect_error(update(ce_state(), source, y, p), class = "calibrisk_error_source"))
 })
 
-test_that("workers that are lost are an error of theirs, an error of a source is its own", {
-  skip_if_not_installed("future.apply")
-  data <- source_data()
-  state <- update(ce_state(), data, y, p)
-  was <- unserialize(serialize(state, NULL))
-  local_stand_ins(list(future_lapply = function(...) {
-    stop(structure(class = c("FutureError", "error", "condition"), list(message = "a worker died", call = NULL)))
-  }), "future.apply")
-  cnd <- expect_error(update(state, list(ce_source(data)), y, p), class = "calibrisk_error_worker")
-  expect_s3_class(cnd, "calibrisk_error_source")
-  expect_match(conditionMessage(cnd), "future::plan")
-  expect_match(conditionMessage(cnd$parent), "a worker died")
-  expect_identical(state, was)
-  expect_error(from_workers(stop_input("no", "argument"), NULL), class = "calibrisk_error_argument")
-})
-
 test_that("what is no source says so", {
   expect_error(ce_source(1), class = "calibrisk_error_source")
   expect_error(ce_source("no/such/file.csv"), class = "calibrisk_error_source")

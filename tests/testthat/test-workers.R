@@ -20,10 +20,10 @@ test_that("ce_tune() has the same digits in the workers of the user's plan", {
     alone <- tuned(notion)
     local({
       local_forks()
-      expect_true(has_workers(1:2))
+      expect_true(has_workers())
       expect_equal(tuned(notion), alone, tolerance = 0)
     })
-    expect_false(has_workers(1:2))
+    expect_false(has_workers())
   }
   # and is not computed here
   local_forks()
@@ -39,5 +39,13 @@ test_that("errors of jobs are theirs, and a lost worker is a classed error", {
             threads = 1)
   }
   expect_error(tuned(function(...) stop("own")), "own", class = "calibrisk_error_function")
-  expect_error(suppressWarnings(tuned(function(...) tools::pskill(Sys.getpid(), 9))), class = "calibrisk_error_worker")
+  cnd <- expect_error(suppressWarnings(tuned(function(...) tools::pskill(Sys.getpid(), 9))),
+                      class = "calibrisk_error_worker")
+  expect_match(conditionMessage(cnd), "future::plan")
+  state <- update(ce_state(), vehicle_predictions, truth)
+  was <- unserialize(serialize(state, NULL))
+  killer <- function() tools::pskill(Sys.getpid(), 9)
+  expect_error(suppressWarnings(update(state, list(ce_source(vehicle_predictions), ce_source(killer)), truth)),
+               class = "calibrisk_error_worker")
+  expect_identical(state, was)
 })
