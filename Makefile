@@ -15,9 +15,9 @@ CORE_SOURCES = $(if $(UNITS),$(UNITS:%=tests/core/test_%.cpp) tests/core/main.cp
 CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(CORE_SOURCES)) $(if $(UNITS),,$(CORE)/all_headers.o)
 comma = ,
 
-.PHONY: help deps install demo test test-database test-faults test-tidymodels contract check document readme lint format check-format \
-  check-documented extending articles fuzz bench site test-core \
-  sanitize sanitize-address sanitize-thread release-check clean
+.PHONY: help deps install demo test test-database test-faults test-slurm test-tidymodels \
+  contract check document readme lint format check-format check-documented extending articles fuzz bench site \
+  test-core sanitize sanitize-address sanitize-thread release-check clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 24
@@ -45,6 +45,9 @@ test-database: install ## the tests of databases on a PostgreSQL server, made an
 
 test-faults: install ## killed workers, a stopped server, full disks and interrupts, for real
 	@$(RSCRIPT) tools/test-faults.R
+
+test-slurm: install ## a list of sources read by jobs of a Slurm queue, made and removed (root)
+	@$(RSCRIPT) tools/test-slurm.R
 
 test-tidymodels: install ## the tests with yardstick and tune, which go into a library of their own (minutes at first)
 	@$(RSCRIPT) tools/test-tidymodels.R

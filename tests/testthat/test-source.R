@@ -59,6 +59,21 @@ test_that("files of a folder are read in order, in pieces and compressed", {
   expect_identical(vapply(read, typeof, ""), vapply(data, typeof, ""))
 })
 
+test_that("Parquet files are read in pieces, with the classes of their columns", {
+  skip_if_not_installed("nanoparquet")
+  write <- getExportedValue("nanoparquet", "write_parquet")
+  data <- source_data()
+  data$answer <- factor(ifelse(data$y == 1, "yes", "no"), c("yes", "no"))
+  folder <- withr::local_tempdir()
+  at <- sort(rep_len(1:3, nrow(data)))
+  for (i in 1:3) {
+    write(data[at == i, ], file.path(folder, paste0(i, ".parquet")), compression = c("snappy", "gzip", "zstd")[i])
+  }
+  here <- update(ce_state(), data, answer, p, cluster = site)
+  same_state(update(ce_state(), ce_source(folder, rows = 100), answer, p, cluster = site), here)
+  same_state(update(ce_state(), ce_source(folder), y, p, weights = k), update(ce_state(), data, y, p, weights = k))
+})
+
 test_that("a table and a result of a database are sources", {
   skip_if_not_installed("RSQLite")
   data <- source_data()
