@@ -65,6 +65,10 @@ cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths,
     .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, threads, progress)
 }
 
+cpp_kde_fold_gaps <- function(z, labels, fold, n_folds, bandwidth, threads) {
+    .Call(`_calibrisk_cpp_kde_fold_gaps`, z, labels, fold, n_folds, bandwidth, threads)
+}
+
 cpp_gram <- function(kernel, x, y, threads) {
     .Call(`_calibrisk_cpp_gram`, kernel, x, y, threads)
 }

@@ -70,15 +70,30 @@ pair_features.ce_form_kde <- function(form, features, threads) {
 
 #' @export
 tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
+  direct_pairs <- context$direct_pairs %||% direct_pairs_of(problem$features)
   path <- cpp_kde_path(
     problem$features, problem$residuals, problem$labels, fold, max(fold), grid$value,
-    context$direct_pairs %||% direct_pairs_of(problem$features), context$threads, context$progress
+    direct_pairs, context$threads, context$progress
   )
+  if (ncol(problem$features) == 1 && mean(fold != 0) * length(fold)^2 > direct_pairs) {
+    path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], context)
+  }
   path$form <- function(v, f) {
     fit_form(method, subset_problem(problem, which(fold != 0 & fold != f)),
              list(value = grid$value[v]), context)
   }
   path
+}
+
+# What unseen_rows() needs of one bandwidth: rows are sorted once for all folds.
+unseen_by_kde <- function(problem, fold, bandwidth, context) {
+  gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth, context$threads)
+  rows <- unseen_parts(problem, fold, context$cache)
+  lapply(seq_len(max(fold)), function(f) {
+    gap <- gaps$held_out[which(fold == f), , drop = FALSE]
+    list(risk = finish_risk(cpp_pair_risk(rows$held_out[[f]]$residuals, gap, NULL, context$threads)),
+         test_squared = if (!is.null(rows$test)) gaps$test[, f]^2)
+  })
 }
 
 # Scalar problems with more pairs of rows than this take the near-linear way, which merges ties: where half of the

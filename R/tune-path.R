@@ -29,7 +29,7 @@ tune_path.default <- function(method, problem, fold, grid, context) {
     }
   }
   path$form <- function(v, f) forms[[(f - 1) * nrow(grid) + v]]
-  path$unseen <- unseen
+  if (!is.null(unseen)) path$unseen <- function(v) unseen
   path
 }
 

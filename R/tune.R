@@ -213,8 +213,9 @@ tune_problem <- function(method, problem, splits, grid, context) {
   unseen <- lapply(seq_along(splits), function(s) {
     cache <- if (length(splits) > 1) split_cache(context$cache, s) else context$cache
     rows <- unseen_parts(problem, splits[[s]]$fold, cache)
+    known <- if (!is.null(paths[[s]]$unseen)) paths[[s]]$unseen(v)
     lapply(seq_len(splits[[s]]$k), function(f) {
-      unseen_rows(paths[[s]], v, f, forms[[s]][[f]], rows, context$threads)
+      unseen_rows(known[[f]], paths[[s]]$risk[v, f], forms[[s]][[f]], rows$held_out[[f]], rows$test, context$threads)
     })
   })
   list(
@@ -253,13 +254,12 @@ unseen_parts <- function(problem, fold, cache) {
 # What the function fitted without fold f says of rows that it has not seen: its risk on the fold, whose value is
 # that of the path (its own way of summing has other last digits, and tables of a path and of its selected
 # value show the same ones), and h(p, p) on the test rows. A path may have both already.
-unseen_rows <- function(path, v, f, form, rows, threads) {
-  held_out <- rows$held_out[[f]]
-  out <- path$unseen[[f]] %||% list(
+unseen_rows <- function(known, risk, form, held_out, test, threads) {
+  out <- known %||% list(
     risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design),
-    test_squared = if (!is.null(rows$test)) form_squared(form, rows$test, threads)
+    test_squared = if (!is.null(test)) form_squared(form, test, threads)
   )
-  out$risk$risk <- path$risk[v, f]
+  out$risk$risk <- risk
   out$risk$design <- held_out$design
   out
 }

@@ -240,6 +240,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_kde_fold_gaps
+Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, double bandwidth, int threads);
+RcppExport SEXP _calibrisk_cpp_kde_fold_gaps(SEXP zSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
+    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_fold_gaps(z, labels, fold, n_folds, bandwidth, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_gram
 Rcpp::NumericMatrix cpp_gram(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix y, int threads);
 RcppExport SEXP _calibrisk_cpp_gram(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP, SEXP threadsSEXP) {
@@ -1198,6 +1213,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_loo_loglik", (DL_FUNC) &_calibrisk_cpp_kde_loo_loglik, 4},
     {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 9},
+    {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 6},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
     {"_calibrisk_cpp_median_distance", (DL_FUNC) &_calibrisk_cpp_median_distance, 3},

@@ -51,3 +51,15 @@ Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residu
                             Rcpp::Named("squared_error") = with_na(path.squared_error),
                             Rcpp::Named("squared_error_test") = with_na(path.squared_error_test));
 }
+
+// Gaps z - r(z) of a scalar's held-out rows [n] and test rows [n_test x n_folds].
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels,
+                             Rcpp::IntegerVector fold, int n_folds, double bandwidth, int threads) {
+  REngine engine(threads);
+  const calibrisk::KdeFoldGaps gaps =
+      calibrisk::kde_fold_gaps(engine, as_vector(z), as_labels(labels),
+                               std::vector<int>(fold.begin(), fold.end()), n_folds, bandwidth);
+  return Rcpp::List::create(Rcpp::Named("held_out") = with_na(gaps.held_out),
+                            Rcpp::Named("test") = with_na(gaps.test));
+}

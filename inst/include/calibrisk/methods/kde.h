@@ -187,17 +187,59 @@ inline void score_gaps(const Engine& engine, const KdeTraining& train, const Mat
   }
 }
 
-// Rows in ascending order of z: what a path needs of them.
+// Rows in ascending order of z.
 struct BetaRows {
-  std::vector<double> z, residual;
+  std::vector<Index> row;
+  std::vector<double> z;
   std::vector<int> label, fold;
+
+  BetaRows(const Engine& engine, const ConstVectorRef& all, const Labels& labels,
+           const std::vector<int>& folds)
+      : row(ascending_order(engine, all)) {
+    require(labels.size() == row.size() && folds.size() == row.size(),
+            "kde: one label and one fold for each row are needed.");
+    for (Index i : row) {
+      const std::size_t at = static_cast<std::size_t>(i);
+      z.push_back(all(i));
+      label.push_back(labels[at]);
+      fold.push_back(folds[at]);
+    }
+  }
 };
 
-// Queries of one fold: its held-out rows and all test rows.
+// Queries of one fold: its held-out rows and all test rows, as positions among the sorted rows.
 struct BetaFold {
-  std::vector<double> z, residual;  // a test row's residual is not used
+  std::vector<std::size_t> at;
+  std::vector<double> z;
   std::vector<char> held_out;
 };
+
+// Training sets and queries of folds first + 1, ..., first + size.
+inline std::vector<BetaJob> beta_jobs(const Engine& engine, const BetaRows& rows, Index first,
+                                      Index size, std::vector<BetaFold>& folds) {
+  std::vector<BetaJob> jobs(static_cast<std::size_t>(size));
+  folds.assign(jobs.size(), BetaFold());
+  parallel_for(engine, size, [&](Index f) {
+    BetaJob& job = jobs[static_cast<std::size_t>(f)];
+    BetaFold& queries = folds[static_cast<std::size_t>(f)];
+    for (std::size_t i = 0; i < rows.z.size(); ++i) {
+      if (rows.fold[i] != 0 && rows.fold[i] != first + f + 1) {
+        job.train.add(rows.z[i], rows.label[i]);
+      } else {
+        job.queries.add(rows.z[i]);
+        queries.at.push_back(i);
+        queries.z.push_back(rows.z[i]);
+        queries.held_out.push_back(rows.fold[i] != 0);
+      }
+    }
+  });
+  return jobs;
+}
+
+// As many folds at a time as make two million queries and training values.
+inline Index beta_group(Index n, Index n_folds) {
+  return std::clamp<Index>(2000000 / std::max<Index>(n, 1), 1, n_folds);
+}
 
 // Sums over queries: of e g, g^2 and (e^2 - g^2)^2 of held-out rows with residual e and gap g, and
 // of g^2 of test rows.
@@ -205,14 +247,14 @@ struct BetaFoldSums {
   double cross = 0.0, squared = 0.0, delta_squares = 0.0, squared_test = 0.0;
 };
 
-inline BetaFoldSums beta_fold_sums(const BetaFold& rows, Index begin, Index size,
-                                   const double* ratio) {
+inline BetaFoldSums beta_fold_sums(const BetaFold& rows, const std::vector<double>& residuals,
+                                   Index begin, Index size, const double* ratio) {
   BetaFoldSums out;
   for (Index i = 0; i < size; ++i) {
     const std::size_t at = static_cast<std::size_t>(begin + i);
     const double gap = rows.z[at] - ratio[i], squared = gap * gap;
     if (rows.held_out[at] != 0) {
-      const double e = rows.residual[at], delta = e * e - squared;
+      const double e = residuals[rows.at[at]], delta = e * e - squared;
       out.cross += e * gap;
       out.squared += squared;
       out.delta_squares += delta * delta;
@@ -229,38 +271,16 @@ inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
                          const std::vector<int>& fold, Index n_folds,
                          const std::vector<double>& bandwidths) {
   const Index n = z.size(), n_bandwidths = static_cast<Index>(bandwidths.size());
-  require(static_cast<Index>(labels.size()) == n && static_cast<Index>(fold.size()) == n,
-          "kde: one label and one fold for each row are needed.");
-  BetaRows rows;
-  for (Index i : ascending_order(engine, z)) {
-    const std::size_t at = static_cast<std::size_t>(i);
-    rows.z.push_back(z(i));
-    rows.residual.push_back(residuals(i));
-    rows.label.push_back(labels[at]);
-    rows.fold.push_back(fold[at]);
-  }
+  const BetaRows rows(engine, z, labels, fold);
+  std::vector<double> sorted_residuals;
+  for (Index i : rows.row) sorted_residuals.push_back(residuals(i));
   KdePath path{Matrix(n_bandwidths, n_folds), Matrix(n_bandwidths, n_folds),
                Matrix(n_bandwidths, n_folds)};
-  // as many folds at a time as make two million queries and training values
-  const Index group = std::clamp<Index>(2000000 / std::max<Index>(n, 1), 1, n_folds);
+  const Index group = beta_group(n, n_folds);
   for (Index first = 0; first < n_folds; first += group) {
     const Index size = std::min(group, n_folds - first);
-    std::vector<BetaJob> jobs(static_cast<std::size_t>(size));
-    std::vector<BetaFold> folds(jobs.size());
-    parallel_for(engine, size, [&](Index f) {
-      BetaJob& job = jobs[static_cast<std::size_t>(f)];
-      BetaFold& queries = folds[static_cast<std::size_t>(f)];
-      for (std::size_t i = 0; i < rows.z.size(); ++i) {
-        if (rows.fold[i] != 0 && rows.fold[i] != first + f + 1) {
-          job.train.add(rows.z[i], rows.label[i]);
-        } else {
-          job.queries.add(rows.z[i]);
-          queries.z.push_back(rows.z[i]);
-          queries.residual.push_back(rows.residual[i]);
-          queries.held_out.push_back(rows.fold[i] != 0);
-        }
-      }
-    });
+    std::vector<BetaFold> folds;
+    std::vector<BetaJob> jobs = beta_jobs(engine, rows, first, size, folds);
     const Index most_chunks = (n + beta_chunk - 1) / beta_chunk;
     std::vector<BetaFoldSums> parts(static_cast<std::size_t>(size * n_bandwidths * most_chunks));
     const auto part = [&](Index f, Index h, Index chunk) -> BetaFoldSums& {
@@ -269,7 +289,8 @@ inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
     beta_ratios(engine, std::move(jobs), bandwidths,
                 [&](Index f, Index h, Index begin, Index n_queries, const double* ratio) {
                   part(f, h, begin / beta_chunk) =
-                      beta_fold_sums(folds[static_cast<std::size_t>(f)], begin, n_queries, ratio);
+                      beta_fold_sums(folds[static_cast<std::size_t>(f)], sorted_residuals, begin,
+                                     n_queries, ratio);
                 },
                 {static_cast<double>(first) / static_cast<double>(n_folds),
                  static_cast<double>(first + size) / static_cast<double>(n_folds)});
@@ -278,7 +299,7 @@ inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
       double residual = 0.0, m = 0.0;
       for (std::size_t i = 0; i < queries.z.size(); ++i) {
         if (queries.held_out[i] == 0) continue;
-        residual += queries.residual[i] * queries.residual[i];
+        residual += sorted_residuals[queries.at[i]] * sorted_residuals[queries.at[i]];
         m += 1.0;
       }
       const double n_test = static_cast<double>(queries.z.size()) - m;
@@ -379,6 +400,45 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
     detail::score_gaps(engine, train, held_out_residuals, gaps, first, path);
   }
   return path;
+}
+
+struct KdeFoldGaps {
+  Vector held_out;  // [n] of each row by the function of its own fold, NaN for test rows
+  Matrix test;      // [n_test x n_folds]
+};
+
+// z - r(z) of scalar rows that no function has seen, in near-linear time; fold: as in kde_path().
+inline KdeFoldGaps kde_fold_gaps(const Engine& engine, const ConstVectorRef& z,
+                                 const Labels& labels, const std::vector<int>& fold, Index n_folds,
+                                 double bandwidth) {
+  const detail::BetaRows rows(engine, z, labels, fold);
+  std::vector<Index> test_row(fold.size());
+  Index n_test = 0;
+  for (std::size_t i = 0; i < fold.size(); ++i) {
+    test_row[i] = n_test;
+    if (fold[i] == 0) ++n_test;
+  }
+  KdeFoldGaps out{Vector::Constant(z.size(), not_a_number), Matrix(n_test, n_folds)};
+  const Index group = detail::beta_group(z.size(), n_folds);
+  for (Index first = 0; first < n_folds; first += group) {
+    std::vector<detail::BetaFold> folds;
+    beta_ratios(engine,
+                detail::beta_jobs(engine, rows, first, std::min(group, n_folds - first), folds),
+                {bandwidth}, [&](Index f, Index, Index begin, Index size, const double* ratio) {
+                  const detail::BetaFold& queries = folds[static_cast<std::size_t>(f)];
+                  for (Index i = 0; i < size; ++i) {
+                    const std::size_t at = static_cast<std::size_t>(begin + i);
+                    const Index row = rows.row[queries.at[at]];
+                    const double gap = queries.z[at] - ratio[i];
+                    if (queries.held_out[at] != 0) {
+                      out.held_out(row) = gap;
+                    } else {
+                      out.test(test_row[static_cast<std::size_t>(row)], first + f) = gap;
+                    }
+                  }
+                });
+  }
+  return out;
 }
 
 }  // namespace calibrisk
