@@ -70,24 +70,55 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
   const calibrisk::RowWeights v = copies ? calibrisk::RowWeights::copies(as_vector(weights))
                                          : calibrisk::RowWeights(as_vector(weights));
   const calibrisk::RowClusters clusters(as_labels(cluster));
-  Rcpp::List out(bases.size());
+  struct Step {
+    Recipe recipe;
+    calibrisk::BasisSizes sizes;
+    std::vector<std::vector<double>> at;
+    Matrix columns;
+    calibrisk::BasisShape shape;
+    calibrisk::Rung rung;
+  };
+  std::vector<Step> steps;
   for (R_xlen_t m = 0; m < bases.size(); ++m) {
     const Rcpp::List basis = bases[m];
-    const calibrisk::BasisSizes sizes{size_of(basis, "own"), size_of(basis, "fine"),
-                                      size_of(basis, "coarse"), size_of(basis, "landmarks")};
-    calibrisk::BasisShape shape = calibrisk::basis_shape(engine, recipe_of(basis), sizes, x, v);
+    steps.push_back({recipe_of(basis),
+                     {size_of(basis, "own"), size_of(basis, "fine"), size_of(basis, "coarse"),
+                      size_of(basis, "landmarks")},
+                     {},
+                     columns_of(basis),
+                     {},
+                     {}});
     if (basis.containsElementNamed("at")) {
-      shape.own = Rcpp::as<std::vector<std::vector<double>>>(basis["at"]);
+      steps.back().at = Rcpp::as<std::vector<std::vector<double>>>(basis["at"]);
     }
-    const calibrisk::Rung rung = calibrisk::shape_rung(engine, worker_algebra(), shape, x,
-                                                       columns_of(basis), e, v, clusters, moments);
+  }
+  const auto make = [&](const calibrisk::Engine& on, Step& step) {
+    step.shape = calibrisk::basis_shape(on, step.recipe, step.sizes, x, v);
+    if (!step.at.empty()) step.shape.own = step.at;
+    step.rung = calibrisk::shape_rung(on, worker_algebra(), step.shape, x, step.columns, e, v,
+                                      clusters, moments);
+  };
+  if (e.cols() == 1) {  // nothing within a rung is parallel
+    const calibrisk::Executor one_thread;
+    calibrisk::Progress quiet;
+    const calibrisk::Engine alone{one_thread, worker_algebra(), quiet};
+    calibrisk::parallel_for(engine, static_cast<Index>(steps.size()),
+                            [&](Index m) { make(alone, steps[static_cast<std::size_t>(m)]); });
+  } else {
+    for (Step& step : steps) make(engine, step);
+  }
+  Rcpp::List out(bases.size());
+  for (R_xlen_t m = 0; m < bases.size(); ++m) {
+    const Step& step = steps[static_cast<std::size_t>(m)];
+    const calibrisk::Rung& rung = step.rung;
+    const Rcpp::List basis = bases[m];
     out[m] = Rcpp::List::create(
         Rcpp::Named("psi") = rung.psi, Rcpp::Named("noise") = rung.noise,
         Rcpp::Named("skew") = rung.skew, Rcpp::Named("linear") = rung.linear,
         Rcpp::Named("scatter") = rung.scatter,
         Rcpp::Named("columns") = static_cast<double>(rung.columns),
         Rcpp::Named("half") = wrap_vector(rung.half), Rcpp::Named("gap") = wrap_matrix(rung.gap),
-        Rcpp::Named("shape") = wrap_shape(shape, basis, rung.weights));
+        Rcpp::Named("shape") = wrap_shape(step.shape, basis, rung.weights));
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <calibrisk/ladder/row_weights.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -38,16 +39,58 @@ inline WeightedValues sorted_values(const ConstVectorRef& x, const RowWeights& w
   return out;
 }
 
+namespace detail {
+
+// Up to m + 1 distinct values, ascending.
+inline std::vector<double> first_distinct(const ConstVectorRef& x, std::size_t m) {
+  std::vector<double> out;
+  for (Index i = 0; i < x.size() && out.size() <= m; ++i) {
+    const auto at = std::lower_bound(out.begin(), out.end(), x(i));
+    if (at == out.end() || *at != x(i)) out.insert(at, x(i));
+  }
+  return out;
+}
+
+// Puts what a sort would at these ascending positions between begin and end.
+inline void select_positions(std::vector<double>& x, Index begin, Index end, const Index* first,
+                             const Index* last) {
+  if (first == last) return;
+  const Index* middle = first + (last - first) / 2;
+  std::nth_element(x.begin() + begin, x.begin() + *middle, x.begin() + end);
+  select_positions(x, begin, *middle, first, std::lower_bound(first, last, *middle));
+  select_positions(x, *middle + 1, end, std::upper_bound(first, last, *middle), last);
+}
+
+}  // namespace detail
+
 inline std::vector<double> hat_knots(const ConstVectorRef& x, const RowWeights& weights, Index m) {
-  WeightedValues values = sorted_values(x, weights);
-  if (values.value.size() <= static_cast<std::size_t>(m)) return values.value;
+  std::vector<double> few = detail::first_distinct(x, static_cast<std::size_t>(m));
+  if (few.size() <= static_cast<std::size_t>(m)) return few;
   std::vector<double> knots;
-  const double total = values.cumulated.back(), slack = 1e-12 * total;
+  const auto add = [&](double value) {
+    if (knots.empty() || knots.back() != value) knots.push_back(value);
+  };
+  const bool equal = weights.all_equal();
+  WeightedValues values;
+  if (!equal) values = sorted_values(x, weights);
+  const double total = equal ? static_cast<double>(x.size()) : values.cumulated.back();
+  const double slack = 1e-12 * total;
+  std::vector<Index> position;
   std::size_t at = 0;
   for (Index q = 0; q < m; ++q) {
-    const double target = static_cast<double>(q) / static_cast<double>(m - 1) * total - slack;
+    const double share = m > 1 ? static_cast<double>(q) / static_cast<double>(m - 1) : 0.0;
+    const double target = share * total - slack;
+    if (equal) {
+      position.push_back(std::max<Index>(static_cast<Index>(std::ceil(target)) - 1, 0));
+      continue;
+    }
     while (at + 1 < values.value.size() && values.cumulated[at] < target) ++at;
-    if (knots.empty() || knots.back() != values.value[at]) knots.push_back(values.value[at]);
+    add(values.value[at]);
+  }
+  if (equal) {
+    std::vector<double> rows(x.data(), x.data() + x.size());
+    detail::select_positions(rows, 0, x.size(), position.data(), position.data() + position.size());
+    for (Index i : position) add(rows[static_cast<std::size_t>(i)]);
   }
   return knots;
 }

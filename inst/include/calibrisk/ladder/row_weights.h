@@ -28,6 +28,7 @@ class RowWeights {
   }
   double draws(Index n) const { return copies_ ? total(n) : static_cast<double>(n); }
   bool are_copies() const { return copies_; }
+  bool all_equal() const { return values_.size() == 0; }
 
  private:
   Vector values_;
