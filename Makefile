@@ -15,7 +15,7 @@ CORE_SOURCES = $(if $(UNITS),$(UNITS:%=tests/core/test_%.cpp) tests/core/main.cp
 CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(CORE_SOURCES)) $(if $(UNITS),,$(CORE)/all_headers.o)
 comma = ,
 
-.PHONY: help deps install demo test test-database test-faults test-slurm test-tidymodels \
+.PHONY: help deps install demo test test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
   contract check document readme lint format check-format check-documented extending articles fuzz bench site \
   test-core sanitize sanitize-address sanitize-thread release-check clean
 
@@ -45,6 +45,12 @@ test-database: install ## the tests of databases on a PostgreSQL server, made an
 
 test-faults: install ## killed workers, a stopped server, full disks and interrupts, for real
 	@$(RSCRIPT) tools/test-faults.R
+
+test-executors: install ## the tests with loops on std::thread in place of TBB, in a library of their own; FILTER
+	@$(RSCRIPT) tools/test-builds.R std-threads '$(FILTER)'
+
+test-parallel: install ## the tests against the RcppParallel of CRAN, in a library of their own (minutes at first); FILTER
+	@$(RSCRIPT) tools/test-builds.R rcpp-parallel '$(FILTER)'
 
 test-slurm: install ## a list of sources read by jobs of a Slurm queue, made and removed (root)
 	@$(RSCRIPT) tools/test-slurm.R

@@ -11,8 +11,12 @@
 
 // Rcpp and TBB after R's Fortran headers, which must see USE_FC_LEN_T first.
 #include "r_engine.h"
+#ifdef CALIBRISK_STD_THREADS
+#include <calibrisk/thread_executor.h>
+#else
 // Not RcppParallel.h, whose RMatrix.h uses what C++17 deprecates: R CMD check warns of it.
 #include <RcppParallel/TBB.h>
+#endif
 
 #include <chrono>
 #include <exception>
@@ -29,6 +33,7 @@ using calibrisk::Vector;
 
 namespace {
 
+#ifndef CALIBRISK_STD_THREADS
 // A worker must not let an exception escape into TBB: keep the first, rethrow on the main thread.
 struct TaskWorker : public RcppParallel::Worker {
   explicit TaskWorker(const std::function<void(Index)>& task) : task(task) {}
@@ -46,6 +51,7 @@ struct TaskWorker : public RcppParallel::Worker {
   std::mutex mutex;
   std::exception_ptr error;
 };
+#endif
 
 int blas_int(Index n) {
   if (n > std::numeric_limits<int>::max()) {
@@ -61,6 +67,11 @@ double seconds() {
 
 }  // namespace
 
+#ifdef CALIBRISK_STD_THREADS
+void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) const {
+  calibrisk::ThreadExecutor(threads_).run(n_tasks, task);
+}
+#else
 void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) const {
   if (n_tasks <= 1 || threads_ <= 1) {
     Executor::run(n_tasks, task);
@@ -70,6 +81,7 @@ void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) co
   RcppParallel::tbbParallelFor(0, static_cast<std::size_t>(n_tasks), worker, 1, threads_);
   if (worker.error) std::rethrow_exception(worker.error);
 }
+#endif
 
 void RDenseAlgebra::product(bool transpose_a, bool transpose_b, double alpha,
                             const ConstMatrixRef& a, const ConstMatrixRef& b, double beta,

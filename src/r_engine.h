@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// R's side of the core's engine: RcppParallel (TBB) for loops, R's BLAS and LAPACK
-// for dense algebra, R's interrupt and an optional R callback for progress.
+// R's side of the core's engine: RcppParallel (TBB; std::thread with -DCALIBRISK_STD_THREADS) for
+// loops, R's BLAS and LAPACK for dense algebra, R's interrupt and a callback for progress.
 #ifndef CALIBRISK_R_ENGINE_H
 #define CALIBRISK_R_ENGINE_H
 

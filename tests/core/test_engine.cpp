@@ -11,6 +11,28 @@ TEST(parallel_for_runs_every_task_once) {
   for (int t : times) CHECK(t == 1);
 }
 
+TEST(an_exception_of_a_task_is_thrown_where_the_loop_was_called) {
+  ThreadedEngine host(3);
+  for (Index thrower : {Index(0), Index(7), Index(999)}) {
+    std::atomic<int> ran{0};
+    bool caught = false;
+    try {
+      parallel_for(host.engine(), 1000, [&](Index i) {
+        if (i == thrower) throw std::range_error("a task");
+        ++ran;
+      });
+    } catch (const std::range_error&) {
+      caught = true;
+    }
+    CHECK(caught);
+    CHECK(ran < 1000);
+    // and the next loop is as ever
+    std::atomic<int> after{0};
+    parallel_for(host.engine(), 100, [&](Index) { ++after; });
+    CHECK(after == 100);
+  }
+}
+
 TEST(parallel_reduce_has_the_same_digits_on_any_number_of_threads) {
   const Vector x = Vector::Random(10007);
   const auto sum = [&](const Engine& engine) {
