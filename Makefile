@@ -17,7 +17,7 @@ comma = ,
 
 .PHONY: help deps install demo test test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
   contract check document readme lint format check-format check-documented extending articles fuzz bench site \
-  test-core sanitize sanitize-address sanitize-thread release-check clean
+  test-core sanitize sanitize-address sanitize-thread valgrind release-check clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 24
@@ -136,6 +136,12 @@ sanitize-address: ## the core tests under the sanitizers of addresses and undefi
 
 sanitize-thread: ## the core tests with their workers under the sanitizer of threads
 	@$(call sanitized,thread,thread)
+
+valgrind: install ## the core tests and some examples under valgrind; UNITS='engine' for some files, TOPICS='ece skce'
+	@$(MAKE) --no-print-directory -j$(CORES) CORE=tests/core/build-valgrind CORE_FLAGS="-std=c++17 -O1 -g -Wall -pthread" \
+	  tests/core/build-valgrind/core
+	valgrind -q --error-exitcode=1 tests/core/build-valgrind/core
+	@$(RSCRIPT) tools/valgrind.R $(TOPICS)
 
 sanitize: sanitize-address sanitize-thread ## both
 
