@@ -4,10 +4,21 @@
 state_estimate <- function(state, level, threads, call) {
   check_state(state, call)
   check_state_rows(state, call)
+  check_state_scalar(state, call)
   out <- state_headline(state, level, threads)
   attr(out, "dropped") <- c(state$dropped, state$n + state$dropped)
   attr(out, "design") <- block_sentence(state)
   new_estimate_table(out, level)
+}
+
+check_state_scalar <- function(state, call) {
+  if (state$about$notion != "canonical") return(invisible())
+  stop_input(c(
+    "A canonical state has the sums of Algorithm 1, not those of a headline or a panel.",
+    "x" = "{.arg notion} is {.val canonical}.",
+    "i" = "{.fn ce_tune} of it estimates the error; {.code notion = \"class_wise\"} has a headline, and so has \\
+           {.fn ce_estimate} of a sample of the rows."
+  ), c("notion", "state"), call = call)
 }
 
 # What the sums were made of is settled: the verbs take no other choices with a state.

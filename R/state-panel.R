@@ -12,6 +12,7 @@ estimate.ce_state <- function(x, ..., level = 0.95) {
   call <- current_env()
   check_state(x, call)
   check_state_rows(x, call)
+  check_state_scalar(x, call)
   check_level(level)
   classes <- if (x$about$notion == "class_wise") x$about$levels
   parts <- lapply(seq_along(x$sums), function(j) {

@@ -7,14 +7,13 @@
 #' @rdname ce_state
 #' @export
 ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,
-                          blocks = 64, event_level = "first") {
+                          blocks = 64, event_level = "first", landmarks = 20, kernel = kernel_gaussian(1 / sqrt(2))) {
+  call <- current_env()
   check_notion(notion)
-  if (identical(notion, "canonical")) {
-    stop_input(c(
-      "A state holds sums of scalar notions.",
-      "x" = "{.arg notion} is {.val canonical}.",
-      "i" = "Use {.code notion = \"class_wise\"}, or {.fn ce_estimate} on a sample of the rows."
-    ), c("notion", "state"), arg = "notion", value = notion)
+  canonical <- identical(notion, "canonical")
+  if (canonical) {
+    landmarks <- check_landmarks(landmarks, call)
+    check_feature_kernel(check_kernel(kernel))
   }
   check_counts(n_bins, "n_bins", upper = 1000, size = 1L)
   check_counts(grid, "grid", upper = 1000)
@@ -33,7 +32,8 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
   structure(
     list(notion = notion, n_bins = n_bins, grid = sort(unique(grid)), folds = folds, test = test, blocks = blocks,
          event_level = check_choice(event_level, c("first", "second")), knots = knots, edges = edges, inner = inner,
-         fine = sort(unique(c((0:100) / 100, unlist(lapply(grid, function(b) seq_len(b) / b)))))),
+         fine = sort(unique(c((0:100) / 100, unlist(lapply(grid, function(b) seq_len(b) / b))))),
+         landmarks = if (canonical) landmarks, kernel = if (canonical) kernel),
     class = "ce_state_spec"
   )
 }
@@ -60,6 +60,15 @@ print.ce_state_spec <- function(x, ...) {
 }
 
 spec_words <- function(spec) {
+  if (identical(spec$notion, "canonical")) {
+    of <- if (is.matrix(spec$landmarks)) {
+      paste(nrow(spec$landmarks), "given landmarks")
+    } else {
+      paste("up to", spec$landmarks, "landmarks of the first rows")
+    }
+    return(paste0("canonical, ", of, ", ", format(spec$kernel), "; Algorithm 1: ", spec$folds, " folds, test share ",
+                  format(spec$test)))
+  }
   paste0(
     spec$notion %||% "default notion", ", ", length(spec$edges) - 1, " cells", if (!is.null(spec$knots)) {
       paste0(" (", length(spec$knots), " given knots)")

@@ -12,6 +12,7 @@ state_tune <- function(state, level, threads, call) {
       "i" = "{.fn ce_estimate} and {.fn estimate} of the state take them into account."
     ), c("state", "weights"), call = call)
   }
+  if (state$about$notion == "canonical") return(canonical_tune(state, level, call))
   spec <- state$spec
   problems <- lapply(seq_along(state$sums), function(j) counted_problem(state, j))
   sizes <- problems[[1]]$size

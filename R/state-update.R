@@ -55,6 +55,13 @@ add_chunk <- function(state, predictions, columns, call) {
   notion <- spec$notion %||% default_notion(predictions)
   about <- list(notion = notion, levels = predictions$levels, event = predictions$event,
                 scalar = is.null(predictions$probs), blocked = importance || !is.null(columns$cluster))
+  problems <- notion_problems(predictions, notion, call)
+  if (notion == "canonical") {
+    check_canonical_rows(about, call)
+    frozen <- state$about[c("landmarks", "kernel")]
+    if (is.null(state$about)) frozen <- frozen_landmarks(spec, problems[[1]]$features, about$levels, call)
+    about <- c(about, frozen)
+  }
   check_same_rows(state$about, about, call)
   rows <- predictions$rows
   owner <- columns$cluster %||% columns$id
@@ -62,14 +69,26 @@ add_chunk <- function(state, predictions, columns, call) {
   parts <- list(moments = if (about$blocked) block_parts(units, spec) else fold_parts(units, spec),
                 blocks = block_parts(units, spec))
   weights <- if (importance) as.numeric(columns$weights)[rows] else numeric()
-  problems <- notion_problems(predictions, notion, call)
-  if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
-  state$sums <- Map(function(sums, problem) add_problem(sums, problem, parts, weights, spec), state$sums, problems)
+  if (notion == "canonical") {
+    state$sums <- list(add_canonical(unlist(state$sums, FALSE), problems[[1]], parts$moments, about, spec))
+  } else {
+    if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
+    state$sums <- Map(function(sums, problem) add_problem(sums, problem, parts, weights, spec), state$sums, problems)
+  }
   if (notion == "class_wise") state$sums[[1]]$cross <- add_cross(state$sums[[1]]$cross, problems, weights)
   state$about <- about
   state$n <- state$n + length(rows)
   state$dropped <- state$dropped + predictions$dropped
   state
+}
+
+check_canonical_rows <- function(about, call) {
+  if (!about$blocked) return(invisible())
+  stop_input(c(
+    "A canonical state takes independent rows that count the same.",
+    "x" = "There are weights or clusters.",
+    "i" = "With {.code notion = \"class_wise\"} or {.val top_label} a state takes them into account."
+  ), c("state", "weights"), call = call)
 }
 
 # Numbers in [0, 1) that depend on nothing but the row.

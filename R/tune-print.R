@@ -43,6 +43,7 @@ tune_display <- function(x, chosen = chosen_values(x$glance)) {
 # The number to sign, with what it assumes.
 tune_headline <- function(x) {
   row <- x$headline
+  if (is.na(row$conf.high)) return("No headline: the sums are those of the risk alone.")
   digits <- function(v) formatC(v, digits = 3, format = "f")
   c(
     paste0(if (is.na(row$estimate)) "No estimate" else digits(row$estimate), ", ", format(100 * x$level),

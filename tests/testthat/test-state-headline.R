@@ -74,7 +74,9 @@ test_that("the class-wise headline is that of the rows in blocks as clusters", {
                 ece(vehicle_predictions, truth, notion = "class_wise", p = 2, debias = TRUE),
                 ce_score(vehicle_predictions, truth))
   expect_close(table$.estimate, vapply(verbs, `[[`, 0, ".estimate"), tol$oracle)
-  left <- vapply(unique(block), function(b) ece(vehicle_predictions[block != b, ], truth, notion = "class_wise")$power, 0)
+  left <- vapply(unique(block), function(b) {
+    ece(vehicle_predictions[block != b, ], truth, notion = "class_wise")$power
+  }, 0)
   expect_close(table$std.error[2], sqrt(11 / 12 * sum((left - mean(left))^2)), tol$oracle)
 })
 

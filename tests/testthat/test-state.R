@@ -113,7 +113,6 @@ test_that("what does not fit together is an error that says so", {
   expect_error(ce_estimate(state, d$y), class = "calibrisk_error_state")
   expect_error(ce_estimate(state, bases = basis_hats(3)), "bases", class = "calibrisk_error_state")
   expect_error(ce_state(list()), class = "calibrisk_error_argument")
-  expect_error(ce_state_spec(notion = "canonical"), class = "calibrisk_error_notion")
   expect_error(ce_state_spec(knots = 2), class = "calibrisk_error_argument")
   expect_error(ce_state_spec(test = 0), class = "calibrisk_error_argument")
 })

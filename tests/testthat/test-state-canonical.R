@@ -1,0 +1,95 @@
+canonical_sample <- function(n, seed = 1) {
+  withr::with_seed(seed, {
+    p <- matrix(rexp(3 * n), n, dimnames = list(NULL, c("a", "b", "c")))
+    p <- p / rowSums(p)
+    truth <- apply(p^1.7, 1, function(weights) sample(3, 1, prob = weights))
+  })
+  list(p = p, y = factor(c("a", "b", "c")[truth]), fold = fold_parts(id_units(seq_len(n)), ce_state_spec()))
+}
+
+# h on the rows of a fold, from the Gram matrix of the training rows' features.
+naive_h <- function(type, phi, e, train, held, ridge) {
+  n <- sum(train)
+  gram <- tcrossprod(phi[train, ])
+  between <- tcrossprod(phi[train, ], phi[held, ])
+  if (type == "ukkr") return(crossprod(crossprod(e[train, ], solve(gram + diag(ridge * n, n), between))))
+  pairs <- solve(kronecker(gram, gram) + diag(ridge * n^2, n^2), c(tcrossprod(e[train, ])))
+  t(between) %*% matrix(pairs, n) %*% between
+}
+
+test_that("kernel ridges on landmarks are those of the rows' features", {
+  d <- canonical_sample(45)
+  state <- update(ce_state(ce_state_spec("canonical", landmarks = 6)), d$p, d$y, id = 1:45)
+  phi <- factor_map_features(landmark_map(state$about), unname(d$p), 1L)
+  # features of the landmarks: their kernel's matrix
+  expect_close(tcrossprod(landmark_map(state$about)$triangle),
+               exp(-as.matrix(dist(landmark_map(state$about)$pivot_rows))^2), tol$oracle)
+  e <- unname(d$p) - outer(as.integer(d$y), 1:3, `==`)
+  sums <- ce_tune(state)
+  table <- tidy(sums)
+  table <- table[table$fold == 2 & table$value > 1e-8 & seq_len(nrow(table)) %% 3 == 0, ]
+  expect_setequal(table$method, c("kkr", "ukkr"))
+  train <- d$fold > 0 & d$fold != 2
+  for (i in seq_len(nrow(table))) {
+    h <- naive_h(table$method[i], phi, e, train, d$fold == 2, table$value[i])
+    loss <- (tcrossprod(e[d$fold == 2, ]) - h)^2
+    n <- nrow(h)
+    expect_close(table$risk[i], (sum(loss) - sum(diag(loss))) / (n * (n - 1)), 1e-10)
+    expect_close(table$squared_error[i], mean(diag(h)), 1e-10)
+    if (table$method[i] != "ukkr") next
+    other <- naive_h("ukkr", phi, e, train, d$fold == 0, table$value[i])
+    expect_close(table$squared_error_test[i], mean(diag(other)), 1e-10)
+  }
+  # on test rows, by the functions that predict()
+  for (m in 1:2) {
+    row <- glance(sums)[m, ]
+    squared <- predict(sums, d$p[d$fold == 0, ], method = row$method)
+    expect_close(row$squared_holdout, mean(squared), 1e-12)
+    error <- sd(squared) / sqrt(length(squared)) / (2 * row$estimate_holdout)
+    expect_equal(row$std.error_holdout, if (mean(squared) > 0) error else NA_real_, tolerance = 1e-6)
+  }
+  expect_output(print(sums), "6 landmarks")
+})
+
+test_that("with all rows as landmarks they are those in memory, where the ridge does not see what the factor leaves", {
+  d <- lapply(canonical_sample(36, 2), function(v) if (is.matrix(v)) v[1:36, ] else v[1:36])
+  state <- update(ce_state(ce_state_spec("canonical", landmarks = d$p)), d$p, d$y, id = 1:36)
+  sums <- tidy(ce_tune(state))
+  rows <- tidy(ce_tune(d$p, d$y, notion = "canonical", folds = d$fold, test = which(d$fold == 0),
+                       methods = list(kkr = method_kkr(), ukkr = method_ukkr())))
+  expect_identical(sums[c("method", "fold")], rows[c("method", "fold")])
+  seen <- rows$value > 0.2
+  for (name in c("value", "risk", "squared_error", "squared_error_test")) {
+    expect_close(sums[[name]][seen], rows[[name]][seen], 1e-8)
+  }
+})
+
+test_that("chunks change nothing, and landmarks stay those of the first rows", {
+  d <- canonical_sample(300)
+  whole <- update(ce_state(ce_state_spec("canonical", landmarks = 7)), d$p, d$y)
+  spec <- ce_state_spec("canonical", landmarks = whole$about$landmarks)
+  parts <- lapply(split(1:300, rep(1:3, c(10, 250, 40))), function(rows) update(ce_state(spec), d$p[rows, ], d$y[rows]))
+  merged <- c(parts[[3]], parts[[1]], parts[[2]])
+  expect_same_numbers(as.list(glance(ce_tune(merged))), as.list(glance(ce_tune(whole))), 1e-11)
+  first <- update(ce_state(whole$spec), d$p[1:100, ], d$y[1:100])
+  expect_identical(update(first, d$p[101:300, ], d$y[101:300])$about$landmarks, first$about$landmarks)
+  other <- update(ce_state(whole$spec), d$p[101:300, ], d$y[101:300])
+  expect_error(c(first, other), class = "calibrisk_error_landmarks")
+  # columns by their names
+  turned <- update(ce_state(ce_state_spec("canonical", landmarks = d$p[1:5, 3:1])), d$p, d$y)
+  expect_identical(turned$about$landmarks, unname(d$p[1:5, ]))
+})
+
+test_that("what canonical sums do not hold says so", {
+  d <- canonical_sample(60)
+  state <- update(ce_state(ce_state_spec("canonical")), d$p, d$y)
+  expect_output(print(state), "20 landmarks of the first rows")
+  expect_error(ce_estimate(state), class = "calibrisk_error_notion")
+  expect_error(estimate(state), class = "calibrisk_error_notion")
+  expect_error(update(state, d$p, d$y, weights = d$p[, 1]), class = "calibrisk_error_weights")
+  for (landmarks in list(1, 100, matrix(1, 3, 3), "a")) {
+    expect_error(ce_state_spec("canonical", landmarks = landmarks), class = "calibrisk_error_argument")
+  }
+  few <- ce_state_spec("canonical", landmarks = diag(2))
+  expect_error(update(ce_state(few), d$p, d$y), class = "calibrisk_error_argument")
+})
