@@ -59,10 +59,10 @@
 #' those that are combinations of others are left out. Of every fold a state keeps \eqn{\sum e e'},
 #' \eqn{\sum \phi e'}, \eqn{\sum \phi\phi'}, \eqn{\sum |e|^2 \phi\phi'}, \eqn{\sum |e|^4} and, for the pairs of a row
 #' with itself, the \eqn{r (r + 1) (r + 2) (r + 3) / 24} sums of \eqn{\phi_a \phi_b \phi_c \phi_d}: all that kkr
-#' and ukkr with their risks are made of, to 1e-10 those of the same features in memory (of kkr at a ridge \eqn{\lambda} below
-#' 1e-9 to about \eqn{10^{-19} / \lambda}). There is no headline, and a difference of risks has no standard error
-#' (`NA`): it takes sums of eight factors. Landmarks from a first chunk depend on it; states that are to be merged are
-#' given a matrix. Rows are independent and count the same.
+#' and ukkr with their risks are made of, to 1e-10 those of the same features in memory (of kkr at a ridge
+#' \eqn{\lambda} below 1e-9 to about \eqn{10^{-19} / \lambda}). There is no headline, and a difference of risks has no
+#' standard error (`NA`): it takes sums of eight factors. Landmarks from a first chunk depend on it; states that are to
+#' be merged are given a matrix. Rows are independent and count the same.
 #'
 #' @section Invariants:
 #' Chunks, their order, and the order and grouping of merging change nothing (1e-12: sums keep twice the digits of a
