@@ -20,7 +20,8 @@
 #' that no entry is biased. Column `target_form` says which.
 #'
 #' @section Cost:
-#' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads; `n block / 2` for blocks. Kernels on mixtures,
+#' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads, for any number of rows: nothing is approximated
+#' unless `tolerance` or a block estimator is asked for; `n block / 2` for blocks. Kernels on mixtures,
 #' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws and a
 #' smooth target kernel (Gaussian, sums and products) go through the r features of a factor that reproduces the kernel
 #' at every draw to \eqn{10^{-12}}, or as near to it as four rounds come, at least \eqn{10^{-6}} (then said in
@@ -30,7 +31,8 @@
 #' target kernel; of more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and
 #' `target_form` says so: `"draws (21 of 500)"`. With
 #' `tolerance` the kernel on the predictions is replaced by a low-rank factor whose mean neglected diagonal is below
-#' it: cost \eqn{n r^2}.
+#' it: cost \eqn{n r^2}, at most \eqn{r = \max(1000, 10^8 / n)}. Where that is not enough, as for [kernel_tv()] of very
+#' many rows, `error_bound` is that of the rank that was reached, and the exact kernel costs less.
 #'
 #' @section Errors:
 #' Of class `calibrisk_error_<what>`: `rows` (one observation and an estimator of pairs), `argument` (`block` larger
@@ -203,7 +205,7 @@ design_sums <- function(prediction, target, type, design, threads) {
 
 # With K ~ L L'. The neglected part E of K is positive semidefinite, so that the estimate is off by at most mean(E_ii)
 # times mean(d_i' M d_i).
-factored_sums <- function(problem, tolerance, type, design, threads, call) {
+factored_sums <- function(problem, tolerance, type, design, threads, call, most = most_columns(problem$n)) {
   prediction <- problem$prediction
   target <- problem$target
   if (prediction$form != "features" || target$form != "finite") {
@@ -212,7 +214,7 @@ factored_sums <- function(problem, tolerance, type, design, threads, call) {
       "i" = "Leave it {.code NULL}, or use {.code type = \"block\"} for large data."
     ), "argument", arg = "tolerance", call = call)
   }
-  factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, problem$n, threads)
+  factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, most, threads)
   sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, type, design, threads)
   norms <- rowSums(target$residuals * target$right)
   w <- design_weights(design)
@@ -223,6 +225,9 @@ factored_sums <- function(problem, tolerance, type, design, threads, call) {
   sums$error_bound <- factor$residual_trace * sum(share * norms) * problem$n / max(problem$n - 1, 1)
   sums
 }
+
+# Of a factor that has to fit into memory: 800 MB from 10,000 rows on.
+most_columns <- function(n) as.integer(min(n, max(1000, 1e8 / n)))
 
 # What design_sums() returns, of a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank.
 factor_sums <- function(computation, source, residuals, right, type, design, threads, ridge = 0, progress = NULL) {

@@ -83,3 +83,33 @@ TEST(median_distance_is_the_median_of_all_pairs) {
   }
   CHECK(median_distance(host.engine(), Metric::squared_euclidean, Matrix::Ones(5, 2)) == 1.0);
 }
+
+TEST(sums_over_pairs_of_rows_have_the_digits_of_a_loop) {
+  const detail::RowPairLoops sets[] = {detail::row_pair_loops_baseline(), detail::row_pair_loops()};
+  const Matrix all = Matrix::Random(60, 7);
+  for (Index m : {1, 3, 8, 21}) {
+    for (Index n : {1, 4, 6}) {
+      const auto x = all.middleRows(2, m), y = all.middleRows(25, n);
+      for (const detail::RowPairLoops& loops : sets) {
+        Matrix absolute(m, n), squared(m, n), product(m, n);
+        for_row_pairs(loops.absolute, x, y, absolute);
+        for_row_pairs(loops.squared, x, y, squared);
+        for_row_pairs(loops.product, x, y, product);
+        for (Index i = 0; i < m; ++i) {
+          for (Index j = 0; j < n; ++j) {
+            volatile double sums[3] = {0.0, 0.0, 0.0};  // without fused products
+            for (Index k = 0; k < x.cols(); ++k) {
+              const double v = x(i, k) - y(j, k);
+              const volatile double square = v * v, xy = x(i, k) * y(j, k);
+              sums[0] = sums[0] + std::abs(v);
+              sums[1] = sums[1] + square;
+              sums[2] = sums[2] + xy;
+            }
+            CHECK(absolute(i, j) == sums[0] && squared(i, j) == sums[1] &&
+                  product(i, j) == sums[2]);
+          }
+        }
+      }
+    }
+  }
+}

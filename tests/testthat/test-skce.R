@@ -356,3 +356,22 @@ test_that("the interval of few blocks has quantiles of Student's t", {
   expect_equal(fit$conf.high, fit$.estimate + qt(.975, 3) * fit$std.error, tolerance = 1e-12)
   expect_equal(fit$conf.low, max(0, fit$.estimate - qt(.975, 3) * fit$std.error), tolerance = 1e-12)
 })
+
+test_that("the bound of a factor that was cut short covers the exact value", {
+  covered <- vapply(1:20, function(seed) {
+    withr::with_seed(seed, {
+      p <- random_simplex(60, 3)
+      y <- sample(3L, 60, replace = TRUE)
+    })
+    data <- read_laws(p, rlang::new_quosure(y), list(), "first", TRUE, rlang::quo(NULL), NULL)
+    problem <- kernel_problem(data, if (seed %% 2 == 0) kernel_tv("median") else kernel_gaussian(0.2), threads = 1L)
+    type <- if (seed %% 3 == 0) "biased" else "unbiased"
+    design <- new_design(60)
+    exact <- pair_estimate(design_sums(problem$prediction, problem$target, type, design, 1L), type, design)$value
+    cut <- factored_sums(problem, 1e-9, type, design, 1L, NULL, most = 8L)
+    c(cut$rank, abs(pair_estimate(cut, type, design)$value - exact), cut$error_bound)
+  }, numeric(3))
+  expect_true(all(covered[1, ] == 8))
+  expect_true(all(covered[2, ] > 0))
+  expect_true(all(covered[2, ] <= covered[3, ]))
+})

@@ -4,6 +4,7 @@
 #ifndef CALIBRISK_KERNELS_METRIC_H
 #define CALIBRISK_KERNELS_METRIC_H
 
+#include <calibrisk/math/row_pairs.h>
 #include <calibrisk/types.h>
 
 namespace calibrisk {
@@ -18,27 +19,24 @@ enum class Metric {
 // out(i, j) = metric(x_i, y_j); x: [n_x x q], y: [n_y x q], out: [n_x x n_y]. Cost n_x n_y q.
 inline void metric_block(Metric metric, const ConstMatrixRef& x, const ConstMatrixRef& y,
                          MatrixRef out) {
-  const Index q = x.cols();
-  for (Index j = 0; j < y.rows(); ++j) {
-    auto column = out.col(j).array();
-    column.setZero();
-    switch (metric) {
-      case Metric::squared_euclidean:
-        for (Index k = 0; k < q; ++k) column += (x.col(k).array() - y(j, k)).square();
-        break;
-      case Metric::total_variation:
-        for (Index k = 0; k < q; ++k) column += (x.col(k).array() - y(j, k)).abs();
-        column *= 0.5;
-        break;
-      case Metric::inner_product:
-        for (Index k = 0; k < q; ++k) column += x.col(k).array() * y(j, k);
-        break;
-      case Metric::equality:
+  switch (metric) {
+    case Metric::squared_euclidean:
+      for_row_pairs(detail::row_pair_loops().squared, x, y, out);
+      break;
+    case Metric::total_variation:
+      for_row_pairs(detail::row_pair_loops().absolute, x, y, out);
+      out *= 0.5;
+      break;
+    case Metric::inner_product:
+      for_row_pairs(detail::row_pair_loops().product, x, y, out);
+      break;
+    case Metric::equality:
+      for (Index j = 0; j < y.rows(); ++j) {
         for (Index i = 0; i < x.rows(); ++i) {
           out(i, j) = (x.row(i).array() == y.row(j).array()).all() ? 1.0 : 0.0;
         }
-        break;
-    }
+      }
+      break;
   }
 }
 

@@ -70,7 +70,7 @@ class InnerProductSource : public PairSource {
   }
   Index size() const override { return left_.rows(); }
   void block(Index i, Index j, MatrixRef out) const override {
-    out.noalias() = left_.middleRows(i, out.rows()) * right_.middleRows(j, out.cols()).transpose();
+    row_products(left_.middleRows(i, out.rows()), right_.middleRows(j, out.cols()), out);
   }
 
  private:

@@ -37,27 +37,36 @@ inline Index pair_tile(Index n) { return n <= 2048 ? 64 : 256; }
 
 namespace detail {
 
+// A tile is asked for in strips, which stay in the cache until they are summed.
+constexpr Index strip_columns = 32;
+
 // One tile row of the lower triangle: rows begin.. against all rows up to their own.
-inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size, Index tile) {
+inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size) {
   PairSums out;
   out.off_diagonal = Vector::Zero(begin + size);
   out.diagonal = Vector::Zero(begin + size);
-  Matrix h(size, tile);
-  for (Index j = 0; j <= begin; j += tile) {
-    const Index width = j == begin ? size : tile;
-    auto block = h.leftCols(width);
-    source.block(begin, j, block);
-    if (j == begin) {
-      out.diagonal.segment(begin, size) = block.diagonal();
-      block.diagonal().setZero();
-      out.off_diagonal.segment(begin, size) += block.rowwise().sum();
-      out.squares += block.squaredNorm();
-    } else {
-      out.off_diagonal.segment(begin, size) += block.rowwise().sum();
-      out.off_diagonal.segment(j, width) += block.colwise().sum().transpose();
-      out.squares += 2.0 * block.squaredNorm();
+  Matrix strip(size, strip_columns);
+  Vector rows = Vector::Zero(size);
+  for (Index j = 0; j < begin + size; j += strip_columns) {
+    const Index width = std::min(strip_columns, (j < begin ? begin : begin + size) - j);
+    auto h = strip.leftCols(width);
+    source.block(begin, j, h);
+    double squares = 0.0;
+    for (Index b = 0; b < width; ++b) {
+      auto column = h.col(b);
+      if (j >= begin) {
+        const Index at = j + b - begin;
+        out.diagonal(j + b) = column(at);
+        column(at) = 0.0;
+      } else {
+        out.off_diagonal(j + b) = column.sum();
+      }
+      rows += column;
+      squares += column.squaredNorm();
     }
+    out.squares += j < begin ? 2.0 * squares : squares;
   }
+  out.off_diagonal.tail(size) += rows;
   return out;
 }
 
@@ -125,7 +134,7 @@ inline PairSums pair_sums(const Engine& engine, const PairSource& source, Progre
   PairSums total{Vector::Zero(n), Vector::Zero(n), 0.0};
   return parallel_reduce(
       engine, n, tile, std::move(total),
-      [&](Index begin, Index size) { return detail::sum_tile_row(source, begin, size, tile); },
+      [&](Index begin, Index size) { return detail::sum_tile_row(source, begin, size); },
       [](PairSums& sum, const PairSums& part) {
         const Index m = part.diagonal.size();
         sum.off_diagonal.head(m) += part.off_diagonal;

@@ -177,12 +177,10 @@ class FiniteTarget : public Target {
       : residuals_(residuals), right_(right), probs_(probs), probs_right_(probs_right) {}
   Index size() const override { return residuals_.rows(); }
   void block(Index i, Index j, MatrixRef out) const override {
-    out.noalias() =
-        residuals_.middleRows(i, out.rows()) * right_.middleRows(j, out.cols()).transpose();
+    row_products(residuals_.middleRows(i, out.rows()), right_.middleRows(j, out.cols()), out);
   }
   void inner(Index i, Index j, MatrixRef out) const override {
-    out.noalias() =
-        probs_.middleRows(i, out.rows()) * probs_right_.middleRows(j, out.cols()).transpose();
+    row_products(probs_.middleRows(i, out.rows()), probs_right_.middleRows(j, out.cols()), out);
   }
   // points: class indices, from 1
   void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
