@@ -57,8 +57,12 @@ cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_o
     .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress)
 }
 
-cpp_kde_loo_loglik <- function(features, bandwidths, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_loo_loglik`, features, bandwidths, threads, progress)
+cpp_kde_left_out <- function(features, labels, fold, bandwidth, weights, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_left_out`, features, labels, fold, bandwidth, weights, threads, progress)
+}
+
+cpp_kde_loo_density <- function(features, rows, bandwidths, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_loo_density`, features, rows, bandwidths, threads, progress)
 }
 
 cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, threads, progress) {

@@ -118,5 +118,24 @@ kde_ratio <- function(features, labels, n_classes = ncol(features), new = featur
 # sum_j log(mean_{i != j} k_h(p_j; p_i)) for every bandwidth h, densities with all constants.
 kde_loo_loglik <- function(features, bandwidth = kde_bandwidths(), threads = resolve_threads(),
                            progress = NULL) {
-  cpp_kde_loo_loglik(features, bandwidth, threads, progress)
+  colSums(cpp_kde_loo_density(features, seq_len(nrow(features)), bandwidth, threads, progress))
+}
+
+# The bandwidth of the largest leave-one-out likelihood: of all rows, or of many at `race[k]` evenly spaced ones in
+# round k, from which bandwidths retire that are more than `errors` standard errors below the best.
+likely_bandwidth <- function(features, threads, progress = NULL, grid = kde_bandwidths(), many = 20000L,
+                             race = c(500L, 2000L, median_rows), errors = 6) {
+  n <- nrow(features)
+  if (n <= many) return(grid[which.max(kde_loo_loglik(features, grid, threads, progress))])
+  for (size in race) {
+    done <- sum(race[race < size]) / sum(race)
+    part <- if (!is.null(progress)) function(fraction) progress(done + fraction * size / sum(race))
+    rows <- as.integer(round(seq(1, n, length.out = size)))
+    density <- cpp_kde_loo_density(features, rows, grid, threads, part)
+    behind <- density[, which.max(colSums(density))] - density
+    spread <- apply(behind, 2, sd) / sqrt(size)
+    if (size < max(race)) grid <- grid[colMeans(behind) <= errors * spread]
+    if (length(grid) == 1) return(grid)
+  }
+  grid[which.max(colSums(density))]
 }

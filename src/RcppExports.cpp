@@ -209,16 +209,33 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_kde_loo_loglik
-Rcpp::NumericVector cpp_kde_loo_loglik(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_loo_loglik(SEXP featuresSEXP, SEXP bandwidthsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+// cpp_kde_left_out
+Rcpp::List cpp_kde_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, double bandwidth, Rcpp::NumericVector weights, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_left_out(SEXP featuresSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_left_out(features, labels, fold, bandwidth, weights, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_kde_loo_density
+Rcpp::NumericMatrix cpp_kde_loo_density(Rcpp::NumericMatrix features, Rcpp::IntegerVector rows, Rcpp::NumericVector bandwidths, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_loo_density(SEXP featuresSEXP, SEXP rowsSEXP, SEXP bandwidthsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_loo_loglik(features, bandwidths, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_loo_density(features, rows, bandwidths, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1211,7 +1228,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 5},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
-    {"_calibrisk_cpp_kde_loo_loglik", (DL_FUNC) &_calibrisk_cpp_kde_loo_loglik, 4},
+    {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
+    {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},
     {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 9},
     {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 6},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},

@@ -27,13 +27,30 @@ Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVec
                                       as_vector(weights)));
 }
 
-// Leave-one-out log-likelihood of every bandwidth.
+// Kernel-weighted label means at the rows of features, without the row and without its fold:
+// list(own, fold), [n x K] each.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_kde_loo_loglik(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths,
-                                       int threads, SEXP progress) {
+Rcpp::List cpp_kde_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
+                            Rcpp::IntegerVector fold, double bandwidth, Rcpp::NumericVector weights,
+                            int threads, SEXP progress) {
   REngine engine(threads, progress);
-  return wrap_vector(calibrisk::kde_loo_loglik(
-      engine, as_matrix(features), std::vector<double>(bandwidths.begin(), bandwidths.end())));
+  const calibrisk::KdeLeftOut out =
+      calibrisk::kde_left_out(engine, as_matrix(features), as_labels(labels), as_labels(fold),
+                              bandwidth, as_vector(weights));
+  return Rcpp::List::create(Rcpp::Named("own") = with_na(out.own),
+                            Rcpp::Named("fold") = with_na(out.fold));
+}
+
+// Leave-one-out log densities at rows (from 1) for every bandwidth, [rows x bandwidths].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_kde_loo_density(Rcpp::NumericMatrix features, Rcpp::IntegerVector rows,
+                                        Rcpp::NumericVector bandwidths, int threads,
+                                        SEXP progress) {
+  REngine engine(threads, progress);
+  std::vector<calibrisk::Index> at(rows.begin(), rows.end());
+  for (calibrisk::Index& i : at) --i;
+  return wrap_matrix(calibrisk::kde_loo_density(
+      engine, as_matrix(features), at, std::vector<double>(bandwidths.begin(), bandwidths.end())));
 }
 
 // Risks and squared errors of every bandwidth and fold (fold 0: test rows).

@@ -278,3 +278,44 @@ test_that("many tied queries at the end of the data are no stretch of zero width
     expect_equal(fast, kde_ratio(train, labels, 1, new, bandwidth, direct_pairs = Inf), tolerance = 1e-9)
   }
 })
+
+test_that("ratios of many rows, by chunks, leave out the row or its fold; threads change nothing", {
+  n <- 1300
+  x <- withr::with_seed(1, random_simplex(n, 3))
+  x[5, ] <- c(1, 0, 0)
+  labels <- withr::with_seed(2, sample(3L, n, replace = TRUE))
+  w <- withr::with_seed(3, runif(n, 0.5, 2))
+  fold <- rep(1:5, length.out = n)
+  for (h in c(1e-5, 0.05)) {
+    for (weights in list(numeric(), w)) {
+      both <- cpp_kde_left_out(x, labels, fold, h, weights, 2L, NULL)
+      own <- kde_ratio(x, labels, bandwidth = h, leave_one_out = TRUE, weights = if (length(weights) > 0) weights)
+      expect_equal(both$own, own, tolerance = 1e-12)
+      others <- fold != 4
+      expect_equal(both$fold[!others, ], tolerance = 1e-12, kde_ratio(
+        x[others, ], labels[others], 3, x[!others, ], h, weights = if (length(weights) > 0) weights[others]
+      ))
+      expect_identical(cpp_kde_left_out(x, labels, fold, h, weights, 1L, NULL), both)
+    }
+    at <- c(1, 5, 511:514)
+    some <- oracle_kde_means(x, labels, x[at, ], h)
+    expect_equal(kde_ratio(x, labels, new = x[at, ], bandwidth = h), some, tolerance = 1e-9)
+  }
+})
+
+test_that("of many rows the likelihood of evenly spaced ones chooses the bandwidth, whoever retires before", {
+  chosen <- vapply(1:20, function(seed) {
+    withr::with_seed(seed, {
+      x <- random_simplex(400, 4)
+      x <- if (seed %% 2 == 0) x^2 / rowSums(x^2) else x
+    })
+    rows <- as.integer(round(seq(1, 400, length.out = 300)))
+    density <- cpp_kde_loo_density(x, rows, kde_bandwidths(), 2L, NULL)
+    expect_equal(colSums(cpp_kde_loo_density(x, seq_len(400), 0.1, 2L, NULL)), kde_loo_loglik(x, 0.1))
+    raced <- likely_bandwidth(x, 2L, many = 399L, race = c(40L, 100L, 300L))
+    c(raced, kde_bandwidths()[which.max(colSums(density))])
+  }, numeric(2))
+  expect_identical(chosen[1, ], chosen[2, ])
+  x <- withr::with_seed(1, random_simplex(60, 3))
+  expect_identical(likely_bandwidth(x, 1L), kde_bandwidths()[which.max(kde_loo_loglik(x))])
+})

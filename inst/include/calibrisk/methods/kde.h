@@ -62,6 +62,15 @@ inline KdeTraining one_block(const Matrix& simplex, const Labels& labels, Index 
                       std::vector<Index>(static_cast<std::size_t>(simplex.rows()), 0), 1, scalar);
 }
 
+// `weights`: of the rows of the input, or empty.
+inline void set_weights(KdeTraining& train, const Vector& weights) {
+  if (weights.size() == 0) return;
+  train.log_weights.resize(train.n());
+  for (Index i = 0; i < train.n(); ++i) {
+    train.log_weights(i) = std::log(weights(train.order[static_cast<std::size_t>(i)]));
+  }
+}
+
 inline KdeQueries leave_one_out_queries(const Matrix& simplex, const KdeTraining& train) {
   const std::size_t n = static_cast<std::size_t>(simplex.rows());
   KdeQueries queries{simplex, std::vector<int>(n, kde_all_blocks), std::vector<Index>(n, -1)};
@@ -105,12 +114,7 @@ inline Matrix kde_ratio(const Engine& engine, const ConstMatrixRef& features, co
   }
   const Matrix simplex = simplex_features(features);
   KdeTraining train = detail::one_block(simplex, labels, n_classes, scalar);
-  if (weights.size() > 0) {
-    train.log_weights.resize(train.n());
-    for (Index i = 0; i < train.n(); ++i) {
-      train.log_weights(i) = std::log(weights(train.order[static_cast<std::size_t>(i)]));
-    }
-  }
+  detail::set_weights(train, weights);
   KdeQueries queries;
   if (leave_one_out) {
     queries = detail::leave_one_out_queries(simplex, train);
@@ -125,24 +129,58 @@ inline Matrix kde_ratio(const Engine& engine, const ConstMatrixRef& features, co
   return out;
 }
 
-// sum_j log( sum_{i != j} k(p_j; p_i) / (n - 1) ) for every bandwidth.
-inline Vector kde_loo_loglik(const Engine& engine, const ConstMatrixRef& features,
-                             const std::vector<double>& bandwidths) {
+// Ratios at the rows themselves that a row is not in.
+struct KdeLeftOut {
+  Matrix own;   // r without the row, [n x K]
+  Matrix fold;  // r without the row's fold
+};
+
+// Of vectors. fold: 1, 2, ... per row. The weights of a pair serve both.
+inline KdeLeftOut kde_left_out(const Engine& engine, const ConstMatrixRef& features,
+                               const Labels& labels, const std::vector<int>& fold, double bandwidth,
+                               const Vector& weights) {
+  const Index n = features.rows(), n_classes = features.cols();
+  require(n_classes > 1 && static_cast<Index>(fold.size()) == n, "kde: one fold for each row.");
+  std::vector<Index> block(fold.size());
+  for (std::size_t i = 0; i < fold.size(); ++i) block[i] = fold[i] - 1;
+  const Index n_blocks = n > 0 ? *std::max_element(fold.begin(), fold.end()) : 0;
+  KdeTraining train =
+      kde_training(features, detail::zero_based(labels, false), n_classes, block, n_blocks, false);
+  detail::set_weights(train, weights);
+  KdeQueries queries = detail::leave_one_out_queries(features, train);
+  for (std::size_t i = 0; i < fold.size(); ++i) queries.left_out[i] = fold[i] - 1;
+  queries.whole_too = true;
+  KdeLeftOut out{Matrix(n, n_classes), Matrix(n, n_classes)};
+  dirichlet_ratios(engine, train, queries, {bandwidth}, [&](const KdeValue& value) {
+    Matrix& to = value.whole ? out.own : out.fold;
+    for (Index k = 0; k < n_classes; ++k) to(value.row, k) = value.ratio[k];
+  });
+  return out;
+}
+
+// log( sum_{i != j} k(p_j; p_i) / (n - 1) ) of these rows j for every bandwidth, [rows x
+// bandwidths].
+inline Matrix kde_loo_density(const Engine& engine, const ConstMatrixRef& features,
+                              const std::vector<Index>& rows,
+                              const std::vector<double>& bandwidths) {
   const bool scalar = features.cols() == 1;
   const Matrix simplex = simplex_features(features);
   const Index n = simplex.rows(), n_bandwidths = static_cast<Index>(bandwidths.size());
   const KdeTraining train =
       detail::one_block(simplex, Labels(static_cast<std::size_t>(n), scalar ? 0 : 1), 1, scalar);
-  Matrix log_total(n, n_bandwidths);
-  dirichlet_ratios(
-      engine, train, detail::leave_one_out_queries(simplex, train), bandwidths,
-      [&](const KdeValue& value) { log_total(value.row, value.bandwidth) = value.log_total; });
-  Vector out(n_bandwidths);
+  const KdeQueries all = detail::leave_one_out_queries(simplex, train);
+  KdeQueries queries;
+  queries.features = detail::pick_rows(all.features, rows);
+  queries.left_out.assign(rows.size(), kde_all_blocks);
+  for (Index j : rows) queries.self.push_back(all.self[static_cast<std::size_t>(j)]);
+  Matrix out(queries.m(), n_bandwidths);
+  dirichlet_ratios(engine, train, queries, bandwidths, [&](const KdeValue& value) {
+    out(value.row, value.bandwidth) = value.log_total;
+  });
   for (Index h = 0; h < n_bandwidths; ++h) {
     const double inv_h = inverse_bandwidth(bandwidths[static_cast<std::size_t>(h)]);
-    const double constant = reduced_log_gamma_total(static_cast<double>(simplex.cols()), inv_h) -
-                            std::log(static_cast<double>(n - 1));
-    out(h) = log_total.col(h).sum() + static_cast<double>(n) * constant;
+    out.col(h).array() += reduced_log_gamma_total(static_cast<double>(simplex.cols()), inv_h) -
+                          std::log(static_cast<double>(n - 1));
   }
   return out;
 }

@@ -2,13 +2,15 @@
 // Kernel density ratios with the Dirichlet kernel, every pair evaluated:
 //   r(x) = sum_i onehot(y_i) w_i / sum_i w_i,   log w_i = <p_i, log x> / h + c_i(h)
 // (Gruber & Bach 2025, Eqs. 11 and 25). One product serves all bandwidths; a row's sums are
-// kept per block (fold) with their own maximum, so that leaving out any fold costs K.
+// kept per block (fold) with their own maximum, so that leaving out any fold costs K. Training rows
+// are taken in chunks that stay in the cache for a tile of queries; a chunk whose weights are lost
+// beside those of its block is not exponentiated.
 // At the boundary: 0 log 0 = 0, a log 0 = -Inf, and only where all weights of a training
 // set vanish are the coordinates of x replaced by max(x_k, 2^-53).
 #ifndef CALIBRISK_METHODS_KDE_DIRICHLET_H
 #define CALIBRISK_METHODS_KDE_DIRICHLET_H
 
-#include <calibrisk/math/exp_sums.h>
+#include <calibrisk/math/row_pairs.h>
 #include <calibrisk/methods/kde_training.h>
 
 #include <limits>
@@ -24,6 +26,7 @@ struct KdeQueries {
   Matrix features;            // [m x K] on the simplex
   std::vector<int> left_out;  // [m] a block, kde_all_blocks or kde_each_left_out
   std::vector<Index> self;    // [m] sorted training position to skip; empty: none
+  bool whole_too = false;     // besides, the ratio that leaves no block out
 
   Index m() const { return features.rows(); }
 };
@@ -32,6 +35,7 @@ struct KdeValue {
   Index row;            // of the queries
   Index bandwidth;      // index
   Index left_out;       // block left out, 0 where none is
+  bool whole;           // none is
   const double* ratio;  // [K]; NaN where there is no training row
   double log_total;     // log sum_i w_i without the constant reduced_log_gamma_total
 };
@@ -39,107 +43,139 @@ struct KdeValue {
 namespace detail {
 
 constexpr double smallest_coordinate = 1.1102230246251565e-16;  // 2^-53
+// exp(-lost) of every training row together is far below the rounding of one
+constexpr double lost = 80.0;
 
-// The work of one query row, reused by the rows of a task.
-class DirichletRow {
+// The weights of a tile of queries, summed by segments of the training rows.
+class DirichletTile {
  public:
-  DirichletRow(const KdeTraining& train, const Matrix& coefficients,
-               const std::vector<double>& bandwidths)
+  DirichletTile(const KdeTraining& train, const Matrix& coefficients,
+                const std::vector<double>& bandwidths, Index queries)
       : train_(train),
         coefficients_(coefficients),
-        bandwidths_(bandwidths),
-        weights_(static_cast<std::size_t>(train.n())),
-        segment_sums_(train.segments.size()),
-        tops_(static_cast<std::size_t>(train.n_blocks())),
-        ratio_(static_cast<std::size_t>(train.n_classes)) {}
+        n_bandwidths_(static_cast<Index>(bandwidths.size())),
+        inner_(chunk, queries),
+        weights_(chunk),
+        tops_(train.n_blocks(), queries * n_bandwidths_),
+        sums_(static_cast<Index>(train.segments.size()), queries * n_bandwidths_),
+        ratio_(train.n_classes) {
+    for (double h : bandwidths) inverse_.push_back(inverse_bandwidth(h));
+  }
 
-  // <p_i, log x> is minus infinity where x_k = 0 < p_ik
-  void mark_zeros(const ConstMatrixRef& features, Index row, double* s) const {
-    for (Index k = 0; k < features.cols(); ++k) {
-      if (features(row, k) > 0.0) continue;
-      const double* p = train_.centres.col(k).data();
-      for (Index i = 0; i < train_.n(); ++i) {
+  // log_x: [size x K]; x: the queries themselves where <p_i, log x> is minus infinity if
+  // x_k = 0 < p_ik, else empty; skip: per query a block that is not needed, -1: none; self: as in
+  // KdeQueries.
+  void add(const Matrix& log_x, const Matrix& x, const std::vector<Index>& skip,
+           const std::vector<Index>& self) {
+    const Index size = log_x.rows();
+    tops_.setConstant(minus_infinity);
+    sums_.setZero();
+    for (Index b = 0; b < train_.n_blocks(); ++b) {
+      const Index end = train_.block_begin[static_cast<std::size_t>(b + 1)];
+      Index segment = train_.segment_begin[static_cast<std::size_t>(b)];
+      for (Index begin = train_.block_begin[static_cast<std::size_t>(b)]; begin < end;
+           begin += chunk) {
+        const Index m = std::min(chunk, end - begin);
+        while (train_.segments[static_cast<std::size_t>(segment)].end <= begin) ++segment;
+        row_products(train_.centres.middleRows(begin, m), log_x, inner_.topLeftCorner(m, size));
+        for (Index t = 0; t < size; ++t) {
+          if (skip[static_cast<std::size_t>(t)] == b) continue;
+          double* s = inner_.col(t).data();
+          if (x.rows() > 0) mark_zeros(x, t, begin, m, s);
+          const Index own = self[static_cast<std::size_t>(t)] - begin;
+          if (own >= 0 && own < m) s[own] = minus_infinity;
+          for (Index h = 0; h < n_bandwidths_; ++h) add_chunk(s, begin, m, t, h, b, segment);
+        }
+      }
+    }
+  }
+
+  // Does any block but `left_out` have a weight above zero? (For one bandwidth is for all.)
+  bool any_weight(Index t, Index left_out) const {
+    for (Index b = 0; b < train_.n_blocks(); ++b) {
+      if (b != left_out && tops_(b, column(t, 0)) > minus_infinity) return true;
+    }
+    return false;
+  }
+
+  // All bandwidths of query t, which is `row`, without block `left_out` (-1: none).
+  template <class Sink>
+  void ratios(Index t, Index row, Index left_out, const Sink& sink) {
+    for (Index h = 0; h < n_bandwidths_; ++h) {
+      const double log_total = combine(column(t, h), left_out);
+      sink(KdeValue{row, h, std::max<Index>(left_out, 0), left_out < 0, ratio_.data(), log_total});
+    }
+  }
+
+ private:
+  static constexpr Index chunk = 512;
+
+  Index column(Index t, Index h) const { return t * n_bandwidths_ + h; }
+
+  void mark_zeros(const Matrix& x, Index t, Index begin, Index m, double* s) const {
+    for (Index k = 0; k < x.cols(); ++k) {
+      if (x(t, k) > 0.0) continue;
+      const double* p = train_.centres.col(k).data() + begin;
+      for (Index i = 0; i < m; ++i) {
         if (p[i] > 0.0) s[i] = minus_infinity;
       }
     }
   }
 
-  // Does any block but `left_out` have a weight above zero?
-  bool any_weight(const double* s, Index left_out) const {
-    for (Index b = 0; b < train_.n_blocks(); ++b) {
-      if (b == left_out) continue;
-      for (Index i = block_begin(b); i < block_begin(b + 1); ++i) {
-        if (s[i] > minus_infinity) return true;
-      }
-    }
-    return false;
-  }
-
-  // All bandwidths for the blocks to leave out in turn (-1: none).
-  template <class Sink>
-  void ratios(const double* s, Index row, const std::vector<Index>& left_out, const Sink& sink) {
-    const Index skip = left_out.size() == 1 ? left_out[0] : -1;
-    for (std::size_t h = 0; h < bandwidths_.size(); ++h) {
-      const double inv_h = inverse_bandwidth(bandwidths_[h]);
-      const double* c = coefficients_.col(static_cast<Index>(h)).data();
-      for (Index b = 0; b < train_.n_blocks(); ++b) {
-        if (b != skip) sum_block(s, c, inv_h, b);
-      }
-      for (Index e : left_out) {
-        const double log_total = combine(e);
-        sink(KdeValue{row, static_cast<Index>(h), std::max<Index>(e, 0), ratio_.data(), log_total});
-      }
-    }
-  }
-
- private:
-  Index block_begin(Index b) const { return train_.block_begin[static_cast<std::size_t>(b)]; }
-
-  void sum_block(const double* s, const double* c, double inv_h, Index b) {
+  // Rows begin, ... of block b; `segment`: the one of the first row.
+  void add_chunk(const double* s, Index begin, Index m, Index t, Index h, Index b, Index segment) {
     const ExpLoops& loops = exp_loops();
-    const Index begin = block_begin(b), size = block_begin(b + 1) - begin;
     double* w = weights_.data();
-    const double top = loops.affine(s + begin, c + begin, inv_h, size, w + begin);
-    tops_[static_cast<std::size_t>(b)] = top;
-    if (!(top > minus_infinity)) return;
-    loops.exp_shifted(w + begin, top, size);
-    for (Index g = segment(b); g < segment(b + 1); ++g) {
-      const LabelSegment& part = train_.segments[static_cast<std::size_t>(g)];
-      segment_sums_[static_cast<std::size_t>(g)] = loops.sum(w + part.begin, part.end - part.begin);
+    const double top = loops.affine(s, coefficients_.col(h).data() + begin,
+                                    inverse_[static_cast<std::size_t>(h)], m, w);
+    double& block_top = tops_(b, column(t, h));
+    if (!(top > block_top - lost)) return;  // -Inf too
+    auto sums = sums_.col(column(t, h));
+    if (top > block_top) {
+      const Index first = train_.segment_begin[static_cast<std::size_t>(b)];
+      sums.segment(first, segment - first + 1) *= std::exp(block_top - top);
+      block_top = top;
+    }
+    loops.exp_shifted(w, block_top, m);
+    for (Index g = segment, at = begin; at < begin + m; ++g) {
+      const Index end = std::min(train_.segments[static_cast<std::size_t>(g)].end, begin + m);
+      sums(g) += loops.sum(w + (at - begin), end - at);
+      at = end;
     }
   }
-
-  Index segment(Index b) const { return train_.segment_begin[static_cast<std::size_t>(b)]; }
 
   // Fills ratio_ from all blocks but `left_out`; returns the log of the total weight.
-  double combine(Index left_out) {
+  double combine(Index column, Index left_out) {
     double top = minus_infinity;
     for (Index b = 0; b < train_.n_blocks(); ++b) {
-      if (b != left_out) top = std::max(top, tops_[static_cast<std::size_t>(b)]);
+      if (b != left_out) top = std::max(top, tops_(b, column));
     }
-    std::fill(ratio_.begin(), ratio_.end(), 0.0);
+    ratio_.setZero();
     double total = 0.0;
     for (Index b = 0; b < train_.n_blocks(); ++b) {
-      const double block_top = tops_[static_cast<std::size_t>(b)];
+      const double block_top = tops_(b, column);
       if (b == left_out || !(block_top > minus_infinity)) continue;
       const double scale = std::exp(block_top - top);
-      for (Index g = segment(b); g < segment(b + 1); ++g) {
-        const double sum = scale * segment_sums_[static_cast<std::size_t>(g)];
-        ratio_[static_cast<std::size_t>(train_.segments[static_cast<std::size_t>(g)].label)] += sum;
+      const Index end = train_.segment_begin[static_cast<std::size_t>(b + 1)];
+      for (Index g = train_.segment_begin[static_cast<std::size_t>(b)]; g < end; ++g) {
+        const double sum = scale * sums_(g, column);
+        ratio_(train_.segments[static_cast<std::size_t>(g)].label) += sum;
         total += sum;
       }
     }
-    for (double& r : ratio_) r /= total;
+    ratio_ /= total;
     return top + std::log(total);
   }
 
   const KdeTraining& train_;
   const Matrix& coefficients_;
-  const std::vector<double>& bandwidths_;
-  std::vector<double> weights_;
-  std::vector<double> segment_sums_;
-  std::vector<double> tops_;
-  std::vector<double> ratio_;
+  std::vector<double> inverse_;
+  Index n_bandwidths_;
+  Matrix inner_;    // <p_i, log x>, [chunk x queries]
+  Vector weights_;  // [chunk]
+  Matrix tops_;     // [blocks x (queries, bandwidths)], largest log weight so far
+  Matrix sums_;     // [segments x (queries, bandwidths)], of weights over exp(top of the block)
+  Vector ratio_;
 };
 
 }  // namespace detail
@@ -151,45 +187,51 @@ void dirichlet_ratios(const Engine& engine, const KdeTraining& train, const KdeQ
                       ProgressSpan span = {}) {
   require(queries.features.cols() == train.centres.cols(), "kde: numbers of columns differ.");
   const Matrix coefficients = kde_log_coefficients(engine, train, bandwidths);
-  // a tile of inner products should stay in the second-level cache
-  const Index tile = std::clamp<Index>((Index{1} << 17) / std::max<Index>(train.n(), 1), 4, 32);
+  // small problems should have a task for every thread
+  const Index tile = queries.m() < 512 ? 4 : 16;
   const Index n_tasks = (queries.m() + tile - 1) / tile;
   parallel_for(
       engine, n_tasks,
       [&](Index task) {
         const Index first = task * tile, size = std::min(tile, queries.m() - first);
+        detail::DirichletTile work(train, coefficients, bandwidths, size);
         const Matrix x = queries.features.middleRows(first, size);
-        const Matrix log_x = (x.array() > 0.0).select(x.array().log(), 0.0).transpose();
-        Matrix inner(train.n(), size);
-        inner.noalias() = train.centres * log_x;
-        detail::DirichletRow work(train, coefficients, bandwidths);
-        std::vector<Index> left_out, kept, clamped;
+        const bool inside = (x.array() > 0.0).all();
+        std::vector<std::vector<Index>> left_out(static_cast<std::size_t>(size));
+        std::vector<Index> skip, self;
         for (Index t = 0; t < size; ++t) {
           const std::size_t row = static_cast<std::size_t>(first + t);
-          left_out.clear();
-          if (queries.left_out[row] == kde_each_left_out) {
-            for (Index b = 0; b < train.n_blocks(); ++b) left_out.push_back(b);
+          const int own = queries.left_out[row];
+          std::vector<Index>& out = left_out[static_cast<std::size_t>(t)];
+          if (own == kde_each_left_out) {
+            for (Index b = 0; b < train.n_blocks(); ++b) out.push_back(b);
           } else {
-            left_out.push_back(queries.left_out[row]);
+            out.push_back(own);
           }
-          double* s = inner.col(t).data();
-          const Index self = queries.self.empty() ? -1 : queries.self[row];
-          if (self >= 0) s[self] = detail::minus_infinity;
-          if ((x.row(t).array() > 0.0).all()) {
-            work.ratios(s, first + t, left_out, sink);
-            continue;
+          if (queries.whole_too && own != kde_all_blocks) out.push_back(-1);
+          skip.push_back(out.size() == 1 ? out[0] : -1);
+          self.push_back(queries.self.empty() ? -1 : queries.self[row]);
+        }
+        work.add((x.array() > 0.0).select(x.array().log(), 0.0), inside ? Matrix() : x, skip, self);
+        bool clamp = false;
+        for (Index t = 0; t < size; ++t) {
+          std::vector<Index> clamped;
+          for (Index e : left_out[static_cast<std::size_t>(t)]) {
+            if (inside || (x.row(t).array() > 0.0).all() || work.any_weight(t, e)) {
+              work.ratios(t, first + t, e, sink);
+            } else {
+              clamped.push_back(e);
+            }
           }
-          work.mark_zeros(x, t, s);
-          kept.clear();
-          clamped.clear();
-          for (Index e : left_out) (work.any_weight(s, e) ? kept : clamped).push_back(e);
-          if (!kept.empty()) work.ratios(s, first + t, kept, sink);
-          if (clamped.empty()) continue;
-          const Vector log_clamped =
-              x.row(t).array().max(detail::smallest_coordinate).log().transpose();
-          inner.col(t).noalias() = train.centres * log_clamped;
-          if (self >= 0) s[self] = detail::minus_infinity;
-          work.ratios(s, first + t, clamped, sink);
+          clamp = clamp || !clamped.empty();
+          left_out[static_cast<std::size_t>(t)] = std::move(clamped);
+        }
+        if (!clamp) return;
+        work.add(x.array().max(detail::smallest_coordinate).log(), Matrix(), skip, self);
+        for (Index t = 0; t < size; ++t) {
+          for (Index e : left_out[static_cast<std::size_t>(t)]) {
+            work.ratios(t, first + t, e, sink);
+          }
         }
       },
       span);
