@@ -41,10 +41,14 @@ no_gap <- 1e-13
 
 # Prefix sums of each fold's rows, in the order of the predictions.
 fold_prefixes <- function(sorted, fold) {
-  lapply(split(seq_along(sorted$d), factor(fold[sorted$order], seq_len(crossfit_folds))), function(at) {
-    w <- sorted$w[at] %||% rep(1, length(at))
-    list(at = at, sum_w = c(0, cumsum(w)), sum_d = c(0, cumsum(w * sorted$d[at])),
-         sum_d2 = c(0, cumsum(w * sorted$d[at]^2)))
+  fold <- fold[sorted$order]
+  lapply(seq_len(crossfit_folds), function(f) {
+    at <- which(fold == f)
+    d <- sorted$d[at]
+    w <- sorted$w[at]
+    # where all rows count the same their number is a range, which takes no memory
+    list(at = at, sum_w = if (is.null(w)) seq(0L, length(at)) else c(0, cumsum(w)),
+         sum_d = c(0, cumsum(if (is.null(w)) d else w * d)), sum_d2 = c(0, cumsum(if (is.null(w)) d^2 else w * d^2)))
   })
 }
 
@@ -70,7 +74,8 @@ fold_cells <- function(prefixes, ends, from = 0) {
 
 # Of very many bins: block by block, in two passes, since the scale of all gaps is known at the end of the first.
 crossfit_blocks <- function(prefixes, bins, p, at_once) {
-  blocks <- split(seq_along(bins$size), (seq_along(bins$size) - 1) %/% at_once)
+  n <- length(bins$size)
+  blocks <- lapply(seq(1, n, by = at_once), function(from) seq(from, min(from + at_once - 1, n)))
   terms <- function(block) {
     cells <- fold_cells(prefixes, bins$ends[block], c(0, bins$ends)[block[1]])
     gap <- fold_gaps(cells$size, cells$d, lapply(bins[c("size", "gap")], `[`, block))

@@ -116,7 +116,12 @@ fit_ridge <- function(bases, type, ridge, exact, context) {
 
 # The rank grows until the mean of h(p, p) on the training rows stands.
 fit_adapted <- function(bases, ridge, tolerance, limits, form, context) {
-  squared <- function(form) mean(form_squared(form, bases$features, context$threads))
+  # a block of rows at a time, whose features of that rank need not be kept
+  x <- bases$features
+  blocks <- split(seq_len(nrow(x)), (seq_len(nrow(x)) - 1) %/% 8192)
+  squared <- function(form) {
+    sum(vapply(blocks, function(at) sum(form_squared(form, x[at, , drop = FALSE], context$threads)), 0)) / nrow(x)
+  }
   step <- factor_step(bases, limits$start, tolerance, limits, context)
   value <- squared(form(step$rank))
   trace <- step$residual_trace

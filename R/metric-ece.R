@@ -225,6 +225,7 @@ problem_ece <- function(problem, scheme, honest) {
   parts <- lapply(scheme$n_bins, function(n_bins) {
     bins <- bin_table(sorted, scheme$ends(sorted, n_bins))
     value <- binned_power(bins, scheme$p, scheme$debias)
+    bins <- bins[c("ends", "size", "gap")] # what is still needed, of as many bins as rows
     bound <- if (honest) crossfit_bins(prefixes, bins, scheme$p)
     estimate <- new_estimate(
       value$power, function() row_influence(sorted, bins, value), design, reported_power(scheme$p),

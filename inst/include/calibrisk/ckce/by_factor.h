@@ -9,6 +9,38 @@
 
 namespace calibrisk {
 
+namespace detail {
+
+// leave_one_out() of all ridges, of P = F rotation a block of rows at a time.
+inline std::vector<double> leave_one_out_rows(const Engine& engine, const ConstMatrixRef& f,
+                                              const RotatedSpectrum& rotated,
+                                              const ConstMatrixRef& targets,
+                                              const ConstVectorRef& ridges) {
+  constexpr Index block = 4096;
+  const double n = static_cast<double>(f.rows());
+  const Matrix projected =
+      engine.dense.multiply_at_b(rotated.rotation, engine.dense.multiply_at_b(f, targets));
+  std::vector<double> out(static_cast<std::size_t>(ridges.size()), 0.0);
+  for (Index i = 0; i < f.rows(); i += block) {
+    const Index m = std::min(block, f.rows() - i);
+    const Matrix p = engine.dense.multiply(f.middleRows(i, m), rotated.rotation);
+    const Matrix squares = p.cwiseAbs2();
+    for (Index v = 0; v < ridges.size(); ++v) {
+      const Vector filter = (rotated.spectrum.values.array() + n * ridges(v)).inverse();
+      const Matrix weighted = filter.asDiagonal() * projected;
+      const Matrix fitted = engine.dense.multiply(p, weighted);
+      const Vector leverage = squares * filter;
+      const Vector errors = (targets.middleRows(i, m) - fitted).rowwise().squaredNorm();
+      out[static_cast<std::size_t>(v)] +=
+          (errors.array() / (1.0 - leverage.array()).square()).sum() / n;
+    }
+    engine.progress.advance(0.8 + 0.2 * static_cast<double>(i + m) / n);
+  }
+  return out;
+}
+
+}  // namespace detail
+
 // From an explicit factor F (n x r) with tr(K - FF') = trace_remainder.
 inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
                                  double trace_remainder, const CkceJob& job) {
@@ -23,7 +55,11 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
   CkceResult out;
   Matrix factor;
   if (detail::needs_factor(job)) factor = engine.dense.multiply(f, rotated.rotation);
-  detail::finish(engine, job, rotated.spectrum, factor, out);
+  const bool by_rows = job.targets.cols() > 0 && !detail::needs_factor(job);
+  detail::finish(engine, job, rotated.spectrum, factor, out, !by_rows);
+  if (by_rows) {
+    out.loo = detail::leave_one_out_rows(engine, f, rotated, job.targets, job.ridges);
+  }
   if (job.influence) {
     out.influence = factor_influence(engine, rotated.spectrum, &rotated.rotation, f, moments.cross,
                                      job.residuals, job.ridges);
@@ -35,7 +71,7 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
 // Random (or given) features: streamed, unless rows are needed again.
 inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
                                    const ConstMatrixRef& x, const CkceJob& job) {
-  if (detail::needs_factor(job)) {
+  if (detail::needs_factor(job) || job.targets.cols() > 0) {
     return ckce_by_factor(engine, map_features(engine, map, x), 0.0, job);
   }
   const FactorMoments moments =

@@ -40,11 +40,12 @@ struct CkceResult {
 
 namespace detail {
 
+// `loo` false: the leave-one-out errors come from rows in blocks.
 inline void finish(const Engine& engine, const CkceJob& job, const Spectrum& spectrum,
-                   const Matrix& factor, CkceResult& out) {
+                   const Matrix& factor, CkceResult& out, bool loo = true) {
   for (Index v = 0; v < job.ridges.size(); ++v) {
     out.values.push_back(ckce_values(spectrum, job.ridges(v)));
-    if (job.targets.cols() > 0) {
+    if (loo && job.targets.cols() > 0) {
       out.loo.push_back(leave_one_out(engine, factor, spectrum, job.targets, job.ridges(v)));
     }
   }
@@ -82,8 +83,9 @@ inline void subtract_diagonal(const Engine& engine, const ConstMatrixRef& factor
   }
 }
 
+// All rows of P at once.
 inline bool needs_factor(const CkceJob& job) {
-  return job.targets.cols() > 0 || job.n_draws > 0 || job.keep || job.excess.size() > 0;
+  return job.n_draws > 0 || job.keep || job.excess.size() > 0;
 }
 
 // What is left to do with a factor P in memory.
