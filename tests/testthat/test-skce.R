@@ -360,10 +360,11 @@ test_that("the interval of few blocks has quantiles of Student's t", {
 test_that("the bound of a factor that was cut short covers the exact value", {
   covered <- vapply(1:20, function(seed) {
     withr::with_seed(seed, {
-      p <- random_simplex(60, 3)
+      p <- matrix(rgamma(180, 0.7), 60)
+      p <- p / rowSums(p)
       y <- sample(3L, 60, replace = TRUE)
     })
-    data <- read_laws(p, rlang::new_quosure(y), list(), "first", TRUE, rlang::quo(NULL), NULL)
+    data <- read_laws(p, rlang::quo(y))
     problem <- kernel_problem(data, if (seed %% 2 == 0) kernel_tv("median") else kernel_gaussian(0.2), threads = 1L)
     type <- if (seed %% 3 == 0) "biased" else "unbiased"
     design <- new_design(60)
