@@ -15,9 +15,9 @@
 #' @inheritParams ckce
 #' @param type `"unbiased"` or `"biased"`.
 #' @param computation `"auto"`, `"dual"`, `"low_rank"` or `"rff"`, by name or as a value ([ce_computations]). `"dual"`
-#'   sums all pairs of rows, without a matrix; `"low_rank"` and `"rff"` take a factor of the kernel, whose rank or number
-#'   of features is the column `rank`. `"auto"` is `"dual"` up to 5,000 predictions of classes, then `"low_rank"`; for
-#'   predictive distributions of numbers it is `"dual"`.
+#'   sums all pairs of rows, without a matrix; `"low_rank"` and `"rff"` take a factor of the kernel, whose rank or
+#'   number of features is the column `rank`. `"auto"` is `"dual"` up to 5,000 predictions of classes, then
+#'   `"low_rank"`; for predictive distributions of numbers it is `"dual"`.
 #' @param draws For predictive distributions without a closed form: the number of draws of each.
 #' @return A tibble: `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `type`,
 #'   `bandwidth`,

@@ -78,7 +78,8 @@ test_that("the conditional error of weighted rows is that of the weighted operat
   estimate <- collect_estimates(value("dual", weights = d$w))$estimates[[1]]
   change <- (naive(replace(d$w, 5, d$w[5] + 1e-6)) - naive(d$w)) / 1e-6 * sum(d$w)
   expect_equal(change, estimate$influence[5] - row_mean(estimate$influence, estimate$design), tolerance = 1e-4)
-  expect_error(value("rff", weights = d$w), class = "calibrisk_error_computation")
+  random <- function() ckce(d$p, d$y, kernel = kernel_gaussian(.5), computation = "rff", weights = d$w)
+  expect_error(random(), class = "calibrisk_error_computation")
   expect_error(value("dual", weights = d$w, n_draws = 20), class = "calibrisk_error_weights")
   expect_error(value("dual", cluster = d$centre, debias = TRUE), class = "calibrisk_error_cluster")
 })
