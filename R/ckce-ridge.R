@@ -13,6 +13,7 @@
 #' @param ridge Values to try; `NULL` for \eqn{n^{-1/4}} times powers of ten from
 #'   \eqn{10^{-3}} to 10, four per decade.
 #' @param target `"outcome"` or `"gap"`.
+#' @param tolerance,max_rank Options of `computation`, see [ce_computations]; one that it does not have is an error.
 #' @param draws Number of draws or quantiles per prediction, where expectations of a kernel have no closed form.
 #' @return A tibble with a row per value: `ridge`, `loo`, `selected`. Cost: one
 #'   eigendecomposition or factor, then \eqn{O(n r)} per value and class.
