@@ -198,10 +198,11 @@ keep_rows <- function(folds, test, predictions, call) {
 # first split's selected forms, and what each split's forms say on held-out and test rows.
 tune_problem <- function(method, problem, splits, grid, context) {
   progress <- context$progress
+  # what methods share of a problem depends on its folds
+  caches <- lapply(seq_along(splits), split_cache, cache = context$cache)
   paths <- lapply(seq_along(splits), function(s) {
     if (!is.null(progress)) context$progress <- function(fraction) progress((s - 1 + fraction) / length(splits))
-    # what methods share of a problem depends on its folds
-    if (length(splits) > 1) context$cache <- split_cache(context$cache, s)
+    context$cache <- caches[[s]]
     path <- tune_path(method, problem, splits[[s]]$fold, grid, context)
     # a mean of squares: below 0 by rounding only
     path$risk <- pmax(path$risk, 0)
@@ -211,8 +212,7 @@ tune_problem <- function(method, problem, splits, grid, context) {
   # made once: a path fits or assembles its form at each call
   forms <- Map(function(path, split) lapply(seq_len(split$k), function(f) path$form(v, f)), paths, splits)
   unseen <- lapply(seq_along(splits), function(s) {
-    cache <- if (length(splits) > 1) split_cache(context$cache, s) else context$cache
-    rows <- unseen_parts(problem, splits[[s]]$fold, cache)
+    rows <- unseen_parts(problem, splits[[s]]$fold, caches[[s]])
     known <- if (!is.null(paths[[s]]$unseen)) paths[[s]]$unseen(v)
     lapply(seq_len(splits[[s]]$k), function(f) {
       unseen_rows(known[[f]], paths[[s]]$risk[v, f], forms[[s]][[f]], rows$held_out[[f]], rows$test, context$threads)
