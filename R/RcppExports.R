@@ -261,8 +261,8 @@ cpp_taylor_rank <- function(gamma, half_range, max_rank) {
     .Call(`_calibrisk_cpp_taylor_rank`, gamma, half_range, max_rank)
 }
 
-cpp_taylor_features <- function(x, centre, gamma, scale, rank) {
-    .Call(`_calibrisk_cpp_taylor_features`, x, centre, gamma, scale, rank)
+cpp_taylor_features <- function(x, centre, gamma, scale, rank, basis, threads) {
+    .Call(`_calibrisk_cpp_taylor_features`, x, centre, gamma, scale, rank, basis, threads)
 }
 
 cpp_ridge_scalar <- function(x, residuals, fold, n_folds, centre, gamma, scale, rank, counts, threads, progress) {

@@ -15,15 +15,19 @@ check_problem <- function(problem, call = caller_env()) {
   check_problem_values(problem, call)
 }
 
+# A finite sum has finite terms; a sum may overflow where they are.
+all_finite <- function(x) (is.double(x) && is.finite(sum(x))) || all(is.finite(x))
+
 check_problem_values <- function(problem, call) {
   if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) {
     stop_problem("a matrix has no column", call)
   }
-  if (!all(is.finite(problem$features)) || !all(is.finite(problem$residuals))) {
+  if (!all_finite(problem$features) || !all_finite(problem$residuals)) {
     stop_problem("values are missing or not finite", call)
   }
   k <- ncol(problem$residuals)
-  if (!all(problem$labels %in% if (k == 1) 0:1 else seq_len(k))) {
+  labels <- problem$labels
+  if (!isTRUE(all(if (k == 1) labels == 0 | labels == 1 else labels %in% seq_len(k)))) {
     stop_problem(paste("labels are not among", if (k == 1) "0 and 1" else paste0("1, ..., ", k)), call)
   }
 }

@@ -113,7 +113,7 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
 #' @export
 pair_features.ce_form_taylor <- function(form, features, threads) {
   map <- form$map
-  cpp_taylor_features(features[, 1], map$centre, map$gamma, map$scale, map$rank) %*% form$basis
+  cpp_taylor_features(features[, 1], map$centre, map$gamma, map$scale, map$rank, form$basis, threads)
 }
 
 #' @export

@@ -927,8 +927,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_taylor_features
-Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma, double scale, int rank);
-RcppExport SEXP _calibrisk_cpp_taylor_features(SEXP xSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP) {
+Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma, double scale, int rank, Rcpp::Nullable<Rcpp::NumericMatrix> basis, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_features(SEXP xSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP basisSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
@@ -936,7 +936,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
     Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_features(x, centre, gamma, scale, rank));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_features(x, centre, gamma, scale, rank, basis, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1279,7 +1281,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_krylov_form", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_form, 7},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
     {"_calibrisk_cpp_taylor_rank", (DL_FUNC) &_calibrisk_cpp_taylor_rank, 3},
-    {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 5},
+    {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
     {"_calibrisk_cpp_ridge_scalar", (DL_FUNC) &_calibrisk_cpp_ridge_scalar, 11},
     {"_calibrisk_cpp_ridge_scalar_path", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_path, 7},
     {"_calibrisk_cpp_ridge_scalar_form", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_form, 4},

@@ -23,12 +23,19 @@ int cpp_taylor_rank(double gamma, double half_range, int max_rank) {
   return static_cast<int>(calibrisk::TaylorFeatures::rank_for(gamma, half_range, max_rank));
 }
 
+// Explicit features of scalars, times a basis unless that is NULL.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma,
-                                        double scale, int rank) {
-  calibrisk::Matrix out(x.size(), rank);
-  as_taylor(centre, gamma, scale, rank).evaluate(as_vector(x), out);
-  return wrap_matrix(out);
+                                        double scale, int rank,
+                                        Rcpp::Nullable<Rcpp::NumericMatrix> basis, int threads) {
+  REngine engine(threads);
+  const Rcpp::NumericMatrix b =
+      basis.isNull() ? Rcpp::NumericMatrix(0, rank) : Rcpp::NumericMatrix(basis.get());
+  Rcpp::NumericMatrix out(Rcpp::no_init(x.size(), b.ncol()));
+  as_taylor(centre, gamma, scale, rank)
+      .evaluate(engine, as_vector(x), as_matrix(b),
+                Eigen::Map<calibrisk::Matrix>(out.begin(), out.nrow(), out.ncol()));
+  return out;
 }
 
 // Eigenbases of the training sets of all folds, from explicit features of scalars. `counts` says

@@ -110,17 +110,20 @@ inline Vector row_products(const Engine& engine, const ConstMatrixRef& a, const 
                            const ConstMatrixRef& b) {
   require(a.rows() == b.rows(), "Both sides must have equal rows.");
   Vector out = Vector::Zero(a.rows());
-  const Index n_blocks = (a.rows() + detail::row_block - 1) / detail::row_block;
+  const bool by_host = q.size() > 0 && q.rows() + q.cols() >= detail::wide;
+  // a worker's product stays in its cache and on its heap
+  const Index block = by_host ? detail::row_block : detail::row_block / 4;
+  const Index n_blocks = (a.rows() + block - 1) / block;
   // Column by column: rows are contiguous down a column.
   auto reduce = [&](Index begin, const ConstMatrixRef& left, const ConstMatrixRef& right) {
     auto sums = out.segment(begin, left.rows()).array();
     for (Index k = 0; k < left.cols(); ++k) sums += left.col(k).array() * right.col(k).array();
   };
   auto block_of = [&](Index t, Index& begin, Index& size) {
-    begin = t * detail::row_block;
-    size = std::min(detail::row_block, a.rows() - begin);
+    begin = t * block;
+    size = std::min(block, a.rows() - begin);
   };
-  if (q.size() > 0 && q.rows() + q.cols() >= detail::wide) {
+  if (by_host) {
     Matrix product;
     for (Index t = 0; t < n_blocks; ++t) {
       Index begin, size;

@@ -5,9 +5,10 @@
 #ifndef CALIBRISK_KERNELS_TAYLOR_FEATURES_H
 #define CALIBRISK_KERNELS_TAYLOR_FEATURES_H
 
+#include <calibrisk/engine.h>
 #include <calibrisk/math/vector_exp.h>
-#include <calibrisk/types.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace calibrisk {
@@ -40,6 +41,19 @@ struct TaylorFeatures {
       out.col(k).array() =
           out.col(k - 1).array() * u * std::sqrt(2.0 * gamma / static_cast<double>(k));
     }
+  }
+
+  // out = F B [n x q] for features F [n x rank], or F itself where B is empty; F is nowhere whole.
+  void evaluate(const Engine& engine, const ConstVectorRef& x, const ConstMatrixRef& basis,
+                MatrixRef out) const {
+    constexpr Index block = 256;
+    parallel_for(engine, (x.size() + block - 1) / block, [&](Index t) {
+      const Index begin = t * block, size = std::min(block, x.size() - begin);
+      if (basis.size() == 0) return evaluate(x.segment(begin, size), out.middleRows(begin, size));
+      Matrix part(size, rank);
+      evaluate(x.segment(begin, size), part);
+      out.middleRows(begin, size).noalias() = part * basis;
+    });
   }
 };
 
