@@ -20,7 +20,7 @@ sorted_values <- function(x, y, order = NULL, w = NULL) {
   d <- x - y
   weighted <- function(v) cumsum(if (is.null(w)) as.numeric(v) else w * v)
   list(
-    x = x, y = y, d = d, w = w, order = order, ties = which(c(x[-1] != x[-rows], TRUE)),
+    x = x, y = y, d = d, w = w, order = order, ties = c(which(x[-1L] != x[-rows]), rows),
     # n times a number of bins can exceed 2^31
     n = if (is.null(w)) as.numeric(rows) else sum(w),
     sum_w = if (!is.null(w)) cumsum(w), sum_w2 = if (!is.null(w)) cumsum(w^2),

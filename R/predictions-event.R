@@ -10,7 +10,9 @@ named_level <- function(column, levels) {
 # Nothing says whose probability it is, but the outcomes do: of the event, they do not fall as it rises.
 warn_direction <- function(prob, outcome, levels, event_level = NULL) {
   # spares most the sort
-  if (!isTRUE(mean(prob[outcome == 1]) < mean(prob[outcome == 0]))) return(invisible())
+  events <- sum(outcome)
+  among <- sum(prob * outcome)
+  if (!isTRUE(among / events < (sum(prob) - among) / (length(prob) - events))) return(invisible())
   warn_trend(rank_trend(prob, outcome), levels, event_level)
 }
 

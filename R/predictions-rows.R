@@ -25,7 +25,8 @@ stop_empty <- function(dropped, call, raw = list()) {
 # The complete rows, and whether the others are to give NA (na_rm = FALSE). NaN is an error,
 # not a missing value: it comes from a computation that failed. `known`: rows whose outcome is, or TRUE.
 complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = list()) {
-  if (any(nan <- is.nan(x))) {
+  missing <- anyNA(x)
+  if (missing && any(nan <- is.nan(x))) {
     row <- which(rowSums(nan) > 0)[1]
     stop_input(c(
       "{what} must not be NaN.",
@@ -33,7 +34,9 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
       "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}."
     ), "probs", arg = "x", row = row, value = NaN, call = call)
   }
-  complete <- known & rowSums(is.na(x)) == 0 & design_complete(raw, nrow(x))
+  complete <- known & design_complete(raw, nrow(x))
+  if (missing) complete <- complete & rowSums(is.na(x)) == 0
+  complete <- rep_len(complete, nrow(x))
   list(rows = design_kept(raw, which(complete)), na = !na_rm && !all(complete), dropped = sum(!complete),
        n_input = nrow(x))
 }
@@ -43,7 +46,9 @@ sum_tolerance <- list(exact = 1e-12, float = 1e-6)
 # Rows on the simplex: within 1e-12 as they are, within 1e-6 renormalised with a note.
 check_simplex <- function(x, rows, call) {
   n <- nrow(x)
-  bad <- which(rowSums(!is.finite(x) | x < 0) > 0)
+  # nearly always none: no matrix is made then
+  plain <- all_finite(x) && min(x, 0) >= 0
+  bad <- if (plain) integer() else which(rowSums(!is.finite(x) | x < 0) > 0)
   sums <- rowSums(x)
   off <- abs(sums - 1)
   logits <- "If these are logits, apply a softmax to each row first: {.code exp(z) / sum(exp(z))}."
