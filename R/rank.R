@@ -59,7 +59,8 @@
 #'   `tidy()` gives `estimates`, `glance()` one row per metric, `autoplot()` and `plot()` draw
 #'   it.
 #' @section Cost:
-#' `trials` times the number of models times that of the metric at `n_sub` observations.
+#' `trials` times the number of models times that of the metric at `n_sub` observations. Under a
+#' [future::plan()] of several workers the named metrics of each model are computed there, with the same digits.
 #' @section Errors:
 #' `calibrisk_error_argument`, `calibrisk_error_length`, `calibrisk_error_kernel`, and the
 #' errors of the predictions.
@@ -134,17 +135,29 @@ leave_median <- function(kernel) {
 
 # Array metrics x models x columns of `rows`. The Brier score is a sum over the classes; that of scalar probabilities
 # is (p - y)^2, half of it, as in ce_score() and rbs().
-rank_values <- function(data, kernels, rows, settings, threads, progress = NULL) {
-  values <- cpp_rank_trials(data$probs, kernels, data$truth, rows, settings, threads, progress)
-  values <- array(values, c(length(rank_metrics), length(data$probs), ncol(rows)))
+rank_values <- function(data, kernels, rows, settings, threads, call, progress = NULL) {
+  sizes <- c(length(rank_metrics), ncol(rows), length(data$probs))
+  values <- if (has_workers()) {
+    models <- Map(function(probs, kernel) list(probs = probs, kernel = kernel), data$probs, kernels)
+    found <- over_workers(unname(models), model_ranker(data$truth, rows, settings, threads), call)
+    aperm(array(unlist(found), sizes), c(1, 3, 2))
+  } else {
+    found <- cpp_rank_trials(data$probs, kernels, data$truth, rows, settings, threads, progress)
+    array(found, sizes[c(1, 3, 2)])
+  }
   if (ncol(data$probs[[1]]) == 2) values[rank_metrics == "brier", , ] <- values[rank_metrics == "brier", , ] / 2
   values
 }
 
+model_ranker <- function(truth, rows, settings, threads) {
+  force(list(truth, rows, settings, threads))
+  function(model) cpp_rank_trials(list(model$probs), list(model$kernel), truth, rows, settings, threads, NULL)
+}
+
 # metrics x models on all observations.
-rank_full <- function(data, metrics, kernels, settings, threads) {
+rank_full <- function(data, metrics, kernels, settings, threads, call = caller_env()) {
   everything <- matrix(seq_along(data$truth))
-  values <- matrix(rank_values(data, kernels, everything, settings, threads), length(rank_metrics),
+  values <- matrix(rank_values(data, kernels, everything, settings, threads, call), length(rank_metrics),
                    dimnames = list(rank_metrics, NULL))
   rows <- seq_along(data$truth)
   out <- t(vapply(metrics, function(metric) {
@@ -181,7 +194,7 @@ custom_metric <- function(metric, probs, truth, call = caller_env(3)) {
 }
 
 # Array metrics x models x trials.
-rank_draws <- function(data, metrics, kernels, settings, rows, threads) {
+rank_draws <- function(data, metrics, kernels, settings, rows, threads, call = caller_env()) {
   trials <- length(rows)
   n_models <- length(data$probs)
   out <- array(NA_real_, c(length(metrics), n_models, trials),
@@ -189,7 +202,7 @@ rank_draws <- function(data, metrics, kernels, settings, rows, threads) {
   built_in <- vapply(metrics, is.character, NA)
   if (any(built_in)) {
     at <- matrix(unlist(rows), ncol = trials)
-    values <- rank_values(data, kernels, at, settings, threads, progress_callback("Ranking"))
+    values <- rank_values(data, kernels, at, settings, threads, call, progress_callback("Ranking"))
     out[built_in, , ] <- values[match(unlist(metrics[built_in]), rank_metrics), , , drop = FALSE]
   }
   for (i in which(!built_in)) {

@@ -32,6 +32,19 @@ test_that("ce_tune() has the same digits in the workers of the user's plan", {
   expect_identical(Sys.getenv("CALIBRISK_TEST_WORKER"), "nobody")
 })
 
+test_that("ce_rank() has the same digits where each model has a worker", {
+  p <- as.matrix(vehicle_predictions[startsWith(names(vehicle_predictions), ".pred_")])
+  flat <- sqrt(p) / rowSums(sqrt(p))
+  ranked <- function() {
+    withr::with_seed(1, ce_rank(list(a = p, b = flat, c = (p + flat) / 2), vehicle_predictions$truth,
+                                metric = list("ckce", "ece", "brier", own = function(p, y) mean(p[, 1])), trials = 5,
+                                n_sub = 60, threads = 1))
+  }
+  alone <- ranked()
+  local_forks()
+  expect_equal(ranked(), alone, tolerance = 0)
+})
+
 test_that("errors of jobs are theirs, and a lost worker is a classed error", {
   local_forks()
   tuned <- function(f) {
