@@ -5,8 +5,16 @@ cpp_bins_fit <- function(z, residuals, outcome, n_bins, type, debias) {
     .Call(`_calibrisk_cpp_bins_fit`, z, residuals, outcome, n_bins, type, debias)
 }
 
-cpp_bins_path <- function(z, residuals, outcome, fold, n_folds, n_bins, type, debias, threads) {
-    .Call(`_calibrisk_cpp_bins_path`, z, residuals, outcome, fold, n_folds, n_bins, type, debias, threads)
+cpp_bins_problem <- function(z, residuals, outcome, fold, n_folds, threads) {
+    .Call(`_calibrisk_cpp_bins_problem`, z, residuals, outcome, fold, n_folds, threads)
+}
+
+cpp_bins_fold_fit <- function(problem, fold, n_bins, type, debias) {
+    .Call(`_calibrisk_cpp_bins_fold_fit`, problem, fold, n_bins, type, debias)
+}
+
+cpp_bins_path <- function(problem, n_bins, type, debias, threads) {
+    .Call(`_calibrisk_cpp_bins_path`, problem, n_bins, type, debias, threads)
 }
 
 cpp_ckce <- function(computation, source, job, threads, progress) {

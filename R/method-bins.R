@@ -63,19 +63,32 @@ fit_form.ce_method_bins <- function(method, problem, point, context) {
   if (!is.null(problem$design) && !is_plain(problem$design)) return(fit_design_bins(method, problem, point$value))
   fit <- cpp_bins_fit(problem$features, problem$residuals, problem$labels, point$value,
                       method$type, method$debias)
-  if (!method$debias) return(new_form("bins", edges = fit$edges, values = fit$b, gap = TRUE))
+  bins_form(fit, method$debias)
+}
+
+bins_form <- function(fit, debias) {
+  if (!debias) return(new_form("bins", edges = fit$edges, values = fit$b, gap = TRUE))
   new_steps(list(list(edges = fit$edges, b = fit$b, v = fit$v)))
+}
+
+# Rows of every fold, sorted once for all methods of bins.
+bins_problem <- function(problem, fold, context) {
+  key <- paste0("bins_", rlang::hash(fold))
+  if (is.null(context$cache[[key]])) {
+    sorted <- cpp_bins_problem(problem$features, problem$residuals, problem$labels, fold, max(fold), context$threads)
+    assign(key, sorted, envir = context$cache)
+  }
+  context$cache[[key]]
 }
 
 #' @export
 tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
   check_scalar_problem(problem)
-  path <- cpp_bins_path(problem$features, problem$residuals, problem$labels, fold, max(fold),
-                        grid$value, method$type, method$debias, context$threads)
+  sorted <- bins_problem(problem, fold, context)
+  path <- cpp_bins_path(sorted, grid$value, method$type, method$debias, context$threads)
   path[] <- lapply(path, function(x) replace(x, is.nan(x), NA_real_))
   path$form <- function(v, f) {
-    train <- subset_problem(problem, fold != f & fold != 0)
-    fit_form(method, train, grid_point(grid, v), context)
+    bins_form(cpp_bins_fold_fit(sorted, f, grid$value[v], method$type, method$debias), method$debias)
   }
   advance(context, 1)
   path
@@ -125,8 +138,7 @@ fit_design_bins <- function(method, problem, n_bins) {
     error <- row_std_error(problem$labels[rows], own)
     if (method$debias && !is.na(error)) v[cell[rows[1]]] <- error^2
   }
-  if (!method$debias) return(new_form("bins", edges = edges, values = b, gap = TRUE))
-  new_steps(list(list(edges = edges, b = b, v = v)))
+  bins_form(list(edges = edges, b = b, v = v), method$debias)
 }
 
 # Distinct values up to which the share p of the weight lies.

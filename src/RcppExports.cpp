@@ -26,9 +26,9 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_bins_path
-Rcpp::List cpp_bins_path(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds, Rcpp::IntegerVector n_bins, std::string type, bool debias, int threads);
-RcppExport SEXP _calibrisk_cpp_bins_path(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP n_binsSEXP, SEXP typeSEXP, SEXP debiasSEXP, SEXP threadsSEXP) {
+// cpp_bins_problem
+SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds, int threads);
+RcppExport SEXP _calibrisk_cpp_bins_problem(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
@@ -36,11 +36,36 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type outcome(outcomeSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bins_problem(z, residuals, outcome, fold, n_folds, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_bins_fold_fit
+Rcpp::List cpp_bins_fold_fit(SEXP problem, int fold, int n_bins, std::string type, bool debias);
+RcppExport SEXP _calibrisk_cpp_bins_fold_fit(SEXP problemSEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP typeSEXP, SEXP debiasSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type problem(problemSEXP);
+    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bins_fold_fit(problem, fold, n_bins, type, debias));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_bins_path
+Rcpp::List cpp_bins_path(SEXP problem, Rcpp::IntegerVector n_bins, std::string type, bool debias, int threads);
+RcppExport SEXP _calibrisk_cpp_bins_path(SEXP problemSEXP, SEXP n_binsSEXP, SEXP typeSEXP, SEXP debiasSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type problem(problemSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type n_bins(n_binsSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
     Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_bins_path(z, residuals, outcome, fold, n_folds, n_bins, type, debias, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_bins_path(problem, n_bins, type, debias, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1217,7 +1242,9 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 6},
-    {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 9},
+    {"_calibrisk_cpp_bins_problem", (DL_FUNC) &_calibrisk_cpp_bins_problem, 6},
+    {"_calibrisk_cpp_bins_fold_fit", (DL_FUNC) &_calibrisk_cpp_bins_fold_fit, 5},
+    {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 5},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 9},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},

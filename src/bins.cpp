@@ -10,6 +10,13 @@ BinType bin_type(const std::string& type) {
   return type == "mass" ? BinType::mass : BinType::width;
 }
 
+using ProblemPointer = Rcpp::XPtr<calibrisk::BinsProblem>;
+
+Rcpp::List wrap_fit(const std::vector<double>& edges, const calibrisk::BinValues& values) {
+  return Rcpp::List::create(Rcpp::Named("edges") = edges, Rcpp::Named("b") = values.b,
+                            Rcpp::Named("v") = values.v);
+}
+
 }  // namespace
 
 // Edges, b and v from the fit rows.
@@ -25,20 +32,34 @@ Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
   const auto cells =
       calibrisk::cell_sums(as_vector(z), as_vector(residuals), as_labels(outcome), edges);
   const calibrisk::BinValues values = calibrisk::bin_values(cells, debias);
-  return Rcpp::List::create(Rcpp::Named("edges") = edges, Rcpp::Named("b") = values.b,
-                            Rcpp::Named("v") = values.v);
+  return wrap_fit(edges, values);
+}
+
+// The rows of every fold, sorted: what all numbers of bins share.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
+                      Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds,
+                      int threads) {
+  REngine engine(threads);
+  return ProblemPointer(new calibrisk::BinsProblem(engine, as_vector(z), as_vector(residuals),
+                                                   as_labels(outcome), as_labels(fold), n_folds));
+}
+
+// Edges, b and v from the rows outside a fold.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_bins_fold_fit(SEXP problem, int fold, int n_bins, std::string type, bool debias) {
+  const calibrisk::BinsFit fit =
+      calibrisk::bins_fit(*ProblemPointer(problem), fold, n_bins, bin_type(type), debias);
+  return wrap_fit(fit.edges, fit.values);
 }
 
 // Risks over numbers of bins (rows) and folds (columns).
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_bins_path(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
-                         Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds,
-                         Rcpp::IntegerVector n_bins, std::string type, bool debias, int threads) {
+Rcpp::List cpp_bins_path(SEXP problem, Rcpp::IntegerVector n_bins, std::string type, bool debias,
+                         int threads) {
   REngine engine(threads);
-  const calibrisk::BinsProblem problem(engine, as_vector(z), as_vector(residuals),
-                                       as_labels(outcome), as_labels(fold), n_folds);
-  const auto path =
-      calibrisk::bins_path(engine, problem, as_labels(n_bins), bin_type(type), debias);
+  const auto path = calibrisk::bins_path(engine, *ProblemPointer(problem), as_labels(n_bins),
+                                         bin_type(type), debias);
   return Rcpp::List::create(
       Rcpp::Named("risk") = wrap_matrix(path.risk),
       Rcpp::Named("squared_error") = wrap_matrix(path.squared_error),

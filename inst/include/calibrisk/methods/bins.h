@@ -254,6 +254,19 @@ class BinsProblem {
   Index n_folds_;
 };
 
+// What the rows outside fold f say.
+struct BinsFit {
+  std::vector<double> edges;
+  BinValues values;
+};
+
+inline BinsFit bins_fit(const BinsProblem& problem, Index f, int n_bins, BinType type,
+                        bool debias) {
+  const auto edges = bin_edges(
+      type, n_bins, type == BinType::mass ? problem.train_values(f) : std::vector<double>());
+  return {edges, bin_values(problem.train_cells(f, edges), debias)};
+}
+
 inline BinsPath bins_path(const Engine& engine, const BinsProblem& problem,
                           const std::vector<int>& n_bins, BinType type, bool debias) {
   const Index n_values = static_cast<Index>(n_bins.size()), n_folds = problem.n_folds();
