@@ -5,6 +5,8 @@
 #ifndef CALIBRISK_TYPES_H
 #define CALIBRISK_TYPES_H
 
+#include <calibrisk/linalg/eigen_products.h>
+
 #include <Eigen/Core>
 
 #include <cstddef>
