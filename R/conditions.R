@@ -1,32 +1,40 @@
 # Every error of the package goes through stop_input(): one class chain, one form.
-# Message: the rule first, "x" the fact with its value and position, "i" the remedy.
+# Message: the rule first, "x" the fact with its value and position, "i" the remedy; in the mark-up of cli, which
+# condition-text.R reads.
 
 stop_input <- function(message, class, ..., call = caller_env(), .envir = parent.frame()) {
-  cli::cli_abort(
-    message,
+  rlang::abort(
+    inline_text(message, .envir),
     class = c(paste0("calibrisk_error_", class), "calibrisk_error"),
     ...,
+    use_cli_format = TRUE,
     call = call,
-    .envir = .envir
+    .frame = .envir
   )
 }
 
 warn_result <- function(message, class, ..., .envir = parent.frame()) {
-  cli::cli_warn(
-    message,
+  rlang::warn(
+    bullet_text(message, .envir, cli::format_warning),
     class = c(paste0("calibrisk_warning_", class), "calibrisk_warning"),
-    ...,
-    .envir = .envir
+    ...
   )
 }
 
 tell <- function(message, class, ..., .envir = parent.frame()) {
-  cli::cli_inform(
-    message,
+  rlang::inform(
+    bullet_text(message, .envir, cli::format_message),
     class = c(paste0("calibrisk_message_", class), "calibrisk_message"),
-    ...,
-    .envir = .envir
+    ...
   )
+}
+
+# R asks for the text of every condition, also where it is caught. It is that of rlang, which writes the causes, and
+# the backtrace of an error on its way to the console.
+#' @export
+conditionMessage.calibrisk_error <- function(c) {
+  lines <- c(c$message, c$body)
+  (if (is.null(c$parent) && is.null(c$rlang) && plain_output()) plain_bullets(lines, "Error: ")) %||% NextMethod()
 }
 
 # Many fits may have the same to say: each class of message is shown once.
