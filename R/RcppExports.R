@@ -241,6 +241,10 @@ cpp_ridge_factor_form <- function(spectra, fold, type, ridge, rank, threads) {
     .Call(`_calibrisk_cpp_ridge_factor_form`, spectra, fold, type, ridge, rank, threads)
 }
 
+cpp_ridge_factor_unseen <- function(factor, spectra, begin, fold, type, ridge, rank, threads) {
+    .Call(`_calibrisk_cpp_ridge_factor_unseen`, factor, spectra, begin, fold, type, ridge, rank, threads)
+}
+
 cpp_ridge_krylov <- function(kernel, x, residuals, begin, threads) {
     .Call(`_calibrisk_cpp_ridge_krylov`, kernel, x, residuals, begin, threads)
 }
@@ -259,6 +263,10 @@ cpp_ridge_krylov_errors <- function(ridge, type, blocks, ridges, threads) {
 
 cpp_ridge_krylov_form <- function(ridge, fold, type, value, blocks, rank, threads) {
     .Call(`_calibrisk_cpp_ridge_krylov_form`, ridge, fold, type, value, blocks, rank, threads)
+}
+
+cpp_ridge_krylov_unseen <- function(ridge, fold, type, value, blocks, rank, threads) {
+    .Call(`_calibrisk_cpp_ridge_krylov_unseen`, ridge, fold, type, value, blocks, rank, threads)
 }
 
 cpp_gram_features <- function(kernel, rows, basis, x, threads) {

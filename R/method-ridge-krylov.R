@@ -23,6 +23,9 @@ krylov_bases <- function(kernel, x, residuals, begin, context) {
     form = function(type, ridge, fold, blocks, used) {
       parts <- cpp_ridge_krylov_form(pointer, fold, type, ridge, blocks, used, context$threads)
       new_form("gram", map = map, basis = parts$basis, core = parts$core, gap = type == "ukkr")
+    },
+    unseen = function(type, ridge, fold, blocks, used, threads) {
+      cpp_ridge_krylov_unseen(pointer, fold, type, ridge, blocks, used, threads)
     }
   )
 }

@@ -3,7 +3,9 @@
 # bases is a list with
 #   path(type, ridges, rank, context)     risks of all folds, [ridges x folds]
 #   form(type, ridge, fold, rank, used)   the form of one fold
-# and, for a factor, extend(). `rank` is that of the factor, `used` of the eigenbasis.
+# and, for a factor, extend() and
+#   unseen(type, ridge, fold, rank, used, threads)  that form's core and features of the rows it has not seen
+# `rank` is that of the factor, `used` of the eigenbasis.
 
 #' @export
 tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
@@ -27,8 +29,24 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
     parts[[key]] <- part
   }
   path$diagnostics <- diagnostics
-  path$form <- function(v, f) parts[[keys[v]]]$form(sum(keys[seq_len(v)] == keys[v]), f)
+  row <- function(v) sum(keys[seq_len(v)] == keys[v])
+  path$form <- function(v, f) parts[[keys[v]]]$form(row(v), f)
+  if (all(vapply(parts, function(part) !is.null(part$unseen), NA))) {
+    path$unseen <- function(v) unseen_by_ridge(parts[[keys[v]]]$unseen, row(v), problem, fold, context)
+  }
   path
+}
+
+# What unseen_rows() needs of one ridge, from features of rows that the path has already.
+unseen_by_ridge <- function(unseen, v, problem, fold, context) {
+  held_out <- unseen_parts(problem, fold, context$cache)$held_out
+  lapply(seq_len(max(fold)), function(f) {
+    of <- unseen(v, f, context$threads)
+    list(
+      risk = finish_risk(cpp_pair_risk(held_out[[f]]$residuals, of$held_out, of$core, context$threads)),
+      test_squared = if (any(fold == 0)) cpp_pair_squared(of$test, of$core, context$threads)
+    )
+  })
 }
 
 nan_to_na <- function(x) replace(x, is.nan(x), NA_real_)
@@ -127,6 +145,9 @@ factor_bases <- function(kernel, problem, fold, context) {
       parts <- cpp_ridge_factor_form(spectra[[key]], fold, type, ridge, used, context$threads)
       new_form("factor", map = maps[[key]], basis = parts$basis, core = parts$core,
                gap = type == "ukkr")
+    },
+    unseen = function(type, ridge, fold, rank, used, threads) {
+      cpp_ridge_factor_unseen(pointer, spectra[[as.character(rank)]], begin, fold, type, ridge, used, threads)
     }
   )
 }
@@ -134,13 +155,15 @@ factor_bases <- function(kernel, problem, fold, context) {
 # How far a factor goes. What is cheap is exact: up to rank `direct` it leaves nothing but rounding,
 # and up to rank `single`, where one ridge is fitted, what that ridge does not see. Otherwise ranks grow from
 # `start`, first by `growth`, until the selected ridge's relative errors are below `risk` and
-# `squared_error`, at most to rank `most`. Up to `small` rows all ranks are cheap; up to `gram` rows block Krylov
-# spaces grow instead where the factor of rank `direct` leaves more than `diffuse` of the trace, or would need a rank
-# of more than the share `spaces` of the rows (measured: there they are the cheaper ones).
+# `squared_error`, at most to rank `most`. Up to `small` rows all ranks are cheap; up to `gram` rows, whose Gram matrix
+# has its place in memory, block Krylov spaces grow instead where the factor of rank `direct` leaves more than `diffuse`
+# of the trace, or would need a rank of more than the share `spaces` of the rows (measured: there they are the cheaper
+# ones). Their products grow with the square of the rows, a factor's do not: from `wide` rows on `diffuse` grows with
+# the rows.
 factor_limits <- function(context) {
   limits <- list(
-    direct = 128, small = 256, single = 1536, start = 64, growth = 1.5, most = 5000, gram = 4096,
-    diffuse = 0.0025, spaces = 0.25, risk = 1e-6, squared_error = 2e-4
+    direct = 128, small = 256, single = 1536, start = 64, growth = 1.5, most = 5000, gram = 16384,
+    wide = 4096, diffuse = 0.0025, spaces = 0.25, risk = 1e-6, squared_error = 2e-4
   )
   utils::modifyList(limits, as.list(context$factor_limits))
 }
@@ -159,8 +182,9 @@ tune_ridge <- function(bases, type, ridges, exact, context) {
   exact <- exact || nrow(bases$features) <= limits$small
   step <- factor_step(bases, if (exact) Inf else limits$direct, 0, limits, context)
   noise <- rounding_error(ridges, type)
-  diffuse <- step$residual_trace > limits$diffuse * bases$diagonal
-  if (nrow(bases$features) > limits$gram) limits$spaces <- Inf
+  n <- nrow(bases$features)
+  diffuse <- step$residual_trace > limits$diffuse * max(1, n / limits$wide) * bases$diagonal
+  if (n > limits$gram) limits$spaces <- Inf
   if (!step$exact) {
     by_rank <- if (!diffuse || is.infinite(limits$spaces)) {
       adapt_rank(bases, type, ridges, factor_tolerance(ridges), limits, context)
@@ -189,6 +213,9 @@ tuned_ridge <- function(bases, type, ridges, path, size, residual_trace, errors,
   list(
     path = path[c("risk", "squared_error", "squared_error_test")],
     form = function(v, f) bases$form(type, ridges[v], f, size[v], path$rank[v, f]),
+    unseen = if (!is.null(bases$unseen)) {
+      function(v, f, threads) bases$unseen(type, ridges[v], f, size[v], path$rank[v, f], threads)
+    },
     diagnostics = columns_frame(
       rank = rank, residual_trace = residual_trace, risk_error = errors$risk,
       squared_error_error = errors$squared_error, reliable = reliable

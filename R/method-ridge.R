@@ -32,9 +32,10 @@
 #' \eqn{O(n r^2 + k r^3)} for \eqn{k} folds and all ridges. A factor of rank up to 128, or of at most 256 rows,
 #' is exact.
 #' Otherwise the accuracy is tied to the selected ridge. Where a factor of that rank leaves more than 1/400 of the
-#' kernel's trace, or would need a rank of more than a quarter of the rows, and up to 4,096 rows, `ce_tune()` solves
-#' every ridge on the block Krylov space of the residuals, \eqn{span(D, K D, ..., K^{p-1} D)}, in \eqn{O(k n^2 p d)} for
-#' \eqn{d} classes; elsewhere, and in [ce_fit()], the factor's rank grows until the risk of the selected ridge stands to
+#' kernel's trace (of n rows above 4,096, n/4,096 times that), or would need a rank of more than a quarter of the rows,
+#' and up to 16,384 rows, `ce_tune()` solves every ridge on the block Krylov space of the residuals,
+#' \eqn{span(D, K D, ..., K^{p-1} D)}, in \eqn{O(k n^2 p d)} for \eqn{d} classes and with half of a Gram matrix in
+#' memory; elsewhere, and in [ce_fit()], the factor's rank grows until the risk of the selected ridge stands to
 #' 1e-6 and its squared error to 2e-4, relatively. `ce_tune()` keeps, per grid value, the rank, the trace of what the
 #' space or the factor leaves and whether the value is reliable to that accuracy, as `diagnostics`. `exact = TRUE` goes
 #' on to the full rank, with one eigendecomposition per fold; in double precision, risks of kkr are then exact to about

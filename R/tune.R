@@ -107,6 +107,8 @@ tune_predictions <- function(predictions, notion, methods, splits, level, progre
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
   results <- tune_jobs(methods, problems, splits, grids, progress, threads, call)
+  # what methods shared of many rows makes room for the headline: the collector does not know how large it is
+  if (notion == "canonical" && length(problems[[1]]$features) > 1e5) gc()
   if (is.null(headline)) {
     headline <- headline_row(notion_ladder(predictions, notion, level, threads, call = call), notion,
                              n_obs(predictions))

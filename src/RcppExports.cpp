@@ -852,6 +852,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_ridge_factor_unseen
+Rcpp::List cpp_ridge_factor_unseen(SEXP factor, SEXP spectra, Rcpp::IntegerVector begin, int fold, std::string type, double ridge, double rank, int threads);
+RcppExport SEXP _calibrisk_cpp_ridge_factor_unseen(SEXP factorSEXP, SEXP spectraSEXP, SEXP beginSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP ridgeSEXP, SEXP rankSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type spectra(spectraSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type begin(beginSEXP);
+    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< double >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor_unseen(factor, spectra, begin, fold, type, ridge, rank, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_ridge_krylov
 SEXP cpp_ridge_krylov(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin, int threads);
 RcppExport SEXP _calibrisk_cpp_ridge_krylov(SEXP kernelSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP beginSEXP, SEXP threadsSEXP) {
@@ -922,6 +939,22 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type rank(rankSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_form(ridge, fold, type, value, blocks, rank, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_krylov_unseen
+Rcpp::List cpp_ridge_krylov_unseen(SEXP ridge, int fold, std::string type, double value, int blocks, double rank, int threads);
+RcppExport SEXP _calibrisk_cpp_ridge_krylov_unseen(SEXP ridgeSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP valueSEXP, SEXP blocksSEXP, SEXP rankSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
+    Rcpp::traits::input_parameter< double >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_unseen(ridge, fold, type, value, blocks, rank, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1301,11 +1334,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_spectra", (DL_FUNC) &_calibrisk_cpp_ridge_spectra, 6},
     {"_calibrisk_cpp_ridge_factor_path", (DL_FUNC) &_calibrisk_cpp_ridge_factor_path, 9},
     {"_calibrisk_cpp_ridge_factor_form", (DL_FUNC) &_calibrisk_cpp_ridge_factor_form, 6},
+    {"_calibrisk_cpp_ridge_factor_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_factor_unseen, 8},
     {"_calibrisk_cpp_ridge_krylov", (DL_FUNC) &_calibrisk_cpp_ridge_krylov, 5},
     {"_calibrisk_cpp_ridge_krylov_extend", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_extend, 4},
     {"_calibrisk_cpp_ridge_krylov_path", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_path, 7},
     {"_calibrisk_cpp_ridge_krylov_errors", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_errors, 5},
     {"_calibrisk_cpp_ridge_krylov_form", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_form, 7},
+    {"_calibrisk_cpp_ridge_krylov_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_unseen, 7},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
     {"_calibrisk_cpp_taylor_rank", (DL_FUNC) &_calibrisk_cpp_taylor_rank, 3},
     {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},

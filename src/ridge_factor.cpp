@@ -35,10 +35,14 @@ Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type,
   FactorPointer pointer(factor);
   SpectraPointer bases(spectra);
   REngine engine(threads, progress);
-  const auto features = [&](Index) { return pointer->l.leftCols(rank); };
+  const calibrisk::FoldBegin rows = as_fold_begin(begin);
+  const auto l = pointer->l.leftCols(rank);
+  const auto features = [&](Index f) {
+    using calibrisk::detail::fold_rows;
+    return calibrisk::UnseenFeatures{fold_rows(l, rows, f), fold_rows(l, rows, 0)};
+  };
   return wrap_path(calibrisk::factor_path(engine, ridge_type(type), *bases, features,
-                                          as_matrix(residuals), as_fold_begin(begin),
-                                          as_vector(ridges)));
+                                          as_matrix(residuals), rows, as_vector(ridges)));
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -48,4 +52,25 @@ Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, doubl
   REngine engine(threads);
   return wrap_form(engine, (*bases)[static_cast<std::size_t>(fold - 1)], type, ridge,
                    static_cast<Index>(rank));
+}
+
+// Features, in that form, of the rows that the fold holds out and of the test rows, and its core.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_factor_unseen(SEXP factor, SEXP spectra, Rcpp::IntegerVector begin, int fold,
+                                   std::string type, double ridge, double rank, int threads) {
+  using namespace calibrisk;
+  FactorPointer pointer(factor);
+  SpectraPointer bases(spectra);
+  REngine host(threads);
+  const Engine engine = host;
+  const RidgeSpectrum& spectrum = (*bases)[static_cast<std::size_t>(fold - 1)];
+  const FoldBegin rows = as_fold_begin(begin);
+  const auto l = pointer->l.leftCols(spectrum.basis.rows());
+  Rcpp::List form = wrap_form(engine, spectrum, type, ridge, static_cast<Index>(rank));
+  const Rcpp::NumericMatrix basis = form["basis"];
+  const auto features = [&](Index f) {
+    return wrap_matrix(engine.dense.multiply(detail::fold_rows(l, rows, f), as_matrix(basis)));
+  };
+  return Rcpp::List::create(Rcpp::Named("held_out") = features(fold),
+                            Rcpp::Named("test") = features(0), Rcpp::Named("core") = form["core"]);
 }

@@ -73,9 +73,30 @@ Rcpp::List cpp_ridge_krylov_form(SEXP ridge, int fold, std::string type, double 
   Rcpp::List form = wrap_form(engine, pointer->spectra(engine, blocks)[at], type, value,
                               static_cast<Index>(rank));
   const Rcpp::NumericMatrix basis = form["basis"];
+  const KrylovSpace& space = pointer->spaces()[at];
   form["basis"] = wrap_matrix(
-      Engine(engine).dense.multiply(pointer->spaces()[at].basis(blocks), as_matrix(basis)));
+      space.of_tune_rows(Engine(engine).dense.multiply(space.basis(blocks), as_matrix(basis))));
   return form;
+}
+
+// Features, in that form, of the rows that the fold holds out and of the test rows, and its core.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ridge_krylov_unseen(SEXP ridge, int fold, std::string type, double value, int blocks,
+                                   double rank, int threads) {
+  using namespace calibrisk;
+  KrylovPointer pointer(ridge);
+  REngine host(threads);
+  const Engine engine = host;
+  const std::size_t at = static_cast<std::size_t>(fold - 1);
+  Rcpp::List form = wrap_form(engine, pointer->spectra(engine, blocks)[at], type, value,
+                              static_cast<Index>(rank));
+  const Rcpp::NumericMatrix basis = form["basis"];
+  const UnseenFeatures images = pointer->spaces()[at].unseen(blocks);
+  return Rcpp::List::create(
+      Rcpp::Named("held_out") =
+          wrap_matrix(engine.dense.multiply(images.held_out, as_matrix(basis))),
+      Rcpp::Named("test") = wrap_matrix(engine.dense.multiply(images.test, as_matrix(basis))),
+      Rcpp::Named("core") = form["core"]);
 }
 
 // sum_j k(x_i, rows_j) basis_j: [m x r]

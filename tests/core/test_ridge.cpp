@@ -4,8 +4,10 @@
 #include "check.h"
 #include "threads.h"
 
+#include <calibrisk/linalg/pivoted_cholesky.h>
 #include <calibrisk/methods/bins.h>
 #include <calibrisk/methods/ridge_factor.h>
+#include <calibrisk/methods/ridge_krylov.h>
 #include <calibrisk/pair_risk.h>
 
 #include <Eigen/LU>
@@ -48,6 +50,12 @@ double naive_risk(const Matrix& e, const Matrix& h) {
   return sum / static_cast<double>(e.rows() * (e.rows() - 1));
 }
 
+Kernel gaussian(double bandwidth) {
+  Kernel kernel;
+  kernel.leaf = GaussianKernel{bandwidth};
+  return kernel;
+}
+
 Matrix without(const Matrix& x, Index begin, Index size, Index first) {
   Matrix out(x.rows() - size - first, x.cols());
   out << x.middleRows(first, begin - first), x.bottomRows(x.rows() - begin - size);
@@ -60,22 +68,70 @@ TEST(ridge_paths_solve_the_system_of_every_fold) {
   ThreadedEngine host(2);
   const FoldBegin begin = {0, 3, 7, 12, 16};  // three test rows, folds of 4, 5 and 4
   const Matrix l = Matrix::Random(16, 3), d = Matrix::Random(16, 2);
-  Vector ridges(2);
-  ridges << 0.5, 0.01;
+  Vector ridges(4);  // weights of all ridges are more than the unseen rows of folds 1 and 3
+  ridges << 0.5, 0.01, 2.0, 0.1;
   const auto spectra = factor_spectra(host.engine(), l, d, begin);
+  const auto features = [&](Index f) {
+    return UnseenFeatures{detail::fold_rows(l, begin, f), l.topRows(3)};
+  };
   for (const RidgeType type : {RidgeType::kronecker, RidgeType::two_step}) {
-    const RidgePath path = factor_path(
-        host.engine(), type, spectra, [&](Index) { return l; }, d, begin, ridges);
+    const RidgePath path = factor_path(host.engine(), type, spectra, features, d, begin, ridges);
     for (Index f = 1; f <= 3; ++f) {
       const Index from = begin[static_cast<std::size_t>(f)], size = detail::fold_size(begin, f);
       const Matrix train = without(l, from, size, 3), gaps = without(d, from, size, 3);
-      for (Index v = 0; v < 2; ++v) {
+      for (Index v = 0; v < ridges.size(); ++v) {
         const Matrix h = naive_ridge(type, train, gaps, l.middleRows(from, size), ridges(v));
         const Matrix test = naive_ridge(type, train, gaps, l.topRows(3), ridges(v));
         CHECK(is_near(path.risk(v, f - 1), naive_risk(d.middleRows(from, size), h), 1e-7));
         CHECK(is_near(path.squared(v, f - 1), h.diagonal().mean(), 1e-7));
         CHECK(is_near(path.squared_test(v, f - 1), test.diagonal().mean(), 1e-7));
       }
+    }
+  }
+}
+
+TEST(products_with_blocks_of_folds_are_those_with_the_gram_matrix) {
+  ThreadedEngine host(2);
+  const Kernel kernel = gaussian(0.7);
+  const Matrix x = Matrix::Random(16, 2);
+  for (const FoldBegin& begin : {FoldBegin{0, 3, 7, 12, 16}, FoldBegin{0, 0, 4, 5, 16}}) {
+    // sets of fold 1 and 3 have two columns and one, fold 2 none; what must not be read is NaN
+    const std::vector<FoldColumns> sets = {{1, 0, 2}, {3, 2, 1}};
+    Matrix q = Matrix::Random(16, 3), zeros = q;
+    const auto leave_out = [&](Index f, Index start, Index width) {
+      const Index from = begin[static_cast<std::size_t>(f)], size = detail::fold_size(begin, f);
+      q.block(from, start, size, width).setConstant(not_a_number);
+      zeros.block(from, start, size, width).setZero();
+    };
+    leave_out(0, 0, 3);
+    leave_out(1, 0, 2);
+    leave_out(3, 2, 1);
+    const FoldGram blocks(host.engine(), kernel, x, begin);
+    const Matrix expected = gram(host.engine(), kernel, x) * zeros;
+    CHECK((blocks.multiply(host.engine(), q, sets) - expected).cwiseAbs().maxCoeff() < 1e-12);
+  }
+}
+
+TEST(krylov_paths_of_full_spaces_solve_the_system_of_every_fold) {
+  ThreadedEngine host(2);
+  const FoldBegin begin = {0, 3, 7, 12, 16};
+  const Kernel kernel = gaussian(0.4);
+  const Matrix x = Matrix::Random(16, 2), d = Matrix::Random(16, 2);
+  // K = L L', so that rows of L are features
+  const Matrix l = pivoted_cholesky(host.engine(), kernel, x, {}).l;
+  const Vector ridges = Vector::Constant(1, 0.01);
+  KrylovRidge ridge(host.engine(), kernel, x, d, begin);
+  ridge.extend(host.engine(), 16);
+  for (const RidgeType type : {RidgeType::kronecker, RidgeType::two_step}) {
+    const RidgePath path = ridge.path(host.engine(), type, 16, d, ridges);
+    for (Index f = 1; f <= 3; ++f) {
+      const Index from = begin[static_cast<std::size_t>(f)], size = detail::fold_size(begin, f);
+      const Matrix train = without(l, from, size, 3), gaps = without(d, from, size, 3);
+      const Matrix h = naive_ridge(type, train, gaps, l.middleRows(from, size), ridges(0));
+      const Matrix test = naive_ridge(type, train, gaps, l.topRows(3), ridges(0));
+      CHECK(ridge.spaces()[static_cast<std::size_t>(f - 1)].exhausted());
+      CHECK(is_near(path.risk(0, f - 1), naive_risk(d.middleRows(from, size), h), 1e-7));
+      CHECK(is_near(path.squared_test(0, f - 1), test.diagonal().mean(), 1e-7));
     }
   }
 }

@@ -44,6 +44,47 @@ test_that("the form of a space has the path's risks and squared errors", {
   }
 })
 
+test_that("features of unseen rows that a path has are those of its form", {
+  problem <- ridge_problem(200, 8)
+  fold <- test_folds(200, 3, 30)
+  limits <- list(spaces = list(direct = 8, small = 0), factor = list(direct = 8, small = 0, gram = 0))
+  for (kind in names(limits)) {
+    context <- new_context(1L)
+    context$factor_limits <- limits[[kind]]
+    for (method in list(method_kkr(10^-(1:4)), method_ukkr(10^-(1:4)))) {
+      path <- tune_path(method, problem, fold, method_grid(method, "canonical", 100), context)
+      unseen <- path$unseen(3)
+      for (f in 1:3) {
+        form <- path$form(3, f)
+        expect_s3_class(form, if (kind == "spaces") "ce_form_gram" else "ce_form_factor")
+        held_out <- subset_problem(problem, fold == f)
+        risk <- form_risk(form, held_out$features, held_out$residuals, 1L)
+        expect_equal(unseen[[f]]$risk, risk, tolerance = 1e-9)
+        expect_equal(unseen[[f]]$test_squared, form_squared(form, problem$features[fold == 0, ], 1L), tolerance = 1e-9)
+      }
+    }
+  }
+  no_test <- tune_path(method_ukkr(0.1), problem, test_folds(200, 3), data.frame(value = 0.1), krylov_context())
+  expect_null(no_test$unseen(1)[[1]]$test_squared)
+})
+
+test_that("many rows take spaces where the factor leaves more the more rows there are", {
+  problem <- ridge_problem(200, 8)
+  fold <- test_folds(200, 3, 30)
+  form <- function(...) {
+    tune_path(method_ukkr(0.1), problem, fold, data.frame(value = 0.1), krylov_context(spaces = 1, ...))$form(1, 1)
+  }
+  left <- {
+    pointer <- cpp_ridge_factor(kernel_gaussian(1 / sqrt(2)), problem$features)
+    steps <- cpp_ridge_extend(pointer, problem$features, 0, 8, 1L, NULL)
+    steps$residual_trace[steps$rank >= 8][1]
+  }
+  expect_s3_class(form(diffuse = left / 1.5, wide = 200), "ce_form_gram")
+  expect_s3_class(form(diffuse = left / 1.5, wide = 100), "ce_form_factor")
+  expect_s3_class(form(diffuse = left / 3, wide = 100), "ce_form_gram")
+  expect_s3_class(form(diffuse = left / 3, gram = 199), "ce_form_factor")
+})
+
 test_that("tied rows and residuals of 0 do no harm", {
   problem <- ridge_problem(90, 5)
   twice <- subset_problem(problem, c(1:60, 1:30))

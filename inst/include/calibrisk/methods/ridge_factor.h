@@ -5,28 +5,11 @@
 #ifndef CALIBRISK_METHODS_RIDGE_FACTOR_H
 #define CALIBRISK_METHODS_RIDGE_FACTOR_H
 
+#include <calibrisk/methods/fold_gram.h>
 #include <calibrisk/methods/ridge_spectrum.h>
 #include <calibrisk/pair_statistics.h>
 
 namespace calibrisk {
-
-// begin[f], ..., begin[f + 1] - 1: the rows of fold f; 0 is the test set.
-using FoldBegin = std::vector<Index>;
-
-inline Index fold_count(const FoldBegin& begin) { return static_cast<Index>(begin.size()) - 2; }
-
-namespace detail {
-
-inline Index fold_size(const FoldBegin& begin, Index f) {
-  return begin[static_cast<std::size_t>(f) + 1] - begin[static_cast<std::size_t>(f)];
-}
-
-template <class Rows>
-auto fold_rows(const Rows& rows, const FoldBegin& begin, Index f) {
-  return rows.middleRows(begin[static_cast<std::size_t>(f)], fold_size(begin, f));
-}
-
-}  // namespace detail
 
 // One spectrum per fold, of the training rows outside it.
 inline std::vector<RidgeSpectrum> factor_spectra(const Engine& engine, const ConstMatrixRef& l,
@@ -91,9 +74,14 @@ inline double kronecker_losses(const Engine& engine, const ConstMatrixRef& p,
 
 }  // namespace detail
 
+// l(p) of the rows that a training set has not seen.
+struct UnseenFeatures {
+  ConstMatrixRef held_out, test;
+};
+
 // All ridges of one fold; writes column f - 1 of `out`.
 inline void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
-                                  const ConstMatrixRef& l, const ConstMatrixRef& residuals,
+                                  const UnseenFeatures& l, const ConstMatrixRef& residuals,
                                   const FoldBegin& begin, Index f, const ConstVectorRef& ridges,
                                   RidgePath& out, ProgressSpan span) {
   using namespace detail;
@@ -101,12 +89,12 @@ inline void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
   const double rows = static_cast<double>(m);
   const Matrix errors = fold_rows(residuals, begin, f);
   const Vector lengths = errors.rowwise().squaredNorm();
-  const Matrix phi = engine.dense.multiply(fold_rows(l, begin, f), s.basis);
+  const Matrix phi = engine.dense.multiply(l.held_out, s.basis);
   const Matrix gram = engine.dense.crossprod(phi);
   const Matrix cross = engine.dense.multiply_at_b(errors, phi);
   Matrix test_gram;
   if (n_test > 0) {
-    test_gram = engine.dense.crossprod(engine.dense.multiply(fold_rows(l, begin, 0), s.basis));
+    test_gram = engine.dense.crossprod(engine.dense.multiply(l.test, s.basis));
   }
   const Matrix products = engine.dense.multiply_a_bt(s.targets, s.targets);
   Vector weights = gram.diagonal().array().max(0.0).sqrt();
@@ -138,7 +126,7 @@ inline void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
 }
 
 inline void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
-                                 const ConstMatrixRef& l, const ConstMatrixRef& residuals,
+                                 const UnseenFeatures& l, const ConstMatrixRef& residuals,
                                  const FoldBegin& begin, Index f, const ConstVectorRef& ridges,
                                  RidgePath& out, ProgressSpan span) {
   using namespace detail;
@@ -147,11 +135,15 @@ inline void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
   const Matrix errors = fold_rows(residuals, begin, f);
   const Vector lengths = errors.rowwise().squaredNorm();
   const double error_norm = engine.dense.crossprod(errors).squaredNorm();
-  const Matrix phi = engine.dense.multiply(fold_rows(l, begin, f), s.basis);
-  const Matrix test = engine.dense.multiply(fold_rows(l, begin, 0), s.basis);
+  // Whichever are fewer go to the other's basis: the rows, or the weights of all ridges.
+  const bool turn_rows = m + n_test < ridges.size() * errors.cols();
+  const Matrix phi = turn_rows ? engine.dense.multiply(l.held_out, s.basis) : Matrix();
+  const Matrix phi_test = turn_rows ? engine.dense.multiply(l.test, s.basis) : Matrix();
+  const UnseenFeatures used = turn_rows ? UnseenFeatures{phi, phi_test} : l;
   for (Index v = 0; v < ridges.size(); ++v) {
-    const Matrix weights = two_step_weights(s, ridges(v));
-    const Matrix gap = engine.dense.multiply(phi, weights);
+    Matrix weights = two_step_weights(s, ridges(v));
+    if (!turn_rows) weights = engine.dense.multiply(s.basis, weights);
+    const Matrix gap = engine.dense.multiply(used.held_out, weights);
     const Vector squared = gap.rowwise().squaredNorm();
     const double losses =
         pair_losses(error_norm, engine.dense.multiply_at_b(errors, gap).squaredNorm(),
@@ -160,13 +152,13 @@ inline void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
     out.risk(v, f - 1) = pair_risk_value(losses, (lengths - squared).squaredNorm(), rows);
     if (n_test > 0) {
       out.squared_test(v, f - 1) =
-          engine.dense.multiply(test, weights).squaredNorm() / static_cast<double>(n_test);
+          engine.dense.multiply(used.test, weights).squaredNorm() / static_cast<double>(n_test);
     }
     engine.progress.advance(span.part(v, ridges.size()).to);
   }
 }
 
-// features(f): l(p) of all rows, in which the spectrum of fold f has its basis.
+// features(f): the UnseenFeatures in which the spectrum of fold f has its basis.
 template <class Features>
 RidgePath factor_path(const Engine& engine, RidgeType type,
                       const std::vector<RidgeSpectrum>& spectra, const Features& features,

@@ -3,11 +3,12 @@
 // is how it acts on the residuals D, so they are solved on span(D, K D, ..., K^(p - 1) D), one
 // space per fold for all ridges of both methods (Galerkin: the block conjugate gradient method).
 // The error falls faster than geometrically in p, and the sooner the larger the ridge: where K has
-// no low rank, a few blocks stand for it. Rows must be sorted by fold, test rows (0) first.
+// no low rank, a few blocks stand for it. Rows must be sorted by fold, test rows (0) first. All
+// spaces grow together, with one pass over the Gram matrix per block.
 #ifndef CALIBRISK_METHODS_RIDGE_KRYLOV_H
 #define CALIBRISK_METHODS_RIDGE_KRYLOV_H
 
-#include <calibrisk/kernels/gram.h>
+#include <calibrisk/methods/fold_gram.h>
 #include <calibrisk/methods/ridge_factor.h>
 
 #include <map>
@@ -28,29 +29,35 @@ inline void append_columns(Matrix& to, Index used, const ConstMatrixRef& part) {
 // The space of one training set; columns beyond `rank` are room to grow.
 class KrylovSpace {
  public:
-  // gram: all rows; `first` of them are test rows, those of [out, out_end) are held out.
-  KrylovSpace(const Engine& engine, const Matrix& gram, const ConstMatrixRef& residuals,
-              Index first, Index out, Index out_end)
-      : first_(first), out_(out), out_end_(out_end) {
-    const Index n = gram.rows();
-    basis_.resize(n - first, 0);
-    images_.resize(n, 0);
-    targets_ = masked(residuals.bottomRows(n - first));
-    trace_ =
-        gram.diagonal().segment(first, out - first).sum() + gram.diagonal().tail(n - out_end).sum();
-    add_block(engine, gram, targets_, 0.0);
+  KrylovSpace(const FoldGram& gram, const ConstMatrixRef& residuals, Index fold)
+      : rows_{gram.begin()[1], gram.begin()[static_cast<std::size_t>(fold)],
+              gram.begin()[static_cast<std::size_t>(fold) + 1], gram.rows()} {
+    targets_ = rows_.train(residuals);
+    basis_.resize(targets_.rows(), 0);
+    unseen_.resize(gram.rows() - targets_.rows(), 0);
+    trace_ = rows_.train(gram.diagonal()).sum();
+    next_ = targets_;
   }
 
-  Index n_obs() const { return images_.rows() - first_ - (out_end_ - out_); }
+  Index n_obs() const { return basis_.rows(); }
   Index blocks() const { return static_cast<Index>(ends_.size()); }
   bool exhausted() const { return exhausted_; }
   Index rank(Index blocks) const {
     return ends_.empty() ? 0
                          : ends_[static_cast<std::size_t>(std::min(blocks, this->blocks()) - 1)];
   }
-  // V [tune rows x rank] and K V [rows x rank], K that of all rows.
+  // V [training rows x rank], and K V of the rows that do not train.
   auto basis(Index blocks) const { return basis_.leftCols(rank(blocks)); }
-  auto images(Index blocks) const { return images_.leftCols(rank(blocks)); }
+  UnseenFeatures unseen(Index blocks) const {
+    const auto images = unseen_.leftCols(rank(blocks));
+    return {images.bottomRows(rows_.out_end - rows_.out), images.topRows(rows_.first)};
+  }
+  // On all rows that tune: 0 where they are held out.
+  Matrix of_tune_rows(const ConstMatrixRef& train) const {
+    Matrix out = Matrix::Zero(rows_.end - rows_.first, train.cols());
+    rows_.scatter(train, out);
+    return out;
+  }
 
   // Part of the trace of K outside the space, per row.
   double residual_trace(Index blocks) const {
@@ -58,8 +65,40 @@ class KrylovSpace {
     return n_obs() > 0 ? std::max(left, 0.0) / static_cast<double>(n_obs()) : 0.0;
   }
 
-  void extend(const Engine& engine, const Matrix& gram, Index blocks) {
-    while (this->blocks() < blocks && !exhausted_) add_block(engine, gram, next_, 1e-15 * trace_);
+  // The next block of V, of which add_images() then needs K V; empty where there is no further one.
+  Index add_columns(const Engine& engine) {
+    const Index begin = used_;
+    if (!exhausted_) orthonormalise(engine, next_, blocks() == 0 ? 0.0 : 1e-15 * trace_);
+    if (used_ == begin) exhausted_ = true;
+    return used_ - begin;
+  }
+
+  // Its rows among all.
+  void copy_columns(Index width, MatrixRef all_rows) const {
+    rows_.scatter(basis_.middleCols(used_ - width, width),
+                  all_rows.bottomRows(rows_.end - rows_.first));
+  }
+
+  void add_images(const Engine& engine, const ConstMatrixRef& images) {
+    const Index width = images.cols(), before = ends_.size() > 1 ? ends_[ends_.size() - 2] : 0;
+    Matrix outside(unseen_.rows(), width);
+    outside.topRows(rows_.first) = images.topRows(rows_.first);
+    outside.bottomRows(rows_.out_end - rows_.out) =
+        images.middleRows(rows_.out, rows_.out_end - rows_.out);
+    detail::append_columns(unseen_, used_ - width, outside);
+    // V'K V is block tridiagonal
+    next_ = rows_.train(images);
+    const auto near = basis_.middleCols(before, used_ - before);
+    const Matrix columns = engine.dense.multiply_at_b(near, next_);
+    projected_.conservativeResize(used_, used_);
+    projected_.rightCols(width).setZero();
+    projected_.bottomRows(width).setZero();
+    projected_.bottomRightCorner(used_ - before, width) = columns;
+    projected_.bottomRightCorner(width, used_ - before) = columns.transpose();
+    ends_.push_back(used_);
+    engine.dense.gemm(false, false, -1.0, near, columns, 1.0, next_);
+    outside_.push_back(engine.dense.crossprod(next_));
+    if (used_ == n_obs()) exhausted_ = true;
   }
 
   // How far the solution is from solving the equation, relative to its right side, for ridges of
@@ -99,20 +138,22 @@ class KrylovSpace {
   }
 
  private:
-  Matrix masked(Matrix tune_rows) const {
-    tune_rows.middleRows(out_ - first_, out_end_ - out_).setZero();
-    return tune_rows;
-  }
-
-  // K Q: only training rows of Q are not zero.
-  Matrix image(const Engine& engine, const Matrix& gram, const Matrix& q) const {
-    const Index before = out_ - first_, after = gram.rows() - out_end_;
-    Matrix result(gram.rows(), q.cols());
-    engine.dense.gemm(false, false, 1.0, gram.middleCols(first_, before), q.topRows(before), 0.0,
-                      result);
-    engine.dense.gemm(false, false, 1.0, gram.rightCols(after), q.bottomRows(after), 1.0, result);
-    return result;
-  }
+  // Of all rows: the first ones test, those of [out, out_end) are held out, the others train.
+  struct Rows {
+    Index first, out, out_end, end;
+    template <class All>
+    Matrix train(const All& x) const {
+      Matrix result(end - out_end + out - first, x.cols());
+      result.topRows(out - first) = x.middleRows(first, out - first);
+      result.bottomRows(end - out_end) = x.bottomRows(end - out_end);
+      return result;
+    }
+    // to the rows that tune
+    void scatter(const ConstMatrixRef& train, MatrixRef tune) const {
+      tune.topRows(out - first) = train.topRows(out - first);
+      tune.bottomRows(end - out_end) = train.bottomRows(end - out_end);
+    }
+  };
 
   void project_out(const Engine& engine, Matrix& w) const {
     const auto v = basis_.leftCols(used_);
@@ -120,12 +161,11 @@ class KrylovSpace {
       engine.dense.gemm(false, false, -1.0, v, engine.dense.multiply_at_b(v, w), 1.0, w);
   }
 
-  // An orthonormal basis of w without what lies in the space, as the next block. Directions that
-  // are small beside the others are taken out and treated again, so that they keep their digits;
-  // what is rounding noise is dropped.
-  void add_block(const Engine& engine, const Matrix& gram, Matrix w, double noise) {
+  // Appends an orthonormal basis of w without what lies in the space. Directions that are small
+  // beside the others are taken out and treated again, so that they keep their digits; what is
+  // rounding noise is dropped.
+  void orthonormalise(const Engine& engine, Matrix w, double noise) {
     constexpr double keep = 1e-4;
-    const Index begin = used_;
     const double size = w.size() > 0 ? w.cwiseAbs().maxCoeff() : 0.0;
     if (size > 0.0) w /= size;  // directions only: no overflow of squares
     double floor = 0.0;
@@ -152,31 +192,11 @@ class KrylovSpace {
       project_out(engine, w);
       project_out(engine, w);
     }
-    if (used_ == begin) {
-      exhausted_ = true;
-      return;
-    }
-    const Index width = used_ - begin, before = ends_.size() > 1 ? ends_[ends_.size() - 2] : 0;
-    const Matrix next = image(engine, gram, basis_.middleCols(begin, width));
-    detail::append_columns(images_, begin, next);
-    // V'K V is block tridiagonal
-    const auto near = basis_.middleCols(before, used_ - before);
-    const Matrix columns = engine.dense.multiply_at_b(near, next.bottomRows(basis_.rows()));
-    projected_.conservativeResize(used_, used_);
-    projected_.rightCols(width).setZero();
-    projected_.bottomRows(width).setZero();
-    projected_.bottomRightCorner(used_ - before, width) = columns;
-    projected_.bottomRightCorner(width, used_ - before) = columns.transpose();
-    ends_.push_back(used_);
-    next_ = masked(next.bottomRows(basis_.rows()));
-    engine.dense.gemm(false, false, -1.0, near, columns, 1.0, next_);
-    outside_.push_back(engine.dense.crossprod(next_));
-    if (used_ == n_obs()) exhausted_ = true;
   }
 
-  Index first_, out_, out_end_;
-  Matrix basis_, images_;
-  Matrix targets_;               // D, zero on the held-out rows
+  Rows rows_;
+  Matrix basis_, unseen_;
+  Matrix targets_;               // D of the training rows
   Matrix projected_;             // V'K V
   Matrix next_;                  // K V of the last block without what lies in the space
   std::vector<Matrix> outside_;  // its squared norms, per block
@@ -191,18 +211,17 @@ class KrylovRidge {
  public:
   KrylovRidge(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
               const ConstMatrixRef& residuals, const FoldBegin& begin)
-      : begin_(begin), gram_(gram(engine, kernel, x)) {
-    for (Index f = 1; f <= fold_count(begin); ++f) {
-      spaces_.emplace_back(engine, gram_, residuals, begin[1], begin[static_cast<std::size_t>(f)],
-                           begin[static_cast<std::size_t>(f) + 1]);
-    }
+      : gram_(engine, kernel, x, begin) {
+    for (Index f = 1; f <= fold_count(begin); ++f) spaces_.emplace_back(gram_, residuals, f);
+    extend(engine, 1);
   }
 
   void extend(const Engine& engine, Index blocks, ProgressSpan span = {}) {
-    for (std::size_t f = 0; f < spaces_.size(); ++f) {
-      spaces_[f].extend(engine, gram_, blocks);
-      engine.progress.advance(
-          span.part(static_cast<Index>(f), static_cast<Index>(spaces_.size())).to);
+    Index done = spaces_.empty() ? 0 : blocks;
+    for (const KrylovSpace& space : spaces_) done = std::min(done, space.blocks());
+    for (Index b = done; b < blocks; ++b) {
+      add_block(engine, b);
+      engine.progress.advance(span.part(b - done, blocks - done).to);
     }
   }
 
@@ -220,10 +239,10 @@ class KrylovRidge {
                  const ConstMatrixRef& residuals, const ConstVectorRef& ridges,
                  ProgressSpan span = {}) {
     const auto features = [&](Index f) {
-      return spaces_[static_cast<std::size_t>(f - 1)].images(blocks);
+      return spaces_[static_cast<std::size_t>(f - 1)].unseen(blocks);
     };
-    return factor_path(engine, type, spectra(engine, blocks), features, residuals, begin_, ridges,
-                       span);
+    return factor_path(engine, type, spectra(engine, blocks), features, residuals, gram_.begin(),
+                       ridges, span);
   }
 
   // [ridges x folds]
@@ -239,8 +258,30 @@ class KrylovRidge {
   }
 
  private:
-  FoldBegin begin_;
-  Matrix gram_;
+  // Of all spaces with b blocks.
+  void add_block(const Engine& engine, Index b) {
+    std::vector<FoldColumns> sets;
+    Index columns = 0;
+    for (std::size_t f = 0; f < spaces_.size(); ++f) {
+      if (spaces_[f].blocks() > b) continue;
+      const Index width = spaces_[f].add_columns(engine);
+      if (width > 0) sets.push_back({static_cast<Index>(f) + 1, columns, width});
+      columns += width;
+    }
+    if (sets.empty()) return;
+    Matrix q(gram_.rows(), columns);
+    for (const FoldColumns& set : sets) {
+      spaces_[static_cast<std::size_t>(set.fold - 1)].copy_columns(
+          set.width, q.middleCols(set.start, set.width));
+    }
+    const Matrix images = gram_.multiply(engine, q, sets);
+    for (const FoldColumns& set : sets) {
+      spaces_[static_cast<std::size_t>(set.fold - 1)].add_images(
+          engine, images.middleCols(set.start, set.width));
+    }
+  }
+
+  FoldGram gram_;
   std::vector<KrylovSpace> spaces_;
   std::map<Index, std::vector<RidgeSpectrum>> spectra_;  // by number of blocks
 };
