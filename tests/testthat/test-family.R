@@ -148,17 +148,18 @@ for (name in names(family_cases)) {
     } else {
       z <- lapply(rows, function(i) spaced_quantiles(law[i], size)[1, ])
     }
-    # quantiles of atoms are few distinct values
-    share <- function(a) tabulate(match(a, unique(a))) / length(a)
-    l <- function(a, b) {
-      drop(share(a) %*% exp(-outer(unique(a), unique(b), `-`)^2 / (2 * 1.3^2)) %*% share(b))
+    # E exp(-(a - b)^2 / (2 s^2)) is E cos((a - b) w) for w ~ N(0, 1 / s^2): a sum over frequencies of characteristic
+    # functions, which has all digits where the period of the sum is beyond all distances
+    period <- diff(range(unlist(z), y)) + 20
+    w <- seq(0, 9 / 1.3, by = 2 * pi / period)
+    weight <- stats::dnorm(w, sd = 1 / 1.3) * c(1, rep(2, length(w) - 1))
+    characteristic <- function(a) {
+      distinct <- unique(a)
+      drop(exp(1i * outer(w, distinct)) %*% (tabulate(match(a, distinct)) / length(a)))
     }
-    k <- kernel_matrix(kernel_laplace(1), law)
-    h <- matrix(0, length(rows), length(rows))
-    for (i in rows) for (j in seq_len(i)) {
-      h[i, j] <- k[i, j] * (l(y[i], y[j]) - l(z[[i]], y[j]) - l(y[i], z[[j]]) + l(z[[i]], z[[j]]))
-      h[j, i] <- h[i, j]
-    }
+    gap <- lapply(rows, function(i) characteristic(z[[i]]) - characteristic(y[i]))
+    l <- function(a, b) sum(weight * Re(a * Conj(b))) / sum(weight)
+    h <- kernel_matrix(kernel_laplace(1), law) * outer(rows, rows, Vectorize(function(i, j) l(gap[[i]], gap[[j]])))
     ours <- function(type, draws = 2000) {
       skce(law, y, kernel = kernel_laplace(1), target_kernel = kernel_gaussian(1.3), type = type,
            draws = draws)$.estimate
