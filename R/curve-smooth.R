@@ -141,8 +141,12 @@ choose_bandwidths <- function(smoother, counts, residual) {
 # Weights l_gc of one observation of cell c in the local polynomial fit at t_g, by polynomials that are orthogonal
 # under the kernel: sums of raw powers cancel where a place sees one or two cells, far away in bandwidths.
 local_polynomials <- function(t, cells, h, degrees = c("linear", "quadratic")) {
-  u <- outer(t, cells$t, function(a, b) (b - a) / h)
-  nearest <- do.call(pmin, split_columns(abs(u)))
+  u <- (rep(cells$t, each = length(t)) - t) / h
+  dim(u) <- c(length(t), length(cells$t))
+  # the cells ascend: the one below or the one above
+  below <- pmax(findInterval(t, cells$t), 1)
+  above <- pmin(below + 1, length(cells$t))
+  nearest <- pmin(abs((cells$t[below] - t) / h), abs((cells$t[above] - t) / h))
   k <- exp(-0.5 * (u^2 - nearest^2)) # relative to the nearest cell: defined in gaps too
   u <- u / pmax(nearest, 1) # the polynomials' unit: at least the distance to the nearest cell
   mass <- k * rep(cells$n, each = length(t))

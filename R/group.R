@@ -90,6 +90,7 @@ level_order <- function(keys) {
 }
 
 ungroup_frame <- function(x) {
+  if (is_plain_tibble(x)) return(x)
   attr(x, "groups") <- NULL
   tibble::as_tibble(as.data.frame(x))
 }

@@ -131,7 +131,7 @@ follow_wealth <- function(object, wealth) {
 }
 
 monitor_row <- function(object) {
-  tibble::tibble(
+  columns_frame(
     n = object$state$n, e_value = exp(object$log_e), log_e_value = object$log_e, largest = exp(object$largest),
     p.value = min(1, exp(-object$largest)), rejected = !is.na(object$rejected_at)
   )
@@ -209,7 +209,8 @@ glance.ce_monitor <- function(x, ...) {
   slope <- if (length(x$streams) == 1) x$streams[[1]]$bets[[2]] else c(NA_real_, NA_real_)
   limits <- c("estimate", "conf.low", "conf.high")
   headline <- if (x$state$n > 0) ce_estimate(x$state)[limits]
-  vctrs::vec_cbind(monitor_row(x), tibble::tibble(rejected_at = x$rejected_at, intercept = slope[1],
-                                                  slope = 1 + slope[2]),
-                   headline %||% tibble::new_tibble(stats::setNames(rep(list(NA_real_), 3), limits), nrow = 1L))
+  columns_frame(
+    !!!monitor_row(x), rejected_at = x$rejected_at, intercept = slope[1], slope = 1 + slope[2],
+    !!!(headline %||% stats::setNames(rep(list(NA_real_), 3), limits))
+  )
 }

@@ -2,11 +2,13 @@
 # named character vector; it is an attribute, so that the columns stay plain.
 
 new_table <- function(x, estimand, class) {
-  x <- tibble::as_tibble(x)
+  if (!is_plain_tibble(x)) x <- tibble::as_tibble(x)
   attr(x, "estimand") <- estimand
   class(x) <- unique(c(class, "ce_table", class(x)))
   x
 }
+
+is_plain_tibble <- function(x) identical(class(x), c("tbl_df", "tbl", "data.frame"))
 
 # tibble() would take longer than most metrics; columns do not see those before them.
 columns_frame <- function(...) {

@@ -96,7 +96,7 @@ test_that("local weights stay means where a place sees one or two cells, far awa
 })
 
 test_that("smooth curves reproduce what local regression must", {
-  p <- withr::with_seed(1, runif(300))
+  p <- withr::with_seed(1, sort(runif(300))) # cells ascend
   smoother <- new_smoother(p, 0.5)
   w <- smoother$weights[[1]]
   t <- smooth_scale(smoother$x)
