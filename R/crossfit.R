@@ -52,19 +52,15 @@ fold_prefixes <- function(sorted, fold) {
   })
 }
 
-crossfit_bins <- function(prefixes, bins, p, at_once = 20000) {
-  whole <- function() {
-    cells <- fold_cells(prefixes, bins$ends)
-    crossfit_sums(cells$size, cells$d, cells$d2, bins, p)
-  }
-  n <- length(bins$size)
-  if (n <= at_once || is.infinite(p)) whole() else c(crossfit_blocks(prefixes, bins, p, at_once), list(whole = whole))
+crossfit_bins <- function(prefixes, bins, p) {
+  cells <- fold_cells(prefixes, bins$ends)
+  crossfit_sums(cells$size, cells$d, cells$d2, bins, p)
 }
 
-# Sums of w, w d and w d^2 in every bin (rows) and fold (columns); `from`: where the first bin begins.
-fold_cells <- function(prefixes, ends, from = 0) {
+# Sums of w, w d and w d^2 in every bin (rows) and fold (columns).
+fold_cells <- function(prefixes, ends) {
   cells <- lapply(prefixes, function(fold) {
-    upto <- findInterval(c(from, ends), fold$at) + 1
+    upto <- findInterval(c(0, ends), fold$at) + 1
     list(size = diff(fold$sum_w[upto]), d = diff(fold$sum_d[upto]), d2 = diff(fold$sum_d2[upto]))
   })
   lapply(setNames(nm = c("size", "d", "d2")), function(name) {
@@ -72,29 +68,30 @@ fold_cells <- function(prefixes, ends, from = 0) {
   })
 }
 
-# Of very many bins: block by block, in two passes, since the scale of all gaps is known at the end of the first.
-crossfit_blocks <- function(prefixes, bins, p, at_once) {
-  n <- length(bins$size)
-  blocks <- lapply(seq(1, n, by = at_once), function(from) seq(from, min(from + at_once - 1, n)))
+# The mean and its squares from blocks of bins (bin_blocks()) in two passes, since the scale of all gaps is known at the
+# end of the first. `fold` of the rows in the order of the data.
+crossfit_blocks <- function(sorted, fold, bins, p) {
   terms <- function(block) {
-    cells <- fold_cells(prefixes, bins$ends[block], c(0, bins$ends)[block[1]])
-    gap <- fold_gaps(cells$size, cells$d, lapply(bins[c("size", "gap")], `[`, block))
+    table <- bins$at(block)
+    rows <- seq(table$from + 1, max(table$ends))
+    prefixes <- fold_prefixes(lapply(sorted[c("order", "d", "w")], `[`, rows), fold)
+    cells <- fold_cells(prefixes, table$ends - table$from)
+    gap <- fold_gaps(cells$size, cells$d, table)
     c(cells, list(slope = sign(gap) * abs(gap)^(p - 1), power = abs(gap)^p))
   }
-  first <- vapply(blocks, function(block) {
+  first <- vapply(bins$blocks, function(block) {
     of <- terms(block)
     c(sum(of$slope * of$d), sum(of$size * of$power))
   }, numeric(2))
   scale <- tangent_scale(sum(first[1, ]), sum(first[2, ]))
-  second <- vapply(blocks, function(block) {
+  second <- vapply(bins$blocks, function(block) {
     of <- terms(block)
     slope <- p * scale^(p - 1) * of$slope
     offset <- (p - 1) * scale^p * of$power
     c(sum(slope * of$d - offset * of$size), sum(slope^2 * of$d2 - 2 * slope * offset * of$d + offset^2 * of$size))
   }, numeric(2))
-  total <- sum(bins$size)
-  mean <- sum(second[1, ]) / total
-  list(mean = mean, squares = sum(second[2, ]) - total * mean^2)
+  mean <- sum(second[1, ]) / bins$total
+  list(mean = mean, squares = sum(second[2, ]) - bins$total * mean^2)
 }
 
 # The gap of a bin in the other folds.
@@ -128,7 +125,6 @@ crossfit_sums <- function(size, d, d2, bins, p) {
 
 # The same row by row, in the order of the data.
 crossfit_bin_rows <- function(sorted, bins, prefixes, bound) {
-  if (is.null(bound$slope)) bound <- bound$whole()
   bin <- rep(seq_along(bins$size), diff(c(0, bins$ends)))
   out <- numeric(length(sorted$d))
   for (f in seq_along(prefixes)) {

@@ -220,24 +220,46 @@ scalar_ece <- function(problems, scheme, honest = TRUE) {
 
 problem_ece <- function(problem, scheme, honest) {
   sorted <- sort_problem(problem)
-  prefixes <- if (honest) sorted$prefixes %||% fold_prefixes(sorted, problem_folds(problem))
-  design <- problem$design
+  folds <- if (honest) prefixes_of_folds(sorted, problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {
-    bins <- bin_table(sorted, scheme$ends(sorted, n_bins))
-    value <- binned_power(bins, scheme$p, scheme$debias)
-    bins <- bins[c("ends", "size", "gap")] # what is still needed, of as many bins as rows
-    bound <- if (honest) crossfit_bins(prefixes, bins, scheme$p)
-    estimate <- new_estimate(
-      value$power, function() row_influence(sorted, bins, value), design, reported_power(scheme$p),
-      if (honest) {
-        new_estimate(bound$mean, function() crossfit_bin_rows(sorted, bins, prefixes, bound), design,
-                     squares = bound$squares)
-      },
-      value$noise, value$squares
-    )
-    list(estimate = estimate, n_bins = length(bins$size))
+    ends <- used_ends(scheme$ends(sorted, n_bins))
+    many <- length(ends) > many_bins && is.finite(scheme$p)
+    of <- (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, folds)
+    bound <- if (honest) new_estimate(of$bound$mean, of$bound_rows, problem$design, squares = of$bound$squares)
+    estimate <- new_estimate(of$value$power, of$rows, problem$design, reported_power(scheme$p), bound,
+                             of$value$noise, of$value$squares)
+    list(estimate = estimate, n_bins = length(ends))
   })
   list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0, "n_bins"))
+}
+
+# More bins than this are treated in blocks.
+many_bins <- 20000L
+
+# Folds of the rows, and the prefix sums of each, made once when they are asked for.
+prefixes_of_folds <- function(sorted, problem) {
+  fold <- NULL
+  prefixes <- sorted$prefixes
+  of_rows <- function() fold <<- fold %||% problem_folds(problem)
+  list(of_rows = of_rows, prefixes = function() prefixes <<- prefixes %||% fold_prefixes(sorted, of_rows()))
+}
+
+# Error and bound of bins, and the influences of the rows when they are asked for; without `folds` there is no bound.
+errors_of_bins <- function(sorted, ends, scheme, folds) {
+  bins <- bin_table(sorted, ends)
+  value <- binned_power(bins, scheme$p, scheme$debias)
+  bins <- bins[c("ends", "size", "gap")]
+  bound <- if (!is.null(folds)) crossfit_bins(folds$prefixes(), bins, scheme$p)
+  list(value = value, rows = function() row_influence(sorted, bins, value), bound = bound,
+       bound_rows = function() crossfit_bin_rows(sorted, bins, folds$prefixes(), bound))
+}
+
+errors_of_blocks <- function(sorted, ends, scheme, folds, at_once = many_bins) {
+  bins <- bin_blocks(sorted, ends, at_once)
+  whole <- function() errors_of_bins(sorted, ends, scheme, folds)
+  list(value = blocks_power(bins, scheme$p, scheme$debias), rows = function() whole()$rows(),
+       bound = if (!is.null(folds)) crossfit_blocks(sorted, folds$of_rows(), bins, scheme$p),
+       bound_rows = function() whole()$bound_rows())
 }
 
 # The largest gap is no root.

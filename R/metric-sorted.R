@@ -28,8 +28,8 @@ sorted_values <- function(x, y, order = NULL, w = NULL) {
   )
 }
 
-# Totals of a prefix sum over the bins that have rows.
-bin_totals <- function(prefix, ends) diff(c(0, prefix[ends]))
+# Totals of a prefix sum over the bins that have rows; the first begins after row `from`.
+bin_totals <- function(prefix, ends, from = 0) diff(c(if (from > 0) prefix[from] else 0, prefix[ends]))
 
 # Equal width: bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and
 # values are compared with them (ceiling(x * B) can differ on an edge).
@@ -73,16 +73,34 @@ bin_ends <- function(sorted, type, n_bins) {
 
 # Per non-empty bin: weight, mean residual, accuracy, mean square of the residuals around their mean, and
 # sum w^2 / (sum w)^2, which is 1 over the number of rows where all count the same.
-bin_table <- function(sorted, ends) {
-  ends <- ends[ends > 0 & c(ends[-1] != ends[-length(ends)], TRUE)]  # no empty bins
-  size <- if (is.null(sorted$w)) diff(c(0, ends)) else bin_totals(sorted$sum_w, ends)
+bin_table <- function(sorted, ends, from = 0) {
+  ends <- used_ends(ends)
+  totals <- function(prefix) bin_totals(prefix, ends, from)
+  size <- if (is.null(sorted$w)) diff(c(from, ends)) else totals(sorted$sum_w)
+  gap <- totals(sorted$sum_d) / size
   list(
-    ends = ends, size = size,
-    gap = bin_totals(sorted$sum_d, ends) / size,
-    accuracy = bin_totals(sorted$sum_y, ends) / size,
-    spread = pmax(bin_totals(sorted$sum_d2, ends) / size -
-                    (bin_totals(sorted$sum_d, ends) / size)^2, 0),
-    concentration = if (is.null(sorted$w)) 1 / size else bin_totals(sorted$sum_w2, ends) / size^2
+    ends = ends, size = size, gap = gap,
+    accuracy = totals(sorted$sum_y) / size,
+    spread = pmax(totals(sorted$sum_d2) / size - gap^2, 0),
+    concentration = if (is.null(sorted$w)) 1 / size else totals(sorted$sum_w2) / size^2
+  )
+}
+
+# Ends of the bins that are not empty.
+used_ends <- function(ends) ends[ends > 0 & c(ends[-1] != ends[-length(ends)], TRUE)]
+
+# The same of as many bins as rows, where tables of all of them would be most of the memory: at(block), `at_once` bins
+# at a time; whole() has all. `total`: the weight of all.
+bin_blocks <- function(sorted, ends, at_once) {
+  n <- length(ends)
+  list(
+    blocks = lapply(seq(1, n, by = at_once), function(from) c(from, min(from + at_once - 1, n))),
+    total = if (is.null(sorted$w)) as.numeric(ends[n]) else sorted$sum_w[ends[n]],
+    at = function(block) {
+      from <- if (block[1] > 1) ends[block[1] - 1] else 0
+      c(bin_table(sorted, ends[block[1]:block[2]], from), from = from)
+    },
+    whole = function() bin_table(sorted, ends)
   )
 }
 
@@ -98,7 +116,26 @@ bins_of_sums <- function(size, d, d2, events) {
 # largest |gap_b|) and what its standard error needs. With the bins taken as fixed the
 # influence of row i in bin b is  offset_b + slope_b d_i.
 binned_power <- function(bins, p, debias = FALSE) {
-  n <- sum(bins$size)
+  terms <- bin_terms(bins, sum(bins$size), p, debias)
+  squares <- terms$squares(terms$sums[["power"]])
+  c(power_of_sums(terms$sums, squares, sum(bins$size)), terms[c("offset", "slope")])
+}
+
+# The same from blocks of bins, without what belongs to single bins; p is finite.
+blocks_power <- function(bins, p, debias = FALSE) {
+  terms <- function(block) bin_terms(bins$at(block), bins$total, p, debias)
+  sums <- rowSums(vapply(bins$blocks, function(block) terms(block)$sums, numeric(3)))
+  squares <- sum(vapply(bins$blocks, function(block) terms(block)$squares(sums[["power"]]), 0))
+  power_of_sums(sums, squares, bins$total)
+}
+
+power_of_sums <- function(sums, squares, n) {
+  list(power = sums[["power"]], squares = n * (squares + sums[["within"]]), noise = sums[["noise"]])
+}
+
+# Of bins, or of a block of them, among rows of weight n: sums for the error and its variance, squares(power) around the
+# error, and the influence's coefficients.
+bin_terms <- function(bins, n, p, debias) {
   share <- bins$size / n
   size <- abs(bins$gap)
   if (is.infinite(p)) {
@@ -115,15 +152,17 @@ binned_power <- function(bins, p, debias = FALSE) {
   }
   if (debias) {
     noise <- bins$accuracy * (1 - bins$accuracy) * bins$concentration / (1 - bins$concentration)
-    kept <- diff(c(0, bins$ends)) >= 2
+    kept <- diff(c(bins$from %||% 0, bins$ends)) >= 2
     centre <- ifelse(kept, centre - noise, 0)
     slope <- ifelse(kept, slope, 0)
     power <- sum(share * centre)
   }
-  variance <- sum(share * (centre - sum(share * centre))^2) + sum(share * slope^2 * bins$spread)
-  list(power = power, squares = n * variance,
-       noise = if (is.infinite(p)) 0 else sum(share^2 * calibrated_variance(bins$spread * bins$concentration, p)),
-       offset = centre - slope * bins$gap, slope = slope)
+  calibrated <- if (is.infinite(p)) 0 else calibrated_variance(bins$spread * bins$concentration, p)
+  list(
+    sums = c(power = power, within = sum(share * slope^2 * bins$spread), noise = sum(share^2 * calibrated)),
+    squares = function(power) sum(share * (centre - power)^2),
+    offset = centre - slope * bins$gap, slope = slope
+  )
 }
 
 # Variance of |g|^p for a normal g around 0. The influence of a row vanishes with the gaps where p > 1:

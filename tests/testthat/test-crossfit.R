@@ -208,19 +208,25 @@ test_that("outcomes in order, and tied predictions, change nothing", {
   expect_true(all(rowMeans(zero == 0) >= 53 / 60))
 })
 
-test_that("the bound of very many bins is the same block by block", {
-  problem <- withr::with_seed(8, {
-    x <- round(runif(3000), 4)
-    calibrisk:::scalar_problem(x, as.numeric(runif(3000) < x))
-  })
-  sorted <- calibrisk:::sort_problem(problem)
-  prefixes <- calibrisk:::fold_prefixes(sorted, calibrisk:::problem_folds(problem))
-  bins <- calibrisk:::bin_table(sorted, calibrisk:::bin_ends(sorted, "discrete", NA))
-  for (p in c(1, 2, 3)) {
-    whole <- calibrisk:::crossfit_bins(prefixes, bins, p)
-    blocks <- calibrisk:::crossfit_bins(prefixes, bins, p, at_once = 700)
-    expect_equal(blocks[c("mean", "squares")], whole[c("mean", "squares")], tolerance = 1e-12)
-    expect_equal(calibrisk:::crossfit_bin_rows(sorted, bins, prefixes, blocks),
-                 calibrisk:::crossfit_bin_rows(sorted, bins, prefixes, whole))
+test_that("errors of very many bins and their bound are the same block by block", {
+  x <- withr::with_seed(8, round(runif(3000), 4))
+  y <- withr::with_seed(9, as.numeric(runif(3000) < x))
+  problem <- calibrisk:::scalar_problem(x, y)
+  weighted <- problem
+  weighted$design <- calibrisk:::new_design(3000, w = withr::with_seed(10, runif(3000)))
+  for (data in list(problem, weighted)) {
+    sorted <- calibrisk:::sort_problem(data)
+    folds <- calibrisk:::prefixes_of_folds(sorted, data)
+    for (scheme in list(list(p = 1, debias = FALSE), list(p = 2, debias = TRUE), list(p = 3, debias = FALSE))) {
+      whole <- calibrisk:::errors_of_bins(sorted, sorted$ties, scheme, folds)
+      # the last block has one bin
+      for (at_once in c(700, length(sorted$ties) - 1)) {
+        blocks <- calibrisk:::errors_of_blocks(sorted, sorted$ties, scheme, folds, at_once)
+        expect_equal(blocks$value, whole$value[c("power", "squares", "noise")], tolerance = 1e-12)
+        expect_equal(blocks$bound, whole$bound[c("mean", "squares")], tolerance = 1e-12)
+        expect_equal(blocks$rows(), whole$rows())
+        expect_equal(blocks$bound_rows(), whole$bound_rows())
+      }
+    }
   }
 })
