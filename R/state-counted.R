@@ -68,7 +68,9 @@ counted_ks <- function(rows, n_parts, edges, design) {
   parts <- lapply(seq_len(n_parts), function(part) cumulated_residuals(rows_of(rows, part), edges))
   all <- Reduce(`+`, lapply(parts, `[[`, "at"))
   whole <- cumulated_residuals(rows, edges)
-  top <- which.max(abs(all))
+  # where no row has been yet the path is 0 for certain
+  begun <- cumsum(whole$squares) > 0
+  top <- which.max(ifelse(begun, abs(all), -1))
   value <- abs(all[top]) / n
   below <- seq_len(top)
   honest <- vapply(parts, function(part) {

@@ -59,8 +59,10 @@ state_headline <- function(state, level, threads) {
   out
 }
 
+# As many as the rows ask for, whatever their weights sum to.
 state_knots <- function(state, j) {
-  cell_knots(state$spec$edges, over_parts(state_moments(state, j)), state$spec$inner)
+  moments <- over_parts(state_moments(state, j))
+  cell_knots(state$spec$edges, moments * state$n / sum(moments[1, , ]), state$spec$inner)
 }
 
 # The rows of every block stand for its sums, so that rungs that leave whole blocks out are those of clusters. What

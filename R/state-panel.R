@@ -32,7 +32,7 @@ panel_frame <- function(metric, columns, detail, estimator = "binary") {
   missing <- rep(NA_real_, length(metric))
   # what is not defined (a ratio to no expected events, a statistic without a variance) is missing
   out <- lapply(setNames(nm = setdiff(panel_columns, "detail")), function(name) {
-    nan_to_na(columns[[name]] %||% missing)
+    nan_to_na(unname(columns[[name]] %||% missing))
   })
   tibble::new_tibble(c(list(.metric = metric, .estimator = rep(estimator, length(metric))), out,
                        list(detail = rep_len(detail, length(metric)))), nrow = length(metric))
@@ -89,10 +89,13 @@ block_panel <- function(state, problem, level) {
   moments <- block_moments(state, problem)
   scores <- array(rowSums(state$sums[[problem]]$scores), c(length(score_sums), dim(moments)[4]))
   used <- which(block_weights(moments) > 0)
+  bins <- block_bins(state, problem)
+  rows <- cell_rows(state$spec$edges, over_parts(moments))
   estimates <- jackknife_estimates(used, function(blocks) {
-    rows <- cell_rows(state$spec$edges, over_parts(moments[, , , blocks, drop = FALSE]))
-    panel_values(rows, setNames(rowSums(scores[, blocks, drop = FALSE]), score_sums), state$spec)
-  })
+    left <- cell_rows(state$spec$edges, over_parts(moments[, , , blocks, drop = FALSE]))
+    panel_values(left, setNames(rowSums(scores[, blocks, drop = FALSE]), score_sums), state$spec, bins(blocks))
+  }, block_bounds(block_terms(moments, state$spec), block_weights(moments)),
+  bin_noise(rows, state$spec, bins(used)))
   n <- length(used)
   all <- vapply(estimates, `[[`, 0, "value")
   columns <- summarise_estimates(estimates, level)
@@ -104,22 +107,24 @@ block_panel <- function(state, problem, level) {
   statistic <- names(all) == "spiegelhalter"
   columns$.estimate[statistic] <- z[statistic]
   for (name in c("std.error", "conf.low", "conf.high")) columns[[name]][statistic] <- NA
-  details <- c(panel_details(state, NA)[1:4], "at the edges of the cells", panel_details(state, NA)[6:7],
-               "events observed over expected", rep("logistic regression on the logit", 3),
+  path <- cumulated_residuals(rows, state$spec$edges)
+  more <- max(0, max(path$within) / sum(rows$count) - max(abs(path$at)) / sum(rows$count))
+  details <- c(panel_details(state, more), "events observed over expected", rep("logistic regression on the logit", 3),
                "z statistic")
   panel_frame(sub(" .*", "", names(all)), columns, paste0(details, "; errors from ", n, " blocks"),
               state_estimator(state))
 }
 
-# Estimates of value(blocks), by name, from the values of all blocks but one.
-jackknife_estimates <- function(used, value) {
+# Estimates of value(blocks), by name, from the values of all blocks but one; some have an honest lower end, or noise.
+jackknife_estimates <- function(used, value, honest, noise) {
   all <- value(used)
   left <- vapply(used, function(b) value(setdiff(used, b)), all)
   n <- length(used)
   variance <- if (n > 1) (n - 1) / n * rowSums((left - rowMeans(left))^2) else NA * all
   variance[!is.finite(variance)] <- NA
-  Map(new_estimate, all, list(no_rows), list(new_design(n, cluster = seq_len(n))),
-      power = ifelse(names(all) %in% c("rbs", "ece 2", "ece 2 debiased"), 2, 1),
+  noise <- noise[names(all)]
+  Map(new_estimate, all, list(no_rows), list(new_design(n, cluster = seq_len(n))), honest = honest[names(all)],
+      noise = ifelse(is.na(noise), 0, noise), power = ifelse(names(all) %in% c("rbs", "ece 2", "ece 2 debiased"), 2, 1),
       smallest = ifelse(grepl("cox|spiegel|oe", names(all)), -Inf, 0), variance = variance)
 }
 
@@ -127,29 +132,35 @@ jackknife_estimates <- function(used, value) {
 class_sum <- function(state, level) {
   moments <- lapply(seq_along(state$sums), function(j) block_moments(state, j))
   used <- which(block_weights(moments[[1]]) > 0)
-  estimates <- jackknife_estimates(used, function(blocks) {
-    Reduce(`+`, lapply(moments, function(of) {
-      binned_values(cell_rows(state$spec$edges, over_parts(of[, , , blocks, drop = FALSE])), state$spec)
+  bins <- lapply(seq_along(moments), function(j) block_bins(state, j))
+  of_classes <- function(blocks, values) {
+    Reduce(`+`, lapply(seq_along(moments), function(j) {
+      rows <- cell_rows(state$spec$edges, over_parts(moments[[j]][, , , blocks, drop = FALSE]))
+      values(rows, state$spec, bins[[j]](blocks))
     }))
-  })
+  }
+  terms <- lapply(moments, block_terms, spec = state$spec)
+  of_blocks <- lapply(setNames(nm = names(terms[[1]])), function(name) Reduce(`+`, lapply(terms, `[[`, name)))
+  estimates <- jackknife_estimates(used, function(blocks) of_classes(blocks, binned_values),
+                                   block_bounds(of_blocks, block_weights(moments[[1]])), of_classes(used, bin_noise))
   panel_frame(sub(" .*", "", names(estimates)), summarise_estimates(estimates, level),
               paste0(panel_details(state, NA)[c(1:4, 6)], "; sum over the classes; errors from ", length(used),
                      " blocks"), state_estimator(state))
 }
 
-binned_values <- function(rows, spec) {
+binned_values <- function(rows, spec, counts) {
   square <- sum(rows$count * (rows$x - rows$y)^2) / sum(rows$count)
-  bins <- counted_table(rows, spec$n_bins)$bins
+  bins <- counted_bins(rows, spec, counts)
   power <- function(p, debias) binned_power(bins, p, debias)$power
   c(rbs = square, "ece 1" = power(1, FALSE), "ece 2" = power(2, FALSE), "ece 2 debiased" = power(2, TRUE),
     brier = square)
 }
 
 # Of rows with counts: the panel's values on the scale of their errors.
-panel_values <- function(rows, scores, spec) {
+panel_values <- function(rows, scores, spec, counts) {
   e <- rows$x - rows$y
   total <- sum(rows$count)
-  means <- binned_values(rows, spec)
+  means <- binned_values(rows, spec, counts)
   path <- cumulated_residuals(rows, spec$edges)
   cox <- counted_cox(rows, scores, 0.95)$.estimate
   log <- log_estimate(scores, total, NULL)$value

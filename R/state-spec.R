@@ -46,6 +46,8 @@ moments_dim <- function(spec, blocked) {
   c(if (blocked) moments_of_block else moments_of_cell, 2, length(spec$edges) - 1, n_parts(spec, blocked))
 }
 
+bins_dim <- function(spec) c(1L, 2, spec$n_bins, spec$blocks)
+
 fine_dim <- function(spec) c(moments_of_block, 2, length(spec$fine) - 1, spec$folds + 1)
 
 cell_edges <- function(n_bins, octaves = 7:20) {

@@ -113,11 +113,14 @@ block_parts <- function(units, spec) as.integer(floor(units * spec$blocks))
 n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 
 # Pairs of sums and what rounding took from them, see inst/include/calibrisk/states/sums.h.
-# `fine` is kept of rows that are in folds, and of their classes `blocks`, since nothing else knows of two of a row.
+# `fine` is kept of rows that are in folds, and of their classes `blocks`, since nothing else knows of two of a row; of
+# weighted or clustered rows their number and the sum of their squared weights in the panel's bins, `counts` and
+# `squares`.
 empty_sums <- function(spec, about) {
   pairs <- function(dim) matrix(0, prod(dim), 2)
   out <- list(moments = pairs(moments_dim(spec, about$blocked)),
               scores = pairs(c(length(score_sums), n_parts(spec, about$blocked))))
+  if (about$blocked) out[c("counts", "squares")] <- list(pairs(bins_dim(spec)), pairs(bins_dim(spec)))
   if (!about$blocked) out$fine <- pairs(fine_dim(spec))
   if (!about$blocked && about$notion == "class_wise") out$blocks <- pairs(moments_dim(spec, TRUE))
   out
@@ -126,10 +129,15 @@ empty_sums <- function(spec, about) {
 add_problem <- function(sums, problem, parts, weights, spec) {
   x <- problem$features[, 1]
   y <- as.integer(problem$labels)
-  add <- function(sums, edges, m, part) cpp_add_moments(sums, edges, m, x, y, part, weights)
+  add <- function(sums, edges, m, part, w = weights) cpp_add_moments(sums, edges, m, x, y, part, w)
   m <- if (is.null(sums$fine)) moments_of_block else moments_of_cell
   sums$moments <- add(sums$moments, spec$edges, m, parts$moments)
   sums$scores <- cpp_add_scores(sums$scores, x, y, parts$moments, weights)
+  if (!is.null(sums$counts)) {
+    bins <- (0:spec$n_bins) / spec$n_bins
+    sums$counts <- add(sums$counts, bins, 1L, parts$blocks, numeric())
+    sums$squares <- add(sums$squares, bins, 1L, parts$blocks, weights^2)
+  }
   if (!is.null(sums$fine)) sums$fine <- add(sums$fine, spec$fine, moments_of_block, parts$moments)
   if (!is.null(sums$blocks)) sums$blocks <- add(sums$blocks, spec$edges, moments_of_block, parts$blocks)
   sums

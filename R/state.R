@@ -104,7 +104,7 @@ ce_state <- function(spec = ce_state_spec()) {
 }
 
 # Of what a saved state holds.
-state_version <- 2L
+state_version <- 3L
 
 #' @rdname ce_state
 #' @export

@@ -91,3 +91,47 @@ test_that("what is not defined is missing, and knots beyond the predictions are 
   state <- update(ce_state(ce_state_spec(knots = c(0.1, 0.9))), high, rep(1:0, 20))
   expect_gt(ce_estimate(state)$estimate, 0.3)
 })
+
+weighted_rows <- function(n = 300) {
+  p <- plogis(rnorm(n))
+  data.frame(p = p, y = as.numeric(runif(n) < p), w = rexp(n), group = rep_len(seq_len(40), n))
+}
+
+test_that("weights of a state count relative to each other, and debiased errors are those of the verb", {
+  d <- withr::with_seed(2, weighted_rows())
+  tables <- lapply(c(0.1, 1, 70), function(scale) {
+    state <- update(ce_state(), transform(d, w = scale * w), y, p, weights = w)
+    list(panel = as.data.frame(estimate(state)), headline = as.data.frame(ce_estimate(state)))
+  })
+  for (table in tables[-1]) expect_equal(table, tables[[1]], tolerance = 1e-9, ignore_attr = TRUE)
+  d$y[1:60] <- 1
+  state <- update(ce_state(), d, y, p, weights = w)
+  table <- estimate(state)
+  own <- ece(d, y, p, weights = w, p = 2, debias = TRUE)
+  expect_equal(table$.estimate[grepl("debiased", table$detail)], own$.estimate, tolerance = 1e-9)
+  expect_gt(own$.estimate, 0.05)
+})
+
+test_that("errors from blocks have an honest lower end", {
+  above <- withr::with_seed(3, replicate(12, {
+    d <- weighted_rows()
+    weighted <- estimate(update(ce_state(), d, y, p, weights = w))
+    clustered <- estimate(update(ce_state(), d, y, p, cluster = group))
+    c(weighted$conf.low[2:5] > 0, clustered$conf.low[2:5] > 0)
+  }))
+  # of calibrated predictions; without it nearly all of the first and the fifth
+  expect_lte(max(rowSums(above)), 3)
+  classes <- estimate(update(ce_state(ce_state_spec("class_wise")), vehicle_predictions[1:100, ], truth))
+  own <- ece(vehicle_predictions[1:100, ], truth, notion = "class_wise")
+  sum <- classes[is.na(classes$class) & classes$.metric == "ece", ]
+  expect_equal(sum$conf.low[1], own$conf.low, tolerance = 0.2)
+  # and an upper bound of what is missed within the cells
+  state <- update(ce_state(), withr::with_seed(1, weighted_rows()), y, p, weights = w)
+  expect_match(estimate(state)$detail[5], "at most [0-9.e-]+ more in between; errors from")
+})
+
+test_that("a path of residuals that is 0 throughout has its error", {
+  d <- data.frame(p = 0.3, y = rep(c(1, 0), c(15, 35)))
+  found <- estimate(update(ce_state(), d, y, p))
+  expect_equal(found$conf.high[found$.metric == "ks_error"], ks_error(d, y, p)$conf.high, tolerance = 1e-9)
+})
