@@ -45,9 +45,10 @@
 #' @section Weights and clusters:
 #' Rows are put into blocks by the hash of their cluster (or `id`, or values), each with its own sums of \eqn{w
 #' T_k(u)}, k < 4. The headline leaves whole blocks out, as [ce_estimate()] with `cluster = block` does, and the panel's
-#' errors are those of the jackknife over blocks; the output says so. Errors never come from chunks. Where many rows
-#' show an error clearly the headline's limits are wider than those of the rows would be, as with few large clusters:
-#' more `blocks` narrow them.
+#' errors are those of the jackknife over blocks; the output says so. Lower ends of binned and cumulated errors hold for
+#' calibrated predictions too: gaps and signs of a block are those of blocks in other folds, as in [ece()]. Errors never
+#' come from chunks. Where many rows show an error clearly the headline's limits are wider than those of the rows would
+#' be, as with few large clusters: more `blocks` narrow them.
 #'
 #' Class-wise the same blocks are kept of rows without weights and clusters, beside their folds: the error of a sum over
 #' classes needs all classes of a row, and a block has them. `ce_estimate()` of such a state leaves out blocks of
@@ -69,7 +70,8 @@
 #' double). With the same knots the numbers are those of the verbs in memory: bins, their errors, the root Brier score,
 #' Spiegelhalter's statistic and the log score to rounding, Algorithm 1 with the same folds, its paired differences and
 #' their standard errors to 1e-10, the headline and Cox's regression up to the error of Gauss's rule, about 1e-8 or
-#' less. The cumulative error is taken at the edges of cells only, and `detail` says how much larger it may be. Rows
+#' less (a knot is the edge next to a quantile: of heavily tied predictions, such as ten levels, another one than in
+#' memory). The cumulative error is taken at the edges of cells only, and `detail` says how much larger it may be. Rows
 #' with the same values are in the same fold unless `id` tells them apart.
 #'
 #' @section Cost:
