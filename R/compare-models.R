@@ -5,7 +5,7 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
   if (rlang::is_bare_list(objects)) objects <- lapply(objects, read_results, call)
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
-      models <- column_models(part, truth, columns, settings, call)
+      models <- told_once(column_models(part, truth, columns, settings, call))
       compare_pairs(common_rows(models), metric, settings, call)
     }, call))
   }
@@ -14,7 +14,7 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
                  "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece, .by = site)}."),
                "group", arg = ".by", call = call)
   }
-  compare_pairs(common_rows(list_models(objects, truth, settings, call)), metric, settings, call)
+  compare_pairs(common_rows(told_once(list_models(objects, truth, settings, call))), metric, settings, call)
 }
 
 # Every selected column is a model's probability of the same event.
@@ -44,11 +44,13 @@ in_model <- function(value, name, call) {
 # A list of matrices, vectors or data frames with the same rows.
 list_models <- function(models, truth, settings, call) {
   names(models) <- list_names(models, rep("model", length(models)))
-  outcomes <- list_outcomes(models, truth, settings$design, call)
+  beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
+  design_of <- function(x) if (is.data.frame(x)) settings$design else beside
+  outcomes <- list_outcomes(models, truth, design_of(models[[1]]), call)
   parts <- lapply(names(models), function(name) {
     in_model({
       x <- models[[name]]
-      raw <- read_design(settings$design, x, NROW(x), call)
+      raw <- read_design(design_of(x), x, NROW(x), call)
       raw$censoring <- outcomes$weights
       if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
       new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)

@@ -139,8 +139,10 @@ check_models <- function(objects, columns, call) {
 
 compare_fits <- function(objects, x, truth, dots, by, design, level, event_level, na_rm, threads, call) {
   fits <- check_fits(objects, call)
+  truth <- evaluate_once(truth, x)
+  design <- evaluate_design_once(design, x)
   out <- by_groups(x, by, function(part) {
-    predictions <- lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call, design)
+    predictions <- told_once(lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call, design))
     out <- compare_risks(Map(fit_risk, fits, predictions, threads), level, predictions[[1]]$design)
     if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
   }, call)

@@ -87,9 +87,9 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
   }
   check_level(level)
   threads <- resolve_threads(threads)
-  truth <- enquo(truth)
+  truth <- evaluate_once(enquo(truth), x)
   dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
   read <- function(part) {
     if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, truth, dots, na_rm, call, design)))
     stop_curve_of_laws(part, dots, curve$name %||% "binned", call)

@@ -101,9 +101,9 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   recalibration <- check_recalibration(recalibration, call)
   if (length(folds) == 1) check_counts(folds, lower = 2, upper = 1e6, size = 1L)
   threads <- resolve_threads(threads)
-  truth <- enquo(truth)
+  truth <- evaluate_once(enquo(truth), x)
   dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
   axis <- NULL
   dropped <- 0
   read <- function(part) {

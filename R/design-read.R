@@ -6,6 +6,23 @@ design_input <- function(weights, cluster, horizon = NULL, call = caller_env()) 
   list(weights = weights, cluster = cluster, horizon = as_horizon(horizon, call))
 }
 
+# Beside matrices and vectors (or a list of them) an expression is a vector, which is evaluated once, however many
+# models read it: a draw of weights would be another one for each. Beside a data frame it is a column of that.
+evaluate_once <- function(quo, x) {
+  if (rlang::quo_is_missing(quo) || rlang::quo_is_null(quo)) return(quo)
+  beside <- if (rlang::is_bare_list(x)) x else list(x)
+  if (length(beside) == 0 || any(vapply(beside, is.data.frame, NA))) return(quo)
+  # what cannot be evaluated is an error of the one that reads it
+  tryCatch(rlang::new_quosure(rlang::eval_tidy(quo), rlang::empty_env()), error = function(cnd) quo)
+}
+
+evaluate_design_once <- function(input, x) {
+  if (is.null(input)) return(NULL)
+  for (arg in c("weights", "cluster")) input[[arg]] <- evaluate_once(input[[arg]], x)
+  if (!is.null(input$horizon)) input$horizon$strata <- evaluate_once(input$horizon$strata, x)
+  input
+}
+
 # The raw columns for the rows of x: list(weights, cluster, kind), NULL where not given; the reader of outcomes adds
 # `censoring`, the weights of rows by which censored ones are made up for.
 read_design <- function(input, x, n, call) {

@@ -82,10 +82,12 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   check_level(level)
   dots <- after_dots <- column_dots(...)
   before <- read_results(before, call)
+  truth <- evaluate_once(enquo(truth), before)
+  design <- evaluate_design_once(design, before)
   maps <- unfitted_maps(after, call)
   check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))], call)
   if (!is.null(maps)) {
-    input <- list(truth = enquo(truth), dots = dots, score = score, level = level, event_level = event_level,
+    input <- list(truth = truth, dots = dots, score = score, level = level, event_level = event_level,
                   na_rm = na_rm, design = design, folds = folds, repeats = repeats)
     return(gains_of_maps(before, maps, enquo(.by), input, call))
   }
@@ -104,7 +106,6 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     }
   }
   check_same_kind(before, after, call)
-  truth <- enquo(truth)
   out <- by_pairs(before, after, enquo(.by), function(before, after) {
     pair <- gain_pair(before, after, truth, dots, after_dots, event_level, na_rm, call, design)
     one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA

@@ -24,6 +24,7 @@ chunk_taker <- function(truth, dots, given, call) {
 
 update_chunk <- function(object, data, truth, dots, given, call) {
   if (NROW(data) == 0) return(object)
+  given <- lapply(given, evaluate_once, data)
   columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
   check_ids(columns$id, call)
   predictions <- rlang::try_fetch(

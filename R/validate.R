@@ -83,10 +83,10 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
     thresholds = check_thresholds(thresholds, call), smoother = check_choice(smoother, c("loess", "isotonic")),
     span = span, floor = floor, times = times, level = level, threads = resolve_threads(threads)
   )
-  truth <- enquo(truth)
-  group <- enquo(group)
+  truth <- evaluate_once(enquo(truth), x)
+  group <- evaluate_once(enquo(group), x)
   dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
   dropped <- 0
   axis <- NULL
   read <- function(part) {

@@ -1,0 +1,82 @@
+# How often each of the user's expressions is evaluated.
+evaluations <- function(code) {
+  times <- c(truth = 0, weights = 0, cluster = 0, group = 0)
+  count <- function(arg, value) {
+    times[arg] <<- times[arg] + 1
+    value
+  }
+  suppressMessages(suppressWarnings(code(count)))
+  times[times > 0]
+}
+
+test_that("what stands beside vectors is evaluated once, however many models read it", {
+  n <- 60
+  p <- stats::plogis(seq(-2, 2, length.out = n))
+  models <- list(a = p, b = p^2, c = sqrt(p))
+  y <- as.numeric((seq_len(n) * 0.618) %% 1 < p)
+  w <- rep(c(1, 2.5), length.out = n)
+  centre <- rep(1:20, 3)
+  fits <- list(a = ce_fit(p, y, method = method_bins(3)), b = ce_fit(p, y, method = method_bins(5)))
+  calls <- list(
+    ce_compare = function(count) {
+      ce_compare(models, count("truth", y), metric = rbs, weights = count("weights", w),
+                 cluster = count("cluster", centre))
+    },
+    fits = function(count) {
+      ce_compare(fits, p, count("truth", y), weights = count("weights", w), cluster = count("cluster", centre))
+    },
+    ce_rank = function(count) {
+      ce_rank(models, count("truth", y), metric = rbs, trials = 2, weights = count("weights", w),
+              cluster = count("cluster", centre))
+    },
+    ce_gain = function(count) {
+      ce_gain(p, p^2, count("truth", y), weights = count("weights", w), cluster = count("cluster", centre))
+    },
+    ce_curve = function(count) {
+      ce_curve(models, count("truth", y), type = "binned", weights = count("weights", w),
+               cluster = count("cluster", centre))
+    },
+    ce_decision = function(count) {
+      ce_decision(models, count("truth", y), thresholds = .5, recalibration = method_bins(3), times = 100,
+                  weights = count("weights", w), cluster = count("cluster", centre))
+    },
+    ce_validate = function(count) {
+      ce_validate(models, count("truth", y), times = 0, thresholds = .5, weights = count("weights", w),
+                  cluster = count("cluster", centre), group = count("group", centre > 10))
+    },
+    state = function(count) {
+      update(ce_state(), p, count("truth", y), weights = count("weights", w), cluster = count("cluster", centre))
+    }
+  )
+  for (name in names(calls)) {
+    expect_true(all(evaluations(calls[[name]]) == 1), label = paste(name, "evaluates once"))
+  }
+})
+
+test_that("weights that are drawn in the call are one draw", {
+  p <- seq(.1, .9, length.out = 40)
+  y <- rep(0:1, 20)
+  same <- withr::with_seed(1, ce_compare(list(a = p, b = p), y, metric = rbs, weights = stats::rexp(40)))
+  expect_identical(same$difference, 0)
+  expect_identical(same$p.value, 1)
+})
+
+test_that("models as vectors beside data frames have the same weights", {
+  data <- data.frame(.pred_1 = seq(.1, .9, length.out = 40), y = rep(0:1, 20), w = rep(c(1, 2.5), 20))
+  w <- data$w
+  mixed <- ce_compare(list(a = data[1:2], b = data$.pred_1), y, metric = rbs)
+  expect_identical(mixed$difference, 0)
+  mixed <- ce_compare(list(a = data, b = data$.pred_1^2), data$y, metric = rbs, weights = w)
+  expect_identical(mixed$estimate_a, rbs(data$.pred_1, data$y, weights = w)$.estimate)
+})
+
+test_that("whole weights of type double are told once for all models", {
+  p <- seq(.1, .9, length.out = 40)
+  y <- rep(0:1, 20)
+  w <- rep(c(1, 2), 20)
+  frame <- data.frame(p, y, w, q = p^2)
+  messages <- function(code) length(testthat::capture_messages(code))
+  expect_identical(messages(ce_compare(list(a = p, b = p^2), y, metric = rbs, weights = w)), 1L)
+  expect_identical(messages(ce_compare(frame, y, p, q, metric = rbs, weights = w)), 1L)
+  expect_identical(messages(ce_rank(list(a = p, b = p^2), y, metric = rbs, trials = 1, weights = w)), 1L)
+})
