@@ -16,7 +16,7 @@
 #' Weights are taken as known in standard errors, which is conservative for means of functions of predictions and
 #' outcomes. Censoring must not depend on the time of the event, given the strata.
 #'
-#' @param time The horizon, on the scale of the times.
+#' @param time The horizon, on the scale of the times: greater than 0.
 #' @param strata A column (of the data frame), or a vector: `G` is estimated in each stratum.
 #' @return A `ce_horizon`.
 #' @section Errors:
@@ -32,13 +32,13 @@
 #' ece(veteran, survival::Surv(time, status), risk, horizon = 100, n_bins = 5)
 #' rbs(veteran, survival::Surv(time, status), risk, horizon = ce_horizon(100, strata = trt))
 ce_horizon <- function(time, strata = NULL) {
-  check_number(time)
+  check_number(time, lower = 0, open = TRUE)
   structure(list(time = time, strata = enquo(strata)), class = "ce_horizon")
 }
 
 as_horizon <- function(horizon, call) {
   if (is.null(horizon) || inherits(horizon, "ce_horizon")) return(horizon)
-  check_number(horizon, "horizon", call = call)
+  check_number(horizon, "horizon", lower = 0, open = TRUE, call = call)
   structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
 }
 

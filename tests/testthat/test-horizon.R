@@ -102,6 +102,11 @@ test_that("outcomes that are not followed to the horizon are classed errors", {
   expect_error(rbs(p, s, horizon = 9), class = "calibrisk_error_horizon")
   expect_error(rbs(p, c(0, 1, 1, 0), horizon = 2), class = "calibrisk_error_horizon")
   expect_error(rbs(p, s, horizon = "2"), class = "calibrisk_error_argument")
+  # no event comes by time 0, which is none
+  for (horizon in c(0, -1)) {
+    expect_error(rbs(p, s, horizon = horizon), "`horizon` must be", class = "calibrisk_error_argument")
+    expect_error(ce_horizon(horizon), "`time` must be", class = "calibrisk_error_argument")
+  }
   expect_error(rbs(p, missing_outcomes, horizon = 2), class = "calibrisk_error_horizon")
   left <- structure(s, type = "left")
   expect_error(rbs(p, left, horizon = 2), class = "calibrisk_error_horizon")
