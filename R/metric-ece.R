@@ -72,7 +72,7 @@
 #' @param ... For a data frame, the probability columns (tidyselect; default: those that
 #'   start with `.pred_`, or where there are none those named exactly as the levels of `truth`). Otherwise empty. A
 #'   single column named `.pred_<level>` or `<level>` is the probability of that level of `truth`.
-#' @param n_bins Number of bins, at most a million; several numbers give several rows.
+#' @param n_bins Number of bins of `type = "width"` and `"mass"`, at most a million; several numbers give several rows.
 #' @param type How bins are made, see above.
 #' @param p Exponent, from 1 to 32; `Inf` for the largest gap.
 #' @param debias Subtract the estimated noise (`p = 2` only)?
@@ -137,6 +137,8 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
                   notion = if (!missing(notion)) notion)
     scheme <- preset_scheme(preset, given)
   }
+  check_bin_options(scheme, preset, c("n_bins", "min_size", "distance")[c(!missing(n_bins), !missing(min_size),
+                                                                          !is.null(distance))], current_env())
   interval <- check_interval(interval, level, times, current_env())
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   choices <- list(
@@ -155,6 +157,23 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
   }, event_level, na_rm, choices = choices, design = design)
 }, "minimize", c(0, Inf))
+
+# An option of other bins would be ignored.
+check_bin_options <- function(scheme, preset, given, call) {
+  owners <- list(n_bins = c("width", "mass"), min_size = "median_variance")
+  for (arg in intersect(given, names(owners))) {
+    if (scheme$type %in% owners[[arg]]) next
+    kinds <- paste0("type = \"", owners[[arg]], "\"")
+    stop_input(c(
+      "{.arg {arg}} is no option of {.code type = \"{scheme$type}\"}.",
+      "i" = "Bins of {.or {.code {kinds}}} have it."
+    ), "argument", arg = arg, call = call)
+  }
+  if (!is.null(preset) && "distance" %in% given) {
+    stop_input(c("{.arg distance} is no option of a {.arg preset}.", "x" = "The preset is {.val {preset}}."),
+               "argument", arg = "distance", call = call)
+  }
+}
 
 # A scheme says everything about an estimate but the data:
 #   notion, type, n_bins, p, debias, preset; ends(sorted, n_bins) -> bin ends;

@@ -41,7 +41,8 @@ test_that("every binning equals its definition on random data with ties", {
     expect_equal(power(p = p, type = "mass"), oracle(mass, p), tolerance = 1e-10)
     expect_equal(power(p = 2, type = "mass", debias = TRUE), oracle(mass, 2, TRUE),
                  tolerance = 1e-10)
-    expect_equal(power(p = p, type = "discrete"), oracle(top$conf, p), tolerance = 1e-10)
+    discrete <- ece(data$p, data$y, type = "discrete", notion = "top_label", p = p)
+    expect_equal(discrete$power, oracle(top$conf, p), tolerance = 1e-10)
     sweep <- ece(data$p, data$y, type = "sweep", notion = "top_label")
     bin <- oracle_mass_bin(top$conf, oracle_sweep(top$conf, top$cor))
     expect_equal(sweep$power, oracle(bin, 1), tolerance = 1e-10)
@@ -197,4 +198,17 @@ test_that("the sweep of weighted rows is that of the definition", {
     expect_equal(ece(data, y, x, type = "sweep", weights = w)$.estimate,
                  binned_power(bin_table(sorted, mass_ends(sorted, b)), 1)$power)
   }
+})
+
+test_that("an option of other bins is an error that says whose it is", {
+  x <- c(.1, .2, .8, .9)
+  y <- c(0, 1, 0, 1)
+  refused <- function(..., says) expect_error(ece(x, y, ...), says, class = "calibrisk_error_argument")
+  refused(type = "discrete", n_bins = 5, says = '`n_bins` is no option of `type = "discrete"`')
+  refused(type = "sweep", n_bins = 5, says = '`type = "width"` or `type = "mass"`')
+  refused(type = "mass", min_size = 5, says = '`type = "median_variance"`')
+  refused(preset = "uncertainty-calibration", type = "discrete", n_bins = 5, says = "`n_bins`")
+  refused(preset = "netcal", min_size = 5, says = "`min_size`")
+  refused(preset = "netcal", distance = "tv", says = "`distance` is no option")
+  expect_identical(ece(x, y, type = "discrete"), ce_metric(ece, type = "discrete")$fn(x, y, type = "discrete"))
 })

@@ -1,32 +1,38 @@
 # Binned and other metrics of class predictions.
 
+# Other bins have no number.
+of_type <- function(data, type, n_bins, ...) {
+  if (type %in% c("width", "mass")) return(ece(data$p, data$y, ..., type = type, n_bins = n_bins))
+  ece(data$p, data$y, ..., type = type)
+}
+
 for (type in c("width", "mass", "sweep", "discrete")) {
   for (p in c(1, 2, 3.5, Inf)) {
     at <- paste(type, p, sep = "/")
     why <- if (p == Inf) "rounding" else "exact"
     pin(paste0("ece/binary/coarse/", at),
-        ece(coarse$p, coarse$y, type = type, p = p, n_bins = 10, notion = "binary"), why)
+        of_type(coarse, type, 10, p = p, notion = "binary"), why)
     pin(paste0("ece/binary/fine/", at),
-        ece(fine$p, fine$y, type = type, p = p, n_bins = 10, notion = "binary"), why)
+        of_type(fine, type, 10, p = p, notion = "binary"), why)
     pin(paste0("ece/top/five/", at),
-        ece(five$p, five$y, type = type, p = p, n_bins = 10, notion = "top_label"), why)
+        of_type(five, type, 10, p = p, notion = "top_label"), why)
     pin(paste0("ece/class/five/", at),
-        ece(five$p, five$y, type = type, p = p, n_bins = 10, notion = "class_wise"), why)
+        of_type(five, type, 10, p = p, notion = "class_wise"), why)
     pin(paste0("ece/class/many/", at),
-        ece(many$p, many$y, type = type, p = p, n_bins = 10, notion = "class_wise"), why)
+        of_type(many, type, 10, p = p, notion = "class_wise"), why)
   }
   pin(paste0("ece/debias/binary/coarse/", type),
-      ece(coarse$p, coarse$y, type = type, p = 2, debias = TRUE, n_bins = 6, notion = "binary"))
+      of_type(coarse, type, 6, p = 2, debias = TRUE, notion = "binary"))
   pin(paste0("ece/debias/class/five/", type),
-      ece(five$p, five$y, type = type, p = 2, debias = TRUE, n_bins = 6, notion = "class_wise"))
+      of_type(five, type, 6, p = 2, debias = TRUE, notion = "class_wise"))
 }
 for (type in c("width", "discrete", "median_variance")) {
   for (p in c(1, 2, Inf)) {
     why <- if (p == Inf) "rounding" else "exact"
     pin(paste("ece/canonical/five", type, p, sep = "/"),
-        ece(five$p, five$y, type = type, p = p, n_bins = 3, notion = "canonical"), why)
+        of_type(five, type, 3, p = p, notion = "canonical"), why)
     pin(paste("ece/canonical/three", type, p, sep = "/"),
-        ece(three$p, three$y, type = type, p = p, n_bins = 4, notion = "canonical"), why)
+        of_type(three, type, 4, p = p, notion = "canonical"), why)
   }
 }
 pin("ece/canonical/debias", ece(five$p, five$y, type = "median_variance", p = 2, debias = TRUE, notion = "canonical"))
