@@ -76,6 +76,7 @@ format.ce_choice <- function(x, ...) {
 
 option_text <- function(x) {
   if (is.function(x)) return("<function>")
+  if (inherits(x, c("ce_score_rule", "ce_kernel", "ce_choice"))) return(format(x))
   if (is.object(x) || is.list(x)) return(paste0("<", class(x)[1], ">"))
   paste(deparse(x, width.cutoff = 500L), collapse = " ")
 }

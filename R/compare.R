@@ -29,8 +29,8 @@
 #' @param truth The outcomes. Of models it comes after `objects`: a column of the data frame, or of all data frames of a
 #'   list; or a vector.
 #' @param ... Of models in a data frame: their columns. Of fits: the probability columns of `x`.
-#' @param metric Required for models: a metric such as [ece] or [ce_estimate], or [ce_metric()] with
-#'   options.
+#' @param metric Required for models: a metric such as [ece] or [ce_estimate] or its name, a score such as
+#'   [score_brier()], or [ce_metric()] with options.
 #' @param adjust Of models: a method of [stats::p.adjust()] for the column `p.adjusted`.
 #' @param times Number of bootstrap samples, for metrics that come without influences.
 #' @param level Level of the intervals of models; of the one-sided bound in `diagnosis` of fits.

@@ -12,24 +12,22 @@
 #' package bring the influence of every row along, from which [ce_compare()] has the standard errors of differences;
 #' for others it draws bootstrap samples of the rows (of clusters: whole clusters).
 #'
-#' @param metric A function, such as [ece].
+#' @param metric A function, such as [ece]; the name of one of this package; or a score such as [score_brier()] (or its
+#'   name), whose mean is the metric.
 #' @param ... Named options of the metric.
 #' @param name What the metric is called; by default what it calls itself, in the column `.metric`.
 #' @return A `ce_metric`.
 #' @inheritSection ce_args Choosing a model
 #' @section Errors:
-#' `calibrisk_error_argument` where `metric` is no function or an option has no name.
+#' `calibrisk_error_argument` where `metric` is none of these or an option has no name.
 #' @export
 #' @examples
 #' ce_metric(ece, n_bins = 5, p = 2)
+#' ce_metric(score_log(floor = 1e-6))
 #' ce_metric(function(x, truth) mean(abs(x - truth)), name = "mean absolute error")
 ce_metric <- function(metric, ..., name = NULL) {
   call <- current_env()
-  if (inherits(metric, "ce_metric_value")) metric <- metric$fn
-  if (!is.function(metric)) {
-    stop_input(c("{.arg metric} must be a function, such as {.fn ece}.", "x" = "It is {.val {describe(metric)}}."),
-               "argument", arg = "metric", value = metric, call = call)
-  }
+  value <- as_metric(metric, call)
   options <- list(...)
   if (length(options) > 0 && !all(nzchar(rlang::names2(options)))) {
     stop_input(c("The options of a metric must be named.", "i" = "As in {.code ce_metric(ece, n_bins = 5)}."),
@@ -39,15 +37,20 @@ ce_metric <- function(metric, ..., name = NULL) {
     stop_input(c("{.arg name} must be a text.", "x" = "It is {.val {describe(name)}}."), "argument", arg = "name",
                call = call)
   }
-  structure(list(fn = metric, options = options, name = name), class = "ce_metric_value")
+  value$options[names(options)] <- options
+  new_metric_value(value$fn, value$options, name %||% value$name)
+}
+
+new_metric_value <- function(fn, options = list(), name = NULL) {
+  structure(list(fn = fn, options = options, name = name), class = "ce_metric_value")
 }
 
 #' @export
 format.ce_metric_value <- function(x, ...) {
   options <- x$options
-  text <- vapply(options, function(v) paste(deparse(v, width.cutoff = 60L), collapse = " "), "")
+  text <- vapply(options, option_text, "")
   paste0(x$name %||% "of one number", if (length(options) > 0) {
-    paste0("(", toString(paste(names(options), "=", text)), ")")
+    paste0(if (is.null(x$name)) " ", "(", toString(paste(names(options), "=", text)), ")")
   })
 }
 
@@ -59,13 +62,42 @@ print.ce_metric_value <- function(x, ...) {
 
 as_metric <- function(metric, call = caller_env()) {
   if (inherits(metric, "ce_metric_value")) return(metric)
-  if (is.function(metric)) return(ce_metric(metric))
-  own <- if (rlang::is_string(metric)) get0(metric, topenv(), inherits = FALSE)
-  if (is_own_metric(own)) return(ce_metric(own))
+  check_made_score(metric, call)
+  if (is.function(metric)) return(new_metric_value(metric))
+  if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))
+  named <- named_metric(metric)
+  if (!is.null(named)) return(as_metric(named, call))
   stop_input(c(
-    "{.arg metric} must be a metric of one number, such as {.code ece} or {.code ce_metric(ece, n_bins = 5)}.",
+    "{.arg metric} must be a metric of one number, such as {.code ece}, {.code ce_metric(ece, n_bins = 5)} or \\
+     {.code score_brier()}.",
     "x" = "It is {.val {describe(metric)}}."
   ), "argument", arg = "metric", value = metric, call = call)
+}
+
+# score_brier for score_brier()
+check_made_score <- function(metric, call) {
+  made <- names(score_makers)[vapply(score_makers, identical, NA, metric)]
+  if (length(made) == 0) return(invisible())
+  stop_input(c(
+    "{.arg metric} must be a score, not the function that makes it.",
+    "x" = "It is the function {.fn score_{made}}.",
+    "i" = "Call it: {.code metric = score_{made}()}."
+  ), "argument", arg = "metric", value = metric, call = call)
+}
+
+# The metric or score of this package that has the name; NULL where there is none.
+named_metric <- function(name) {
+  if (!rlang::is_string(name)) return(NULL)
+  if (name %in% names(score_makers)) return(score_makers[[name]]())
+  value <- get0(name, topenv(), inherits = FALSE)
+  if (is_own_metric(value) || name %in% one_number_verbs) value
+}
+
+# Verbs that are no metrics of yardstick, but give one number with its influence.
+one_number_verbs <- c("skce", "ckce", "jkce", "ucme", "ce_estimate")
+
+is_one_number <- function(x) {
+  is_own_metric(x) || any(vapply(one_number_verbs, function(name) identical(x, get(name, topenv())), NA))
 }
 
 # Metrics of the package and of yardstick.
@@ -101,7 +133,9 @@ metric_value <- function(metric, predictions, call = caller_env()) {
   design <- input$design[names(input$design) %in% arguments]
   found <- withCallingHandlers(
     collect_estimates(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options)),
-    calibrisk_message_weights = function(cnd) rlang::cnd_muffle(cnd)
+    calibrisk_message_weights = function(cnd) rlang::cnd_muffle(cnd),
+    # said when the predictions were read
+    calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd)
   )
   value <- found$value
   # the headline's column has no dot

@@ -2,22 +2,50 @@
 
 # A named list: a built-in metric's name, a metric as a value, or a function of probabilities and integer truth.
 check_rank_metrics <- function(metric, call = caller_env()) {
-  metric <- if (is.function(metric) || inherits(metric, "ce_metric_value")) list(metric) else as.list(metric)
-  known <- vapply(metric, function(m) {
-    is.function(m) || inherits(m, "ce_metric_value") || (rlang::is_string(m) && m %in% rank_metrics)
-  }, NA)
-  if (length(metric) == 0 || !all(known)) {
-    bad <- if (length(metric) == 0) NULL else metric[[which(!known)[1]]]
-    stop_input(c(
-      "{.arg metric} must name metrics among {.or {.val {rank_metrics}}}, or give metrics such as {.code rbs} or \
-       {.code ce_metric(ece, p = 2)}, or functions.",
-      "x" = "It has {.val {describe(bad)}}."
-    ), "argument", arg = "metric", value = bad, call = call)
-  }
+  alone <- is.function(metric) || inherits(metric, c("ce_metric_value", "ce_score_rule"))
+  metric <- if (alone) list(metric) else as.list(metric)
+  if (length(metric) == 0) stop_rank_metric(NULL, call)
   given <- names(metric) %||% rep("", length(metric))
+  metric <- lapply(metric, rank_metric, call)
   own <- vapply(metric, function(m) if (is.character(m)) m else if (is.list(m)) m$name %||% "" else "", "")
   names(metric) <- ifelse(given == "", own, given)
-  lapply(metric, function(m) if (is_own_metric(m)) ce_metric(m) else m)
+  metric
+}
+
+rank_metric <- function(metric, call) {
+  if (rlang::is_string(metric) && metric %in% rank_metrics) return(metric)
+  check_made_score(metric, call)
+  if (is.function(metric) && !is_one_number(metric)) return(metric)
+  known <- is.function(metric) || inherits(metric, c("ce_metric_value", "ce_score_rule")) ||
+    !is.null(named_metric(metric))
+  if (!known) stop_rank_metric(metric, call)
+  as_metric(metric, call)
+}
+
+stop_rank_metric <- function(metric, call) {
+  stop_input(c(
+    "{.arg metric} must name metrics among {.or {.val {rank_metrics}}}, or give metrics such as {.code rbs} or \
+     {.code ce_metric(ece, p = 2)}, scores such as {.code score_log()}, or functions.",
+    "x" = "It has {.val {describe(metric)}}."
+  ), "argument", arg = "metric", value = metric, call = call)
+}
+
+# Which named metrics read an argument of ce_rank(): another metric would ignore it.
+rank_options <- list(kernel = c("ckce", "ckce_debiased", "ckce_null_mean", "jkce"),
+                     bandwidth = c("ckce", "ckce_debiased", "ckce_null_mean", "jkce"),
+                     ridge = c("ckce", "ckce_debiased", "ckce_null_mean"), n_bins = c("ece", "ece_pointwise"))
+
+check_rank_options <- function(metrics, given, call = caller_env()) {
+  built_in <- unlist(Filter(is.character, metrics))
+  for (arg in given) {
+    owners <- rank_options[[arg]]
+    if (any(built_in %in% owners)) next
+    stop_input(c(
+      "{.arg {arg}} is no option of {cli::qty(length(metrics))}{?this metric/these metrics}.",
+      "x" = "The metrics that are named {.or {.val {owners}}} have it.",
+      "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}."
+    ), "argument", arg = arg, value = names(metrics), call = call)
+  }
 }
 
 # Names of metrics that have none: what they call themselves on these rows.

@@ -31,14 +31,15 @@
 #'   (without any, all numeric columns).
 #' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.
-#' @param metric Names of metrics, a metric such as [ece] or [ce_metric()], or a list of these and of named functions.
+#' @param metric Names of metrics, a metric such as [ece], [skce] or [ce_metric()], a score such as [score_log()], or a
+#'   list of these and of named functions.
 #' @param n_sub Size of a subsample; default 500, at most half of the observations.
 #' @param trials Number of subsamples.
 #' @param kernel,ridge For the kernel metrics; a ridge of `NULL` is \eqn{m^{-1/4}}.
 #' @param bandwidth `"model"`: a median bandwidth is each model's own, on each sample;
 #'   `"pooled"`: one for all, the median over all models' predictions. Pooled bandwidths are
 #'   recommended together with `"ckce_debiased"` only.
-#' @param n_bins Intervals per class of `"ece"`.
+#' @param n_bins Intervals per class of `"ece"` and `"ece_pointwise"`.
 #' @param level Level of the Wilson intervals.
 #' @param event_level As for the other metrics.
 #' @param threads Number of threads; see [ce_threads].
@@ -81,8 +82,11 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   check_feature_kernel(check_kernel(kernel), "kernel")
   check_choice(event_level, c("first", "second"))
   check_number(ridge, lower = 0, open = TRUE, null = TRUE)
+  given <- c("kernel", "bandwidth", "ridge", "n_bins")
+  given <- given[!c(missing(kernel), missing(bandwidth), is.null(ridge), missing(n_bins))]
   bandwidth <- check_choice(bandwidth, c("model", "pooled"))
   check_bins(n_bins)
+  check_rank_options(metrics, given)
   check_count(trials)
   check_level(level)
   threads <- resolve_threads(threads)

@@ -58,7 +58,7 @@ ce_upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_varian
 }, "minimize", c(0, Inf))
 
 as_scores <- function(score, call) {
-  if (inherits(score, "ce_score_rule")) score <- list(score)
+  if (inherits(score, "ce_score_rule") || is.function(score)) score <- list(score)
   scores <- lapply(score, as_score, call = call)
   if (length(scores) == 0) as_score(NULL, call)
   kinds <- unique(vapply(scores, `[[`, "", "kind"))

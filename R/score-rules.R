@@ -147,8 +147,8 @@ as_score <- function(score, call = caller_env()) {
   if (!rlang::is_string(score) || !score %in% names(score_makers)) {
     stop_input(c(
       "{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
-      "x" = "It is {.val {describe(score)}}.",
-      "i" = "See {.help score_rules}."
+      "x" = if (is.function(score)) "It is a function." else "It is {.val {describe(score)}}.",
+      "i" = if (is.function(score)) "Call it, as in {.code score_brier()}." else "See {.help score_rules}."
     ), "score", arg = "score", value = score, call = call)
   }
   score_makers[[score]]()

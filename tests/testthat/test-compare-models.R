@@ -95,7 +95,6 @@ test_that("wrong models are classed errors", {
   expect_error(ce_compare(data, y, p, flat, metrics = ece), class = "calibrisk_error_argument")
   expect_error(ce_compare(models, data$y, metric = ece, .by = site), class = "calibrisk_error_group")
   expect_error(ce_compare(list(a = data$p, b = toy_probs()), data$y, metric = ece), class = "calibrisk_error_model")
-  expect_error(ce_metric("ece"), class = "calibrisk_error_argument")
   expect_error(ce_metric(ece, 5), class = "calibrisk_error_argument")
 })
 
@@ -144,4 +143,67 @@ test_that("where a root is not told from 0 the limits are made of both models' o
   expect_true(is.na(a$std.error) && is.na(found$std.error))
   expect_equal(found$conf.low, found$difference - sqrt((a$estimate - a$conf.low)^2 + (b$conf.high - b$estimate)^2))
   expect_equal(found$conf.high, found$difference + sqrt((a$conf.high - a$estimate)^2 + (b$estimate - b$conf.low)^2))
+})
+
+test_that("metrics of the package are metrics for ce_compare(), ce_rank() and ce_metric(), by name too", {
+  data <- models_frame(100)
+  models <- as.list(data[c("p", "flat")])
+  ranked <- function(metric) {
+    found <- withr::with_seed(1, ce_rank(models, data$y, metric = metric, trials = 2))$estimates
+    found$estimate[match(names(models), found$model)]
+  }
+  metrics <- list(skce = skce, ckce = ckce, jkce = jkce, ce_estimate = ce_estimate, mmce = mmce)
+  for (name in names(metrics)) {
+    compared <- ce_compare(data, y, p, flat, metric = metrics[[name]])
+    expect_identical(ranked(metrics[[name]]), c(compared$estimate_a, compared$estimate_b))
+    expect_identical(ranked(ce_metric(name)), ranked(metrics[[name]]))
+    expect_identical(ce_compare(data, y, p, flat, metric = name), compared)
+  }
+  expect_identical(ranked("skce"), ranked(skce))
+  # names of ce_rank() before those of the package: one number, off by a sum in another order
+  expect_equal(ranked("ckce"), ranked(ckce), tolerance = 1e-8)
+  expect_identical(ce_metric(ce_metric(ece, n_bins = 5), p = 2), ce_metric("ece", n_bins = 5, p = 2))
+  expect_error(ce_metric("rmse"), class = "calibrisk_error_argument")
+  expect_error(ce_metric("mean"), class = "calibrisk_error_argument")
+})
+
+test_that("a score is a metric: its mean, with the influence of every row", {
+  data <- models_frame(100)
+  models <- as.list(data[c("p", "flat")])
+  for (score in list(score_brier(), score_log(), score_spherical())) {
+    value <- ce_compare(data, y, p, flat, metric = score, weights = w, cluster = centre)
+    expect_identical(value, ce_compare(data, y, p, flat, metric = ce_metric(ce_score, score = score), weights = w,
+                                       cluster = centre))
+    expect_identical(value$estimate_a, ce_score(data, y, p, score = score, weights = w, cluster = centre)$.estimate)
+    expect_identical(value$.metric, score$name)
+    expect_identical(ce_compare(data, y, p, flat, metric = score$name, weights = w, cluster = centre), value)
+    ranked <- withr::with_seed(1, ce_rank(models, data$y, metric = list(score, rbs), trials = 2))$estimates
+    expect_identical(ranked$estimate[ranked$metric == score$name & ranked$model == "p"],
+                     ce_score(data, y, p, score = score)$.estimate)
+  }
+  rows <- (data$p - data$y)^2 - (data$flat - data$y)^2
+  expect_equal(ce_compare(data, y, p, flat, metric = score_brier())$std.error, stats::sd(rows) / sqrt(100))
+  expect_identical(format(ce_metric(score_log(), name = "log loss")), "log loss(score = score_log())")
+  # the function that makes it
+  for (verb in c(ce_compare, ce_rank)) {
+    expect_error(verb(models, data$y, metric = score_brier), "Call it: `metric = score_brier()`", fixed = TRUE,
+                 class = "calibrisk_error_argument")
+  }
+  expect_error(ce_metric(score_log), class = "calibrisk_error_argument")
+  expect_error(ce_score(data, y, p, score = score_log), "Call it", class = "calibrisk_error_score")
+})
+
+test_that("the direction of predictions is told once for each model", {
+  p <- stats::plogis(seq(-2, 2, length.out = 100))
+  y <- factor(ifelse((1:100 * 0.618) %% 1 < p, "yes", "no"))
+  models <- list(a = p, b = p^2)
+  said <- function(code) {
+    classes <- vapply(testthat::capture_warnings(code, ignore_deprecation = TRUE), identity, "")
+    sum(grepl("becomes rarer", classes))
+  }
+  expect_identical(said(withr::with_seed(1, ce_rank(models, y, metric = ece, trials = 5))), 2L)
+  expect_identical(said(ce_compare(models, y, metric = ece)), 2L)
+  expect_identical(said(withr::with_seed(1, ce_compare(models, y, times = 20, metric = function(x, truth) {
+    rbs(x, truth)$.estimate
+  }))), 2L)
 })
