@@ -100,8 +100,7 @@ adapt_blocks <- function(bases, type, ridges, limits, context) {
       if (length(open) == 0 || last) break
     }
     excess <- pmax(errors$risk / limits$risk, errors$squared_error / limits$squared_error)
-    v <- select_value(path$risk, ridges)
-    more <- further_blocks(step$blocks, grown, if (v %in% open) excess[v] else Inf, solved[v] / equation[v])
+    more <- further_blocks(step$blocks, grown, path$risk, ridges, errors$risk, excess, open, solved / equation)
     grown <- more
     step <- bases$extend(step$blocks + more, part_of(context, 0, 0))
   }
@@ -112,11 +111,26 @@ adapt_blocks <- function(bases, type, ridges, limits, context) {
 }
 
 # Half as many again, fewer where the selected ridge is about to settle: its error, `excess` times what is allowed,
-# fell by the factor `fall` with the last `grown` blocks, and falls ever faster.
-further_blocks <- function(blocks, grown, excess, fall) {
+# fell by the factor `fall` with the last `grown` blocks, and falls ever faster. Where it is settled, until those that
+# might have a smaller risk are known to have none, or to lie beyond a ridge that is noise (see open_ridges()).
+further_blocks <- function(blocks, grown, risk, ridges, error, excess, open, fall) {
   most <- as.integer(ceiling(blocks / 2))
-  needed <- log(excess) / log(fall) * grown
-  if (isTRUE(fall > 1 && needed < most)) max(1L, as.integer(ceiling(needed))) else most
+  v <- select_value(risk, ridges)
+  until <- function(excess) {
+    needed <- ifelse(excess <= 1, 0, log(pmax(excess, 1)) / log(fall) * grown)
+    replace(needed, !(excess <= 1 | fall > 1) | is.na(needed), Inf)
+  }
+  if (v %in% open) {
+    needed <- until(excess)[v]
+  } else {
+    risk <- rowMeans(risk, na.rm = TRUE)
+    above <- function(level) pmax(1 - level / risk, 0)
+    rival <- pmin(until(error / above(risk[v])), until(excess))
+    noise <- ifelse(ridges < ridges[v], until(error / above(1.02 * risk[v])), Inf)
+    last <- vapply(c(0, ridges), function(ridge) max(rival[open[ridges[open] > ridge]], 0), 0)
+    needed <- min(pmax(last, c(0, noise)))
+  }
+  if (isTRUE(needed < most)) max(1L, as.integer(ceiling(needed))) else most
 }
 
 # None where the selected ridge and all that might be it are settled, else those that are not: also the larger

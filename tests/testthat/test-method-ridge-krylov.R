@@ -142,3 +142,19 @@ test_that("the risk of the selected ridge is that of exact fits to 1e-6 on odd p
     }
   }
 })
+
+test_that("spaces grow by what is still needed", {
+  ridges <- c(1, 0.1, 0.01, 0.001)
+  blocks <- function(risk, error, excess, open, grown = 1L) {
+    further_blocks(10L, grown, matrix(risk), ridges, error, excess, open, fall = c(1, 2, 2, 1.5))
+  }
+  # the second is selected; its error has to fall to an eighth
+  expect_identical(blocks(c(1.5, 1, 1.1, NaN), c(0, 0.8, 1, 5), c(0, 8, 10, 50), 2:4), 3L)
+  expect_identical(blocks(c(1.5, 1, 1.1, NaN), c(0, 0.8, 1, 5), c(0, 8, 10, 50), 2:4, grown = 2L), 5L)
+  # it is settled: the third must be surely noise, 1.02 of its risk, for the fourth not to matter
+  error <- c(0, 0, 2 * (1 - 1 / 1.1), 5)
+  expect_identical(blocks(c(1.5, 1, 1.1, NaN), error, c(0, 0, 1e5, 1e6), 3:4), 2L)
+  # or surely larger, where there is no fourth
+  expect_identical(blocks(c(1.5, 1, 1.1, 1.3), error, c(0, 0, 1e5, 1e6), 3L), 1L)
+  expect_identical(blocks(c(1.5, 1, 1.01, NaN), error, c(0, 0, 1e5, 1e6), 3:4), 5L)
+})
