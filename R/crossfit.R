@@ -60,8 +60,11 @@ crossfit_bins <- function(prefixes, bins, p) {
 # Sums of w, w d and w d^2 in every bin (rows) and fold (columns).
 fold_cells <- function(prefixes, ends) {
   cells <- lapply(prefixes, function(fold) {
-    upto <- findInterval(c(0, ends), fold$at) + 1
-    list(size = diff(fold$sum_w[upto]), d = diff(fold$sum_d[upto]), d2 = diff(fold$sum_d2[upto]))
+    to <- findInterval(c(0, ends), fold$at) + 1
+    from <- to[-length(to)]
+    to <- to[-1]
+    list(size = fold$sum_w[to] - fold$sum_w[from], d = fold$sum_d[to] - fold$sum_d[from],
+         d2 = fold$sum_d2[to] - fold$sum_d2[from])
   })
   lapply(setNames(nm = c("size", "d", "d2")), function(name) {
     matrix(unlist(lapply(cells, `[[`, name), use.names = FALSE), ncol = length(prefixes))
