@@ -93,7 +93,7 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
 }
 
 # Of what a saved monitor holds.
-monitor_version <- 2L
+monitor_version <- 3L
 
 #' @rdname ce_monitor
 #' @export

@@ -52,10 +52,12 @@ check_ids <- function(id, call) {
 
 add_chunk <- function(state, predictions, columns, call) {
   spec <- state$spec
-  importance <- !is.null(columns$weights) && !is_frequency(columns$weights)
+  kind <- if (is.null(columns$weights)) "none" else if (is_frequency(columns$weights)) "frequency" else "importance"
+  importance <- kind == "importance"
   notion <- spec$notion %||% default_notion(predictions)
   about <- list(notion = notion, levels = predictions$levels, event = predictions$event,
-                scalar = is.null(predictions$probs), blocked = importance || !is.null(columns$cluster))
+                scalar = is.null(predictions$probs), blocked = importance || !is.null(columns$cluster),
+                weights = kind, owner = row_owner(columns))
   problems <- notion_problems(predictions, notion, call)
   if (notion == "canonical") {
     check_canonical_rows(about, call)
@@ -90,6 +92,13 @@ check_canonical_rows <- function(about, call) {
     "x" = "There are weights or clusters.",
     "i" = "With {.code notion = \"class_wise\"} or {.val top_label} a state takes them into account."
   ), c("state", "weights"), call = call)
+}
+
+# What rows are told apart by, as it is hashed: see id_units().
+row_owner <- function(columns) {
+  given <- c(if (!is.null(columns$cluster)) "cluster", if (!is.null(columns$id)) "id", NA)[1]
+  if (is.na(given)) return(c(given = "none", as = ""))
+  c(given = given, as = if (is.numeric(columns[[given]])) "numbers" else "text")
 }
 
 # Numbers in [0, 1) that depend on nothing but the row.

@@ -81,8 +81,9 @@
 #' folds), and takes 1, 3, 9 and 23 s of processor time per 100,000 rows of 10 classes.
 #'
 #' @section Errors:
-#' `calibrisk_error_state`: states of different specs, notions, classes, landmarks or versions are not merged, weights
-#' in some chunks only, what a state does not hold. Those of the rows are the ones of [ce_estimate()].
+#' `calibrisk_error_state`: states of different specs, notions, classes, landmarks or versions are not merged; weights
+#' (`calibrisk_error_weights`), `id` or `cluster` (`calibrisk_error_owner`) in some chunks only or of different kinds,
+#' as integers and fractions, numbers and text; what a state does not hold. Those of the rows are the ones of [ce_estimate()].
 #' @seealso [ce_monitor()] to test calibration while rows come in.
 #' @export
 #' @examples
@@ -99,8 +100,8 @@ ce_state <- function(spec = ce_state_spec()) {
     stop_input(c("{.arg spec} must be made by {.fn ce_state_spec}.", "x" = "It is {.val {describe(spec)}}."),
                c("argument", "state"), arg = "spec", value = spec)
   }
-  # about: list(notion, levels, event, scalar, blocked), and of canonical states landmarks and kernel, known from the
-  # first rows; sums: of every problem
+  # about: list(notion, levels, event, scalar, blocked, weights, owner), and of canonical states landmarks and kernel,
+  # known from the first rows; sums: of every problem
   structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0, sums = list()),
             class = "ce_state")
 }
@@ -141,13 +142,8 @@ merge_states <- function(a, b, call) {
 # Rows of two parts are of the same kind.
 check_same_rows <- function(a, b, call) {
   if (is.null(a) || is.null(b) || identical(a, b)) return(invisible())
-  if (a$blocked != b$blocked) {
-    stop_input(c(
-      "Weights and clusters must be given for all rows of a state, or for none.",
-      "x" = "One part has {if (a$blocked) 'some' else 'none'}, the other {if (b$blocked) 'some' else 'none'}.",
-      "i" = "Weights of 1 count as weights."
-    ), c("state", "weights"), call = call)
-  }
+  check_same_weights(a$weights, b$weights, call)
+  check_same_owners(a$owner, b$owner, call)
   if (identical(a[names(a) != "landmarks"], b[names(b) != "landmarks"])) {
     stop_input(c(
       "Canonical states that are merged must have the same landmarks.",
@@ -160,6 +156,35 @@ check_same_rows <- function(a, b, call) {
     "x" = "One part is {.val {a$notion}} with the classes {.val {a$levels}}, the other {.val {b$notion}} with \\
            {.val {b$levels}}."
   ), "state", call = call)
+}
+
+check_same_weights <- function(a, b, call) {
+  if (a == b) return(invisible())
+  words <- c(none = "none", frequency = "integers, which repeat rows", importance = "doubles, importance weights")
+  stop_input(c(
+    "{.arg weights} must be of one kind for all rows of a state.",
+    "x" = "One part has {words[[a]]}, the other {words[[b]]}.",
+    "i" = if ("none" %in% c(a, b)) {
+      "Give them for all rows or for none; weights of 1 count as weights."
+    } else {
+      "Make them {.fn as.double} (or {.fn hardhat::importance_weights}) in the source, or integers in all parts."
+    }
+  ), c("state", "weights"), arg = "weights", call = call)
+}
+
+# The text "1" and the number 1 have different hashes.
+check_same_owners <- function(a, b, call) {
+  if (identical(a, b)) return(invisible())
+  words <- function(owner) if (owner[["given"]] == "none") "none of them" else paste(owner[["given"]], "as", owner[["as"]])
+  stop_input(c(
+    "{.arg id} or {.arg cluster} must be given for all rows of a state or for none, and be of one type.",
+    "x" = "One part has {words(a)}, the other {words(b)}.",
+    "i" = if (a[["given"]] == b[["given"]]) {
+      "Files may differ in what a column is read as: make it {.fn as.character} in the source."
+    } else {
+      "Give the same argument for every part."
+    }
+  ), c("state", "owner"), arg = setdiff(c(a[["given"]], b[["given"]]), "none")[1], call = call)
 }
 
 check_state <- function(x, call = caller_env()) {

@@ -122,3 +122,40 @@ test_that("a state says what it holds", {
   expect_output(print(ce_state()), "0 rows")
   expect_output(print(ce_state_spec(knots = c(.1, .5))), "2 given knots")
 })
+
+test_that("what owns a row is of one type in all parts, and given in all of them", {
+  d <- inside_sample(40, 3)
+  numbers <- rep(1:10, 4)
+  for (arg in c("id", "cluster")) {
+    part <- function(value) do.call(state_of, c(list(d), stats::setNames(list(value), arg)))
+    known <- part(numbers)
+    expect_identical(c(known, part(numbers + 0))$n, 80)
+    text <- expect_error(c(known, part(as.character(numbers))), class = "calibrisk_error_owner")
+    expect_match(conditionMessage(text), paste0(arg, " as numbers.*", arg, " as text.*as.character"))
+    expect_identical(text$arg, arg)
+    expect_identical(c(part(factor(numbers)), part(as.character(numbers)))$n, 80)
+    expect_error(c(known, state_of(d)), "none of them", class = "calibrisk_error_owner")
+    expect_error(update(state_of(d), d$x, d$y, cluster = numbers), "for all rows", class = "calibrisk_error_owner")
+  }
+  expect_error(c(state_of(d, id = numbers), state_of(d, cluster = numbers)), "same argument",
+               class = "calibrisk_error_owner")
+  expect_error(update(ce_state(), list(ce_source(data.frame(d, id = "a")), ce_source(data.frame(d, id = 1))), y, x, id = id),
+               class = "calibrisk_error_owner")
+})
+
+test_that("weights are of one kind in all parts", {
+  d <- inside_sample(40, 4)
+  site <- rep(1:8, 5)
+  count <- rep(1:2, 20)
+  for (cluster in list(NULL, site)) {
+    whole <- state_of(d, weights = count, cluster = cluster)
+    kinds <- expect_error(c(whole, state_of(d, weights = count + .5, cluster = cluster)),
+                          class = "calibrisk_error_weights")
+    expect_match(conditionMessage(kinds), "integers.*doubles.*as.double")
+    expect_error(update(whole, d$x, d$y, weights = count + .5, cluster = cluster), "doubles",
+                 class = "calibrisk_error_weights")
+    expect_error(c(whole, state_of(d, cluster = cluster)), "has integers, which repeat rows, the other none",
+                 class = "calibrisk_error_weights")
+    expect_identical(c(whole, whole)$n, 120)
+  }
+})
