@@ -19,7 +19,7 @@ stop_empty <- function(dropped, call, raw = list()) {
     } else {
       "No row has a positive weight."
     }
-  ), "empty", arg = "x", n = 0L, call = call)
+  ), "empty", arg = "x", n = 0L, dropped = dropped, call = call)
 }
 
 # The complete rows, and whether the others are to give NA (na_rm = FALSE). NaN is an error,

@@ -30,10 +30,11 @@ update_chunk <- function(object, data, truth, dots, given, call) {
   predictions <- rlang::try_fetch(
     as_predictions(data, truth, dots, object$spec$event_level, TRUE, call, direction = object$n == 0,
                    design = design_input(given$weights, given$cluster)),
-    calibrisk_error_empty = function(cnd) NULL
+    calibrisk_error_empty = identity
   )
-  if (is.null(predictions)) {
-    object$dropped <- object$dropped + NROW(data)
+  if (inherits(predictions, "calibrisk_error_empty")) {
+    # rows of weight 0 are complete
+    object$dropped <- object$dropped + predictions$dropped
     return(object)
   }
   add_chunk(object, predictions, columns, call)

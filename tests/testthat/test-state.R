@@ -46,6 +46,11 @@ test_that("incomplete rows are counted", {
   expect_identical(c(state$n, state$dropped), c(3, 4))
   expect_identical(attr(ce_estimate(state), "dropped"), c(4, 7))
   expect_output(print(state), "4 incomplete")
+  # those of weight 0 are not
+  for (none in list(numeric(5), integer(5))) {
+    nothing <- update(ce_state(), x, y, weights = none)
+    expect_identical(c(nothing$n, nothing$dropped), c(0, 2))
+  }
   expect_identical(c(state, state)$dropped, 8)
 })
 
