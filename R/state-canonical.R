@@ -13,7 +13,7 @@ check_landmarks <- function(landmarks, call) {
   if (is.data.frame(landmarks)) landmarks <- as.matrix(landmarks)
   if (!is.matrix(landmarks)) {
     check_counts(landmarks, "landmarks", lower = 2, upper = most_landmarks, size = 1L, call = call)
-    return(landmarks)
+    return(as.numeric(landmarks))
   }
   ok <- is.numeric(landmarks) && nrow(landmarks) >= 2 && nrow(landmarks) <= most_landmarks &&
     all(is.finite(landmarks) & landmarks >= 0) && all(abs(rowSums(landmarks) - 1) < 1e-6)

@@ -20,6 +20,12 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
   check_counts(folds, "folds", lower = 2, upper = 100, size = 1L)
   check_counts(blocks, "blocks", lower = 8, upper = 1000, size = 1L)
   check_numbers(knots, "knots", lower = 0, upper = 1, null = TRUE)
+  # 15L and 15 are one choice, and so are knots in any order
+  n_bins <- as.numeric(n_bins)
+  folds <- as.numeric(folds)
+  blocks <- as.numeric(blocks)
+  grid <- sort(unique(as.numeric(grid)))
+  if (!is.null(knots)) knots <- check_many_knots(sort(unique(as.numeric(knots))))
   if (!is_share(test) || test == 0) {
     stop_input(c("{.arg test} must be a share of the rows, above 0 and below 1.",
                  "x" = "It is {.val {describe(test)}}."), "argument", arg = "test", value = test)
@@ -30,12 +36,26 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
   edges <- sort(unique(c(fixed, own)))
   inner <- if (is.null(knots)) edges else edges[vapply(edges, function(edge) min(abs(edge - knots)) <= 1e-12, NA)]
   structure(
-    list(notion = notion, n_bins = n_bins, grid = sort(unique(grid)), folds = folds, test = test, blocks = blocks,
+    list(notion = notion, n_bins = n_bins, grid = grid, folds = folds, test = test, blocks = blocks,
          event_level = check_choice(event_level, c("first", "second")), knots = knots, edges = edges, inner = inner,
          fine = sort(unique(c((0:100) / 100, unlist(lapply(grid, function(b) seq_len(b) / b))))),
          landmarks = if (canonical) landmarks, kernel = if (canonical) kernel),
     class = "ce_state_spec"
   )
+}
+
+# Every knot is an edge of cells, of which each block has its sums.
+most_knots <- 1000
+
+check_many_knots <- function(knots, call = caller_env()) {
+  if (length(knots) > most_knots) {
+    stop_input(c(
+      "{.arg knots} must be at most {count_text(most_knots)}.",
+      "x" = "They are {count_text(length(knots))} different numbers.",
+      "i" = "Give quantiles, {.code quantile(knots, 1:99 / 100)}."
+    ), c("argument", "size"), arg = "knots", value = length(knots), call = call)
+  }
+  knots
 }
 
 # Moments kept of a cell, by outcome; of a block's cell and of a narrow one.

@@ -93,3 +93,15 @@ test_that("what canonical sums do not hold says so", {
   few <- ce_state_spec("canonical", landmarks = diag(2))
   expect_error(update(ce_state(few), d$p, d$y), class = "calibrisk_error_argument")
 })
+
+test_that("canonical states are one after they were saved as text", {
+  d <- canonical_sample(40)
+  spec <- ce_state_spec("canonical", landmarks = 5L, kernel = kernel_gaussian(1 / 3))
+  state <- update(ce_state(spec), d$p, d$y)
+  back <- unserialize(serialize(state, NULL, ascii = TRUE))
+  expect_false(identical(back$about, state$about))
+  expect_identical(c(state, back)$n, 80)
+  # to 15 digits
+  expect_identical(c(update(ce_state(spec), d$p, d$y), update(back, d$p, d$y))$n, 120)
+  expect_identical(ce_state_spec("canonical", landmarks = 5), ce_state_spec("canonical", landmarks = 5L))
+})

@@ -164,3 +164,28 @@ test_that("weights are of one kind in all parts", {
     expect_identical(c(whole, whole)$n, 120)
   }
 })
+
+test_that("specs are one where their choices are, and come back from text", {
+  d <- inside_sample(60, 5)
+  a <- ce_state_spec(n_bins = 15L, folds = 5L, grid = c(10L, 5L, 5L), blocks = 64L, knots = c(.5, .1, .5))
+  b <- ce_state_spec(grid = c(5, 10), knots = c(.1, .5))
+  expect_identical(a, b)
+  merged <- c(state_of(d, a), state_of(d, b))
+  expect_identical(merged$n, 120)
+  file <- withr::local_tempfile()
+  knots <- ce_state_spec(knots = (1:29 / 30)^1.3, test = 1 / 7)
+  for (saved in list(state_of(d), state_of(d, knots))) {
+    saveRDS(saved, file, ascii = TRUE)
+    back <- readRDS(file)
+    expect_identical(c(saved, back)$n, 120)
+    expect_identical(update(back, d$x, d$y)$n, 120)
+    expect_same_numbers(estimate(back), estimate(saved))
+  }
+  other <- ce_state_spec(knots = (1:29 / 30)^1.3 + 1e-9, test = 1 / 7)
+  expect_error(c(state_of(d, knots), state_of(d, other)), "differ in knots", class = "calibrisk_error_state")
+})
+
+test_that("a spec has at most 1,000 knots", {
+  expect_error(ce_state_spec(knots = 1:1001 / 1002), "1,001", class = "calibrisk_error_size")
+  expect_length(ce_state_spec(knots = c(1:1000 / 1001, 1 / 1001))$knots, 1000)
+})
