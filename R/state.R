@@ -83,7 +83,8 @@
 #' @section Errors:
 #' `calibrisk_error_state`: states of different specs, notions, classes, landmarks or versions are not merged; weights
 #' (`calibrisk_error_weights`), `id` or `cluster` (`calibrisk_error_owner`) in some chunks only or of different kinds,
-#' as integers and fractions, numbers and text; what a state does not hold. Those of the rows are the ones of [ce_estimate()].
+#' as integers and fractions, numbers and text; what a state does not hold. Those of the rows are the ones of
+#' [ce_estimate()].
 #' @seealso [ce_monitor()] to test calibration while rows come in.
 #' @export
 #' @examples
@@ -184,7 +185,7 @@ check_same_weights <- function(a, b, call) {
 # The text "1" and the number 1 have different hashes.
 check_same_owners <- function(a, b, call) {
   if (identical(a, b)) return(invisible())
-  words <- function(owner) if (owner[["given"]] == "none") "none of them" else paste(owner[["given"]], "as", owner[["as"]])
+  words <- function(x) if (x[["given"]] == "none") "none of them" else paste(x[["given"]], "as", x[["as"]])
   stop_input(c(
     "{.arg id} or {.arg cluster} must be given for all rows of a state or for none, and be of one type.",
     "x" = "One part has {words(a)}, the other {words(b)}.",
