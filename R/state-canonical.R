@@ -16,7 +16,15 @@ check_landmarks <- function(landmarks, call) {
     return(as.numeric(landmarks))
   }
   ok <- is.numeric(landmarks) && nrow(landmarks) >= 2 && nrow(landmarks) <= most_landmarks &&
-    all(is.finite(landmarks) & landmarks >= 0) && all(abs(rowSums(landmarks) - 1) < 1e-6)
+    all(is.finite(landmarks) & landmarks >= 0)
+  sums <- if (ok) rowSums(landmarks) else 1
+  if (any(off <- abs(sums - 1) >= sum_tolerance$float)) {
+    stop_input(c(
+      "Rows of {.arg landmarks} must sum to 1.",
+      "x" = "Row {which(off)[1]} sums to {.val {sums[off][1]}}; {sum(off)} of {nrow(landmarks)} rows are off by more \\
+             than {.val {sum_tolerance$float}}."
+    ), "argument", arg = "landmarks", row = which(off)[1], value = sums[off][1], call = call)
+  }
   if (!ok) {
     stop_input(c(
       "{.arg landmarks} must be a number, or a matrix of 2 to {most_landmarks} rows of probabilities.",
@@ -30,14 +38,13 @@ check_landmarks <- function(landmarks, call) {
 frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
   landmarks <- spec$landmarks
   if (is.matrix(landmarks)) {
-    if (setequal(colnames(landmarks), levels)) landmarks <- landmarks[, levels, drop = FALSE]
     if (ncol(landmarks) != length(levels)) {
       stop_input(c(
         "{.arg landmarks} must have a column for each of the {length(levels)} classes.",
         "x" = "It has {ncol(landmarks)}."
       ), c("state", "argument"), arg = "landmarks", call = call)
     }
-    landmarks <- unname(landmarks)
+    landmarks <- unname(landmarks[, landmark_columns(colnames(landmarks), levels, call), drop = FALSE])
     return(list(landmarks = landmarks, kernel = resolve_kernel(spec$kernel, landmarks, 1L, call)))
   }
   rows <- unique(unname(probs))
@@ -45,7 +52,30 @@ frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
   rows <- rows[unique(round(seq(1, nrow(rows), length.out = min(most, nrow(rows))))), , drop = FALSE]
   kernel <- resolve_kernel(spec$kernel, rows, 1L, call)
   pivots <- cpp_pivoted_cholesky(kernel, rows, landmark_tolerance, landmarks, 1L)$pivots
+  if (length(pivots) < 2) {
+    stop_input(c(
+      "The first chunk must have two different rows of probabilities: the landmarks are taken from it.",
+      "x" = "It has {nrow(rows)}.",
+      "i" = "Update with more rows at once, or give {.arg landmarks} in {.fn ce_state_spec}: a matrix."
+    ), c("state", "landmarks"), arg = "landmarks", call = call)
+  }
   list(landmarks = rows[pivots, , drop = FALSE], kernel = kernel)
+}
+
+# By name where all have one, `level` or `.pred_level`, else by position.
+landmark_columns <- function(names, levels, call) {
+  position <- seq_along(levels)
+  if (is.null(names)) return(position)
+  for (own in list(names, sub("^\\.pred_", "", names))) {
+    at <- match(levels, own)
+    if (!anyNA(at)) return(at)
+  }
+  moved <- which(match(own, levels) != position)
+  if (length(moved) == 0) return(position)
+  stop_input(c(
+    "Columns of {.arg landmarks} must be in the order of the classes, or all carry their names.",
+    "x" = "Column {moved[1]} is {.field {names[moved[1]]}}, but class {moved[1]} is {.val {levels[moved[1]]}}."
+  ), c("columns", "argument"), arg = "landmarks", call = call)
 }
 
 # Of the trace: what is left of a landmark beside the others is more than rounding.

@@ -105,3 +105,23 @@ test_that("canonical states are one after they were saved as text", {
   expect_identical(c(update(ce_state(spec), d$p, d$y), update(back, d$p, d$y))$n, 120)
   expect_identical(ce_state_spec("canonical", landmarks = 5), ce_state_spec("canonical", landmarks = 5L))
 })
+
+test_that("columns of landmarks are matched by name, rows are probabilities, and there are two", {
+  d <- canonical_sample(40)
+  marks <- d$p[1:4, ]
+  about <- function(marks) update(ce_state(ce_state_spec("canonical", landmarks = marks)), d$p, d$y)$about$landmarks
+  known <- about(unname(marks))
+  turned <- marks[, 3:1]
+  expect_identical(about(turned), known)
+  colnames(turned) <- paste0(".pred_", colnames(turned))
+  expect_identical(about(turned), known)
+  expect_identical(about(as.data.frame(turned)), known)
+  colnames(turned) <- c("c", "other", "a")
+  expect_error(about(turned), "Column 1 is c, but class 1 is \"a\"", class = "calibrisk_error_columns")
+  expect_identical(about(`colnames<-`(marks, c("V1", "V2", "V3"))), known)
+  expect_error(ce_state_spec("canonical", landmarks = marks * c(1, 1, .5, 1)), "Row 3 sums to 0.5; 1 of 4",
+               class = "calibrisk_error_argument")
+  state <- ce_state(ce_state_spec("canonical"))
+  expect_error(update(state, d$p[1, , drop = FALSE], d$y[1]), "two different rows", class = "calibrisk_error_landmarks")
+  expect_error(update(state, d$p[c(1, 1), ], d$y[1:2]), "It has 1", class = "calibrisk_error_landmarks")
+})
