@@ -18,6 +18,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   check_flag(na_rm, call = call)
   event_level <- check_choice(event_level, c("first", "second"), call = call)
   if (!is.data.frame(x)) {
+    check_rows_here(x, "x", call)
     check_no_columns(x, dots, call)
     check_kind(x, call)
   }

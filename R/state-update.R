@@ -23,10 +23,12 @@ chunk_taker <- function(truth, dots, given, call) {
 }
 
 update_chunk <- function(object, data, truth, dots, given, call) {
+  check_rows_here(data, "data", call)
   if (NROW(data) == 0) return(object)
   given <- lapply(given, evaluate_once, data)
   columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
   check_ids(columns$id, call)
+  columns[c("cluster", "id")] <- Map(exact_ids, columns[c("cluster", "id")], c("cluster", "id"), list(call))
   predictions <- rlang::try_fetch(
     as_predictions(data, truth, dots, object$spec$event_level, TRUE, call, direction = object$n == 0,
                    design = design_input(given$weights, given$cluster)),
@@ -49,6 +51,20 @@ check_ids <- function(id, call) {
       "x" = if (ok) "Row {which(is.na(id))[1]} has none." else "It is {.cls {class(id)[1]}}."
     ), "argument", arg = "id", call = call)
   }
+}
+
+# Numbers that are exact: those beyond 2^53 have lost their last digits where they are doubles.
+exact_ids <- function(x, arg, call) {
+  if (inherits(x, "integer64")) {
+    rlang::check_installed("bit64", reason = "to read 64-bit integers.")
+    return(as.character(x))
+  }
+  if (!is.double(x) || length(large <- which(abs(x) >= 2^53)) == 0) return(x)
+  stop_input(c(
+    "Numbers in {.arg {arg}} must be below 2^53, about 9e15: above it different ones are the same double.",
+    "x" = "Row {large[1]} has {format(x[large[1]], digits = 17)}; {length(large)} of {length(x)} rows are affected.",
+    "i" = "Read the column as text, such as {.code read.csv(colClasses = )} with {.val character}."
+  ), c("argument", "size"), arg = arg, row = large[1], value = x[large[1]], call = call)
 }
 
 add_chunk <- function(state, predictions, columns, call) {

@@ -205,3 +205,25 @@ test_that("sources of a list are merged in order: the same digits one after the 
   wrong <- c(sources, list(ce_source(data.frame(p = 2, y = 1))))
   expect_error(update(ce_state(), wrong, y, p), class = "calibrisk_error_source")
 })
+
+test_that("what rows come from is refused with the call that reads it", {
+  data <- source_data()[1:40, ]
+  folder <- write_parts(data, withr::local_tempdir())
+  says <- function(call, text) {
+    cnd <- expect_error(call, class = "calibrisk_error_source")
+    expect_match(conditionMessage(cnd), text, fixed = TRUE)
+  }
+  says(update(ce_state(), folder, y, p), "`update(state, ce_source(data), truth)`")
+  says(update(ce_state(), list(data, data), y, p), "`update(state, lapply(data, ce_source), truth)`")
+  says(ece(ce_source(folder), y, p), "`update(ce_state(), x, truth)`")
+  says(ece(folder, y, p), "`update(ce_state(), ce_source(x), truth)`")
+  says(ce_estimate(list(ce_source(data), ce_source(data)), y, p), "`update(ce_state(), lapply(x, ce_source), truth)`")
+  expect_error(ece("none", y, p), class = "calibrisk_error_argument")
+  skip_if_not_installed("RSQLite")
+  skip_if_not_installed("dbplyr")
+  con <- DBI::dbConnect(RSQLite::SQLite())
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbWriteTable(con, "rows", data)
+  says(update(ce_state(), ce_database(con, "rows"), y, p), "It is a table of a database.")
+  says(update(ce_state(), dplyr::tbl(con, "rows"), y, p), "ce_source(data)")
+})

@@ -189,3 +189,19 @@ test_that("a spec has at most 1,000 knots", {
   expect_error(ce_state_spec(knots = 1:1001 / 1002), "1,001", class = "calibrisk_error_size")
   expect_length(ce_state_spec(knots = c(1:1000 / 1001, 1 / 1001))$knots, 1000)
 })
+
+test_that("ids are exact: 64-bit integers, and no doubles beyond 2^53", {
+  skip_if_not_installed("bit64")
+  d <- inside_sample(6, 6)
+  text <- paste0("900719925474099", c(3, 4, 5, 3, 4, 5))
+  long <- bit64::as.integer64(text)
+  for (arg in c("id", "cluster")) {
+    part <- function(value) do.call(state_of, c(list(d), stats::setNames(list(value), arg)))
+    expect_silent(state <- part(long))
+    expect_identical(state, part(text))
+    cnd <- expect_error(part(as.numeric(text)), class = "calibrisk_error_size")
+    expect_match(conditionMessage(cnd), "9007199254740992; 6 of 6|as text")
+    expect_identical(c(cnd$arg, cnd$row), c(arg, "1"))
+    expect_identical(part(2^53 - 1:6)$n, 6)
+  }
+})
