@@ -21,8 +21,8 @@ cpp_ckce <- function(computation, source, job, threads, progress) {
     .Call(`_calibrisk_cpp_ckce`, computation, source, job, threads, progress)
 }
 
-cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, ridge, threads, progress = NULL) {
-    .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, ridge, threads, progress)
+cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress)
 }
 
 cpp_map_features <- function(terms, x, threads) {

@@ -6,6 +6,7 @@
 #   variance   of the value, where that is known without the rows for their weights and clusters too
 #   honest     an estimate whose expectation is a lower bound of the value (R/crossfit.R); NULL
 #   noise      variance of the value under calibration, where the influence vanishes
+#   pairs      of a mean over pairs whose interval knows of both: see degenerate_limits(); NULL
 #   power      what is reported is value^(1 / power)
 #   smallest   the smallest value there can be: intervals end there
 #   design     weights and clusters of the rows (R/design.R)
@@ -13,9 +14,10 @@
 # interval to summarise_estimate().
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
-                         smallest = 0, variance = NULL) {
+                         smallest = 0, variance = NULL, pairs = NULL) {
   structure(list(value = value, influence = influence, squares = squares, honest = honest, noise = noise,
-                 power = power, design = design, smallest = smallest, variance = variance), class = "ce_value")
+                 power = power, design = design, smallest = smallest, variance = variance,
+                 pairs = pairs), class = "ce_value")
 }
 
 influence_rows <- function(estimate) {
@@ -72,10 +74,46 @@ honest_limit <- function(estimate, level) {
 
 # Limits on the scale of the value.
 estimate_limits <- function(estimate, level) {
+  if (!is.null(estimate$pairs) && !is.null(estimate$influence)) return(degenerate_limits(estimate, level))
   std_error <- estimate_std_error(estimate)
   half <- design_quantile((1 + level) / 2, estimate$design) * std_error
   list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level)),
        high = estimate$value + half)
+}
+
+# Of a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R); the
+# limits are the x that a test with this variance does not reject. The influence's own variance is no use near
+# calibration: it is a square of the same sums as the value, and so smallest where the value is too small.
+#   pairs    list(value: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2)
+# The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda, slope x = 4 sum
+# lambda^2 delta^2, third moment 8 sum lambda^3 + 24 sum lambda^3 delta^2. What is not known of the lambda is taken as
+# if they were equal. The influence's variance holds the noise twice.
+degenerate_limits <- function(estimate, level) {
+  df <- design_df(estimate$design)
+  own <- row_std_error(influence_rows(estimate), estimate$design)
+  unit <- sqrt(estimate$noise)
+  if (is.na(own)) return(list(std.error = NA_real_, low = NA_real_, high = NA_real_))
+  if (!is.finite(unit)) return(list(std.error = Inf, low = NA_real_, high = NA_real_))
+  # in units of the noise's root; all lambda but one can be 0
+  psi <- estimate$pairs$value / unit
+  lambda <- 1 / (2 * max(estimate$pairs$trace / unit, sqrt(1 / 2)))
+  slope <- rung_slope(list(psi = psi, noise = 1, linear = max((own / unit)^2 - 2, 0), scatter = 4 * lambda))
+  # a value below that of no error is taken as that
+  most <- max(psi, 0)
+  std_error <- sqrt(1 + slope * most) * unit
+  if (df < 1) return(list(std.error = std_error, low = NA_real_, high = NA_real_))
+  tail <- student_level((1 + level) / 2, df)
+  excess <- function(x, psi, p) {
+    variance <- 1 + slope * x
+    skew <- (4 * lambda + 6 * lambda * slope * x) / variance^1.5
+    psi - x - pearson3_quantile(p, min(skew, sqrt(8))) * sqrt(variance)
+  }
+  root <- function(upto, psi, p) {
+    uniroot(excess, c(0, upto), psi, p, extendInt = "downX", tol = 1e-15 * upto)$root * unit
+  }
+  value <- estimate$pairs$value
+  list(std.error = std_error, low = if (psi <= 0 || excess(0, psi, tail) <= 0) 0 else min(root(psi, psi, tail), value),
+       high = max(root(most + 10 * (1 + slope), most, 1 - tail), estimate$value))
 }
 
 # The columns of squared errors, which are reported as they are and may be negative; limits end at 0.

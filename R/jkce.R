@@ -109,8 +109,9 @@ sums_in_groups <- function(code, sums_at) {
   rows <- split(seq_along(code), code)
   parts <- lapply(rows, sums_at)
   of_rows <- function(name) unlist(lapply(parts, `[[`, name), use.names = FALSE)[order(unlist(rows))]
-  list(off_diagonal = of_rows("off_diagonal"), diagonal = of_rows("diagonal"),
-       rank = sum(vapply(parts, function(part) part$rank %||% 0, 0)))
+  total <- function(name) sum(vapply(parts, function(part) part[[name]] %||% 0, 0))
+  list(off_diagonal = of_rows("off_diagonal"), diagonal = of_rows("diagonal"), squares = total("squares"),
+       rank = total("rank"))
 }
 
 # From a factor of the kernel.
@@ -125,8 +126,9 @@ factor_columns <- function(inputs, design, choices, call) {
   }
   if (!is.null(problem$scale)) {
     # sum_j w_j h_ij from sum_j w_i w_j h_ij, the weights scaled to the mean 1
-    back <- (sum(design$w) / design$n)^2 / design$w
-    for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] * back
+    unit <- (sum(design$w) / design$n)^2
+    for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] * unit / design$w
+    sums$squares <- sums$squares * unit^2
   }
   jkce_columns(sums, options$computation, inputs$shown, inputs$target, design, choices, call)
 }

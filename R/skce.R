@@ -19,6 +19,26 @@
 #' several dimensions and draws that were given, means over draws, with the diagonal over pairs of different draws, so
 #' that no entry is biased. Column `target_form` says which.
 #'
+#' @section Intervals:
+#' Under calibration the mean over pairs varies by its second-order terms alone, with the variance
+#' \deqn{\nu = \frac{2}{n^2(n-1)^2}\sum_{i \ne j} h_{ij}^2} (importance weights: of \eqn{w_i w_j h_{ij}}, over
+#' the squared sum of the \eqn{w_i w_j}; clusters: over pairs of different ones, outcomes within one taken as
+#' independent in \eqn{\nu}). At a squared error x it is \eqn{\nu + s x}, where the slope s comes from the Hajek
+#' projection (the rows' influence, whose variance \eqn{\tau} holds \eqn{\nu} twice) and, where the estimate U is small,
+#' from the mean eigenvalue, with \eqn{t = \sum_i h_{ii}/n^2}:
+#' \deqn{s = \frac{\max(\tau - 2\nu, 0) + 4\nu^{3/2}/t}{\max(U, 0) + 2\sqrt\nu}.}
+#' `std.error` is \eqn{\sqrt{\nu + s\max(U, 0)}}. The interval holds every x that a test with the variance
+#' \eqn{\nu + s x} does not reject, and so 0 unless U is above the null's quantile; for the upper end a negative U is
+#' taken as 0. Quantiles are those of a Pearson III law with third moment \eqn{2\nu^2/t + 3 \nu s x/t}, which is that of
+#' \eqn{t^2 / (\nu / 2)} equal eigenvalues. An error is not negative: under calibration only the lower end can miss, and
+#' near it the upper end does not. In simulations (two and three classes, 100 to 1,000 rows, calibrated or with logits
+#' too large by a tenth to nearly a half) intervals at 95 % covered in 94 % of samples or more. Standard errors
+#' near calibration are too large by up to a third. Of both types standard error and interval are those of the
+#' `"unbiased"` mean U: the upward bias of `"biased"`, about t, is not in them, and the upper end is at least the
+#' estimate. From a factor the sum of squares is estimated from the pairs of all rows with some 500 of them (`"rff"`:
+#' 100). Block estimates use the standard deviation of the blocks, with quantiles of Student's t; ends below 0 are 0.
+#' Whether a model is calibrated at all is a question for [ce_test()].
+#'
 #' @section Cost:
 #' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads, for any number of rows: nothing is approximated
 #' unless `tolerance` or a block estimator is asked for; `n block / 2` for blocks. Kernels on mixtures,
@@ -67,10 +87,7 @@
 #' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
 #' `type`, `block`, `kernel`, `target_kernel`, `target_form`, with `tolerance` also `rank` and `error_bound` (on
 #' `.estimate`), and with `group` the list column `groups` (per group its `n`, its own error `.estimate` and its
-#' `term` in the sum), which is printed below the row and returned by `tidy()`. Standard errors are those of
-#' the Hajek projection (first-order terms); near calibration, where the projection vanishes, they are too wide by
-#' up to a factor of root 2, and [ce_test()] is the tool. Block estimates use the standard deviation of the blocks,
-#' with quantiles of Student's t. Interval ends below 0 are 0.
+#' `term` in the sum), which is printed below the row and returned by `tidy()`.
 #' @references `r ref_widmann()`
 #' @export
 #' @examples
@@ -180,12 +197,28 @@ pair_estimate <- function(sums, type, design, call = caller_env()) {
     out <- pair_mean(sums$off_diagonal, partner_weight(design), design)
     # two rows make one pair, and one pair has no spread to see
     if (n == 2) out["influence"] <- list(NULL)
-    return(out)
+    return(with_noise(out, sums, out$value, pair_weight(design)))
   }
-  pair_mean(sums$off_diagonal + sums$diagonal, rep(total_weight(design), n), design)
+  out <- pair_mean(sums$off_diagonal + sums$diagonal, rep(total_weight(design), n), design)
+  if (n == 1) return(out)
+  others <- pair_mean(sums$off_diagonal, total_weight(design) - design_weights(design), design)
+  with_noise(out, sums, others$value, total_weight(design)^2)
 }
 
-# sum_j w_j h_ij over the other rows (where it is unbiased, of other clusters), and w_i h_ii. Weights and clusters are
+# The variance at the null, 2 sum_{i != j} w_i^2 w_j^2 h_ij^2 over the squared weight of the pairs. The interval of both
+# types is around the mean over different rows, which is not biased.
+with_noise <- function(estimate, sums, value, weight) {
+  estimate$noise <- 2 * sums$squares / weight^2
+  if (estimate$noise > 0) {
+    design <- estimate$design
+    trace <- sum(design_weights(design) * sums$diagonal) / total_weight(design)^2
+    estimate$pairs <- list(value = value, trace = trace)
+  }
+  estimate
+}
+
+# sum_j w_j h_ij over the other rows (where it is unbiased, of other clusters), w_i h_ii, and the sum of the squares of
+# w_i w_j h_ij over these pairs. Weights and clusters are
 # kernels on the rows: w_i w_j, and 1 for rows of different clusters.
 design_sums <- function(prediction, target, type, design, threads) {
   factors <- list(prediction)
@@ -232,8 +265,18 @@ most_columns <- function(n) as.integer(min(n, max(1000, 1e8 / n)))
 # What design_sums() returns, of a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank.
 factor_sums <- function(computation, source, residuals, right, type, design, threads, ridge = 0, progress = NULL) {
   cluster <- if (type == "unbiased") design$cluster
-  cpp_factor_sums(computation, source, residuals, right, design$w %||% numeric(), cluster %||% integer(), ridge,
-                  threads, progress)
+  cpp_factor_sums(computation, source, residuals, right, design$w %||% numeric(), cluster %||% integer(),
+                  noise_rows(residuals, if (computation == "rff") 100 else 500), ridge, threads, progress)
+}
+
+# The sum of squares is no product of sums. It is that of all rows with these, times n over their number: enough for
+# some hundredths of a standard error, at about the cost of the factor (random features cost less). Scattered by their
+# values, not by their order.
+noise_rows <- function(residuals, rows) {
+  n <- nrow(residuals)
+  sets <- n %/% rows
+  if (sets < 2) return(seq_len(n))
+  which(cpp_row_folds(residuals, integer(n), sets) == 1)
 }
 
 # The kernel is 0 across groups, so that the total is the sum of the terms.

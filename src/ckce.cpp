@@ -99,22 +99,26 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
   return wrap_result(calibrisk::ckce_by_low_rank(engine, factor, task));
 }
 
-// Sums over pairs by pairs/factor_sums.h: source as above, or list(factor = L) of the computation
-// "kept"; a factor of low rank is the one on which CKCE at `ridge` is certified. weights, cluster:
-// of length 0 where there are none.
+// Sums over pairs by pairs/factor_sums.h (noise_rows from 1): source as above, or list(factor = L)
+// of the computation "kept"; a factor of low rank is the one on which CKCE at `ridge` is certified.
+// weights, cluster: of length 0 where there are none.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
                            Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right,
-                           Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, double ridge,
-                           int threads, SEXP progress = R_NilValue) {
+                           Rcpp::NumericVector weights, Rcpp::IntegerVector cluster,
+                           Rcpp::IntegerVector noise_rows, double ridge, int threads,
+                           SEXP progress = R_NilValue) {
   REngine r_engine(threads, progress);
   const calibrisk::Engine engine = r_engine;
   const auto d = as_matrix(residuals);
+  std::vector<calibrisk::Index> some(noise_rows.begin(), noise_rows.end());
+  for (calibrisk::Index& row : some) --row;
   const auto sums = [&](const auto& rows) {
-    const calibrisk::PairSums out = calibrisk::factor_sums(engine, rows, d, as_matrix(right),
-                                                           as_vector(weights), as_labels(cluster));
+    const calibrisk::PairSums out = calibrisk::factor_sums(
+        engine, rows, d, as_matrix(right), as_vector(weights), as_labels(cluster), some);
     return Rcpp::List::create(Rcpp::Named("off_diagonal") = wrap_vector(out.off_diagonal),
                               Rcpp::Named("diagonal") = wrap_vector(out.diagonal),
+                              Rcpp::Named("squares") = out.squares,
                               Rcpp::Named("rank") = static_cast<double>(rows.rank()));
   };
   if (computation == "kept") {

@@ -11,6 +11,8 @@
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/class_redraws.h>
 
+#include <cmath>
+
 using namespace calibrisk;
 
 namespace {
@@ -28,11 +30,12 @@ struct Naive {
       diagonal(i) = w(i) * k(i, i) * g(i, i);
       for (Index j = 0; j < k.rows(); ++j) {
         const double h = k(i, j) * g(i, j);
-        if (i != j) squares += h * h;
         const bool apart = cluster.empty() ? i != j
                                            : cluster[static_cast<std::size_t>(i)] !=
                                                  cluster[static_cast<std::size_t>(j)];
-        if (apart) off_diagonal(i) += w(j) * h;
+        if (!apart) continue;
+        off_diagonal(i) += w(j) * h;
+        squares += std::pow(w(i) * w(j) * h, 2);
       }
     }
   }
@@ -90,17 +93,30 @@ TEST(sums_of_a_factor_are_those_of_its_product) {
   const Sample s(n);
   Vector w = Vector::Random(n).array() + 1.5;
   Labels cluster;
-  for (Index i = 0; i < n; ++i) cluster.push_back(1 + static_cast<int>(i * i % 7));
+  std::vector<Index> all, some;
+  for (Index i = 0; i < n; ++i) {
+    cluster.push_back(1 + static_cast<int>(i * i % 7));
+    all.push_back(i);
+    if (i % 3 == 0) some.push_back(i);
+  }
   for (bool weighted : {false, true}) {
     for (bool clustered : {false, true}) {
       const Labels code = clustered ? cluster : Labels();
       const PairSums sums =
-          factor_sums(host.engine(), KeptRows{s.l}, s.d, s.m, weighted ? w : Vector(), code);
+          factor_sums(host.engine(), KeptRows{s.l}, s.d, s.m, weighted ? w : Vector(), code, all);
       const Naive naive(s.k(), s.g(), weighted ? w : Vector(Vector::Ones(n)), code);
       CHECK((sums.off_diagonal - naive.off_diagonal).norm() < 1e-11);
       CHECK((sums.diagonal - naive.diagonal).norm() < 1e-12);
+      CHECK(is_near(sums.squares, naive.squares, 1e-10));
     }
   }
+  // some rows, all of them in their pairs
+  const Matrix h = s.k().cwiseProduct(s.g());
+  double squares = 0.0;
+  for (Index b : some) squares += h.col(b).squaredNorm() - h(b, b) * h(b, b);
+  const PairSums part = factor_sums(host.engine(), KeptRows{s.l}, s.d, s.m, Vector(), {}, some);
+  CHECK(is_near(part.squares, squares * static_cast<double>(n) / static_cast<double>(some.size()),
+                1e-10));
   const PairTotals total = factor_totals(host.engine(), s.l, s.d);
   const Naive naive(s.k(), s.d * s.d.transpose(), Vector::Ones(n), {});
   CHECK(is_near(total.unbiased(), naive.off_diagonal.sum() / static_cast<double>(n * (n - 1))));
@@ -114,10 +130,12 @@ TEST(rows_made_as_they_are_read_are_those_of_the_features) {
   const Matrix f = map_features(host.engine(), map, x);
   Labels cluster;
   for (int i = 0; i < 40; ++i) cluster.push_back(1 + i % 9);
-  const PairSums made = factor_sums(host.engine(), FeatureRows{map, x}, d, d, Vector(), cluster);
-  const PairSums kept = factor_sums(host.engine(), KeptRows{f}, d, d, Vector(), cluster);
+  const PairSums made =
+      factor_sums(host.engine(), FeatureRows{map, x}, d, d, Vector(), cluster, {3, 17});
+  const PairSums kept = factor_sums(host.engine(), KeptRows{f}, d, d, Vector(), cluster, {3, 17});
   CHECK((made.off_diagonal - kept.off_diagonal).norm() < 1e-12);
   CHECK((made.diagonal - kept.diagonal).norm() < 1e-12);
+  CHECK(is_near(made.squares, kept.squares, 1e-12));
 }
 
 TEST(redrawn_classes_have_the_statistic_of_their_residuals) {

@@ -4,7 +4,8 @@
 //   all pairs  <L'D, L'M>
 //   row i      l_i' (L'D) m_i
 //   i = j      |l_i|^2 <d_i, m_i>
-// Linear in the rows, which are read twice and need not be kept.
+// Linear in the rows, which are read twice and need not be kept. The sum of squares is no such
+// product: it is estimated from the pairs of all rows with some of them.
 #ifndef CALIBRISK_PAIRS_FACTOR_SUMS_H
 #define CALIBRISK_PAIRS_FACTOR_SUMS_H
 
@@ -37,12 +38,44 @@ inline PairTotals factor_totals(const Engine& engine, const ConstMatrixRef& l,
           l.rowwise().squaredNorm().dot(d.rowwise().squaredNorm()), static_cast<double>(l.rows())};
 }
 
+// Rows whose pairs with all others stand for the sum of squares of all pairs: factor and residuals.
+struct NoiseRows {
+  const std::vector<Index>& at;
+  const Labels& cluster;  // pairs within one do not count; empty: every row is one
+  Matrix l, d;
+
+  // Of rows begin, begin + 1, ... of the factor and of M with these.
+  double squares(const Engine& engine, Index begin, const ConstMatrixRef& rows,
+                 const ConstMatrixRef& m, const ConstVectorRef& weights) const {
+    constexpr Index step = 1024;
+    const auto group = [&](Index i) {
+      return cluster.empty() ? i : static_cast<Index>(cluster[static_cast<std::size_t>(i)]);
+    };
+    double out = 0.0;
+    for (Index i = 0; i < rows.rows(); i += step) {
+      const Index size = std::min(step, rows.rows() - i);
+      Matrix h(size, l.rows()), inner(size, l.rows());
+      engine.dense.gemm(false, true, 1.0, rows.middleRows(i, size), l, 0.0, h);
+      engine.dense.gemm(false, true, 1.0, m.middleRows(i, size), d, 0.0, inner);
+      h.array() *= inner.array();
+      if (weights.size() > 0) h = weights.segment(begin + i, size).asDiagonal() * h;
+      for (Index b = 0; b < h.cols(); ++b) {
+        const Index own = group(at[static_cast<std::size_t>(b)]);
+        for (Index a = 0; a < size; ++a) {
+          if (group(begin + i + a) != own) out += h(a, b) * h(a, b);
+        }
+      }
+    }
+    return out;
+  }
+};
+
 // Of weighted rows (weights empty: none) sum_j w_j H_ij and w_i H_ii; with clusters (codes from 1;
 // empty: none) the sums leave out the pairs within one.
 template <class Rows>
 PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRef& d,
-                     const ConstMatrixRef& m, const ConstVectorRef& weights,
-                     const Labels& cluster) {
+                     const ConstMatrixRef& m, const ConstVectorRef& weights, const Labels& cluster,
+                     const std::vector<Index>& noise_rows) {
   constexpr Index step = 16384;
   const Index n = rows.size();
   require(d.rows() == n && m.rows() == n && d.cols() == m.cols(),
@@ -57,6 +90,7 @@ PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRe
                       cross);
     engine.progress.advance(0.5 * static_cast<double>(i + size) / static_cast<double>(n));
   }
+  const NoiseRows some{noise_rows, cluster, rows.at(engine, noise_rows), take_rows(wd, noise_rows)};
   PairSums out{Vector(n), Vector(n), 0.0};
   for (Index i = 0; i < n; i += step) {
     const Index size = std::min(step, n - i);
@@ -64,8 +98,10 @@ PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRe
     out.diagonal.segment(i, size) = l.rowwise().squaredNorm().cwiseProduct(own.segment(i, size));
     out.off_diagonal.segment(i, size) =
         engine.dense.multiply(l, cross).cwiseProduct(m.middleRows(i, size)).rowwise().sum();
+    out.squares += some.squares(engine, i, l, m.middleRows(i, size), weights);
     engine.progress.advance(0.5 + 0.5 * static_cast<double>(i + size) / static_cast<double>(n));
   }
+  out.squares *= static_cast<double>(n) / static_cast<double>(noise_rows.size());
   if (cluster.empty()) {
     out.off_diagonal -= out.diagonal;
     return out;

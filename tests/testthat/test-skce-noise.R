@@ -1,0 +1,105 @@
+# Standard errors and intervals of means over pairs: the variance at calibration, and coverage near it.
+
+noise_data <- function(n, slope = 1, classes = 2) {
+  logits <- if (classes == 2) cbind(0, stats::rnorm(n, 0, 1.5)) else matrix(stats::rnorm(n * classes, 0, 1.5), n)
+  share <- function(z) exp(z) / rowSums(exp(z))
+  y <- max.col(t(apply(share(slope * logits), 1, cumsum)) > stats::runif(n), "first")
+  list(p = share(logits), y = y)
+}
+
+estimate_of <- function(call) collect_estimates(call)$estimates[[1]]
+
+test_that("the variance at calibration is that of a loop over pairs", {
+  d <- withr::with_seed(1, noise_data(40, classes = 3))
+  n <- 40
+  w <- withr::with_seed(2, stats::rexp(n))
+  copies <- rep(0:3, 10)
+  centre <- rep(1:8, 5)
+  h <- oracle_class_h(d$p, d$y, oracle_tv(.5))
+  naive <- function(h, w = rep(1, nrow(h)), cluster = seq_len(nrow(h)), biased = FALSE) {
+    squares <- weight <- 0
+    for (i in seq_along(w)) {
+      for (j in seq_along(w)) {
+        if (cluster[i] == cluster[j]) next
+        squares <- squares + (w[i] * w[j] * h[i, j])^2
+        weight <- weight + w[i] * w[j]
+      }
+    }
+    2 * squares / (if (biased) sum(w)^2 else weight)^2
+  }
+  for (tolerance in list(NULL, 1e-13)) {
+    noise <- function(...) estimate_of(skce(d$p, d$y, kernel = kernel_tv(.5), tolerance = tolerance, ...))$noise
+    expect_equal(noise(), naive(h))
+    expect_equal(noise(weights = w), naive(h, w))
+    expect_equal(noise(cluster = centre), naive(h, cluster = centre))
+    expect_equal(noise(weights = w, cluster = centre), naive(h, w, centre))
+    expect_equal(noise(type = "biased", weights = w), naive(h, w, biased = TRUE))
+    again <- rep(seq_len(n), copies)
+    expect_equal(noise(weights = copies), naive(h[again, again]))
+  }
+  for (computation in c("dual", "low_rank")) {
+    noise <- function(...) {
+      estimate_of(jkce(d$p, d$y, kernel = kernel_tv(.5), computation = computation,
+                       tolerance = if (computation == "low_rank") 1e-13, ...))$noise
+    }
+    expect_equal(noise(weights = w, cluster = centre), naive(h, w, centre))
+    half <- rep(1:2, n / 2)
+    expect_equal(noise(weights = w, group = half), naive(h * outer(half, half, "=="), w))
+  }
+})
+
+test_that("predictive laws have the same variance and interval at calibration", {
+  o <- oracle_normal
+  law <- pred_normal(o$mean, o$sd)
+  found <- estimate_of(skce(law, o$y, target_kernel = kernel_gaussian(1)))
+  parts <- kernel_problem(read_laws(law, rlang::quo(o$y)), NULL, kernel_gaussian(1), threads = 1L)
+  h <- cpp_pair_matrix(parts$prediction, parts$target, 1L)
+  expect_equal(found$noise, 2 * sum((h - diag(diag(h)))^2) / 30^2)
+  expect_equal(found$pairs$trace, sum(diag(h)) / 36)
+})
+
+test_that("with many rows some pairs stand for the sum of squares, whatever the order", {
+  d <- withr::with_seed(3, noise_data(3000, classes = 3))
+  exact <- estimate_of(skce(d$p, d$y, kernel = kernel_gaussian(.5)))
+  some <- estimate_of(skce(d$p, d$y, kernel = kernel_gaussian(.5), tolerance = 1e-10))
+  expect_equal(sqrt(some$noise / exact$noise), 1, tolerance = .05)
+  expect_gt(abs(some$noise / exact$noise - 1), 1e-6)
+  turned <- estimate_of(skce(d$p[3000:1, ], d$y[3000:1], kernel = kernel_gaussian(.5), tolerance = 1e-10))
+  expect_equal(turned$noise / some$noise, 1, tolerance = 1e-8)
+  random <- estimate_of(jkce(d$p, d$y, kernel = kernel_gaussian(.5), computation = "rff", n_features = 400))
+  expect_equal(sqrt(random$noise / exact$noise), 1, tolerance = .25)
+})
+
+test_that("intervals near calibration hold the error, of a factor, of laws and of both types", {
+  withr::local_seed(11)
+  # the gap's own norm, from many rows
+  error <- function(slope) {
+    d <- noise_data(2000, slope)
+    gap <- d$p[, 2] - stats::plogis(slope * stats::qlogis(d$p[, 2]))
+    h <- 2 * exp(-outer(d$p[, 2], d$p[, 2], "-")^2 / .09) * tcrossprod(gap)
+    (sum(h) - sum(diag(h))) / (2000 * 1999)
+  }
+  for (slope in c(1, .8)) {
+    truth <- if (slope == 1) 0 else error(slope)
+    rows <- replicate(150, simplify = FALSE, {
+      d <- noise_data(150, slope)
+      vctrs::vec_rbind(
+        as.data.frame(jkce(d$p, d$y, kernel = kernel_gaussian(.3)))[c("conf.low", "conf.high")],
+        as.data.frame(skce(d$p, d$y, kernel = kernel_gaussian(.3), type = "biased"))[c("conf.low", "conf.high")]
+      )
+    })
+    rows <- do.call(rbind, rows)
+    expect_gt(mean(rows$conf.low <= truth & rows$conf.high >= truth), .93)
+    # errors are below what can be told: the upper end is above them, and never 0
+    expect_gt(min(rows$conf.high), truth)
+  }
+})
+
+test_that("no noise, no pairs and few rows are no errors", {
+  sure <- skce(rbind(c(1, 0), c(0, 1), c(1, 0)), c(1, 2, 1))
+  expect_identical(c(sure$.estimate, sure$conf.low, sure$conf.high), c(0, 0, 0))
+  two <- skce(rbind(c(.4, .6), c(.2, .8)), c(1, 2))
+  expect_identical(two$std.error, NA_real_)
+  low <- skce(noise_data(30, .1)$p, rep(1:2, 15), level = .02)
+  expect_lte(low$conf.low, low$conf.high)
+})
