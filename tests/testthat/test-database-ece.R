@@ -14,9 +14,10 @@ test_that("errors of width, mass and discrete bins are those in memory", {
   data$.pred_Yes <- round(data$.pred_Yes, 1)
   x <- write_table(con, "ce_test_ece", data)
   for (type in c("width", "mass", "discrete")) {
+    bins <- if (type != "discrete") list(n_bins = c(4, 15))
     for (p in list(1, 2, 3.5, Inf)) {
-      expect_same_ece(ece(x, y, .pred_Yes, type = type, p = p, n_bins = c(4, 15)),
-                      ece(data, y, .pred_Yes, type = type, p = p, n_bins = c(4, 15)))
+      error <- function(data) rlang::inject(ece(data, y, .pred_Yes, type = type, p = p, !!!bins))
+      expect_same_ece(error(x), error(data))
     }
     expect_same_ece(ece(x, y, .pred_Yes, type = type, p = 2, debias = TRUE),
                     ece(data, y, .pred_Yes, type = type, p = 2, debias = TRUE))
