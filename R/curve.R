@@ -241,12 +241,18 @@ print.ce_curve <- function(x, ...) {
       if (!regression) paste0(", mean prediction ", format(rows$mean_confidence[i], digits = 3),
                               ", mean outcome ", format(rows$event_rate[i], digits = 3)),
       "; ", if (rows$rejected[i]) "leaves" else "stays within", " the band of calibrated models; ",
-      if (x$type == "pit") "uniformity" else "the diagonal", " is outside the simultaneous band at ",
-      format(100 * rows$outside[i], digits = 2), " % of the places"
+      place_of_diagonal(rows$outside[i], if (x$type == "pit") "uniformity" else "the diagonal")
     )
     cat(strwrap(text, exdent = 2), sep = "\n")
   }
   invisible(x)
+}
+
+# The other band, that of the curve itself. A curve may leave the band of calibrated models while its own still holds
+# the diagonal.
+place_of_diagonal <- function(outside, what) {
+  if (isTRUE(outside == 0)) return(paste("its own simultaneous band holds", what))
+  paste0("its own simultaneous band misses ", what, " at ", format(100 * outside, digits = 2), " % of the places")
 }
 
 curve_labels <- function(rows, keys) {

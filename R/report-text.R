@@ -28,7 +28,7 @@ curve_alt <- function(curve) {
   text <- paste0(
     ifelse(nzchar(label), paste0(label, ": "), ""), "mean prediction ", formatC(rows$mean_confidence, 3, format = "f"),
     ", observed frequency ", formatC(rows$event_rate, 3, format = "f"),
-    "; the diagonal is outside the simultaneous band at ", round(100 * rows$outside), " % of the places"
+    "; its own simultaneous band misses the diagonal at ", round(100 * rows$outside), " % of the places"
   )
   paste0("Smooth calibration curve with its bands. ", paste(text, collapse = ". "), ".")
 }

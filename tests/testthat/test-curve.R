@@ -317,3 +317,14 @@ test_that("no predictions at all are an error that says so", {
     expect_error(verb(list(), c(FALSE, TRUE)), class = "calibrisk_error_argument")
   }
 })
+
+test_that("the two bands are told apart", {
+  expect_identical(place_of_diagonal(0, "the diagonal"), "its own simultaneous band holds the diagonal")
+  expect_identical(place_of_diagonal(.256, "uniformity"),
+                   "its own simultaneous band misses uniformity at 26 % of the places")
+  calibrated <- ce_curve(rep(c(.2, .5, .8), each = 50), rep(c(rep(0:1, 20), rep(0, 10)), 3), type = "binned", n_bins = 3)
+  calibrated$summary$rejected <- TRUE
+  calibrated$summary$outside <- 0
+  text <- gsub("\\s+", " ", paste(utils::capture.output(print(calibrated)), collapse = " "))
+  expect_match(text, "leaves the band of calibrated models; its own simultaneous band holds the diagonal", fixed = TRUE)
+})
