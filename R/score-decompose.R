@@ -74,6 +74,9 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
     }
     return(decompose_real(x, enquo(truth), enquos(...), enquo(.by), scores, n_bins, times, na_rm, call, design))
   }
+  truth <- enquo(truth)
+  dots <- column_dots(...)
+  check_no_laws(x, dots, scores, call)
   if (!is.null(n_bins)) {
     stop_input(c("{.arg n_bins} is for scores of real outcomes.", "x" = "The score is {.val {scores[[1]]$name}}.",
                  "i" = "Round the probabilities, or use {.code method = \"isotonic\"}."),
@@ -87,8 +90,6 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
       "x" = "{.arg notion} is {.val {notion}}."
     ), "notion", arg = "notion", call = call)
   }
-  truth <- enquo(truth)
-  dots <- column_dots(...)
   by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)

@@ -102,9 +102,20 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
               "regression", design)
     }, na_rm, list(level = level), call, design))
   }
+  if (!"data" %in% names(dots)) check_no_laws(x, dots, scores, call)
   metric_frame(x, truth, dots, by, metric, function(predictions) {
     columns(score_rows(predictions, scores), whole_notion(predictions), predictions$design)
   }, event_level, na_rm, choices = list(level = level), call = call, design = design)
+}
+
+# Scores of classes read probabilities.
+check_no_laws <- function(x, dots, scores, call) {
+  if (is.null(law_given(x, dots, call))) return(invisible())
+  stop_input(c(
+    "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
+    "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
+    "i" = "For example {.code score = \"crps\"}, or {.val dss} and {.val mse} of mean and variance."
+  ), "score", arg = "score", value = scores[[1]]$name, call = call)
 }
 
 # Rows of Inf and of -Inf have no mean: NA, with a warning.
