@@ -5,7 +5,8 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
   if (rlang::is_bare_list(objects)) objects <- lapply(objects, read_results, call)
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
-      models <- told_once(column_models(part, truth, columns, settings, call))
+      models <- told_once(warned_once(column_models(part, truth, columns, settings, call),
+                                      "calibrisk_warning_cluster"))
       compare_pairs(common_rows(models), metric, settings, call)
     }, call))
   }
@@ -14,7 +15,8 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
                  "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece, .by = site)}."),
                "group", arg = ".by", call = call)
   }
-  compare_pairs(common_rows(told_once(list_models(objects, truth, settings, call))), metric, settings, call)
+  models <- told_once(warned_once(list_models(objects, truth, settings, call), "calibrisk_warning_cluster"))
+  compare_pairs(common_rows(models), metric, settings, call)
 }
 
 # Every selected column is a model's probability of the same event.
@@ -167,7 +169,10 @@ bootstrap_differences <- function(models, metric, values, at, settings, call) {
   draws <- matrix(draws, ncol(at))
   difference <- values[at[1, ]] - values[at[2, ]]
   std_error <- apply(draws, 1, sd)
-  limit <- function(p) 2 * difference - apply(draws, 1, quantile, p, names = FALSE, na.rm = TRUE)
-  list(std.error = std_error, conf.low = limit((1 + settings$level) / 2), conf.high = limit((1 - settings$level) / 2),
-       p.value = 2 * stats::pt(-abs(difference / std_error), design_df(design)))
+  # of Inf and -Inf there is neither spread nor a limit
+  finite <- function(v) ifelse(is.finite(v) & is.finite(difference), v, NA_real_)
+  limit <- function(p) finite(2 * difference - apply(draws, 1, quantile, p, names = FALSE, na.rm = TRUE))
+  list(std.error = finite(std_error), conf.low = limit((1 + settings$level) / 2),
+       conf.high = limit((1 - settings$level) / 2),
+       p.value = finite(2 * stats::pt(-abs(difference / std_error), design_df(design))))
 }

@@ -37,6 +37,16 @@ conditionMessage.calibrisk_error <- function(c) {
   (if (is.null(c$parent) && is.null(c$rlang) && plain_output()) plain_bullets(lines, "Error: ")) %||% NextMethod()
 }
 
+# What is true of all parts is warned of once.
+warned_once <- function(value, class) {
+  said <- FALSE
+  withCallingHandlers(value, warning = function(cnd) {
+    if (!inherits(cnd, class)) return()
+    if (said) rlang::cnd_muffle(cnd)
+    said <<- TRUE
+  })
+}
+
 # Many fits may have the same to say: each class of message is shown once.
 told_once <- function(value) {
   seen <- character()

@@ -94,6 +94,9 @@ weight_kind <- function(weights, call) {
   "importance"
 }
 
+# Beyond it the repeated rows would take more memory than most computers have.
+most_repeated_rows <- 5e7
+
 check_weights <- function(weights, kind, call) {
   bad <- which(!is.na(weights) & (!is.finite(weights) | weights < 0))
   if (length(bad) > 0) {
@@ -103,11 +106,13 @@ check_weights <- function(weights, kind, call) {
              affected."
     ), "weights", arg = "weights", row = bad[1], value = weights[bad[1]], call = call)
   }
-  if (kind == "frequency" && sum(weights, na.rm = TRUE) > .Machine$integer.max) {
+  if (kind == "frequency" && sum(weights, na.rm = TRUE) > most_repeated_rows) {
     stop_input(c(
-      "Frequency weights must sum to at most 2,147,483,647 rows.",
-      "x" = "They sum to {.val {sum(weights, na.rm = TRUE)}}.",
-      "i" = "Give them as importance weights (doubles), for which a sum over rows is not repeated."
+      "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",
+      "x" = "They sum to {count_text(sum(weights, na.rm = TRUE))}, in {count_text(length(weights))} rows.",
+      "i" = "{.code update(ce_state(), ...)} takes rows in chunks and keeps sums.",
+      "i" = "{.code as.numeric(weights)} are importance weights: means over rows are the same, but standard errors and \\
+             tests are those of {count_text(length(weights))} rows."
     ), c("size", "weights"), arg = "weights", call = call)
   }
   weights
@@ -137,5 +142,14 @@ bind_design <- function(raw, rows) {
   if (!is.null(raw$censoring)) w <- raw$censoring[rows] * (w %||% 1)
   # weights of one value are none; of a part of the rows they still say how much it counts beside the others
   if (length(w) > 0 && all(w == w[1])) w <- NULL
+  if (length(cluster) > 1 && all(cluster == cluster[1])) warn_one_cluster(length(cluster))
   new_design(length(rows), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
+}
+
+warn_one_cluster <- function(n) {
+  warn_result(c(
+    "Standard errors, intervals, tests and means over pairs need two clusters or more.",
+    "x" = "{.arg cluster} is the same for all {n} rows.",
+    "i" = "Drop {.arg cluster} if rows are independent."
+  ), "cluster")
 }

@@ -135,7 +135,8 @@ metric_value <- function(metric, predictions, call = caller_env()) {
     collect_estimates(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options)),
     calibrisk_message_weights = function(cnd) rlang::cnd_muffle(cnd),
     # said when the predictions were read
-    calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd)
+    calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd),
+    calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
   )
   value <- found$value
   # the headline's column has no dot

@@ -6,6 +6,17 @@ draw_figure <- function(x, ..., call = caller_env()) {
   invisible(x)
 }
 
+# Tables without a figure of their own: that of a data frame would be one of all columns against each other.
+#' @export
+plot.ce_table <- function(x, ...) {
+  stop_input(c(
+    "Tables of metrics and of differences have no figure.",
+    "x" = "{.arg x} is {.val {describe(x)}}.",
+    "i" = "{.fn plot} draws {.fn ce_curve}, {.fn ce_estimate}, {.fn ce_rank}, {.fn ce_decision}, {.fn ce_validate}, \\
+           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test} and {.fn ce_tune}."
+  ), "argument", arg = "x", call = current_env())
+}
+
 #' @rdname autoplot.ce_tune
 #' @export
 plot.ce_tune <- function(x, ...) draw_figure(x, ...)

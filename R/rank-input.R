@@ -78,7 +78,8 @@ rank_data <- function(models, truth, event_level, design = NULL, call = caller_e
       "x" = "It is {.val {describe(models)}}{if (is.list(models)) paste0(' with ', length(models), ' element')}."
     ), "argument", arg = "models", call = call)
   }
-  parts <- told_once(list_models(models, truth, list(design = design, event_level = event_level), call))
+  settings <- list(design = design, event_level = event_level)
+  parts <- told_once(warned_once(list_models(models, truth, settings, call), "calibrisk_warning_cluster"))
   check_two_models(parts, call, "models")
   parts <- common_rows(parts)
   if (n_obs(parts[[1]]) == 0) stop_empty(NROW(models[[1]]), call)

@@ -207,3 +207,19 @@ test_that("the direction of predictions is told once for each model", {
     rbs(x, truth)$.estimate
   }))), 2L)
 })
+
+test_that("an infinite value has no standard error, interval or test", {
+  p <- rep(c(.2, .8), each = 30)
+  y <- rep(c(0, 0, 1), 20)
+  infinite <- function(x, truth) if (mean(x) < .45) Inf else mean((x - truth)^2)
+  found <- withr::with_seed(1, ce_compare(list(a = p, b = p / 2), y, metric = infinite, times = 20))
+  expect_identical(found$difference, -Inf)
+  for (column in c("std.error", "conf.low", "conf.high", "p.value")) expect_identical(found[[column]], NA_real_)
+})
+
+test_that("tables of metrics and differences have no figure, and the error says what has", {
+  data <- models_frame(60)
+  for (table in list(ce_compare(data, y, p, flat, metric = rbs), ece(data, y, p, .by = site))) {
+    expect_error(plot(table), "ce_curve()", fixed = TRUE, class = "calibrisk_error_argument")
+  }
+})

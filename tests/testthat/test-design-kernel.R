@@ -132,7 +132,7 @@ test_that("groups whose weights are equal count by them in a test", {
 test_that("one cluster has no pairs across clusters: an error, not NaN", {
   d <- kernel_rows()
   one <- rep("a", 60)
-  expect_error(skce(d$p, d$y, cluster = one), "At least 2 clusters", class = "calibrisk_error_rows")
-  expect_error(jkce(d$p, d$y, cluster = one), class = "calibrisk_error_rows")
-  expect_error(mmce(d$p[, 1], d$y == 1, type = "unbiased", cluster = one), class = "calibrisk_error_rows")
+  expect_error(suppressWarnings(skce(d$p, d$y, cluster = one)), "At least 2 clusters", class = "calibrisk_error_rows")
+  expect_error(suppressWarnings(jkce(d$p, d$y, cluster = one)), class = "calibrisk_error_rows")
+  expect_error(suppressWarnings(mmce(d$p[, 1], d$y == 1, type = "unbiased", cluster = one)), class = "calibrisk_error_rows")
 })

@@ -198,7 +198,7 @@ test_that("weights and clusters of curves", {
     clustered <- curve(data, y, prob, cluster = centre)
     width <- function(out) mean(out[[1]]$conf.high - out[[1]]$conf.low)
     expect_gt(width(clustered), width(plain))
-    expect_error(curve(data$prob, data$y, cluster = rep(1, 120)), class = "calibrisk_error_rows")
+    expect_error(suppressWarnings(curve(data$prob, data$y, cluster = rep(1, 120))), class = "calibrisk_error_rows")
   }
   binned <- ce_curve(data, y, prob, weights = share, n_bins = 5)
   bin <- ceiling(data$prob * 5)
@@ -249,7 +249,7 @@ test_that("weights and clusters of decision curves", {
     # two clusters: the map of each is the other's
     two <- verb(data$prob, data$y, cluster = rep(1:2, 60))
     expect_true(all(is.finite(two[[1]]$conf.low)))
-    one <- verb(data$prob, data$y, cluster = rep(1, 120))
+    one <- suppressWarnings(verb(data$prob, data$y, cluster = rep(1, 120)))
     expect_true(all(is.na(one[[1]]$conf.low)))
     expect_identical(one[[1]]$loss, numeric(5))
   }
@@ -262,9 +262,36 @@ test_that("weights and clusters of decision curves", {
 test_that("bins of equal mass hold all rows, however heavy one of them is", {
   data <- design_rows_frame(30)
   data$heavy <- c(1e13, data$share[-1])
-  for (type in c("mass", "sweep")) {
-    found <- ece(data, y, prob, type = type, n_bins = 5, weights = heavy)
+  for (metric in list(ce_metric(ece, type = "mass", n_bins = 5), ce_metric(ece, type = "sweep"))) {
+    found <- rlang::exec(metric$fn, data$prob, data$y, weights = data$heavy, !!!metric$options)
     expect_equal(found$.estimate, abs(data$prob[1] - data$y[1]), tolerance = 1e-10)
     expect_gte(found$std.error, 0)
   }
+})
+
+test_that("frequencies that would make too many rows are an error that says how many", {
+  p <- c(.2, .4, .6, .8)
+  y <- c(0, 1, 0, 1)
+  for (metric in list(ece, rbs, skce)) {
+    expect_error(metric(p, y, weights = rep(20000000L, 4)), "They sum to 80,000,000, in 4 rows",
+                 class = "calibrisk_error_size")
+  }
+  expect_error(ece(p, y, weights = rep(20000000L, 4)), "ce_state()", fixed = TRUE, class = "calibrisk_error_weights")
+  expect_identical(suppressMessages(ece(p, y, weights = c(1e8, 2e8, 1e8, 2e8)))$n, 4L)
+})
+
+test_that("one cluster has no standard error, and a warning says so once", {
+  p <- seq(.1, .9, length.out = 40)
+  y <- rep(0:1, 20)
+  one <- rep("a", 40)
+  for (verb in list(ece, rbs, ckce, ce_score, ce_estimate, ks_error)) {
+    expect_warning(found <- verb(p, y, cluster = one), "two clusters or more", class = "calibrisk_warning_cluster")
+    expect_true(is.na(found$std.error))
+  }
+  expect_warning(skce(pred_normal(p, 1), p, cluster = rep(1:2, 20)), NA)
+  expect_warning(ece(p, y, cluster = rep(1:2, 20)), NA)
+  said <- function(code) length(testthat::capture_warnings(code))
+  expect_identical(said(ce_compare(list(a = p, b = p^2), y, metric = rbs, cluster = one)), 1L)
+  groups <- data.frame(p, y, centre = rep(1:4, 10))
+  expect_identical(said(rbs(groups, y, p, cluster = centre, .by = centre)), 1L)
 })

@@ -83,6 +83,6 @@ test_that("sets of weighted rows count their products, those of clusters lie acr
     psi <- vapply(1:9, function(i) (naive(replace(w, i, w[i] + 1e-6)) - naive(w)) / 1e-6 * sum(w), 0)
     expect_equal(value(weights = w, cluster = cluster)$std.error, row_std_error(psi, new_design(9, w, cluster)),
                  tolerance = 1e-5)
-    expect_error(value(cluster = rep(1, 9)), class = "calibrisk_error_rows")
+    expect_error(suppressWarnings(value(cluster = rep(1, 9))), class = "calibrisk_error_rows")
   }
 })
