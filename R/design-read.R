@@ -111,8 +111,8 @@ check_weights <- function(weights, kind, call) {
       "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",
       "x" = "They sum to {count_text(sum(weights, na.rm = TRUE))}, in {count_text(length(weights))} rows.",
       "i" = "{.code update(ce_state(), ...)} takes rows in chunks and keeps sums.",
-      "i" = "{.code as.numeric(weights)} are importance weights: means over rows are the same, but standard errors and \\
-             tests are those of {count_text(length(weights))} rows."
+      "i" = "{.code as.numeric(weights)} are importance weights: means over rows are the same, but standard errors \\
+             and tests are those of {count_text(length(weights))} rows."
     ), c("size", "weights"), arg = "weights", call = call)
   }
   weights

@@ -32,7 +32,9 @@ update_chunk <- function(object, data, truth, dots, given, call) {
   predictions <- rlang::try_fetch(
     as_predictions(data, truth, dots, object$spec$event_level, TRUE, call, direction = object$n == 0,
                    design = design_input(given$weights, given$cluster)),
-    calibrisk_error_empty = identity
+    calibrisk_error_empty = identity,
+    # the other clusters come in other chunks
+    calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
   )
   if (inherits(predictions, "calibrisk_error_empty")) {
     # rows of weight 0 are complete
