@@ -35,9 +35,22 @@ combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
   }
   new_estimate(
     sum(scale * vapply(estimates, `[[`, 0, "value")), add(influence_rows), first$design, first$power,
-    if (all(scale >= 0)) combine_honest(estimates, scale), sum(scale^2 * vapply(estimates, `[[`, 0, "noise")),
+    if (all(scale >= 0)) combine_honest(estimates, scale), combined_noise(estimates, scale),
     smallest = if (all(scale >= 0)) sum(scale * vapply(estimates, `[[`, 0, "smallest")) else -Inf
   )
+}
+
+# Means over pairs of the same rows share their noise as they share their influence: models that are nearly one differ
+# by next to nothing.
+combined_noise <- function(estimates, scale) {
+  roots <- scale * sqrt(vapply(estimates, `[[`, 0, "noise"))
+  paired <- !any(vapply(estimates, function(one) is.null(one$pairs) || is.null(one$influence), NA))
+  if (!paired) return(sum(roots^2))
+  design <- estimates[[1]]$design
+  covariance <- row_covariance(vapply(estimates, influence_rows, numeric(design$n)), design)
+  spread <- sqrt(diag(covariance))
+  if (!all(is.finite(spread) & spread > 0)) return(sum(roots^2))
+  max(sum(pmax(covariance / outer(spread, spread), 0) * outer(roots, roots)), 0)
 }
 
 combine_honest <- function(estimates, scale) {

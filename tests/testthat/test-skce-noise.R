@@ -103,3 +103,14 @@ test_that("no noise, no pairs and few rows are no errors", {
   low <- skce(noise_data(30, .1)$p, rep(1:2, 15), level = .02)
   expect_lte(low$conf.low, low$conf.high)
 })
+
+test_that("a difference of models that are nearly one has next to no noise", {
+  d <- withr::with_seed(5, noise_data(200))
+  near <- stats::plogis(stats::qlogis(d$p[, 2]) + withr::with_seed(6, stats::rnorm(200, 0, .02)))
+  one <- function(p) estimate_of(skce(p, d$y - 1, kernel = kernel_tv(.25)))
+  a <- one(d$p[, 2])
+  noise <- function(b) combine_estimates(list(a, b), c(1, -1))$noise / (a$noise + b$noise)
+  expect_lt(noise(one(near)), .01)
+  expect_equal(combine_estimates(list(a, a), c(1, -1))$noise, 0)
+  expect_equal(combine_estimates(list(a, a))$noise, 4 * a$noise)
+})
