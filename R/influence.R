@@ -157,9 +157,11 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
     ifelse(power == 1, v, pmax(v, 0)^(1 / power))
   }
   estimate <- root(value)
+  # 0, or what rounding leaves of it, has no tangent
+  smooth <- value > 1e-13^power * std_error
   list(
     .estimate = estimate,
-    std.error = ifelse(power == 1, std_error, ifelse(estimate > 0, std_error / (power * estimate^(power - 1)), NA)),
+    std.error = ifelse(power == 1, std_error, ifelse(smooth, std_error / (power * estimate^(power - 1)), NA_real_)),
     conf.low = root(limits$low), conf.high = root(limits$high),
     power = value
   )
