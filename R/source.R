@@ -17,6 +17,11 @@
 #' @param rows Number of rows of a piece. Of a Parquet file, and where data.table is installed of a CSV file below
 #'   256 MB, the whole file is read at once.
 #' @param close Of a function: what is called when it is empty or an error occurred.
+#' @section Workers:
+#' A source is sent to the worker that reads it: files are opened there, but a connection, a result or a reader does not
+#' leave its process (an external pointer is not valid in another). There a source is a function
+#' that opens what it reads at its first call. What a function takes from the global environment is not sent with it: it
+#' is to hold its values (made by a function or in `local()`) and to name packages by `::`.
 #' @return A `ce_source`. Files, data frames and tables can be read again; results, readers and functions only once.
 #' @section Errors:
 #' `calibrisk_error_source` where a piece cannot be read or taken in: it says which one, and its parent why. That
@@ -90,7 +95,7 @@ check_rows_here <- function(x, arg, call) {
 # --- What is read ----------------------------------------------------------------------------------------------------
 
 frame_source <- function(data, rows) {
-  new_source(function() cut_iterator(data, rows), paste(count_text(nrow(data)), "rows in memory"))
+  new_source(function() cut_iterator(data, rows), paste(count_of(nrow(data), "row"), "in memory"))
 }
 
 cut_iterator <- function(data, rows) {

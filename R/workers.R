@@ -8,8 +8,8 @@ has_workers <- function() {
 # lapply(), in order. A worker is sent its own jobs, and `fn` with what it holds; `fn` draws no random numbers, so that
 # the digits are those of one process.
 over_workers <- function(jobs, fn, call) {
-  if (!has_workers()) return(lapply(jobs, fn))
   one <- with_step(fn, if (rlang::is_installed("progressr")) progressr::progressor(along = jobs))
+  if (!has_workers()) return(lapply(jobs, one))
   from_workers(future.apply::future_lapply(jobs, one, future.packages = "calibrisk"), call)
 }
 

@@ -227,3 +227,14 @@ test_that("what rows come from is refused with the call that reads it", {
   says(update(ce_state(), ce_database(con, "rows"), y, p), "It is a table of a database.")
   says(update(ce_state(), dplyr::tbl(con, "rows"), y, p), "ce_source(data)")
 })
+
+test_that("a list of sources signals a step per source, under every plan", {
+  skip_if_not_installed("progressr")
+  sources <- list(ce_source(source_data()[1:20, ]), ce_source(source_data()[21:60, ]))
+  steps <- 0
+  withCallingHandlers(
+    progressr::with_progress(update(ce_state(), sources, y, p), handlers = progressr::handler_void(), enable = TRUE),
+    progression = function(cnd) if (identical(cnd$type, "update")) steps <<- steps + 1
+  )
+  expect_identical(steps, 2)
+})
