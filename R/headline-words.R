@@ -59,7 +59,8 @@ resolution_sentence <- function(rows, level) {
   if (!any(known)) return(NULL)
   paste0(
     format(100 * level), " % for the error visible at this resolution (finest basis: ",
-    span(rows$resolution[known], function(v) format(v)), " knots); whatever the gap, it is at most ",
+    span(rows$resolution[known], function(v) format(v)),
+    if (all(rows$resolution[known] == 1)) " knot" else " knots", "); whatever the gap, it is at most ",
     if (sum(known) == 1) formatC(rows$cap[known], digits = 3, format = "f") else "`cap`", " (root Brier score)."
   )
 }

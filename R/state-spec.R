@@ -93,8 +93,8 @@ spec_words <- function(spec) {
   }
   paste0(
     spec$notion %||% "default notion", ", ", length(spec$edges) - 1, " cells", if (!is.null(spec$knots)) {
-      paste0(" (", length(spec$knots), " given knots)")
-    }, ", ", spec$n_bins, " bins; Algorithm 1: ", spec$folds, " folds, test share ", format(spec$test), ", bins ",
-    paste(unique(range(spec$grid)), collapse = " to "), "; ", spec$blocks, " blocks"
+      paste0(" (", count_of(length(spec$knots), "given knot"), ")")
+    }, ", ", count_of(spec$n_bins, "bin"), "; Algorithm 1: ", spec$folds, " folds, test share ",
+    format(spec$test), ", bins ", paste(unique(range(spec$grid)), collapse = " to "), "; ", spec$blocks, " blocks"
   )
 }

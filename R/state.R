@@ -215,8 +215,8 @@ check_state <- function(x, call = caller_env()) {
 #' @export
 print.ce_state <- function(x, ...) {
   check_state(x)
-  cat("<ce_state> ", count_text(x$n), " rows", if (!is.null(x$about)) paste0(", ", x$about$notion), sep = "")
-  if (x$dropped > 0) cat(" (", count_text(x$dropped), " incomplete rows left out)", sep = "")
+  cat("<ce_state> ", count_of(x$n, "row"), if (!is.null(x$about)) paste0(", ", x$about$notion), sep = "")
+  if (x$dropped > 0) cat(" (", count_of(x$dropped, "incomplete row"), " left out)", sep = "")
   cat("\n")
   writeLines(strwrap(paste0("Keeps: ", spec_words(x$spec), "."), exdent = 2))
   cat("Holds ", format(round(sum(lengths(unlist(x$sums, recursive = FALSE))) * 8 / 1024)), " kB of sums",

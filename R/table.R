@@ -84,3 +84,6 @@ count_text <- function(n) {
   format(n, big.mark = if (identical(getOption("OutDec"), ",")) "." else ",", decimal.mark = getOption("OutDec"),
          trim = TRUE, scientific = FALSE)
 }
+
+# "1 row", "2,000 rows"
+count_of <- function(n, what) paste0(count_text(n), " ", what, if (n != 1) "s")

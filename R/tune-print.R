@@ -10,12 +10,11 @@ print.ce_tune <- function(x, ...) {
 }
 
 split_label <- function(split, n_splits = 1) {
-  big <- count_text
   sizes <- split_sizes(split)
   n_test <- sizes[1]
   paste0(
-    big(sum(sizes[-1])), " rows in ", split$k, " folds for tuning, ",
-    if (n_test > 0) paste0(big(n_test), " rows for testing") else "estimates on the held-out rows",
+    count_of(sum(sizes[-1]), "row"), " in ", split$k, " folds for tuning, ",
+    if (n_test > 0) paste0(count_of(n_test, "row"), " for testing") else "estimates on the held-out rows",
     if (n_splits > 1) paste0("; ", n_splits, " random splits")
   )
 }
@@ -48,7 +47,7 @@ tune_headline <- function(x) {
   c(
     paste0(if (is.na(row$estimate)) "No estimate" else digits(row$estimate), ", ", format(100 * x$level),
            " % interval ", digits(row$conf.low), " to ", digits(row$conf.high), ", from all ",
-           count_text(row$n), " rows.",
+           count_of(row$n, "row"), ".",
            # the other sentence says the same limits again
            if (!isTRUE(row$conf.low > 0)) paste0(" ", headline_sentence(row))),
     resolution_sentence(row, x$level)
@@ -79,6 +78,7 @@ tune_footnotes <- function(x) {
     chosen_note(x),
     skill_note(x),
     missing_note(x),
+    sums_note(x),
     edge_note(x),
     unreliable_note(x)
   )
@@ -100,6 +100,16 @@ missing_note <- function(x) {
   }
   if (short > 0) paste0("No risk in ", short, " of ", x$split$k,
                         " folds, which hold out fewer than two rows; left out of the means.")
+}
+
+# Of the sums of a state, where those of all classes or of eight factors would be needed.
+sums_note <- function(x) {
+  others <- !(x$glance$selected %in% TRUE)
+  of_state <- is.null(x$source) && !is.null(x$counted)
+  if (!of_state || !x$notion %in% c("class_wise", "canonical")) return(NULL)
+  if (!any(is.na(x$glance$difference_std.error[others]) & !is.na(x$glance$difference[others]))) return(NULL)
+  if (x$notion == "canonical") return("(NA): sums do not hold what standard errors of differences of risks need.")
+  "(NA): differences have no standard errors here, which need the classes of a row together; sums are kept per class."
 }
 
 # Selected at the edge of its grid: the grid may be too short.

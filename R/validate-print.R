@@ -72,9 +72,8 @@ sample_sentence <- function(sample, notion = "binary") {
 
 # Of a top label the event is that it was right.
 rows_and_events <- function(sample, notion) {
-  several <- function(n, what) paste0(count_text(n), " ", what, if (n != 1) "s")
-  paste0(several(sample$n, "row"), ", ",
-         if (notion == "top_label") paste(count_text(sample$events), "right") else several(sample$events, "event"))
+  paste0(count_of(sample$n, "row"), ", ",
+         if (notion == "top_label") paste(count_text(sample$events), "right") else count_of(sample$events, "event"))
 }
 
 # What the numbers mean, level by level: a claim only where its interval supports it.

@@ -84,3 +84,12 @@ test_that("what sums cannot tune says so", {
   expect_error(ce_tune(state_of(lapply(d, `[`, 1:4))), class = "calibrisk_error_folds")
   expect_error(ce_tune(state_of(list(x = rep(.5, 50), y = rep(1, 50)))), "id", class = "calibrisk_error_folds")
 })
+
+test_that("missing standard errors of differences are explained where they are printed", {
+  says <- "differences have no standard errors"
+  of <- function(notion, ...) ce_tune(update(ce_state(ce_state_spec(notion, ...)), vehicle_predictions, truth))
+  expect_output(print(of("class_wise")), says)
+  expect_output(print(of("canonical", landmarks = 3)), "standard errors of differences of risks")
+  top <- utils::capture.output(print(of("top_label")))
+  expect_false(any(grepl("(NA)", top, fixed = TRUE)))
+})

@@ -126,6 +126,9 @@ test_that("a state says what it holds", {
   expect_output(print(state_of(inside_sample(300, 2))), "300 rows, binary")
   expect_output(print(ce_state()), "0 rows")
   expect_output(print(ce_state_spec(knots = c(.1, .5))), "2 given knots")
+  expect_output(print(ce_state_spec(knots = .5, n_bins = 1)), "1 given knot\\), 1 bin;")
+  expect_output(print(update(ce_state(), c(.3, NA), 1:0)), "1 row, binary \\(1 incomplete row left out\\)")
+  expect_output(print(ce_source(data.frame(p = 1))), "1 row in memory")
 })
 
 test_that("what owns a row is of one type in all parts, and given in all of them", {
