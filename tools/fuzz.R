@@ -135,9 +135,11 @@ verbs <- list(
   skce = "bcl",
   ckce = "bcl", ckce_ridge = "bc", jkce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
   ce_recalibrate = "bcl", ce_upper_bound = "bc", ce_decision = "b", u_score = "b",
-  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc"
+  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc",
+  ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
+  predict = "bc"
 )
-verbs <- verbs[vapply(names(verbs), exists, NA, envir = asNamespace("calibrisk"), inherits = FALSE)]
+verbs <- verbs[vapply(names(verbs), exists, NA, envir = asNamespace("calibrisk"))]
 
 # A few of the options that a verb has; mostly valid ones, the last of each is not.
 draw_options <- function(name) {
@@ -189,7 +191,7 @@ own_calls <- list(
               draw_options("ce_compare")))
   },
   ce_rank = function(data) {
-    as.call(c(quote(ce_rank), list(list(a = data$x, b = other_model(data$x)), data$truth, trials = 5, progress = FALSE),
+    as.call(c(quote(ce_rank), list(list(a = data$x, b = other_model(data$x)), data$truth, trials = 5),
               maybe(list(metric = pick(list("ece", "brier", "jkce", "none"))), 0.5)))
   },
   ce_monitor = function(data) {
@@ -209,6 +211,33 @@ own_calls <- list(
     if (runif(1) < 0.3) state <- as.call(list(quote(c), state, state))
     if (runif(1) < 0.2) return(state)
     as.call(list(pick(list(quote(estimate), quote(ce_estimate), quote(ce_tune))), state))
+  },
+  ce_source = function(data) {
+    if (is.matrix(data$x) || NROW(data$x) != length(data$truth)) return(as.call(list(quote(ce_source), data$x)))
+    rows <- data.frame(y = data$truth, p = data$x)
+    source <- as.call(list(quote(ce_source), rows, rows = pick(list(1, 7, 1e5, 0))))
+    as.call(list(quote(update), quote(ce_state()), source, quote(y), quote(p)))
+  },
+  ce_predictions = function(data) {
+    model <- pick(list(quote(lm(mpg ~ wt, mtcars)), quote(glm(am ~ wt, binomial(), mtcars)), data$x))
+    as.call(list(quote(ce_predictions), model, quote(mtcars)))
+  },
+  ce_horizon = function(data) as.call(list(quote(ce_horizon), pick(list(1, 0.5, 0, NA, data$x)))),
+  ce_kable = function(data) {
+    of <- pick(list(quote(ece), quote(ce_estimate), quote(ce_curve), quote(rbs), quote(ce_validate)))
+    as.call(list(quote(ce_kable), as.call(c(of, unname(data)))))
+  },
+  ce_metric = function(data) {
+    metric <- as.call(list(quote(ce_metric), pick(list("ece", "rbs", "mmce", "nonsense"))))
+    as.call(c(quote(ce_compare), list(list(a = data$x, b = other_model(data$x)), data$truth, metric = metric)))
+  },
+  augment = function(data) {
+    fit <- pick(list(quote(ce_fit), quote(ce_recalibrate)))
+    as.call(list(quote(augment), as.call(c(fit, unname(data))), data$x))
+  },
+  predict = function(data) {
+    fit <- pick(list(quote(ce_fit), quote(ce_recalibrate)))
+    as.call(list(quote(stats::predict), as.call(c(fit, unname(data))), other_model(data$x)))
   },
   ce_power = function(data) {
     law <- pick(list(quote(assume_logit(-3, 1)), quote(assume_logit(0, 1e-3)), quote(assume_beta(0.5, 5)),
