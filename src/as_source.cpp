@@ -33,9 +33,6 @@ calibrisk::PairSourcePtr as_prediction_source(const Rcpp::List& spec) {
     return std::make_unique<KernelSource>(as_kernel(spec["kernel"]), view(spec["features"]));
   }
   if (form == "matrix") return std::make_unique<StoredSource>(view(spec["values"]));
-  if (form == "low_rank") {
-    return std::make_unique<InnerProductSource>(view(spec["factor"]), view(spec["factor"]));
-  }
   if (form == "sum" || form == "product") {
     const Rcpp::List parts = spec["parts"];
     std::vector<PairSourcePtr> sources;
