@@ -7,9 +7,9 @@
 #' \describe{
 #'   \item{`"conditional"`}{Outcomes are redrawn from the predictions `replicates` times and the unbiased [skce()]
 #'     recomputed: given the predictions this is an exact Monte Carlo test, for any n. The kernel on the predictions
-#'     is replaced by a low-rank factor of its own, for laws other than counts (above 256 rows; the kernels as they
-#'     are below) the one on the outcomes as well: cost n times rank per redraw. The test is exact for the kernel that
-#'     the factor stands for; the rank, and the share of the kernel's diagonal that the factor lacks, are printed.
+#'     is replaced by a low-rank factor of its own, for distributions other than counts (above 256 rows; the kernels as
+#'     they are below) the one on the outcomes as well: cost n times rank per redraw. The test is exact for the kernel
+#'     that the factor stands for; the rank, and the share of the kernel's diagonal that the factor lacks, are printed.
 #'     Rank: up to 512, from 20,000 rows on \eqn{10^7 / n} and at least 32. Draws that stand in for a closed form are
 #'     drawn once.}
 #'   \item{`"bootstrap"`}{The unbiased estimate against the bootstrap of its degenerate null distribution (Arcones &

@@ -11,20 +11,17 @@
 #' of the models, the share in which one model is better than another, and the paired
 #' differences; shares have Wilson intervals. Models that are equal (up to rounding) in a subsample share
 #' its first place, count as half better each, and stand side by side in its order, `a = b < c`. Shares describe the
-#' certainty that `n_sub`
-#' observations give, not all `n`: values of the kernel metrics at different sizes are not
+#' certainty that `n_sub` observations give, not all `n`: values of the kernel metrics at different sizes are not
 #' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations.
 #'
 #' Metrics, all better when smaller: `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]),
 #' `"jkce"` (unbiased; [jkce()]), `"ece"` (canonical binned error in L1, `n_bins` intervals
 #' per class: the differences of bin means; [ece()] with `notion = "canonical"`), `"ece_pointwise"` (the same bins,
-#' every
-#' prediction compared with its bin's outcomes; not 0 for calibrated models), and for reporting the proper scores
-#' `"brier"` and `"log_loss"` and the
-#' misclassification `"error"` (the Brier score is the sum over the classes; of vectors of probabilities
-#' \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank models by more than calibration. A
-#' function of (probabilities, integer truth) that returns a number is a metric too, and so is every metric as a value,
-#' such as [ece] or `ce_metric(ece, p = 2)`; see [ce_metric()].
+#' every prediction compared with its bin's outcomes; not 0 for calibrated models), and for reporting the proper scores
+#' `"brier"` and `"log_loss"` and the misclassification `"error"` (the Brier score is the sum over the
+#' classes; of vectors of probabilities \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank
+#' models by more than calibration. A function of (probabilities, integer truth) that returns a number is a metric too,
+#' and so is every metric as a value, such as [ece] or `ce_metric(ece, p = 2)`; see [ce_metric()].
 #'
 #' @param models A named list with every model's predictions of the same observations in the same order:
 #'   matrices, vectors of probabilities, or data frames, whose numeric columns that start with `.pred_` count

@@ -15,9 +15,10 @@
 #'   negative (CORP: Dimitriadis, Gneiting and Jordan 2021).
 #'
 #' For predictive distributions of a real outcome (`"dss"`, `"mse"`, `"crps"`) the outcomes of a group of equal
-#' predictions, or of one of `n_bins` groups of about equal size and similar predicted mean, are an empirical law,
-#' which takes the place of `P_{Y|f}`, and all outcomes together that of `P_Y`: calibration is the mean score minus
-#' that of the groups' laws, sharpness the score of the law of all outcomes minus that of the groups'. With groups of
+#' predictions, or of one of `n_bins` groups of about equal size and similar predicted mean, are an empirical
+#' distribution, which takes the place of `P_{Y|f}`, and all outcomes together that of `P_Y`: calibration is the mean
+#' score minus that of the groups' distributions, sharpness the score of the distribution of all outcomes minus that of
+#' the groups'. With groups of
 #' equal predictions these are the mean divergences of the Lemma; groups of similar predictions add what they differ
 #' within a group.
 #'

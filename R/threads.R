@@ -27,8 +27,7 @@ wanted_threads <- function(threads, call) {
 #' Every function with a `threads` argument uses, in this order: the argument, the option
 #' `calibrisk.threads`, the environment variable `RCPP_PARALLEL_NUM_THREADS`, two threads
 #' under `R CMD check` (`_R_CHECK_LIMIT_CORES_`), all cores; never more than the cores there are. The number is handed
-#' to the
-#' loop that runs and never set globally; results have the same digits for any number of
-#' threads. Dense linear algebra runs on R's BLAS, whose threads are set outside R.
+#' to the loop that runs and never set globally; results have the same digits for any number of threads.
+#' Dense linear algebra runs on R's BLAS, whose threads are set outside R.
 #' @name ce_threads
 NULL
