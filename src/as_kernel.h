@@ -3,28 +3,28 @@
 #ifndef CALIBRISK_AS_KERNEL_H
 #define CALIBRISK_AS_KERNEL_H
 
-#include <Rcpp/Lightest>
+#include "r_values.h"
 #include <calibrisk/kernels/kernel.h>
 
 #include <string>
 
 inline calibrisk::Kernel as_kernel(const Rcpp::List& kernel) {
   using namespace calibrisk;
-  const std::string type = Rcpp::as<std::string>(kernel["type"]);
+  const std::string type = text_field(kernel, "type");
   Kernel out;
-  out.scale = Rcpp::as<double>(kernel["scale"]);
-  if (kernel.containsElementNamed("columns")) {  // first (0-based) and how many
-    const Rcpp::IntegerVector columns = kernel["columns"];
+  out.scale = number_field(kernel, "scale");
+  if (has_field(kernel, "columns")) {  // first (0-based) and how many
+    const Rcpp::IntegerVector columns(field(kernel, "columns"));
     out.first_column = columns[0];
     out.n_columns = columns[1];
   }
   if (type == "sum" || type == "product") {
     out.form = type == "sum" ? Kernel::Form::sum : Kernel::Form::product;
-    const Rcpp::List parts = kernel["parts"];
+    const Rcpp::List parts(field(kernel, "parts"));
     for (R_xlen_t i = 0; i < parts.size(); ++i) out.parts.push_back(as_kernel(parts[i]));
     return out;
   }
-  const auto bandwidth = [&]() { return Rcpp::as<double>(kernel["bandwidth"]); };
+  const auto bandwidth = [&]() { return number_field(kernel, "bandwidth"); };
   if (type == "gaussian") {
     out.leaf = GaussianKernel{bandwidth()};
   } else if (type == "laplace") {
@@ -32,7 +32,7 @@ inline calibrisk::Kernel as_kernel(const Rcpp::List& kernel) {
   } else if (type == "tv") {
     out.leaf = TotalVariationKernel{bandwidth()};
   } else if (type == "matern") {
-    out.leaf = MaternKernel{Rcpp::as<double>(kernel["nu"]), bandwidth()};
+    out.leaf = MaternKernel{number_field(kernel, "nu"), bandwidth()};
   } else if (type == "linear") {
     out.leaf = LinearKernel{};
   } else if (type == "white") {

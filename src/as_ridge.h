@@ -14,10 +14,10 @@ inline calibrisk::RidgeType ridge_type(const std::string& type) {
 }
 
 inline Rcpp::List wrap_path(const calibrisk::RidgePath& path) {
-  return Rcpp::List::create(Rcpp::Named("risk") = wrap_matrix(path.risk),
-                            Rcpp::Named("squared_error") = wrap_matrix(path.squared),
-                            Rcpp::Named("squared_error_test") = wrap_matrix(path.squared_test),
-                            Rcpp::Named("rank") = wrap_matrix(path.rank));
+  return named_list({{"risk", path.risk},
+                     {"squared_error", path.squared},
+                     {"squared_error_test", path.squared_test},
+                     {"rank", path.rank}});
 }
 
 // phi(p) = basis' l(p) with core M (kkr), or gap(p) = basis' l(p) (ukkr).
@@ -26,15 +26,15 @@ inline Rcpp::List wrap_form(const calibrisk::Engine& engine,
                             double ridge, calibrisk::Index rank) {
   using namespace calibrisk;
   if (ridge_type(type) == RidgeType::two_step) {
-    return Rcpp::List::create(Rcpp::Named("basis") = wrap_matrix(engine.dense.multiply(
-                                  spectrum.basis, two_step_weights(spectrum, ridge))),
-                              Rcpp::Named("core") = R_NilValue);
+    return named_list({{"basis", wrap_matrix(engine.dense.multiply(
+                                     spectrum.basis, two_step_weights(spectrum, ridge)))},
+                       {"core", R_NilValue}});
   }
   const Matrix products = engine.dense.multiply_a_bt(spectrum.targets, spectrum.targets);
   rank = std::min(rank, spectrum.rank());
-  return Rcpp::List::create(
-      Rcpp::Named("basis") = wrap_matrix(spectrum.basis.leftCols(rank)),
-      Rcpp::Named("core") = wrap_matrix(kronecker_core(engine, spectrum, products, ridge, rank)));
+  return named_list(
+      {{"basis", wrap_matrix(spectrum.basis.leftCols(rank))},
+       {"core", wrap_matrix(kronecker_core(engine, spectrum, products, ridge, rank))}});
 }
 
 #endif

@@ -11,7 +11,8 @@
 
 namespace {
 
-calibrisk::MatrixView view(SEXP x) {
+calibrisk::MatrixView view(const Rcpp::List& spec, const char* name) {
+  const SEXP x = field(spec, name);
   if (TYPEOF(x) != REALSXP || !Rf_isMatrix(x)) {
     throw std::invalid_argument("A pair source needs double matrices.");
   }
@@ -21,23 +22,23 @@ calibrisk::MatrixView view(SEXP x) {
 template <class Pairing>
 calibrisk::TargetPtr location_scale(Pairing pairing, const Rcpp::List& spec) {
   return std::make_unique<calibrisk::LocationScaleTarget<Pairing>>(
-      pairing, view(spec["weight"]), view(spec["location"]), view(spec["scale"]), view(spec["y"]));
+      pairing, view(spec, "weight"), view(spec, "location"), view(spec, "scale"), view(spec, "y"));
 }
 
 }  // namespace
 
 calibrisk::PairSourcePtr as_prediction_source(const Rcpp::List& spec) {
   using namespace calibrisk;
-  const std::string form = Rcpp::as<std::string>(spec["form"]);
+  const std::string form = text_field(spec, "form");
   if (form == "features") {
-    return std::make_unique<KernelSource>(as_kernel(spec["kernel"]), view(spec["features"]));
+    return std::make_unique<KernelSource>(as_kernel(field(spec, "kernel")), view(spec, "features"));
   }
-  if (form == "matrix") return std::make_unique<StoredSource>(view(spec["values"]));
+  if (form == "matrix") return std::make_unique<StoredSource>(view(spec, "values"));
   if (form == "sum" || form == "product") {
-    const Rcpp::List parts = spec["parts"];
+    const Rcpp::List parts(field(spec, "parts"));
     std::vector<PairSourcePtr> sources;
     for (R_xlen_t p = 0; p < parts.size(); ++p) sources.push_back(as_prediction_source(parts[p]));
-    return std::make_unique<ComposedSource>(form == "product", Rcpp::as<double>(spec["scale"]),
+    return std::make_unique<ComposedSource>(form == "product", number_field(spec, "scale"),
                                             std::move(sources));
   }
   throw std::invalid_argument("Unknown prediction source '" + form + "'.");
@@ -45,20 +46,20 @@ calibrisk::PairSourcePtr as_prediction_source(const Rcpp::List& spec) {
 
 calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
   using namespace calibrisk;
-  const std::string form = Rcpp::as<std::string>(spec["form"]);
-  const auto number = [&](const char* name) { return Rcpp::as<double>(spec[name]); };
+  const std::string form = text_field(spec, "form");
+  const auto number = [&](const char* name) { return number_field(spec, name); };
   if (form == "finite") {
-    return std::make_unique<FiniteTarget>(view(spec["residuals"]), view(spec["right"]),
-                                          view(spec["probs"]), view(spec["probs_right"]));
+    return std::make_unique<FiniteTarget>(view(spec, "residuals"), view(spec, "right"),
+                                          view(spec, "probs"), view(spec, "probs_right"));
   }
   if (form == "diagonal_normal") {
-    return std::make_unique<DiagonalNormalTarget>(number("gamma"), view(spec["mean"]),
-                                                  view(spec["variance"]), view(spec["y"]));
+    return std::make_unique<DiagonalNormalTarget>(number("gamma"), view(spec, "mean"),
+                                                  view(spec, "variance"), view(spec, "y"));
   }
   if (form == "full_normal") {
-    return std::make_unique<FullNormalTarget>(number("gamma"), view(spec["weight"]),
-                                              view(spec["mean"]), view(spec["covariance"]),
-                                              view(spec["y"]));
+    return std::make_unique<FullNormalTarget>(number("gamma"), view(spec, "weight"),
+                                              view(spec, "mean"), view(spec, "covariance"),
+                                              view(spec, "y"));
   }
   if (form == "normal_gaussian") return location_scale(NormalGaussian{number("gamma")}, spec);
   if (form == "normal_matern") {
@@ -66,25 +67,26 @@ calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
   }
   if (form == "laplace_laplace") return location_scale(LaplaceLaplace{number("gamma")}, spec);
   if (form == "laplace_gaussian") return location_scale(LaplaceGaussian{number("gamma")}, spec);
-  if (form == "linear") return std::make_unique<LinearTarget>(view(spec["mean"]), view(spec["y"]));
-  if (form == "draws" && spec.containsElementNamed("embedding")) {
-    const Rcpp::List embedding = spec["embedding"];
-    const Rcpp::NumericVector own = embedding["own"];
+  if (form == "linear") return std::make_unique<LinearTarget>(view(spec, "mean"), view(spec, "y"));
+  if (form == "draws" && has_field(spec, "embedding")) {
+    const Rcpp::List embedding(field(spec, "embedding"));
+    const Rcpp::NumericVector own(field(embedding, "own"));
     return std::make_unique<EmbeddedDrawsTarget>(
-        as_kernel(spec["kernel"]), view(spec["draws"]), view(spec["y"]), view(embedding["mean"]),
-        Eigen::Map<const Vector>(own.begin(), own.size()), view(embedding["pivot_rows"]),
-        view(embedding["triangle"]), Rcpp::as<double>(embedding["missed"]));
+        as_kernel(field(spec, "kernel")), view(spec, "draws"), view(spec, "y"),
+        view(embedding, "mean"), Eigen::Map<const Vector>(own.begin(), own.size()),
+        view(embedding, "pivot_rows"), view(embedding, "triangle"),
+        number_field(embedding, "missed"));
   }
   if (form == "draws") {
-    const Kernel kernel = as_kernel(spec["kernel"]);
+    const Kernel kernel = as_kernel(field(spec, "kernel"));
     const std::optional<LineKernel> line = LineKernel::of(kernel);
-    if (line && view(spec["y"]).cols() == 1) {
-      return std::make_unique<LineDrawsTarget>(kernel, *line, view(spec["draws"]), view(spec["y"]));
+    if (line && view(spec, "y").cols() == 1) {
+      return std::make_unique<LineDrawsTarget>(kernel, *line, view(spec, "draws"), view(spec, "y"));
     }
-    return std::make_unique<DrawsTarget>(kernel, view(spec["draws"]), view(spec["y"]));
+    return std::make_unique<DrawsTarget>(kernel, view(spec, "draws"), view(spec, "y"));
   }
   if (form == "sum") {
-    const Rcpp::List parts = spec["parts"];
+    const Rcpp::List parts(field(spec, "parts"));
     std::vector<TargetPtr> targets;
     for (R_xlen_t p = 0; p < parts.size(); ++p) targets.push_back(as_target(parts[p]));
     return std::make_unique<SumTarget>(number("scale"), std::move(targets));

@@ -13,8 +13,7 @@ BinType bin_type(const std::string& type) {
 using ProblemPointer = Rcpp::XPtr<calibrisk::BinsProblem>;
 
 Rcpp::List wrap_fit(const std::vector<double>& edges, const calibrisk::BinValues& values) {
-  return Rcpp::List::create(Rcpp::Named("edges") = edges, Rcpp::Named("b") = values.b,
-                            Rcpp::Named("v") = values.v);
+  return named_list({{"edges", edges}, {"b", values.b}, {"v", values.v}});
 }
 
 }  // namespace
@@ -48,8 +47,8 @@ SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
 // Edges, b and v from the rows outside a fold.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bins_fold_fit(SEXP problem, int fold, int n_bins, std::string type, bool debias) {
-  const calibrisk::BinsFit fit =
-      calibrisk::bins_fit(*ProblemPointer(problem), fold, n_bins, bin_type(type), debias);
+  const calibrisk::BinsFit fit = calibrisk::bins_fit(*held<calibrisk::BinsProblem>(problem), fold,
+                                                     n_bins, bin_type(type), debias);
   return wrap_fit(fit.edges, fit.values);
 }
 
@@ -58,10 +57,9 @@ Rcpp::List cpp_bins_fold_fit(SEXP problem, int fold, int n_bins, std::string typ
 Rcpp::List cpp_bins_path(SEXP problem, Rcpp::IntegerVector n_bins, std::string type, bool debias,
                          int threads) {
   REngine engine(threads);
-  const auto path = calibrisk::bins_path(engine, *ProblemPointer(problem), as_labels(n_bins),
-                                         bin_type(type), debias);
-  return Rcpp::List::create(
-      Rcpp::Named("risk") = wrap_matrix(path.risk),
-      Rcpp::Named("squared_error") = wrap_matrix(path.squared_error),
-      Rcpp::Named("squared_error_test") = wrap_matrix(path.squared_error_test));
+  const auto path = calibrisk::bins_path(engine, *held<calibrisk::BinsProblem>(problem),
+                                         as_labels(n_bins), bin_type(type), debias);
+  return named_list({{"risk", path.risk},
+                     {"squared_error", path.squared_error},
+                     {"squared_error_test", path.squared_error_test}});
 }

@@ -17,17 +17,16 @@ calibrisk::FeatureMap as_feature_map(const Rcpp::List& terms) {
   for (R_xlen_t t = 0; t < terms.size(); ++t) {
     const Rcpp::List term = terms[t];
     calibrisk::FeatureTerm out;
-    out.scale = Rcpp::as<double>(term["scale"]);
-    out.linear = Rcpp::as<bool>(term["linear"]);
-    if (!out.linear) out.frequencies = as_matrix(Rcpp::NumericMatrix(SEXP(term["frequencies"])));
+    out.scale = number_field(term, "scale");
+    out.linear = flag_field(term, "linear");
+    if (!out.linear) out.frequencies = as_matrix(Rcpp::NumericMatrix(field(term, "frequencies")));
     map.push_back(std::move(out));
   }
   return map;
 }
 
 calibrisk::LowRankOptions as_low_rank(const Rcpp::List& source) {
-  return {Rcpp::as<double>(source["tolerance"]),
-          static_cast<Index>(Rcpp::as<double>(source["max_rank"]))};
+  return {number_field(source, "tolerance"), static_cast<Index>(number_field(source, "max_rank"))};
 }
 
 Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
@@ -38,15 +37,15 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
     values.row(v) << value.estimate, value.diagonal, value.null_mean, value.cce2,
         value.residual_mse, value.error_bound;
   }
-  return Rcpp::List::create(Rcpp::Named("values") = wrap_matrix(values),
-                            Rcpp::Named("loo") = result.loo,
-                            Rcpp::Named("influence") = wrap_matrix(result.influence),
-                            Rcpp::Named("null_estimate") = wrap_matrix(result.null.estimate),
-                            Rcpp::Named("null_diagonal") = wrap_matrix(result.null.diagonal),
-                            Rcpp::Named("factor") = wrap_matrix(result.factor),
-                            Rcpp::Named("spectrum") = wrap_vector(result.spectrum),
-                            Rcpp::Named("rank") = static_cast<double>(result.rank),
-                            Rcpp::Named("trace_remainder") = result.trace_remainder);
+  return named_list({{"values", values},
+                     {"loo", result.loo},
+                     {"influence", result.influence},
+                     {"null_estimate", result.null.estimate},
+                     {"null_diagonal", result.null.diagonal},
+                     {"factor", result.factor},
+                     {"spectrum", result.spectrum},
+                     {"rank", static_cast<double>(result.rank)},
+                     {"trace_remainder", result.trace_remainder}});
 }
 
 }  // namespace
@@ -59,21 +58,21 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
                     SEXP progress) {
   REngine r_engine(threads, progress);
   const calibrisk::Engine engine = r_engine;
-  const Rcpp::NumericMatrix residuals = job["residuals"], targets = job["targets"],
-                            probs = job["probs"], embedding = job["embedding"];
-  const Rcpp::NumericVector variances = job["variances"], ridges = job["ridge"],
-                            excess = job["excess"];
+  const Rcpp::NumericMatrix residuals(field(job, "residuals")), targets(field(job, "targets")),
+      probs(field(job, "probs")), embedding(field(job, "embedding"));
+  const Rcpp::NumericVector variances(field(job, "variances")), ridges(field(job, "ridge")),
+      excess(field(job, "excess"));
   const calibrisk::CkceJob task{as_matrix(residuals),
                                 as_vector(variances),
                                 as_vector(ridges),
-                                Rcpp::as<bool>(job["diagonals"]),
+                                flag_field(job, "diagonals"),
                                 as_matrix(targets),
                                 as_matrix(probs),
                                 as_matrix(embedding),
-                                static_cast<Index>(Rcpp::as<double>(job["n_draws"])),
-                                static_cast<std::uint64_t>(Rcpp::as<double>(job["seed"])),
-                                Rcpp::as<bool>(job["influence"]),
-                                Rcpp::as<bool>(job["keep"]),
+                                static_cast<Index>(number_field(job, "n_draws")),
+                                static_cast<std::uint64_t>(number_field(job, "seed")),
+                                flag_field(job, "influence"),
+                                flag_field(job, "keep"),
                                 as_vector(excess)};
   const calibrisk::LowRankOptions options = as_low_rank(source);
   const double ridge = task.ridges.size() > 0 ? task.ridges.minCoeff() : 1.0;
@@ -81,19 +80,19 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
     return wrap_result(computation == "dual" ? ckce_of_dual(engine, gram, task)
                                              : ckce_of_eigen(engine, std::move(gram), task));
   };
-  if (source.containsElementNamed("spec")) {
-    const calibrisk::PairSourcePtr pairs = as_prediction_source(source["spec"]);
+  if (has_field(source, "spec")) {
+    const calibrisk::PairSourcePtr pairs = as_prediction_source(field(source, "spec"));
     if (computation != "low_rank") return from_gram(pair_matrix(engine, *pairs));
     const auto factor = ckce_factor(engine, *pairs, task.residuals, ridge, options);
     return wrap_result(calibrisk::ckce_by_low_rank(engine, factor, task));
   }
-  const Rcpp::NumericMatrix features = source["features"];
+  const Rcpp::NumericMatrix features(field(source, "features"));
   const auto x = as_matrix(features);
   if (computation == "rff") {
     return wrap_result(
-        calibrisk::ckce_by_features(engine, as_feature_map(source["terms"]), x, task));
+        calibrisk::ckce_by_features(engine, as_feature_map(field(source, "terms")), x, task));
   }
-  const calibrisk::Kernel kernel = as_kernel(source["kernel"]);
+  const calibrisk::Kernel kernel = as_kernel(field(source, "kernel"));
   if (computation != "low_rank") return from_gram(calibrisk::gram(engine, kernel, x));
   const auto factor = ckce_factor(engine, kernel, x, task.residuals, ridge, options);
   return wrap_result(calibrisk::ckce_by_low_rank(engine, factor, task));
@@ -116,29 +115,29 @@ Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
   const auto sums = [&](const auto& rows) {
     const calibrisk::PairSums out = calibrisk::factor_sums(
         engine, rows, d, as_matrix(right), as_vector(weights), as_labels(cluster), some);
-    return Rcpp::List::create(Rcpp::Named("off_diagonal") = wrap_vector(out.off_diagonal),
-                              Rcpp::Named("diagonal") = wrap_vector(out.diagonal),
-                              Rcpp::Named("squares") = out.squares,
-                              Rcpp::Named("rank") = static_cast<double>(rows.rank()));
+    return named_list({{"off_diagonal", out.off_diagonal},
+                       {"diagonal", out.diagonal},
+                       {"squares", out.squares},
+                       {"rank", static_cast<double>(rows.rank())}});
   };
   if (computation == "kept") {
-    const Rcpp::NumericMatrix factor = source["factor"];
+    const Rcpp::NumericMatrix factor(field(source, "factor"));
     return sums(calibrisk::KeptRows{as_matrix(factor)});
   }
   if (computation == "rff") {
-    const Rcpp::NumericMatrix features = source["features"];
-    const calibrisk::FeatureMap map = as_feature_map(source["terms"]);
+    const Rcpp::NumericMatrix features(field(source, "features"));
+    const calibrisk::FeatureMap map = as_feature_map(field(source, "terms"));
     return sums(calibrisk::FeatureRows{map, as_matrix(features)});
   }
   const calibrisk::LowRankOptions options = as_low_rank(source);
-  if (source.containsElementNamed("spec")) {
-    const calibrisk::PairSourcePtr pairs = as_prediction_source(source["spec"]);
+  if (has_field(source, "spec")) {
+    const calibrisk::PairSourcePtr pairs = as_prediction_source(field(source, "spec"));
     const calibrisk::SourceFactor factor = ckce_factor(engine, *pairs, d, ridge, options);
     return sums(calibrisk::KeptRows{factor.l});
   }
-  const Rcpp::NumericMatrix features = source["features"];
-  const calibrisk::KernelFactor factor =
-      ckce_factor(engine, as_kernel(source["kernel"]), as_matrix(features), d, ridge, options);
+  const Rcpp::NumericMatrix features(field(source, "features"));
+  const calibrisk::KernelFactor factor = ckce_factor(engine, as_kernel(field(source, "kernel")),
+                                                     as_matrix(features), d, ridge, options);
   return sums(calibrisk::KeptRows{factor.l});
 }
 

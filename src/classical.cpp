@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The linear-time passes of the classical calibration errors. No Eigen here.
-#include <Rcpp/Lightest>
+// The linear-time passes of the classical calibration errors.
+#include "r_values.h"
 #include <calibrisk/classical/grid_mass.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>
@@ -67,7 +67,7 @@ Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector wei
                               Rcpp::IntegerVector end) {
   const calibrisk::Pools pools =
       calibrisk::isotonic_pools(total.begin(), weight.begin(), end.begin(), size_of(total.size()));
-  return Rcpp::List::create(Rcpp::Named("ends") = pools.ends, Rcpp::Named("values") = pools.values);
+  return named_list({{"ends", pools.ends}, {"values", pools.values}});
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -96,9 +96,12 @@ Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_
   const calibrisk::LogisticRegression model(z.begin(), y.begin(), size_of(z.size()),
                                             weight.isNull() ? nullptr : w.begin());
   const calibrisk::LogisticFit fit = model.fit(free_intercept, free_slope);
-  return Rcpp::List::create(
-      Rcpp::Named("intercept") = fit.intercept, Rcpp::Named("slope") = fit.slope,
-      Rcpp::Named("var_intercept") = fit.var_intercept, Rcpp::Named("var_slope") = fit.var_slope,
-      Rcpp::Named("covariance") = fit.covariance, Rcpp::Named("loss") = fit.loss,
-      Rcpp::Named("iterations") = fit.iterations, Rcpp::Named("converged") = fit.converged);
+  return named_list({{"intercept", fit.intercept},
+                     {"slope", fit.slope},
+                     {"var_intercept", fit.var_intercept},
+                     {"var_slope", fit.var_slope},
+                     {"covariance", fit.covariance},
+                     {"loss", fit.loss},
+                     {"iterations", fit.iterations},
+                     {"converged", fit.converged}});
 }

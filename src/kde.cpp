@@ -37,8 +37,7 @@ Rcpp::List cpp_kde_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector la
   const calibrisk::KdeLeftOut out =
       calibrisk::kde_left_out(engine, as_matrix(features), as_labels(labels), as_labels(fold),
                               bandwidth, as_vector(weights));
-  return Rcpp::List::create(Rcpp::Named("own") = with_na(out.own),
-                            Rcpp::Named("fold") = with_na(out.fold));
+  return named_list({{"own", with_na(out.own)}, {"fold", with_na(out.fold)}});
 }
 
 // Leave-one-out log densities at rows (from 1) for every bandwidth, [rows x bandwidths].
@@ -64,9 +63,9 @@ Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residu
       calibrisk::kde_path(engine, as_matrix(features), as_matrix(residuals), as_labels(labels),
                           std::vector<int>(fold.begin(), fold.end()), n_folds,
                           std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs);
-  return Rcpp::List::create(Rcpp::Named("risk") = with_na(path.risk),
-                            Rcpp::Named("squared_error") = with_na(path.squared_error),
-                            Rcpp::Named("squared_error_test") = with_na(path.squared_error_test));
+  return named_list({{"risk", with_na(path.risk)},
+                     {"squared_error", with_na(path.squared_error)},
+                     {"squared_error_test", with_na(path.squared_error_test)}});
 }
 
 // Gaps z - r(z) of a scalar's held-out rows [n] and test rows [n_test x n_folds].
@@ -77,6 +76,5 @@ Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels,
   const calibrisk::KdeFoldGaps gaps =
       calibrisk::kde_fold_gaps(engine, as_vector(z), as_labels(labels),
                                std::vector<int>(fold.begin(), fold.end()), n_folds, bandwidth);
-  return Rcpp::List::create(Rcpp::Named("held_out") = with_na(gaps.held_out),
-                            Rcpp::Named("test") = with_na(gaps.test));
+  return named_list({{"held_out", with_na(gaps.held_out)}, {"test", with_na(gaps.test)}});
 }

@@ -21,9 +21,8 @@ Rcpp::List cpp_pivoted_cholesky(Rcpp::List kernel, Rcpp::NumericMatrix x, double
   for (Index i = 0; i < factor.rank(); ++i) {
     pivots[i] = static_cast<int>(factor.pivots[static_cast<std::size_t>(i)]) + 1;
   }
-  return Rcpp::List::create(Rcpp::Named("L") = wrap_matrix(factor.l),
-                            Rcpp::Named("pivots") = pivots,
-                            Rcpp::Named("residual_trace") = factor.residual_trace());
+  return named_list(
+      {{"L", factor.l}, {"pivots", pivots}, {"residual_trace", factor.residual_trace()}});
 }
 
 // Rows of L for new points, from the factor's pivot rows and its triangle L[pivots, ].
@@ -49,7 +48,7 @@ SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance, double enough,
                             int threads, SEXP progress) {
-  FactorPointer pointer(factor);
+  auto* pointer = held<calibrisk::KernelFactor>(factor);
   REngine engine(threads, progress);
   calibrisk::CholeskyOptions options;
   const calibrisk::Vector diagonal = calibrisk::gram_diagonal(pointer->kernel, as_matrix(x));
@@ -62,17 +61,17 @@ Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance
     rank[static_cast<R_xlen_t>(i)] = static_cast<double>(steps[i].rank);
     trace[static_cast<R_xlen_t>(i)] = steps[i].residual_trace;
   }
-  return Rcpp::List::create(Rcpp::Named("rank") = rank, Rcpp::Named("residual_trace") = trace,
-                            Rcpp::Named("full") = pointer->full,
-                            Rcpp::Named("tolerance") = options.tolerance);
+  return named_list({{"rank", rank},
+                     {"residual_trace", trace},
+                     {"full", pointer->full},
+                     {"tolerance", options.tolerance}});
 }
 
 // What maps new points: the pivots' rows and the triangle of the first `rank` columns.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_pivots(SEXP factor, int rank) {
-  FactorPointer pointer(factor);
+  auto* pointer = held<calibrisk::KernelFactor>(factor);
   const calibrisk::Matrix triangle = pointer->triangle();
-  return Rcpp::List::create(
-      Rcpp::Named("pivot_rows") = wrap_matrix(pointer->pivot_rows.topRows(rank)),
-      Rcpp::Named("triangle") = wrap_matrix(triangle.topLeftCorner(rank, rank)));
+  return named_list({{"pivot_rows", wrap_matrix(pointer->pivot_rows.topRows(rank))},
+                     {"triangle", wrap_matrix(triangle.topLeftCorner(rank, rank))}});
 }

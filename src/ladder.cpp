@@ -11,7 +11,7 @@ namespace {
 Recipe recipe_of(const Rcpp::List& basis) {
   static const char* names[] = {"hats",       "temperature", "own_top", "own_both",
                                 "top_affine", "kernel",      "columns"};
-  const std::string name = Rcpp::as<std::string>(basis["recipe"]);
+  const std::string name = text_field(basis, "recipe");
   for (int r = 0; r < 7; ++r) {
     if (name == names[r]) return static_cast<Recipe>(r);
   }
@@ -19,13 +19,13 @@ Recipe recipe_of(const Rcpp::List& basis) {
 }
 
 Index size_of(const Rcpp::List& basis, const char* name) {
-  return basis.containsElementNamed(name) ? static_cast<Index>(Rcpp::as<double>(basis[name])) : 0;
+  return has_field(basis, name) ? static_cast<Index>(number_field(basis, name)) : 0;
 }
 
 // The user's columns, or none.
 Matrix columns_of(const Rcpp::List& basis) {
-  if (!basis.containsElementNamed("columns")) return Matrix();
-  return as_matrix(Rcpp::as<Rcpp::NumericMatrix>(basis["columns"]));
+  if (!has_field(basis, "columns")) return Matrix();
+  return as_matrix(Rcpp::as<Rcpp::NumericMatrix>(field(basis, "columns")));
 }
 
 Rcpp::List wrap_shape(const calibrisk::BasisShape& shape, const Rcpp::List& basis,
@@ -34,22 +34,23 @@ Rcpp::List wrap_shape(const calibrisk::BasisShape& shape, const Rcpp::List& basi
   for (std::size_t g = 0; g < weights.size(); ++g) {
     coefficients[static_cast<R_xlen_t>(g)] = wrap_matrix(weights[g]);
   }
-  return Rcpp::List::create(
-      Rcpp::Named("recipe") = basis["recipe"], Rcpp::Named("own") = Rcpp::wrap(shape.own),
-      Rcpp::Named("fine") = Rcpp::wrap(shape.fine),
-      Rcpp::Named("coarse") = Rcpp::wrap(shape.coarse),
-      Rcpp::Named("landmarks") = wrap_matrix(shape.landmarks), Rcpp::Named("scale") = shape.scale,
-      Rcpp::Named("weights") = coefficients);
+  return named_list({{"recipe", field(basis, "recipe")},
+                     {"own", Rcpp::wrap(shape.own)},
+                     {"fine", shape.fine},
+                     {"coarse", shape.coarse},
+                     {"landmarks", shape.landmarks},
+                     {"scale", shape.scale},
+                     {"weights", coefficients}});
 }
 
 calibrisk::BasisShape as_shape(const Rcpp::List& basis, Index classes) {
   calibrisk::BasisShape out;
   out.recipe = recipe_of(basis);
-  out.own = Rcpp::as<std::vector<std::vector<double>>>(basis["own"]);
-  out.fine = Rcpp::as<std::vector<double>>(basis["fine"]);
-  out.coarse = Rcpp::as<std::vector<double>>(basis["coarse"]);
-  out.landmarks = as_matrix(Rcpp::as<Rcpp::NumericMatrix>(basis["landmarks"]));
-  out.scale = Rcpp::as<double>(basis["scale"]);
+  out.own = Rcpp::as<std::vector<std::vector<double>>>(field(basis, "own"));
+  out.fine = numbers_field(basis, "fine");
+  out.coarse = numbers_field(basis, "coarse");
+  out.landmarks = as_matrix(Rcpp::as<Rcpp::NumericMatrix>(field(basis, "landmarks")));
+  out.scale = number_field(basis, "scale");
   out.classes = classes;
   return out;
 }
@@ -88,8 +89,8 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
                      columns_of(basis),
                      {},
                      {}});
-    if (basis.containsElementNamed("at")) {
-      steps.back().at = Rcpp::as<std::vector<std::vector<double>>>(basis["at"]);
+    if (has_field(basis, "at")) {
+      steps.back().at = Rcpp::as<std::vector<std::vector<double>>>(field(basis, "at"));
     }
   }
   const auto make = [&](const calibrisk::Engine& on, Step& step) {
@@ -112,13 +113,15 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
     const Step& step = steps[static_cast<std::size_t>(m)];
     const calibrisk::Rung& rung = step.rung;
     const Rcpp::List basis = bases[m];
-    out[m] = Rcpp::List::create(
-        Rcpp::Named("psi") = rung.psi, Rcpp::Named("noise") = rung.noise,
-        Rcpp::Named("skew") = rung.skew, Rcpp::Named("linear") = rung.linear,
-        Rcpp::Named("scatter") = rung.scatter,
-        Rcpp::Named("columns") = static_cast<double>(rung.columns),
-        Rcpp::Named("half") = wrap_vector(rung.half), Rcpp::Named("gap") = wrap_matrix(rung.gap),
-        Rcpp::Named("shape") = wrap_shape(step.shape, basis, rung.weights));
+    out[m] = named_list({{"psi", rung.psi},
+                         {"noise", rung.noise},
+                         {"skew", rung.skew},
+                         {"linear", rung.linear},
+                         {"scatter", rung.scatter},
+                         {"columns", static_cast<double>(rung.columns)},
+                         {"half", rung.half},
+                         {"gap", rung.gap},
+                         {"shape", wrap_shape(step.shape, basis, rung.weights)}});
   }
   return out;
 }
@@ -130,7 +133,7 @@ Rcpp::NumericMatrix cpp_ladder_gap(Rcpp::List shape, Rcpp::NumericMatrix feature
                                    int threads) {
   REngine host(threads);
   const calibrisk::Engine engine = host;
-  const Rcpp::List coefficients = shape["weights"];
+  const Rcpp::List coefficients(field(shape, "weights"));
   std::vector<Matrix> weights;
   for (R_xlen_t g = 0; g < coefficients.size(); ++g) {
     weights.push_back(as_matrix(Rcpp::as<Rcpp::NumericMatrix>(coefficients[g])));

@@ -15,11 +15,11 @@ SEXP cpp_draws_embedding(Rcpp::List kernel, Rcpp::NumericMatrix draws, Rcpp::Num
   REngine engine(threads, progress);
   const DrawsEmbedding out = embed_draws(engine, as_kernel(kernel), as_matrix(draws), as_matrix(y));
   if (!out.found) return R_NilValue;
-  return Rcpp::List::create(Rcpp::Named("missed") = out.missed,
-                            Rcpp::Named("mean") = wrap_matrix(out.mean),
-                            Rcpp::Named("own") = wrap_vector(out.own),
-                            Rcpp::Named("pivot_rows") = wrap_matrix(out.pivot_rows),
-                            Rcpp::Named("triangle") = wrap_matrix(out.triangle));
+  return named_list({{"missed", out.missed},
+                     {"mean", out.mean},
+                     {"own", out.own},
+                     {"pivot_rows", out.pivot_rows},
+                     {"triangle", out.triangle}});
 }
 
 // Sums over all pairs and over i = j, a column per set of outcomes [n x sets d], both kernels in

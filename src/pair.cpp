@@ -14,13 +14,14 @@ Rcpp::NumericMatrix core_or_empty(const Rcpp::Nullable<Rcpp::NumericMatrix>& cor
 }
 
 Rcpp::List wrap_risk(const PairRisk& risk) {
-  return Rcpp::List::create(
-      Rcpp::Named("risk") = risk.risk, Rcpp::Named("projections") = wrap_vector(risk.projections),
-      Rcpp::Named("zero_risk") = risk.zero_risk,
-      Rcpp::Named("zero_projections") = wrap_vector(risk.zero_projections),
-      Rcpp::Named("squared") = wrap_vector(risk.squared),
-      Rcpp::Named("n") = static_cast<double>(risk.n_obs), Rcpp::Named("n_missing") = risk.n_missing,
-      Rcpp::Named("clipped") = risk.clipped);
+  return named_list({{"risk", risk.risk},
+                     {"projections", risk.projections},
+                     {"zero_risk", risk.zero_risk},
+                     {"zero_projections", risk.zero_projections},
+                     {"squared", risk.squared},
+                     {"n", static_cast<double>(risk.n_obs)},
+                     {"n_missing", risk.n_missing},
+                     {"clipped", risk.clipped}});
 }
 
 }  // namespace

@@ -193,3 +193,9 @@ void RProgress::advance(double fraction) {
   last_ = now;
   (*callback_)(fraction);
 }
+
+REngine::REngine(int threads, SEXP progress) : executor_(threads), progress_(progress) {}
+
+REngine::~REngine() = default;
+
+REngine::operator calibrisk::Engine() { return {executor_, dense_, progress_}; }

@@ -4,29 +4,10 @@
 #ifndef CALIBRISK_R_ENGINE_H
 #define CALIBRISK_R_ENGINE_H
 
-#include <Rcpp/Lightest>  // without modules and sugar, a quarter of a unit's time
+#include "r_values.h"
 #include <calibrisk/engine.h>
 
 #include <memory>
-
-// Zero-copy views of R's matrices and vectors.
-inline Eigen::Map<const calibrisk::Matrix> as_matrix(const Rcpp::NumericMatrix& x) {
-  return Eigen::Map<const calibrisk::Matrix>(x.begin(), x.nrow(), x.ncol());
-}
-inline Eigen::Map<const calibrisk::Vector> as_vector(const Rcpp::NumericVector& x) {
-  return Eigen::Map<const calibrisk::Vector>(x.begin(), x.size());
-}
-inline calibrisk::Labels as_labels(const Rcpp::IntegerVector& x) {
-  return calibrisk::Labels(x.begin(), x.end());
-}
-inline Rcpp::NumericMatrix wrap_matrix(const calibrisk::Matrix& x) {
-  Rcpp::NumericMatrix out(Rcpp::no_init(x.rows(), x.cols()));
-  std::copy(x.data(), x.data() + x.size(), out.begin());
-  return out;
-}
-inline Rcpp::NumericVector wrap_vector(const calibrisk::Vector& x) {
-  return Rcpp::NumericVector(x.data(), x.data() + x.size());
-}
 
 class RcppExecutor : public calibrisk::Executor {
  public:
@@ -71,9 +52,9 @@ class RProgress : public calibrisk::Progress {
 // Owns one of each; converts to the engine that the core takes.
 class REngine {
  public:
-  explicit REngine(int threads, SEXP progress = R_NilValue)
-      : executor_(threads), progress_(progress) {}
-  operator calibrisk::Engine() { return {executor_, dense_, progress_}; }
+  explicit REngine(int threads, SEXP progress = R_NilValue);
+  ~REngine();
+  operator calibrisk::Engine();
 
  private:
   RcppExecutor executor_;

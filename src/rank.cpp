@@ -21,8 +21,8 @@ Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels,
   const Eigen::MatrixXi chosen =
       Eigen::Map<const Eigen::MatrixXi>(rows.begin(), rows.nrow(), rows.ncol()).array() - 1;
   const calibrisk::RankSettings options{
-      Rcpp::as<bool>(settings["kernel_metrics"]), Rcpp::as<bool>(settings["debiased"]),
-      Rcpp::as<double>(settings["ridge"]), Rcpp::as<int>(settings["n_bins"])};
+      flag_field(settings, "kernel_metrics"), flag_field(settings, "debiased"),
+      number_field(settings, "ridge"), Rcpp::as<int>(field(settings, "n_bins"))};
   const calibrisk::Executor one_thread;
   calibrisk::Progress silent;
   return wrap_matrix(calibrisk::rank_trials(engine, {one_thread, worker_algebra(), silent}, probs,

@@ -30,7 +30,7 @@ Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y,
   Eigen::Map<calibrisk::Matrix> view(out.begin(), out.nrow(), out.ncol());
   const double value = calibrisk::softmax_loss(engine, as_matrix(scores), as_labels(y),
                                                as_vector(weights), as_loss(loss), view);
-  return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["gradient"] = out);
+  return named_list({{"value", value}, {"gradient", out}});
 }
 
 // Mean loss of softmax(b logits), its slope and (log loss) its curvature in b.
@@ -62,8 +62,7 @@ Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector 
   const auto out =
       calibrisk::network_loss(engine, as_network(parameters, hidden), table, as_matrix(logits),
                               as_labels(y), as_vector(weights), as_loss(loss));
-  return Rcpp::List::create(Rcpp::_["value"] = out.value,
-                            Rcpp::_["gradient"] = wrap_vector(out.gradient));
+  return named_list({{"value", out.value}, {"gradient", out.gradient}});
 }
 
 // m(x) from the table of slopes, m(range[1]) = 0.

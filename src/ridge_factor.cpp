@@ -21,7 +21,7 @@ using SpectraPointer = Rcpp::XPtr<std::vector<calibrisk::RidgeSpectrum>>;
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
                        int rank, int threads, SEXP progress) {
-  FactorPointer pointer(factor);
+  auto* pointer = held<calibrisk::KernelFactor>(factor);
   calibrisk::require(rank <= pointer->rank(), "The factor has fewer columns.");
   REngine engine(threads, progress);
   return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(calibrisk::factor_spectra(
@@ -32,8 +32,8 @@ SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::Integer
 Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type,
                                  Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin,
                                  Rcpp::NumericVector ridges, int rank, int threads, SEXP progress) {
-  FactorPointer pointer(factor);
-  SpectraPointer bases(spectra);
+  auto* pointer = held<calibrisk::KernelFactor>(factor);
+  auto* bases = held<std::vector<calibrisk::RidgeSpectrum>>(spectra);
   REngine engine(threads, progress);
   const calibrisk::FoldBegin rows = as_fold_begin(begin);
   const auto l = pointer->l.leftCols(rank);
@@ -48,7 +48,7 @@ Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type,
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, double ridge,
                                  double rank, int threads) {
-  SpectraPointer bases(spectra);
+  auto* bases = held<std::vector<calibrisk::RidgeSpectrum>>(spectra);
   REngine engine(threads);
   return wrap_form(engine, (*bases)[static_cast<std::size_t>(fold - 1)], type, ridge,
                    static_cast<Index>(rank));
@@ -59,18 +59,18 @@ Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, doubl
 Rcpp::List cpp_ridge_factor_unseen(SEXP factor, SEXP spectra, Rcpp::IntegerVector begin, int fold,
                                    std::string type, double ridge, double rank, int threads) {
   using namespace calibrisk;
-  FactorPointer pointer(factor);
-  SpectraPointer bases(spectra);
+  auto* pointer = held<KernelFactor>(factor);
+  auto* bases = held<std::vector<RidgeSpectrum>>(spectra);
   REngine host(threads);
   const Engine engine = host;
   const RidgeSpectrum& spectrum = (*bases)[static_cast<std::size_t>(fold - 1)];
   const FoldBegin rows = as_fold_begin(begin);
   const auto l = pointer->l.leftCols(spectrum.basis.rows());
   Rcpp::List form = wrap_form(engine, spectrum, type, ridge, static_cast<Index>(rank));
-  const Rcpp::NumericMatrix basis = form["basis"];
+  const Rcpp::NumericMatrix basis(field(form, "basis"));
   const auto features = [&](Index f) {
-    return wrap_matrix(engine.dense.multiply(detail::fold_rows(l, rows, f), as_matrix(basis)));
+    return engine.dense.multiply(detail::fold_rows(l, rows, f), as_matrix(basis));
   };
-  return Rcpp::List::create(Rcpp::Named("held_out") = features(fold),
-                            Rcpp::Named("test") = features(0), Rcpp::Named("core") = form["core"]);
+  return named_list(
+      {{"held_out", features(fold)}, {"test", features(0)}, {"core", field(form, "core")}});
 }

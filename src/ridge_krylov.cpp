@@ -28,7 +28,7 @@ SEXP cpp_ridge_krylov(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMat
 // trace outside the spaces, and whether all are exact.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_krylov_extend(SEXP ridge, int blocks, int threads, SEXP progress) {
-  KrylovPointer pointer(ridge);
+  auto* pointer = held<calibrisk::KrylovRidge>(ridge);
   REngine engine(threads, progress);
   pointer->extend(engine, blocks);
   Index rank = 0;
@@ -39,15 +39,15 @@ Rcpp::List cpp_ridge_krylov_extend(SEXP ridge, int blocks, int threads, SEXP pro
     trace = std::max(trace, space.residual_trace(blocks));
     exact = exact && space.exhausted() && space.blocks() <= blocks;
   }
-  return Rcpp::List::create(Rcpp::Named("rank") = static_cast<double>(rank),
-                            Rcpp::Named("residual_trace") = trace, Rcpp::Named("exact") = exact);
+  return named_list(
+      {{"rank", static_cast<double>(rank)}, {"residual_trace", trace}, {"exact", exact}});
 }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_krylov_path(SEXP ridge, std::string type, int blocks,
                                  Rcpp::NumericMatrix residuals, Rcpp::NumericVector ridges,
                                  int threads, SEXP progress) {
-  KrylovPointer pointer(ridge);
+  auto* pointer = held<calibrisk::KrylovRidge>(ridge);
   REngine engine(threads, progress);
   return wrap_path(
       pointer->path(engine, ridge_type(type), blocks, as_matrix(residuals), as_vector(ridges)));
@@ -57,7 +57,7 @@ Rcpp::List cpp_ridge_krylov_path(SEXP ridge, std::string type, int blocks,
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_ridge_krylov_errors(SEXP ridge, std::string type, int blocks,
                                             Rcpp::NumericVector ridges, int threads) {
-  KrylovPointer pointer(ridge);
+  auto* pointer = held<calibrisk::KrylovRidge>(ridge);
   REngine engine(threads);
   return wrap_matrix(pointer->equation_errors(engine, ridge_type(type), blocks, as_vector(ridges)));
 }
@@ -67,12 +67,12 @@ Rcpp::NumericMatrix cpp_ridge_krylov_errors(SEXP ridge, std::string type, int bl
 Rcpp::List cpp_ridge_krylov_form(SEXP ridge, int fold, std::string type, double value, int blocks,
                                  double rank, int threads) {
   using namespace calibrisk;
-  KrylovPointer pointer(ridge);
+  auto* pointer = held<calibrisk::KrylovRidge>(ridge);
   REngine engine(threads);
   const std::size_t at = static_cast<std::size_t>(fold - 1);
   Rcpp::List form = wrap_form(engine, pointer->spectra(engine, blocks)[at], type, value,
                               static_cast<Index>(rank));
-  const Rcpp::NumericMatrix basis = form["basis"];
+  const Rcpp::NumericMatrix basis(field(form, "basis"));
   const KrylovSpace& space = pointer->spaces()[at];
   form["basis"] = wrap_matrix(
       space.of_tune_rows(Engine(engine).dense.multiply(space.basis(blocks), as_matrix(basis))));
@@ -84,19 +84,17 @@ Rcpp::List cpp_ridge_krylov_form(SEXP ridge, int fold, std::string type, double 
 Rcpp::List cpp_ridge_krylov_unseen(SEXP ridge, int fold, std::string type, double value, int blocks,
                                    double rank, int threads) {
   using namespace calibrisk;
-  KrylovPointer pointer(ridge);
+  auto* pointer = held<KrylovRidge>(ridge);
   REngine host(threads);
   const Engine engine = host;
   const std::size_t at = static_cast<std::size_t>(fold - 1);
   Rcpp::List form = wrap_form(engine, pointer->spectra(engine, blocks)[at], type, value,
                               static_cast<Index>(rank));
-  const Rcpp::NumericMatrix basis = form["basis"];
+  const Rcpp::NumericMatrix basis(field(form, "basis"));
   const UnseenFeatures images = pointer->spaces()[at].unseen(blocks);
-  return Rcpp::List::create(
-      Rcpp::Named("held_out") =
-          wrap_matrix(engine.dense.multiply(images.held_out, as_matrix(basis))),
-      Rcpp::Named("test") = wrap_matrix(engine.dense.multiply(images.test, as_matrix(basis))),
-      Rcpp::Named("core") = form["core"]);
+  return named_list({{"held_out", engine.dense.multiply(images.held_out, as_matrix(basis))},
+                     {"test", engine.dense.multiply(images.test, as_matrix(basis))},
+                     {"core", field(form, "core")}});
 }
 
 // sum_j k(x_i, rows_j) basis_j: [m x r]

@@ -55,7 +55,7 @@ SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
 Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges,
                                  Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, int threads,
                                  SEXP progress) {
-  ScalarPointer pointer(ridge);
+  auto* pointer = held<calibrisk::ScalarRidge>(ridge);
   REngine engine(threads, progress);
   return wrap_path(pointer->path(engine, ridge_type(type), as_vector(ridges), as_vector(x),
                                  as_matrix(residuals)));
@@ -63,7 +63,7 @@ Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVect
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ridge_scalar_form(SEXP ridge, int fold, std::string type, double value) {
-  ScalarPointer pointer(ridge);
+  auto* pointer = held<calibrisk::ScalarRidge>(ridge);
   REngine engine(1);
   const calibrisk::RidgeSpectrum& spectrum = pointer->spectrum(fold);
   return wrap_form(engine, spectrum, type, value, spectrum.rank());

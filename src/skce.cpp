@@ -13,9 +13,9 @@ using namespace calibrisk;
 Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress) {
   REngine engine(threads, progress);
   const PairSums sums = pair_sums(engine, *as_pair_source(prediction, target));
-  return Rcpp::List::create(Rcpp::Named("off_diagonal") = wrap_vector(sums.off_diagonal),
-                            Rcpp::Named("diagonal") = wrap_vector(sums.diagonal),
-                            Rcpp::Named("squares") = sums.squares);
+  return named_list({{"off_diagonal", sums.off_diagonal},
+                     {"diagonal", sums.diagonal},
+                     {"squares", sums.squares}});
 }
 
 // U- and V-statistics of consecutive blocks of rows.
@@ -24,9 +24,8 @@ Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, i
                           SEXP progress = R_NilValue) {
   REngine engine(threads, progress);
   const BlockSums sums = block_sums(engine, *as_pair_source(prediction, target), block);
-  return Rcpp::List::create(Rcpp::Named("unbiased") = wrap_vector(sums.unbiased),
-                            Rcpp::Named("biased") = wrap_vector(sums.biased),
-                            Rcpp::Named("squares") = wrap_vector(sums.squares));
+  return named_list(
+      {{"unbiased", sums.unbiased}, {"biased", sums.biased}, {"squares", sums.squares}});
 }
 
 // H, [n x n]

@@ -15,9 +15,10 @@ Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max
   Rcpp::IntegerVector pivots(factor.l.cols());
   std::transform(factor.pivots.begin(), factor.pivots.end(), pivots.begin(),
                  [](Index j) { return static_cast<int>(j) + 1; });
-  return Rcpp::List::create(
-      Rcpp::Named("L") = wrap_matrix(factor.l), Rcpp::Named("pivots") = pivots,
-      Rcpp::Named("residual_trace") = factor.residual.size() == 0 ? 0.0 : factor.residual.mean());
+  return named_list(
+      {{"L", factor.l},
+       {"pivots", pivots},
+       {"residual_trace", factor.residual.size() == 0 ? 0.0 : factor.residual.mean()}});
 }
 
 // Residuals D of a target, h_Y + diag(raise) ~ D D', and the diagonal of what D lacks.
@@ -29,8 +30,7 @@ Rcpp::List cpp_residual_factor(Rcpp::List target, Rcpp::NumericVector raise, dou
   const calibrisk::ResidualFactor out =
       calibrisk::residual_factor(engine, calibrisk::RaisedSource(*source, as_vector(raise)),
                                  static_cast<Index>(dense_rows), static_cast<Index>(max_rank));
-  return Rcpp::List::create(Rcpp::Named("residuals") = wrap_matrix(out.d),
-                            Rcpp::Named("missed") = wrap_vector(out.missed));
+  return named_list({{"residuals", out.d}, {"missed", out.missed}});
 }
 
 // E k(Z_i, Z_i') of two outcomes of each prediction.

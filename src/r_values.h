@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Named lists to and from R, compiled once: Rcpp's own List::create() and proxies are written out
+// for each element again, half of what an export weighs.
+#ifndef CALIBRISK_R_VALUES_H
+#define CALIBRISK_R_VALUES_H
+
+#include <Rcpp/Lightest>  // without modules and sugar, a quarter of a unit's time
+#include <calibrisk/types.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+// Zero-copy views of R's matrices and vectors.
+Eigen::Map<const calibrisk::Matrix> as_matrix(const Rcpp::NumericMatrix& x);
+inline Eigen::Map<const calibrisk::Vector> as_vector(const Rcpp::NumericVector& x) {
+  return Eigen::Map<const calibrisk::Vector>(x.begin(), x.size());
+}
+
+calibrisk::Labels as_labels(const Rcpp::IntegerVector& x);
+Rcpp::NumericMatrix wrap_matrix(const calibrisk::Matrix& x);
+Rcpp::NumericVector wrap_vector(const calibrisk::Vector& x);
+
+class NamedValue {
+ public:
+  NamedValue(const char* name, SEXP value);
+  NamedValue(const char* name, bool value);
+  NamedValue(const char* name, int value);
+  NamedValue(const char* name, double value);
+  NamedValue(const char* name, const std::vector<double>& value);
+  NamedValue(const char* name, const std::vector<int>& value);
+  NamedValue(const char* name, const calibrisk::Vector& value);
+  NamedValue(const char* name, const calibrisk::Matrix& value);
+  NamedValue(const NamedValue& other);
+  ~NamedValue();
+
+  const char* name() const { return name_; }
+  SEXP value() const { return value_; }
+
+ private:
+  const char* name_;
+  Rcpp::RObject value_;
+};
+
+Rcpp::List named_list(std::initializer_list<NamedValue> values);
+
+// An element by its name, and as a scalar.
+bool has_field(const Rcpp::List& list, const char* name);
+SEXP field(const Rcpp::List& list, const char* name);
+double number_field(const Rcpp::List& list, const char* name);
+bool flag_field(const Rcpp::List& list, const char* name);
+std::string text_field(const Rcpp::List& list, const char* name);
+std::vector<double> numbers_field(const Rcpp::List& list, const char* name);
+
+// What an external pointer holds.
+void* held_address(SEXP pointer);
+template <class T>
+T* held(SEXP pointer) {
+  return static_cast<T*>(held_address(pointer));
+}
+
+#endif
