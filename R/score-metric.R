@@ -102,7 +102,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
               "regression", design)
     }, na_rm, list(level = level), call, design))
   }
-  if (!"data" %in% names(dots)) check_no_laws(x, dots, scores, call)
+  if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots, call), scores, call)
   metric_frame(x, truth, dots, by, metric, function(predictions) {
     columns(score_rows(predictions, scores), whole_notion(predictions), predictions$design)
   }, event_level, na_rm, choices = list(level = level), call = call, design = design)
