@@ -197,7 +197,7 @@ test_that("ids are exact: 64-bit integers, and no doubles beyond 2^53", {
   skip_if_not_installed("bit64")
   d <- inside_sample(6, 6)
   text <- paste0("900719925474099", c(3, 4, 5, 3, 4, 5))
-  long <- bit64::as.integer64(text)
+  long <- getExportedValue("bit64", "as.integer64")(text)
   for (arg in c("id", "cluster")) {
     part <- function(value) do.call(state_of, c(list(d), stats::setNames(list(value), arg)))
     expect_silent(state <- part(long))
