@@ -25,7 +25,7 @@ outcome_factor <- function(problem, threads, rank = outcome_rank(problem$n)) {
   laws <- problem$laws
   n <- problem$n
   rows <- round(seq(1, n, length.out = min(n, outcome_candidates)))
-  drawn <- redraw_outcomes(laws_rows(laws, rows))$y
+  drawn <- redraw_outcomes(take_rows(laws, rows))$y
   kernel <- problem$target_kernel
   tolerance <- redraw_tolerance * mean(cpp_gram_diagonal(kernel, drawn))
   factor <- cpp_pivoted_cholesky(kernel, drawn, tolerance, rank, threads)

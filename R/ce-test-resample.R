@@ -85,7 +85,7 @@ redraws_by_group <- function(problem, options, threads) {
   parts <- lapply(split(seq_along(id), id), function(rows) {
     # the kernel is resolved: its bandwidth is that of all predictions
     part <- free
-    part$laws <- laws_rows(free$laws, rows)
+    part$laws <- take_rows(free$laws, rows)
     part$n <- length(rows)
     part$prediction$features <- free$prediction$features[rows, , drop = FALSE]
     part$target$probs <- free$target$probs[rows, , drop = FALSE]
@@ -207,7 +207,7 @@ redraw_statistics <- function(problem, replicates, resample, threads) {
   problem$laws$roots <- law_roots(problem$laws$law)
   one <- function(r) {
     if (resample) {
-      laws <- laws_rows(problem$laws, sample.int(problem$n, replace = TRUE))
+      laws <- take_rows(problem$laws, sample.int(problem$n, replace = TRUE))
       # kernels as resolved on the data
       again <- suppressWarnings(kernel_problem(
         redraw_outcomes(laws), resolved(problem, "kernel"), resolved(problem, "target_kernel"),

@@ -51,22 +51,6 @@ matrix_root <- function(gram) {
   eigen$vectors %*% (sqrt(pmax(eigen$values, 0)) * t(eigen$vectors))
 }
 
-subset_rows <- function(problem, rows) {
-  for (part in intersect(c("features", "residuals", "probs", "outcome"), names(problem))) {
-    problem[[part]] <- problem[[part]][rows, , drop = FALSE]
-  }
-  for (part in intersect(c(diagonal_parts, "scale", "truth"), names(problem))) problem[[part]] <- problem[[part]][rows]
-  if (!is.null(problem$source)) problem$source <- source_rows(problem$source, rows)
-  problem
-}
-
-source_rows <- function(spec, rows) {
-  if (spec$form == "features") spec$features <- spec$features[rows, , drop = FALSE]
-  if (spec$form == "matrix") spec$values <- spec$values[rows, rows, drop = FALSE]
-  if (!is.null(spec$parts)) spec$parts <- lapply(spec$parts, source_rows, rows)
-  spec
-}
-
 # The numbers of all ridges: list(values = tibble, loo, null_estimate, null_diagonal, rank, trace_remainder,
 # computation, groups, influence: per row, see inst/include/calibrisk/ckce/influence.h; blocks: see kept_block()).
 ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = caller_env()) {
@@ -224,7 +208,7 @@ delta_numbers <- function(problem, kernel, ridge, options, group, call) {
   terms <- lapply(seq_along(rows), function(g) {
     at <- rows[[g]]
     options$seed <- options$seed + g - 1
-    ckce_numbers(subset_rows(problem, at), kernel, ridge * n / length(at), options, call = call)
+    ckce_numbers(take_rows(problem, at), kernel, ridge * n / length(at), options, call = call)
   })
   size <- lengths(rows, use.names = FALSE)
   total <- function(what, weight = rep(1, length(terms))) {

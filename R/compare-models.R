@@ -74,7 +74,7 @@ list_outcomes <- function(models, truth, design, call) {
 common_rows <- function(models) {
   rows <- models[[1]]$rows
   for (model in models[-1]) rows <- rows[rows %in% model$rows]
-  lapply(models, function(model) predictions_at(model, which(model$rows %in% rows)))
+  lapply(models, function(model) take_rows(model, which(model$rows %in% rows)))
 }
 
 compare_pairs <- function(models, metric, settings, call) {
@@ -162,7 +162,7 @@ bootstrap_differences <- function(models, metric, values, at, settings, call) {
   draws <- vapply(seq_len(settings$times), function(b) {
     rows <- resampled_rows(design)
     drawn <- vapply(models, function(model) {
-      suppressMessages(metric_value(metric, predictions_at(model, rows), call)$value)
+      suppressMessages(metric_value(metric, take_rows(model, rows), call)$value)
     }, 0)
     drawn[at[1, ]] - drawn[at[2, ]]
   }, numeric(ncol(at)))

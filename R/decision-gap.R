@@ -48,7 +48,7 @@ recalibrated_rows.ce_method <- function(recalibration, problem, fitted, held, th
       "i" = "{.fn ce_tune} finds the best one."
     ), c("method", "argument"), arg = "recalibration", call = call)
   }
-  form <- fit_form(recalibration, subset_problem(problem, fitted), grid_point(grid, 1), new_context(threads))
+  form <- fit_form(recalibration, take_rows(problem, fitted), grid_point(grid, 1), new_context(threads))
   if (!isTRUE(form$gap)) {
     stop_input(c(
       "{.arg recalibration} must estimate the gap itself.",
@@ -66,9 +66,9 @@ recalibrated_rows.ce_choice <- function(recalibration, problem, fitted, held, th
   data <- expand_probs(problem$features[, 1], layout, threads)
   data$truth <- as.integer(problem$labels) + 1L
   data$design <- problem$design
-  fit <- fit_map(recalibration, subset_data(data, fitted), threads)
+  fit <- fit_map(recalibration, take_rows(data, fitted), threads)
   warn_convergence(fit, recalibration$name)
-  map_probs(fit$map, subset_data(data, held), threads)[, 2]
+  map_probs(fit$map, take_rows(data, held), threads)[, 2]
 }
 
 # A number of folds: rows are spread by their values, so that nothing is random.

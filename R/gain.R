@@ -188,8 +188,8 @@ gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm
   }
   # rows as `before` has them, repeated by their frequencies
   at <- match(one$rows, two$rows)
-  one <- predictions_at(one, which(!is.na(at)))
-  two <- predictions_at(two, at[!is.na(at)])
+  one <- take_rows(one, which(!is.na(at)))
+  two <- take_rows(two, at[!is.na(at)])
   list(before = one, after = two, na = one$na || two$na)
 }
 

@@ -149,7 +149,7 @@ joint_sums <- function(problem, kernel, options, group, type, cluster, call, rid
   n <- nrow(problem$residuals)
   if (identical(group$type, "delta")) {
     return(sums_in_groups(group$code, function(at) {
-      joint_sums(subset_rows(problem, at), kernel, options, NULL, type, cluster[at], call, ridge * n / length(at))
+      joint_sums(take_rows(problem, at), kernel, options, NULL, type, cluster[at], call, ridge * n / length(at))
     }))
   }
   if (options$computation == "rff") check_random_features(problem, group, call)

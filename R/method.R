@@ -76,15 +76,6 @@ new_context <- function(threads = resolve_threads(), progress = NULL) {
   list(threads = threads, progress = progress, cache = new.env(parent = emptyenv()))
 }
 
-subset_problem <- function(problem, rows) {
-  problem$features <- problem$features[rows, , drop = FALSE]
-  problem$residuals <- problem$residuals[rows, , drop = FALSE]
-  problem$labels <- problem$labels[rows]
-  problem$fold <- problem$fold[rows]
-  problem$design <- design_rows(problem$design, rows)
-  problem
-}
-
 is_method <- function(x) inherits(x, "ce_method")
 
 check_method <- function(x, arg = "method", call = caller_env()) {

@@ -38,14 +38,14 @@ order_problem <- function(problem) {
   scalar <- ncol(problem$features) == 1
   order <- if (scalar) sort_problem(problem)$order else seq_along(problem$labels)
   problem$sorted <- NULL
-  problem <- subset_problem(problem, order)
+  problem <- take_rows(problem, order)
   problem$order <- order
   problem$scalar <- scalar
   problem
 }
 
 repeat_rows <- function(problem, counts) {
-  part <- subset_problem(problem, rep(seq_along(counts), counts))
+  part <- take_rows(problem, rep(seq_along(counts), counts))
   if (problem$scalar) {
     part$sorted <- sorted_values(part$features[, 1], part$labels, seq_along(part$labels), part$design$w)
   }

@@ -163,14 +163,3 @@ n_obs <- function(predictions) {
 n_classes <- function(predictions) {
   if (is.null(predictions$probs)) 2L else ncol(predictions$probs)
 }
-
-# Rows of predictions, by their position among those that were kept.
-predictions_at <- function(predictions, at) {
-  predictions$probs <- predictions$probs[at, , drop = FALSE]
-  predictions$truth <- predictions$truth[at]
-  predictions$prob <- predictions$prob[at]
-  predictions$outcome <- predictions$outcome[at]
-  predictions$rows <- predictions$rows[at]
-  predictions$design <- design_rows(predictions$design, at)
-  predictions
-}

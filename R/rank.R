@@ -170,7 +170,7 @@ rank_full <- function(data, metrics, kernels, settings, threads, call = caller_e
 # A metric of every model on these rows.
 own_values <- function(metric, data, rows, call = caller_env(3)) {
   if (!is.function(metric)) {
-    return(vapply(data$models, function(model) metric_value(metric, predictions_at(model, rows), call)$value, 0))
+    return(vapply(data$models, function(model) metric_value(metric, take_rows(model, rows), call)$value, 0))
   }
   vapply(data$probs, function(p) custom_metric(metric, p[rows, , drop = FALSE], data$truth[rows], call), 0)
 }

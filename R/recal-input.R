@@ -111,15 +111,6 @@ expand_probs <- function(x, layout, threads) {
 
 split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
 
-subset_data <- function(data, rows) {
-  data$probs <- data$probs[rows, , drop = FALSE]
-  data$logp <- data$logp[rows, , drop = FALSE]
-  data$truth <- data$truth[rows]
-  data$design <- design_rows(data$design, rows)
-  data$source <- if (is.matrix(data$source)) data$source[rows, , drop = FALSE] else data$source[rows]
-  data
-}
-
 # New data in the layout of the fit -> list(data, keep), rows with missing values left out.
 read_new_probs <- function(new, layout, threads, call = caller_env()) {
   x <- if (is.data.frame(new)) layout_columns(new, layout, call) else new

@@ -89,8 +89,8 @@ fold_fits <- function(method, data, fold, threads) {
   probs <- matrix(NA_real_, length(data$truth), ncol(data$probs))
   fits <- lapply(seq_len(max(fold)), function(f) {
     held <- which(fold == f)
-    fit <- fit_map(method, subset_data(data, which(fold != f)), threads)
-    probs[held, ] <<- map_probs(fit$map, subset_data(data, held), threads)
+    fit <- fit_map(method, take_rows(data, which(fold != f)), threads)
+    probs[held, ] <<- map_probs(fit$map, take_rows(data, held), threads)
     fit
   })
   list(probs = probs, fits = fits)

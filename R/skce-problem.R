@@ -30,17 +30,6 @@ with_outcomes <- function(problem, laws, threads) {
   problem
 }
 
-laws_rows <- function(laws, rows) {
-  if (is.null(laws$law)) laws$probs <- laws$probs[rows, , drop = FALSE] else laws$law <- laws$law[rows]
-  if (!is.null(laws$roots)) laws$roots <- laws$roots[rows, , drop = FALSE]
-  laws$y <- laws$y[rows, , drop = FALSE]
-  if (!is.null(laws$group)) laws$group$id <- laws$group$id[rows]
-  laws$rows <- laws$rows[rows]
-  if (!is.null(laws$design)) laws$design <- design_rows(laws$design, rows)
-  laws$n <- length(rows)
-  laws
-}
-
 family_text <- function(laws) {
   if (!is.null(laws$law)) return(family_of(laws$law))
   if (ncol(laws$probs) == 2) "binary" else "multiclass"

@@ -8,10 +8,10 @@ tune_path.default <- function(method, problem, fold, grid, context) {
   forms <- vector("list", nrow(grid) * n_folds)
   # of a single value what the risk needs of the rows is kept
   unseen <- if (nrow(grid) == 1) vector("list", n_folds)
-  test <- subset_problem(problem, which(fold == 0))
+  test <- take_rows(problem, which(fold == 0))
   for (f in seq_len(n_folds)) {
-    train <- subset_problem(problem, which(fold != f & fold != 0))
-    held_out <- subset_problem(problem, which(fold == f))
+    train <- take_rows(problem, which(fold != f & fold != 0))
+    held_out <- take_rows(problem, which(fold == f))
     for (v in seq_len(nrow(grid))) {
       form <- fit_form(method, train, grid_point(grid, v), context)
       risk <- form_risk(form, held_out$features, held_out$residuals, context$threads, held_out$design)

@@ -246,7 +246,7 @@ split_cache <- function(cache, s) {
 unseen_parts <- function(problem, fold, cache) {
   if (is.null(cache$unseen)) {
     cache$unseen <- list(
-      held_out = lapply(seq_len(max(fold)), function(f) subset_problem(problem, which(fold == f))),
+      held_out = lapply(seq_len(max(fold)), function(f) take_rows(problem, which(fold == f))),
       test = if (any(fold == 0)) problem$features[which(fold == 0), , drop = FALSE]
     )
   }

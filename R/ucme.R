@@ -71,7 +71,7 @@ cme_locations <- function(problem, locations, threads, call = caller_env()) {
   # the predictions that are farthest from each other, and outcomes that they expect
   pivots <- cpp_source_factor(problem$prediction, 0, locations, threads, NULL)$pivots
   rows <- rep_len(pivots, locations)
-  list(columns = prediction_columns(problem$prediction, rows), points = redraw_outcomes(laws_rows(laws, rows))$y)
+  list(columns = prediction_columns(problem$prediction, rows), points = redraw_outcomes(take_rows(laws, rows))$y)
 }
 
 # Kernel between all predictions and those of `at`, with the problem's resolved kernel.

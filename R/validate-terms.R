@@ -140,7 +140,7 @@ strong_terms <- function(problem, options) {
   groups <- problem$group
   if (is.null(groups)) return(NULL)
   parts <- lapply(seq_along(groups$rows), function(g) {
-    part <- subset_problem(problem, groups$rows[[g]])
+    part <- take_rows(problem, groups$rows[[g]])
     named <- function(term) paste0(term, "(", groups$labels[g], ")")
     vctrs::vec_rbind(oe_row(part, options, "strong", named("oe_ratio")),
                      headline_term(part, options, "strong", named("calibration_error")))

@@ -83,7 +83,7 @@ test_that("roots that are kept give the same draws", {
   kept <- c(laws, list(roots = law_roots(p)))
   expect_identical(withr::with_seed(1, redraw_outcomes(laws)$y), withr::with_seed(1, redraw_outcomes(kept)$y))
   # and stay with their rows
-  swapped <- laws_rows(kept, 2:1)
+  swapped <- take_rows(kept, 2:1)
   expect_equal(swapped$roots, law_roots(p[2:1]))
 })
 

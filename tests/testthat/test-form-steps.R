@@ -3,7 +3,7 @@ step_example <- function(sizes = c(3, 5, 4), n = 80) {
   problem$features <- round(problem$features, 2)
   problem$residuals <- problem$features - problem$labels
   forms <- lapply(sizes, function(size) {
-    rows <- subset_problem(problem, withr::with_seed(size, sample(n, n / 2)))
+    rows <- take_rows(problem, withr::with_seed(size, sample(n, n / 2)))
     fit_form(method_bins(size, debias = TRUE), rows, list(value = size), new_context(1L))
   })
   list(forms = forms, eval = random_problem(30, seed = 2))

@@ -153,7 +153,7 @@ test_that("the path is the loop over fit_form(), for any number of threads", {
     for (v in c(1, 8, 20)) {
       for (f in 1:3) {
         form <- path$form(v, f)
-        held_out <- subset_problem(problem, which(fold == f))
+        held_out <- take_rows(problem, which(fold == f))
         risk <- form_risk(form, held_out$features, held_out$residuals, 1)
         expect_close(path$risk[v, f], risk$risk, 1e-10)
         expect_close(path$squared_error[v, f], mean(risk$squared), 1e-10)

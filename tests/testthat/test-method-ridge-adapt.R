@@ -38,7 +38,7 @@ test_that("the selected ridge reaches the accuracy, and flags tell the others", 
     expect_true(all(d$reliable[error < 1e-9 & squared < 1e-6]))
     expect_gt(max(error[!d$reliable]), 2e-6)
     form <- run$adapted$form(v, 2)
-    held_out <- subset_problem(run$problem, test_folds(420, 3, 60) == 2)
+    held_out <- take_rows(run$problem, test_folds(420, 3, 60) == 2)
     risk <- form_risk(form, held_out$features, held_out$residuals, 1L)
     expect_close(risk$risk, run$adapted$risk[v, 2], 1e-7)
   }

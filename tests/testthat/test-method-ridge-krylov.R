@@ -30,7 +30,7 @@ test_that("the selected ridge is exact to 1e-6, and flags tell the others", {
 test_that("the form of a space has the path's risks and squared errors", {
   problem <- ridge_problem(200, 8)
   fold <- test_folds(200, 3, 30)
-  held_out <- subset_problem(problem, fold == 2)
+  held_out <- take_rows(problem, fold == 2)
   for (method in list(method_kkr(10^-(1:4)), method_ukkr(10^-(1:4)))) {
     path <- tune_path(method, problem, fold, method_grid(method, "canonical", 100), krylov_context())
     for (v in c(1, 3)) {
@@ -57,7 +57,7 @@ test_that("features of unseen rows that a path has are those of its form", {
       for (f in 1:3) {
         form <- path$form(3, f)
         expect_s3_class(form, if (kind == "spaces") "ce_form_gram" else "ce_form_factor")
-        held_out <- subset_problem(problem, fold == f)
+        held_out <- take_rows(problem, fold == f)
         risk <- form_risk(form, held_out$features, held_out$residuals, 1L)
         expect_equal(unseen[[f]]$risk, risk, tolerance = 1e-9)
         expect_equal(unseen[[f]]$test_squared, form_squared(form, problem$features[fold == 0, ], 1L), tolerance = 1e-9)
@@ -87,7 +87,7 @@ test_that("many rows take spaces where the factor leaves more the more rows ther
 
 test_that("tied rows and residuals of 0 do no harm", {
   problem <- ridge_problem(90, 5)
-  twice <- subset_problem(problem, c(1:60, 1:30))
+  twice <- take_rows(problem, c(1:60, 1:30))
   perfect <- problem
   perfect$residuals[] <- 0
   fold <- test_folds(90, 3)

@@ -216,7 +216,7 @@ test_that("rows, class labels and rotations do not matter", {
   }
   base <- run(problem, fold)
   rows <- withr::with_seed(6, sample(50))
-  permuted <- run(subset_problem(problem, rows), fold[rows])
+  permuted <- run(take_rows(problem, rows), fold[rows])
   q <- withr::with_seed(7, qr.Q(qr(matrix(rnorm(16), 4))))
   turned <- problem
   turned$features <- problem$features %*% q
@@ -274,7 +274,7 @@ test_that("ties, constant features, one-row folds and tiny problems are defined"
       }
     }
   }
-  two <- subset_problem(tied, c(1, 4))
+  two <- take_rows(tied, c(1, 4))
   path <- tune_path(method_kkr(), two, 1:2, tibble::tibble(value = 0.1), new_context(1L))
   expect_true(all(is.finite(path$squared_error)) && all(is.na(path$squared_error_test)))
 })
