@@ -19,7 +19,14 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
   compare_pairs(common_rows(models), metric, settings, call)
 }
 
-# Every selected column is a model's probability of the same event.
+# Selections, of which those that make distributions may have a name: that of the model.
+model_dots <- function(..., .call = caller_env()) {
+  dots <- enquos(...)
+  check_dot_names(dots[!vapply(dots, makes_law, NA)], .call)
+  dots
+}
+
+# Every selected column is a model's probability of the same event, or its distribution of the same number.
 column_models <- function(x, truth, columns, settings, call) {
   x <- ungroup_frame(x)
   if (length(columns) == 0) {
@@ -27,13 +34,28 @@ column_models <- function(x, truth, columns, settings, call) {
                  "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece)}."),
                "columns", arg = "...", call = call)
   }
-  at <- select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
-  at <- at[!at %in% read_outcomes(truth, x, settings$design$horizon, call)$column]
-  models <- lapply(setNames(nm = names(at)), function(name) {
-    column <- list(rlang::quo(!!unname(at[name])))
-    in_model(as_predictions(x, truth, column, settings$event_level, TRUE, call, design = settings$design), name, call)
+  made <- columns[vapply(columns, makes_law, NA)]
+  names(made) <- list_names(made, vapply(made, rlang::as_label, ""))
+  columns <- columns[!vapply(columns, makes_law, NA)]
+  at <- if (length(columns) > 0) select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
+  at <- at[!at %in% outcome_columns(truth, x, settings$design$horizon, call)]
+  models <- c(lapply(at, function(column) rlang::quo(!!unname(column))), made)
+  models <- lapply(setNames(nm = names(models)), function(name) {
+    in_model(law_or_classes(read_laws(x, truth, unname(models[name]), settings$event_level, TRUE, NULL, call,
+                                      settings$design)), name, call)
   })
-  lapply(models, align_event, models[[1]]$levels[2])
+  align_events(models)
+}
+
+# Outcomes of several dimensions are several columns.
+outcome_columns <- function(truth, x, horizon, call) {
+  check_truth_given(truth, call)
+  if (is.null(horizon)) select_columns(truth, x, "truth", call) else read_outcomes(truth, x, horizon, call)$column
+}
+
+align_events <- function(models) {
+  first <- models[[1]]
+  if (is_real(first)) models else lapply(models, align_event, first$levels[2])
 }
 
 # Errors say which model they are about.
@@ -43,22 +65,27 @@ in_model <- function(value, name, call) {
   })
 }
 
-# A list of matrices, vectors or data frames with the same rows.
+# A list of matrices, vectors (of probabilities or distributions) or data frames with the same rows.
 list_models <- function(models, truth, settings, call) {
   names(models) <- list_names(models, rep("model", length(models)))
   beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
   design_of <- function(x) if (is.data.frame(x)) settings$design else beside
   outcomes <- list_outcomes(models, truth, design_of(models[[1]]), call)
-  parts <- lapply(names(models), function(name) {
+  parts <- lapply(setNames(nm = names(models)), function(name) {
     in_model({
       x <- models[[name]]
-      raw <- read_design(design_of(x), x, NROW(x), call)
+      law <- law_given(x, list(), call)
+      raw <- read_design(design_of(x), x, if (is.null(law)) NROW(x) else NROW(outcomes$values), call)
       raw$censoring <- outcomes$weights
-      if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
-      new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
+      if (is.null(law)) {
+        if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
+        new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
+      } else {
+        law_or_classes(join_laws(law, outcomes$values, NULL, settings$event_level, TRUE, call, raw))
+      }
     }, name, call)
   })
-  setNames(lapply(parts, align_event, parts[[1]]$levels[2]), names(models))
+  align_events(parts)
 }
 
 # Survival outcomes are those of the first model's rows, which are everybody's.
@@ -79,6 +106,7 @@ common_rows <- function(models) {
 
 compare_pairs <- function(models, metric, settings, call) {
   check_two_models(models, call)
+  check_law_metric(metric, models[[1]], call)
   if (n_obs(models[[1]]) == 0) stop_empty(1, call)
   if ("level" %in% names(formals(metric$fn))) metric$options$level <- metric$options$level %||% settings$level
   found <- lapply(names(models), function(name) in_model(metric_value(metric, models[[name]], call), name, call))
@@ -107,6 +135,12 @@ check_two_models <- function(models, call, arg = "objects") {
   if (length(models) < 2) {
     stop_input(c("Two or more models are needed.", "x" = "There is {length(models)}."), "argument", arg = arg,
                call = call)
+  }
+  real <- vapply(models, is_real, NA)
+  if (any(real) && !all(real)) {
+    stop_input(c("All models must predict numbers, or all classes.",
+                 "x" = "Numbers: {.val {names(models)[real]}}; classes: {.val {names(models)[!real]}}."),
+               "length", arg = arg, call = call)
   }
   size <- vapply(models, n_classes, 1L)
   other <- which(size != size[1])[1]

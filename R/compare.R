@@ -11,6 +11,9 @@
 #' difference is made of both models' own limits, \eqn{d - \sqrt{(a - l_a)^2 + (u_b - b)^2}} and
 #' \eqn{d + \sqrt{(u_a - a)^2 + (b - l_b)^2}} (Zou and Donner 2008), as if the models were independent: too wide
 #' where they share their noise. `metric = ce_estimate` compares the headlines.
+#' Models of a number are vectors of predictive distributions ([pred]), columns of such, or expressions that make them,
+#' `pred_normal(mu, sigma)`: compared by scores (`"crps"`, `"log"`, `"dss"`, `"mse"`), by [skce], [ckce], [jkce] and
+#' [ucme], and by functions of your own.
 #' Estimates of two models by the same binning or kernel share their bias only where both are equally far from
 #' calibrated; see [ece_bias()]. [ce_rank()] orders many models and says how certain the order is.
 #'
@@ -23,12 +26,13 @@
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
-#' @param objects A named list of predictions, or a data frame with a column of probabilities for every model; or a
-#'   named list of `ce_fit` or `ce_tune` objects for the same notion, of one model's predictions.
+#' @param objects A named list of predictions, or a data frame with a column of probabilities (or distributions) for
+#'   every model; or a named list of `ce_fit` or `ce_tune` objects for the same notion, of one model's predictions.
 #' @param x Of fits: the predictions on which they are compared.
 #' @param truth The outcomes. Of models it comes after `objects`: a column of the data frame, or of all data frames of a
 #'   list; or a vector.
-#' @param ... Of models in a data frame: their columns. Of fits: the probability columns of `x`.
+#' @param ... Of models in a data frame: their columns; an expression that makes distributions may have a name,
+#'   `wide = pred_normal(mu, 2 * sigma)`. Of fits: the probability columns of `x`.
 #' @param metric Required for models: a metric such as [ece] or [ce_estimate] or its name, a score such as
 #'   [score_brier()], or [ce_metric()] with options.
 #' @param adjust Of models: a method of [stats::p.adjust()] for the column `p.adjusted`.
@@ -46,7 +50,8 @@
 #' @section Errors:
 #' `calibrisk_error_model` where two fits were clearly fitted on predictions of different models (different
 #' predictions of the same outcomes, or no row in common): their risks are for different targets. `_argument` where
-#' models come without a metric, `_columns`, `_length`, `_truth`, and the errors of the metric.
+#' models come without a metric or with one that is not for their kind, `_columns`, `_length`,
+#' `_truth`, and the errors of the metric.
 #' @references `r ref_gruber_bach()`
 #'
 #' Zou, G. Y. and Donner, A. (2008). Construction of confidence limits about effect measures: a general approach.
@@ -70,6 +75,9 @@
 #' data <- data.frame(y, p, sharp = plogis(3 * qlogis(p)), flat = p / 2)
 #' ce_compare(data, y, p, sharp, flat, metric = ece, adjust = "holm")
 #' ce_compare(list(p = data$p, flat = data$flat), data$y, metric = rbs)
+#'
+#' # two models of a number
+#' ce_compare(cars, dist, pred_normal(3 * speed, 15), pred_poisson(3 * speed), metric = "crps")
 ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", times = 200, .by = NULL, level = 0.95,
                        event_level = NULL, na_rm = TRUE, threads = NULL,
                        weights = NULL, cluster = NULL, horizon = NULL) {
@@ -91,7 +99,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
   first <- enquo(x)
   second <- enquo(truth)
   named <- "truth" %in% names(sys.call())
-  columns <- Filter(Negate(rlang::quo_is_missing), c(if (named) first else second, column_dots(...)))
+  columns <- Filter(Negate(rlang::quo_is_missing), c(if (named) first else second, model_dots(...)))
   check_flag(na_rm)
   check_choice(adjust, stats::p.adjust.methods)
   check_count(times, lower = 20)
@@ -124,7 +132,7 @@ is_fits <- function(objects) {
 }
 
 check_models <- function(objects, columns, call) {
-  if (!is.list(objects) || is_fits(objects)) {
+  if (!is.list(objects) || is_law(objects) || is_fits(objects)) {
     stop_input(c(
       "{.arg objects} must be a list of predictions, or a data frame with a column for every model.",
       "x" = "It is {.val {describe(objects)}}.",

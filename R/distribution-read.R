@@ -71,6 +71,7 @@ read_distributional_mixture <- function(x, par) {
 #   predictions  ce_predictions for classes, or NULL
 #   y  outcomes: n x d matrix (labels 1..K for classes), group: NULL or a vector, n, na
 #   rows, n_input  which rows of the input were kept (repeated by frequency weights), of how many
+#   dropped  how many rows were incomplete (where there is a law)
 #   design  what each row counts and which belong together (R/design.R)
 read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
                       group = NULL, call = caller_env(), design = NULL) {
@@ -96,6 +97,15 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
   }
   class_laws(as_predictions(x, truth, dots, event_level, na_rm, call, design = design), by, call)
 }
+
+# Of a number; else the predictions are of classes.
+is_real <- function(data) !is.null(data[["law"]])
+
+# Outcomes as they are given: a vector, or a matrix of several dimensions.
+law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
+
+# What a metric reads: the laws, or the predictions of classes.
+law_or_classes <- function(laws) if (is_real(laws)) laws else laws$predictions
 
 # Missing predictions: NA of a distributional vector.
 law_missing <- function(law) {
@@ -149,9 +159,7 @@ law_given <- function(x, dots, call) {
 # The law column, or the expression that makes one of parameter columns: pred_normal(mu, sd).
 law_in_frame <- function(x, dots, call) {
   if (length(dots) == 1) {
-    expr <- rlang::quo_get_expr(dots[[1]])
-    maker <- if (rlang::is_call(expr)) rlang::call_name(expr) else NULL
-    if (!is.null(maker) && grepl("^(pred|dist)_", maker)) {
+    if (makes_law(dots[[1]])) {
       return(rlang::try_fetch(rlang::eval_tidy(dots[[1]], data = x), error = function(cnd) {
         if (inherits(cnd, "calibrisk_error")) return(rlang::zap())
         stop_input("{.arg ...} cannot be evaluated as predictive distributions.", "distribution", arg = "...",
@@ -164,6 +172,12 @@ law_in_frame <- function(x, dots, call) {
   }
   laws <- which(vapply(x, is_law, NA))
   if (length(dots) == 0 && length(laws) == 1) x[[laws]] else NULL
+}
+
+makes_law <- function(quo) {
+  expr <- rlang::quo_get_expr(quo)
+  maker <- if (rlang::is_call(expr)) rlang::call_name(expr)
+  !is.null(maker) && grepl("^(pred|dist)_", maker)
 }
 
 class_laws <- function(predictions, group, call) {
@@ -199,7 +213,8 @@ join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
   y <- y[keep, , drop = FALSE]
   if (is_count(law)) check_count_outcomes(y, keep, call)
   list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
-       na = na, binary = FALSE, rows = keep, n_input = rows, design = bind_design(raw, keep))
+       na = na, binary = FALSE, rows = keep, n_input = rows, dropped = sum(!complete),
+       design = bind_design(raw, keep))
 }
 
 # Class probabilities, of predictions that are made of them.

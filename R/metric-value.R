@@ -6,16 +6,19 @@
 #' options needs no wrapping: `metric = ece` is `metric = ce_metric(ece)`.
 #'
 #' @section A metric from outside the package:
-#' Any function of `(x, truth, ...)` is a metric: it gets the predictions of one model, a matrix with a column per
-#' class and the factor of classes, or a vector of probabilities and the 0/1 outcomes, and returns a number, or a data
-#' frame with one row and a column `.estimate` (as the metrics of this package and of yardstick do). The metrics of this
-#' package bring the influence of every row along, from which [ce_compare()] has the standard errors of differences;
+#' Any function of `(x, truth, ...)` is a metric, for [ce_compare()], [ce_rank()] and [ce_panel()] alike: it gets the
+#' predictions and outcomes as the verbs take them: a matrix with a column per class and the factor of classes; or a
+#' vector of probabilities and the 0/1 outcomes; or a vector of predictive distributions and the numbers (a matrix of
+#' several dimensions). Where rows have weights, it needs an argument `weights`; one that has an argument `cluster` gets
+#' the clusters. It returns a number, or a data frame with one row and a column `.estimate` (as the metrics of this
+#' package and of yardstick do). The metrics of this package bring the influence of
+#' every row along, from which [ce_compare()] has the standard errors of differences;
 #' for others it draws bootstrap samples of the rows (of clusters: whole clusters).
 #'
 #' @param metric A function, such as [ece]; the name of one of this package; or a score such as [score_brier()] (or its
 #'   name), whose mean is the metric.
 #' @param ... Named options of the metric.
-#' @param name What the metric is called; by default what it calls itself, in the column `.metric`.
+#' @param name What the metric is called; by default what it calls itself, in the column `.metric`, else `"custom"`.
 #' @return A `ce_metric`.
 #' @inheritSection ce_args Choosing a model
 #' @section Errors:
@@ -100,6 +103,36 @@ is_one_number <- function(x) {
   is_own_metric(x) || any(vapply(one_number_verbs, function(name) identical(x, get(name, topenv())), NA))
 }
 
+# Verbs of this package that read predictive distributions of numbers, beside the scores of such.
+law_metrics <- c("skce", "ckce", "jkce", "ucme")
+
+check_law_metric <- function(metric, model, call) {
+  if (!is_real(model) || !is_one_number(metric$fn) || is_metric_of(metric, law_metrics)) return(invisible())
+  score <- metric$options$score
+  if (is_metric_of(metric, c("ce_score", "ce_upper_bound"))) {
+    scores <- as_scores(score %||% "brier", call, of_both = TRUE)
+    if (all(vapply(scores, function(one) !is.null(one$real), NA))) return(invisible())
+  }
+  stop_input(c(
+    "{.arg metric} must be one of predictive distributions where the models predict numbers.",
+    "x" = "{.val {metric_text(metric)}} is one of class probabilities.",
+    "i" = "Of distributions are {.val {law_metrics}}, the scores {.val {real_scores()}}, and functions of your own."
+  ), "argument", arg = "metric", call = call)
+}
+
+is_metric_of <- function(metric, names) {
+  any(vapply(names, function(name) identical(metric$fn, get(name, topenv())), NA))
+}
+
+# What it is called, for messages.
+metric_text <- function(metric) {
+  score <- metric$options$score
+  if (inherits(score, "ce_score_rule")) return(score$name)
+  if (!is.null(metric$name)) return(metric$name)
+  names <- Filter(function(name) identical(metric$fn, get(name, topenv())), getNamespaceExports(topenv()))
+  if (length(names) > 0) names[1] else "metric"
+}
+
 # Metrics of the package and of yardstick.
 is_own_metric <- function(x) inherits(x, "prob_metric")
 
@@ -149,7 +182,7 @@ metric_value <- function(metric, predictions, call = caller_env()) {
       "i" = "Choose one by options, as in {.code ce_metric(ece, n_bins = 15)}."
     ), "argument", arg = "metric", call = call)
   }
-  name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "metric"
+  name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "custom"
   list(value = as.numeric(one), estimate = if (length(found$estimates) == 1) found$estimates[[1]], name = name,
        notion = if (is.data.frame(value)) value[["notion"]])
 }
@@ -158,6 +191,9 @@ metric_value <- function(metric, predictions, call = caller_env()) {
 metric_input <- function(predictions) {
   design <- predictions$design
   design <- drop_null(list(weights = design$w, cluster = design$cluster))
+  if (is_real(predictions)) {
+    return(list(x = predictions$law, truth = law_outcomes(predictions), design = design))
+  }
   if (is.null(predictions$probs)) {
     return(list(x = predictions$prob, truth = predictions$outcome, design = design, event_level = "first"))
   }

@@ -51,7 +51,8 @@ trend_of_sums <- function(n, events, ranks, ties) {
 # The same predictions as ones of `event`, where they are a single probability of another. What only
 # event_level made a probability is the same number for the other event.
 align_event <- function(predictions, event) {
-  if (!is.null(predictions$probs) || predictions$levels[2] == event || !event %in% predictions$levels) {
+  if (is_real(predictions) || !is.null(predictions$probs)) return(predictions)
+  if (predictions$levels[2] == event || !event %in% predictions$levels) {
     return(predictions)
   }
   if (predictions$named) predictions$prob <- 1 - predictions$prob

@@ -157,6 +157,7 @@ new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome 
 }
 
 n_obs <- function(predictions) {
+  if (is_real(predictions)) return(predictions$n)
   if (is.null(predictions$probs)) length(predictions$prob) else nrow(predictions$probs)
 }
 

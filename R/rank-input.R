@@ -1,25 +1,39 @@
 # What ce_rank() is given: metrics, models, their outcomes and the size of the subsamples.
 
-# A named list: a built-in metric's name, a metric as a value, or a function of probabilities and integer truth.
+# A named list: a built-in metric's name, or a metric as a value.
 check_rank_metrics <- function(metric, call = caller_env()) {
   alone <- is.function(metric) || inherits(metric, c("ce_metric_value", "ce_score_rule"))
   metric <- if (alone) list(metric) else as.list(metric)
   if (length(metric) == 0) stop_rank_metric(NULL, call)
   given <- names(metric) %||% rep("", length(metric))
   metric <- lapply(metric, rank_metric, call)
-  own <- vapply(metric, function(m) if (is.character(m)) m else if (is.list(m)) m$name %||% "" else "", "")
+  own <- vapply(metric, function(m) if (is.character(m)) m else m$name %||% "", "")
   names(metric) <- ifelse(given == "", own, given)
   metric
 }
 
 rank_metric <- function(metric, call) {
   if (rlang::is_string(metric) && metric %in% rank_metrics) return(metric)
-  check_made_score(metric, call)
-  if (is.function(metric) && !is_one_number(metric)) return(metric)
   known <- is.function(metric) || inherits(metric, c("ce_metric_value", "ce_score_rule")) ||
     !is.null(named_metric(metric))
   if (!known) stop_rank_metric(metric, call)
   as_metric(metric, call)
+}
+
+# Of distributions of numbers the names mean the same; `options`: kernel and ridge, where they are given.
+law_rank_metric <- function(metric, options, call) {
+  if (!is.character(metric)) return(metric)
+  debias <- c(ckce = "none", ckce_debiased = "off_diagonal", ckce_null_mean = "null_mean")
+  if (metric %in% names(debias)) {
+    return(new_metric_value(ckce, c(list(debias = debias[[metric]]), options), metric))
+  }
+  if (metric == "jkce") return(new_metric_value(jkce, options["kernel"[!is.null(options$kernel)]], metric))
+  stop_input(c(
+    "{.arg metric} must be one of predictive distributions where the models predict numbers.",
+    "x" = "{.val {metric}} is one of class probabilities.",
+    "i" = "Of distributions are {.val {c(names(debias), 'jkce', 'skce', 'ucme')}}, the scores {.val {real_scores()}}, \
+           and functions of your own."
+  ), "argument", arg = "metric", value = metric, call = call)
 }
 
 stop_rank_metric <- function(metric, call) {
@@ -33,7 +47,7 @@ stop_rank_metric <- function(metric, call) {
 # Which named metrics read an argument of ce_rank(): another metric would ignore it.
 rank_options <- list(kernel = c("ckce", "ckce_debiased", "ckce_null_mean", "jkce"),
                      bandwidth = c("ckce", "ckce_debiased", "ckce_null_mean", "jkce"),
-                     ridge = c("ckce", "ckce_debiased", "ckce_null_mean"), n_bins = c("ece", "ece_pointwise"))
+                     ridge = c("ckce", "ckce_debiased", "ckce_null_mean"), n_bins = c("ece_canonical", "ece_pointwise"))
 
 check_rank_options <- function(metrics, given, call = caller_env()) {
   built_in <- unlist(Filter(is.character, metrics))
@@ -48,11 +62,20 @@ check_rank_options <- function(metrics, given, call = caller_env()) {
   }
 }
 
+check_law_options <- function(given, call = caller_env()) {
+  foreign <- intersect(given, c("bandwidth", "n_bins"))
+  if (length(foreign) == 0) return(invisible())
+  stop_input(c(
+    "{.arg {foreign[1]}} is for models of class probabilities.",
+    "x" = "The models predict numbers."
+  ), "argument", arg = foreign[1], call = call)
+}
+
 # Names of metrics that have none: what they call themselves on these rows.
 name_metrics <- function(metrics, data, call = caller_env()) {
   unnamed <- which(names(metrics) == "")
   names(metrics)[unnamed] <- vapply(metrics[unnamed], function(m) {
-    if (is.function(m)) "custom" else metric_value(m, data$models[[1]], call)$name
+    metric_value(m, data$models[[1]], call)$name
   }, "")
   names(metrics) <- make.unique(names(metrics), sep = "_")
   metrics
@@ -83,6 +106,7 @@ rank_data <- function(models, truth, event_level, design = NULL, call = caller_e
   check_two_models(parts, call, "models")
   parts <- common_rows(parts)
   if (n_obs(parts[[1]]) == 0) stop_empty(NROW(models[[1]]), call)
+  if (is_real(parts[[1]])) return(list(models = parts))
   list(
     models = parts, probs = lapply(parts, simplex_probs), truth = simplex_truth(parts[[1]]),
     scalar = all(vapply(parts, function(part) is.null(part$probs), NA))
@@ -93,10 +117,14 @@ rank_data <- function(models, truth, event_level, design = NULL, call = caller_e
 rank_truth <- function(models, truth, call) {
   frames <- lapply(Filter(is.data.frame, models), ungroup_frame)
   column <- truth_name(truth)
-  if (is.null(column) || length(frames) == 0 || !all(vapply(frames, function(x) column %in% names(x), NA))) {
+  # outcomes of several dimensions
+  if (rlang::quo_is_call(truth, "c") && length(frames) == length(models)) {
+    column <- names(frames[[1]])[select_columns(truth, frames[[1]], "truth", call)]
+  }
+  if (is.null(column) || length(frames) == 0 || !all(vapply(frames, function(x) all(column %in% names(x)), NA))) {
     return(list(values = outcome_vector(truth, call)))
   }
-  values <- lapply(frames, `[[`, column)
+  values <- lapply(frames, function(x) if (length(column) == 1) x[[column]] else as.matrix(x[column]))
   same <- vapply(values, function(v) identical(as.character(v), as.character(values[[1]])), NA)
   if (!all(same)) {
     stop_input(c(

@@ -157,8 +157,8 @@ ckce_note <- function(choices) {
 
 # Metrics of two classes that a factor of 2 may be missing from.
 binary_note <- function(choices) {
-  if (choices$n_classes > 2) return(NULL)
-  sums <- intersect(choices$built_in, c("ece", "ece_pointwise"))
+  if (is.null(choices$n_classes) || choices$n_classes > 2) return(NULL)
+  sums <- intersect(choices$built_in, c("ece_canonical", "ece_pointwise"))
   c(if ("brier" %in% choices$built_in) "brier: mean (p - y)^2, half the sum over both classes.",
     if (length(sums) > 0) paste0(paste(sums, collapse = ", "), ": summed over both classes, twice the value of one."))
 }

@@ -15,17 +15,21 @@
 #' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations.
 #'
 #' Metrics, all better when smaller: `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]),
-#' `"jkce"` (unbiased; [jkce()]), `"ece"` (canonical binned error in L1, `n_bins` intervals
+#' `"jkce"` (unbiased; [jkce()]), `"ece_canonical"` (binned error in L1, `n_bins` intervals
 #' per class: the differences of bin means; [ece()] with `notion = "canonical"`), `"ece_pointwise"` (the same bins,
 #' every prediction compared with its bin's outcomes; not 0 for calibrated models), and for reporting the proper scores
 #' `"brier"` and `"log_loss"` and the misclassification `"error"` (the Brier score is the sum over the
 #' classes; of vectors of probabilities \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank
-#' models by more than calibration. A function of (probabilities, integer truth) that returns a number is a metric too,
-#' and so is every metric as a value, such as [ece] or `ce_metric(ece, p = 2)`; see [ce_metric()].
+#' models by more than calibration. Every other metric is what it is in [ce_compare()]: `"ece"` or [ece], `"crps"`,
+#' `ce_metric(ece, p = 2)`, a function of your own; see [ce_metric()].
+#'
+#' Models of a number (vectors of predictive distributions, [pred], or data frames with a column of such) have the
+#' metrics that compare such in [ce_compare()], with `"ckce_debiased"` and `"ckce_null_mean"`. Kernels and bandwidths
+#' are then each model's own.
 #'
 #' @param models A named list with every model's predictions of the same observations in the same order:
-#'   matrices, vectors of probabilities, or data frames, whose numeric columns that start with `.pred_` count
-#'   (without any, all numeric columns).
+#'   matrices, vectors of probabilities or of distributions, or data frames, whose numeric columns that start with
+#'   `.pred_` count (without any, all numeric columns), or their one column of distributions.
 #' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.
 #' @param metric Names of metrics, a metric such as [ece], [skce] or [ce_metric()], a score such as [score_log()], or a
@@ -36,7 +40,7 @@
 #' @param bandwidth `"model"`: a median bandwidth is each model's own, on each sample;
 #'   `"pooled"`: one for all, the median over all models' predictions. Pooled bandwidths are
 #'   recommended together with `"ckce_debiased"` only.
-#' @param n_bins Intervals per class of `"ece"` and `"ece_pointwise"`.
+#' @param n_bins Intervals per class of `"ece_canonical"` and `"ece_pointwise"`.
 #' @param level Level of the Wilson intervals.
 #' @param event_level As for the other metrics.
 #' @param threads Number of threads; see [ce_threads].
@@ -69,14 +73,14 @@
 #' y <- as.numeric((1:200 * 0.618) %% 1 < p)
 #' models <- list(true = p, sharp = plogis(3 * qlogis(p)), flat = plogis(qlogis(p) / 3))
 #' set.seed(1)
-#' ce_rank(models, y, metric = c("ckce", "ece"), trials = 20)
+#' ce_rank(models, y, metric = c("ckce", "ece_canonical"), trials = 20)
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 200,
                     kernel = kernel_linear() + kernel_gaussian("median"), ridge = NULL,
                     bandwidth = c("model", "pooled"), n_bins = 3, level = 0.95,
                     event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   check_empty(...)
   metrics <- check_rank_metrics(metric)
-  check_feature_kernel(check_kernel(kernel), "kernel")
+  check_kernel(kernel)
   check_choice(event_level, c("first", "second"))
   check_number(ridge, lower = 0, open = TRUE, null = TRUE)
   given <- c("kernel", "bandwidth", "ridge", "n_bins")
@@ -88,22 +92,32 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   check_level(level)
   threads <- resolve_threads(threads)
   data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon))
+  call <- current_env()
+  kernels <- NULL
+  if (is.null(data$probs)) {
+    check_law_options(given)
+    options <- drop_null(list(kernel = if ("kernel" %in% given) kernel, ridge = ridge))
+    metrics <- lapply(metrics, law_rank_metric, options, call)
+    for (one in metrics) check_law_metric(one, data$models[[1]], call)
+  } else {
+    check_feature_kernel(kernel, "kernel")
+    kernels <- rank_kernels(data$probs, kernel, bandwidth, threads)
+  }
   metrics <- name_metrics(metrics, data)
   check_rank_design(metrics, data)
-  n <- length(data$truth)
+  n <- n_obs(data$models[[1]])
   n_sub <- check_n_sub(n_sub, n)
   settings <- rank_settings(metrics, ridge, n_bins)
-  kernels <- rank_kernels(data$probs, kernel, bandwidth, threads)
-  full <- rank_full(data, metrics, kernels, settings, threads)
+  full <- rank_full(data, metrics, kernels, settings, threads, call)
   rows <- lapply(seq_len(trials), function(t) subsample(data$models[[1]]$design, n_sub))
-  draws <- rank_draws(data, metrics, kernels, settings, rows, threads)
+  draws <- rank_trials(data, metrics, kernels, settings, rows, threads, call, progress_callback("Ranking"))
   new_rank(full, draws, n = n, n_sub = n_sub, level = level,
            choices = list(kernel = kernel, ridge = ridge, bandwidth = bandwidth, n_bins = n_bins,
-                          scalar = data$scalar, n_classes = ncol(data$probs[[1]]),
+                          scalar = data$scalar, n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
                           built_in = names(metrics)[vapply(metrics, is.character, NA)]))
 }
 
-rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece", "ece_pointwise", "brier",
+rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canonical", "ece_pointwise", "brier",
                   "log_loss", "error")
 
 rank_settings <- function(metrics, ridge, n_bins) {
@@ -157,22 +171,14 @@ model_ranker <- function(truth, rows, settings, threads) {
 
 # metrics x models on all observations.
 rank_full <- function(data, metrics, kernels, settings, threads, call = caller_env()) {
-  everything <- matrix(seq_along(data$truth))
-  values <- matrix(rank_values(data, kernels, everything, settings, threads, call), length(rank_metrics),
-                   dimnames = list(rank_metrics, NULL))
-  rows <- seq_along(data$truth)
-  out <- t(vapply(metrics, function(metric) {
-    if (is.character(metric)) values[metric, ] else own_values(metric, data, rows)
-  }, numeric(length(data$probs))))
-  matrix(out, length(metrics), dimnames = list(names(metrics), names(data$probs)))
+  rows <- seq_len(n_obs(data$models[[1]]))
+  out <- rank_trials(data, metrics, kernels, settings, list(rows), threads, call)
+  matrix(out, length(metrics), dimnames = dimnames(out)[1:2])
 }
 
 # A metric of every model on these rows.
-own_values <- function(metric, data, rows, call = caller_env(3)) {
-  if (!is.function(metric)) {
-    return(vapply(data$models, function(model) metric_value(metric, take_rows(model, rows), call)$value, 0))
-  }
-  vapply(data$probs, function(p) custom_metric(metric, p[rows, , drop = FALSE], data$truth[rows], call), 0)
+own_values <- function(metric, data, rows, call) {
+  vapply(data$models, function(model) metric_value(metric, take_rows(model, rows), call)$value, 0)
 }
 
 # Rows, or whole clusters with as many rows on average, drawn without replacement.
@@ -183,31 +189,18 @@ subsample <- function(design, n_sub) {
   which(design$cluster %in% drawn)
 }
 
-custom_metric <- function(metric, probs, truth, call = caller_env(3)) {
-  value <- metric(probs, truth)
-  if (!is.numeric(value) || length(value) != 1) {
-    stop_input(c(
-      "A metric must return one number.",
-      "x" = "It returned {.val {describe(value)}}."
-    ), "argument", arg = "metric", call = call)
-  }
-  as.numeric(value)
-}
-
-# Array metrics x models x trials.
-rank_draws <- function(data, metrics, kernels, settings, rows, threads, call = caller_env()) {
-  trials <- length(rows)
-  n_models <- length(data$probs)
-  out <- array(NA_real_, c(length(metrics), n_models, trials),
-               list(names(metrics), names(data$probs), NULL))
+# Array metrics x models x trials, each of the rows at the same place in the list.
+rank_trials <- function(data, metrics, kernels, settings, rows, threads, call = caller_env(), progress = NULL) {
+  out <- array(NA_real_, c(length(metrics), length(data$models), length(rows)),
+               list(names(metrics), names(data$models), NULL))
   built_in <- vapply(metrics, is.character, NA)
   if (any(built_in)) {
-    at <- matrix(unlist(rows), ncol = trials)
-    values <- rank_values(data, kernels, at, settings, threads, call, progress_callback("Ranking"))
+    at <- matrix(unlist(rows), ncol = length(rows))
+    values <- rank_values(data, kernels, at, settings, threads, call, progress)
     out[built_in, , ] <- values[match(unlist(metrics[built_in]), rank_metrics), , , drop = FALSE]
   }
   for (i in which(!built_in)) {
-    for (t in seq_len(trials)) out[i, , t] <- own_values(metrics[[i]], data, rows[[t]])
+    for (t in seq_along(rows)) out[i, , t] <- own_values(metrics[[i]], data, rows[[t]], call)
   }
   out
 }

@@ -46,6 +46,23 @@ score_moments <- function(law, call = caller_env()) {
   list(mean = moments$mean[, 1], variance = moments$cov[, 1])
 }
 
+# -log f(y). The record of a temperature has the logarithm itself, also far out where the density is 0 to rounding.
+law_log_score <- function(law, y, call = caller_env()) {
+  record <- record_of(law)
+  if (!is.null(record$temper)) {
+    volume <- record$temper$volume(law)
+    power <- record$temper$exponents(law, as.matrix(y))
+    value <- power + log(volume) + record$temper$constant(law)
+    # without spread: right, or wrong
+    return(ifelse(volume > 0, value, ifelse(is.nan(power), -Inf, Inf)))
+  }
+  if (!is.null(record$density)) return(-log(record$density(law, y)))
+  parts <- location_scale_parts(law)
+  if (is.null(parts)) stop_family(law, "The log score")
+  density <- if (components_of(law)$of == "normal") stats::dnorm else function(z) exp(-abs(z)) / 2
+  -log(rowSums(parts$weight * density((y - parts$location) / parts$scale) / parts$scale))
+}
+
 # The entropy of the CRPS and its divergence, where the family has them.
 crps_form <- function(law, what) {
   closed_form_of(law, what) %||% stop_family(law, "The entropy and divergence of the CRPS")

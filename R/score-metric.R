@@ -15,7 +15,7 @@
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
 #' reverse, and an upper bound that does not exist.
 #' @inheritParams ece
-#' @param x For class scores as everywhere; for `"dss"`, `"mse"` and `"crps"` a vector of
+#' @param x For class scores as everywhere; for `"dss"`, `"mse"`, `"crps"` and `"log"` a vector of
 #'   predictive distributions such as [pred_normal()], or a data frame with such a column.
 #' @param score One or several scores: names, or a list of [score_rules].
 #' @param min_variance `ce_upper_bound()` of `"dss"`: a lower bound of the outcome's
@@ -36,7 +36,7 @@
 ce_score <- new_metric(function(x, truth, ..., score = "brier", level = 0.95, .by = NULL,
                                 event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
-  scores <- as_scores(score, call)
+  scores <- as_scores(score, call, of_both = TRUE)
   check_level(level)
   score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
               bound = FALSE, min_variance = NULL, call = call,
@@ -49,7 +49,7 @@ ce_upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_varian
                                    level = 0.95, .by = NULL, event_level = "first",
                                    na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
-  scores <- as_scores(score, call)
+  scores <- as_scores(score, call, of_both = TRUE)
   check_level(level)
   check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
   score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
@@ -57,12 +57,14 @@ ce_upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_varian
               design = design_input(enquo(weights), enquo(cluster), horizon))
 }, "minimize", c(0, Inf))
 
-as_scores <- function(score, call) {
+# of_both: the log score is one of classes and of numbers, for who has both.
+as_scores <- function(score, call, of_both = FALSE) {
   if (inherits(score, "ce_score_rule") || is.function(score)) score <- list(score)
   scores <- lapply(score, as_score, call = call)
   if (length(scores) == 0) as_score(NULL, call)
-  kinds <- unique(vapply(scores, `[[`, "", "kind"))
-  if (length(kinds) > 1) {
+  class <- vapply(scores, `[[`, "", "kind") == "class"
+  real <- if (of_both) !vapply(scores, function(one) is.null(one$real), NA) else !class
+  if (!all(class) && !all(real)) {
     stop_input(c(
       "All scores must be for classes or all for real outcomes.",
       "x" = "They are {.val {vapply(scores, `[[`, '', 'name')}}."
@@ -74,14 +76,15 @@ as_scores <- function(score, call) {
 score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, bound,
                         min_variance, call, design) {
   names <- vapply(scores, `[[`, "", "name")
-  infima <- vapply(scores, function(s) {
-    if (s$name == "dss" && !is.null(min_variance)) 1 + log(min_variance) else s$infimum
-  }, 0)
-  smallest <- vapply(scores, `[[`, 0, "infimum")
+  real <- read_as_real(x, dots, scores, call)
+  # a density has no largest value
+  smallest <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$infimum, 0)
+  infima <- ifelse(names == "dss" & !is.null(min_variance), 1 + log(min_variance %||% 1), smallest)
   if (bound && any(is.infinite(infima))) {
     stop_input(c(
-      "The Dawid-Sebastiani score has no upper bound: its entropy is unbounded below.",
-      "i" = "Give {.arg min_variance}, or compare mean scores with {.fn ce_score}."
+      "A score whose entropy is unbounded below has no upper bound.",
+      "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
+      "i" = "Give {.arg min_variance} for {.val dss}, or compare mean scores with {.fn ce_score}."
     ), "score", arg = "score", call = call)
   }
   columns <- function(rows, notion, design) {
@@ -96,10 +99,9 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
            score = names, n = design$n, notion = notion, .estimates = estimates))
   }
   metric <- if (bound) "upper_bound" else names
-  if (scores[[1]]$kind == "real") {
+  if (real) {
     return(regression_frame(x, truth, dots, by, metric, function(law, y, design) {
-      columns(matrix(unlist(lapply(scores, function(s) s$value(law, y))), length(y)),
-              "regression", design)
+      columns(matrix(unlist(lapply(scores, function(s) s$real(law, y))), design$n), "regression", design)
     }, na_rm, list(level = level), call, design))
   }
   if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots, call), scores, call)
@@ -108,13 +110,21 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   }, event_level, na_rm, choices = list(level = level), call = call, design = design)
 }
 
+# Of scores that are for classes and numbers, the predictions say which.
+read_as_real <- function(x, dots, scores, call) {
+  if (any(vapply(scores, `[[`, "", "kind") == "real")) return(TRUE)
+  if (any(vapply(scores, function(one) is.null(one$real), NA)) || "data" %in% names(dots)) return(FALSE)
+  if (length(dots) == 1 && makes_law(dots[[1]])) return(TRUE)
+  !is.null(law_given(x, check_dot_names(dots, call), call))
+}
+
 # Scores of classes read probabilities.
 check_no_laws <- function(x, dots, scores, call) {
   if (is.null(law_given(x, dots, call))) return(invisible())
   stop_input(c(
     "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
     "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
-    "i" = "For example {.code score = \"crps\"}, or {.val dss} and {.val mse} of mean and variance."
+    "i" = "For example {.code score = \"crps\"} or {.code \"log\"}, or {.val dss} and {.val mse} of mean and variance."
   ), "score", arg = "score", value = scores[[1]]$name, call = call)
 }
 
@@ -160,7 +170,7 @@ regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, cal
         "i" = "Give a vector of distributions such as {.fn pred_normal}."
       ), "score", arg = "x", call = call)
     }
-    values <- as.list(fn(data$law, data$y[, 1], data$design))
+    values <- as.list(fn(data$law, law_outcomes(data), data$design))
     if (data$na) values <- mask_numbers(values)
     result_frame(metric, "standard", values, choices)
   }, call)

@@ -17,20 +17,21 @@
 #' | `score_mse()` | `(m - y)^2` | `v_Q` | `(m - m_Q)^2` | 0 |
 #' | `score_crps()` | `E abs(X - y) - E abs(X - X') / 2` | `E abs(Y - Y') / 2` | `int (F_P - F_Q)^2` | 0 |
 #'
-#' `m` and `v` are the mean and variance of a real-valued prediction. Brier, log and
+#' `m` and `v` are the mean and variance of a real-valued prediction, of which the log score is
+#' `-log f(y)`, with `f` its density (of a count its probability; draws have none). Brier, log and
 #' spherical are strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and variance, MSE
 #' for the mean only; the DSS of a prediction without spread is
 #' `Inf`, or `-Inf` where it is right. Where there are two outcomes, the verbs ([ce_score()], [ce_decompose()],
 #' [ce_gain()], [rbs()]) take the Brier score of the event, `(p - y)^2`: half of that of the two classes, which
 #' `score_value()` gives.
 #'
-#' @param floor Smallest probability of the log score; 0 gives `Inf` where the
+#' @param floor Smallest probability, or density, of the log score; 0 gives `Inf` where the
 #'   observed class had probability 0.
 #' @param score A score or its name.
 #' @param prediction Predictions: for class scores a matrix n x K of probabilities; for the
 #'   others a vector of predictive distributions such as [pred_normal()], or a list with
 #'   `mean` and `variance`.
-#' @param outcome For class scores integers 1..K, else numbers.
+#' @param outcome For scores of classes integers 1..K, else numbers.
 #' @param truth True distributions, like `prediction`.
 #' @return `score_*()`: an object of class `ce_score_rule`. `score_value()`,
 #'   `score_entropy()`, `score_divergence()`: a number per row. The CRPS has its entropy and
@@ -42,10 +43,12 @@
 #' score_divergence(score_log(), p, rbind(c(0.6, 0.3, 0.1), c(0.2, 0.5, 0.3)))
 NULL
 
-new_score <- function(name, kind, value, entropy, divergence, infimum, scalar = 1) {
+# real: of predictive distributions of a number
+new_score <- function(name, kind, value, entropy, divergence, infimum, scalar = 1,
+                      real = if (kind == "real") value) {
   structure(
     list(name = name, kind = kind, value = value, entropy = entropy, divergence = divergence,
-         infimum = infimum, scalar = scalar),
+         infimum = infimum, scalar = scalar, real = real),
     class = "ce_score_rule"
   )
 }
@@ -74,7 +77,7 @@ score_log <- function(floor = 0) {
     value = function(p, y) -log(raise(at_label(p, y))),
     entropy = function(q) -rowSums(ifelse(q > 0, q * log(raise(q)), 0)),
     divergence = function(p, q) rowSums(ifelse(q > 0, q * (log(raise(q)) - log(raise(p))), 0)),
-    infimum = 0
+    infimum = 0, real = function(p, y) pmin(law_log_score(p, y), -log(floor))
   )
 }
 
@@ -142,6 +145,9 @@ score_crps <- function() {
 score_makers <- list(brier = score_brier, log = score_log, spherical = score_spherical,
                      dss = score_dss, mse = score_mse, crps = score_crps)
 
+# Names of the scores of distributions of a number.
+real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), score_makers))
+
 as_score <- function(score, call = caller_env()) {
   if (inherits(score, "ce_score_rule")) return(score)
   if (!rlang::is_string(score) || !score %in% names(score_makers)) {
@@ -167,13 +173,13 @@ print.ce_score_rule <- function(x, ...) {
 #' @export
 score_value <- function(score, prediction, outcome) {
   score <- as_score(score)
-  if (score$kind == "class") {
+  if (score$kind == "class" && !(is_law(prediction) && !is.null(score$real))) {
     predictions <- new_predictions(as_simplex_matrix(prediction), outcome)
     return(score$value(predictions$probs, predictions$truth))
   }
   prediction <- as_law(prediction)
   check_length(n_laws(prediction), length(outcome), current_env())
-  score$value(prediction, as.numeric(outcome))
+  score$real(prediction, as.numeric(outcome))
 }
 
 #' @rdname score_rules

@@ -28,7 +28,8 @@ estimate_all <- function(models, truth, metric) {
 }
 
 # 1. Shares of trials in which a calibrated model has the smaller estimate (Figure 2).
-metrics <- c("ckce", "ckce_debiased", "jkce", "ece", "ece_pointwise")
+metrics <- c("ckce", "ckce_debiased", "jkce", "ece_canonical", "ece_pointwise")
+names(metrics) <- c("ckce", "ckce_debiased", "jkce", "ece", "ece_pointwise")
 trial <- function(n) {
   p <- draw_dirichlet(n, 10, 0.1)
   models <- list(true = p, marginal = matrix(0.1, n, 10), under = temper(p, 2), over = temper(p, 0.5))
@@ -36,7 +37,7 @@ trial <- function(n) {
 }
 pairs <- expand.grid(calibrated = c("true", "marginal"), miscalibrated = c("under", "over"), stringsAsFactors = FALSE)
 shares <- function(n, trials) {
-  do.call(rbind, lapply(metrics, function(metric) {
+  do.call(rbind, lapply(names(metrics), function(metric) {
     wins <- vapply(trials, function(t) {
       value <- setNames(t$estimate, t$model)[t$metric == metric]
       value[pairs$calibrated] < value[pairs$miscalibrated]
@@ -110,8 +111,8 @@ if ("cifar10" %in% parts && dir.exists(cifar)) {
   chosen <- c(`LeNet-5` = "netcal-lenet5", `DenseNet-40` = "nncal-densenet40", `ResNet-18` = "wasscal-resnet18_weak",
               `ResNet-20` = "wasscal-resnet20", GoogLeNet = "widmann-googlenet", marginal = "marginal")
   set.seed(2027)
-  ranked <- ce_rank(setNames(models[chosen], names(chosen)), truth, metric = c("ckce", "ckce_debiased", "jkce", "ece"),
-                    trials = 1000, n_sub = 500)
+  ranked <- ce_rank(setNames(models[chosen], names(chosen)), truth,
+                    metric = c("ckce", "ckce_debiased", "jkce", ece = "ece_canonical"), trials = 1000, n_sub = 500)
   save_table(ranked$estimates, "cifar10-rank-estimates")
   save_table(ranked$orders, "cifar10-rank-orders")
   save_table(ranked$pairs, "cifar10-rank-pairs")

@@ -2,11 +2,11 @@
 
 # ckce, jkce and ece of every model on all rows: metrics x models.
 three_metrics <- function(models, truth) {
-  metrics <- check_rank_metrics(c("ckce", "jkce", "ece"))
-  data <- list(probs = models, truth = truth)
+  metrics <- check_rank_metrics(c("ckce", "jkce", "ece_canonical"))
+  data <- list(probs = models, models = models, truth = truth)
   kernels <- rank_kernels(models, kernel_linear() + kernel_gaussian("median"), "model", 2L)
-  out <- rank_draws(data, metrics, kernels, rank_settings(metrics, NULL, 3), list(seq_along(truth)), 2L)
-  matrix(out, 3, dimnames = dimnames(out)[1:2])
+  out <- rank_trials(data, metrics, kernels, rank_settings(metrics, NULL, 3), list(seq_along(truth)), 2L)
+  matrix(out, 3, dimnames = list(c("ckce", "jkce", "ece"), names(models)))
 }
 
 dirichlet_trial <- function(n) {

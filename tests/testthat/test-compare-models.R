@@ -223,3 +223,93 @@ test_that("tables of metrics and differences have no figure, and the error says 
     expect_error(plot(table), "ce_curve()", fixed = TRUE, class = "calibrisk_error_argument")
   }
 })
+
+laws_frame <- function(n = 200) {
+  withr::with_seed(7, {
+    data <- data.frame(m = stats::rnorm(n), s = stats::runif(n, .5, 2), w = stats::rexp(n),
+                       copies = sample(0:2, n, TRUE), centre = rep(1:20, length.out = n))
+    data$y <- stats::rnorm(n, data$m, data$s)
+  })
+  data$sharp <- pred_normal(data$m, data$s / 2)
+  data$heavy <- pred_laplace(data$m, data$s)
+  data
+}
+
+test_that("models of numbers are compared by their scores: paired differences of rows", {
+  data <- laws_frame()
+  z <- function(sd) (data$y - data$m) / sd
+  crps <- function(sd) sd * (z(sd) * (2 * stats::pnorm(z(sd)) - 1) + 2 * stats::dnorm(z(sd)) - 1 / sqrt(pi))
+  rows <- list(
+    log = -stats::dnorm(data$y, data$m, data$s, log = TRUE) + stats::dnorm(data$y, data$m, data$s / 2, log = TRUE),
+    crps = crps(data$s) - crps(data$s / 2),
+    dss = z(data$s)^2 + 2 * log(data$s) - z(data$s / 2)^2 - 2 * log(data$s / 2)
+  )
+  for (name in names(rows)) {
+    d <- rows[[name]]
+    plain <- ce_compare(data, y, pred_normal(m, s), sharp, metric = name)
+    expect_identical(c(plain$a, plain$b), c("sharp", "pred_normal(m, s)"))
+    expect_equal(plain$difference, -mean(d))
+    expect_equal(plain$std.error, stats::sd(d) / sqrt(200))
+    weighted <- ce_compare(data, y, sharp, own = pred_normal(m, s), metric = score_makers[[name]](), weights = w,
+                           cluster = centre)
+    mean <- sum(data$w * d) / sum(data$w)
+    sums <- tapply(data$w * (d - mean), data$centre, sum)
+    expect_identical(weighted$b, "own")
+    expect_equal(weighted$difference, -mean)
+    expect_equal(weighted$std.error, sqrt(20 / 19 * sum(sums^2)) / sum(data$w))
+  }
+  models <- list(a = data$sharp, b = pred_normal(data$m, data$s))
+  compared <- ce_compare(models, data$y, metric = "crps")
+  expect_equal(compared$difference, -mean(rows$crps))
+  frames <- list(a = data[c("y", "sharp")], b = data.frame(y = data$y, p = models$b))
+  expect_identical(ce_compare(frames, y, metric = "crps"), compared)
+  expect_identical(ce_compare(models, data$y, metric = "crps", weights = data$copies),
+                   ce_compare(lapply(models, `[`, rep(1:200, data$copies)), rep(data$y, data$copies), metric = "crps"))
+  # classes are classes, however they are given
+  p <- stats::pnorm(data$m)
+  y <- as.numeric(data$y > 0)
+  expect_equal(ce_compare(list(a = pred_bernoulli(p), b = p^2), y, metric = ece)$difference,
+               ce_compare(list(a = p, b = p^2), y, metric = ece)$difference)
+})
+
+test_that("models of numbers are compared by kernel errors, and metrics that they lack say which they have", {
+  data <- laws_frame()
+  for (name in c("skce", "ckce", "jkce", "ucme")) {
+    metric <- ce_metric(name, kernel = kernel_gaussian(1))
+    found <- withr::with_seed(1, ce_compare(data, y, sharp, heavy, metric = metric, weights = w, cluster = centre))
+    each <- withr::with_seed(1, lapply(c("sharp", "heavy"), function(column) {
+      ce_metric(name)$fn(data, y, !!column, kernel = kernel_gaussian(1), weights = w, cluster = centre)
+    }))
+    expect_equal(found$difference, each[[1]]$.estimate - each[[2]]$.estimate)
+    expect_gt(found$std.error, 0)
+  }
+  # a mean over rows: the jackknife's spread of the difference
+  rows <- withr::with_seed(1, list(x = pred_normal(c(-1, 1), 1), truth = c(0, 0)))
+  normals <- list(a = pred_normal(data$m, data$s), b = data$sharp)
+  metric <- ce_metric(ucme, kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1), locations = rows)
+  jackknife <- jackknife_error(200, function(i) {
+    ce_compare(lapply(normals, `[`, -i), data$y[-i], metric = metric)$difference
+  })
+  expect_equal(ce_compare(normals, data$y, metric = metric)$std.error, jackknife, tolerance = .01)
+  for (metric in list(ece, "rbs", score_brier(), ce_upper_bound, ce_estimate)) {
+    expect_error(ce_compare(data, y, sharp, heavy, metric = metric), '"skce", "ckce", "jkce", and "ucme"', fixed = TRUE,
+                 class = "calibrisk_error_argument")
+  }
+  expect_error(ce_compare(list(a = data$heavy, b = stats::pnorm(data$m)), as.numeric(data$y > 0), metric = "skce"),
+               "All models must predict numbers", class = "calibrisk_error_length")
+  expect_error(ce_compare(data$heavy, data$y, metric = "crps"), class = "calibrisk_error_argument")
+  expect_error(ce_compare(data, y, sharp, heavy, metric = "crps", adjst = "holm"), "adjust",
+               class = "calibrisk_error_argument")
+})
+
+test_that("outcomes of several dimensions are columns, of one frame or of all", {
+  data <- laws_frame(60)
+  data$z <- data$y + withr::with_seed(1, stats::rnorm(60))
+  data$p <- pred_mvnormal(cbind(data$m, data$m), diag(c(1, 2)))
+  data$q <- pred_mvnormal(cbind(data$m, data$m), diag(c(3, 2)))
+  found <- ce_compare(data, c(y, z), p, q, metric = "log")
+  log_density <- function(v) stats::dnorm(data$y, data$m, sqrt(v), log = TRUE)
+  expect_equal(found$difference, mean(log_density(3) - log_density(1)))
+  expect_identical(ce_compare(list(p = data[c("y", "z", "p")], q = data[c("y", "z", "q")]), c(y, z), metric = "log"),
+                   found)
+})

@@ -46,11 +46,11 @@ test_that("an argument that no metric reads is an error that says whose it is", 
     expect_error(ce_rank(models, y, ..., trials = 2), says, class = "calibrisk_error_argument")
   }
   refused(metric = ece, n_bins = 5, says = "`n_bins` is no option of this metric")
-  refused(metric = ece, n_bins = 5, says = '"ece" or "ece_pointwise"')
+  refused(metric = ece, n_bins = 5, says = '"ece_canonical" or "ece_pointwise"')
   refused(metric = list(rbs, "brier"), ridge = .1, says = "`ridge` is no option of these metrics")
   refused(metric = "jkce", ridge = .1, says = "ckce_debiased")
   refused(metric = "ece", kernel = kernel_laplace(1), says = "`kernel`")
   refused(metric = skce, bandwidth = "pooled", says = "`bandwidth`")
-  both <- withr::with_seed(1, ce_rank(models, y, metric = list("ckce", "ece", rbs), n_bins = 5, ridge = .1, trials = 2))
+  both <- withr::with_seed(1, ce_rank(models, y, metric = list("ckce", "ece_canonical", rbs), n_bins = 5, ridge = .1, trials = 2))
   expect_s3_class(both, "ce_rank")
 })

@@ -3,7 +3,8 @@ test_models <- function(n = 200, m = 4, seed = 1, alpha = .3) {
   list(models = list(sharp = temper(p, .3), true = p, flat = temper(p, 3)),
        truth = withr::with_seed(seed + 1, draw_labels(p)))
 }
-metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece", "ece_pointwise", "brier", "log_loss", "error")
+metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canonical", "ece_pointwise", "brier", "log_loss",
+             "error")
 
 test_that("Wilson intervals have the published values and stay in [0, 1]", {
   w <- wilson_interval(c(70, 100, 0), 100)
@@ -21,7 +22,7 @@ test_that("metrics on all observations are those of their own functions", {
     expect_equal(value("ckce_debiased", model), ckce(p, d$truth, debias = TRUE)$.estimate, tolerance = 1e-7)
     expect_equal(value("jkce", model), jkce(p, d$truth)$.estimate, tolerance = 1e-8)
     expect_equal(value("ckce_null_mean", model), ckce(p, d$truth, debias = "null_mean")$.estimate, tolerance = 1e-7)
-    expect_equal(value("ece", model), ranked_ece(p, d$truth))
+    expect_equal(value("ece_canonical", model), ranked_ece(p, d$truth))
     expect_equal(value("ece_pointwise", model), ranked_ece(p, d$truth, type = "pointwise"))
     expect_equal(value("brier", model), mean(rowSums(oracle_residuals(p, d$truth)^2)))
     expect_equal(value("log_loss", model), -mean(log(p[cbind(1:200, d$truth)])))
@@ -37,14 +38,14 @@ test_that("subsamples see the metrics of their rows, paired over models", {
   settings <- rank_settings(check_rank_metrics(metrics), NULL, 3)
   for (size in c(40, 300)) { # dual and low rank
     rows <- withr::with_seed(5, lapply(1:2, function(t) sample.int(600, size)))
-    draws <- rank_draws(data, check_rank_metrics(metrics), kernels, settings, rows, 2L)
+    draws <- rank_trials(data, check_rank_metrics(metrics), kernels, settings, rows, 2L)
     for (t in 1:2) for (model in names(d$models)) {
       p <- d$models[[model]][rows[[t]], ]
       y <- d$truth[rows[[t]]]
       expect_equal(draws["ckce", model, t], ckce(p, y)$.estimate, tolerance = 1e-4)
       expect_equal(draws["ckce_debiased", model, t], ckce(p, y, debias = TRUE)$.estimate, tolerance = 1e-3)
       expect_equal(draws["jkce", model, t], jkce(p, y)$.estimate, tolerance = 1e-4)
-      expect_equal(draws["ece", model, t], ranked_ece(p, y))
+      expect_equal(draws["ece_canonical", model, t], ranked_ece(p, y))
     }
   }
 })
@@ -81,12 +82,12 @@ test_that("ce_rank() is reproducible, for any number of threads, and finds a cle
 test_that("functions are metrics, and vectors and data frames are models", {
   p <- (1:40) / 41
   y <- rep(0:1, 20)
-  distance <- function(probs, truth) mean(abs(probs[, 2] - (truth - 1)))
+  distance <- function(probs, truth) mean(abs(probs - truth))
   r <- withr::with_seed(2, ce_rank(list(a = p, b = p^2), y, metric = list("ckce", distance = distance), trials = 4))
   expect_identical(unique(r$estimates$metric), c("ckce", "distance"))
   expect_equal(r$estimates$estimate[r$estimates$metric == "distance" & r$estimates$model == "a"],
                mean(abs(p - y)))
-  brier <- function(probs, truth) mean(rowSums(oracle_residuals(probs, truth)^2)) / 2
+  brier <- function(probs, truth) mean((probs - truth)^2)
   twice <- withr::with_seed(3, ce_rank(list(a = p, b = p^2), y, metric = list("brier", mine = brier), trials = 5))$draws
   expect_equal(twice$estimate[twice$metric == "mine"], twice$estimate[twice$metric == "brier"])
   frame <- data.frame(.pred_u = p, .pred_v = 1 - p)
@@ -105,7 +106,7 @@ test_that("infinite scores and constant models are ranked, not errors", {
 test_that("every plot draws", {
   skip_if_not_installed("ggplot2")
   d <- test_models(n = 60)
-  r <- withr::with_seed(3, ce_rank(d$models, d$truth, metric = c("ckce", "ece"), trials = 5))
+  r <- withr::with_seed(3, ce_rank(d$models, d$truth, metric = c("ckce", "ece_canonical"), trials = 5))
   for (type in c("differences", "estimates", "orders", "pairs")) {
     expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(r, type))$plot, "ggplot")
   }
@@ -116,9 +117,9 @@ test_that("every plot draws", {
   expect_identical(plot(r, "orders"), r)
   expect_identical(plot(r, "estimates"), r)
   # differences to the best model of the same subsamples
-  paired <- paired_draws(keep_metrics(r, "ece"))$draws
-  best <- r$estimates$model[r$estimates$metric == "ece"][1]
-  draws <- r$draws[r$draws$metric == "ece", ]
+  paired <- paired_draws(keep_metrics(r, "ece_canonical"))$draws
+  best <- r$estimates$model[r$estimates$metric == "ece_canonical"][1]
+  draws <- r$draws[r$draws$metric == "ece_canonical", ]
   wide <- tapply(draws$estimate, list(draws$trial, draws$model), c)
   expect_equal(tapply(paired$estimate, list(paired$trial, paired$model), c), wide - wide[, best])
   expect_error(ggplot2::autoplot(r, metrics = "rmse"), class = "calibrisk_error_argument")
@@ -126,9 +127,9 @@ test_that("every plot draws", {
 
 test_that("equal models share the first place and the order", {
   p <- (1:40) / 41
-  r <- withr::with_seed(1, ce_rank(list(a = p, b = p, c = p^3), rep(0:1, 20), metric = c("ckce", "ece", "brier"),
-                                   trials = 12))
-  for (metric in c("ckce", "ece", "brier")) {
+  r <- withr::with_seed(1, ce_rank(list(a = p, b = p, c = p^3), rep(0:1, 20), trials = 12,
+                                   metric = c("ckce", "ece_canonical", "brier")))
+  for (metric in c("ckce", "ece_canonical", "brier")) {
     one <- r$estimates[r$estimates$metric == metric, ]
     share <- setNames(one$best_share, one$model)
     expect_identical(share[["a"]], share[["b"]])
@@ -167,7 +168,7 @@ test_that("the Brier score of a ranking is that of ce_score(), and the factor is
     p <- stats::runif(200)
     y <- stats::rbinom(200, 1, p)
     models <- list(one = p, other = p^2)
-    scalar <- ce_rank(models, y, metric = c("brier", "ece"), trials = 5)
+    scalar <- ce_rank(models, y, metric = c("brier", "ece_canonical"), trials = 5)
     columns <- ce_rank(lapply(models, function(p) cbind(1 - p, p)), y + 1, metric = "brier", trials = 5)
   })
   values <- function(rank, model) {
@@ -181,6 +182,61 @@ test_that("the Brier score of a ranking is that of ce_score(), and the factor is
   expect_lt(max(scalar$draws$estimate[scalar$draws$metric == "brier"]), .5)
   text <- paste(capture.output(print(scalar)), collapse = " ")
   expect_match(text, "half the sum over both classes")
-  expect_match(text, "ece: summed over both classes")
+  expect_match(text, "ece_canonical: summed over both classes")
   expect_match(paste(capture.output(print(columns)), collapse = " "), "half the sum over both classes")
+})
+
+test_that("models of numbers are ranked by the metrics that they have", {
+  y <- withr::with_seed(1, stats::rnorm(80))
+  models <- list(a = pred_normal(0 * y, 1), b = pred_normal(0 * y, 3), c = pred_laplace(0 * y + 1, 1))
+  names <- c("ckce", "ckce_debiased", "jkce", "skce", "crps", "log")
+  rank <- function(...) withr::with_seed(2, ce_rank(models, y, ..., trials = 3, n_sub = 30))
+  found <- rank(metric = names)
+  expect_identical(unique(found$estimates$metric), names)
+  value <- function(metric, model) {
+    found$estimates$estimate[found$estimates$metric == metric & found$estimates$model == model]
+  }
+  for (model in names(models)) {
+    law <- models[[model]]
+    expect_equal(value("ckce", model), ckce(law, y)$.estimate)
+    expect_equal(value("ckce_debiased", model), ckce(law, y, debias = TRUE)$.estimate)
+    expect_equal(value("skce", model), skce(law, y)$.estimate)
+    expect_equal(value("crps", model), ce_score(law, y, score = "crps")$.estimate)
+  }
+  at <- withr::with_seed(2, sample.int(80, 30))
+  draw <- found$draws[found$draws$trial == 1 & found$draws$metric == "crps" & found$draws$model == "c", ]
+  expect_equal(draw$estimate, ce_score(models$c[at], y[at], score = "crps")$.estimate)
+  ridged <- rank(metric = c("ckce", "jkce"), ridge = .1, kernel = kernel_gaussian(1))$estimates
+  expect_equal(ridged$estimate[ridged$metric == "ckce" & ridged$model == "b"],
+               ckce(models$b, y, ridge = .1, kernel = kernel_gaussian(1))$.estimate)
+  expect_output(print(found), "3 models, 80 observations")
+  expect_error(rank(metric = "ece_canonical"), "ckce_null_mean", class = "calibrisk_error_argument")
+  expect_error(rank(metric = "ece"), "jkce", class = "calibrisk_error_argument")
+  expect_error(rank(bandwidth = "pooled"), "bandwidth", class = "calibrisk_error_argument")
+})
+
+test_that("a function is given what ce_compare() gives it, and a name is the same metric there", {
+  d <- test_models(n = 60)
+  truth <- factor(letters[d$truth])
+  seen <- NULL
+  own <- function(x, truth) {
+    seen <<- list(x, truth)
+    0
+  }
+  ce_compare(d$models, truth, metric = own, times = 20)
+  compared <- lapply(seen, class)
+  ce_rank(d$models, truth, metric = own, trials = 1)
+  expect_identical(lapply(seen, class), compared)
+  expect_identical(levels(seen[[2]]), levels(truth))
+  weighted <- function(x, truth, weights) sum(weights)
+  ranked <- ce_rank(d$models, truth, metric = weighted, trials = 1, weights = as.numeric(1:60))
+  expect_identical(unique(ranked$estimates$estimate), sum(1:60) * 1)
+  expect_error(ce_rank(d$models, truth, metric = own, trials = 1, weights = as.numeric(1:60)),
+               class = "calibrisk_error_weights")
+  for (name in c("ece", "brier", "ckce", "jkce")) {
+    ranked <- ce_rank(d$models, truth, metric = name, trials = 1)$estimates
+    compared <- ce_compare(d$models, truth, metric = name)
+    expect_equal(ranked$estimate[match(c(compared$a[1], compared$b), ranked$model)],
+                 c(compared$estimate_a[1], compared$estimate_b), tolerance = 1e-6, ignore_attr = TRUE)
+  }
 })

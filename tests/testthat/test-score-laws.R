@@ -102,3 +102,23 @@ test_that("scores of classes refuse distributions and name those that read them"
     expect_error(verb(data, y, law), "crps", class = "calibrisk_error_score")
   }
 })
+
+test_that("the log score of distributions of numbers is that of their density", {
+  y <- c(-1, 0.5, 40)
+  mix <- pred_mixture(pred_normal(c(0, 1, 2), 1), pred_normal(0, 2), weights = c(.3, .7))
+  density <- .3 * stats::dnorm(y, 0:2, 1) + .7 * stats::dnorm(y, 0, 2)
+  expect_equal(score_value("log", mix, y), -log(density))
+  # far out, where the density is 0 to rounding
+  expect_equal(score_value("log", pred_normal(0, 1)[c(1, 1, 1)], y * 2), (2 * y)^2 / 2 + log(2 * pi) / 2)
+  expect_equal(score_value("log", pred_laplace(0:2, 2), y), abs(y - 0:2) / 2 + log(4))
+  expect_equal(score_value("log", pred_t(3, 0:2, 2), y), -stats::dt((y - 0:2) / 2, 3, log = TRUE) + log(2))
+  expect_equal(score_value("log", pred_poisson(1:3), c(0, 2, 4)), -stats::dpois(c(0, 2, 4), 1:3, log = TRUE))
+  expect_identical(score_value("log", pred_normal(c(0, 0), 0), c(0, 1)), c(-Inf, Inf))
+  expect_identical(score_value(score_log(floor = .1), pred_normal(0, 1), 30), -log(.1))
+  expect_error(score_value("log", pred_draws(matrix(1:6, 3)), y), class = "calibrisk_error_distribution")
+  both <- ce_score(pred_normal(0:2, 1), y, score = c("log", "crps"))
+  expect_equal(both$.estimate[1], mean(-stats::dnorm(y, 0:2, 1, log = TRUE)))
+  expect_identical(both$notion, rep("regression", 2))
+  expect_error(ce_upper_bound(pred_normal(0:2, 1), y, score = "log"), class = "calibrisk_error_score")
+  expect_error(ce_decompose(pred_normal(0:2, 1), y, score = c("log", "crps")), class = "calibrisk_error_score")
+})

@@ -11,6 +11,15 @@ local({
   pin("ce_compare/models/outside", withr::with_seed(1, {
     ce_compare(frame, y, p, sharp, metric = function(x, truth) mean(abs(x - truth)), times = 20)
   }))
+  laws <- list(a = pred_normal(qnorm(seq_along(fine$y) / 201), 1), b = pred_laplace(0, 1 + frame$w))
+  outcomes <- qnorm((seq_along(fine$y) * 0.618) %% 1)
+  for (name in c("crps", "log", "skce", "ckce")) {
+    pin(paste0("ce_compare/laws/", name),
+        ce_compare(laws, outcomes, metric = name, weights = frame$w, cluster = frame$centre))
+  }
+  pin("ce_rank/laws", withr::with_seed(1, {
+    tidy(ce_rank(laws, outcomes, metric = c("ckce_debiased", "crps"), trials = 5, n_sub = 50))
+  }))
   pin("ce_rank/metric", withr::with_seed(1, {
     tidy(ce_rank(list(a = frame$p, b = frame$sharp), frame$y, metric = list(ece, rbs), trials = 5))
   }))

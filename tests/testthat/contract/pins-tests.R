@@ -42,7 +42,7 @@ local({
 local({
   sharpen <- function(p, power) p^power / rowSums(p^power)
   models <- list(plain = three$p, sharp = sharpen(three$p, 2), flat = sharpen(three$p, 0.5))
-  metrics <- c("ckce", "ckce_debiased", "jkce", "ece", "ece_pointwise", "brier", "log_loss", "error")
+  metrics <- c("ckce", "ckce_debiased", "jkce", "ece", "ece_canonical", "ece_pointwise", "brier", "log_loss", "error")
   for (metric in metrics) {
     ranked <- withr::with_seed(1, ce_rank(models, three$y, metric = metric, n_sub = 50, trials = 12))
     pin(paste0("ce_rank/tidy/", metric), tidy(ranked))
@@ -58,7 +58,7 @@ local({
       tidy(ce_rank(models, three$y, metric = list(wrong = function(p, y) mean(max.col(p) != y)),
                    n_sub = 50, trials = 5)))
   pin("ce_rank/scalar",
-      tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y, metric = c("ece", "log_loss", "error"), n_bins = 5,
+      tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y, metric = c("ece_canonical", "log_loss", "error"), n_bins = 5,
                    n_sub = 40, trials = 8)))
 })
 
