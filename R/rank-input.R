@@ -157,9 +157,15 @@ rank_columns <- function(x, column, call) {
   as.matrix(x)
 }
 
-check_n_sub <- function(n_sub, n, call = caller_env()) {
-  if (is.null(n_sub)) return(as.integer(max(1, min(500, n %/% 2))))
+check_n_sub <- function(n_sub, n, least = 1, call = caller_env()) {
+  if (is.null(n_sub)) return(as.integer(max(least, min(500, n %/% 2))))
   check_count(n_sub, call = call)
+  if (n_sub < least) {
+    stop_input(c(
+      "{.arg n_sub} must be at least {least} for this {.arg metric}, a mean over pairs.",
+      "x" = "It is {n_sub}."
+    ), "argument", arg = "n_sub", value = n_sub, call = call)
+  }
   if (n_sub > n) {
     stop_input(c(
       "{.arg n_sub} must be at most the number of observations: subsamples are drawn without replacement.",

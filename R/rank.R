@@ -106,7 +106,9 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   metrics <- name_metrics(metrics, data)
   check_rank_design(metrics, data)
   n <- n_obs(data$models[[1]])
-  n_sub <- check_n_sub(n_sub, n)
+  least <- if ("jkce" %in% metrics) 2 else 1 # a mean over pairs
+  check_rows(n, least, "The unbiased JKCE")
+  n_sub <- check_n_sub(n_sub, n, least)
   settings <- rank_settings(metrics, ridge, n_bins)
   full <- rank_full(data, metrics, kernels, settings, threads, call)
   rows <- lapply(seq_len(trials), function(t) subsample(data$models[[1]]$design, n_sub))
