@@ -1,5 +1,6 @@
-# Odd but valid, and invalid, calls of every verb and of the methods of every result. What must not happen: a crash, a
-# hang, an error without a class of this package, a warning of R's own, a missing number in a result without a word.
+# Odd but valid, and invalid, calls of every verb, of every choice that is a value, and of the methods of every
+# result. What must not happen: a crash, a hang, an error without a class of this package, a warning of R's own, a
+# missing number in a result without a word, memory beyond its bound.
 #
 #   Rscript tools/fuzz.R [cases] [seed]      e.g. 2000 1
 #   Rscript tools/fuzz.R case <seed> <case>  runs one again, and shows it
@@ -18,6 +19,7 @@ cases <- if (single) numbers[2] else if (length(numbers) > 0) numbers[1] else 50
 seed <- if (single) numbers[1] else if (length(numbers) > 1) numbers[2] else 1L
 seconds <- 300 # of one call
 
+`%||%` <- rlang::`%||%`
 pick <- function(x) x[[sample.int(length(x), 1)]]
 maybe <- function(x, share = 0.3) if (runif(1) < share) x
 
@@ -252,7 +254,10 @@ own_calls <- list(
   }
 )
 
+source("tools/fuzz-choices.R")
+
 build_call <- function(name) {
+  if (!is.null(choices[[name]])) return(choices[[name]](pick(list(binary, classes, laws))(sizes())))
   kind <- pick(strsplit(verbs[[name]], "")[[1]])
   # a score of pairs is a function of the user's, called for all triples
   n <- if (name == "u_score") pick(list(1L, 2L, 5L, 12L, 40L)) else sizes()
@@ -326,13 +331,24 @@ results <- function(value) {
   silent_nan(value)
 }
 
+# The peak of this process may not rise by more than this in one call: the largest has 300 rows of 26 classes.
+memory_bound <- 256 # MB
+memory <- new.env()
+too_much_memory <- function() {
+  if (!file.exists("/proc/self/status")) return(NULL)
+  peak <- as.numeric(gsub("\\D", "", grep("^VmHWM", readLines("/proc/self/status"), value = TRUE))) / 1024
+  before <- memory$peak %||% peak
+  memory$peak <- peak
+  if (peak > before + memory_bound) sprintf("the peak of memory rose from %.0f to %.0f MB", before, peak)
+}
+
 run_case <- function(seed, case, show = FALSE) {
   set.seed(seed * 100000L + case)
-  name <- pick(as.list(names(verbs)))
+  name <- pick(as.list(c(names(verbs), names(choices))))
   call <- build_call(name)
   if (show) print(call)
   out <- attempt(eval(call))
-  problem <- out$problem
+  problem <- out$problem %||% too_much_memory()
   if (is.null(problem) && !out$refused) problem <- results(out$value)
   if (show && !out$refused) print(out$value)
   list(name = name, refused = out$refused, problem = problem)

@@ -1,13 +1,13 @@
 # R code against .lintr, one file per core at a time; exits with 1 where something is found:
 #
-#   Rscript tools/lint.R [folders]
+#   Rscript tools/lint.R [folders or files]
 
 source("tools/library.R")
 .libPaths(unique(c(writable_library(), .libPaths())))
 
 folders <- commandArgs(TRUE)
 if (length(folders) == 0) folders <- c("R", "tests", "tools", "data-raw")
-files <- list.files(folders, "[.]R$", full.names = TRUE, recursive = TRUE)
+files <- c(folders[!dir.exists(folders)], list.files(folders, "[.]R$", full.names = TRUE, recursive = TRUE))
 files <- setdiff(files, "R/RcppExports.R")
 # long ones first, so that no core waits for the other at the end
 files <- files[order(-file.size(files))]

@@ -286,6 +286,9 @@ test_that("heavy tails and extreme parameters have values or errors in words", {
   k <- 0:20000
   below <- stats::pnbinom(k, 0.5, mu = 500)
   expect_equal(negbin_spread(500, 0.5), sum(below * (1 - below)), tolerance = 1e-8)
+  # mass that lies nearer to 1 than doubles
+  expect_no_warning(edge <- families$beta$quantile(pred_beta(1e6, 1e-3), 0.3))
+  expect_lt(1 - edge, 1e-15)
   for (make in list(pred_gamma, pred_beta, pred_negbin)) {
     expect_error(make(0, 1), "greater than 0", class = "calibrisk_error_distribution")
     expect_error(make(1:2, 1:3), class = "calibrisk_error_distribution")
