@@ -43,6 +43,15 @@
 #' For \eqn{K^2 > n/4} classes the canonical upper end assumes a gap that is additive in the classes, or seen by the
 #' kernel columns. How often the interval covers is shown by simulation in the vignette *How far to trust the interval*.
 #'
+#' Where predictions are nearly certain and nearly all right, the squares of the residuals tell little of their
+#' variance. With fewer than ten failures (the sum of squared residuals in units of the largest possible one, 1 or 2)
+#' the variance at calibration is at least the one that the predictions give, in the proportion of what is lacking, and
+#' the upper ends take into account what may not have been seen: \eqn{u = 1 - (\alpha/2)^{1/n}} is the largest share of
+#' failures that n draws without one do not reject (n: effective number of rows, or of clusters). Without failures
+#' `cap` is at least the root of u, and `conf.high` the root of the smaller of u and \eqn{u^2 k} (k columns of the
+#' finest basis: failures that are all in one of them); with more than two `conf.high` is the rungs' alone. Of few large
+#' squares `cap` knows the skewness. Samples with more failures have the same numbers as without these rules.
+#'
 #' The canonical error is never below the class-wise and top-label errors of the same rows, so that its row takes
 #' theirs into account: estimate and ends are the largest of the three ladders', its p-value the smallest (at
 #' calibration it is below .05 in .03 to .05 of samples, since each ladder is conservative), and its one-sided

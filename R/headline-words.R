@@ -38,7 +38,10 @@ estimate_sentences <- function(x, level, most = 6) {
 headline_sentence <- function(row) {
   if (is.na(row$conf.high)) return("not estimated: missing values, or too few rows.")
   digits <- function(v) formatC(v, digits = 3, format = "f")
-  if (is.na(row$p.value) && row$conf.high == 0) return("no residual: every outcome was predicted with certainty.")
+  if (is.na(row$p.value) && isTRUE(row$estimate == 0)) {
+    return(paste0("no residual: every outcome was predicted with certainty; the error is at most ",
+                  digits(row$conf.high), "."))
+  }
   if (is.na(row$p.value)) {
     return(paste0("too few rows for an estimate; the error is at most ", digits(row$conf.high), "."))
   }

@@ -47,10 +47,13 @@ core_ladder <- function(problem, bases, moments, threads) {
 
 run_ladder <- function(problem, bases, level, threads) {
   design <- problem$design
-  scores <- rowSums(problem$residuals^2)
-  cap <- brier_cap(row_mean(scores, design), row_std_error(scores, design), level, design_df(design),
-                   largest = if (ncol(problem$residuals) == 1) 1 else 2)
-  out <- finish_ladder(core_ladder(problem, bases, TRUE, threads), design, cap, level, design_df(design))
+  facts <- score_facts(rowSums(problem$residuals^2), design, if (ncol(problem$residuals) == 1) 1 else 2)
+  rungs <- predicted_noise(core_ladder(problem, bases, TRUE, threads), facts, function() {
+    problem$residuals <- predicted_residuals(problem$features)
+    problem$design$cluster <- NULL
+    core_ladder(problem, bases, TRUE, threads)
+  })
+  out <- finish_ladder(rungs, design, facts, level, design_df(design))
   out$value <- if (length(out$rungs) == 0) {
     new_estimate(NA_real_, NULL, design, power = 2)
   } else {
@@ -59,12 +62,17 @@ run_ladder <- function(problem, bases, level, threads) {
   out
 }
 
-# From the rungs of a basis to the numbers of a ladder, without its value. `df`: of the draws, see design_df().
-finish_ladder <- function(rungs, design, cap, level, df = Inf) {
+# From the rungs of a basis to the numbers of a ladder, without its value. `facts`: of the squared residuals, see
+# score_facts(); `df`: of the draws, see design_df().
+finish_ladder <- function(rungs, design, facts, level, df = Inf) {
   resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
+  cap <- brier_cap(facts, level, df)
+  unseen <- unseen_error(max(vapply(rungs, function(rung) rung$columns / ncol(rung$gap), 0)), facts, level)
   rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0 && df > 0, rungs)
   if (length(rungs) == 0) {
-    return(list(estimate = if (cap == 0) 0 else NA_real_, std.error = NA_real_, low = 0, high = cap, lower_bound = 0,
+    sure <- facts$mean == 0 && df > 0
+    return(list(estimate = if (sure) 0 else NA_real_, std.error = NA_real_, low = 0,
+                high = if (sure) min(cap, sqrt(unseen)) else cap, lower_bound = 0,
                 p.value = NA_real_, statistic = NA_real_, cap = cap, resolution = resolution, weights = numeric(),
                 rungs = rungs))
   }
@@ -76,7 +84,7 @@ finish_ladder <- function(rungs, design, cap, level, df = Inf) {
   p_values <- vapply(rungs, rung_p_value, 0, df)
   lows <- vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)
   low <- sqrt(max(lows))
-  high <- max(low, min(cap, sqrt(max(vapply(rungs, rung_high, 0, level, df)))))
+  high <- max(low, min(cap, sqrt(max(vapply(rungs, rung_high, 0, level, df), unseen))))
   leading <- which.max(w)
   if (squared < low^2) {
     # the stack shrinks noisy rungs; one of them is sure of more than all of them together
@@ -115,13 +123,6 @@ stacked_estimate <- function(rungs, w, design) {
 gap_products <- function(rungs, design) {
   gaps <- matrix(unlist(lapply(rungs, `[[`, "gap"), use.names = FALSE), ncol = length(rungs))
   crossprod(gaps, rep_len(design_weights(design), nrow(gaps)) * gaps) / total_weight(design)
-}
-
-# Upper limit of the root Brier score, which no calibration error exceeds, from its square and the error of that.
-brier_cap <- function(mean, error, level, df = Inf, largest = 1) {
-  # one row says nothing of others
-  if (is.na(error)) return(sqrt(largest))
-  sqrt(min(largest, mean + (if (df < 1) NA_real_ else stats::qt((1 + level) / 2, df)) * error))
 }
 
 # Knots per coordinate, or columns where a basis has none.

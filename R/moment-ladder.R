@@ -38,10 +38,15 @@ moment_ladder <- function(edges, moments, knots, level, threads = 1L) {
 counted_ladder <- function(rows, bases, level, threads) {
   e <- rows$x - rows$y
   total <- sum(rows$count)
-  rungs <- cpp_ladder(matrix(rows$x), matrix(e), rows$count, integer(), bases, TRUE, threads, TRUE)
+  ladder <- function(residuals) {
+    cpp_ladder(matrix(rows$x), matrix(residuals), rows$count, integer(), bases, TRUE, threads, TRUE)
+  }
   mean <- sum(rows$count * e^2) / total
-  error <- sqrt(sum(rows$count * (e^2 - mean)^2) / (total * (total - 1)))
-  finish_ladder(rungs, new_design(length(e), rows$count), brier_cap(mean, error, level), level)
+  moment <- function(k) sum(rows$count * (e^2 - mean)^k)
+  facts <- list(mean = mean, error = sqrt(moment(2) / (total * (total - 1))), third = moment(3) / total^3,
+                size = total, rows = total, largest = 1)
+  rungs <- predicted_noise(ladder(e), facts, function() ladder(predicted_residuals(rows$x)))
+  finish_ladder(rungs, new_design(length(e), rows$count), facts, level)
 }
 
 # Edges as knots of the rungs of the default ladder: of those in `inner` the nearest to quantiles of the predictions.

@@ -10,20 +10,29 @@ ladder_expected <- function(n, nodes, facts) {
   df <- expected_df(n, clusters)
   # fewer than two clusters say nothing
   if (df < 1) return(list(low = 0, high = Inf, width = Inf, power = 0))
-  rungs <- Filter(function(rung) isTRUE(rung$noise > 0), expected_rungs(n, nodes, clusters))
+  rungs <- expected_rungs(n, nodes, clusters)
+  scores <- expected_scores(n, nodes, clusters)
+  unseen <- unseen_error(max(vapply(rungs, `[[`, 0, "columns")), scores, facts$level)
+  rungs <- Filter(function(rung) isTRUE(rung$noise > 0), rungs)
   m <- length(rungs)
   # certain predictions, and right ones: no row has a residual
-  if (m == 0) return(list(low = 0, high = 0, width = 0, power = 0))
+  if (m == 0) return(list(low = 0, high = sqrt(unseen), width = sqrt(unseen), power = 0))
   alpha <- 1 - facts$level
-  second <- nodes$p^2 + (1 - 2 * nodes$p) * nodes$eta
-  score <- node_mean(nodes, second)
-  fourth <- node_mean(nodes, nodes$eta * (1 - nodes$p)^4 + (1 - nodes$eta) * nodes$p^4)
-  variance <- fourth - score^2 + drop(cluster_covariance(nodes, 1 - 2 * nodes$p, clusters))
-  cap <- brier_cap(score, sqrt(max(variance, 0) / n), facts$level, df)
+  cap <- brier_cap(scores, facts$level, df)
   low <- sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)))
-  high <- min(cap, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df))))
+  high <- min(cap, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df), unseen)))
   list(low = low, high = high, width = max(high - low, 0),
        power = max(vapply(rungs, expected_rejection, 0, student_level(1 - alpha / (2 * m), df))))
+}
+
+# As score_facts(); third moments are those of rows.
+expected_scores <- function(n, nodes, clusters = NULL) {
+  moment <- function(power) node_mean(nodes, nodes$eta * (1 - nodes$p)^power + (1 - nodes$eta) * nodes$p^power)
+  mean <- moment(2)
+  variance <- moment(4) - mean^2 + drop(cluster_covariance(nodes, 1 - 2 * nodes$p, clusters))
+  third <- moment(6) - 3 * mean * moment(4) + 2 * mean^3
+  list(mean = mean, error = sqrt(max(variance, 0) / n), third = third / n^2, size = n / (1 + (clusters$others %||% 0)),
+       rows = n, largest = 1)
 }
 
 expected_rungs <- function(n, nodes, clusters = NULL) {
@@ -43,7 +52,7 @@ expected_rungs <- function(n, nodes, clusters = NULL) {
     cube <- sum((spread %*% spread) * spread)
     # rows, or clusters, are left out of their own gap
     leverage <- min(ncol(whitened) * (1 + (clusters$others %||% 0)) / n, 0.5)
-    list(psi = psi, noise = 2 * sum(spread^2) / (n * (1 - leverage))^2,
+    list(psi = psi, columns = ncol(whitened), noise = 2 * sum(spread^2) / (n * (1 - leverage))^2,
          skew = min(2.8, 8 * cube / (2 * sum(spread^2))^1.5),
          linear = 4 * max(node_mean(nodes, second * fitted^2) - psi^2 + shared_by(fitted), 0) / n,
          scatter = 4 * (node_mean(nodes, second) + shared_by(rep(1, length(gap)))) / n)

@@ -94,9 +94,12 @@ block_ladder <- function(state, level, threads) {
                     rung$scatter <- scatter
                     rung
                   })
-  cap <- brier_cap(row_mean(e^2, design), row_std_error(e^2, design), level, df,
-                   largest = if (length(classes) == 1) 1 else 2)
-  finish_ladder(rungs, design, cap, level, df)
+  facts <- score_facts(e^2, design, if (length(classes) == 1) 1 else 2, total^2 / scores["weight_square", 1])
+  rungs <- predicted_noise(rungs, facts, function() {
+    cpp_ladder(features, predicted_residuals(features) * sqrt(length(classes)), rows$count * facts$rows / total,
+               integer(), bases, TRUE, threads, TRUE)
+  })
+  finish_ladder(rungs, design, facts, level, df)
 }
 
 block_weights <- function(moments) colSums(moments[1, , , , drop = FALSE], dims = 3)

@@ -1,0 +1,118 @@
+# Few or no failures: limits that know of what was not seen.
+
+test_that("samples without a failure have the limits of the rule of three", {
+  for (n in c(30, 300, 3000)) {
+    unseen <- 1 - .025^(1 / n)
+    certain <- ce_estimate(rep(1, n), rep(1, n))
+    expect_close(certain$cap, sqrt(unseen), 1e-12)
+    # of one prediction failures are one gap
+    expect_close(certain$conf.high, unseen, 1e-12)
+    expect_identical(c(certain$estimate, certain$conf.low), c(0, 0))
+    near <- ce_estimate(rep(1 - 1e-3, n), rep(1, n))
+    # as the number of failures is .000001 n, not quite 0
+    expect_equal(near$cap, sqrt(unseen), tolerance = .002)
+    expect_gte(near$conf.high, .999 * unseen)
+    expect_identical(near$conf.low, 0)
+  }
+  spread <- ce_estimate(1 - (0:299) / 3e4, rep(1, 300), level = .9)
+  expect_equal(spread$conf.high, (1 - .05^(1 / 300)) * sqrt(18), tolerance = .005)
+  expect_output(print(ce_estimate(rep(1, 300), rep(1, 300))), "error is\\s+at most 0.012")
+})
+
+test_that("draws are clusters and weights count, and two classes of a vector fail at once", {
+  sure <- rep(1, 60)
+  expect_close(ce_estimate(sure, sure, cluster = rep(1:20, 3))$cap, sqrt(1 - .025^(1 / 20)), 1e-12)
+  w <- rep(c(1.5, .5), 30)
+  size <- sum(w)^2 / sum(w^2)
+  expect_close(ce_estimate(sure, sure, weights = w)$cap, sqrt(1 - .025^(1 / size)), 1e-12)
+  expect_close(ce_estimate(sure, sure, weights = rep(5L, 60))$cap, sqrt(1 - .025^(1 / 300)), 1e-12)
+  vectors <- diag(3)[rep(1:3, 20), ]
+  found <- ce_estimate(vectors, rep(1:3, 20), notion = c("top_label", "class_wise", "canonical"))
+  expect_close(found$cap, sqrt((1 - .025^(1 / 60)) * c(1, 2, 2)), 1e-12)
+  expect_true(all(diff(found$conf.high) >= 0 & found$conf.high[-3] <= found$cap[-3]))
+})
+
+test_that("facts of the scores are those of a loop over draws", {
+  s <- withr::with_seed(1, stats::rexp(30))
+  w <- withr::with_seed(2, stats::runif(30))
+  centre <- rep(1:10, 3)
+  for (design in list(new_design(30), new_design(30, w), new_design(30, w, centre))) {
+    v <- design_weights(design)
+    draw <- design$cluster %||% seq_len(30)
+    mean <- sum(v * s) / sum(v)
+    third <- squares <- 0
+    for (one in unique(draw)) {
+      third <- third + sum(v[draw == one] * (s[draw == one] - mean))^3
+      squares <- squares + sum(v[draw == one])^2
+    }
+    facts <- score_facts(s, design, 2)
+    expect_equal(facts[c("mean", "third", "size", "rows")],
+                 list(mean = mean, third = third / sum(v)^3, size = sum(v)^2 / squares, rows = sum(v)^2 / sum(v^2)))
+    expect_equal(facts$error, row_std_error(s, design))
+  }
+})
+
+test_that("the cap inverts a test whose variance grows with the mean, where large squares are few", {
+  facts <- score_facts(rep(0:1, c(97, 3)), new_design(100), 1)
+  cap <- brier_cap(facts, .95)
+  lack <- 1 - facts$error^6 / facts$third^2 / 25
+  variance <- facts$error^2 + facts$third / facts$error^2 * lack * (cap^2 - facts$mean)
+  expect_close(cap^2 - facts$mean, stats::qnorm(.975) * sqrt(variance), 1e-10)
+  # near the limit of counts, which a normal one misses
+  exact <- stats::qbeta(.975, 4, 97)
+  expect_lt(abs(cap^2 - exact), .006)
+  expect_gt(exact - facts$mean - stats::qnorm(.975) * facts$error, .015)
+  # ordinary samples have the normal limit
+  d <- ladder_data(500, 2, 3)
+  scores <- d$residuals[, 1]^2
+  expect_close(ce_estimate(d$p[, 2], d$y - 1)$cap, sqrt(mean(scores) + stats::qnorm(.975) * sd(scores) / sqrt(500)),
+               1e-12)
+})
+
+test_that("the variance at calibration is at least that of the predictions, where failures lack", {
+  p <- withr::with_seed(4, 1 - stats::runif(200, 0, .02))
+  y <- replace(rep(1, 200), 17, 0)
+  problem <- scalar_problem(p, y)
+  basis <- list(list(recipe = "hats", own = 8))
+  rung <- run_ladder(problem, basis, .95, 1L)$rungs[[1]]
+  B <- oracle_hats(p, 8, rep(1, 200))
+  expected <- oracle_rung(matrix(sqrt(p * (1 - p))), B)
+  lack <- 1 - sum((p - y)^2) / 10
+  expect_close(rung$noise, lack * expected$noise, 1e-12)
+  expect_close(rung$scatter, max(lack * expected$scatter, oracle_rung(matrix(p - y), B)$scatter), 1e-12)
+  # not where they are many
+  d <- ladder_data(200, 2, 5)
+  many <- scalar_problem(d$p[, 2], d$y - 1)
+  expect_identical(run_ladder(many, basis, .95, 1L)$rungs, core_ladder(many, basis, TRUE, 1L))
+})
+
+test_that("counted and blocked rows have the limits of the rows", {
+  x <- rep(c(.99, .995, 1), each = 200)
+  y <- replace(rep(1, 600), 30, 0)
+  a <- run_ladder(scalar_problem(x, y), ladder_bases("binary", 1, 600), .95, 1L)
+  b <- counted_ladder(list(x = c(.99, .99, .995, 1), y = c(1, 0, 1, 1), count = c(199, 1, 200, 200)),
+                      ladder_bases("binary", 1, 600), .95, 1L)
+  fields <- c("estimate", "low", "high", "lower_bound", "p.value", "cap")
+  expect_equal(a[fields], b[fields], tolerance = 1e-10)
+  expect_gt(a$p.value, .05)
+  state <- ce_state(ce_state_spec(blocks = 8))
+  expect_gt(ce_estimate(update(state, x, y, cluster = seq_along(x)))$p.value, .05)
+  all_right <- ce_estimate(update(state, x, rep(1, 600), cluster = seq_along(x)))
+  # the blocks are of much the same size, and no residual is a failure
+  expect_equal(all_right$cap, sqrt(1 - .025^(1 / 8)), tolerance = .02)
+  expect_gt(all_right$p.value, .05)
+})
+
+test_that("calibrated samples with few failures are not rejected, and limits hold", {
+  withr::local_seed(6)
+  found <- replicate(200, {
+    p <- 1 - stats::runif(100, 0, .01)
+    calibrated <- ce_estimate(p, stats::rbinom(100, 1, p))
+    rare <- ce_estimate(rep(.999, 100), stats::rbinom(100, 1, .97))
+    c(calibrated$p.value, calibrated$conf.low, rare$conf.high, rare$cap)
+  })
+  expect_lt(mean(found[1, ] < .05), .03)
+  expect_lt(mean(found[2, ] > 0), .03)
+  expect_gt(mean(found[3, ] >= .029), .95)
+  expect_gt(mean(found[4, ] >= sqrt(.97 * .001^2 + .03 * .999^2)), .95)
+})
