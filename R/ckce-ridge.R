@@ -7,7 +7,9 @@
 #' With \eqn{S = K(K + n\,ridge\,I)^{-1}} and targets \eqn{T},
 #' \eqn{LOO = \frac1n\sum_i |(T - ST)_i|^2 / (1 - S_{ii})^2}, which is the exact error of the fits that
 #' leave one row out with \eqn{n\,ridge} held fixed. `target = "outcome"` regresses the
-#' outcome's embedding on the prediction (the operator \eqn{C_{Y|Q}}), `"gap"` the residual.
+#' outcome's embedding on the prediction (the operator \eqn{C_{Y|Q}}), `"gap"` the residual. With `cluster` whole
+#' clusters are left out, \eqn{LOO = \frac1n\sum_c |(I - S_{cc})^{-1}(T - ST)_c|^2}: the rows of one would choose a
+#' ridge that predicts the others of the same. With weights all of this is of rows and targets times \eqn{\sqrt{w}}.
 #'
 #' @inheritParams ckce
 #' @param ridge Values to try; `NULL` for \eqn{n^{-1/4}} times powers of ten from
@@ -28,7 +30,8 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
                        target = c("outcome", "gap"),
                        computation = "auto", group = NULL,
                        group_kernel = NULL, tolerance = NULL, max_rank = NULL, draws = 100, .by = NULL,
-                       event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL) {
+                       event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL,
+                       horizon = NULL) {
   check_numbers(ridge, lower = 0, open = TRUE, null = TRUE)
   target <- check_choice(target, c("outcome", "gap"))
   choices <- list(
@@ -41,37 +44,60 @@ ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian
   threads <- resolve_threads(threads)
   call <- current_env()
   group <- enquo(group)
-  design <- design_input(enquo(weights), rlang::quo(NULL))
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   dots <- column_dots(...)
   out <- conditional_frame(x, enquo(truth), dots, enquo(.by), group, design, "loo", event_level, na_rm, list(
     classes = function(predictions, group) {
       inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("LOO"), call)
-      loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, target, call)
+      loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, predictions$design, target, call)
     },
     laws = function(laws, group) {
       inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("LOO"), call, target == "outcome")
-      loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, target, call)
+      loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, laws$design, target, call)
     }
   ), call)
   out[setdiff(names(out), c(".metric", ".estimator"))]
 }
 
-loo_path <- function(problem, kernel, ridge, options, group, target = "outcome",
+loo_path <- function(problem, kernel, ridge, options, group, design, target = "outcome",
                      call = caller_env()) {
+  check_clusters(design, call = call)
   n <- nrow(problem$residuals)
   ridge <- ridge %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
   options$targets <- target
   options$n_draws <- 0
-  options$keep <- options$influence <- FALSE
+  options$influence <- FALSE
+  options$keep <- !is.null(design$cluster)
   problem$excess <- NULL
   numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
   warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, problem, kernel))
-  loo <- numbers$loo
+  loo <- if (is.null(design$cluster)) {
+    numbers$loo
+  } else {
+    leave_clusters_out(numbers$blocks, ckce_targets(problem, target), design$cluster)
+  }
   list(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
 }
 
-best_ridge <- function(problem, kernel, options, group, call) {
+# |(I - S_cc)^-1 (T - S T)_c|^2 / n, summed over clusters c of rows: S = P diag(filter) P' within each block.
+leave_clusters_out <- function(blocks, targets, cluster) {
+  parts <- lapply(blocks, function(block) {
+    own <- targets[block$rows, , drop = FALSE]
+    members <- split(seq_along(block$rows), cluster[block$rows])
+    apply(block$filters, 2, function(filter) {
+      smoother <- block$factor * rep(filter, each = nrow(block$factor))
+      error <- own - smoother %*% crossprod(block$factor, own)
+      sum(vapply(members, function(at) {
+        within <- tcrossprod(smoother[at, , drop = FALSE], block$factor[at, , drop = FALSE])
+        sum(solve(diag(length(at)) - within, error[at, , drop = FALSE], tol = 0)^2)
+      }, 0))
+    })
+  })
+  Reduce(`+`, parts) / nrow(targets)
+}
+
+best_ridge <- function(problem, kernel, options, group, design, call) {
   if (options$computation == "rff") options$computation <- "auto"
-  path <- loo_path(problem, kernel, NULL, options, group, call = call)
+  path <- loo_path(problem, kernel, NULL, options, group, design, call = call)
   list(ridge = path$ridge[path$selected], loo = path$loo[path$selected])
 }

@@ -166,7 +166,7 @@ ckce_columns <- function(inputs, design, choices, threads, call) {
   loo <- NULL
   ridge <- choices$ridge %||% n^(-1 / 4)
   if (identical(ridge, "loo")) {
-    best <- best_ridge(problem, kernel, options, inputs$group, call)
+    best <- best_ridge(problem, kernel, options, inputs$group, design, call)
     ridge <- best$ridge
     loo <- best$loo
   }

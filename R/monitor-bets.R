@@ -35,21 +35,36 @@ run_stream <- function(stream, problem, settings) {
   z <- stats::qlogis(p)
   certain <- !is.finite(z)
   wealth <- matrix(0, n, length(stream$bets))
+  cluster <- problem$design$cluster
+  ends <- if (!is.null(cluster)) which(c(cluster[-1] != cluster[-n], TRUE))
   done <- 0
   while (done < n) {
-    rows <- seq.int(done + 1, min(n, done + stream$next_fit - stream$n))
+    last <- min(n, done + stream$next_fit - stream$n)
+    # bets are made anew between clusters
+    if (!is.null(ends)) last <- ends[ends >= last][1]
+    rows <- seq.int(done + 1, last)
     sure <- certain[rows]
     gain <- matrix(0, length(rows), length(stream$bets))
     gain[sure, ] <- ifelse(p[rows][sure] == y[rows][sure], 0, Inf)
     gain[!sure, ] <- bet_gains(stream$bets, z[rows][!sure], y[rows][!sure])
+    if (!is.null(ends)) gain <- cluster_gains(gain, cluster[rows])
     for (j in seq_along(stream$bets)) wealth[rows, j] <- stream$log_e[j] + cumsum(gain[, j])
     stream$log_e <- wealth[rows[length(rows)], ]
     stream$cells <- stream$cells + cell_sums(z[rows][!sure], y[rows][!sure])
     stream$n <- stream$n + length(rows)
     done <- done + length(rows)
-    if (stream$n == stream$next_fit) stream <- refit_bets(stream, settings)
+    if (stream$n >= stream$next_fit) stream <- refit_bets(stream, settings)
   }
   list(stream = stream, wealth = wealth)
+}
+
+# The log of the mean of q(y) / p(y) over a cluster's rows, which stand together, at the last of them; 0 at the others.
+cluster_gains <- function(gain, cluster) {
+  out <- matrix(0, nrow(gain), ncol(gain))
+  for (rows in split(seq_along(cluster), cluster)) {
+    out[rows[length(rows)], ] <- log_mean_exp(t(gain[rows, , drop = FALSE]))
+  }
+  out
 }
 
 # log q(y) - log p(y), a column per bet.

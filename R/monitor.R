@@ -15,6 +15,9 @@
 #' @param object A `ce_monitor`.
 #' @param data Predictions as in [ce_estimate()]: a data frame, a matrix or a vector.
 #' @param x A `ce_monitor`.
+#' @param weights Frequency weights, integers: rows that stand for several. Importance weights are an error: a test that
+#'   is valid at all times cannot take them; [ce_test()] and [ce_estimate()] can.
+#' @param cluster Rows that belong together, see section Definition.
 #' @return An object of class `ce_monitor`; `update()` returns the monitor with the new rows, and does not change its
 #'   argument. `tidy()` has a row per update: `n` (rows so far), `e_value`, `log_e_value`, `largest` (e-value so far),
 #'   `p.value` (1 / largest, at most 1), `rejected`; `glance()` the last of them with `rejected_at`, the row after which
@@ -36,8 +39,12 @@
 #' `"class_wise"` is the mean over classes of their e-values. A prediction of exactly 0 or 1 is not bet on; an
 #' outcome that it excludes makes the e-value infinite.
 #'
-#' Rows must come once and be new to the model. Repeated measures of one subject, or rows sorted by outcome, are not
-#' calibrated given the rows before them, even if the model is.
+#' With `cluster` one bets on whole clusters: the factor of a cluster is the mean of its rows' ratios
+#' \eqn{q_{j,s}(y_s)/p_s(y_s)}, with \eqn{q} fitted to clusters before. That has mean 1 however the rows of a cluster
+#' depend on each other, and wins less than bets on independent rows. The rows of a cluster come in one update.
+#'
+#' Rows must come once and be new to the model. Repeated measures of one subject without `cluster`, or rows sorted by
+#' outcome, are not calibrated given the rows before them, even if the model is.
 #'
 #' @section Power:
 #' In simulations (`data-raw/monitor.R`) with p = plogis(z), z normal with standard deviation 1.5, looked at
@@ -50,7 +57,7 @@
 #' @section Invariants:
 #' How rows are cut into updates changes nothing; their order does.
 #' @section Cost:
-#' Linear in the rows; memory does not grow with them.
+#' Linear in the rows; memory does not grow with them, but for the names of clusters.
 #' @inheritSection ce_tune Errors
 #' @references
 #' Ramdas, A., Gruenwald, P., Vovk, V. and Shafer, G. (2023). Game-theoretic statistics and safe anytime-valid
@@ -87,21 +94,29 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
     # the state knows the notion, the classes and how many rows there are
     list(version = monitor_version, alpha = alpha, block = block, half_life = half_life,
          state = ce_state(ce_state_spec(notion = notion, event_level = event_level)), streams = NULL, log_e = 0,
-         largest = 0, rejected_at = NA_real_, history = NULL),
+         largest = 0, rejected_at = NA_real_, history = NULL, clusters = NULL),
     class = "ce_monitor"
   )
 }
 
 # Of what a saved monitor holds.
-monitor_version <- 3L
+monitor_version <- 4L
 
 #' @rdname ce_monitor
 #' @export
-update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE) {
+update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE, weights = NULL, cluster = NULL) {
   call <- current_env()
   check_monitor(object, call)
-  predictions <- as_predictions(data, enquo(truth), column_dots(...), object$state$spec$event_level, na_rm, call,
-                                direction = object$state$n == 0)
+  given <- lapply(list(weights = enquo(weights), cluster = enquo(cluster)), evaluate_once, data)
+  columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
+  check_monitor_weights(columns$weights, call)
+  columns["cluster"] <- list(exact_ids(columns$cluster, "cluster", call))
+  predictions <- withCallingHandlers(
+    as_predictions(data, enquo(truth), column_dots(...), object$state$spec$event_level, na_rm, call,
+                   direction = object$state$n == 0, design = design_input(given$weights, given$cluster)),
+    # the other clusters come in other updates
+    calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
+  )
   if (predictions$na) {
     stop_input(c(
       "A monitor needs complete rows.",
@@ -109,13 +124,44 @@ update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE) {
     ), "missing", arg = "na_rm", call = call)
   }
   check_same_classes(object$state$about$levels, predictions$levels, call)
-  object$state <- add_chunk(object$state, predictions, list(), call)
+  if (!is.null(columns$cluster)) {
+    object$clusters <- c(object$clusters, new_clusters(columns$cluster[predictions$rows], object$clusters, call))
+    code <- predictions$design$cluster
+    predictions <- take_rows(predictions, order(match(code, code)))
+  }
+  object$state <- add_chunk(object$state, predictions, columns, call)
   problems <- notion_problems(predictions, object$state$about$notion, call)
   if (is.null(object$streams)) object$streams <- lapply(problems, function(problem) new_stream(object))
   steps <- Map(function(stream, problem) run_stream(stream, problem, object), object$streams, problems)
   object$streams <- lapply(steps, `[[`, "stream")
   wealth <- log_mean_exp(do.call(cbind, lapply(steps, `[[`, "wealth")))
   follow_wealth(object, wealth)
+}
+
+# Rows that are drawn with unequal probabilities are not calibrated given the rows before, even where the weighted ones
+# are.
+check_monitor_weights <- function(weights, call) {
+  if (is.null(weights) || is_frequency(weights)) return(invisible())
+  stop_input(c(
+    "A monitor takes frequency weights, as integers: rows that stand for several.",
+    "x" = "{.arg weights} are {.cls {class(weights)[1]}}, importance weights.",
+    "i" = "Bets are on every row given those before, which weights say nothing of: no test of weighted rows is valid \
+           at all times. {.code ce_test(test = \"ladder\")} and {.fn ce_estimate} take them, at one time."
+  ), c("weights", "argument"), arg = "weights", call = call)
+}
+
+# Bets on a cluster are made before any of its rows is known.
+new_clusters <- function(cluster, known, call) {
+  labels <- as.character(unique(cluster))
+  again <- intersect(labels, known)
+  if (length(again) > 0) {
+    stop_input(c(
+      "The rows of a cluster must come in one update.",
+      "x" = "Of cluster {.val {again[1]}} rows came before; {length(again)} of {length(labels)} clusters are affected.",
+      "i" = "Wait until a cluster is complete, or name its later rows as another cluster if they are new draws."
+    ), "cluster", arg = "cluster", value = again[1], call = call)
+  }
+  labels
 }
 
 # The wealth after each new row.
@@ -160,6 +206,7 @@ c.ce_monitor <- function(...) {
   }
   joined <- first
   joined$history <- NULL
+  joined["clusters"] <- list(unlist(lapply(monitors, `[[`, "clusters")))
   joined$streams <- Reduce(function(a, b) Map(join_streams, a, b, list(first)), lapply(monitors, `[[`, "streams"))
   joined$state <- do.call(c, lapply(monitors, `[[`, "state"))
   joined$log_e <- stream_wealth(joined$streams)

@@ -51,7 +51,8 @@
 #' @param threshold For net benefit.
 #' @param cluster_size,icc Of rows that come in clusters, centres or patients: the rows of a cluster, a number or those
 #'   of several clusters, of which the study draws its own; and the intra-cluster correlation of the outcomes, that of
-#'   two rows of a cluster with the same risk.
+#'   two rows of a cluster with the same risk. There is no `cluster` of the pilot's rows: its predictions and gap are
+#'   read row by row, and what clusters cost the study is these two numbers.
 #' @param recalibration Of a pilot: what tells its gap, see [ce_decision()]. A gap that is noise makes the test look
 #'   more powerful than it will be.
 #' @param simulate Number of data sets to draw at the needed (or given) number of rows; the criteria `calibration_error`

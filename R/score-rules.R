@@ -32,7 +32,7 @@
 #'   others a vector of predictive distributions such as [pred_normal()], or a list with
 #'   `mean` and `variance`.
 #' @param outcome For scores of classes integers 1..K, else numbers.
-#' @param truth True distributions, like `prediction`.
+#' @param truth True distributions, like `prediction`; no outcomes, of which rows could have weights or clusters.
 #' @return `score_*()`: an object of class `ce_score_rule`. `score_value()`,
 #'   `score_entropy()`, `score_divergence()`: a number per row. The CRPS has its entropy and
 #'   divergence for normal distributions only.

@@ -155,6 +155,43 @@ test_that("the leave-one-out error equals refitting", {
   expect_identical(chosen$loo, min(path$loo))
 })
 
+test_that("with clusters the leave-one-out error equals refitting without each cluster", {
+  cluster <- c(1, 2, 1, 3, 2, 3)
+  gram <- oracle_gram(toy_probs(), .5)
+  outcome <- diag(3)[toy_truth(), ]
+  # n ridge as it was with all rows
+  without <- function(gram, targets, ridge, w = rep(1, 6)) {
+    sum(vapply(unique(cluster), function(c) {
+      out <- cluster == c
+      inverse <- solve(diag(w[!out]) %*% gram[!out, !out] + 6 * ridge * diag(sum(!out)), diag(w[!out]))
+      sum(w[out] * (targets[out, ] - gram[out, !out] %*% inverse %*% targets[!out, ])^2)
+    }, 0)) / 6
+  }
+  path <- function(...) {
+    ckce_ridge(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = c(.01, .3), cluster = cluster, ...)$loo
+  }
+  for (computation in c("auto", "dual", "eigen", "low_rank")) {
+    expect_equal(path(computation = computation), c(without(gram, outcome, .01), without(gram, outcome, .3)),
+                 tolerance = 1e-7)
+  }
+  expect_equal(path(target = "gap")[2], without(gram, oracle_residuals(toy_probs(), toy_truth()), .3), tolerance = 1e-9)
+  w <- c(2, 1, 3, 1, 1, 4) / 2
+  expect_equal(path(weights = w), c(without(gram, outcome, .01, w / mean(w)), without(gram, outcome, .3, w / mean(w))),
+               tolerance = 1e-9)
+  a <- c(1, 1, 2, 2, 1, 2)
+  expect_equal(path(group = a), c(without(gram * outer(a, a, `==`), outcome, .01),
+                                  without(gram * outer(a, a, `==`), outcome, .3)), tolerance = 1e-9)
+  # clusters of one row are rows
+  expect_equal(ckce_ridge(toy_probs(), toy_truth(), cluster = 1:6)$loo, ckce_ridge(toy_probs(), toy_truth())$loo)
+  chosen <- ckce(toy_probs(), toy_truth(), ridge = "loo", cluster = cluster)
+  expect_identical(chosen$loo, min(ckce_ridge(toy_probs(), toy_truth(), cluster = cluster)$loo))
+  law <- pred_normal(1:6 / 2, 1)
+  y <- c(1, 0, 2, 2, 3, 1)
+  expect_equal(ckce_ridge(law, y, cluster = 1:6)$loo, ckce_ridge(law, y)$loo)
+  expect_false(isTRUE(all.equal(ckce_ridge(law, y, cluster = cluster)$loo, ckce_ridge(law, y)$loo)))
+  expect_error(suppressWarnings(ckce_ridge(law, y, cluster = rep(1, 6))), class = "calibrisk_error_rows")
+})
+
 test_that("groups on their own, shared and with covariates have the published values", {
   a <- c(1, 1, 2, 2, 1, 2)
   own <- ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1, group = a)

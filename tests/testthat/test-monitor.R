@@ -135,3 +135,63 @@ test_that("the figure shows the e-value after every update", {
   expect_true(all(is.finite(drawn[[4]]$y)))
   expect_error(ggplot2::autoplot(ce_monitor()), class = "calibrisk_error_rows")
 })
+
+# E[E_n] where the rows of a cluster share their luck altogether, y = 1{U < p}.
+expected_of_clusters <- function(p, cluster, e_value) {
+  luck <- lapply(split(p, cluster), function(own) {
+    ends <- c(0, sort(own), 1)
+    list(share = diff(ends), y = lapply(ends[-1] - diff(ends) / 2, function(u) as.numeric(u < own)))
+  })
+  at <- expand.grid(lapply(luck, function(one) seq_along(one$share)))
+  sum(apply(at, 1, function(k) {
+    share <- prod(mapply(function(one, i) one$share[i], luck, k))
+    y <- numeric(length(p))
+    for (c in seq_along(luck)) y[cluster == names(luck)[c]] <- luck[[c]]$y[[k[c]]]
+    if (share > 0) share * e_value(y) else 0
+  }))
+}
+
+test_that("with clusters the e-value is a martingale however their rows depend on each other", {
+  p <- c(0.2, 0.6, 0.5, 0.1, 0.7, 0.9)
+  cluster <- c("b", "a", "b", "a", "c", "c")
+  monitor <- ce_monitor(block = 1)
+  clustered <- function(y) glance(update(monitor, p, y, cluster = cluster))$e_value
+  expect_equal(expected_of_clusters(p, cluster, clustered), 1, tolerance = tol$law)
+  # rows taken one by one win by what the others of their cluster have told
+  order <- order(cluster)
+  alone <- function(y) glance(update(monitor, p[order], y[order]))$e_value
+  expect_gt(expected_of_clusters(p, cluster, alone), 1.01)
+  # by hand: one bet per cluster, of the fits to those before
+  y <- c(1, 0, 1, 1, 0, 1)
+  parts <- monitor
+  wealth <- numeric(3)
+  for (rows in split(1:6, factor(cluster, unique(cluster)))) {
+    bets <- parts$streams[[1]]$bets %||% lapply(c(1, 2, 9), numeric)
+    z <- stats::qlogis(p[rows])
+    features <- list(cbind(rep(1, length(z))), cbind(1, z), pmax(1 - abs(outer(pmin(pmax(z, -4), 4), -4:4, `-`)), 0))
+    wealth <- wealth + mapply(function(f, b) {
+      log(mean(stats::dbinom(y[rows], 1, stats::plogis(z + f %*% b)) / stats::dbinom(y[rows], 1, p[rows])))
+    }, features, bets)
+    parts <- update(parts, p[rows], y[rows], cluster = cluster[rows])
+  }
+  whole <- update(monitor, p, y, cluster = cluster)
+  expect_equal(glance(whole)$log_e_value, log(mean(exp(wealth))))
+  expect_equal(glance(parts), glance(whole))
+  # a cluster of its own for every row changes nothing but the interval of the headline
+  single <- c("e_value", "largest", "slope")
+  expect_equal(unlist(glance(update(monitor, p, y, cluster = 1:6))[single]), unlist(glance(update(monitor, p, y))[single]))
+  expect_error(update(whole, p[1], 1, cluster = "a"), "\"a\"", class = "calibrisk_error_cluster")
+  data <- data.frame(p, y, site = cluster)
+  expect_equal(glance(update(monitor, data, y, p, cluster = site)), glance(whole))
+  expect_equal(ce_estimate(whole$state), ce_estimate(update(ce_state(), p, y, cluster = cluster)))
+})
+
+test_that("frequencies are repeated rows, importance weights an error that says what takes them", {
+  p <- c(0.2, 0.6, 0.5, 0.1)
+  y <- c(1, 0, 1, 1)
+  w <- c(2L, 1L, 0L, 3L)
+  monitor <- ce_monitor(block = 2)
+  expect_equal(glance(update(monitor, p, y, weights = w))$log_e_value,
+               glance(update(monitor, rep(p, w), rep(y, w)))$log_e_value)
+  expect_error(update(monitor, p, y, weights = c(.5, 1, 2, 1)), "ladder", class = "calibrisk_error_weights")
+})

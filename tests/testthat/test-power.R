@@ -1,3 +1,8 @@
+test_that("clusters of a pilot are no argument, and the error says which there are", {
+  expect_error(ce_power(c(.2, .7, .4), c(0, 1, 1), n = 100, cluster = 1:3), "`cluster_size`",
+               class = "calibrisk_error_argument")
+})
+
 test_that("the published example of Riley et al. is met", {
   found <- ce_power(assume_logit(-5, 2.5), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1), prevalence = 0.018,
                     auroc = 0.8)
