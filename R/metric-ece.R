@@ -86,7 +86,7 @@
 #'   reproduced exactly: see [ece_presets].
 #' @param level Confidence level.
 #' @param interval `"analytic"` or `"bootstrap"`.
-#' @param times Number of bootstrap samples.
+#' @param times Number of samples of `interval = "bootstrap"`; the analytic one has none.
 #' @param min_size Smallest number of rows of a bin with `type = "median_variance"`.
 #' @param .by Columns to group by (tidyselect); or use a grouped data frame. Groups come in the order of their levels,
 #'   else sorted. One with too little data has a row of `NA`, and a warning of class `calibrisk_warning_group` names it.
@@ -139,7 +139,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
   }
   check_bin_options(scheme, preset, c("n_bins", "min_size", "distance")[c(!missing(n_bins), !missing(min_size),
                                                                           !is.null(distance))], current_env())
-  interval <- check_interval(interval, level, times, current_env())
+  interval <- check_interval(interval, level, times, !missing(times), current_env())
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   choices <- list(
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,

@@ -1,10 +1,17 @@
 # Intervals of errors that are roots (R/influence.R). `analytic`: from the influence of the rows. `bootstrap`: rows, or
 # whole clusters, are resampled.
 
-check_interval <- function(interval, level, times, call) {
+# `given`: `times` is not the default one, which is an option of the bootstrap only.
+check_interval <- function(interval, level, times, given, call) {
   interval <- check_choice(interval, c("analytic", "bootstrap"), "interval", call)
   check_level(level, call)
   check_count(times, "times", lower = 20, call = call)
+  if (given && interval != "bootstrap") {
+    stop_input(c(
+      "{.arg times} is no option of {.code interval = \"{interval}\"}.",
+      "i" = "The interval {.val bootstrap} has it."
+    ), "argument", arg = "times", value = times, call = call)
+  }
   list(type = interval, level = level, times = times)
 }
 

@@ -65,7 +65,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
   if (!is.null(notion)) check_notion(notion)
   if (kernel == "triweight" && !is.null(notion)) check_scalar_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, call)
+  interval <- check_interval(interval, level, times, !missing(times), call)
   if (kernel == "dirichlet" && interval$type == "bootstrap") {
     stop_input(c(
       "{.code interval = \"bootstrap\"} is for the triweight kernel.",

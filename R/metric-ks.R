@@ -42,7 +42,7 @@ ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
                                 weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_scalar_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, call)
+  interval <- check_interval(interval, level, times, !missing(times), call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ks_error", function(predictions) {
     c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),

@@ -35,7 +35,7 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
   type <- check_choice(type, c("biased", "unbiased"))
   notion <- check_scalar_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, call)
+  interval <- check_interval(interval, level, times, !missing(times), call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "mmce", function(predictions) {
     problems <- notion_problems(predictions, notion, call)
     if (type == "unbiased") {

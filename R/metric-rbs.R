@@ -37,7 +37,7 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   if (!is.null(notion)) check_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, call)
+  interval <- check_interval(interval, level, times, !missing(times), call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "rbs", function(predictions) {
     used <- notion %||% whole_notion(predictions)
     scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {

@@ -35,7 +35,7 @@ smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
   notion <- check_scalar_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, call)
+  interval <- check_interval(interval, level, times, !missing(times), call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "smooth_ece", function(predictions) {
     c(smooth_columns(notion_problems(predictions, notion, call), bandwidth, interval),
       list(n = n_obs(predictions)))
