@@ -36,8 +36,19 @@ combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
   new_estimate(
     sum(scale * vapply(estimates, `[[`, 0, "value")), add(influence_rows), first$design, first$power,
     if (all(scale >= 0)) combine_honest(estimates, scale), combined_noise(estimates, scale),
-    smallest = if (all(scale >= 0)) sum(scale * vapply(estimates, `[[`, 0, "smallest")) else -Inf
+    smallest = if (all(scale >= 0)) sum(scale * vapply(estimates, `[[`, 0, "smallest")) else -Inf,
+    pairs = if (all(scale >= 0)) combine_pairs(estimates, scale)
   )
+}
+
+# The eigenvalues of a sum are those of its parts.
+combine_pairs <- function(estimates, scale) {
+  pairs <- lapply(estimates, `[[`, "pairs")
+  # a part without residuals has no noise, and adds nothing
+  kept <- !vapply(pairs, is.null, NA)
+  if (!any(kept) || any(vapply(estimates[!kept], `[[`, 0, "value") != 0)) return(NULL)
+  total <- function(name) sum(scale[kept] * vapply(pairs[kept], `[[`, 0, name))
+  list(value = total("value"), trace = total("trace"))
 }
 
 # Means over pairs of the same rows share their noise as they share their influence: models that are nearly one differ

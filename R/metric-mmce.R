@@ -20,8 +20,8 @@
 #' @param type `"biased"` (V-statistic) or `"unbiased"` (U-statistic).
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
 #' `power` (the squared error), `n`, and the choices `type`, `bandwidth`, `notion`,
-#' `interval`, `level`. The analytic interval is that of a non-degenerate U-statistic, with a
-#' standard error not below that of calibrated predictions. For a test see [ce_test()].
+#' `interval`, `level`. The analytic interval is the root of that of [skce()]: of both types around the
+#' `"unbiased"` mean, honest near calibration too. For a test see [ce_test()].
 #' @references Kumar, Sarawagi and Jain (2018),
 #'   <https://proceedings.mlr.press/v80/kumar18a.html>.
 #' @examples
@@ -55,20 +55,22 @@ mmce_columns <- function(problems, bandwidth, type, interval) {
   })
 }
 
-# The squared error: a mean over pairs of d_i d_j k_ij, without pairs of a row with itself where it is unbiased. Its
-# variance under calibration, where the influence vanishes, is 2 sum_ij w_i^2 w_j^2 d_i^2 d_j^2 k_ij^2 / W1^4; the
-# squared kernel has half the bandwidth.
-mmce_estimate <- function(problem, bandwidth, type) {
+# The squared error: a mean over pairs of d_i d_j k_ij, without pairs of a row with itself where it is unbiased. The
+# squared kernel, of its variance under calibration, has half the bandwidth.
+mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
   sorted <- sort_problem(problem)
   design <- problem$design
+  if (type == "biased") design$cluster <- NULL
   d <- sorted$d
   w <- sorted$w %||% rep(1, length(d))
-  sums <- d * cpp_laplace_row_sums(sorted$x, w * d, bandwidth)
-  noise <- 2 * sum(w^2 * d^2 * cpp_laplace_row_sums(sorted$x, w^2 * d^2, bandwidth / 2)) / sorted$n^4
-  if (type == "unbiased") sums <- sums - own_sums(sorted, design, d, w, bandwidth)
-  sums[sorted$order] <- sums
-  partners <- if (type == "unbiased") partner_weight(design) else rep(sorted$n, length(d))
-  out <- pair_mean(sums, partners, design, power = 2, noise = noise)
+  others <- function(d, w, bandwidth) {
+    d * cpp_laplace_row_sums(sorted$x, w * d, bandwidth) - own_sums(sorted, design, d, w, bandwidth)
+  }
+  sums <- list(off_diagonal = others(d, w, bandwidth), diagonal = w * d^2)
+  sums <- lapply(sums, function(rows) replace(rows, sorted$order, rows))
+  sums$squares <- max(sum(w^2 * others(d^2, w^2, bandwidth / 2)), 0)
+  out <- pair_estimate(sums, type, problem$design, call)
+  out$power <- 2
   # a V-statistic is not negative; rounding can make it so where it is zero
   if (type == "biased") out$value <- max(out$value, 0)
   out

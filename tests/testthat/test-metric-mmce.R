@@ -29,15 +29,58 @@ test_that("zero residuals give 0, one row only the biased form", {
   expect_error(mmce(.75, 1, type = "unbiased"), class = "calibrisk_error_argument")
 })
 
-test_that("the standard error is not below that of calibrated predictions", {
-  p <- c(0.9, 0.2, 0.2, 0.7)
-  y <- c(1, 0, 1, 1)
-  k <- exp(-abs(outer(p, p, "-")) / 0.4)
-  naive <- sqrt(2 * sum(outer((p - y)^2, (p - y)^2) * k^2)) / 4^2
-  expect_equal(sqrt(mmce_estimate(scalar_problem(p, y), 0.4, "biased")$noise), naive)
-  flat <- mmce(rep(0.5, 100), rep(0:1, 50))
-  expect_equal(flat$power, 0)
-  expect_equal(flat$conf.high^2, qnorm(0.975) * sqrt(2) * 0.25 / 100)
+test_that("variance at calibration and trace are those of loops over pairs, and of skce() with this kernel", {
+  d <- withr::with_seed(2, list(p = round(stats::runif(40), 2), y = stats::rbinom(40, 1, .5), w = stats::rexp(40)))
+  site <- rep(1:8, 5)
+  k <- exp(-abs(outer(d$p, d$p, "-")) / 0.4)
+  naive <- function(type, w, cluster) {
+    apart <- outer(cluster, cluster, "!=")
+    h2 <- outer(w^2 * (d$p - d$y)^2, w^2 * (d$p - d$y)^2) * k^2
+    different <- apart | type == "biased" & !diag(40)
+    weight <- if (type == "biased") sum(w)^2 else sum(outer(w, w) * apart)
+    2 * sum(h2[different]) / weight^2
+  }
+  for (type in c("unbiased", "biased")) for (w in list(rep(1, 40), d$w)) for (cluster in list(seq_len(40), site)) {
+    problem <- scalar_problem(d$p, d$y)
+    problem$design <- new_design(40, w, if (max(cluster) < 40) cluster)
+    found <- mmce_estimate(problem, 0.4, type)
+    expect_equal(found$noise, naive(type, w, cluster))
+    expect_equal(found$pairs$trace, sum(w^2 * (d$p - d$y)^2) / sum(w)^2)
+  }
+  limits <- c("conf.low", "conf.high")
+  for (type in c("unbiased", "biased")) {
+    expect_equal(unlist(mmce(d$p, d$y, type = type, weights = d$w)[limits])^2,
+                 unlist(skce(d$p, d$y, kernel = kernel_tv(0.4), type = type, weights = d$w)[limits]) / 2,
+                 tolerance = 1e-8)
+  }
+})
+
+test_that("limits of a sum over classes are those of all their pairs", {
+  d <- withr::with_seed(3, random_classes(60, 3, 1))
+  parts <- lapply(1:3, function(k) mmce_estimate(scalar_problem(d$p[, k], 1 * (d$y == k)), .4, "unbiased"))
+  sum <- combine_estimates(parts)
+  expect_equal(sum$pairs, list(value = sum$value, trace = sum(vapply(parts, function(part) part$pairs$trace, 0))))
+  row <- mmce(d$p, d$y, notion = "class_wise", type = "unbiased")
+  expect_equal(row$conf.high^2, degenerate_limits(sum, .95)$high)
+  # a class that nobody predicts or has adds nothing
+  none <- mmce_estimate(scalar_problem(rep(0, 60), rep(0, 60)), .4, "unbiased")
+  expect_identical(combine_estimates(c(parts, list(none)))$pairs, sum$pairs)
+  expect_null(combine_estimates(parts[1:2], c(1, -1))$pairs)
+})
+
+test_that("intervals hold the error near calibration, and 0 in as many calibrated samples as they say", {
+  withr::local_seed(4)
+  sample <- function(slope) {
+    p <- stats::plogis(stats::rnorm(100, 0, 1.5))
+    unlist(mmce(p, stats::rbinom(100, 1, stats::plogis(slope * stats::qlogis(p))), type = "unbiased")
+           [c("conf.low", "conf.high")])
+  }
+  calibrated <- replicate(400, sample(1))
+  expect_gt(mean(calibrated[1, ] == 0), .95)
+  # the lower end is not always 0 either
+  expect_lt(mean(calibrated[1, ] == 0), 1)
+  # of slopes of .6, from the gaps of many rows
+  expect_gt(mean(replicate(200, sample(.6))[2, ] >= .0365), .95)
 })
 
 test_that("the sweep is the kernel statistic of skce(), weighted and clustered too", {
