@@ -36,7 +36,8 @@ rung_high <- function(rung, level, df = Inf) {
   psi + z^2 * slope / 2 + z * sqrt(rung$noise + slope * psi + z^2 * slope^2 / 4)
 }
 
-# One-sided at the probability p: 0 exactly where the p-value is at least 1 - p.
+# One-sided at the probability p: 0 exactly where the p-value is at least 1 - p. At most psi, where p is so small that
+# the quantile is negative.
 rung_low <- function(rung, p, df = Inf) {
   p <- student_level(p, df)
   slope <- rung_slope(rung)
@@ -45,7 +46,8 @@ rung_low <- function(rung, p, df = Inf) {
     skew <- rung$skew * (rung$noise / variance)^1.5
     rung$psi - x - pearson3_quantile(p, skew) * sqrt(variance)
   }
-  if (excess(0) <= 0) return(0)
+  if (rung$psi <= 0 || excess(0) <= 0) return(0)
+  if (excess(rung$psi) >= 0) return(rung$psi)
   uniroot(excess, c(0, rung$psi), tol = 1e-12 * rung$psi)$root
 }
 

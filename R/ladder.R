@@ -102,7 +102,7 @@ finish_ladder <- function(rungs, design, facts, level, df = Inf) {
     } else {
       NA_real_
     },
-    low = low, high = high, lower_bound = sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / m, df))),
+    low = low, high = high, lower_bound = min(sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / m, df))), high),
     p.value = min(1, 2 * m * min(p_values)), statistic = rung_statistic(rungs[[which.min(p_values)]]),
     cap = cap, resolution = resolution, weights = w, rungs = rungs
   )

@@ -23,6 +23,26 @@ test_that("limits invert the test: no root below it, and 0 exactly at the p-valu
   expect_identical(rung_low(utils::modifyList(rung, list(psi = -.1)), .975), 0)
 })
 
+test_that("at any level limits are in order, of one basis too", {
+  rung <- list(psi = .02, noise = 1e-5, skew = .8, linear = 4e-5, scatter = .005)
+  for (p in c(.001, .3, .5)) {
+    expect_identical(rung_low(rung, p), rung$psi)
+    expect_identical(rung_low(utils::modifyList(rung, list(psi = -1e-4)), p), 0)
+    expect_identical(rung_low(utils::modifyList(rung, list(psi = 0)), p, 5), 0)
+  }
+  # continuous where the limit reaches psi
+  expect_lt(rung$psi - rung_low(rung, .46), 1e-3)
+  withr::local_seed(2)
+  p <- stats::plogis(stats::rnorm(100))
+  for (y in list(stats::rbinom(100, 1, p), stats::rbinom(100, 1, p), stats::rbinom(100, 1, p^2))) {
+    for (level in c(1e-6, .01, .3, .5, .9, 1 - 1e-9)) for (bases in list(NULL, basis_hats(8))) {
+      row <- ce_estimate(p, y, level = level, bases = bases)
+      expect_true(row$conf.low >= 0 && row$conf.low <= row$estimate && row$estimate <= row$conf.high)
+      expect_true(row$lower_bound >= row$conf.low && row$lower_bound <= row$conf.high)
+    }
+  }
+})
+
 test_that("stacking weights solve the constrained least squares problem", {
   d <- withr::with_seed(1, {
     G <- matrix(rnorm(200 * 4), 200) %*% matrix(rnorm(16), 4)
