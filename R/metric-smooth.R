@@ -63,7 +63,6 @@ smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
   d <- problem$residuals[, 1]
   mass <- cpp_grid_mass(x, d * row_shares(problem$design), smooth_cells)
   spectrum <- stats::fft(mirror_mass(mass))
-  error_at <- function(s) sum(abs(reflected_blur(spectrum, s)) * trapezoid_weights)
   s <- bandwidth %||% smooth_fixed_point(spectrum)
   r <- if (s > 0) reflected_blur(spectrum, s) else mass * smooth_cells
   value <- sum(abs(r) * trapezoid_weights)
@@ -74,7 +73,7 @@ smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
     rows <- grid_value(x, sign_near) * d
     if (is.null(bandwidth) && s > 0) {
       # s itself moves: s = F(s) gives ds = dF / (1 - F'), F decreasing
-      slope <- (error_at(1.01 * s) - error_at(0.99 * s)) / (0.02 * s)
+      slope <- diff(errors_at(spectrum, c(0.99, 1.01) * s)) / (0.02 * s)
       rows <- value + (rows - row_mean(rows, problem$design)) / (1 - min(slope, 0))
     }
     out$influence <- rows
@@ -93,14 +92,14 @@ crossfit_smooth <- function(problem, s) {
     cpp_grid_mass(x[fold == f], share[fold == f] * d[fold == f], smooth_cells)
   })
   all <- Reduce(`+`, masses)
+  others <- lapply(masses, function(own) all - own)
+  if (s > 0) others <- reflected_blurs(others, s, mirror_mass)
+  signs <- lapply(others, sign)
+  if (s > 0) signs <- lapply(reflected_blurs(signs, s, mirror), `/`, smooth_cells)
   rows <- numeric(length(x))
   for (f in seq_len(crossfit_folds)) {
     own <- which(fold == f)
-    r <- all - masses[[f]]
-    if (s > 0) r <- reflected_blur(stats::fft(mirror_mass(r)), s)
-    sign_near <- sign(r)
-    if (s > 0) sign_near <- reflected_blur(stats::fft(mirror(sign_near)), s) / smooth_cells
-    rows[own] <- grid_value(x[own], sign_near) * d[own]
+    rows[own] <- grid_value(x[own], signs[[f]]) * d[own]
   }
   rows
 }
@@ -131,6 +130,13 @@ error_and_slope <- function(spectrum, s) {
   c(sum(abs(density) * trapezoid_weights), sum(sign(density) * Im(both) * trapezoid_weights))
 }
 
+# F at two bandwidths by one transform, likewise.
+errors_at <- function(spectrum, s) {
+  square <- (pi * 0:smooth_cells)^2
+  both <- inverse_blur(spectrum, complex(real = exp(-s[1]^2 * square / 2), imaginary = exp(-s[2]^2 * square / 2)))
+  c(sum(abs(Re(both)) * trapezoid_weights), sum(abs(Im(both)) * trapezoid_weights))
+}
+
 trapezoid_weights <- c(0.5, rep(1, smooth_cells - 1), 0.5) / smooth_cells
 
 grid_value <- function(x, v) {
@@ -150,9 +156,29 @@ mirror_mass <- function(v) {
 # Density on the grid of a spectrum blurred by the reflected Gaussian: the heat kernel.
 reflected_blur <- function(spectrum, s) Re(blurred(spectrum, s))
 
+# The same of several vectors, two by one transform as real and imaginary part. One of zeros goes alone: beside
+# another, rounding would give it a sign.
+reflected_blurs <- function(values, s, extend) {
+  factor <- exp(-s^2 * (pi * 0:smooth_cells)^2 / 2)
+  some <- which(vapply(values, function(v) any(v != 0), NA))
+  for (first in some[seq_along(some) %% 2 == 1]) {
+    second <- some[match(first, some) + 1]
+    v <- values[[first]]
+    if (!is.na(second)) v <- complex(real = v, imaginary = values[[second]])
+    both <- inverse_blur(stats::fft(extend(v)), factor)
+    values[[first]] <- Re(both)
+    if (!is.na(second)) values[[second]] <- Im(both)
+  }
+  values
+}
+
 blurred <- function(spectrum, s, slope = FALSE) {
   square <- (pi * 0:smooth_cells)^2
   factor <- exp(-s^2 * square / 2)
   if (slope) factor <- factor * complex(real = 1, imaginary = -s * square)
+  inverse_blur(spectrum, factor)
+}
+
+inverse_blur <- function(spectrum, factor) {
   stats::fft(spectrum * mirror(factor), inverse = TRUE)[seq_len(smooth_cells + 1)] / 2
 }

@@ -46,3 +46,17 @@ test_that("the analytic standard error is that of the jackknife, the bandwidth's
   error <- jackknife_error(80, function(i) smooth_value(scalar_problem(x[-i], y[-i]), influence = FALSE)$value)
   expect_equal(smooth_ece(x, y)$std.error / error, 1, tolerance = .05)
 })
+
+test_that("vectors blurred two by one transform are those blurred alone, zeros stay zeros", {
+  sparse <- function() stats::rnorm(smooth_cells + 1) * stats::rbinom(smooth_cells + 1, 1, .01)
+  values <- withr::with_seed(4, list(sparse(), numeric(smooth_cells + 1), sparse(), sparse()))
+  for (extend in list(mirror, mirror_mass)) {
+    alone <- lapply(values, function(v) reflected_blur(stats::fft(extend(v)), .02))
+    together <- reflected_blurs(values, .02, extend)
+    expect_identical(together[[2]], values[[2]])
+    for (i in c(1, 3, 4)) expect_equal(together[[i]], alone[[i]], tolerance = tol$law)
+  }
+  spectrum <- stats::fft(mirror_mass(values[[1]]))
+  single <- vapply(c(.05, .06), function(s) sum(abs(reflected_blur(spectrum, s)) * trapezoid_weights), 0)
+  expect_equal(errors_at(spectrum, c(.05, .06)), single, tolerance = tol$law)
+})
