@@ -41,6 +41,26 @@ cpp_row_keys <- function(features, labels) {
     .Call(`_calibrisk_cpp_row_keys`, features, labels)
 }
 
+cpp_smallest_keys <- function(x, labels, n_keys, threads) {
+    .Call(`_calibrisk_cpp_smallest_keys`, x, labels, n_keys, threads)
+}
+
+cpp_mostly_tied <- function(x) {
+    .Call(`_calibrisk_cpp_mostly_tied`, x)
+}
+
+cpp_intervals <- function(x, edges, threads) {
+    .Call(`_calibrisk_cpp_intervals`, x, edges, threads)
+}
+
+cpp_fold_rows <- function(fold, f, held_out) {
+    .Call(`_calibrisk_cpp_fold_rows`, fold, f, held_out)
+}
+
+cpp_all_whole <- function(x, from, to) {
+    .Call(`_calibrisk_cpp_all_whole`, x, from, to)
+}
+
 cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y) {
     .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y)
 }

@@ -8,9 +8,8 @@ fit_source <- function(predictions, problems, n_features = 64, n_keys = 4096) {
   truth <- as.integer(predictions$truth %||% predictions$outcome)
   rows <- unique(round(seq(1, length(truth), length.out = n_features)))
   features <- lapply(problems, function(problem) problem$features[rows, , drop = FALSE])
-  keys <- unique(cpp_row_keys(round(problems[[1]]$features[, 1, drop = FALSE], 10), truth))
-  list(truth = rlang::hash(truth), features = do.call(cbind, features),
-       keys = sort(keys)[seq_len(min(n_keys, length(keys)))], n_keys = length(keys))
+  c(list(truth = rlang::hash(truth), features = do.call(cbind, features)),
+    cpp_smallest_keys(problems[[1]]$features[, 1], truth, n_keys, resolve_threads()))
 }
 
 check_one_model <- function(fits, call) {

@@ -122,7 +122,8 @@ stacked_estimate <- function(rungs, w, design) {
 
 gap_products <- function(rungs, design) {
   gaps <- matrix(unlist(lapply(rungs, `[[`, "gap"), use.names = FALSE), ncol = length(rungs))
-  crossprod(gaps, rep_len(design_weights(design), nrow(gaps)) * gaps) / total_weight(design)
+  if (is.null(design$w)) return(crossprod(gaps) / total_weight(design))
+  crossprod(gaps, rep_len(design$w, nrow(gaps)) * gaps) / total_weight(design)
 }
 
 # Knots per coordinate, or columns where a basis has none.

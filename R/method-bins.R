@@ -120,7 +120,7 @@ pair_features.ce_form_bins <- function(form, features, threads) {
 }
 
 # Right-closed cells, from 1.
-form_cells <- function(form, features) findInterval(features, form$edges, left.open = TRUE) + 1L
+form_cells <- function(form, features) cpp_intervals(features, form$edges, resolve_threads())
 
 # Bins of weighted or clustered rows: edges at quantiles of the weighted values, weighted means, their variances.
 fit_design_bins <- function(method, problem, n_bins) {

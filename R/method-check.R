@@ -27,7 +27,7 @@ check_problem_values <- function(problem, call) {
   }
   k <- ncol(problem$residuals)
   labels <- problem$labels
-  if (!isTRUE(all(if (k == 1) labels == 0 | labels == 1 else labels %in% seq_len(k)))) {
+  if (!(if (k == 1) cpp_all_whole(labels, 0, 1) else cpp_all_whole(labels, 1, k))) {
     stop_problem(paste("labels are not among", if (k == 1) "0 and 1" else paste0("1, ..., ", k)), call)
   }
 }
@@ -42,7 +42,7 @@ stop_problem <- function(fact, call) {
 }
 
 check_fold <- function(fold, n, call = caller_env()) {
-  ok <- is.numeric(fold) && length(fold) == n && all(is.finite(fold)) && all(fold >= 0 & fold == round(fold))
+  ok <- is.numeric(fold) && length(fold) == n && cpp_all_whole(fold, 0, n + 1)
   if (!ok || max(0, fold) < 1 || max(fold) > n + 1) {
     stop_input(c(
       "{.arg fold} must have one whole number per row: 0 for test rows, 1, 2, ... for the fold that holds a row out.",

@@ -79,7 +79,7 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
     path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], context)
   }
   path$form <- function(v, f) {
-    fit_form(method, take_rows(problem, which(fold != 0 & fold != f)),
+    fit_form(method, take_rows(problem, training_rows(fold, f)),
              list(value = grid$value[v]), context)
   }
   path
@@ -90,7 +90,7 @@ unseen_by_kde <- function(problem, fold, bandwidth, context) {
   gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth, context$threads)
   rows <- unseen_parts(problem, fold, context$cache)
   lapply(seq_len(max(fold)), function(f) {
-    gap <- gaps$held_out[which(fold == f), , drop = FALSE]
+    gap <- gaps$held_out[rows_of_fold(fold, f), , drop = FALSE]
     list(risk = finish_risk(cpp_pair_risk(rows$held_out[[f]]$residuals, gap, NULL, context$threads)),
          test_squared = if (!is.null(rows$test)) gaps$test[, f]^2)
   })
@@ -101,7 +101,7 @@ unseen_by_kde <- function(problem, fold, bandwidth, context) {
 kde_direct_pairs <- 1e6
 
 direct_pairs_of <- function(features) {
-  tied <- ncol(features) == 1 && 2 * length(unique(features[, 1])) < nrow(features)
+  tied <- ncol(features) == 1 && cpp_mostly_tied(features)
   if (tied) kde_direct_pairs / 25 else kde_direct_pairs
 }
 

@@ -3,7 +3,7 @@
 # What every form_risk() returns, from the core's list: NA for NaN, and the standard error.
 finish_risk <- function(risk, design = NULL) {
   for (name in c("risk", "zero_risk", "projections", "zero_projections")) {
-    risk[[name]][is.na(risk[[name]])] <- NA_real_
+    if (anyNA(risk[[name]])) risk[[name]][is.na(risk[[name]])] <- NA_real_
   }
   risk$std.error <- risk_std_error(risk$projections, design)
   if (risk$clipped) {
@@ -49,10 +49,18 @@ design_risk <- function(pair_sums, design) {
 # A risk from its projections, with their influences.
 risk_estimate <- function(projections, design = NULL) {
   design <- design %||% new_design(length(projections))
-  kept <- !is.na(projections)
-  if (!all(kept)) design <- design_rows(design, kept)
+  if (anyNA(projections)) {
+    kept <- !is.na(projections)
+    projections <- projections[kept]
+    design <- design_rows(design, kept)
+  }
+  # every row has the same partners: a mean
+  if (is_plain(design)) {
+    value <- if (design$n > 1) mean(projections) else NaN
+    return(new_estimate(value, 2 * (projections - value), design))
+  }
   partners <- partner_weight(design)
-  pair_mean(projections[kept] * partners, partners, design)
+  pair_mean(projections * partners, partners, design)
 }
 
 # Rows left out (NA) do not count; NA below three draws, where a U-statistic of pairs does not vary over rows.

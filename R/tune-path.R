@@ -8,10 +8,10 @@ tune_path.default <- function(method, problem, fold, grid, context) {
   forms <- vector("list", nrow(grid) * n_folds)
   # of a single value what the risk needs of the rows is kept
   unseen <- if (nrow(grid) == 1) vector("list", n_folds)
-  test <- take_rows(problem, which(fold == 0))
+  test <- take_rows(problem, rows_of_fold(fold, 0))
   for (f in seq_len(n_folds)) {
-    train <- take_rows(problem, which(fold != f & fold != 0))
-    held_out <- take_rows(problem, which(fold == f))
+    train <- take_rows(problem, training_rows(fold, f))
+    held_out <- take_rows(problem, rows_of_fold(fold, f))
     for (v in seq_len(nrow(grid))) {
       form <- fit_form(method, train, grid_point(grid, v), context)
       risk <- form_risk(form, held_out$features, held_out$residuals, context$threads, held_out$design)
@@ -38,12 +38,20 @@ new_path <- function(n_values, n_folds) {
   list(risk = empty, squared_error = empty, squared_error_test = empty)
 }
 
+# Rows of a fold (0: test rows), and those that are fitted on where it is held out.
+rows_of_fold <- function(fold, f) cpp_fold_rows(fold, f, TRUE)
+
+training_rows <- function(fold, f) cpp_fold_rows(fold, f, FALSE)
+
 # Mean of h(p_i, p_i): an estimate of the squared error. NA without rows.
 mean_squared <- function(squared, form = NULL, design = NULL) {
   design <- design %||% new_design(length(squared))
-  kept <- if (isTRUE(form$na_rm)) !is.na(squared) else rep(TRUE, length(squared))
-  if (!any(kept) || anyNA(squared[kept])) return(NA_real_)
-  row_mean(squared[kept], if (all(kept)) design else design_rows(design, kept))
+  if (anyNA(squared) && isTRUE(form$na_rm)) {
+    kept <- !is.na(squared)
+    squared <- squared[kept]
+    design <- design_rows(design, kept)
+  }
+  if (length(squared) == 0 || anyNA(squared)) NA_real_ else row_mean(squared, design)
 }
 
 # Missing values of a user's function are left out where it says so (a form or its risk).

@@ -230,7 +230,7 @@ tune_problem <- function(method, problem, splits, grid, context) {
     }, unseen, splits),
     # of the rows of `squared`: test rows, or all in the order of the folds
     designs = lapply(splits, function(split) {
-      design_rows(problem$design, if (any(split$fold == 0)) which(split$fold == 0) else order(split$fold))
+      design_rows(problem$design, if (any(split$fold == 0)) rows_of_fold(split$fold, 0) else order(split$fold))
     }),
     diagnostics = paths[[1]]$diagnostics
   )
@@ -246,8 +246,8 @@ split_cache <- function(cache, s) {
 unseen_parts <- function(problem, fold, cache) {
   if (is.null(cache$unseen)) {
     cache$unseen <- list(
-      held_out = lapply(seq_len(max(fold)), function(f) take_rows(problem, which(fold == f))),
-      test = if (any(fold == 0)) problem$features[which(fold == 0), , drop = FALSE]
+      held_out = lapply(seq_len(max(fold)), function(f) take_rows(problem, rows_of_fold(fold, f))),
+      test = if (any(fold == 0)) problem$features[rows_of_fold(fold, 0), , drop = FALSE]
     )
   }
   cache$unseen
@@ -296,8 +296,8 @@ combine_problems <- function(parts) {
 # Counts of the scalar feature, for the density under the gap plot.
 feature_histogram <- function(problem, n_bins = 100L) {
   breaks <- seq(0, 1, length.out = n_bins + 1)
-  list(breaks = breaks, counts = tabulate(pmax(1L, findInterval(problem$features[, 1], breaks,
-                                          left.open = TRUE, rightmost.closed = TRUE)), n_bins))
+  inner <- breaks[-c(1, n_bins + 1)]
+  list(breaks = breaks, counts = tabulate(cpp_intervals(problem$features, inner, resolve_threads()), n_bins))
 }
 
 # The averaged function of one method as a fit.

@@ -149,6 +149,65 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_smallest_keys
+Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, int n_keys, int threads);
+RcppExport SEXP _calibrisk_cpp_smallest_keys(SEXP xSEXP, SEXP labelsSEXP, SEXP n_keysSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< int >::type n_keys(n_keysSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_smallest_keys(x, labels, n_keys, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mostly_tied
+bool cpp_mostly_tied(Rcpp::NumericVector x);
+RcppExport SEXP _calibrisk_cpp_mostly_tied(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mostly_tied(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_intervals
+std::vector<int> cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads);
+RcppExport SEXP _calibrisk_cpp_intervals(SEXP xSEXP, SEXP edgesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_intervals(x, edges, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_fold_rows
+Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out);
+RcppExport SEXP _calibrisk_cpp_fold_rows(SEXP foldSEXP, SEXP fSEXP, SEXP held_outSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type f(fSEXP);
+    Rcpp::traits::input_parameter< bool >::type held_out(held_outSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_fold_rows(fold, f, held_out));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_all_whole
+bool cpp_all_whole(Rcpp::NumericVector x, double from, double to);
+RcppExport SEXP _calibrisk_cpp_all_whole(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< double >::type to(toSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_all_whole(x, from, to));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_sweep_bins
 double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y);
 RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP) {
@@ -1285,6 +1344,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
+    {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
+    {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
+    {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
+    {"_calibrisk_cpp_fold_rows", (DL_FUNC) &_calibrisk_cpp_fold_rows, 3},
+    {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
     {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 4},
     {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The linear-time passes of the classical calibration errors.
-#include "r_values.h"
+#include "r_engine.h"
 #include <calibrisk/classical/grid_mass.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>
@@ -9,6 +9,7 @@
 #include <calibrisk/classical/triweight.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace {
 std::size_t size_of(R_xlen_t n) { return static_cast<std::size_t>(n); }
@@ -42,6 +43,58 @@ std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVect
   std::vector<double> out(keys.size());
   std::transform(keys.begin(), keys.end(), out.begin(), calibrisk::unit_of);
   return out;
+}
+
+// The smallest keys of the distinct rows, at most n_keys, and how many there are; features to ten
+// decimal places.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, int n_keys,
+                             int threads) {
+  if (labels.size() != x.size()) Rcpp::stop("smallest_keys: one label per row.");
+  REngine engine(threads);
+  std::vector<double> rounded(size_of(x.size()));
+  std::transform(x.begin(), x.end(), rounded.begin(),
+                 [](double value) { return std::nearbyint(value * 1e10); });
+  const auto found = calibrisk::smallest_keys(
+      engine, calibrisk::row_keys(rounded.data(), rounded.size(), 1, labels.begin()),
+      static_cast<std::size_t>(n_keys));
+  std::vector<double> keys(found.keys.size());
+  std::transform(found.keys.begin(), found.keys.end(), keys.begin(), calibrisk::unit_of);
+  return named_list({{"keys", keys}, {"n_keys", static_cast<int>(found.distinct)}});
+}
+
+// [[Rcpp::export(rng = false)]]
+bool cpp_mostly_tied(Rcpp::NumericVector x) {
+  return calibrisk::mostly_tied(x.begin(), size_of(x.size()));
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<int> cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads) {
+  REngine engine(threads);
+  return calibrisk::intervals_of(engine, x.begin(), x.size(), edges);
+}
+
+// Rows of fold f (held_out), or those of the other folds; the test rows are fold 0.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out) {
+  const auto is_in = [&](int own) { return held_out ? own == f : own != f && own != 0; };
+  const R_xlen_t size = std::count_if(fold.begin(), fold.end(), is_in);
+  Rcpp::IntegerVector rows(Rcpp::no_init(size));
+  // folds are as good as random: no branch that the processor would have to guess
+  R_xlen_t at = 0;
+  for (R_xlen_t i = 0; at < size; ++i) {
+    rows[at] = static_cast<int>(i) + 1;
+    at += is_in(fold[i]);
+  }
+  return rows;
+}
+
+// Whether all are whole numbers from `from` to `to`.
+// [[Rcpp::export(rng = false)]]
+bool cpp_all_whole(Rcpp::NumericVector x, double from, double to) {
+  return std::all_of(x.begin(), x.end(), [&](double value) {
+    return value >= from && value <= to && value == std::trunc(value);
+  });
 }
 
 // Number of equal-mass bins that the monotone sweep chooses; sum_w, sum_y: cumulative weights of

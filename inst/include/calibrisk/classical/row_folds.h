@@ -3,6 +3,9 @@
 #ifndef CALIBRISK_CLASSICAL_ROW_FOLDS_H
 #define CALIBRISK_CLASSICAL_ROW_FOLDS_H
 
+#include <calibrisk/engine.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -69,6 +72,67 @@ inline std::vector<int> row_folds(const std::vector<std::uint64_t>& keys, int k)
         static_cast<int>(unit_of(mix_bits(mix_bits(keys[i] + hash_step * (before[i] + 1)))) * k) +
         1;
   }
+  return out;
+}
+
+// Whether fewer than half of the values differ from each other; reads no further than it must.
+inline bool mostly_tied(const double* x, std::size_t n) {
+  std::size_t capacity = 16;
+  while (capacity < n) capacity *= 2;
+  std::vector<std::uint64_t> slots(capacity, 0);
+  std::size_t distinct = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t key = mix_bits(hash_step + bits_of(x[i])) | 1;  // 0 is an empty slot
+    std::size_t at = (key >> 1) & (capacity - 1);
+    while (slots[at] != 0 && slots[at] != key) at = (at + 1) & (capacity - 1);
+    if (slots[at] == key) continue;
+    slots[at] = key;
+    if (2 * ++distinct >= n) return false;
+  }
+  return true;
+}
+
+// The smallest of the distinct keys, at most `kept`, and how many distinct ones there are.
+struct SmallestKeys {
+  std::vector<std::uint64_t> keys;
+  std::size_t distinct = 0;
+};
+
+// Keys are as good as uniform: those that share their leading bits are sorted apart.
+inline SmallestKeys smallest_keys(const Engine& engine, const std::vector<std::uint64_t>& keys,
+                                  std::size_t kept) {
+  constexpr std::size_t parts = 64;
+  constexpr int shift = 58;
+  std::vector<std::vector<std::uint64_t>> part(parts);
+  for (auto& own : part) own.reserve(keys.size() / parts + keys.size() / (8 * parts) + 16);
+  for (const std::uint64_t key : keys) part[key >> shift].push_back(key);
+  parallel_for(engine, static_cast<Index>(parts), [&](Index p) {
+    auto& own = part[static_cast<std::size_t>(p)];
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+  });
+  SmallestKeys out;
+  for (const auto& own : part) {
+    out.distinct += own.size();
+    const std::size_t more = std::min(own.size(), kept - out.keys.size());
+    out.keys.insert(out.keys.end(), own.begin(), own.begin() + static_cast<std::ptrdiff_t>(more));
+  }
+  return out;
+}
+
+// The interval of each value between ascending edges, 1 for those up to the first: (e, e'] as in
+// findInterval(left.open = TRUE).
+inline std::vector<int> intervals_of(const Engine& engine, const double* x, Index n,
+                                     const std::vector<double>& edges) {
+  constexpr Index block = 16384;
+  std::vector<int> out(static_cast<std::size_t>(n));
+  parallel_for(engine, (n + block - 1) / block, [&](Index b) {
+    const Index end = std::min(n, (b + 1) * block);
+    for (Index i = b * block; i < end; ++i) {
+      const auto at = std::lower_bound(edges.begin(), edges.end(), x[i]);
+      out[static_cast<std::size_t>(i)] = static_cast<int>(at - edges.begin()) + 1;
+    }
+  });
   return out;
 }
 
