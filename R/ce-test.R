@@ -112,7 +112,7 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
     asked <- target_kernel
     if (redraws_outcomes(test) && !is.function(kernel)) {
       # the kernel must not depend on the outcomes that are redrawn
-      asked <- pooled_kernel(check_kernel(asked %||% default_target_kernel(laws), "target_kernel", call), laws)
+      asked <- pooled_kernel(check_kernel(asked %||% default_target_kernel(laws), "target_kernel", call), laws, call)
     }
     problem <- kernel_problem(laws, kernel, asked, draws, threads, call)
     result <- run_test(test, problem, level, threads, call)

@@ -57,7 +57,7 @@ hellinger_squared <- function(law, call = caller_env()) {
 bind_mmd <- function(kernel, laws, draws, threads, call) {
   if (laws$n > matrix_rows) return(bind_many_mmd(kernel, laws, draws, threads, call))
   # no kernel on predictions may depend on the outcomes
-  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads, call)
+  target <- bind_target(pooled_kernel(kernel$target_kernel, laws, call), laws, draws, threads, call)
   kernel$target_kernel <- target$kernel
   inner <- inner_matrix(target$spec, threads)
   own <- diag(inner) + draws_diagonal(target$spec, laws$n)
@@ -68,11 +68,11 @@ bind_mmd <- function(kernel, laws, draws, threads, call) {
 
 # A target kernel with "median" replaced by what the predictions alone say: the root mean
 # squared distance of outcomes of two predictions drawn at random.
-pooled_kernel <- function(kernel, laws) {
+pooled_kernel <- function(kernel, laws, call = caller_env()) {
   if (!is.null(kernel$parts)) {
-    kernel$parts <- lapply(kernel$parts, pooled_kernel, laws)
+    kernel$parts <- lapply(kernel$parts, pooled_kernel, laws, call)
   } else if (identical(kernel$bandwidth, "median")) {
-    kernel$bandwidth <- check_bandwidth_range(pooled_distance(laws))
+    kernel$bandwidth <- check_bandwidth_range(pooled_distance(laws), call)
   }
   kernel
 }
@@ -96,5 +96,7 @@ pooled_distance <- function(laws) {
     within <- colMeans(m$cov[, seq(1, d * d, by = d + 1), drop = FALSE])
     variance <- sum(within + colMeans(sweep(m$mean, 2, colMeans(m$mean))^2))
   }
+  # beyond doubles: no bandwidth is
+  if (!is.finite(variance)) return(Inf)
   if (variance > 0) sqrt(2 * variance) else 1
 }

@@ -96,7 +96,7 @@ kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
 bind_embedding <- function(kernel, laws, draws, threads, call) {
   if (laws$n > matrix_rows) return(bind_many_embeddings(kernel, laws, draws, threads, call))
   # no kernel on predictions may depend on the outcomes
-  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads, call)
+  target <- bind_target(pooled_kernel(kernel$target_kernel, laws, call), laws, draws, threads, call)
   kernel$target_kernel <- target$kernel
   inner <- check_computable(inner_matrix(target$spec, threads), call)
   # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite

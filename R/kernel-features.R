@@ -6,7 +6,7 @@ embedding_rank <- 128L
 
 # list(features, kernel = the resolved target kernel). Pivots are outcomes drawn from predictions.
 embedding_features <- function(target_kernel, laws, draws, threads, call) {
-  target <- bind_target(pooled_kernel(target_kernel, laws), laws, draws, threads, call)
+  target <- bind_target(pooled_kernel(target_kernel, laws, call), laws, draws, threads, call)
   problem <- list(n = laws$n, laws = laws, target = target$spec, target_kernel = target$kernel)
   outcome <- outcome_factor(problem, threads, embedding_rank)
   list(features = t(forwardsolve(outcome$triangle, t(outcome$expected))), kernel = target$kernel)

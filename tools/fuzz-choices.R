@@ -27,7 +27,7 @@ choice_call <- function(name) {
   defaults <- formals(get(name, asNamespace("calibrisk")))
   defaults <- defaults[names(defaults) != "..."]
   needed <- vapply(defaults, function(d) is.name(d) && !nzchar(as.character(d)), NA)
-  given <- defaults[needed | runif(length(defaults)) < 0.35]
+  given <- defaults[needed | names(defaults) == "replicates" | runif(length(defaults)) < 0.35]
   as.call(c(as.name(name), lapply(stats::setNames(nm = names(given)), function(argument) {
     named <- tryCatch(eval(defaults[[argument]]), error = function(cnd) NULL)
     values <- choice_values[[argument]]

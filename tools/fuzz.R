@@ -17,7 +17,7 @@ single <- identical(arguments[1], "case")
 numbers <- as.integer(if (single) arguments[-1] else arguments)
 cases <- if (single) numbers[2] else if (length(numbers) > 0) numbers[1] else 500L
 seed <- if (single) numbers[1] else if (length(numbers) > 1) numbers[2] else 1L
-seconds <- 300 # of one call
+seconds <- 300 # of processor time of one call
 
 `%||%` <- rlang::`%||%`
 pick <- function(x) x[[sample.int(length(x), 1)]]
@@ -278,9 +278,9 @@ attempt <- function(expr, quiet = TRUE) {
   problem <- NULL
   value <- tryCatch(
     withCallingHandlers({
-      setTimeLimit(elapsed = seconds, transient = TRUE)
+      setTimeLimit(cpu = seconds, transient = TRUE)
       out <- force(expr)
-      setTimeLimit(elapsed = Inf)
+      setTimeLimit(cpu = Inf)
       out
     }, warning = function(cnd) {
       if (!inherits(cnd, c("calibrisk_warning", "lifecycle_warning", "deprecatedWarning"))) {
@@ -289,7 +289,7 @@ attempt <- function(expr, quiet = TRUE) {
       tryInvokeRestart("muffleWarning")
     }, message = function(cnd) tryInvokeRestart("muffleMessage")),
     error = function(cnd) {
-      setTimeLimit(elapsed = Inf)
+      setTimeLimit(cpu = Inf)
       if (!inherits(cnd, "calibrisk_error")) {
         problem <<- paste0("error (", class(cnd)[1], "): ", conditionMessage(cnd))
       }

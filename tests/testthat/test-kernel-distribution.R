@@ -168,6 +168,11 @@ test_that("a bandwidth whose powers are not finite is refused, also a median one
   law <- pred_normal(c(1, 2, 4) * 1e-200, 0)
   expect_error(skce(law, c(1, 2, 3)), "between", class = "calibrisk_error_argument")
   expect_error(kernel_matrix(kernel_laplace("median"), 1:3 * 1e-200), class = "calibrisk_error_argument")
+  beyond <- pred_lognormal(c(1e6, -1e6, 5), c(1e6, 1e5, 3))
+  for (verb in list(ce_test, skce, ckce)) {
+    expect_error(verb(beyond, c(1, 2, 3), kernel = kernel_mmd("median")), class = "calibrisk_error")
+  }
+  expect_error(ce_test(beyond, c(1, 2, 3)), class = "calibrisk_error_argument")
 })
 
 test_that("a distance that has no value in double precision is an error", {
