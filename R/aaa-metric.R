@@ -33,12 +33,13 @@ class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
 }
 
 # What a metric returned, as rows: its own columns go before choices of the same name, its estimates to who asked for
-# them.
+# them. Who makes rows of several metrics names them.
 result_frame <- function(metric, estimator, values, choices = list()) {
   keep_estimates(values$.estimates)
   values$.estimates <- NULL
   choices <- choices[!names(choices) %in% names(values)]
-  columns_frame(!!!c(list(.metric = metric, .estimator = estimator), values, choices))
+  first <- list(.metric = values$.metric %||% metric, .estimator = estimator)
+  columns_frame(!!!c(first, values[names(values) != ".metric"], choices))
 }
 
 mask_numbers <- function(values, kept = "n") {

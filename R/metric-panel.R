@@ -1,20 +1,24 @@
 #' All classical calibration errors at once
 #'
-#' The panel of errors for one scalar notion, from one reading and one sort of the predictions.
+#' The panel of errors for one scalar notion, from one reading and one sort of the predictions; or a panel of your own
+#' metrics, one below the other.
 #'
-#' The rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by the monotone
-#' sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
-#' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`,
-#' `cox_in_the_large`, `cox_joint`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own
-#' function. Intervals are those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see
-#' [ici()]. What cannot be computed is `NA`, and `detail` says why; nothing stops the panel. With clusters that is the
-#' Hosmer-Lemeshow statistic.
+#' Without `metrics` the rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by
+#' the monotone sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
+#' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`, `cox_in_the_large`,
+#' `cox_joint`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own function. Intervals are
+#' those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see [ici()]. What cannot be
+#' computed is `NA`, and `detail` says why; nothing stops the panel. With clusters that is the Hosmer-Lemeshow statistic.
 #'
 #' # Cost
 #' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
 #' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
-#' @param n_bins Number of bins of the `ece` rows; [hosmer_lemeshow()] keeps its own 10 groups.
+#' @param metrics `NULL` for the rows above, or a list of metrics: functions such as [ece] and [skce], their names,
+#'   scores such as [score_log()], [ce_metric()] with options, functions of your own (see there). Names in the list are what
+#'   the rows are called. `notion` and `level` are handed to the metrics that have such an argument.
+#' @param n_bins Number of bins of the `ece` rows; [hosmer_lemeshow()] keeps its own 10 groups. This and the next two
+#'   are options of the panel without `metrics`.
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
 #' @param smoother Of the ICI: `"loess"` or `"isotonic"`.
@@ -24,80 +28,145 @@
 #' choices behind the number), `n`, `notion`, `level`.
 #' @examples
 #' ce_panel(vehicle_predictions, truth)
+#' ce_panel(vehicle_predictions, truth, metrics = list(ece, wide = ce_metric(ece, n_bins = 5), skce, "log"))
 #' @export
 ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
-                     event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
+                     event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
+                     metrics = NULL) {
   notion <- check_one_problem(notion)
   check_bins(n_bins)
+  given <- c("n_bins", "smoother", "floor")[!c(missing(n_bins), missing(smoother), is.null(floor))]
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
   call <- current_env()
-  rows <- panel_rows(n_bins, smoother, floor, level, call)
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), panel_metrics, function(predictions) {
-    problem <- notion_problems(predictions, notion, call)[[1]]
-    problem$fold <- problem_folds(problem)
-    problem$sorted <- sort_problem(problem)
-    problem$sorted$prefixes <- fold_prefixes(problem$sorted, problem$fold)
-    parts <- lapply(rows, function(row) panel_part(row, problem))
-    c(lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name))),
-      list(n = n_obs(predictions)))
+  rows <- if (is.null(metrics)) {
+    classical_rows(n_bins, smoother, floor, level, call)
+  } else {
+    metric_rows(metrics, notion, level, given, call)
+  }
+  metric_frame(x, enquo(truth), enquos(...), enquo(.by), unlist(lapply(rows, `[[`, "metric")), function(predictions) {
+    data <- if (is.null(metrics)) panel_problem(predictions, notion, call) else predictions
+    parts <- lapply(rows, function(row) panel_part(row, data))
+    columns <- lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name)))
+    columns <- c(columns, list(n = n_obs(predictions)))
+    if (!is.null(metrics)) {
+      # that of the panel where a metric has none
+      used <- notion %||% default_notion(predictions)
+      columns$notion <- unlist(lapply(parts, function(part) part$notion %||% rep(used, length(part$.estimate))))
+    }
+    columns
   }, event_level, na_rm, choices = list(notion = notion, level = level),
   design = design_input(enquo(weights), enquo(cluster), horizon))
 }
 
-panel_columns <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value", "detail")
-panel_metrics <- c("rbs", rep("ece", 5), "ks_error", "mmce", "kde_error", "smooth_ece",
-                   "ici", "e50", "e90", "emax",
-                   "cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint",
-                   "spiegelhalter", "hosmer_lemeshow")
+panel_numbers <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value")
+panel_columns <- c(".metric", panel_numbers, "detail")
 
-# Per row (or block of rows): how many, what to say, and the columns from a problem.
-panel_rows <- function(n_bins, smoother, floor, level, call) {
+# Read and sorted once, for all rows.
+panel_problem <- function(predictions, notion, call) {
+  problem <- notion_problems(predictions, notion, call)[[1]]
+  problem$fold <- problem_folds(problem)
+  problem$sorted <- sort_problem(problem)
+  problem$sorted$prefixes <- fold_prefixes(problem$sorted, problem$fold)
+  problem
+}
+
+# A row, or a block of rows: the names of its metrics, what to say, and the columns from a problem.
+classical_rows <- function(n_bins, smoother, floor, level, call) {
   interval <- list(type = "analytic", level = level)
-  binned <- function(type, p, debias = FALSE) {
+  row <- function(metric, detail, fn) list(metric = metric, detail = detail, fn = fn)
+  binned <- function(detail, type, p, debias = FALSE) {
     scheme <- plain_scheme(n_bins, type, p, debias, "top_label", call)
-    function(problem) error_columns(scalar_ece(list(problem), scheme)$estimates, interval)
+    row("ece", detail, function(problem) error_columns(scalar_ece(list(problem), scheme)$estimates, interval))
   }
-  row <- function(detail, fn, size = 1) list(detail = detail, fn = fn, size = size)
   bins <- paste0(n_bins, " bins of equal ")
   list(
-    row("scalar", function(problem) rbs_columns(problem$residuals[, 1]^2, "scalar", interval, problem$design)),
-    row(paste0(bins, "width, p = 1"), binned("width", 1)),
-    row(paste0(bins, "mass, p = 1"), binned("mass", 1)),
-    row("monotone sweep, p = 1", binned("sweep", 1)),
-    row(paste0(bins, "width, p = 2"), binned("width", 2)),
-    row(paste0(bins, "mass, p = 2, debiased"), binned("mass", 2, TRUE)),
-    row("ties together", function(problem) ks_columns(list(problem), interval)),
-    row("Laplace kernel, bandwidth 0.4, biased", function(problem) {
+    row("rbs", "scalar", function(problem) {
+      rbs_columns(problem$residuals[, 1]^2, "scalar", interval, problem$design)
+    }),
+    binned(paste0(bins, "width, p = 1"), "width", 1),
+    binned(paste0(bins, "mass, p = 1"), "mass", 1),
+    binned("monotone sweep, p = 1", "sweep", 1),
+    binned(paste0(bins, "width, p = 2"), "width", 2),
+    binned(paste0(bins, "mass, p = 2, debiased"), "mass", 2, TRUE),
+    row("ks_error", "ties together", function(problem) ks_columns(list(problem), interval)),
+    row("mmce", "Laplace kernel, bandwidth 0.4, biased", function(problem) {
       mmce_columns(list(problem), 0.4, "biased", interval)
     }),
-    row("triweight kernel, p = 2", function(problem) {
+    row("kde_error", "triweight kernel, p = 2", function(problem) {
       value <- triweight_error(problem, 2, NULL, 1L, call)
       honest <- mean_estimate(value$bound, problem$design)
       error_columns(list(new_estimate(value$power, value$rows, problem$design, 2, honest)), interval)
     }),
-    row("reflected Gaussian kernel, bandwidth = error", function(problem) {
+    row("smooth_ece", "reflected Gaussian kernel, bandwidth = error", function(problem) {
       smooth_columns(list(problem), NULL, interval)
     }),
-    row(paste0(smoother, "; for an interval see ici(interval = \"bootstrap\")"), function(problem) {
-      list(.estimate = ici_values(problem, smoother, 0.75))
-    }, 4),
-    row("logistic regression on the logit", function(problem) cox_columns(problem, floor, level, call), 4),
-    row("z statistic", spiegelhalter_columns),
-    row("10 groups", function(problem) hosmer_columns(problem, 10, FALSE, call))
+    row(c("ici", "e50", "e90", "emax"),
+        paste0(smoother, "; for an interval see ici(interval = \"bootstrap\")"), function(problem) {
+          list(.estimate = ici_values(problem, smoother, 0.75))
+        }),
+    row(paste0("cox_", c("intercept", "slope", "in_the_large", "joint")), "logistic regression on the logit",
+        function(problem) cox_columns(problem, floor, level, call)),
+    row("spiegelhalter", "z statistic", spiegelhalter_columns),
+    row("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE, call))
   )
 }
 
-panel_part <- function(row, problem) {
+# The rows of metrics as values, from predictions.
+metric_rows <- function(metrics, notion, level, given, call) {
+  if (length(given) > 0) {
+    stop_input(c(
+      "{.arg {given[1]}} is for the default panel, without {.arg metrics}.",
+      "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}."
+    ), "argument", arg = given[1], call = call)
+  }
+  metrics <- as_metrics(metrics, call)
+  lapply(metrics, function(metric) {
+    arguments <- names(formals(metric$fn))
+    if ("level" %in% arguments) metric$options$level <- metric$options$level %||% level
+    if ("notion" %in% arguments) metric$options$notion <- metric$options$notion %||% notion
+    shown <- metric$options[!names(metric$options) %in% c("level", "notion")]
+    detail <- toString(sprintf("%s = %s", names(shown), vapply(shown, option_text, "")))
+    name <- metric_text(metric)
+    list(metric = name, detail = detail, fn = function(predictions) {
+      value <- evaluate_metric(metric, predictions, call)$value
+      if (!is.data.frame(value)) return(list(.metric = metric$name %||% name, .estimate = metric_number(value, call)))
+      size <- nrow(value)
+      # of the headline
+      value$.estimate <- value[[".estimate"]] %||% value[["estimate"]]
+      if (!is.numeric(value$.estimate)) metric_number(NULL, call)
+      value$.metric <- if (is.null(metric$name)) value[[".metric"]] %||% name else metric$name
+      lapply(value[intersect(names(value), c(".metric", panel_numbers, "notion"))], rep_len, size)
+    })
+  })
+}
+
+# A list of metrics: one alone, values, names, scores and functions, whose names in the list are what they are called.
+as_metrics <- function(metrics, call) {
+  alone <- is.function(metrics) || inherits(metrics, c("ce_metric_value", "ce_score_rule"))
+  metrics <- if (alone) list(metrics) else as.list(metrics)
+  if (length(metrics) == 0) as_metric(NULL, call)
+  Map(function(metric, name) {
+    metric <- as_metric(metric, call)
+    if (nzchar(name)) metric$name <- name
+    metric
+  }, unname(metrics), rlang::names2(metrics))
+}
+
+# What a metric does not tell is NA.
+panel_part <- function(row, data) {
   detail <- row$detail
-  value <- with_reasons(row$fn(problem), function(reason) detail <<- paste0(row$detail, "; ", reason),
-                        list(.estimate = rep(NA_real_, row$size)))
-  missing <- rep(NA_real_, row$size)
-  out <- lapply(stats::setNames(nm = setdiff(panel_columns, "detail")), function(name) value[[name]] %||% missing)
-  out$detail <- rep(detail, row$size)
-  out
+  value <- with_reasons(row$fn(data), function(reason) {
+    detail <<- paste(c(if (nzchar(row$detail)) row$detail, reason), collapse = "; ")
+  }, list(.estimate = rep(NA_real_, length(row$metric))))
+  size <- length(value$.estimate)
+  out <- lapply(stats::setNames(nm = panel_numbers), function(name) {
+    as.numeric(value[[name]] %||% rep(NA_real_, size))
+  })
+  c(out, list(.metric = as.character(value[[".metric"]] %||% row$metric), detail = rep(detail, size),
+              notion = value[["notion"]]))
 }
 
 # The value, or `otherwise` where it cannot be computed; `tell()` gets the reason, and that of a fit which has not

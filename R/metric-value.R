@@ -130,7 +130,7 @@ metric_text <- function(metric) {
   if (inherits(score, "ce_score_rule")) return(score$name)
   if (!is.null(metric$name)) return(metric$name)
   names <- Filter(function(name) identical(metric$fn, get(name, topenv())), getNamespaceExports(topenv()))
-  if (length(names) > 0) names[1] else "metric"
+  if (length(names) > 0) names[1] else "custom"
 }
 
 # Metrics of the package and of yardstick.
@@ -151,40 +151,47 @@ keep_estimates <- function(estimates) {
   if (!is.null(collector$estimates)) collector$estimates <- c(collector$estimates, estimates)
 }
 
-# The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
-metric_value <- function(metric, predictions, call = caller_env()) {
+# What a metric returns of complete predictions, list(value, estimates).
+evaluate_metric <- function(metric, predictions, call) {
   input <- metric_input(predictions)
-  if ("event_level" %in% names(formals(metric$fn))) {
-    metric$options$event_level <- metric$options$event_level %||% input$event_level
-  }
   arguments <- names(formals(metric$fn))
+  if ("event_level" %in% arguments) metric$options$event_level <- metric$options$event_level %||% input$event_level
   if (!is.null(input$design$weights) && !"weights" %in% arguments) {
     stop_input(c("A metric of weighted rows must have an argument {.arg weights}.",
                  "x" = "Its arguments are {.arg {arguments}}."), "weights", arg = "metric", call = call)
   }
   # who resamples clusters needs no argument for them
   design <- input$design[names(input$design) %in% arguments]
-  found <- withCallingHandlers(
+  withCallingHandlers(
     collect_estimates(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options)),
     calibrisk_message_weights = function(cnd) rlang::cnd_muffle(cnd),
     # said when the predictions were read
     calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd),
     calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
   )
+}
+
+# The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
+metric_value <- function(metric, predictions, call = caller_env()) {
+  found <- evaluate_metric(metric, predictions, call)
   value <- found$value
   # the headline's column has no dot
   column <- if (is.data.frame(value)) intersect(c(".estimate", "estimate"), names(value))
-  one <- if (length(column) > 0) value[[column[1]]] else value
-  if (!is.numeric(one) || length(one) != 1) {
+  one <- metric_number(if (length(column) > 0) value[[column[1]]] else value, call)
+  name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "custom"
+  list(value = one, estimate = if (length(found$estimates) == 1) found$estimates[[1]], name = name,
+       notion = if (is.data.frame(value)) value[["notion"]])
+}
+
+metric_number <- function(value, call) {
+  if (!is.numeric(value) || length(value) != 1) {
     stop_input(c(
       "A metric must return one number.",
-      "x" = "It returned {.val {describe(value)}}{if (is.data.frame(value)) paste0(' with ', nrow(value), ' rows')}.",
+      "x" = "It returned {.val {describe(value)}}.",
       "i" = "Choose one by options, as in {.code ce_metric(ece, n_bins = 15)}."
     ), "argument", arg = "metric", call = call)
   }
-  name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "custom"
-  list(value = as.numeric(one), estimate = if (length(found$estimates) == 1) found$estimates[[1]], name = name,
-       notion = if (is.data.frame(value)) value[["notion"]])
+  as.numeric(value)
 }
 
 # What a metric is called with: weights and clusters where there are any.

@@ -31,7 +31,7 @@ estimate.ce_state <- function(x, ..., level = 0.95) {
 panel_frame <- function(metric, columns, detail, estimator = "binary") {
   missing <- rep(NA_real_, length(metric))
   # what is not defined (a ratio to no expected events, a statistic without a variance) is missing
-  out <- lapply(setNames(nm = setdiff(panel_columns, "detail")), function(name) {
+  out <- lapply(setNames(nm = panel_numbers), function(name) {
     nan_to_na(unname(columns[[name]] %||% missing))
   })
   tibble::new_tibble(c(list(.metric = metric, .estimator = rep(estimator, length(metric))), out,

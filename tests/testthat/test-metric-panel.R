@@ -37,3 +37,45 @@ test_that("a reason is one line, however the source breaks it", {
                                         in the next line.", "x" = "A fact."), "argument", call = NULL))
   expect_identical(panel_reason(cnd), "A rule that goes on in the next line.")
 })
+
+test_that("a panel of chosen metrics has their rows, with weights, clusters, notion and level", {
+  data <- withr::with_seed(1, {
+    p <- stats::runif(90, .05, .95)
+    data.frame(p, y = stats::rbinom(90, 1, p), w = stats::rexp(90), centre = rep(1:15, 6), site = rep(c("u", "v"), 45))
+  })
+  own <- function(x, truth, weights = NULL) stats::weighted.mean(abs(x - truth), weights %||% rep(1, length(x)))
+  metrics <- list(ece, five = ce_metric(ece, n_bins = 5, p = 2), "skce", score_log(), absolute = own, ici,
+                  cox_calibration)
+  out <- ce_panel(data, y, p, metrics = metrics, level = .9, weights = w, cluster = centre)
+  expected <- list(
+    ece(data, y, p, level = .9, weights = w, cluster = centre),
+    ece(data, y, p, n_bins = 5, p = 2, level = .9, weights = w, cluster = centre),
+    skce(data, y, p, level = .9, weights = w, cluster = centre),
+    ce_score(data, y, p, score = "log", level = .9, weights = w, cluster = centre),
+    data.frame(.metric = "absolute", .estimate = own(data$p, data$y, data$w)),
+    ici(data, y, p, level = .9, weights = w, cluster = centre),
+    cox_calibration(data, y, p, level = .9, weights = w, cluster = centre)
+  )
+  expected[[2]]$.metric <- "five"
+  column <- function(name) unlist(lapply(expected, function(e) e[[name]] %||% rep(NA_real_, nrow(e))))
+  for (name in c(".metric", ".estimate", "std.error", "conf.low", "conf.high", "p.value")) {
+    expect_equal(out[[name]], column(name), info = name)
+  }
+  expect_identical(out$detail[2:3], c("n_bins = 5, p = 2", ""))
+  expect_identical(unique(out$n), 90L)
+  grouped <- ce_panel(data, y, p, metrics = "rbs", .by = site)
+  expect_equal(grouped$.estimate, rbs(data, y, p, .by = site)$.estimate)
+  three <- ce_panel(toy_probs(), toy_truth(), metrics = list(ece, "brier"), notion = "top_label")
+  expect_identical(three$notion, c("top_label", "canonical"))
+  # nothing stops the panel, but what is no metric
+  alone <- ce_panel(.5, 1, metrics = list(skce, rbs))
+  expect_identical(is.na(alone$.estimate), c(TRUE, FALSE))
+  expect_match(alone$detail[1], "observations")
+  expect_match(ce_panel(data, y, p, metrics = list(function(x, truth) x), weights = w)$detail, "argument `weights`")
+  expect_match(ce_panel(data, y, p, metrics = list(function(x, truth) x))$detail, "one number")
+  expect_error(ce_panel(data, y, p, metrics = "rmse"), class = "calibrisk_error_argument")
+  expect_error(ce_panel(data, y, p, metrics = list()), class = "calibrisk_error_argument")
+  expect_error(ce_panel(data, y, p, metrics = ece, n_bins = 5), "n_bins", class = "calibrisk_error_argument")
+  data$p[3] <- NA
+  expect_identical(ce_panel(data, y, p, metrics = list(ece, own), na_rm = FALSE)$.estimate, c(NA_real_, NA_real_))
+})

@@ -179,7 +179,7 @@ test_that("with clusters the e-value is a martingale however their rows depend o
   expect_equal(glance(parts), glance(whole))
   # a cluster of its own for every row changes nothing but the interval of the headline
   single <- c("e_value", "largest", "slope")
-  expect_equal(unlist(glance(update(monitor, p, y, cluster = 1:6))[single]), unlist(glance(update(monitor, p, y))[single]))
+  expect_equal(glance(update(monitor, p, y, cluster = 1:6))[single], glance(update(monitor, p, y))[single])
   expect_error(update(whole, p[1], 1, cluster = "a"), "\"a\"", class = "calibrisk_error_cluster")
   data <- data.frame(p, y, site = cluster)
   expect_equal(glance(update(monitor, data, y, p, cluster = site)), glance(whole))
