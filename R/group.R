@@ -4,10 +4,16 @@
 by_groups <- function(x, by, fn, call = caller_env()) {
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(fn(x))
+  if (is.null(groups)) return(as_result(fn(x)))
   x <- ungroup_frame(x)
   out <- bind_parts(groups$keys, run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_metrics", "ce_table", class(out))
+  as_result(out)
+}
+
+# A table of results, which plot() can tell from one of data.
+as_result <- function(out) {
+  if (is_plain_tibble(out)) class(out) <- c("ce_result", class(out))
   out
 }
 

@@ -8,15 +8,16 @@
 #' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`, `cox_in_the_large`,
 #' `cox_joint`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own function. Intervals are
 #' those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see [ici()]. What cannot be
-#' computed is `NA`, and `detail` says why; nothing stops the panel. With clusters that is the Hosmer-Lemeshow statistic.
+#' computed is `NA`, and `detail` says why; nothing stops the panel. With clusters that is the Hosmer-Lemeshow
+#' statistic.
 #'
 #' # Cost
 #' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
 #' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
 #' @param metrics `NULL` for the rows above, or a list of metrics: functions such as [ece] and [skce], their names,
-#'   scores such as [score_log()], [ce_metric()] with options, functions of your own (see there). Names in the list are what
-#'   the rows are called. `notion` and `level` are handed to the metrics that have such an argument.
+#'   scores such as [score_log()], [ce_metric()] with options, functions of your own (see there). Names in the list are
+#'   what the rows are called. `notion` and `level` are handed to the metrics that have such an argument.
 #' @param n_bins Number of bins of the `ece` rows; [hosmer_lemeshow()] keeps its own 10 groups. This and the next two
 #'   are options of the panel without `metrics`.
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and

@@ -6,16 +6,46 @@ draw_figure <- function(x, ..., call = caller_env()) {
   invisible(x)
 }
 
-# Tables without a figure of their own: that of a data frame would be one of all columns against each other.
-#' @export
-plot.ce_table <- function(x, ...) {
+# Results without a figure of their own: that of a data frame would be one of all columns against each other.
+no_figure <- function(x, call = caller_env()) {
   stop_input(c(
-    "Tables of metrics and of differences have no figure.",
+    "Tables of metrics and of differences, states and summaries have no figure.",
     "x" = "{.arg x} is {.val {describe(x)}}.",
+    "i" = if (inherits(x, "ce_state")) "Draw what it tells: {.code plot(ce_estimate(state))}.",
     "i" = "{.fn plot} draws {.fn ce_curve}, {.fn ce_estimate}, {.fn ce_rank}, {.fn ce_decision}, {.fn ce_validate}, \\
-           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test} and {.fn ce_tune}."
-  ), "argument", arg = "x", call = current_env())
+           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test}, {.fn ce_monitor} and {.fn ce_tune}."
+  ), "argument", arg = "x", call = call)
 }
+
+#' @export
+plot.ce_table <- function(x, ...) no_figure(x)
+
+#' @export
+plot.ce_result <- function(x, ...) no_figure(x)
+
+#' @export
+plot.ce_state <- function(x, ...) no_figure(x)
+
+#' @export
+plot.ce_summary <- function(x, ...) no_figure(x)
+
+#' @export
+plot.ce_assumption <- function(x, ...) no_figure(x)
+
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_table <- function(object, ...) no_figure(object)
+
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_result <- function(object, ...) no_figure(object)
+
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_state <- function(object, ...) no_figure(object)
+
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_summary <- function(object, ...) no_figure(object)
+
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_assumption <- function(object, ...) no_figure(object)
 
 #' @rdname autoplot.ce_tune
 #' @export

@@ -293,8 +293,8 @@ test_that(".estimator says what the predictions are, type what the estimator is,
   law <- pred_normal(1:3, 1)
   one <- list(skce(p, c(1, 2, 1)), ucme(p, c(1, 2, 1), locations = 1), ckce(p, c(1, 2, 1)), jkce(p, c(1, 2, 1)))
   expect_identical(unique(vapply(one, `[[`, "", ".estimator")), "binary")
-  expect_identical(skce(law, 1:3, type = "biased")[c(".estimator", "type")],
-                   tibble::tibble(.estimator = "normal", type = "biased"))
+  expect_identical(as.list(skce(law, 1:3, type = "biased")[c(".estimator", "type")]),
+                   list(.estimator = "normal", type = "biased"))
   y <- c(1, NA, 2)
   metrics <- list(skce, function(...) ucme(..., locations = 1), ckce, jkce)
   for (metric in c(metrics, ece, rbs)) {
