@@ -241,6 +241,10 @@ cpp_resample_counts <- function(n, replicates) {
     .Call(`_calibrisk_cpp_resample_counts`, n, replicates)
 }
 
+cpp_draw_classes <- function(probs) {
+    .Call(`_calibrisk_cpp_draw_classes`, probs)
+}
+
 cpp_class_redraws <- function(factor, probs, target_gram, replicates, resample, threads, progress) {
     .Call(`_calibrisk_cpp_class_redraws`, factor, probs, target_gram, replicates, resample, threads, progress)
 }

@@ -20,7 +20,6 @@ null_statistic <- function(numbers, debias) {
 null_p_value <- function(numbers, estimate, choices) {
   if (choices$n_draws == 0) return(NULL)
   draws <- null_statistic(numbers, choices$debias)
-  # equal up to rounding counts as equal: constant models have atoms
-  slack <- 1e-10 * pmax(abs(estimate), apply(abs(draws), 2, max))
-  (1 + colSums(sweep(draws, 2, estimate - slack, `>=`))) / (1 + choices$n_draws)
+  # constant models have atoms
+  vapply(seq_along(estimate), function(v) resampled_p(estimate[v], draws[, v], TRUE, rounding = 1e-10), 0)
 }

@@ -171,20 +171,9 @@ bind_finite <- function(kernel, probs, y, support, threads) {
 # One new outcome per observation from its prediction.
 redraw_outcomes <- function(laws) {
   if (is.null(laws$law)) {
-    laws$y <- matrix(as.numeric(draw_classes(laws$probs)))
+    laws$y <- matrix(as.numeric(cpp_draw_classes(laws$probs)))
   } else {
     laws$y <- matrix(draw_law(laws$law, 1, laws$roots %||% law_roots(laws$law)), laws$n)
   }
   laws
-}
-
-draw_classes <- function(probs) {
-  u <- stats::runif(nrow(probs))
-  pick <- rep(1L, nrow(probs))
-  upto <- 0
-  for (k in seq_len(ncol(probs) - 1)) {
-    upto <- upto + probs[, k]
-    pick <- pick + (u >= upto)
-  }
-  pmin(pick, max.col(probs > 0, "last"))
 }

@@ -833,6 +833,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_draw_classes
+Rcpp::IntegerVector cpp_draw_classes(Rcpp::NumericMatrix probs);
+RcppExport SEXP _calibrisk_cpp_draw_classes(SEXP probsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draw_classes(probs));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_class_redraws
 Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, int replicates, bool resample, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_class_redraws(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP replicatesSEXP, SEXP resampleSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1394,6 +1405,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_isotonic_limits", (DL_FUNC) &_calibrisk_cpp_isotonic_limits, 5},
     {"_calibrisk_cpp_poisson_binomial_quantiles", (DL_FUNC) &_calibrisk_cpp_poisson_binomial_quantiles, 2},
     {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},
+    {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
     {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 5},
     {"_calibrisk_cpp_ridge_spectra", (DL_FUNC) &_calibrisk_cpp_ridge_spectra, 6},

@@ -21,8 +21,7 @@ namespace {
 
 // A class for every prediction (or for predictions drawn with replacement where `resample`), from
 // 0, from R's generator.
-void redraw_labels(const Rcpp::NumericMatrix& probs, bool resample, Labels& labels, Labels& rows) {
-  const int n = probs.nrow(), m = probs.ncol();
+void redraw_labels(const ClassDraws& class_of, int n, bool resample, Labels& labels, Labels& rows) {
   labels.resize(static_cast<std::size_t>(n));
   if (resample) rows.resize(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) {
@@ -31,21 +30,20 @@ void redraw_labels(const Rcpp::NumericMatrix& probs, bool resample, Labels& labe
       at = std::min(n - 1, static_cast<int>(unif_rand() * n));
       rows[static_cast<std::size_t>(i)] = at;
     }
-    double rest = unif_rand();
-    int k = 0, last = 0;  // the last class of positive probability takes the rounding
-    for (; k < m; ++k) {
-      const double p = probs(at, k);
-      if (p > 0) {
-        last = k;
-        if (rest < p) break;
-        rest -= p;
-      }
-    }
-    labels[static_cast<std::size_t>(i)] = k < m ? k : last;
+    labels[static_cast<std::size_t>(i)] = class_of(at, unif_rand());
   }
 }
 
 }  // namespace
+
+// A class (from 1) for every row of probabilities.
+// [[Rcpp::export]]
+Rcpp::IntegerVector cpp_draw_classes(Rcpp::NumericMatrix probs) {
+  Labels labels, rows;
+  redraw_labels(ClassDraws(as_matrix(probs)), probs.nrow(), false, labels, rows);
+  for (int& k : labels) ++k;
+  return Rcpp::wrap(labels);
+}
 
 // Unbiased SKCE of classes redrawn from their predictions, for the kernel L L' on the
 // predictions; rows are resampled too where `resample`. Labels from R's generator.
@@ -56,6 +54,7 @@ Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericM
   REngine engine(threads, progress);
   const Engine core = engine;
   const ClassRedraws redraws(core, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
+  const ClassDraws class_of(as_matrix(probs));
   // as many label vectors at a time as memory takes
   const int batch = std::max(4, std::min(64, static_cast<int>(2e7 / std::max(1, probs.nrow()))));
   Rcpp::NumericVector out(replicates);
@@ -65,7 +64,7 @@ Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericM
     const int size = std::min(batch, replicates - begin);
     for (int b = 0; b < size; ++b) {
       const auto at = static_cast<std::size_t>(b);
-      redraw_labels(probs, resample, labels[at], rows[at]);
+      redraw_labels(class_of, probs.nrow(), resample, labels[at], rows[at]);
     }
     parallel_for(
         core, size,

@@ -40,11 +40,18 @@ test_that("a low-rank factor reports its error", {
   expect_error(skce(pred_normal(0, 1:6), 1:6, tolerance = 1e-3), class = "calibrisk_error_argument")
 })
 
+test_that("a drawn class is where the cumulated probabilities pass a uniform number", {
+  p <- rbind(dirichlet(40, 4), c(0, 1, 0, 0), c(0, 0, 1, 0), c(.5, .5, 0, 0))
+  drawn <- withr::with_seed(3, cpp_draw_classes(p))
+  u <- withr::with_seed(3, stats::runif(43))
+  expect_identical(drawn, vapply(1:43, function(i) 1L + sum(u[i] >= cumsum(p[i, ])), 1L))
+})
+
 test_that("conditional, bootstrap and consistency tests hold their level and have power", {
   reject <- function(test, calibrated, runs, n = 40) {
     mean(replicate(runs, {
       p <- dirichlet(n, 3)
-      y <- if (calibrated) draw_classes(p) else rep(1L, n)
+      y <- if (calibrated) cpp_draw_classes(p) else rep(1L, n)
       ce_test(p, y, kernel = kernel_laplace(.5), test = test, replicates = 99)$p.value <= .1
     }))
   }
@@ -62,7 +69,7 @@ test_that("conditional, bootstrap and consistency tests hold their level and hav
 test_that("the block test holds its level; the bound never exceeds it", {
   p <- withr::with_seed(5, replicate(200, {
     p <- dirichlet(100, 2)
-    y <- draw_classes(p)
+    y <- cpp_draw_classes(p)
     c(ce_test(p, y, kernel = kernel_laplace(10), test = "block", block = 2)$p.value,
       ce_test(p, y, kernel = kernel_laplace(10), test = "bound")$p.value)
   }))
@@ -131,7 +138,7 @@ test_that("quantiles that stand for a prediction are the same for all outcomes",
 test_that("with groups: a factor per group, the statistic and null law of the general loop", {
   data <- withr::with_seed(1, list(p = dirichlet(60, 3), g = sample(c("a", "b", "c"), 60, TRUE)))
   data$g[7] <- "alone"
-  data$y <- withr::with_seed(2, draw_classes(data$p))
+  data$y <- withr::with_seed(2, cpp_draw_classes(data$p))
   run <- function(replicates) {
     ce_test(data$p, data$y, group = data$g, kernel = kernel_gaussian(.4), replicates = replicates, tolerance = 1e-13)
   }
@@ -148,7 +155,7 @@ test_that("with groups: a factor per group, the statistic and null law of the ge
 
 test_that("labels of probability 0 are never drawn", {
   p <- rbind(c(0, 1, 0), c(.5, .5, 0), c(1, 0, 0))[rep(1:3, 200), ]
-  y <- withr::with_seed(1, draw_classes(p))
+  y <- withr::with_seed(1, cpp_draw_classes(p))
   expect_true(all(p[cbind(1:600, y)] > 0))
   expect_lt(abs(mean(y[rep(c(FALSE, TRUE, FALSE), 200)] == 1) - .5), .2)
 })

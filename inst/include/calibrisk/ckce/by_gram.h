@@ -29,7 +29,7 @@ inline CkceResult ckce_by_dual(const Engine& engine, const ConstMatrixRef& gram,
 
 inline CkceResult ckce_by_eigen(const Engine& engine, Matrix gram, const CkceJob& job) {
   FactoredSpectrum factored =
-      spectrum_of_gram(engine, std::move(gram), job.residuals, job.variances);
+      factored_spectrum(engine, std::move(gram), job.residuals, job.variances);
   CkceResult out;
   detail::finish(engine, job, factored.spectrum, factored.factor, out);
   if (job.influence) {

@@ -27,13 +27,8 @@ inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& fa
                                   const ConstMatrixRef& embedding, const ConstVectorRef& ridges,
                                   Index n_draws, std::uint64_t seed) {
   constexpr Index chunk = 8, row_block = 256;
-  const Index n = probs.rows(), m = probs.cols(), rank = factor.cols(), n_ridges = ridges.size();
-  Matrix cumulative(m, n);
-  for (Index i = 0; i < n; ++i) {
-    double total = 0.0;
-    for (Index j = 0; j < m; ++j) cumulative(j, i) = (total += probs(i, j));
-    cumulative.col(i) /= total;
-  }
+  const Index n = probs.rows(), rank = factor.cols(), n_ridges = ridges.size();
+  const ClassDraws class_of(probs);
   Matrix filter(rank, n_ridges);
   for (Index v = 0; v < n_ridges; ++v) {
     filter.col(v) =
@@ -60,11 +55,8 @@ inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& fa
     for (Index begin = 0; begin < n; begin += row_block) {
       for (Index b = 0; b < size; ++b) {
         const auto draw = [&](Index i) {
-          const double u = counter_uniform(seed, static_cast<std::uint64_t>(first + b),
-                                           static_cast<std::uint64_t>(i));
-          Index y = 0;
-          while (y < m - 1 && u >= cumulative(y, i)) ++y;
-          return y;
+          return class_of(i, counter_uniform(seed, static_cast<std::uint64_t>(first + b),
+                                             static_cast<std::uint64_t>(i)));
         };
         cross.read(
             begin, std::min(begin + row_block, n), draw, sums[static_cast<std::size_t>(b)],

@@ -89,11 +89,13 @@ struct FactorMoments {
 
 namespace detail {
 
-// Eigenvalues of a Gram matrix (ascending) up to this are rounding noise.
-inline double spectral_noise(const Vector& values) {
+// The first eigenvalue of a Gram matrix (ascending) that is above rounding noise.
+inline Index first_above_noise(const Vector& values) {
   const Index n = values.size();
-  return n > 0 ? static_cast<double>(n) * std::numeric_limits<double>::epsilon() * values(n - 1)
-               : 0.0;
+  const double unit = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+  Index first = 0;
+  while (first < n && !(values(first) > unit * values(n - 1))) ++first;
+  return first;
 }
 
 // diag(V' A V)
@@ -113,9 +115,7 @@ inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& mo
                                    double trace_remainder) {
   SymEigen eigen = engine.dense.sym_eigen(moments.gram);
   const Index rank = eigen.values.size();
-  const double noise = detail::spectral_noise(eigen.values);
-  Index first = 0;
-  while (first < rank && !(eigen.values(first) > noise)) ++first;
+  const Index first = detail::first_above_noise(eigen.values);
   RotatedSpectrum out;
   out.rotation = eigen.vectors.rightCols(rank - first);
   out.spectrum.values = eigen.values.tail(rank - first);
@@ -137,15 +137,13 @@ struct FactoredSpectrum {
   Matrix factor;  // P, [n x r], P'P = diag(values); empty unless asked for
 };
 
-inline FactoredSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
-                                         const ConstMatrixRef& residuals,
-                                         const ConstVectorRef& variances) {
+inline FactoredSpectrum factored_spectrum(const Engine& engine, Matrix gram,
+                                          const ConstMatrixRef& residuals,
+                                          const ConstVectorRef& variances) {
   const Index n = gram.rows();
   const Vector squares = residuals.rowwise().squaredNorm();
   SymEigen eigen = engine.dense.sym_eigen(std::move(gram));
-  const double noise = detail::spectral_noise(eigen.values);
-  Index first = 0;
-  while (first < n && !(eigen.values(first) > noise)) ++first;
+  const Index first = detail::first_above_noise(eigen.values);
   FactoredSpectrum out;
   out.spectrum.values = eigen.values.tail(n - first);
   out.factor = eigen.vectors.rightCols(n - first) * out.spectrum.values.cwiseSqrt().asDiagonal();

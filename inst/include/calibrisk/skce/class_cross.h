@@ -9,6 +9,28 @@
 
 namespace calibrisk {
 
+// The class of row i of probs that a uniform number u of [0, 1) falls on.
+class ClassDraws {
+ public:
+  explicit ClassDraws(const ConstMatrixRef& probs) : cumulative_(probs.cols(), probs.rows()) {
+    for (Index i = 0; i < probs.rows(); ++i) {
+      double total = 0.0;
+      for (Index k = 0; k < probs.cols(); ++k) cumulative_(k, i) = (total += probs(i, k));
+      // 1 from the last class of positive probability on, which takes the rounding
+      cumulative_.col(i) /= total;
+    }
+  }
+
+  int operator()(Index i, double u) const {
+    int k = 0;
+    while (u >= cumulative_(k, i)) ++k;
+    return k;
+  }
+
+ private:
+  Matrix cumulative_;  // [m x n]
+};
+
 class ClassCross {
  public:
   // factor: [n x r], probs: [n x m]
