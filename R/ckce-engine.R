@@ -68,13 +68,18 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
       targets = ckce_targets(problem, options$targets),
       probs = problem$probs %||% matrix(0, 0, 0), embedding = problem$embedding %||% matrix(0, 0, 0),
       keep = options$keep, excess = problem$excess %||% numeric(),
-      n_draws = options$n_draws, seed = options$seed, influence = options$influence
+      n_draws = options$n_draws, seed = options$seed, influence = options$influence,
+      noise_rows = if (options$noise) {
+        noise_rows(problem$residuals, if (options$computation == "rff") 100 else 500)
+      } else {
+        integer()
+      }
     ),
     options$threads, options$progress, call
   )
   out$values <- stats::setNames(
     as.data.frame(out$values),
-    c("estimate", "diagonal", "null_mean", "cce2", "residual_mse", "error_bound")
+    c("estimate", "diagonal", "null_mean", "cce2", "residual_mse", "error_bound", "squares")
   )
   out$computation <- options$computation
   # |M| is at most 1 / (4 n ridge)

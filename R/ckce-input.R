@@ -55,7 +55,8 @@ ckce_inputs <- function(predictions, choices, group, threads, progress, call) {
 asked_options <- function(problem, kernel, choices, threads, progress, call) {
   options <- ckce_options(
     choices$computation, diagonals = choices$debias != "none", tolerance = choices$tolerance,
-    max_rank = choices$max_rank, influence = TRUE, threads = threads, progress = progress
+    max_rank = choices$max_rank, influence = TRUE,
+    noise = choices$debias == "off_diagonal", threads = threads, progress = progress
   )
   if (choices$computation != "rff") return(options)
   if (!is.null(problem$source)) check_random_features(problem, NULL, call)
@@ -64,10 +65,10 @@ asked_options <- function(problem, kernel, choices, threads, progress, call) {
 
 ckce_options <- function(computation = "auto", diagonals = FALSE, targets = NULL, n_draws = 0,
                          seed = 0, tolerance = 0.01, max_rank = NULL, terms = NULL, influence = FALSE,
-                         keep = FALSE, threads = resolve_threads(), progress = NULL) {
+                         keep = FALSE, noise = FALSE, threads = resolve_threads(), progress = NULL) {
   list(computation = computation, diagonals = diagonals, targets = targets, n_draws = n_draws,
        seed = seed, tolerance = tolerance, max_rank = max_rank, terms = terms, influence = influence,
-       keep = keep, threads = threads, progress = progress)
+       keep = keep, noise = noise, threads = threads, progress = progress)
 }
 
 random_feature_options <- function(options, problem, kernel, choices, call) {

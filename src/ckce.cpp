@@ -31,11 +31,11 @@ calibrisk::LowRankOptions as_low_rank(const Rcpp::List& source) {
 
 Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
   const Index n_ridges = static_cast<Index>(result.values.size());
-  Matrix values(n_ridges, 6);
+  Matrix values(n_ridges, 7);
   for (Index v = 0; v < n_ridges; ++v) {
     const calibrisk::CkceValues& value = result.values[static_cast<std::size_t>(v)];
     values.row(v) << value.estimate, value.diagonal, value.null_mean, value.cce2,
-        value.residual_mse, value.error_bound;
+        value.residual_mse, value.error_bound, value.squares;
   }
   return named_list({{"values", values},
                      {"loo", result.loo},
@@ -52,7 +52,7 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
 
 // source: features and kernel, or spec (a source of pairs); terms, tolerance, max_rank
 // (R/ckce-engine.R); job: residuals, variances, ridge, diagonals, targets, probs, embedding,
-// n_draws, seed, influence, keep, excess.
+// n_draws, seed, influence, keep, excess, noise_rows (from 1).
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, int threads,
                     SEXP progress) {
@@ -62,6 +62,9 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
       probs(field(job, "probs")), embedding(field(job, "embedding"));
   const Rcpp::NumericVector variances(field(job, "variances")), ridges(field(job, "ridge")),
       excess(field(job, "excess"));
+  const Rcpp::IntegerVector some(field(job, "noise_rows"));
+  std::vector<Index> noise_rows(some.begin(), some.end());
+  for (Index& row : noise_rows) --row;
   const calibrisk::CkceJob task{as_matrix(residuals),
                                 as_vector(variances),
                                 as_vector(ridges),
@@ -73,7 +76,8 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
                                 static_cast<std::uint64_t>(number_field(job, "seed")),
                                 flag_field(job, "influence"),
                                 flag_field(job, "keep"),
-                                as_vector(excess)};
+                                as_vector(excess),
+                                noise_rows};
   const calibrisk::LowRankOptions options = as_low_rank(source);
   const double ridge = task.ridges.size() > 0 ? task.ridges.minCoeff() : 1.0;
   const auto from_gram = [&](Matrix gram) {

@@ -64,6 +64,11 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
     out.influence = factor_influence(engine, rotated.spectrum, &rotated.rotation, f, moments.cross,
                                      job.residuals, job.ridges);
   }
+  if (!job.noise_rows.empty()) {
+    const auto rows = [&](Index i, Index m) { return f.middleRows(i, m); };
+    factor_noise(engine, rotated.spectrum, &rotated.rotation, rows, take_rows(f, job.noise_rows),
+                 job.residuals, job.ridges, job.noise_rows, out.values);
+  }
   detail::finish_rows(engine, job, rotated.spectrum, std::move(factor), out);
   return out;
 }
@@ -90,6 +95,14 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
       weights.fill(engine, map_features(engine, map, x.middleRows(i, m)),
                    job.residuals.middleRows(i, m), i, out.influence);
     }
+  }
+  if (!job.noise_rows.empty()) {
+    const auto rows = [&](Index i, Index m) {
+      return map_features(engine, map, x.middleRows(i, m));
+    };
+    factor_noise(engine, rotated.spectrum, &rotated.rotation, rows,
+                 map_features(engine, map, take_rows(x, job.noise_rows)), job.residuals, job.ridges,
+                 job.noise_rows, out.values);
   }
   return out;
 }

@@ -16,7 +16,8 @@ inline CkceResult ckce_by_dual(const Engine& engine, const ConstMatrixRef& gram,
   for (Index v = 0; v < job.ridges.size(); ++v) {
     Vector influence;
     out.values.push_back(ckce_dual(engine, gram, job.residuals, job.variances, job.ridges(v),
-                                   job.diagonals, job.influence ? &influence : nullptr));
+                                   job.diagonals, job.influence ? &influence : nullptr,
+                                   job.noise_rows));
     if (job.influence) out.influence.col(v) = influence;
     if (job.targets.cols() > 0) {
       out.loo.push_back(leave_one_out_dual(engine, gram, job.targets, job.ridges(v)));
@@ -36,6 +37,12 @@ inline CkceResult ckce_by_eigen(const Engine& engine, Matrix gram, const CkceJob
     const Matrix cross = engine.dense.multiply_at_b(factored.factor, job.residuals);
     out.influence = factor_influence(engine, factored.spectrum, nullptr, factored.factor, cross,
                                      job.residuals, job.ridges);
+  }
+  if (!job.noise_rows.empty()) {
+    const Matrix& f = factored.factor;
+    const auto rows = [&](Index i, Index m) { return f.middleRows(i, m); };
+    factor_noise(engine, factored.spectrum, nullptr, rows, take_rows(f, job.noise_rows),
+                 job.residuals, job.ridges, job.noise_rows, out.values);
   }
   detail::finish_rows(engine, job, factored.spectrum, std::move(factored.factor), out);
   return out;

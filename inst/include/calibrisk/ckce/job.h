@@ -5,6 +5,7 @@
 
 #include <calibrisk/ckce/conditional_null.h>
 #include <calibrisk/ckce/influence.h>
+#include <calibrisk/ckce/noise.h>
 
 #include <vector>
 
@@ -25,6 +26,7 @@ struct CkceJob {
   bool keep = false;       // the factor, for whoever redraws outcomes (not in the dual form)
   // by how much |d_i|^2 exceeds G_ii, [n]; empty: G = D D'. Not in the dual form
   ConstVectorRef excess = Vector();
+  std::vector<Index> noise_rows = {};  // rows of ckce/noise.h; empty: not wanted
 };
 
 struct CkceResult {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The variance of CKCE without its diagonal where predictions are calibrated: with
+// M = A^-1 K A^-1, of the sum of M_ij <d_i, d_j> over i != j it is
+//   2 sum_{i != j} M_ij^2 <d_i, d_j>^2.
+// That is no product of sums: some rows' pairs with all others stand for all pairs.
+#ifndef CALIBRISK_CKCE_NOISE_H
+#define CALIBRISK_CKCE_NOISE_H
+
+#include <calibrisk/ckce/spectrum.h>
+#include <calibrisk/pairs/factor_sums.h>
+
+namespace calibrisk {
+
+// Of rows first, first + 1, ... with the rows `at`; weights: M of these pairs, [rows x at].
+inline double noise_squares(const Engine& engine, const ConstMatrixRef& residuals, Index first,
+                            Matrix weights, const std::vector<Index>& at) {
+  const Matrix some = take_rows(residuals, at);
+  weights.array() *=
+      engine.dense.multiply_a_bt(residuals.middleRows(first, weights.rows()), some).array();
+  for (std::size_t b = 0; b < at.size(); ++b) {
+    const Index own = at[b] - first;
+    if (own >= 0 && own < weights.rows()) weights(own, static_cast<Index>(b)) = 0.0;
+  }
+  return weights.squaredNorm();
+}
+
+// From A^-1: M = A^-1 - c A^-2, or the product itself where c dwarfs K.
+inline double dual_noise(const Engine& engine, const ConstMatrixRef& gram,
+                         const ConstMatrixRef& residuals, const Matrix& inverse, double c,
+                         const std::vector<Index>& at) {
+  const Matrix some = take_rows(inverse, at).transpose();
+  const Matrix weights = c > gram.trace()
+                             ? engine.dense.multiply(inverse, engine.dense.multiply(gram, some))
+                             : Matrix(some - c * engine.dense.multiply(inverse, some));
+  return noise_squares(engine, residuals, 0, weights, at) * static_cast<double>(gram.rows()) /
+         static_cast<double>(at.size());
+}
+
+// From a factor F with K = FF', [n x r], a block of rows at a time: rows(first, size). `some`:
+// those of `at`. rotation: P = F rotation; none where F = P.
+template <class Rows>
+void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* rotation,
+                  const Rows& rows, const Matrix& some, const ConstMatrixRef& residuals,
+                  const ConstVectorRef& ridges, const std::vector<Index>& at,
+                  std::vector<CkceValues>& values) {
+  constexpr Index block = 4096;
+  const Index n = residuals.rows();
+  const Matrix turned = rotation ? engine.dense.multiply(some, *rotation) : some;
+  std::vector<Matrix> weights;
+  for (Index v = 0; v < ridges.size(); ++v) {
+    const Vector filter =
+        (spectrum.values.array() + static_cast<double>(n) * ridges(v)).square().inverse();
+    const Matrix filtered = turned * filter.asDiagonal();
+    weights.push_back(rotation ? engine.dense.multiply_a_bt(filtered, *rotation) : filtered);
+  }
+  const double share = static_cast<double>(n) / static_cast<double>(at.size());
+  for (Index i = 0; i < n; i += block) {
+    const Index m = std::min(block, n - i);
+    const auto& f = rows(i, m);
+    for (std::size_t v = 0; v < weights.size(); ++v) {
+      values[v].squares += share * noise_squares(engine, residuals, i,
+                                                 engine.dense.multiply_a_bt(f, weights[v]), at);
+    }
+  }
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,69 @@
+# Standard errors and intervals of CKCE without its diagonal: the variance at calibration.
+
+ckce_parts <- function(...) collect_estimates(ckce(..., debias = "off_diagonal"))$estimates[[1]]
+
+noise_sample <- function(n, slope = 1) {
+  p <- stats::plogis(stats::rnorm(n, 0, 1.5))
+  list(p = cbind(1 - p, p), y = 1L + stats::rbinom(n, 1, stats::plogis(slope * stats::qlogis(p))))
+}
+
+naive_pairs <- function(p, y, ridge, w = rep(1, nrow(p)), group = rep(1, nrow(p))) {
+  n <- nrow(p)
+  w <- w / mean(w)
+  k <- tcrossprod(p) + exp(-as.matrix(stats::dist(p))^2 / (2 * .5^2))
+  k <- k * sqrt(outer(w, w)) * outer(group, group, "==")
+  inverse <- solve(k + n * ridge * diag(n))
+  d <- sqrt(w) * oracle_residuals(p, y)
+  h <- inverse %*% k %*% inverse * tcrossprod(d)
+  list(noise = 2 * sum((h - diag(diag(h)))^2), value = sum(h) - sum(diag(h)), trace = sum(diag(h)))
+}
+
+test_that("the variance at calibration is that of all pairs, whatever the computation", {
+  d <- withr::with_seed(1, noise_sample(60))
+  w <- withr::with_seed(2, stats::rexp(60))
+  half <- rep(1:2, 30)
+  for (ridge in c(.5, 1e-3)) {
+    for (computation in c("dual", "eigen", "low_rank")) {
+      parts <- function(...) {
+        ckce_parts(d$p, d$y, kernel = toy_kernel(), ridge = ridge, computation = computation,
+                   tolerance = if (computation == "low_rank") 1e-12, ...)
+      }
+      for (given in list(list(), list(weights = w), list(group = half), list(weights = w, group = half))) {
+        found <- do.call(parts, given)
+        naive <- naive_pairs(d$p, d$y, ridge, given$weights %||% rep(1, 60), given$group %||% rep(1, 60))
+        expect_equal(found$noise, naive$noise, tolerance = 1e-7)
+        expect_equal(found$pairs, naive[c("value", "trace")], tolerance = 1e-7)
+      }
+    }
+  }
+  # a ridge far above the kernel, and several at once
+  both <- collect_estimates(ckce(d$p, d$y, kernel = toy_kernel(), ridge = c(100, .1), debias = TRUE))$estimates
+  expect_equal(vapply(both, `[[`, 0, "noise"), c(naive_pairs(d$p, d$y, 100)$noise, naive_pairs(d$p, d$y, .1)$noise))
+  random <- ckce_parts(d$p, d$y, kernel = toy_kernel(), ridge = .5, computation = "rff",
+                       frequencies = withr::with_seed(3, matrix(stats::rnorm(4000, 0, 2), 2000)))
+  expect_equal(random$noise, naive_pairs(d$p, d$y, .5)$noise, tolerance = .1)
+})
+
+test_that("with many rows some pairs stand for all of them", {
+  d <- withr::with_seed(4, noise_sample(1200))
+  exact <- naive_pairs(d$p, d$y, .2)
+  for (computation in c("dual", "low_rank")) {
+    found <- ckce_parts(d$p, d$y, kernel = toy_kernel(), ridge = .2, computation = computation)
+    expect_equal(sqrt(found$noise / exact$noise), 1, tolerance = .05)
+    expect_gt(abs(found$noise / exact$noise - 1), 1e-6)
+  }
+})
+
+test_that("near calibration the upper end is never 0, and the lower one as often above 0 as it says", {
+  withr::local_seed(5)
+  one <- function(slope) {
+    d <- noise_sample(100, slope)
+    unlist(ckce(d$p, d$y, kernel = toy_kernel(), debias = "off_diagonal")[c("conf.low", "conf.high")])
+  }
+  calibrated <- replicate(300, one(1))
+  expect_gt(min(calibrated[2, ]), 0)
+  expect_gt(mean(calibrated[1, ] == 0), .945)
+  expect_lt(mean(calibrated[1, ] == 0), 1)
+  # the error of slopes of .8 at this ridge, of many rows
+  expect_gt(mean(replicate(150, one(.8))[2, ] > .00201), .95)
+})
