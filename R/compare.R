@@ -13,7 +13,8 @@
 #' where they share their noise. `metric = ce_estimate` compares the headlines.
 #' Models of a number are vectors of predictive distributions ([pred]), columns of such, or expressions that make them,
 #' `pred_normal(mu, sigma)`: compared by scores (`"crps"`, `"log"`, `"dss"`, `"mse"`), by [skce], [ckce], [jkce] and
-#' [ucme], and by functions of your own.
+#' [ucme], and by functions of your own. Median bandwidths, and the random locations of [ucme], are each model's own:
+#' give `ce_metric()` a kernel with a bandwidth, and `locations`, for ones that all share.
 #' Estimates of two models by the same binning or kernel share their bias only where both are equally far from
 #' calibrated; see [ece_bias()]. [ce_rank()] orders many models and says how certain the order is.
 #'
