@@ -29,7 +29,8 @@
 #' choices behind the number), `n`, `notion`, `level`.
 #' @examples
 #' ce_panel(vehicle_predictions, truth)
-#' ce_panel(vehicle_predictions, truth, metrics = list(ece, wide = ce_metric(ece, n_bins = 5), skce, "log"))
+#' own <- list(ece, wide = ce_metric(ece, n_bins = 5), skce, "log")
+#' ce_panel(vehicle_predictions, truth, metrics = own)
 #' @export
 ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
