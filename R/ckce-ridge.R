@@ -9,7 +9,8 @@
 #' leave one row out with \eqn{n\,ridge} held fixed. `target = "outcome"` regresses the
 #' outcome's embedding on the prediction (the operator \eqn{C_{Y|Q}}), `"gap"` the residual. With `cluster` whole
 #' clusters are left out, \eqn{LOO = \frac1n\sum_c |(I - S_{cc})^{-1}(T - ST)_c|^2}: the rows of one would choose a
-#' ridge that predicts the others of the same. With weights all of this is of rows and targets times \eqn{\sqrt{w}}.
+#' ridge that predicts the others of the same. It is infinite where the ridge is so small that a row, or a cluster, has
+#' all the weight in its own fit, to rounding. With weights all of this is of rows and targets times \eqn{\sqrt{w}}.
 #'
 #' @inheritParams ckce
 #' @param ridge Values to try; `NULL` for \eqn{n^{-1/4}} times powers of ten from
@@ -76,6 +77,8 @@ loo_path <- function(problem, kernel, ridge, options, group, design, target = "o
   } else {
     leave_clusters_out(numbers$blocks, ckce_targets(problem, target), design$cluster)
   }
+  # 0 / 0: a row that is all of its own fit
+  loo[is.nan(loo)] <- Inf
   list(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
 }
 
@@ -89,7 +92,9 @@ leave_clusters_out <- function(blocks, targets, cluster) {
       error <- own - smoother %*% crossprod(block$factor, own)
       sum(vapply(members, function(at) {
         within <- tcrossprod(smoother[at, , drop = FALSE], block$factor[at, , drop = FALSE])
-        sum(solve(diag(length(at)) - within, error[at, , drop = FALSE], tol = 0)^2)
+        left <- diag(length(at)) - within
+        if (is.infinite(determinant(left)$modulus)) return(Inf)
+        sum(solve(left, error[at, , drop = FALSE], tol = 0)^2)
       }, 0))
     })
   })

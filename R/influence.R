@@ -126,18 +126,18 @@ degenerate_limits <- function(estimate, level) {
   most <- max(psi, 0)
   std_error <- sqrt(1 + slope * most) * unit
   if (df < 1) return(list(std.error = std_error, low = NA_real_, high = NA_real_))
-  tail <- student_level((1 + level) / 2, df)
-  excess <- function(x, psi, p) {
+  z <- stats::qt((1 + level) / 2, df)
+  excess <- function(x, psi, z) {
     variance <- 1 + slope * x
     skew <- (4 * lambda + 6 * lambda * slope * x) / variance^1.5
-    psi - x - pearson3_quantile(p, min(skew, sqrt(8))) * sqrt(variance)
+    psi - x - pearson3_quantile(z, min(skew, sqrt(8))) * sqrt(variance)
   }
-  root <- function(upto, psi, p) {
-    uniroot(excess, c(0, upto), psi, p, extendInt = "downX", tol = 1e-15 * upto)$root * unit
+  root <- function(upto, psi, z) {
+    uniroot(excess, c(0, upto), psi, z, extendInt = "downX", tol = 1e-15 * upto)$root * unit
   }
   value <- estimate$pairs$value
-  list(std.error = std_error, low = if (psi <= 0 || excess(0, psi, tail) <= 0) 0 else min(root(psi, psi, tail), value),
-       high = max(root(most + 10 * (1 + slope), most, 1 - tail), estimate$value))
+  list(std.error = std_error, low = if (psi <= 0 || excess(0, psi, z) <= 0) 0 else min(root(psi, psi, z), value),
+       high = max(root(most + 10 * (1 + slope), most, -z), estimate$value))
 }
 
 # The columns of squared errors, which are reported as they are and may be negative; limits end at 0.

@@ -2,25 +2,21 @@
 # predictions are calibrated psi has variance `noise` and the shape of a Pearson III law; at a squared
 # error x its variance is noise + slope x.
 
-# Quantile of the standardised Pearson III law with this skewness.
-pearson3_quantile <- function(p, skew) {
-  if (skew < 1e-3) return(qnorm(p))
+# Quantile of the standardised Pearson III law with this skewness, at the probability of the normal quantile z: by the
+# logarithm of the nearer tail, since Student's quantiles of few degrees of freedom lie where pnorm() is 0 or 1.
+pearson3_quantile <- function(z, skew) {
+  if (skew < 1e-3) return(z)
   shape <- 4 / skew^2
-  (qgamma(p, shape) - shape) / sqrt(shape)
+  tail <- pnorm(abs(z), lower.tail = FALSE, log.p = TRUE)
+  at <- ifelse(z < 0, qgamma(tail, shape, log.p = TRUE), qgamma(tail, shape, lower.tail = FALSE, log.p = TRUE))
+  (at - shape) / sqrt(shape)
 }
 
-pearson3_tail <- function(x, skew) {
-  if (skew < 1e-3) return(pnorm(x, lower.tail = FALSE))
+# The upper tail.
+pearson3_tail <- function(x, skew, log = FALSE) {
+  if (skew < 1e-3) return(pnorm(x, lower.tail = FALSE, log.p = log))
   shape <- 4 / skew^2
-  pgamma(shape + x * sqrt(shape), shape, lower.tail = FALSE)
-}
-
-# Where variances are estimated from few independent draws (clusters, weights; see design_df()), Student's quantile
-# stands in the place of the normal one: that of the law at the probability that the normal law gives it.
-student_level <- function(p, df) if (is.finite(df)) pnorm(stats::qt(p, df)) else p
-
-student_tail <- function(tail, df) {
-  if (is.finite(df)) stats::pt(qnorm(tail, lower.tail = FALSE), df, lower.tail = FALSE) else tail
+  pgamma(shape + x * sqrt(shape), shape, lower.tail = FALSE, log.p = log)
 }
 
 rung_slope <- function(rung) {
@@ -36,15 +32,18 @@ rung_high <- function(rung, level, df = Inf) {
   psi + z^2 * slope / 2 + z * sqrt(rung$noise + slope * psi + z^2 * slope^2 / 4)
 }
 
+# Where variances are estimated from few independent draws (clusters, weights; see design_df()), Student's quantile
+# stands in the place of the normal one.
+
 # One-sided at the probability p: 0 exactly where the p-value is at least 1 - p. At most psi, where p is so small that
 # the quantile is negative.
 rung_low <- function(rung, p, df = Inf) {
-  p <- student_level(p, df)
+  z <- stats::qt(p, df)
   slope <- rung_slope(rung)
   excess <- function(x) {
     variance <- rung$noise + slope * x
     skew <- rung$skew * (rung$noise / variance)^1.5
-    rung$psi - x - pearson3_quantile(p, skew) * sqrt(variance)
+    rung$psi - x - pearson3_quantile(z, skew) * sqrt(variance)
   }
   if (rung$psi <= 0 || excess(0) <= 0) return(0)
   if (excess(rung$psi) >= 0) return(rung$psi)
@@ -53,7 +52,11 @@ rung_low <- function(rung, p, df = Inf) {
 
 rung_statistic <- function(rung) rung$psi / sqrt(rung$noise)
 
-rung_p_value <- function(rung, df = Inf) student_tail(pearson3_tail(rung_statistic(rung), rung$skew), df)
+rung_p_value <- function(rung, df = Inf) {
+  if (!is.finite(df)) return(pearson3_tail(rung_statistic(rung), rung$skew))
+  tail <- pearson3_tail(rung_statistic(rung), rung$skew, log = TRUE)
+  stats::pt(qnorm(tail, lower.tail = FALSE, log.p = TRUE), df, lower.tail = FALSE)
+}
 
 # argmin_{w >= 0} sum_i v_i |e_i - sum_m w_m g_mi|^2 from psi_m = <e, g_m> and A = <g_m, g_l>: of the few
 # rungs every subset is solved, the best one with weights >= 0 kept. At most 1 in sum.

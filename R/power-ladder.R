@@ -22,7 +22,7 @@ ladder_expected <- function(n, nodes, facts) {
   low <- sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)))
   high <- min(cap, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df), unseen)))
   list(low = low, high = high, width = max(high - low, 0),
-       power = max(vapply(rungs, expected_rejection, 0, student_level(1 - alpha / (2 * m), df))))
+       power = max(vapply(rungs, expected_rejection, 0, stats::qt(1 - alpha / (2 * m), df))))
 }
 
 # As score_facts(); third moments are those of rows.
@@ -74,10 +74,11 @@ node_hats <- function(nodes, m, n) {
   out[, colSums(nodes$share * out) > 0, drop = FALSE]
 }
 
-# The probability that a rung exceeds its critical value: a Pearson III law, less skew away from calibration.
-expected_rejection <- function(rung, p) {
+# The probability that a rung exceeds its critical value, at the quantile z: a Pearson III law, less skew away from
+# calibration.
+expected_rejection <- function(rung, z) {
   variance <- rung$noise + rung$linear
-  critical <- pearson3_quantile(p, rung$skew) * sqrt(rung$noise)
+  critical <- pearson3_quantile(z, rung$skew) * sqrt(rung$noise)
   pearson3_tail((critical - rung$psi) / sqrt(variance), rung$skew * (rung$noise / variance)^1.5)
 }
 

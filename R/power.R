@@ -99,6 +99,12 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
                      simulate = NULL, level = 0.95, event_level = "first", na_rm = TRUE, threads = NULL,
                      weights = NULL, horizon = NULL) {
   call <- current_env()
+  if (missing(x)) {
+    stop_input(c(
+      "{.arg x} must be given: what the study is assumed to see.",
+      "i" = "{.fn assume_logit} and {.fn assume_beta} say it by two numbers; or give the predictions of a pilot."
+    ), "argument", arg = "x")
+  }
   dots <- column_dots(...)
   check_level(level)
   check_number(prevalence, lower = 0, upper = 1, open = TRUE, null = TRUE)

@@ -43,7 +43,7 @@ real_parts <- function(score, law, y, n_bins, times, na, design) {
   }
   value <- apply(all, 2, row_mean, design)
   value[is.nan(value) | single & is.infinite(value)] <- NA_real_
-  error[!is.finite(error)] <- NA_real_
+  error[!is.finite(error) | !is.finite(value)] <- NA_real_
   out <- columns_frame(
     score = score$name, method = "discrete", notion = "regression", mean_score = value[[1]], entropy = value[[2]],
     calibration = value[[3]], sharpness = value[[4]], mean_score_std.error = error[[1]], entropy_std.error = error[[2]],

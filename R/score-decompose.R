@@ -139,7 +139,9 @@ decompose_score <- function(data, score, method, notion, times, na) {
     draws <- vapply(seq_len(times), function(b) {
       factor * as.numeric(decompose_parts(data, score, method, resampled_rows(data$design)))
     }, numeric(4))
+    # an infinite score has no spread, in samples without its rows too
     spread <- apply(draws, 1, sd)
+    spread[!is.finite(spread) | !is.finite(value)] <- NA_real_
     out$entropy_std.error <- spread[2]
     out$calibration_std.error <- spread[3]
     out$sharpness_std.error <- spread[4]

@@ -192,6 +192,22 @@ test_that("with clusters the leave-one-out error equals refitting without each c
   expect_error(suppressWarnings(ckce_ridge(law, y, cluster = rep(1, 6))), class = "calibrisk_error_rows")
 })
 
+test_that("a ridge below rounding makes the error left out infinite, of rows and of clusters", {
+  p <- rbind(c(.41, .04, .55), c(.09, .73, .18))
+  path <- function(...) suppressWarnings(ckce_ridge(p, c(1, 1), ridge = c(1e-300, 1e-3), ...), "calibrisk_warning")
+  expect_identical(path()$loo[1], Inf)
+  expect_equal(path(cluster = 1:2), path())
+  expect_identical(path(cluster = 1:2)$selected, c(FALSE, TRUE))
+  # an outcome that is its own fit
+  withr::local_seed(1)
+  for (i in 1:20) {
+    p <- matrix(sample(1:4, 18, TRUE), 6)
+    y <- sample.int(3, 6, TRUE)
+    out <- suppressWarnings(ckce_ridge(p / rowSums(p), y, ridge = c(1e-300, 1)), "calibrisk_warning")
+    expect_false(anyNA(out$loo))
+  }
+})
+
 test_that("groups on their own, shared and with covariates have the published values", {
   a <- c(1, 1, 2, 2, 1, 2)
   own <- ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1, group = a)

@@ -1,12 +1,26 @@
 test_that("Pearson III quantiles and tails are those of a shifted Gamma law", {
   for (skew in c(0, .5, 2)) {
-    x <- pearson3_quantile(c(.5, .95, .999), skew)
+    x <- pearson3_quantile(qnorm(c(.5, .95, .999)), skew)
     expect_close(pearson3_tail(x, skew), c(.5, .05, .001), 1e-10)
   }
-  expect_close(pearson3_quantile(.975, 0), qnorm(.975), 1e-12)
+  expect_identical(pearson3_quantile(2, 0), 2)
   # standardised, with its skewness
-  u <- pearson3_quantile(seq(5e-6, 1, 1e-5), 1)
+  u <- pearson3_quantile(qnorm(seq(5e-6, 1, 1e-5)), 1)
   expect_equal(c(mean(u), mean(u^2), mean(u^3)), c(0, 1, 1), tolerance = 1e-3)
+})
+
+test_that("quantiles of few degrees of freedom lie far out, on the law", {
+  for (skew in c(.01, .5, 2.8)) for (p in c(.975, .9995)) for (df in 1:3) {
+    z <- stats::qt(p, df)
+    tail <- stats::pnorm(z, lower.tail = FALSE, log.p = TRUE)
+    expect_close(pearson3_tail(pearson3_quantile(z, skew), skew, log = TRUE) / tail, 1, 1e-9)
+  }
+  # lower ones end where the law does
+  expect_close(pearson3_quantile(-636, .5), -4, 1e-12)
+  rung <- list(psi = 1, noise = 1e-8, skew = .5, linear = 0, scatter = 0)
+  # t of 1e4 and a degree of freedom: 1 - 2 atan(t) / pi is about 1 / (1e4 pi) in each tail
+  expect_close(rung_p_value(utils::modifyList(rung, list(skew = 0)), 1), 1 / (1e4 * pi), 1e-6)
+  expect_gt(rung_low(rung, .95, 1), 0)
 })
 
 test_that("limits invert the test: no root below it, and 0 exactly at the p-value", {
@@ -14,7 +28,7 @@ test_that("limits invert the test: no root below it, and 0 exactly at the p-valu
   slope <- rung_slope(rung)
   low <- rung_low(rung, .975)
   variance <- rung$noise + slope * low
-  expect_close(rung$psi - low, pearson3_quantile(.975, rung$skew * (rung$noise / variance)^1.5) * sqrt(variance), 1e-6)
+  expect_close(rung$psi - low, pearson3_quantile(qnorm(.975), rung$skew * (rung$noise / variance)^1.5) * sqrt(variance), 1e-6)
   high <- rung_high(rung, .95)
   expect_close(high - rung$psi, qnorm(.975) * sqrt(rung$noise + slope * high), 1e-10)
   p <- rung_p_value(rung)

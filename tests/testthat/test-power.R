@@ -3,6 +3,10 @@ test_that("clusters of a pilot are no argument, and the error says which there a
                class = "calibrisk_error_argument")
 })
 
+test_that("without an assumption the error says which there are", {
+  expect_error(ce_power(n = 100), "`x` must be given.*`assume_logit", class = "calibrisk_error_argument")
+})
+
 test_that("the published example of Riley et al. is met", {
   found <- ce_power(assume_logit(-5, 2.5), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1), prevalence = 0.018,
                     auroc = 0.8)

@@ -7,6 +7,19 @@ test_that("fixture A: entropy, calibration and sharpness are the published ones"
   expect_equal(out$n_distinct, rep(5L, 3))
 })
 
+test_that("an infinite score has no standard error, of bootstrap samples either", {
+  out <- withr::with_seed(1, ce_decompose(c(0, 0, 1, 1, .5, .5), c(0, 0, 0, 1, 1, 0), score = "log", times = 25))
+  expect_identical(out$calibration, Inf)
+  expect_true(is.na(out$calibration_std.error) && !is.nan(out$calibration_std.error))
+  expect_true(is.finite(out$entropy_std.error))
+  # by no chance of the samples
+  rare <- withr::with_seed(1, ce_decompose(c(1, rep(.5, 40)), rep(0:1, c(21, 20)), score = "log", times = 3))
+  expect_identical(rare$calibration_std.error, NA_real_)
+  law <- pred_normal(c(rep(0, 30), 2), c(rep(1, 30), 0))
+  real <- withr::with_seed(1, ce_decompose(law, c(-14:15, 1) / 8, score = "dss", n_bins = 2, times = 2))
+  expect_identical(c(real$mean_score, real$calibration, real$calibration_std.error), c(Inf, Inf, NA))
+})
+
 test_that("the identity is exact and the parts are not negative", {
   for (seed in 1:8) {
     data <- withr::with_seed(seed, random_classes(40, sample(2:5, 1), 1))

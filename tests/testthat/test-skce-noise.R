@@ -114,3 +114,31 @@ test_that("a difference of models that are nearly one has next to no noise", {
   expect_equal(combine_estimates(list(a, a), c(1, -1))$noise, 0)
   expect_equal(combine_estimates(list(a, a))$noise, 4 * a$noise)
 })
+
+test_that("limits of few independent draws are finite numbers, those of the law that they invert", {
+  # as many clusters as make Student's quantile one at which pnorm() is 1
+  alone <- mmce(c(.4, .9), c(0, 1), cluster = 1:2)
+  expect_true(is.finite(alone$conf.high) && alone$conf.low <= alone$.estimate && alone$.estimate <= alone$conf.high)
+  d <- withr::with_seed(5, noise_data(12))
+  heavy <- c(1e12, rep(1, 11))
+  for (level in c(.5, .95, .999)) {
+    rows <- list(skce(d$p, d$y, weights = heavy, level = level), jkce(d$p, d$y, weights = heavy, level = level),
+                 mmce(d$p, d$y, cluster = rep(1:2, 6), level = level))
+    for (row in rows) expect_true(all(is.finite(c(row$.estimate, row$conf.low, row$conf.high))))
+  }
+  estimate <- estimate_of(skce(d$p, d$y, cluster = rep(1:2, 6)))
+  limits <- degenerate_limits(estimate, .95)
+  # the lower quantile of the law at the upper limit, in the noise's unit
+  unit <- sqrt(estimate$noise)
+  lambda <- 1 / (2 * max(estimate$pairs$trace / unit, sqrt(1 / 2)))
+  own <- row_std_error(influence_rows(estimate), estimate$design)
+  psi <- estimate$pairs$value / unit
+  slope <- rung_slope(list(psi = psi, noise = 1, linear = max((own / unit)^2 - 2, 0), scatter = 4 * lambda))
+  x <- limits$high / unit
+  variance <- 1 + slope * x
+  skew <- min((4 * lambda + 6 * lambda * slope * x) / variance^1.5, sqrt(8))
+  standard <- (max(psi, 0) - x) / sqrt(variance)
+  lower <- if (skew < 1e-3) pnorm(standard, log.p = TRUE) else
+    pgamma(4 / skew^2 + standard * 2 / skew, 4 / skew^2, log.p = TRUE)
+  expect_equal(lower, pnorm(stats::qt(.025, 1), log.p = TRUE), tolerance = 1e-6)
+})
