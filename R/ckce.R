@@ -210,7 +210,9 @@ operator_estimate <- function(value, q, design) {
 # Without its diagonal it is a sum over pairs of different rows, as the unbiased skce().
 with_pairs <- function(estimate, values) {
   estimate$noise <- 2 * values$squares
-  if (estimate$noise > 0) estimate$pairs <- list(value = estimate$value, trace = values$diagonal)
+  if (estimate$noise > 0) {
+    estimate$pairs <- list(value = estimate$value, influence = estimate$influence, trace = values$diagonal)
+  }
   estimate
 }
 

@@ -47,8 +47,8 @@ combine_pairs <- function(estimates, scale) {
   # a part without residuals has no noise, and adds nothing
   kept <- !vapply(pairs, is.null, NA)
   if (!any(kept) || any(vapply(estimates[!kept], `[[`, 0, "value") != 0)) return(NULL)
-  total <- function(name) sum(scale[kept] * vapply(pairs[kept], `[[`, 0, name))
-  list(value = total("value"), trace = total("trace"))
+  total <- function(name) Reduce(`+`, Map(`*`, lapply(pairs[kept], `[[`, name), scale[kept]))
+  list(value = total("value"), influence = total("influence"), trace = total("trace"))
 }
 
 # Means over pairs of the same rows share their noise as they share their influence: models that are nearly one differ
@@ -108,13 +108,13 @@ estimate_limits <- function(estimate, level) {
 # Of a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R); the
 # limits are the x that a test with this variance does not reject. The influence's own variance is no use near
 # calibration: it is a square of the same sums as the value, and so smallest where the value is too small.
-#   pairs    list(value: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2)
+#   pairs    list(value, influence: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2)
 # The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda, slope x = 4 sum
 # lambda^2 delta^2, third moment 8 sum lambda^3 + 24 sum lambda^3 delta^2. What is not known of the lambda is taken as
 # if they were equal. The influence's variance holds the noise twice.
 degenerate_limits <- function(estimate, level) {
   df <- design_df(estimate$design)
-  own <- row_std_error(influence_rows(estimate), estimate$design)
+  own <- row_std_error(estimate$pairs$influence, estimate$design)
   unit <- sqrt(estimate$noise)
   if (is.na(own)) return(list(std.error = NA_real_, low = NA_real_, high = NA_real_))
   if (!is.finite(unit)) return(list(std.error = Inf, low = NA_real_, high = NA_real_))

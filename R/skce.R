@@ -202,17 +202,18 @@ pair_estimate <- function(sums, type, design, call = caller_env()) {
   out <- pair_mean(sums$off_diagonal + sums$diagonal, rep(total_weight(design), n), design)
   if (n == 1) return(out)
   others <- pair_mean(sums$off_diagonal, total_weight(design) - design_weights(design), design)
-  with_noise(out, sums, others$value, total_weight(design)^2)
+  with_noise(out, sums, others$value, total_weight(design)^2, others$influence)
 }
 
 # The variance at the null, 2 sum_{i != j} w_i^2 w_j^2 h_ij^2 over the squared weight of the pairs. The interval of both
-# types is around the mean over different rows, which is not biased.
-with_noise <- function(estimate, sums, value, weight) {
+# types is around the mean over different rows, which is not biased, and of its rows' influence: where the kernel is
+# next to the identity nearly all that the biased one has is of pairs of a row with itself.
+with_noise <- function(estimate, sums, value, weight, influence = estimate$influence) {
   estimate$noise <- 2 * sums$squares / weight^2
   if (estimate$noise > 0) {
     design <- estimate$design
     trace <- sum(design_weights(design) * sums$diagonal) / total_weight(design)^2
-    estimate$pairs <- list(value = value, trace = trace)
+    estimate$pairs <- list(value = value, influence = influence, trace = trace)
   }
   estimate
 }

@@ -59,7 +59,7 @@ test_that("limits of a sum over classes are those of all their pairs", {
   d <- withr::with_seed(3, random_classes(60, 3, 1))
   parts <- lapply(1:3, function(k) mmce_estimate(scalar_problem(d$p[, k], 1 * (d$y == k)), .4, "unbiased"))
   sum <- combine_estimates(parts)
-  expect_equal(sum$pairs, list(value = sum$value, trace = sum(vapply(parts, function(part) part$pairs$trace, 0))))
+  expect_equal(sum$pairs, list(value = sum$value, influence = sum$influence, trace = sum(vapply(parts, function(part) part$pairs$trace, 0))))
   row <- mmce(d$p, d$y, notion = "class_wise", type = "unbiased")
   expect_equal(row$conf.high^2, degenerate_limits(sum, .95)$high)
   # a class that nobody predicts or has adds nothing

@@ -142,3 +142,16 @@ test_that("limits of few independent draws are finite numbers, those of the law 
     pgamma(4 / skew^2 + standard * 2 / skew, 4 / skew^2, log.p = TRUE)
   expect_equal(lower, pnorm(stats::qt(.025, 1), log.p = TRUE), tolerance = 1e-6)
 })
+
+test_that("the biased type has the limits of different rows, under a kernel next to the identity too", {
+  d <- withr::with_seed(6, noise_data(40))
+  of <- function(...) estimate_of(skce(d$p, d$y, ...))
+  expect_equal(of(type = "biased")$pairs[c("value", "influence")], of()[c("value", "influence")])
+  for (bandwidth in c(1e-6, 1e-5)) {
+    row <- skce(d$p, d$y, kernel = kernel_laplace(bandwidth), type = "biased")
+    expect_identical(row$conf.low, 0)
+    # pairs of different rows add nothing: the value is that of rows with themselves
+    expect_equal(row$conf.high, row$.estimate)
+    expect_lt(row$std.error, 1e-6 * row$.estimate)
+  }
+})
