@@ -1,5 +1,5 @@
-# softmax(W l + b): vector scaling (W diagonal), matrix scaling and Dirichlet calibration
-# (Guo et al. 2017; Kull et al. 2019), by L-BFGS with analytic gradients from C++.
+# softmax(W l + b): vector scaling (W diagonal), matrix scaling and Dirichlet calibration (Guo et al. 2017; Kull et al.
+# 2019), by L-BFGS with analytic gradients from C++ and, for the log loss, by Newton's method to the last digits.
 
 #' @rdname ce_maps
 #' @export
@@ -35,31 +35,18 @@ fit_map.map_dirichlet <- function(method, data, threads) fit_linear(method, data
 fit_linear <- function(method, data, threads, diagonal) {
   k <- ncol(data$logp)
   penalty <- rep_len(method$penalty, 2)
-  loss <- function(theta) linear_loss(theta, data, method$loss, penalty, diagonal, threads)
   n_weights <- if (diagonal) k else k * k
-  unpack <- function(theta) {
-    list(w = if (diagonal) diag(theta[seq_len(k)], k) else matrix(theta[seq_len(n_weights)], k),
-         b = theta[n_weights + seq_len(k)])
-  }
-  at <- NULL # the last point with its loss and gradient: optim asks for them one after the other
-  evaluate <- function(theta) {
-    if (!identical(theta, at$theta)) {
-      at <<- c(list(theta = theta), loss(theta))
-    }
-    at
-  }
-  start <- c(if (diagonal) rep(1, k) else diag(k), rep(0, k))
-  fit <- stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient,
-                      method = "L-BFGS-B", control = list(maxit = 2000, factr = 1e3, lmm = 10))
-  parameters <- unpack(fit$par)
-  steepest <- max(abs(evaluate(fit$par)$gradient))
+  unpack <- function(theta) list(w = weight_matrix(theta[seq_len(n_weights)], k), b = theta[n_weights + seq_len(k)])
   absent <- if (penalty[2] == 0) setdiff(seq_len(k), data$truth)
-  stationary <- fit$convergence == 0 && steepest < 1e-4
+  separated <- function(theta) separates(unpack(theta), data, penalty, diagonal)
+  fit <- minimise_linear(method$loss, data, penalty, diagonal, threads, function(theta) {
+    length(absent) == 0 && !separated(theta)
+  })
   message <- if (length(absent) > 0) {
     paste0("Class ", absent[1], " never occurs: its intercept has no finite optimum without a penalty.")
-  } else if (!stationary) {
-    paste0("The gradient is still ", format(steepest, digits = 2), " after ", fit$counts[[1]], " evaluations.")
-  } else if (separates(parameters, data, penalty, diagonal)) {
+  } else if (fit$steepest >= 1e-4 || fit$stopped) {
+    paste0("The gradient is still ", format(fit$steepest, digits = 2), " after ", fit$evaluations, " evaluations.")
+  } else if (separated(fit$theta)) {
     paste("The map separates the classes of the fitted rows: there is",
           if (diagonal || all(penalty == 0)) "no finite optimum without a penalty." else {
             "no finite optimum, because the penalty leaves the diagonal free."
@@ -67,11 +54,129 @@ fit_linear <- function(method, data, threads, diagonal) {
   } else {
     ""
   }
+  parameters <- unpack(fit$theta)
   new_map_fit(
     new_map("linear", w = parameters$w, b = parameters$b),
-    linear_terms(parameters, diagonal), message == "", fit$counts[[1]], message,
+    linear_terms(parameters, diagonal), message == "", fit$evaluations, message,
     linear_injective(parameters$w)
   )
+}
+
+# has_optimum(theta) says whether there is a finite one, as far as it shows at theta.
+minimise_linear <- function(loss, data, penalty, diagonal, threads, has_optimum) {
+  k <- ncol(data$logp)
+  at <- NULL # the last point with its loss and gradient: optim asks for them one after the other
+  evaluate <- function(theta) {
+    if (!identical(theta, at$theta)) {
+      at <<- c(list(theta = theta), linear_loss(theta, data, loss, penalty, diagonal, threads))
+    }
+    at
+  }
+  start <- c(if (diagonal) rep(1, k) else diag(k), rep(0, k))
+  # the log loss is convex: Newton's method goes on where L-BFGS is slow
+  convex <- loss == "log"
+  fit <- stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient, method = "L-BFGS-B",
+                      control = list(maxit = if (convex) 300 else 2000, factr = 1e3, lmm = 10))
+  theta <- fit$par
+  if (convex && has_optimum(theta)) {
+    theta <- newton_finish(theta, evaluate, function(t) linear_curvature(t, data, penalty, diagonal, threads))
+  }
+  list(theta = theta, steepest = max(abs(evaluate(theta)$gradient)), evaluations = fit$counts[[1]],
+       stopped = !convex && fit$convergence != 0)
+}
+
+# L-BFGS stops where the loss does not move in its digits, and the parameters still do in half of theirs. Newton's
+# steps go on by the gradient; their systems are solved by conjugate gradients, `products` of which at most are made.
+newton_finish <- function(theta, loss, curvature, steps = 40, products = 4000) {
+  at <- loss(theta)
+  for (step in seq_len(steps)) {
+    if (products <= 0) break
+    here <- curvature(theta)
+    # no more exact than the step itself is
+    found <- conjugate_gradients(here$times, at$gradient, here$near, min(products, 300),
+                                 tolerance = min(0.05, sqrt(max(abs(at$gradient)))))
+    products <- products - found$products
+    length <- 1
+    repeat {
+      proposal <- theta - length * found$x
+      ahead <- loss(proposal)
+      # near the optimum the loss has no digits left to fall in
+      better <- max(abs(ahead$gradient)) < max(abs(at$gradient)) / 2 ||
+        ahead$value < at$value - 1e-4 * length * sum(at$gradient * found$x) - 1e-14 * abs(at$value)
+      if (isTRUE(better) || length < 1e-3) break
+      length <- length / 2
+    }
+    # the last step, of which predictions no longer move in their digits
+    if (!isTRUE(better) || length * sum(at$gradient * found$x) < 1e-24) break
+    theta <- proposal
+    at <- ahead
+  }
+  theta
+}
+
+# x with times(x) = b, `times` symmetric and positive semidefinite, b in its range; near(b) is close to x.
+conjugate_gradients <- function(times, b, near, max_steps, tolerance) {
+  x <- 0 * b
+  residual <- b
+  direction <- near(b)
+  size <- sum(residual * direction)
+  goal <- tolerance^2 * size
+  products <- 0
+  while (products < max_steps && size > goal) {
+    image <- times(direction)
+    products <- products + 1
+    curvature <- sum(direction * image)
+    if (!(curvature > 0)) break
+    x <- x + size / curvature * direction
+    residual <- residual - size / curvature * image
+    before <- size
+    next_direction <- near(residual)
+    size <- sum(residual * next_direction)
+    direction <- next_direction + size / before * direction
+  }
+  list(x = x, products = products)
+}
+
+# The second derivative of the log loss, sum_i w_i (diag(p_i) - p_i p_i') x l_i l_i' with l_i closed by a 1, as a
+# function of a direction; `near` solves with its blocks of one class alone.
+linear_curvature <- function(theta, data, penalty, diagonal, threads) {
+  k <- ncol(data$logp)
+  weights <- seq_len(length(theta) - k)
+  probs <- cpp_softmax(linear_scores(weight_matrix(theta[weights], k), theta[-weights], data$logp), FALSE, threads)
+  share <- row_shares(data$design)
+  free <- if (diagonal) rep(1, k) else 1 - as.vector(diag(k))
+  size <- if (diagonal) k else max(k * (k - 1), 1)
+  pull <- 2 * c(penalty[1] * free / size, rep(penalty[2] / k, k))
+  times <- function(direction) {
+    moved <- probs * linear_scores(weight_matrix(direction[weights], k), direction[-weights], data$logp)
+    moved <- share * (moved - probs * rowSums(moved))
+    c(if (diagonal) colSums(moved * data$logp) else as.vector(crossprod(moved, data$logp)), colSums(moved)) +
+      pull * direction
+  }
+  factors <- lapply(seq_len(k), function(class) {
+    rows <- sqrt(share * probs[, class] * (1 - probs[, class])) *
+      cbind(if (diagonal) data$logp[, class] else data$logp, 1)
+    block <- crossprod(rows)
+    diag(block) <- diag(block) + pull[own_parameters(class, k, diagonal)]
+    diag(block) <- diag(block) * (1 + 1e-10) + 1e-300
+    chol(block)
+  })
+  near <- function(b) {
+    for (class in seq_len(k)) {
+      own <- own_parameters(class, k, diagonal)
+      b[own] <- backsolve(factors[[class]], backsolve(factors[[class]], b[own], transpose = TRUE))
+    }
+    b
+  }
+  list(times = times, near = near)
+}
+
+# k weights are a diagonal.
+weight_matrix <- function(w, k) if (length(w) == k) diag(w, k) else matrix(w, k)
+
+# Where the weights and the intercept of a class stand among all parameters.
+own_parameters <- function(class, k, diagonal) {
+  if (diagonal) c(class, k + class) else c(class + k * (seq_len(k) - 1), k * k + class)
 }
 
 # Every row's label has the largest score already by what carries no penalty (with one on the weights, the
@@ -98,7 +203,7 @@ linear_loss <- function(theta, data, loss, penalty, diagonal, threads) {
   n_weights <- length(theta) - k
   w <- theta[seq_len(n_weights)]
   b <- theta[n_weights + seq_len(k)]
-  scores <- linear_scores(if (diagonal) diag(w, k) else matrix(w, k), b, data$logp)
+  scores <- linear_scores(weight_matrix(w, k), b, data$logp)
   fit <- cpp_softmax_loss(scores, data$truth, core_weights(data), loss, TRUE, threads)
   g_w <- if (diagonal) colSums(fit$gradient * data$logp) else as.vector(crossprod(fit$gradient, data$logp))
   # vector: deviation from 1; matrix: off-diagonal entries (ODIR)

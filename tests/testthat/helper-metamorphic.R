@@ -6,6 +6,11 @@ new_law <- function(verb, jitter = 1e-5, rows = 1e-9, classes = 1e-9) {
   list(verb = verb, jitter = jitter, rows = rows, classes = classes)
 }
 
+# Maps whose parameters an optimiser finds.
+map_law <- function(map, jitter = 1e-5) {
+  new_law(function(d) predict_in_order(d, map), jitter = jitter, rows = 1e-8, classes = 1e-8)
+}
+
 plain_kernel <- kernel_gaussian(0.5)
 
 metamorphic_verbs <- list(
@@ -44,14 +49,20 @@ metamorphic_verbs <- list(
                      folds = d$fold, test = which(d$fold == 0), progress = FALSE)
     tidy(tuned)[c("risk", "squared_error", "squared_error_test")]
   }),
-  temperature = new_law(function(d) predict_in_order(d, map_temperature()), jitter = 1e-5, rows = 1e-7, classes = NULL),
-  vector = new_law(function(d) predict_in_order(d, map_vector()), jitter = 1e-5, rows = 1e-6, classes = NULL),
+  temperature = map_law(map_temperature()),
+  ets = map_law(map_ets()),
+  vector = map_law(map_vector()),
+  matrix = map_law(map_matrix(penalty = 0.01)),
+  matrix_free = map_law(map_matrix()),
+  dirichlet = map_law(map_dirichlet()),
+  # another minimum may be the next
+  diag = map_law(map_diag(hidden = c(4, 3)), jitter = NULL),
   isotonic = new_law(function(d) predict_in_order(d, map_isotonic()), jitter = NULL, classes = NULL),
   # points nearer than a digit are one
   smooth_curve = new_law(function(d) tidy(ce_curve(d, truth, type = curve_smooth(times = 20)))$observed, jitter = NULL),
   validate = new_law(function(d) {
     tidy(ce_validate(first_class(d), happened, p))$estimate
-  }, rows = 1e-7, classes = NULL),
+  }, rows = 1e-8, classes = NULL),
   decision = new_law(function(d) tidy(ce_decision(first_class(d), happened, p))[c("net_benefit", "loss", "std.error")],
                      jitter = NULL, classes = NULL)
 )
@@ -71,7 +82,8 @@ normal_verb <- function(verb, ...) {
 # What a map makes of fixed predictions.
 predict_in_order <- function(d, map) {
   new <- data.frame(.pred_a = c(0.2, 0.5, 0.1), .pred_b = c(0.3, 0.1, 0.8), .pred_c = c(0.5, 0.4, 0.1))
-  names(new) <- paste0(".pred_", levels(d$truth))
+  # classes keep their columns in any order of the levels
+  names(new) <- paste0(".pred_", sort(levels(d$truth)))
   after <- predict(ce_recalibrate(d, truth, tidyselect::all_of(names(new)), method = map), new)
   unname(as.matrix(as.data.frame(after)[names(new)]))
 }
