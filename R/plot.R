@@ -11,7 +11,10 @@ no_figure <- function(x, call = caller_env()) {
   stop_input(c(
     "Tables of metrics and of differences, states and summaries have no figure.",
     "x" = "{.arg x} is {.val {describe(x)}}.",
-    "i" = if (inherits(x, "ce_state")) "Draw what it tells: {.code plot(ce_estimate(state))}.",
+    "i" = if (inherits(x, "ce_state")) {
+      verb <- if (identical(x$about$notion, "canonical")) "ce_tune" else "ce_estimate"
+      paste0("Draw what it tells: {.code plot(", verb, "(state))}.")
+    },
     "i" = "{.fn plot} draws {.fn ce_curve}, {.fn ce_estimate}, {.fn ce_rank}, {.fn ce_decision}, {.fn ce_validate}, \\
            {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test}, {.fn ce_monitor} and {.fn ce_tune}."
   ), "argument", arg = "x", call = call)

@@ -45,7 +45,7 @@ check_state_rows <- function(state, call) {
 block_sentence <- function(state) {
   if (!in_blocks(state)) return(NULL)
   paste0(if (state$about$blocked) "Weighted or clustered rows" else "Classes of a row together", ": errors from ",
-         used_blocks(state), " blocks.")
+         count_of(used_blocks(state), "block"), ".")
 }
 
 state_headline <- function(state, level, threads) {

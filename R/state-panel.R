@@ -8,7 +8,7 @@ estimate <- function(x, ...) UseMethod("estimate")
 #' @param x A `ce_state`.
 #' @export
 estimate.ce_state <- function(x, ..., level = 0.95) {
-  rlang::check_dots_empty()
+  check_empty(...)
   call <- current_env()
   check_state(x, call)
   check_state_rows(x, call)
@@ -26,6 +26,18 @@ estimate.ce_state <- function(x, ..., level = 0.95) {
   out$notion <- x$about$notion
   out$level <- level
   out
+}
+
+#' @rdname ce_state
+#' @export
+tidy.ce_state <- function(x, ..., level = 0.95) estimate(x, ..., level = level)
+
+#' @rdname ce_state
+#' @export
+glance.ce_state <- function(x, ..., level = 0.95) {
+  check_empty(...)
+  row <- ce_estimate(x, level = level)
+  columns_frame(!!!as.list(row), dropped = x$dropped)
 }
 
 panel_frame <- function(metric, columns, detail, estimator = "binary") {
@@ -111,7 +123,7 @@ block_panel <- function(state, problem, level) {
   more <- max(0, max(path$within) / sum(rows$count) - max(abs(path$at)) / sum(rows$count))
   details <- c(panel_details(state, more), "events observed over expected", rep("logistic regression on the logit", 3),
                "z statistic")
-  panel_frame(sub(" .*", "", names(all)), columns, paste0(details, "; errors from ", n, " blocks"),
+  panel_frame(sub(" .*", "", names(all)), columns, paste0(details, "; errors from ", count_of(n, "block")),
               state_estimator(state))
 }
 
@@ -144,8 +156,8 @@ class_sum <- function(state, level) {
   estimates <- jackknife_estimates(used, function(blocks) of_classes(blocks, binned_values),
                                    block_bounds(of_blocks, block_weights(moments[[1]])), of_classes(used, bin_noise))
   panel_frame(sub(" .*", "", names(estimates)), summarise_estimates(estimates, level),
-              paste0(panel_details(state, NA)[c(1:4, 6)], "; sum over the classes; errors from ", length(used),
-                     " blocks"), state_estimator(state))
+              paste0(panel_details(state, NA)[c(1:4, 6)], "; sum over the classes; errors from ",
+                     count_of(length(used), "block")), state_estimator(state))
 }
 
 binned_values <- function(rows, spec, counts) {

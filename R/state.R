@@ -25,7 +25,8 @@
 #'   the predictions and the outcome.
 #' @param level Confidence level.
 #' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed. `estimate()`: a tibble like
-#'   that of [ce_panel()] (class-wise also `class`, `NA` for sums over the classes). `ce_estimate(state)`: its row.
+#'   that of [ce_panel()] (class-wise also `class`, `NA` for sums over the classes), and so `tidy()`.
+#'   `ce_estimate(state)`: its row, and with the incomplete rows, `dropped`, `glance()`.
 #'   `ce_tune(state)`: a [ce_tune()] of bins, kernel ridge and two-step kernel ridge, with tables, figures and
 #'   predictions as of rows in memory; class-wise without the standard errors that need the classes of a row together
 #'   (`NA`).

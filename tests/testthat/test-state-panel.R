@@ -56,6 +56,31 @@ test_that("a prediction just above an edge is in the bin above it", {
                tol$law)
 })
 
+test_that("tidy() is the panel, glance() the headline's row", {
+  d <- inside_sample(300, 2)
+  state <- update(ce_state(), c(d$x, NA), c(d$y, 1))
+  expect_identical(tidy(state, level = .9), estimate(state, level = .9))
+  row <- glance(state, level = .9)
+  expect_identical(as.list(row), c(as.list(ce_estimate(state, level = .9)), list(dropped = 1)))
+  expect_identical(c(dim(row), class(row)[1]), c("1", as.character(ncol(row)), "tbl_df"))
+  expect_error(tidy(state, 3), class = "calibrisk_error_argument")
+  expect_error(glance(state, 3), class = "calibrisk_error_argument")
+  whole <- matrix(c(.2, .3, .5, .6, .3, .1), 2, byrow = TRUE)[rep(1:2, 20), ]
+  canonical <- update(ce_state(ce_state_spec("canonical", landmarks = whole[1:2, ])), whole, rep(1:3, length.out = 40))
+  for (verb in list(tidy, glance)) {
+    expect_error(verb(ce_state()), "must have rows", class = "calibrisk_error_state")
+    expect_error(verb(canonical), "ce_tune", class = "calibrisk_error_notion")
+  }
+  expect_error(plot(canonical), "plot(ce_tune(state))", fixed = TRUE)
+  expect_error(plot(state), "plot(ce_estimate(state))", fixed = TRUE)
+})
+
+test_that("one block is one", {
+  rows <- suppressWarnings(state_of(inside_sample(30, 1), cluster = rep("a", 30)))
+  expect_match(estimate(rows)$detail, "errors from 1 block$")
+  expect_output(print(ce_estimate(rows)), "errors from 1 block\\.")
+})
+
 test_that("errors of blocks are the jackknife's", {
   d <- inside_sample(1500, 2)
   cluster <- withr::with_seed(3, sample(200, 1500, TRUE))
