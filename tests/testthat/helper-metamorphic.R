@@ -11,6 +11,17 @@ map_law <- function(map, jitter = 1e-5) {
   new_law(function(d) predict_in_order(d, map), jitter = jitter, rows = 1e-8, classes = 1e-8)
 }
 
+# The first class against the others.
+binary_law <- function(verb, ...) {
+  new_law(function(d) result_numbers(verb(first_class(d)$p, first_class(d)$happened)), classes = NULL, ...)
+}
+
+# The predictions of the frame and others that are surer.
+with_sharpened <- function(d) {
+  probs <- as.matrix(d[paste0(".pred_", levels(d$truth))])
+  list(model = probs, sharpened = probs^2 / rowSums(probs^2))
+}
+
 plain_kernel <- kernel_gaussian(0.5)
 
 metamorphic_verbs <- list(
@@ -64,7 +75,27 @@ metamorphic_verbs <- list(
     tidy(ce_validate(first_class(d), happened, p))$estimate
   }, rows = 1e-8, classes = NULL),
   decision = new_law(function(d) tidy(ce_decision(first_class(d), happened, p))[c("net_benefit", "loss", "std.error")],
-                     jitter = NULL, classes = NULL)
+                     jitter = NULL, classes = NULL),
+  cox = binary_law(cox_calibration),
+  ici = binary_law(ici, jitter = NULL),
+  hosmer_lemeshow = binary_law(hosmer_lemeshow, jitter = NULL),
+  spiegelhalter = binary_law(spiegelhalter),
+  decompose = new_law(function(d) {
+    ce_decompose(first_class(d)$p, first_class(d)$happened, method = "isotonic")
+  }, jitter = NULL, classes = NULL),
+  # subsamples and folds are drawn of rows
+  rank = new_law(function(d) ce_rank(with_sharpened(d), d$truth, n_sub = 150, trials = 2)$estimates$estimate),
+  rank_ece = new_law(function(d) ce_rank(with_sharpened(d), d$truth, metric = ece, n_sub = 150, trials = 2)$estimates$estimate,
+                     jitter = NULL),
+  compare = new_law(function(d) ce_compare(with_sharpened(d), truth = d$truth, metric = skce)),
+  gain = new_law(function(d) {
+    models <- with_sharpened(d)
+    ce_gain(models$model, models$sharpened, d$truth, score = "spherical")
+  }),
+  ucme = new_law(function(d) ucme(d, truth, locations = 3, kernel = plain_kernel), rows = NULL, classes = NULL),
+  u_score = new_law(function(d) {
+    u_score(d, truth, score = function(p1, y1, p2, y2) rowSums((p1 - p2)^2) * (y1 == y2))
+  })
 )
 # The first class against the others.
 first_class <- function(d) {
@@ -121,5 +152,7 @@ distances <- kernel_wasserstein(0.5)
 metamorphic_verbs <- c(metamorphic_verbs, list(
   normal_skce = normal_verb(skce, kernel = distances),
   normal_ckce = normal_verb(ckce, kernel = distances, ridge = 0.1),
+  normal_moments = normal_verb(ce_moments),
+  normal_test = normal_verb(function(x, y) glance(ce_test(x, y, test = "bound"))),
   normal_score = normal_verb(ce_score, score = c("crps", "dss"))
 ))
