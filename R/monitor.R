@@ -13,7 +13,8 @@
 #'   find *changes* should forget.
 #' @inheritParams ce_args
 #' @param object A `ce_monitor`.
-#' @param data Predictions as in [ce_estimate()]: a data frame, a matrix or a vector.
+#' @param data Predictions as in [ce_estimate()]: a data frame, a matrix or a vector; or a [ce_source()], whose pieces
+#'   are an update each, or a list of sources, which are read one after the other.
 #' @param x A `ce_monitor`.
 #' @param weights Frequency weights, integers: rows that stand for several. Importance weights are an error: a test that
 #'   is valid at all times cannot take them; [ce_test()] and [ce_estimate()] can.
@@ -41,7 +42,8 @@
 #'
 #' With `cluster` one bets on whole clusters: the factor of a cluster is the mean of its rows' ratios
 #' \eqn{q_{j,s}(y_s)/p_s(y_s)}, with \eqn{q} fitted to clusters before. That has mean 1 however the rows of a cluster
-#' depend on each other, and wins less than bets on independent rows. The rows of a cluster come in one update.
+#' depend on each other, and wins less than bets on independent rows. The rows of a cluster come in one update; in a
+#' source they are next to each other, and those at the end of a piece wait for the next one.
 #'
 #' Rows must come once and be new to the model. Repeated measures of one subject without `cluster`, or rows sorted by
 #' outcome, are not calibrated given the rows before them, even if the model is.
@@ -107,12 +109,40 @@ monitor_version <- 4L
 update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE, weights = NULL, cluster = NULL) {
   call <- current_env()
   check_monitor(object, call)
-  given <- lapply(list(weights = enquo(weights), cluster = enquo(cluster)), evaluate_once, data)
+  if (missing(data)) stop_input(c("{.arg data} must be given.", "i" = "The rows to add."), "argument", call = call)
+  truth <- enquo(truth)
+  dots <- column_dots(...)
+  given <- list(weights = enquo(weights), cluster = enquo(cluster))
+  if (is.function(data)) data <- ce_source(data)
+  if (inherits(data, "ce_source")) data <- list(data)
+  # the order of rows is that of the list: no workers
+  if (is_source_list(data)) {
+    take <- function(monitor, piece) monitor_piece(monitor, piece, truth, dots, given, na_rm, call)
+    return(Reduce(function(monitor, source) {
+      update_from_source(monitor, whole_clusters(source, given$cluster, call), take, call)
+    }, data, object))
+  }
+  check_rows_here(data, "data", call, "monitor")
+  monitor_rows(object, data, truth, dots, given, na_rm, call)
+}
+
+# Pieces of no rows, or of incomplete ones alone, have nothing to bet on.
+monitor_piece <- function(object, data, truth, dots, given, na_rm, call) {
+  if (nrow(data) == 0) return(object)
+  out <- rlang::try_fetch(monitor_rows(object, data, truth, dots, given, na_rm, call),
+                          calibrisk_error_empty = identity)
+  if (!inherits(out, "calibrisk_error_empty")) return(out)
+  object$state$dropped <- object$state$dropped + out$dropped
+  object
+}
+
+monitor_rows <- function(object, data, truth, dots, given, na_rm, call) {
+  given <- lapply(given, evaluate_once, data)
   columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
   check_monitor_weights(columns$weights, call)
   columns["cluster"] <- list(exact_ids(columns$cluster, "cluster", call))
   predictions <- withCallingHandlers(
-    as_predictions(data, enquo(truth), column_dots(...), object$state$spec$event_level, na_rm, call,
+    as_predictions(data, truth, dots, object$state$spec$event_level, na_rm, call,
                    direction = object$state$n == 0, design = design_input(given$weights, given$cluster)),
     # the other clusters come in other updates
     calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)

@@ -5,10 +5,10 @@
 
 #' Sources: rows that come in pieces
 #'
-#' A source yields data frames until it is empty. `update(state, source, truth)` reads it into a [ce_state()], in the
-#' memory of one piece. A list of sources, such as `lapply(files, ce_source)`, is read source by source, each into a
-#' state of its own, and the states are merged in the order of the list; under a [future::plan()] of several workers
-#' they are read in parallel, with the same digits.
+#' A source yields data frames until it is empty. `update(state, source, truth)` reads it into a [ce_state()] (or a
+#' [ce_monitor()]), in the memory of one piece. A list of sources, such as `lapply(files, ce_source)`, is read source by
+#' source, each into a state of its own, and the states are merged in the order of the list; under a [future::plan()] of
+#' several workers they are read in parallel, with the same digits.
 #'
 #' @param x What to read: the names of CSV or Parquet files, or of a folder of them; a data frame; a table of a database
 #'   (dbplyr, or [ce_database()]) or a result of `DBI::dbSendQuery()`; an object with a method `read_next_batch()`
@@ -73,7 +73,7 @@ is_source_list <- function(x) {
 }
 
 # What rows come from is not the rows.
-check_rows_here <- function(x, arg, call) {
+check_rows_here <- function(x, arg, call, to = "state") {
   of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
     all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy", "ce_database")))
   files <- is.character(x) && is.null(dim(x)) && (arg == "data" || all(file.exists(x)))
@@ -85,7 +85,7 @@ check_rows_here <- function(x, arg, call) {
     "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.",
     "x" = "It is {what}.",
     "i" = if (arg == "data") {
-      "Files, tables and pieces are read by {.fn ce_source}: {.code update(state, {source}, truth)}."
+      "Files, tables and pieces are read by {.fn ce_source}: {.code update({to}, {source}, truth)}."
     } else {
       "A state reads it: {.code update(ce_state(), {sub('data', arg, source)}, truth)}; see {.help ce_source}."
     }

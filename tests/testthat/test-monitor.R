@@ -195,3 +195,57 @@ test_that("frequencies are repeated rows, importance weights an error that says 
                glance(update(monitor, rep(p, w), rep(y, w)))$log_e_value)
   expect_error(update(monitor, p, y, weights = c(.5, 1, 2, 1)), "ladder", class = "calibrisk_error_weights")
 })
+
+test_that("a source is read into a monitor: a piece is an update, in the order of a list", {
+  d <- withr::with_seed(3, {
+    p <- rbeta(900, 2, 3)
+    data.frame(p, y = rbinom(900, 1, plogis(0.7 * qlogis(p))))
+  })
+  whole <- update(ce_monitor(), d, y, p)
+  same <- function(found, n) {
+    expect_equal(found$streams, whole$streams, tolerance = tol$law)
+    expect_equal(glance(found), glance(whole), tolerance = tol$law)
+    expect_equal(tidy(found)$n, n)
+  }
+  same(update(ce_monitor(), ce_source(d, rows = 400), y, p), c(400, 800, 900))
+  same(update(ce_monitor(), list(ce_source(d[1:300, ]), ce_source(d[301:900, ])), y, p), c(300, 900))
+  pieces <- list(d[1:300, ], d[0, ], data.frame(p = NA_real_, y = 1), d[301:900, ])
+  at <- 0
+  read <- update(ce_monitor(), function() {
+    at <<- at + 1
+    if (at <= length(pieces)) pieces[[at]]
+  }, y, p)
+  expect_identical(read$state$dropped, 1)
+  read$state$dropped <- 0
+  same(read, c(300, 900))
+  # frequencies
+  d$k <- rep(0:3, 225)
+  counted <- update(ce_monitor(), ce_source(d, rows = 400), y, p, weights = k)
+  expect_equal(glance(counted), glance(update(ce_monitor(), d, y, p, weights = k)), tolerance = tol$law)
+  # the monitor is as before where a piece cannot be taken in
+  d$y[850] <- 7
+  expect_error(update(ce_monitor(), ce_source(d, rows = 400), y, p), "In piece 3", class = "calibrisk_error_source")
+  expect_error(update(ce_monitor(), list(d, d), y, p), "update(monitor, lapply", fixed = TRUE,
+               class = "calibrisk_error_source")
+  expect_error(update(ce_monitor(), truth = y), "`data` must be given", class = "calibrisk_error_argument")
+})
+
+test_that("clusters that a source cuts are bet on as a whole", {
+  d <- withr::with_seed(4, {
+    p <- rbeta(240, 2, 3)
+    data.frame(p, y = rbinom(240, 1, plogis(0.5 * qlogis(p))), site = rep(1:40, rep(c(3, 7, 9, 5), 10)))
+  })
+  whole <- update(ce_monitor(block = 10), d, y, p, cluster = site)
+  # the second is longer than a piece
+  for (rows in c(1, 4, 50, 1000)) {
+    read <- update(ce_monitor(block = 10), ce_source(d, rows = rows), y, p, cluster = site)
+    expect_equal(read$streams, whole$streams, tolerance = tol$law)
+    expect_equal(glance(read), glance(whole), tolerance = tol$law)
+    expect_identical(read$clusters, whole$clusters)
+  }
+  # those that are not next to each other say so
+  torn <- d[c(1:2, 4:240, 3), ]
+  expect_error(update(ce_monitor(), ce_source(torn, rows = 50), y, p, cluster = site), class = "calibrisk_error_source")
+  cause <- tryCatch(update(ce_monitor(), ce_source(torn, rows = 50), y, p, cluster = site), error = identity)$parent
+  expect_s3_class(cause, "calibrisk_error_cluster")
+})
