@@ -60,7 +60,10 @@ check_kind <- function(x, call) {
   stop_input(c(
     "{.arg x} must be a data frame, a numeric matrix (one row per observation, one column per \\
      class) or a numeric vector of probabilities.",
-    "x" = "It is {if (is.null(x)) 'NULL' else paste0(if (is.matrix(x)) 'a matrix of type ' else 'of type ', what)}."
+    "x" = "It is {if (is.null(x)) 'NULL' else paste0(if (is.matrix(x)) 'a matrix of type ' else 'of type ', what)}.",
+    "i" = if (is.object(x) && (is.list(x) || isS4(x))) {
+      "{.code ce_predictions(model, newdata)} reads what a model predicts."
+    }
   ), "probs", arg = "x", value = x, call = call)
 }
 

@@ -172,3 +172,11 @@ test_that("groups of the new data stay", {
   grouped <- dplyr::group_by(transform(d$test, old = age > 30), old)
   expect_identical(ece(ce_predictions(fit, grouped), type)$old, c(FALSE, TRUE))
 })
+
+test_that("a model in place of predictions is told of what reads it", {
+  model <- stats::glm(vs ~ wt, stats::binomial, mtcars)
+  error <- expect_error(ce_estimate(model, mtcars$vs), class = "calibrisk_error_probs")
+  expect_match(conditionMessage(error), "ce_predictions(model, newdata)", fixed = TRUE)
+  error <- expect_error(ce_estimate(list(0.1, 0.2), mtcars$vs[1:2]), class = "calibrisk_error_probs")
+  expect_no_match(conditionMessage(error), "ce_predictions", fixed = TRUE)
+})
