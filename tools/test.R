@@ -5,63 +5,160 @@
 # N counts tests (blocks of test_that()): a test fails by a failed expectation or an error,
 # an error outside any test counts as a failed test, a skipped test as neither. Exits with 1
 # where a test failed and where none ran. The tests run in processes of their own, as many as
-# there are cores, so that a crash is counted as well. TESTTHAT_PARALLEL=FALSE runs them one after
-# the other and then lists the slowest.
+# there are cores, so that a crash is counted as well. TESTTHAT_PARALLEL=FALSE runs them in one,
+# file after file.
+#
+# A process reports a whole file at its end: testthat's own processes report each expectation, which
+# costs both sides as much as many expectations do.
 
 source("tools/library.R")
 .libPaths(unique(c(writable_library(), .libPaths())))
 
+test_folder <- "tests/testthat"
+
+one_process <- identical(Sys.getenv("TESTTHAT_PARALLEL"), "FALSE")
+
+wanted_processes <- function() {
+  if (one_process) return(1L)
+  cpus <- Sys.getenv("TESTTHAT_CPUS")
+  if (nzchar(cpus)) as.integer(cpus) else max(1L, parallel::detectCores(), na.rm = TRUE)
+}
+
+process_variables <- function(processes) {
+  c(
+    # The collector goes over the heap of all suggested packages again and again, for a ninth of the time, where R
+    # starts small: room for 12 million nodes and 400 MB of vectors before it has to, where not too many take it.
+    if (processes <= 4 && !nzchar(Sys.getenv("R_NSIZE"))) c(R_NSIZE = "12000000", R_VSIZE = "400M"),
+    # one thread of the BLAS for each process: more would wait for each other
+    if (!one_process) c(OPENBLAS_NUM_THREADS = "1", OMP_NUM_THREADS = "1")
+  )
+}
+
+# The longest files come first, so that the processes end together.
+files_to_run <- function(filter) {
+  first <- read.dcf("DESCRIPTION", "Config/testthat/start-first")[[1]]
+  files <- testthat::find_test_scripts(test_folder, filter = filter, full.names = FALSE,
+                                       start_first = strsplit(first, ",[[:space:]]*")[[1]])
+  sprintf("%s/%s", test_folder, files)
+}
+
+new_process <- function(variables) {
+  environment <- callr::r_session_options()$env
+  process <- callr::r_session$new(callr::r_session_options(
+    stdout = NULL, stderr = NULL, env = c(environment[setdiff(names(environment), names(variables))], variables)
+  ))
+  process$call(function(folder) {
+    library(testthat)
+    library(calibrisk)
+    .GlobalEnv$.test_env <- testthat::test_env("calibrisk")
+    testthat::source_test_helpers(folder, .GlobalEnv$.test_env)
+    invisible()
+  }, list(test_folder))
+  process
+}
+
+# The results of one file, as testthat lists them, in the process.
+file_results <- function(path) {
+  results <- testthat::test_file(path, testthat::Reporter$new(), package = "calibrisk", load_package = "installed",
+                                 load_helpers = FALSE, env = .GlobalEnv$.test_env)
+  holds <- testthat::new_expectation("success", "")
+  lapply(results, function(test) {
+    # what holds is only counted
+    test$results <- lapply(test$results, function(result) {
+      if (inherits(result, "expectation_success")) holds else result
+    })
+    test
+  })
+}
+
+# A file whose process ended, or could not report, is a test that failed.
+lost_file <- function(path, message) {
+  error <- testthat::new_expectation("error", paste0(path, ": ", message))
+  list(list(file = basename(path), context = NA_character_, test = "the process of this file", user = NA_real_,
+            system = NA_real_, real = NA_real_, results = list(error)))
+}
+
+replay <- function(reporter, path, results) {
+  name <- sub("^test-?(.*)[.][rR]$", "\\1", basename(path))
+  reporter$start_file(basename(path))
+  reporter$start_context(name)
+  for (test in results) {
+    reporter$start_test(name, test$test)
+    for (result in test$results) reporter$add_result(name, test$test, result)
+    reporter$end_test(name, test$test)
+  }
+  reporter$end_context(name)
+  reporter$end_file()
+}
+
+# What a process says of the file at `path` or, where it has none yet, of its start; nothing where it is still at work.
+results_said <- function(process, path) {
+  message <- process$read()
+  if (is.null(message) || message$code == 301) return(NULL)
+  if (message$code == 200 && is.null(message$error)) return(if (nzchar(path)) message$result else list())
+  if (!nzchar(path)) stop("The tests could not start: ", conditionMessage(message$error))
+  lost_file(path, conditionMessage(message$error))
+}
+
+run_files <- function(paths, reporter) {
+  wanted <- min(wanted_processes(), length(paths))
+  variables <- process_variables(wanted)
+  processes <- lapply(seq_len(wanted), function(i) new_process(variables))
+  on.exit(for (process in processes) process$close())
+  at <- character(wanted) # the file that each process runs; none while it starts
+  working <- rep(TRUE, wanted)
+  done <- list()
+  while (any(working)) {
+    ready <- callr::poll(lapply(processes[working], function(process) process$get_poll_connection()), -1)
+    for (i in which(working)[ready == "ready"]) {
+      results <- results_said(processes[[i]], at[i])
+      if (is.null(results)) next
+      if (nzchar(at[i])) {
+        replay(reporter, at[i], results)
+        done <- c(done, results)
+      }
+      working[i] <- length(paths) > 0
+      if (!working[i]) next
+      at[i] <- ""
+      if (processes[[i]]$is_alive()) {
+        at[i] <- paths[1]
+        paths <- paths[-1]
+        processes[[i]]$call(file_results, list(at[i]))
+      } else {
+        processes[[i]] <- new_process(variables)
+      }
+    }
+  }
+  done
+}
+
 run_tests <- function(filter) {
   start <- proc.time()[["elapsed"]]
-  results <- as.data.frame(testthat::test_dir(
-    "tests/testthat",
-    package = "calibrisk", load_package = "installed", filter = filter,
-    reporter = "summary", stop_on_failure = FALSE
-  ))
+  paths <- files_to_run(filter)
+  if (length(paths) == 0) return(c(passed = 0, failed = 0))
+  reporter <- testthat::SummaryReporter$new()
+  reporter$start_reporter()
+  results <- run_files(paths, reporter)
+  reporter$end_reporter()
+  results <- as.data.frame(structure(results, class = "testthat_results"))
   failed <- results$failed > 0 | results$error
   skipped <- results$skipped & !failed
-  # processes report whole files: the times of single tests are known to one process only
-  if (identical(Sys.getenv("TESTTHAT_PARALLEL"), "FALSE")) report_slow(results)
+  report_slow(results)
   cat(sprintf("\n%d tests with %d expectations in %.0f s, %d skipped, %d warnings\n",
               nrow(results), sum(results$nb), proc.time()[["elapsed"]] - start, sum(skipped),
               sum(results$warning)))
   c(passed = sum(!failed & !skipped), failed = sum(failed))
 }
 
-report_slow <- function(results, seconds = 2, top = 10) {
+report_slow <- function(results, seconds = 3, top = 5) {
   slow <- utils::head(results[order(-results$real), ], top)
-  slow <- slow[slow$real > seconds, ]
+  slow <- slow[which(slow$real > seconds), ]
   if (nrow(slow) == 0) return(invisible())
   cat("\nSlowest tests (seconds):\n")
   cat(sprintf("  %6.1f  %s: %s\n", slow$real, slow$file, slow$test), sep = "")
 }
 
-in_own_process <- function(filter) {
-  counts <- tempfile()
-  if (!nzchar(Sys.getenv("TESTTHAT_CPUS"))) {
-    Sys.setenv(TESTTHAT_CPUS = max(1L, parallel::detectCores(), na.rm = TRUE))
-  }
-  # The collector goes over the heap of all suggested packages again and again, for a ninth of the time, where R starts
-  # small: room for 12 million nodes and 400 MB of vectors before it has to, where not too many processes take it.
-  if (as.integer(Sys.getenv("TESTTHAT_CPUS")) <= 4 && !nzchar(Sys.getenv("R_NSIZE"))) {
-    Sys.setenv(R_NSIZE = "12000000", R_VSIZE = "400M")
-  }
-  # one thread of the BLAS for each process: more would wait for each other
-  if (!identical(Sys.getenv("TESTTHAT_PARALLEL"), "FALSE")) Sys.setenv(OPENBLAS_NUM_THREADS = 1, OMP_NUM_THREADS = 1)
-  status <- system2(file.path(R.home("bin"), "Rscript"),
-                    shQuote(c("tools/test.R", "--counts", counts, filter)))
-  if (file.exists(counts)) return(readRDS(counts))
-  cat("\nThe test process ended early, with status ", status, ".\n", sep = "")
-  c(passed = 0, failed = 1)
-}
-
 args <- commandArgs(trailingOnly = TRUE)
-args <- args[nzchar(args)]
-if (identical(args[1], "--counts")) {
-  counts <- run_tests(if (length(args) > 2) args[3])
-  saveRDS(counts, args[2])
-} else {
-  counts <- in_own_process(args)
-  cat(sprintf("%d passed, %d failed\n", counts["passed"], counts["failed"]))
-  quit(status = if (counts["failed"] > 0 || counts["passed"] == 0) 1 else 0)
-}
+counts <- run_tests(c(args[nzchar(args)], list(NULL))[[1]])
+cat(sprintf("%d passed, %d failed\n", counts["passed"], counts["failed"]))
+quit(status = if (counts["failed"] > 0 || counts["passed"] == 0) 1 else 0)
