@@ -77,6 +77,10 @@ cpp_grid_mass <- function(x, weight, cells) {
     .Call(`_calibrisk_cpp_grid_mass`, x, weight, cells)
 }
 
+cpp_cosine_sums <- function(v) {
+    .Call(`_calibrisk_cpp_cosine_sums`, v)
+}
+
 cpp_logistic <- function(z, y, free_intercept, free_slope, weight) {
     .Call(`_calibrisk_cpp_logistic`, z, y, free_intercept, free_slope, weight)
 }

@@ -29,11 +29,11 @@ check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = In
 check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
                           open = FALSE, null = FALSE, size = NULL, call = caller_env()) {
   if (null && is.null(x)) return(invisible(x))
-  range <- range_text(lower, upper, open)
-  what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
   ok <- is.numeric(x) && length(x) > 0 && (is.null(size) || length(x) == size) && all(is.finite(x))
   inside <- ok && (if (open) all(x > lower & x < upper) else all(x >= lower & x <= upper))
   if (!inside) {
+    range <- range_text(lower, upper, open)
+    what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
     bad <- if (ok) x[if (open) !(x > lower & x < upper) else !(x >= lower & x <= upper)][1] else x
     stop_input(c(
       "{.arg {arg}} must be {what}{range}.",

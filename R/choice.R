@@ -43,8 +43,9 @@ as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value
 }
 
 check_choice_name <- function(value, kind, arg, also, call) {
+  known <- function(name) name %in% also || paste0(kind, "_", name) %in% getNamespaceExports(topenv())
+  if (rlang::is_string(value) && known(value)) return(invisible())
   names <- c(also, choice_names(kind))
-  if (rlang::is_string(value) && value %in% names) return(invisible())
   # a constructor that was not called
   fact <- if (is.function(value)) "It is a function: call it, as in {.code {kind}_{names[length(names)]}()}." else {
     "It is {.val {describe(value)}}."

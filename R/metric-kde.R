@@ -224,12 +224,10 @@ triweight_influence <- function(problem, gap, t, bandwidth, p) {
   nodes <- seq(0, smooth_cells) / smooth_cells
   g <- stats::approx(t, gap, nodes)$y
   slope <- p * sign(g) * abs(g)^(p - 1)
-  lag <- c(0:smooth_cells, (smooth_cells - 1):1) / smooth_cells
-  kernel <- pmax(1 - (lag / (3 * bandwidth))^2, 0)^3 # of standard deviation `bandwidth`
-  kernel <- stats::fft(kernel / sum(kernel))
-  blur <- function(v) {
-    Re(stats::fft(stats::fft(mirror(v)) * kernel, inverse = TRUE))[seq_along(nodes)] / length(lag)
-  }
+  # a kernel of standard deviation `bandwidth`, whose lags have period 2; its sum is the first of its sums of cosines
+  kernel <- cpp_cosine_sums(pmax(1 - (nodes / (3 * bandwidth))^2, 0)^3)
+  kernel <- kernel / kernel[1]
+  blur <- function(v) cpp_cosine_sums(cpp_cosine_sums(v) * kernel) / (2 * smooth_cells)
   x <- problem$features[, 1]
   grid_value(x, blur(abs(g)^p + slope * (nodes - g))) - problem$labels * grid_value(x, blur(slope))
 }

@@ -62,18 +62,18 @@ smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
   x <- problem$features[, 1]
   d <- problem$residuals[, 1]
   mass <- cpp_grid_mass(x, d * row_shares(problem$design), smooth_cells)
-  spectrum <- stats::fft(mirror_mass(mass))
+  spectrum <- mass_spectrum(mass)
   s <- bandwidth %||% smooth_fixed_point(spectrum)
-  r <- if (s > 0) reflected_blur(spectrum, s) else mass * smooth_cells
+  r <- if (s > 0) blurred(spectrum, s) else mass * smooth_cells
   value <- sum(abs(r) * trapezoid_weights)
   out <- list(value = value, bandwidth = s)
   if (influence) {
     # derivative of the integral by a row's residual: its kernel against the sign
-    sign_near <- reflected_blur(stats::fft(mirror(sign(r))), s) / smooth_cells
+    sign_near <- blurred(cpp_cosine_sums(sign(r)), s) / smooth_cells
     rows <- grid_value(x, sign_near) * d
     if (is.null(bandwidth) && s > 0) {
       # s itself moves: s = F(s) gives ds = dF / (1 - F'), F decreasing
-      slope <- diff(errors_at(spectrum, c(0.99, 1.01) * s)) / (0.02 * s)
+      slope <- (error_at(spectrum, 1.01 * s) - error_at(spectrum, 0.99 * s)) / (0.02 * s)
       rows <- value + (rows - row_mean(rows, problem$design)) / (1 - min(slope, 0))
     }
     out$influence <- rows
@@ -93,9 +93,9 @@ crossfit_smooth <- function(problem, s) {
   })
   all <- Reduce(`+`, masses)
   others <- lapply(masses, function(own) all - own)
-  if (s > 0) others <- reflected_blurs(others, s, mirror_mass)
+  if (s > 0) others <- lapply(others, function(mass) blurred(mass_spectrum(mass), s))
   signs <- lapply(others, sign)
-  if (s > 0) signs <- lapply(reflected_blurs(signs, s, mirror), `/`, smooth_cells)
+  if (s > 0) signs <- lapply(signs, function(sign) blurred(cpp_cosine_sums(sign), s) / smooth_cells)
   rows <- numeric(length(x))
   for (f in seq_len(crossfit_folds)) {
     own <- which(fold == f)
@@ -123,19 +123,16 @@ smooth_fixed_point <- function(spectrum) {
   }
 }
 
-# F(s) and F'(s) by one transform: the density is real, so its derivative by s comes along as imaginary part.
+# F(s) and F'(s).
 error_and_slope <- function(spectrum, s) {
-  both <- blurred(spectrum, s, slope = TRUE)
-  density <- Re(both)
-  c(sum(abs(density) * trapezoid_weights), sum(sign(density) * Im(both) * trapezoid_weights))
+  square <- (pi * 0:smooth_cells)^2
+  factor <- exp(-s^2 * square / 2)
+  density <- cpp_cosine_sums(spectrum * factor) / 2
+  slope <- cpp_cosine_sums(spectrum * factor * (-s * square)) / 2
+  c(sum(abs(density) * trapezoid_weights), sum(sign(density) * slope * trapezoid_weights))
 }
 
-# F at two bandwidths by one transform, likewise.
-errors_at <- function(spectrum, s) {
-  square <- (pi * 0:smooth_cells)^2
-  both <- inverse_blur(spectrum, complex(real = exp(-s[1]^2 * square / 2), imaginary = exp(-s[2]^2 * square / 2)))
-  c(sum(abs(Re(both)) * trapezoid_weights), sum(abs(Im(both)) * trapezoid_weights))
-}
+error_at <- function(spectrum, s) sum(abs(blurred(spectrum, s)) * trapezoid_weights)
 
 trapezoid_weights <- c(0.5, rep(1, smooth_cells - 1), 0.5) / smooth_cells
 
@@ -146,39 +143,12 @@ grid_value <- function(x, v) {
   v[below + 1] * (1 - right) + v[below + 2] * right
 }
 
-# Even extension with period 2; a mass on the boundary meets its own image.
-mirror <- function(v) c(v, rev(v[-c(1, length(v))]))
-mirror_mass <- function(v) {
-  v[c(1, length(v))] <- 2 * v[c(1, length(v))]
-  mirror(v)
+# The Fourier transform of masses on the grid and of their reflections at 0 and 1, which is real and even. A mass on the
+# boundary meets its own image.
+mass_spectrum <- function(mass) {
+  mass[c(1, length(mass))] <- 2 * mass[c(1, length(mass))]
+  cpp_cosine_sums(mass)
 }
 
 # Density on the grid of a spectrum blurred by the reflected Gaussian: the heat kernel.
-reflected_blur <- function(spectrum, s) Re(blurred(spectrum, s))
-
-# The same of several vectors, two by one transform as real and imaginary part. One of zeros goes alone: beside
-# another, rounding would give it a sign.
-reflected_blurs <- function(values, s, extend) {
-  factor <- exp(-s^2 * (pi * 0:smooth_cells)^2 / 2)
-  some <- which(vapply(values, function(v) any(v != 0), NA))
-  for (first in some[seq_along(some) %% 2 == 1]) {
-    second <- some[match(first, some) + 1]
-    v <- values[[first]]
-    if (!is.na(second)) v <- complex(real = v, imaginary = values[[second]])
-    both <- inverse_blur(stats::fft(extend(v)), factor)
-    values[[first]] <- Re(both)
-    if (!is.na(second)) values[[second]] <- Im(both)
-  }
-  values
-}
-
-blurred <- function(spectrum, s, slope = FALSE) {
-  square <- (pi * 0:smooth_cells)^2
-  factor <- exp(-s^2 * square / 2)
-  if (slope) factor <- factor * complex(real = 1, imaginary = -s * square)
-  inverse_blur(spectrum, factor)
-}
-
-inverse_blur <- function(spectrum, factor) {
-  stats::fft(spectrum * mirror(factor), inverse = TRUE)[seq_len(smooth_cells + 1)] / 2
-}
+blurred <- function(spectrum, s) cpp_cosine_sums(spectrum * exp(-s^2 * (pi * 0:smooth_cells)^2 / 2)) / 2

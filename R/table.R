@@ -2,6 +2,8 @@
 # named character vector; it is an attribute, so that the columns stay plain.
 
 new_table <- function(x, estimand, class) {
+  # as_tibble() would check the names that are there
+  if (identical(class(x), "data.frame")) x <- tibble::new_tibble(x, nrow = nrow(x))
   if (!is_plain_tibble(x)) x <- tibble::as_tibble(x)
   attr(x, "estimand") <- estimand
   class(x) <- unique(c(class, "ce_table", class(x)))
@@ -10,11 +12,27 @@ new_table <- function(x, estimand, class) {
 
 is_plain_tibble <- function(x) identical(class(x), c("tbl_df", "tbl", "data.frame"))
 
-# tibble() would take longer than most metrics; columns do not see those before them.
+# tibble() would take longer than most metrics; columns do not see those before them. Plain columns of one length with
+# names of their own, as most are, need no rules of vctrs either.
 columns_frame <- function(...) {
-  columns <- vctrs::df_list(...)
+  columns <- rlang::list2(...)
+  if (plain_columns(columns)) {
+    attr(columns, "row.names") <- .set_row_names(length(columns[[1]]))
+    class(columns) <- c("tbl_df", "tbl", "data.frame")
+    return(columns)
+  }
+  columns <- vctrs::df_list(!!!columns)
   tibble::new_tibble(columns, nrow = vctrs::vec_size_common(!!!columns))
 }
+
+plain_columns <- function(columns) {
+  named <- names(columns)
+  if (is.null(named) || !all(nzchar(named)) || anyDuplicated(named) || any(startsWith(named, ".."))) return(FALSE)
+  size <- lengths(columns, use.names = FALSE)
+  size[1] > 0 && all(size == size[1]) && all(vapply(columns, is_plain_column, NA))
+}
+
+is_plain_column <- function(x) is.null(dim(x)) && (is.atomic(x) || is.list(x) && !is.object(x))
 
 #' @importFrom tibble tbl_sum
 #' @method tbl_sum ce_table

@@ -261,6 +261,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cosine_sums
+Rcpp::NumericVector cpp_cosine_sums(Rcpp::NumericVector v);
+RcppExport SEXP _calibrisk_cpp_cosine_sums(SEXP vSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type v(vSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cosine_sums(v));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_logistic
 Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept, bool free_slope, Rcpp::Nullable<Rcpp::NumericVector> weight);
 RcppExport SEXP _calibrisk_cpp_logistic(SEXP zSEXP, SEXP ySEXP, SEXP free_interceptSEXP, SEXP free_slopeSEXP, SEXP weightSEXP) {
@@ -1364,6 +1374,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},
     {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
+    {"_calibrisk_cpp_cosine_sums", (DL_FUNC) &_calibrisk_cpp_cosine_sums, 1},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 5},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},

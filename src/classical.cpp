@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The linear-time passes of the classical calibration errors.
 #include "r_engine.h"
+#include <calibrisk/classical/cosine_sums.h>
 #include <calibrisk/classical/grid_mass.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>
@@ -138,6 +139,18 @@ Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, doubl
 Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector weight, double cells) {
   return Rcpp::wrap(calibrisk::grid_mass(x.begin(), weight.begin(), size_of(x.size()),
                                          static_cast<std::size_t>(cells)));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_cosine_sums(Rcpp::NumericVector v) {
+  if (v.size() < 2) Rcpp::stop("cosine_sums: two values or more.");
+  // the roots of unity of the last size are kept: a verb asks for dozens of sums of one size
+  static calibrisk::CosineSums sums(1);
+  const std::size_t cells = size_of(v.size()) - 1;
+  if (sums.cells() != cells) sums = calibrisk::CosineSums(cells);
+  Rcpp::NumericVector out(Rcpp::no_init(v.size()));
+  sums(v.begin(), out.begin());
+  return out;
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -47,16 +47,30 @@ test_that("the analytic standard error is that of the jackknife, the bandwidth's
   expect_equal(smooth_ece(x, y)$std.error / error, 1, tolerance = .05)
 })
 
-test_that("vectors blurred two by one transform are those blurred alone, zeros stay zeros", {
-  sparse <- function() stats::rnorm(smooth_cells + 1) * stats::rbinom(smooth_cells + 1, 1, .01)
-  values <- withr::with_seed(4, list(sparse(), numeric(smooth_cells + 1), sparse(), sparse()))
-  for (extend in list(mirror, mirror_mass)) {
-    alone <- lapply(values, function(v) reflected_blur(stats::fft(extend(v)), .02))
-    together <- reflected_blurs(values, .02, extend)
-    expect_identical(together[[2]], values[[2]])
-    for (i in c(1, 3, 4)) expect_equal(together[[i]], alone[[i]], tolerance = tol$law)
+test_that("sums of cosines are the transform of the even extension, twice is the vector", {
+  for (cells in c(1, 2, 6, 64)) {
+    v <- withr::with_seed(cells, stats::rnorm(cells + 1))
+    even <- c(v, rev(v)[-c(1, cells + 1)])
+    sums <- cpp_cosine_sums(v)
+    naive <- vapply(0:cells, function(k) sum(even * cos(pi * k * (seq_along(even) - 1) / cells)), 0)
+    expect_equal(sums, naive, tolerance = tol$law)
+    expect_equal(cpp_cosine_sums(sums), 2 * cells * v, tolerance = tol$law)
   }
-  spectrum <- stats::fft(mirror_mass(values[[1]]))
-  single <- vapply(c(.05, .06), function(s) sum(abs(reflected_blur(spectrum, s)) * trapezoid_weights), 0)
-  expect_equal(errors_at(spectrum, c(.05, .06)), single, tolerance = tol$law)
+  expect_error(cpp_cosine_sums(1), "two values")
+})
+
+test_that("masses are blurred by the kernel and its images, zeros stay zeros", {
+  mass <- numeric(smooth_cells + 1)
+  mass[c(1, 2000, smooth_cells + 1)] <- c(.2, -.3, .5)
+  at <- seq(0, 1, length.out = smooth_cells + 1)
+  image <- function(x) rowSums(vapply(2 * (-2:2), function(m) stats::dnorm(at, m + x, .05) + stats::dnorm(at, m - x, .05),
+                                      at))
+  naive <- .2 * image(0) - .3 * image(1999 / smooth_cells) + .5 * image(1)
+  expect_equal(blurred(mass_spectrum(mass), .05), naive, tolerance = 1e-9)
+  expect_identical(blurred(mass_spectrum(0 * mass), .05), 0 * mass)
+  # F and its slope
+  both <- error_and_slope(mass_spectrum(mass), .05)
+  error <- function(s) error_at(mass_spectrum(mass), s)
+  expect_equal(both[1], mean(c(abs(naive)[-1], abs(naive)[-smooth_cells - 1])), tolerance = 1e-9)
+  expect_equal(both[2], (error(.05 + 1e-6) - error(.05 - 1e-6)) / 2e-6, tolerance = 1e-5)
 })
