@@ -109,7 +109,7 @@ compare_pairs <- function(models, metric, settings, call) {
   check_law_metric(metric, models[[1]], call)
   if (n_obs(models[[1]]) == 0) stop_empty(1, call)
   if ("level" %in% names(formals(metric$fn))) metric$options$level <- metric$options$level %||% settings$level
-  found <- lapply(names(models), function(name) in_model(metric_value(metric, models[[name]], call), name, call))
+  found <- metric_values(models, metric, call)
   values <- vapply(found, `[[`, 0, "value")
   at <- utils::combn(length(models), 2)
   estimates <- lapply(found, `[[`, "estimate")
@@ -129,6 +129,19 @@ compare_pairs <- function(models, metric, settings, call) {
   if (settings$adjust != "none") out$p.adjusted <- stats::p.adjust(out$p.value, settings$adjust)
   out$n <- n_obs(models[[1]])
   out
+}
+
+metric_values <- function(models, metric, call) {
+  jobs <- unname(Map(function(name, model) list(name = name, model = model), names(models), models))
+  here <- model_valuer(metric, call)
+  # what a user's function takes from the global environment is not in a worker
+  if (!isNamespace(environment(metric$fn) %||% baseenv())) return(lapply(jobs, here))
+  unless_random(jobs, here, function_alone(model_valuer(metric, NULL)), call)
+}
+
+model_valuer <- function(metric, call) {
+  force(list(metric, call))
+  function(job) in_model(metric_value(metric, job$model, call), job$name, call)
 }
 
 check_two_models <- function(models, call, arg = "objects") {

@@ -48,6 +48,10 @@
 #'   `std.error` (of `risk`), `difference` (to the best), `difference_std.error` (paired),
 #'   `skill`, `n` and `diagnosis`: `"best"`, `"worse"` where the difference exceeds its
 #'   one-sided bound at `level`, else `"not distinguishable"`.
+#' @section Cost:
+#' That of the metric or the risks, of every model. Under a [future::plan()] of several workers, fits, and metrics of
+#' packages that draw no random numbers, are computed there, with the same digits; bootstrap samples and functions of
+#' yours are not.
 #' @section Errors:
 #' `calibrisk_error_model` where two fits were clearly fitted on predictions of different models (different
 #' predictions of the same outcomes, or no row in common): their risks are for different targets. `_argument` where
@@ -152,10 +156,20 @@ compare_fits <- function(objects, x, truth, dots, by, design, level, event_level
   design <- evaluate_design_once(design, x)
   out <- by_groups(x, by, function(part) {
     predictions <- told_once(lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call, design))
-    out <- compare_risks(Map(fit_risk, fits, predictions, threads), level, predictions[[1]]$design)
+    out <- compare_risks(fit_risks(fits, predictions, threads, call), level, predictions[[1]]$design)
     if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
   }, call)
   new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
+}
+
+fit_risks <- function(fits, predictions, threads, call) {
+  jobs <- unname(Map(function(fit, rows) list(fit = fit, predictions = rows), fits, predictions))
+  setNames(over_some_workers(jobs, risk_of_fit(threads), risk_of_fit(1L), call), names(fits))
+}
+
+risk_of_fit <- function(threads) {
+  force(threads)
+  function(job) fit_risk(job$fit, job$predictions, threads)
 }
 
 check_fits <- function(objects, call = caller_env()) {

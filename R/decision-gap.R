@@ -27,12 +27,18 @@ check_probability_map <- function(map, call) {
 # One probability per row, in [0, 1]. A fold without other rows keeps its predictions.
 recalibrated_probs <- function(problem, recalibration, fold, threads, call) {
   out <- problem$features[, 1]
-  for (held in split(seq_along(out), fold)) {
-    fitted <- seq_along(out)[-held]
-    if (length(fitted) == 0) next
-    out[held] <- recalibrated_rows(recalibration, problem, fitted, held, threads, call)
-  }
+  folds <- Filter(function(held) length(held) < length(out), unname(split(seq_along(out), fold)))
+  parts <- over_some_workers(folds, fold_recalibrator(recalibration, problem, threads, call),
+                             fold_recalibrator(recalibration, problem, 1L, NULL), call)
+  out[unlist(folds)] <- unlist(parts)
   pmin(pmax(out, 0), 1)
+}
+
+fold_recalibrator <- function(recalibration, problem, threads, call) {
+  force(list(recalibration, problem, threads, call))
+  function(held) {
+    recalibrated_rows(recalibration, problem, seq_along(problem$labels)[-held], held, threads, call)
+  }
 }
 
 # The probabilities of the rows `held` by what was fitted on the rows `fitted`.

@@ -51,7 +51,8 @@
 #'
 #' @section Cost:
 #' \eqn{O(n \log T)} for T thresholds after the recalibration, which takes most of the time: about 6 s of processor
-#' time for a million rows and the default.
+#' time for a million rows and the default. Under a [future::plan()] of several workers the folds are fitted there, with
+#' the same digits.
 #'
 #' @inheritParams ece
 #' @param x A data frame, matrix or vector of probabilities, or a list of those, one per model. Of two classes.

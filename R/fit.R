@@ -13,6 +13,9 @@
 #' \eqn{h^*(p, p') = \langle \Delta(p), \Delta(p') \rangle}, \eqn{\Delta(p) = p - P(Y \mid p)}
 #' (Gruber & Bach 2025, Eqs. 12, 13), so that \eqn{CE^2 = E\, h^*(f(X), f(X))}. Every method is a
 #' pair form \eqn{h(p, p') = \phi(p)' M \phi(p')}.
+#' @section Cost:
+#' That of the method. Under a [future::plan()] of several workers the classes of a class-wise fit are fitted there, with
+#' the same digits (unless a function of [method_function()] draws random numbers).
 #' @seealso [ce_tune()] to choose the method and its hyperparameter.
 #' @references `r ref_gruber_bach()`
 #' @export
@@ -69,12 +72,18 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
   }
   problems <- notion_problems(predictions, notion, call)
   k <- length(problems)
-  forms <- lapply(seq_len(k), function(j) {
-    fit_form(method, problems[[j]], grid_point(grid, 1), part_of(context, (j - 1) / k, j / k))
-  })
+  jobs <- Map(function(problem, j) list(problem = problem, j = j), problems, seq_len(k))
+  forms <- over_some_workers(jobs, function(job) {
+    fit_form(method, job$problem, grid_point(grid, 1), part_of(context, (job$j - 1) / k, job$j / k))
+  }, fitter_alone(method, grid_point(grid, 1)), call)
   new_fit(forms, notion, predictions, tune_histogram(problems, notion), fit_source(predictions, problems),
           method = method$name, parameter = method$parameter %||% NA_character_, value = grid$value,
           label = format(method))
+}
+
+fitter_alone <- function(method, point) {
+  force(list(method, point))
+  function(job) fit_form(method, job$problem, point, new_context(1L))
 }
 
 # `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted, `source` on what.

@@ -13,6 +13,31 @@ over_workers <- function(jobs, fn, call) {
   from_workers(future.apply::future_lapply(jobs, one, future.packages = "calibrisk"), call)
 }
 
+# Jobs of which one alone needs no worker. `there` is `here` as workers get it: without a frame of this process, which
+# would be sent along, and with one thread each.
+over_some_workers <- function(jobs, here, there, call) {
+  if (length(jobs) > 1 && has_workers()) over_workers(jobs, there, call) else lapply(jobs, here)
+}
+
+# Where the first job draws random numbers so do the others, whose digits are those of their turn: all of them here.
+unless_random <- function(jobs, here, there, call) {
+  if (length(jobs) < 3 || !has_workers()) return(lapply(jobs, here))
+  before <- get0(".Random.seed", globalenv(), inherits = FALSE)
+  first <- here(jobs[[1]])
+  drew <- !identical(before, get0(".Random.seed", globalenv(), inherits = FALSE))
+  c(list(first), if (drew) lapply(jobs[-1], here) else over_workers(jobs[-1], there, call))
+}
+
+# On one thread.
+function_alone <- function(fn) {
+  force(fn)
+  function(job) {
+    old <- options(calibrisk.threads = 1L)
+    on.exit(options(old))
+    fn(job)
+  }
+}
+
 with_step <- function(fn, step) {
   force(list(fn, step))
   function(job) {

@@ -45,6 +45,60 @@ test_that("ce_rank() has the same digits where each model has a worker", {
   expect_equal(ranked(), alone, tolerance = 0)
 })
 
+test_that("fits by class, their risks, metrics of models and folds have the same digits in workers", {
+  rows <- vehicle_predictions
+  y <- as.numeric(rows$truth == levels(rows$truth)[1])
+  p <- rows[[grep("^.pred_", names(rows))[1]]]
+  columns <- data.frame(y, p, flat = sqrt(p), mid = (p + 0.5) / 2)
+  all <- function() {
+    methods <- list(method_bins(10), method_kde(0.1), method_ukkr(0.1))
+    fits <- lapply(methods, function(method) ce_fit(rows, truth, notion = "class_wise", method = method, threads = 1))
+    metrics <- lapply(list(ece, rbs, skce, ce_estimate), function(metric) {
+      withr::with_seed(1, ce_compare(columns, y, p, flat, mid, metric = metric))
+    })
+    # of random numbers, and without an influence
+    random <- lapply(list(ce_metric(ece, interval = "bootstrap", times = 20), ucme), function(metric) {
+      withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20, metric = metric))
+    })
+    own <- withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20,
+                                          metric = function(x, truth) mean(abs(x - truth)) + runif(1)))
+    curve <- function(by) withr::with_seed(1, glance(ce_decision(columns, y, p, recalibration = by, times = 100)))
+    list(lapply(fits, predict, rows), tibble::as_tibble(ce_compare(fits, rows, truth, threads = 1)), metrics, random, own,
+         curve(method_stack()), curve("platt"))
+  }
+  alone <- all()
+  local_forks()
+  expect_equal(all(), alone, tolerance = 0)
+})
+
+test_that("classes, fits, models and folds are not computed here where there are workers", {
+  local_forks()
+  elsewhere <- function(code) {
+    withr::local_envvar(CALIBRISK_TEST_WORKER = "nobody")
+    force(code)
+    Sys.getenv("CALIBRISK_TEST_WORKER") == "nobody"
+  }
+  method <- method_function(where)
+  fits <- NULL
+  expect_true(elsewhere(fits <- ce_fit(vehicle_predictions, truth, notion = "class_wise", method = method)))
+  top <- ce_fit(vehicle_predictions, truth, notion = "top_label", method = method)
+  expect_true(elsewhere(ce_compare(list(a = top, b = top), vehicle_predictions, truth)))
+  expect_false(elsewhere(ce_compare(list(a = top), vehicle_predictions, truth)))
+  jobs <- as.list(1:4)
+  process <- function(job) Sys.getpid()
+  found <- unlist(unless_random(jobs, process, process, NULL))
+  expect_identical(found == Sys.getpid(), c(TRUE, FALSE, FALSE, FALSE))
+  withr::local_seed(1)
+  draw <- function(job) {
+    stats::runif(1)
+    Sys.getpid()
+  }
+  expect_identical(unique(unlist(unless_random(jobs, draw, draw, NULL))), Sys.getpid())
+  # errors say of which model they are
+  columns <- data.frame(y = rep(0:1, 20), a = 0.5, b = (1:40) / 41, c = 0.3)
+  expect_error(ce_compare(columns, y, a, b, c, metric = ce_metric(ece, n_bins = 0)), class = "calibrisk_error_model")
+})
+
 test_that("errors of jobs are theirs, and a lost worker is a classed error", {
   local_forks()
   tuned <- function(f) {
