@@ -76,7 +76,7 @@ minimise_linear <- function(loss, data, penalty, diagonal, threads, has_optimum)
   # the log loss is convex: Newton's method goes on where L-BFGS is slow
   convex <- loss == "log"
   fit <- stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient, method = "L-BFGS-B",
-                      control = list(maxit = if (convex) 300 else 2000, factr = 1e3, lmm = 10))
+                      control = list(maxit = if (convex) 30 else 2000, factr = 1e3, lmm = 10))
   theta <- fit$par
   if (convex && has_optimum(theta)) {
     theta <- newton_finish(theta, evaluate, function(t) linear_curvature(t, data, penalty, diagonal, threads))
