@@ -206,8 +206,9 @@ closed_form_of <- function(law, what) record_of(law)$closed_forms[[what]]
 is_count <- function(law) identical(record_of(law)$support, "count")
 
 parameters_of <- function(law) {
-  names <- vctrs::fields(law)
-  stats::setNames(lapply(names, function(name) vctrs::field(law, name)), names)
+  fields <- unclass(law)
+  attributes(fields) <- list(names = names(fields))
+  fields
 }
 
 call_with <- function(fn, law, ...) do.call(fn, c(list(...), parameters_of(law)))

@@ -31,6 +31,27 @@ expect_false <- function(object, info = NULL, label = NULL) {
   testthat::expect_false(act$val, info = info, label = act$lab)
 }
 
+# Without the backtraces of rlang and of testthat, which take longer than the checks that raise the error: those of errors
+# that are expected are never shown.
+expect_error <- function(object, regexp = NULL, class = NULL, ..., fixed = FALSE, label = NULL) {
+  quo <- rlang::enquo(object)
+  value <- NULL
+  caught <- rlang::with_options("rlang:::disable_trace_capture" = TRUE, tryCatch({
+    value <- rlang::eval_bare(rlang::quo_get_expr(quo), rlang::quo_get_env(quo))
+    NULL
+  }, error = identity))
+  if (...length() == 0 && is_plain_error(caught, regexp, class, fixed)) return(succeed_with(list(val = caught, lab = "")))
+  label <- label %||% rlang::expr_label(rlang::quo_get_expr(quo))
+  again <- function() if (is.null(caught)) value else rlang::cnd_signal(caught)
+  if (fixed) return(testthat::expect_error(again(), regexp, class, ..., fixed = TRUE, label = label))
+  testthat::expect_error(again(), regexp, class, ..., label = label)
+}
+
+is_plain_error <- function(caught, regexp, class, fixed) {
+  !is.null(caught) && (is.null(class) || inherits(caught, class)) &&
+    (is.null(regexp) || (rlang::is_string(regexp) && grepl(regexp, conditionMessage(caught), fixed = fixed)))
+}
+
 succeed_with <- function(act) {
   testthat::expect(TRUE, act$lab)
   invisible(act$val)

@@ -198,7 +198,7 @@ test_that("synthetic models: levels and power", {
     options <- c(list(...), paper_kernels)
     mean(vapply(seq_len(runs), function(r) {
       s <- synthetic(n, d, calibrated)
-      do.call(ce_test, c(list(s$p, s$y), options))$p.value <= .05
+      rlang::inject(ce_test(s$p, s$y, !!!options))$p.value <= .05
     }, NA))
   }
   withr::with_seed(2, {

@@ -223,12 +223,13 @@ test_that("limits of clustered curves hold the event frequency, those of indepen
       c(mean(curve$conf.low <= truth & truth <= curve$conf.high),
         any(curve$observed < curve$null_band.low | curve$observed > curve$null_band.high))
     }
-    c(inside(cluster = centre), inside())
+    # that rows as independent do worse shows in fewer samples
+    c(inside(cluster = centre), if (i <= 60) inside() else c(NA, NA))
   }, numeric(4)))
   expect_gt(mean(found[1, ]), .92)
   expect_lt(mean(found[2, ]), .1)
-  expect_lt(mean(found[3, ]), .85)
-  expect_gt(mean(found[4, ]), .2)
+  expect_lt(mean(found[3, ], na.rm = TRUE), .85)
+  expect_gt(mean(found[4, ], na.rm = TRUE), .2)
 })
 
 test_that("weights and clusters of decision curves", {

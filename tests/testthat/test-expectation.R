@@ -45,3 +45,24 @@ test_that("what is not says what differs, under the names of the caller", {
   expect_true(c(a = TRUE))
   expect_equal(1, c(a = 1), ignore_attr = TRUE)
 })
+
+test_that("errors that are expected come without their backtrace, others are reported as ever", {
+  stop_here <- function() rlang::abort("no", class = "own")
+  caught <- expect_error(stop_here(), "no", class = "own")
+  testthat::expect_s3_class(caught, "own")
+  testthat::expect_null(caught$trace)
+  testthat::expect_s3_class(tryCatch(stop_here(), error = identity)$trace, "rlang_trace")
+  outcome <- function(expectation) tryCatch(expectation, expectation = identity, error = identity)
+  testthat::expect_match(message_of(expect_error(1 + 1)), "`1 + 1` did not throw", fixed = TRUE)
+  testthat::expect_identical(expect_error(1 + 1, NA), 2)
+  # another text, another class, an error where none is expected
+  others <- list(outcome(expect_error(stop_here(), "yes", class = "own")), outcome(expect_error(stop("no."), "n.o", fixed = TRUE)),
+                 outcome(expect_error(stop_here(), class = "other")), outcome(expect_error(stop_here(), NA)))
+  for (other in others) {
+    testthat::expect_match(conditionMessage(other), "no", fixed = TRUE)
+    testthat::expect_false(inherits(other, "expectation_success"))
+  }
+  # a cause is looked for as well
+  nested <- function() tryCatch(stop_here(), error = function(e) rlang::abort("outer", parent = e))
+  testthat::expect_s3_class(outcome(expect_error(nested(), class = "own")), "expectation_success")
+})

@@ -161,14 +161,15 @@ test_that("intervals of clustered rows cover where those that take rows as indep
       list(p = p, y = as.integer(pnorm(z) < p - size * p * (1 - p)), centre = centre)
     })
     truth <- sqrt(integrate(function(p) (size * p * (1 - p))^2 * dbeta(p, 3, 1.5), 0, 1)$value)
-    clustered <- ce_estimate(d$p, d$y, cluster = d$centre, threads = 1L)
-    plain <- ce_estimate(d$p, d$y, threads = 1L)
-    covers <- function(row) row$conf.low <= truth + 1e-12 && truth <= row$conf.high
-    c(covers(clustered), covers(plain), clustered$p.value < .05, plain$p.value < .05)
+    covers <- function(row) c(row$conf.low <= truth + 1e-12 && truth <= row$conf.high, row$p.value < .05)
+    clustered <- covers(ce_estimate(d$p, d$y, cluster = d$centre, threads = 1L))
+    # that rows as independent do worse shows in fewer samples
+    plain <- if (seed <= 60) covers(ce_estimate(d$p, d$y, threads = 1L)) else c(NA, NA)
+    c(clustered[1], plain[1], clustered[2], plain[2])
   }
   for (whole in c(FALSE, TRUE)) {
-    calibrated <- rowMeans(vapply(1:150, run, logical(4), 0, whole))
-    gap <- rowMeans(vapply(1:150, run, logical(4), .5, whole))
+    calibrated <- rowMeans(vapply(1:150, run, logical(4), 0, whole), na.rm = TRUE)
+    gap <- rowMeans(vapply(1:150, run, logical(4), .5, whole), na.rm = TRUE)
     expect_gte(calibrated[1], .93)
     expect_gte(gap[1], .93)
     expect_lt(calibrated[2], .92)

@@ -11,6 +11,9 @@ skip_without_pandoc <- function() {
   skip_if_not(rmarkdown::pandoc_available("2.0"), "pandoc")
 }
 
+# expect_match() writes down the whole page first
+has <- function(page, text, ...) grepl(text, page, ...)
+
 test_that("a page has the numbers of the verbs, in one file", {
   skip_without_pandoc()
   d <- report_rows()
@@ -25,13 +28,13 @@ test_that("a page has the numbers of the verbs, in one file", {
   v <- tidy(ce_validate(d, y, p, group = sex, event_level = "second", times = 0))
   for (term in c("oe_ratio", "slope", "auroc", "oe_ratio(sex = f)", "net_benefit(0.1)")) {
     row <- v[v$term == term, ]
-    expect_match(text, interval_text(row$estimate, row$conf.low, row$conf.high), fixed = TRUE)
+    expect_true(has(text, interval_text(row$estimate, row$conf.low, row$conf.high), fixed = TRUE), info = term)
   }
-  expect_match(text, "glm (200 rows, ", fixed = TRUE)
-  expect_match(text, "sex = f", fixed = TRUE)
+  expect_true(has(text, "glm (200 rows, ", fixed = TRUE))
+  expect_true(has(text, "sex = f", fixed = TRUE))
   # nothing is loaded from elsewhere, and figures say what they show
-  expect_no_match(text, "<(script|link|img)[^>]*(src|href)=\"(http|report)")
-  expect_match(text, "alt=\"Smooth calibration curve", fixed = TRUE)
+  expect_false(has(text, "<(script|link|img)[^>]*(src|href)=\"(http|report)"))
+  expect_true(has(text, "alt=\"Smooth calibration curve", fixed = TRUE))
 })
 
 test_that("models are compared, weights and clusters go through", {
@@ -122,5 +125,5 @@ test_that("a document that is being knitted may write a report", {
   out <- knitr::knit(text = text, quiet = TRUE, envir = rlang::env(d = d))
   expect_match(out, "## [1] 2", fixed = TRUE)
   expect_match(out, "\n3", fixed = TRUE)
-  expect_match(readLines("page.html"), "What is assumed", all = FALSE)
+  expect_true(any(has(readLines("page.html"), "What is assumed", fixed = TRUE)))
 })

@@ -121,7 +121,7 @@ test_that("class-wise gaps are those of the classes", {
 
 test_that("every figure of a tuning result draws, also by group", {
   skip_if_not_installed("ggplot2")
-  data <- vehicle_predictions
+  data <- vehicle_predictions[seq(1, nrow(vehicle_predictions), 4), ]
   data$half <- rep(c("a", "b"), length.out = nrow(data))
   set.seed(1)
   methods <- list(method_bins(c(5, 10)), method_kde(c(0.01, 0.1)))
