@@ -53,12 +53,28 @@ cpp_intervals <- function(x, edges, threads) {
     .Call(`_calibrisk_cpp_intervals`, x, edges, threads)
 }
 
-cpp_fold_rows <- function(fold, f, held_out) {
-    .Call(`_calibrisk_cpp_fold_rows`, fold, f, held_out)
+cpp_interval_values <- function(x, edges, values, threads) {
+    .Call(`_calibrisk_cpp_interval_values`, x, edges, values, threads)
+}
+
+cpp_fold_rows <- function(fold, f, held_out, threads) {
+    .Call(`_calibrisk_cpp_fold_rows`, fold, f, held_out, threads)
+}
+
+cpp_matrix_rows <- function(x, rows, threads) {
+    .Call(`_calibrisk_cpp_matrix_rows`, x, rows, threads)
 }
 
 cpp_all_whole <- function(x, from, to) {
     .Call(`_calibrisk_cpp_all_whole`, x, from, to)
+}
+
+cpp_all_finite <- function(x) {
+    .Call(`_calibrisk_cpp_all_finite`, x)
+}
+
+cpp_row_moments <- function(x) {
+    .Call(`_calibrisk_cpp_row_moments`, x)
 }
 
 cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y) {
@@ -141,8 +157,12 @@ cpp_ladder <- function(features, residuals, weights, cluster, bases, moments, th
     .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, cluster, bases, moments, threads, copies)
 }
 
-cpp_ladder_gap <- function(shape, features, d, threads) {
-    .Call(`_calibrisk_cpp_ladder_gap`, shape, features, d, threads)
+cpp_gap_products <- function(gaps, weights, threads) {
+    .Call(`_calibrisk_cpp_gap_products`, gaps, weights, threads)
+}
+
+cpp_ladder_gap <- function(shapes, scale, features, d, threads) {
+    .Call(`_calibrisk_cpp_ladder_gap`, shapes, scale, features, d, threads)
 }
 
 cpp_draws_embedding <- function(kernel, draws, y, threads, progress = NULL) {
@@ -307,6 +327,14 @@ cpp_taylor_rank <- function(gamma, half_range, max_rank) {
 
 cpp_taylor_features <- function(x, centre, gamma, scale, rank, basis, threads) {
     .Call(`_calibrisk_cpp_taylor_features`, x, centre, gamma, scale, rank, basis, threads)
+}
+
+cpp_taylor_risk <- function(residuals, x, map, basis, core, threads) {
+    .Call(`_calibrisk_cpp_taylor_risk`, residuals, x, map, basis, core, threads)
+}
+
+cpp_taylor_squared <- function(x, map, basis, core, threads) {
+    .Call(`_calibrisk_cpp_taylor_squared`, x, map, basis, core, threads)
 }
 
 cpp_ridge_scalar <- function(x, residuals, fold, n_folds, centre, gamma, scale, rank, counts, threads, progress) {

@@ -44,6 +44,7 @@ row_mean <- function(rows, design) {
 #   clusters     se^2 = C / (C - 1) sum_c (sum_{i in c} w_i (psi_i - mean))^2 / W1^2
 row_std_error <- function(rows, design) {
   n <- design$n
+  if (is_plain(design) && is.double(rows) && n > 1) return(sqrt(cpp_row_moments(rows)[2] / (n * (n - 1))))
   centred <- rows - row_mean(rows, design)
   if (!is.null(design$w)) centred <- design$w * centred
   if (!is.null(design$cluster)) {

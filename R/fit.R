@@ -76,9 +76,9 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
   forms <- over_some_workers(jobs, function(job) {
     fit_form(method, job$problem, grid_point(grid, 1), part_of(context, (job$j - 1) / k, job$j / k))
   }, fitter_alone(method, grid_point(grid, 1)), call)
-  new_fit(forms, notion, predictions, tune_histogram(problems, notion), fit_source(predictions, problems),
-          method = method$name, parameter = method$parameter %||% NA_character_, value = grid$value,
-          label = format(method))
+  new_fit(forms, notion, predictions, tune_histogram(problems, notion, context$threads),
+          fit_source(predictions, problems, context$threads), method = method$name,
+          parameter = method$parameter %||% NA_character_, value = grid$value, label = format(method))
 }
 
 fitter_alone <- function(method, point) {

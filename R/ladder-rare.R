@@ -9,6 +9,11 @@ few_failures <- 10
 # independent draws (`size`) and of rows; `largest`: the largest that there can be.
 score_facts <- function(scores, design, largest, rows = 1 / weight_concentration(design)) {
   mean <- row_mean(scores, design)
+  if (is_plain(design)) {
+    n <- design$n
+    return(list(mean = mean, error = row_std_error(scores, design), third = sum((scores - mean)^3) / n^3, size = n,
+                rows = rows, largest = largest))
+  }
   parts <- design_weights(design) * (scores - mean)
   weights <- design_weights(design)
   if (!is.null(design$cluster)) {

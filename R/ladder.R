@@ -120,10 +120,8 @@ stacked_estimate <- function(rungs, w, design) {
   new_estimate(stacked_square(w, psi), 2 * half, design, power = 2, noise = noise)
 }
 
-gap_products <- function(rungs, design) {
-  gaps <- matrix(unlist(lapply(rungs, `[[`, "gap"), use.names = FALSE), ncol = length(rungs))
-  if (is.null(design$w)) return(crossprod(gaps) / total_weight(design))
-  crossprod(gaps, rep_len(design$w, nrow(gaps)) * gaps) / total_weight(design)
+gap_products <- function(rungs, design, threads = 1L) {
+  cpp_gap_products(lapply(rungs, `[[`, "gap"), design$w %||% numeric(), threads) / total_weight(design)
 }
 
 # Knots per coordinate, or columns where a basis has none.
@@ -136,8 +134,8 @@ rung_resolution <- function(shape) {
 # The ladder of a notion. What bounds one notion from below bounds the finer one: a canonical error is
 # never smaller than the class-wise and the top-label error of the same rows (Gruber & Buettner 2022,
 # Theorem 3.1), so its estimate, limits and test take theirs into account. `known`: ladders of these rows, by notion.
-notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env(), known = list()) {
-  problem <- ladder_problem(predictions, notion, call)
+notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env(), known = list(),
+                          problem = ladder_problem(predictions, notion, call)) {
   specs <- if (is.null(bases)) {
     ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))
   } else {

@@ -116,11 +116,11 @@ stop_vector_notion <- function(call = NULL) {
 # Plain bins: phi is the bin's mean residual, the estimated gap.
 #' @export
 pair_features.ce_form_bins <- function(form, features, threads) {
-  matrix(form$values[form_cells(form, features)])
+  cpp_interval_values(features, form$edges, form$values, threads)
 }
 
 # Right-closed cells, from 1.
-form_cells <- function(form, features) cpp_intervals(features, form$edges, resolve_threads())
+form_cells <- function(form, features, threads) cpp_intervals(features, form$edges, threads)
 
 # Bins of weighted or clustered rows: edges at quantiles of the weighted values, weighted means, their variances.
 fit_design_bins <- function(method, problem, n_bins) {

@@ -15,8 +15,7 @@ check_problem <- function(problem, call = caller_env()) {
   check_problem_values(problem, call)
 }
 
-# A finite sum has finite terms; a sum may overflow where they are.
-all_finite <- function(x) (is.double(x) && is.finite(sum(x))) || all(is.finite(x))
+all_finite <- function(x) if (is.double(x)) cpp_all_finite(x) else all(is.finite(x))
 
 check_problem_values <- function(problem, call) {
   if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) {

@@ -88,9 +88,9 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
 # What unseen_rows() needs of one bandwidth: rows are sorted once for all folds.
 unseen_by_kde <- function(problem, fold, bandwidth, context) {
   gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth, context$threads)
-  rows <- unseen_parts(problem, fold, context$cache)
+  rows <- unseen_parts(problem, fold, context$cache, context$threads)
   lapply(seq_len(max(fold)), function(f) {
-    gap <- gaps$held_out[rows_of_fold(fold, f), , drop = FALSE]
+    gap <- rows_of_part(gaps$held_out, rows$rows[[f]], context$threads)
     list(risk = finish_risk(cpp_pair_risk(rows$held_out[[f]]$residuals, gap, NULL, context$threads)),
          test_squared = if (!is.null(rows$test)) gaps$test[, f]^2)
   })

@@ -39,7 +39,7 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
 
 # What unseen_rows() needs of one ridge, from features of rows that the path has already.
 unseen_by_ridge <- function(unseen, v, problem, fold, context) {
-  held_out <- unseen_parts(problem, fold, context$cache)$held_out
+  held_out <- unseen_parts(problem, fold, context$cache, context$threads)$held_out
   lapply(seq_len(max(fold)), function(f) {
     of <- unseen(v, f, context$threads)
     list(
@@ -65,8 +65,7 @@ ridge_bases <- function(kernel, problem, fold, context) {
   key <- paste0("ridge_", rlang::hash(list(kernel, fold)))
   bases <- context$cache[[key]]
   if (is.null(bases)) {
-    tune_rows <- problem$features[fold > 0, , drop = FALSE]
-    kernel <- resolve_kernel(kernel, tune_rows, context$threads)
+    kernel <- resolve_kernel(kernel, problem$features[fold > 0, , drop = FALSE], context$threads)
     bases <- scalar_bases(kernel, problem, fold, context) %||% factor_bases(kernel, problem, fold, context)
     assign(key, bases, envir = context$cache)
   }

@@ -117,6 +117,18 @@ pair_features.ce_form_taylor <- function(form, features, threads) {
   cpp_taylor_features(features[, 1], map$centre, map$gamma, map$scale, map$rank, form$basis, threads)
 }
 
+# Neither needs the features of all rows at once.
+#' @export
+form_risk.ce_form_taylor <- function(form, features, residuals, threads, design = NULL) {
+  if (!is.null(design) && !is_plain(design)) return(NextMethod())
+  finish_risk(cpp_taylor_risk(residuals, features, form$map, form$basis, core_matrix(form$core), threads))
+}
+
+#' @export
+form_squared.ce_form_taylor <- function(form, features, threads) {
+  cpp_taylor_squared(features, form$map, form$basis, core_matrix(form$core), threads)
+}
+
 #' @export
 pair_features.ce_form_factor <- function(form, features, threads) {
   factor_map_features(form$map, features, threads) %*% form$basis

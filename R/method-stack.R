@@ -19,15 +19,14 @@ fit_form.ce_method_stack <- function(method, problem, point, context) {
   bases <- ladder_bases(if (ncol(features) > 1) "canonical" else "binary", ncol(features), n)
   rungs <- core_ladder(problem, bases, FALSE, context$threads)
   psi <- vapply(rungs, `[[`, 0, "psi")
-  weights <- stack_weights(gap_products(rungs, problem$design %||% new_design(n)), psi)
+  products <- do.call(cbind, lapply(rungs, `[[`, "products")) / total_weight(problem$design %||% new_design(n))
+  weights <- stack_weights(products, psi)
   new_form("stack", shapes = lapply(rungs, `[[`, "shape")[weights > 0], weights = weights[weights > 0],
            dimension = ncol(problem$residuals), gap = TRUE)
 }
 
 #' @export
 pair_features.ce_form_stack <- function(form, features, threads) {
-  parts <- Map(function(shape, weight) {
-    weight * cpp_ladder_gap(shape, features, form$dimension, threads)
-  }, form$shapes, form$weights)
-  Reduce(`+`, parts, matrix(0, nrow(features), form$dimension))
+  if (length(form$shapes) == 0) return(matrix(0, nrow(features), form$dimension))
+  cpp_ladder_gap(form$shapes, form$weights, features, form$dimension, threads)
 }

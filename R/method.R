@@ -53,10 +53,16 @@ stop_no_generic <- function(generic, x, prefix, arg = "method") {
 #' @export
 tune_path <- function(method, problem, fold, grid, context) {
   check_method(method)
-  check_problem(problem)
-  check_fold(fold, nrow(problem$features))
+  # methods that are tuned one after the other have one problem and its folds
+  tuned <- list(problem, fold)
+  cache <- if (is.list(context)) context$cache
+  if (!is.environment(cache) || !identical(cache$checked, tuned)) {
+    check_problem(problem)
+    check_fold(fold, nrow(problem$features))
+  }
   check_grid(grid)
   check_context(context)
+  context$cache$checked <- tuned
   # the short cuts over folds and grids know of no weights
   if (!is.null(problem$design) && !is_plain(problem$design)) {
     return(tune_path.default(method, problem, fold, grid, context))

@@ -81,6 +81,7 @@ check_simplex <- function(x, rows, call) {
 }
 
 check_unit <- function(x, rows, call) {
+  if (length(x) > 0 && isTRUE(min(x) >= 0 && max(x) <= 1)) return(invisible())
   bad <- which(!is.finite(x) | x < 0 | x > 1)
   if (length(bad) > 0) {
     stop_input(c(

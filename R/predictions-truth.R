@@ -152,7 +152,7 @@ two_outcomes <- function(truth, call) {
       "x" = "It is {.cls {class(truth)[1]}}."
     ), "truth", arg = "truth", call = call)
   }
-  bad <- which(!is.na(truth) & truth != 0 & truth != 1)
+  bad <- if (!cpp_all_whole(truth, 0, 1)) which(!is.na(truth) & truth != 0 & truth != 1)
   if (length(bad) > 0) {
     stop_input(c(
       "With a single probability, a numeric {.arg truth} must be 0 or 1.",

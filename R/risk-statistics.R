@@ -63,12 +63,23 @@ risk_estimate <- function(projections, design = NULL) {
   pair_mean(projections * partners, partners, design)
 }
 
-# Rows left out (NA) do not count; NA below three draws, where a U-statistic of pairs does not vary over rows.
-risk_std_error <- function(projections, design = NULL) {
+# The risk and its standard error. Rows left out (NA) do not count; NA below three draws, where a U-statistic of pairs
+# does not vary over rows.
+risk_facts <- function(projections, design = NULL) {
+  if (is.null(design) || is_plain(design)) {
+    known <- if (anyNA(projections)) projections[!is.na(projections)] else projections
+    n <- length(known)
+    moments <- cpp_row_moments(known)
+    if (n > 2 && all(is.finite(moments))) {
+      return(list(value = moments[1], std.error = 2 * sqrt(moments[2] / (n * (n - 1)))))
+    }
+  }
   estimate <- risk_estimate(projections, design)
   draws <- if (is.null(estimate$design$cluster)) estimate$design$n else max(estimate$design$cluster, 0)
-  if (draws < 3) NA_real_ else estimate_std_error(estimate)
+  list(value = estimate$value, std.error = if (draws < 3) NA_real_ else estimate_std_error(estimate))
 }
+
+risk_std_error <- function(projections, design = NULL) risk_facts(projections, design)$std.error
 
 # Risk of a minus risk of b on the same rows, with the standard error of the difference. a and b are
 # projections, or lists of them by fold (with a list of designs): then the mean over folds, whose variances add because
@@ -76,12 +87,11 @@ risk_std_error <- function(projections, design = NULL) {
 paired_difference <- function(a, b, design = NULL) {
   folds <- if (is.list(a)) Map(`-`, a, b) else list(a - b)
   designs <- if (is.list(a)) design else list(design)
-  counts <- vapply(folds, function(rows) sum(!is.na(rows)), 0L) > 1
-  if (!any(counts)) return(list(difference = NA_real_, std.error = NA_real_))
-  at <- which(counts)
-  differences <- vapply(at, function(f) risk_estimate(folds[[f]], designs[[f]])$value, 0)
-  errors <- vapply(at, function(f) risk_std_error(folds[[f]], designs[[f]]), 0)
-  list(difference = mean(differences), std.error = sqrt(sum(errors^2)) / length(at))
+  several <- vapply(folds, function(rows) length(rows) > 1 && (!anyNA(rows) || sum(!is.na(rows)) > 1), NA)
+  if (!any(several)) return(list(difference = NA_real_, std.error = NA_real_))
+  facts <- lapply(which(several), function(f) risk_facts(folds[[f]], designs[[f]]))
+  errors <- vapply(facts, `[[`, 0, "std.error")
+  list(difference = mean(vapply(facts, `[[`, 0, "value")), std.error = sqrt(sum(errors^2)) / length(facts))
 }
 
 # CE^4 >= R(0) - R(h) for every fixed h; `difference` is the paired one of the two risks.

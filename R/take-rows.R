@@ -4,21 +4,29 @@
 row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
                "variances", "missed", "excess", "scale", "fold", "rows")
 
-take_rows <- function(data, rows) {
+take_rows <- function(data, rows, threads = 1L) {
   cut <- function(names, fn) {
     # what is NULL has no rows, and stays
     for (name in intersect(names, names(data))) if (!is.null(data[[name]])) data[[name]] <<- fn(data[[name]])
   }
-  cut(row_parts, function(part) rows_of_part(part, rows))
+  cut(row_parts, function(part) rows_of_part(part, rows, threads))
   # a kernel between rows, or probabilities or logits as they were given
-  cut("source", function(source) if (is.list(source)) source_rows(source, rows) else rows_of_part(source, rows))
+  cut("source", function(source) {
+    if (is.list(source)) source_rows(source, rows) else rows_of_part(source, rows, threads)
+  })
   cut("group", function(group) replace(group, "id", list(group$id[rows])))
   cut("design", function(design) design_rows(design, rows))
   cut("n", function(n) if (is.logical(rows)) sum(rows) else length(rows))
   data
 }
 
-rows_of_part <- function(part, rows) if (is.matrix(part)) part[rows, , drop = FALSE] else part[rows]
+# `rows`: of many, in place of R's checks of each.
+rows_of_part <- function(part, rows, threads = 1L) {
+  if (!is.matrix(part)) return(part[rows])
+  plain <- is.double(part) && is.integer(rows) && identical(names(attributes(part)), "dim")
+  if (plain && length(rows) > 1000 && cpp_all_whole(rows, 1, nrow(part))) return(cpp_matrix_rows(part, rows, threads))
+  part[rows, , drop = FALSE]
+}
 
 # A kernel between the rows.
 source_rows <- function(spec, rows) {

@@ -8,21 +8,22 @@ tune_path.default <- function(method, problem, fold, grid, context) {
   forms <- vector("list", nrow(grid) * n_folds)
   # of a single value what the risk needs of the rows is kept
   unseen <- if (nrow(grid) == 1) vector("list", n_folds)
-  test <- take_rows(problem, rows_of_fold(fold, 0))
+  rows <- unseen_parts(problem, fold, context$cache, context$threads)
+  test <- rows$test
   for (f in seq_len(n_folds)) {
-    train <- take_rows(problem, training_rows(fold, f))
-    held_out <- take_rows(problem, rows_of_fold(fold, f))
+    train <- take_rows(problem, training_rows(fold, f, context$threads), context$threads)
+    held_out <- rows$held_out[[f]]
     for (v in seq_len(nrow(grid))) {
       form <- fit_form(method, train, grid_point(grid, v), context)
       risk <- form_risk(form, held_out$features, held_out$residuals, context$threads, held_out$design)
       path$risk[v, f] <- risk$risk
       path$squared_error[v, f] <- mean_squared(risk$squared, form, held_out$design)
-      if (nrow(test$features) > 0) {
-        squared <- form_squared(form, test$features, context$threads)
-        path$squared_error_test[v, f] <- mean_squared(squared, form, test$design)
+      if (!is.null(test)) {
+        squared <- form_squared(form, test, context$threads)
+        path$squared_error_test[v, f] <- mean_squared(squared, form, rows$design)
       }
       if (!is.null(unseen)) {
-        unseen[[f]] <- list(risk = risk, test_squared = if (nrow(test$features) > 0) squared)
+        unseen[[f]] <- list(risk = risk, test_squared = if (!is.null(test)) squared)
       }
       forms[[(f - 1) * nrow(grid) + v]] <- form
       advance(context, ((f - 1) * nrow(grid) + v) / length(forms))
@@ -39,9 +40,9 @@ new_path <- function(n_values, n_folds) {
 }
 
 # Rows of a fold (0: test rows), and those that are fitted on where it is held out.
-rows_of_fold <- function(fold, f) cpp_fold_rows(fold, f, TRUE)
+rows_of_fold <- function(fold, f, threads = 1L) cpp_fold_rows(fold, f, TRUE, threads)
 
-training_rows <- function(fold, f) cpp_fold_rows(fold, f, FALSE)
+training_rows <- function(fold, f, threads = 1L) cpp_fold_rows(fold, f, FALSE, threads)
 
 # Mean of h(p_i, p_i): an estimate of the squared error. NA without rows.
 mean_squared <- function(squared, form = NULL, design = NULL) {

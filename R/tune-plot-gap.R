@@ -1,10 +1,10 @@
 # The estimated gap over the confidence: of a scalar notion, or of each class.
 
 # Counts of the scalar feature under the gap; class-wise a list of them.
-tune_histogram <- function(problems, notion) {
+tune_histogram <- function(problems, notion, threads) {
   switch(notion,
-    top_label = , binary = feature_histogram(problems[[1]]),
-    class_wise = lapply(problems, feature_histogram)
+    top_label = , binary = feature_histogram(problems[[1]], threads),
+    class_wise = lapply(problems, feature_histogram, threads)
   )
 }
 

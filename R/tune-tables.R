@@ -143,7 +143,11 @@ mean_over_folds <- function(x) if (all(is.na(x))) NA_real_ else mean(x, na.rm = 
 # CE^2 is a mean of |E(e | p)|^2: no estimate that makes sense exceeds every residual.
 warn_impossible <- function(glance, problems) {
   row <- glance[glance$selected, ]
-  largest <- sqrt(max(Reduce(`+`, lapply(problems, function(problem) rowSums(problem$residuals^2)))))
+  largest <- if (length(problems) == 1 && ncol(problems[[1]]$residuals) == 1) {
+    max(abs(range(problems[[1]]$residuals)))
+  } else {
+    sqrt(max(Reduce(`+`, lapply(problems, function(problem) rowSums(problem$residuals^2)))))
+  }
   if (!isTRUE(row$estimate_holdout > largest * (1 + 1e-8))) return(invisible())
   warn_result(c(
     "No calibration error exceeds the largest residual, but the estimate of {.val {row$method}} does.",

@@ -110,11 +110,12 @@ tune_predictions <- function(predictions, notion, methods, splits, level, progre
   # what methods shared of many rows makes room for the headline: the collector does not know how large it is
   if (notion == "canonical" && length(problems[[1]]$features) > 1e5) gc()
   if (is.null(headline)) {
-    headline <- headline_row(notion_ladder(predictions, notion, level, threads, call = call), notion,
+    problem <- if (length(problems) == 1) problems[[1]] else ladder_problem(predictions, notion, call)
+    headline <- headline_row(notion_ladder(predictions, notion, level, threads, call = call, problem = problem), notion,
                              n_obs(predictions))
   }
   out <- new_tune(results, methods, grids, headline, problems, list(
-    histogram = tune_histogram(problems, notion), source = fit_source(predictions, problems),
+    histogram = tune_histogram(problems, notion, threads), source = fit_source(predictions, problems, threads),
     notion = notion, level = level, split = split, n_splits = length(splits),
     n = n_obs(predictions), counted = design_sentence(list(predictions$design)), dropped = predictions$dropped,
     levels = predictions$levels, event = predictions$event, scalar = is.null(predictions$probs)
@@ -213,8 +214,11 @@ tune_problem <- function(method, problem, splits, grid, context) {
   v <- select_value(do.call(cbind, lapply(paths, `[[`, "risk")), grid$value)
   # made once: a path fits or assembles its form at each call
   forms <- Map(function(path, split) lapply(seq_len(split$k), function(f) path$form(v, f)), paths, splits)
+  parts <- lapply(seq_along(splits), function(s) {
+    unseen_parts(problem, splits[[s]]$fold, caches[[s]], context$threads)
+  })
   unseen <- lapply(seq_along(splits), function(s) {
-    rows <- unseen_parts(problem, splits[[s]]$fold, caches[[s]])
+    rows <- parts[[s]]
     known <- if (!is.null(paths[[s]]$unseen)) paths[[s]]$unseen(v)
     lapply(seq_len(splits[[s]]$k), function(f) {
       unseen_rows(known[[f]], paths[[s]]$risk[v, f], forms[[s]][[f]], rows$held_out[[f]], rows$test, context$threads)
@@ -229,9 +233,7 @@ tune_problem <- function(method, problem, splits, grid, context) {
       Reduce(`+`, lapply(rows, `[[`, "test_squared")) / split$k
     }, unseen, splits),
     # of the rows of `squared`: test rows, or all in the order of the folds
-    designs = lapply(splits, function(split) {
-      design_rows(problem$design, if (any(split$fold == 0)) rows_of_fold(split$fold, 0) else order(split$fold))
-    }),
+    designs = lapply(parts, `[[`, "design"),
     diagnostics = paths[[1]]$diagnostics
   )
 }
@@ -242,12 +244,17 @@ split_cache <- function(cache, s) {
   cache[[name]]
 }
 
-# Held-out rows of each fold and features of the test rows, the same for all methods.
-unseen_parts <- function(problem, fold, cache) {
-  if (is.null(cache$unseen)) {
+# Held-out rows of each fold and features of the test rows, the same for all methods. `design`: that of the test rows,
+# or of all in the order of the folds.
+unseen_parts <- function(problem, fold, cache, threads) {
+  of <- list(problem, fold)
+  if (!identical(cache$unseen$of, of)) {
+    test <- rows_of_fold(fold, 0, threads)
+    rows <- lapply(seq_len(max(fold)), rows_of_fold, fold = fold, threads = threads)
     cache$unseen <- list(
-      held_out = lapply(seq_len(max(fold)), function(f) take_rows(problem, rows_of_fold(fold, f))),
-      test = if (any(fold == 0)) problem$features[rows_of_fold(fold, 0), , drop = FALSE]
+      of = of, rows = rows, held_out = lapply(rows, take_rows, data = problem, threads = threads),
+      test = if (length(test) > 0) problem$features[test, , drop = FALSE],
+      design = design_rows(problem$design, if (length(test) > 0) test else order(fold))
     )
   }
   cache$unseen
@@ -294,10 +301,10 @@ combine_problems <- function(parts) {
 }
 
 # Counts of the scalar feature, for the density under the gap plot.
-feature_histogram <- function(problem, n_bins = 100L) {
+feature_histogram <- function(problem, threads, n_bins = 100L) {
   breaks <- seq(0, 1, length.out = n_bins + 1)
   inner <- breaks[-c(1, n_bins + 1)]
-  list(breaks = breaks, counts = tabulate(cpp_intervals(problem$features, inner, resolve_threads()), n_bins))
+  list(breaks = breaks, counts = tabulate(cpp_intervals(problem$features, inner, threads), n_bins))
 }
 
 # The averaged function of one method as a fit.

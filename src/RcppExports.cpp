@@ -173,7 +173,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_intervals
-std::vector<int> cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads);
+Rcpp::IntegerVector cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads);
 RcppExport SEXP _calibrisk_cpp_intervals(SEXP xSEXP, SEXP edgesSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -184,27 +184,73 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_interval_values
+Rcpp::NumericMatrix cpp_interval_values(Rcpp::NumericVector x, std::vector<double> edges, std::vector<double> values, int threads);
+RcppExport SEXP _calibrisk_cpp_interval_values(SEXP xSEXP, SEXP edgesSEXP, SEXP valuesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_interval_values(x, edges, values, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_fold_rows
-Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out);
-RcppExport SEXP _calibrisk_cpp_fold_rows(SEXP foldSEXP, SEXP fSEXP, SEXP held_outSEXP) {
+Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out, int threads);
+RcppExport SEXP _calibrisk_cpp_fold_rows(SEXP foldSEXP, SEXP fSEXP, SEXP held_outSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< int >::type f(fSEXP);
     Rcpp::traits::input_parameter< bool >::type held_out(held_outSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_fold_rows(fold, f, held_out));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_fold_rows(fold, f, held_out, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_matrix_rows
+Rcpp::NumericMatrix cpp_matrix_rows(Rcpp::NumericMatrix x, Rcpp::IntegerVector rows, int threads);
+RcppExport SEXP _calibrisk_cpp_matrix_rows(SEXP xSEXP, SEXP rowsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_matrix_rows(x, rows, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_all_whole
-bool cpp_all_whole(Rcpp::NumericVector x, double from, double to);
+bool cpp_all_whole(SEXP x, double from, double to);
 RcppExport SEXP _calibrisk_cpp_all_whole(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type from(fromSEXP);
     Rcpp::traits::input_parameter< double >::type to(toSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_all_whole(x, from, to));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_all_finite
+bool cpp_all_finite(Rcpp::NumericVector x);
+RcppExport SEXP _calibrisk_cpp_all_finite(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_all_finite(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_row_moments
+Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x);
+RcppExport SEXP _calibrisk_cpp_row_moments(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_moments(x));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -485,16 +531,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ladder_gap
-Rcpp::NumericMatrix cpp_ladder_gap(Rcpp::List shape, Rcpp::NumericMatrix features, int d, int threads);
-RcppExport SEXP _calibrisk_cpp_ladder_gap(SEXP shapeSEXP, SEXP featuresSEXP, SEXP dSEXP, SEXP threadsSEXP) {
+// cpp_gap_products
+Rcpp::NumericMatrix cpp_gap_products(Rcpp::List gaps, Rcpp::NumericVector weights, int threads);
+RcppExport SEXP _calibrisk_cpp_gap_products(SEXP gapsSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type shape(shapeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type gaps(gapsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_gap_products(gaps, weights, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ladder_gap
+Rcpp::NumericMatrix cpp_ladder_gap(Rcpp::List shapes, Rcpp::NumericVector scale, Rcpp::NumericMatrix features, int d, int threads);
+RcppExport SEXP _calibrisk_cpp_ladder_gap(SEXP shapesSEXP, SEXP scaleSEXP, SEXP featuresSEXP, SEXP dSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type shapes(shapesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< int >::type d(dSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ladder_gap(shape, features, d, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_ladder_gap(shapes, scale, features, d, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1081,6 +1140,35 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_taylor_risk
+Rcpp::List cpp_taylor_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_risk(SEXP residualsSEXP, SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_risk(residuals, x, map, basis, core, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_taylor_squared
+Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_squared(SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_squared(x, map, basis, core, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_ridge_scalar
 SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, double centre, double gamma, double scale, int rank, Rcpp::NumericVector counts, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_ridge_scalar(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP countsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1368,8 +1456,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
-    {"_calibrisk_cpp_fold_rows", (DL_FUNC) &_calibrisk_cpp_fold_rows, 3},
+    {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
+    {"_calibrisk_cpp_fold_rows", (DL_FUNC) &_calibrisk_cpp_fold_rows, 4},
+    {"_calibrisk_cpp_matrix_rows", (DL_FUNC) &_calibrisk_cpp_matrix_rows, 3},
     {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
+    {"_calibrisk_cpp_all_finite", (DL_FUNC) &_calibrisk_cpp_all_finite, 1},
+    {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
     {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 4},
     {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},
@@ -1390,7 +1482,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_extend", (DL_FUNC) &_calibrisk_cpp_ridge_extend, 6},
     {"_calibrisk_cpp_ridge_pivots", (DL_FUNC) &_calibrisk_cpp_ridge_pivots, 2},
     {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 8},
-    {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 4},
+    {"_calibrisk_cpp_gap_products", (DL_FUNC) &_calibrisk_cpp_gap_products, 3},
+    {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 5},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
     {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 9},
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
@@ -1432,6 +1525,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
     {"_calibrisk_cpp_taylor_rank", (DL_FUNC) &_calibrisk_cpp_taylor_rank, 3},
     {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
+    {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},
+    {"_calibrisk_cpp_taylor_squared", (DL_FUNC) &_calibrisk_cpp_taylor_squared, 5},
     {"_calibrisk_cpp_ridge_scalar", (DL_FUNC) &_calibrisk_cpp_ridge_scalar, 11},
     {"_calibrisk_cpp_ridge_scalar_path", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_path, 7},
     {"_calibrisk_cpp_ridge_scalar_form", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_form, 4},

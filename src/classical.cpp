@@ -11,9 +11,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace {
 std::size_t size_of(R_xlen_t n) { return static_cast<std::size_t>(n); }
+
+constexpr R_xlen_t row_block = 32768;  // of a task
 
 std::vector<std::uint64_t> keys_of(const Rcpp::NumericMatrix& features,
                                    const Rcpp::IntegerVector& labels) {
@@ -70,32 +73,122 @@ bool cpp_mostly_tied(Rcpp::NumericVector x) {
 }
 
 // [[Rcpp::export(rng = false)]]
-std::vector<int> cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads) {
+Rcpp::IntegerVector cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads) {
   REngine engine(threads);
-  return calibrisk::intervals_of(engine, x.begin(), x.size(), edges);
+  Rcpp::IntegerVector out(Rcpp::no_init(x.size()));
+  int* to = out.begin();
+  calibrisk::for_intervals(engine, x.begin(), x.size(), edges,
+                           [to](calibrisk::Index i, int interval) { to[i] = interval; });
+  return out;
+}
+
+// The values of their intervals, one column.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_interval_values(Rcpp::NumericVector x, std::vector<double> edges,
+                                        std::vector<double> values, int threads) {
+  if (values.size() != edges.size() + 1) Rcpp::stop("interval_values: one value per interval.");
+  REngine engine(threads);
+  Rcpp::NumericMatrix out(Rcpp::no_init(x.size(), 1));
+  double* to = out.begin();
+  calibrisk::for_intervals(engine, x.begin(), x.size(), edges,
+                           [&](calibrisk::Index i, int interval) {
+                             to[i] = values[static_cast<std::size_t>(interval) - 1];
+                           });
+  return out;
 }
 
 // Rows of fold f (held_out), or those of the other folds; the test rows are fold 0.
 // [[Rcpp::export(rng = false)]]
-Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out) {
+Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out, int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
   const auto is_in = [&](int own) { return held_out ? own == f : own != f && own != 0; };
-  const R_xlen_t size = std::count_if(fold.begin(), fold.end(), is_in);
-  Rcpp::IntegerVector rows(Rcpp::no_init(size));
-  // folds are as good as random: no branch that the processor would have to guess
-  R_xlen_t at = 0;
-  for (R_xlen_t i = 0; at < size; ++i) {
-    rows[at] = static_cast<int>(i) + 1;
-    at += is_in(fold[i]);
-  }
+  const R_xlen_t n = fold.size(), n_blocks = (n + row_block - 1) / row_block;
+  const int* own = fold.begin();
+  std::vector<R_xlen_t> first(size_of(n_blocks) + 1, 0);
+  calibrisk::parallel_for(engine, n_blocks, [&](calibrisk::Index t) {
+    first[size_of(t) + 1] =
+        std::count_if(own + t * row_block, own + std::min(n, (t + 1) * row_block), is_in);
+  });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  Rcpp::IntegerVector rows(Rcpp::no_init(first.back()));
+  int* row = rows.begin();
+  calibrisk::parallel_for(engine, n_blocks, [&](calibrisk::Index t) {
+    // folds are as good as random: no branch that the processor would have to guess
+    R_xlen_t at = first[size_of(t)];
+    for (R_xlen_t i = t * row_block; at < first[size_of(t) + 1]; ++i) {
+      row[at] = static_cast<int>(i) + 1;
+      at += is_in(own[i]);
+    }
+  });
   return rows;
+}
+
+// Rows of a matrix, which has them; counted from 1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_matrix_rows(Rcpp::NumericMatrix x, Rcpp::IntegerVector rows, int threads) {
+  REngine engine(threads);
+  const R_xlen_t n = rows.size(), n_blocks = (n + row_block - 1) / row_block;
+  Rcpp::NumericMatrix out(Rcpp::no_init(n, x.ncol()));
+  const int* row = rows.begin();
+  const double* from = x.begin() - 1;
+  double* to = out.begin();
+  const R_xlen_t step = x.nrow();
+  calibrisk::parallel_for(engine, n_blocks * x.ncol(), [&](calibrisk::Index t) {
+    const R_xlen_t j = t / n_blocks, begin = t % n_blocks * row_block;
+    for (R_xlen_t i = begin; i < std::min(n, begin + row_block); ++i) {
+      to[j * n + i] = from[j * step + row[i]];
+    }
+  });
+  return out;
 }
 
 // Whether all are whole numbers from `from` to `to`.
 // [[Rcpp::export(rng = false)]]
-bool cpp_all_whole(Rcpp::NumericVector x, double from, double to) {
-  return std::all_of(x.begin(), x.end(), [&](double value) {
+bool cpp_all_whole(SEXP x, double from, double to) {
+  if (TYPEOF(x) == INTSXP) {
+    const Rcpp::IntegerVector values(x);
+    return std::all_of(values.begin(), values.end(),
+                       [&](int value) { return value >= from && value <= to; });
+  }
+  const Rcpp::NumericVector values(x);
+  return std::all_of(values.begin(), values.end(), [&](double value) {
     return value >= from && value <= to && value == std::trunc(value);
   });
+}
+
+// [[Rcpp::export(rng = false)]]
+bool cpp_all_finite(Rcpp::NumericVector x) {
+  // x - x is 0 or not a number; four sums, which do not wait for one another
+  double sums[4] = {0.0, 0.0, 0.0, 0.0};
+  const double* value = x.begin();
+  const R_xlen_t n = x.size();
+  for (R_xlen_t i = 0; i < n; ++i) sums[i % 4] += value[i] - value[i];
+  return sums[0] + sums[1] + sums[2] + sums[3] == 0.0;
+}
+
+// Their mean, and the sum of squares about it.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
+  // stretches, whose sums lose nothing to rounding
+  constexpr R_xlen_t stretch = 4096;
+  const double* value = x.begin();
+  const R_xlen_t n = x.size();
+  const auto sum = [&](const auto& term) {
+    double total = 0.0;
+    for (R_xlen_t begin = 0; begin < n; begin += stretch) {
+      double sums[4] = {0.0, 0.0, 0.0, 0.0};
+      const R_xlen_t end = std::min(n, begin + stretch);
+      for (R_xlen_t i = begin; i < end; ++i) sums[i % 4] += term(value[i]);
+      total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+    return total;
+  };
+  const double rows = static_cast<double>(n);
+  double mean = sum([](double v) { return v; }) / rows;
+  mean += sum([&](double v) { return v - mean; }) / rows;
+  const double squares = sum([&](double v) { return (v - mean) * (v - mean); });
+  return Rcpp::NumericVector::create(mean, squares);
 }
 
 // Number of equal-mass bins that the monotone sweep chooses; sum_w, sum_y: cumulative weights of

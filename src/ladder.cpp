@@ -60,7 +60,7 @@ calibrisk::BasisShape as_shape(const Rcpp::List& basis, Index classes) {
 // Every rung of a ladder. `bases`: lists of `recipe` and its sizes (`own`, `fine`, `coarse` knots,
 // `landmarks`), its knots `at` of every coordinate, or `columns`. `weights` and `cluster` (1..C)
 // may be empty; as `copies` weights say how many rows each one stands for. Without `moments` only
-// psi, gaps and what new rows need.
+// psi, the sums of products of the gaps of every two rungs and what new rows need.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
                       Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List bases,
@@ -93,13 +93,23 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
       steps.back().at = Rcpp::as<std::vector<std::vector<double>>>(field(basis, "at"));
     }
   }
+  std::vector<Index> own;
+  for (const Step& step : steps) {
+    if (step.at.empty() && step.sizes.own > 0) own.push_back(step.sizes.own);
+  }
+  auto knots = calibrisk::own_knots(engine, x, v, own);
+  auto next = knots.begin();
+  for (Step& step : steps) {
+    if (step.at.empty() && step.sizes.own > 0) step.at = std::move(*next++);
+    step.sizes.own = 0;
+  }
   const auto make = [&](const calibrisk::Engine& on, Step& step) {
     step.shape = calibrisk::basis_shape(on, step.recipe, step.sizes, x, v);
-    if (!step.at.empty()) step.shape.own = step.at;
+    step.shape.own = step.at;
     step.rung = calibrisk::shape_rung(on, worker_algebra(), step.shape, x, step.columns, e, v,
                                       clusters, moments);
   };
-  if (e.cols() == 1) {  // nothing within a rung is parallel
+  if (e.cols() == 1 && e.rows() < 4 * calibrisk::rung_block) {  // rungs in place of their rows
     const calibrisk::Executor one_thread;
     calibrisk::Progress quiet;
     const calibrisk::Engine alone{one_thread, worker_algebra(), quiet};
@@ -108,11 +118,22 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
   } else {
     for (Step& step : steps) make(engine, step);
   }
+  Matrix products;
+  if (!moments) {
+    std::vector<calibrisk::ConstMatrixRef> gaps;
+    for (const Step& step : steps) gaps.emplace_back(step.rung.gap);
+    products = calibrisk::gap_products(engine, gaps, v);
+  }
   Rcpp::List out(bases.size());
   for (R_xlen_t m = 0; m < bases.size(); ++m) {
     const Step& step = steps[static_cast<std::size_t>(m)];
     const calibrisk::Rung& rung = step.rung;
-    const Rcpp::List basis = bases[m];
+    const Rcpp::List shape = wrap_shape(step.shape, bases[m], rung.weights);
+    if (!moments) {
+      out[m] = named_list(
+          {{"psi", rung.psi}, {"products", calibrisk::Vector(products.col(m))}, {"shape", shape}});
+      continue;
+    }
     out[m] = named_list({{"psi", rung.psi},
                          {"noise", rung.noise},
                          {"skew", rung.skew},
@@ -121,23 +142,46 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
                          {"columns", static_cast<double>(rung.columns)},
                          {"half", rung.half},
                          {"gap", rung.gap},
-                         {"shape", wrap_shape(step.shape, basis, rung.weights)}});
+                         {"shape", shape}});
   }
   return out;
 }
 
-// Gaps of new rows by the shape of a rung (with `columns` of the new rows where they are the
-// user's).
+// Sums of products of gaps, a matrix for each rung.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_ladder_gap(Rcpp::List shape, Rcpp::NumericMatrix features, int d,
-                                   int threads) {
+Rcpp::NumericMatrix cpp_gap_products(Rcpp::List gaps, Rcpp::NumericVector weights, int threads) {
+  REngine engine(threads);
+  std::vector<Rcpp::NumericMatrix> held;
+  for (R_xlen_t m = 0; m < gaps.size(); ++m) held.emplace_back(gaps[m]);
+  std::vector<calibrisk::ConstMatrixRef> parts;
+  for (const Rcpp::NumericMatrix& gap : held) parts.emplace_back(as_matrix(gap));
+  return wrap_matrix(
+      calibrisk::gap_products(engine, parts, calibrisk::RowWeights(as_vector(weights))));
+}
+
+// Gaps of new rows by the shapes of rungs (with `columns` of the new rows where they are the
+// user's), each times its `scale`, summed.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_ladder_gap(Rcpp::List shapes, Rcpp::NumericVector scale,
+                                   Rcpp::NumericMatrix features, int d, int threads) {
   REngine host(threads);
   const calibrisk::Engine engine = host;
-  const Rcpp::List coefficients(field(shape, "weights"));
-  std::vector<Matrix> weights;
-  for (R_xlen_t g = 0; g < coefficients.size(); ++g) {
-    weights.push_back(as_matrix(Rcpp::as<Rcpp::NumericMatrix>(coefficients[g])));
+  Rcpp::NumericMatrix out;
+  for (R_xlen_t m = 0; m < shapes.size(); ++m) {
+    const Rcpp::List shape = shapes[m];
+    const Rcpp::List coefficients(field(shape, "weights"));
+    std::vector<Matrix> weights;
+    for (R_xlen_t g = 0; g < coefficients.size(); ++g) {
+      weights.push_back(as_matrix(Rcpp::as<Rcpp::NumericMatrix>(coefficients[g])));
+    }
+    const Matrix columns = columns_of(shape);
+    const calibrisk::BasisShape basis = as_shape(shape, features.ncol());
+    if (m == 0) {
+      const bool users = basis.recipe == Recipe::columns;
+      out = Rcpp::NumericMatrix(users ? static_cast<int>(columns.rows()) : features.nrow(), d);
+    }
+    calibrisk::add_basis_gap(engine, basis, weights, as_matrix(features), columns, scale[m],
+                             Eigen::Map<Matrix>(out.begin(), out.nrow(), out.ncol()));
   }
-  return wrap_matrix(calibrisk::basis_gap(engine, as_shape(shape, features.ncol()), weights,
-                                          as_matrix(features), columns_of(shape), d));
+  return out;
 }

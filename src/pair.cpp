@@ -1,30 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "r_engine.h"
-#include <calibrisk/pair_risk.h>
+#include "as_risk.h"
 
 using calibrisk::Index;
-using calibrisk::PairRisk;
 using calibrisk::PairTile;
-
-namespace {
-
-// NULL, the identity, is the empty matrix in the core.
-Rcpp::NumericMatrix core_or_empty(const Rcpp::Nullable<Rcpp::NumericMatrix>& core) {
-  return core.isNull() ? Rcpp::NumericMatrix(0, 0) : Rcpp::NumericMatrix(core.get());
-}
-
-Rcpp::List wrap_risk(const PairRisk& risk) {
-  return named_list({{"risk", risk.risk},
-                     {"projections", risk.projections},
-                     {"zero_risk", risk.zero_risk},
-                     {"zero_projections", risk.zero_projections},
-                     {"squared", risk.squared},
-                     {"n", static_cast<double>(risk.n_obs)},
-                     {"n_missing", risk.n_missing},
-                     {"clipped", risk.clipped}});
-}
-
-}  // namespace
 
 // Risk of h = phi'M phi by the cheaper of the linear and the tiled form.
 // path: 0 = the cheaper, 1 = linear, 2 = tiled.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_ridge.h"
+#include "as_risk.h"
 #include <calibrisk/methods/ridge_scalar.h>
+#include <calibrisk/taylor_risk.h>
 
 namespace {
 
@@ -11,6 +13,15 @@ calibrisk::TaylorFeatures as_taylor(double centre, double gamma, double scale, i
   features.scale = scale;
   features.rank = rank;
   return features;
+}
+
+calibrisk::TaylorForm as_taylor_form(const Rcpp::List& map,
+                                     const Rcpp::Nullable<Rcpp::NumericMatrix>& basis,
+                                     const Rcpp::Nullable<Rcpp::NumericMatrix>& core) {
+  const Rcpp::NumericMatrix b = core_or_empty(basis), m = core_or_empty(core);
+  return {as_taylor(number_field(map, "centre"), number_field(map, "gamma"),
+                    number_field(map, "scale"), static_cast<int>(number_field(map, "rank"))),
+          as_matrix(b), as_matrix(m)};
 }
 
 using ScalarPointer = Rcpp::XPtr<calibrisk::ScalarRidge>;
@@ -36,6 +47,25 @@ Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, do
       .evaluate(engine, as_vector(x), as_matrix(b),
                 Eigen::Map<calibrisk::Matrix>(out.begin(), out.nrow(), out.ncol()));
   return out;
+}
+
+// Risk of their form, and h(p_i, p_i).
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_taylor_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericVector x, Rcpp::List map,
+                           Rcpp::Nullable<Rcpp::NumericMatrix> basis,
+                           Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads) {
+  REngine engine(threads);
+  return wrap_risk(calibrisk::taylor_risk(engine, as_matrix(residuals), as_vector(x),
+                                          as_taylor_form(map, basis, core)));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map,
+                                       Rcpp::Nullable<Rcpp::NumericMatrix> basis,
+                                       Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads) {
+  REngine engine(threads);
+  return wrap_vector(
+      calibrisk::taylor_squared(engine, as_vector(x), as_taylor_form(map, basis, core)));
 }
 
 // Eigenbases of the training sets of all folds, from explicit features of scalars. `counts` says

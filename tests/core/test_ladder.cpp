@@ -25,6 +25,8 @@ Rows rows_of(Index n, Index k) {
   return out;
 }
 
+Rows first_column(const Rows& rows) { return {rows.p.leftCols(1), rows.e.leftCols(1)}; }
+
 Rung own_hats(const Engine& engine, const Rows& rows, Index knots, const RowWeights& weights) {
   const BasisShape shape = basis_shape(engine, Recipe::hats, {knots, 0, 0, 0}, rows.p, weights);
   const LocalBases bases(engine, shape, rows.p);
@@ -35,38 +37,94 @@ Rung own_hats(const Engine& engine, const Rows& rows, Index knots, const RowWeig
 
 TEST(local_and_shared_rungs_agree_on_the_same_columns) {
   const Engine engine = serial_engine();
-  Rows rows = rows_of(80, 3);
-  rows.p = rows.p.leftCols(1).eval();
-  rows.e = rows.e.leftCols(1).eval();
-  const RowWeights none;
-  const Rung local = own_hats(engine, rows, 6, none);
-  const std::vector<double> knots = hat_knots(rows.p.col(0), none, 6);
-  const HatPositions at = hat_positions(rows.p.col(0), knots);
-  Matrix columns = Matrix::Zero(80, static_cast<Index>(knots.size()));
-  for (Index i = 0; i < 80; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    columns(i, at.cell[row]) += 1.0 - at.t[row];
-    if (at.t[row] > 0.0) columns(i, at.cell[row] + 1) += at.t[row];
+  for (const Index n : {Index(80), 3 * rung_block + 5}) {
+    const Rows rows = first_column(rows_of(n, 3));
+    const RowWeights none;
+    const Rung local = own_hats(engine, rows, 6, none);
+    const std::vector<double> knots = hat_knots(engine, rows.p.col(0), none, {6})[0];
+    const HatPositions at = hat_positions(engine, rows.p.col(0), knots);
+    Matrix columns = Matrix::Zero(n, static_cast<Index>(knots.size()));
+    for (Index i = 0; i < n; ++i) {
+      const auto row = static_cast<std::size_t>(i);
+      columns(i, at.cell[row]) += 1.0 - at.t[row];
+      if (at.t[row] > 0.0) columns(i, at.cell[row] + 1) += at.t[row];
+    }
+    BasisShape shape;
+    shape.recipe = Recipe::columns;
+    const Rung shared =
+        shared_rung(engine, shared_groups(shape, rows.p, columns), rows.e, none, true);
+    CHECK(is_near(local.psi, shared.psi, 1e-10));
+    CHECK(is_near(local.noise, shared.noise, 1e-10));
+    CHECK(is_near(local.skew, shared.skew, 1e-10));
+    CHECK(is_near(local.linear, shared.linear, 1e-10));
+    CHECK(is_near(local.scatter, shared.scatter, 1e-10));
+    CHECK((local.gap - shared.gap).cwiseAbs().maxCoeff() < 1e-12);
+    CHECK((local.half - shared.half).cwiseAbs().maxCoeff() < 1e-12);
+    Matrix naive(2, 2);
+    naive << local.gap.squaredNorm(), local.gap.col(0).dot(rows.p.col(0)),
+        local.gap.col(0).dot(rows.p.col(0)), rows.p.squaredNorm();
+    CHECK((gap_products(engine, {local.gap, rows.p}, none) - naive).norm() < 1e-10 * naive.norm());
   }
-  BasisShape shape;
-  shape.recipe = Recipe::columns;
-  const Rung shared =
-      shared_rung(engine, shared_groups(shape, rows.p, columns), rows.e, none, true);
-  CHECK(is_near(local.psi, shared.psi));
-  CHECK(is_near(local.noise, shared.noise));
-  CHECK(is_near(local.skew, shared.skew, 1e-10));
-  CHECK(is_near(local.linear, shared.linear));
-  CHECK((local.gap - shared.gap).norm() < 1e-12);
-  CHECK((local.half - shared.half).norm() < 1e-12);
+}
+
+TEST(knots_are_the_sorted_values_at_their_shares) {
+  ThreadedEngine three(3);
+  for (const Index n : {Index(500), Index(100003)}) {
+    const Vector spread = Vector::Random(n);
+    Vector tied = (spread.array() * 50.0).round(), most = spread;
+    for (Index i = 0; i < n; ++i) {
+      if (i % 10 > 0) most(i) = 0.25;
+    }
+    for (const Vector& x : {spread, tied, most}) {
+      std::vector<double> sorted(x.data(), x.data() + n);
+      std::sort(sorted.begin(), sorted.end());
+      std::vector<double> distinct = sorted;
+      distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+      const std::vector<Index> sizes = {2, 8, 60};
+      const auto knots = hat_knots(three.engine(), x, RowWeights(), sizes);
+      const auto weighted = hat_knots(three.engine(), x, RowWeights(Vector::Ones(n)), sizes);
+      for (std::size_t s = 0; s < sizes.size(); ++s) {
+        std::vector<double> expected;
+        for (Index q = 0; q < sizes[s]; ++q) {
+          const double share = static_cast<double>(q) / static_cast<double>(sizes[s] - 1);
+          const double rank = std::ceil(share * static_cast<double>(n) * (1.0 - 1e-12));
+          expected.push_back(sorted[static_cast<std::size_t>(std::max(rank - 1.0, 0.0))]);
+        }
+        if (distinct.size() <= static_cast<std::size_t>(sizes[s])) expected = distinct;
+        expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+        CHECK(knots[s] == expected);
+        CHECK(weighted[s] == expected);
+      }
+    }
+  }
+}
+
+TEST(positions_between_knots_are_those_of_a_search) {
+  const Vector x = Vector::Random(300);
+  for (const Index size : {2, 3, 7, 8, 100}) {
+    std::vector<double> knots;
+    for (Index k = 0; k < size; ++k) knots.push_back(-0.9 + 1.8 * double(k) / double(size - 1));
+    knots.front() = x(7);
+    std::sort(knots.begin(), knots.end());
+    const HatPositions at = hat_positions(serial_engine(), x, knots);
+    for (std::size_t i = 0; i < 300; ++i) {
+      const double value = x(static_cast<Index>(i));
+      std::size_t cell = 0;
+      while (cell + 2 < knots.size() && knots[cell + 1] <= value) ++cell;
+      const double t = (value - knots[cell]) / (knots[cell + 1] - knots[cell]);
+      CHECK(at.cell[i] == cell && at.t[i] == std::min(std::max(t, 0.0), 1.0));
+    }
+  }
 }
 
 TEST(a_rung_has_the_same_digits_on_any_number_of_threads) {
-  const Rows rows = rows_of(300, 5);
   ThreadedEngine three(3);
-  const Rung a = own_hats(serial_engine(), rows, 9, RowWeights());
-  const Rung b = own_hats(three.engine(), rows, 9, RowWeights());
-  CHECK(a.psi == b.psi && a.noise == b.noise && a.skew == b.skew && a.linear == b.linear);
-  CHECK(a.gap == b.gap);
+  for (const Rows& rows : {rows_of(300, 5), first_column(rows_of(100003, 3))}) {
+    const Rung a = own_hats(serial_engine(), rows, 9, RowWeights());
+    const Rung b = own_hats(three.engine(), rows, 9, RowWeights());
+    CHECK(a.psi == b.psi && a.noise == b.noise && a.skew == b.skew && a.linear == b.linear);
+    CHECK(a.gap == b.gap && a.half == b.half);
+  }
 }
 
 TEST(clusters_of_one_row_are_none_on_any_number_of_threads) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Eq. 20 of Gruber & Bach from statistics, rows and cells against the double loop over pairs.
 #include "check.h"
+#include "threads.h"
 
 #include <calibrisk/methods/bins.h>
 #include <calibrisk/pair_risk.h>
-#include <calibrisk/serial_engine.h>
+#include <calibrisk/taylor_risk.h>
 
 #include <random>
 
@@ -83,4 +84,44 @@ TEST(one_row_has_no_pair) {
   CHECK(std::isnan(risk.projections[0]) && std::isnan(risk.zero_projections[0]));
   CHECK(is_near(risk.squared[0], 0.25));
   CHECK(std::isnan(pair_risk_value(1.0, 0.5, 1.0)));
+}
+
+TEST(explicit_features_are_made_where_they_are_used) {
+  ThreadedEngine three(3);
+  TaylorFeatures map;
+  map.centre = 0.3;
+  map.gamma = 0.8;
+  map.scale = 1.5;
+  map.rank = 9;
+  for (const Index n : {Index(1), Index(30), Index(2999)}) {
+    const Vector x = normal_matrix(n, 1, 5).col(0) / 4.0;
+    for (const Index d : {1, 2}) {
+      const Matrix e = normal_matrix(n, d, 6);
+      for (const Index r : {0, 5, 50}) {  // none, few and many columns
+        const Matrix basis = normal_matrix(r == 0 ? 0 : 9, r, 7);
+        const Index columns = r == 0 ? 9 : r;
+        const Matrix half = normal_matrix(columns, columns, 8);
+        for (const Matrix& core : {Matrix(0, 0), Matrix(half + half.transpose())}) {
+          Matrix features(n, 9);
+          map.evaluate(x, features);
+          const Matrix phi = r == 0 ? features : Matrix(features * basis);
+          const PairRisk whole = pair_risk_linear(serial_engine(), e, phi, core);
+          const TaylorForm form(map, basis, core);
+          const PairRisk risk = taylor_risk(serial_engine(), e, x, form),
+                         again = taylor_risk(three.engine(), e, x, form);
+          const Vector squared = taylor_squared(three.engine(), x, form);
+          CHECK((squared - whole.squared).norm() <= 1e-10 * (1.0 + whole.squared.norm()));
+          CHECK((risk.squared - whole.squared).norm() <= 1e-10 * (1.0 + whole.squared.norm()));
+          if (n == 1) {
+            CHECK(std::isnan(risk.risk) && std::isnan(risk.projections[0]));
+            continue;
+          }
+          CHECK(is_near(risk.risk, whole.risk, 1e-9) && risk.risk == again.risk);
+          CHECK(is_near(risk.zero_risk, whole.zero_risk, 1e-9));
+          CHECK((risk.projections - whole.projections).norm() < 1e-9 * whole.projections.norm());
+          CHECK(risk.projections == again.projections);
+        }
+      }
+    }
+  }
 }

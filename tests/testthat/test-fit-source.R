@@ -49,7 +49,7 @@ test_that("rows in common are found where few of many are kept", {
   })
   source <- function(rows, p) {
     predictions <- list(outcome = y[rows])
-    fit_source(predictions, list(scalar_problem(p[rows], y[rows])))
+    fit_source(predictions, list(scalar_problem(p[rows], y[rows])), 1L)
   }
   all <- source(seq_along(p), p)
   expect_length(all$keys, 4096)

@@ -77,7 +77,7 @@ test_that("clusters of one row are none, and many clusters' sums are those of fe
   for (i in seq_along(bases)) {
     expect_rung(alone[[i]], plain[[i]], 1e-9)
     expect_identical(alone[[i]]$columns, plain[[i]]$columns)
-    new <- function(rung) cpp_ladder_gap(rung$shape, d$features[1:20, ], 3L, 1L)
+    new <- function(rung) cpp_ladder_gap(list(rung$shape), 1, d$features[1:20, ], 3L, 1L)
     expect_equal(new(alone[[i]]), new(plain[[i]]), tolerance = 1e-8)
   }
 })

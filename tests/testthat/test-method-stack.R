@@ -11,7 +11,7 @@ test_that("the stacked gap is the weighted sum of least-squares fits", {
   }
   expected <- Reduce(`+`, Map(function(shape, weight) {
     at <- match(shape$recipe, c("temperature", "own_top", "own_both", "top_affine"))
-    if (is.na(at)) return(weight * cpp_ladder_gap(shape, d$p, 3L, 1L))
+    if (is.na(at)) return(cpp_ladder_gap(list(shape), weight, d$p, 3L, 1L))
     weight * fits(bases[[at]])
   }, form$shapes, form$weights))
   expect_lt(max(abs(pair_features(form, d$p, 1L) - expected)), 1e-6)

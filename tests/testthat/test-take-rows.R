@@ -24,3 +24,15 @@ test_that("every part of predictions, problems and laws that has a value per row
   expect_equal(cut$group$labels[cut$group$id], c(2, 2, 3))
   expect_identical(take_rows(laws(1:6), 1:6 %in% rows)$n, 3L)
 })
+
+test_that("many rows of a matrix are those that R takes", {
+  x <- withr::with_seed(1, matrix(rnorm(6000), 3000))
+  rows <- withr::with_seed(2, sample(3000L, 2000, replace = TRUE))
+  expect_identical(rows_of_part(x, rows), x[rows, ])
+  expect_identical(rows_of_part(x[, 1, drop = FALSE], rows), x[rows, 1, drop = FALSE])
+  named <- structure(x, dimnames = list(NULL, c("a", "b")))
+  expect_identical(rows_of_part(named, rows), named[rows, ])
+  expect_identical(rows_of_part(x, c(rows, NA)), x[c(rows, NA), ])
+  expect_identical(rows_of_part(x, -rows), x[-rows, ])
+  expect_error(rows_of_part(x, c(rows, 3001L)), "subscript")
+})

@@ -141,6 +141,17 @@ test_that("results do not depend on the number of threads", {
   expect_identical(glance(run(1)), glance(run(2)))
 })
 
+test_that("results of many rows do not depend on the number of threads", {
+  data <- binary_data(70000)
+  run <- function(threads) withr::with_seed(1, ce_tune(data$p, data$y, threads = threads))
+  one <- run(1)
+  for (threads in c(2, 5)) {
+    again <- run(threads)
+    expect_identical(tidy(again), tidy(one))
+    expect_identical(glance(again), glance(one))
+  }
+})
+
 test_that("difficult but legal data give defined numbers", {
   finite <- function(tuned) {
     g <- glance(tuned)

@@ -9,6 +9,7 @@
 #include <calibrisk/types.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -47,13 +48,36 @@ struct ProgressSpan {
   }
 };
 
-// task(i) for i in [0, n_tasks); tasks are handed out in batches so that the
-// progress sink is consulted (and the user's interrupt seen) between batches.
+// Tasks are handed out in batches so that the progress sink is consulted (and the user's interrupt
+// seen) between batches: larger ones where tasks are quick, since threads meet after each.
+class Batches {
+ public:
+  Batches(const Executor& executor, Index n_tasks)
+      : n_tasks_(n_tasks), size_(std::max<Index>(16 * executor.threads(), 1)), most_(16 * size_) {}
+
+  // Of the next batch; 0 after the last.
+  Index next() {
+    begin_ += last_;
+    const auto now = std::chrono::steady_clock::now();
+    if (last_ > 0 && now - start_ < std::chrono::milliseconds(2)) {
+      size_ = std::min(2 * size_, most_);
+    }
+    start_ = now;
+    return last_ = std::min(size_, n_tasks_ - begin_);
+  }
+  Index begin() const { return begin_; }
+
+ private:
+  Index n_tasks_, size_, most_, begin_ = 0, last_ = 0;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// task(i) for i in [0, n_tasks).
 template <class Task>
 void parallel_for(const Engine& engine, Index n_tasks, const Task& task, ProgressSpan span = {}) {
-  const Index batch = std::max<Index>(16 * engine.executor.threads(), 1);
-  for (Index begin = 0; begin < n_tasks; begin += batch) {
-    const Index size = std::min(batch, n_tasks - begin);
+  Batches batches(engine.executor, n_tasks);
+  while (const Index size = batches.next()) {
+    const Index begin = batches.begin();
     engine.executor.run(size, [&](Index i) { task(begin + i); });
     engine.progress.advance(span.from + (span.to - span.from) * static_cast<double>(begin + size) /
                                             static_cast<double>(n_tasks));
@@ -67,10 +91,10 @@ template <class Partial, class Map, class Merge>
 Partial parallel_reduce(const Engine& engine, Index n_rows, Index block, Partial total,
                         const Map& map, const Merge& merge, ProgressSpan span = {}) {
   const Index n_blocks = (n_rows + block - 1) / block;
-  const Index batch = std::max<Index>(16 * engine.executor.threads(), 1);
+  Batches batches(engine.executor, n_blocks);
   std::vector<Partial> partials;
-  for (Index first = 0; first < n_blocks; first += batch) {
-    const Index size = std::min(batch, n_blocks - first);
+  while (const Index size = batches.next()) {
+    const Index first = batches.begin();
     partials.assign(static_cast<std::size_t>(size), Partial());
     engine.executor.run(size, [&](Index i) {
       const Index begin = (first + i) * block;
@@ -81,6 +105,17 @@ Partial parallel_reduce(const Engine& engine, Index n_rows, Index block, Partial
                                             static_cast<double>(n_blocks));
   }
   return total;
+}
+
+// task(engine within, column): columns side by side, or the rows of a single one, which then is on
+// the main thread.
+template <class Task>
+void for_columns(const Engine& engine, Index n_columns, const Task& task) {
+  if (n_columns == 1) return task(engine, Index{0});
+  const Executor one_thread;
+  Progress quiet;
+  const Engine within{one_thread, engine.dense, quiet};
+  parallel_for(engine, n_columns, [&](Index j) { task(within, j); });
 }
 
 }  // namespace calibrisk

@@ -68,10 +68,70 @@ inline PairRisk pair_risk_of_rows(const PairRows& rows) {
   return out;
 }
 
+namespace detail {
+
+// All of it in one pass, where no product has many columns: the rows' terms stay in a worker's
+// cache. features(begin, size): rows of the features.
+template <class Features>
+PairRisk narrow_pair_risk(const Engine& engine, const PairStatistics& stats,
+                          const CoreProducts& products, const ConstMatrixRef& residuals,
+                          const Features& features, const ConstMatrixRef& core) {
+  struct Sums {
+    double losses = 0.0, delta_squares = 0.0, residual = 0.0, fourth = 0.0;
+  };
+  const Matrix residual_core = stats.residual.transpose(), cross_core = products.cross.transpose(),
+               feature_core = products.feature.transpose(), own_core = core.transpose();
+  const Index n = residuals.rows();
+  const double others = static_cast<double>(n) - 1.0;
+  PairRisk out;
+  out.n_obs = n;
+  out.projections.resize(n);
+  out.zero_projections.resize(n);
+  out.squared.resize(n);
+  const Sums sums = parallel_reduce(
+      engine, n, narrow_block, Sums(),
+      [&](Index begin, Index size) {
+        const auto e = residuals.middleRows(begin, size);
+        const auto phi = features(begin, size);
+        const auto terms = [size](const ConstMatrixRef& a, const ConstMatrixRef& q_transposed,
+                                  const ConstMatrixRef& b) {
+          Vector sum = Vector::Zero(size);
+          add_row_products(a, q_transposed, b, sum);
+          return sum;
+        };
+        const Vector residual = terms(e, residual_core, e), length = terms(e, Matrix(0, 0), e),
+                     squared = terms(phi, own_core, phi);
+        const Vector losses =
+            pair_losses(residual, terms(e, cross_core, phi), terms(phi, feature_core, phi));
+        const Vector delta_squares = (length - squared).array().square();
+        const Vector fourth = length.array().square();
+        out.squared.segment(begin, size) = squared;
+        out.projections.segment(begin, size) = (losses - delta_squares) / others;
+        out.zero_projections.segment(begin, size) = (residual - fourth) / others;
+        return Sums{losses.sum(), delta_squares.sum(), residual.sum(), fourth.sum()};
+      },
+      [](Sums& total, const Sums& part) {
+        total.losses += part.losses;
+        total.delta_squares += part.delta_squares;
+        total.residual += part.residual;
+        total.fourth += part.fourth;
+      });
+  out.risk = pair_risk_value(sums.losses, sums.delta_squares, static_cast<double>(n));
+  out.zero_risk = pair_risk_value(sums.residual, sums.fourth, static_cast<double>(n));
+  finish(out);
+  return out;
+}
+
+}  // namespace detail
+
 inline PairRisk pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
                                  const ConstMatrixRef& features, const ConstMatrixRef& core) {
   const PairStatistics stats = pair_statistics(engine, residuals, features);
   const detail::CoreProducts products = detail::core_products(engine, stats, core);
+  if (detail::is_narrow(stats.residual) && detail::is_narrow(products.feature)) {
+    const auto rows = [&](Index begin, Index size) { return features.middleRows(begin, size); };
+    return detail::narrow_pair_risk(engine, stats, products, residuals, rows, core);
+  }
   PairRows rows;
   rows.residual = row_products(engine, residuals, stats.residual, residuals);
   rows.cross = row_products(engine, residuals, products.cross, features);

@@ -13,6 +13,7 @@
 #define CALIBRISK_PAIR_STATISTICS_H
 
 #include <calibrisk/engine.h>
+#include <calibrisk/math/row_pairs.h>
 
 #include <limits>
 
@@ -82,6 +83,18 @@ inline PairStatistics statistics_of_block(const ConstMatrixRef& residuals,
   return out;
 }
 
+// features(begin, size): rows of the features, of which there are r.
+template <class Features>
+PairStatistics narrow_statistics(const Engine& engine, const ConstMatrixRef& residuals, Index r,
+                                 const Features& features) {
+  return parallel_reduce(
+      engine, residuals.rows(), row_block, PairStatistics(residuals.cols(), r),
+      [&](Index begin, Index size) {
+        return statistics_of_block(residuals.middleRows(begin, size), features(begin, size));
+      },
+      [](PairStatistics& total, const PairStatistics& part) { total += part; });
+}
+
 }  // namespace detail
 
 inline PairStatistics pair_statistics(const Engine& engine, const ConstMatrixRef& residuals,
@@ -96,53 +109,61 @@ inline PairStatistics pair_statistics(const Engine& engine, const ConstMatrixRef
     out.feature = engine.dense.crossprod(features);
     return out;
   }
-  return parallel_reduce(
-      engine, residuals.rows(), detail::row_block, PairStatistics(d, r),
-      [&](Index begin, Index size) {
-        return detail::statistics_of_block(residuals.middleRows(begin, size),
-                                           features.middleRows(begin, size));
-      },
-      [](PairStatistics& total, const PairStatistics& part) { total += part; });
+  return detail::narrow_statistics(engine, residuals, r, [&](Index begin, Index size) {
+    return features.middleRows(begin, size);
+  });
 }
+
+namespace detail {
+
+// Whether a block's product with Q is one of few columns: then workers have it in their cache.
+inline bool is_narrow(const ConstMatrixRef& q) {
+  return q.rows() <= few_columns && q.cols() <= few_columns;
+}
+
+constexpr Index narrow_block = 256;
+
+// out += a_i' Q b_i for the rows of a block, in a worker; an empty Q is the identity. Column by
+// column: rows are contiguous down a column.
+inline void add_row_products(const ConstMatrixRef& a, const ConstMatrixRef& q_transposed,
+                             const ConstMatrixRef& b, VectorRef out) {
+  const auto add = [&](const ConstMatrixRef& left) {
+    for (Index k = 0; k < left.cols(); ++k) {
+      out.array() += left.col(k).array() * b.col(k).array();
+    }
+  };
+  if (q_transposed.size() == 0) return add(a);
+  Matrix product(a.rows(), q_transposed.rows());
+  row_products(a, q_transposed, product);
+  add(product);
+}
+
+}  // namespace detail
 
 // a_i' Q b_i for every row i; an empty Q is the identity.
 inline Vector row_products(const Engine& engine, const ConstMatrixRef& a, const ConstMatrixRef& q,
                            const ConstMatrixRef& b) {
   require(a.rows() == b.rows(), "Both sides must have equal rows.");
   Vector out = Vector::Zero(a.rows());
-  const bool by_host = q.size() > 0 && q.rows() + q.cols() >= detail::wide;
-  // a worker's product stays in its cache and on its heap
-  const Index block = by_host ? detail::row_block : detail::row_block / 4;
+  const bool by_host = !detail::is_narrow(q);
+  const Index block = by_host ? detail::row_block : detail::narrow_block;
   const Index n_blocks = (a.rows() + block - 1) / block;
-  // Column by column: rows are contiguous down a column.
-  auto reduce = [&](Index begin, const ConstMatrixRef& left, const ConstMatrixRef& right) {
-    auto sums = out.segment(begin, left.rows()).array();
-    for (Index k = 0; k < left.cols(); ++k) sums += left.col(k).array() * right.col(k).array();
-  };
-  auto block_of = [&](Index t, Index& begin, Index& size) {
-    begin = t * block;
-    size = std::min(block, a.rows() - begin);
-  };
   if (by_host) {
     Matrix product;
     for (Index t = 0; t < n_blocks; ++t) {
-      Index begin, size;
-      block_of(t, begin, size);
+      const Index begin = t * block, size = std::min(block, a.rows() - begin);
       product.resize(size, q.cols());
       engine.dense.gemm(false, false, 1.0, a.middleRows(begin, size), q, 0.0, product);
-      reduce(begin, product, b.middleRows(begin, size));
+      detail::add_row_products(product, Matrix(0, 0), b.middleRows(begin, size),
+                               out.segment(begin, size));
     }
     return out;
   }
+  const Matrix q_transposed = q.transpose();
   parallel_for(engine, n_blocks, [&](Index t) {
-    Index begin, size;
-    block_of(t, begin, size);
-    if (q.size() == 0) {
-      reduce(begin, a.middleRows(begin, size), b.middleRows(begin, size));
-    } else {
-      const Matrix product = a.middleRows(begin, size) * q;
-      reduce(begin, product, b.middleRows(begin, size));
-    }
+    const Index begin = t * block, size = std::min(block, a.rows() - begin);
+    detail::add_row_products(a.middleRows(begin, size), q_transposed, b.middleRows(begin, size),
+                             out.segment(begin, size));
   });
   return out;
 }

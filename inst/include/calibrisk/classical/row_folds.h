@@ -120,20 +120,27 @@ inline SmallestKeys smallest_keys(const Engine& engine, const std::vector<std::u
   return out;
 }
 
-// The interval of each value between ascending edges, 1 for those up to the first: (e, e'] as in
+// set(i, interval of x_i) between ascending edges, 1 for those up to the first: (e, e'] as in
 // findInterval(left.open = TRUE).
-inline std::vector<int> intervals_of(const Engine& engine, const double* x, Index n,
-                                     const std::vector<double>& edges) {
+template <class Set>
+void for_intervals(const Engine& engine, const double* x, Index n, const std::vector<double>& edges,
+                   const Set& set) {
   constexpr Index block = 16384;
-  std::vector<int> out(static_cast<std::size_t>(n));
   parallel_for(engine, (n + block - 1) / block, [&](Index b) {
     const Index end = std::min(n, (b + 1) * block);
     for (Index i = b * block; i < end; ++i) {
-      const auto at = std::lower_bound(edges.begin(), edges.end(), x[i]);
-      out[static_cast<std::size_t>(i)] = static_cast<int>(at - edges.begin()) + 1;
+      // how many edges are below x_i, without a branch that the processor would have to guess
+      const double* base = edges.data();
+      std::size_t size = edges.size();
+      while (size > 1) {
+        const std::size_t half = size / 2;
+        base += half * static_cast<std::size_t>(base[half - 1] < x[i]);
+        size -= half;
+      }
+      const std::ptrdiff_t below = base - edges.data() + (size == 1 && *base < x[i] ? 1 : 0);
+      set(i, static_cast<int>(below) + 1);
     }
   });
-  return out;
 }
 
 }  // namespace calibrisk

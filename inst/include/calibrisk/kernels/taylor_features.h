@@ -6,6 +6,7 @@
 #define CALIBRISK_KERNELS_TAYLOR_FEATURES_H
 
 #include <calibrisk/engine.h>
+#include <calibrisk/math/row_pairs.h>
 #include <calibrisk/math/vector_exp.h>
 
 #include <algorithm>
@@ -47,13 +48,20 @@ struct TaylorFeatures {
   void evaluate(const Engine& engine, const ConstVectorRef& x, const ConstMatrixRef& basis,
                 MatrixRef out) const {
     constexpr Index block = 256;
+    const Matrix transposed = basis.transpose();
     parallel_for(engine, (x.size() + block - 1) / block, [&](Index t) {
       const Index begin = t * block, size = std::min(block, x.size() - begin);
-      if (basis.size() == 0) return evaluate(x.segment(begin, size), out.middleRows(begin, size));
-      Matrix part(size, rank);
-      evaluate(x.segment(begin, size), part);
-      out.middleRows(begin, size).noalias() = part * basis;
+      evaluate_block(x.segment(begin, size), transposed, out.middleRows(begin, size));
     });
+  }
+
+  // Of few rows, in a worker; B'.
+  void evaluate_block(const ConstVectorRef& x, const ConstMatrixRef& basis_transposed,
+                      MatrixRef out) const {
+    if (basis_transposed.size() == 0) return evaluate(x, out);
+    Matrix part(x.size(), rank);
+    evaluate(x, part);
+    row_products(part, basis_transposed, out);
   }
 };
 

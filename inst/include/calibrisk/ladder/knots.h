@@ -4,9 +4,11 @@
 #ifndef CALIBRISK_LADDER_KNOTS_H
 #define CALIBRISK_LADDER_KNOTS_H
 
+#include <calibrisk/engine.h>
 #include <calibrisk/ladder/row_weights.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -61,38 +63,134 @@ inline void select_positions(std::vector<double>& x, Index begin, Index end, con
   select_positions(x, *middle + 1, end, std::upper_bound(first, last, *middle), last);
 }
 
+// How many of `size` ascending values are at most x, without a branch that the processor would have
+// to guess.
+inline std::size_t count_at_most(const double* values, std::size_t size, double x) {
+  const double* base = values;
+  while (size > 1) {
+    const std::size_t half = size / 2;
+    base += half * static_cast<std::size_t>(base[half - 1] <= x);
+    size -= half;
+  }
+  return static_cast<std::size_t>(base - values) +
+         static_cast<std::size_t>(size == 1 && *base <= x);
+}
+
+// A copy of x with what a sort would put at these ascending positions. Many rows go into parts
+// between values of an even sample first, which workers select from.
+inline std::vector<double> selected(const Engine& engine, const ConstVectorRef& x,
+                                    const std::vector<Index>& positions) {
+  constexpr Index block = 32768, sample_size = 1024, spacing = 16;
+  constexpr std::size_t n_parts = sample_size / spacing;
+  const Index n = x.size(), n_blocks = (n + block - 1) / block;
+  std::vector<double> rows(static_cast<std::size_t>(n));
+  if (n_blocks < 3) {
+    std::copy(x.data(), x.data() + n, rows.begin());
+    select_positions(rows, 0, n, positions.data(), positions.data() + positions.size());
+    return rows;
+  }
+  std::vector<double> sample(sample_size), splits;
+  for (Index s = 0; s < sample_size; ++s) {
+    sample[static_cast<std::size_t>(s)] = x(s * (n / sample_size));
+  }
+  std::sort(sample.begin(), sample.end());
+  for (Index s = spacing; s < sample_size; s += spacing) {
+    splits.push_back(sample[static_cast<std::size_t>(s)]);
+  }
+  using Counts = std::array<Index, n_parts>;
+  std::vector<std::uint8_t> part(static_cast<std::size_t>(n));
+  std::vector<Counts> next(static_cast<std::size_t>(n_blocks));
+  const auto of_block = [&](Index t, const auto& task) {
+    Counts& counts = next[static_cast<std::size_t>(t)];
+    for (Index i = t * block; i < std::min(n, (t + 1) * block); ++i) {
+      task(static_cast<std::size_t>(i), counts);
+    }
+  };
+  parallel_for(engine, n_blocks, [&](Index t) {
+    next[static_cast<std::size_t>(t)].fill(0);
+    of_block(t, [&](std::size_t i, Counts& counts) {
+      const std::size_t at = count_at_most(splits.data(), splits.size(), x(static_cast<Index>(i)));
+      part[i] = static_cast<std::uint8_t>(at);
+      ++counts[at];
+    });
+  });
+  std::array<Index, n_parts + 1> begin;
+  Index sum = 0;
+  for (std::size_t p = 0; p < n_parts; ++p) {
+    begin[p] = sum;
+    for (Counts& counts : next) {
+      const Index size = counts[p];
+      counts[p] = sum;
+      sum += size;
+    }
+  }
+  begin[n_parts] = n;
+  parallel_for(engine, n_blocks, [&](Index t) {
+    of_block(t, [&](std::size_t i, Counts& counts) {
+      rows[static_cast<std::size_t>(counts[part[i]]++)] = x(static_cast<Index>(i));
+    });
+  });
+  parallel_for(engine, static_cast<Index>(n_parts), [&](Index t) {
+    const auto p = static_cast<std::size_t>(t);
+    const auto first = std::lower_bound(positions.begin(), positions.end(), begin[p]);
+    const auto last = std::lower_bound(first, positions.end(), begin[p + 1]);
+    select_positions(rows, begin[p], begin[p + 1], positions.data() + (first - positions.begin()),
+                     positions.data() + (last - positions.begin()));
+  });
+  return rows;
+}
+
 }  // namespace detail
 
-inline std::vector<double> hat_knots(const ConstVectorRef& x, const RowWeights& weights, Index m) {
-  std::vector<double> few = detail::first_distinct(x, static_cast<std::size_t>(m));
-  if (few.size() <= static_cast<std::size_t>(m)) return few;
-  std::vector<double> knots;
-  const auto add = [&](double value) {
-    if (knots.empty() || knots.back() != value) knots.push_back(value);
-  };
-  const bool equal = weights.all_equal();
+// The knots of several numbers of hats: `sizes`.
+inline std::vector<std::vector<double>> hat_knots(const Engine& engine, const ConstVectorRef& x,
+                                                  const RowWeights& weights,
+                                                  const std::vector<Index>& sizes) {
+  std::vector<std::vector<double>> out(sizes.size());
+  if (sizes.empty()) return out;
+  const std::vector<double> few = detail::first_distinct(
+      x, static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end())));
+  const auto all_fit = [&](Index m) { return few.size() <= static_cast<std::size_t>(m); };
+  const bool equal = weights.all_equal(),
+             all_known = std::all_of(sizes.begin(), sizes.end(), all_fit);
   WeightedValues values;
-  if (!equal) values = sorted_values(x, weights);
-  const double total = equal ? static_cast<double>(x.size()) : values.cumulated.back();
+  if (!equal && !all_known) values = sorted_values(x, weights);
+  const double total =
+      values.value.empty() ? static_cast<double>(x.size()) : values.cumulated.back();
   const double slack = 1e-12 * total;
-  std::vector<Index> position;
-  std::size_t at = 0;
-  for (Index q = 0; q < m; ++q) {
+  const auto target = [&](Index q, Index m) {
     const double share = m > 1 ? static_cast<double>(q) / static_cast<double>(m - 1) : 0.0;
-    const double target = share * total - slack;
-    if (equal) {
-      position.push_back(std::max<Index>(static_cast<Index>(std::ceil(target)) - 1, 0));
+    return share * total - slack;
+  };
+  const auto position = [&](Index q, Index m) {
+    return std::max<Index>(static_cast<Index>(std::ceil(target(q, m))) - 1, 0);
+  };
+  std::vector<double> rows;
+  if (equal && !all_known) {
+    std::vector<Index> positions;
+    for (Index m : sizes) {
+      for (Index q = 0; q < m && !all_fit(m); ++q) positions.push_back(position(q, m));
+    }
+    std::sort(positions.begin(), positions.end());
+    rows = detail::selected(engine, x, positions);
+  }
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    const Index m = sizes[s];
+    if (all_fit(m)) {
+      out[s] = few;
       continue;
     }
-    while (at + 1 < values.value.size() && values.cumulated[at] < target) ++at;
-    add(values.value[at]);
+    std::size_t at = 0;
+    for (Index q = 0; q < m; ++q) {
+      if (!equal) {
+        while (at + 1 < values.value.size() && values.cumulated[at] < target(q, m)) ++at;
+      }
+      const double value =
+          equal ? rows[static_cast<std::size_t>(position(q, m))] : values.value[at];
+      if (out[s].empty() || out[s].back() != value) out[s].push_back(value);
+    }
   }
-  if (equal) {
-    std::vector<double> rows(x.data(), x.data() + x.size());
-    detail::select_positions(rows, 0, x.size(), position.data(), position.data() + position.size());
-    for (Index i : position) add(rows[static_cast<std::size_t>(i)]);
-  }
-  return knots;
+  return out;
 }
 
 // Row i has the values 1 - t[i] and t[i] of the hats cell[i] and cell[i] + 1. Beyond the outer
@@ -102,21 +200,25 @@ struct HatPositions {
   std::vector<double> t;
 };
 
-inline HatPositions hat_positions(const ConstVectorRef& x, const std::vector<double>& knots) {
+inline HatPositions hat_positions(const Engine& engine, const ConstVectorRef& x,
+                                  const std::vector<double>& knots) {
   require(!knots.empty() && knots.size() < 65536, "Hats need between 1 and 65,535 knots.");
+  constexpr Index block = 8192;
   HatPositions out;
-  const auto n = static_cast<std::size_t>(x.size());
-  out.cell.assign(n, 0);
-  out.t.assign(n, 0.0);
+  const Index n = x.size();
+  out.cell.resize(static_cast<std::size_t>(n));
+  out.t.resize(static_cast<std::size_t>(n));
   if (knots.size() == 1) return out;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double value = x(static_cast<Index>(i));
-    auto above = std::upper_bound(knots.begin() + 1, knots.end() - 1, value);
-    const auto cell = static_cast<std::size_t>(above - knots.begin()) - 1;
-    out.cell[i] = static_cast<std::uint16_t>(cell);
-    const double t = (value - knots[cell]) / (knots[cell + 1] - knots[cell]);
-    out.t[i] = std::min(std::max(t, 0.0), 1.0);
-  }
+  parallel_for(engine, (n + block - 1) / block, [&](Index task) {
+    for (Index i = task * block; i < std::min(n, (task + 1) * block); ++i) {
+      const double value = x(i);
+      const std::size_t cell = detail::count_at_most(knots.data() + 1, knots.size() - 2, value);
+      const auto at = static_cast<std::size_t>(i);
+      out.cell[at] = static_cast<std::uint16_t>(cell);
+      const double t = (value - knots[cell]) / (knots[cell + 1] - knots[cell]);
+      out.t[at] = std::min(std::max(t, 0.0), 1.0);
+    }
+  });
   return out;
 }
 

@@ -39,47 +39,67 @@ struct LocalCoordinate {
   Vector own;       // [n] e^2 |b|^2, of the orthonormal basis
 };
 
-inline LocalCoordinate smooth_coordinate(const LocalBasis& basis, const ConstVectorRef& e,
-                                         const RowWeights& weights, VectorRef gap, VectorRef half) {
+inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis& basis,
+                                         const ConstVectorRef& e, const RowWeights& weights,
+                                         VectorRef gap, VectorRef half) {
   const Index n = e.size(), k = basis.columns();
-  LocalRow row;
-  Matrix gram = Matrix::Zero(k, k);
-  for (Index i = 0; i < n; ++i) {
-    basis.row(i, row);
-    const double v = weights(i);
-    for (int a = 0; a < row.size; ++a) {
-      for (int b = 0; b < row.size; ++b) {
-        gram(row.column[b], row.column[a]) += v * row.value[a] * row.value[b];
-      }
-    }
-  }
+  const auto add = [](auto& total, const auto& part) { total += part; };
+  const Matrix gram = parallel_reduce(
+      engine, n, rung_block, Matrix(Matrix::Zero(k, k)),
+      [&](Index begin, Index size) {
+        Matrix part = Matrix::Zero(k, k);
+        LocalRow row;
+        for (Index i = begin; i < begin + size; ++i) {
+          basis.row(i, row);
+          const double v = weights(i);
+          for (int a = 0; a < row.size; ++a) {
+            for (int b = 0; b < row.size; ++b) {
+              part(row.column[b], row.column[a]) += v * row.value[a] * row.value[b];
+            }
+          }
+        }
+        return part;
+      },
+      add);
   LocalCoordinate out;
   out.whitener = whitening(gram);
   const Matrix inverse = out.whitener.transpose() * out.whitener;
 
   out.scale.resize(n);
   out.own.resize(n);
-  Vector leverage(n), sum = Vector::Zero(k), scaled_sum = Vector::Zero(k);
-  for (Index i = 0; i < n; ++i) {
-    basis.row(i, row);
-    const double norm = quadratic(row, inverse);
-    leverage(i) = weights.draw(i) * norm;
-    out.scale(i) = left_out_scale(leverage(i));
-    out.own(i) = e(i) * e(i) * norm;
-    const double term = weights(i) * e(i);
-    for (int a = 0; a < row.size; ++a) {
-      sum(row.column[a]) += term * row.value[a];
-      scaled_sum(row.column[a]) += term * out.scale(i) * row.value[a];
+  Vector leverage(n);
+  // of e, and of a e
+  const Matrix sums = parallel_reduce(
+      engine, n, rung_block, Matrix(Matrix::Zero(k, 2)),
+      [&](Index begin, Index size) {
+        Matrix part = Matrix::Zero(k, 2);
+        LocalRow row;
+        for (Index i = begin; i < begin + size; ++i) {
+          basis.row(i, row);
+          const double norm = quadratic(row, inverse);
+          leverage(i) = weights.draw(i) * norm;
+          out.scale(i) = left_out_scale(leverage(i));
+          out.own(i) = e(i) * e(i) * norm;
+          const double term = weights(i) * e(i);
+          for (int a = 0; a < row.size; ++a) {
+            part(row.column[a], 0) += term * row.value[a];
+            part(row.column[a], 1) += term * out.scale(i) * row.value[a];
+          }
+        }
+        return part;
+      },
+      add);
+  out.weights = inverse * sums.col(0);
+  const Vector scaled_weights = inverse * sums.col(1);
+  parallel_for(engine, (n + rung_block - 1) / rung_block, [&](Index task) {
+    LocalRow row;
+    for (Index i = task * rung_block; i < std::min(n, (task + 1) * rung_block); ++i) {
+      basis.row(i, row);
+      gap(i) = out.scale(i) * (linear(row, out.weights) - leverage(i) * e(i));
+      const double scaled = linear(row, scaled_weights) - leverage(i) * out.scale(i) * e(i);
+      half(i) = e(i) * (gap(i) + scaled) / 2.0;
     }
-  }
-  out.weights = inverse * sum;
-  const Vector scaled_weights = inverse * scaled_sum;
-  for (Index i = 0; i < n; ++i) {
-    basis.row(i, row);
-    gap(i) = out.scale(i) * (linear(row, out.weights) - leverage(i) * e(i));
-    const double scaled = linear(row, scaled_weights) - leverage(i) * out.scale(i) * e(i);
-    half(i) = e(i) * (gap(i) + scaled) / 2.0;
-  }
+  });
   return out;
 }
 
@@ -87,36 +107,46 @@ inline LocalCoordinate smooth_coordinate(const LocalBasis& basis, const ConstVec
 // root of both.
 using PairBlocks = std::array<Matrix, 5>;
 
-inline PairBlocks pair_blocks(const LocalBasis& left, const LocalBasis& right,
+inline PairBlocks pair_blocks(const Engine& engine, const LocalBasis& left, const LocalBasis& right,
                               const LocalCoordinate& x, const LocalCoordinate& y,
                               const ConstVectorRef& e, const ConstVectorRef& f,
                               const RowWeights& weights, bool exact) {
-  PairBlocks out;
+  PairBlocks zero;
   for (int b = exact ? 0 : 4; b < 5; ++b) {
-    out[static_cast<std::size_t>(b)] = Matrix::Zero(left.columns(), right.columns());
+    zero[static_cast<std::size_t>(b)] = Matrix::Zero(left.columns(), right.columns());
   }
-  LocalRow p, q;
-  for (Index i = 0; i < e.size(); ++i) {
-    const double v = weights.draw(i), base = weights.copies(i) * v * v * e(i) * f(i);
-    if (base == 0.0) continue;
-    left.row(i, p);
-    right.row(i, q);
-    const double a = x.scale(i), c = y.scale(i), root = std::sqrt(a * c);
-    for (int t = 0; t < q.size; ++t) {
-      const double right_value = base * q.value[t];
-      for (int s = 0; s < p.size; ++s) {
-        const double term = right_value * p.value[s];
-        const Index r = p.column[s], k = q.column[t];
-        out[4](r, k) += root * term;
-        if (exact) {
-          out[0](r, k) += term;
-          out[1](r, k) += a * term;
-          out[2](r, k) += c * term;
-          out[3](r, k) += a * c * term;
+  const auto of_rows = [&](Index begin, Index size) {
+    PairBlocks out = zero;
+    LocalRow p, q;
+    for (Index i = begin; i < begin + size; ++i) {
+      const double v = weights.draw(i), base = weights.copies(i) * v * v * e(i) * f(i);
+      if (base == 0.0) continue;
+      left.row(i, p);
+      right.row(i, q);
+      const double a = x.scale(i), c = y.scale(i), root = std::sqrt(a * c);
+      for (int t = 0; t < q.size; ++t) {
+        const double right_value = base * q.value[t];
+        for (int s = 0; s < p.size; ++s) {
+          const double term = right_value * p.value[s];
+          const Index r = p.column[s], k = q.column[t];
+          out[4](r, k) += root * term;
+          if (exact) {
+            out[0](r, k) += term;
+            out[1](r, k) += a * term;
+            out[2](r, k) += c * term;
+            out[3](r, k) += a * c * term;
+          }
         }
       }
     }
-  }
+    return out;
+  };
+  PairBlocks out = parallel_reduce(engine, e.size(), rung_block, zero, of_rows,
+                                   [](PairBlocks& total, const PairBlocks& part) {
+                                     for (std::size_t b = 0; b < total.size(); ++b) {
+                                       total[b] += part[b];
+                                     }
+                                   });
   for (int b = exact ? 0 : 4; b < 5; ++b) {
     Matrix& block = out[static_cast<std::size_t>(b)];
     block = x.whitener * block * y.whitener.transpose();
@@ -135,10 +165,10 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
   out.gap.resize(n, d);
   Matrix half(n, d);
   std::vector<detail::LocalCoordinate> parts(bases.size());
-  parallel_for(engine, d, [&](Index j) {
+  for_columns(engine, d, [&](const Engine& within, Index j) {
     const auto at = static_cast<std::size_t>(j);
-    parts[at] = detail::smooth_coordinate(bases[at], residuals.col(j), weights, out.gap.col(j),
-                                          half.col(j));
+    parts[at] = detail::smooth_coordinate(within, bases[at], residuals.col(j), weights,
+                                          out.gap.col(j), half.col(j));
   });
   out.half = half.rowwise().sum();
   std::vector<Index> first(bases.size() + 1, 0);
@@ -164,13 +194,13 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
     for (Index l = j; l < d; ++l) pairs.emplace_back(j, l);
   }
   std::vector<PairSums> found(pairs.size());
-  parallel_for(engine, static_cast<Index>(pairs.size()), [&](Index task) {
+  for_columns(engine, static_cast<Index>(pairs.size()), [&](const Engine& within, Index task) {
     const auto at = static_cast<std::size_t>(task);
     const auto j = static_cast<std::size_t>(pairs[at].first);
     const auto l = static_cast<std::size_t>(pairs[at].second);
-    const detail::PairBlocks blocks =
-        detail::pair_blocks(bases[j], bases[l], parts[j], parts[l], residuals.col(pairs[at].first),
-                            residuals.col(pairs[at].second), weights, sums.exact);
+    const detail::PairBlocks blocks = detail::pair_blocks(
+        within, bases[j], bases[l], parts[j], parts[l], residuals.col(pairs[at].first),
+        residuals.col(pairs[at].second), weights, sums.exact);
     const double twice = j == l ? 1.0 : 2.0;
     if (sums.exact) {
       found[at].t20 = twice * blocks[3].cwiseProduct(blocks[0]).sum();
@@ -191,12 +221,12 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
     const double norm = std::sqrt(found[t].s2 / (pairs[t].first == pairs[t].second ? 1.0 : 2.0));
     norms(pairs[t].first, pairs[t].second) = norms(pairs[t].second, pairs[t].first) = norm;
   }
-  for (Index i = 0; i < n; ++i) {
+  sums.own = sum_of_rows(engine, n, [&](Index i) {
     double own = 0.0;
     for (const detail::LocalCoordinate& part : parts) own += part.scale(i) * part.own(i);
     const double squared = weights.draw(i) * weights.draw(i) * own;
-    sums.own += weights.copies(i) * squared * squared;
-  }
+    return weights.copies(i) * squared * squared;
+  });
   // largest eigenvalue at most that of the blocks' norms: tr S^3 <= it times |S|^2
   sums.s3 = bounded ? engine.dense.sym_eigen(norms).values(d - 1) * sums.s2 : trace_cube(engine, s);
   finish_rung(engine, residuals, weights, RowClusters(), sums, out);

@@ -153,21 +153,34 @@ inline Matrix affine_columns(const ConstMatrixRef& p, const std::vector<Index>& 
 
 }  // namespace detail
 
+// Knots of every coordinate for each of several numbers of own hats.
+inline std::vector<std::vector<std::vector<double>>> own_knots(const Engine& engine,
+                                                               const ConstMatrixRef& features,
+                                                               const RowWeights& weights,
+                                                               const std::vector<Index>& sizes) {
+  std::vector<std::vector<std::vector<double>>> out(sizes.size());
+  if (sizes.empty()) return out;
+  for (auto& knots : out) knots.resize(static_cast<std::size_t>(features.cols()));
+  for_columns(engine, features.cols(), [&](const Engine& within, Index j) {
+    auto knots = hat_knots(within, features.col(j), weights, sizes);
+    for (std::size_t s = 0; s < sizes.size(); ++s) {
+      out[s][static_cast<std::size_t>(j)] = std::move(knots[s]);
+    }
+  });
+  return out;
+}
+
 inline BasisShape basis_shape(const Engine& engine, Recipe recipe, const BasisSizes& sizes,
                               const ConstMatrixRef& features, const RowWeights& weights) {
   BasisShape out;
   out.recipe = recipe;
   out.classes = features.cols();
-  if (sizes.own > 0) {
-    out.own.resize(static_cast<std::size_t>(features.cols()));
-    parallel_for(engine, features.cols(), [&](Index j) {
-      out.own[static_cast<std::size_t>(j)] = hat_knots(features.col(j), weights, sizes.own);
-    });
-  }
+  if (sizes.own > 0) out.own = own_knots(engine, features, weights, {sizes.own})[0];
   if (sizes.fine > 0 || sizes.coarse > 0) {
     const Vector confidence = features.rowwise().maxCoeff();
-    if (sizes.fine > 0) out.fine = hat_knots(confidence, weights, sizes.fine);
-    if (sizes.coarse > 0) out.coarse = hat_knots(confidence, weights, sizes.coarse);
+    const auto knots = [&](Index m) { return hat_knots(engine, confidence, weights, {m})[0]; };
+    if (sizes.fine > 0) out.fine = knots(sizes.fine);
+    if (sizes.coarse > 0) out.coarse = knots(sizes.coarse);
   }
   if (sizes.landmarks > 0) {
     const std::vector<Index> order = detail::lexicographic(features);
@@ -197,15 +210,15 @@ class LocalBases {
       with_log_ = features.unaryExpr([](double p) { return p * SimplexRows::log_of(p); });
       with_entropy_ = simplex_->entropy.asDiagonal() * features;
     }
-    if (!shape.fine.empty()) fine_ = hat_positions(simplex_->confidence, shape.fine);
-    if (!shape.coarse.empty()) coarse_ = hat_positions(simplex_->confidence, shape.coarse);
-    parallel_for(engine, features.cols(), [&](Index j) {
+    if (!shape.fine.empty()) fine_ = hat_positions(engine, simplex_->confidence, shape.fine);
+    if (!shape.coarse.empty()) coarse_ = hat_positions(engine, simplex_->confidence, shape.coarse);
+    for_columns(engine, features.cols(), [&](const Engine& within, Index j) {
       const auto at = static_cast<std::size_t>(j);
       if (recipe == Recipe::temperature) {
         column(at, nullptr);
         column(at, values_.col(j).data());
       } else {
-        own_[at] = hat_positions(features.col(j), shape.own[at]);
+        own_[at] = hat_positions(within, features.col(j), shape.own[at]);
         hats(at, own_[at], shape.own[at], nullptr, false);
       }
       if (recipe == Recipe::temperature || recipe == Recipe::own_top) {
@@ -323,25 +336,27 @@ inline Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const B
   return cluster_rung(engine, worker, parts, residuals, weights, clusters, moments);
 }
 
-// Gaps of new rows: their columns times the weights of a rung.
-inline Matrix basis_gap(const Engine& engine, const BasisShape& shape,
-                        const std::vector<Matrix>& weights, const ConstMatrixRef& features,
-                        const ConstMatrixRef& columns, Index d) {
-  const Index n = shape.recipe == Recipe::columns ? columns.rows() : features.rows();
-  Matrix out = Matrix::Zero(n, d);
+// Adds gaps of new rows, their columns times the weights of a rung, times `scale`.
+inline void add_basis_gap(const Engine& engine, const BasisShape& shape,
+                          const std::vector<Matrix>& weights, const ConstMatrixRef& features,
+                          const ConstMatrixRef& columns, double scale, MatrixRef out) {
+  const Index n = out.rows();
   if (!is_shared(shape.recipe)) {
     const LocalBases local(engine, shape, features);
-    parallel_for(engine, d, [&](Index j) {
+    for_columns(engine, out.cols(), [&](const Engine& within, Index j) {
       const auto at = static_cast<std::size_t>(j);
+      const LocalBasis& basis = local.bases()[at];
       const Vector w = weights[at].col(0);
-      require(w.size() == local.bases()[at].columns(), "Weights and columns do not agree.");
-      LocalRow row;
-      for (Index i = 0; i < n; ++i) {
-        local.bases()[at].row(i, row);
-        out(i, j) = detail::linear(row, w);
-      }
+      require(w.size() == basis.columns(), "Weights and columns do not agree.");
+      parallel_for(within, (n + rung_block - 1) / rung_block, [&](Index task) {
+        LocalRow row;
+        for (Index i = task * rung_block; i < std::min(n, (task + 1) * rung_block); ++i) {
+          basis.row(i, row);
+          out(i, j) += scale * detail::linear(row, w);
+        }
+      });
     });
-    return out;
+    return;
   }
   const std::vector<SharedGroup> groups = shared_groups(shape, features, columns);
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -350,11 +365,10 @@ inline Matrix basis_gap(const Engine& engine, const BasisShape& shape,
                               [&](const std::vector<Index>& rows, const Matrix& block) {
                                 const Matrix gap = engine.dense.multiply(block, weights[g]);
                                 for (std::size_t i = 0; i < rows.size(); ++i) {
-                                  out.row(rows[i]) = gap.row(static_cast<Index>(i));
+                                  out.row(rows[i]) += scale * gap.row(static_cast<Index>(i));
                                 }
                               });
   }
-  return out;
 }
 
 }  // namespace calibrisk

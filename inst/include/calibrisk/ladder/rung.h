@@ -67,6 +67,38 @@ inline double trace_cube(const Engine& engine, const Matrix& s) {
   return out;
 }
 
+// Rows of a task.
+constexpr Index rung_block = 8192;
+
+// sum_i f(i), the same for any number of threads.
+template <class RowTerm>
+double sum_of_rows(const Engine& engine, Index n, const RowTerm& term) {
+  return parallel_reduce(
+      engine, n, rung_block, 0.0,
+      [&](Index begin, Index size) {
+        double sum = 0.0;
+        for (Index i = begin; i < begin + size; ++i) sum += term(i);
+        return sum;
+      },
+      [](double& total, double part) { total += part; });
+}
+
+// sum_i v_i <g_i, g'_i> for the gaps g and g' of every two rungs.
+inline Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRef>& gaps,
+                           const RowWeights& weights) {
+  const auto m = static_cast<Index>(gaps.size());
+  Matrix out(m, m);
+  for (Index a = 0; a < m; ++a) {
+    const ConstMatrixRef& left = gaps[static_cast<std::size_t>(a)];
+    for (Index b = 0; b <= a; ++b) {
+      const ConstMatrixRef& right = gaps[static_cast<std::size_t>(b)];
+      out(a, b) = out(b, a) = sum_of_rows(
+          engine, left.rows(), [&](Index i) { return weights(i) * left.row(i).dot(right.row(i)); });
+    }
+  }
+  return out;
+}
+
 // From gaps, half influences and sums to the numbers that limits need.
 inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
                         const RowWeights& weights, const RowClusters& clusters,
@@ -74,29 +106,42 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   require(!(clusters.given() && weights.are_copies()), "Rows of clusters must be repeated.");
   const Index n = residuals.rows(), draws = clusters.draws(n);
   const double total = weights.total(n), square = total * total;
-  double psi = 0.0;
-  for (Index i = 0; i < n; ++i) psi += weights(i) * residuals.row(i).dot(rung.gap.row(i));
-  rung.psi = psi / total;
+  rung.psi =
+      sum_of_rows(engine, n,
+                  [&](Index i) { return weights(i) * residuals.row(i).dot(rung.gap.row(i)); }) /
+      total;
   rung.noise = sums.exact ? (sums.t20 + sums.t11 - 2.0 * sums.own) / square
                           : 2.0 * (sums.s2 - sums.own) / square;
   const double cube = std::pow(2.0 * sums.s2, 1.5);
   rung.skew = rung.noise > 0.0 && cube > 0.0 ? std::min(8.0 * sums.s3 / cube, 2.8) : 0.0;
 
-  Vector influence = Vector::Zero(draws);
-  Matrix scaled(n, residuals.cols());
-  for (Index i = 0; i < n; ++i) {
-    // squares are of draws: a row of several has the root of their number
-    const double weight = std::sqrt(weights.copies(i)) * weights.draw(i);
-    influence(clusters.draw(i)) += weight * (rung.half(i) - rung.psi);
-    scaled.row(i) = weight * residuals.row(i);
+  // squares are of draws: a row of several has the root of their number
+  const auto root = [&](Index i) { return std::sqrt(weights.copies(i)) * weights.draw(i); };
+  const auto square_of = [](double x) { return x * x; };
+  const auto influence = [&](Index i) { return root(i) * (rung.half(i) - rung.psi); };
+  double squares;
+  if (clusters.given()) {
+    Vector sums_of_draws = Vector::Zero(draws);
+    for (Index i = 0; i < n; ++i) sums_of_draws(clusters.draw(i)) += influence(i);
+    squares = sums_of_draws.squaredNorm();
+  } else {
+    squares = sum_of_rows(engine, n, [&](Index i) { return square_of(influence(i)); });
   }
   const double size = weights.are_copies() ? total : static_cast<double>(draws);
-  const double variance = 4.0 * size / (size - 1.0) * influence.squaredNorm() / square;
+  const double variance = 4.0 * size / (size - 1.0) * squares / square;
   rung.linear = std::max(0.0, variance - 2.0 * rung.noise);
+  if (residuals.cols() == 1 && !clusters.given()) {
+    rung.scatter = 4.0 / square * sum_of_rows(engine, n, [&](Index i) {
+                     return square_of(root(i) * residuals(i, 0));
+                   });
+    return;
+  }
   const auto spread = [&](const Matrix& parts) {
     const SymEigen spectrum = engine.dense.sym_eigen(engine.dense.crossprod(parts));
     return 4.0 * spectrum.values(spectrum.values.size() - 1) / square;
   };
+  Matrix scaled(n, residuals.cols());
+  for (Index i = 0; i < n; ++i) scaled.row(i) = root(i) * residuals.row(i);
   rung.scatter = spread(scaled);
   if (!clusters.given()) return;
   Matrix sums_of_draws = Matrix::Zero(draws, residuals.cols());

@@ -206,10 +206,12 @@ void for_row_pairs(Loop loop, const ConstMatrixRef& x, const ConstMatrixRef& y, 
                 out.data(), out.outerStride()});
 }
 
+// Products of at most so many columns are those of the loops.
+constexpr Index few_columns = 64;
+
 // out(i, j) = <x_i, y_j>, in workers too: by the loops where columns are few.
 inline void row_products(const ConstMatrixRef& x, const ConstMatrixRef& y, MatrixRef out) {
-  constexpr Index few = 64;
-  if (x.cols() <= few) {
+  if (x.cols() <= few_columns) {
     for_row_pairs(detail::row_pair_loops().product, x, y, out);
   } else {
     out.noalias() = x * y.transpose();

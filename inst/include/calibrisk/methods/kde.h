@@ -20,7 +20,7 @@ constexpr double kde_direct_pairs = 1e6;
 namespace detail {
 
 // Positions that sort z ascending; ties stay in order. Stretches are sorted by workers, then
-// merged.
+// merged, two of them by several workers.
 inline std::vector<Index> ascending_order(const Engine& engine, const ConstVectorRef& z) {
   using Entry = std::pair<double, Index>;
   constexpr Index stretch = 32768;
@@ -36,15 +36,30 @@ inline std::vector<Index> ascending_order(const Engine& engine, const ConstVecto
   });
   for (Index size = stretch; size < n; size *= 2) {
     merged.resize(entries.size());
-    parallel_for(engine, (n + 2 * size - 1) / (2 * size), [&](Index task) {
-      const Index begin = 2 * size * task;
-      std::merge(at(entries, begin), at(entries, begin + size), at(entries, begin + size),
-                 at(entries, begin + 2 * size), at(merged, begin));
+    constexpr Index pieces = 4;
+    parallel_for(engine, (n + 2 * size - 1) / (2 * size) * pieces, [&](Index task) {
+      const Index begin = task / pieces * 2 * size, piece = task % pieces;
+      const auto middle = at(entries, begin + size), end = at(entries, begin + 2 * size);
+      // where a share of the left stretch ends, and the entries below that in the right one
+      const auto left = [&](Index share) { return at(entries, begin + size * share / pieces); };
+      const auto right = [&](Index share) {
+        if (share == 0) return middle;
+        return share == pieces || left(share) == middle
+                   ? end
+                   : std::lower_bound(middle, end, *left(share));
+      };
+      const auto from_left = std::min(left(piece), middle), from_right = right(piece);
+      std::merge(from_left, std::min(left(piece + 1), middle), from_right, right(piece + 1),
+                 merged.begin() + (from_left - entries.begin()) + (from_right - middle));
     });
     entries.swap(merged);
   }
   std::vector<Index> order(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = entries[i].second;
+  parallel_for(engine, (n + stretch - 1) / stretch, [&](Index task) {
+    for (Index i = task * stretch; i < std::min(n, (task + 1) * stretch); ++i) {
+      order[static_cast<std::size_t>(i)] = entries[static_cast<std::size_t>(i)].second;
+    }
+  });
   return order;
 }
 
@@ -236,12 +251,19 @@ struct BetaRows {
       : row(ascending_order(engine, all)) {
     require(labels.size() == row.size() && folds.size() == row.size(),
             "kde: one label and one fold for each row are needed.");
-    for (Index i : row) {
-      const std::size_t at = static_cast<std::size_t>(i);
-      z.push_back(all(i));
-      label.push_back(labels[at]);
-      fold.push_back(folds[at]);
-    }
+    constexpr Index block = 8192;
+    const auto n = static_cast<Index>(row.size());
+    z.resize(row.size());
+    label.resize(row.size());
+    fold.resize(row.size());
+    parallel_for(engine, (n + block - 1) / block, [&](Index task) {
+      for (Index i = task * block; i < std::min(n, (task + 1) * block); ++i) {
+        const auto to = static_cast<std::size_t>(i), from = static_cast<std::size_t>(row[to]);
+        z[to] = all(row[to]);
+        label[to] = labels[from];
+        fold[to] = folds[from];
+      }
+    });
   }
 };
 
