@@ -18,6 +18,9 @@
 #'
 #' @param time The horizon, on the scale of the times: greater than 0.
 #' @param strata A column (of the data frame), or a vector: `G` is estimated in each stratum.
+#' @param censoring The follow-up that `G` is estimated from, where it is not that of the rows themselves: a chunk of a
+#'   [ce_state()] needs that of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events, 0
+#'   for censored rows), `strata` where there are any, and `count` where rows count unequally.
 #' @return A `ce_horizon`.
 #' @section Errors:
 #' `calibrisk_error_horizon` where nobody is followed to the horizon (`G(t) = 0`) or the outcomes are no right-censored
@@ -31,9 +34,52 @@
 #' veteran$risk <- 1 - summary(survival::survfit(fit, veteran), times = 100)$surv[1, ]
 #' ece(veteran, survival::Surv(time, status), risk, horizon = 100, n_bins = 5)
 #' rbs(veteran, survival::Surv(time, status), risk, horizon = ce_horizon(100, strata = trt))
-ce_horizon <- function(time, strata = NULL) {
+#'
+#' # rows in chunks, with the follow-up of all of them
+#' horizon <- ce_horizon(100, censoring = veteran[c("time", "status")])
+#' source <- ce_source(veteran, rows = 50)
+#' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
+#' ce_estimate(state)
+ce_horizon <- function(time, strata = NULL, censoring = NULL) {
   check_number(time, lower = 0, open = TRUE)
-  structure(list(time = time, strata = enquo(strata)), class = "ce_horizon")
+  strata <- enquo(strata)
+  censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
+  structure(drop_null(list(time = time, strata = strata, censoring = censoring)), class = "ce_horizon")
+}
+
+# list(time, event, count, strata)
+read_follow_up <- function(x, stratified, call = caller_env()) {
+  if (is.null(x)) return(NULL)
+  if (inherits(x, "Surv") && identical(attr(x, "type"), "right")) {
+    x <- data.frame(time = unclass(x)[, "time"], status = unclass(x)[, "status"])
+  }
+  needed <- c("time", "status", if (stratified) "strata")
+  if (!is.data.frame(x) || !all(needed %in% names(x)) || nrow(x) == 0) {
+    stop_input(c(
+      "{.arg censoring} must be a right-censored {.cls Surv}, or a data frame with the columns {.field {needed}}.",
+      "x" = if (is.data.frame(x)) "It has {nrow(x)} row{?s} and the columns {.field {names(x)}}." else
+        "It is {.cls {class(x)[1]}}."
+    ), c("horizon", "argument"), arg = "censoring", call = call)
+  }
+  count <- x[["count"]] %||% rep(1, nrow(x))
+  ok <- is.finite(x$time) & x$status %in% c(0, 1) & is.finite(count) & count >= 0
+  if (!all(ok)) {
+    stop_input(c(
+      "{.arg censoring} must have finite times, a status of 0 or 1, and counts of at least 0.",
+      "x" = "Row {which(!ok)[1]} has not; {sum(!ok)} of {length(ok)} rows are affected."
+    ), c("horizon", "argument"), arg = "censoring", row = which(!ok)[1], call = call)
+  }
+  list(time = as.numeric(x$time), event = x$status == 1, count = as.numeric(count),
+       strata = if (stratified) as.character(x$strata))
+}
+
+# Of one stratum.
+follow_up_of <- function(whole, stratum, call) {
+  if (is.null(whole) || is.null(whole$strata)) return(whole)
+  rows <- whole$strata %in% stratum
+  if (any(rows)) return(lapply(whole, `[`, rows))
+  stop_input(c("{.arg censoring} must have rows of every stratum.", "x" = "It has none of {.val {stratum}}."),
+             "horizon", arg = "censoring", value = stratum, call = call)
 }
 
 as_horizon <- function(horizon, call) {
@@ -61,7 +107,8 @@ outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
   count <- weights %||% rep(1, n)
   weights <- rep(NA_real_, n)
   for (rows in split(seq_len(n), stratum)) {
-    weights[rows] <- censoring_weights(time[rows], event[rows], count[rows], horizon$time, call)
+    whole <- follow_up_of(horizon$censoring, as.character(strata[rows[1]]), call)
+    weights[rows] <- censoring_weights(time[rows], event[rows], count[rows], horizon$time, call, whole)
   }
   values <- ifelse(is.na(weights), NA, as.numeric(time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
@@ -88,21 +135,22 @@ survival_outcome <- function(truth, x, call) {
   value
 }
 
-# `count`: what each row counts.
-censoring_weights <- function(time, event, count, horizon, call) {
+# `count`: what each row counts; `whole`: the time, event and count of all rows, where these are a part.
+censoring_weights <- function(time, event, count, horizon, call, whole = NULL) {
   known <- !is.na(time) & !is.na(event) & !is.na(count)
-  used <- known & count > 0
-  curve <- censoring_curve(time[used], event[used], count[used])
+  whole <- whole %||% list(time = time[known], event = event[known], count = count[known])
+  whole <- lapply(whole[c("time", "event", "count")], `[`, whole$count > 0)
+  curve <- censoring_curve(whole$time, whole$event, whole$count)
   # G(s-) is the value after the last time before s
   left <- function(s) c(1, curve$survival)[findInterval(s, curve$time, left.open = TRUE) + 1]
   at <- c(1, curve$survival)[findInterval(horizon, curve$time) + 1]
   weights <- ifelse(time > horizon, 1 / at, ifelse(event, 1 / left(time), 0))
   weights[!known] <- NA
-  unseen <- any(!event[used]) && max(time[used]) < horizon
+  unseen <- any(!whole$event) && max(whole$time) < horizon
   if (unseen || any(is.infinite(weights), na.rm = TRUE)) {
     stop_input(c(
       "At {.arg horizon} some rows must still be followed.",
-      "x" = "The last time is {.val {max(time, na.rm = TRUE)}}, the horizon {.val {horizon}}.",
+      "x" = "The last time is {.val {max(whole$time)}}, the horizon {.val {horizon}}.",
       "i" = "Choose an earlier {.arg horizon}."
     ), "horizon", arg = "horizon", value = horizon, call = call)
   }

@@ -2,13 +2,14 @@
 
 #' @rdname ce_state
 #' @export
-update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL) {
+update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL, horizon = NULL) {
   call <- current_env()
   check_state(object, call)
   if (missing(data)) stop_input(c("{.arg data} must be given.", "i" = "The rows to add."), "argument", call = call)
   truth <- enquo(truth)
   given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
   dots <- column_dots(...)
+  given$horizon <- check_state_horizon(as_horizon(horizon, call), call)
   if (is.function(data)) data <- ce_source(data)
   if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given, call), call))
   # a frame of this process means nothing to another
@@ -25,13 +26,19 @@ chunk_taker <- function(truth, dots, given, call) {
 update_chunk <- function(object, data, truth, dots, given, call) {
   check_rows_here(data, "data", call)
   if (NROW(data) == 0) return(object)
-  given <- lapply(given, evaluate_once, data)
+  horizon <- given$horizon
+  given <- lapply(given[c("weights", "cluster", "id")], evaluate_once, data)
   columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
+  if (!is.null(horizon)) {
+    truth <- evaluate_once(truth, data)
+    horizon$strata <- evaluate_once(horizon$strata, data)
+    columns$weights <- follow_up_weights(truth, data, horizon, columns$weights, call)
+  }
   check_ids(columns$id, call)
   columns[c("cluster", "id")] <- Map(exact_ids, columns[c("cluster", "id")], c("cluster", "id"), list(call))
   predictions <- rlang::try_fetch(
     as_predictions(data, truth, dots, object$spec$event_level, TRUE, call, direction = object$n == 0,
-                   design = design_input(given$weights, given$cluster)),
+                   design = design_input(given$weights, given$cluster, horizon)),
     calibrisk_error_empty = identity,
     # the other clusters come in other chunks
     calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
@@ -41,7 +48,24 @@ update_chunk <- function(object, data, truth, dots, given, call) {
     object$dropped <- object$dropped + predictions$dropped
     return(object)
   }
-  add_chunk(object, predictions, columns, call)
+  add_chunk(object, predictions, columns, call, horizon$time)
+}
+
+# Rows before and after the chunk are censored too.
+check_state_horizon <- function(horizon, call) {
+  if (is.null(horizon) || !is.null(horizon$censoring)) return(horizon)
+  stop_input(c(
+    "A state needs a {.arg horizon} with the follow-up of all rows.",
+    "x" = "Weights make up for rows that were censored, and a chunk does not know those of other chunks.",
+    "i" = "{.code ce_horizon({format(horizon$time)}, censoring = all)}, where {.code all} has the columns \
+           {.field time} and {.field status} of all rows: a first pass reads these."
+  ), c("horizon", "state"), arg = "horizon", call = call)
+}
+
+# What a row counts; those that integers repeat are repeated.
+follow_up_weights <- function(truth, data, horizon, weights, call) {
+  censoring <- outcomes_at(truth, data, horizon, call)$weights
+  if (is.null(weights) || is_frequency(weights)) censoring else censoring * as.numeric(weights)
 }
 
 check_ids <- function(id, call) {
@@ -69,7 +93,7 @@ exact_ids <- function(x, arg, call) {
   ), c("argument", "size"), arg = arg, row = large[1], value = x[large[1]], call = call)
 }
 
-add_chunk <- function(state, predictions, columns, call) {
+add_chunk <- function(state, predictions, columns, call, horizon = NULL) {
   spec <- state$spec
   kind <- if (is.null(columns$weights)) "none" else if (is_frequency(columns$weights)) "frequency" else "importance"
   importance <- kind == "importance"
@@ -77,6 +101,7 @@ add_chunk <- function(state, predictions, columns, call) {
   about <- list(notion = notion, levels = predictions$levels, event = predictions$event,
                 scalar = is.null(predictions$probs), blocked = importance || !is.null(columns$cluster),
                 weights = kind, owner = row_owner(columns))
+  about$horizon <- horizon
   problems <- notion_problems(predictions, notion, call)
   if (notion == "canonical") {
     check_canonical_rows(about, call)

@@ -21,6 +21,7 @@
 #'   [ce_source()] or a list of sources; of `c()`: states.
 #'   Incomplete rows are left out and counted.
 #' @param weights,cluster See [ece()]; integers repeat rows. In every chunk or in none.
+#' @param horizon Of outcomes `Surv(time, status)`: [ce_horizon()] with `censoring`, the follow-up of all rows.
 #' @param id Identifies a row (a column, or a vector): folds and blocks are those of its hash. By default the hash of
 #'   the predictions and the outcome.
 #' @param level Confidence level.
@@ -155,6 +156,12 @@ check_same_rows <- function(a, b, call) {
   if (is.null(a) || is.null(b) || same_values(a, b)) return(invisible())
   check_same_weights(a$weights, b$weights, call)
   check_same_owners(a$owner, b$owner, call)
+  if (!same_values(a$horizon, b$horizon)) {
+    stop_input(c(
+      "All rows of a state must have one horizon.",
+      "x" = "One part has {.val {describe(a$horizon)}}, the other {.val {describe(b$horizon)}}."
+    ), c("state", "horizon"), arg = "horizon", call = call)
+  }
   if (same_values(a[names(a) != "landmarks"], b[names(b) != "landmarks"])) {
     stop_input(c(
       "Canonical states that are merged must have the same landmarks.",

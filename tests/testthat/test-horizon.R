@@ -146,3 +146,75 @@ test_that("fits, risks, tunes, maps, gains and comparisons take a horizon", {
                  rbs(other[used], y[used], weights = w[used])$.estimate)
   expect_equal(suppressMessages(ce_compare(list(prob = prob, other = other), s, metric = rbs, horizon = .8)), pair)
 })
+
+test_that("follow-up that is given takes the place of that of the rows", {
+  rows <- censored_rows(200, 5)
+  follow_up <- data.frame(time = rows$s[, 1], status = rows$s[, 2])
+  whole <- suppressMessages(rbs(rows$prob, rows$s, horizon = .8))
+  for (given in list(follow_up, rows$s)) {
+    expect_identical(rbs(rows$prob, rows$s, horizon = ce_horizon(.8, censoring = given)), whole)
+  }
+  # of a part of the rows
+  part <- 1:60
+  used <- part[rows$w[part] > 0]
+  s <- surv_outcomes(rows$s[part, 1], rows$s[part, 2])
+  expect_equal(rbs(rows$prob[part], s, horizon = ce_horizon(.8, censoring = follow_up)),
+               rbs(rows$prob[used], rows$y[used], weights = rows$w[used]))
+  # by strata, of rows that count unequally
+  site <- rep(c("a", "b"), 100)
+  follow_up <- data.frame(follow_up, strata = site, count = rep(1:4, 50))
+  data <- data.frame(p = rows$prob, site, k = rep(1:4, 50))
+  data$s <- rows$s
+  expect_equal(rbs(data, s, p, weights = k, horizon = ce_horizon(.8, site, follow_up)),
+               rbs(data, s, p, weights = k, horizon = ce_horizon(.8, site)))
+  expect_error(rbs(data, s, p, horizon = ce_horizon(.8, site, follow_up[site == "a", ])), "\"b\"",
+               class = "calibrisk_error_horizon")
+  for (wrong in list(1, follow_up["time"], follow_up[0, ], transform(follow_up, status = 2),
+                     transform(follow_up, time = NA_real_))) {
+    expect_error(ce_horizon(.8, censoring = wrong), "`censoring` must", class = "calibrisk_error_horizon")
+  }
+  expect_error(ce_horizon(.8, site, rows$s), "strata", class = "calibrisk_error_horizon")
+  expect_error(rbs(rows$prob, rows$s, horizon = ce_horizon(100, censoring = rows$s)), class = "calibrisk_error_horizon")
+})
+
+test_that("a state of survival outcomes is that of the weighted rows, in chunks of any size", {
+  rows <- censored_rows(900, 6)
+  rows$prob <- 0.01 + 0.98 * rows$prob
+  used <- which(rows$w > 0)
+  spec <- ce_state_spec(blocks = 12)
+  horizon <- ce_horizon(.8, censoring = rows$s)
+  chunks <- split(seq_len(900), rep(1:9, c(1, 99, rep(100, 5), 150, 150)))
+  of_chunks <- function(weights = NULL) {
+    Reduce(function(state, at) {
+      s <- surv_outcomes(rows$s[at, 1], rows$s[at, 2])
+      update(state, rows$prob[at], s, weights = weights[at], horizon = horizon)
+    }, chunks, ce_state(spec))
+  }
+  state <- suppressMessages(of_chunks())
+  weighted <- update(ce_state(spec), rows$prob[used], rows$y[used], weights = rows$w[used])
+  expect_same_numbers(ce_estimate(state), ce_estimate(weighted), tol$law)
+  expect_same_numbers(estimate(state), estimate(weighted), tol$law)
+  # the verb in memory, whose clusters are the blocks
+  block <- block_parts(value_units(list(prob = rows$prob[used], outcome = rows$y[used])), spec)
+  blocks <- integer(900)
+  blocks[used] <- block
+  memory <- suppressMessages(rbs(rows$prob, rows$s, horizon = .8, cluster = blocks))
+  expect_equal(estimate(state)$.estimate[1], memory$.estimate, tolerance = tol$fixture)
+  # weights times weights, and copies
+  double <- rep(c(.5, 1, 2), 300)
+  both <- update(ce_state(spec), rows$prob[used], rows$y[used], weights = (rows$w * double)[used])
+  expect_same_numbers(ce_estimate(of_chunks(double)), ce_estimate(both), tol$law)
+  copies <- rep(0:2, 300)
+  again <- rep(used, copies[used])
+  repeated <- update(ce_state(spec), rows$prob[again], rows$y[again], weights = rows$w[again])
+  expect_same_numbers(ce_estimate(of_chunks(copies)), ce_estimate(repeated), tol$law)
+  # in a source
+  data <- data.frame(p = rows$prob)
+  data$s <- rows$s
+  read <- update(ce_state(spec), ce_source(data, rows = 200), s, p, horizon = horizon)
+  expect_same_numbers(ce_estimate(read), ce_estimate(state), tol$law)
+  cnd <- expect_error(update(ce_state(), rows$prob, rows$s, horizon = .8), "censoring = all",
+                      class = "calibrisk_error_horizon")
+  expect_error(update(state, rows$prob, rows$s, horizon = ce_horizon(.5, censoring = rows$s)), "one horizon",
+               class = "calibrisk_error_state")
+})
