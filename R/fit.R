@@ -14,8 +14,8 @@
 #' (Gruber & Bach 2025, Eqs. 12, 13), so that \eqn{CE^2 = E\, h^*(f(X), f(X))}. Every method is a
 #' pair form \eqn{h(p, p') = \phi(p)' M \phi(p')}.
 #' @section Cost:
-#' That of the method. Under a [future::plan()] of several workers the classes of a class-wise fit are fitted there, with
-#' the same digits (unless a function of [method_function()] draws random numbers).
+#' That of the method. Under a [future::plan()] of several workers the classes of a class-wise fit are fitted there,
+#' with the same digits (unless a function of [method_function()] draws random numbers).
 #' @seealso [ce_tune()] to choose the method and its hyperparameter.
 #' @references `r ref_gruber_bach()`
 #' @export
