@@ -1,5 +1,5 @@
-# Precomputed tables of the vignette "How far to trust the interval":
-#   vignettes/precomputed/interval-scalar.csv, interval-class-wise.csv, interval-canonical.csv,
+# Precomputed tables of the article "How far to trust the interval":
+#   vignettes/articles/precomputed/interval-scalar.csv, interval-class-wise.csv, interval-canonical.csv,
 #   interval-networks.csv
 # in the parts scalar, class_wise, canonical and networks; the last one needs the predictions of
 # trained networks in ../shared/data (or CALIBRISK_SHARED). A row is a cell: a law, a number of rows
@@ -10,7 +10,7 @@
 #   Rscript data-raw/how-far-to-trust-the-interval.R scalar canonical 1000
 library(calibrisk)
 source("data-raw/save-table.R")
-folder <- "vignettes/precomputed"
+folder <- "vignettes/articles/precomputed"
 source("data-raw/interval-laws.R")
 
 arguments <- commandArgs(TRUE)
