@@ -54,7 +54,7 @@ pass <- data.frame(
   cpu = c(
     clock(core$cpp_network_integral(theta, c(10L, 10L), as.vector(l), 50L))[["cpu"]],
     clock(for (i in 1:10) {
-      core$cpp_network_loss(theta, c(10L, 10L), c(-37, 0), core$network_cells, l, wide$y, "log", 2L)
+      core$cpp_network_loss(theta, c(10L, 10L), c(-37, 0), core$network_cells, l, wide$y, numeric(), "log", 2L)
     })[["cpu"]] / 10
   ), check.names = FALSE
 )
@@ -68,8 +68,8 @@ curves <- data.frame(curve = types, elapsed = times["elapsed", ], cpu = times["c
 
 writeLines(c(
   bench_header("Recalibration and reliability curves"),
-  "Two threads, single runs; seconds of elapsed and of processor time. Rendered while other work ran:",
-  "elapsed times are upper bounds. `before` and `after` are the mean losses on the fitted rows (Brier for ets, isotonic and histogram, else log).", "",
+  "Two threads, single runs; seconds of elapsed and of processor time.",
+  "`before` and `after` are the mean losses on the fitted rows (Brier for ets, isotonic and histogram, else log).", "",
   markdown_table(fits), markdown_table(pass),
   "Reliability curves of 100,000 predictions, with pointwise and simultaneous bands from 1,000 draws:", "",
   markdown_table(curves)
