@@ -9,6 +9,8 @@ state_tune <- function(state, level, threads, call) {
     stop_input(c(
       "Algorithm 1 on a state is for independent rows that count the same.",
       "x" = "The state has weights or clusters, of which it keeps blocks.",
+      "i" = "The risk leaves out pairs of a row, or of a cluster, with itself: of weights that takes sums up to the \
+             fourth power, of clusters all their rows at once.",
       "i" = "{.fn ce_estimate} and {.fn estimate} of the state take them into account."
     ), c("state", "weights"), call = call)
   }
