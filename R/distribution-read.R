@@ -264,11 +264,11 @@ check_magnitude <- function(y, law, call) {
   }
 }
 
-check_count_outcomes <- function(y, rows, call) {
+check_count_outcomes <- function(y, rows, call, arg = "truth") {
   bad <- which(y < 0 | y != round(y))[1]
   if (!is.na(bad)) {
     stop_input(c("Outcomes of predictions of counts must be counts.",
-                 "x" = "Row {rows[bad]} is {.val {y[bad]}}."), "truth", arg = "truth", call = call)
+                 "x" = "Row {rows[bad]} is {.val {y[bad]}}."), "truth", arg = arg, call = call)
   }
 }
 

@@ -179,7 +179,9 @@ score_value <- function(score, prediction, outcome) {
   }
   prediction <- as_law(prediction)
   check_length(n_laws(prediction), length(outcome), current_env())
-  score$real(prediction, as.numeric(outcome))
+  outcome <- as.numeric(outcome)
+  if (is_count(prediction)) check_count_outcomes(outcome, seq_along(outcome), current_env(), "outcome")
+  score$real(prediction, outcome)
 }
 
 #' @rdname score_rules

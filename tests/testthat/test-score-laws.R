@@ -116,6 +116,8 @@ test_that("the log score of distributions of numbers is that of their density", 
   expect_identical(score_value("log", pred_normal(c(0, 0), 0), c(0, 1)), c(-Inf, Inf))
   expect_identical(score_value(score_log(floor = .1), pred_normal(0, 1), 30), -log(.1))
   expect_error(score_value("log", pred_draws(matrix(1:6, 3)), y), class = "calibrisk_error_distribution")
+  # as ce_score() does
+  expect_error(score_value("log", pred_poisson(1:2), c(1, 0.5)), class = "calibrisk_error_truth")
   both <- ce_score(pred_normal(0:2, 1), y, score = c("log", "crps"))
   expect_equal(both$.estimate[1], mean(-stats::dnorm(y, 0:2, 1, log = TRUE)))
   expect_identical(both$notion, rep("regression", 2))
