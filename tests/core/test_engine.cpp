@@ -2,6 +2,9 @@
 #include "check.h"
 #include "threads.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace calibrisk;
 
 TEST(parallel_for_runs_every_task_once) {
@@ -33,19 +36,64 @@ TEST(an_exception_of_a_task_is_thrown_where_the_loop_was_called) {
   }
 }
 
+double sum_of(const Vector& x, const Engine& engine) {
+  return parallel_reduce(
+      engine, x.size(), 64, 0.0,
+      [&](Index begin, Index size) { return x.segment(begin, size).sum(); },
+      [](double& total, double part) { total += part; });
+}
+
 TEST(parallel_reduce_has_the_same_digits_on_any_number_of_threads) {
   const Vector x = Vector::Random(10007);
-  const auto sum = [&](const Engine& engine) {
-    return parallel_reduce(
-        engine, x.size(), 64, 0.0,
-        [&](Index begin, Index size) { return x.segment(begin, size).sum(); },
-        [](double& total, double part) { total += part; });
-  };
   ThreadedEngine two(2), five(5);
-  const double serial = sum(serial_engine());
-  CHECK(sum(two.engine()) == serial);
-  CHECK(sum(five.engine()) == serial);
+  const double serial = sum_of(x, serial_engine());
+  CHECK(sum_of(x, two.engine()) == serial);
+  CHECK(sum_of(x, five.engine()) == serial);
   CHECK(is_near(serial, x.sum()));
+}
+
+// Whether a forked process that computes on so many threads of its own has these digits.
+bool a_fork_agrees(const Vector& x, double expected, int threads) {
+  const pid_t child = fork();
+  if (child == 0) {
+    ThreadedEngine host(threads);
+    _exit(sum_of(x, host.engine()) == expected ? 0 : 1);
+  }
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+TEST(a_fork_after_a_loop_has_the_digits_of_its_parent) {
+  const Vector x = Vector::Random(10007);
+  ThreadedEngine host(3);
+  const double expected = sum_of(x, host.engine());
+  CHECK(a_fork_agrees(x, expected, 3));
+  CHECK(sum_of(x, host.engine()) == expected);
+}
+
+TEST(a_fork_while_workers_live_has_the_digits_of_its_parent) {
+#ifdef __SANITIZE_THREAD__
+  const int threads = 1;  // the sanitizer lets no such fork start threads
+#else
+  const int threads = 3;
+#endif
+  const Vector x = Vector::Random(10007);
+  const double expected = sum_of(x, serial_engine());
+  std::atomic<bool> done{false};
+  std::atomic<int> loops{0}, different{0};
+  std::thread busy([&] {
+    ThreadedEngine host(3);
+    while (!done) {
+      if (sum_of(x, host.engine()) != expected) ++different;
+      ++loops;
+    }
+  });
+  while (loops == 0) std::this_thread::yield();
+  for (int i = 0; i < 8; ++i) CHECK(a_fork_agrees(x, expected, threads));
+  done = true;
+  busy.join();
+  CHECK(different == 0);
 }
 
 TEST(gemm_does_not_read_what_it_overwrites) {
