@@ -231,7 +231,8 @@ own_calls <- list(
   ce_horizon = function(data) as.call(list(quote(ce_horizon), pick(list(1, 0.5, 0, NA, data$x)))),
   ce_kable = function(data) {
     of <- pick(list(quote(ece), quote(ce_estimate), quote(ce_curve), quote(rbs), quote(ce_validate)))
-    as.call(list(quote(ce_kable), as.call(c(of, unname(data)))))
+    few <- if (identical(of, quote(ce_validate))) list(times = 20)
+    as.call(list(quote(ce_kable), as.call(c(of, unname(data), few))))
   },
   ce_metric = function(data) {
     metric <- as.call(list(quote(ce_metric), pick(list("ece", "rbs", "mmce", "nonsense"))))
