@@ -7,9 +7,8 @@ database_ece <- function(x, truth, dots, by, scheme, interval, event_level, na_r
   choices$notion <- rows$notion
   out <- database_by_groups(rows, function(g) {
     own <- lapply(cells, function(found) found[found$group == g, ])
-    missing <- !na_rm && rows$counts$n[g] < rows$counts$n_all[g]
     values <- group_ece(own, scheme, interval, database_design(rows, g))
-    if (missing) {
+    if (lacks_rows(rows, g)) {
       values <- mask_numbers(values)
       values$n <- values$n + rows$counts$n_all[g] - rows$counts$n[g]
     }

@@ -25,10 +25,13 @@ check_database_estimate <- function(method, bases, call) {
   if (!is.null(bases)) stop_unsupported("bases are the default ones", "{.arg bases} is given.", call, "bases")
 }
 
+# Whether incomplete rows make the result of a group missing.
+lacks_rows <- function(rows, g) !rows$na_rm && rows$counts$n[g] < rows$counts$n_all[g]
+
 database_headline <- function(rows, g, level, threads, call) {
   design <- database_design(rows, g)
   counts <- rows$counts[g, ]
-  if (!rows$na_rm && counts$n < counts$n_all) {
+  if (lacks_rows(rows, g)) {
     return(missing_estimate(rows$notion, "ladder", design$n + counts$n_all - counts$n))
   }
   headline_row(database_ladder(rows, g, level, threads, call), rows$notion, design$n)
@@ -64,7 +67,8 @@ database_ladder <- function(rows, g, level, threads, call) {
 weighted_ladder <- function(rows, pairs, design, level, threads, call) {
   if (design$n > few_rows) {
     stop_unsupported(paste0("importance weights have a headline of at most ", count_text(few_rows), " rows"),
-                     paste0("There are ", count_text(design$n), "."), call, "weights", state = TRUE)
+                     paste0("There are ", count_text(design$n), " rows."), call, "weights", state = TRUE,
+                     class = "headline")
   }
   found <- database_query(rows$db, paste0("SELECT p, y, ce_w FROM (", pairs, ") ce_pairs ORDER BY p, y, ce_w"), call)
   problem <- scalar_problem(as.numeric(found$p), as.numeric(found$y))

@@ -8,14 +8,19 @@ database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repe
   if (!is_share(test)) stop_unsupported("{.arg test} is a share", "It is a vector of rows.", call, "test")
   split <- database_folds(x, folds, call)
   rows <- read_database(split$db, truth, dots, by, notion, event_level, na_rm, design, call, split$column)
-  if (rows$kind == "importance") {
-    stop_unsupported("rows are tuned on as they are, or by their frequencies", "{.arg weights} are no integers.", call,
-                     "weights")
-  }
   database_by_groups(rows, function(g) {
     part <- tuned_rows(rows, g, split, test, call)
-    tune_database(part, methods, database_headline(rows, g, level, threads, call), level, call)
+    check_complete(list(na = lacks_rows(rows, g), dropped = part$counts$n_all - part$counts$n), call)
+    tune_database(part, methods, headline_of_tune(rows, g, level, threads, call), level, call)
   }, new_grouped, call)
+}
+
+# Risks are made of sums of any number of rows; the headline of weights is not.
+headline_of_tune <- function(rows, g, level, threads, call) {
+  rlang::try_fetch(database_headline(rows, g, level, threads, call), calibrisk_error_headline = function(cnd) {
+    tell(c("!" = "The result has no headline, which {.fn ce_estimate} of fewer rows has.", "x" = cnd$fact), "headline")
+    missing_estimate(rows$notion, "ladder", database_design(rows, g)$n)
+  })
 }
 
 # What can be made of sums, of the published methods.
@@ -98,7 +103,6 @@ fold_labels <- function(rows, pairs, call, most = 1000) {
 # --- One group -------------------------------------------------------------------------------------------------------
 
 tune_database <- function(rows, methods, headline, level, call) {
-  if (anyNA(headline$conf.high)) check_complete(list(na = TRUE, dropped = rows$counts$n_all - rows$counts$n), call)
   k <- rows$k
   sizes <- fold_sizes(rows, call)
   n_train <- sum(sizes[-1]) * (k - 1) / k
@@ -114,12 +118,20 @@ tune_database <- function(rows, methods, headline, level, call) {
   new_tune(results, methods, grids, headline, list(list(class = NULL)), list(
     histogram = database_histogram(rows, call), source = NULL, notion = rows$notion, level = level,
     split = structure(list(sizes = sizes, k = k), class = "ce_split"), n_splits = 1, n = database_design(rows)$n,
-    counted = NULL, dropped = rows$counts$n_all - rows$counts$n, levels = rows$levels, event = rows$event,
-    scalar = rows$scalar
+    counted = design_sentence(list(database_design(rows))), dropped = rows$counts$n_all - rows$counts$n,
+    levels = rows$levels, event = rows$event, scalar = rows$scalar
   ), function(a, b) cells_difference(a, b, tables))
 }
 
+# How many rows a row stands for.
 row_weight <- function(rows) if (rows$kind == "frequency") "w" else "1"
+
+is_weighted <- function(rows) !is.null(database_design(rows)$sums)
+
+# What a mean of a number per cell, and its standard error, are made of.
+mean_sums <- function(rows) {
+  if (is_weighted(rows)) weighted_sums()[c("n", "rows", "w2d0")] else c(n = row_weight(rows))
+}
 
 fold_sizes <- function(rows, call) {
   found <- database_cells(rows, rows$pairs, "0", "ce_fold", c(n = row_weight(rows)), call)
@@ -153,24 +165,29 @@ fold_edges <- function(rows, methods, grids, call) {
 # Order statistics of the rows that train fold f, for every number of bins: one query.
 mass_edges <- function(rows, f, counts, call) {
   train <- paste0("SELECT * FROM (", rows$pairs, ") ce_folds WHERE ce_fold > 0 AND ce_fold <> ", f)
-  weight <- if (rows$kind == "frequency") "ce_w" else "1"
+  weighted <- is_weighted(rows)
+  weight <- if (weighted || rows$kind == "frequency") "ce_w" else "1"
   n <- database_query(rows$db, paste0("SELECT ", sql_sums(c(n = weight)), " FROM (", train, ") ce_train"), call)$n
-  ranks <- lapply(counts, function(b) (n * seq_len(b - 1) + b - 1) %/% b - 0.5)
+  ranks <- lapply(counts, function(b) {
+    if (weighted) seq_len(b - 1) / b * n * (1 - 1e-12) else (n * seq_len(b - 1) + b - 1) %/% b - 0.5
+  })
   values <- if (any(lengths(ranks) > 0)) database_quantiles(rows, train, weight, unlist(ranks), call)
   lapply(split(values, factor(rep(seq_along(counts), lengths(ranks)), seq_along(counts))), unique)
 }
 
-# Per fold f: its edges and the sums of w, w y, w d, ..., w d^4, an array of cells, folds 0..k and sums.
+# Per fold f: its edges and the sums of w, w y, w d, ..., w d^4 (or those of weights, R/tune-weighted.R), an array of
+# cells, folds 0..k and sums.
 fold_tables <- function(rows, edges, call) {
   w <- row_weight(rows)
   sums <- c(n = w, y = paste(w, "* y"), d1 = paste(w, "* d"), d2 = paste(w, "* d * d"), d3 = paste(w, "* d * d * d"),
             d4 = paste(w, "* d * d * d * d"))
+  if (is_weighted(rows)) sums <- weighted_sums()
   different <- unique(edges)
   tables <- lapply(different, function(at) {
     found <- database_cells(rows, rows$pairs, sql_cell("p", at), "ce_fold", sums, call)
     out <- array(0, c(length(at) + 1, rows$k + 1, length(sums)), list(NULL, NULL, names(sums)))
     for (name in names(sums)) out[cbind(found$cell + 1, found$fold + 1, match(name, names(sums)))] <- found[[name]]
-    fold_table(at, out)
+    fold_table(at, out, colSums(matrix(out[, , if ("w2d4" %in% names(sums)) "w2d4" else "d4"], length(at) + 1)))
   })
   tables[match(edges, different)]
 }

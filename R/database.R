@@ -22,7 +22,11 @@
 #'
 #' The headline's knots are those in memory. Of up to 20,000 different pairs of prediction and outcome their counts are
 #' sent; of more, the sums of powers \eqn{u^k}, k < 12, of the place \eqn{u} of a prediction between two knots, which
-#' give the same digits. Importance weights have a headline of up to 20,000 rows.
+#' give the same digits. Importance weights have a headline of up to 20,000 rows; [ce_tune()] of more has none, and a
+#' message of class `calibrisk_message_headline` says so.
+#'
+#' With importance weights the pair of rows i and j counts \eqn{w_i w_j}: the sums are those of \eqn{w}, \eqn{w^2},
+#' \eqn{w^3} and \eqn{w^4} with powers of \eqn{d}.
 #'
 #' @section Folds:
 #' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,
@@ -137,14 +141,14 @@ check_in_memory <- function(x, call) {
                    call)
 }
 
-# `what` and `fact` are text with marks.
-stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE) {
+# `what` and `fact` are text with marks; `class`: one more.
+stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE, class = NULL) {
   stop_input(c(
     paste0("In a database ", what, "."),
     "x" = fact,
     "i" = paste0(if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
                  "{.code dplyr::collect(x)} takes the rows into memory.")
-  ), c("unsupported", "database"), arg = arg, call = call)
+  ), c(class, "unsupported", "database"), arg = arg, fact = fact, call = call)
 }
 
 # --- Pieces of SQL ----------------------------------------------------------------------------------------------------

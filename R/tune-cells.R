@@ -4,6 +4,14 @@
 #   row i   sum_j (d_i d_j - h_ij)^2 = c0 + c1 d_i + c2 d_i^2 - d_i^4
 #   c0 = b^2 G - 2 n b^2 v + n v^2 - m^2,  c1 = -2 (b C - v c),  c2 = S + 2 m
 # and the risk is the mean of its rows over n - 1.
+#
+# Of rows with importance weights w all sums above are those of w, w d, w d^2 (so that n is their weight), and with
+# a = b^2 G - 2 n b^2 v + n v^2 the sum over the partners of row i is
+#   s_i = sum_{j != i} w_j (d_i d_j - h_ij)^2 = a + c1 d_i + S d_i^2 - w_i (d_i^2 - m)^2,  their weight P_i = W - w_i
+# so that the risk is sum w s / D with D = W^2 - sum w^2, and of the difference r of two risks, D being the same,
+#   se^2 = n / (n - 1) 4 / D^2 sum w_i^2 x_i^2,  x_i = s_i - s'_i - r P_i = A + B d_i + w_i (E + F d_i^2)
+#   A = a - a' - r W,  B = c1 - c1',  E = r - m^2 + m'^2,  F = 2 (m - m')
+# which takes sums of w^2, w^3 and w^4 with powers of d (R/tune-weighted.R).
 
 # One method: what tune_problem() returns and, per fold, edges and coefficients of the selected function.
 tune_cells <- function(method, grid, edges, tables, k) {
@@ -44,7 +52,13 @@ cell_values <- function(table, edges, f, debias) {
   n <- train[, "n"]
   b <- ifelse(n > 0, train[, "d1"] / n, if (sum(n) > 0) sum(train[, "d1"]) / sum(n) else 0)
   accuracy <- train[, "y"] / n
-  v <- if (debias) ifelse(n >= 2, accuracy * (1 - accuracy) / (n - 1), 0) else 0 * n
+  v <- if (!debias) {
+    0 * n
+  } else if (has_weights(train)) {
+    weighted_noise(train)
+  } else {
+    ifelse(n >= 2, accuracy * (1 - accuracy) / (n - 1), 0)
+  }
   list(edges = edges, h = list(b = unname(b), v = unname(v)), held = collect(fold_sums(table, f)),
        test = collect(fold_sums(table, 0)))
 }
@@ -71,6 +85,7 @@ row_coefficients <- function(held, h) {
 }
 
 cell_risk <- function(held, h, fourth) {
+  if (has_weights(held)) return(weighted_risk(held, h, fourth))
   n <- sum(held[, "n"])
   if (n < 2) return(NA_real_)
   of <- row_coefficients(held, h)
@@ -88,12 +103,14 @@ cells_difference <- function(a, b, tables) {
   mean_difference(lapply(seq_along(tables), function(f) {
     sums <- fold_sums(tables[[f]], f)
     n <- sum(sums[, "n"])
-    if (n < 2) return(c(NA_real_, NA_real_))
+    if (row_count(sums) < 2) return(c(NA_real_, NA_real_))
+    coefficients <- if (has_weights(sums)) weighted_coefficients else row_coefficients
     of <- lapply(list(a, b), function(result) {
       one <- result$chosen[[f]]
       bin <- findInterval(c(-Inf, tables[[f]]$edges), one$edges) + 1L
-      lapply(row_coefficients(one$held, one$h), `[`, bin)
+      lapply(coefficients(one$held, one$h), `[`, bin)
     })
+    if (has_weights(sums)) return(weighted_difference(sums, of[[1]], of[[2]]))
     c0 <- of[[1]]$c0 - of[[2]]$c0
     c1 <- of[[1]]$c1 - of[[2]]$c1
     c2 <- of[[1]]$c2 - of[[2]]$c2
@@ -124,20 +141,23 @@ add_holdout <- function(results, rows, tables, sizes, call) {
   tested <- sizes[1] > 0
   if (tested) {
     edges <- sort(unique(unlist(lapply(results, function(result) lapply(result$chosen, `[[`, "edges")))))
-    found <- database_cells(rows, rows$pairs, sql_cell("p", edges), "ce_fold", c(n = row_weight(rows)), call)
-    found <- found[found$fold == 0, ]
-    counts <- found$n
-    lower <- c(-Inf, edges)[found$cell + 1]
+    held <- database_cells(rows, rows$pairs, sql_cell("p", edges), "ce_fold", mean_sums(rows), call)
+    held <- held[held$fold == 0, ]
+    lower <- c(-Inf, edges)[held$cell + 1]
   }
   lapply(results, function(result) {
     value <- function(one, lower) (one$h$b^2 - one$h$v)[findInterval(lower, one$edges) + 1]
     if (tested) {
       squared <- Reduce(`+`, lapply(result$chosen, value, lower)) / length(result$chosen)
     } else {
-      counts <- unlist(lapply(result$chosen, function(one) one$held[, "n"]))
+      held <- as.data.frame(do.call(rbind, lapply(result$chosen, `[[`, "held")))
       squared <- unlist(lapply(result$chosen, function(one) one$h$b^2 - one$h$v))
     }
-    result$squared <- list(counted_mean(list(count = counts), squared, new_design(sum(counts))))
+    result$squared <- list(if (has_weights(held)) {
+      weighted_mean_of_cells(held, squared)
+    } else {
+      counted_mean(list(count = held$n), squared, new_design(sum(held$n)))
+    })
     result
   })
 }

@@ -54,6 +54,53 @@ test_that("frequencies are repeated rows, groups are tuned one by one", {
   expect_same_tune(there$results[[1]], ce_tune(one, y, .pred_Yes, methods = methods, folds = one$fold))
 })
 
+test_that("importance weights count as in memory, also where a fold or a bin has few rows", {
+  con <- local_database()
+  data <- database_data(900)
+  data$v[1:30] <- 0
+  x <- write_table(con, "ce_test_tune", data)
+  there <- ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, weights = v)
+  here <- ce_tune(data, y, .pred_Yes, methods = methods, folds = data$fold, weights = v)
+  expect_same_tune(there, here)
+  expect_match(here$counted, "effective number")
+  # without test rows
+  held <- transform(data, fold = 2L * fold + 1L)
+  x <- write_table(con, "ce_test_tune", held)
+  expect_same_tune(ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, test = 0, weights = v),
+                   ce_tune(held, y, .pred_Yes, methods = methods, folds = held$fold, test = 0, weights = v))
+  # the scale of weights does not matter, and weights of one value are none
+  data$u <- 3.5
+  data$v <- 1e6 * data$v
+  x <- write_table(con, "ce_test_tune", data)
+  expect_equal(tidy(ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, weights = v)), tidy(there),
+               tolerance = 1e-12)
+  expect_same_tune(ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, weights = u),
+                   ce_tune(data, y, .pred_Yes, methods = methods, folds = data$fold))
+  few <- data.frame(p = c(.1, .1, .3, .3, .6, .6, .8, .9, .95, .2, .5, .7), y = rep(0:1, 6), v = sqrt(1:12),
+                    fold = rep(0:2, c(1, 3, 8)))
+  few$fold[4] <- 3L
+  x <- write_table(con, "ce_test_tune", few)
+  there <- suppressMessages(ce_tune(x, y, p, methods = methods, folds = fold, weights = v))
+  expect_same_tune(there, suppressMessages(ce_tune(few, y, p, methods = methods, folds = few$fold, weights = v)))
+  one <- few[few$fold != 2, ]
+  one$fold[one$fold == 1] <- c(1L, 4L)
+  x <- write_table(con, "ce_test_tune", one)
+  expect_same_tune(ce_tune(x, y, p, methods = methods, folds = fold, weights = v),
+                   ce_tune(one, y, p, methods = methods, folds = one$fold, weights = v))
+})
+
+test_that("weights of more rows than are sent have risks and no headline", {
+  con <- local_database()
+  data <- database_data(400)
+  x <- write_table(con, "ce_test_tune", data)
+  here <- ce_tune(x, y, .pred_Yes, folds = fold, weights = v)
+  local_stand_ins(list(few_rows = 300))
+  expect_message(there <- ce_tune(x, y, .pred_Yes, folds = fold, weights = v), class = "calibrisk_message_headline")
+  expect_identical(tidy(there), tidy(here))
+  expect_identical(there$headline$estimate, NA_real_)
+  expect_output(print(there), "No headline")
+})
+
 test_that("without a column, folds and test rows are those of the hash, and the same every time", {
   con <- local_database()
   x <- write_table(con, "ce_test_tune", database_data(900))
@@ -74,11 +121,12 @@ test_that("what a database does not tune on is an error that says so", {
   data$text <- "a"
   data$half <- data$fold + 0.5
   data$one <- 1L
+  data$negative <- data$v - 0.5
   x <- write_table(con, "ce_test_tune", data)
   tune <- function(class, ...) expect_error(ce_tune(x, y, .pred_Yes, ...), class = class)
   tune("calibrisk_error_unsupported", methods = list(kde = method_kde()))
   tune("calibrisk_error_method", methods = method_kkr())
-  tune("calibrisk_error_unsupported", weights = v)
+  tune("calibrisk_error_weights", weights = negative)
   tune("calibrisk_error_unsupported", repeats = 3)
   tune("calibrisk_error_unsupported", test = 1:3)
   tune("calibrisk_error_unsupported", methods = method_bins(6000))
