@@ -53,7 +53,7 @@ run_ladder <- function(problem, bases, level, threads) {
     problem$design$cluster <- NULL
     core_ladder(problem, bases, TRUE, threads)
   })
-  out <- finish_ladder(rungs, design, facts, level, design_df(design))
+  out <- finish_ladder(rungs, design, facts, level, design_df(design), threads)
   out$value <- if (length(out$rungs) == 0) {
     new_estimate(NA_real_, NULL, design, power = 2)
   } else {
@@ -64,7 +64,7 @@ run_ladder <- function(problem, bases, level, threads) {
 
 # From the rungs of a basis to the numbers of a ladder, without its value. `facts`: of the squared residuals, see
 # score_facts(); `df`: of the draws, see design_df().
-finish_ladder <- function(rungs, design, facts, level, df = Inf) {
+finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
   resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
   cap <- brier_cap(facts, level, df)
   unseen <- unseen_error(max(vapply(rungs, function(rung) rung$columns / ncol(rung$gap), 0)), facts, level)
@@ -78,7 +78,7 @@ finish_ladder <- function(rungs, design, facts, level, df = Inf) {
   }
   m <- length(rungs)
   psi <- vapply(rungs, `[[`, 0, "psi")
-  w <- stack_weights(gap_products(rungs, design), psi)
+  w <- stack_weights(gap_products(rungs, design, threads), psi)
   squared <- stacked_square(w, psi)
   alpha <- 1 - level
   p_values <- vapply(rungs, rung_p_value, 0, df)
@@ -115,12 +115,18 @@ stacked_square <- function(w, psi) if (sum(w) > 0) max(0, sum(w * psi)) / sqrt(s
 stacked_estimate <- function(rungs, w, design) {
   psi <- vapply(rungs, `[[`, 0, "psi")
   scale <- if (sum(w) > 0) w / sqrt(sum(w)) else w
-  half <- Reduce(`+`, Map(function(rung, one) one * rung$half, rungs, scale))
   noise <- sum(scale * sqrt(vapply(rungs, `[[`, 0, "noise")))^2
-  new_estimate(stacked_square(w, psi), 2 * half, design, power = 2, noise = noise)
+  new_estimate(stacked_square(w, psi), weighted_halves(lapply(rungs, `[[`, "half"), scale), design, power = 2,
+               noise = noise)
 }
 
-gap_products <- function(rungs, design, threads = 1L) {
+# Influence rows that are made where they are asked for: a sum of as many vectors as there are rungs.
+weighted_halves <- function(halves, scale) {
+  force(list(halves, scale))
+  function() 2 * Reduce(`+`, Map(`*`, halves, scale))
+}
+
+gap_products <- function(rungs, design, threads) {
   cpp_gap_products(lapply(rungs, `[[`, "gap"), design$w %||% numeric(), threads) / total_weight(design)
 }
 

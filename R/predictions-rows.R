@@ -34,6 +34,9 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
       "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}."
     ), "probs", arg = "x", row = row, value = NaN, call = call)
   }
+  if (!missing && is.null(raw$weights) && is.null(raw$cluster) && all(known)) {
+    return(list(rows = design_kept(raw, seq_len(nrow(x))), na = FALSE, dropped = 0L, n_input = nrow(x)))
+  }
   complete <- known & design_complete(raw, nrow(x))
   if (missing) complete <- complete & rowSums(is.na(x)) == 0
   complete <- rep_len(complete, nrow(x))

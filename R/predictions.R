@@ -136,8 +136,11 @@ scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direc
   complete <- complete_rows(as.matrix(x), !is.na(coded$outcome), na_rm, call, raw = raw)
   keep <- complete$rows
   dropped <- complete$dropped
-  x <- x[keep]
-  outcome <- coded$outcome[keep]
+  outcome <- coded$outcome
+  if (length(keep) != length(x) || !is.null(raw$weights)) {
+    x <- x[keep]
+    outcome <- outcome[keep]
+  }
   if (length(x) == 0 && !complete$na) stop_empty(dropped, call, raw)
   check_unit(x, keep, call)
   if (direction && !coded$named) warn_direction(x, outcome, coded$levels, if (is.factor(truth)) event_level)
