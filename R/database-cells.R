@@ -23,17 +23,27 @@ match_keys <- function(found, keys) {
 hash_modulus <- 2147483647
 
 # The rows with a hash of their values in 0, ..., 2^31 - 2, the column `scatter`: equal rows are told apart by a number
-# within them, and which of them has which changes nothing.
+# within them, and which of them has which changes nothing. The rows of a cluster have one hash, that of all their
+# values, whatever the cluster is called.
 sql_scatter <- function(pairs, by, extra = character()) {
   columns <- c(by, "p", "y", "ce_w", extra)
+  clustered <- "ce_cluster" %in% extra
   mod <- paste0(" % ", hash_modulus)
   numbered <- paste0("SELECT ", sql_list(columns, paste0(
-    "ROW_NUMBER() OVER (PARTITION BY ", paste(c(by, "p", "y"), collapse = ", "), " ORDER BY ce_w) AS copy"
+    "ROW_NUMBER() OVER (PARTITION BY ", sql_list(by, if (clustered) "ce_cluster", "p", "y"),
+    " ORDER BY ce_w) AS copy"
   )), " FROM (", pairs, ") ce_pairs")
   start <- paste0("SELECT ", sql_list(columns, paste0(
     "(CAST(ROUND(p * 1073741824) AS BIGINT) * 48271 + CAST(y AS BIGINT) * 1299709 + CAST(copy AS BIGINT) * 15485863)",
     mod, " AS x"
   )), " FROM (", numbered, ") ce_numbered")
+  if (clustered) {
+    total <- paste0("CAST(SUM(x) OVER (PARTITION BY ", sql_list(by, "ce_cluster"), ")", mod, " AS BIGINT) AS x")
+    start <- paste0("SELECT ", sql_list(columns, total), " FROM (", start, ") ce_rows_of_clusters")
+    apart <- paste0("DENSE_RANK() OVER (PARTITION BY ", sql_list(by, "x"), " ORDER BY ce_cluster)")
+    start <- paste0("SELECT ", sql_list(columns, paste0("(x + ", apart, " * 15485863)", mod, " AS x")), " FROM (",
+                    start, ") ce_clusters")
+  }
   square <- paste0("SELECT ", sql_list(columns, "x", paste0("(x * x)", mod, " AS x2")), " FROM (", start, ") ce_start")
   fourth <- paste0("SELECT ", sql_list(columns, "x", paste0("(x2 * x2)", mod, " AS x4")), " FROM (", square,
                    ") ce_square")

@@ -1,19 +1,23 @@
 # Counts of a database's rows, and the errors of values that are no predictions (see R/database-rows.R).
 
-sql_complete <- function(k) paste(c(paste0("ce_p", seq_len(k)), "ce_t", "ce_w"), "IS NOT NULL", collapse = " AND ")
+sql_complete <- function(rows, k) {
+  paste(c(paste0("ce_p", seq_len(k)), "ce_t", "ce_w", if (is_clustered(rows)) "ce_cluster"), "IS NOT NULL",
+        collapse = " AND ")
+}
 
 # One query counts the rows and finds values that no prediction has; NaN is above all numbers where there is one.
 count_rows <- function(rows, inner, k, coded, call) {
   p <- paste0("ce_p", seq_len(k))
   total <- paste(p, collapse = " + ")
   count <- function(condition) paste0("CASE WHEN ", condition, " THEN 1 ELSE 0 END")
-  used <- paste(sql_complete(k), "AND ce_w > 0")
+  complete <- sql_complete(rows, k)
+  used <- paste(complete, "AND ce_w > 0")
   off <- function(tolerance) {
-    count(paste0(sql_complete(k), " AND ABS(", total, " - 1) > ", sql_number(tolerance)))
+    count(paste0(complete, " AND ABS(", total, " - 1) > ", sql_number(tolerance)))
   }
   outside <- paste0("(", paste0(p, " < 0 OR ", p, " > ", sql_number(if (k == 1) 1 else 1e300), collapse = " OR "), ")")
   among_used <- function(expression) paste0("CASE WHEN ", used, " THEN ", expression, " END")
-  sums <- c(n_all = "1", n = count(sql_complete(k)), used = count(used), outside = count(outside),
+  sums <- c(n_all = "1", n = count(complete), used = count(used), outside = count(outside),
             nan = count(paste0("(", paste0(p, " > ", sql_number(1.7976931348623157e308), collapse = " OR "), ")")),
             bad_weight = count(paste0("(ce_w < 0 OR ce_w > ", sql_number(1e300), ")")),
             off = if (k > 1) off(sum_tolerance$float), inexact = if (k > 1) off(sum_tolerance$exact),
@@ -22,7 +26,10 @@ count_rows <- function(rows, inner, k, coded, call) {
   # a complete row's weights only
   weights <- paste0("MIN(", among_used("ce_w"), ") AS low_weight, MAX(", among_used("ce_w"), ") AS high_weight, ",
                     "MIN(ce_w) AS least_weight, MAX(ce_w) AS most_weight")
-  sql <- paste0("SELECT ", sql_list(rows$by, sql_sums(sums), extremes, weights,
+  clusters <- if (is_clustered(rows)) {
+    paste0(sql_double(paste0("COUNT(DISTINCT ", among_used("ce_cluster"), ")")), " AS clusters")
+  }
+  sql <- paste0("SELECT ", sql_list(rows$by, sql_sums(sums), extremes, weights, clusters,
                                     if (k > 1) paste0("MIN(", total, ") AS low, MAX(", total, ") AS high")),
                 " FROM (", inner, ") ce_inner", sql_group(rows$by))
   found <- database_query(rows$db, sql, call)

@@ -6,7 +6,10 @@ database_ece <- function(x, truth, dots, by, scheme, interval, event_level, na_r
   cells <- database_bins(rows, scheme, call)
   choices$notion <- rows$notion
   out <- database_by_groups(rows, function(g) {
-    own <- lapply(cells, function(found) found[found$group == g, ])
+    own <- lapply(cells, function(one) {
+      squares <- function(...) cluster_squares(rows, g, one$sql[min(g, length(one$sql))], ..., call)
+      list(found = one$found[one$found$group == g, ], squares = squares)
+    })
     values <- group_ece(own, scheme, interval, database_design(rows, g))
     if (lacks_rows(rows, g)) {
       values <- mask_numbers(values)
@@ -32,22 +35,23 @@ check_database_scheme <- function(scheme, interval, call) {
   }
 }
 
-# Per number of bins the sums of all groups' bins and folds.
+scatter_fold <- paste("scatter %", crossfit_folds)
+
+# Per number of bins the sums of all groups' bins and folds, `found`, and the SQL of the bins (of every group).
 database_bins <- function(rows, scheme, call) {
-  scattered <- function(pairs) sql_scatter(pairs, rows$by)
-  fold <- paste("scatter %", crossfit_folds)
   sums <- c(rows = "1", w = "w", wy = "w * y", wd = "w * d", wd2 = "w * d * d",
             if (rows$kind == "importance") c(w2 = "w * w", w2d = "w * w * d", w2d2 = "w * w * d * d"))
   lapply(scheme$n_bins, function(n_bins) {
-    if (scheme$type == "mass") return(mass_cells(rows, n_bins, scattered, fold, sums, call))
+    if (scheme$type == "mass") return(mass_cells(rows, n_bins, sums, call))
     if (scheme$type == "discrete") check_few_values(rows, call)
     cell <- if (scheme$type == "width") sql_width_cell("p", n_bins) else "p"
-    database_cells(rows, scattered(rows$pairs), cell, fold, sums, call)
+    list(found = database_cells(rows, sql_scatter(rows$pairs, rows$by, rows$extra), cell, scatter_fold, sums, call),
+         sql = cell)
   })
 }
 
 # The edges of equal mass are those of a group.
-mass_cells <- function(rows, n_bins, scattered, fold, sums, call, most = 5000) {
+mass_cells <- function(rows, n_bins, sums, call, most = 5000) {
   if (n_bins > most) {
     stop_unsupported(paste0("there are at most ", most, " bins of equal mass"),
                      paste0("{.arg n_bins} is ", n_bins, "."), call, "n_bins")
@@ -65,9 +69,12 @@ mass_cells <- function(rows, n_bins, scattered, fold, sums, call, most = 5000) {
       (total * seq_len(n_bins) + n_bins - 1) %/% n_bins - 0.5
     }
     edges <- database_quantiles(rows, pairs, if (weighted) "ce_w" else "1", targets, call)
-    database_cells(rows, scattered(pairs), sql_cell("p", unique(edges)[-length(unique(edges))]), fold, sums, call)
+    cell <- sql_cell("p", unique(edges)[-length(unique(edges))])
+    list(found = database_cells(rows, sql_scatter(pairs, rows$by, rows$extra), cell, scatter_fold, sums, call),
+         sql = cell)
   })
-  vctrs::vec_rbind(!!!parts)
+  list(found = vctrs::vec_rbind(!!!lapply(parts, `[[`, "found")),
+       sql = vapply(parts, function(part) part$sql %||% "", ""))
 }
 
 check_few_values <- function(rows, call, most = 100000) {
@@ -84,12 +91,14 @@ group_ece <- function(cells, scheme, interval, design) {
   if (design$n == 0) return(list(.estimate = NA_real_, n = 0))
   estimates <- lapply(cells, bins_estimate, scheme$p, scheme$debias, design)
   n_bins <- scheme$n_bins
-  if (scheme$type == "discrete") n_bins <- vapply(cells, function(found) length(unique(found$cell)), 0L)
+  if (scheme$type == "discrete") n_bins <- vapply(cells, function(one) length(unique(one$found$cell)), 0L)
   c(summarise_estimates(estimates, interval$level), list(.estimates = estimates, n_bins = n_bins, n = design$n))
 }
 
-bins_estimate <- function(cells, p, debias, design) {
-  bin <- match(cells$cell, unique(cells$cell))
+bins_estimate <- function(one, p, debias, design) {
+  cells <- one$found
+  at <- unique(cells$cell)
+  bin <- match(cells$cell, at)
   weighted <- !is.null(design$sums)
   by_fold <- function(name) {
     out <- matrix(0, max(bin), crossfit_folds)
@@ -105,6 +114,11 @@ bins_estimate <- function(cells, p, debias, design) {
     bins$concentration <- rowSums(by_fold("w2")) / bins$size^2
   }
   sums_estimate(list(size = size, d = d, d2 = d2, bins = bins), p, debias, design, function(slope, offset, mean) {
+    if (!is.null(design$draws)) {
+      if (design$draws < 2) return(NA_real_)
+      squares <- one$squares(at, slope, offset - mean) / (design$unit %||% 1)^2
+      return(design$draws / (design$draws - 1) * squares / sum(size)^2)
+    }
     if (weighted) weighted_variance(slope, offset, lapply(c("w2", "w2d", "w2d2"), by_fold), mean, design)
   })
 }
@@ -115,4 +129,28 @@ weighted_variance <- function(slope, offset, sums, mean, design) {
   centre <- offset - mean
   square <- sum(slope^2 * sums[[3]] + 2 * slope * centre * sums[[2]] + centre^2 * sums[[1]])
   design$n / (design$n - 1) * max(square, 0) / design$sums[1]^2
+}
+
+# The squares of the clusters' sums of w (slope d + centre), summed: coefficients by bin (`at`: its value of `cell`), or
+# by bin and fold.
+cluster_squares <- function(rows, g, cell, at, slope, centre, call, most = 5000) {
+  if (length(at) > most) {
+    stop_unsupported(paste0("rows of clusters are in at most ", count_text(most), " bins"),
+                     paste0("They are in ", count_text(length(at)), "."), call, "cluster")
+  }
+  by_fold <- is.matrix(slope)
+  pairs <- group_pairs(rows, g)
+  if (by_fold) pairs <- sql_scatter(pairs, rows$by, rows$extra)
+  chosen <- function(values) {
+    if (!by_fold) return(sql_choice("cell", at[-length(at)], values))
+    of <- apply(values, 2, function(v) sql_choice("cell", at[-length(at)], v))
+    paste0("CASE fold ", paste0("WHEN ", seq_along(of) - 1, " THEN ", of, collapse = " "), " END")
+  }
+  split <- paste0("SELECT ", sql_list("ce_cluster", "p - y AS d", "ce_w AS w", paste0(cell, " AS cell"),
+                                      if (by_fold) paste0(scatter_fold, " AS fold")),
+                  " FROM (", pairs, ") ce_pairs", sql_fence)
+  own <- paste0("SELECT SUM(w * ((", chosen(slope), ") * d + ", chosen(centre), ")) AS x FROM (", split,
+                ") ce_cells GROUP BY ce_cluster")
+  as.numeric(database_query(rows$db, paste0("SELECT ", sql_sums(c(squares = "x * x")), " FROM (", own,
+                                            ") ce_clusters"), call)$squares)
 }

@@ -44,7 +44,7 @@ database_ladder <- function(rows, g, level, threads, call) {
   design <- database_design(rows, g)
   pairs <- group_pairs(rows, g)
   weight <- if (rows$kind == "frequency") "ce_w" else "1"
-  if (!is.null(design$sums)) return(weighted_ladder(rows, pairs, design, level, threads, call))
+  if (is_clustered(rows) || !is.null(design$sums)) return(sent_ladder(rows, pairs, design, level, threads, call))
   different <- paste0("SELECT DISTINCT p, y FROM (", pairs, ") ce_pairs LIMIT ", few_rows + 1)
   different <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", different,
                                               ") ce_different"), call)$n
@@ -63,16 +63,28 @@ database_ladder <- function(rows, g, level, threads, call) {
   moment_ladder(edges, database_moments(rows, pairs, weight, edges, call), knots, level, threads)
 }
 
-# Importance weights are numbers of their own: such rows are sent as they are.
-weighted_ladder <- function(rows, pairs, design, level, threads, call) {
-  if (design$n > few_rows) {
-    stop_unsupported(paste0("importance weights have a headline of at most ", count_text(few_rows), " rows"),
-                     paste0("There are ", count_text(design$n), " rows."), call, "weights", state = TRUE,
-                     class = "headline")
+# Importance weights are numbers of their own, and a cluster's rows are left out together: such rows are sent, those
+# that are the same in a cluster once.
+sent_ladder <- function(rows, pairs, design, level, threads, call) {
+  weighted <- !is.null(design$sums)
+  clustered <- is_clustered(rows)
+  columns <- c("p", "y", if (weighted) "ce_w", if (clustered) "ce_code")
+  if (clustered) {
+    pairs <- paste0("SELECT p, y, ce_w, DENSE_RANK() OVER (ORDER BY ce_cluster) AS ce_code FROM (", pairs, ") ce_pairs")
   }
-  found <- database_query(rows$db, paste0("SELECT p, y, ce_w FROM (", pairs, ") ce_pairs ORDER BY p, y, ce_w"), call)
-  problem <- scalar_problem(as.numeric(found$p), as.numeric(found$y))
-  problem$design <- new_design(design$n, as.numeric(found$ce_w))
+  copies <- sql_sums(c(copies = if (rows$kind == "frequency") "ce_w" else "1"))
+  keys <- paste(columns, collapse = ", ")
+  found <- database_query(rows$db, paste0("SELECT ", keys, ", ", copies, " FROM (", pairs, ") ce_coded GROUP BY ", keys,
+                                          " ORDER BY ", keys, " LIMIT ", few_rows + 1), call)
+  if (nrow(found) > few_rows || design$n > most_repeated_rows) {
+    stop_unsupported(paste0("weights and clusters have a headline of at most ", count_text(few_rows),
+                            " different rows"),
+                     paste0("There are more among ", count_text(design$n), "."), call,
+                     if (weighted) "weights" else "cluster", state = TRUE, class = "headline")
+  }
+  found <- lapply(found, function(v) rep(as.numeric(v), as.numeric(found$copies)))
+  problem <- scalar_problem(found$p, found$y)
+  problem$design <- new_design(design$n, if (weighted) found$ce_w, if (clustered) as.integer(found$ce_code))
   run_ladder(problem, ladder_bases("binary", 1, design$n), level, threads)
 }
 
@@ -80,17 +92,15 @@ weighted_ladder <- function(rows, pairs, design, level, threads, call) {
 database_moments <- function(rows, pairs, weight, edges, call, m = 12) {
   cells <- length(edges) - 1
   inner <- edges[-c(1, length(edges))]
-  # LIMIT keeps the database from computing the place of a row anew for every power of it
-  fence <- " LIMIT 9223372036854775807"
   placed <- paste0("SELECT y, ", sql_double(weight), " AS w, ", sql_cell("p", inner), " AS cell, (p - ",
                    sql_choice("p", inner, edges[-length(edges)]), ") * ", sql_choice("p", inner, 2 / diff(edges)),
-                   " - ", sql_number(1), " AS u1 FROM (", pairs, ") ce_pairs", fence)
+                   " - ", sql_number(1), " AS u1 FROM (", pairs, ") ce_pairs", sql_fence)
   for (known in 2^(seq_len(ceiling(log2(m - 1))) - 1)) {
     # u2 of u1, u3 and u4 of these, u5 to u8 of those
     next_ones <- seq(known + 1, min(2 * known, m - 1))
     powers <- paste0("u", next_ones - known, " * u", known, " AS u", next_ones)
     placed <- paste0("SELECT ", sql_list("y", "w", "cell", paste0("u", seq_len(known)), powers), " FROM (", placed,
-                     ") ce_power", known, fence)
+                     ") ce_power", known, sql_fence)
   }
   sums <- setNames(c("w", paste0("w * u", seq_len(m - 1))), paste0("s", seq_len(m) - 1))
   found <- database_query(rows$db, paste0("SELECT cell, y, ", sql_sums(sums), " FROM (", placed,

@@ -1,8 +1,9 @@
 # What a database's table says as predictions: SQL of a SELECT whose rows are (groups, p, y, w), complete and used, with
-# p the scalar prediction, y its outcome 0/1 and w what the row counts. A `rows` object is
+# p the scalar prediction, y its outcome 0/1 and w what the row counts; and their `extra` columns, the fold and the
+# cluster, where there are any. A `rows` object is
 #   db, pairs   the database, the SQL
 #   keys        tibble of groups (NULL: none); by: their quoted names
-#   counts      per group: n_all, n (complete), used, and sums of the weights
+#   counts      per group: n_all, n (complete), used, sums of the weights and the number of clusters
 #   kind        of the weights: "none", "frequency", "importance"
 #   levels, event, n_classes, notion
 
@@ -16,19 +17,22 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
   outcome <- truth_column(truth, db$columns, call)
   values <- outcome_values(db, outcome, call)
   weights <- database_weights(db, design$weights, call)
+  cluster <- names(db$columns)[select_column(design$cluster, db$columns, "cluster", call)]
   columns <- colnames(read_probs(db$columns, dots, values, match(outcome, names(db$columns)), call))
   coded <- code_values(values, columns, event_level, call)
   notion <- notion %||% default_notion(coded)
   check_database_notion(notion, coded, call)
   rows <- c(list(db = db, notion = notion, kind = weights$kind, scalar = is.null(coded$probs), na_rm = na_rm,
-                 groups = groups, by = sprintf("ce_g%d", seq_along(groups)), extra = if (!is.null(fold)) "ce_fold"),
+                 groups = groups, by = sprintf("ce_g%d", seq_along(groups)),
+                 extra = c(if (!is.null(fold)) "ce_fold", if (length(cluster) > 0) "ce_cluster")),
             coded[c("levels", "event", "named")])
   inner <- paste0("SELECT ", sql_list(
     database_by(rows, groups),
     paste0(sql_double(sql_name(db, coded$columns)), " AS ce_p", seq_along(coded$columns)),
     paste0(sql_code(db, outcome, values, coded$codes), " AS ce_t"),
     paste0(if (is.null(weights$column)) "1" else sql_double(sql_name(db, weights$column)), " AS ce_w"),
-    if (!is.null(fold)) paste(sql_name(db, fold), "AS ce_fold")
+    if (!is.null(fold)) paste(sql_name(db, fold), "AS ce_fold"),
+    if (length(cluster) > 0) paste(sql_name(db, cluster), "AS ce_cluster")
   ), " FROM (", db$from, ") ce_rows")
   rows <- count_rows(rows, inner, length(coded$columns), coded, call)
   rows$pairs <- sql_pairs(rows, inner, length(coded$columns))
@@ -36,10 +40,9 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
   rows
 }
 
+is_clustered <- function(rows) "ce_cluster" %in% rows$extra
+
 check_database_design <- function(design, db, call) {
-  if (!rlang::quo_is_null(design$cluster)) {
-    stop_unsupported("rows are independent", "{.arg cluster} is given.", call, "cluster", state = TRUE)
-  }
   if (!is.null(design$horizon)) {
     stop_unsupported("outcomes are known", "{.arg horizon} is given.", call, "horizon")
   }
@@ -120,7 +123,7 @@ database_weights <- function(db, quo, call) {
 
 sql_pairs <- function(rows, inner, k) {
   by <- c(rows$by, "ce_w", rows$extra)
-  where <- paste(sql_complete(k), "AND ce_w > 0")
+  where <- paste(sql_complete(rows, k), "AND ce_w > 0")
   y <- function(event) paste0("CASE WHEN ", event, " THEN 1 ELSE 0 END AS y")
   if (k == 1) {
     return(paste0("SELECT ", sql_list(by, "ce_p1 AS p", "ce_t AS y"), " FROM (", inner, ") ce_inner WHERE ", where))
@@ -156,10 +159,12 @@ group_pairs <- function(rows, g) {
   paste0("SELECT * FROM (", rows$pairs, ") ce_all WHERE ", paste(conditions, collapse = " AND "))
 }
 
-# As many (copies of) rows as count, with the sums of their weights; weights of one value, `unit`, are none.
+# As many (copies of) rows as count, with the sums of their weights and the number of their clusters; weights of one
+# value, `unit`, are none.
 database_design <- function(rows, g = 1) {
   counts <- rows$counts[g, ]
   design <- new_design(if (rows$kind == "frequency") counts$weight else counts$used)
+  design$draws <- if (is_clustered(rows)) counts$clusters
   if (rows$kind != "importance") return(design)
   if (isTRUE(counts$low_weight == counts$high_weight)) {
     design$unit <- counts$low_weight
@@ -171,11 +176,17 @@ database_design <- function(rows, g = 1) {
 
 # fn(g) for every group, with the errors and warnings of groups in memory; `bind` makes one result of theirs.
 database_by_groups <- function(rows, fn, bind, call) {
-  if (length(rows$by) == 0) return(fn(1))
+  if (length(rows$by) == 0) {
+    warn_if_one_cluster(database_design(rows))
+    return(fn(1))
+  }
   if (nrow(rows$keys) == 0) stop_no_rows(rows, 1, call)
   groups <- list(keys = rows$keys, rows = as.list(seq_len(nrow(rows$keys))))
   bind(rows$keys, run_groups(groups, function(g) {
     if (is_empty_group(rows, g)) stop_no_rows(rows, g, call)
+    warn_if_one_cluster(database_design(rows, g))
     fn(g)
   }, call))
 }
+
+warn_if_one_cluster <- function(design) if (isTRUE(design$draws == 1 && design$n > 1)) warn_one_cluster(design$n)

@@ -8,6 +8,9 @@ database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repe
   if (!is_share(test)) stop_unsupported("{.arg test} is a share", "It is a vector of rows.", call, "test")
   split <- database_folds(x, folds, call)
   rows <- read_database(split$db, truth, dots, by, notion, event_level, na_rm, design, call, split$column)
+  if (is_clustered(rows)) {
+    stop_unsupported("rows are tuned on as independent ones", "{.arg cluster} is given.", call, "cluster", state = TRUE)
+  }
   database_by_groups(rows, function(g) {
     part <- tuned_rows(rows, g, split, test, call)
     check_complete(list(na = lacks_rows(rows, g), dropped = part$counts$n_all - part$counts$n), call)

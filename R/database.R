@@ -22,8 +22,10 @@
 #'
 #' The headline's knots are those in memory. Of up to 20,000 different pairs of prediction and outcome their counts are
 #' sent; of more, the sums of powers \eqn{u^k}, k < 12, of the place \eqn{u} of a prediction between two knots, which
-#' give the same digits. Importance weights have a headline of up to 20,000 rows; [ce_tune()] of more has none, and a
-#' message of class `calibrisk_message_headline` says so.
+#' give the same digits. With importance weights or clusters, rows are sent, up to 20,000 different ones; [ce_tune()]
+#' of more has no headline, and a message of class `calibrisk_message_headline` says so.
+#'
+#' Standard errors of clusters are those of sums by cluster, which are squared and added up in the database.
 #'
 #' With importance weights the pair of rows i and j counts \eqn{w_i w_j}: the sums are those of \eqn{w}, \eqn{w^2},
 #' \eqn{w^3} and \eqn{w^4} with powers of \eqn{d}.
@@ -34,11 +36,13 @@
 #' `mutate(x, fold = id %% 5L + 1L)`. `folds = 5`, and the lower end of the interval of [ece()], scatter the rows by a
 #' hash of their values that is computed in SQL: the same in every database and in any order of the rows, but not the
 #' hash of the verbs in memory, so that what depends on it has other digits than there; all else has the same. The
-#' copies of a row with a frequency weight stay in one fold, which makes the lower end the lower.
+#' copies of a row with a frequency weight stay in one fold, which makes the lower end the lower. Clusters are scattered
+#' by a hash of the values of all their rows, whole.
 #'
 #' @section Outcomes:
 #' Text is taken for classes, with levels sorted as in the C locale; a column `.pred_<level>` names the event. Numbers
-#' are 0 and 1 (of a single probability) or the classes 1..K. NULL is a missing value; SQLite stores NaN as NULL.
+#' are 0 and 1 (of a single probability) or the classes 1..K. NULL is a missing value, of a cluster too; SQLite stores
+#' NaN as NULL.
 #'
 #' @section Cost:
 #' A pass of the database per query, and a sort of the predictions for quantiles and hashes. A million rows in SQLite,
@@ -194,6 +198,9 @@ sql_width_cell <- function(expression, n_bins) {
   paste0("CASE WHEN ", expression, " <= ", edge("1"), " THEN 0 WHEN ", expression, " <= ", edge(paste(k, "- 1")),
          " THEN ", k, " - 2 WHEN ", expression, " <= ", edge(k), " THEN ", k, " - 1 ELSE ", k, " END")
 }
+
+# LIMIT keeps the database from computing an expression of a subquery anew wherever it is used.
+sql_fence <- " LIMIT 9223372036854775807"
 
 sql_sums <- function(expressions) {
   paste0(sql_double(paste0("SUM(", expressions, ")")), " AS ", names(expressions), collapse = ", ")

@@ -3,6 +3,7 @@
 #   w        numeric n, importance weights; NULL where every row counts the same
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
+#   draws    number of clusters, where their rows are elsewhere; else NULL
 # Frequency weights are repeated rows: the rows are repeated where they are read (R/design-read.R), so that
 # every number, error and test is that of the repeated rows, and nothing after it knows about them.
 
@@ -86,13 +87,13 @@ weighted_quantile <- function(values, probs, design) {
 # such that they are the effective number of rows where that is small, and unlimited for weights of one value:
 # 1 / df = 1 / n_eff - 1 / n.
 design_df <- function(design) {
-  clusters <- if (is.null(design$cluster)) Inf else max(design$cluster) - 1
+  clusters <- design$draws %||% (if (is.null(design$cluster)) Inf else max(design$cluster))
   weights <- if (is.null(design$w) && is.null(design$sums)) {
     Inf
   } else {
     1 / max(weight_concentration(design) - 1 / design$n, 0)
   }
-  min(clusters, weights)
+  min(clusters - 1, weights)
 }
 
 design_quantile <- function(p, design) {

@@ -76,8 +76,8 @@ design_sentence <- function(designs) {
     paste0("rows are weighted (effective number ", span(function(design) 1 / weight_concentration(design)), " of ",
            span(function(design) design$n), ")")
   }
-  clustered <- if (given("cluster")) {
-    clusters <- function(design) if (is.null(design$cluster)) design$n else max(design$cluster)
+  clustered <- if (given("cluster") || given("draws")) {
+    clusters <- function(design) design$draws %||% (if (is.null(design$cluster)) design$n else max(design$cluster))
     paste(span(clusters), "clusters of rows are the independent draws")
   }
   said <- paste(c(weighted, clustered), collapse = "; ")

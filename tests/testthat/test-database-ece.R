@@ -165,7 +165,7 @@ test_that("what cannot be summed says so", {
   }
   unsupported(type = "sweep")
   unsupported(interval = "bootstrap")
-  unsupported(cluster = site)
+  unsupported(horizon = 3)
   unsupported(notion = "class_wise")
   unsupported(notion = "canonical", type = "discrete")
   unsupported(preset = "torchmetrics")
@@ -178,4 +178,85 @@ test_that("an event that becomes rarer is noticed", {
   x <- write_table(con, "ce_test_direction", data)
   expect_warning(ece(x, y, .pred_Yes), class = "calibrisk_warning_direction")
   expect_warning(ece(data, y, .pred_Yes), class = "calibrisk_warning_direction")
+})
+
+test_that("standard errors of clusters are those in memory", {
+  con <- local_database()
+  data <- clustered_data()
+  x <- write_table(con, "ce_test_cluster", data)
+  same <- function(...) expect_same_ece(ece(x, y, .pred_Yes, ...), ece(data, y, .pred_Yes, ...))
+  for (type in c("width", "mass", "discrete")) {
+    for (p in list(1, 2, 3.5, Inf)) same(cluster = `a"b`, type = type, p = p)
+    same(cluster = select, type = type, p = 2, debias = TRUE, .by = site)
+  }
+  same(cluster = select, n_bins = c(3, 20), weights = k, .by = site)
+  same(cluster = `a"b`, n_bins = c(3, 20), weights = v, type = "mass", .by = site)
+  same(cluster = select, weights = v, p = 2)
+  same(cluster = `a"b`, na_rm = FALSE)
+  # weights of one value are none
+  data$u <- 2.5
+  x <- write_table(con, "ce_test_cluster", data)
+  same(cluster = select, weights = u)
+  few <- data[c(1:6, 10:15), ]
+  few$select <- rep(c(1, 2, 3), 4)
+  x <- write_table(con, "ce_test_cluster", few)
+  expect_same_ece(ece(x, y, .pred_Yes, cluster = select), ece(few, y, .pred_Yes, cluster = select))
+})
+
+test_that("one cluster has no standard error, and both say so", {
+  con <- local_database()
+  data <- transform(clustered_data(), one = 7L)
+  data$one[data$site %in% "a"] <- 8L
+  x <- write_table(con, "ce_test_one", data)
+  expect_warning(there <- ece(x, y, .pred_Yes, cluster = one, .by = site), "all", class = "calibrisk_warning_cluster")
+  expect_warning(here <- ece(data, y, .pred_Yes, cluster = one, .by = site), class = "calibrisk_warning_cluster")
+  expect_same_ece(there, here)
+  expect_identical(is.na(there$conf.low), is.na(here$conf.low))
+  said <- function(data) {
+    cnd <- expect_warning(ce_estimate(data, y, .pred_Yes, cluster = one), class = "calibrisk_warning_cluster")
+    conditionMessage(cnd)
+  }
+  data$one <- 1L
+  expect_identical(said(write_table(con, "ce_test_one", data)), said(data))
+})
+
+test_that("the lower end of clusters is the cross-fitted one of folds of whole clusters", {
+  con <- local_database()
+  data <- clustered_data()
+  data <- data[!is.na(data$y) & !is.na(data$.pred_Yes) & !is.na(data$`a"b`), ]
+  x <- write_table(con, "ce_test_folds", data)
+  fold_of <- function() {
+    pairs <- "SELECT \".pred_Yes\" AS p, y, 1 AS ce_w, \"a\"\"b\" AS ce_cluster FROM ce_test_folds"
+    sql <- calibrisk:::sql_scatter(pairs, character(), "ce_cluster")
+    found <- DBI::dbGetQuery(con, paste0("SELECT DISTINCT ce_cluster, scatter FROM (", sql, ") s"))
+    expect_identical(anyDuplicated(found$ce_cluster), 0L)
+    setNames(as.numeric(found$scatter), found$ce_cluster)
+  }
+  scatter <- fold_of()
+  expect_gt(length(unique(scatter %% 5)), 3)
+  local_stand_ins(list(value_folds = function(features, labels, cluster, folds) {
+    as.integer(scatter[data$`a"b`] %% 5) + 1L
+  }))
+  for (p in c(1, 2)) {
+    there <- ece(x, y, .pred_Yes, p = p, cluster = `a"b`)
+    expect_equal(there$conf.low, ece(data, y, .pred_Yes, p = p, cluster = `a"b`)$conf.low, tolerance = 1e-12)
+    expect_gt(there$conf.high, there$conf.low)
+  }
+  # neither the order of the rows nor the names of the clusters matter
+  data <- data[rev(seq_len(nrow(data))), ]
+  data$`a"b` <- paste0("z", 100 - match(data$`a"b`, names(scatter)))
+  write_table(con, "ce_test_folds", data)
+  other <- fold_of()
+  expect_identical(unname(other[paste0("z", 100 - seq_along(scatter))]), unname(scatter))
+  # clusters of equal rows are told apart
+  write_table(con, "ce_test_folds", data.frame(.pred_Yes = 0.5, y = 1L, `a"b` = 1:200, check.names = FALSE))
+  counts <- table(fold_of() %% 5)
+  expect_gt(stats::chisq.test(counts)$p.value, 1e-3)
+})
+
+test_that("clusters in more bins than a query takes are refused", {
+  con <- local_database()
+  data <- data.frame(p = (1:5100) / 5101, y = rep(0:1, 2550), c = rep(1:10, 510))
+  x <- write_table(con, "ce_test_many", data)
+  expect_error(ece(x, y, p, type = "discrete", cluster = c), "5,000", class = "calibrisk_error_unsupported")
 })

@@ -65,5 +65,24 @@ test_that("what has no headline of sums says so", {
   unsupported(notion = "class_wise")
   unsupported(method = method_bins(5))
   unsupported(bases = list(basis_hats(5)))
+  local_stand_ins(list(few_rows = 20))
   unsupported(cluster = site)
+  unsupported(weights = v)
+})
+
+test_that("the headline of clusters leaves out whole clusters, as in memory", {
+  con <- local_database()
+  data <- clustered_data()
+  x <- write_table(con, "ce_test_headline", data)
+  same <- function(...) {
+    there <- ce_estimate(x, y, .pred_Yes, ...)
+    here <- ce_estimate(data, y, .pred_Yes, ...)
+    expect_same_headline(there, here)
+    expect_identical(attr(there, "design"), attr(here, "design"))
+  }
+  same(cluster = `a"b`)
+  same(cluster = select, .by = site, level = 0.8)
+  same(cluster = select, weights = k, .by = site)
+  same(cluster = `a"b`, weights = v)
+  same(cluster = `a"b`, na_rm = FALSE, .by = site)
 })
