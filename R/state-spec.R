@@ -68,7 +68,10 @@ moments_dim <- function(spec, blocked) {
 
 bins_dim <- function(spec) c(1L, 2, spec$n_bins, spec$blocks)
 
-fine_dim <- function(spec) c(moments_of_block, 2, length(spec$fine) - 1, spec$folds + 1)
+# In blocks the sums of w and w e of a narrow cell, else its moments by outcome.
+fine_dim <- function(spec, blocks) {
+  c(if (blocks) 1L else moments_of_block, 2, length(spec$fine) - 1, n_parts(spec, blocks))
+}
 
 cell_edges <- function(n_bins, octaves = 7:20) {
   tail <- sort(c(2^-octaves, 0.75 * 2^-octaves))

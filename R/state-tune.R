@@ -5,48 +5,49 @@
 state_tune <- function(state, level, threads, call) {
   check_state(state, call)
   check_state_rows(state, call)
-  if (state$about$blocked) {
-    stop_input(c(
-      "Algorithm 1 on a state is for independent rows that count the same.",
-      "x" = "The state has weights or clusters, of which it keeps blocks.",
-      "i" = "The risk leaves out pairs of a row, or of a cluster, with itself: of weights that takes sums up to the \
-             fourth power, of clusters all their rows at once.",
-      "i" = "{.fn ce_estimate} and {.fn estimate} of the state take them into account."
-    ), c("state", "weights"), call = call)
-  }
   if (state$about$notion == "canonical") return(canonical_tune(state, level, call))
   spec <- state$spec
-  problems <- lapply(seq_along(state$sums), function(j) counted_problem(state, j))
-  sizes <- problems[[1]]$size
-  check_fold_rows(sizes, call)
+  if (in_blocks(state)) {
+    rows <- rows_of_blocks(state)
+    split <- state_folds(state, rows, call)
+    problems <- lapply(seq_along(state$sums), function(j) block_problem(state, j, split))
+    counted <- blocks_sentence(state, length(split$used))
+  } else {
+    problems <- list(counted_problem(state))
+    split <- list(sizes = problems[[1]]$size)
+    check_fold_rows(split$sizes, call)
+    counted <- "Folds and test rows by the hash of the rows."
+  }
+  sizes <- split$sizes
   methods <- list("15 bins" = method_bins(15), bins = method_bins(spec$grid), kkr = method_kkr(), ukkr = method_ukkr())
   if (!15 %in% spec$grid) methods <- methods[-1]
   grids <- lapply(methods, method_grid, notion = state$about$notion, n = sum(sizes[-1]) * (spec$folds - 1) / spec$folds)
   contexts <- lapply(problems, function(problem) new_context(threads))
   results <- Map(function(method, grid) {
-    combine_counted(Map(function(problem, context) tune_counted(method, problem, grid, context), problems, contexts))
+    if (!in_blocks(state)) return(tune_counted(method, problems[[1]], grid, contexts[[1]]))
+    combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, context), problems, contexts))
   }, methods, grids)
   headline <- state_headline(state, level, threads)
   histogram <- lapply(problems, counted_histogram)
   new_tune(results, methods, grids, headline, problems, list(
-    histogram = if (length(problems) == 1) histogram[[1]] else histogram, source = NULL, notion = state$about$notion,
-    level = level, split = structure(list(sizes = sizes, k = spec$folds), class = "ce_split"), n_splits = 1,
-    n = state$n, counted = "Folds and test rows by the hash of the rows.", dropped = state$dropped,
-    levels = state$about$levels, event = state$about$event, scalar = state$about$scalar
-  ), counted_difference)
+    histogram = if (state$about$notion == "class_wise") histogram else histogram[[1]], source = NULL,
+    notion = state$about$notion, level = level,
+    split = structure(list(sizes = sizes, k = spec$folds), class = "ce_split"), n_splits = 1, n = state$n,
+    counted = counted, dropped = state$dropped, levels = state$about$levels, event = state$about$event,
+    scalar = state$about$scalar
+  ), if (in_blocks(state)) split_difference else counted_difference)
 }
 
 # Of one problem: rows with counts and their fold (0 tests), and those of the cells between the edges of all bins.
-counted_problem <- function(state, j) {
+counted_problem <- function(state) {
   parts <- state$spec$folds + 1
-  rows <- part_rows(state$spec$edges, state_moments(state, j))
+  rows <- part_rows(state$spec$edges, state_moments(state))
   e <- rows$x - rows$y
   by_fold <- function(v) as.vector(rowsum_all(matrix(rows$count * v), factor(rows$part, seq_len(parts))))
-  fine <- part_rows(state$spec$fine, sum_array(state$sums[[j]]$fine, fine_dim(state$spec)))
+  fine <- part_rows(state$spec$fine, sum_array(state$sums[[1]]$fine, fine_dim(state$spec, FALSE)))
   list(features = matrix(rows$x), residuals = matrix(e), labels = as.integer(rows$y), counts = rows$count,
        fold = rows$part - 1L, rows = rows, fine = fine, table = counted_cells(fine, by_fold(e^4), state$spec),
-       size = by_fold(rep(1, length(e))), squares = by_fold(e^2),
-       class = if (state$about$notion == "class_wise") state$about$levels[j])
+       size = by_fold(rep(1, length(e))), squares = by_fold(e^2))
 }
 
 # The sums that R/tune-cells.R needs; `fourth` is that of more moments.
@@ -118,22 +119,6 @@ counted_projections <- function(form, rows, threads) {
   (losses - own) / (sum(rows$count) - 1)
 }
 
-# As combine_problems(): sums over the classes, of which nothing is known of their rows together.
-combine_counted <- function(parts) {
-  if (length(parts) == 1) return(parts[[1]])
-  every <- function(name) unlist(lapply(parts, `[[`, name), recursive = FALSE)
-  squared <- vapply(parts, function(part) part$squared[[1]]$value, 0)
-  list(
-    paths = every("paths"), v = every("v"), forms = every("forms"), diagnostics = every("diagnostics"),
-    risks = list(lapply(seq_along(parts[[1]]$risks[[1]]), function(f) {
-      lapply(setNames(nm = c("risk", "zero_risk")), function(name) {
-        sum(vapply(parts, function(part) part$risks[[1]][[f]][[name]], 0))
-      })
-    })),
-    squared = list(new_estimate(sum(squared), NULL, parts[[1]]$squared[[1]]$design))
-  )
-}
-
 # As split_difference(), of rows with counts.
 counted_difference <- function(a, b) {
   mean_difference(Map(function(x, y) {
@@ -145,8 +130,10 @@ counted_difference <- function(a, b) {
   }, a$risks[[1]], b$risks[[1]]))
 }
 
+# Of rows with counts, or of cells by their upper edges.
 counted_histogram <- function(problem, n_bins = 100L) {
-  bin <- findInterval(problem$fine$x, seq_len(n_bins - 1) / n_bins, left.open = TRUE)
-  counts <- rowsum_all(matrix(problem$fine$count), factor(bin, seq_len(n_bins) - 1))[, 1]
+  rows <- problem$fine %||% list(x = c(problem$edges, 1), count = rowSums(problem$n))
+  bin <- findInterval(rows$x, seq_len(n_bins - 1) / n_bins, left.open = TRUE)
+  counts <- rowsum_all(matrix(rows$count), factor(bin, seq_len(n_bins) - 1))[, 1]
   list(breaks = seq(0, 1, length.out = n_bins + 1), counts = as.integer(round(counts)))
 }

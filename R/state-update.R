@@ -167,24 +167,24 @@ block_parts <- function(units, spec) as.integer(floor(units * spec$blocks))
 n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 
 # Pairs of sums and what rounding took from them, see inst/include/calibrisk/states/sums.h.
-# `fine` is kept of rows that are in folds, and of their classes `blocks`, since nothing else knows of two of a row; of
-# weighted or clustered rows their number and the sum of their squared weights in the panel's bins, `counts` and
-# `squares`.
+# `fine` is kept of rows in folds, or in blocks where there are some: of weighted or clustered rows, and `blocks` of
+# classes, since nothing else knows of two of a row; of weighted or clustered rows their number and the sum of their
+# squared weights in the panel's bins, `counts` and `squares`.
 empty_sums <- function(spec, about) {
   pairs <- function(dim) matrix(0, prod(dim), 2)
   out <- list(moments = pairs(moments_dim(spec, about$blocked)),
               scores = pairs(c(length(score_sums), n_parts(spec, about$blocked))))
   if (about$blocked) out[c("counts", "squares")] <- list(pairs(bins_dim(spec)), pairs(bins_dim(spec)))
-  if (!about$blocked) out$fine <- pairs(fine_dim(spec))
   if (!about$blocked && about$notion == "class_wise") out$blocks <- pairs(moments_dim(spec, TRUE))
+  out$fine <- pairs(fine_dim(spec, about$blocked || about$notion == "class_wise"))
   out
 }
 
 add_problem <- function(sums, problem, parts, weights, spec) {
   x <- problem$features[, 1]
   y <- as.integer(problem$labels)
-  add <- function(sums, edges, m, part, w = weights) cpp_add_moments(sums, edges, m, x, y, part, w)
-  m <- if (is.null(sums$fine)) moments_of_block else moments_of_cell
+  add <- function(sums, edges, m, part, w = weights, of = y) cpp_add_moments(sums, edges, m, x, of, part, w)
+  m <- if (is.null(sums$counts)) moments_of_cell else moments_of_block
   sums$moments <- add(sums$moments, spec$edges, m, parts$moments)
   sums$scores <- cpp_add_scores(sums$scores, x, y, parts$moments, weights)
   if (!is.null(sums$counts)) {
@@ -192,8 +192,14 @@ add_problem <- function(sums, problem, parts, weights, spec) {
     sums$counts <- add(sums$counts, bins, 1L, parts$blocks, numeric())
     sums$squares <- add(sums$squares, bins, 1L, parts$blocks, weights^2)
   }
-  if (!is.null(sums$fine)) sums$fine <- add(sums$fine, spec$fine, moments_of_block, parts$moments)
   if (!is.null(sums$blocks)) sums$blocks <- add(sums$blocks, spec$edges, moments_of_block, parts$blocks)
+  if (is.null(sums$counts) && is.null(sums$blocks)) {
+    sums$fine <- add(sums$fine, spec$fine, moments_of_block, parts$moments)
+  } else {
+    e <- x - y
+    sums$fine <- add(sums$fine, spec$fine, 1L, parts$blocks, of = 0L * y)
+    sums$fine <- add(sums$fine, spec$fine, 1L, parts$blocks, if (length(weights) > 0) weights * e else e, 0L * y + 1L)
+  }
   sums
 }
 

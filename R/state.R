@@ -1,8 +1,8 @@
 #' Sums of rows that merge: calibration of any number of rows
 #'
 #' A state takes rows chunk by chunk and keeps sums only. States of parts of the data (files, machines, days) are added
-#' up by `c()`. From the sums come the headline of [ce_estimate()], a panel of classical errors and, of independent
-#' rows, the table of [ce_tune()]: rows need not be in one place, nor in memory.
+#' up by `c()`. From the sums come the headline of [ce_estimate()], a panel of classical errors and the table of
+#' [ce_tune()]: rows need not be in one place, nor in memory.
 #'
 #' @param spec From `ce_state_spec()`: what is kept. States with the same one can be merged.
 #' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` alone); by
@@ -29,8 +29,7 @@
 #'   that of [ce_panel()] (class-wise also `class`, `NA` for sums over the classes), and so `tidy()`.
 #'   `ce_estimate(state)`: its row, and with the incomplete rows, `dropped`, `glance()`.
 #'   `ce_tune(state)`: a [ce_tune()] of bins, kernel ridge and two-step kernel ridge, with tables, figures and
-#'   predictions as of rows in memory; class-wise without the standard errors that need the classes of a row together
-#'   (`NA`).
+#'   predictions as of rows in memory.
 #'
 #' @section Definition:
 #' The interval from 0 to 1 is cut into cells \eqn{c} (hundredths, the bins' edges, given knots, and halved octaves down
@@ -39,8 +38,8 @@
 #' outcome. Gauss's rule turns the sums of a cell into at most five predictions with counts: the rows themselves where
 #' there are no more distinct ones, else with the same sum of every polynomial of degree below 10. What is defined for
 #' repeated rows is computed on them, since residuals and everything made of them are smooth in the prediction once the
-#' outcome is given. Bins of Algorithm 1, and the paired differences of its methods, have cells of their own (k < 4),
-#' and the log score has its own sums.
+#' outcome is given. Bins of Algorithm 1, and the paired differences of its methods, have cells of their own (k < 4; in
+#' blocks the sums of \eqn{w} and \eqn{w e}), and the log score has its own sums.
 #'
 #' Knots of the headline are those edges that are nearest to the quantiles which [ce_estimate()] takes.
 #'
@@ -52,9 +51,16 @@
 #' come from chunks. Where many rows show an error clearly the headline's limits are wider than those of the rows would
 #' be, as with few large clusters: more `blocks` narrow them.
 #'
+#' `ce_tune()` of blocks has whole ones in its folds and for its test rows, and a risk is the weighted mean over the
+#' pairs of rows in different blocks, as that of [ce_tune()] with `weights` and `cluster = block`: two rows of a cluster
+#' are never a pair, nor is a row with itself, so that the risk has the expectation of that over all pairs of
+#' independent rows. Standard errors of differences are those of the blocks. Without `id` and `cluster` rows of the same
+#' values are in one block, and none of their pairs counts: where these are many, a warning asks for an `id`.
+#'
 #' Class-wise the same blocks are kept of rows without weights and clusters, beside their folds: the error of a sum over
 #' classes needs all classes of a row, and a block has them. `ce_estimate()` of such a state leaves out blocks of
-#' independent rows, and the panel ends with the sums over classes, whose errors are the jackknife's.
+#' independent rows, `ce_tune()` has folds of blocks, and the panel ends with the sums over classes, whose errors are
+#' the jackknife's.
 #'
 #' @section Canonical states:
 #' The kernel is replaced by that of its landmarks \eqn{z_1, ..., z_r}: \eqn{\phi(p)'\phi(p')} with
@@ -73,20 +79,23 @@
 #' Spiegelhalter's statistic and the log score to rounding, Algorithm 1 with the same folds, its paired differences and
 #' their standard errors to 1e-10, the headline and Cox's regression up to the error of Gauss's rule, about 1e-8 or
 #' less (a knot is the edge next to a quantile: of heavily tied predictions, such as ten levels, another one than in
-#' memory). The cumulative error is taken at the edges of cells only, and `detail` says how much larger it may be. Rows
-#' with the same values are in the same fold unless `id` tells them apart.
+#' memory). Of blocks, bins of Algorithm 1 are those in memory to 1e-10, and risks of kernel ridges, with two
+#' predictions in a cell of a block, to 1e-6 (relative, of ridges from 1e-5 on). The cumulative error is taken at the
+#' edges of cells only, and `detail` says how much larger it may be. Rows with the same values are in the same fold
+#' unless `id` tells them apart.
 #'
 #' @section Cost:
 #' Linear in the rows, about 0.3 s of processor time per million on one thread; memory is that of a chunk. A state of
-#' independent rows takes 100 to 400 kB saved, whatever the number of rows, and up to 1 MB in blocks; class-wise so
+#' independent rows takes 100 to 400 kB saved, whatever the number of rows, and up to 1.5 MB in blocks; class-wise so
 #' much per class. A canonical one has 0.1 MB with 10 landmarks, 0.9 MB with 20, 4 MB with 30 and 11 MB with 40 (5
 #' folds), and takes 1, 3, 9 and 23 s of processor time per 100,000 rows of 10 classes.
 #'
 #' @section Errors:
 #' `calibrisk_error_state`: states of different specs, notions, classes, landmarks or versions are not merged; weights
 #' (`calibrisk_error_weights`), `id` or `cluster` (`calibrisk_error_owner`) in some chunks only or of different kinds,
-#' as integers and fractions, numbers and text; what a state does not hold. Those of the rows are the ones of
-#' [ce_estimate()].
+#' as integers and fractions, numbers and text; what a state does not hold. `calibrisk_error_folds`: a fold of
+#' `ce_tune()` has fewer than two rows, or two blocks with rows. Those of the rows are the ones of [ce_estimate()].
+#' A warning of class `calibrisk_warning_ties` says that many rows are in the block of their values.
 #' @seealso [ce_monitor()] to test calibration while rows come in.
 #' @export
 #' @examples
@@ -110,7 +119,7 @@ ce_state <- function(spec = ce_state_spec()) {
 }
 
 # Of what a saved state holds.
-state_version <- 3L
+state_version <- 4L
 
 #' @rdname ce_state
 #' @export

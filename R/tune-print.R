@@ -102,14 +102,13 @@ missing_note <- function(x) {
                         " folds, which hold out fewer than two rows; left out of the means.")
 }
 
-# Of the sums of a state, where those of all classes or of eight factors would be needed.
+# Of the sums of a state, where those of eight factors would be needed.
 sums_note <- function(x) {
   others <- !(x$glance$selected %in% TRUE)
   of_state <- is.null(x$source) && !is.null(x$counted)
-  if (!of_state || !x$notion %in% c("class_wise", "canonical")) return(NULL)
+  if (!of_state || x$notion != "canonical") return(NULL)
   if (!any(is.na(x$glance$difference_std.error[others]) & !is.na(x$glance$difference[others]))) return(NULL)
-  if (x$notion == "canonical") return("(NA): sums do not hold what standard errors of differences of risks need.")
-  "(NA): differences have no standard errors here, which need the classes of a row together; sums are kept per class."
+  "(NA): sums do not hold what standard errors of differences of risks need."
 }
 
 # Selected at the edge of its grid: the grid may be too short.

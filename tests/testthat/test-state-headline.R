@@ -45,7 +45,7 @@ test_that("blocks are clusters: whole ones are left out", {
 
 test_that("the class-wise headline is that of the rows in blocks as clusters", {
   data <- cbind(vehicle_predictions, id = seq_len(nrow(vehicle_predictions)))
-  spec <- ce_state_spec("class_wise", blocks = 12)
+  spec <- ce_state_spec("class_wise", blocks = 16)
   state <- update(ce_state(spec), data, truth, id = id)
   block <- block_parts(id_units(data$id), spec)
   predictions <- as_predictions(vehicle_predictions, rlang::quo(truth), list(), "first", TRUE, NULL)
@@ -54,7 +54,7 @@ test_that("the class-wise headline is that of the rows in blocks as clusters", {
   knots <- lapply(seq_along(state$sums), function(j) state_knots(state, j))
   bases <- lapply(1:3, function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
   expect_headline(ce_estimate(state), run_ladder(problem, bases, .95, 1L), 1e-8)
-  expect_output(print(ce_estimate(state)), "Classes of a row together: errors from 12 blocks")
+  expect_output(print(ce_estimate(state)), "Classes of a row together: errors from 16 blocks")
   expect_identical(ce_tune(state)$headline$conf.high, ce_estimate(state)$conf.high)
   # as clusters of one row each where they are given
   clustered <- update(ce_state(spec), data, truth, cluster = id)
@@ -77,7 +77,7 @@ test_that("the class-wise headline is that of the rows in blocks as clusters", {
   left <- vapply(unique(block), function(b) {
     ece(vehicle_predictions[block != b, ], truth, notion = "class_wise")$power
   }, 0)
-  expect_close(table$std.error[2], sqrt(11 / 12 * sum((left - mean(left))^2)), tol$oracle)
+  expect_close(table$std.error[2], sqrt(15 / 16 * sum((left - mean(left))^2)), tol$oracle)
 })
 
 test_that("few and extreme rows have a headline", {

@@ -33,7 +33,7 @@ inline std::vector<RidgeSpectrum> factor_spectra(const Engine& engine, const Con
     const std::size_t at = static_cast<std::size_t>(f - 1);
     grams[at] = gram - grams[at];
     out.push_back(spectrum_of_gram(engine, std::move(grams[at]), cross - crosses[at],
-                                   n_obs - detail::fold_size(begin, f)));
+                                   static_cast<double>(n_obs - detail::fold_size(begin, f))));
     const ProgressSpan part = span.part(f - 1, n_folds);
     engine.progress.advance(part.to);
   }

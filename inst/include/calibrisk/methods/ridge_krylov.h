@@ -134,7 +134,8 @@ class KrylovSpace {
   RidgeSpectrum spectrum(const Engine& engine, Index blocks) const {
     const Index q = rank(blocks);
     return spectrum_of_gram(engine, projected_.topLeftCorner(q, q),
-                            engine.dense.multiply_at_b(basis(blocks), targets_), n_obs());
+                            engine.dense.multiply_at_b(basis(blocks), targets_),
+                            static_cast<double>(n_obs()));
   }
 
  private:

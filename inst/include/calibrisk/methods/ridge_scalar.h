@@ -139,8 +139,7 @@ class ScalarRidge {
     }
     const Index cols = features_.rank + d_;
     const Matrix r = qr_triangle(detail::stack_rows(others, cols));
-    return spectrum_of_columns(r.leftCols(features_.rank), r.rightCols(d_),
-                               static_cast<Index>(std::llround(n_obs)));
+    return spectrum_of_columns(r.leftCols(features_.rank), r.rightCols(d_), n_obs);
   }
 
   // R[, Phi] V: the inner products of a block's features in the basis of a spectrum.

@@ -16,10 +16,10 @@
 namespace calibrisk {
 
 struct RidgeSpectrum {
-  Matrix basis;     // V [r x s]
-  Vector values;    // s [s], descending
-  Matrix targets;   // a [s x d]
-  Index n_obs = 0;  // training rows
+  Matrix basis;        // V [r x s]
+  Vector values;       // s [s], descending
+  Matrix targets;      // a [s x d]
+  double n_obs = 0.0;  // training rows, or the sum of their counts
 
   Index rank() const { return values.size(); }
 };
@@ -36,8 +36,7 @@ enum class RidgeType { kronecker, two_step };
 
 // lambda n^2, what is added to products of eigenvalues.
 inline double kronecker_shift(const RidgeSpectrum& spectrum, double ridge) {
-  const double n = static_cast<double>(spectrum.n_obs);
-  return ridge * n * n;
+  return ridge * spectrum.n_obs * spectrum.n_obs;
 }
 
 // The first `rank` rows and columns of M; products: <a_i, a_j>.
@@ -63,14 +62,14 @@ inline Matrix kronecker_core(const Engine& engine, const RidgeSpectrum& spectrum
 
 // W [s x d]
 inline Matrix two_step_weights(const RidgeSpectrum& spectrum, double ridge) {
-  const double shift = ridge * static_cast<double>(spectrum.n_obs);
+  const double shift = ridge * spectrum.n_obs;
   return (spectrum.values.array() + shift).inverse().matrix().asDiagonal() * spectrum.targets;
 }
 
 // From the Gram matrix L'L of the training rows and L'D. An eigenvalue that is rounding noise
 // below zero becomes 0, but its vector stays: a small s still has its products a_i a_j.
 inline RidgeSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
-                                      const ConstMatrixRef& cross, Index n_obs) {
+                                      const ConstMatrixRef& cross, double n_obs) {
   SymEigen eigen = engine.dense.sym_eigen(std::move(gram));
   RidgeSpectrum out;
   out.n_obs = n_obs;
@@ -83,7 +82,7 @@ inline RidgeSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
 // From a matrix [A B] whose columns have the inner products of [L D], such as the triangle
 // of their QR decomposition. Sees sigma, not its square: twice the digits of the Gram route.
 inline RidgeSpectrum spectrum_of_columns(const ConstMatrixRef& a, const ConstMatrixRef& b,
-                                         Index n_obs) {
+                                         double n_obs) {
   if (a.rows() == 0) return {Matrix(a.cols(), 0), Vector(0), Matrix(0, b.cols()), n_obs};
   const ThinSvd svd = jacobi_svd(a);
   RidgeSpectrum out;
