@@ -8,12 +8,9 @@ database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repe
   if (!is_share(test)) stop_unsupported("{.arg test} is a share", "It is a vector of rows.", call, "test")
   split <- database_folds(x, folds, call)
   rows <- read_database(split$db, truth, dots, by, notion, event_level, na_rm, design, call, split$column)
-  if (is_clustered(rows)) {
-    stop_unsupported("rows are tuned on as independent ones", "{.arg cluster} is given.", call, "cluster", state = TRUE)
-  }
   database_by_groups(rows, function(g) {
+    check_complete(list(na = lacks_rows(rows, g), dropped = rows$counts$n_all[g] - rows$counts$n[g]), call)
     part <- tuned_rows(rows, g, split, test, call)
-    check_complete(list(na = lacks_rows(rows, g), dropped = part$counts$n_all - part$counts$n), call)
     tune_database(part, methods, headline_of_tune(rows, g, level, threads, call), level, call)
   }, new_grouped, call)
 }
@@ -21,7 +18,8 @@ database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repe
 # Risks are made of sums of any number of rows; the headline of weights is not.
 headline_of_tune <- function(rows, g, level, threads, call) {
   rlang::try_fetch(database_headline(rows, g, level, threads, call), calibrisk_error_headline = function(cnd) {
-    tell(c("!" = "The result has no headline, which {.fn ce_estimate} of fewer rows has.", "x" = cnd$fact), "headline")
+    tell(c("!" = "The result has no headline: in a database that of weights and clusters is of at most \\
+                  {count_text(few_rows)} different rows.", "x" = cnd$fact), "headline")
     missing_estimate(rows$notion, "ladder", database_design(rows, g)$n)
   })
 }
@@ -69,21 +67,51 @@ database_folds <- function(x, folds, call) {
 tuned_rows <- function(rows, g, split, test, call) {
   pairs <- group_pairs(rows, g)
   labels <- if (!is.null(split$column)) fold_labels(rows, pairs, call)
+  clusters <- if (is_clustered(rows)) rows$counts$clusters[g]
+  if (!is.null(clusters) && is.null(labels)) {
+    check_fold_count(split$k, floor((1 - test) * clusters + 1e-9), clusters, call)
+  }
   fold <- if (is.null(labels)) {
-    paste0("1 + scatter % ", split$k)
+    paste0("1 + ", if (is.null(clusters)) "scatter" else "(place - 1)", " % ", split$k)
   } else {
     values <- labels[labels > 0]
     paste0("CASE ce_fold ", paste0("WHEN ", values, " THEN ", seq_along(values), collapse = " "), " ELSE 0 END")
   }
   if (test > 0 && !any(labels == 0)) {
-    fold <- paste0("CASE WHEN scatter < ", floor(test * hash_modulus), " THEN 0 ELSE ", fold, " END")
+    tested <- if (is.null(clusters)) {
+      paste("scatter <", floor(test * hash_modulus))
+    } else {
+      # whole clusters are dealt in the order of their hash: there may be few
+      paste("place >", if (is.null(labels)) floor((1 - test) * clusters + 1e-9) else clusters - round(test * clusters))
+    }
+    fold <- paste0("CASE WHEN ", tested, " THEN 0 ELSE ", fold, " END")
   }
-  source <- if (grepl("scatter", fold)) sql_scatter(pairs, character(), rows$extra) else pairs
-  rows$pairs <- paste0("SELECT p, y, ce_w, ", fold, " AS ce_fold FROM (", source, ") ce_scattered")
+  source <- if (grepl("scatter|place", fold)) sql_scatter(pairs, character(), rows$extra) else pairs
+  cluster <- if (!is.null(clusters)) "ce_cluster"
+  if (grepl("place", fold)) {
+    source <- paste0("SELECT ", sql_list("p, y, ce_w", rows$extra,
+                                         "DENSE_RANK() OVER (ORDER BY scatter) AS place"),
+                     " FROM (", source, ") ce_hashed")
+  }
+  rows$pairs <- paste0("SELECT ", sql_list("p, y, ce_w", cluster, paste0(fold, " AS ce_fold")), " FROM (", source,
+                       ") ce_scattered")
+  rows$extra <- cluster
+  if (!is.null(labels) && !is.null(cluster)) check_clusters_in_folds(rows, call)
   rows$k <- if (is.null(labels)) split$k else sum(labels > 0)
   rows$counts <- rows$counts[g, ]
   rows$by <- character()
   rows
+}
+
+check_clusters_in_folds <- function(rows, call) {
+  cut <- paste0("SELECT ce_cluster FROM (", rows$pairs,
+                ") ce_folds GROUP BY ce_cluster HAVING MIN(ce_fold) <> MAX(ce_fold)")
+  torn <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", cut, ") ce_cut"), call)$n
+  if (torn == 0) return(invisible())
+  stop_input(c(
+    "The rows of a cluster must be in one fold, or all be test rows.",
+    "x" = "The folds cut {count_of(torn, 'cluster')}."
+  ), c("cluster", "folds"), arg = "folds", call = call)
 }
 
 fold_labels <- function(rows, pairs, call, most = 1000) {
@@ -181,6 +209,7 @@ mass_edges <- function(rows, f, counts, call) {
 # Per fold f: its edges and the sums of w, w y, w d, ..., w d^4 (or those of weights, R/tune-weighted.R), an array of
 # cells, folds 0..k and sums.
 fold_tables <- function(rows, edges, call) {
+  if (is_clustered(rows)) return(clustered_tables(rows, edges, call))
   w <- row_weight(rows)
   sums <- c(n = w, y = paste(w, "* y"), d1 = paste(w, "* d"), d2 = paste(w, "* d * d"), d3 = paste(w, "* d * d * d"),
             d4 = paste(w, "* d * d * d * d"))

@@ -25,10 +25,10 @@
 #' give the same digits. With importance weights or clusters, rows are sent, up to 20,000 different ones; [ce_tune()]
 #' of more has no headline, and a message of class `calibrisk_message_headline` says so.
 #'
-#' Standard errors of clusters are those of sums by cluster, which are squared and added up in the database.
-#'
 #' With importance weights the pair of rows i and j counts \eqn{w_i w_j}: the sums are those of \eqn{w}, \eqn{w^2},
-#' \eqn{w^3} and \eqn{w^4} with powers of \eqn{d}.
+#' \eqn{w^3} and \eqn{w^4} with powers of \eqn{d}. Of clusters the database squares their sums for the standard errors
+#' of [ece()] (of up to 5,000 bins). For [ce_tune()], which leaves out pairs within a cluster, it groups by cluster and
+#' cell of all numbers of bins; up to a million such sums are sent.
 #'
 #' @section Folds:
 #' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,
@@ -36,8 +36,8 @@
 #' `mutate(x, fold = id %% 5L + 1L)`. `folds = 5`, and the lower end of the interval of [ece()], scatter the rows by a
 #' hash of their values that is computed in SQL: the same in every database and in any order of the rows, but not the
 #' hash of the verbs in memory, so that what depends on it has other digits than there; all else has the same. The
-#' copies of a row with a frequency weight stay in one fold, which makes the lower end the lower. Clusters are scattered
-#' by a hash of the values of all their rows, whole.
+#' copies of a row with a frequency weight stay in one fold, which makes the lower end the lower. Clusters are whole in
+#' a fold, by a hash of the values of all their rows; a column that cuts one is an error, as in memory.
 #'
 #' @section Outcomes:
 #' Text is taken for classes, with levels sorted as in the C locale; a column `.pred_<level>` names the event. Numbers

@@ -11,7 +11,7 @@
 # so that the risk is sum w s / D with D = W^2 - sum w^2, and of the difference r of two risks, D being the same,
 #   se^2 = n / (n - 1) 4 / D^2 sum w_i^2 x_i^2,  x_i = s_i - s'_i - r P_i = A + B d_i + w_i (E + F d_i^2)
 #   A = a - a' - r W,  B = c1 - c1',  E = r - m^2 + m'^2,  F = 2 (m - m')
-# which takes sums of w^2, w^3 and w^4 with powers of d (R/tune-weighted.R).
+# which takes sums of w^2, w^3 and w^4 with powers of d (R/tune-weighted.R). Clusters are in R/tune-clusters.R.
 
 # One method: what tune_problem() returns and, per fold, edges and coefficients of the selected function.
 tune_cells <- function(method, grid, edges, tables, k) {
@@ -23,7 +23,11 @@ tune_cells <- function(method, grid, edges, tables, k) {
   for (v in seq_len(nrow(grid))) {
     for (f in seq_len(k)) {
       one <- values[[v]][[f]]
-      path$risk[v, f] <- cell_risk(one$held, one$h, tables[[f]]$fourth[f + 1])
+      path$risk[v, f] <- if (is.null(one$draws)) {
+        cell_risk(one$held, one$h, tables[[f]]$fourth[f + 1])
+      } else {
+        clustered_risk(one$draws$weight, one$draws$sums)
+      }
       path$squared_error[v, f] <- mean_of_cells(one$held, one$h)
       path$squared_error_test[v, f] <- mean_of_cells(one$test, one$h)
     }
@@ -34,11 +38,15 @@ tune_cells <- function(method, grid, edges, tables, k) {
     if (!method$debias) return(new_form("bins", edges = one$edges, values = one$h$b, gap = TRUE))
     new_steps(list(list(edges = one$edges, b = one$h$b, v = one$h$v)))
   })
-  none <- lapply(chosen, function(one) list(b = 0 * one$h$b, v = 0 * one$h$v))
+  zero_risk <- function(f) {
+    one <- chosen[[f]]
+    if (!is.null(one$draws)) return(clustered_risk(one$draws$weight, one$draws$zero))
+    cell_risk(one$held, lapply(one$h, `*`, 0), tables[[f]]$fourth[f + 1])
+  }
   list(
     paths = list(list(path)), v = v, forms = list(forms), diagnostics = list(NULL), chosen = chosen,
     risks = list(lapply(seq_len(k), function(f) {
-      list(risk = path$risk[v, f], zero_risk = cell_risk(chosen[[f]]$held, none[[f]], tables[[f]]$fourth[f + 1]))
+      list(risk = path$risk[v, f], zero_risk = zero_risk(f))
     }))
   )
 }
@@ -54,13 +62,17 @@ cell_values <- function(table, edges, f, debias) {
   accuracy <- train[, "y"] / n
   v <- if (!debias) {
     0 * n
+  } else if (!is.null(table$clusters)) {
+    clustered_noise(table, train, bin, f)
   } else if (has_weights(train)) {
     weighted_noise(train)
   } else {
     ifelse(n >= 2, accuracy * (1 - accuracy) / (n - 1), 0)
   }
-  list(edges = edges, h = list(b = unname(b), v = unname(v)), held = collect(fold_sums(table, f)),
-       test = collect(fold_sums(table, 0)))
+  h <- list(b = unname(b), v = unname(v))
+  held <- collect(fold_sums(table, f))
+  list(edges = edges, h = h, held = held, test = collect(fold_sums(table, 0)),
+       draws = if (!is.null(table$clusters)) cluster_draws(table, held, h, bin, f))
 }
 
 # `edges`: inner ones; `sums`: array of cells, folds 0..k and sums; `fourth`: sum of d^4 of every fold. The sums of the
@@ -101,6 +113,7 @@ mean_of_cells <- function(held, h) {
 # Mean paired difference of two methods' risks over the folds (see paired_difference()): the fourth powers cancel.
 cells_difference <- function(a, b, tables) {
   mean_difference(lapply(seq_along(tables), function(f) {
+    if (!is.null(tables[[f]]$clusters)) return(clustered_difference(a$chosen[[f]]$draws, b$chosen[[f]]$draws))
     sums <- fold_sums(tables[[f]], f)
     n <- sum(sums[, "n"])
     if (row_count(sums) < 2) return(c(NA_real_, NA_real_))
@@ -141,8 +154,13 @@ add_holdout <- function(results, rows, tables, sizes, call) {
   tested <- sizes[1] > 0
   if (tested) {
     edges <- sort(unique(unlist(lapply(results, function(result) lapply(result$chosen, `[[`, "edges")))))
-    held <- database_cells(rows, rows$pairs, sql_cell("p", edges), "ce_fold", mean_sums(rows), call)
-    held <- held[held$fold == 0, ]
+    cell <- sql_cell("p", edges)
+    held <- if (is_clustered(rows)) {
+      cluster_cells(rows, paste0("SELECT * FROM (", rows$pairs, ") ce_tests WHERE ce_fold = 0"), cell, call)
+    } else {
+      found <- database_cells(rows, rows$pairs, cell, "ce_fold", mean_sums(rows), call)
+      found[found$fold == 0, ]
+    }
     lower <- c(-Inf, edges)[held$cell + 1]
   }
   lapply(results, function(result) {
@@ -153,7 +171,15 @@ add_holdout <- function(results, rows, tables, sizes, call) {
       held <- as.data.frame(do.call(rbind, lapply(result$chosen, `[[`, "held")))
       squared <- unlist(lapply(result$chosen, function(one) one$h$b^2 - one$h$v))
     }
-    result$squared <- list(if (has_weights(held)) {
+    result$squared <- list(if (is_clustered(rows)) {
+      if (tested) {
+        sums <- rowsum(cbind(held$n, held$n * squared), held$code, reorder = FALSE)
+        clustered_mean(sums[, 1], sums[, 2])
+      } else {
+        of <- function(name) unlist(lapply(result$chosen, function(one) one$draws[[name]]))
+        clustered_mean(of("weight"), of("squared"))
+      }
+    } else if (has_weights(held)) {
       weighted_mean_of_cells(held, squared)
     } else {
       counted_mean(list(count = held$n), squared, new_design(sum(held$n)))

@@ -137,10 +137,16 @@ choices <- list(
   bound = function(data) as.call(c(quote(upper_bound), pair(data))),
   database = function(data) {
     p <- if (is.numeric(data$x)) as.vector(data$x)[seq_along(data$truth)] else data$truth
-    rows <- data.frame(truth = data$truth, p = p, w = seq_along(data$truth) %% 3, g = seq_along(data$truth) %% 2)
+    id <- seq_along(data$truth)
+    rows <- data.frame(truth = data$truth, p = p, w = id %% 3, copies = as.integer(id %% 3), share = (id %% 7) / 3,
+                       g = id %% 2, one = 1, fold = 2L + id %% 3L)
+    rows$select <- sample(c("it's", "a\"b", NA, letters), length(id), TRUE)
     verb <- pick(list(quote(ece), quote(ce_estimate), quote(ce_tune), quote(update)))
-    call <- as.call(c(list(verb, quote(tbl), quote(truth), quote(p)), maybe(list(weights = quote(w))),
+    call <- as.call(c(list(verb, quote(tbl), quote(truth), quote(p)),
+                      maybe(list(weights = pick(list(quote(w), quote(copies), quote(share), quote(one))))),
+                      maybe(list(cluster = pick(list(quote(select), quote(g), quote(fold), quote(one))))),
                       maybe(list(.by = quote(g)))))
+    if (identical(verb, quote(ce_tune)) && runif(1) < 0.5) call$folds <- quote(fold)
     if (identical(verb, quote(update))) call <- quote(update(ce_state(), tbl, truth, p))
     substitute(local({
       con <- DBI::dbConnect(RSQLite::SQLite())

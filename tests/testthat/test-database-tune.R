@@ -89,6 +89,82 @@ test_that("importance weights count as in memory, also where a fold or a bin has
                    ce_tune(one, y, p, methods = methods, folds = one$fold, weights = v))
 })
 
+# The same fold for all rows of a cluster.
+fold_of_clusters <- function(cluster, folds = 0:4) folds[match(cluster, unique(cluster)) %% length(folds) + 1]
+
+test_that("pairs across clusters only, with the errors of clusters, are those in memory", {
+  con <- local_database()
+  data <- clustered_data(900)
+  data$fold <- ifelse(is.na(data$`a"b`), 3L, fold_of_clusters(data$`a"b`))
+  data$other <- fold_of_clusters(data$select, c(2L, 5L, 7L))
+  x <- write_table(con, "ce_test_tune", data)
+  expect_same_tune(ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, cluster = `a"b`),
+                   ce_tune(data, y, .pred_Yes, methods = methods, folds = data$fold, cluster = `a"b`))
+  expect_same_tune(ce_tune(x, y, .pred_Yes, methods = methods, folds = other, test = 0, cluster = select, weights = v),
+                   ce_tune(data, y, .pred_Yes, methods = methods, folds = data$other, test = 0, cluster = select,
+                           weights = v))
+  there <- ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, cluster = `a"b`, weights = k)
+  here <- ce_tune(data, y, .pred_Yes, methods = methods, folds = data$fold, cluster = `a"b`, weights = k)
+  here$histogram <- lapply(here$histogram, unname)
+  expect_same_tune(there, here)
+  # clusters of one row are rows
+  data$one <- seq_len(900)
+  x <- write_table(con, "ce_test_tune", data)
+  there <- ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, cluster = one)
+  expect_close(tidy(there)$risk, tidy(ce_tune(x, y, .pred_Yes, methods = methods, folds = fold))$risk, tol$law)
+  # groups
+  there <- ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, cluster = `a"b`, .by = site)$results[[2]]
+  one <- data[data$site %in% "it's b", ]
+  expect_same_tune(there, ce_tune(one, y, .pred_Yes, methods = methods, folds = one$fold, cluster = `a"b`))
+})
+
+test_that("folds of one and of two clusters have what there is in memory", {
+  con <- local_database()
+  few <- clustered_data()[21:44, c(".pred_Yes", "y")]
+  few$g <- rep(c("a", "b", "c", "d"), each = 6)
+  for (folds in list(c(1, 1, 2, 2), c(1, 2, 3, 0), c(1, 1, 1, 2))) {
+    few$fold <- as.integer(rep(folds, each = 6))
+    x <- write_table(con, "ce_test_tune", few)
+    expect_same_tune(ce_tune(x, y, .pred_Yes, methods = methods, folds = fold, test = 0, cluster = g),
+                     ce_tune(few, y, .pred_Yes, methods = methods, folds = few$fold, test = 0, cluster = g))
+  }
+})
+
+test_that("without a column whole clusters are dealt to the folds", {
+  con <- local_database()
+  data <- clustered_data(900, 23)
+  x <- write_table(con, "ce_test_tune", data)
+  tuned <- ce_tune(x, y, .pred_Yes, folds = 4, test = 0.3, cluster = select)
+  # 16 of 23 clusters tune
+  rows <- calibrisk:::read_database(x, rlang::quo(y), rlang::quos(.pred_Yes), rlang::quo(NULL), NULL, "first", TRUE,
+                                    list(weights = rlang::quo(NULL), cluster = rlang::quo(select)), NULL)
+  split <- calibrisk:::tuned_rows(rows, 1, list(k = 4), 0.3, NULL)
+  found <- DBI::dbGetQuery(con, paste0("SELECT DISTINCT ce_cluster, ce_fold FROM (", split$pairs, ") s"))
+  expect_identical(as.vector(table(as.numeric(found$ce_fold))), c(7L, 4L, 4L, 4L, 4L))
+  fold <- as.integer(found$ce_fold)[match(data$select, found$ce_cluster)]
+  same <- ce_tune(data, y, .pred_Yes, methods = calibrisk:::database_methods(NULL), folds = fold, test = 0,
+                  cluster = select)
+  expect_close(tidy(tuned)$risk, tidy(same)$risk, tol$law)
+  expect_same_table(glance(tuned), glance(same))
+  error <- function(...) expect_error(..., class = "calibrisk_error_folds")
+  expect_identical(conditionMessage(error(ce_tune(x, y, .pred_Yes, folds = 19, cluster = select))),
+                   conditionMessage(error(ce_tune(data, y, .pred_Yes, folds = 19, cluster = select))))
+  error(ce_tune(x, y, .pred_Yes, folds = fold, cluster = select))
+  expect_error(ce_tune(x, y, .pred_Yes, folds = fold, cluster = select), class = "calibrisk_error_cluster")
+  data$fold <- fold
+  data$fold[data$fold == 0] <- 1L
+  x <- write_table(con, "ce_test_tune", data)
+  # 5 of 23 clusters test
+  rows <- calibrisk:::read_database(x, rlang::quo(y), rlang::quos(.pred_Yes), rlang::quo(NULL), NULL, "first", TRUE,
+                                    list(weights = rlang::quo(NULL), cluster = rlang::quo(select)), NULL, "fold")
+  split <- calibrisk:::tuned_rows(rows, 1, list(column = "fold"), 0.2, NULL)
+  found <- DBI::dbGetQuery(con, paste0("SELECT DISTINCT ce_cluster, ce_fold FROM (", split$pairs, ") s"))
+  expect_identical(c(nrow(found), sum(found$ce_fold == 0)), c(23L, 5L))
+  expect_s3_class(ce_tune(x, y, .pred_Yes, folds = fold, cluster = select), "ce_tune")
+  local_stand_ins(list(most_cluster_sums = 100))
+  expect_error(ce_tune(x, y, .pred_Yes, cluster = select), "100 sums", class = "calibrisk_error_unsupported")
+})
+
 test_that("weights of more rows than are sent have risks and no headline", {
   con <- local_database()
   data <- database_data(400)
