@@ -401,8 +401,8 @@ cpp_add_scores <- function(sums, x, y, part, weights) {
     .Call(`_calibrisk_cpp_add_scores`, sums, x, y, part, weights)
 }
 
-cpp_add_products <- function(before, x, part, four) {
-    .Call(`_calibrisk_cpp_add_products`, before, x, part, four)
+cpp_add_products <- function(before, x, part) {
+    .Call(`_calibrisk_cpp_add_products`, before, x, part)
 }
 
 cpp_add_sums <- function(a, b) {

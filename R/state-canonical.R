@@ -1,11 +1,8 @@
 # Canonical states: sums over the features phi(p) = T^-1 k(p, landmarks), T T' the kernel's matrix of the landmarks
-# (those that are not combinations of others). With residuals e, of every fold the sums of
-#   squares   (e, phi)(e, phi)': S = sum e e', C = sum phi e', G = sum phi phi'
-#   scaled    |e|^2 phi phi', H
-#   fourth    phi_a phi_b phi_c phi_d, d <= c <= b <= a: F(M, M) = sum (phi'M phi)^2
-#   lengths   (1, |e|^2)(1, |e|^2)'
-# From them the kernel ridges of Algorithm 1 are fitted and evaluated, see pair_statistics.h:
-#   R = [|S|^2 - 2 tr(C'M C) + tr(M G M G) - (sum |e|^4 - 2 <M, H> + F(M, M))] / (n (n - 1))
+# (those that are not combinations of others). With residuals e, of every block the sums of
+#   squares   w (e, phi)(e, phi)': S = sum w e e', C = sum w phi e', G = sum w phi phi'
+#   rows      (1, w)(1, w)'
+# From them the kernel ridges of Algorithm 1 are fitted and evaluated, see R/state-tune-blocks.R.
 
 most_landmarks <- 40
 
@@ -88,79 +85,56 @@ landmark_map <- function(about) {
        triangle = factor$L[factor$pivots, , drop = FALSE])
 }
 
-add_canonical <- function(sums, problem, part, about, spec) {
+add_canonical <- function(sums, problem, block, weights, about, spec) {
   phi <- factor_map_features(landmark_map(about), problem$features, 1L)
-  e <- problem$residuals
-  length <- rowSums(e^2)
-  rows <- list(squares = cbind(e, phi), scaled = sqrt(length) * phi, fourth = phi, lengths = cbind(1, length))
-  Map(function(before, x, four) {
-    if (is.null(before)) before <- matrix(0, product_size(ncol(x), four) * (spec$folds + 1), 2)
-    cpp_add_products(before, unname(x), part, four)
-  }, if (length(sums) == 0) lapply(rows, function(x) NULL) else sums[names(rows)], rows, names(rows) == "fourth")
+  w <- if (length(weights) > 0) weights else rep(1, nrow(phi))
+  rows <- list(squares = sqrt(w) * cbind(problem$residuals, phi), rows = cbind(1, w))
+  Map(function(before, x) {
+    cpp_add_products(before %||% matrix(0, choose(ncol(x) + 1, 2) * spec$blocks, 2), unname(x), block)
+  }, if (length(sums) == 0) lapply(rows, function(x) NULL) else sums[names(rows)], rows)
 }
 
-product_size <- function(q, four) choose(q + if (four) 3 else 1, if (four) 4 else 2)
-
-# Per fold, test rows first: n, S, C, G, H, F, sum |e|^4.
-canonical_folds <- function(state) {
-  k <- length(state$about$levels)
-  sums <- lapply(state$sums[[1]], function(pairs) matrix(rowSums(pairs), ncol = state$spec$folds + 1))
-  lapply(seq_len(state$spec$folds + 1), function(part) {
-    squares <- symmetric(sums$squares[, part])
-    lengths <- symmetric(sums$lengths[, part])
-    phi <- seq_len(nrow(squares) - k) + k
-    list(n = lengths[1, 1], S = squares[seq_len(k), seq_len(k)], C = squares[phi, seq_len(k), drop = FALSE],
-         G = squares[phi, phi, drop = FALSE], H = symmetric(sums$scaled[, part]), fourth = sums$fourth[, part],
-         Q = lengths[2, 2])
-  })
+# A row per block: of (1, w), or of S, C and G.
+canonical_sums <- function(state, name) {
+  t(matrix(rowSums(state$sums[[1]][[name]]), ncol = state$spec$blocks))
 }
 
-# F(M, M): each set of four indices with the number of its orders, a third of which has each pairing.
-fourth_form <- function(m, fourth, at) {
-  pairs <- m[at[, 1:2]] * m[at[, 3:4]] + m[at[, c(1, 3)]] * m[at[, c(2, 4)]] + m[at[, c(1, 4)]] * m[at[, 2:3]]
-  sum(at[, 5] * pairs * fourth) / 3
-}
-
-# Indices d <= c <= b <= a in the order of the sums, and the number of orders of each.
-fourth_index <- function(r) {
-  up_to <- function(x) cbind(x[rep(seq_len(nrow(x)), x[, ncol(x)]), , drop = FALSE], sequence(x[, ncol(x)]))
-  at <- unname(up_to(up_to(up_to(matrix(seq_len(r))))))
-  same <- at[, -1, drop = FALSE] == at[, -4, drop = FALSE]
-  runs <- 1 + same[, 1]
-  total <- runs
-  for (j in 2:3) {
-    runs <- ifelse(same[, j], runs + 1, 1)
-    total <- total * runs
+# As block_problem().
+landmark_problem <- function(state, split) {
+  classes <- seq_along(state$about$levels)
+  squares <- apply(canonical_sums(state, "squares")[split$used, , drop = FALSE], 1, symmetric, simplify = FALSE)
+  weight <- canonical_sums(state, "rows")[split$used, 2]
+  scale <- state$n / sum(weight)
+  of <- function(rows, columns) {
+    vapply(squares, function(x) scale * c(x[rows, columns]), numeric(length(rows) * length(columns)))
   }
-  cbind(at, 24 / total)
+  phi <- setdiff(seq_len(nrow(squares[[1]])), classes)
+  out <- list(fold = split$fold, weight = scale * weight, S = of(classes, classes), C = of(phi, classes),
+              G = of(phi, phi), map = landmark_map(state$about))
+  out$trained <- lapply(seq_len(state$spec$folds), function(f) landmark_spectrum(out, out$fold > 0 & out$fold != f))
+  out
 }
 
-canonical_tune <- function(state, level, call) {
-  spec <- state$spec
-  folds <- canonical_folds(state)
-  sizes <- vapply(folds, `[[`, 0, "n")
-  check_fold_rows(sizes, call)
-  kernel <- state$about$kernel
-  methods <- list(kkr = method_kkr(kernel = kernel), ukkr = method_ukkr(kernel = kernel))
-  grids <- lapply(methods, method_grid, notion = "canonical", n = sum(sizes[-1]) * (spec$folds - 1) / spec$folds)
-  map <- landmark_map(state$about)
-  at <- fourth_index(ncol(map$triangle))
-  trained <- lapply(seq_len(spec$folds), function(f) landmark_spectrum(folds[-c(1, f + 1)]))
-  results <- Map(function(method, grid) tune_landmarks(method, grid, folds, trained, map, at), methods, grids)
-  new_tune(results, methods, grids, missing_estimate("canonical", "ladder", state$n), list(list(class = NULL)), list(
-    histogram = NULL, source = NULL, notion = "canonical", level = level,
-    split = structure(list(sizes = sizes, k = spec$folds), class = "ce_split"), n_splits = 1, n = state$n,
-    counted = paste0("Folds and test rows by the hash of the rows; kernel on ", nrow(map$pivot_rows), " landmarks."),
-    dropped = state$dropped, levels = state$about$levels, event = state$about$event, scalar = state$about$scalar
-  ), counted_difference)
+# As block_forms().
+landmark_forms <- function(method, problem, grid) {
+  r <- nrow(problem$trained[[1]]$vectors)
+  list(
+    form = function(v, f) landmark_form(method$name, problem$trained[[f]], grid$value[v], problem$map),
+    sums = function(form, blocks) {
+      turned <- function(of) crossprod(form$basis, matrix(of, r))
+      size <- ncol(form$basis)
+      list(C = vapply(blocks, function(b) c(turned(problem$C[, b])), numeric(size * nrow(problem$C) / r)),
+           G = vapply(blocks, function(b) c(turned(problem$G[, b]) %*% form$basis), numeric(size^2)))
+    }
+  )
 }
 
 # Eigenvectors of the training rows' G, and C turned by them.
-landmark_spectrum <- function(parts) {
-  add <- function(name) Reduce(`+`, lapply(parts, `[[`, name))
-  spectrum <- eigen(add("G"), TRUE)
-  list(n = add("n"), s = pmax(spectrum$values, 0), vectors = spectrum$vectors,
-       targets = crossprod(spectrum$vectors, add("C")))
+landmark_spectrum <- function(problem, train) {
+  add <- function(of) matrix(rowSums(of[, train, drop = FALSE]), sqrt(nrow(problem$G)))
+  spectrum <- eigen(add(problem$G), TRUE)
+  list(n = sum(problem$weight[train]), s = pmax(spectrum$values, 0), vectors = spectrum$vectors,
+       targets = crossprod(spectrum$vectors, add(problem$C)))
 }
 
 landmark_form <- function(type, trained, ridge, map) {
@@ -170,41 +144,4 @@ landmark_form <- function(type, trained, ridge, map) {
   }
   core <- tcrossprod(trained$targets) / (outer(trained$s, trained$s) + ridge * trained$n^2)
   new_form("factor", map = map, basis = trained$vectors, core = core)
-}
-
-# M of h(p, p') = phi(p)'M phi(p')
-landmark_core <- function(form) form$basis %*% core_product(form$core, t(form$basis))
-
-tune_landmarks <- function(method, grid, folds, trained, map, at) {
-  k <- length(trained)
-  path <- new_path(nrow(grid), k)
-  for (f in seq_len(k)) {
-    for (v in seq_len(nrow(grid))) {
-      m <- landmark_core(landmark_form(method$name, trained[[f]], grid$value[v], map))
-      path$risk[v, f] <- max(0, landmark_risk(folds[[f + 1]], m, at))
-      path$squared_error[v, f] <- sum(m * folds[[f + 1]]$G) / folds[[f + 1]]$n
-      path$squared_error_test[v, f] <- sum(m * folds[[1]]$G) / folds[[1]]$n
-    }
-  }
-  v <- select_value(path$risk, grid$value)
-  forms <- lapply(trained, function(one) landmark_form(method$name, one, grid$value[v], map))
-  cores <- lapply(forms, landmark_core)
-  test <- folds[[1]]
-  m <- Reduce(`+`, cores) / k
-  mean <- sum(m * test$G) / test$n
-  list(
-    paths = list(list(path)), v = v, forms = list(forms), diagnostics = list(NULL),
-    risks = list(lapply(seq_len(k), function(f) {
-      list(risk = path$risk[v, f], zero_risk = max(0, landmark_risk(folds[[f + 1]], 0 * cores[[f]], at)))
-    })),
-    squared = list(new_estimate(mean, no_rows, new_design(test$n),
-                                squares = fourth_form(m, test$fourth, at) - test$n * mean^2))
-  )
-}
-
-landmark_risk <- function(fold, m, at) {
-  product <- m %*% fold$G
-  losses <- sum(fold$S^2) - 2 * sum(fold$C * (m %*% fold$C)) + sum(product * t(product))
-  own <- fold$Q - 2 * sum(m * fold$H) + fourth_form(m, fold$fourth, at)
-  (losses - own) / (fold$n * (fold$n - 1))
 }

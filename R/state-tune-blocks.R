@@ -1,7 +1,7 @@
-# Algorithm 1 on a state in blocks: of weighted or clustered rows, and of the classes of a row together. Folds and test
-# rows are whole blocks, and a risk is the mean over pairs of rows in different blocks. Two rows of a cluster are none,
-# nor is a row with itself, so that it has the expectation of the risk over pairs of independent rows; it is that of
-# ce_tune() with the blocks as clusters (design_risk()). With h(p, p') = phi(p)'M phi(p') and, of block a,
+# Algorithm 1 on a state in blocks: of weighted or clustered rows, of the classes of a row together, and canonical.
+# Folds and test rows are whole blocks, and a risk is the mean over pairs of rows in different blocks. Two rows of a
+# cluster are none, nor is a row with itself, so that it has the expectation of the risk over pairs of independent rows;
+# it is that of ce_tune() with the blocks as clusters (design_risk()). With h(p, p') = phi(p)'M phi(p') and, of block a,
 #   S_a = sum w e e',  C_a = sum w phi e',  G_a = sum w phi phi'
 # the pairs of blocks a and b sum up to
 #   sum w_i w_j (<e_i, e_j> - h_ij)^2 = <S_a, S_b> - 2 tr(C_a'M C_b) + tr(M G_a M G_b)
@@ -13,7 +13,8 @@ fold_of_blocks <- function(n_blocks, spec) {
 }
 
 # Blocks with rows, their folds and numbers of rows.
-state_folds <- function(state, rows, call) {
+state_folds <- function(state, call) {
+  rows <- rows_of_blocks(state)
   used <- which(rows > 0)
   fold <- fold_of_blocks(length(used), state$spec)
   check_fold_blocks(state, length(used), sum(fold > 0), call)
@@ -52,6 +53,7 @@ warn_tied_rows <- function(state, rows) {
 
 # Rows in each block, whatever they weigh.
 rows_of_blocks <- function(state) {
+  if (state$about$notion == "canonical") return(canonical_sums(state, "rows")[, 1])
   counts <- state$sums[[1]]$counts
   if (is.null(counts)) return(block_weights(block_moments(state)))
   colSums(sum_array(counts, bins_dim(state$spec)), dims = 3)
@@ -59,16 +61,22 @@ rows_of_blocks <- function(state) {
 
 # What was done with weights and clusters.
 blocks_sentence <- function(state, used) {
+  canonical <- state$about$notion == "canonical"
   weighted <- state$about$weights == "importance"
   kinds <- c(if (weighted) "weighted", if (state$about$owner[["given"]] == "cluster") "clustered")
-  rows <- if (state$about$blocked) paste(paste(kinds, collapse = ", "), "rows") else "classes of a row together"
-  scores <- state_scores(state)
-  if (weighted) {
-    rows <- paste0(rows, " (effective number ", signif(sum(block_weights(block_moments(state)))^2 /
-                                                         scores[["weight_square"]], 3), " of ", state$n, ")")
+  rows <- if (length(kinds) > 0) paste(paste(kinds, collapse = ", "), "rows") else if (!canonical) {
+    "classes of a row together"
   }
-  paste0(toupper(substr(rows, 1, 1)), substr(rows, 2, nchar(rows)), ": risks of pairs across ", count_of(used, "block"),
-         "; folds and test rows are whole blocks.")
+  sums <- if (canonical) {
+    colSums(canonical_sums(state, "rows"))[2:3]
+  } else {
+    c(sum(block_weights(block_moments(state))), state_scores(state)[["weight_square"]])
+  }
+  if (weighted) rows <- paste0(rows, " (effective number ", signif(sums[1]^2 / sums[2], 3), " of ", state$n, ")")
+  said <- paste0(if (!is.null(rows)) paste0(rows, ": "), "risks of pairs across ", count_of(used, "block"),
+                 "; folds and test rows are whole blocks",
+                 if (canonical) paste0("; kernel on ", nrow(state$about$landmarks), " landmarks"), ".")
+  paste0(toupper(substr(said, 1, 1)), substr(said, 2, nchar(said)))
 }
 
 # Of one problem: the rows with counts of every block, and the sums of w and w e in its narrow cells.
@@ -89,6 +97,7 @@ block_problem <- function(state, j, split) {
 # Forms by value and fold, and their sums C and G of these blocks: matrices with a column per block.
 block_forms <- function(method, problem, grid, context) {
   if (inherits(method, "ce_method_bins")) return(block_bin_forms(problem, grid))
+  if (!is.null(problem$trained)) return(landmark_forms(method, problem, grid))
   rows <- problem$rows
   bases <- ridge_bases(method$kernel, problem, problem$fold[rows$part], context)
   list(

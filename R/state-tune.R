@@ -5,12 +5,15 @@
 state_tune <- function(state, level, threads, call) {
   check_state(state, call)
   check_state_rows(state, call)
-  if (state$about$notion == "canonical") return(canonical_tune(state, level, call))
   spec <- state$spec
+  canonical <- state$about$notion == "canonical"
   if (in_blocks(state)) {
-    rows <- rows_of_blocks(state)
-    split <- state_folds(state, rows, call)
-    problems <- lapply(seq_along(state$sums), function(j) block_problem(state, j, split))
+    split <- state_folds(state, call)
+    problems <- if (canonical) {
+      list(landmark_problem(state, split))
+    } else {
+      lapply(seq_along(state$sums), function(j) block_problem(state, j, split))
+    }
     counted <- blocks_sentence(state, length(split$used))
   } else {
     problems <- list(counted_problem(state))
@@ -19,16 +22,15 @@ state_tune <- function(state, level, threads, call) {
     counted <- "Folds and test rows by the hash of the rows."
   }
   sizes <- split$sizes
-  methods <- list("15 bins" = method_bins(15), bins = method_bins(spec$grid), kkr = method_kkr(), ukkr = method_ukkr())
-  if (!15 %in% spec$grid) methods <- methods[-1]
+  methods <- state_methods(state)
   grids <- lapply(methods, method_grid, notion = state$about$notion, n = sum(sizes[-1]) * (spec$folds - 1) / spec$folds)
   contexts <- lapply(problems, function(problem) new_context(threads))
   results <- Map(function(method, grid) {
     if (!in_blocks(state)) return(tune_counted(method, problems[[1]], grid, contexts[[1]]))
     combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, context), problems, contexts))
   }, methods, grids)
-  headline <- state_headline(state, level, threads)
-  histogram <- lapply(problems, counted_histogram)
+  headline <- if (canonical) missing_estimate("canonical", "ladder", state$n) else state_headline(state, level, threads)
+  histogram <- if (!canonical) lapply(problems, counted_histogram)
   new_tune(results, methods, grids, headline, problems, list(
     histogram = if (state$about$notion == "class_wise") histogram else histogram[[1]], source = NULL,
     notion = state$about$notion, level = level,
@@ -36,6 +38,15 @@ state_tune <- function(state, level, threads, call) {
     counted = counted, dropped = state$dropped, levels = state$about$levels, event = state$about$event,
     scalar = state$about$scalar
   ), if (in_blocks(state)) split_difference else counted_difference)
+}
+
+state_methods <- function(state) {
+  if (state$about$notion == "canonical") {
+    return(list(kkr = method_kkr(kernel = state$about$kernel), ukkr = method_ukkr(kernel = state$about$kernel)))
+  }
+  grid <- state$spec$grid
+  methods <- list("15 bins" = method_bins(15), bins = method_bins(grid), kkr = method_kkr(), ukkr = method_ukkr())
+  if (15 %in% grid) methods else methods[-1]
 }
 
 # Of one problem: rows with counts and their fold (0 tests), and those of the cells between the edges of all bins.

@@ -104,7 +104,6 @@ add_chunk <- function(state, predictions, columns, call, horizon = NULL) {
   about$horizon <- horizon
   problems <- notion_problems(predictions, notion, call)
   if (notion == "canonical") {
-    check_canonical_rows(about, call)
     frozen <- state$about[c("landmarks", "kernel")]
     if (is.null(state$about)) frozen <- frozen_landmarks(spec, problems[[1]]$features, about$levels, call)
     about <- c(about, frozen)
@@ -117,7 +116,7 @@ add_chunk <- function(state, predictions, columns, call, horizon = NULL) {
                 blocks = block_parts(units, spec))
   weights <- if (importance) as.numeric(columns$weights)[rows] else numeric()
   if (notion == "canonical") {
-    state$sums <- list(add_canonical(unlist(state$sums, FALSE), problems[[1]], parts$moments, about, spec))
+    state$sums <- list(add_canonical(unlist(state$sums, FALSE), problems[[1]], parts$blocks, weights, about, spec))
   } else {
     if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
     state$sums <- Map(function(sums, problem) add_problem(sums, problem, parts, weights, spec), state$sums, problems)
@@ -127,15 +126,6 @@ add_chunk <- function(state, predictions, columns, call, horizon = NULL) {
   state$n <- state$n + length(rows)
   state$dropped <- state$dropped + predictions$dropped
   state
-}
-
-check_canonical_rows <- function(about, call) {
-  if (!about$blocked) return(invisible())
-  stop_input(c(
-    "A canonical state takes independent rows that count the same.",
-    "x" = "There are weights or clusters.",
-    "i" = "With {.code notion = \"class_wise\"} or {.val top_label} a state takes them into account."
-  ), c("state", "weights"), call = call)
 }
 
 # What rows are told apart by, as it is hashed: see id_units().
@@ -208,7 +198,7 @@ add_cross <- function(sums, problems, weights) {
   e <- do.call(cbind, lapply(problems, `[[`, "residuals"))
   if (length(weights) > 0) e <- weights * e
   sums <- sums %||% matrix(0, ncol(e) * (ncol(e) + 1) / 2, 2)
-  cpp_add_products(sums, e, integer(nrow(e)), FALSE)
+  cpp_add_products(sums, e, integer(nrow(e)))
 }
 
 # The symmetric matrix of which these are the rows of the lower triangle.
@@ -229,7 +219,7 @@ state_moments <- function(state, problem = 1) {
   sum_array(state$sums[[problem]]$moments, moments_dim(state$spec, state$about$blocked))
 }
 
-in_blocks <- function(state) state$about$blocked || state$about$notion == "class_wise"
+in_blocks <- function(state) state$about$blocked || state$about$notion %in% c("class_wise", "canonical")
 
 block_moments <- function(state, problem = 1) {
   sum_array(state$sums[[problem]][[if (state$about$blocked) "moments" else "blocks"]], moments_dim(state$spec, TRUE))

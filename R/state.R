@@ -11,7 +11,7 @@
 #' @param knots Values that the headline's bases may have knots at, such as quantiles of the predictions of a first
 #'   part of the rows; by default the edges of the cells.
 #' @param grid,folds,test Of Algorithm 1: numbers of bins, folds, and the share of test rows.
-#' @param blocks Into how many blocks rows are put where they are weighted or clustered, and class-wise.
+#' @param blocks Into how many blocks rows are put where they are weighted or clustered, class-wise and canonical.
 #' @param event_level With two classes, which level of `truth` is the event.
 #' @param landmarks,kernel Of canonical states: a matrix of up to 40 rows of probabilities (a column per class), or how
 #'   many of them the first chunk gives; and the kernel of kkr and ukkr, whose bandwidth `"median"` is that of the
@@ -65,13 +65,11 @@
 #' @section Canonical states:
 #' The kernel is replaced by that of its landmarks \eqn{z_1, ..., z_r}: \eqn{\phi(p)'\phi(p')} with
 #' \eqn{\phi(p) = T^{-1} (k(p, z_1), ..., k(p, z_r))'} and \eqn{T T'} the kernel's matrix of the landmarks, of which
-#' those that are combinations of others are left out. Of every fold a state keeps \eqn{\sum e e'},
-#' \eqn{\sum \phi e'}, \eqn{\sum \phi\phi'}, \eqn{\sum |e|^2 \phi\phi'}, \eqn{\sum |e|^4} and, for the pairs of a row
-#' with itself, the \eqn{r (r + 1) (r + 2) (r + 3) / 24} sums of \eqn{\phi_a \phi_b \phi_c \phi_d}: all that kkr
-#' and ukkr with their risks are made of, to 1e-10 those of the same features in memory (of kkr at a ridge
-#' \eqn{\lambda} below 1e-9 to about \eqn{10^{-19} / \lambda}). There is no headline, and a difference of risks has no
-#' standard error (`NA`): it takes sums of eight factors. Landmarks from a first chunk depend on it; states that are to
-#' be merged are given a matrix. Rows are independent and count the same.
+#' those that are combinations of others are left out. Of every block, with weights and clusters or without, a state
+#' keeps \eqn{\sum w e e'}, \eqn{\sum w \phi e'} and \eqn{\sum w \phi\phi'}: all that kkr and ukkr with their risks of
+#' pairs in different blocks are made of, to 1e-10 those of the same features in memory (of kkr at a ridge
+#' \eqn{\lambda} below 1e-9 to about \eqn{10^{-19} / \lambda}). There is no headline. Landmarks from a first chunk
+#' depend on it; states that are to be merged are given a matrix.
 #'
 #' @section Invariants:
 #' Chunks, their order, and the order and grouping of merging change nothing (1e-12: sums keep twice the digits of a
@@ -87,8 +85,8 @@
 #' @section Cost:
 #' Linear in the rows, about 0.3 s of processor time per million on one thread; memory is that of a chunk. A state of
 #' independent rows takes 100 to 400 kB saved, whatever the number of rows, and up to 1.5 MB in blocks; class-wise so
-#' much per class. A canonical one has 0.1 MB with 10 landmarks, 0.9 MB with 20, 4 MB with 30 and 11 MB with 40 (5
-#' folds), and takes 1, 3, 9 and 23 s of processor time per 100,000 rows of 10 classes.
+#' much per class. A canonical one of 10 classes has 0.2 MB with 10 landmarks, 0.4 MB with 20 and 1 MB with 40 (it grows
+#' with the square of classes and landmarks together), and takes about 1 s of processor time per 100,000 rows.
 #'
 #' @section Errors:
 #' `calibrisk_error_state`: states of different specs, notions, classes, landmarks or versions are not merged; weights
@@ -119,7 +117,7 @@ ce_state <- function(spec = ce_state_spec()) {
 }
 
 # Of what a saved state holds.
-state_version <- 4L
+state_version <- 5L
 
 #' @rdname ce_state
 #' @export

@@ -78,7 +78,6 @@ tune_footnotes <- function(x) {
     chosen_note(x),
     skill_note(x),
     missing_note(x),
-    sums_note(x),
     edge_note(x),
     unreliable_note(x)
   )
@@ -100,15 +99,6 @@ missing_note <- function(x) {
   }
   if (short > 0) paste0("No risk in ", short, " of ", x$split$k,
                         " folds, which hold out fewer than two rows; left out of the means.")
-}
-
-# Of the sums of a state, where those of eight factors would be needed.
-sums_note <- function(x) {
-  others <- !(x$glance$selected %in% TRUE)
-  of_state <- is.null(x$source) && !is.null(x$counted)
-  if (!of_state || x$notion != "canonical") return(NULL)
-  if (!any(is.na(x$glance$difference_std.error[others]) & !is.na(x$glance$difference[others]))) return(NULL)
-  "(NA): sums do not hold what standard errors of differences of risks need."
 }
 
 # Selected at the edge of its grid: the grid may be too short.

@@ -1395,15 +1395,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_add_products
-Rcpp::NumericMatrix cpp_add_products(Rcpp::NumericMatrix before, Rcpp::NumericMatrix x, Rcpp::IntegerVector part, bool four);
-RcppExport SEXP _calibrisk_cpp_add_products(SEXP beforeSEXP, SEXP xSEXP, SEXP partSEXP, SEXP fourSEXP) {
+Rcpp::NumericMatrix cpp_add_products(Rcpp::NumericMatrix before, Rcpp::NumericMatrix x, Rcpp::IntegerVector part);
+RcppExport SEXP _calibrisk_cpp_add_products(SEXP beforeSEXP, SEXP xSEXP, SEXP partSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type before(beforeSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type part(partSEXP);
-    Rcpp::traits::input_parameter< bool >::type four(fourSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_add_products(before, x, part, four));
+    rcpp_result_gen = Rcpp::wrap(cpp_add_products(before, x, part));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1543,7 +1542,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},
     {"_calibrisk_cpp_add_moments", (DL_FUNC) &_calibrisk_cpp_add_moments, 7},
     {"_calibrisk_cpp_add_scores", (DL_FUNC) &_calibrisk_cpp_add_scores, 5},
-    {"_calibrisk_cpp_add_products", (DL_FUNC) &_calibrisk_cpp_add_products, 4},
+    {"_calibrisk_cpp_add_products", (DL_FUNC) &_calibrisk_cpp_add_products, 3},
     {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_cell_rows", (DL_FUNC) &_calibrisk_cpp_cell_rows, 4},

@@ -54,20 +54,16 @@ Rcpp::NumericMatrix cpp_add_scores(Rcpp::NumericMatrix sums, Rcpp::NumericVector
                   });
 }
 
-// Products of two, or four, columns of x.
+// Products of two columns of x.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_add_products(Rcpp::NumericMatrix before, Rcpp::NumericMatrix x,
-                                     Rcpp::IntegerVector part, bool four) {
+                                     Rcpp::IntegerVector part) {
   Rcpp::NumericMatrix out = Rcpp::clone(before);
   calibrisk::PairedSums sums = sums_of(out);
   std::vector<double> row(static_cast<std::size_t>(x.ncol()));
   for (int i = 0; i < x.nrow(); ++i) {
     for (int j = 0; j < x.ncol(); ++j) row[static_cast<std::size_t>(j)] = x(i, j);
-    if (four) {
-      calibrisk::add_fourths(sums, row, part[i]);
-    } else {
-      calibrisk::add_squares(sums, row, part[i]);
-    }
+    calibrisk::add_squares(sums, row, part[i]);
     if (i % 1024 == 1023) Rcpp::checkUserInterrupt();
   }
   sums.tidy();

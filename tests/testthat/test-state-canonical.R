@@ -4,7 +4,10 @@ canonical_sample <- function(n, seed = 1) {
     p <- p / rowSums(p)
     truth <- apply(p^1.7, 1, function(weights) sample(3, 1, prob = weights))
   })
-  list(p = p, y = factor(c("a", "b", "c")[truth]), fold = fold_parts(id_units(seq_len(n)), ce_state_spec()))
+  block <- block_parts(id_units(seq_len(n)), ce_state_spec())
+  block <- match(block, sort(unique(block)))
+  list(p = p, y = factor(c("a", "b", "c")[truth]), block = block,
+       fold = fold_of_blocks(max(block), ce_state_spec())[block])
 }
 
 # h on the rows of a fold, from the Gram matrix of the training rows' features.
@@ -33,8 +36,8 @@ test_that("kernel ridges on landmarks are those of the rows' features", {
   for (i in seq_len(nrow(table))) {
     h <- naive_h(table$method[i], phi, e, train, d$fold == 2, table$value[i])
     loss <- (tcrossprod(e[d$fold == 2, ]) - h)^2
-    n <- nrow(h)
-    expect_close(table$risk[i], (sum(loss) - sum(diag(loss))) / (n * (n - 1)), 1e-10)
+    pairs <- outer(d$block[d$fold == 2], d$block[d$fold == 2], `!=`)
+    expect_close(table$risk[i], mean(loss[pairs]), 1e-10)
     expect_close(table$squared_error[i], mean(diag(h)), 1e-10)
     if (table$method[i] != "ukkr") next
     other <- naive_h("ukkr", phi, e, train, d$fold == 0, table$value[i])
@@ -45,17 +48,18 @@ test_that("kernel ridges on landmarks are those of the rows' features", {
     row <- glance(sums)[m, ]
     squared <- predict(sums, d$p[d$fold == 0, ], method = row$method)
     expect_close(row$squared_holdout, mean(squared), 1e-12)
-    error <- sd(squared) / sqrt(length(squared)) / (2 * row$estimate_holdout)
+    of_test <- new_design(length(squared), cluster = match(d$block, unique(d$block[d$fold == 0]))[d$fold == 0])
+    error <- row_std_error(squared, of_test) / (2 * row$estimate_holdout)
     expect_equal(row$std.error_holdout, if (mean(squared) > 0) error else NA_real_, tolerance = 1e-6)
   }
   expect_output(print(sums), "6 landmarks")
 })
 
 test_that("with all rows as landmarks they are those in memory, where the ridge does not see what the factor leaves", {
-  d <- lapply(canonical_sample(36, 2), function(v) if (is.matrix(v)) v[1:36, ] else v[1:36])
+  d <- canonical_sample(36, 2)
   state <- update(ce_state(ce_state_spec("canonical", landmarks = d$p)), d$p, d$y, id = 1:36)
   sums <- tidy(ce_tune(state))
-  rows <- tidy(ce_tune(d$p, d$y, notion = "canonical", folds = d$fold, test = which(d$fold == 0),
+  rows <- tidy(ce_tune(d$p, d$y, notion = "canonical", folds = d$fold, test = which(d$fold == 0), cluster = d$block,
                        methods = list(kkr = method_kkr(), ukkr = method_ukkr())))
   expect_identical(sums[c("method", "fold")], rows[c("method", "fold")])
   seen <- rows$value > 0.2
@@ -86,7 +90,7 @@ test_that("what canonical sums do not hold says so", {
   expect_output(print(state), "20 landmarks of the first rows")
   expect_error(ce_estimate(state), class = "calibrisk_error_notion")
   expect_error(estimate(state), class = "calibrisk_error_notion")
-  expect_error(update(state, d$p, d$y, weights = d$p[, 1]), class = "calibrisk_error_weights")
+  expect_error(ce_tune(update(ce_state(state$spec), d$p[1:8, ], d$y[1:8])), class = "calibrisk_error_folds")
   for (landmarks in list(1, 100, matrix(1, 3, 3), "a")) {
     expect_error(ce_state_spec("canonical", landmarks = landmarks), class = "calibrisk_error_argument")
   }
@@ -124,4 +128,41 @@ test_that("columns of landmarks are matched by name, rows are probabilities, and
   state <- ce_state(ce_state_spec("canonical"))
   expect_error(update(state, d$p[1, , drop = FALSE], d$y[1]), "two different rows", class = "calibrisk_error_landmarks")
   expect_error(update(state, d$p[c(1, 1), ], d$y[1:2]), "It has 1", class = "calibrisk_error_landmarks")
+})
+
+test_that("weighted and clustered rows are tuned as by the rows' features, with the errors of blocks", {
+  d <- canonical_sample(240, 3)
+  w <- withr::with_seed(4, rexp(240))
+  cluster <- withr::with_seed(5, sample(80, 240, TRUE))
+  spec <- ce_state_spec("canonical", landmarks = d$p[1:7, ])
+  for (weights in list(NULL, w)) {
+    state <- update(ce_state(spec), d$p, d$y, weights = weights, cluster = cluster)
+    sums <- ce_tune(state)
+    block <- block_parts(id_units(cluster), spec)
+    block <- match(block, sort(unique(block)))
+    fold <- fold_of_blocks(max(block), spec)[block]
+    problem <- new_problem(unname(d$p), unname(d$p) - outer(as.integer(d$y), 1:3, `==`), as.integer(d$y),
+                           design = new_design(240, weights, block))
+    by_rows <- lapply(names(sums$forms), function(m) lapply(1:5, function(f) {
+      at <- fold == f
+      form_risk(sums$forms[[m]][[1]][[f]], problem$features[at, ], problem$residuals[at, ], 1L,
+                design_rows(problem$design, at))
+    }))
+    risk <- vapply(by_rows, function(folds) mean(vapply(folds, `[[`, 0, "risk")), 0)
+    expect_close(glance(sums)$risk, risk, tol$oracle)
+    designs <- lapply(1:5, function(f) design_rows(problem$design, fold == f))
+    one <- paired_difference(lapply(by_rows[[1]], `[[`, "projections"), lapply(by_rows[[2]], `[[`, "projections"), designs)
+    other <- which(!glance(sums)$selected)
+    expect_close(abs(glance(sums)$difference[other]), abs(one$difference), 1e-6)
+    expect_close(glance(sums)$difference_std.error[other], one$std.error, 1e-6)
+    squared <- Reduce(`+`, lapply(sums$forms$ukkr[[1]], form_squared, problem$features[fold == 0, ], 1L)) / 5
+    expect_close(glance(sums)$squared_holdout[2], row_mean(squared, design_rows(problem$design, fold == 0)), tol$oracle)
+    expect_output(print(sums), paste0(if (is.null(weights)) "Clustered rows" else "Weighted, clustered rows \\(effective",
+                                      ".*", "7\\s+landmarks"))
+    # chunks change nothing
+    parts <- lapply(split(1:240, rep(1:3, c(10, 200, 30))), function(rows) {
+      update(ce_state(spec), d$p[rows, ], d$y[rows], weights = weights[rows], cluster = cluster[rows])
+    })
+    expect_same_numbers(glance(ce_tune(c(parts[[2]], parts[[3]], parts[[1]]))), glance(sums), 1e-11)
+  }
 })

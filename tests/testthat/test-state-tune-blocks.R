@@ -55,7 +55,7 @@ test_that("what two predictions stand for in a cell of a block moves the ridges 
   methods <- list("15 bins" = method_bins(15), bins = method_bins(seq(5, 100, 5)), kkr = method_kkr(10^-(2:5)),
                   ukkr = method_ukkr(10^-(2:5)))
   rows <- rows_of_state(d, state, weights = w, id = 1:2e4, methods = methods)
-  split <- state_folds(state, rows_of_blocks(state), NULL)
+  split <- state_folds(state, NULL)
   problem <- block_problem(state, 1, split)
   for (m in names(methods)) {
     sums <- tune_blocks(methods[[m]], problem, method_grid(methods[[m]], "binary", 1), new_context(1L))
@@ -112,7 +112,7 @@ test_that("the risk of clustered rows has no bias, and would have one if cluster
   }
   bins <- method_bins(40)
   risk_of <- function(state) {
-    problem <- block_problem(state, 1, state_folds(state, rows_of_blocks(state), NULL))
+    problem <- block_problem(state, 1, state_folds(state, NULL))
     found <- tune_blocks(bins, problem, method_grid(bins, "binary", 1), new_context(1L))
     c(mean(vapply(found$risks[[1]], `[[`, 0, "risk")), mean(vapply(found$forms, function(form) {
       form_risk(form, fresh$features, fresh$residuals, 1L)$risk

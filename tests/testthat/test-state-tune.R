@@ -68,10 +68,10 @@ test_that("what sums cannot tune says so", {
   expect_error(ce_tune(state_of(list(x = rep(.5, 50), y = rep(1, 50)))), "id", class = "calibrisk_error_folds")
 })
 
-test_that("missing standard errors of differences are explained where they are printed", {
+test_that("differences have standard errors in every notion", {
   of <- function(notion, ...) ce_tune(update(ce_state(ce_state_spec(notion, ...)), vehicle_predictions, truth))
-  expect_output(print(of("canonical", landmarks = 3)), "standard errors of differences of risks")
-  for (notion in c("top_label", "class_wise")) {
-    expect_false(any(grepl("(NA)", utils::capture.output(print(of(notion))), fixed = TRUE)))
+  for (sums in list(of("top_label"), of("class_wise"), of("canonical", landmarks = 3))) {
+    expect_false(anyNA(glance(sums)$difference_std.error))
+    expect_false(any(grepl("NA", utils::capture.output(print(sums)), fixed = TRUE)))
   }
 })

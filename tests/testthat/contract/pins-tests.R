@@ -83,6 +83,13 @@ local({
   classes <- update(ce_state(ce_state_spec("class_wise", blocks = 12)), three$p, three$y)
   pin("ce_state/class_wise", ce_estimate(classes), "iterated")
   canonical <- update(ce_state(ce_state_spec("canonical", landmarks = three$p[1:6, ])), three$p, three$y)
-  canonical <- tidy(ce_tune(canonical))
-  pin("ce_state/canonical", canonical[canonical$value > 1e-6, ], "iterated")
+  large_ridges <- function(state) {
+    table <- tidy(ce_tune(state))
+    table[table$value > 1e-6, ]
+  }
+  pin("ce_state/canonical", large_ridges(canonical), "iterated")
+  weighted <- update(ce_state(), coarse$p, coarse$y, weights = 1 + coarse$p, cluster = seq_along(coarse$p) %% 40)
+  pin("ce_state/tune of blocks", large_ridges(weighted), "iterated")
+  classes <- update(ce_state(ce_state_spec("class_wise")), three$p, three$y, id = seq_along(three$y))
+  pin("ce_state/class-wise tune", large_ridges(classes), "iterated")
 })

@@ -95,22 +95,6 @@ inline void add_squares(PairedSums& sums, const std::vector<double>& x, Index pa
   }
 }
 
-// [q (q + 1) (q + 2) (q + 3) / 24 x parts]: sums of x_a x_b x_c x_d, d <= c <= b <= a, in that
-// order.
-inline void add_fourths(PairedSums& sums, const std::vector<double>& x, Index part) {
-  const auto q = static_cast<Index>(x.size());
-  Index at = part * (q * (q + 1) * (q + 2) * (q + 3) / 24);
-  for (std::size_t a = 0; a < x.size(); ++a) {
-    for (std::size_t b = 0; b <= a; ++b) {
-      const double two = x[a] * x[b];
-      for (std::size_t c = 0; c <= b; ++c) {
-        const double three = two * x[c];
-        for (std::size_t d = 0; d <= c; ++d) sums.add(at++, three * x[d]);
-      }
-    }
-  }
-}
-
 // [6 x parts]: sums of w times the log score and its square where it is finite, of w where it is
 // not, of w where the prediction is 0 or 1, of w^2 e^2 and of w^2.
 inline void add_scores(PairedSums& sums, const StateRow& row) {
