@@ -99,7 +99,7 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
   group <- enquo(group)
   by <- enquo(.by)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
-  name <- paste(rlang::as_label(rlang::enexpr(x)), "and", rlang::as_label(truth))
+  name <- paste(short_label(enquo(x)), "and", short_label(truth))
   run <- function(part) {
     laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
@@ -120,6 +120,12 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
     new_ce_test(result, test, problem, name)
   }
   objects_by_groups(x, by, run, call)
+}
+
+# As rlang labels it, which takes longer than some tests where it is a call.
+short_label <- function(quo) {
+  text <- if (rlang::quo_is_call(quo)) deparse(rlang::quo_get_expr(quo), 60L, nlines = 2L)
+  if (length(text) == 1 && nchar(text) <= 60) text else rlang::as_label(quo)
 }
 
 # Most null distributions are those of independent rows that count the same.

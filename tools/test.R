@@ -29,6 +29,9 @@ process_variables <- function(processes) {
     # The collector goes over the heap of all suggested packages again and again, for a ninth of the time, where R
     # starts small: room for 12 million nodes and 400 MB of vectors before it has to, where not too many take it.
     if (processes <= 4 && !nzchar(Sys.getenv("R_NSIZE"))) c(R_NSIZE = "12000000", R_VSIZE = "400M"),
+    # R would compile the functions and loops of the tests in every process, for a tenth of the time, though most run a
+    # few times: those with loops of their own and those that are long are worth it.
+    if (!nzchar(Sys.getenv("R_ENABLE_JIT"))) c(R_ENABLE_JIT = "2", R_MIN_JIT_SCORE = "400"),
     # one thread of the BLAS for each process: more would wait for each other
     if (!one_process) c(OPENBLAS_NUM_THREADS = "1", OMP_NUM_THREADS = "1")
   )

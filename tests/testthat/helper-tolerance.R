@@ -15,5 +15,5 @@ relative_error <- function(x, y) {
 }
 
 expect_close <- function(x, y, tolerance) {
-  testthat::expect_lt(relative_error(unname(x), unname(y)), tolerance)
+  expect_lt(relative_error(unname(x), unname(y)), tolerance)
 }

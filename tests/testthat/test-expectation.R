@@ -41,6 +41,14 @@ test_that("what is not says what differs, under the names of the caller", {
   testthat::expect_match(message_of(expect_false(NA)), "NA is not FALSE", fixed = TRUE)
   testthat::expect_match(message_of(expect_equal(1, 2, info = "of both", label = "this", expected.label = "that")),
                          "^this .* not equal to that .*of both")
+  testthat::expect_match(message_of(expect_lt(x, 1)), "`x` is not strictly less than 1. Difference: 0", fixed = TRUE)
+  testthat::expect_match(message_of(expect_lte(2, x)), "2 is not less than `x`. Difference: 1", fixed = TRUE)
+  testthat::expect_match(message_of(expect_gt(x, NA)), "`x` is not strictly more than NA", fixed = TRUE)
+  testthat::expect_match(message_of(expect_gte(x, 1.5, label = "this")), "this is not more than 1.5", fixed = TRUE)
+  testthat::expect_error(expect_lt(c(x, x), 2), "single logical")
+  for (held in list(quote(expect_lt(x, 2)), quote(expect_lte(x, 1)), quote(expect_gt(x, 0)), quote(expect_gte(x, 1)))) {
+    testthat::expect_s3_class(tryCatch(eval(held), expectation = identity), "expectation_success")
+  }
   # what testthat takes for true without being TRUE
   expect_true(c(a = TRUE))
   expect_equal(1, c(a = 1), ignore_attr = TRUE)
