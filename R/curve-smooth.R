@@ -85,14 +85,17 @@ new_smoother <- function(p, bandwidth, v = NULL, most = 200L, n_places = 160L, n
   sums <- rowsum(cbind(n, n * out$t), out$coarse)
   out$loo <- list(n = sums[, 1], t = sums[, 2] / sums[, 1])
   at <- smooth_scale(out$x)
-  out$weights <- lapply(out$grid, function(h) {
-    both <- local_polynomials(at, out, h)
-    list(
-      linear = both$linear, quadratic = both$quadratic,
-      n_eff = 1 / rowSums(both$quadratic^2 * rep(n, each = length(at))),
-      loo = if (length(out$grid) > 1) local_polynomials(out$loo$t, out$loo, h, "linear")$linear
-    )
-  })
+  out$weights <- lapply(out$grid, function(h) place_weights(out, at, h))
+  out
+}
+
+# The weights at the places `at` when they are asked for: most bandwidths are never chosen. `both` is a promise.
+place_weights <- function(smoother, at, h, both = local_polynomials(at, smoother, h)) {
+  out <- new.env(parent = emptyenv())
+  delayedAssign("linear", both$linear, assign.env = out)
+  delayedAssign("quadratic", both$quadratic, assign.env = out)
+  delayedAssign("n_eff", 1 / rowSums(both$quadratic^2 * rep(smoother$n, each = length(at))), assign.env = out)
+  if (length(smoother$grid) > 1) out$loo <- local_polynomials(smoother$loo$t, smoother$loo, h, "linear")$linear
   out
 }
 

@@ -5,19 +5,24 @@ expected_e_value <- function(p, e_value) {
   sum(probability * apply(outcomes, 1, e_value))
 }
 
+# What glance() says of the bets, without the headline of the rows.
+e_value_of <- function(monitor) monitor_row(monitor)$e_value
+
 test_that("the e-value is a martingale: its mean over all outcomes is 1", {
   p <- c(0.2, 0.9, 0.5, 0.03, 0.7, 0.99)
   for (half_life in c(Inf, 3)) {
     monitor <- ce_monitor(block = 2, half_life = half_life)
-    mean <- expected_e_value(p, function(y) glance(update(monitor, p, y))$e_value)
+    mean <- expected_e_value(p, function(y) e_value_of(update(monitor, p, y)))
     expect_equal(mean, 1, tolerance = tol$law)
+    seen <- update(monitor, p, c(0, 1, 1, 0, 0, 1))
+    expect_identical(e_value_of(seen), glance(seen)$e_value)
   }
   # rows of two monitors
   monitor <- ce_monitor(block = 2)
   joined <- function(y) c(update(monitor, p[1:3], y[1:3]), update(monitor, p[4:5], y[4:5]))
-  expect_equal(expected_e_value(p[1:5], function(y) glance(joined(y))$e_value), 1, tolerance = tol$law)
+  expect_equal(expected_e_value(p[1:5], function(y) e_value_of(joined(y))), 1, tolerance = tol$law)
   # bets on a row that comes after them
-  mean <- expected_e_value(p, function(y) glance(update(joined(y), p[6], y[6]))$e_value)
+  mean <- expected_e_value(p, function(y) e_value_of(update(joined(y), p[6], y[6])))
   expect_equal(mean, 1, tolerance = tol$law)
 })
 
@@ -68,7 +73,7 @@ test_that("how rows are cut into updates changes nothing", {
 test_that("calibrated predictions are seldom rejected by who looks always, a wrong slope is found", {
   rejected <- function(slope) {
     z <- rnorm(1000, sd = 2)
-    glance(update(ce_monitor(), plogis(z), rbinom(1000, 1, plogis(slope * z))))$rejected
+    monitor_row(update(ce_monitor(), plogis(z), rbinom(1000, 1, plogis(slope * z))))$rejected
   }
   withr::with_seed(3, {
     # 99.9 % of samples of 60 at the level .05 have at most 9 rejections
@@ -155,11 +160,11 @@ test_that("with clusters the e-value is a martingale however their rows depend o
   p <- c(0.2, 0.6, 0.5, 0.1, 0.7, 0.9)
   cluster <- c("b", "a", "b", "a", "c", "c")
   monitor <- ce_monitor(block = 1)
-  clustered <- function(y) glance(update(monitor, p, y, cluster = cluster))$e_value
+  clustered <- function(y) e_value_of(update(monitor, p, y, cluster = cluster))
   expect_equal(expected_of_clusters(p, cluster, clustered), 1, tolerance = tol$law)
   # rows taken one by one win by what the others of their cluster have told
   order <- order(cluster)
-  alone <- function(y) glance(update(monitor, p[order], y[order]))$e_value
+  alone <- function(y) e_value_of(update(monitor, p[order], y[order]))
   expect_gt(expected_of_clusters(p, cluster, alone), 1.01)
   # by hand: one bet per cluster, of the fits to those before
   y <- c(1, 0, 1, 1, 0, 1)
