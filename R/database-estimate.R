@@ -54,17 +54,26 @@ database_ladder <- function(rows, g, level, threads, call) {
     found <- list(x = as.numeric(found$p), y = as.numeric(found$y), count = as.numeric(found$n))
     return(counted_ladder(found, ladder_bases("binary", 1, design$n), level, threads))
   }
-  # to a rounding of where a whole number of rows is reached; all rungs with one query
-  sizes <- vapply(ladder_bases("binary", 1, design$n), `[[`, 0, "own")
-  targets <- lapply(sizes, function(m) (seq_len(m) - 1) / (m - 1) * design$n - 1e-12 * design$n)
-  values <- database_quantiles(rows, pairs, weight, unlist(targets), call)
-  knots <- lapply(split(values, rep(seq_along(sizes), sizes)), unique)
+  knots <- database_knots(rows, pairs, weight, design$n, call)
   edges <- sort(unique(unlist(knots)))
   moment_ladder(edges, database_moments(rows, pairs, weight, edges, call), knots, level, threads)
 }
 
-# Importance weights are numbers of their own, and a cluster's rows are left out together: such rows are sent, those
-# that are the same in a cluster once.
+# Those of every rung: all values where there are no more, else quantiles, to a rounding of where a whole number of rows
+# is reached; all rungs with one query.
+database_knots <- function(rows, pairs, weight, n, call) {
+  sizes <- vapply(ladder_bases("binary", 1, n), `[[`, 0, "own")
+  targets <- lapply(sizes, function(m) (seq_len(m) - 1) / (m - 1) * n - 1e-12 * n)
+  different <- database_query(rows$db, paste0("SELECT DISTINCT p FROM (", pairs, ") ce_pairs LIMIT ", max(sizes) + 1),
+                              call)$p
+  if (length(different) <= min(sizes)) return(rep(list(sort(different)), length(sizes)))
+  values <- database_quantiles(rows, pairs, weight, unlist(targets), call)
+  quantiles <- lapply(split(values, rep(seq_along(sizes), sizes)), unique)
+  lapply(seq_along(sizes), function(m) if (length(different) <= sizes[m]) sort(different) else quantiles[[m]])
+}
+
+# Importance weights are numbers of their own, and a cluster's rows are left out together: such rows are sent where
+# there are few, those that are the same in a cluster once.
 sent_ladder <- function(rows, pairs, design, level, threads, call) {
   weighted <- !is.null(design$sums)
   clustered <- is_clustered(rows)
@@ -72,15 +81,16 @@ sent_ladder <- function(rows, pairs, design, level, threads, call) {
   if (clustered) {
     pairs <- paste0("SELECT p, y, ce_w, DENSE_RANK() OVER (ORDER BY ce_cluster) AS ce_code FROM (", pairs, ") ce_pairs")
   }
-  copies <- sql_sums(c(copies = if (rows$kind == "frequency") "ce_w" else "1"))
+  weight <- if (rows$kind == "frequency") "ce_w" else "1"
+  copies <- sql_sums(c(copies = weight))
   keys <- paste(columns, collapse = ", ")
   found <- database_query(rows$db, paste0("SELECT ", keys, ", ", copies, " FROM (", pairs, ") ce_coded GROUP BY ", keys,
                                           " ORDER BY ", keys, " LIMIT ", few_rows + 1), call)
   if (nrow(found) > few_rows || design$n > most_repeated_rows) {
-    stop_unsupported(paste0("weights and clusters have a headline of at most ", count_text(few_rows),
-                            " different rows"),
-                     paste0("There are more among ", count_text(design$n), "."), call,
-                     if (weighted) "weights" else "cluster", state = TRUE, class = "headline")
+    if (!weighted) return(clustered_ladder(rows, pairs, weight, design, level, threads, call))
+    stop_unsupported(paste0("importance weights have a headline of at most ", count_text(few_rows), " different rows"),
+                     paste0("There are more among ", count_text(design$n), "."), call, "weights", state = TRUE,
+                     class = "headline")
   }
   found <- lapply(found, function(v) rep(as.numeric(v), as.numeric(found$copies)))
   problem <- scalar_problem(found$p, found$y)
@@ -88,25 +98,61 @@ sent_ladder <- function(rows, pairs, design, level, threads, call) {
   run_ladder(problem, ladder_bases("binary", 1, design$n), level, threads)
 }
 
-# The moments of every cell between two edges, of rows with outcome 0 and 1, from sums of powers of u.
-database_moments <- function(rows, pairs, weight, edges, call, m = 12) {
+# Sums by cluster of all that is squared are sums of powers of u: those of every cluster (`ce_code` of the pairs) and
+# cell stand for its rows.
+clustered_ladder <- function(rows, pairs, weight, design, level, threads, call, most = 1e5) {
+  knots <- database_knots(rows, pairs, weight, design$n, call)
+  edges <- sort(unique(unlist(knots)))
+  if (length(edges) == 1) edges <- c(0, 1)
+  size <- design$draws * (length(edges) - 1)
+  if (size > most) {
+    stop_unsupported(paste0("clusters have a headline of at most ", count_text(few_rows), " different rows, or ",
+                            count_text(most), " sums"),
+                     paste0("There are more rows, and ", count_text(size), " sums of a cluster and a cell."), call,
+                     "cluster", state = TRUE, class = "headline")
+  }
+  own <- part_rows(edges, database_moments(rows, pairs, weight, edges, call, draws = design$draws))
+  e <- own$x - own$y
+  problem <- list(features = matrix(own$x), residuals = matrix(e),
+                  design = new_design(length(e), own$count, match(own$part, sort(unique(own$part)))))
+  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
+  squares <- c(sum(own$count * e^2), sum(rowsum(own$count * e, own$part)^2))
+  rungs <- lapply(core_ladder(problem, bases, TRUE, threads), function(rung) {
+    rung$scatter <- 4 * max(squares) / design$n^2
+    rung
+  })
+  facts <- score_facts(e^2, problem$design, 1, design$n)
+  rungs <- predicted_noise(rungs, facts, function() {
+    cpp_ladder(problem$features, predicted_residuals(problem$features), own$count, integer(), bases, TRUE, threads,
+               TRUE)
+  })
+  finish_ladder(rungs, problem$design, facts, level, design_df(design))
+}
+
+# The moments of every cell between two edges, of rows with outcome 0 and 1, from sums of powers of u; of so many
+# clusters (`draws`) those of each.
+database_moments <- function(rows, pairs, weight, edges, call, m = 12, draws = NULL) {
+  code <- if (!is.null(draws)) "ce_code"
   cells <- length(edges) - 1
   inner <- edges[-c(1, length(edges))]
-  placed <- paste0("SELECT y, ", sql_double(weight), " AS w, ", sql_cell("p", inner), " AS cell, (p - ",
+  placed <- paste0("SELECT ", sql_list(code, "y"), ", ", sql_double(weight), " AS w, ", sql_cell("p", inner),
+                   " AS cell, (p - ",
                    sql_choice("p", inner, edges[-length(edges)]), ") * ", sql_choice("p", inner, 2 / diff(edges)),
                    " - ", sql_number(1), " AS u1 FROM (", pairs, ") ce_pairs", sql_fence)
   for (known in 2^(seq_len(ceiling(log2(m - 1))) - 1)) {
     # u2 of u1, u3 and u4 of these, u5 to u8 of those
     next_ones <- seq(known + 1, min(2 * known, m - 1))
     powers <- paste0("u", next_ones - known, " * u", known, " AS u", next_ones)
-    placed <- paste0("SELECT ", sql_list("y", "w", "cell", paste0("u", seq_len(known)), powers), " FROM (", placed,
+    placed <- paste0("SELECT ", sql_list(code, "y, w, cell", paste0("u", seq_len(known)), powers), " FROM (", placed,
                      ") ce_power", known, sql_fence)
   }
   sums <- setNames(c("w", paste0("w * u", seq_len(m - 1))), paste0("s", seq_len(m) - 1))
-  found <- database_query(rows$db, paste0("SELECT cell, y, ", sql_sums(sums), " FROM (", placed,
-                                          ") ce_placed GROUP BY cell, y"), call)
-  out <- array(0, c(m, 2, cells))
-  at <- cbind(rep(seq_len(m), each = nrow(found)), as.numeric(found$y) + 1, as.numeric(found$cell) + 1)
+  keys <- sql_list("cell", "y", code)
+  found <- database_query(rows$db, paste0("SELECT ", keys, ", ", sql_sums(sums), " FROM (", placed,
+                                          ") ce_placed GROUP BY ", keys), call)
+  out <- array(0, c(m, 2, cells, draws))
+  at <- cbind(rep(seq_len(m), each = nrow(found)), as.numeric(found$y) + 1, as.numeric(found$cell) + 1,
+              if (!is.null(draws)) as.numeric(found$ce_code))
   out[at] <- unlist(lapply(found[names(sums)], as.numeric), use.names = FALSE)
   array(monomial_to_chebyshev(m) %*% matrix(out, m), dim(out))
 }

@@ -15,11 +15,10 @@ database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repe
   }, new_grouped, call)
 }
 
-# Risks are made of sums of any number of rows; the headline of weights is not.
+# Risks are made of sums of any number of rows; the headline of weights is not, nor that of many clusters.
 headline_of_tune <- function(rows, g, level, threads, call) {
   rlang::try_fetch(database_headline(rows, g, level, threads, call), calibrisk_error_headline = function(cnd) {
-    tell(c("!" = "The result has no headline: in a database that of weights and clusters is of at most \\
-                  {count_text(few_rows)} different rows.", "x" = cnd$fact), "headline")
+    tell(c("!" = "The result has no headline: {cnd$rule}.", "x" = cnd$fact), "headline")
     missing_estimate(rows$notion, "ladder", database_design(rows, g)$n)
   })
 }

@@ -22,8 +22,9 @@
 #'
 #' The headline's knots are those in memory. Of up to 20,000 different pairs of prediction and outcome their counts are
 #' sent; of more, the sums of powers \eqn{u^k}, k < 12, of the place \eqn{u} of a prediction between two knots, which
-#' give the same digits. With importance weights or clusters, rows are sent, up to 20,000 different ones; [ce_tune()]
-#' of more has no headline, and a message of class `calibrisk_message_headline` says so.
+#' give the same digits. Of clusters the pairs and the sums are those of every cluster, up to 100,000 sums of a cluster
+#' and a cell. With importance weights rows are sent, up to 20,000 different ones. [ce_tune()] of more has no headline,
+#' and a message of class `calibrisk_message_headline` says so.
 #'
 #' With importance weights the pair of rows i and j counts \eqn{w_i w_j}: the sums are those of \eqn{w}, \eqn{w^2},
 #' \eqn{w^3} and \eqn{w^4} with powers of \eqn{d}. Of clusters the database squares their sums for the standard errors
@@ -152,7 +153,7 @@ stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE, class =
     "x" = fact,
     "i" = paste0(if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
                  "{.code dplyr::collect(x)} takes the rows into memory.")
-  ), c(class, "unsupported", "database"), arg = arg, fact = fact, call = call)
+  ), c(class, "unsupported", "database"), arg = arg, rule = what, fact = fact, call = call)
 }
 
 # --- Pieces of SQL ----------------------------------------------------------------------------------------------------

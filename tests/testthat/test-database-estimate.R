@@ -35,12 +35,41 @@ test_that("the headline of many different rows comes from sums, with the digits 
   con <- local_database()
   data <- withr::with_seed(5, {
     p <- rbeta(20500, 2, 1)
-    data.frame(prob = p, y = as.integer(runif(20500) < p^1.3), k = sample(1:3, 20500, TRUE), v = runif(20500))
+    data.frame(prob = p, y = as.integer(runif(20500) < p^1.3), k = sample(1:3, 20500, TRUE), v = runif(20500),
+               g = sample(c("it's", letters), 20500, TRUE))
   })
   x <- write_table(con, "ce_test_many", data)
   expect_same_headline(ce_estimate(x, y, prob), ce_estimate(data, y, prob))
   expect_same_headline(ce_estimate(x, y, prob, weights = k), ce_estimate(data, y, prob, weights = k))
   expect_error(ce_estimate(x, y, prob, weights = v), class = "calibrisk_error_unsupported")
+  expect_same_headline(ce_estimate(x, y, prob, cluster = g), ce_estimate(data, y, prob, cluster = g))
+  expect_same_headline(ce_estimate(x, y, prob, cluster = g, weights = k),
+                       ce_estimate(data, y, prob, cluster = g, weights = k))
+  expect_error(ce_estimate(x, y, prob, cluster = g, weights = v), class = "calibrisk_error_unsupported")
+})
+
+test_that("the headline of clusters from sums is that of their rows, where few are wrong and where many are alone", {
+  con <- local_database()
+  data <- withr::with_seed(8, data.frame(p = round(rbeta(900, 60, 1), 2), g = sample(100, 900, TRUE)))
+  # 7 failures: the variances that predictions give, which are no polynomials, count
+  data$y <- as.integer(data$p > 0.93)
+  x <- write_table(con, "ce_test_alone", data)
+  here <- ce_estimate(data, y, p, cluster = g)
+  local_stand_ins(list(few_rows = 100))
+  there <- ce_estimate(x, y, p, cluster = g)
+  for (name in numbers) expect_equal(there[[name]], here[[name]], tolerance = 1e-9)
+  # fewer values than knots, and one
+  for (digits in 1:0) {
+    data$p <- round(0.3 + 0.6 * data$p, digits)
+    data$y <- rep(c(0L, 1L, 1L), 300)
+    x <- write_table(con, "ce_test_alone", data)
+    expect_same_headline(ce_estimate(x, y, p, cluster = g), ce_estimate(data, y, p, cluster = g))
+  }
+  data <- data.frame(p = (1:2600) / 2601, y = rep(0:1, 1300), g = 1:2600)
+  x <- write_table(con, "ce_test_alone", data)
+  expect_error(ce_estimate(x, y, p, cluster = g), "100,000 sums", class = "calibrisk_error_unsupported")
+  expect_message(ce_tune(x, y, p, cluster = g, methods = method_bins(3)), "no headline",
+                 class = "calibrisk_message_headline")
 })
 
 test_that("moments are those of the rows", {
@@ -56,6 +85,12 @@ test_that("moments are those of the rows", {
     here <- vapply(0:11, function(k) sum(data$ce_w[rows] * cos(k * acos(u[rows]))), 0)
     expect_equal(there[, y + 1, b], here, tolerance = 1e-10)
   }
+  codes <- "SELECT *, 1 + (ce_w % 3) AS ce_code FROM ce_test_moments"
+  own <- calibrisk:::database_moments(list(db = x), codes, "ce_w", edges, NULL, draws = 3)
+  expect_identical(dim(own), c(12L, 2L, 4L, 3L))
+  expect_equal(apply(own, 1:3, sum), there, tolerance = 1e-10)
+  rows <- data$ce_w %% 3 == 1 & cell == 4 & data$y == 1
+  expect_equal(own[2, 2, 4, 2], sum((data$ce_w * u)[rows]), tolerance = 1e-10)
 })
 
 test_that("what has no headline of sums says so", {
@@ -66,7 +101,6 @@ test_that("what has no headline of sums says so", {
   unsupported(method = method_bins(5))
   unsupported(bases = list(basis_hats(5)))
   local_stand_ins(list(few_rows = 20))
-  unsupported(cluster = site)
   unsupported(weights = v)
 })
 
