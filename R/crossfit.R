@@ -101,7 +101,7 @@ crossfit_blocks <- function(sorted, fold, bins, p) {
 fold_gaps <- function(size, d, bins) {
   others <- bins$size - size
   gap <- (bins$size * bins$gap - d) / others
-  gap[others < 1e-9 * bins$size | abs(gap) < no_gap] <- 0
+  gap[is.nan(gap) | others < 1e-9 * bins$size | abs(gap) < no_gap] <- 0
   gap
 }
 

@@ -106,6 +106,15 @@ check_weights <- function(weights, kind, call) {
              affected."
     ), "weights", arg = "weights", row = bad[1], value = weights[bad[1]], call = call)
   }
+  extreme <- which(weights > 1e50 | weights > 0 & weights < 1e-50)
+  if (length(extreme) > 0) {
+    stop_input(c(
+      "{.arg weights} must be 0 or between 1e-50 and 1e50: products of several are summed up.",
+      "x" = "Row {extreme[1]} has the weight {.val {weights[extreme[1]]}}; {length(extreme)} of {length(weights)} \
+             rows are affected.",
+      "i" = "Divide all by one number: only their ratios count."
+    ), c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]], call = call)
+  }
   if (kind == "frequency" && sum(weights, na.rm = TRUE) > most_repeated_rows) {
     stop_input(c(
       "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",

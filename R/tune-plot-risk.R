@@ -108,7 +108,7 @@ risk_limits <- function(table, zero) {
   best <- table[table$chosen, ]
   high <- 2.5 * max(best$difference + best$std.error, stats::median(table$std.error), 1e-15)
   most <- max(table$difference + table$std.error, zero, na.rm = TRUE)
-  c(low, if (most > high) high else most * 1.02)
+  c(low, if (most > high) high else max(most * 1.02, 1e-15))
 }
 
 # What both figures draw: differences in units of a power of ten.

@@ -79,7 +79,7 @@ autoplot_estimate <- function(panels) {
   rows$high <- rows$estimate_holdout + half
   plot <- ggplot2::ggplot(rows) +
     ggplot2::geom_rect(data = headline, ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), ymin = -Inf,
-                       ymax = Inf, fill = "grey88") +
+                       ymax = Inf, fill = "grey88", na.rm = TRUE) +
     ggplot2::geom_vline(data = headline, ggplot2::aes(xintercept = .data$estimate), colour = "grey40",
                         linewidth = 0.5, na.rm = TRUE) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = .data$low, xmax = .data$high, y = .data$method,
@@ -90,8 +90,11 @@ autoplot_estimate <- function(panels) {
     ggplot2::expand_limits(x = 0) +
     ggplot2::labs(
       x = "calibration error", y = NULL,
-      subtitle = paste0("Points: each method on the test rows (bars: sampling error of these rows alone)\n",
-                        "Line and band: estimate of all rows and its ", format(100 * level), " % interval")
+      subtitle = paste0("Points: each method on the test rows (bars: sampling error of these rows alone)",
+                        # the sums of a canonical state have no headline
+                        if (!all(is.na(headline$conf.high))) paste0(
+                          "\nLine and band: estimate of all rows and its ", format(100 * level), " % interval"
+                        ))
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())

@@ -78,6 +78,7 @@ tune_footnotes <- function(x) {
     chosen_note(x),
     skill_note(x),
     missing_note(x),
+    draws_note(x),
     edge_note(x),
     unreliable_note(x)
   )
@@ -99,6 +100,14 @@ missing_note <- function(x) {
   }
   if (short > 0) paste0("No risk in ", short, " of ", x$split$k,
                         " folds, which hold out fewer than two rows; left out of the means.")
+}
+
+# Why standard errors of differences are.
+draws_note <- function(x) {
+  others <- x$glance[!(x$glance$selected %in% TRUE), ]
+  if (any(is.na(others$difference_std.error) & !is.na(others$difference))) {
+    "(NA): a standard error takes three rows in every fold; of clusters, or of blocks, three of these."
+  }
 }
 
 # Selected at the edge of its grid: the grid may be too short.

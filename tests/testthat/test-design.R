@@ -310,3 +310,15 @@ test_that("every verb that takes outcomes has weights and clusters", {
   # distributions as `truth`; and a pilot, whose study has clusters of its own
   expect_setequal(names(arguments)[lacking], c("score_entropy", "score_divergence", "ce_power"))
 })
+
+test_that("weights whose products are no doubles are an error that says so", {
+  x <- c(.2, .4, .6, .9)
+  for (weight in c(1e200, 1e-200)) {
+    cnd <- expect_error(ece(x, c(0, 1, 0, 1), weights = c(1, 2, .5, weight)), class = "calibrisk_error_size")
+    expect_match(conditionMessage(cnd), "Row 4 has the weight.*Divide all by one number")
+    expect_error(update(ce_state(), x, c(0, 1, 0, 1), weights = c(1, 2, .5, weight)), class = "calibrisk_error_weights")
+  }
+  expect_false(is.na(ce_estimate(x, c(0, 1, 0, 1), weights = c(1e50, 0, 1, 1e-50))$conf.high))
+  # a bin whose rows weigh nothing beside the others has no honest gap
+  expect_identical(fold_gaps(cbind(0, 1), cbind(0, 1), list(size = 0, gap = NaN)), cbind(0, 0))
+})

@@ -53,6 +53,9 @@ test_that("kernel ridges on landmarks are those of the rows' features", {
     expect_equal(row$std.error_holdout, if (mean(squared) > 0) error else NA_real_, tolerance = 1e-6)
   }
   expect_output(print(sums), "6 landmarks")
+  skip_if_not_installed("ggplot2")
+  expect_silent(ggplot2::ggplotGrob(plot <- ggplot2::autoplot(sums, type = "estimate")))
+  expect_false(grepl("Line and band", plot$labels$subtitle))
 })
 
 test_that("with all rows as landmarks they are those in memory, where the ridge does not see what the factor leaves", {

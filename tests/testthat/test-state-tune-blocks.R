@@ -142,6 +142,7 @@ test_that("folds are whole blocks; too few of them are an error that says what t
   d <- inside_sample(300, 5)
   state <- state_of(d, cluster = rep(1:11, length.out = 300))
   cnd <- expect_error(ce_tune(state), class = "calibrisk_error_folds")
+  expect_error(ce_tune(state_of(d, cluster = rep(1, 300))), "1 of the 64 blocks has rows")
   expect_match(conditionMessage(cnd), "blocks have rows; 5 folds and the test rows need 13.*Fewer `folds`")
   few <- state_of(d, ce_state_spec(folds = 2), cluster = rep(1:11, length.out = 300))
   expect_false(anyNA(glance(ce_tune(few))[compared[1:5]]))
@@ -171,4 +172,13 @@ test_that("odd weights and predictions have numbers", {
   }
   # without a residual there is no skill
   expect_identical(glance(sums)$skill, rep(NA_real_, 4))
+  skip_if_not_installed("ggplot2")
+  for (type in c("risk", "estimate", "gap")) expect_silent(ggplot2::ggplotGrob(ggplot2::autoplot(sums, type = type)))
+})
+
+test_that("standard errors that folds of two blocks do not have are explained", {
+  d <- inside_sample(20, 8)
+  sums <- ce_tune(state_of(d, cluster = 1:20))
+  expect_true(anyNA(glance(sums)$difference_std.error))
+  expect_output(print(sums), "\\(NA\\): a standard error takes three rows")
 })
