@@ -105,6 +105,17 @@ estimate_limits <- function(estimate, level) {
        high = estimate$value + half)
 }
 
+# With the standard error of bootstrap values. An error is biased upwards, that of a sample's rows once more, and by how
+# much depends on what is not known: where all gaps are large and of one sign there is no bias. Limits that subtract it
+# are too small, and near calibration above 0. So the upper end has no correction, and the lower one is honest.
+bootstrap_limits <- function(estimate, draws, level) {
+  std_error <- sd(draws)
+  half <- design_quantile((1 + level) / 2, estimate$design) * std_error
+  pairs <- if (!is.null(estimate$pairs)) degenerate_limits(estimate, level)
+  list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level), pairs$low),
+       high = max(estimate$value + half, pairs$high))
+}
+
 # Of a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R); the
 # limits are the x that a test with this variance does not reject. The influence's own variance is no use near
 # calibration: it is a square of the same sums as the value, and so smallest where the value is too small.
@@ -150,18 +161,15 @@ squared_columns <- function(estimates, level) {
 
 # The columns of an estimate (or of several, one row each): built on the scale of the value, where it may be negative,
 # and mapped to the root at the end.
-# `draws`: bootstrap values, a row per estimate; then the interval is the basic one (twice the estimate minus the upper
-# and the lower quantile), which also moves against the upward bias.
+# `draws`: bootstrap values, a row per estimate.
 summarise_estimates <- function(estimates, level, draws = NULL) {
   value <- vapply(estimates, `[[`, 0, "value")
   power <- vapply(estimates, `[[`, 0, "power")
   smallest <- vapply(estimates, `[[`, 0, "smallest")
-  limits <- if (is.null(draws)) {
-    own <- lapply(estimates, estimate_limits, level)
-    lapply(setNames(nm = c("std.error", "low", "high")), function(name) vapply(own, `[[`, 0, name))
-  } else {
-    basic_limits(value, draws, level)
-  }
+  own <- lapply(seq_along(estimates), function(j) {
+    if (is.null(draws)) estimate_limits(estimates[[j]], level) else bootstrap_limits(estimates[[j]], draws[j, ], level)
+  })
+  limits <- lapply(setNames(nm = c("std.error", "low", "high")), function(name) vapply(own, `[[`, 0, name))
   std_error <- limits$std.error
   root <- function(v) {
     v <- pmax(v, smallest)

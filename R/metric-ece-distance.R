@@ -28,13 +28,30 @@ check_distance <- function(distance, scheme, p_given, call) {
   distances[[check_choice(distance, names(distances), "distance", call)]]
 }
 
-# The influence of a row is not known for a distance of the user: its interval is that of a bootstrap.
+# The influence of a row is not known for a distance of the user: its standard error is that of a bootstrap. What noise
+# alone gives is seen with outcomes redrawn from the predictions; by the triangle inequality the lower limit is the
+# estimate without an upper quantile of that. Rows of a cluster are not redrawn on their own: then it is 0.
 distance_columns <- function(problem, scheme, interval) {
   value <- distance_error(list(problem), scheme)
   estimates <- lapply(value$power, new_estimate, influence = NULL, design = problem$design)
   columns <- error_columns(estimates, interval, list(problem), function(part) distance_error(part, scheme)$power)
+  if (interval$type == "bootstrap") {
+    columns$conf.low <- pmin(columns$conf.low, value$power - distance_noise(problem, scheme, interval))
+    columns$conf.low <- pmax(columns$conf.low, 0)
+  }
   counts <- scheme$n_bins
   c(columns, list(n_bins = ifelse(is.na(counts), value$cells, counts), n = nrow(problem$features)))
+}
+
+distance_noise <- function(problem, scheme, interval) {
+  if (!is.null(problem$design$cluster)) return(Inf)
+  probs <- problem$features
+  draws <- vapply(seq_len(interval$times), function(b) {
+    classes <- cpp_draw_classes(probs)
+    problem$residuals <- probs - outer(classes, seq_len(ncol(probs)), `==`)
+    distance_error(list(problem), scheme)$power
+  }, numeric(length(scheme$n_bins)))
+  apply(matrix(draws, ncol = interval$times), 1, quantile, (1 + interval$level) / 2, names = FALSE)
 }
 
 distance_error <- function(problems, scheme) {

@@ -26,7 +26,16 @@
 #' @return A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
 #' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
 #' There is no cheap analytic interval, because every outcome moves the whole curve: `interval = "bootstrap"`
-#' gives the basic one at the cost of `times` further curves. The default is none, and the printed table says so.
+#' gives one at the cost of `times` further curves. The default is none, and the printed table says so.
+#' @section Interval:
+#' The distances are biased upwards by the noise of the curve, all the more the smaller they are. The lower end is
+#' therefore the estimate less an upper quantile of the distances that noise alone gives (a triangle inequality for ICI
+#' and Emax, whatever the gaps): those of calibrated predictions, with outcomes redrawn from them; with clusters those
+#' between the curves of bootstrap samples and of all rows. The upper end adds normal (with clusters, Student's)
+#' quantiles times the samples' standard deviation (for E50, which noise may also move down, at least the quantile of
+#' the noise), and is not moved down, since large gaps of one sign have no bias. Both are of the curve as the smoother
+#' sees it. Simulated (332 and 1,500 rows, calibrated and four kinds of gaps), they hold ICI and E90 in 95 to 100 % of
+#' samples, Emax with the loess in 90 to 100 %.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
 #' @examples
 #' p <- seq(0.05, 0.95, length.out = 60)
@@ -45,11 +54,13 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   call <- current_env()
   out <- metric_frame(x, enquo(truth), enquos(...), enquo(.by), c("ici", "e50", "e90", "emax"), function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
-    value <- ici_values(problem, smoother, span)
+    frequency <- problem_frequency(problem, smoother, span)
+    value <- ici_values(problem, frequency)
     columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
     if (interval == "bootstrap") {
-      draws <- bootstrap_values(list(problem), function(part) ici_values(part[[1]], smoother, span), times)
-      limits <- basic_limits(value, draws, level)
+      draws <- smooth_draws(problem, frequency, smoother, span, function(gap, part) gap_distances(gap, part$design),
+                            times)
+      limits <- smooth_limits(value, draws, level, problem$design)
       columns[-1] <- list(limits$std.error, pmax(limits$low, 0), pmax(limits$high, 0))
     }
     c(columns, list(n = n_obs(predictions)))
@@ -71,13 +82,17 @@ check_one_problem <- function(notion, call = caller_env()) {
   notion
 }
 
-ici_values <- function(problem, smoother, span) {
-  x <- problem$features[, 1]
-  gap_distances(abs(x - smooth_frequency(x, problem$labels, smoother, span, problem$design)), problem$design)
+ici_values <- function(problem, frequency) gap_distances(frequency - problem$features[, 1], problem$design)
+
+# Mean, median, 90 % quantile and maximum of the gaps' sizes.
+gap_distances <- function(gap, design) {
+  gap <- abs(gap)
+  c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design))
 }
 
-# Mean, median, 90 % quantile and maximum.
-gap_distances <- function(gap, design) c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design))
+problem_frequency <- function(problem, smoother, span) {
+  smooth_frequency(problem$features[, 1], problem$labels, smoother, span, problem$design)
+}
 
 smooth_frequency <- function(x, y, smoother, span, design) {
   if (smoother == "isotonic") return(isotonic_fit(x, y, design$w)$value)

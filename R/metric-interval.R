@@ -21,13 +21,6 @@ error_columns <- function(estimates, interval, problems = NULL, statistic = NULL
   c(summarise_estimates(estimates, interval$level, draws), list(.estimates = estimates))
 }
 
-# The basic bootstrap: `draws` has a row per value.
-basic_limits <- function(value, draws, level, na_rm = FALSE) {
-  tail <- (1 - level) / 2
-  limit <- function(p) 2 * value - apply(draws, 1, quantile, p, names = FALSE, na.rm = na_rm)
-  list(std.error = apply(draws, 1, sd, na.rm = na_rm), low = limit(1 - tail), high = limit(tail))
-}
-
 # A sample is how often each row was drawn. Scalar problems are sorted once: a sample repeats rows of the sorted ones.
 bootstrap_values <- function(problems, statistic, times) {
   design <- problems[[1]]$design

@@ -15,7 +15,7 @@
 #' # Intervals
 #' `"analytic"`: the influence of each row, also through the bandwidth. The lower end is at most the cross-fitted
 #' limit of [ece()], with the sign of the smoothed residuals of the other folds in the place of the bins' signs:
-#' at any bandwidth a lower bound of the smooth error. `"bootstrap"`: the basic interval.
+#' at any bandwidth a lower bound of the smooth error. `"bootstrap"`: with the standard error of the samples.
 #'
 #' # Cost
 #' Linear in `n`.

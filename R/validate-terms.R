@@ -87,52 +87,60 @@ headline_term <- function(problem, options, level = "moderate", term = "calibrat
 
 smooth_terms <- c("ici", "e50", "e90", "emax", "eci")
 
-# Distances of the predictions from their smooth curve, with basic bootstrap intervals.
+# Distances of the predictions from their smooth curve, with their limits (R/smooth-limits.R).
 moderate_terms <- function(problem, options) {
-  x <- problem$features[, 1]
-  frequency <- smooth_frequency(x, problem$labels, options$smoother, options$span, problem$design)
-  value <- curve_distances(x, frequency, problem$labels, problem$design)
+  frequency <- problem_frequency(problem, options$smoother, options$span)
+  value <- curve_distances(frequency - problem$features[, 1], problem)
   if (options$times == 0) return(validation_term("moderate", smooth_terms, value))
-  draws <- moderate_draws(problem, value, options)
-  # the same number in every sample is no knowledge of its error
-  draws[!(apply(draws, 1, function(v) max(v) - min(v)) >= 1e-12) %in% TRUE, ] <- NA
-  limits <- basic_limits(value, draws, options$level, na_rm = TRUE)
+  limits <- smooth_limits(value, moderate_draws(problem, frequency, value, options), options$level, problem$design,
+                          c(1, 1, 1, 1, 2))
   within <- function(limit) pmin(pmax(limit, 0), c(1, 1, 1, 1, Inf))
   validation_term("moderate", smooth_terms, value, limits$std.error, within(limits$low), within(limits$high))
 }
 
-curve_distances <- function(x, frequency, y, design) {
-  gap <- abs(x - frequency)
-  spread <- row_mean((x - row_mean(as.numeric(y), design))^2, design)
+curve_distances <- function(gap, problem) {
+  design <- problem$design
+  x <- problem$features[, 1]
+  spread <- row_mean((x - row_mean(as.numeric(problem$labels), design))^2, design)
   relative <- if (spread > 0) row_mean(gap^2, design) / spread else NA_real_
   c(gap_distances(gap, design), relative)
 }
 
 # Many rows are drawn as what they add to cells of equal weight: a sample moves the cells' values as it moves those of
 # the rows.
-moderate_draws <- function(problem, value, options, most = 5000, cells = 1000) {
+moderate_draws <- function(problem, frequency, value, options, most = 5000, cells = 1000) {
   design <- problem$design
   if (design$n <= most) {
-    return(bootstrap_values(list(problem), function(part) {
-      x <- part[[1]]$features[, 1]
-      frequency <- smooth_frequency(x, part[[1]]$labels, options$smoother, options$span, part[[1]]$design)
-      curve_distances(x, frequency, part[[1]]$labels, part[[1]]$design)
-    }, options$times))
+    return(smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times))
   }
   x <- problem$features[, 1]
   w <- design_weights(design)
   cell <- findInterval(x, weighted_edges(x, w, cells), left.open = TRUE) + 1L
-  sums <- function(counts) {
-    part <- unname(rowsum(counts * cbind(w, w * x, w * problem$labels), cell))
-    part <- part[part[, 1] > 0, , drop = FALSE]
+  # these rows as one per cell, with the curve's gap
+  sums <- function(counts, labels = problem$labels) {
+    part <- unname(rowsum(counts * cbind(w, w * x, w * labels), cell))
+    used <- part[, 1] > 0
+    part <- part[used, , drop = FALSE]
     at <- part[, 2] / part[, 1]
     events <- part[, 3] / part[, 1]
     frequency <- if (options$smoother == "loess") loess_fit(at, events, part[, 1], options$span)
     frequency <- frequency %||% isotonic_fit(at, events, part[, 1])$value
-    curve_distances(at, frequency, events, new_design(nrow(part), part[, 1]))
+    list(gap = replace(rep(NA_real_, length(used)), used, frequency - at), used = used,
+         problem = list(features = matrix(at), labels = events, design = new_design(nrow(part), part[, 1])))
   }
-  draws <- vapply(seq_len(options$times), function(b) sums(tabulate(resampled_rows(design), design$n)), value)
-  draws + (value - sums(1))
+  distances <- function(own, gap = own$gap) curve_distances(gap[own$used], own$problem)
+  seen <- sums(1)
+  clustered <- !is.null(design$cluster)
+  each <- seq_len(options$times)
+  drawn <- lapply(each, function(b) sums(tabulate(resampled_rows(design), design$n)))
+  samples <- vapply(drawn, distances, value)
+  noise <- if (clustered) {
+    vapply(drawn, function(own) distances(own, own$gap - seen$gap), value)
+  } else {
+    vapply(each, function(b) distances(sums(1, redrawn_labels(x))), value)
+  }
+  # the cells' value is near that of the rows
+  list(samples = samples + (value - distances(seen)), noise = noise)
 }
 
 # Strong calibration: what holds for all rows, in every pattern of covariates.

@@ -52,3 +52,46 @@ test_that("few distinct predictions use their frequencies", {
   expect_equal(ici(.7, 1)$.estimate[1], .3)
   expect_error(ici(diag(3), 1:3, notion = "class_wise"), class = "calibrisk_error_notion")
 })
+
+test_that("bootstrap limits: the noise of redrawn outcomes below, samples above", {
+  d <- withr::with_seed(5, {
+    x <- stats::runif(80)
+    list(x = x, y = stats::rbinom(80, 1, sqrt(x)))
+  })
+  boot <- withr::with_seed(6, ici(d$x, d$y, interval = "bootstrap", times = 40, smoother = "isotonic"))
+  four <- function(x, y) {
+    gap <- abs(isotonic_fit(x, y)$value - x)
+    c(mean(gap), stats::quantile(gap, c(.5, .9), names = FALSE), max(gap))
+  }
+  withr::with_seed(6, {
+    rows <- replicate(40, sample.int(80, 80, TRUE))
+    redrawn <- replicate(40, as.integer(stats::runif(80) < d$x))
+  })
+  value <- four(d$x, d$y)
+  noise <- apply(apply(redrawn, 2, function(y) four(d$x, y)), 1, stats::quantile, .975, names = FALSE)
+  samples <- apply(rows, 2, function(i) four(d$x[i], d$y[i]))
+  expect_equal(boot$.estimate, value)
+  expect_equal(boot$conf.low, pmax(value - noise, 0))
+  expect_equal(boot$std.error, apply(samples, 1, stats::sd))
+  above <- stats::qnorm(.975) * boot$std.error
+  above[2] <- max(above[2], noise[2])
+  expect_equal(boot$conf.high, value + above)
+})
+
+test_that("intervals of the distances hold those of calibrated predictions, of rows and of clusters", {
+  skip_on_cran()
+  withr::local_seed(8)
+  missed <- function(cluster) {
+    rowMeans(replicate(40, {
+      site <- rep(1:40, each = 6)
+      p <- stats::plogis(stats::rnorm(240) + if (cluster) stats::rnorm(40)[site] else 0)
+      shared <- if (cluster) sqrt(.3) * stats::rnorm(40)[site] else 0
+      y <- as.integer(stats::pnorm(sqrt(if (cluster) .7 else 1) * stats::rnorm(240) + shared) < p)
+      if (!cluster) site <- 1:240
+      out <- ici(data.frame(p, y, site), y, p, smoother = "isotonic", interval = "bootstrap", times = 40, cluster = site)
+      out$conf.low > 0
+    }))
+  }
+  expect_true(all(missed(FALSE) <= .15))
+  expect_true(all(missed(TRUE) <= .15))
+})

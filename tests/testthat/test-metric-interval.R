@@ -134,3 +134,41 @@ test_that("a number of bootstrap samples is no option of the analytic interval",
   expect_identical(withr::with_seed(1, ece(p, y, interval = "bootstrap", times = 1000)),
                    withr::with_seed(1, ece(p, y, interval = "bootstrap")))
 })
+
+test_that("bootstrap intervals hold the error, 0 among them", {
+  skip_on_cran()
+  metrics <- list(ece = ece, smooth = smooth_ece)
+  # population values of rows with these frequencies
+  truth <- function(frequency) {
+    p <- stats::qbeta((seq_len(1500) - .5) / 1500, 2, 2)
+    r <- frequency(p)
+    vapply(metrics, function(metric) {
+      metric(c(p, p), rep(1:0, each = 1500), weights = c(r, 1 - r))$.estimate
+    }, 0)
+  }
+  covered <- function(frequency) {
+    value <- truth(frequency)
+    rowMeans(replicate(20, {
+      p <- stats::rbeta(250, 2, 2)
+      y <- stats::rbinom(250, 1, frequency(p))
+      out <- lapply(metrics, function(metric) metric(p, y, interval = "bootstrap", times = 20))
+      low <- vapply(out, `[[`, 0, "conf.low")
+      low <= value + 1e-9 & value <= vapply(out, `[[`, 0, "conf.high")
+    }))
+  }
+  withr::local_seed(9)
+  expect_true(all(covered(identity) >= .85))
+  expect_true(all(covered(function(p) stats::plogis(.5 * stats::qlogis(p))) >= .85))
+})
+
+test_that("the bootstrap changes the standard error, not the rule of the limits", {
+  data <- withr::with_seed(3, {
+    x <- stats::runif(300)
+    list(x = x, y = stats::rbinom(300, 1, x))
+  })
+  for (metric in list(ece, ks_error, smooth_ece)) {
+    boot <- withr::with_seed(4, metric(data$x, data$y, interval = "bootstrap", times = 40))
+    expect_equal(boot$conf.high, boot$.estimate + stats::qnorm(.975) * boot$std.error)
+    expect_identical(boot$conf.low, metric(data$x, data$y)$conf.low)
+  }
+})

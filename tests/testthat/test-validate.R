@@ -124,13 +124,19 @@ test_that("strong calibration is that of every group, with one test of all", {
 
 test_that("samples of cells move as those of rows", {
   d <- validation_rows(2000)
-  options <- list(times = 60, smoother = "loess", span = .75, level = .95)
+  options <- list(times = 40, smoother = "loess", span = .75, level = .95)
   problem <- scalar_problem(d$p, d$y)
-  value <- curve_distances(d$p, smooth_frequency(d$p, d$y, "loess", .75, problem$design), d$y, problem$design)
-  exact <- withr::with_seed(1, moderate_draws(problem, value, options))
-  cells <- withr::with_seed(1, moderate_draws(problem, value, options, most = 100, cells = 300))
-  expect_gt(min(diag(cor(t(exact), t(cells)))[c(1, 5)]), .97)
-  expect_equal(rowMeans(cells), rowMeans(exact), tolerance = .1)
+  for (site in list(NULL, rep(1:200, each = 10))) {
+    problem$design <- new_design(2000, cluster = site)
+    frequency <- problem_frequency(problem, "loess", .75)
+    value <- curve_distances(frequency - d$p, problem)
+    exact <- withr::with_seed(1, moderate_draws(problem, frequency, value, options))
+    cells <- withr::with_seed(1, moderate_draws(problem, frequency, value, options, most = 100, cells = 300))
+    for (name in c("samples", "noise")) {
+      expect_gt(min(diag(cor(t(exact[[name]]), t(cells[[name]])))[c(1, 5)]), .97)
+      expect_equal(rowMeans(cells[[name]]), rowMeans(exact[[name]]), tolerance = .1)
+    }
+  }
 })
 
 test_that("what cannot be computed is a note, and the print says what the numbers mean", {

@@ -1,0 +1,42 @@
+# Limits of distances T between predictions and a smooth curve c. T is biased upwards, by as much as the curve's noise N
+# is seen beside the gaps: not at all where these are large and of one sign, wholly near calibration. Mean and maximum
+# obey the triangle inequality, T(g + N) <= T(g) + T(N): the lower limit is the estimate without an upper quantile of
+# T(N). That is the distance of calibrated predictions, whose outcomes are redrawn; with clusters it is that between the
+# curve of a bootstrap sample and the curve of all rows. The upper limit adds multiples of the samples' standard
+# deviation, and corrects for no bias, since there may be none.
+
+# Distances of samples and of noise, a column each. `distances(gap, problem)`: of these gaps.
+smooth_draws <- function(problem, frequency, smoother, span, distances, times) {
+  x <- problem$features[, 1]
+  clustered <- !is.null(problem$design$cluster)
+  draws <- bootstrap_values(list(problem), function(part) {
+    part <- part[[1]]
+    drawn <- part$features[, 1]
+    own <- problem_frequency(part, smoother, span)
+    c(distances(own - drawn, part), if (clustered) distances(own - frequency[match(drawn, x)], part))
+  }, times)
+  if (clustered) {
+    terms <- seq_len(nrow(draws) / 2)
+    return(list(samples = draws[terms, , drop = FALSE], noise = draws[-terms, , drop = FALSE]))
+  }
+  list(samples = draws, noise = vapply(seq_len(times), function(b) {
+    problem$labels <- redrawn_labels(x)
+    distances(problem_frequency(problem, smoother, span) - x, problem)
+  }, distances(x, problem)))
+}
+
+redrawn_labels <- function(x) as.integer(stats::runif(length(x)) < x)
+
+# Of mean, median, 90 % quantile, maximum (and more). `degree`: T(t g) = t^degree T(g).
+smooth_limits <- function(value, draws, level, design, degree = 1) {
+  z <- design_quantile((1 + level) / 2, design)
+  std_error <- apply(draws$samples, 1, sd, na.rm = TRUE)
+  # the same number in every sample is no knowledge of its error
+  std_error[!(std_error >= 1e-13)] <- NA
+  noise <- apply(draws$noise, 1, quantile, pnorm(z), names = FALSE, na.rm = TRUE)
+  low <- pmax(value^(1 / degree) - noise^(1 / degree), 0)^degree
+  above <- z * std_error
+  # a median may be too small as well: where the curve crosses the predictions noise moves it down
+  above[2] <- max(above[2], noise[2])
+  list(std.error = std_error, low = ifelse(is.na(std_error), NA, low), high = value + above)
+}
