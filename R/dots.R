@@ -2,7 +2,12 @@
 # what has a name is no selection.
 
 # The selections of a verb, whose environment is `.call`.
-column_dots <- function(..., .call = caller_env()) check_dot_names(enquos(...), .call)
+column_dots <- function(..., .call = caller_env()) {
+  if (...length() == 0) no_dots else check_dot_names(enquos(...), .call)
+}
+
+# What enquos() returns of no dots, without looking for them.
+no_dots <- rlang::quos()
 
 check_dot_names <- function(dots, call) {
   named <- names(dots)[nzchar(rlang::names2(dots))]
@@ -18,6 +23,7 @@ check_dot_names <- function(dots, call) {
 
 # Of a verb that selects no columns.
 check_empty <- function(..., call = caller_env()) {
+  if (...length() == 0) return(invisible())
   dots <- check_dot_names(enquos(...), call)
   if (length(dots) > 0) {
     stop_input(c(
