@@ -16,7 +16,10 @@
 #' [ucme], and by functions of your own. Median bandwidths, and the random locations of [ucme], are each model's own:
 #' give `ce_metric()` a kernel with a bandwidth, and `locations`, for ones that all share.
 #' Estimates of two models by the same binning or kernel share their bias only where both are equally far from
-#' calibrated; see [ece_bias()]. [ce_rank()] orders many models and says how certain the order is.
+#' calibrated and fill as many bins; see [ece_bias()]. Of two calibrated models, one with three distinct predictions and
+#' one with 500, `ece` calls 14 % different at the 5 % level (simulated): `ce_estimate`, [skce], or
+#' `ce_metric(ece, p = 2, debias = TRUE)` are without that bias (0 %). [ce_rank()] orders many models and says how
+#' certain the order is.
 #'
 #' @section Fits:
 #' Risks on the same rows, best first, with the difference to the best and the standard error of that difference.

@@ -122,11 +122,12 @@ conjugate_gradients <- function(times, b, near, max_steps, tolerance) {
   size <- sum(residual * direction)
   goal <- tolerance^2 * size
   products <- 0
-  while (products < max_steps && size > goal) {
+  # constant predictions leave directions that the loss does not know: sums overflow there
+  while (products < max_steps && isTRUE(size > goal)) {
     image <- times(direction)
     products <- products + 1
     curvature <- sum(direction * image)
-    if (!(curvature > 0)) break
+    if (!isTRUE(curvature > 0 && is.finite(curvature))) break
     x <- x + size / curvature * direction
     residual <- residual - size / curvature * image
     before <- size

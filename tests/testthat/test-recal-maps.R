@@ -160,3 +160,12 @@ test_that("separable data are flagged for every loss, and under a penalty that l
   expect_warning(ce_recalibrate(sharp, 1:3, loss = "brier"), "without exception",
                  class = "calibrisk_warning_convergence")
 })
+
+test_that("maps of predictions that are all the same are the frequencies", {
+  p <- matrix(1 / 3, 120, 3)
+  y <- withr::with_seed(1, sample(3, 120, TRUE))
+  for (map in list(map_matrix(penalty = 100), map_matrix(), map_dirichlet(), map_vector())) {
+    fit <- suppressMessages(ce_recalibrate(p, y, method = map))
+    expect_equal(unname(unlist(predict(fit, rbind(p[1, ]))[1, ])), tabulate(y) / 120, tolerance = 1e-8)
+  }
+})
