@@ -43,8 +43,8 @@
 #' @section Intervals:
 #' From influence rows by the rules of [ece()] (weights, clusters), but for the regression without weights and clusters
 #' (Wald), the headline ([ce_estimate()]), and the smooth curve's terms (bootstrap, as in [ici()]; above 5,000 rows
-#' the samples are drawn on 1,000 cells of equal weight). `std.error` is on the scale of `estimate`. Terms that cannot be computed
-#' are `NA`, and a line below the printed table says why: nothing stops the report.
+#' the samples are drawn on 1,000 cells of equal weight). `std.error` is on the scale of `estimate`. Terms that cannot
+#' be computed are `NA`, and a line below the printed table says why: nothing stops the report.
 #' @section Cost:
 #' A few sorts and linear passes, and `times` smooth curves: about two seconds for 10,000 rows.
 #' @section Errors:
