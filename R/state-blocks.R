@@ -11,7 +11,7 @@ block_bins <- function(state, problem) {
 
 # The bins that have rows, as binned_power() takes them.
 counted_bins <- function(rows, spec, counts) {
-  bins <- counted_table(rows, spec$n_bins)$bins
+  bins <- counted_table(rows, spec$bins)$bins
   if (is.null(counts)) return(bins)
   kept <- counts$counts > 0
   bins$ends <- cumsum(counts$counts[kept])
@@ -33,7 +33,7 @@ block_terms <- function(moments, spec) {
   fold <- (seq_len(n_blocks) - 1) %% crossfit_folds + 1
   by_fold <- function(sums) t(rowsum_all(t(sums), factor(fold, seq_len(crossfit_folds))))
   rows <- part_rows(spec$edges, moments)
-  table <- counted_table(rows, spec$n_bins, n_blocks)
+  table <- counted_table(rows, spec$bins, n_blocks)
   binned <- function(p) {
     bound <- crossfit_sums(by_fold(table$size), by_fold(table$d), by_fold(table$d2), table$bins, p)
     colSums(bound$slope[, fold, drop = FALSE] * table$d - bound$offset[, fold, drop = FALSE] * table$size)

@@ -19,9 +19,10 @@ part_rows <- function(edges, moments) {
 
 rows_of <- function(rows, part) lapply(rows, `[`, rows$part == part)
 
-# Sums of w, w e, w e^2 and w y in bins of equal width, a column per part, and what R/metric-sorted.R makes of them.
-counted_table <- function(rows, n_bins, parts = 1) {
-  bin <- findInterval(rows$x, seq_len(n_bins - 1) / n_bins, left.open = TRUE)
+# Sums of w, w e, w e^2 and w y in bins with these edges, a column per part, and what R/metric-sorted.R makes of them.
+counted_table <- function(rows, edges, parts = 1) {
+  n_bins <- length(edges) - 1
+  bin <- findInterval(rows$x, edges[-c(1, length(edges))], left.open = TRUE)
   if (parts > 1) bin <- bin + (rows$part - 1) * n_bins
   e <- rows$x - rows$y
   sums <- rowsum_all(rows$count * cbind(rep(1, length(e)), e, e^2, rows$y, deparse.level = 0),

@@ -61,7 +61,7 @@ row_panel <- function(state, problem, level) {
   scores <- state_scores(state, problem)
   design <- new_design(state$n)
   by_fold <- part_rows(state$spec$edges, moments)
-  table <- counted_table(by_fold, state$spec$n_bins, dim(moments)[4])
+  table <- counted_table(by_fold, state$spec$bins, dim(moments)[4])
   bins <- lapply(list(c(1, 0), c(2, 0), c(2, 1)), function(choice) {
     sums_estimate(table, choice[1], choice[2] == 1, design)
   })
@@ -90,10 +90,15 @@ row_panel <- function(state, problem, level) {
 }
 
 panel_details <- function(state, more) {
-  bins <- paste0(state$spec$n_bins, " bins of equal width, p = ", c("1", "2", "2, debiased"))
+  bins <- paste0(bin_words(state$spec), ", p = ", c("1", "2", "2, debiased"))
   between <- paste0("at the edges of ", length(state$spec$edges) - 1, " cells, at most ", format(more, digits = 1),
                     " more in between")
   c("scalar", bins, between, "squared error of the probability", "logarithmic score")
+}
+
+bin_words <- function(spec) {
+  equal <- all(abs(spec$bins - (0:spec$n_bins) / spec$n_bins) < 1e-12)
+  paste(spec$n_bins, if (equal) "bins of equal width" else "bins between given breaks")
 }
 
 # Errors from the rows left when a block is left out.

@@ -178,9 +178,8 @@ add_problem <- function(sums, problem, parts, weights, spec) {
   sums$moments <- add(sums$moments, spec$edges, m, parts$moments)
   sums$scores <- cpp_add_scores(sums$scores, x, y, parts$moments, weights)
   if (!is.null(sums$counts)) {
-    bins <- (0:spec$n_bins) / spec$n_bins
-    sums$counts <- add(sums$counts, bins, 1L, parts$blocks, numeric())
-    sums$squares <- add(sums$squares, bins, 1L, parts$blocks, weights^2)
+    sums$counts <- add(sums$counts, spec$bins, 1L, parts$blocks, numeric())
+    sums$squares <- add(sums$squares, spec$bins, 1L, parts$blocks, weights^2)
   }
   if (!is.null(sums$blocks)) sums$blocks <- add(sums$blocks, spec$edges, moments_of_block, parts$blocks)
   if (is.null(sums$counts) && is.null(sums$blocks)) {

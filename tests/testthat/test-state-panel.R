@@ -56,6 +56,32 @@ test_that("a prediction just above an edge is in the bin above it", {
                tol$law)
 })
 
+test_that("bins between given breaks are those of equal mass where the breaks are their ends", {
+  d <- inside_sample(400, 4)
+  ends <- sort(d$x)[ceiling(400 * 1:9 / 10)]
+  spec <- ce_state_spec(breaks = ends)
+  whole <- estimate(state_of(d, spec))
+  exponents <- list("p = 1$" = list(), "p = 2$" = list(p = 2), debiased = list(p = 2, debias = TRUE))
+  for (name in names(exponents)) {
+    row <- pick(whole, "ece", name)
+    expected <- do.call(ece, c(list(d$x, d$y, type = "mass", n_bins = 10), exponents[[name]]))
+    expect_close(unlist(row[c(".estimate", "std.error", "conf.high")]),
+                 unlist(expected[c(".estimate", "std.error", "conf.high")]), tol$law)
+    expect_match(row$detail, "10 bins between given breaks")
+  }
+  site <- rep(1:40, 10)
+  clustered <- pick(estimate(state_of(d, spec, cluster = site)), "ece", "p = 1;")
+  expect_close(clustered$.estimate, pick(whole, "ece", "p = 1$")$.estimate, tol$law)
+  expect_same_numbers(whole, estimate(chunked_state(d, 3, spec)))
+  # the other numbers do not see the bins
+  expect_close(pick(whole, "brier")$.estimate, pick(estimate(state_of(d)), "brier")$.estimate, tol$law)
+  expect_error(c(ce_state(spec), ce_state(ce_state_spec(n_bins = 10))), "bins", class = "calibrisk_error_state")
+  for (wrong in list(c(0, .5), c(.2, 1), 1.5, numeric(), NA, "a", (1:1500) / 1501)) {
+    expect_error(ce_state_spec(breaks = wrong), "breaks", class = "calibrisk_error_argument")
+  }
+  expect_error(ce_state_spec(n_bins = 3, breaks = .5), "takes the place", class = "calibrisk_error_argument")
+})
+
 test_that("tidy() is the panel, glance() the headline's row", {
   d <- inside_sample(300, 2)
   state <- update(ce_state(), c(d$x, NA), c(d$y, 1))
