@@ -40,7 +40,8 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
   inner <- if (is.null(knots)) edges else edges[vapply(edges, function(edge) min(abs(edge - knots)) <= 1e-12, NA)]
   structure(
     list(notion = notion, n_bins = length(bins) - 1, bins = bins, grid = grid, folds = folds, test = test,
-         blocks = blocks, event_level = check_choice(event_level, c("first", "second")), knots = knots, edges = edges, inner = inner,
+         blocks = blocks, event_level = check_choice(event_level, c("first", "second")), knots = knots, edges = edges,
+         inner = inner,
          fine = sort(unique(c((0:100) / 100, unlist(lapply(grid, function(b) seq_len(b) / b))))),
          landmarks = if (canonical) landmarks, kernel = if (canonical) kernel),
     class = "ce_state_spec"

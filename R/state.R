@@ -8,7 +8,7 @@
 #' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` alone); by
 #'   default `"binary"` for a single probability and for two classes, else `"top_label"`.
 #' @param n_bins,breaks Number of bins of equal width of the panel, or in their place the inner edges of its bins, such
-#'   as quantiles of the predictions of a first part of the rows (of all rows: the bins of [ece()] with `type = "mass"`).
+#'   as quantiles of the predictions of a first part of the rows (of all rows: the bins of [ece()] with `"mass"`).
 #' @param knots Values that the headline's bases may have knots at, such as quantiles of the predictions of a first
 #'   part of the rows; by default the edges of the cells.
 #' @param grid,folds,test Of Algorithm 1: numbers of bins, folds, and the share of test rows.
