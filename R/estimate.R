@@ -64,7 +64,7 @@
 #' v_i b_i b_i')^{-1}} it is \eqn{b_i' A_c \sum_{c' \ne c} x_{c'}}, so that \eqn{\psi_m} is a sum over pairs of
 #' clusters, as are its variance and skewness. Where limits have a normal quantile they then take Student's with one
 #' degree of freedom less than there are clusters (with weights: as many as their effective number says, see [ece()]).
-#' Knots count rows.
+#' There are as many knots as the rows ask for, at weighted quantiles.
 #'
 #' @section Invariants:
 #' The order of rows and the number of threads change nothing, the names of the classes nothing but ties.
