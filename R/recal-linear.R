@@ -66,8 +66,10 @@ fit_linear <- function(method, data, threads, diagonal) {
 minimise_linear <- function(loss, data, penalty, diagonal, threads, has_optimum) {
   k <- ncol(data$logp)
   at <- NULL # the last point with its loss and gradient: optim asks for them one after the other
+  tried <- 0L
   evaluate <- function(theta) {
     if (!identical(theta, at$theta)) {
+      tried <<- tried + 1L
       at <<- c(list(theta = theta), linear_loss(theta, data, loss, penalty, diagonal, threads))
     }
     at
@@ -75,13 +77,18 @@ minimise_linear <- function(loss, data, penalty, diagonal, threads, has_optimum)
   start <- c(if (diagonal) rep(1, k) else diag(k), rep(0, k))
   # the log loss is convex: Newton's method goes on where L-BFGS is slow
   convex <- loss == "log"
-  fit <- stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient, method = "L-BFGS-B",
-                      control = list(maxit = if (convex) 30 else 2000, factr = 1e3, lmm = 10))
+  fit <- tryCatch(
+    stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient, method = "L-BFGS-B",
+                 control = list(maxit = if (convex) 30 else 2000, factr = 1e3, lmm = 10)),
+    # where there is no finite optimum, parameters may leave the doubles: those before are taken
+    simpleError = function(cnd) list(par = at$theta, counts = tried, convergence = 1L)
+  )
   theta <- fit$par
   if (convex && has_optimum(theta)) {
     theta <- newton_finish(theta, evaluate, function(t) linear_curvature(t, data, penalty, diagonal, threads))
   }
-  list(theta = theta, steepest = max(abs(evaluate(theta)$gradient)), evaluations = fit$counts[[1]],
+  steepest <- max(abs(evaluate(theta)$gradient))
+  list(theta = theta, steepest = if (is.nan(steepest)) Inf else steepest, evaluations = fit$counts[[1]],
        stopped = !convex && fit$convergence != 0)
 }
 

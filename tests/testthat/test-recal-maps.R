@@ -169,3 +169,11 @@ test_that("maps of predictions that are all the same are the frequencies", {
     expect_equal(unname(unlist(predict(fit, rbind(p[1, ]))[1, ])), tabulate(y) / 120, tolerance = 1e-8)
   }
 })
+
+test_that("parameters that leave the doubles are those before, and flagged", {
+  p <- withr::with_seed(3, 1 - 1e-12 * stats::runif(12))
+  expect_warning(fit <- ce_recalibrate(p, rep(0, 12), method = map_matrix("brier")),
+                 class = "calibrisk_warning_convergence")
+  expect_false(glance(fit)$converged)
+  expect_true(all(is.finite(unlist(tidy(fit)$estimate))))
+})
