@@ -96,22 +96,15 @@ honest_limit <- function(estimate, level) {
   estimate$honest$value - design_quantile((1 + level) / 2, estimate$design) * spread
 }
 
-# Limits on the scale of the value.
-estimate_limits <- function(estimate, level) {
-  if (!is.null(estimate$pairs) && !is.null(estimate$influence)) return(degenerate_limits(estimate, level))
-  std_error <- estimate_std_error(estimate)
+# Limits on the scale of the value. `draws`: bootstrap values, for the standard error. An error is biased upwards, that
+# of a sample's rows once more, and by how much depends on what is not known: where all gaps are large and of one sign
+# there is no bias. Limits that subtract it are too small, and near calibration above 0. So the upper end has no
+# correction, and the lower one is honest.
+estimate_limits <- function(estimate, level, draws = NULL) {
+  pairs <- if (!is.null(estimate$pairs) && !is.null(estimate$influence)) degenerate_limits(estimate, level)
+  if (is.null(draws) && !is.null(pairs)) return(pairs)
+  std_error <- if (is.null(draws)) estimate_std_error(estimate) else sd(draws)
   half <- design_quantile((1 + level) / 2, estimate$design) * std_error
-  list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level)),
-       high = estimate$value + half)
-}
-
-# With the standard error of bootstrap values. An error is biased upwards, that of a sample's rows once more, and by how
-# much depends on what is not known: where all gaps are large and of one sign there is no bias. Limits that subtract it
-# are too small, and near calibration above 0. So the upper end has no correction, and the lower one is honest.
-bootstrap_limits <- function(estimate, draws, level) {
-  std_error <- sd(draws)
-  half <- design_quantile((1 + level) / 2, estimate$design) * std_error
-  pairs <- if (!is.null(estimate$pairs)) degenerate_limits(estimate, level)
   list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level), pairs$low),
        high = max(estimate$value + half, pairs$high))
 }
@@ -166,9 +159,7 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   value <- vapply(estimates, `[[`, 0, "value")
   power <- vapply(estimates, `[[`, 0, "power")
   smallest <- vapply(estimates, `[[`, 0, "smallest")
-  own <- lapply(seq_along(estimates), function(j) {
-    if (is.null(draws)) estimate_limits(estimates[[j]], level) else bootstrap_limits(estimates[[j]], draws[j, ], level)
-  })
+  own <- lapply(seq_along(estimates), function(j) estimate_limits(estimates[[j]], level, draws[j, ]))
   limits <- lapply(setNames(nm = c("std.error", "low", "high")), function(name) vapply(own, `[[`, 0, name))
   std_error <- limits$std.error
   root <- function(v) {

@@ -47,8 +47,7 @@ distance_noise <- function(problem, scheme, interval) {
   if (!is.null(problem$design$cluster)) return(Inf)
   probs <- problem$features
   draws <- vapply(seq_len(interval$times), function(b) {
-    classes <- cpp_draw_classes(probs)
-    problem$residuals <- probs - outer(classes, seq_len(ncol(probs)), `==`)
+    problem$residuals <- canonical_residuals(probs, cpp_draw_classes(probs))
     distance_error(list(problem), scheme)$power
   }, numeric(length(scheme$n_bins)))
   apply(matrix(draws, ncol = interval$times), 1, quantile, (1 + interval$level) / 2, names = FALSE)

@@ -55,11 +55,10 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   out <- metric_frame(x, enquo(truth), enquos(...), enquo(.by), c("ici", "e50", "e90", "emax"), function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     frequency <- problem_frequency(problem, smoother, span)
-    value <- ici_values(problem, frequency)
+    value <- gap_distances(frequency - problem$features[, 1], problem)
     columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
     if (interval == "bootstrap") {
-      draws <- smooth_draws(problem, frequency, smoother, span, function(gap, part) gap_distances(gap, part$design),
-                            times)
+      draws <- smooth_draws(problem, frequency, smoother, span, gap_distances, times)
       limits <- smooth_limits(value, draws, level, problem$design)
       columns[-1] <- list(limits$std.error, pmax(limits$low, 0), pmax(limits$high, 0))
     }
@@ -82,12 +81,10 @@ check_one_problem <- function(notion, call = caller_env()) {
   notion
 }
 
-ici_values <- function(problem, frequency) gap_distances(frequency - problem$features[, 1], problem$design)
-
 # Mean, median, 90 % quantile and maximum of the gaps' sizes.
-gap_distances <- function(gap, design) {
+gap_distances <- function(gap, problem) {
   gap <- abs(gap)
-  c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design))
+  c(row_mean(gap, problem$design), weighted_quantile(gap, c(0.5, 0.9, 1), problem$design))
 }
 
 problem_frequency <- function(problem, smoother, span) {

@@ -107,7 +107,7 @@ classical_rows <- function(n_bins, smoother, floor, level, call) {
     }),
     row(c("ici", "e50", "e90", "emax"),
         paste0(smoother, "; for an interval see ici(interval = \"bootstrap\")"), function(problem) {
-          list(.estimate = ici_values(problem, problem_frequency(problem, smoother, 0.75)))
+          list(.estimate = gap_distances(problem_frequency(problem, smoother, 0.75) - problem$features[, 1], problem))
         }),
     row(paste0("cox_", c("intercept", "slope", "in_the_large", "joint")), "logistic regression on the logit",
         function(problem) cox_columns(problem, floor, level, call)),

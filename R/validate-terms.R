@@ -103,7 +103,7 @@ curve_distances <- function(gap, problem) {
   x <- problem$features[, 1]
   spread <- row_mean((x - row_mean(as.numeric(problem$labels), design))^2, design)
   relative <- if (spread > 0) row_mean(gap^2, design) / spread else NA_real_
-  c(gap_distances(gap, design), relative)
+  c(gap_distances(gap, problem), relative)
 }
 
 # Many rows are drawn as what they add to cells of equal weight: a sample moves the cells' values as it moves those of
