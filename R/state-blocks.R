@@ -51,12 +51,6 @@ block_terms <- function(moments, spec) {
 # Honest estimates from such terms and the weights of the blocks.
 block_bounds <- function(terms, weights) {
   used <- weights > 0
-  n <- sum(used)
-  design <- new_design(n, cluster = seq_len(n))
-  lapply(terms, function(term) {
-    mean <- sum(term) / sum(weights)
-    centred <- (term - mean * weights)[used]
-    new_estimate(mean, no_rows, design,
-                 variance = if (n > 1) n / (n - 1) * sum(centred^2) / sum(weights)^2 else NA_real_)
-  })
+  design <- new_design(sum(used), cluster = seq_len(sum(used)))
+  lapply(terms, function(term) clustered_mean(weights[used], term[used], design))
 }

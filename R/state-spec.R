@@ -21,18 +21,18 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
   check_counts(grid, "grid", upper = 1000)
   check_counts(folds, "folds", lower = 2, upper = 100, size = 1L)
   check_counts(blocks, "blocks", lower = 8, upper = 1000, size = 1L)
-  check_breaks(breaks, !missing(n_bins), call)
+  breaks <- check_breaks(breaks, !missing(n_bins), call)
   check_numbers(knots, "knots", lower = 0, upper = 1, null = TRUE)
   # 15L and 15 are one choice, and so are knots in any order
   folds <- as.numeric(folds)
   blocks <- as.numeric(blocks)
   grid <- sort(unique(as.numeric(grid)))
-  if (!is.null(knots)) knots <- check_many_knots(sort(unique(as.numeric(knots))))
+  knots <- check_many_edges(knots, "knots")
   if (!is_share(test) || test == 0) {
     stop_input(c("{.arg test} must be a share of the rows, above 0 and below 1.",
                  "x" = "It is {.val {describe(test)}}."), "argument", arg = "test", value = test)
   }
-  bins <- if (is.null(breaks)) (0:n_bins) / n_bins else c(0, sort(unique(as.numeric(breaks))), 1)
+  bins <- if (is.null(breaks)) (0:n_bins) / n_bins else c(0, breaks, 1)
   fixed <- sort(unique(c(cell_edges(), bins)))
   # a knot that is an edge up to rounding is that edge
   own <- knots[vapply(knots, function(knot) min(abs(knot - fixed)) > 1e-12, NA)]
@@ -49,32 +49,37 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
 }
 
 check_breaks <- function(breaks, n_bins_given, call) {
-  if (is.null(breaks)) return(invisible())
+  if (is.null(breaks)) return(NULL)
   if (n_bins_given) {
     stop_input(c("{.arg breaks} takes the place of {.arg n_bins}.", "i" = "Give one or the other."), "argument",
                arg = "breaks", call = call)
   }
   check_numbers(breaks, "breaks", lower = 0, upper = 1, call = call)
-  if (length(breaks) > 0 && all(breaks > 0 & breaks < 1) && length(breaks) <= most_knots) return(invisible())
-  stop_input(c(
-    "{.arg breaks} must be the inner edges of bins, above 0 and below 1, at most {count_text(most_knots)}.",
-    "x" = if (length(breaks) %in% 1:most_knots) "They reach {.val {range(breaks)}}." else "There are {length(breaks)}.",
-    "i" = "Such as quantiles, {.code quantile(p, 1:9 / 10)}, where these are no ends."
-  ), "argument", arg = "breaks", value = breaks, call = call)
+  if (length(breaks) == 0 || any(breaks <= 0 | breaks >= 1)) {
+    stop_input(c(
+      "{.arg breaks} must be the inner edges of bins, above 0 and below 1.",
+      "x" = if (length(breaks) == 0) "There are none." else "They reach {.val {range(breaks)}}.",
+      "i" = "Such as quantiles, {.code quantile(p, 1:9 / 10)}, where these are no ends."
+    ), "argument", arg = "breaks", value = breaks, call = call)
+  }
+  check_many_edges(breaks, "breaks", call)
 }
 
-# Every knot is an edge of cells, of which each block has its sums.
-most_knots <- 1000
+# Every knot, or break, is an edge of cells, of which each block has its sums.
+most_edges <- 1000
 
-check_many_knots <- function(knots, call = caller_env()) {
-  if (length(knots) > most_knots) {
+# Sorted, as they are one choice in any order.
+check_many_edges <- function(values, arg, call = caller_env()) {
+  if (is.null(values)) return(NULL)
+  values <- sort(unique(as.numeric(values)))
+  if (length(values) > most_edges) {
     stop_input(c(
-      "{.arg knots} must be at most {count_text(most_knots)}.",
-      "x" = "They are {count_text(length(knots))} different numbers.",
-      "i" = "Give quantiles, {.code quantile(knots, 1:99 / 100)}."
-    ), c("argument", "size"), arg = "knots", value = length(knots), call = call)
+      "{.arg {arg}} must be at most {count_text(most_edges)}.",
+      "x" = "They are {count_text(length(values))} different numbers.",
+      "i" = "Give quantiles, {.code quantile({arg}, 1:99 / 100)}."
+    ), c("argument", "size"), arg = arg, value = length(values), call = call)
   }
-  knots
+  values
 }
 
 # Moments kept of a cell, by outcome; of a block's cell and of a narrow one.
@@ -85,7 +90,7 @@ moments_dim <- function(spec, blocked) {
   c(if (blocked) moments_of_block else moments_of_cell, 2, length(spec$edges) - 1, n_parts(spec, blocked))
 }
 
-bins_dim <- function(spec) c(1L, 2, length(spec$bins) - 1, spec$blocks)
+bins_dim <- function(spec) c(1L, 2, spec$n_bins, spec$blocks)
 
 # In blocks the sums of w and w e of a narrow cell, else its moments by outcome.
 fine_dim <- function(spec, blocks) {
