@@ -22,8 +22,8 @@ stop_empty <- function(dropped, call, raw = list()) {
   ), "empty", arg = "x", n = 0L, dropped = dropped, call = call)
 }
 
-# The complete rows, and whether the others are to give NA (na_rm = FALSE). NaN is an error,
-# not a missing value: it comes from a computation that failed. `known`: rows whose outcome is, or TRUE.
+# The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE).
+# NaN is an error, not a missing value: it comes from a computation that failed. `known`: rows whose outcome is, or TRUE.
 complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = list()) {
   missing <- anyNA(x)
   if (missing && any(nan <- is.nan(x))) {
@@ -34,14 +34,17 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
       "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}."
     ), "probs", arg = "x", row = row, value = NaN, call = call)
   }
-  if (!missing && is.null(raw$weights) && is.null(raw$cluster) && all(known)) {
-    return(list(rows = design_kept(raw, seq_len(nrow(x))), na = FALSE, dropped = 0L, n_input = nrow(x)))
+  # the usual case, without a pass over all rows for each condition
+  every <- !missing && is.null(raw$weights) && is.null(raw$cluster) && all(known)
+  complete <- if (every) {
+    seq_len(nrow(x))
+  } else {
+    which(known & design_complete(raw, nrow(x)) & (if (missing) rowSums(is.na(x)) == 0 else TRUE))
   }
-  complete <- known & design_complete(raw, nrow(x))
-  if (missing) complete <- complete & rowSums(is.na(x)) == 0
-  complete <- rep_len(complete, nrow(x))
-  list(rows = design_kept(raw, which(complete)), na = !na_rm && !all(complete), dropped = sum(!complete),
-       n_input = nrow(x))
+  rows <- design_kept(raw, complete)
+  dropped <- nrow(x) - length(complete)
+  list(rows = rows, whole = is.null(raw$weights) && length(rows) == nrow(x), na = !na_rm && dropped > 0,
+       dropped = dropped, n_input = nrow(x))
 }
 
 sum_tolerance <- list(exact = 1e-12, float = 1e-6)

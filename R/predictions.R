@@ -77,7 +77,7 @@ matrix_predictions <- function(x, truth, event_level, na_rm, call, raw) {
   complete <- complete_rows(x, !is.na(truth), na_rm, call, raw = raw)
   keep <- complete$rows
   dropped <- complete$dropped
-  if (length(keep) != nrow(x) || !is.null(raw$weights)) {
+  if (!complete$whole) {
     x <- x[keep, , drop = FALSE]
     truth <- truth[keep]
   }
@@ -137,7 +137,7 @@ scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direc
   keep <- complete$rows
   dropped <- complete$dropped
   outcome <- coded$outcome
-  if (length(keep) != length(x) || !is.null(raw$weights)) {
+  if (!complete$whole) {
     x <- x[keep]
     outcome <- outcome[keep]
   }
