@@ -81,7 +81,10 @@ minimise_linear <- function(loss, data, penalty, diagonal, threads, has_optimum)
     stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient, method = "L-BFGS-B",
                  control = list(maxit = if (convex) 30 else 2000, factr = 1e3, lmm = 10)),
     # where there is no finite optimum, parameters may leave the doubles: those before are taken
-    simpleError = function(cnd) list(par = at$theta, counts = tried, convergence = 1L)
+    simpleError = function(cnd) {
+      if (!identical(conditionCall(cnd)[[1]], quote(stats::optim))) stop(cnd)
+      list(par = at$theta, counts = tried, convergence = 1L)
+    }
   )
   theta <- fit$par
   if (convex && has_optimum(theta)) {
