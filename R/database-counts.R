@@ -107,7 +107,7 @@ stop_no_rows <- function(rows, g, call) {
 
 # The same areas under the curve as of rows in memory, from the counts of the distinct predictions.
 database_direction <- function(rows, event_level, call) {
-  w <- if (rows$kind == "frequency") "ce_w" else "1"
+  w <- row_copies(rows)
   counts <- sql_list(rows$by, "p", paste0("SUM(", w, ") AS n"), paste0("SUM(", w, " * y) AS events"))
   values <- paste0("SELECT ", counts, " FROM (", rows$pairs, ") ce_pairs", sql_group(c(rows$by, "p")))
   window <- paste0("(", if (length(rows$by) > 0) paste0("PARTITION BY ", paste(rows$by, collapse = ", "), " "),

@@ -43,7 +43,7 @@ few_rows <- 20000
 database_ladder <- function(rows, g, level, threads, call) {
   design <- database_design(rows, g)
   pairs <- group_pairs(rows, g)
-  weight <- if (rows$kind == "frequency") "ce_w" else "1"
+  weight <- row_copies(rows)
   if (is_clustered(rows) || !is.null(design$sums)) return(sent_ladder(rows, pairs, design, level, threads, call))
   different <- paste0("SELECT DISTINCT p, y FROM (", pairs, ") ce_pairs LIMIT ", few_rows + 1)
   different <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", different,
@@ -81,7 +81,7 @@ sent_ladder <- function(rows, pairs, design, level, threads, call) {
   if (clustered) {
     pairs <- paste0("SELECT p, y, ce_w, DENSE_RANK() OVER (ORDER BY ce_cluster) AS ce_code FROM (", pairs, ") ce_pairs")
   }
-  weight <- if (rows$kind == "frequency") "ce_w" else "1"
+  weight <- row_copies(rows)
   copies <- sql_sums(c(copies = weight))
   keys <- paste(columns, collapse = ", ")
   found <- database_query(rows$db, paste0("SELECT ", keys, ", ", copies, " FROM (", pairs, ") ce_coded GROUP BY ", keys,

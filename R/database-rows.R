@@ -40,6 +40,9 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
   rows
 }
 
+# SQL of how many rows a row stands for.
+row_copies <- function(rows) if (rows$kind == "frequency") "ce_w" else "1"
+
 is_clustered <- function(rows) "ce_cluster" %in% rows$extra
 
 check_database_design <- function(design, db, call) {

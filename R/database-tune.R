@@ -196,7 +196,7 @@ fold_edges <- function(rows, methods, grids, call) {
 mass_edges <- function(rows, f, counts, call) {
   train <- paste0("SELECT * FROM (", rows$pairs, ") ce_folds WHERE ce_fold > 0 AND ce_fold <> ", f)
   weighted <- is_weighted(rows)
-  weight <- if (weighted || rows$kind == "frequency") "ce_w" else "1"
+  weight <- if (weighted) "ce_w" else row_copies(rows)
   n <- database_query(rows$db, paste0("SELECT ", sql_sums(c(n = weight)), " FROM (", train, ") ce_train"), call)$n
   ranks <- lapply(counts, function(b) {
     if (weighted) seq_len(b - 1) / b * n * (1 - 1e-12) else (n * seq_len(b - 1) + b - 1) %/% b - 0.5

@@ -43,7 +43,7 @@ threshold_moments <- function(cells, thresholds, quantity, design) {
   value <- Reduce(`+`, lapply(blocks, function(at) {
     colSums(cells$w[at] * cell_influence(cells, thresholds, quantity, at))
   })) / total
-  draws <- if (is.null(design$cluster)) design$n else max(design$cluster)
+  draws <- cluster_count(design) %||% design$n
   if (draws < 2) return(list(value = value, covariance = matrix(NA_real_, length(value), length(value))))
   covariance <- Reduce(`+`, lapply(blocks, function(at) {
     centred <- cell_influence(cells, thresholds, quantity, at) - rep(value, each = length(at))

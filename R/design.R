@@ -87,7 +87,7 @@ weighted_quantile <- function(values, probs, design) {
 # such that they are the effective number of rows where that is small, and unlimited for weights of one value:
 # 1 / df = 1 / n_eff - 1 / n.
 design_df <- function(design) {
-  clusters <- design$draws %||% (if (is.null(design$cluster)) Inf else max(design$cluster))
+  clusters <- cluster_count(design) %||% Inf
   weights <- if (is.null(design$w) && is.null(design$sums)) {
     Inf
   } else {
@@ -109,9 +109,12 @@ resampled_rows <- function(design) {
   unlist(members[sample.int(length(members), replace = TRUE)], use.names = FALSE)
 }
 
+# NULL where rows are independent.
+cluster_count <- function(design) design$draws %||% if (!is.null(design$cluster)) max(design$cluster, 0)
+
 check_clusters <- function(design, needed = 2, call = caller_env()) {
-  clusters <- max(design$cluster, 0)
-  if (is.null(design$cluster) || clusters >= needed) return(invisible())
+  clusters <- cluster_count(design)
+  if (is.null(clusters) || clusters >= needed) return(invisible())
   stop_input(c(
     "At least {needed} clusters are needed: pairs and sets are those across clusters.",
     "x" = "There {cli::qty(clusters)}{?is/are} {clusters}."

@@ -77,7 +77,7 @@ design_sentence <- function(designs) {
            span(function(design) design$n), ")")
   }
   clustered <- if (given("cluster") || given("draws")) {
-    clusters <- function(design) design$draws %||% (if (is.null(design$cluster)) design$n else max(design$cluster))
+    clusters <- function(design) cluster_count(design) %||% design$n
     paste(span(clusters), "clusters of rows are the independent draws")
   }
   said <- paste(c(weighted, clustered), collapse = "; ")

@@ -75,7 +75,7 @@ risk_facts <- function(projections, design = NULL) {
     }
   }
   estimate <- risk_estimate(projections, design)
-  draws <- if (is.null(estimate$design$cluster)) estimate$design$n else max(estimate$design$cluster, 0)
+  draws <- cluster_count(estimate$design) %||% estimate$design$n
   list(value = estimate$value, std.error = if (draws < 3) NA_real_ else estimate_std_error(estimate))
 }
 

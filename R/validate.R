@@ -166,7 +166,7 @@ validation_sample <- function(problem) {
     n = design$n, events = sum(problem$labels == 1), prevalence = prevalence,
     mean_prediction = row_mean(problem$features[, 1], design),
     n_effective = if (is.null(design$w)) design$n else 1 / weight_concentration(design),
-    n_clusters = if (is.null(design$cluster)) NA_integer_ else as.integer(max(design$cluster))
+    n_clusters = if (is.null(design$cluster)) NA_integer_ else as.integer(cluster_count(design))
   )
 }
 
