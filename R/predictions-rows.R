@@ -22,8 +22,8 @@ stop_empty <- function(dropped, call, raw = list()) {
   ), "empty", arg = "x", n = 0L, dropped = dropped, call = call)
 }
 
-# The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE).
-# NaN is an error, not a missing value: it comes from a computation that failed. `known`: rows whose outcome is, or TRUE.
+# The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is
+# an error, not a missing value: it comes from a computation that failed. `known`: rows whose outcome is, or TRUE.
 complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = list()) {
   missing <- anyNA(x)
   if (missing && any(nan <- is.nan(x))) {
