@@ -75,15 +75,32 @@ bin_ends <- function(sorted, type, n_bins) {
 # sum w^2 / (sum w)^2, which is 1 over the number of rows where all count the same.
 bin_table <- function(sorted, ends, from = 0) {
   ends <- used_ends(ends)
-  totals <- function(prefix) bin_totals(prefix, ends, from)
-  size <- if (is.null(sorted$w)) diff(c(from, ends)) else totals(sorted$sum_w)
-  gap <- totals(sorted$sum_d) / size
+  sums <- list(d = sorted$sum_d, d2 = sorted$sum_d2, y = sorted$sum_y, w = sorted$sum_w, w2 = sorted$sum_w2)
+  sums <- lapply(sums[lengths(sums) > 0], bin_totals, ends = ends, from = from)
+  if (!is.null(sorted$w)) sums <- sum_light_bins(sums, sorted, ends, from)
+  size <- sums$w %||% diff(c(from, ends))
+  gap <- sums$d / size
   list(
     ends = ends, size = size, gap = gap,
-    accuracy = totals(sorted$sum_y) / size,
-    spread = pmax(totals(sorted$sum_d2) / size - gap^2, 0),
-    concentration = if (is.null(sorted$w)) 1 / size else totals(sorted$sum_w2) / size^2
+    accuracy = sums$y / size,
+    spread = pmax(sums$d2 / size - gap^2, 0),
+    concentration = if (is.null(sorted$w)) 1 / size else sums$w2 / size^2
   )
+}
+
+# A bin that weighs next to nothing beside the rows before it is lost in the difference of two prefix sums: its rows are
+# summed alone.
+sum_light_bins <- function(sums, sorted, ends, from) {
+  light <- which(sums$w < 1e-8 * sorted$sum_w[ends])
+  if (length(light) == 0) return(sums)
+  starts <- c(from, ends[-length(ends)])[light]
+  rows <- sequence(ends[light] - starts, starts + 1)
+  w <- sorted$w[rows]
+  d <- sorted$d[rows]
+  alone <- rowsum(cbind(d = w * d, d2 = w * d^2, y = w * sorted$y[rows], w = w, w2 = w^2),
+                  rep(light, ends[light] - starts), reorder = FALSE)
+  for (sum in names(sums)) sums[[sum]][light] <- alone[, sum]
+  sums
 }
 
 # Ends of the bins that are not empty.

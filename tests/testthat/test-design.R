@@ -270,6 +270,18 @@ test_that("bins of equal mass hold all rows, however heavy one of them is", {
   }
 })
 
+test_that("a bin that weighs next to nothing beside the others has its own gap", {
+  set.seed(17)
+  rows <- tibble::tibble(p = round(runif(80), 2), y = rbinom(80, 1, p), w = 10^sample(c(-20, 0, 17), 80, TRUE))
+  rows$w[which.min(rows$p)] <- 1e17
+  bin <- ceiling(rows$p * 10)
+  gap <- vapply(split(rows, bin), function(b) abs(sum(b$w * (b$p - b$y)) / sum(b$w)), 0)
+  size <- vapply(split(rows$w, bin), sum, 0)
+  error <- function(p) ece(rows, y, p, n_bins = 10, p = p, weights = w, event_level = "second")$.estimate
+  expect_equal(error(1), sum(size * gap) / sum(size), tolerance = 1e-12)
+  expect_equal(error(Inf), max(gap), tolerance = 1e-12)
+})
+
 test_that("frequencies that would make too many rows are an error that says how many", {
   p <- c(.2, .4, .6, .8)
   y <- c(0, 1, 0, 1)
