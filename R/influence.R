@@ -87,12 +87,15 @@ estimate_std_error <- function(estimate) {
   max(std_error, sqrt(estimate$noise))
 }
 
-# A lower confidence limit of the value that holds near calibration too, see R/crossfit.R. Two rows of different folds
-# may each have shaped the other's gap. Where the error is small this at most doubles the variance of the mean. From
+# Two rows of different folds may each have shaped the other's gap. Where the error is noise this doubles the variance
+# of the mean; where gaps have the sign they have, it adds nothing. `share`: how much of the value is no noise. From
 # p = 2 the scale of the tangent makes up for it.
+honest_inflation <- function(power, share = 0) if (power < 2) sqrt(2 - share) else 1
+
+# A lower confidence limit of the value that holds near calibration too, see R/crossfit.R.
 honest_limit <- function(estimate, level) {
   if (is.null(estimate$honest)) return(Inf)
-  spread <- estimate_std_error(estimate$honest) * if (estimate$power < 2) sqrt(2) else 1
+  spread <- estimate_std_error(estimate$honest) * honest_inflation(estimate$power)
   estimate$honest$value - design_quantile((1 + level) / 2, estimate$design) * spread
 }
 

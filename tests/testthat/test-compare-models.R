@@ -32,7 +32,8 @@ test_that("every way to give models gives the same pairs, and every metric works
     # a root that is not told from 0 has no slope; limits and test do without
     if (!is.na(found$std.error)) expect_gt(found$std.error, 0)
     expect_true(found$conf.low < found$difference && found$difference < found$conf.high)
-    expect_lt(found$p.value, .01)
+    # bins of single rows say nothing of gaps
+    if (identical(metric, design_metrics$discrete)) expect_identical(found$p.value, 1) else expect_lt(found$p.value, .01)
   }
   adjusted <- ce_compare(data, y, p, sharp, flat, metric = ks_error, adjust = "holm")
   expect_equal(adjusted$p.adjusted, stats::p.adjust(adjusted$p.value, "holm"))
@@ -82,6 +83,28 @@ test_that("the level of the test of equal models holds", {
   }, c(0, 0)))
   expect_lt(max(rowMeans(p < .05)), .09)
   expect_gt(min(rowMeans(p < .05)), .02)
+})
+
+test_that("differences of biased errors hold that of the errors, of calibrated models and of one that is not", {
+  skip_on_cran()
+  # the error of p -> plogis(1.8 logit p), in 15 bins
+  z <- stats::qnorm(stats::ppoints(1e5)) * 1.5
+  sharper <- stats::plogis(1.8 * z)
+  truth <- sum(abs(tapply(sharper - stats::plogis(z), ceiling(sharper * 15), sum))) / 1e5
+  # calibrated, with three values
+  third <- function(z) findInterval(z, 1.5 * stats::qnorm(1:2 / 3)) + 1
+  values <- vapply(split(stats::plogis(z), third(z)), mean, 0)
+  found <- withr::with_seed(4, vapply(1:100, function(i) {
+    p <- stats::plogis(stats::rnorm(500, 0, 1.5))
+    y <- stats::rbinom(500, 1, p)
+    null <- ce_compare(list(p = p, coarse = unname(values[third(stats::qlogis(p))])), y, metric = ece)
+    one <- ce_compare(list(p = p, sharper = stats::plogis(1.8 * stats::qlogis(p))), y, metric = ece)
+    expect_identical(null$p.value < .05, null$conf.low > 0 || null$conf.high < 0)
+    c(null$p.value < .05, one$conf.low <= -truth && -truth <= one$conf.high, one$p.value < .05)
+  }, logical(3)))
+  expect_lt(mean(found[1, ]), .06)
+  expect_gt(mean(found[2, ]), .85)
+  expect_gt(mean(found[3, ]), .3)
 })
 
 test_that("wrong models are classed errors", {
