@@ -5,8 +5,9 @@
 #'
 #' @section Models:
 #' The value of the metric for every model, and for every pair its difference with a standard error from the
-#' differences of the rows' influences, or, for metrics from outside the package, from a bootstrap of the rows. The test
-#' is on the scale on which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too).
+#' differences of the rows' influences, or, for metrics without influences ([ici], functions of your own), from a
+#' bootstrap of the rows, whose limits and p-value hold with the bias that resampling shows and without. The test is
+#' on the scale on which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too).
 #' Where one of two roots is not told from 0 (its power is below twice its standard error), the interval of their
 #' difference is made of both models' own limits, \eqn{d - \sqrt{(a - l_a)^2 + (u_b - b)^2}} and
 #' \eqn{d + \sqrt{(u_a - a)^2 + (b - l_b)^2}} (Zou and Donner 2008), as if the models were independent: too wide

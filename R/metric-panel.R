@@ -133,13 +133,13 @@ metric_rows <- function(metrics, notion, level, given, call) {
     detail <- toString(sprintf("%s = %s", names(shown), vapply(shown, option_text, "")))
     name <- metric_text(metric)
     list(metric = name, detail = detail, fn = function(predictions) {
-      value <- evaluate_metric(metric, predictions, call)$value
+      value <- named_row(evaluate_metric(metric, predictions, call)$value, metric$name)
       if (!is.data.frame(value)) return(list(.metric = metric$name %||% name, .estimate = metric_number(value, call)))
       size <- nrow(value)
       # of the headline
       value$.estimate <- value[[".estimate"]] %||% value[["estimate"]]
       if (!is.numeric(value$.estimate)) metric_number(NULL, call)
-      value$.metric <- if (is.null(metric$name)) value[[".metric"]] %||% name else metric$name
+      value$.metric <- if (is.null(metric$name) || size > 1) value[[".metric"]] %||% name else metric$name
       lapply(value[intersect(names(value), c(".metric", panel_numbers, "notion"))], rep_len, size)
     })
   })

@@ -18,7 +18,8 @@
 #' @param metric A function, such as [ece]; the name of one of this package; or a score such as [score_brier()] (or its
 #'   name), whose mean is the metric.
 #' @param ... Named options of the metric.
-#' @param name What the metric is called; by default what it calls itself, in the column `.metric`, else `"custom"`.
+#' @param name What the metric is called; by default what it calls itself, in the column `.metric`, else `"custom"`. Of
+#'   a metric of several numbers, such as [ici] and [cox_calibration()], which one is meant.
 #' @return A `ce_metric`.
 #' @inheritSection ce_args Choosing a model
 #' @section Errors:
@@ -27,6 +28,7 @@
 #' @examples
 #' ce_metric(ece, n_bins = 5, p = 2)
 #' ce_metric(score_log(floor = 1e-6))
+#' ce_metric(ici, name = "e90")
 #' ce_metric(function(x, truth) mean(abs(x - truth)), name = "mean absolute error")
 ce_metric <- function(metric, ..., name = NULL) {
   call <- current_env()
@@ -174,21 +176,33 @@ evaluate_metric <- function(metric, predictions, call) {
 # The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
 metric_value <- function(metric, predictions, call = caller_env()) {
   found <- evaluate_metric(metric, predictions, call)
-  value <- found$value
+  value <- named_row(found$value, metric_text(metric))
   # the headline's column has no dot
   column <- if (is.data.frame(value)) intersect(c(".estimate", "estimate"), names(value))
-  one <- metric_number(if (length(column) > 0) value[[column[1]]] else value, call)
+  one <- metric_number(if (length(column) > 0) value[[column[1]]] else value, call,
+                       if (is.data.frame(value)) value[[".metric"]])
   name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "custom"
   list(value = one, estimate = if (length(found$estimates) == 1) found$estimates[[1]], name = name,
        notion = if (is.data.frame(value)) value[["notion"]])
 }
 
-metric_number <- function(value, call) {
+# Of several numbers that a metric gives, the one of this name; all where none has it.
+named_row <- function(value, name) {
+  if (!is.data.frame(value) || nrow(value) < 2 || is.null(name)) return(value)
+  at <- match(name, value[[".metric"]])
+  if (is.na(at)) value else value[at, ]
+}
+
+metric_number <- function(value, call, names = NULL) {
   if (!is.numeric(value) || length(value) != 1) {
     stop_input(c(
       "A metric must return one number.",
       "x" = "It returned {.val {describe(value)}}.",
-      "i" = "Choose one by options, as in {.code ce_metric(ece, n_bins = 15)}."
+      "i" = if (anyDuplicated(names) == 0 && length(names) > 1) {
+        "Choose one by its {.arg name}, {.or {.val {names}}}, as in {.code ce_metric(ici, name = \"e50\")}."
+      } else {
+        "Choose one by options, as in {.code ce_metric(ece, n_bins = 15)}."
+      }
     ), "argument", arg = "metric", call = call)
   }
   as.numeric(value)

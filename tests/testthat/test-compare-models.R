@@ -72,6 +72,38 @@ test_that("a metric from outside needs one function", {
   expect_error(ce_compare(data, y, p, flat, metric = brier, weights = w), class = "calibrisk_error_weights")
 })
 
+test_that("of a metric of several numbers the one of the name is compared, and shown in a panel", {
+  data <- models_frame()
+  own <- ici(data, y, p)
+  panel <- ce_panel(data, y, p, metrics = list(ce_metric(ici, name = "e90"), ici))
+  expect_identical(panel$.metric, c("e90", own$.metric))
+  expect_identical(panel$.estimate, own$.estimate[c(3, 1:4)])
+  compare <- function(metric) withr::with_seed(2, ce_compare(data, y, p, sharp, metric = metric, times = 20))
+  e90 <- ce_metric(function(x, truth) ici(x, truth)$.estimate[3], name = "e90")
+  numbers <- c("estimate_b", "difference", "std.error", "conf.low", "conf.high", "p.value")
+  expect_identical(unlist(compare(ce_metric(ici, name = "e90"))[numbers]), unlist(compare(e90)[numbers]))
+  expect_identical(ce_compare(data, y, p, sharp, metric = "ici", times = 20)$estimate_a, own$.estimate[1])
+  expect_error(ce_compare(data, y, p, sharp, metric = cox_calibration), "cox_slope", class = "calibrisk_error_argument")
+})
+
+test_that("limits and test of a bootstrap hold with the bias of the samples and without", {
+  p <- withr::with_seed(6, stats::runif(200))
+  models <- list(p = p, coarse = round(p, 1))
+  y <- withr::with_seed(7, stats::rbinom(200, 1, p))
+  gap <- function(x, truth) sum(abs(tapply(x - truth, ceiling(20 * x), sum))) / length(x)
+  for (truth in list(y, as.numeric(p + .1 * (p > .5) > .6))) {
+    found <- withr::with_seed(8, ce_compare(models, truth, metric = gap, times = 60))
+    draws <- withr::with_seed(8, replicate(60, {
+      rows <- sample.int(200, 200, TRUE)
+      gap(p[rows], truth[rows]) - gap(models$coarse[rows], truth[rows])
+    }))
+    corrected <- found$difference - (1 + sqrt(2)) * (mean(draws) - found$difference)
+    both <- range(found$difference, corrected)
+    expect_equal(c(found$conf.low, found$conf.high), both + c(-1, 1) * stats::qnorm(.975) * stats::sd(draws))
+    expect_equal(found$p.value, if (prod(both) < 0) 1 else 2 * stats::pnorm(-min(abs(both)) / stats::sd(draws)))
+  }
+})
+
 test_that("the level of the test of equal models holds", {
   skip_on_cran()
   # two models, miscalibrated alike in opposite directions: equal errors
