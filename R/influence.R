@@ -122,7 +122,8 @@ estimate_limits <- function(estimate, level, draws = NULL) {
 degenerate_limits <- function(estimate, level) {
   df <- design_df(estimate$design)
   own <- row_std_error(estimate$pairs$influence, estimate$design)
-  unit <- sqrt(estimate$noise)
+  # what is below the rounding of a sum is no noise that a value has
+  unit <- max(sqrt(estimate$noise), .Machine$double.eps * estimate$pairs$trace)
   if (is.na(own)) return(list(std.error = NA_real_, low = NA_real_, high = NA_real_))
   if (!is.finite(unit)) return(list(std.error = Inf, low = NA_real_, high = NA_real_))
   # in units of the noise's root; all lambda but one can be 0

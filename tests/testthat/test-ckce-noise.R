@@ -71,3 +71,12 @@ test_that("near calibration the upper end is never 0, and the lower one as often
   # the error of slopes of .8 at this ridge, of many rows
   expect_gt(mean(replicate(150, one(.8))[2, ] > .00201), .95)
 })
+
+test_that("limits are defined where the kernel sees no pair but by underflow", {
+  rate <- seq(.5, 4, length.out = 20)
+  rate[2] <- rate[1] + 3.6e-4
+  found <- ckce(pred_poisson(rate), rep(c(0, 2, 1, 3), 5), debias = "off_diagonal", kernel = kernel_laplace(1e-6))
+  expect_identical(found$conf.low, 0)
+  # nothing is known of the error
+  expect_gt(found$conf.high, 1)
+})
