@@ -155,6 +155,29 @@ TEST(clusters_of_one_row_are_none_on_any_number_of_threads) {
   CHECK(c.psi != a.psi);
 }
 
+TEST(decompositions_of_clusters_that_are_not_kept_give_the_same_digits) {
+  const Rows rows = rows_of(600, 3);
+  const Vector weights = Vector::LinSpaced(600, 0.5, 2.0);
+  Labels cluster;
+  for (int i = 0; i < 600; ++i) cluster.push_back(1 + i / 2);
+  BasisShape shape;
+  shape.recipe = Recipe::columns;
+  Matrix basis(600, 4);
+  basis << Vector::Ones(600), rows.p;
+  // which the groups refer to
+  const ConstMatrixRef features = rows.p, columns = basis;
+  const std::vector<ClusterPart> parts{{shared_groups(shape, features, columns)[0], {0, 1, 2}}};
+  const Engine engine = serial_engine();
+  const auto rung = [&](double most_kept) {
+    return cluster_rung(engine, engine.dense, parts, rows.e, RowWeights(weights),
+                        RowClusters(cluster), true, most_kept);
+  };
+  const Rung kept = rung(1e6), again = rung(0.0);
+  CHECK(kept.psi == again.psi && kept.noise == again.noise && kept.skew == again.skew);
+  CHECK(kept.gap == again.gap && kept.half == again.half);
+  CHECK(kept.gap.norm() > 0.0);
+}
+
 TEST(whitening_drops_dependent_columns) {
   Matrix b = Matrix::Random(30, 4);
   b.col(3) = b.col(0) - 2.0 * b.col(1);

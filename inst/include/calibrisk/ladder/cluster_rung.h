@@ -185,9 +185,12 @@ class ClusterSums {
 }  // namespace detail
 
 // `worker`: dense algebra for the engine's workers. Without `moments` only psi, gaps and weights.
+// Both passes take the same decompositions of clusters, which are kept where they have at most
+// `most_kept` numbers (32 MB).
 inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
                          const std::vector<ClusterPart>& parts, const ConstMatrixRef& residuals,
-                         const RowWeights& weights, const RowClusters& clusters, bool moments) {
+                         const RowWeights& weights, const RowClusters& clusters, bool moments,
+                         double most_kept = 4e6) {
   using namespace detail;
   constexpr Index block = 256;
   const Index n = residuals.rows(), draws = clusters.draws(n);
@@ -201,11 +204,29 @@ inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     out.columns += fitted.back().kept() * static_cast<Index>(part.coordinates.size());
   }
 
-  // task(part, what is fitted of it, the cluster's rows of it)
+  double numbers = 0.0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    numbers +=
+        static_cast<double>(parts[p].group.rows.size()) * static_cast<double>(fitted[p].kept());
+  }
+  const bool keep = numbers <= most_kept;
+  std::vector<std::vector<std::shared_ptr<const ClusterRows>>> known(
+      parts.size(),
+      std::vector<std::shared_ptr<const ClusterRows>>(static_cast<std::size_t>(keep ? draws : 0)));
+
+  // task(part, what is fitted of it, the cluster's rows of it, what these have of it)
   const auto for_parts = [&](Index c, const auto& task) {
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      const std::vector<Index>& rows = fitted[p].rows[static_cast<std::size_t>(c)];
-      if (!rows.empty() && fitted[p].kept() > 0) task(parts[p], fitted[p], rows);
+      const auto at = static_cast<std::size_t>(c);
+      const std::vector<Index>& rows = fitted[p].rows[at];
+      if (rows.empty() || fitted[p].kept() == 0) continue;
+      std::shared_ptr<const ClusterRows> own = keep ? known[p][at] : nullptr;
+      if (!own) {
+        own = std::make_shared<const ClusterRows>(
+            cluster_rows(worker, parts[p], fitted[p], rows, residuals, weights));
+        if (keep) known[p][at] = own;
+      }
+      task(parts[p], fitted[p], rows, *own);
     }
   };
   Vector sum = Vector::Zero(out.columns), scaled_sum = sum;
@@ -215,9 +236,8 @@ inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     const Index size = std::min(block, draws - begin);
     Matrix x = Matrix::Zero(size, out.columns), y = x, root = x;
     parallel_for(engine, size, [&](Index at) {
-      for_parts(begin + at, [&](const ClusterPart& part, const FittedPart& fit,
-                                const std::vector<Index>& rows) {
-        const ClusterRows own = cluster_rows(worker, part, fit, rows, residuals, weights);
+      for_parts(begin + at, [&](const ClusterPart&, const FittedPart& fit,
+                                const std::vector<Index>&, const ClusterRows& own) {
         const auto put = [&](Matrix& to, const Matrix& value) {
           to.row(at).segment(fit.first, value.size()) =
               Eigen::Map<const Vector>(value.data(), value.size()).transpose();
@@ -232,9 +252,8 @@ inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     if (moments) sums->add(begin, x, y, root);
   }
   parallel_for(engine, draws, [&](Index c) {
-    for_parts(c, [&](const ClusterPart& part, const FittedPart& fit,
-                     const std::vector<Index>& rows) {
-      const ClusterRows own = cluster_rows(worker, part, fit, rows, residuals, weights);
+    for_parts(c, [&](const ClusterPart& part, const FittedPart& fit, const std::vector<Index>& rows,
+                     const ClusterRows& own) {
       const auto others = [&](const Vector& all, const Matrix& mine) {
         return Matrix(Eigen::Map<const Matrix>(all.data() + fit.first, mine.rows(), mine.cols()) -
                       mine);
