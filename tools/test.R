@@ -32,8 +32,10 @@ process_variables <- function(processes) {
     # R would compile the functions and loops of the tests in every process, for a tenth of the time, though most run a
     # few times: those with loops of their own and those that are long are worth it.
     if (!nzchar(Sys.getenv("R_ENABLE_JIT"))) c(R_ENABLE_JIT = "2", R_MIN_JIT_SCORE = "400"),
-    # one thread of the BLAS for each process: more would wait for each other
-    if (!one_process) c(OPENBLAS_NUM_THREADS = "1", OMP_NUM_THREADS = "1")
+    # one thread for each process where the processes are as many as the cores: more would wait for each other (tests
+    # of threads say how many)
+    if (!one_process) c(OPENBLAS_NUM_THREADS = "1", OMP_NUM_THREADS = "1"),
+    if (!one_process && !nzchar(Sys.getenv("RCPP_PARALLEL_NUM_THREADS"))) c(RCPP_PARALLEL_NUM_THREADS = "1")
   )
 }
 
