@@ -13,14 +13,17 @@
 #'   intervals and p-values are Wald's with them (Student's t), and `"cox_joint"` is Wald's quadratic form of both
 #'   coefficients, compared with an F distribution where there are few clusters.
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard
-#'   normal for calibrated predictions (Spiegelhalter 1986); `p.value` is two-sided. With importance weights
-#'   the sums are those of `w` and `w^2`. With clusters the denominator is the standard error of the numerator from the
-#'   clusters' sums, and z is compared with Student's t.
+#'   normal for calibrated predictions (Spiegelhalter 1986); `p.value` is two-sided. With importance weights the
+#'   numerator's terms `s` have the factor `w`, and the denominator is `sqrt(sum s^2)`: where weights depend on the
+#'   outcome (`horizon`, samples drawn by outcome) the predictions alone do not tell its variance. With clusters it is
+#'   the standard error of the numerator from the clusters' sums, and z is compared with Student's t.
 #' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of
 #'   nearly equal size, ties kept together. Degrees of freedom are the number of groups, or two less
-#'   where the predictions were fitted to the same outcomes (`fitted = TRUE`). With importance weights a group's
-#'   squared difference of weighted sums is over `E_g / N_g (1 - E_g / N_g) sum(w^2)`. Its distribution needs
-#'   independent rows: `cluster` is an error of class `calibrisk_error_cluster`.
+#'   where the predictions were fitted to the same outcomes (`fitted = TRUE`). With importance weights
+#'   `N_g` is `sum(w)` and, with `m = E_g / N_g`, a group's squared difference of weighted sums is over
+#'   `m (1 - m) sum(w^2) (k (1 - m) + m) / (k m + 1 - m)`: `k` is how many times as large weights are with an event as
+#'   without one, in all groups alike, such that as much of `sum(w^2)` belongs to events as there is. Its distribution
+#'   needs independent rows: `cluster` is an error of class `calibrisk_error_cluster`.
 #'
 #' The Hosmer-Lemeshow test depends on the arbitrary number of groups, has little power in small samples and
 #' rejects every useful model in large ones; a note says so once per session. Prefer an estimate
@@ -182,7 +185,7 @@ spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
 }, "zero", c(-Inf, Inf))
 
 # Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the
-# clusters' sums.
+# clusters' sums. Weights may depend on the outcome given the prediction: it is that of the rows.
 spiegelhalter_columns <- function(problem) {
   p <- problem$features[, 1]
   design <- problem$design
@@ -190,7 +193,11 @@ spiegelhalter_columns <- function(problem) {
   rows <- (problem$labels - p) * (1 - 2 * p)
   variance <- sum(w^2 * (1 - 2 * p)^2 * p * (1 - p))
   clustered <- !is.null(design$cluster)
-  error <- if (clustered) row_std_error(rows, design) * total_weight(design) else sqrt(variance)
+  error <- if (clustered) {
+    row_std_error(rows, design) * total_weight(design)
+  } else {
+    sqrt(if (is.null(design$w)) variance else sum((w * rows)^2))
+  }
   z <- sum(w * rows) / error
   if (variance == 0) {
     z <- NA_real_
@@ -237,11 +244,34 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   expected <- bins$size * (bins$accuracy + bins$gap)
   groups <- length(bins$size)
   difference <- bins$size * bins$gap
+  share <- expected / bins$size
   # N_g where all rows count 1, sum w^2 of weights
-  variance <- expected / bins$size * (1 - expected / bins$size) * bins$size^2 * bins$concentration
+  variance <- share * (1 - share) * bins$size^2 * bins$concentration
+  if (!is.null(problem$design$w)) {
+    k <- outcome_weighting(sorted, bins)
+    variance <- variance * (k * (1 - share) + share) / (k * share + 1 - share)
+  }
   # a group of certain predictions that all came true adds nothing
   statistic <- sum(ifelse(abs(difference) < 1e-12 * bins$size, 0, difference^2 / variance))
   df <- max(groups - if (fitted) 2 else 0, 1)
   list(.estimate = statistic, p.value = stats::pchisq(statistic, df, lower.tail = FALSE), df = df,
        n_groups = groups)
+}
+
+# How many times as large weights are with an event as without one, k: where E(w^2 | y, group) / E(w | y, group) is a
+# number of the group times k^y, events have the share k W1 / (k W1 + W0) of a group's sum of w^2, with W1 and W0 its
+# weights of events and of others. The k of which the events of all groups have the sum that is observed.
+outcome_weighting <- function(sorted, bins) {
+  squares <- bins$size^2 * bins$concentration
+  events <- bins$size * bins$accuracy
+  others <- bins$size - events
+  # no group has both
+  if (all(events == 0 | others <= 0)) return(1)
+  excess <- function(log_k) {
+    odds <- exp(log_k) * events
+    sum(sorted$w^2 * sorted$y) - sum(squares * odds / (odds + pmax(others, 0)))
+  }
+  most <- 50
+  if (!isTRUE(excess(-most) > 0 && excess(most) < 0)) return(1)
+  exp(uniroot(excess, c(-most, most), tol = 1e-12)$root)
 }

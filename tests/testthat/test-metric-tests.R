@@ -151,19 +151,44 @@ test_that("weighted sums of Spiegelhalter and of Hosmer and Lemeshow have their 
   data <- design_rows_frame()
   p <- data$prob
   w <- data$share
-  z <- sum(w * (data$y - p) * (1 - 2 * p)) / sqrt(sum(w^2 * (1 - 2 * p)^2 * p * (1 - p)))
+  terms <- w * (data$y - p) * (1 - 2 * p)
+  z <- sum(terms) / sqrt(sum(terms^2))
   expect_equal(spiegelhalter(data, y, prob, weights = share)$.estimate, z)
   sorted <- sort_values(p, data$y, w)
   bin <- rep(1:4, diff(c(0, mass_ends(sorted, 4))))
   at <- sorted$order
+  group <- replace(bin, at, bin)
+  # sums of squared weights by outcome and group: counts of a log-linear model with an effect of each
+  cells <- aggregate(cbind(squares = w^2, w), list(y = data$y, group = group), sum)
+  model <- suppressWarnings(stats::glm(squares ~ y + factor(group), stats::poisson, cells, offset = log(w),
+                                       control = list(epsilon = 1e-14)))
+  k <- exp(stats::coef(model)[["y"]])
   statistic <- sum(vapply(1:4, function(g) {
     rows <- at[bin == g]
     expected <- sum(w[rows] * p[rows]) / sum(w[rows])
-    sum(w[rows] * (p - data$y)[rows])^2 / (expected * (1 - expected) * sum(w[rows]^2))
+    noise <- expected * (1 - expected) * (k * (1 - expected) + expected) / (k * expected + 1 - expected)
+    sum(w[rows] * (p - data$y)[rows])^2 / (noise * sum(w[rows]^2))
   }, 0))
   expect_equal(suppressMessages(hosmer_lemeshow(data, y, prob, n_groups = 4, weights = share))$.estimate, statistic)
   expect_error(suppressMessages(hosmer_lemeshow(data, y, prob, cluster = centre)), class = "calibrisk_error_cluster")
+  data$half <- .5
+  same <- suppressMessages(hosmer_lemeshow(data, y, prob, weights = half))
+  expect_equal(same$.estimate, suppressMessages(hosmer_lemeshow(data, y, prob))$.estimate)
   panel <- suppressMessages(ce_panel(data, y, prob, cluster = centre, floor = .01))
   expect_match(panel$detail[panel$.metric == "hosmer_lemeshow"], "independent")
   expect_true(is.na(panel$.estimate[panel$.metric == "hosmer_lemeshow"]))
+})
+
+test_that("Spiegelhalter's test and that of Hosmer and Lemeshow hold their levels where weights depend on the outcome", {
+  # every fifth of the events is in the sample, with the weight 5
+  level <- withr::with_seed(1, rowMeans(replicate(60, {
+    p <- stats::runif(2000, 0, .4)
+    y <- stats::rbinom(2000, 1, p)
+    kept <- y == 0 | stats::runif(2000) < 1 / 5
+    w <- ifelse(y == 1, 5, 1)[kept]
+    c(suppressMessages(hosmer_lemeshow(p[kept], y[kept], weights = w))$p.value,
+      spiegelhalter(p[kept], y[kept], weights = w)$p.value)
+  }) < .05))
+  # of a known variance of independent outcomes: .71 and .23
+  expect_lt(max(level), .15)
 })
