@@ -37,7 +37,11 @@
 #' which happen as often as the threshold says, since the few rows whose decision changes may all have the more likely
 #' outcome. Bands hold at all thresholds at once: value plus or minus the quantile of the largest of the
 #' standardised values in a multiplier bootstrap (independent normal multipliers of rows or clusters; drawn at once
-#' from the normal law that they have given the data). The recalibration is taken as it is: limits of `loss` are those
+#' from the normal law that they have given the data). Rows that do not act say nothing of those that would: limits of
+#' the net benefit are 0 at thresholds that no prediction reaches, and too narrow where few rows act, mostly at high
+#' ones (simulated at 95 \%: intervals held in 40 to 80 \% of samples where up to 10 rows act and in 84 to 93 \%
+#' with 11 to 30; the band held, at the thresholds with 30 rows or more, in 91 to 97 \%). The recalibration is taken as
+#' it is: limits of `loss` are those
 #' of what this one buys, and the lower ones hold for the loss to miscalibration, too. In simulations (300 and 1,000
 #' rows of common and rare events; calibrated, sloped, shifted and wavy; 120 to 250 samples each) the band at 95 \%
 #' had its lower end above the loss at some threshold in at most 2 \% of samples, and missed what the recalibration
