@@ -112,9 +112,43 @@ changed_limits <- function(p, better, y, design, quantity, settings,
                  noise = least[k], smallest = -Inf, variance = moments$covariance[k, k])
   })
   one <- summarise_estimates(estimates, settings$level)
-  reach <- band_factor(moments$covariance, one$std.error, design, settings) * one$std.error
+  factor <- band_factor(moments$covariance, one$std.error, design, settings)
+  if (quantity == "net_benefit") {
+    return(benefit_columns(moments$value, changes$cells, one$std.error, design, settings, factor))
+  }
+  reach <- factor * one$std.error
   list(estimate = one$.estimate, std.error = one$std.error, conf.low = one$conf.low, conf.high = one$conf.high,
        band.low = one$.estimate - reach, band.high = one$.estimate + reach)
+}
+
+# Of the net benefit, from the weights of the rows that act with and without an event.
+benefit_columns <- function(value, cells, std_error, design, settings, factor) {
+  thresholds <- settings$thresholds
+  acting <- function(y) {
+    share <- weighted_table(cells$own, cells$w * (cells$y == y), length(thresholds)) / sum(cells$w)
+    rev(cumsum(rev(share)))
+  }
+  limits <- function(z) net_benefit_limits(value, acting(1), acting(0), thresholds, std_error, design, z)
+  one <- limits(design_quantile((1 + settings$level) / 2, design))
+  band <- limits(factor)
+  list(estimate = value, std.error = ifelse(std_error > 0, std_error, NA), conf.low = one$low,
+       conf.high = one$high, band.low = band$low, band.high = band$high)
+}
+
+# Limits of the net benefit at z standard errors; `true` and `false`: the shares of rows that act with and without an
+# event. Where few rows act their outcomes may all be the same, or there are none, and look as if they did not vary:
+# limits are no closer than those of Wilson for both shares together (Zou and Donner 2008).
+net_benefit_limits <- function(value, true, false, thresholds, std_error, design, z) {
+  odds <- thresholds / (1 - thresholds)
+  size <- z^2 * weight_concentration(design)
+  wilson <- function(share, sign) {
+    (share + size / 2 + sign * sqrt(size * share * (1 - share) + size^2 / 4)) / (1 + size)
+  }
+  apart <- function(true_limit, false_limit) {
+    pmax(sqrt((true_limit - true)^2 + (odds * (false_limit - false))^2), z * std_error)
+  }
+  list(low = value - apart(wilson(true, -1), wilson(false, 1)),
+       high = value + apart(wilson(true, 1), wilson(false, -1)))
 }
 
 # What the rows bring at one threshold.

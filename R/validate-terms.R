@@ -206,11 +206,18 @@ overall_rows <- function(problem, options) {
   )
 }
 
+# As in ce_decision().
 utility_rows <- function(problem, options) {
   p <- problem$features[, 1]
+  y <- as.numeric(problem$labels)
+  design <- problem$design
   vctrs::vec_rbind(!!!lapply(options$thresholds, function(c) {
-    benefit <- decision_rows(p, NULL, problem$labels, c, "net_benefit")
-    validation_row("utility", paste0("net_benefit(", format(c), ")"), row_mean(benefit, problem$design), benefit,
-                   problem$design, options$level)
+    benefit <- mean_estimate(decision_rows(p, NULL, y, c, "net_benefit"), design)
+    std_error <- estimate_std_error(benefit)
+    share <- function(outcome) row_mean((p >= c) * (y == outcome), design)
+    limits <- net_benefit_limits(benefit$value, share(1), share(0), c, std_error, design,
+                                 design_quantile((1 + options$level) / 2, design))
+    validation_term("utility", paste0("net_benefit(", format(c), ")"), benefit$value,
+                    if (isTRUE(std_error > 0)) std_error else NA_real_, limits$low, limits$high)
   }))
 }

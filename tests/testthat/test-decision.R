@@ -265,3 +265,44 @@ test_that("net benefit is that of ce_validate(), and the published one of the ov
   found <- tidy(ce_decision(tumours$pmalwo, tumours$Outcome1))
   expect_equal(found$net_benefit[found$threshold == 0.1], 0.4427044, tolerance = 1e-6)
 })
+
+test_that("limits of the net benefit know of the rows that might act", {
+  set.seed(31)
+  p <- c(stats::runif(60, 0, .5), .62, .64, .85)
+  y <- c(stats::rbinom(60, 1, p[1:60]), 1, 1, 1)
+  found <- tidy(ce_decision(p, y, thresholds = c(.3, .6, .8, .9), recalibration = map_platt(), event_level = "second"))
+  # by the limits of both shares
+  wilson <- function(x) stats::prop.test(x, 63, correct = FALSE)$conf.int
+  by_hand <- vapply(c(.6, .8, .9), function(c) {
+    true <- sum(p >= c & y == 1)
+    false <- sum(p >= c & y == 0)
+    odds <- c / (1 - c)
+    up <- c(wilson(true)[2] - true / 63, odds * (false / 63 - wilson(false)[1]))
+    down <- c(true / 63 - wilson(true)[1], odds * (wilson(false)[2] - false / 63))
+    (true - odds * false) / 63 + c(-sqrt(sum(down^2)), sqrt(sum(up^2)))
+  }, c(0, 0))
+  expect_equal(rbind(found$net_benefit.conf.low, found$net_benefit.conf.high)[, -1], suppressWarnings(by_hand))
+  # none acts
+  expect_identical(found$net_benefit[4], 0)
+  expect_identical(found$net_benefit.std.error[4], NA_real_)
+  own <- tidy(ce_validate(p, y, thresholds = c(.3, .6, .9), event_level = "second", times = 0))
+  own <- own[own$level == "utility", ]
+  expect_equal(own$conf.low, found$net_benefit.conf.low[c(1, 2, 4)])
+  expect_equal(own$conf.high, found$net_benefit.conf.high[c(1, 2, 4)])
+  expect_identical(own$std.error[3], NA_real_)
+})
+
+test_that("bands of the net benefit hold it, also where few act", {
+  skip_on_cran()
+  thresholds <- seq(.1, .9, .1)
+  z <- stats::qnorm(stats::ppoints(1e5))
+  risk <- stats::plogis(1.2 * z - 2)
+  truth <- vapply(thresholds, function(c) mean((risk >= c) * (risk - c)) / (1 - c), 0)
+  held <- withr::with_seed(11, vapply(1:30, function(i) {
+    p <- sample(risk, 200)
+    found <- tidy(ce_decision(p, stats::rbinom(200, 1, p), thresholds = thresholds, recalibration = map_platt(),
+                              event_level = "second"))
+    all(found$net_benefit.band.low <= truth & truth <= found$net_benefit.band.high)
+  }, NA))
+  expect_gt(mean(held), .85)
+})
