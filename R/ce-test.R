@@ -44,7 +44,7 @@
 #' for all redraws.
 #'
 #' `"auto"` is the conditional test at any number of rows (but the bootstrap for a kernel that is a function, above
-#' 256 rows); the method line says what was chosen. Up to 10,000 rows `estimate` is that of the kernel itself, beyond
+#' 256 rows, and the ladder test of weighted or clustered rows, see below); the method line says what was chosen. Up to 10,000 rows `estimate` is that of the kernel itself, beyond
 #' that of the factor, as the statistic is.
 #'
 #' @section Weights and clusters:
@@ -52,9 +52,10 @@
 #' outcome given the prediction. Those of `horizon` and of samples drawn by outcome do, and its level is another one:
 #' at 5 \% it rejected 6 to 7 \% of calibrated samples with censoring, and 12 \% where rare events were thinned to a
 #' fifth and had the weight 5 (2 \% where the others were; the ladder test at most 4 \%). The ladder test has the
-#' variance of the weighted residuals: prefer `test = "ladder"` there. Where rows belong together (`cluster`) outcomes
-#' are not independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other
-#' tests say that they cannot be used.
+#' variance of the weighted residuals: of class probabilities with importance weights `"auto"` is that one, unless a
+#' kernel or an option of the conditional test is given. Where rows belong together (`cluster`) outcomes are not
+#' independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other tests say
+#' that they cannot be used.
 #'
 #' @section Errors:
 #' Those of [skce()], and: `calibrisk_error_argument` for blocks of which there are fewer than two,
@@ -108,7 +109,10 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
     laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
     check_test_design(if (auto) "auto" else test$name, laws, call)
-    if (auto) test <- as_choice(auto_test(laws, kernel), "test", given, call = call)
+    if (auto) {
+      plain <- is.null(kernel) && is.null(target_kernel) && all(vapply(given, is.null, NA))
+      test <- as_choice(auto_test(laws, kernel, plain), "test", given, call = call)
+    }
     if (test$name == "ladder") {
       if (!is.null(kernel) || !is.null(target_kernel)) stop_ladder_kernel(call)
       return(new_ce_test(ladder_test(test, laws, level, threads, call), test, list(laws = laws, n = laws$n), name))
@@ -152,9 +156,11 @@ check_test_design <- function(test, laws, call) {
   }
 }
 
-# A kernel that is a function of predictions and outcomes together has no factor.
-auto_test <- function(laws, kernel) {
+# A kernel that is a function of predictions and outcomes together has no factor. Redraws take weights as if they did not
+# depend on the outcome, which is not known; whoever asks for a kernel or redraws (`plain` is FALSE) gets them.
+auto_test <- function(laws, kernel, plain) {
   if (!is.null(laws$design$cluster)) return("ladder")
+  if (plain && !is.null(laws$design$w) && is.null(laws$law) && is.null(laws$group)) return("ladder")
   if (is.function(kernel) && laws$n > joint_rows) "bootstrap" else "conditional"
 }
 

@@ -136,3 +136,20 @@ test_that("one cluster has no pairs across clusters: an error, not NaN", {
   expect_error(suppressWarnings(jkce(d$p, d$y, cluster = one)), class = "calibrisk_error_rows")
   expect_error(suppressWarnings(mmce(d$p[, 1], d$y == 1, type = "unbiased", cluster = one)), class = "calibrisk_error_rows")
 })
+
+test_that("the default test of weighted rows holds its level where weights depend on the outcome", {
+  skip_on_cran()
+  # events are thinned to a fifth, and weigh five times as much
+  p_value <- function(...) {
+    withr::with_seed(9, vapply(1:150, function(i) {
+      p <- stats::runif(600, 0, .4)
+      y <- stats::rbinom(600, 1, p)
+      kept <- y == 0 | stats::runif(600) < .2
+      ce_test(p[kept], y[kept], weights = c(.5, 2.5)[y[kept] + 1], ...)$p.value
+    }, 0))
+  }
+  expect_lt(mean(p_value() < .05), .06)
+  prob <- withr::with_seed(10, stats::runif(60))
+  one <- function(...) ce_test(prob, as.numeric(prob > .4), weights = 1 + prob, ...)$test
+  expect_identical(c(one(), one(replicates = 50), one(kernel = kernel_tv(1))), c("ladder", "conditional", "conditional"))
+})
