@@ -44,8 +44,8 @@
 #' for all redraws.
 #'
 #' `"auto"` is the conditional test at any number of rows (but the bootstrap for a kernel that is a function, above
-#' 256 rows, and the ladder test of weighted or clustered rows, see below); the method line says what was chosen. Up to 10,000 rows `estimate` is that of the kernel itself, beyond
-#' that of the factor, as the statistic is.
+#' 256 rows, and the ladder test of weighted or clustered rows, see below); the method line says what was chosen. Up to
+#' 10,000 rows `estimate` is that of the kernel itself, beyond that of the factor, as the statistic is.
 #'
 #' @section Weights and clusters:
 #' The conditional test keeps importance weights in every redraw: it is exact for weights that do not depend on the
@@ -156,8 +156,8 @@ check_test_design <- function(test, laws, call) {
   }
 }
 
-# A kernel that is a function of predictions and outcomes together has no factor. Redraws take weights as if they did not
-# depend on the outcome, which is not known; whoever asks for a kernel or redraws (`plain` is FALSE) gets them.
+# A kernel that is a function of predictions and outcomes together has no factor. Redraws take weights as if they did
+# not depend on the outcome, which is not known; whoever asks for a kernel or redraws (`plain` is FALSE) gets them.
 auto_test <- function(laws, kernel, plain) {
   if (!is.null(laws$design$cluster)) return("ladder")
   if (plain && !is.null(laws$design$w) && is.null(laws$law) && is.null(laws$group)) return("ladder")
