@@ -27,8 +27,8 @@ wanted_processes <- function() {
 process_variables <- function(processes) {
   c(
     # The collector goes over the heap of all suggested packages again and again, for a ninth of the time, where R
-    # starts small: room for 6 million nodes and 150 MB of vectors before it has to (more takes as long to be touched), where
-    # not too many take it.
+    # starts small: room for 6 million nodes and 150 MB of vectors before it has to, where not too many take it. To
+    # touch more for the first time takes as long as is saved.
     if (processes <= 4 && !nzchar(Sys.getenv("R_NSIZE"))) c(R_NSIZE = "6000000", R_VSIZE = "150M"),
     # R would compile the functions and loops of the tests in every process, for a tenth of the time, though most run a
     # few times: those with loops of their own and those that are long are worth it.
