@@ -201,8 +201,7 @@ difference_p_value <- function(pair, honest) {
 }
 
 # Of a difference of roots r = value^(1/p): from influence / (p r^(p - 1)) where both are told from 0, at twice their
-# standard errors; else from their own limits, whose distances are added as if the two were independent (Zou and Donner
-# 2008).
+# standard errors; else from their own limits.
 difference_limits <- function(pair, shown, honest, level) {
   power <- pair[[1]]$power
   told <- vapply(pair, function(one) isTRUE(one$value > 2 * estimate_std_error(one)), NA)
@@ -226,10 +225,9 @@ difference_limits <- function(pair, shown, honest, level) {
 
 limits_of_own <- function(pair, shown, level) {
   own <- own_limits(pair, level)
-  below <- pmax(shown - own[1, ], 0)
-  above <- pmax(own[2, ] - shown, 0)
-  list(std.error = NA_real_, conf.low = shown[1] - shown[2] - sqrt(below[1]^2 + above[2]^2),
-       conf.high = shown[1] - shown[2] + sqrt(above[1]^2 + below[2]^2))
+  apart <- zou_donner(c(shown[1], own[, 1]), c(shown[2], own[, 2]))
+  list(std.error = NA_real_, conf.low = shown[1] - shown[2] - apart$below,
+       conf.high = shown[1] - shown[2] + apart$above)
 }
 
 # Lower and upper ones in rows. The headline's are those of its ladder.

@@ -56,17 +56,15 @@ threshold_moments <- function(cells, thresholds, quantity, design) {
 # Where few decisions change, all their outcomes may be the more likely one, and look as if they did not vary. The
 # variance is at least that of outcomes which happen as often as the threshold says, c / (1 - c) a row.
 changed_noise <- function(cells, thresholds, weight = cells$w2 / sum(cells$w)^2) {
-  index <- seq_along(thresholds)
-  low <- pmin(cells$own, cells$better)
-  high <- pmax(cells$own, cells$better)
-  upto <- function(reached) rev(cumsum(rev(weighted_table(reached, weight, length(index)))))
+  of <- function(reached) acting_weight(reached, weight, length(thresholds))
   # reached by the larger, not by the smaller of the two
-  pmax(upto(high) - upto(low), 0)
+  pmax(of(pmax(cells$own, cells$better)) - of(pmin(cells$own, cells$better)), 0)
 }
 
-# Sums of the weights by what was reached, 1 to n.
-weighted_table <- function(reached, weight, n) {
-  as.vector(rowsum(c(weight[reached > 0], numeric(n)), c(reached[reached > 0], seq_len(n)), reorder = TRUE))
+# Sums of the weights that reach the thresholds 1 to n, from how many each reaches.
+acting_weight <- function(reached, weight, n) {
+  at <- rowsum(c(weight[reached > 0], numeric(n)), c(reached[reached > 0], seq_len(n)), reorder = TRUE)
+  rev(cumsum(rev(as.vector(at))))
 }
 
 # The curve of one problem (features p, labels y, design): a list of the table `curve`, one row per threshold, and the
@@ -124,11 +122,10 @@ changed_limits <- function(p, better, y, design, quantity, settings,
 # Of the net benefit, from the weights of the rows that act with and without an event.
 benefit_columns <- function(value, cells, std_error, design, settings, factor) {
   thresholds <- settings$thresholds
-  acting <- function(y) {
-    share <- weighted_table(cells$own, cells$w * (cells$y == y), length(thresholds)) / sum(cells$w)
-    rev(cumsum(rev(share)))
-  }
-  limits <- function(z) net_benefit_limits(value, acting(1), acting(0), thresholds, std_error, design, z)
+  acting <- function(y) acting_weight(cells$own, cells$w * (cells$y == y), length(thresholds)) / sum(cells$w)
+  true <- acting(1)
+  false <- acting(0)
+  limits <- function(z) net_benefit_limits(value, true, false, thresholds, std_error, design, z)
   one <- limits(design_quantile((1 + settings$level) / 2, design))
   band <- limits(factor)
   list(estimate = value, std.error = ifelse(std_error > 0, std_error, NA), conf.low = one$low,
@@ -137,18 +134,14 @@ benefit_columns <- function(value, cells, std_error, design, settings, factor) {
 
 # Limits of the net benefit at z standard errors; `true` and `false`: the shares of rows that act with and without an
 # event. Where few rows act their outcomes may all be the same, or there are none, and look as if they did not vary:
-# limits are no closer than those of Wilson for both shares together (Zou and Donner 2008).
+# limits are no closer than those of Wilson for both shares together.
 net_benefit_limits <- function(value, true, false, thresholds, std_error, design, z) {
   odds <- thresholds / (1 - thresholds)
-  size <- z^2 * weight_concentration(design)
-  wilson <- function(share, sign) {
-    (share + size / 2 + sign * sqrt(size * share * (1 - share) + size^2 / 4)) / (1 + size)
-  }
-  apart <- function(true_limit, false_limit) {
-    pmax(sqrt((true_limit - true)^2 + (odds * (false_limit - false))^2), z * std_error)
-  }
-  list(low = value - apart(wilson(true, -1), wilson(false, 1)),
-       high = value + apart(wilson(true, 1), wilson(false, -1)))
+  n <- 1 / weight_concentration(design)
+  acts <- wilson_interval(true * n, n, z = z)
+  needless <- wilson_interval(false * n, n, z = z)
+  apart <- zou_donner(list(true, acts$low, acts$high), lapply(list(false, needless$low, needless$high), `*`, odds))
+  list(low = value - pmax(apart$below, z * std_error), high = value + pmax(apart$above, z * std_error))
 }
 
 # What the rows bring at one threshold.

@@ -148,6 +148,14 @@ degenerate_limits <- function(estimate, level) {
        high = max(root(most + 10 * (1 + slope), most, -z), estimate$value))
 }
 
+# How far the limits of a - b are from it: a and b with their own lower and upper limits, whose distances are added as
+# if the two were independent (Zou and Donner 2008).
+zou_donner <- function(a, b) {
+  distance <- function(one, k, sign) pmax(sign * (one[[k]] - one[[1]]), 0)
+  list(below = sqrt(distance(a, 2, -1)^2 + distance(b, 3, 1)^2),
+       above = sqrt(distance(a, 3, 1)^2 + distance(b, 2, -1)^2))
+}
+
 # The columns of squared errors, which are reported as they are and may be negative; limits end at 0.
 squared_columns <- function(estimates, level) {
   limits <- lapply(estimates, estimate_limits, level)
