@@ -37,13 +37,15 @@ resampling_test <- function(test, problem, threads, call, resample) {
 # and tolerance.
 redrawn <- function(problem, options, resample, threads, exact) {
   if (has_redraw_factor(problem, resample)) {
+    if (!has_few_labels(problem, resample)) return(law_redraws(problem, options, threads))
     if (!is.null(problem$laws$group) && !resample && has_class_factor(group_free(problem))) {
       return(redraws_by_group(problem, options, threads))
     }
-    if (finite_outcomes(problem)) return(class_redraws(problem, options, resample, threads))
-    return(law_redraws(problem, options, threads))
+    return(class_redraws(problem, options, resample, threads))
   }
-  null <- if (resample || is.function(problem$asked$kernel)) {
+  null <- if (resample && finite_outcomes(problem)) {
+    resampled_pairs(problem, options$replicates, threads)
+  } else if (resample || is.function(problem$asked$kernel)) {
     redraw_statistics(problem, options$replicates, resample, threads)
   } else {
     redraws_of_kept(problem, options$replicates, threads, exact)
@@ -54,14 +56,31 @@ redrawn <- function(problem, options, resample, threads, exact) {
 # Few rows of laws are quicker with the exact kernels in a matrix.
 has_redraw_factor <- function(problem, resample) {
   if (is.function(problem$asked$kernel)) return(FALSE)
-  if (resample) return(has_class_factor(problem))
-  finite_outcomes(problem) || problem$n > kept_rows
+  few <- has_few_labels(problem, resample)
+  if (resample) few && has_class_factor(problem) else few || problem$n > kept_rows
 }
 
 kept_rows <- 256L
 
 # Classes and counts: redrawn outcomes are labels.
 finite_outcomes <- function(problem) problem$target$form == "finite"
+
+# Redraws of labels take the matrix of the target kernel between labels, unless that is a multiple of the identity, and
+# the probabilities of rows drawn with replacement: cheap for classes, but not for counts of a heavy tail, which may
+# have thousands of values.
+has_few_labels <- function(problem, resample = FALSE) {
+  if (!finite_outcomes(problem)) return(FALSE)
+  white <- problem$target_kernel$type == "white"
+  if (!resample) return(white || is_label_matrix_small(problem$target, problem$n))
+  n <- problem$n
+  labels <- as.numeric(ncol(problem$target$probs))
+  n > pair_rows || min(n, redraw_rank[2]) * labels * (n + if (white) 0 else labels) <= pair_products * n^2
+}
+
+pair_products <- 800 # in the time of a pair of resampled_pairs()
+
+# Beside what the rows cost, with as many numbers of each as the pivots that law_redraws() takes.
+is_label_matrix_small <- function(target, n) ncol(target$probs)^2 <= 64 * max(n, kept_rows)
 
 # Statistic and redraws from a factor of the kernel.
 class_redraws <- function(problem, options, resample, threads) {
@@ -143,8 +162,9 @@ source_diagonal <- function(spec) {
   )
 }
 
-# The target kernel between the outcomes that there are.
+# The target kernel between the outcomes that there are, or the multiple of the identity that it is.
 target_gram <- function(problem, threads) {
+  if (problem$target_kernel$type == "white") return(matrix(problem$target_kernel$scale))
   support <- matrix(as.numeric(problem$target$support))
   cpp_gram(problem$target_kernel, support, support, threads)
 }
@@ -202,10 +222,28 @@ target_points <- function(target, y) {
   y
 }
 
+# Predictions drawn with replacement, with both kernels in matrices: sum_ij K_ij h_Y(i, j) from the kernel's values at
+# the labels that are drawn, however many others there are.
+resampled_pairs <- function(problem, replicates, threads) {
+  n <- problem$n
+  k <- cpp_prediction_matrix(problem$prediction, threads)
+  inner <- inner_matrix(problem$target, threads)
+  one <- function() {
+    rows <- sample.int(n, replace = TRUE)
+    y <- redraw_outcomes(take_rows(problem$laws, rows))$y
+    cross <- problem$target$probs_right[rows, match(y, problem$target$support), drop = FALSE]
+    h <- cpp_gram(problem$target_kernel, y, y, threads) - 2 * cross + inner[rows, rows]
+    weights <- k[rows, rows]
+    diag(weights) <- 0
+    sum(weights * h) / (n * (n - 1))
+  }
+  one_by_one(replicates, one)
+}
+
 # The general case: the problem anew for every redraw.
 redraw_statistics <- function(problem, replicates, resample, threads) {
   problem$laws$roots <- law_roots(problem$laws$law)
-  one <- function(r) {
+  one <- function() {
     if (resample) {
       laws <- take_rows(problem$laws, sample.int(problem$n, replace = TRUE))
       # kernels as resolved on the data
@@ -219,10 +257,14 @@ redraw_statistics <- function(problem, replicates, resample, threads) {
     sums <- cpp_pair_sums(again$prediction, again$target, threads, NULL)
     pair_estimate(sums, "unbiased", new_design(problem$n))$value
   }
+  one_by_one(replicates, one)
+}
+
+one_by_one <- function(replicates, fn) {
   with_bar("Redrawing outcomes", function(progress) {
     vapply(seq_len(replicates), function(r) {
       if (!is.null(progress)) progress(r / replicates)
-      one(r)
+      fn()
     }, 0)
   })
 }

@@ -35,7 +35,7 @@ default_ckce_kernel <- function(laws, target_kernel) {
 # leave-one-out errors, where it is wanted.
 law_problem <- function(laws, bound, choices, outcome, threads, call) {
   target <- bound$target
-  residuals <- if (target$spec$form == "finite") {
+  residuals <- if (target$spec$form == "finite" && is_label_matrix_small(target$spec, laws$n)) {
     count_residuals(target, threads)
   } else {
     numeric_residuals(target, laws, choices, outcome, threads)
@@ -80,7 +80,12 @@ numeric_residuals <- function(target, laws, choices, outcome, threads) {
 law_variances <- function(target, laws, draws, own, different, threads) {
   inner <- cpp_target_inner(target$spec, threads)
   same <- !is.null(record_of(laws$law)$points) || has_quantiles(laws$law)
-  expected_square(target$kernel, laws, draws) - 2 * (inner + if (same) own else 0) + inner + if (different) 0 else own
+  square <- if (target$spec$form == "finite") {
+    drop(target$spec$probs %*% cpp_gram_diagonal(target$kernel, matrix(as.numeric(target$spec$support))))
+  } else {
+    expected_square(target$kernel, laws, draws)
+  }
+  square - 2 * (inner + if (same) own else 0) + inner + if (different) 0 else own
 }
 
 # E l(Z_i, Z_i), the same outcome twice.

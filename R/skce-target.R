@@ -159,14 +159,25 @@ bind_finite <- function(kernel, probs, y, support, threads) {
     right <- residuals
     probs_right <- probs
   } else {
-    gram <- cpp_gram(kernel, matrix(as.numeric(support)), matrix(as.numeric(support)), threads)
-    right <- residuals %*% gram
-    probs_right <- probs %*% gram
+    right <- times_gram(residuals, kernel, support, threads)
+    probs_right <- times_gram(probs, kernel, support, threads)
   }
   list(spec = list(form = "finite", residuals = residuals, right = right, probs = probs,
                    probs_right = probs_right, support = support),
        kernel = kernel, form = "closed form")
 }
+
+# values %*% gram, where the Gram matrix of thousands of counts is larger than all else.
+times_gram <- function(values, kernel, support, threads) {
+  points <- matrix(as.numeric(support))
+  columns <- seq_along(support)
+  parts <- lapply(split(columns, (columns - 1) %/% gram_columns), function(some) {
+    values %*% cpp_gram(kernel, points, points[some, , drop = FALSE], threads)
+  })
+  do.call(cbind, unname(parts))
+}
+
+gram_columns <- 512L
 
 # One new outcome per observation from its prediction.
 redraw_outcomes <- function(laws) {

@@ -142,12 +142,16 @@ TEST(redrawn_classes_have_the_statistic_of_their_residuals) {
   ThreadedEngine host(2);
   const Index n = 30;
   const Sample s(n);
-  const Matrix root = Matrix::Random(4, 4), gram = root * root.transpose();
+  const Matrix root = Matrix::Random(4, 4), full = root * root.transpose();
+  // a multiple of the identity, which is not formed
+  const Matrix multiple = Matrix::Constant(1, 1, 2.5), formed = 2.5 * Matrix::Identity(4, 4);
   // from no class at all, and from the most probable one
   Matrix flat = simplex(n, 4), sharp = 0.1 * flat;
   for (Index i = 0; i < n; ++i) sharp(i, i % 4) += 0.9;
-  for (const Matrix& probs : {flat, sharp}) {
-    const ClassRedraws redraws(host.engine(), s.l, probs, gram);
+  for (int c = 0; c < 4; ++c) {
+    const Matrix& probs = c % 2 == 0 ? flat : sharp;
+    const Matrix& gram = c < 2 ? full : formed;
+    const ClassRedraws redraws(host.engine(), s.l, probs, c < 2 ? full : multiple);
     for (int shift : {0, 1, 2}) {
       Labels labels, all;
       for (Index i = 0; i < n; ++i) {

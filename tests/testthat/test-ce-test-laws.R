@@ -64,6 +64,51 @@ test_that("counts are labels", {
   }
 })
 
+# a size of .05: counts up to thousands, though hardly any is seen
+heavy_counts <- function(n) {
+  data <- withr::with_seed(3, list(mean = runif(n, .1, 6), size = rep_len(c(1, .05, 2), n)))
+  data$y <- withr::with_seed(4, rnbinom(n, mu = data$mean, size = data$size))
+  laws_of(pred_negbin(data$mean, data$size), data$y)
+}
+
+test_that("redraws of counts with thousands of values take no matrix between these", {
+  laws <- heavy_counts(60)
+  for (target in list(kernel_white(), 2 * kernel_laplace(2))) {
+    problem <- kernel_problem(laws, NULL, target, threads = 1L)
+    labels <- ncol(problem$target$probs)
+    expect_gt(labels, 2000)
+    if (has_few_labels(problem)) expect_identical(target_gram(problem, 1L), matrix(1))
+    expect_false(has_few_labels(problem, TRUE))
+    exact <- skce_value(problem, "unbiased", threads = 1L)$estimate$value
+    null <- function(resample, replicates = 500) {
+      withr::with_seed(1, redrawn(problem, list(replicates = replicates, tolerance = 1e-13), resample, 1L, exact))
+    }
+    expect_equal(null(FALSE)$statistic, exact, tolerance = 1e-9)
+    expect_equal(null(TRUE, 5)$null, withr::with_seed(1, redraw_statistics(problem, 5, TRUE, 1L)), tolerance = 1e-9)
+    kept <- withr::with_seed(2, redraws_of_kept(problem, 500, 1L))
+    expect_gt(suppressWarnings(ks.test(null(FALSE)$null, kept)$p.value), 1e-3)
+    again <- class_redraws(problem, list(replicates = 1, tolerance = 1e-13), TRUE, 1L)
+    expect_equal(again$statistic, exact, tolerance = 1e-9)
+  }
+})
+
+test_that("residuals of counts with thousands of values have as many numbers as there are rows", {
+  laws <- heavy_counts(40)
+  for (target in list(kernel_white(), 2 * kernel_laplace(2), kernel_linear() + kernel_gaussian(2))) {
+    choices <- list(target_kernel = target, kernel = kernel_wasserstein(1), default_kernel = FALSE, n_draws = 0,
+                    draws = 2, debias = "null_mean")
+    bound <- bind_ckce(laws, choices, 1L, NULL)
+    few <- law_problem(laws, bound, choices, TRUE, 1L, NULL)
+    spec <- bound$target$spec
+    gram <- cpp_gram(bound$target$kernel, matrix(as.numeric(spec$support)), matrix(as.numeric(spec$support)), 1L)
+    variances <- drop(spec$probs %*% diag(gram)) - rowSums((spec$probs %*% gram) * spec$probs)
+    expect_lte(ncol(few$residuals), 40)
+    expect_equal(tcrossprod(few$residuals), spec$residuals %*% gram %*% t(spec$residuals), tolerance = 1e-9)
+    expect_equal(few$variances, variances, tolerance = 1e-9)
+    expect_equal(tcrossprod(few$outcome), cpp_gram(bound$target$kernel, laws$y, laws$y, 1L), tolerance = 1e-9)
+  }
+})
+
 test_that("the default is the conditional test at every n, and has its power", {
   out <- withr::with_seed(1, {
     p <- plogis(2 * rnorm(12000))

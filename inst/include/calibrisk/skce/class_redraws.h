@@ -12,15 +12,20 @@ namespace calibrisk {
 
 class ClassRedraws {
  public:
-  // factor: [n x r], probs: [n x m], target_gram: [m x m]
+  // factor: [n x r], probs: [n x m], target_gram: M, [m x m], or [1 x 1] for that multiple of the
+  // identity. Per label vector m r (m or 1 for the identity) operations, beside those of S.
   ClassRedraws(const Engine& engine, const ConstMatrixRef& factor, const ConstMatrixRef& probs,
                const ConstMatrixRef& target_gram)
       : cross_(engine, factor, probs),
         probs_(probs),
         gram_(target_gram),
-        through_(engine.dense.multiply(probs, target_gram)),
-        squares_(factor.rowwise().squaredNorm()),
-        own_((through_.array() * probs.array()).rowwise().sum()) {
+        squares_(factor.rowwise().squaredNorm()) {
+    if (multiple()) {
+      own_ = gram_(0, 0) * probs.rowwise().squaredNorm();
+    } else {
+      through_ = engine.dense.multiply(probs, target_gram);
+      own_ = (through_.array() * probs.array()).rowwise().sum();
+    }
     start_ = cross_.start([&](Index i, Index k) { start_diagonal_ += diagonal(i, k); });
   }
 
@@ -37,11 +42,12 @@ class ClassRedraws {
 
   // rows: which prediction each label belongs to.
   double unbiased(const Labels& labels, const Labels& rows) const {
-    Matrix s = Matrix::Zero(start_.rows(), start_.cols());
+    Vector times = Vector::Zero(probs_.rows());
+    for (const int row : rows) times(row) += 1.0;
+    Matrix s = (cross_.rows() * times.asDiagonal()) * probs_;
     double sum = 0.0;
     for (std::size_t i = 0; i < labels.size(); ++i) {
       const Index row = rows[i], k = labels[i];
-      s.noalias() += cross_.rows().col(row) * probs_.row(row);
       s.col(k) -= cross_.rows().col(row);
       sum += diagonal(row, k);
     }
@@ -51,10 +57,13 @@ class ClassRedraws {
  private:
   // |l_i|^2 d_i' M d_i where prediction i has the label k
   double diagonal(Index i, Index k) const {
+    if (multiple()) return squares_(i) * (own_(i) + gram_(0, 0) * (1.0 - 2.0 * probs_(i, k)));
     return squares_(i) * (own_(i) - 2.0 * through_(i, k) + gram_(k, k));
   }
+  bool multiple() const { return gram_.size() == 1; }
   double statistic(const Matrix& s, double diagonal) const {
-    const double all = ((s * gram_).array() * s.array()).sum();
+    const double all =
+        multiple() ? gram_(0, 0) * s.squaredNorm() : ((s * gram_).array() * s.array()).sum();
     return PairTotals{all, diagonal, static_cast<double>(probs_.rows())}.unbiased();
   }
 
