@@ -196,7 +196,7 @@ difference_p_value <- function(pair, honest) {
   z <- of$value / estimate_std_error(of)
   if (is.null(honest)) return(p_value(z))
   below <- combine_estimates(honest$bounds, c(1, -1))
-  if (isTRUE(z * below$value <= 0)) return(1)
+  if (isTRUE(of$value * below$value <= 0)) return(1)
   max(p_value(z), p_value(below$value / (estimate_std_error(below) * honest$inflation)))
 }
 

@@ -368,3 +368,9 @@ test_that("outcomes of several dimensions are columns, of one frame or of all", 
   expect_identical(ce_compare(list(p = data[c("y", "z", "p")], q = data[c("y", "z", "q")]), c(y, z), metric = "log"),
                    found)
 })
+
+test_that("errors without a spread whose bounds are equal are not told apart", {
+  out <- ce_compare(list(a = c(.1, .1), b = c(.3, .3)), c(0, 0), metric = ece, event_level = "second")
+  expect_identical(out$p.value, 1)
+  expect_identical(out$conf.high, 0)
+})
