@@ -92,16 +92,21 @@ pair_columns <- function(bound, data, group, choices, threads, call) {
 
 # design_sums() with a kernel on groups. One that is 0 across groups leaves the pairs within them.
 exact_sums <- function(prediction, target, group, type, design, threads) {
-  if (is.null(group)) return(design_sums(prediction, target, type, design, threads))
-  if (group$type == "delta" && prediction$form == "features" && target$form == "finite") {
-    return(sums_in_groups(group$code, function(at) {
-      parts <- c("residuals", "right", "probs", "probs_right")
-      target[parts] <- lapply(target[parts], function(x) x[at, , drop = FALSE])
-      design_sums(source_rows(prediction, at), target, type, design_rows(design, at), threads)
-    }))
+  whole <- grouped_source(prediction, group)
+  sums <- if (identical(group$type, "delta") && prediction$form == "features" && target$form == "finite") {
+    sums_in_groups(group$code, function(at) {
+      row_sums(source_rows(prediction, at), target_rows(target, at, design$n), type, design_rows(design, at), threads)
+    })
+  } else {
+    row_sums(whole, target, type, design, threads)
   }
+  with_clusters(sums, design, source_pairs(whole, target, design$n, threads))
+}
+
+grouped_source <- function(prediction, group) {
+  if (is.null(group)) return(prediction)
   on_groups <- if (group$type == "delta") group$kernel else kernel_one() + group$kernel
-  design_sums(product_source(list(prediction, feature_spec(on_groups, group$features))), target, type, design, threads)
+  product_source(list(prediction, feature_spec(on_groups, group$features)))
 }
 
 # Sums over pairs, by row, from those of each group's rows.
@@ -110,8 +115,8 @@ sums_in_groups <- function(code, sums_at) {
   parts <- lapply(rows, sums_at)
   of_rows <- function(name) unlist(lapply(parts, `[[`, name), use.names = FALSE)[order(unlist(rows))]
   total <- function(name) sum(vapply(parts, function(part) part[[name]] %||% 0, 0))
-  list(off_diagonal = of_rows("off_diagonal"), diagonal = of_rows("diagonal"), squares = total("squares"),
-       rank = total("rank"))
+  list(off_diagonal = of_rows("off_diagonal"), across = of_rows("across"), diagonal = of_rows("diagonal"),
+       squares = total("squares"), rank = total("rank"))
 }
 
 # From a factor of the kernel.
@@ -127,10 +132,21 @@ factor_columns <- function(inputs, design, choices, call) {
   if (!is.null(problem$scale)) {
     # sum_j w_j h_ij from sum_j w_i w_j h_ij, the weights scaled to the mean 1
     unit <- (sum(design$w) / design$n)^2
-    for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] * unit / design$w
+    for (part in intersect(c("off_diagonal", "across", "diagonal"), names(sums))) {
+      sums[[part]] <- sums[[part]] * unit / design$w
+    }
     sums$squares <- sums$squares * unit^2
   }
+  sums <- with_clusters(sums, design, problem_pairs(problem, inputs$kernel, inputs$group, options$threads))
   jkce_columns(sums, options$computation, inputs$shown, inputs$target, design, choices, call)
+}
+
+# Weights are not in these.
+problem_pairs <- function(problem, kernel, group, threads) {
+  residuals <- problem$residuals / (problem$scale %||% 1)
+  target <- list(form = "finite", residuals = residuals, right = residuals, probs = residuals, probs_right = residuals)
+  source <- problem$source %||% feature_spec(kernel, problem$features)
+  source_pairs(grouped_source(source, group), target, nrow(residuals), threads)
 }
 
 jkce_columns <- function(sums, computation, kernel, target, design, choices, call) {

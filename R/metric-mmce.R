@@ -60,15 +60,23 @@ mmce_columns <- function(problems, bandwidth, type, interval) {
 mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
   sorted <- sort_problem(problem)
   design <- problem$design
-  if (type == "biased") design$cluster <- NULL
   d <- sorted$d
   w <- sorted$w %||% rep(1, length(d))
-  others <- function(d, w, bandwidth) {
-    d * cpp_laplace_row_sums(sorted$x, w * d, bandwidth) - own_sums(sorted, design, d, w, bandwidth)
+  others <- function(d, w, bandwidth, cluster = NULL) {
+    d * cpp_laplace_row_sums(sorted$x, w * d, bandwidth) - own_sums(sorted, cluster, d, w, bandwidth)
   }
-  sums <- list(off_diagonal = others(d, w, bandwidth), diagonal = w * d^2)
-  sums <- lapply(sums, function(rows) replace(rows, sorted$order, rows))
-  sums$squares <- max(sum(w^2 * others(d^2, w^2, bandwidth / 2)), 0)
+  # the rows whose pairs with each other do not count
+  within <- if (type == "unbiased") design$cluster
+  sums <- list(off_diagonal = others(d, w, bandwidth, within), across = others(d, w, bandwidth, design$cluster),
+               diagonal = w * d^2)
+  of_rows <- function(values) replace(values, sorted$order, values)
+  sums <- lapply(sums, of_rows)
+  sums$squares <- max(sum(w^2 * others(d^2, w^2, bandwidth / 2, within)), 0)
+  x <- of_rows(sorted$x)
+  gap <- of_rows(d)
+  sums <- with_clusters(sums, design, function(rows) {
+    exp(-abs(outer(x[rows], x[rows], `-`)) / bandwidth) * tcrossprod(gap[rows])
+  })
   out <- pair_estimate(sums, type, problem$design, call)
   out$power <- 2
   # a V-statistic is not negative; rounding can make it so where it is zero
@@ -77,10 +85,10 @@ mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
 }
 
 # Per row, the part of its sum over pairs that is with itself or with its own cluster.
-own_sums <- function(sorted, design, d, w, bandwidth) {
-  if (is.null(design$cluster)) return(w * d^2)
+own_sums <- function(sorted, cluster, d, w, bandwidth) {
+  if (is.null(cluster)) return(w * d^2)
   out <- 0 * d
-  for (rows in split(seq_along(d), design$cluster[sorted$order])) {
+  for (rows in split(seq_along(d), cluster[sorted$order])) {
     out[rows] <- d[rows] * cpp_laplace_row_sums(sorted$x[rows], (w * d)[rows], bandwidth)
   }
   out

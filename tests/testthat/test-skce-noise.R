@@ -16,16 +16,23 @@ test_that("the variance at calibration is that of a loop over pairs", {
   copies <- rep(0:3, 10)
   centre <- rep(1:8, 5)
   h <- oracle_class_h(d$p, d$y, oracle_tv(.5))
+  # the pairs of two clusters vary together, though not less than on their own
   naive <- function(h, w = rep(1, nrow(h)), cluster = seq_len(nrow(h)), biased = FALSE) {
     squares <- weight <- 0
-    for (i in seq_along(w)) {
-      for (j in seq_along(w)) {
-        if (cluster[i] == cluster[j]) next
-        squares <- squares + (w[i] * w[j] * h[i, j])^2
-        weight <- weight + w[i] * w[j]
+    rows <- sum((outer(w, w) * h)[if (biased) !diag(length(w)) else outer(cluster, cluster, "!=")]^2)
+    for (a in unique(cluster)) {
+      for (b in setdiff(unique(cluster), a)) {
+        total <- 0
+        for (i in which(cluster == a)) {
+          for (j in which(cluster == b)) {
+            total <- total + w[i] * w[j] * h[i, j]
+            weight <- weight + w[i] * w[j]
+          }
+        }
+        squares <- squares + total^2
       }
     }
-    2 * squares / (if (biased) sum(w)^2 else weight)^2
+    2 * max(squares, rows) / (if (biased) sum(w)^2 else weight)^2
   }
   for (tolerance in list(NULL, 1e-13)) {
     noise <- function(...) estimate_of(skce(d$p, d$y, kernel = kernel_tv(.5), tolerance = tolerance, ...))$noise
@@ -34,6 +41,7 @@ test_that("the variance at calibration is that of a loop over pairs", {
     expect_equal(noise(cluster = centre), naive(h, cluster = centre))
     expect_equal(noise(weights = w, cluster = centre), naive(h, w, centre))
     expect_equal(noise(type = "biased", weights = w), naive(h, w, biased = TRUE))
+    expect_equal(noise(type = "biased", weights = w, cluster = centre), naive(h, w, centre, biased = TRUE))
     again <- rep(seq_len(n), copies)
     expect_equal(noise(weights = copies), naive(h[again, again]))
   }
@@ -45,7 +53,50 @@ test_that("the variance at calibration is that of a loop over pairs", {
     expect_equal(noise(weights = w, cluster = centre), naive(h, w, centre))
     half <- rep(1:2, n / 2)
     expect_equal(noise(weights = w, group = half), naive(h * outer(half, half, "=="), w))
+    # groups within clusters
+    expect_equal(noise(weights = w, group = half, cluster = centre),
+                 naive(h * outer(half, half, "=="), w, centre))
   }
+})
+
+test_that("sums of clusters are the same from parts of the matrix, and those of some clusters stand for all", {
+  d <- withr::with_seed(1, noise_data(300, classes = 3))
+  cluster <- withr::with_seed(2, sample(60, 300, TRUE))
+  design <- new_design(300, withr::with_seed(3, stats::rexp(300)), match(cluster, sort(unique(cluster))))
+  clusters <- max(design$cluster)
+  laws <- list(
+    kernel_problem(read_laws(d$p, rlang::quo(d$y)), kernel_tv(.5), NULL, threads = 1L),
+    kernel_problem(read_laws(pred_normal(d$p[, 1], d$p[, 2] + .1), rlang::quo(d$p[, 3])), threads = 1L),
+    kernel_problem(read_laws(pred_draws(d$p), rlang::quo(d$p[, 3])), threads = 1L)
+  )
+  for (problem in laws) {
+    pairs <- source_pairs(problem$prediction, problem$target, 300, 1L)
+    h <- cpp_pair_matrix(problem$prediction, problem$target, 1L) * outer(design$w, design$w)
+    sums <- unname(rowsum(t(rowsum(h, design$cluster)), design$cluster))
+    whole <- cluster_totals(design, seq_len(clusters), pairs)
+    expect_equal(whole, t(sums), tolerance = 1e-10)
+    expect_equal(cluster_totals(design, seq_len(clusters), pairs, most = 70L), whole, tolerance = 1e-10)
+    some <- c(2L, 17L, 40L)
+    expect_equal(cluster_totals(design, some, pairs, most = 10L), whole[some, some], tolerance = 1e-10)
+  }
+  expect_identical(noise_clusters(design), as.numeric(seq_len(clusters)))
+  expect_length(noise_clusters(design, rows = 100), 20)
+})
+
+test_that("outcomes that are alike within clusters are no evidence of an error", {
+  # a share of errors above 0, of calibrated predictions of 3 classes: 30 samples of 40 clusters of 8 rows
+  claims <- function(verb) {
+    withr::with_seed(7, mean(replicate(30, {
+      cluster <- rep(1:40, each = 8)
+      p <- exp(1.2 * matrix(stats::rnorm(120), 40)[cluster, ] + .4 * matrix(stats::rnorm(960), 320))
+      p <- p / rowSums(p)
+      u <- stats::pnorm(sqrt(.5) * stats::rnorm(40)[cluster] + sqrt(.5) * stats::rnorm(320))
+      verb(p, 1L + rowSums(u > t(apply(p, 1, cumsum))[, 1:2]), cluster = cluster)$conf.low > 0
+    })))
+  }
+  expect_lte(claims(function(...) skce(..., kernel = kernel_gaussian(.3))), .1)
+  expect_lte(claims(function(...) skce(..., kernel = kernel_gaussian(.3), type = "biased")), .1)
+  expect_lte(claims(mmce), .1)
 })
 
 test_that("predictive laws have the same variance and interval at calibration", {

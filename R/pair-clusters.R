@@ -1,0 +1,82 @@
+# The rows of a cluster may be alike. Under calibration a mean over the pairs of rows of different clusters has the
+# variance 2 sum_{c != c'} H_cc'^2 over the squared weight of these pairs, H_cc' the sum of w_i w_j h_ij over the rows i
+# of c and j of c', and the trace sum_c H_cc.
+
+# Of few clusters this is a sum of few squares, so that it takes the place of that of rows (R/skce.R: sums) only where
+# it is larger. pairs(rows): the matrix of their h_ij.
+with_clusters <- function(sums, design, pairs) {
+  if (is.null(design$cluster)) return(sums)
+  clusters <- cluster_count(design)
+  some <- noise_clusters(design)
+  totals <- cluster_totals(design, some, pairs)
+  own <- diag(totals)
+  diag(totals) <- 0
+  share <- length(some) * (length(some) - 1)
+  squares <- if (share > 0) sum(totals^2) * clusters * (clusters - 1) / share else 0
+  if (squares <= sums$squares) return(sums)
+  sums$squares <- squares
+  sums$within <- sum(own) * clusters / length(some)
+  sums
+}
+
+# All, or of many rows evenly spaced ones, whose pairs stand for those of all.
+noise_clusters <- function(design, rows = 4000, least = 20) {
+  clusters <- cluster_count(design)
+  kept <- min(clusters, max(least, round(clusters * rows / design$n)))
+  unique(round(seq(1, clusters, length.out = kept)))
+}
+
+# H_cc' of these clusters, from matrices between at most `most` rows.
+cluster_totals <- function(design, some, pairs, most = 2000L) {
+  place <- match(design$cluster, some)
+  rows <- which(!is.na(place))
+  if (length(rows) > most) rows <- rows[order(place[rows])]
+  pieces <- unname(split(rows, (seq_along(rows) - 1) %/% if (length(rows) > most) most %/% 2 else most))
+  w <- design_weights(design)
+  totals <- matrix(0, length(some), length(some))
+  add <- function(h, a, b) {
+    part <- rowsum(t(rowsum(h * outer(w[a], w[b]), place[a])), place[b])
+    at <- list(as.integer(colnames(part)), as.integer(rownames(part)))
+    totals[at[[1]], at[[2]]] <<- totals[at[[1]], at[[2]]] + t(part)
+  }
+  with_bar("Pairs of clusters", function(progress) {
+    for (k in seq_along(pieces)) {
+      if (!is.null(progress)) progress((k / length(pieces))^2)
+      a <- pieces[[k]]
+      for (b in pieces[seq_len(k - 1)]) {
+        h <- pairs(c(a, b))[seq_along(a), length(a) + seq_along(b), drop = FALSE]
+        add(h, a, b)
+        add(t(h), b, a)
+      }
+      add(pairs(a), a, a)
+    }
+  })
+  totals
+}
+
+# Of both kernels as sources of the core.
+source_pairs <- function(prediction, target, n, threads) {
+  function(rows) {
+    if (length(rows) == n) return(cpp_pair_matrix(prediction, target, threads))
+    cpp_pair_matrix(source_rows(prediction, rows), target_rows(target, rows, n), threads)
+  }
+}
+
+# What has a value per row; `n` is large, so that nothing else has as many.
+target_rows <- function(spec, rows, n) {
+  for (part in setdiff(names(spec), c("support", "kernel"))) {
+    value <- spec[[part]]
+    spec[[part]] <- if (part == "parts") {
+      lapply(value, target_rows, rows, n)
+    } else if (is.list(value)) {
+      target_rows(value, rows, n)
+    } else if (is.matrix(value) && nrow(value) == n) {
+      value[rows, , drop = FALSE]
+    } else if (is.null(dim(value)) && length(value) == n) {
+      value[rows]
+    } else {
+      value
+    }
+  }
+  spec
+}
