@@ -1,34 +1,74 @@
 # Weighted and clustered rows of a curve count as fractions of independent rows. Their limits are those of counts with
 # the effective number of rows (Kish's for weights; for clusters divided by the design effect of the mean outcome and
 # by the squared ratio of Student's quantile to the normal one; Korn & Graubard 1998).
+#
+# Weights that depend on the outcome are u k^y, with u of rows whose events are as frequent as at k times lower odds.
+# Shares of events are computed, with their limits, from u, and get the k-fold odds: of samples that were drawn by
+# outcome that is exact. The smooth curve, no function of shares, has the variance that such weights give.
 
 # NULL where rows are independent and count the same, else
 #   w       numeric n, the weights
 #   v       numeric n, what each row counts: the weights in units in which they sum to the effective number of rows
 #   shrink  what that number was multiplied by because of clusters and few of them or few effective rows
-# `noise`: outcomes less their fit.
-row_counts <- function(noise, design, level, call = caller_env()) {
+#   k       how many times as large weights are with an event as without one; factor: k for an event, else 1
+# `rate`: the outcomes' fit, NULL where they are values of the probability integral transform.
+row_counts <- function(values, y, rate, design, level, call = caller_env()) {
   if (is_plain(design)) return(NULL)
   check_clusters(design, call = call)
+  noise <- if (is.null(rate)) values else y - rate
   apart <- new_design(design$n, design$w)
   effect <- if (!is.null(design$cluster)) (row_std_error(noise, design) / row_std_error(noise, apart))^2 else 1
   if (!is.finite(effect)) effect <- 1 # outcomes without noise
   z <- (1 + level) / 2
   shrink <- (qnorm(z) / design_quantile(z, design))^2 / max(effect, 1)
   w <- design_weights(design)
-  list(w = w, v = row_shares(design) * shrink / weight_concentration(design), shrink = shrink)
+  k <- if (is.null(rate) || is.null(design$w)) 1 else curve_weighting(values, y, w)
+  list(w = w, v = row_shares(design) * shrink / weight_concentration(design), shrink = shrink, k = k,
+       factor = if (k == 1) 1 else k^y)
+}
+
+# The variance of rows with a v of 1 and these event rates, as a multiple of that of independent rows: weights are in
+# proportion to k with an event and 1 without, and so are their squares over them.
+counts_noise <- function(rate, counts) {
+  k <- counts$k
+  (k * (1 - rate) + rate) * sum(counts$w) / sum(counts$w * (k * rate + 1 - rate))
+}
+
+# Those of the weights u.
+even_counts <- function(counts) {
+  if (is.null(counts) || counts$k == 1) return(counts)
+  u <- counts$w / counts$factor
+  list(w = u, v = u * counts$shrink * sum(u) / sum(u^2), shrink = counts$shrink, k = 1, factor = 1)
+}
+
+# Probabilities with k-fold odds.
+times_odds <- function(prob, k) if (k == 1) prob else k * prob / (k * prob + 1 - prob)
+
+frame_times_odds <- function(frame, k) {
+  at <- c("observed", band_columns)
+  frame[at] <- lapply(frame[at], times_odds, k)
+  frame
+}
+
+# outcome_weighting() over ten bins of equal weight.
+curve_weighting <- function(p, y, w) {
+  bin <- findInterval(p, weighted_edges(p, w, 10), left.open = TRUE)
+  sums <- rowsum(cbind(w^2, w * y, w), bin)
+  outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(w^2 * y))
 }
 
 # Weighted numbers of events per cell, for outcomes drawn from `prob`: [cells x times]. Their variance is that of the
-# fractions of rows.
+# fractions of rows. Weights that depend on the outcome are drawn with it.
 weighted_draws <- function(prob, counts, cell, times, most = 2e7) {
   n <- length(prob)
-  v <- counts$v / sqrt(counts$shrink)
+  u <- counts$v / counts$factor / sqrt(counts$shrink)
+  chance <- times_odds(prob, 1 / counts$k)
+  event <- counts$k * (1 - prob) + prob
   mean <- as.vector(rowsum(counts$v * prob, cell))
   each <- max(1, floor(most / n))
   parts <- lapply(split(seq_len(times), (seq_len(times) - 1) %/% each), function(some) {
-    drawn <- matrix(stats::runif(n * length(some)) < prob, n)
-    mean + unname(rowsum(v * (drawn - prob), cell))
+    drawn <- matrix(stats::runif(n * length(some)) < chance, n)
+    mean + unname(rowsum(u * (drawn * event - prob), cell))
   })
   do.call(cbind, unname(parts))
 }
@@ -39,31 +79,48 @@ weighted_edges <- function(p, w, n_bins) {
   unique(sorted$x[weighted_ends(sorted, seq_len(n_bins - 1) / n_bins)])
 }
 
-# Bins of weighted rows. Each has its own effective number of rows; the limits of calibrated models are those of the
-# weighted sum of outcomes, with its skewness (Cornish and Fisher).
+# Bins of weighted rows. Each has its own effective number of rows; the limits of calibrated models are those of as many
+# as give the weighted sum of outcomes its variance.
 binned_points_weighted <- function(p, y, control, counts) {
   w <- counts$w
   edges <- if (control$bins == "mass") weighted_edges(p, w, control$n_bins) else bin_edges(p, control$n_bins, "width")
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
   rows <- tabulate(bin, length(edges) + 1L)
   used <- which(rows > 0)
-  sums <- rowsum(cbind(w, w * p, w * y, w^2, w^2 * p * (1 - p), w^3 * p * (1 - p) * (1 - 2 * p)), factor(bin, used))
+  even <- even_counts(counts)
+  u <- even$w
+  prob <- times_odds(p, 1 / counts$k)
+  sums <- rowsum(cbind(w, w * p, u, u * y, u^2, u * prob, u^2 * prob * (1 - prob)), factor(bin, used))
   mean <- sums[, 2] / sums[, 1]
-  share <- pmin(sums[, 3] / sums[, 1], 1)
-  size <- counts$shrink * sums[, 1]^2 / sums[, 4]
-  spread <- sqrt(sums[, 5] / counts$shrink) / sums[, 1]
-  skewness <- ifelse(sums[, 5] > 0, sums[, 6] / pmax(sums[, 5], 1e-300)^1.5, 0)
-  null <- function(level) {
-    at <- function(z) mean + spread * (z + skewness * (z^2 - 1) / 6)
-    list(low = at(qnorm((1 - level) / 2)), high = at(qnorm((1 + level) / 2)))
-  }
+  share <- pmin(sums[, 4] / sums[, 3], 1)
+  size <- counts$shrink * sums[, 3]^2 / sums[, 5]
+  expected <- sums[, 6] / sums[, 3]
+  trials <- counts$shrink * sums[, 3]^2 * expected * (1 - expected) / pmax(sums[, 7], 1e-300)
+  null <- function(level) share_limits(expected, trials, (1 - level) / 2)
   one <- control$level
   all <- one^(1 / length(used))
   out <- curve_frame(unname(mean), unname(share), rows[used], c(0, edges)[used], c(edges, 1)[used],
                      wilson_interval(share * size, size, one), clopper_pearson(share * size, size, (1 - all) / 2),
                      null(one), null(all))
   out[] <- lapply(out, unname)
-  out
+  frame_times_odds(out, counts$k)
+}
+
+# Where a share of `n` independent rows, any fraction, lies but for this tail: those whose limits of Clopper and Pearson
+# hold `prob`.
+share_limits <- function(prob, n, tail) {
+  lowest <- function(prob) {
+    low <- 0 * prob
+    high <- low + 1
+    for (step in 1:50) {
+      middle <- (low + high) / 2
+      holds <- stats::pbeta(prob, middle * n + 1, (1 - middle) * n, lower.tail = FALSE) >= tail
+      low <- ifelse(holds, low, middle)
+      high <- ifelse(holds, middle, high)
+    }
+    low
+  }
+  list(low = lowest(prob), high = 1 - lowest(1 - prob))
 }
 
 # pooled_outcomes() with fractions of rows; `rows` are whole ones.

@@ -10,7 +10,8 @@
 curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   p <- values
   y <- problem$labels
-  smoother <- new_smoother(p, control$bandwidth, counts$v)
+  fitted <- if (!is.null(counts)) isotonic_fit(p, y, counts$w)$value
+  smoother <- new_smoother(p, control$bandwidth, counts$v, if (!is.null(counts)) counts_noise(fitted, counts))
   observed <- smooth_all(smoother, matrix(smooth_sums(smoother, y)))
   x <- smoother$x
   rate <- interpolate(x, pmin(pmax(observed$estimate[, 1], 0), 1), p)
@@ -31,7 +32,8 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   z <- qnorm((1 + control$level) / 2)
   rates <- shrunken_rate(observed$estimate[, 1], smoother$weights[[observed$chosen]]$n_eff)
   at_cells <- interpolate(x, rates, smoother$p)
-  many <- max_quantile(smoother$weights[[observed$chosen]]$quadratic, smoother$n * at_cells * (1 - at_cells), control)
+  spread <- smoother$n * smoother$noise * at_cells * (1 - at_cells)
+  many <- max_quantile(smoother$weights[[observed$chosen]]$quadratic, spread, control)
   out <- curve_frame(
     x, observed$estimate[, 1],
     conf = list(low = centre - pmax(t$high, z) * se, high = centre + pmax(-t$low, z) * se),
@@ -64,8 +66,8 @@ smooth_scale <- function(p) stats::qlogis(pmin(pmax(p, 1e-5), 1 - 1e-5))
 
 # Everything that depends on the predictions alone: cells (stretches of equal width of logit(p), or its distinct
 # values), places (half evenly spaced in p, half in logit(p)) and, per bandwidth, the weights. `v`: what each row counts
-# (NULL: 1).
-new_smoother <- function(p, bandwidth, v = NULL, most = 200L, n_places = 160L, n_grid = 12L) {
+# (NULL: 1); `noise`: the variance of its noise, as a multiple of that of so many independent rows (NULL: 1).
+new_smoother <- function(p, bandwidth, v = NULL, noise = NULL, most = 200L, n_places = 160L, n_grid = 12L) {
   t <- smooth_scale(p)
   distinct <- sort(unique(t))
   cell <- if (length(distinct) <= most) match(t, distinct) else {
@@ -77,6 +79,7 @@ new_smoother <- function(p, bandwidth, v = NULL, most = 200L, n_places = 160L, n
   mean_of <- function(values) total(values) / n
   out <- list(total = total, order = order(cell), cell = cell, end = cumsum(n), n = n, t = mean_of(t), p = mean_of(p),
               p2 = mean_of(p^2))
+  out$noise <- if (is.null(noise)) 1 else mean_of(noise)
   out$x <- smooth_places(range(p), n_places)
   span <- max(out$t) - min(out$t)
   out$grid <- bandwidth %||% if (span > 0) span * exp(seq(log(0.04), log(1), length.out = n_grid)) else 1
@@ -94,7 +97,8 @@ place_weights <- function(smoother, at, h, both = local_polynomials(at, smoother
   out <- new.env(parent = emptyenv())
   delayedAssign("linear", both$linear, assign.env = out)
   delayedAssign("quadratic", both$quadratic, assign.env = out)
-  delayedAssign("n_eff", 1 / rowSums(both$quadratic^2 * rep(smoother$n, each = length(at))), assign.env = out)
+  delayedAssign("n_eff", 1 / rowSums(both$quadratic^2 * rep(smoother$n * smoother$noise, each = length(at))),
+                assign.env = out)
   if (length(smoother$grid) > 1) out$loo <- local_polynomials(smoother$loo$t, smoother$loo, h, "linear")$linear
   out
 }

@@ -45,6 +45,9 @@ binned_points <- function(p, y, control) {
 curve_points.curve_isotonic <- function(curve, problem, values, control, counts) {
   p <- values
   y <- problem$labels
+  # a monotone map of outcomes' means is one of their isotonic fit
+  k <- counts$k %||% 1
+  counts <- even_counts(counts)
   pooled <- if (is.null(counts)) pooled_outcomes(p, y) else pooled_weighted(p, y, counts$v)
   rows <- pooled$rows %||% pooled$n
   fit <- cpp_isotonic(pooled$sum, pooled$n)
@@ -56,16 +59,17 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   draws <- if (is.null(counts)) {
     isotonic_draws(p[pooled$order], pooled, at, control)
   } else {
-    sums <- weighted_draws(p, counts, match(p, pooled$x), control$times)
+    sums <- weighted_draws(times_odds(p, 1 / k), counts, match(p, pooled$x), control$times)
     matrix(apply(sums, 2, cpp_isotonic, pooled$n), nrow(sums))[at, , drop = FALSE]
   }
   null <- simulated_band(draws, control$level)
-  curve_frame(
+  out <- curve_frame(
     x, fit[at], rows[at], conf = list(low = limits[, 1], high = limits[, 2]),
     # the two are built differently; the whole curve's is never the narrower one
     band = list(low = pmin(band$low, limits[, 1]), high = pmax(band$high, limits[, 2])), null = null,
     null_band = list(low = null$band_low, high = null$band_high)
   )
+  frame_times_odds(out, k)
 }
 
 isotonic_draws <- function(prob, pooled, at, control) {

@@ -35,7 +35,11 @@
 #' effectively: the squared sum of the weights over the sum of their squares (per bin; of all rows for the other
 #' curves), with clusters divided by the design effect of the mean outcome (of the noise around the isotonic
 #' regression, at least 1), and by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
-#' Where the bands of calibrated models come from redrawn outcomes, these are weighted and spread as much.
+#' Weights may depend on the outcome given the prediction (`horizon`, samples drawn by outcome): with `k` how many times
+#' as large they are with an event as without one (as in [hosmer_lemeshow()]), binned and isotonic curves and their
+#' limits are those of the weights \eqn{w_i / k^{y_i}}, whose odds of an event are k times lower, at the k-fold odds;
+#' smooth curves have the variance that such weights give. Where the bands of calibrated models come from redrawn
+#' outcomes, these are weighted and spread as much.
 #'
 #' @section Cost:
 #' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
@@ -185,8 +189,8 @@ model_names <- function(models) {
 one_curve <- function(problem, curve, control, call = caller_env()) {
   values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
   design <- problem$design
-  noise <- if (is.null(problem$pit)) problem$labels - isotonic_fit(values, problem$labels, design$w)$value else values
-  rows <- row_counts(noise, design, control$level, call)
+  rate <- if (is.null(problem$pit)) isotonic_fit(values, problem$labels, design$w)$value
+  rows <- row_counts(values, problem$labels, rate, design, control$level, call)
   points <- curve_points(curve, problem, values, control, rows)
   counts <- function(used = TRUE) {
     cell <- findInterval(values[used], seq_len(49) / 50, left.open = TRUE) + 1L

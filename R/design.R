@@ -120,3 +120,20 @@ check_clusters <- function(design, needed = 2, call = caller_env()) {
     "x" = "There {cli::qty(clusters)}{?is/are} {clusters}."
   ), c("rows", "argument"), arg = "cluster", call = call)
 }
+
+# How many times as large weights are with an event as without one, k: where E(w^2 | y, group) / E(w | y, group) is a
+# number of the group times k^y, events have the share k W1 / (k W1 + W0) of a group's sum of w^2, with W1 and W0 its
+# weights of events and of others. The k of which the events of all groups have the sum that is observed.
+# By group: the sum of w^2 and the weights of events and of all; `event_squares`: the sum of w^2 of all events.
+outcome_weighting <- function(squares, events, size, event_squares) {
+  others <- pmax(size - events, 0)
+  # no group has both
+  if (all(events == 0 | size <= events)) return(1)
+  excess <- function(log_k) {
+    odds <- exp(log_k) * events
+    event_squares - sum(squares * odds / (odds + others))
+  }
+  most <- 50
+  if (!isTRUE(excess(-most) > 0 && excess(most) < 0)) return(1)
+  exp(uniroot(excess, c(-most, most), tol = 1e-12)$root)
+}

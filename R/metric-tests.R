@@ -248,7 +248,8 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   # N_g where all rows count 1, sum w^2 of weights
   variance <- share * (1 - share) * bins$size^2 * bins$concentration
   if (!is.null(problem$design$w)) {
-    k <- outcome_weighting(sorted, bins)
+    squares <- bins$size^2 * bins$concentration
+    k <- outcome_weighting(squares, bins$size * bins$accuracy, bins$size, sum(sorted$w^2 * sorted$y))
     variance <- variance * (k * (1 - share) + share) / (k * share + 1 - share)
   }
   # a group of certain predictions that all came true adds nothing
@@ -256,22 +257,4 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   df <- max(groups - if (fitted) 2 else 0, 1)
   list(.estimate = statistic, p.value = stats::pchisq(statistic, df, lower.tail = FALSE), df = df,
        n_groups = groups)
-}
-
-# How many times as large weights are with an event as without one, k: where E(w^2 | y, group) / E(w | y, group) is a
-# number of the group times k^y, events have the share k W1 / (k W1 + W0) of a group's sum of w^2, with W1 and W0 its
-# weights of events and of others. The k of which the events of all groups have the sum that is observed.
-outcome_weighting <- function(sorted, bins) {
-  squares <- bins$size^2 * bins$concentration
-  events <- bins$size * bins$accuracy
-  others <- bins$size - events
-  # no group has both
-  if (all(events == 0 | others <= 0)) return(1)
-  excess <- function(log_k) {
-    odds <- exp(log_k) * events
-    sum(sorted$w^2 * sorted$y) - sum(squares * odds / (odds + pmax(others, 0)))
-  }
-  most <- 50
-  if (!isTRUE(excess(-most) > 0 && excess(most) < 0)) return(1)
-  exp(uniroot(excess, c(-most, most), tol = 1e-12)$root)
 }
