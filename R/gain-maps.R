@@ -47,17 +47,19 @@ gain_of_maps <- function(part, maps, input, call) {
   before <- gain_scores(data$probs, data, input$score)
   splits <- gain_folds(input$folds, input$repeats, data, call)
   parts <- lapply(names(maps), function(name) {
-    fits <- lapply(splits, function(fold) fold_probs(maps[[name]], data, fold, input$threads))
+    fits <- lapply(splits, function(fold) fold_probs(maps[[name]], data, fold, input$threads, input$score))
     failed <- unique(unlist(lapply(fits, `[[`, "message")))
     if (length(failed) > 0) warn_folds(name, failed)
     # a row's gain is its mean over the splits
     after <- rowMeans(vapply(fits, function(fit) gain_scores(fit$probs, data, input$score), numeric(length(before))))
-    list(after = after, injective = all(vapply(fits, `[[`, NA, "injective")), converged = length(failed) == 0)
+    list(after = after, injective = all(vapply(fits, `[[`, NA, "injective")), converged = length(failed) == 0,
+         noise = mean(vapply(fits, `[[`, 0, "noise")))
   })
-  parts <- c(list(list(after = before, injective = TRUE, converged = TRUE)), parts)
+  parts <- c(list(list(after = before, injective = TRUE, converged = TRUE, noise = 0)), parts)
   pick <- function(name, type) unname(vapply(parts, `[[`, type, name))
   estimates <- lapply(parts, function(one) {
-    mean_estimate(finite_difference(before, one$after), data$design, smallest = -Inf)
+    gain <- finite_difference(before, one$after)
+    mean_estimate(gain, data$design, smallest = -Inf, variance = row_std_error(gain, data$design)^2 + one$noise)
   })
   summary <- summarise_estimates(estimates, input$level)
   infinite <- !is.finite(summary$.estimate)
@@ -77,10 +79,16 @@ gain_scores <- function(probs, data, score) {
   if (ncol(probs) == 2) score$scalar * value else value
 }
 
-# Out-of-fold probabilities.
-fold_probs <- function(map, data, fold, threads) {
+# Out-of-fold probabilities. `noise`: what the variance of the mean gain lacks where rows are taken as independent: a
+# row is judged by maps that others have fitted, and fits maps that judge them. Both are the same products of the noise of
+# two rows, of which the rows' variance knows one.
+fold_probs <- function(map, data, fold, threads, score) {
   found <- fold_fits(map, data, fold, threads)
-  list(probs = found$probs, injective = all(vapply(found$fits, function(fit) fit$injective$value, NA)),
+  all <- vapply(found$fits, function(fit) gain_scores(map_probs(fit$map, data, threads), data, score),
+                numeric(length(fold)))
+  each <- apply(all - rowMeans(all), 2, row_std_error, data$design)
+  list(probs = found$probs, noise = sum(each[is.finite(each)]^2),
+       injective = all(vapply(found$fits, function(fit) fit$injective$value, NA)),
        message = unlist(lapply(found$fits, function(fit) if (!fit$converged) fit$message)) %||% character())
 }
 

@@ -28,12 +28,13 @@
 #' # Several maps
 #' Where `after` is a list of maps to be fitted, such as `list(map_platt(), map_update())` or `c("platt", "isotonic")`,
 #' each is fitted to all folds but one and judged on that one, all of them on the same folds, so that every row is
-#' judged by maps that have not seen it. The gain of a row is its mean over the `repeats`, and interval and standard
-#' error are those of the rows' mean, as above. It is the gain of maps fitted to the share `1 - 1 / folds` of the rows.
-#' That the same rows fit several of the maps is not in the standard error; for maps of few parameters it hardly
-#' matters (cross-validation's central limit theorem, Bayle et al. 2020). The row `"none"` leaves the predictions as
-#' they are. Folds follow from the rows' values: the same rows have the same folds in any order, whatever the seed.
-#' The rows of a cluster are in one fold.
+#' judged by maps that have not seen it. The gain of a row is its mean over the `repeats`. It is the gain of maps
+#' fitted to the share `1 - 1 / folds` of the rows. The squared standard error is that of the rows' mean, which is all
+#' where a map gains or loses much (cross-validation's central limit theorem, Bayle et al. 2020), plus the sum over the
+#' folds of the squared standard errors of the mean score of a fold's map less that of all folds, on all rows: of
+#' nearly calibrated predictions a map's own noise is all that it adds, and each two rows meet twice, one judging what
+#' the other has fitted. The row `"none"` leaves the predictions as they are. Folds follow from the rows' values: the
+#' same rows have the same folds in any order, whatever the seed. The rows of a cluster are in one fold.
 #'
 #' @inheritParams ece
 #' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the same

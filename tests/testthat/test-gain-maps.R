@@ -18,8 +18,16 @@ test_that("each row of the table is the gain of out-of-fold predictions", {
     for (name in names(maps)) {
       after <- predict(ce_recalibrate(d$p, d$y, method = maps[[name]], folds = fold))
       one <- suppressWarnings(ce_gain(d$p, after, d$y, score = score, injective = TRUE))[1, ]
-      same <- c("before", "after", "gain", "std.error", "conf.low", "conf.high", "n")
+      same <- c("before", "after", "gain", "n")
       expect_equal(out[out$map == name, same], one[same], ignore_attr = TRUE)
+      scores <- vapply(1:4, function(k) {
+        map <- ce_recalibrate(d$p[fold != k], d$y[fold != k], method = maps[[name]])
+        own <- suppressWarnings(predict(map, d$p)) # rows that it was fitted to among them
+        if (score == "brier") (own - d$y)^2 else -log(ifelse(d$y == 1, own, 1 - own))
+      }, numeric(200))
+      noise <- sum(apply(scores - rowMeans(scores), 2, stats::var), na.rm = TRUE) / 200
+      expect_equal(out$std.error[out$map == name], sqrt(one$std.error^2 + noise))
+      expect_equal(out$conf.high[out$map == name], one$gain + stats::qnorm(.975) * sqrt(one$std.error^2 + noise))
     }
   }
   none <- ce_gain(d$p, "platt", d$y)[1, ]
@@ -146,4 +154,24 @@ test_that("gains of maps are drawn, by group too; the gain of given predictions 
   expect_identical(nrow(built$data[[3]]), 4L)
   expect_error(ggplot2::autoplot(ce_gain(d$p, d$p / 2, d$y, injective = TRUE)), "several maps",
                class = "calibrisk_error_argument")
+})
+
+test_that("the standard error holds where a map adds nothing but noise", {
+  skip_on_cran()
+  place <- stats::plogis(1.3 * stats::qnorm((1:400 - .5) / 400))
+  found <- withr::with_seed(6, vapply(1:150, function(i) {
+    p <- sample(place, 200, replace = TRUE)
+    y <- stats::rbinom(200, 1, p)
+    fold <- rep(1:5, 40)
+    out <- ce_gain(p, map_platt(), y, folds = fold)[2, ]
+    # what these five maps lose on all rows there are
+    lost <- vapply(1:5, function(k) {
+      mean((predict(ce_recalibrate(p[fold != k], y[fold != k], method = "platt"), place) - place)^2)
+    }, 0)
+    c(out$gain + mean(lost), out$std.error, -mean(lost) > out$conf.high)
+  }, numeric(3)))
+  ratio <- sqrt(mean(found[2, ]^2)) / stats::sd(found[1, ])
+  expect_gt(ratio, .85)
+  expect_lt(ratio, 1.3)
+  expect_lt(mean(found[3, ]), .05)
 })
