@@ -80,8 +80,8 @@ gain_scores <- function(probs, data, score) {
 }
 
 # Out-of-fold probabilities. `noise`: what the variance of the mean gain lacks where rows are taken as independent: a
-# row is judged by maps that others have fitted, and fits maps that judge them. Both are the same products of the noise of
-# two rows, of which the rows' variance knows one.
+# row is judged by maps that others have fitted, and fits maps that judge them. Both are the same products of the noise
+# of two rows, of which the rows' variance knows one.
 fold_probs <- function(map, data, fold, threads, score) {
   found <- fold_fits(map, data, fold, threads)
   all <- vapply(found$fits, function(fit) gain_scores(map_probs(fit$map, data, threads), data, score),

@@ -12,7 +12,11 @@
 #' differences; shares have Wilson intervals. Models that are equal (up to rounding) in a subsample share
 #' its first place, count as half better each, and stand side by side in its order, `a = b < c`. Shares describe the
 #' certainty that `n_sub` observations give, not all `n`: values of the kernel metrics at different sizes are not
-#' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations.
+#' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations. A share is an unbiased estimate of
+#' the probability that `n_sub` new observations have this order. Its Wilson interval is that of the number of
+#' subsamples alone: it holds the share of all subsamples of these observations, not that probability. Subsamples
+#' overlap: standard deviations and ranges over them are smaller than those over new samples of `n_sub`, for means by
+#' the factor `sqrt(1 - n_sub / n)`; [ce_compare()] has standard errors and tests of the differences.
 #'
 #' Metrics, all better when smaller: `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]),
 #' `"jkce"` (unbiased; [jkce()]), `"ece_canonical"` (binned error in L1, `n_bins` intervals
@@ -41,7 +45,7 @@
 #'   `"pooled"`: one for all, the median over all models' predictions. Pooled bandwidths are
 #'   recommended together with `"ckce_debiased"` only.
 #' @param n_bins Intervals per class of `"ece_canonical"` and `"ece_pointwise"`.
-#' @param level Level of the Wilson intervals.
+#' @param level Level of the Wilson intervals, and of the central range over subsamples.
 #' @param event_level As for the other metrics.
 #' @param threads Number of threads; see [ce_threads].
 #' @param horizon Of outcomes `Surv(time, status)`, see [ce_horizon()].
