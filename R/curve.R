@@ -40,8 +40,8 @@
 #' limits are those of the weights \eqn{w_i / k^{y_i}}, whose odds of an event are k times lower, at the k-fold odds;
 #' smooth curves have the variance that such weights give. `"pit"` and `"quantile"` take weights as unrelated to the
 #' outcome: where outcomes far above their prediction are drawn four times as often as others, PIT histograms of
-#' calibrated predictions left their band in 9 to 13 % of samples. Where the bands of calibrated models come from redrawn
-#' outcomes, these are weighted and spread as much.
+#' calibrated predictions left their band in 9 to 13 % of samples. Where the bands of calibrated models come from
+#' redrawn outcomes, these are weighted and spread as much.
 #'
 #' @section Cost:
 #' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
