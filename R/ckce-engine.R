@@ -64,12 +64,12 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
     options$computation, ckce_source(problem, kernel, group, options),
     list(
       residuals = problem$residuals, variances = problem$variances, ridge = ridge,
-      diagonals = options$diagonals,
+      diagonals = options$errors,
       targets = ckce_targets(problem, options$targets),
       probs = problem$probs %||% matrix(0, 0, 0), embedding = problem$embedding %||% matrix(0, 0, 0),
       keep = options$keep, excess = problem$excess %||% numeric(),
-      n_draws = options$n_draws, seed = options$seed, influence = options$influence,
-      noise_rows = if (options$noise) {
+      n_draws = options$n_draws, seed = options$seed, influence = options$errors,
+      noise_rows = if (options$errors) {
         noise_rows(problem$residuals, if (options$computation == "rff") 100 else 500)
       } else {
         integer()
@@ -228,7 +228,7 @@ delta_numbers <- function(problem, kernel, ridge, options, group, call) {
     values = values,
     loo = if (is.null(options$targets)) numeric() else total("loo", size / n),
     # q_i holds no n but c = n ridge, which all groups share
-    influence = if (options$influence) {
+    influence = if (options$errors) {
       do.call(rbind, lapply(terms, `[[`, "influence"))[order(unlist(rows)), , drop = FALSE]
     },
     null_estimate = total("null_estimate"), null_diagonal = total("null_diagonal"),

@@ -53,22 +53,19 @@ ckce_inputs <- function(predictions, choices, group, threads, progress, call) {
 }
 
 asked_options <- function(problem, kernel, choices, threads, progress, call) {
-  options <- ckce_options(
-    choices$computation, diagonals = choices$debias != "none", tolerance = choices$tolerance,
-    max_rank = choices$max_rank, influence = TRUE,
-    noise = choices$debias == "off_diagonal", threads = threads, progress = progress
-  )
+  options <- ckce_options(choices$computation, tolerance = choices$tolerance, max_rank = choices$max_rank,
+                          errors = TRUE, threads = threads, progress = progress)
   if (choices$computation != "rff") return(options)
   if (!is.null(problem$source)) check_random_features(problem, NULL, call)
   random_feature_options(options, problem, kernel, choices, call)
 }
 
-ckce_options <- function(computation = "auto", diagonals = FALSE, targets = NULL, n_draws = 0,
-                         seed = 0, tolerance = 0.01, max_rank = NULL, terms = NULL, influence = FALSE,
-                         keep = FALSE, noise = FALSE, threads = resolve_threads(), progress = NULL) {
-  list(computation = computation, diagonals = diagonals, targets = targets, n_draws = n_draws,
-       seed = seed, tolerance = tolerance, max_rank = max_rank, terms = terms, influence = influence,
-       keep = keep, noise = noise, threads = threads, progress = progress)
+# errors: also what debiasing, standard error and interval take, several times the cost of the estimate.
+ckce_options <- function(computation = "auto", targets = NULL, n_draws = 0, seed = 0, tolerance = 0.01,
+                         max_rank = NULL, terms = NULL, errors = FALSE, keep = FALSE, threads = resolve_threads(),
+                         progress = NULL) {
+  list(computation = computation, targets = targets, n_draws = n_draws, seed = seed, tolerance = tolerance,
+       max_rank = max_rank, terms = terms, errors = errors, keep = keep, threads = threads, progress = progress)
 }
 
 random_feature_options <- function(options, problem, kernel, choices, call) {

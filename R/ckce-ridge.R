@@ -67,7 +67,7 @@ loo_path <- function(problem, kernel, ridge, options, group, design, target = "o
   ridge <- ridge %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
   options$targets <- target
   options$n_draws <- 0
-  options[c("influence", "noise")] <- FALSE
+  options$errors <- FALSE
   options$keep <- !is.null(design$cluster)
   problem$excess <- NULL
   numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)

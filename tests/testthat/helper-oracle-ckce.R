@@ -67,3 +67,8 @@ draw_labels <- function(probs) {
   as.integer(1L + rowSums(stats::runif(nrow(probs)) > t(apply(probs, 1, cumsum))[, -ncol(probs), drop = FALSE]))
 }
 temper <- function(probs, t) softmax(log(pmax(probs, 1e-300)) / t)
+
+# Standard errors of the influence alone, without the variance at calibration.
+influence_errors <- function(call) {
+  vapply(collect_estimates(call)$estimates, function(one) row_std_error(one$influence, one$design), 0)
+}

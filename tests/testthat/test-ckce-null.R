@@ -5,7 +5,7 @@ test_that("the null's mean is the closed form, with and without the diagonal", {
   kernel <- resolve_kernel(kernel_linear() + kernel_gaussian("median"), p)
   for (computation in c("eigen", "low_rank")) {
     numbers <- ckce_numbers(problem, kernel, c(.36, .05),
-                            ckce_options(computation, diagonals = TRUE, n_draws = 4000, seed = 11))
+                            ckce_options(computation, errors = TRUE, n_draws = 4000, seed = 11))
     draws <- numbers$null_estimate
     error <- apply(draws, 2, sd) / sqrt(4000)
     expect_true(all(abs(colMeans(draws) - numbers$values$null_mean) < 4 * error))

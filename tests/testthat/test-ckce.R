@@ -364,7 +364,7 @@ oracle_influence <- function(gram, d, ridge) {
   2 * rowSums((f %*% solve(a, w)) * (d - f %*% w))
 }
 
-test_that("standard errors are those of the influence function, whatever the computation", {
+test_that("influences are those of the definition, whatever the computation", {
   p <- withr::with_seed(1, draw_dirichlet(50, 3, 1))
   y <- withr::with_seed(2, draw_labels(p^2 / rowSums(p^2)))
   gram <- oracle_gram(p, .5)
@@ -374,29 +374,33 @@ test_that("standard errors are those of the influence function, whatever the com
   ridges <- c(.1, 200)  # the second dwarfs K: the other formula
   for (computation in c("dual", "eigen", "low_rank")) {
     own <- vapply(ridges, function(r) sd(oracle_influence(gram, d, r)) / sqrt(50), 0)
-    expect_equal(fit(ridge = ridges, computation = computation)$std.error, own, tolerance = 1e-8)
+    expect_equal(influence_errors(fit(ridge = ridges, computation = computation)), own, tolerance = 1e-8)
     within <- sd(oracle_influence(gram * outer(g, g, `==`), d, .1)) / sqrt(50)
-    expect_equal(fit(ridge = .1, computation = computation, group = g)$std.error, within, tolerance = 1e-8)
+    expect_equal(influence_errors(fit(ridge = .1, computation = computation, group = g)), within, tolerance = 1e-8)
   }
-  # without the diagonal: test-ckce-noise.R
-  out <- fit(ridge = .1, debias = "null_mean", level = .8)
-  expect_equal(c(out$conf.low, out$conf.high),
-               pmax(out$.estimate + c(-1, 1) * qnorm(.9) * out$std.error, 0))
+  # the interval is that without the diagonal (test-ckce-noise.R), and holds the estimate
+  limits <- c("std.error", "conf.low", "conf.high")
+  apart <- fit(ridge = .1, debias = "off_diagonal", level = .8)
+  expect_equal(fit(ridge = .1, debias = "null_mean", level = .8)[limits], apart[limits])
+  whole <- fit(ridge = .1, level = .8)
+  expect_equal(whole[limits[1:2]], apart[limits[1:2]])
+  expect_equal(whole$conf.high, max(apart$conf.high, whole$.estimate))
   # random features: with their own Gram matrix, rows streamed
   w <- matrix(c(1, 2, -1, 3, .5, -2), 2)
   f <- cbind(p, cos(p %*% t(w)) / sqrt(2), sin(p %*% t(w)) / sqrt(2))
-  expect_equal(ckce(p, y, kernel = toy_kernel(), ridge = .1, computation = "rff", frequencies = w)$std.error,
+  expect_equal(influence_errors(ckce(p, y, kernel = toy_kernel(), ridge = .1, computation = "rff", frequencies = w)),
                sd(oracle_influence(tcrossprod(f), d, .1)) / sqrt(50), tolerance = 1e-8)
   # numbers: the same formulas with implicit residuals
   law <- pred_normal(p[, 1] * 5, 1)
   z <- withr::with_seed(3, rnorm(50, p[, 1] * 5, 2))
   r <- matrix(z - p[, 1] * 5)
-  linear <- ckce(law, z, kernel = kernel_wasserstein(1, 2), target_kernel = kernel_linear(), ridge = .1)
-  expect_equal(linear$std.error, sd(oracle_influence(exp(-as.matrix(dist(p[, 1] * 5))^2 / 2), r, .1)) / sqrt(50),
+  linear <- influence_errors(ckce(law, z, kernel = kernel_wasserstein(1, 2), target_kernel = kernel_linear(),
+                                  ridge = .1))
+  expect_equal(linear, sd(oracle_influence(exp(-as.matrix(dist(p[, 1] * 5))^2 / 2), r, .1)) / sqrt(50),
                tolerance = 1e-8)
 })
 
-test_that("all ridges of a path have their own standard errors", {
+test_that("all ridges of a path have their own influences", {
   p <- withr::with_seed(1, draw_dirichlet(60, 3, 1))
   y <- withr::with_seed(2, draw_labels(p^2 / rowSums(p^2)))
   gram <- oracle_gram(p, .5)
@@ -404,7 +408,8 @@ test_that("all ridges of a path have their own standard errors", {
   path <- 10^seq(-5, 4, length.out = 40)
   own <- vapply(path, function(r) sd(oracle_influence(gram, d, r)) / sqrt(60), 0)
   for (computation in c("eigen", "low_rank")) {
-    error <- ckce(p, y, kernel = toy_kernel(), tolerance = 1e-12, ridge = path, computation = computation)$std.error
+    error <- influence_errors(ckce(p, y, kernel = toy_kernel(), tolerance = 1e-12, ridge = path,
+                                   computation = computation))
     expect_equal(error / own, rep(1, 40), tolerance = 1e-6)
   }
   # no residuals, no error: one class in truth and predictions
@@ -412,20 +417,27 @@ test_that("all ridges of a path have their own standard errors", {
   expect_identical(certain$std.error, rep(0, 40))
 })
 
-test_that("intervals of ckce() cover the regularised error away from calibration", {
+test_that("intervals of ckce() cover the regularised error, and 0 where predictions are calibrated", {
   # four predictions, each wrong by its own gap: the population value at a ridge is known
   q <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4), c(.05, .15, .8))
   gap <- rbind(c(.3, -.1, -.2), c(-.05, .25, -.2), c(.2, -.2, 0), c(-.3, .1, .2))
   ridge <- 400^-.25
   gram <- oracle_gram(q, .5)
   true <- oracle_ckce(gram, tcrossprod(gap), ridge)$estimate  # four equally likely rows
-  covered <- withr::with_seed(2, replicate(200, {
-    at <- sample(4, 400, replace = TRUE)
-    out <- ckce(q[at, ], draw_labels((q - gap)[at, ]), kernel = toy_kernel(), ridge = ridge, debias = TRUE)
-    out$conf.low <= true && true <= out$conf.high
+  for (debias in c(TRUE, FALSE)) {
+    covered <- withr::with_seed(2, replicate(200, {
+      at <- sample(4, 400, replace = TRUE)
+      out <- ckce(q[at, ], draw_labels((q - gap)[at, ]), kernel = toy_kernel(), ridge = ridge, debias = debias)
+      out$conf.low <= true && true <= out$conf.high
+    }))
+    expect_gt(mean(covered), .95 - 3 * sqrt(.95 * .05 / 200))
+    expect_lt(mean(covered), .999)
+  }
+  above <- withr::with_seed(3, replicate(60, {
+    p <- draw_dirichlet(150, 3, 1)
+    ckce(p, draw_labels(p), kernel = toy_kernel())$conf.low > 0
   }))
-  expect_gt(mean(covered), .95 - 3 * sqrt(.95 * .05 / 200))
-  expect_lt(mean(covered), .999)
+  expect_lte(mean(above), .1)
 })
 
 test_that("jkce() has the intervals of skce(), and takes predictive distributions", {
