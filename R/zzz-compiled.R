@@ -7,7 +7,8 @@ compile_reached <- function(start, namespace) {
   elsewhere <- paste0(
     "database|state|horizon|censor|surviv|follow_up|cluster|weighted|worker|source|group|", # rows that are not plain
     "canonical|class_wise|simplex|matrix|adapt|krylov|unseen|further|factor|gram|landmark|", # vectors
-    "power|ensemble|steps|rset|", # methods that are asked for
+    "power|ensemble|stack|form_function|steps|rset|", # methods that are asked for
+    "family|mixture|temper|parameter|", # predictive distributions
     "stop|warn|tell|plural|brace|nearest|neighbour|sentence|tidy|glance" # words
   )
   functions <- grep(elsewhere, functions, value = TRUE, invert = TRUE)
