@@ -51,8 +51,8 @@
 #' 1,000 rows on of the pairs with some 500 of them), its trace \eqn{\sum_i M_{ii} G_{ii}}; the upper end is at least
 #' the estimate. In simulations (two and three classes, 100 to 1,000 rows, ridges of .1 and the default, calibrated or
 #' with logits too large by a quarter or two thirds, importance weights or none) 94 % of intervals held the error or
-#' more; an interval around the plain estimate held it in 51 to 95 %. Of clusters with much alike outcomes it was 86 to
-#' 97 %: the variance at calibration takes them as independent. Whether a model is calibrated is a question for
+#' more; an interval around the plain estimate held it in 51 to 95 %. With clusters variance and trace at calibration
+#' are multiplied by what clusters make of those of [jkce()]. Whether a model is calibrated is a question for
 #' `n_draws`, which is exact, or [ce_test()].
 #'
 #' @section Invariants:
@@ -182,8 +182,9 @@ ckce_columns <- function(inputs, design, choices, threads, call) {
   if (options$keep) numbers <- with_law_null(numbers, inputs, choices, threads)
   warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, problem, kernel))
   estimate <- check_computable(debiased(numbers$values, choices$debias, cut = is.null(problem$excess)), call)
+  effect <- cluster_effect(design, problem_pairs(problem, kernel, inputs$group, threads))
   estimates <- lapply(seq_along(estimate), function(v) {
-    with_pairs(operator_estimate(estimate[v], numbers$influence[, v], design), numbers$values[v, ])
+    with_pairs(operator_estimate(estimate[v], numbers$influence[, v], design), numbers$values[v, ], effect)
   })
   target <- inputs$target
   drop_null(c(squared_columns(estimates, choices$level), list(
@@ -207,12 +208,12 @@ operator_estimate <- function(value, q, design) {
 }
 
 # Without its diagonal it is a sum over pairs of different rows, as the unbiased skce(), and the interval is that of
-# this sum.
-with_pairs <- function(estimate, values) {
-  estimate$noise <- 2 * values$squares
+# this sum. M_ij G_ij of rows of a cluster are alike as K_ij G_ij are: `effect` is that of jkce().
+with_pairs <- function(estimate, values, effect) {
+  estimate$noise <- 2 * values$squares * effect$squares
   if (estimate$noise > 0) {
-    estimate$pairs <- list(value = values$estimate - values$diagonal, influence = estimate$influence,
-                           trace = values$diagonal)
+    trace <- values$diagonal * effect$within
+    estimate$pairs <- list(value = values$estimate - trace, influence = estimate$influence, trace = trace)
   }
   estimate
 }

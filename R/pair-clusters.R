@@ -8,7 +8,7 @@ with_clusters <- function(sums, design, pairs) {
   if (is.null(design$cluster)) return(sums)
   clusters <- cluster_count(design)
   some <- noise_clusters(design)
-  totals <- cluster_totals(design, some, pairs)
+  totals <- cluster_totals(design, some, pairs)$clusters
   own <- diag(totals)
   diag(totals) <- 0
   share <- length(some) * (length(some) - 1)
@@ -19,6 +19,16 @@ with_clusters <- function(sums, design, pairs) {
   sums
 }
 
+# How many times as large these are as those of rows that are not alike, at least 1: list(squares, within).
+cluster_effect <- function(design, pairs) {
+  if (is.null(design$cluster)) return(list(squares = 1, within = 1))
+  sums <- cluster_totals(design, noise_clusters(design), pairs)
+  own <- diag(sums$clusters)
+  diag(sums$clusters) <- 0
+  ratio <- function(all, rows) if (rows > 0) max(all / rows, 1) else 1
+  list(squares = ratio(sum(sums$clusters^2), sums$squares), within = ratio(sum(own), sums$diagonal))
+}
+
 # All, or of many rows evenly spaced ones, whose pairs stand for those of all.
 noise_clusters <- function(design, rows = 4000, least = 20) {
   clusters <- cluster_count(design)
@@ -26,7 +36,8 @@ noise_clusters <- function(design, rows = 4000, least = 20) {
   unique(round(seq(1, clusters, length.out = kept)))
 }
 
-# H_cc' of these clusters, from matrices between at most `most` rows.
+# clusters: H_cc' of these, from matrices between at most `most` rows; squares: the sum of the squares of their rows'
+# w_i w_j h_ij across clusters, diagonal: that of w_i^2 h_ii.
 cluster_totals <- function(design, some, pairs, most = 2000L) {
   place <- match(design$cluster, some)
   rows <- which(!is.na(place))
@@ -34,8 +45,11 @@ cluster_totals <- function(design, some, pairs, most = 2000L) {
   pieces <- unname(split(rows, (seq_along(rows) - 1) %/% if (length(rows) > most) most %/% 2 else most))
   w <- design_weights(design)
   totals <- matrix(0, length(some), length(some))
+  squares <- diagonal <- 0
   add <- function(h, a, b) {
-    part <- rowsum(t(rowsum(h * outer(w[a], w[b]), place[a])), place[b])
+    h <- h * outer(w[a], w[b])
+    squares <<- squares + sum((h * outer(place[a], place[b], `!=`))^2)
+    part <- rowsum(t(rowsum(h, place[a])), place[b])
     at <- list(as.integer(colnames(part)), as.integer(rownames(part)))
     totals[at[[1]], at[[2]]] <<- totals[at[[1]], at[[2]]] + t(part)
   }
@@ -48,10 +62,12 @@ cluster_totals <- function(design, some, pairs, most = 2000L) {
         add(h, a, b)
         add(t(h), b, a)
       }
-      add(pairs(a), a, a)
+      h <- pairs(a)
+      diagonal <<- diagonal + sum(w[a]^2 * diag(h))
+      add(h, a, a)
     }
   })
-  totals
+  list(clusters = totals, squares = squares, diagonal = diagonal)
 }
 
 # Of both kernels as sources of the core.

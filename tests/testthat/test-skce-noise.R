@@ -74,10 +74,13 @@ test_that("sums of clusters are the same from parts of the matrix, and those of 
     h <- cpp_pair_matrix(problem$prediction, problem$target, 1L) * outer(design$w, design$w)
     sums <- unname(rowsum(t(rowsum(h, design$cluster)), design$cluster))
     whole <- cluster_totals(design, seq_len(clusters), pairs)
-    expect_equal(whole, t(sums), tolerance = 1e-10)
+    expect_equal(whole$clusters, t(sums), tolerance = 1e-10)
+    expect_equal(whole$squares, sum(h[outer(design$cluster, design$cluster, "!=")]^2), tolerance = 1e-10)
+    expect_equal(whole$diagonal, sum(diag(h)), tolerance = 1e-10)
     expect_equal(cluster_totals(design, seq_len(clusters), pairs, most = 70L), whole, tolerance = 1e-10)
     some <- c(2L, 17L, 40L)
-    expect_equal(cluster_totals(design, some, pairs, most = 10L), whole[some, some], tolerance = 1e-10)
+    expect_equal(cluster_totals(design, some, pairs, most = 10L)$clusters, whole$clusters[some, some],
+                 tolerance = 1e-10)
   }
   expect_identical(noise_clusters(design), as.numeric(seq_len(clusters)))
   expect_length(noise_clusters(design, rows = 100), 20)
@@ -97,6 +100,7 @@ test_that("outcomes that are alike within clusters are no evidence of an error",
   expect_lte(claims(function(...) skce(..., kernel = kernel_gaussian(.3))), .1)
   expect_lte(claims(function(...) skce(..., kernel = kernel_gaussian(.3), type = "biased")), .1)
   expect_lte(claims(mmce), .1)
+  expect_lte(claims(ckce), .1)
 })
 
 test_that("predictive laws have the same variance and interval at calibration", {
