@@ -43,9 +43,10 @@ redrawn <- function(problem, options, resample, threads, exact) {
     }
     return(class_redraws(problem, options, resample, threads))
   }
-  null <- if (resample && finite_outcomes(problem)) {
+  joint <- is.function(problem$asked$kernel)
+  null <- if (resample && !joint && finite_outcomes(problem) && problem$n <= pair_rows) {
     resampled_pairs(problem, options$replicates, threads)
-  } else if (resample || is.function(problem$asked$kernel)) {
+  } else if (resample || joint) {
     redraw_statistics(problem, options$replicates, resample, threads)
   } else {
     redraws_of_kept(problem, options$replicates, threads, exact)

@@ -249,3 +249,15 @@ test_that("certain predictions that come true are no evidence, in spite of round
     expect_identical(fit$p.value, 1)
   }
 })
+
+test_that("consistency resampling takes a joint kernel, and kernels on distributions, whatever the labels", {
+  data <- withr::with_seed(1, list(p = dirichlet(15, 3), y = sample(3, 15, TRUE), rate = rexp(15)))
+  counts <- withr::with_seed(3, rpois(15, data$rate))
+  null <- function(problem) withr::with_seed(2, redrawn(problem, test_consistency(replicates = 9), TRUE, 1L, 0))$null
+  loop <- function(problem) withr::with_seed(2, redraw_statistics(problem, 9, TRUE, 1L))
+  classes <- read_laws(data$p, rlang::quo(data$y))
+  joint <- kernel_problem(classes, function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z), threads = 1L)
+  expect_equal(null(joint), loop(kernel_problem(classes, kernel_tv(.5), threads = 1L)), tolerance = 1e-10)
+  laws <- kernel_problem(read_laws(pred_poisson(data$rate), rlang::quo(counts)), kernel_hellinger(1), threads = 1L)
+  expect_equal(null(laws), loop(laws), tolerance = 1e-10)
+})
