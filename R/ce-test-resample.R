@@ -43,15 +43,17 @@ redrawn <- function(problem, options, resample, threads, exact) {
     }
     return(class_redraws(problem, options, resample, threads))
   }
+  list(statistic = exact, null = redraws_of_pairs(problem, options$replicates, resample, threads, exact))
+}
+
+# Of kernels in matrices, or evaluated anew.
+redraws_of_pairs <- function(problem, replicates, resample, threads, exact) {
   joint <- is.function(problem$asked$kernel)
-  null <- if (resample && !joint && finite_outcomes(problem) && problem$n <= pair_rows) {
-    resampled_pairs(problem, options$replicates, threads)
-  } else if (resample || joint) {
-    redraw_statistics(problem, options$replicates, resample, threads)
-  } else {
-    redraws_of_kept(problem, options$replicates, threads, exact)
+  if (!resample && !joint) return(redraws_of_kept(problem, replicates, threads, exact))
+  if (joint || !finite_outcomes(problem) || problem$n > pair_rows) {
+    return(redraw_statistics(problem, replicates, resample, threads))
   }
-  list(statistic = exact, null = null)
+  resampled_pairs(problem, replicates, threads)
 }
 
 # Few rows of laws are quicker with the exact kernels in a matrix.
