@@ -291,7 +291,8 @@ attempt <- function(expr, quiet = TRUE) {
     }, message = function(cnd) tryInvokeRestart("muffleMessage")),
     error = function(cnd) {
       setTimeLimit(cpu = Inf)
-      if (!inherits(cnd, "calibrisk_error")) {
+      # what the core refuses should have been refused before, in the words of the arguments
+      if (!inherits(cnd, "calibrisk_error") || inherits(cnd, "calibrisk_error_core")) {
         problem <<- paste0("error (", class(cnd)[1], "): ", conditionMessage(cnd))
       }
       structure(list(), class = "refused")

@@ -221,3 +221,9 @@ test_that("kernels of mean embeddings by features, for many rows", {
                  cpp_prediction_matrix(bind_embedding(kernel, laws, 10, 1L, NULL)$spec, 1L), tolerance = 1e-4)
   }
 })
+
+test_that("predictions whose moments are no numbers have no median distance, and the error says so", {
+  law <- pred_lognormal(c(0, 1, 2000), 1)
+  error <- expect_error(skce(law, 1:3), "bandwidth of a kernel", class = "calibrisk_error_argument")
+  expect_match(conditionMessage(error), "Use other units")
+})

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace calibrisk {
@@ -79,7 +78,8 @@ State visit_pairs(const Engine& engine, Metric metric, const ConstMatrixRef& x, 
 // squared Euclidean one); the mean of the two middle values where their number is
 // even. Where it is 0 the median of the positive distances, and 1 where there are
 // none (Moskvichev & Sejdinovic 2025 leave this open). Cost n^2 q, memory O(n):
-// one pass counts distances in 2^16 cells, a second collects the cell(s) in the middle.
+// one pass counts distances in 2^16 cells, a second collects the cell(s) in the middle. Infinite
+// where a distance is.
 inline double median_distance(const Engine& engine, Metric metric, const ConstMatrixRef& x) {
   require(metric == Metric::squared_euclidean || metric == Metric::total_variation,
           "The median heuristic needs a distance.");
@@ -90,7 +90,7 @@ inline double median_distance(const Engine& engine, Metric metric, const ConstMa
       metric == Metric::squared_euclidean ? range.squaredNorm() : 0.5 * range.sum();
   const double widest = x.rows() < 2 ? 0.0 : range.maxCoeff();
   if (!(widest > 0)) return 1.0;
-  require(widest <= std::numeric_limits<double>::max(), "Distances must be finite.");
+  if (std::isinf(widest)) return widest;
   // Squares that overflow or vanish: the same of the rescaled rows.
   if (!(largest > 1e-250 && largest < 1e250)) {
     return widest * median_distance(engine, metric, x / widest);
