@@ -11,7 +11,7 @@
 #   v       numeric n, what each row counts: the weights in units in which they sum to the effective number of rows
 #   shrink  what that number was multiplied by because of clusters and few of them or few effective rows
 #   k       how many times as large weights are with an event as without one; factor: k for an event, else 1
-# `rate`: the outcomes' fit, NULL where they are values of the probability integral transform.
+#   rate    `rate`, the outcomes' fit, NULL where they are values of the probability integral transform.
 row_counts <- function(values, y, rate, design, level, call = caller_env()) {
   if (is_plain(design)) return(NULL)
   check_clusters(design, call = call)
@@ -24,13 +24,14 @@ row_counts <- function(values, y, rate, design, level, call = caller_env()) {
   w <- design_weights(design)
   k <- if (is.null(rate) || is.null(design$w)) 1 else curve_weighting(values, y, w)
   list(w = w, v = row_shares(design) * shrink / weight_concentration(design), shrink = shrink, k = k,
-       factor = if (k == 1) 1 else k^y)
+       factor = if (k == 1) 1 else k^y, rate = rate)
 }
 
-# The variance of rows with a v of 1 and these event rates, as a multiple of that of independent rows: weights are in
+# The variance of rows with a v of 1 and their event rates, as a multiple of that of independent rows: weights are in
 # proportion to k with an event and 1 without, and so are their squares over them.
-counts_noise <- function(rate, counts) {
+counts_noise <- function(counts) {
   k <- counts$k
+  rate <- counts$rate
   (k * (1 - rate) + rate) * sum(counts$w) / sum(counts$w * (k * rate + 1 - rate))
 }
 

@@ -10,8 +10,7 @@
 curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   p <- values
   y <- problem$labels
-  fitted <- if (!is.null(counts)) isotonic_fit(p, y, counts$w)$value
-  smoother <- new_smoother(p, control$bandwidth, counts$v, if (!is.null(counts)) counts_noise(fitted, counts))
+  smoother <- new_smoother(p, control$bandwidth, counts$v, if (!is.null(counts)) counts_noise(counts))
   observed <- smooth_all(smoother, matrix(smooth_sums(smoother, y)))
   x <- smoother$x
   rate <- interpolate(x, pmin(pmax(observed$estimate[, 1], 0), 1), p)

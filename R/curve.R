@@ -191,8 +191,10 @@ model_names <- function(models) {
 one_curve <- function(problem, curve, control, call = caller_env()) {
   values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
   design <- problem$design
-  rate <- if (is.null(problem$pit)) isotonic_fit(values, problem$labels, design$w)$value
-  rows <- row_counts(values, problem$labels, rate, design, control$level, call)
+  # plain rows need no fit
+  rows <- row_counts(values, problem$labels, if (is.null(problem$pit)) {
+    isotonic_fit(values, problem$labels, design$w)$value
+  }, design, control$level, call)
   points <- curve_points(curve, problem, values, control, rows)
   counts <- function(used = TRUE) {
     cell <- findInterval(values[used], seq_len(49) / 50, left.open = TRUE) + 1L

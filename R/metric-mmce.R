@@ -67,16 +67,13 @@ mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
   }
   # the rows whose pairs with each other do not count
   within <- if (type == "unbiased") design$cluster
-  sums <- list(off_diagonal = others(d, w, bandwidth, within), across = others(d, w, bandwidth, design$cluster),
-               diagonal = w * d^2)
+  sums <- list(off_diagonal = others(d, w, bandwidth, within), diagonal = w * d^2)
+  if (is.null(within) && !is.null(design$cluster)) sums$across <- others(d, w, bandwidth, design$cluster)
   of_rows <- function(values) replace(values, sorted$order, values)
   sums <- lapply(sums, of_rows)
   sums$squares <- max(sum(w^2 * others(d^2, w^2, bandwidth / 2, within)), 0)
-  x <- of_rows(sorted$x)
-  gap <- of_rows(d)
-  sums <- with_clusters(sums, design, function(rows) {
-    exp(-abs(outer(x[rows], x[rows], `-`)) / bandwidth) * tcrossprod(gap[rows])
-  })
+  unsorted <- function() list(features = matrix(of_rows(sorted$x)), residuals = matrix(of_rows(d)))
+  sums <- with_clusters(sums, design, problem_pairs(unsorted(), kernel_laplace(bandwidth), NULL, 1L))
   out <- pair_estimate(sums, type, problem$design, call)
   out$power <- 2
   # a V-statistic is not negative; rounding can make it so where it is zero

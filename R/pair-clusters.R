@@ -6,27 +6,33 @@
 # it is larger. pairs(rows): the matrix of their h_ij.
 with_clusters <- function(sums, design, pairs) {
   if (is.null(design$cluster)) return(sums)
+  found <- cluster_noise(design, pairs)
   clusters <- cluster_count(design)
-  some <- noise_clusters(design)
-  totals <- cluster_totals(design, some, pairs)$clusters
-  own <- diag(totals)
-  diag(totals) <- 0
-  share <- length(some) * (length(some) - 1)
-  squares <- if (share > 0) sum(totals^2) * clusters * (clusters - 1) / share else 0
+  share <- found$clusters * (found$clusters - 1)
+  squares <- if (share > 0) found$across * clusters * (clusters - 1) / share else 0
   if (squares <= sums$squares) return(sums)
   sums$squares <- squares
-  sums$within <- sum(own) * clusters / length(some)
+  sums$within <- found$within * clusters / found$clusters
   sums
 }
 
 # How many times as large these are as those of rows that are not alike, at least 1: list(squares, within).
 cluster_effect <- function(design, pairs) {
   if (is.null(design$cluster)) return(list(squares = 1, within = 1))
-  sums <- cluster_totals(design, noise_clusters(design), pairs)
-  own <- diag(sums$clusters)
-  diag(sums$clusters) <- 0
+  found <- cluster_noise(design, pairs)
   ratio <- function(all, rows) if (rows > 0) max(all / rows, 1) else 1
-  list(squares = ratio(sum(sums$clusters^2), sums$squares), within = ratio(sum(own), sums$diagonal))
+  list(squares = ratio(found$across, found$squares), within = ratio(found$within, found$diagonal))
+}
+
+# Of some clusters, whose number is `clusters`: across, sum_{c != c'} H_cc'^2; within, sum_c H_cc; squares and diagonal,
+# those of their rows.
+cluster_noise <- function(design, pairs) {
+  some <- noise_clusters(design)
+  totals <- cluster_totals(design, some, pairs)
+  own <- diag(totals$clusters)
+  diag(totals$clusters) <- 0
+  list(clusters = length(some), across = sum(totals$clusters^2), within = sum(own), squares = totals$squares,
+       diagonal = totals$diagonal)
 }
 
 # All, or of many rows evenly spaced ones, whose pairs stand for those of all.
@@ -76,23 +82,4 @@ source_pairs <- function(prediction, target, n, threads) {
     if (length(rows) == n) return(cpp_pair_matrix(prediction, target, threads))
     cpp_pair_matrix(source_rows(prediction, rows), target_rows(target, rows, n), threads)
   }
-}
-
-# What has a value per row; `n` is large, so that nothing else has as many.
-target_rows <- function(spec, rows, n) {
-  for (part in setdiff(names(spec), c("support", "kernel"))) {
-    value <- spec[[part]]
-    spec[[part]] <- if (part == "parts") {
-      lapply(value, target_rows, rows, n)
-    } else if (is.list(value)) {
-      target_rows(value, rows, n)
-    } else if (is.matrix(value) && nrow(value) == n) {
-      value[rows, , drop = FALSE]
-    } else if (is.null(dim(value)) && length(value) == n) {
-      value[rows]
-    } else {
-      value
-    }
-  }
-  spec
 }

@@ -35,3 +35,21 @@ source_rows <- function(spec, rows) {
   if (!is.null(spec$parts)) spec$parts <- lapply(spec$parts, source_rows, rows)
   spec
 }
+
+# A target of `n` rows. What has a value per row is told by its size: of as many rows that nothing else has, or of a
+# finite target, which has no more than its support and its form beside it.
+target_rows <- function(spec, rows, n) {
+  for (part in setdiff(names(spec), c("form", "support", "kernel"))) {
+    value <- spec[[part]]
+    spec[[part]] <- if (part == "parts") {
+      lapply(value, target_rows, rows, n)
+    } else if (is.list(value)) {
+      target_rows(value, rows, n)
+    } else if (NROW(value) == n) {
+      rows_of_part(value, rows)
+    } else {
+      value
+    }
+  }
+  spec
+}
