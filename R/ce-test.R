@@ -50,8 +50,8 @@
 #' @section Weights and clusters:
 #' The conditional test keeps importance weights in every redraw: it is exact for weights that do not depend on the
 #' outcome given the prediction. Those of `horizon` and of samples drawn by outcome do, and its level is another one:
-#' at 5 \% it rejected 6 to 7 \% of calibrated samples with censoring, and 12 \% where rare events were thinned to a
-#' fifth and had the weight 5 (2 \% where the others were; the ladder test at most 4 \%). The ladder test has the
+#' at 5% it rejected 6 to 7% of calibrated samples with censoring, and 12% where rare events were thinned to a
+#' fifth and had the weight 5 (2% where the others were; the ladder test at most 4%). The ladder test has the
 #' variance of the weighted residuals: of class probabilities with importance weights `"auto"` is that one, unless a
 #' kernel or an option of the conditional test is given. Where rows belong together (`cluster`) outcomes are not
 #' independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other tests say

@@ -40,13 +40,13 @@
 #' from the normal law that they have given the data). Limits of the net benefit are no closer to it than those of
 #' Wilson for both shares, of rows that act with and without an event, together (Zou and Donner 2008), since few rows
 #' that act, mostly at high thresholds, may all have the same outcome, and where none acts the next sample may have
-#' some. Simulated at 95 \% (300 and 1,500 rows, common and rare events, calibrated and overconfident; 100 samples
-#' each), intervals held in 94 to 100 \% and bands in 96 to 99 \% of samples; from the influence alone, in 40 to 80 \%
+#' some. Simulated at 95% (300 and 1,500 rows, common and rare events, calibrated and overconfident; 100 samples
+#' each), intervals held in 94 to 100% and bands in 96 to 99% of samples; from the influence alone, in 40 to 80%
 #' where up to 10 rows act. The recalibration is taken as it is: limits of `loss` are those
 #' of what this one buys, and the lower ones hold for the loss to miscalibration, too. In simulations (300 and 1,000
-#' rows of common and rare events; calibrated, sloped, shifted and wavy; 120 to 250 samples each) the band at 95 \%
-#' had its lower end above the loss at some threshold in at most 2 \% of samples, and missed what the recalibration
-#' bought at some threshold in 1 to 15 \%: rows of different folds shape each other's recalibration. Read the lower
+#' rows of common and rare events; calibrated, sloped, shifted and wavy; 120 to 250 samples each) the band at 95%
+#' had its lower end above the loss at some threshold in at most 2% of samples, and missed what the recalibration
+#' bought at some threshold in 1 to 15%: rows of different folds shape each other's recalibration. Read the lower
 #' ends.
 #'
 #' @section Invariants:

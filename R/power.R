@@ -36,8 +36,8 @@
 #' much to the other variances; quantiles are Student's with a degree of freedom less than there are clusters.
 #'
 #' `simulate` checks these two by drawing data sets. In twelve cases of 300 to 5,000 rows (four gaps, 60 to 200 data
-#' sets) the mean width was within 16 \% of the expected one, mostly within 5 \%, and the power within .06;
-#' in six clustered ones of 600 to 2,000 rows the expected width was 7 to 19 \% above the mean one, the power within
+#' sets) the mean width was within 16% of the expected one, mostly within 5%, and the power within .06;
+#' in six clustered ones of 600 to 2,000 rows the expected width was 7 to 19% above the mean one, the power within
 #' .09.
 #'
 #' @param x What the study is assumed to see: [assume_logit()] or [assume_beta()]; or the predictions of a pilot, a data
