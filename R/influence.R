@@ -108,8 +108,9 @@ estimate_limits <- function(estimate, level, draws = NULL) {
   if (is.null(draws) && !is.null(pairs)) return(pairs)
   std_error <- if (is.null(draws)) estimate_std_error(estimate) else sd(draws)
   half <- design_quantile((1 + level) / 2, estimate$design) * std_error
+  # a value below the smallest possible one is taken as that, so the interval has a width
   list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level), pairs$low),
-       high = max(estimate$value + half, pairs$high))
+       high = max(max(estimate$value, estimate$smallest) + half, pairs$high))
 }
 
 # Of a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R); the

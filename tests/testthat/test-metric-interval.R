@@ -164,3 +164,44 @@ test_that("the bootstrap changes the standard error, not the rule of the limits"
     expect_identical(boot$conf.low, metric(data$x, data$y)$conf.low)
   }
 })
+
+test_that("an interval has a width where a debiased estimate is far below 0", {
+  sample_of <- function(seed, n = 100) withr::with_seed(seed, {
+    p <- runif(n)
+    list(p = p, y = rbinom(n, 1, p))
+  })
+  # three samples whose debiased sum is more than two standard errors below 0
+  for (seed in c(31, 112, 358)) {
+    data <- sample_of(seed)
+    for (interval in c("analytic", "bootstrap")) {
+      out <- withr::with_seed(1, ece(data$p, data$y, p = 2, debias = TRUE, type = "mass", interval = interval))
+      expect_lt(out$power, 0)
+      expect_equal(out$.estimate, 0)
+      expect_equal(out$conf.low, 0)
+      # 0 plus the half width on the squared scale
+      expect_gt(out$conf.high, .05)
+    }
+  }
+  value <- new_estimate(-.02, NULL, new_design(100), power = 2, noise = .005^2, variance = .004^2)
+  half <- qnorm(.975) * .005
+  value$influence <- no_rows
+  expect_equal(summarise_estimates(list(value), .95)$conf.high, sqrt(half), tolerance = 1e-12)
+  # differences have no smallest value
+  value$smallest <- -Inf
+  value$power <- 1
+  expect_equal(summarise_estimates(list(value), .95)$conf.high, -.02 + half, tolerance = 1e-12)
+})
+
+test_that("block estimates and canonical debiased errors below 0 have an upper limit above 0", {
+  p <- withr::with_seed(1, {
+    p <- matrix(rgamma(900, 1), 300)
+    p / rowSums(p)
+  })
+  draw <- function(seed) withr::with_seed(seed, max.col(log(p) - log(matrix(rexp(900), 300))))
+  high <- vapply(1:60, function(seed) {
+    y <- draw(seed)
+    c(skce(p, y, type = "block", block = 60, kernel = kernel_tv(.3), threads = 1L)$conf.high,
+      ece(p, y, notion = "canonical", type = "median_variance", p = 2, debias = TRUE)$conf.high)
+  }, c(0, 0))
+  expect_true(all(high > 0))
+})
