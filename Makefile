@@ -14,9 +14,10 @@ CORE = tests/core/build
 CORE_SOURCES = $(if $(UNITS),$(UNITS:%=tests/core/test_%.cpp) tests/core/main.cpp,$(wildcard tests/core/*.cpp))
 CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(CORE_SOURCES)) $(if $(UNITS),,$(CORE)/all_headers.o)
 comma = ,
+PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
 .PHONY: help deps install demo test test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
-  contract check document readme lint format check-format check-documented extending articles fuzz bench site \
+  contract check document readme lint format check-format check-documented extending articles pages papers fuzz bench site \
   test-core sanitize sanitize-address sanitize-thread valgrind release-check clean
 
 help: ## list the commands
@@ -93,7 +94,14 @@ extending: install ## the C++ that the vignettes show, compiled and checked
 	@$(RSCRIPT) tools/extending.R
 
 articles: install ## the articles of the site, rendered in a temporary folder
-	@$(RSCRIPT) tools/articles.R
+	@$(RSCRIPT) tools/render.R articles
+
+pages: install ## vignettes, rendered into check/pages and checked; PAGE='widmann' for some
+	@$(RSCRIPT) tools/render.R '$(PAGE)'
+
+papers: install ## the stored results of the vignettes, computed again (hours); PAPER=widmann-2021 PARTS='rates' for some
+	@for paper in $(or $(PAPER),$(PAPERS)); do \
+	echo "$$paper"; $(RSCRIPT) data-raw/papers/$$paper.R $(PARTS) || exit 1; done
 
 fuzz: install ## odd and invalid calls of every verb; CASES=10000 SEED=2
 	@$(RSCRIPT) tools/fuzz.R $(or $(CASES),500) $(or $(SEED),1)

@@ -41,7 +41,8 @@
 #' rung nearly spans the gap. No method can bound a gap from above that no basis resolves, such as one that changes sign
 #' on thousands of small cells; there only `cap` holds, since no calibration error exceeds the root Brier score.
 #' For \eqn{K^2 > n/4} classes the canonical upper end assumes a gap that is additive in the classes, or seen by the
-#' kernel columns. How often the interval covers is shown by simulation in the article *How far to trust the interval*.
+#' kernel columns. How often the interval covers is shown by simulation in the vignette
+#' *Coverage of the confidence interval*.
 #'
 #' Where predictions are nearly certain and nearly all right, the squares of the residuals tell little of their
 #' variance. With fewer than ten failures (the sum of squared residuals in units of the largest possible one, 1 or 2)

@@ -1,13 +1,94 @@
-# How all vignettes draw: figures of few bytes, since the installed package must stay below 5 MB.
+# How all vignettes draw figures, set tables and read stored results.
 knitr::opts_chunk$set(
-  collapse = TRUE, comment = "#>", dpi = 72, fig.retina = 1,
-  render = knitr::normal_print, # what the console shows
-  # without antialiasing: few colours, sharp, and few bytes
-  dev = "png", # pkgdown has another, whose arguments differ
-  dev.args = if (capabilities("cairo")) list(type = "cairo", antialias = "none")
+  collapse = TRUE, comment = "#>", dpi = 144, fig.retina = 1, fig.width = 7,
+  dev = "png", # pkgdown has another device, with other arguments
+  dev.args = if (capabilities("cairo")) list(type = "cairo", antialias = "gray"),
+  # what the console shows, except tables and text that are ready for the page
+  render = function(x, ...) {
+    if (inherits(x, c("knitr_kable", "knit_asis"))) knitr::knit_print(x, ...) else knitr::normal_print(x)
+  }
 )
-# a palette, where the program is at hand
+# A palette of 128 colours, if the program is installed: a third of the bytes.
 if (nzchar(Sys.which("pngquant"))) {
   knitr::knit_hooks$set(pngquant = knitr::hook_pngquant)
-  knitr::opts_chunk$set(pngquant = "--speed=1 --nofs 24")
+  knitr::opts_chunk$set(pngquant = "--speed=1 --nofs 128")
 }
+# A figure without a caption has its description as one.
+knitr::opts_hooks$set(fig.alt = function(options) {
+  if (is.null(options$fig.cap)) options$fig.cap <- options$fig.alt
+  options
+})
+
+if (requireNamespace("ggplot2", quietly = TRUE)) {
+  ggplot2::theme_set(
+    ggplot2::theme_bw(base_size = 12) +
+      ggplot2::theme(panel.grid.minor = ggplot2::element_blank(), strip.background = ggplot2::element_blank(),
+                     legend.position = "bottom")
+  )
+}
+# Blue, orange, green, purple, grey: distinct to the colour-blind (Okabe and Ito).
+page_colours <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "grey40")
+
+# A table with a caption. Columns of numbers are aligned right, also those that are formatted already.
+paper_table <- function(data, caption, align = NULL, ...) {
+  number <- "^[-+<]?[0-9.,]*( ?%)?( ?[(\u00b1\\[].*)?$"
+  right <- vapply(data, function(x) is.numeric(x) || all(grepl(number, x) | is.na(x)), NA)
+  if (is.null(align)) align <- ifelse(right, "r", "l")
+  table <- knitr::kable(data, format = "pipe", caption = caption, align = align, row.names = FALSE, ...)
+  knitr::asis_output(paste(c("\n::: {.table}\n", table, "\n:::\n"), collapse = "\n"))
+}
+
+# ---- Stored results --------------------------------------------------------------------------
+# All of them, from precomputed/<page>.rds, which data-raw/papers/<page>.R writes; one, by its name.
+stored_results <- function(page = sub("[.]Rmd$", "", knitr::current_input())) {
+  readRDS(file.path("precomputed", paste0(page, ".rds")))
+}
+stored <- function(name) {
+  table <- stored_results()[[name]]
+  if (is.null(table)) stop("There is no stored result ", name, ".")
+  table
+}
+
+# Where the stored results `names` come from, in words.
+provenance <- function(names) {
+  about <- stored_results()$about
+  about <- about[match(names, about$result), ]
+  if (anyNA(about$result)) stop("There is no stored result ", toString(names[is.na(about$result)]), ".")
+  published <- grepl("published/", about$script)
+  several <- function(x) grepl("[^0-9]", x)
+  about$text <- paste0(
+    "<code>", about$script, "</code>",
+    ifelse(is.na(about$commit), "", paste0(" at commit ", about$commit)), ", ", about$date,
+    ifelse(is.na(about$seed), "", paste0(ifelse(several(about$seed), ", seeds ", ", seed "), about$seed)),
+    ifelse(is.na(about$repetitions), "", paste0(", ", about$repetitions,
+                                                ifelse(about$repetitions == "1", " repetition", " repetitions"))),
+    ifelse(is.na(about$seconds), "", paste0(", ", format_seconds(about$seconds)))
+  )
+  kinds <- tapply(about$text, ifelse(published, "Published numbers: ", "Stored result: "), unique)
+  paste0(rev(names(kinds)), vapply(rev(kinds), paste, "", collapse = "; "), ".", collapse = " ")
+}
+format_seconds <- function(x) {
+  ifelse(x >= 5400, sprintf("%.1f hours", x / 3600),
+         ifelse(x >= 90, sprintf("%.0f minutes", x / 60), sprintf("%s seconds", signif(x, 2))))
+}
+# Chunk option `from`: the stored results that a figure or table shows; the line stands under it.
+knitr::knit_hooks$set(from = function(before, options) {
+  if (!before) paste0("\n\n<p class=\"provenance\">", provenance(options$from), "</p>\n\n")
+})
+
+# ---- Style -----------------------------------------------------------------------------------
+# At the end of the page, since all pages share it and none has to name it. Tables that are wider than a phone scroll.
+knitr::knit_hooks$set(document = function(x) {
+  c(x, "", "<style>",
+    ".table, .sourceCode { overflow-x: auto; }",
+    "table { width: auto !important; }",
+    "table col { width: auto !important; }",
+    "table td, table th { padding: 0.2em 0.6em; vertical-align: top; }",
+    "caption { caption-side: top; text-align: left; padding: 0.4em 0; }",
+    "p.caption, caption, p.provenance { font-size: 90%; color: #444; }",
+    "p.provenance { margin-top: -0.4em; font-size: 80%; overflow-wrap: anywhere; }",
+    "td[style*=\"right\"] { white-space: nowrap; }",
+    "img { max-width: 100%; height: auto; box-sizing: border-box; }",
+    "math[display=\"block\"] { overflow-x: auto; overflow-y: hidden; }",
+    "</style>", "")
+})
