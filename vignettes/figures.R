@@ -55,7 +55,7 @@ provenance <- function(names) {
   about <- about[match(names, about$result), ]
   if (anyNA(about$result)) stop("There is no stored result ", toString(names[is.na(about$result)]), ".")
   published <- grepl("published/", about$script)
-  several <- function(x) grepl("[^0-9]", x)
+  several <- function(x) grepl(" to | and |per ", x)
   about$text <- paste0(
     "<code>", about$script, "</code>",
     ifelse(is.na(about$commit), "", paste0(" at commit ", about$commit)), ", ", about$date,
@@ -76,10 +76,21 @@ knitr::knit_hooks$set(from = function(before, options) {
   if (!before) paste0("\n\n<p class=\"provenance\">", provenance(options$from), "</p>\n\n")
 })
 
-# ---- Style -----------------------------------------------------------------------------------
-# At the end of the page, since all pages share it and none has to name it. Tables that are wider than a phone scroll.
+# ---- Scripts and style -----------------------------------------------------------------------
+# The scripts behind the stored results, as folded text at the end of the page.
+page_scripts <- function() {
+  file <- file.path("precomputed", sub("[.]Rmd$", ".rds", knitr::current_input()))
+  scripts <- if (file.exists(file)) readRDS(file)$scripts
+  lapply(names(scripts), function(name) {
+    c("", paste0("<details class=\"script\"><summary>", name, "</summary>"), "", "```r", scripts[[name]], "```", "",
+      "</details>", "")
+  })
+}
+# The style is at the end of the page, since all pages share it and none has to name it. What is wider than a phone
+# scrolls.
 knitr::knit_hooks$set(document = function(x) {
-  c(x, "", "<style>",
+  scripts <- unlist(page_scripts())
+  c(x, if (length(scripts) > 0) c("", "## Scripts of the stored results", scripts), "", "<style>",
     ".table, .sourceCode { overflow-x: auto; }",
     "table { width: auto !important; }",
     "table col { width: auto !important; }",
@@ -87,8 +98,13 @@ knitr::knit_hooks$set(document = function(x) {
     "caption { caption-side: top; text-align: left; padding: 0.4em 0; }",
     "p.caption, caption, p.provenance { font-size: 90%; color: #444; }",
     "p.provenance { margin-top: -0.4em; font-size: 80%; overflow-wrap: anywhere; }",
-    "td[style*=\"right\"] { white-space: nowrap; }",
+    "td[align=\"right\"], td[style*=\"right\"] { white-space: nowrap; }",
     "img { max-width: 100%; height: auto; box-sizing: border-box; }",
+    "@media (max-width: 600px) {",
+    "  h1 { font-size: 1.5em; }",
+    "  .figure { overflow-x: auto; text-align: left; }",
+    "  .figure img { max-width: none; width: 560px; }", # text stays legible
+    "}",
     "math[display=\"block\"] { overflow-x: auto; overflow-y: hidden; }",
     "</style>", "")
 })

@@ -4,7 +4,8 @@
 #   make papers PAPER=widmann-2021 [PARTS='rates friedman']
 #
 # Results are data frames, with six digits unless `digits` says more, in vignettes/precomputed/<paper>.rds, a list
-# with one entry per result and the data frame `about`: result, script, commit, seed, repetitions, date, seconds.
+# with one entry per result, the data frame `about` (result, script, commit, seed, repetitions, date, seconds) and the
+# scripts themselves, as lines, which the page shows.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 paper <- sub("[.]R$", "", basename(script))
@@ -47,6 +48,7 @@ result <- function(name, code, seed = NA, repetitions = NA, digits = 6) {
 
 store <- function(name, table, seed = NA, repetitions = NA, seconds = NA, digits = 6, source = script) {
   table <- as.data.frame(table)
+  rownames(table) <- NULL
   numbers <- vapply(table, is.double, NA)
   table[numbers] <- lapply(table[numbers], signif, digits)
   all <- if (file.exists(results_file)) readRDS(results_file) else list()
@@ -58,8 +60,16 @@ store <- function(name, table, seed = NA, repetitions = NA, seconds = NA, digits
   all[[name]] <- table
   all$about <- about[order(about$result), ]
   dir.create(dirname(results_file), showWarnings = FALSE)
-  saveRDS(all[c(sort(setdiff(names(all), "about")), "about")], results_file, compress = "xz")
+  all$scripts <- lapply(stats::setNames(nm = scripts()), readLines)
+  last <- c("about", "scripts")
+  saveRDS(all[c(sort(setdiff(names(all), last)), last)], results_file, compress = "xz")
   message(name, ": ", nrow(table), " rows", if (!is.na(seconds)) paste0(", ", round(seconds), " s"))
+}
+
+# The paper's script and the files that it sources, except this one: the page shows them.
+scripts <- function() {
+  sourced <- regmatches(lines <- readLines(script), regexpr("(?<=^source\\(\")[^\"]+", lines, perl = TRUE))
+  c(script, setdiff(sourced, "data-raw/papers/store.R"))
 }
 
 # The last commit of the main branch that the sources contain: it outlives a rebase of a branch.
