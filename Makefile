@@ -63,7 +63,7 @@ contract: install ## public numbers that changed; KEYS='<pattern>' REASON='<why>
 	@$(RSCRIPT) tools/contract.R '$(KEYS)' '$(REASON)'
 
 check: ## R CMD build and R CMD check --as-cran; ARGS=--no-tests without the tests
-	@$(RSCRIPT) tools/install-deps.R Suggests --system
+	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/gate --system
 	@$(RSCRIPT) tools/check.R $(ARGS)
 
 document: ## write NAMESPACE, man/, the Rcpp exports and the rules of src/Makevars
@@ -97,6 +97,7 @@ articles: install ## the articles of the site, rendered in a temporary folder
 	@$(RSCRIPT) tools/render.R articles
 
 pages: install ## vignettes, rendered into check/pages and checked; PAGE='widmann' for some
+	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/gate
 	@$(RSCRIPT) tools/render.R '$(PAGE)'
 
 papers: install ## the stored results of the vignettes, computed again (hours); PAPER=widmann-2021 PARTS='rates' for some

@@ -21,7 +21,7 @@ page_faults <- function(file, items = paper_items(file)) {
   caption <- "p[@class='caption'][normalize-space()] or figcaption[normalize-space()]"
   bare <- at(sprintf("//img[not(ancestor::*[@class='figure' or self::figure][%s])]", caption))
   words <- gsub("\\s+", " ", xml2::xml_text(xml2::xml_find_first(page, "//body")))
-  named <- vapply(items, function(item) grepl(paste0("\\b", item, "([a-z]\\b|\\b)"), words), NA)
+  named <- vapply(items, function(item) grepl(paste0("\\b", item, "[a-z]?\\b"), words, perl = TRUE), NA)
 
   c(
     if (length(piped) > 0) paste0("raw pipes: ", excerpt(piped)),

@@ -54,17 +54,19 @@ provenance <- function(names) {
   about <- stored_results()$about
   about <- about[match(names, about$result), ]
   if (anyNA(about$result)) stop("There is no stored result ", toString(names[is.na(about$result)]), ".")
-  published <- grepl("published/", about$script)
   several <- function(x) grepl(" to | and |per ", x)
-  about$text <- paste0(
-    "<code>", about$script, "</code>",
-    ifelse(is.na(about$commit), "", paste0(" at commit ", about$commit)), ", ", about$date,
+  from <- paste0("<code>", about$script, "</code>",
+                 ifelse(is.na(about$commit), "", paste0(" at commit ", about$commit)), ", ", about$date)
+  details <- paste0(
     ifelse(is.na(about$seed), "", paste0(ifelse(several(about$seed), ", seeds ", ", seed "), about$seed)),
     ifelse(is.na(about$repetitions), "", paste0(", ", about$repetitions,
                                                 ifelse(about$repetitions == "1", " repetition", " repetitions"))),
     ifelse(is.na(about$seconds), "", paste0(", ", format_seconds(about$seconds)))
   )
-  kinds <- tapply(about$text, ifelse(published, "Published numbers: ", "Stored result: "), unique)
+  # results of the same script and day share their first words
+  text <- vapply(split(details, from), function(d) paste(sub("^, ", "", unique(d)), collapse = "; "), "")
+  text <- paste0(names(text), ifelse(nzchar(text), ", ", ""), text)
+  kinds <- split(text, ifelse(grepl("published/", text), "Published numbers: ", "Stored result: "))
   paste0(rev(names(kinds)), vapply(rev(kinds), paste, "", collapse = "; "), ".", collapse = " ")
 }
 format_seconds <- function(x) {
@@ -98,10 +100,11 @@ knitr::knit_hooks$set(document = function(x) {
     "caption { caption-side: top; text-align: left; padding: 0.4em 0; }",
     "p.caption, caption, p.provenance { font-size: 90%; color: #444; }",
     "p.provenance { margin-top: -0.4em; font-size: 80%; overflow-wrap: anywhere; }",
+    ".table td:first-child { white-space: nowrap; }",
     "td[align=\"right\"], td[style*=\"right\"] { white-space: nowrap; }",
     "img { max-width: 100%; height: auto; box-sizing: border-box; }",
     "@media (max-width: 600px) {",
-    "  h1 { font-size: 1.5em; }",
+    "  h1 { font-size: 1.5em; line-height: 1.3; }",
     "  .figure { overflow-x: auto; text-align: left; }",
     "  .figure img { max-width: none; width: 560px; }", # text stays legible
     "}",
