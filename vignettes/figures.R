@@ -58,7 +58,7 @@ provenance <- function(names) {
   from <- paste0("<code>", about$script, "</code>",
                  ifelse(is.na(about$commit), "", paste0(" at commit ", about$commit)), ", ", about$date)
   details <- paste0(
-    ifelse(is.na(about$seed), "", paste0(ifelse(several(about$seed), ", seeds ", ", seed "), about$seed)),
+    ifelse(is.na(about$seed), "", paste0(ifelse(several(about$seed), ", seeds: ", ", seed "), about$seed)),
     ifelse(is.na(about$repetitions), "", paste0(", ", about$repetitions,
                                                 ifelse(about$repetitions == "1", " repetition", " repetitions"))),
     ifelse(is.na(about$seconds), "", paste0(", ", format_seconds(about$seconds)))
