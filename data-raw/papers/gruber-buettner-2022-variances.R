@@ -32,7 +32,7 @@ watch <- function(net, step) {
   on_large <- predict_network(net, large$x)
   map <- ce_recalibrate(on_validation, validation$y, method = "variance")
   # what the companion code plots: the map applied to the variances of the validation rows
-  other_rows <- cbind(on_test[, 1], predict(map, on_validation)[, 2])
+  other_rows <- cbind(mean = on_test[, 1], variance = predict(map, on_validation)[, 2])
   c(step = step, w = tidy(map)$estimate[1], b = tidy(map)$estimate[2],
     train.dss = unname(summarise(predict_network(net, training$x), training, "train")["train.dss"]),
     summarise(on_test, test, "raw"), summarise(predict(map, on_test), test, "map"),
