@@ -39,9 +39,8 @@
 #'   \item{`"consistency"`}{Consistency resampling (Bröcker & Smith): predictions drawn with replacement, outcomes
 #'     drawn from them.}
 #' }
-#' In the tests that redraw outcomes a target kernel with `bandwidth = "median"` gets a bandwidth from the
-#' predictions alone, the root mean squared distance of outcomes of two predictions, so that the kernel is the same
-#' for all redraws.
+#' The kernels are those of [skce()], and so is the estimate. They do not depend on the outcomes and are the same for
+#' all redraws.
 #'
 #' `"auto"` is the conditional test at any number of rows (but the bootstrap for a kernel that is a function, above
 #' 256 rows, and the ladder test of weighted or clustered rows, see below); the method line says what was chosen. Up to
@@ -117,12 +116,7 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
       if (!is.null(kernel) || !is.null(target_kernel)) stop_ladder_kernel(call)
       return(new_ce_test(ladder_test(test, laws, level, threads, call), test, list(laws = laws, n = laws$n), name))
     }
-    asked <- target_kernel
-    if (redraws_outcomes(test) && !is.function(kernel)) {
-      # the kernel must not depend on the outcomes that are redrawn
-      asked <- pooled_kernel(check_kernel(asked %||% default_target_kernel(laws), "target_kernel", call), laws, call)
-    }
-    problem <- kernel_problem(laws, kernel, asked, draws, threads, call)
+    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     result <- run_test(test, problem, level, threads, call)
     if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
     new_ce_test(result, test, problem, name)

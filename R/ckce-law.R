@@ -17,7 +17,7 @@ ckce_law_inputs <- function(laws, choices, group, threads, progress, call, outco
 bind_ckce <- function(laws, choices, threads, call) {
   target <- choices$target_kernel %||% default_target_kernel(laws)
   # outcomes that are redrawn must not have chosen the kernels
-  if (choices$n_draws > 0) target <- pooled_kernel(target, laws, call)
+  if (choices$n_draws > 0 || isTRUE(choices$pooled)) target <- outcome_kernel(target, laws, call)
   target <- bind_target(target, laws, choices$draws, threads, call)
   kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
   list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads, call))

@@ -81,7 +81,8 @@
 #'   [kernel_wasserstein()] with `power = 2` and median bandwidth ([kernel_mmd()] where that distance is not
 #'   Hilbertian).
 #' @param target_kernel Kernel on the outcomes: default [kernel_white()] for classes and counts,
-#'   [kernel_gaussian()] with median bandwidth for numbers.
+#'   [kernel_gaussian()] for numbers. Its bandwidth is the median distance of the outcomes, the same for every model;
+#'   with `n_draws` it is that of [skce()].
 #' @param ridge The papers' lambda: positive numbers (one row each), `NULL` for
 #'   \eqn{n^{-1/4}}, or `"loo"` for the best leave-one-out error of [ckce_ridge()].
 #' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`, or one of these as a value with its

@@ -18,6 +18,7 @@
 #'   sums all pairs of rows, without a matrix; `"low_rank"` and `"rff"` take a factor of the kernel, whose rank or
 #'   number of features is the column `rank`. `"auto"` is `"dual"` up to 5,000 predictions of classes, then
 #'   `"low_rank"`; for predictive distributions of numbers it is `"dual"`.
+#' @param target_kernel Kernel on the outcomes, as in [skce()].
 #' @param draws For predictive distributions without a closed form: the number of draws of each.
 #' @return A tibble: `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `type`,
 #'   `bandwidth`,
@@ -37,7 +38,7 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     type = check_choice(type, c("unbiased", "biased")), computation = computation, debias = "none", n_draws = 0,
     tolerance = tolerance, max_rank = max_rank, n_features = n_features,
-    frequencies = frequencies, draws = draws,
+    frequencies = frequencies, draws = draws, pooled = TRUE,
     level = level
   ), "eigen")
   threads <- resolve_threads(threads)

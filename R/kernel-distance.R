@@ -66,9 +66,10 @@ bind_mmd <- function(kernel, laws, draws, threads, call) {
   bind_distances(kernel, sqrt(squared), valid = TRUE, call)
 }
 
-# A target kernel with "median" replaced by what the predictions alone say: the root mean
-# squared distance of outcomes of two predictions drawn at random.
+# A target kernel whose "median" is replaced by a distance that depends on the predictions alone: the root mean squared
+# distance between outcomes of two predictions drawn at random. The median distance of classes depends on no row.
 pooled_kernel <- function(kernel, laws, call = caller_env()) {
+  if (is.null(laws$law)) return(kernel)
   if (!is.null(kernel$parts)) {
     kernel$parts <- lapply(kernel$parts, pooled_kernel, laws, call)
   } else if (identical(kernel$bandwidth, "median")) {
@@ -84,18 +85,12 @@ spread_of_quantiles <- function(law) {
 }
 
 pooled_distance <- function(laws) {
-  if (is.null(laws$law)) {
-    classes <- seq_len(ncol(laws$probs))
-    share <- colMeans(laws$probs)
-    variance <- sum(share * classes^2) - sum(share * classes)^2
-  } else {
-    m <- law_moments(laws$law)
-    # without a variance: that of a few quantiles
-    if (!all(is.finite(m$cov))) m <- spread_of_quantiles(laws$law)
-    d <- ncol(m$mean)
-    within <- colMeans(m$cov[, seq(1, d * d, by = d + 1), drop = FALSE])
-    variance <- sum(within + colMeans(sweep(m$mean, 2, colMeans(m$mean))^2))
-  }
+  m <- law_moments(laws$law)
+  # without a variance: that of a few quantiles
+  if (!all(is.finite(m$cov))) m <- spread_of_quantiles(laws$law)
+  d <- ncol(m$mean)
+  within <- colMeans(m$cov[, seq(1, d * d, by = d + 1), drop = FALSE])
+  variance <- sum(within + colMeans(sweep(m$mean, 2, colMeans(m$mean))^2))
   # beyond doubles: no bandwidth is
   if (!is.finite(variance)) return(Inf)
   if (variance > 0) sqrt(2 * variance) else 1

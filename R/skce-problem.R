@@ -5,7 +5,7 @@ kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 10
                            call = caller_env()) {
   if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel, draws, call = call))
   kernel <- check_kernel(kernel %||% default_prediction_kernel(laws), "kernel", call)
-  target_kernel <- check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel", call)
+  target_kernel <- outcome_kernel(target_kernel, laws, call)
   prediction <- bind_prediction(kernel, laws, draws, threads, call)
   target <- bind_target(target_kernel, laws, draws, threads, call)
   if (!is.null(laws$group)) {
@@ -17,6 +17,12 @@ kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 10
     kernel = prediction$kernel, target_kernel = target$kernel, target_form = target$form,
     asked = list(kernel = kernel, target_kernel = target_kernel, draws = draws)
   )
+}
+
+# The kernel on the outcomes of skce(), jkce(), ucme() and ce_test(), the default where none is given. It does not depend
+# on the outcomes: they may then be redrawn, and the mean over pairs is unbiased.
+outcome_kernel <- function(target_kernel, laws, call = caller_env()) {
+  pooled_kernel(check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel", call), laws, call)
 }
 
 # The same problem with other outcomes; the kernel on the predictions stays as it is.

@@ -74,8 +74,9 @@
 #'   [kernel_wasserstein()] for univariate and normal predictions, [kernel_mmd()] for mixtures and multivariate
 #'   draws. For classes also a function `k(p, y, q, z)` of two pairs of probabilities and class: a kernel that is no
 #'   product (an R call per pair of rows and of classes: for small data).
-#' @param target_kernel Kernel on outcomes: default [kernel_white()] for classes and counts, [kernel_gaussian()]
-#'   with median bandwidth (over the outcomes) for numbers.
+#' @param target_kernel Kernel on outcomes: default [kernel_white()] for classes and counts, [kernel_gaussian()] for
+#'   numbers. For numbers its default bandwidth, and `"median"`, is the root mean squared distance between outcomes of
+#'   two predictions. It depends on the predictions alone, so outcomes can be redrawn with the same kernel.
 #' @param type Estimator.
 #' @param block Block size; default \eqn{\sqrt n}. 2 gives the linear-time estimator.
 #' @param group A grouping of the observations (a column of `x`, or a vector): calibration given the prediction

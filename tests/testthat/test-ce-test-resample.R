@@ -109,7 +109,7 @@ test_that("no kernel depends on outcomes that are redrawn", {
 test_that("kept matrices give the statistics of the general loop", {
   same <- function(p, y, target = NULL, draws = 20) {
     laws <- read_laws(p, rlang::quo(y))
-    target <- pooled_kernel(target %||% default_target_kernel(laws), laws)
+    target <- outcome_kernel(target, laws)
     problem <- kernel_problem(laws, NULL, target, draws, 1L)
     kept <- withr::with_seed(1, redraws_of_kept(problem, 5, 1L))
     expect_equal(kept, withr::with_seed(1, redraw_statistics(problem, 5, FALSE, 1L)), tolerance = 1e-10)

@@ -131,3 +131,42 @@ test_that("the bound of a kernel of embeddings is that of its target kernel", {
   expect_identical(bound(2 * kernel_embedding(3 * kernel_gaussian(1))), 12)
   expect_error(bound(kernel_embedding(kernel_linear())), "bounded", class = "calibrisk_error_kernel")
 })
+
+test_that("skce(), jkce() and every test have the same kernels by default, and so the same estimate", {
+  data <- withr::with_seed(1, {
+    mu <- rnorm(60)
+    list(mu = mu, y = rnorm(60, mu, 2), draws = matrix(rnorm(600, mu), 60), count = rpois(60, exp(mu / 2)))
+  })
+  cases <- list(
+    normal = list(pred_normal(data$mu, .5), data$y), draws = list(pred_draws(data$draws), data$y),
+    quantiles = list(pred_quantiles(outer(data$mu, c(-1, 0, 1), `+`), c(.1, .5, .9)), data$y),
+    counts = list(pred_poisson(exp(data$mu / 2)), data$count),
+    plane = list(pred_mvnormal(cbind(data$mu, -data$mu), 1), cbind(data$y, data$count)),
+    classes = list(cbind(plogis(data$mu), plogis(-data$mu)), 1 + (data$y > 0))
+  )
+  for (case in cases) {
+    p <- case[[1]]
+    y <- case[[2]]
+    one <- skce(p, y, threads = 1L)
+    for (test in c("conditional", "bootstrap", "block", "bound", "consistency")) {
+      few <- if (!test %in% c("block", "bound")) list(replicates = 2)
+      found <- suppressWarnings(rlang::inject(ce_test(p, y, test = test, threads = 1L, !!!few)))
+      expect_equal(format(found$target_kernel), one$target_kernel)
+      expect_equal(format(found$kernel), one$kernel)
+      estimate <- switch(test, block = skce(p, y, type = "block", threads = 1L)$.estimate,
+                         bound = skce(p, y, type = test_bound()$type, threads = 1L)$.estimate,
+                         one$.estimate)
+      expect_equal(unname(found$estimate), estimate, tolerance = 1e-8)
+    }
+  }
+  normal <- cases$normal
+  kernel <- kernel_wasserstein(1)
+  joint <- jkce(normal[[1]], normal[[2]], kernel = kernel, threads = 1L)
+  expect_equal(joint$.estimate, skce(normal[[1]], normal[[2]], kernel = kernel, threads = 1L)$.estimate,
+               tolerance = 1e-10)
+  # the unbiased mean over pairs needs a kernel that the outcomes did not choose
+  expect_equal(skce(normal[[1]], 10 * normal[[2]])$target_kernel, skce(normal[[1]], normal[[2]])$target_kernel)
+  given <- kernel_laplace("median")
+  expect_equal(unname(ce_test(normal[[1]], normal[[2]], target_kernel = given, replicates = 2)$estimate),
+               skce(normal[[1]], normal[[2]], target_kernel = given)$.estimate, tolerance = 1e-8)
+})

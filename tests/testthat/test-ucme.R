@@ -67,7 +67,8 @@ test_that("bad input", {
   expect_warning(out <- ce_test(diag(2)[rep(1:2, 5), ], rep(1:2, 5), test = "cme", locations = 2),
                  class = "calibrisk_warning_degenerate")
   expect_true(is.na(out$p.value))
-  # distances between predictions are beyond doubles
+  # distances between predictions, and between their outcomes, are beyond doubles
   far <- pred_lognormal(rep(0, 10), 1e6 * (1:10))
-  expect_no_warning(expect_error(ucme(far, 1:10), class = "calibrisk_error_distribution"))
+  expect_no_warning(expect_error(ucme(far, 1:10), class = "calibrisk_error_argument"))
+  expect_error(ucme(far, 1:10, target_kernel = kernel_gaussian(1)), class = "calibrisk_error_distribution")
 })
