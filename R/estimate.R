@@ -147,7 +147,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
 new_estimate_table <- function(x, level) {
   attr(x, "level") <- level
   new_table(x, c("Calibration error" = "root, squared (L2) norm",
-                 "Interval" = paste0(format(100 * level), " % for the error visible at the resolution")),
+                 "Interval" = paste0(percent_text(level), " for the error detectable at the resolution")),
             "ce_estimate")
 }
 

@@ -1,4 +1,4 @@
-# What the headline says, in words: the same sentence under every table that shows it.
+# A table of calibration errors in words: a sentence per row, then the resolution and how the rows were treated.
 
 #' @export
 print.ce_estimate <- function(x, ...) {
@@ -23,7 +23,7 @@ estimate_sentences <- function(x, level, most = 6) {
   }, "")
   several <- nrow(x) > 1
   lines <- vapply(shown, function(i) {
-    paste0(if (several) paste0(labels[i], ": "), headline_sentence(plain[i, ]))
+    paste0(if (several) paste0(labels[i], ": "), page_sentences(list(level = level, error = plain[i, ])))
   }, "")
   c(lines,
     if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
@@ -31,26 +31,6 @@ estimate_sentences <- function(x, level, most = 6) {
     attr(x, "design"),
     dropped_sentence(attr(x, "dropped")),
     outside_sentence(plain))
-}
-
-# "between 0.055 and 0.131" (of what is visible: the next line says at which resolution), or that the rows are also what
-# a calibrated model gives.
-headline_sentence <- function(row) {
-  if (is.na(row$conf.high)) return("not estimated: missing values, or too few rows.")
-  digits <- function(v) formatC(v, digits = 3, format = "f")
-  if (is.na(row$p.value) && isTRUE(row$estimate == 0)) {
-    return(paste0("no residual: every outcome was predicted with certainty; the error is at most ",
-                  digits(row$conf.high), "."))
-  }
-  if (is.na(row$p.value)) {
-    return(paste0("too few rows for an estimate; the error is at most ", digits(row$conf.high), "."))
-  }
-  if (row$conf.low > 0) {
-    return(paste0("The visible calibration error is between ", digits(row$conf.low), " and ",
-                  digits(row$conf.high), "."))
-  }
-  paste0("Not distinguishable from a calibrated model; at this resolution the error is at most ",
-         digits(row$conf.high), ".")
 }
 
 resolution_sentence <- function(rows, level) {
@@ -61,10 +41,10 @@ resolution_sentence <- function(rows, level) {
   known <- !is.na(rows$conf.high) & !is.na(rows$resolution)
   if (!any(known)) return(NULL)
   paste0(
-    format(100 * level), " % for the error visible at this resolution (finest basis: ",
+    percent_text(level), " interval for the error detectable at this resolution (finest basis: ",
     span(rows$resolution[known], function(v) format(v)),
-    if (all(rows$resolution[known] == 1)) " knot" else " knots", "); whatever the gap, it is at most ",
-    if (sum(known) == 1) formatC(rows$cap[known], digits = 3, format = "f") else "`cap`", " (root Brier score)."
+    if (all(rows$resolution[known] == 1)) " knot" else " knots", "). Worst-case bound (root Brier score): ",
+    if (sum(known) == 1) formatC(rows$cap[known], digits = 3, format = "f") else "column `cap`", "."
   )
 }
 
@@ -101,6 +81,6 @@ dropped_text <- function(dropped) {
 outside_sentence <- function(rows) {
   outside <- which(rows$estimate < rows$conf.low - 1e-12 | rows$estimate > rows$conf.high + 1e-12)
   if (length(outside) == 0) return(NULL)
-  paste0("The test rows' estimate of ", method_words(rows$method[outside[1]]),
-         " lies outside the interval, which is from all rows.")
+  paste0("The estimate of ", method_words(rows$method[outside[1]]),
+         " on the test rows lies outside the interval, which is from all rows.")
 }

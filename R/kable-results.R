@@ -32,7 +32,7 @@ paper_sentences.default <- function(x) NULL
 
 #' @export
 paper_sentences.ce_validation <- function(x) {
-  unlist(lapply(seq_len(nrow(x$sample)), function(i) validation_sentences(validation_part(x, i))))
+  c(validation_paragraphs(x), finest_basis_text(x$resolution))
 }
 
 #' @export

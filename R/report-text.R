@@ -1,24 +1,72 @@
 # The sentences of a report; the page itself is inst/report/report.Rmd.
 
-# What one signs: the data, the headline, and the numbers behind it.
-sign_sentences <- function(name, validation, level) {
-  rows <- validation$table
-  sample <- validation$sample
-  of <- function(term, digits = 2) {
+# The paragraph to sign, of each class where there are several: the data, what they show, and the numbers behind it.
+# `evidence`: that of the rest of the page.
+sign_sentences <- function(name, validation, evidence) {
+  labels <- curve_labels(validation$sample, validation$keys)
+  vapply(seq_along(labels), function(i) {
+    sign_paragraph(paste(c(name, labels[i][nzchar(labels[i])]), collapse = ", "), validation, i, evidence)
+  }, "")
+}
+
+sign_paragraph <- function(name, validation, i, evidence) {
+  rows <- validation_part(validation, i)
+  sample <- validation$sample[i, ]
+  of <- function(label, term, digits = 2) {
     row <- rows[match(term, rows$term), ]
-    interval_text(row$estimate, row$conf.low, row$conf.high, digits)
+    if (is.na(row$estimate)) return(NULL)
+    text <- interval_text(row$estimate, row$conf.low, row$conf.high, digits)
+    paste(label, sub("(", paste0("(", percent_text(validation$level), " CI "), text, fixed = TRUE))
   }
-  known <- function(label, text) if (nzchar(text) && !is.na(text)) paste(label, text)
-  headline <- headline_sentence(rows[match("calibration_error", rows$term), ])
-  numbers <- c(known("observed to expected events", of("oe_ratio")), known("calibration slope", of("slope")),
-               known("AUROC", of("auroc")), known("Brier score", of("brier", 3)))
+  said <- validation_sentences(rows, validation$level, evidence)
+  numbers <- c(of("O:E ratio", "oe_ratio"), of("calibration slope", "slope"), of("AUROC", "auroc"),
+               of("Brier score", "brier", 3))
   event <- sub("^probability( of )?", "", validation$axis)
   paste0(
     name, " (", rows_and_events(sample, validation$notion),
-    if (nzchar(event) && validation$notion == "binary") paste0(": ", event), "). ", headline, " With ",
-    format(100 * level), " % intervals: ",
-    paste(numbers, collapse = "; "), "."
+    if (nzchar(event) && validation$notion == "binary") paste0(": ", event), "). ",
+    paste(c(said["error"], paste0(first_upper(paste(numbers, collapse = "; ")), "."), said[names(said) == "model"]),
+          collapse = " ")
   )
+}
+
+first_upper <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
+
+# Tests and intervals of a model's page beside those of its validation: see page_evidence().
+report_evidence <- function(report, name, curve) {
+  level <- report$about$level
+  notions <- report$estimates[[name]]
+  notions <- notions[notions$notion != report$notion, ]
+  classes <- report$classes[[name]]
+  class_rows <- if (!is.null(classes) && report$notion != "class_wise") {
+    lapply(seq_len(nrow(classes$sample)), function(i) {
+      validation_evidence(validation_part(classes, i), level, curve_labels(classes$sample, classes$keys)[i])
+    })
+  }
+  tests <- report$tests[[name]]
+  tests <- tests[!tests$validated, ]
+  decision <- report$decisions[[name]]
+  gains <- report$gains[[name]]
+  do.call(rbind, c(list(
+    page_evidence(paste0("calibration error, ", gsub("_", "-", notions$notion)), notions$p.value, level,
+                  notions$conf.low > 0),
+    page_evidence(tests$test, tests$p.value, level),
+    curve_evidence(curve, level), curve_evidence(report$groups[[name]], level),
+    if (!is.null(decision)) {
+      page_evidence("net benefit lost to miscalibration", NA_real_, level, any(decision$curve$band.low > 0, na.rm = TRUE))
+    },
+    if (!is.null(gains)) {
+      page_evidence(paste("gain by", gains$map, "in the", gains$score), NA_real_, level, gains$conf.low > 0 %in% TRUE)
+    }
+  ), class_rows))
+}
+
+# A band that leaves out the diagonal.
+curve_evidence <- function(curve, level) {
+  if (is.null(curve)) return(NULL)
+  label <- curve_labels(curve$summary, curve$keys)
+  page_evidence(paste0("calibration curve", ifelse(nzchar(label), ", ", ""), label), NA_real_, level,
+                (curve$summary$rejected | curve$summary$outside > 0) %in% TRUE)
 }
 
 # What a figure of curves shows, for those who do not see it.
@@ -28,7 +76,7 @@ curve_alt <- function(curve) {
   text <- paste0(
     ifelse(nzchar(label), paste0(label, ": "), ""), "mean prediction ", formatC(rows$mean_confidence, 3, format = "f"),
     ", observed frequency ", formatC(rows$event_rate, 3, format = "f"),
-    "; its own simultaneous band misses the diagonal at ", round(100 * rows$outside), " % of the places"
+    "; its own simultaneous band misses the diagonal at ", round(100 * rows$outside), "% of the places"
   )
   paste0("Smooth calibration curve with its bands. ", paste(text, collapse = ". "), ".")
 }
@@ -36,19 +84,19 @@ curve_alt <- function(curve) {
 # Definitions of the terms that a page shows.
 report_definitions <- function() {
   data.frame(
-    Number = c("Observed : expected", "Calibration in the large", "Intercept, slope", "ICI, E50, E90, Emax", "ECI",
+    Number = c("O:E ratio", "Calibration in the large", "Intercept, slope", "ICI, E50, E90, Emax", "ECI",
                "Calibration error", "AUROC", "Brier score", "Scaled Brier score", "Log loss", "Net benefit at c"),
     Definition = c(
-      "mean outcome over mean prediction; interval on the log scale",
+      "mean outcome over mean prediction (observed to expected events); interval on the log scale",
       "intercept of a logistic regression of the outcome with offset logit(p); 0 where calibrated",
       paste("logistic regression of the outcome on logit(p); 0 and 1 where calibrated, a slope below 1 means",
             "too extreme predictions"),
-      paste("mean, median, 90 % quantile and largest distance of the predictions from a loess curve of the outcome;",
+      paste("mean, median, 90% quantile and largest distance of the predictions from a loess curve of the outcome;",
             "bootstrap intervals"),
       "mean squared distance from that curve, over that of the prevalence; bootstrap interval",
       paste("root of the mean squared difference between prediction and event probability given the prediction, from",
-            "leave-one-out projections of all rows on a ladder of bases; interval by inverting tests, for the error",
-            "visible at the stated resolution"),
+            "leave-one-out projections of all rows on nested bases; interval by inverting tests, for the error",
+            "detectable at the stated resolution"),
       paste("probability that an event has a higher prediction than a non-event, ties half; interval on the logit",
             "scale from placements"),
       "mean squared difference between outcome and prediction", "1 - Brier score / (prevalence (1 - prevalence))",
@@ -67,6 +115,6 @@ class_table <- function(validation) {
   }
   out <- data.frame(validation$sample$class, vapply(validation$sample$events, count_text, ""), of("oe_ratio"),
                     of("slope"), of("calibration_error"), of("auroc"))
-  names(out) <- c("class", "events", "observed : expected", "slope", "calibration error", "AUROC")
+  names(out) <- c("class", "events", "O:E ratio", "slope", "calibration error", "AUROC")
   out
 }

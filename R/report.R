@@ -210,18 +210,21 @@ report_optional <- function(data, verb, ...) {
 
 # Tests of calibration that suit the rows: of clustered ones those that allow for it.
 report_tests <- function(data, notion, options) {
-  attempt <- function(name, verb, ...) {
+  # `validated`: ce_validate() has the same p-value
+  attempt <- function(name, verb, ..., validated = FALSE) {
     out <- report_optional(data, verb, ...)
     if (is.null(out)) return(NULL)
     if (inherits(out, "ce_test")) out <- glance(out)
     p <- out$p.value[nrow(out)]
-    columns_frame(test = name, p.value = p)
+    columns_frame(test = name, p.value = p, validated = validated)
   }
   plain <- is.null(data$weights) && is.null(data$cluster)
   vctrs::vec_rbind(
-    attempt("Ladder (the test that the interval inverts)", ce_test, test = "ladder", threads = options$threads),
-    if (plain) attempt("Kernel calibration error, outcomes redrawn", ce_test, threads = options$threads),
-    attempt("Cox, intercept and slope jointly", cox_calibration, notion = notion, floor = options$floor),
+    attempt("Calibration error (the test that its interval inverts)", ce_test, test = "ladder",
+            threads = options$threads, validated = TRUE),
+    if (plain) attempt("Kernel calibration error, simulated outcomes", ce_test, threads = options$threads),
+    attempt("Joint test of intercept and slope (Cox)", cox_calibration, notion = notion, floor = options$floor,
+            validated = TRUE),
     attempt("Spiegelhalter", spiegelhalter, notion = notion)
   )
 }

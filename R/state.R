@@ -239,7 +239,7 @@ print.ce_state <- function(x, ...) {
       if (isTRUE(x$about$blocked)) ", in blocks", "; no rows.\n", sep = "")
   if (x$n > 1 && !identical(x$about$notion, "canonical")) {
     row <- state_headline(x, 0.95, 1L)
-    writeLines(strwrap(headline_sentence(row), exdent = 2))
+    writeLines(strwrap(page_sentences(list(level = 0.95, error = row)), exdent = 2))
   }
   invisible(x)
 }

@@ -42,14 +42,13 @@ tune_display <- function(x, chosen = chosen_values(x$glance)) {
 # The number to sign, with what it assumes.
 tune_headline <- function(x) {
   row <- x$headline
-  if (is.na(row$conf.high)) return("No headline: the sums are those of the risk alone.")
+  if (is.na(row$conf.high)) return("The calibration error was not estimated: the sums are those of the risk alone.")
   digits <- function(v) formatC(v, digits = 3, format = "f")
   c(
-    paste0(if (is.na(row$estimate)) "No estimate" else digits(row$estimate), ", ", format(100 * x$level),
-           " % interval ", digits(row$conf.low), " to ", digits(row$conf.high), ", from all ",
-           count_of(row$n, "row"), ".",
-           # the other sentence says the same limits again
-           if (!isTRUE(row$conf.low > 0)) paste0(" ", headline_sentence(row))),
+    paste0(if (is.na(row$estimate)) "No estimate" else digits(row$estimate), " (", percent_text(x$level), " CI ",
+           digits(row$conf.low), " to ", digits(row$conf.high), "), from all ", count_of(row$n, "row"), "."),
+    # says the same numbers again where the interval is above 0
+    if (!isTRUE(row$conf.low > 0)) page_sentences(list(level = x$level, error = row)),
     resolution_sentence(row, x$level)
   )
 }
@@ -87,8 +86,8 @@ tune_footnotes <- function(x) {
 skill_note <- function(x) {
   skill <- x$glance$skill[which(x$glance$selected)]
   if (length(skill) != 1 || is.na(skill)) return(NULL)
-  paste0("The risk of * is ", formatC(abs(100 * skill), digits = 2, format = "f"), " % ",
-         if (skill >= 0) "below" else "above", " that of no gap at all.")
+  paste0("The risk of * is ", formatC(abs(100 * skill), digits = 2, format = "f"), "% ",
+         if (skill >= 0) "below" else "above", " the risk of assuming perfect calibration (h = 0).")
 }
 
 # Why numbers are NA.
@@ -106,7 +105,7 @@ missing_note <- function(x) {
 draws_note <- function(x) {
   others <- x$glance[!(x$glance$selected %in% TRUE), ]
   if (any(is.na(others$difference_std.error) & !is.na(others$difference))) {
-    "(NA): a standard error takes three rows in every fold; of clusters, or of blocks, three of these."
+    "(NA): a standard error needs at least three rows (or clusters, or blocks) in every fold."
   }
 }
 

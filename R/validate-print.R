@@ -1,7 +1,7 @@
 # The printed validation: a line per number in the order of the hierarchy, and the sentences that one may sign.
 
 validation_labels <- c(
-  oe_ratio = "observed : expected", in_the_large = "calibration in the large", intercept = "intercept",
+  oe_ratio = "O:E ratio", in_the_large = "calibration in the large", intercept = "intercept",
   slope = "slope", joint = "joint test (statistic)", ici = "ICI", e50 = "E50", e90 = "E90", emax = "Emax", eci = "ECI",
   calibration_error = "calibration error", all_groups = "all groups (test)", auroc = "AUROC", brier = "Brier score",
   scaled_brier = "scaled Brier score", log_loss = "log loss", net_benefit = "net benefit at"
@@ -37,7 +37,7 @@ validation_display <- function(rows, digits = 3, keys = character()) {
 
 #' @export
 print.ce_validation <- function(x, ...) {
-  cat("<ce_validation> ", gsub("_", "-", x$notion), ", intervals at ", format(100 * x$level), " %",
+  cat("<ce_validation> ", gsub("_", "-", x$notion), ", intervals at ", percent_text(x$level),
       if (!is.null(x$horizon)) paste0(", events by time ", format(x$horizon)), "\n", sep = "")
   labels <- curve_labels(x$sample, x$keys)
   for (i in seq_len(nrow(x$sample))) {
@@ -48,13 +48,21 @@ print.ce_validation <- function(x, ...) {
     columns <- lapply(display, function(v) format(v, justify = "left"))
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
     cat(sub(" +$", "", do.call(paste, c(columns, sep = "  "))), sep = "\n")
-    lines <- c(validation_sentences(rows), if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]]))
+    lines <- c(validation_sentences(rows, x$level), if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]]))
     cat("\n", paste(vapply(lines, function(line) paste(strwrap(line, exdent = 2), collapse = "\n"), ""),
                     collapse = "\n"), "\n", sep = "")
   }
-  lines <- c(x$design, dropped_text(x$dropped))
+  lines <- c(finest_basis_text(x$resolution), x$design, dropped_text(x$dropped))
   if (length(lines) > 0) cat(strwrap(lines, exdent = 2), sep = "\n")
   invisible(x)
+}
+
+# What "this resolution" is; of several models, groups and classes, from the least to the most.
+finest_basis_text <- function(knots) {
+  knots <- knots[!is.na(knots)]
+  if (length(knots) == 0) return(NULL)
+  paste0("Resolution of the calibration error: ", paste(unique(range(knots)), collapse = " to "),
+         if (all(knots == 1)) " knot" else " knots", " of the finest basis.")
 }
 
 # The rows of one model, group and class.
@@ -76,30 +84,40 @@ rows_and_events <- function(sample, notion) {
          if (notion == "top_label") paste(count_text(sample$events), "right") else count_of(sample$events, "event"))
 }
 
-# What the numbers mean, level by level: a claim only where its interval supports it.
-validation_sentences <- function(rows) {
+# A text per model, group and class: what its numbers mean. `more`: evidence from elsewhere on the page.
+validation_sentences <- function(rows, level, more = NULL) {
   value <- function(term) rows[match(term, rows$term), ]
-  number <- function(v, digits = 2) formatC(v, digits = digits, format = "f")
-  span <- function(row, digits = 2) paste0(number(row$conf.low, digits), " to ", number(row$conf.high, digits))
-  ratio <- value("oe_ratio")
-  slope <- value("slope")
-  error <- value("calibration_error")
-  apart <- function(row, null) !is.na(row$conf.low) && (row$conf.low > null || row$conf.high < null)
-  mean_line <- if (!is.na(ratio$conf.low)) {
-    if (apart(ratio, 1)) {
-      paste0("On average predictions are too ", if (ratio$estimate > 1) "low" else "high", ": ", number(ratio$estimate),
-             " events for every one expected (", span(ratio), ").")
-    } else {
-      paste0("On average neither too low nor too high, as far as the data tell: ", number(ratio$estimate),
-             " events for every one expected (", span(ratio), ").")
-    }
-  }
-  slope_line <- if (!is.na(slope$conf.low) && apart(slope, 1)) {
-    paste0("Predictions are too ", if (slope$estimate < 1) "extreme" else "close to each other", ": slope ",
-           number(slope$estimate), " (", span(slope), ").")
-  } else if (!is.na(slope$conf.low)) {
-    paste0("Their spread is compatible with the outcomes': slope ", number(slope$estimate), " (", span(slope), ").")
-  }
-  error_line <- headline_sentence(error)
-  c(mean_line, slope_line, paste0(toupper(substr(error_line, 1, 1)), substring(error_line, 2)))
+  page_sentences(list(
+    level = level, ratio = value("oe_ratio"), large = value("in_the_large"), slope = value("slope"),
+    joint = value("joint"), error = value("calibration_error"),
+    evidence = rbind(validation_evidence(rows, level), more)
+  ))
+}
+
+# As paragraphs, labelled where there are several.
+validation_paragraphs <- function(x, more = NULL) {
+  labels <- curve_labels(x$sample, x$keys)
+  vapply(seq_along(labels), function(i) {
+    text <- paste(validation_sentences(validation_part(x, i), x$level, more), collapse = " ")
+    paste0(if (nzchar(labels[i])) paste0(labels[i], ": "), text)
+  }, "")
+}
+
+# Values of a calibrated model; terms that are not here say nothing of calibration.
+calibrated_values <- c(oe_ratio = 1, in_the_large = 0, intercept = 0, slope = 1, joint = NA, ici = 0, e50 = 0, e90 = 0,
+                       emax = 0, eci = 0, calibration_error = 0, all_groups = NA)
+
+evidence_labels <- c(in_the_large = "calibration in the large", intercept = "calibration intercept",
+                     slope = "calibration slope", joint = "joint test of intercept and slope",
+                     all_groups = "test of all groups")
+
+# `where`: what the rows are of, if not of the page: "class a".
+validation_evidence <- function(rows, level, where = "") {
+  name <- sub("[(].*", "", rows$term)
+  used <- name %in% names(calibrated_values)
+  rows <- rows[used, ]
+  name <- name[used]
+  label <- ifelse(name %in% names(evidence_labels), evidence_labels[name], term_label(rows$term))
+  excludes <- interval_excludes(rows, calibrated_values[name]) %in% TRUE
+  page_evidence(paste0(label, if (nzchar(where)) ", ", where), rows$p.value, level, excludes)
 }

@@ -28,7 +28,7 @@ validation_term <- function(level, term, estimate, std_error = NA_real_, low = N
                 conf.high = high, p.value = p %||% NA_real_)
 }
 
-# list(table, notes)
+# list(table, notes, resolution)
 validate_problem <- function(problem, options, call) {
   notes <- character()
   # one that cannot be computed is a note
@@ -39,10 +39,11 @@ validate_problem <- function(problem, options, call) {
   cox <- attempt(c("in_the_large", "intercept", "slope", "joint"), "weak", cox_terms(problem, options, call))
   large <- cox$term == "in_the_large"
   cox$level[large] <- "mean"
+  ladder <- validation_ladder(problem, options)
   table <- vctrs::vec_rbind(
     oe_row(problem, options), cox[large, ], cox[!large, ],
     attempt(smooth_terms, "moderate", moderate_terms(problem, options)),
-    headline_term(problem, options),
+    ladder_term(ladder),
     strong_terms(problem, options),
     auroc_row(problem, options),
     overall_rows(problem, options),
@@ -56,7 +57,7 @@ validate_problem <- function(problem, options, call) {
   if (any(is.infinite(table$estimate))) {
     notes <- c(notes, "The log loss is infinite: an outcome was predicted to be impossible.")
   }
-  list(table = table, notes = unique(notes))
+  list(table = table, notes = unique(notes), resolution = if (is.na(ladder$p.value)) NA_real_ else ladder$resolution)
 }
 
 biased_upwards <- function(table) {
@@ -80,8 +81,11 @@ cox_terms <- function(problem, options, call) {
                   cox$conf.low[at], cox$conf.high[at], cox$p.value[at])
 }
 
-headline_term <- function(problem, options, level = "moderate", term = "calibration_error") {
-  ladder <- run_ladder(problem, ladder_bases("binary", 1, nrow(problem$features)), options$level, options$threads)
+validation_ladder <- function(problem, options) {
+  run_ladder(problem, ladder_bases("binary", 1, nrow(problem$features)), options$level, options$threads)
+}
+
+ladder_term <- function(ladder, level = "moderate", term = "calibration_error") {
   validation_term(level, term, ladder$estimate, ladder$std.error, ladder$low, ladder$high, ladder$p.value)
 }
 
@@ -151,7 +155,7 @@ strong_terms <- function(problem, options) {
     part <- take_rows(problem, groups$rows[[g]])
     named <- function(term) paste0(term, "(", groups$labels[g], ")")
     vctrs::vec_rbind(oe_row(part, options, "strong", named("oe_ratio")),
-                     headline_term(part, options, "strong", named("calibration_error")))
+                     ladder_term(validation_ladder(part, options), "strong", named("calibration_error")))
   })
   p <- vapply(parts, function(part) part$p.value[2], 0)
   known <- !is.na(p)

@@ -1,0 +1,120 @@
+# What the numbers of a page mean. Every print, table and report takes its sentences from page_sentences(), which knows
+# nothing but the facts of the page: another test behind a p-value needs no other sentence.
+#
+# A sentence about a number claims what its own interval or test shows, whichever excludes the calibrated value. A
+# sentence about the model needs every test of the page: "no evidence" only where none of them rejects.
+
+# The sentences of a page, by what each is about: mean, slope, error, model.
+# `facts`: list(level, ratio, large, slope, joint, error, evidence); what a page does not show is left out. Numbers are
+# rows with estimate, conf.low, conf.high and p.value; `evidence` is that of page_evidence().
+page_sentences <- function(facts) {
+  c(mean = mean_sentence(facts), slope = slope_sentence(facts), error = error_sentence(facts),
+    model = model_sentence(facts))
+}
+
+# A row per test or interval of the page. `excludes`: whether the interval of the same number lies beside the calibrated
+# value; counts without a p-value too.
+page_evidence <- function(label, p_value, level, excludes = FALSE) {
+  data.frame(label = label, p.value = p_value, rejects = p_value %in% NA & excludes | !is.na(p_value) &
+               (p_value < 1 - level | excludes))
+}
+
+mean_sentence <- function(facts) {
+  ratio <- facts$ratio
+  if (!has_interval(ratio)) return(NULL)
+  text <- number_text("O:E ratio", ratio, 1, facts$level)
+  too_low <- ratio$estimate > 1
+  if (!row_rejects(ratio, 1, facts$level)) {
+    large <- facts$large
+    if (!row_rejects(large, 0, facts$level)) {
+      return(paste0("No evidence that predictions are too low or too high on average: ", text, "."))
+    }
+    too_low <- large$estimate > 0
+    text <- paste0(number_text("calibration in the large", large, 0, facts$level), "; ", text)
+  }
+  paste0("On average predictions are too ", if (too_low) "low" else "high", ": ", text, ".")
+}
+
+slope_sentence <- function(facts) {
+  slope <- facts$slope
+  if (!has_interval(slope)) return(NULL)
+  text <- number_text("slope", slope, 1, facts$level)
+  if (row_rejects(slope, 1, facts$level)) {
+    claim <- if (slope$conf.high < 0) {
+      "Events are rarer where predictions are higher"
+    } else {
+      paste("Predictions are too", if (slope$estimate < 1) "extreme" else "moderate")
+    }
+    return(paste0(claim, ": ", text, "."))
+  }
+  # what the joint test finds, another sentence has said where the mean is wrong
+  elsewhere <- row_rejects(facts$ratio, 1, facts$level) || row_rejects(facts$large, 0, facts$level)
+  if (!elsewhere && row_rejects(facts$joint, NULL, facts$level)) {
+    return(paste0("Calibration intercept and slope together differ from 0 and 1: joint test p ",
+                  p_text(facts$joint$p.value), ", ", text, "."))
+  }
+  paste0("No evidence that predictions are too extreme or too moderate: ", text, ".")
+}
+
+error_sentence <- function(facts) {
+  error <- facts$error
+  if (is.null(error)) return(NULL)
+  if (is.na(error$conf.high)) return("The calibration error was not estimated: missing values, or too few rows.")
+  high <- formatC(error$conf.high, digits = 3, format = "f")
+  if (is.na(error$p.value)) {
+    return(paste0(if (isTRUE(error$estimate == 0)) "Every outcome was predicted with certainty" else
+      "Too few rows for an estimate", "; the calibration error is at most ", high, "."))
+  }
+  if (!row_rejects(error, 0, facts$level)) {
+    return(paste0("The calibration error is not shown to be above 0; at this resolution it is at most ", high, "."))
+  }
+  if (!isTRUE(error$conf.low > 0)) {
+    return(paste0("The calibration error is above 0: p ", p_text(error$p.value),
+                  "; at this resolution it is at most ", high, "."))
+  }
+  paste0(sub(": (", " (", number_text("The calibration error is above 0:", error, 0, facts$level, 3), fixed = TRUE), ".")
+}
+
+# A single test says what its own sentence says; of several the strongest is quoted.
+model_sentence <- function(facts) {
+  evidence <- facts$evidence
+  with_p <- sum(!is.na(evidence$p.value))
+  if (with_p < 2) return(NULL)
+  first <- evidence[which.min(evidence$p.value), ]
+  quoted <- paste0("the smallest of ", with_p, " p-values is ", sub("^= ", "", p_text(first$p.value)), " (",
+                   first$label, ")")
+  if (!any(evidence$rejects)) return(paste0("No evidence of miscalibration: ", quoted, "."))
+  if (first$p.value < 1 - facts$level) {
+    return(paste0("Strongest evidence of miscalibration: ", first$label, ", p ", p_text(first$p.value),
+                  " (the smallest of ", with_p, " p-values)."))
+  }
+  found <- evidence$label[evidence$rejects]
+  paste0("Evidence of miscalibration: ", percent_text(facts$level), " interval of ",
+         paste(utils::head(found, 3), collapse = ", "), if (length(found) > 3) paste(" and", length(found) - 3, "more"),
+         "; ", quoted, ".")
+}
+
+# "slope 0.96 (95% CI 0.74 to 1.17)"; with its p-value where that and the interval disagree.
+number_text <- function(name, row, null, level, digits = 2) {
+  number <- function(v) formatC(round(v, digits) + 0, digits = digits, format = "f")
+  apart <- interval_excludes(row, null)
+  tested <- row$p.value
+  # an estimate of other rows may lie beside the interval
+  within <- isTRUE(row$estimate >= row$conf.low - 1e-12 && row$estimate <= row$conf.high + 1e-12)
+  paste0(name, " ", if (within) paste0(number(row$estimate), " "), "(", percent_text(level), " CI ",
+         number(row$conf.low), " to ", number(row$conf.high),
+         if (!is.na(tested) && (tested < 1 - level) != apart) paste0("; p ", p_text(tested)), ")")
+}
+
+percent_text <- function(level) paste0(format(100 * level), "%")
+
+has_interval <- function(row) !is.null(row) && !is.na(row$conf.low)
+
+interval_excludes <- function(row, null) {
+  !is.null(null) & !is.na(row$conf.low) & (row$conf.low > null | row$conf.high < null)
+}
+
+# By the test or by the interval; FALSE where the page has neither.
+row_rejects <- function(row, null, level) {
+  !is.null(row) && (isTRUE(row$p.value < 1 - level) || any(interval_excludes(row, null)))
+}
