@@ -10,9 +10,8 @@
 #' @param truth The outcomes; see `x`.
 #' @param ... For a data frame: tidyselect the probability columns, by default the numeric
 #'   columns that start with `.pred_`; where there are none, those named exactly as the levels of `truth`.
-#'   They are matched to the levels of `truth` by name
-#'   where the names say so (`.pred_<level>` or `<level>`), else by position. A single column with such a name is the
-#'   probability of that level.
+#'   They are matched to the levels of `truth` by name; see *Columns and levels*. A single column that is named after a
+#'   level (`Yes`, `.pred_Yes`, `prob_yes`) is the probability of that level.
 #' @param notion What "calibrated" conditions on: `"top_label"`, the confidence in the most probable class (is it
 #'   right that often?); `"class_wise"`, the probability of each class on its own, squared errors summed;
 #'   `"canonical"`, the whole vector of probabilities; `"binary"`, the probability of one event. The default is
@@ -20,9 +19,7 @@
 #'   per row is taken as it is for `"top_label"` (the confidence in a label that was right or not) and `"binary"`, as
 #'   the two classes (1 - p, p) else. See the vignette *Notation*.
 #' @param event_level Binary: which level of `truth` is the event, `"first"` (as in
-#'   yardstick) or `"second"`; the name of a single column, `.pred_<level>` or `<level>`, goes before it. Where the
-#'   event clearly becomes rarer as a single probability rises, a warning of class `calibrisk_warning_direction` says
-#'   so.
+#'   yardstick) or `"second"`. A single column that is named after a level, such as `.pred_<level>`, takes precedence.
 #' @param na_rm Drop rows with a missing value? Otherwise a missing value gives `NA`, and an error where something
 #'   is fitted.
 #' @param .by Columns to group by, tidyselected; an alternative to a grouped data frame. Groups come in the order of
@@ -30,6 +27,18 @@
 #'   `calibrisk_warning_group` names it.
 #' @param level Confidence level of intervals and bounds.
 #' @param threads Number of threads; see [ce_threads].
+#' @section Columns and levels:
+#' Two or more columns of probabilities are matched to the levels of `truth` by their names. A name matches a level
+#' exactly, or after removing a prefix or suffix that all columns share (`.pred_yes`, `prob_no`), ignoring letter case,
+#' and with the characters that [make.names()] replaces. The match is used if every level has one column.
+#' * If only some names match a level, or two names match the same level, an error of class `calibrisk_error_columns`
+#'   lists columns and levels.
+#' * If no name matches, the columns are taken in the order of the levels. A message of class
+#'   `calibrisk_message_columns` lists which column was read as which level.
+#' * Columns without names are taken in the order of the levels.
+#'
+#' If a class clearly becomes rarer as its predicted probability rises (area under the ROC curve below 1/2, z < -4), a
+#' warning of class `calibrisk_warning_direction` names the class. The columns are then probably those of other classes.
 #' @section Choosing a model:
 #' Do not choose or tune a model by a calibration error alone. A model that predicts the same frequency for everybody
 #' is calibrated, so that the error is smallest for the tree without a split, for the largest penalty. In 100 simulated

@@ -47,11 +47,21 @@ warned_once <- function(value, class) {
   })
 }
 
-# Many fits may have the same to say: each class of message is shown once.
+# Many fits may have the same to say: each class of message is shown once, those with a `key` once for each.
 told_once <- function(value) {
   seen <- character()
   withCallingHandlers(value, calibrisk_message = function(cnd) {
-    if (class(cnd)[1] %in% seen) rlang::cnd_muffle(cnd)
-    seen <<- c(seen, class(cnd)[1])
+    key <- paste(class(cnd)[1], cnd$key)
+    if (key %in% seen) rlang::cnd_muffle(cnd)
+    seen <<- c(seen, key)
   })
 }
+
+# What was said of the columns when the predictions were read first.
+told_before <- function(value) {
+  withCallingHandlers(value, calibrisk_message_columns = function(cnd) rlang::cnd_muffle(cnd),
+                      calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd))
+}
+
+# Only the first of several pieces says it.
+first_said <- function(value, first) if (first) value else told_before(value)

@@ -105,11 +105,47 @@ stop_no_rows <- function(rows, g, call) {
   stop_empty(dropped, call, list(weights = if (rows$kind != "none") 0))
 }
 
-# The same areas under the curve as of rows in memory, from the counts of the distinct predictions.
-database_direction <- function(rows, event_level, call) {
+# The same warning as of rows in memory, of the group where it is clearest.
+database_direction <- function(rows, inner, coded, event_level, call) {
+  k <- length(coded$columns)
+  classes <- if (k <= 2) coded$event else falling_classes(rows, inner, k, call)
+  trends <- lapply(classes, function(class) {
+    pairs <- if (k == 1) rows$pairs else paste("SELECT", class_pairs(rows, class), class_rows(rows, inner, k))
+    database_trend(rows, pairs, call)
+  })
+  falls <- vapply(trends, function(trend) isTRUE(trend$z < falling_z), NA)
+  if (any(falls)) warn_trends(trends[falls], coded$levels[classes[falls]], c(coded, list(column = coded$columns)),
+                              event_level)
+}
+
+class_pairs <- function(rows, class) {
+  sql_list(rows$by, "ce_w", paste0("ce_p", class, " AS p"), paste("CASE WHEN ce_t =", class, "THEN 1 ELSE 0 END AS y"))
+}
+
+class_rows <- function(rows, inner, k) {
+  paste0("FROM (", inner, ") ce_inner WHERE ", sql_complete(rows, k), " AND ce_w > 0")
+}
+
+# Classes whose mean prediction is smaller among their rows than among the others, in some group.
+falling_classes <- function(rows, inner, k, call) {
+  w <- row_copies(rows)
+  sums <- unlist(lapply(seq_len(k), function(class) {
+    own <- paste0("CASE WHEN ce_t = ", class, " THEN ", w, " ELSE 0 END")
+    setNames(c(own, paste0(own, " * ce_p", class), paste0(w, " * ce_p", class)), paste0(c("n", "own", "all"), class))
+  }))
+  found <- database_query(rows$db, paste("SELECT", sql_list(rows$by, sql_sums(c(n = w, sums))),
+                                         class_rows(rows, inner, k), sql_group(rows$by)), call)
+  Filter(function(class) {
+    of <- function(what) found[[paste0(what, class)]]
+    any(of("own") / of("n") < (of("all") - of("own")) / (found$n - of("n")), na.rm = TRUE)
+  }, seq_len(k))
+}
+
+# From the counts of the distinct predictions.
+database_trend <- function(rows, pairs, call) {
   w <- row_copies(rows)
   counts <- sql_list(rows$by, "p", paste0("SUM(", w, ") AS n"), paste0("SUM(", w, " * y) AS events"))
-  values <- paste0("SELECT ", counts, " FROM (", rows$pairs, ") ce_pairs", sql_group(c(rows$by, "p")))
+  values <- paste0("SELECT ", counts, " FROM (", pairs, ") ce_pairs", sql_group(c(rows$by, "p")))
   window <- paste0("(", if (length(rows$by) > 0) paste0("PARTITION BY ", paste(rows$by, collapse = ", "), " "),
                    "ORDER BY p)")
   ranked <- paste0("SELECT ", sql_list(rows$by, "n", "events", paste0(
@@ -118,8 +154,7 @@ database_direction <- function(rows, event_level, call) {
   found <- database_query(rows$db, paste0("SELECT ", sql_list(rows$by, sql_sums(c(
     n = "n", events = "events", ranks = "place * events", ties = paste0(sql_double("n"), " * n * n - n")
   ))), " FROM (", ranked, ") ce_ranked", sql_group(rows$by)), call)
-  for (g in seq_len(nrow(found))) {
-    trend <- trend_of_sums(found$n[g], found$events[g], found$ranks[g], found$ties[g])
-    warn_trend(trend, rows$levels, event_level)
-  }
+  trends <- Map(trend_of_sums, found$n, found$events, found$ranks, found$ties)
+  z <- vapply(trends, `[[`, 0, "z")
+  if (any(!is.na(z))) trends[[which.min(z)]]
 }

@@ -4,18 +4,24 @@
 database_estimate <- function(x, truth, dots, by, notion, event_level, na_rm, level, threads, design, call) {
   several <- notion %||% list(NULL)
   dropped <- NULL
-  parts <- lapply(several, function(one) {
+  parts <- told_once(warned_once(lapply(several, function(one) {
     rows <- read_database(x, truth, dots, by, one, event_level, na_rm, design, call)
     dropped <<- c(sum(rows$counts$n_all - rows$counts$n), sum(rows$counts$n_all))
     list(rows = rows, row = function(g) database_headline(rows, g, level, threads, call))
-  })
+  }), "calibrisk_warning_direction"))
   rows <- parts[[1]]$rows
   out <- database_by_groups(rows, function(g) {
     vctrs::vec_rbind(!!!lapply(parts, function(part) part$row(g)))
   }, bind_parts, call)
   attr(out, "dropped") <- if (na_rm) dropped
   attr(out, "design") <- design_sentence(lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g)))
-  new_estimate_table(out, level)
+  is_binary <- vapply(parts, function(part) part$rows$notion == "binary", NA)
+  new_estimate_table(out, level, if (any(is_binary)) database_events(parts[[which(is_binary)[1]]]$rows))
+}
+
+# list(label, hint) of add_events(); they are not counted.
+database_events <- function(rows) {
+  list(label = event_label(rows), hint = event_hint(rows))
 }
 
 check_database_estimate <- function(method, bases, call) {

@@ -25,7 +25,8 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
   rows <- c(list(db = db, notion = notion, kind = weights$kind, scalar = is.null(coded$probs), na_rm = na_rm,
                  groups = groups, by = sprintf("ce_g%d", seq_along(groups)),
                  extra = c(if (!is.null(fold)) "ce_fold", if (length(cluster) > 0) "ce_cluster")),
-            coded[c("levels", "event", "named")])
+            coded[c("levels", "event", "named")],
+            list(truth_name = outcome, event_level = event_level, column = if (is.null(coded$probs)) columns))
   inner <- paste0("SELECT ", sql_list(
     database_by(rows, groups),
     paste0(sql_double(sql_name(db, coded$columns)), " AS ce_p", seq_along(coded$columns)),
@@ -36,7 +37,7 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
   ), " FROM (", db$from, ") ce_rows")
   rows <- count_rows(rows, inner, length(coded$columns), coded, call)
   rows$pairs <- sql_pairs(rows, inner, length(coded$columns))
-  if (rows$scalar && !rows$named) database_direction(rows, if (is.character(values)) event_level, call)
+  database_direction(rows, inner, coded, if (is.character(values)) event_level, call)
   rows
 }
 

@@ -8,7 +8,7 @@ print.ce_decision <- function(x, ...) {
       paste(unique(format(range(at), drop0trailing = TRUE, trim = TRUE)), collapse = " to "), "\n", sep = "")
   labels <- curve_labels(x$summary, x$keys)
   for (i in seq_len(nrow(x$summary))) {
-    lines <- decision_sentences(decision_part(x, i), x$summary[i, ], x$level)
+    lines <- decision_sentences(decision_part(x, i), x$summary[i, ], x$level, x$event$label)
     if (nzchar(labels[i])) cat(labels[i], ":\n", sep = "")
     cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
   }
@@ -18,6 +18,7 @@ print.ce_decision <- function(x, ...) {
            if (length(x$recalibration$folds) == 1 && is.numeric(x$recalibration$folds)) {
              paste0(" (", x$recalibration$folds, ")")
            }, "; a perfect recalibration buys at least as much on average."),
+    x$event$hint,
     x$design,
     dropped_text(x$dropped)
   )
@@ -30,8 +31,9 @@ decision_part <- function(x, i) {
   if (length(x$keys) == 0) x$curve else x$curve[vctrs::vec_group_id(x$curve[x$keys]) == i, ]
 }
 
-decision_sentences <- function(curve, summary, level) {
-  c(paste0("n = ", count_text(summary$n), ", mean outcome ", format(summary$event_rate, digits = 3), "."),
+decision_sentences <- function(curve, summary, level, event = NULL) {
+  c(paste0("n = ", count_text(summary$n), ", mean outcome ", format(summary$event_rate, digits = 3),
+           if (!is.null(event)) paste0(" (event: ", event, ")"), "."),
     useful_sentence(curve, summary$event_rate),
     bought_sentence(curve, level),
     area_sentence(summary, level))

@@ -114,6 +114,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   dots <- column_dots(...)
   design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
   axis <- NULL
+  event <- NULL
   dropped <- 0
   read <- function(part) {
     models <- decision_models(part, truth, dots, event_level, na_rm, call, design)
@@ -121,6 +122,8 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
       predictions <- if (is.null(name)) models[[1]] else models[[name]]
       check_decision_input(predictions, call)
       axis <<- axis %||% probability_of(predictions)
+      event <<- event %||% list(label = event_label(predictions, horizon = design$horizon),
+                                hint = event_hint(predictions, horizon = design$horizon))
       dropped <<- dropped + predictions$dropped
       problem <- notion_problems(predictions, "binary", call)[[1]]
       fold <- decision_folds(problem, folds, predictions$rows, predictions$n_input, call)
@@ -143,7 +146,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
          differences = decision_differences(found, keys, settings), keys = names(keys), axis = axis, level = level,
          recalibration = list(label = format(recalibration), folds = folds),
          design = design_sentence(lapply(found, `[[`, "design")),
-         dropped = dropped),
+         dropped = dropped, event = event),
     class = "ce_decision"
   )
 }
@@ -179,8 +182,12 @@ several_models <- function(part, truth, dots, design, call) {
   outcomes <- read_outcomes(truth, part, design$horizon, call)
   columns <- setdiff(columns, names(part)[outcomes$column])
   if (length(columns) < 2) return(FALSE)
-  levels <- if (is.factor(outcomes$values)) levels(outcomes$values) else as.character(unique(outcomes$values))
-  length(levels) <= 2 && !all(sub("^[.]pred_", "", columns) %in% levels)
+  values <- outcomes$values
+  levels <- if (is.factor(values)) levels(values) else as.character(sort(unique(values)))
+  if (length(levels) > 2) return(FALSE)
+  if (all(sub("^[.]pred_", "", columns) %in% levels)) return(FALSE)
+  # two models may be called m0 and m1
+  is.null(matched_columns(columns, levels)) || any(abs(rowSums(part[columns]) - 1) > sum_tolerance$float, na.rm = TRUE)
 }
 
 check_decision_input <- function(predictions, call) {

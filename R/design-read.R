@@ -13,7 +13,10 @@ evaluate_once <- function(quo, x) {
   beside <- if (rlang::is_bare_list(x)) x else list(x)
   if (length(beside) == 0 || any(vapply(beside, is.data.frame, NA))) return(quo)
   # what cannot be evaluated is an error of the one that reads it
-  tryCatch(rlang::new_quosure(rlang::eval_tidy(quo), rlang::empty_env()), error = function(cnd) quo)
+  tryCatch({
+    structure(rlang::new_quosure(rlang::eval_tidy(quo), rlang::empty_env()),
+              name = variable_name(rlang::quo_get_expr(quo)))
+  }, error = function(cnd) quo)
 }
 
 evaluate_design_once <- function(input, x) {

@@ -113,11 +113,13 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
   x <- read_results(x, call)
   dropped <- 0
   designs <- list()
+  events <- NULL
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     notion <- notion %||% default_notion(predictions)
     predictions$n_input <- NROW(part)
     dropped <<- dropped + predictions$dropped
+    events <<- add_events(events, predictions, notion, design$horizon)
     designs[[length(designs) + 1]] <<- predictions$design
     if (predictions$na) return(vctrs::vec_rbind(!!!lapply(
       notion, missing_estimate, method_name(method), n_obs(predictions) + predictions$dropped
@@ -141,13 +143,23 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases =
   })
   attr(out, "dropped") <- if (na_rm) c(dropped, NROW(x))
   attr(out, "design") <- design_sentence(designs)
-  new_estimate_table(out, level)
+  new_estimate_table(out, level, events)
 }
 
-new_estimate_table <- function(x, level) {
+# Events of the groups so far, list(n, label, hint); NULL of other notions.
+add_events <- function(so_far, predictions, notion, horizon) {
+  label <- if ("binary" %in% notion) event_label(predictions, "binary", horizon)
+  if (is.null(label)) return(NULL)
+  is_event <- if (is.null(predictions$probs)) predictions$outcome == 1 else predictions$truth == predictions$event
+  list(n = sum(so_far$n, is_event), label = label, hint = event_hint(predictions))
+}
+
+new_estimate_table <- function(x, level, events = NULL) {
   attr(x, "level") <- level
+  attr(x, "event_hint") <- events$hint
   new_table(x, c("Calibration error" = "root, squared (L2) norm",
-                 "Interval" = paste0(percent_text(level), " for the error detectable at the resolution")),
+                 "Interval" = paste0(percent_text(level), " for the error detectable at the resolution"),
+                 if (!is.null(events)) c("Outcomes" = events_text(events$n, events$label))),
             "ce_estimate")
 }
 

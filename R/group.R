@@ -19,12 +19,12 @@ as_result <- function(out) {
 
 # The results of fn(rows), one per group; an error in place of a group whose data do not suffice (R/group-missing.R).
 run_groups <- function(groups, fn, call) {
-  parts <- warned_once(lapply(seq_along(groups$rows), function(g) {
+  parts <- told_once(warned_once(warned_once(lapply(seq_along(groups$rows), function(g) {
     rows <- groups$rows[[g]]
     rlang::try_fetch(in_group(fn(rows), groups$keys, g, call, rows), calibrisk_error_group = function(cnd) {
       if (lacks_data(cnd)) cnd else rlang::zap()
     })
-  }), "calibrisk_warning_cluster")
+  }), "calibrisk_warning_cluster"), "calibrisk_warning_direction"))
   failed <- vapply(parts, rlang::is_error, NA)
   if (all(failed)) rlang::cnd_signal(parts[[1]])
   if (any(failed)) warn_groups(groups$keys, parts, failed)

@@ -28,6 +28,7 @@ estimate_sentences <- function(x, level, most = 6) {
   c(lines,
     if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
     resolution_sentence(plain, level),
+    attr(x, "event_hint"),
     attr(x, "design"),
     dropped_sentence(attr(x, "dropped")),
     outside_sentence(plain))

@@ -4,7 +4,7 @@
 print.ce_monitor <- function(x, ...) {
   n <- x$state$n
   what <- if (n == 0) "no rows yet" else gsub("_", "-", x$state$about$notion)
-  cat("<ce_monitor> ", what, ", level ", format(x$alpha), "\n", sep = "")
+  cat("<ce_monitor> ", what, ", level ", format(x$alpha), state_event(x$state), "\n", sep = "")
   if (n == 0) return(invisible(x))
   lines <- c(
     paste0(count_text(n), if (n == 1) " row" else " rows", " in ", count_text(nrow(x$history)),

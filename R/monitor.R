@@ -142,8 +142,8 @@ monitor_rows <- function(object, data, truth, dots, given, na_rm, call) {
   check_monitor_weights(columns$weights, call)
   columns["cluster"] <- list(exact_ids(columns$cluster, "cluster", call))
   predictions <- withCallingHandlers(
-    as_predictions(data, truth, dots, object$state$spec$event_level, na_rm, call,
-                   direction = object$state$n == 0, design = design_input(given$weights, given$cluster)),
+    first_said(as_predictions(data, truth, dots, object$state$spec$event_level, na_rm, call,
+                              design = design_input(given$weights, given$cluster)), object$state$n == 0),
     # the other clusters come in other updates
     calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
   )

@@ -128,7 +128,8 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
   rows$events <- rows$n * facts$prevalence
   if (!is.null(simulate)) rows$simulated <- simulated_column(rows, nodes, facts, simulate, threads)
   rows <- new_table(rows, power_header(nodes, facts), "ce_power")
-  attr(rows, "facts") <- c(facts, list(error = sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2)), given = !is.null(n)))
+  attr(rows, "facts") <- c(facts, list(error = sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2)), given = !is.null(n),
+                                    event = attr(nodes, "event")))
   rows
 }
 
@@ -171,7 +172,9 @@ read_pilot <- function(x, truth, dots, event_level, na_rm, design, recalibration
   predictions <- as_predictions(x, truth, dots, event_level, na_rm, call, design = design)
   check_complete(predictions, call)
   if (n_classes(predictions) != 2) check_decision_input(predictions, call)
-  pilot_assumption(notion_problems(predictions, "binary", call)[[1]], recalibration, threads, call)
+  out <- pilot_assumption(notion_problems(predictions, "binary", call)[[1]], recalibration, threads, call)
+  structure(out, event = list(label = event_label(predictions, horizon = design$horizon),
+                              hint = event_hint(predictions, horizon = design$horizon)))
 }
 
 check_both_outcomes <- function(prevalence, call) {
@@ -254,7 +257,7 @@ print.ce_power <- function(x, ...) {
   names(shown)[2] <- if (facts$given) "expected" else "wished"
   if ("simulated" %in% names(x)) shown$simulated <- ifelse(is.na(x$simulated), "", format_each(x$simulated))
   print(shown, row.names = FALSE, right = TRUE)
-  if (!facts$given) cat(strwrap(power_sentence(x), exdent = 2), sep = "\n")
+  cat(strwrap(c(if (!facts$given) power_sentence(x), facts$event$hint), exdent = 2), sep = "\n")
   invisible(x)
 }
 
@@ -264,10 +267,12 @@ power_sentence <- function(x) {
   never <- x$criterion[!is.finite(x$n)]
   top <- which.max(x$n)
   clusters <- attr(x, "facts")$clusters
+  event <- attr(x, "facts")$event$label
   if (length(never) > 0) {
     return(paste0("No number of rows is enough for: ", paste(never, collapse = ", "), "."))
   }
-  paste0("Rows needed: ", count_text(x$n[top]), " (", count_text(ceiling(x$events[top])), " events",
+  paste0("Rows needed: ", count_text(x$n[top]), " (", events_text(ceiling(x$events[top])),
+         if (!is.null(event)) paste0(", ", event),
          if (!is.null(clusters)) paste0(", ", count_text(ceiling(x$n[top] / mean(clusters$sizes))), " clusters"), ")",
          if (nrow(x) > 1) paste0(", for ", x$criterion[top], "; the others need fewer"), ".")
 }

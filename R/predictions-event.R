@@ -1,34 +1,87 @@
-# A single probability per row: which of the two outcomes is it the probability of?
+# Are they the probabilities of these classes? And a single probability per row: of which of the two outcomes?
 
-# The level that the name of its column says, `.pred_{level}` or `{level}`; NULL where it says none.
-named_level <- function(column, levels) {
-  if (is.null(column)) return(NULL)
-  at <- match(column, paste0(".pred_", levels), nomatch = match(column, levels))
-  if (!is.na(at)) at
+# Warns of the classes that clearly become rarer as their predicted probability rises: their columns are probably those
+# of other classes. `event_level`: the one that made a single probability that of the event; NULL if nothing did.
+warn_direction <- function(predictions, event_level = NULL) {
+  found <- if (is.null(predictions$probs)) {
+    list(falling_trend(predictions$prob, predictions$outcome))
+  } else {
+    class_trends(predictions)
+  }
+  falls <- vapply(found, function(trend) isTRUE(trend$z < falling_z), NA)
+  if (any(falls)) warn_trends(found[falls], class_names(predictions)[falls], predictions, event_level)
 }
 
-# Nothing says whose probability it is, but the outcomes do: of the event, they do not fall as it rises.
-warn_direction <- function(prob, outcome, levels, event_level = NULL) {
-  # spares most the sort
+falling_z <- -4
+
+# The event; of several classes each.
+class_names <- function(predictions) {
+  if (n_classes(predictions) == 2) predictions$levels[predictions$event] else predictions$levels
+}
+
+class_trends <- function(predictions, most = 20) {
+  probs <- predictions$probs
+  truth <- predictions$truth
+  classes <- if (ncol(probs) == 2) predictions$event else seq_len(ncol(probs))
+  out <- vector("list", length(classes))
+  if (nrow(probs) == 0) return(out)
+  # means among the rows of a class and among the others spare nearly all classes the sort
+  n <- tabulate(truth, ncol(probs))
+  own <- class_sums(probs, truth)
+  gap <- own / n - (colSums(probs) - own) / (nrow(probs) - n)
+  worst <- classes[order(gap[classes])]
+  for (class in utils::head(worst[which(gap[worst] < 0)], most)) {
+    out[[match(class, classes)]] <- falling_trend(probs[, class], as.numeric(truth == class))
+  }
+  out
+}
+
+# Sums over the rows of each class of its own column.
+class_sums <- function(probs, truth) {
+  own <- rowsum(probs[seq_along(truth) + (truth - 1) * nrow(probs)], truth)
+  out <- numeric(ncol(probs))
+  out[as.integer(rownames(own))] <- own
+  out
+}
+
+# The trend where it may fall clearly: where the means do not, or by less than two standard errors, there is none.
+falling_trend <- function(prob, outcome) {
+  n <- length(prob)
   events <- sum(outcome)
   among <- sum(prob * outcome)
-  if (!isTRUE(among / events < (sum(prob) - among) / (length(prob) - events))) return(invisible())
-  warn_trend(rank_trend(prob, outcome), levels, event_level)
+  gap <- among / events - (sum(prob) - among) / (n - events)
+  if (!isTRUE(gap < 0)) return(NULL)
+  square <- sum((prob - mean(prob))^2) / n
+  if (gap^2 < 4 * square * n / (events * (n - events))) return(NULL)
+  rank_trend(prob, outcome)
 }
 
-warn_trend <- function(trend, levels, event_level) {
-  if (!isTRUE(trend$z < -3)) return(invisible())
-  other <- if (identical(event_level, "first")) "second" else "first"
+warn_trends <- function(trends, classes, predictions, event_level) {
+  facts <- vapply(trends, function(trend) paste0(signif(trend$auc, 2), " (z = ", round(trend$z, 1), ")"), "")
+  fact <- toString(utils::head(if (length(classes) > 1) paste(classes, facts) else facts, 10))
   warn_result(c(
-    "The event {.val {levels[2]}} becomes rarer as its predicted probability rises.",
-    "x" = "The area under the ROC curve is {signif(trend$auc, 2)} (z = {round(trend$z, 1)}).",
-    "i" = if (is.null(event_level)) {
-      "If these are probabilities of {.val {levels[1]}}, give {.code 1 - x}."
-    } else {
-      "If these are probabilities of {.val {levels[1]}}, use {.code event_level = \"{other}\"} or name the \\
-       column {.code .pred_{levels[1]}}."
-    }
-  ), "direction", auc = trend$auc, event = levels[2])
+    "{cli::qty(length(classes))}{?Class/Classes} {.val {classes}} {?becomes/become} rarer as {?its/their} predicted \
+     probability rises.",
+    "x" = "The area under the ROC curve is {fact}.",
+    "i" = direction_remedy(predictions, event_level)
+  ), "direction", auc = vapply(trends, `[[`, 0, "auc"), event = classes)
+}
+
+# What to do, by what said whose probability it is.
+direction_remedy <- function(predictions, event_level) {
+  levels <- predictions$levels
+  if (!is.null(predictions$probs)) {
+    return("Name the columns {.code .pred_<level>}, each after the class whose probability it holds. If they are named \\
+            so, the model ranks these classes the wrong way round.")
+  }
+  if (predictions$named) {
+    return("The column {.field {predictions$column}} was read as the probability of {.val {classes}}. If it is that \\
+            of {.val {predictions$levels[1]}}, name it {.code .pred_{predictions$levels[1]}}.")
+  }
+  if (is.null(event_level)) return("If these are probabilities of {.val {predictions$levels[1]}}, give {.code 1 - x}.")
+  other <- if (identical(event_level, "first")) "second" else "first"
+  paste0("If these are probabilities of {.val {predictions$levels[1]}}, use {.code event_level = \"", other, "\"} or \\
+         name the column {.code .pred_{predictions$levels[1]}}.")
 }
 
 # Area under the ROC curve, ties counted half, and its distance from 1/2 in standard errors of the rank test.

@@ -45,23 +45,18 @@ outcome_vector <- function(truth, call) {
   })
 }
 
-# Truth -> integer 1..K, with the columns of x put in the order of the levels.
+# Truth -> integer 1..K, with the columns of x put in the order of the levels; `order` has the column of every level.
 code_truth <- function(truth, x, call) {
   k <- ncol(x)
-  if (is.character(truth)) {
-    if (is.null(colnames(x))) {
-      stop_input(c(
-        "A character {.arg truth} needs column names to match.",
-        "i" = "Make it a factor whose levels are in the order of the columns."
-      ), "truth", arg = "truth", call = call)
-    }
-    truth <- factor(truth, levels = truth_levels(truth, colnames(x)))
-  }
+  names <- colnames(x)
+  if (is.character(truth)) truth <- factor(truth, levels = truth_levels(truth, names, call))
   if (is.logical(truth) && k == 2) truth <- factor(truth, levels = c(FALSE, TRUE))
+  if (is.numeric(truth) && counts_from_zero(truth, names)) truth <- factor(truth, levels = seq_len(k) - 1)
   if (is.factor(truth)) {
     levels <- levels(truth)
     unused <- setdiff(levels, unique(as.character(truth)))
-    return(list(truth = as.integer(truth), x = match_columns(x, levels, unused, call), levels = levels))
+    order <- match_columns(names, k, levels, unused, call)
+    return(list(truth = as.integer(truth), x = in_order(x, order), levels = levels, order = order))
   }
   if (!is.numeric(truth)) {
     stop_input(c(
@@ -82,20 +77,53 @@ code_truth <- function(truth, x, call) {
       }
     ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
   }
-  levels <- colnames(x) %||% as.character(seq_len(k))
-  list(truth = as.integer(truth), x = x, levels = sub("^\\.pred_", "", levels))
+  order <- numbered_columns(names, seq_len(k)) %||% seq_len(k)
+  levels <- (names %||% as.character(seq_len(k)))[order]
+  list(truth = as.integer(truth), x = in_order(x, order), levels = sub("^\\.pred_", "", levels), order = order)
 }
 
-# Character truth: levels in the order of the columns that name them.
-truth_levels <- function(truth, columns) {
-  plain <- sub("^\\.pred_", "", columns)
-  union(plain, setdiff(unique(truth[!is.na(truth)]), plain))
+in_order <- function(x, order) if (is.unsorted(order)) x[, order, drop = FALSE] else x
+
+# Columns that are named after these numbers; NULL if they are not.
+numbered_columns <- function(names, numbers) {
+  if (!is.null(names) && all(grepl("[0-9]", names))) matched_columns(names, as.character(numbers))
 }
 
-# The columns in the order of the levels: by name where every level has its own column (`.pred_{level}` or `{level}`),
-# by position otherwise; but a column that names a level of another position is an error.
-match_columns <- function(x, levels, unused, call) {
-  k <- ncol(x)
+# Classes 0, ..., K - 1, where the columns say so.
+counts_from_zero <- function(truth, names) {
+  any(truth == 0, na.rm = TRUE) && all(truth %in% c(NA, seq_along(names) - 1)) &&
+    !is.null(numbered_columns(names, seq_along(names) - 1))
+}
+
+# Levels of character truth, in the order of the columns that name them; there may be classes without rows.
+truth_levels <- function(truth, names, call) {
+  values <- sort(unique(truth), method = "radix")
+  if (!is.null(names)) {
+    plain <- sub("^\\.pred_", "", names)
+    if (all(values %in% plain)) return(plain)
+    at <- matched_columns(names, values)
+    if (!is.null(at)) return(values[order(at)])
+    for (cores in if (all(validUTF8(c(names, values)))) shared_cores(names)) {
+      for (texts in name_forms(cores, values)) {
+        found <- match(texts$levels, texts$names)
+        if (anyNA(found)) next
+        cores[found] <- values
+        return(cores)
+      }
+    }
+    named <- partly_named(names, values)
+    if (any(!is.na(named))) stop_partly_named(names, values, named, call)
+  }
+  stop_input(c(
+    "A character {.arg truth} needs column names to match.",
+    "x" = if (!is.null(names)) "Columns: {.val {names}}.",
+    "x" = if (!is.null(names)) "Values: {.val {values}}.",
+    "i" = "Make it a factor whose levels are in the order of the columns."
+  ), c("truth", "columns"), arg = "truth", call = call)
+}
+
+# The column of every level.
+match_columns <- function(names, k, levels, unused, call) {
   if (length(levels) != k) {
     stop_input(c(
       "{.arg x} must have one probability column for each level of {.arg truth}.",
@@ -105,22 +133,7 @@ match_columns <- function(x, levels, unused, call) {
       }
     ), "columns", arg = "truth", call = call)
   }
-  names <- colnames(x)
-  if (is.null(names)) return(x)
-  by_prefix <- match(paste0(".pred_", levels), names)
-  by_level <- match(levels, names)
-  if (!anyNA(by_prefix)) return(x[, by_prefix, drop = FALSE])
-  if (!anyNA(by_level)) return(x[, by_level, drop = FALSE])
-  named <- match(sub("^\\.pred_", "", names), levels)
-  moved <- which(!is.na(named) & named != seq_along(names))
-  if (length(moved) > 0) {
-    stop_input(c(
-      "Probability columns must be in the order of the levels of {.arg truth}, or all carry their names.",
-      "x" = "Column {moved[1]} is {.field {names[moved[1]]}}, but level {moved[1]} is {.val {levels[moved[1]]}}.",
-      "i" = "Name all columns {.code .pred_<level>}; they are then matched by name."
-    ), "columns", arg = "x", call = call)
-  }
-  x
+  column_order(names, levels, call)
 }
 
 # Scalar truth -> 0/1, 1 = the event (or "the top label was right"): the level that the column is named

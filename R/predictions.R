@@ -4,6 +4,7 @@
 #   prob    numeric n in [0, 1] and outcome 0/1 numeric n: the scalar form; NULL for a matrix
 #   levels  character K; event: index of the event among them (a scalar's event is level 2)
 #   column  name of a scalar's column, NULL where it has none; named: whether that says the event
+#   truth_name, event_level  what the outcomes are called, NULL where nothing says it; as it was given
 #   rows    which rows of the input were kept (repeated by frequency weights), of n_input
 #   dropped how many rows were incomplete
 #   design  what each row counts and which belong together (R/design.R)
@@ -25,8 +26,11 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
   raw$censoring <- outcomes$weights
+  name <- outcome_name(truth, x, outcomes$column)
   if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column, call)
-  new_predictions(x, outcomes$values, event_level, na_rm, call, direction, raw)
+  out <- new_predictions(x, outcomes$values, event_level, na_rm, call, direction, raw)
+  out[c("truth_name", "event_level")] <- list(name, event_level)
+  out
 }
 
 check_no_columns <- function(x, dots, call) {
@@ -47,7 +51,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
   if (is.null(dim(x)) || is_lone_column(x)) {
     scalar_predictions(as.numeric(x), truth, event_level, na_rm, call, colnames(x), direction, raw)
   } else {
-    matrix_predictions(x, truth, event_level, na_rm, call, raw)
+    matrix_predictions(x, truth, event_level, na_rm, call, direction, raw)
   }
 }
 
@@ -67,7 +71,7 @@ check_kind <- function(x, call) {
   ), "probs", arg = "x", value = x, call = call)
 }
 
-matrix_predictions <- function(x, truth, event_level, na_rm, call, raw) {
+matrix_predictions <- function(x, truth, event_level, na_rm, call, direction, raw) {
   check_several_columns(x, call)
   check_length(nrow(x), length(truth), call)
   storage.mode(x) <- "double"
@@ -84,11 +88,13 @@ matrix_predictions <- function(x, truth, event_level, na_rm, call, raw) {
   if (nrow(x) == 0 && !complete$na) stop_empty(dropped, call, raw)
   x <- check_simplex(x, keep, call)
   dimnames(x) <- NULL
-  new_ce_predictions(
+  out <- new_ce_predictions(
     n_input = complete$n_input, probs = x, truth = truth, levels = coded$levels,
     event = if (event_level == "first") 1L else 2L,
     rows = keep, dropped = dropped, na = complete$na, design = bind_design(raw, keep)
   )
+  if (direction) warn_direction(out)
+  out
 }
 
 check_several_columns <- function(x, call) {
@@ -123,7 +129,7 @@ unlabelled_predictions <- function(x, levels, event, call) {
   }
   check_several_columns(x, call)
   storage.mode(x) <- "double"
-  x <- match_columns(x, levels, character(), call)[keep, , drop = FALSE]
+  x <- x[keep, match_columns(column, ncol(x), levels, character(), call), drop = FALSE]
   x <- check_simplex(x, keep, call)
   dimnames(x) <- NULL
   new_ce_predictions(n_input = complete$n_input, probs = x, levels = levels, event = event, rows = keep,
@@ -143,12 +149,13 @@ scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direc
   }
   if (length(x) == 0 && !complete$na) stop_empty(dropped, call, raw)
   check_unit(x, keep, call)
-  if (direction && !coded$named) warn_direction(x, outcome, coded$levels, if (is.factor(truth)) event_level)
-  new_ce_predictions(
+  out <- new_ce_predictions(
     n_input = complete$n_input, prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
     rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named,
     design = bind_design(raw, keep)
   )
+  if (direction) warn_direction(out, if (is.factor(truth)) event_level)
+  out
 }
 
 new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome = NULL, levels,

@@ -31,8 +31,8 @@ recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, thread
   }
   columns <- colnames(input$x)
   order <- if (NCOL(input$x) > 1) {
-    at <- matrix(seq_len(ncol(input$x)), 1, dimnames = list(NULL, colnames(input$x)))
-    as.vector(code_truth(input$truth, at, call)$x)
+    # what their names say was said above
+    told_before(code_truth(input$truth, input$x[0, , drop = FALSE], call)$order)
   }
   layout <- list(frame = frame, columns = columns, order = order, levels = read$levels,
                  event = read$event, logits = logits, floor = floor)
@@ -159,19 +159,15 @@ layout_order <- function(x, new, layout, call) {
       "x" = "The fit saw {seen}; {.arg new} is {.val {describe_shape(new)}}."
     ), "columns", arg = "new", call = call)
   }
-  if (scalar) x else fitted_columns(x, layout)
+  if (scalar) x else fitted_columns(x, layout, call)
 }
 
-fitted_columns <- function(x, layout) {
+fitted_columns <- function(x, layout, call) {
   columns <- layout$columns
+  names <- colnames(x)
   named <- !is.null(columns) && all(nzchar(columns)) && !anyDuplicated(columns)
-  if (named && setequal(columns, colnames(x))) {
-    x <- x[, columns, drop = FALSE]
-  } else {
-    classes <- sub("^\\.pred_", "", colnames(x))
-    if (setequal(classes, layout$levels)) return(unname(x[, match(layout$levels, classes), drop = FALSE]))
-  }
-  unname(x[, layout$order, drop = FALSE])
+  if (named && setequal(columns, names)) return(unname(x[, match(columns, names)[layout$order], drop = FALSE]))
+  unname(x[, column_order(names, layout$levels, call, "new", "classes of the fit", layout$order), drop = FALSE])
 }
 
 describe_shape <- function(x) {

@@ -21,10 +21,8 @@ sign_paragraph <- function(name, validation, i, evidence) {
   said <- validation_sentences(rows, validation$level, evidence)
   numbers <- c(of("O:E ratio", "oe_ratio"), of("calibration slope", "slope"), of("AUROC", "auroc"),
                of("Brier score", "brier", 3))
-  event <- sub("^probability( of )?", "", validation$axis)
   paste0(
-    name, " (", rows_and_events(sample, validation$notion),
-    if (nzchar(event) && validation$notion == "binary") paste0(": ", event), "). ",
+    name, " (", rows_and_events(sample, validation$notion, validation$event$label), "). ",
     paste(c(said["error"], paste0(first_upper(paste(numbers, collapse = "; ")), "."), said[names(said) == "model"]),
           collapse = " ")
   )

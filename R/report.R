@@ -47,7 +47,8 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   cluster <- enquo(cluster)
   check_validation_notion(check_notion(notion), call)
   design <- evaluate_design_once(design_input(weights, cluster, horizon), x)
-  options <- list(thresholds = thresholds, times = times, level = level, floor = floor, threads = threads)
+  options <- list(thresholds = thresholds, times = times, level = level, floor = floor, threads = threads,
+                  horizon = design$horizon$time)
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else setNames(list(x), model)
   models <- lapply(models, read_results, call)
   data <- lapply(models, function(one) {
@@ -104,7 +105,7 @@ report_data <- function(predictions, groups) {
     x = x, truth = factor(levels[if (scalar) predictions$outcome + 1 else predictions$truth], levels),
     event_level = if (scalar || predictions$event == 2) "second" else "first", weights = design$w,
     cluster = design$cluster, group = groups$values, n_classes = n_classes(predictions), rows = predictions$rows,
-    dropped = predictions$dropped
+    dropped = predictions$dropped, event = event_label(predictions)
   )
 }
 
@@ -112,7 +113,8 @@ report_data <- function(predictions, groups) {
 report_verb <- function(data, verb, ...) {
   weights <- data$weights
   cluster <- data$cluster
-  told_once(verb(data$x, data$truth, ..., event_level = data$event_level, weights = weights, cluster = cluster))
+  told_before(told_once(verb(data$x, data$truth, ..., event_level = data$event_level, weights = weights,
+                             cluster = cluster)))
 }
 
 # Everything that the page shows, computed before anything is written.
@@ -121,8 +123,11 @@ report_parts <- function(data, notion, options, call) {
   whole <- notion %||% if (many) "top_label" else "binary"
   validations <- lapply(data, function(one) {
     group <- one$group
-    report_verb(one, ce_validate, group = group, notion = whole, thresholds = options$thresholds,
-                times = options$times, level = options$level, floor = options$floor, threads = options$threads)
+    out <- report_verb(one, ce_validate, group = group, notion = whole, thresholds = options$thresholds,
+                       times = options$times, level = options$level, floor = options$floor, threads = options$threads)
+    # what the outcomes are called in the caller's data
+    if (!is.null(out$event$label)) out$event$label <- if (is.null(options$horizon)) one$event
+    out
   })
   notions <- if (many && is.null(notion)) c("top_label", "class_wise", "canonical") else whole
   list(

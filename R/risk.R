@@ -69,9 +69,7 @@ predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call, desig
     ), "columns", arg = "x", call = call)
   }
   predictions <- align_levels(predictions, fit, given)
-  if (is.null(predictions$probs) && !predictions$named) {
-    warn_direction(predictions$prob, predictions$outcome, predictions$levels)
-  }
+  warn_direction(predictions)
   predictions
 }
 

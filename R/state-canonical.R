@@ -41,7 +41,8 @@ frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
         "x" = "It has {ncol(landmarks)}."
       ), c("state", "argument"), arg = "landmarks", call = call)
     }
-    landmarks <- unname(landmarks[, landmark_columns(colnames(landmarks), levels, call), drop = FALSE])
+    order <- column_order(colnames(landmarks), levels, call, "landmarks", "classes of the state")
+    landmarks <- unname(landmarks[, order, drop = FALSE])
     return(list(landmarks = landmarks, kernel = resolve_kernel(spec$kernel, landmarks, 1L, call)))
   }
   rows <- unique(unname(probs))
@@ -57,22 +58,6 @@ frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
     ), c("state", "landmarks"), arg = "landmarks", call = call)
   }
   list(landmarks = rows[pivots, , drop = FALSE], kernel = kernel)
-}
-
-# By name where all have one, `level` or `.pred_level`, else by position.
-landmark_columns <- function(names, levels, call) {
-  position <- seq_along(levels)
-  if (is.null(names)) return(position)
-  for (own in list(names, sub("^\\.pred_", "", names))) {
-    at <- match(levels, own)
-    if (!anyNA(at)) return(at)
-  }
-  moved <- which(match(own, levels) != position)
-  if (length(moved) == 0) return(position)
-  stop_input(c(
-    "Columns of {.arg landmarks} must be in the order of the classes, or all carry their names.",
-    "x" = "Column {moved[1]} is {.field {names[moved[1]]}}, but class {moved[1]} is {.val {levels[moved[1]]}}."
-  ), c("columns", "argument"), arg = "landmarks", call = call)
 }
 
 # Of the trace: what is left of a landmark beside the others is more than rounding.

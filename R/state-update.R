@@ -37,8 +37,8 @@ update_chunk <- function(object, data, truth, dots, given, call) {
   check_ids(columns$id, call)
   columns[c("cluster", "id")] <- Map(exact_ids, columns[c("cluster", "id")], c("cluster", "id"), list(call))
   predictions <- rlang::try_fetch(
-    as_predictions(data, truth, dots, object$spec$event_level, TRUE, call, direction = object$n == 0,
-                   design = design_input(given$weights, given$cluster, horizon)),
+    first_said(as_predictions(data, truth, dots, object$spec$event_level, TRUE, call,
+                              design = design_input(given$weights, given$cluster, horizon)), object$n == 0),
     calibrisk_error_empty = identity,
     # the other clusters come in other chunks
     calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)

@@ -231,7 +231,8 @@ check_state <- function(x, call = caller_env()) {
 #' @export
 print.ce_state <- function(x, ...) {
   check_state(x)
-  cat("<ce_state> ", count_of(x$n, "row"), if (!is.null(x$about)) paste0(", ", x$about$notion), sep = "")
+  cat("<ce_state> ", count_of(x$n, "row"), if (!is.null(x$about)) paste0(", ", x$about$notion), state_event(x),
+      sep = "")
   if (x$dropped > 0) cat(" (", count_of(x$dropped, "incomplete row"), " left out)", sep = "")
   cat("\n")
   writeLines(strwrap(paste0("Keeps: ", spec_words(x$spec), "."), exdent = 2))

@@ -43,7 +43,7 @@ print.ce_validation <- function(x, ...) {
   for (i in seq_len(nrow(x$sample))) {
     rows <- validation_part(x, i)
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
-    cat(sample_sentence(x$sample[i, ], x$notion), "\n\n", sep = "")
+    cat(sample_sentence(x$sample[i, ], x$notion, x$event$label), "\n\n", sep = "")
     display <- validation_display(rows)
     columns <- lapply(display, function(v) format(v, justify = "left"))
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
@@ -52,7 +52,7 @@ print.ce_validation <- function(x, ...) {
     cat("\n", paste(vapply(lines, function(line) paste(strwrap(line, exdent = 2), collapse = "\n"), ""),
                     collapse = "\n"), "\n", sep = "")
   }
-  lines <- c(finest_basis_text(x$resolution), x$design, dropped_text(x$dropped))
+  lines <- c(x$event$hint, finest_basis_text(x$resolution), x$design, dropped_text(x$dropped))
   if (length(lines) > 0) cat(strwrap(lines, exdent = 2), sep = "\n")
   invisible(x)
 }
@@ -72,16 +72,16 @@ validation_part <- function(x, i) {
   x$table[vctrs::vec_match(x$table[x$keys], vctrs::vec_slice(keys, i)) %in% 1, ]
 }
 
-sample_sentence <- function(sample, notion = "binary") {
+sample_sentence <- function(sample, notion = "binary", event = NULL) {
   percent <- function(v) paste0(formatC(100 * v, digits = 1, format = "f"), " %")
-  paste0(rows_and_events(sample, notion), ": ", percent(sample$prevalence),
+  paste0(rows_and_events(sample, notion, event), ": ", percent(sample$prevalence),
          " observed, ", percent(sample$mean_prediction), " predicted")
 }
 
 # Of a top label the event is that it was right.
-rows_and_events <- function(sample, notion) {
+rows_and_events <- function(sample, notion, event = NULL) {
   paste0(count_of(sample$n, "row"), ", ",
-         if (notion == "top_label") paste(count_text(sample$events), "right") else count_of(sample$events, "event"))
+         if (notion == "top_label") paste(count_text(sample$events), "right") else events_text(sample$events, event))
 }
 
 # A text per model, group and class: what its numbers mean. `more`: evidence from elsewhere on the page.

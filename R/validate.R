@@ -89,6 +89,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
   design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
   dropped <- 0
   axis <- NULL
+  event <- NULL
   read <- function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     if (predictions$na) {
@@ -98,6 +99,8 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
     dropped <<- dropped + predictions$dropped
     axis <<- probability_of(predictions)
     notion <<- notion %||% validation_notion(predictions)
+    event <<- list(label = event_label(predictions, notion, design$horizon),
+                   hint = event_hint(predictions, notion, design$horizon))
     patterns <- validation_groups(group, part, predictions$rows, call)
     lapply(notion_problems(predictions, notion, call), function(problem) c(problem, list(group = patterns)))
   }
@@ -110,7 +113,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
       sample = bind_parts(keys, lapply(data$problems, validation_sample)),
       notes = lapply(parts, `[[`, "notes"), resolution = vapply(parts, `[[`, 0, "resolution"), keys = names(keys), notion = notion, level = level,
       design = design_sentence(lapply(data$problems, `[[`, "design")), dropped = dropped,
-      horizon = design$horizon$time, axis = axis,
+      horizon = design$horizon$time, axis = axis, event = event,
       threads = options$threads
     ),
     class = "ce_validation"

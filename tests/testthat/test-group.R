@@ -158,6 +158,6 @@ test_that("printed metrics of groups show the interval at 80 columns", {
   }
   expect_identical(names(out)[1:4], c("g", ".metric", ".estimator", ".estimate"))
   expect_match(capture.output(print(out[c("power", ".estimate")]))[2], "power +[.]estimate")
-  header <- capture.output(print(ce_estimate(data, truth, p, .by = c(g, site_of_measurement))))[4]
+  header <- capture.output(print(ce_estimate(data, truth, p, .by = c(g, site_of_measurement))))[5]
   expect_match(header, "conf[.]low +conf[.]high")
 })

@@ -81,6 +81,78 @@ test_that("outcomes that fall as an unnamed prediction rises are a warning that 
   expect_no_warning(ece(p, rep(TRUE, 150)))
 })
 
+test_that("a class that becomes rarer as its probability rises is one warning, in every layout", {
+  withr::local_seed(3)
+  n <- 600
+  e <- matrix(stats::rexp(n * 3)^3, n)
+  p <- e / rowSums(e)
+  k <- max.col(log(p) - log(matrix(stats::rexp(n * 3), n)))
+  levels <- c("low", "mid", "high")
+  y <- factor(levels[k], levels)
+  turned <- p[, 3:1]
+  named <- `colnames<-`(turned, paste0(".pred_", levels))
+  frame <- data.frame(named, y, site = rep(c("n", "s"), n / 2))
+  warnings_of <- function(code) {
+    found <- list()
+    withCallingHandlers(suppressMessages(code), calibrisk_warning_direction = function(cnd) {
+      found <<- c(found, list(cnd))
+      rlang::cnd_muffle(cnd)
+    })
+    found
+  }
+  calls <- list(
+    quote(ece(turned, y)), quote(ece(turned, k)), quote(ece(named, y)), quote(ece(frame, y)),
+    quote(ece(frame, y, .by = site)), quote(ce_estimate(frame, y, notion = c("top_label", "class_wise"))),
+    quote(ce_recalibrate(turned, y)), quote(skce(turned, y)), quote(ce_validate(turned, y, times = 0)),
+    quote(update(ce_state(), frame, y)), quote(update(ce_state(), ce_source(frame, rows = 200), y)),
+    quote(update(ce_monitor(), turned, y)), quote(ce_risk(ce_fit(p, y, method = method_bins(5)), turned, y))
+  )
+  for (call in calls) {
+    found <- warnings_of(eval(call))
+    expect_length(found, 1)
+    expect_true(all(found[[1]]$event %in% c("low", "high", "1", "3")))
+    # the exact rank test
+    auc <- function(j) {
+      x <- turned[, j]
+      mean(outer(x[k == j], x[k != j], function(a, b) (a > b) + (a == b) / 2))
+    }
+    if (identical(call, calls[[1]])) {
+      expect_identical(found[[1]]$event, c("low", "high"))
+      expect_equal(found[[1]]$auc, c(auc(1), auc(3)))
+    }
+    expect_match(conditionMessage(found[[1]]), ".pred_<level>", fixed = TRUE)
+  }
+  expect_length(warnings_of(ece(p, y)), 0)
+  # of two classes, and of a lone column that says its event
+  two <- cbind(no = p[, 1], yes = 1 - p[, 1])
+  outcome <- factor(ifelse(k == 1, "yes", "no"))
+  expect_length(warnings_of(ece(two, outcome)), 1)
+  expect_match(conditionMessage(warnings_of(ece(two[, "yes", drop = FALSE], outcome))[[1]]), ".pred_no", fixed = TRUE)
+  # no certainty, no warning; nor where a class has no rows
+  expect_length(warnings_of(ece(turned[1:12, ], y[1:12])), 0)
+  expect_length(warnings_of(ece(p[k != 2, ], y[k != 2])), 0)
+})
+
+test_that("a table's columns have the same warning", {
+  skip_if_not_installed("RSQLite")
+  withr::local_seed(5)
+  e <- matrix(stats::rexp(900)^3, 300)
+  p <- e / rowSums(e)
+  k <- max.col(log(p) - log(matrix(stats::rexp(900), 300)))
+  frame <- data.frame(`colnames<-`(p[, 3:1], c(".pred_a", ".pred_b", ".pred_c")), y = letters[k], g = rep(1:2, 150))
+  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbWriteTable(con, "rows", frame)
+  here <- expect_warning(ece(frame, y), class = "calibrisk_warning_direction")
+  there <- expect_warning(ece(ce_database(con, "rows"), y), class = "calibrisk_warning_direction")
+  expect_equal(there[c("event", "auc")], here[c("event", "auc")])
+  expect_warning(ce_estimate(ce_database(con, "rows"), y, .by = g, notion = "top_label"),
+                 class = "calibrisk_warning_direction")
+  frame[1:3] <- p
+  DBI::dbWriteTable(con, "right", frame)
+  expect_no_warning(ece(ce_database(con, "right"), y))
+})
+
 test_that("the trend is the rank test's, with ties", {
   withr::with_seed(2, {
     x <- round(stats::runif(80), 1)

@@ -1,0 +1,50 @@
+# Which outcome is the event, in words: on every page that counts events.
+
+# What the outcomes are called: by their column, or by the variable that holds them.
+outcome_name <- function(truth, x, column = NULL) {
+  if (is.data.frame(x)) return(if (length(column) == 1) names(x)[column] else "truth")
+  attr(truth, "name") %||% variable_name(rlang::quo_get_expr(truth))
+}
+
+# `y`, the last name of `data$y`; else NULL.
+variable_name <- function(expr) {
+  if (rlang::is_symbol(expr)) return(as.character(expr))
+  if (rlang::is_call(expr, "$") && rlang::is_symbol(expr[[3]])) as.character(expr[[3]])
+}
+
+# "type = No" of binary predictions; NULL where the event is that a label was right, or one by a time.
+event_label <- function(predictions, notion = "binary", horizon = NULL) {
+  if (notion != "binary" || !is.null(horizon) || n_classes(predictions) != 2) return(NULL)
+  paste(predictions$truth_name %||% "truth", "=", predictions$levels[predictions$event])
+}
+
+# "223 events (type = No)"; "events: type = No" if they were not counted.
+events_text <- function(n, event = NULL) {
+  if (is.null(n)) return(paste0("events: ", event))
+  paste0(count_of(n, "event"), if (!is.null(event)) paste0(" (", event, ")"))
+}
+
+event_words <- c("yes", "1", "true", "event", "positive", "present", "dead", "case", "success")
+
+# What to do if the other outcome is meant, whose name says so; else NULL.
+event_hint <- function(predictions, notion = "binary", horizon = NULL) {
+  if (is.null(event_label(predictions, notion, horizon))) return(NULL)
+  event <- predictions$levels[predictions$event]
+  other <- predictions$levels[3 - predictions$event]
+  if (!tolower(other) %in% event_words || tolower(event) %in% event_words) return(NULL)
+  remedy <- if (predictions$named && !is.null(predictions$column)) {
+    paste0("give its column: ", predictions$column, " is the probability of \"", event, "\"")
+  } else if (identical(predictions$event_level, "first")) {
+    "use event_level = \"second\""
+  } else {
+    "use event_level = \"first\""
+  }
+  paste0("The event is \"", event, "\". If you mean \"", other, "\", ", remedy, ".")
+}
+
+# ", events: No" of the binary rows of a state.
+state_event <- function(state) {
+  about <- state$about
+  if (!identical(about$notion, "binary") || !is.null(about$horizon) || length(about$levels) != 2) return(NULL)
+  paste0(", events: ", about$levels[about$event])
+}

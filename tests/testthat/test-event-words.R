@@ -1,0 +1,59 @@
+# Pages that count events, of outcomes No and Yes.
+pima_like <- function(n = 150) {
+  withr::with_seed(1, {
+    p <- stats::plogis(stats::rnorm(n, -0.5, 1.5))
+    yes <- stats::runif(n) < p
+  })
+  data.frame(type = factor(ifelse(yes, "Yes", "No"), levels = c("No", "Yes")), no = 1 - p, risk = p)
+}
+
+printed <- function(x) gsub("\\s+", " ", paste(capture.output(print(x)), collapse = " "))
+
+test_that("every page that counts events names the level, and how to choose the other", {
+  d <- pima_like()
+  type <- d$type
+  pages <- function(level) {
+    p <- if (level == "first") d$no else d$risk
+    d$p <- p
+    list(
+      ce_validate(d, type, p, times = 0, event_level = level),
+      ce_validate(p, d$type, times = 0, event_level = level),
+      ce_estimate(d, type, p, event_level = level),
+      ce_estimate(p, type, event_level = level),
+      ce_decision(d, type, p, times = 100, event_level = level),
+      ce_power(d, type, p, width = c(slope = 0.4), event_level = level)
+    )
+  }
+  for (page in pages("first")) {
+    text <- printed(page)
+    expect_match(text, "type = No", fixed = TRUE)
+    expect_match(text, "If you mean \"Yes\", use event_level = \"second\"", fixed = TRUE)
+  }
+  for (page in pages("second")) {
+    text <- printed(page)
+    expect_match(text, "type = Yes", fixed = TRUE)
+    expect_no_match(text, "If you mean", fixed = TRUE)
+  }
+  n <- sum(d$type == "No")
+  expect_match(printed(pages("first")[[1]]), paste0(n, " events (type = No)"), fixed = TRUE)
+  expect_match(printed(pages("first")[[3]]), paste0(n, " events (type = No)"), fixed = TRUE)
+  expect_match(printed(update(ce_state(), d, type, no)), "events: No", fixed = TRUE)
+  expect_match(printed(update(ce_monitor(), d, type, no)), "events: No", fixed = TRUE)
+})
+
+test_that("a column that names the event has another hint, outcomes without levels have none", {
+  d <- pima_like()
+  text <- printed(ce_validate(setNames(d[1:2], c("type", ".pred_No")), type, times = 0))
+  expect_match(text, "give its column: .pred_No is the probability of \"No\"", fixed = TRUE)
+  text <- printed(ce_validate(d$risk, d$type == "Yes", times = 0))
+  expect_match(text, "(truth = TRUE)", fixed = TRUE)
+  expect_no_match(text, "If you mean")
+  y <- as.integer(d$type == "Yes")
+  expect_match(printed(ce_estimate(d$risk, y)), "events (y = 1)", fixed = TRUE)
+  expect_no_match(printed(ce_validate(d$risk, d$type == "Yes", times = 0, notion = "top_label")), "truth = ")
+  for (other in c("yes", "1", "TRUE", "Event", "positive", "PRESENT", "dead", "case", "success")) {
+    named <- factor(ifelse(y == 1, other, "0"), levels = c("0", other))
+    expect_match(printed(ce_estimate(d$no, named)), paste0("If you mean \"", other), fixed = TRUE)
+  }
+  expect_no_match(printed(ce_estimate(d$no, factor(ifelse(y == 1, "b", "a")))), "If you mean")
+})
