@@ -87,7 +87,7 @@ skill_note <- function(x) {
   skill <- x$glance$skill[which(x$glance$selected)]
   if (length(skill) != 1 || is.na(skill)) return(NULL)
   paste0("The risk of * is ", formatC(abs(100 * skill), digits = 2, format = "f"), "% ",
-         if (skill >= 0) "below" else "above", " the risk of assuming perfect calibration (h = 0).")
+         if (skill >= 0) "below" else "above", " the risk of assuming perfect calibration.")
 }
 
 # Why numbers are NA.

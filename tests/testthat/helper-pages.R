@@ -14,15 +14,15 @@ page_rows <- function(n, intercept = 0, slope = 1, base = 0) {
 contradictions <- function(text, rows, p_values = numeric(), level = 0.95) {
   says <- function(sentence) grepl(sentence, text)
   # by its test or its interval
-  rejects <- function(terms) {
+  rejects <- function(terms = rows$term) {
     null <- c(oe_ratio = 1, in_the_large = 0, intercept = 0, slope = 1, joint = NA, ici = 0, e50 = 0, e90 = 0,
               emax = 0, eci = 0, calibration_error = 0, all_groups = NA)
-    name <- sub("[(].*", "", rows$term)
-    used <- rows[name %in% intersect(terms, names(null)), ]
-    null <- null[sub("[(].*", "", used$term)]
+    null <- null[sub("[(].*", "", rows$term)]
+    used <- rows[!is.na(names(null)) & rows$term %in% terms, ]
+    null <- null[!is.na(names(null)) & rows$term %in% terms]
     any(used$p.value < 1 - level | used$conf.low > null | used$conf.high < null, na.rm = TRUE)
   }
-  any_rejects <- rejects(rows$term) || rejects(sub("[(].*", "", rows$term)) || any(p_values < 1 - level, na.rm = TRUE)
+  any_rejects <- rejects() || any(p_values < 1 - level, na.rm = TRUE)
   wrong <- c(
     "model" = says("No evidence of miscalibration") && any_rejects,
     "silent model" = says("of miscalibration") && !says("[Ee]vidence of miscalibration: (the|O:E|cal|joint|test|95)"),

@@ -5,7 +5,7 @@ test_that("an estimate is a text with its interval", {
                                                  digits(x$conf.high), ")"))
   # printing is not of that text
   expect_output(print(x), "lower_bound")
-  expect_output(print(x), "visible calibration error")
+  expect_output(print(x), "The calibration error is above 0")
 })
 
 test_that("tables have the numbers of the result", {
@@ -19,7 +19,7 @@ test_that("tables have the numbers of the result", {
   p <- seq(.02, .98, length.out = 80)
   v <- ce_validate(p, p > .4 & rep(c(TRUE, TRUE, FALSE, TRUE), 20), times = 0)
   expect_identical(nrow(paper_table(v)), nrow(tidy(v)))
-  expect_identical(paper_table(v)$term[1], "observed : expected")
+  expect_identical(paper_table(v)$term[1], "O:E ratio")
   panel <- ce_panel(p, p > .4)
   expect_match(paste(ce_kable(panel, format = "pipe"), collapse = "\n"), "[|]rbs")
   tests <- ce_kable(ce_test(vehicle_predictions, truth, test = "ladder"), format = "pipe")
@@ -35,7 +35,7 @@ test_that("documents show tables, with the sentences below", {
   x <- ce_estimate(vehicle_predictions, truth)
   shown <- knitr::knit_print(x)
   expect_s3_class(shown, "knit_asis")
-  expect_match(shown, "visible calibration error")
+  expect_match(shown, "The calibration error is above 0")
   expect_match(shown, "|notion", fixed = TRUE)
 })
 

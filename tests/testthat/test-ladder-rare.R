@@ -16,7 +16,7 @@ test_that("samples without a failure have the limits of the rule of three", {
   }
   spread <- ce_estimate(1 - (0:299) / 3e4, rep(1, 300), level = .9)
   expect_equal(spread$conf.high, (1 - .05^(1 / 300)) * sqrt(18), tolerance = .005)
-  expect_output(print(ce_estimate(rep(1, 300), rep(1, 300))), "error is\\s+at most 0.012")
+  expect_output(print(ce_estimate(rep(1, 300), rep(1, 300))), "error is\\s+at\\s+most 0.012")
 })
 
 test_that("draws are clusters and weights count, and two classes of a vector fail at once", {

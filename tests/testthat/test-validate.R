@@ -151,7 +151,7 @@ test_that("what cannot be computed is a note, and the print says what the number
   expect_match(certain$notes[[1]][1], "infinite logits")
   expect_match(certain$notes[[1]], "log loss is infinite", all = FALSE)
   expect_output(print(ce_validate(pmin(1, 2 * d$p), d$y, times = 0)), "On average predictions are too high")
-  expect_output(print(ce_validate(d$p, rbinom(300, 1, plogis(4 * qlogis(d$p))), times = 0)), "too close to each other")
+  expect_output(print(ce_validate(d$p, rbinom(300, 1, plogis(4 * qlogis(d$p))), times = 0)), "too moderate")
   expect_output(print(ce_validate(d$p, d$y, weights = d$w, cluster = d$site, times = 0)), "30 clusters")
   incomplete <- replace(d$p, 3, NA)
   expect_output(print(ce_validate(incomplete, d$y, times = 0)), "1 incomplete row was dropped")
