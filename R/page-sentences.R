@@ -15,8 +15,7 @@ page_sentences <- function(facts) {
 # A row per test or interval of the page. `excludes`: whether the interval of the same number lies beside the calibrated
 # value; counts without a p-value too.
 page_evidence <- function(label, p_value, level, excludes = FALSE) {
-  data.frame(label = label, p.value = p_value, rejects = p_value %in% NA & excludes | !is.na(p_value) &
-               (p_value < 1 - level | excludes))
+  data.frame(label = label, p.value = p_value, rejects = excludes | (p_value < 1 - level) %in% TRUE)
 }
 
 mean_sentence <- function(facts) {
@@ -62,8 +61,9 @@ error_sentence <- function(facts) {
   if (is.na(error$conf.high)) return("The calibration error was not estimated: missing values, or too few rows.")
   high <- formatC(error$conf.high, digits = 3, format = "f")
   if (is.na(error$p.value)) {
-    return(paste0(if (isTRUE(error$estimate == 0)) "Every outcome was predicted with certainty" else
-      "Too few rows for an estimate", "; the calibration error is at most ", high, "."))
+    certain <- isTRUE(error$estimate == 0)
+    return(paste0(if (certain) "Every outcome was predicted with certainty" else "Too few rows for an estimate",
+                  "; the calibration error is at most ", high, "."))
   }
   if (!row_rejects(error, 0, facts$level)) {
     return(paste0("The calibration error is not shown to be above 0; at this resolution it is at most ", high, "."))
@@ -72,7 +72,8 @@ error_sentence <- function(facts) {
     return(paste0("The calibration error is above 0: p ", p_text(error$p.value),
                   "; at this resolution it is at most ", high, "."))
   }
-  paste0(sub(": (", " (", number_text("The calibration error is above 0:", error, 0, facts$level, 3), fixed = TRUE), ".")
+  text <- number_text("The calibration error is above 0:", error, 0, facts$level, 3)
+  paste0(sub(": (", " (", text, fixed = TRUE), ".")
 }
 
 # A single test says what its own sentence says; of several the strongest is quoted.

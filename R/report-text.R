@@ -34,6 +34,7 @@ first_upper <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text
 report_evidence <- function(report, name, curve) {
   level <- report$about$level
   notions <- report$estimates[[name]]
+  # that of the page is a term of its validation
   notions <- notions[notions$notion != report$notion, ]
   classes <- report$classes[[name]]
   class_rows <- if (!is.null(classes) && report$notion != "class_wise") {
@@ -43,18 +44,16 @@ report_evidence <- function(report, name, curve) {
   }
   tests <- report$tests[[name]]
   tests <- tests[!tests$validated, ]
-  decision <- report$decisions[[name]]
+  lost <- report$decisions[[name]]$curve$band.low > 0
   gains <- report$gains[[name]]
   do.call(rbind, c(list(
-    page_evidence(paste0("calibration error, ", gsub("_", "-", notions$notion)), notions$p.value, level,
+    page_evidence(sprintf("calibration error, %s", gsub("_", "-", notions$notion)), notions$p.value, level,
                   notions$conf.low > 0),
     page_evidence(tests$test, tests$p.value, level),
     curve_evidence(curve, level), curve_evidence(report$groups[[name]], level),
-    if (!is.null(decision)) {
-      page_evidence("net benefit lost to miscalibration", NA_real_, level, any(decision$curve$band.low > 0, na.rm = TRUE))
-    },
+    if (any(lost %in% TRUE)) page_evidence("net benefit lost to miscalibration", NA_real_, level, TRUE),
     if (!is.null(gains)) {
-      page_evidence(paste("gain by", gains$map, "in the", gains$score), NA_real_, level, gains$conf.low > 0 %in% TRUE)
+      page_evidence(paste("gain by", gains$map, "in the", gains$score), NA_real_, level, (gains$conf.low > 0) %in% TRUE)
     }
   ), class_rows))
 }

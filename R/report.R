@@ -225,6 +225,7 @@ report_tests <- function(data, notion, options) {
   }
   plain <- is.null(data$weights) && is.null(data$cluster)
   vctrs::vec_rbind(
+    columns_frame(test = character(), p.value = numeric(), validated = logical()),
     attempt("Calibration error (the test that its interval inverts)", ce_test, test = "ladder",
             threads = options$threads, validated = TRUE),
     if (plain) attempt("Kernel calibration error, simulated outcomes", ce_test, threads = options$threads),

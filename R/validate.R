@@ -111,7 +111,8 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
     list(
       table = bind_parts(keys, lapply(parts, `[[`, "table")), data = list(keys = keys, read = data),
       sample = bind_parts(keys, lapply(data$problems, validation_sample)),
-      notes = lapply(parts, `[[`, "notes"), resolution = vapply(parts, `[[`, 0, "resolution"), keys = names(keys), notion = notion, level = level,
+      notes = lapply(parts, `[[`, "notes"), resolution = vapply(parts, `[[`, 0, "resolution"),
+      keys = names(keys), notion = notion, level = level,
       design = design_sentence(lapply(data$problems, `[[`, "design")), dropped = dropped,
       horizon = design$horizon$time, axis = axis, event = event,
       threads = options$threads

@@ -31,10 +31,55 @@ test_that("a page has the numbers of the verbs, in one file", {
     expect_true(has(text, interval_text(row$estimate, row$conf.low, row$conf.high), fixed = TRUE), info = term)
   }
   expect_true(has(text, "glm (200 rows, ", fixed = TRUE))
+  plain <- gsub("\\s+", " ", gsub("<[^>]*>", " ", sub("(?s).*<body>", "", text, perl = TRUE)))
+  expect_identical(contradictions(plain, v), character())
+  expect_true(has(plain, "vidence of miscalibration: "))
   expect_true(has(text, "sex = f", fixed = TRUE))
   # nothing is loaded from elsewhere, and figures say what they show
   expect_false(has(text, "<(script|link|img)[^>]*(src|href)=\"(http|report)"))
   expect_true(has(text, "alt=\"Smooth calibration curve", fixed = TRUE))
+})
+
+test_that("a page contradicts neither its numbers nor itself", {
+  options <- list(thresholds = .3, times = 20, level = .95, floor = NULL, threads = 1L)
+  laws <- list(list(332), list(332, slope = .75), list(1000, slope = .75), list(332, intercept = .5), list(332, base = -3))
+  kinds <- withr::with_seed(11, vapply(laws, function(law) {
+    d <- do.call(page_rows, law)
+    predictions <- as_predictions(d$p, rlang::quo(d$y), rlang::quos(), "second", design = design_input(NULL, NULL))
+    parts <- report_parts(list(m = report_data(predictions, NULL)), "binary", options, rlang::current_env())
+    v <- parts$validations$m
+    evidence <- report_evidence(c(parts, list(about = list(level = .95))), "m", validation_curve(v))
+    text <- paste(c(sign_sentences("m", v, evidence), validation_paragraphs(v, evidence)), collapse = " ")
+    expect_identical(contradictions(text, tidy(v), parts$tests$m$p.value), character())
+    lost <- any(parts$decisions$m$curve$band.low > 0, na.rm = TRUE) || any(parts$gains$m$conf.low > 0, na.rm = TRUE)
+    expect_false(lost && has(text, "No evidence of miscalibration"))
+    if (has(text, "No evidence of miscalibration")) "none" else "some"
+  }, ""))
+  expect_setequal(kinds, c("none", "some"))
+})
+
+test_that("evidence from elsewhere on the page speaks of the model", {
+  d <- withr::with_seed(1, page_rows(400))
+  v <- ce_validate(d$p, d$y, times = 0)
+  report <- list(about = list(level = .95), notion = "binary", estimates = list(m = ce_estimate(d$p, d$y)))
+  with_test <- function(p) {
+    report$tests <- list(m = columns_frame(test = "Spiegelhalter", p.value = p, validated = FALSE))
+    sign_sentences("m", v, report_evidence(report, "m", NULL))
+  }
+  expect_match(with_test(.6), "No evidence of miscalibration: the smallest of 7 p-values is ")
+  expect_match(with_test(.001), "Strongest evidence of miscalibration: Spiegelhalter, p = 0.001 (the smallest of 7",
+               fixed = TRUE)
+  report$tests <- list()
+  report$gains <- list(m = data.frame(map = "platt", score = "brier", conf.low = .1))
+  gained <- sign_sentences("m", v, report_evidence(report, "m", NULL))
+  expect_match(gained, "Evidence of miscalibration: 95% interval of gain by platt in the brier; the smallest of 6")
+  # classes and groups
+  report <- list(about = list(level = .95), notion = "top_label",
+                 estimates = list(m = ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"))),
+                 classes = list(m = ce_validate(vehicle_predictions, truth, times = 0)))
+  found <- report_evidence(report, "m", NULL)$label
+  expect_true(all(c("calibration error, class-wise", "calibration slope, class bus") %in% found))
+  expect_false("calibration error, top-label" %in% found)
 })
 
 test_that("models are compared, weights and clusters go through", {
