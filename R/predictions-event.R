@@ -71,8 +71,8 @@ warn_trends <- function(trends, classes, predictions, event_level) {
 direction_remedy <- function(predictions, event_level) {
   levels <- predictions$levels
   if (!is.null(predictions$probs)) {
-    return("Name the columns {.code .pred_<level>}, each after the class whose probability it holds. If they are named \\
-            so, the model ranks these classes the wrong way round.")
+    return("Name the columns {.code .pred_<level>}, each after the class whose probability it holds. If they are so \\
+            named, the model ranks these classes the wrong way round.")
   }
   if (predictions$named) {
     return("The column {.field {predictions$column}} was read as the probability of {.val {classes}}. If it is that \\
