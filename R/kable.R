@@ -69,7 +69,7 @@ paper_table.ce_grouped <- function(x, digits = 3, call = caller_env()) {
   bind_parts(x$keys, parts)
 }
 
-interval_title <- function(name, level) paste0(name, " (", format(100 * level), " % CI)")
+interval_title <- function(name, level) paste0(name, " (", percent_text(level), " CI)")
 
 # Any tibble: an estimate and its limits become one column, tidy names words.
 paper_columns <- function(x, digits) {

@@ -43,7 +43,7 @@ report_evidence <- function(report, name, curve) {
     })
   }
   tests <- report$tests[[name]]
-  tests <- tests[!tests$validated, ]
+  tests <- tests[!tests$validated %in% TRUE, ]
   lost <- report$decisions[[name]]$curve$band.low > 0
   gains <- report$gains[[name]]
   do.call(rbind, c(list(

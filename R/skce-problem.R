@@ -19,8 +19,8 @@ kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 10
   )
 }
 
-# The kernel on the outcomes of skce(), jkce(), ucme() and ce_test(), the default where none is given. It does not depend
-# on the outcomes: they may then be redrawn, and the mean over pairs is unbiased.
+# The kernel on the outcomes of skce(), jkce(), ucme() and ce_test(), the default where none is given. It does not
+# depend on the outcomes: they may then be redrawn, and the mean over pairs is unbiased.
 outcome_kernel <- function(target_kernel, laws, call = caller_env()) {
   pooled_kernel(check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel", call), laws, call)
 }

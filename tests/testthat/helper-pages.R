@@ -25,7 +25,7 @@ contradictions <- function(text, rows, p_values = numeric(), level = 0.95) {
   any_rejects <- rejects() || any(p_values < 1 - level, na.rm = TRUE)
   wrong <- c(
     "model" = says("No evidence of miscalibration") && any_rejects,
-    "silent model" = says("of miscalibration") && !says("[Ee]vidence of miscalibration: (the|O:E|cal|joint|test|95)"),
+    "silent model" = says("of miscalibration") && !says("[Ee]vidence of miscalibration: (the|O:E|[Cc]al|[Jj]oint|[Kk]ernel|Spiegelhalter|test|95)"),
     "strongest" = says("(Strongest|[.] Evidence|^Evidence) evidence of miscalibration") && !any_rejects,
     "model and mean" = says("No evidence of miscalibration") && says("On average predictions are too"),
     "model and slope" = says("No evidence of miscalibration") && says("Predictions are too|together differ"),

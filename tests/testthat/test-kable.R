@@ -12,7 +12,7 @@ test_that("tables have the numbers of the result", {
   skip_if_not_installed("knitr")
   x <- ce_estimate(vehicle_predictions, truth)
   table <- paste(ce_kable(x, format = "pipe"), collapse = "\n")
-  expect_match(table, "estimate (95 % CI)", fixed = TRUE)
+  expect_match(table, "estimate (95% CI)", fixed = TRUE)
   expect_match(table, interval_text(x$estimate, x$conf.low, x$conf.high), fixed = TRUE)
   expect_match(ce_kable(x, format = "latex", digits = 1), "\\hline", fixed = TRUE)
   expect_match(ce_kable(x, format = "html"), "<table", fixed = TRUE)
@@ -27,7 +27,7 @@ test_that("tables have the numbers of the result", {
   tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = list(method_bins(5), method_bins(9))))
   expect_match(paste(ce_kable(tuned, format = "pipe"), collapse = "\n"), "risk x100")
   compared <- ce_compare(data.frame(y = as.numeric(p > .4), a = p, b = p^2), y, a, b, metric = rbs)
-  expect_match(paste(ce_kable(compared, format = "pipe"), collapse = "\n"), "difference (95 % CI)", fixed = TRUE)
+  expect_match(paste(ce_kable(compared, format = "pipe"), collapse = "\n"), "difference (95% CI)", fixed = TRUE)
 })
 
 test_that("documents show tables, with the sentences below", {
@@ -61,11 +61,11 @@ test_that("every result has a table in a document", {
     expect_match(shown, "|:-|-:[|]")
   }
   decision <- knitr::knit_print(results[[1]])
-  expect_match(decision, "area (95 % CI)", fixed = TRUE)
+  expect_match(decision, "area (95% CI)", fixed = TRUE)
   expect_match(decision, "p against q: ", fixed = TRUE)
   expect_match(knitr::knit_print(results[[4]]), "two-step kernel ridge", fixed = TRUE)
   expect_match(knitr::knit_print(results[[6]]), "Rows needed", fixed = TRUE)
-  expect_match(knitr::knit_print(results[[7]]), "value (95 % CI)", fixed = TRUE)
+  expect_match(knitr::knit_print(results[[7]]), "value (95% CI)", fixed = TRUE)
 })
 
 test_that("what is no result is named", {

@@ -45,7 +45,7 @@ test_that("a page contradicts neither its numbers nor itself", {
   laws <- list(list(332), list(332, slope = .75), list(1000, slope = .75), list(332, intercept = .5), list(332, base = -3))
   kinds <- withr::with_seed(11, vapply(laws, function(law) {
     d <- do.call(page_rows, law)
-    predictions <- as_predictions(d$p, rlang::quo(d$y), rlang::quos(), "second", design = design_input(NULL, NULL))
+    predictions <- as_predictions(d$p, rlang::quo(d$y), rlang::quos(), "second", design = design_input(rlang::quo(NULL), rlang::quo(NULL)))
     parts <- report_parts(list(m = report_data(predictions, NULL)), "binary", options, rlang::current_env())
     v <- parts$validations$m
     evidence <- report_evidence(c(parts, list(about = list(level = .95))), "m", validation_curve(v))

@@ -180,5 +180,5 @@ test_that("standard errors that folds of two blocks do not have are explained", 
   d <- inside_sample(20, 8)
   sums <- ce_tune(state_of(d, cluster = 1:20))
   expect_true(anyNA(glance(sums)$difference_std.error))
-  expect_output(print(sums), "\\(NA\\): a standard error takes three rows")
+  expect_output(print(sums), "\\(NA\\): a standard error needs at least three rows")
 })
