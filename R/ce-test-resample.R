@@ -63,8 +63,6 @@ has_redraw_factor <- function(problem, resample) {
   if (resample) few && has_class_factor(problem) else few || problem$n > kept_rows
 }
 
-kept_rows <- 256L
-
 # Classes and counts: redrawn outcomes are labels.
 finite_outcomes <- function(problem) problem$target$form == "finite"
 
@@ -81,9 +79,6 @@ has_few_labels <- function(problem, resample = FALSE) {
 }
 
 pair_products <- 800 # in the time of a pair of resampled_pairs()
-
-# Beside what the rows cost, with as many numbers of each as the pivots that law_redraws() takes.
-is_label_matrix_small <- function(target, n) ncol(target$probs)^2 <= 64 * max(n, kept_rows)
 
 # Statistic and redraws from a factor of the kernel.
 class_redraws <- function(problem, options, resample, threads) {
@@ -132,7 +127,6 @@ group_free <- function(problem) {
 # Outcomes that are labels, and predictions that one matrix of features describes.
 has_class_factor <- function(problem) finite_outcomes(problem) && problem$prediction$form == "features"
 
-redraw_tolerance <- 1e-6  # of the kernel's mean diagonal
 redraw_rank <- c(32L, 512L)
 redraw_products <- c(labels = 1e7, laws = 1e8)  # per redraw: a thousand take seconds
 
@@ -154,15 +148,6 @@ redraw_factor <- function(problem, tolerance, products, threads) {
   design <- problem$laws$design
   if (!is.null(design$w)) factor$L <- factor$L * design$w * sqrt(n * (n - 1) / pair_weight(design))
   factor
-}
-
-# k(P_i, P_i)
-source_diagonal <- function(spec) {
-  switch(spec$form,
-    features = cpp_gram_diagonal(spec$kernel, spec$features),
-    matrix = diag(spec$values),
-    spec$scale * Reduce(if (spec$form == "sum") `+` else `*`, lapply(spec$parts, source_diagonal))
-  )
 }
 
 # The target kernel between the outcomes that there are, or the multiple of the identity that it is.
@@ -206,23 +191,6 @@ over_redraws <- function(laws, replicates, progress, numbers_at_once, fn) {
     fn(draw_outcomes(laws, size), size, part)
   })
   unlist(values)
-}
-
-# Sets of outcomes side by side, n x (sets d); one sum per set (inst/include/calibrisk/skce/outcome_sums.h).
-draw_outcomes <- function(laws, sets) {
-  laws$roots <- laws$roots %||% law_roots(laws$law)
-  do.call(cbind, lapply(seq_len(sets), function(r) redraw_outcomes(laws)$y))
-}
-
-outcome_sums <- function(weights, target, kernel, y, sets, threads, progress = NULL) {
-  cpp_outcome_sums(weights, target, kernel, y, target_points(target, y), sets, threads, progress)
-}
-
-# Outcomes as a target takes them: positions in a finite support.
-target_points <- function(target, y) {
-  if (is.null(target$support)) return(y)
-  y[] <- as.numeric(match(y, target$support))
-  y
 }
 
 # Predictions drawn with replacement, with both kernels in matrices: sum_ij K_ij h_Y(i, j) from the kernel's values at

@@ -135,3 +135,44 @@ check_package <- function(package, what, call = caller_env()) {
   stop_input(c("{what} the package {.pkg {package}}.", "i" = "{.code install.packages(\"{package}\")}"), "package",
              package = package, call = call)
 }
+
+all_finite <- function(x) if (is.double(x)) cpp_all_finite(x) else all(is.finite(x))
+
+sum_tolerance <- list(exact = 1e-12, float = 1e-6)
+
+# Rows on the simplex: within 1e-12 as they are, within 1e-6 renormalised with a note.
+check_simplex <- function(x, rows, call) {
+  n <- nrow(x)
+  # nearly always none: no matrix is made then
+  plain <- all_finite(x) && min(x, 0) >= 0
+  bad <- if (plain) integer() else which(rowSums(!is.finite(x) | x < 0) > 0)
+  sums <- rowSums(x)
+  off <- abs(sums - 1)
+  logits <- "If these are logits, apply a softmax to each row first: {.code exp(z) / sum(exp(z))}."
+  if (length(bad) > 0) {
+    value <- x[bad[1], !is.finite(x[bad[1], ]) | x[bad[1], ] < 0][1]
+    stop_input(c(
+      "Probabilities must be finite and not negative.",
+      "x" = "Row {rows[bad[1]]} has the value {.val {value}}; {length(bad)} of {n} rows are affected.",
+      "i" = logits
+    ), "probs", arg = "x", row = rows[bad[1]], value = value, call = call)
+  }
+  bad <- which(off > sum_tolerance$float)
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Rows of {.arg x} must sum to 1.",
+      "x" = "Row {rows[bad[1]]} sums to {.val {sums[bad[1]]}}; {length(bad)} of {n} rows are off by \\
+             more than {.val {sum_tolerance$float}}.",
+      "i" = if (any(sums[bad] > 1.5)) logits else "Divide by the row sums if that is what you mean."
+    ), "probs", arg = "x", row = rows[bad[1]], value = sums[bad[1]], call = call)
+  }
+  inexact <- off > sum_tolerance$exact
+  if (any(inexact)) {
+    tell(c(
+      "i" = "Renormalised {sum(inexact)} of {n} rows that summed to 1 only within {.val {signif(max(off), 2)}} \\
+             (single precision?)."
+    ), "renormalised")
+    x[inexact, ] <- x[inexact, , drop = FALSE] / sums[inexact]
+  }
+  x
+}

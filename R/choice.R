@@ -87,3 +87,14 @@ print.ce_choice <- function(x, ...) {
   cat("<ce_choice> ", format(x), "\n", sep = "")
   invisible(x)
 }
+
+stop_no_generic <- function(generic, x, prefix, arg = "method") {
+  own <- class(x)[startsWith(class(x), prefix)]
+  own <- if (length(own) > 0) own[1] else class(x)[1]
+  stop_input(c(
+    "{.arg {arg}} has no {.fn {generic}}: it cannot be used.",
+    "x" = "Its class is {.cls {own}}.",
+    "i" = "Write {.code {generic}.{own}()} and register it: {.code registerS3method(\"{generic}\", \"{own}\", ...)}; \
+           see {.help extending}."
+  ), "method", arg = arg, call = NULL)
+}

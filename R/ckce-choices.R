@@ -74,3 +74,14 @@ read_computation <- function(choices, lacks = character(), call = caller_env()) 
                            computation$frequencies)
   choices
 }
+
+# The choices that the conditional and the joint error share.
+check_ckce_choices <- function(choices, lacks = character(), call = caller_env()) {
+  check_kernel(choices$kernel, "kernel", call)
+  if (!is.null(choices$target_kernel)) check_kernel(choices$target_kernel, "target_kernel", call)
+  choices <- read_computation(choices, lacks, call)
+  check_count(choices$n_draws, "n_draws", lower = 0, call = call)
+  check_count(choices$draws, "draws", lower = 2, call = call)
+  check_level(choices$level, call)
+  choices
+}

@@ -1,16 +1,5 @@
 # From the arguments of ckce(), jkce() and ckce_ridge() to what ckce_numbers() takes.
 
-# The choices that the conditional and the joint error share.
-check_ckce_choices <- function(choices, lacks = character(), call = caller_env()) {
-  check_kernel(choices$kernel, "kernel", call)
-  if (!is.null(choices$target_kernel)) check_kernel(choices$target_kernel, "target_kernel", call)
-  choices <- read_computation(choices, lacks, call)
-  check_count(choices$n_draws, "n_draws", lower = 0, call = call)
-  check_count(choices$draws, "draws", lower = 2, call = call)
-  check_level(choices$level, call)
-  choices
-}
-
 check_ridge <- function(ridge, call = caller_env()) {
   if (is.null(ridge) || identical(ridge, "loo")) return(ridge)
   check_numbers(ridge, "ridge", lower = 0, open = TRUE, call = call)
@@ -21,23 +10,6 @@ check_debias <- function(debias, call = caller_env()) {
   if (isFALSE(debias)) return("none")
   if (isTRUE(debias)) return("off_diagonal")
   check_choice(debias, c("none", "off_diagonal", "null_mean"), "debias", call)
-}
-
-# Like metric_frame(), for class probabilities and predictive distributions of numbers, with a `group` that is evaluated
-# beside the predictions. fn$classes(predictions, group) and fn$laws(laws, group) give lists of columns.
-conditional_frame <- function(x, truth, dots, by, group, design, metric, event_level, na_rm, fn,
-                              call = caller_env()) {
-  force(dots) # errors are not those of a group
-  by_groups(x, by, function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call, design)
-    values <- group_values(group, part, call)
-    if (is.null(laws$law)) {
-      return(class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),
-                         kept = c("n", "ridge")))
-    }
-    columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else fn$laws(laws, values)
-    result_frame(metric, family_text(laws), columns)
-  }, call)
 }
 
 # One set of rows: the problem, and its kernel, groups and options.

@@ -280,3 +280,20 @@ first_bandwidth <- function(kernel) {
   found <- vapply(kernel$parts, first_bandwidth, 0)
   c(found[!is.na(found)], NA_real_)[1]
 }
+
+# Like metric_frame(), for class probabilities and predictive distributions of numbers, with a `group` that is evaluated
+# beside the predictions. fn$classes(predictions, group) and fn$laws(laws, group) give lists of columns.
+conditional_frame <- function(x, truth, dots, by, group, design, metric, event_level, na_rm, fn,
+                              call = caller_env()) {
+  force(dots) # errors are not those of a group
+  by_groups(x, by, function(part) {
+    laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call, design)
+    values <- group_values(group, part, call)
+    if (is.null(laws$law)) {
+      return(class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),
+                         kept = c("n", "ridge")))
+    }
+    columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else fn$laws(laws, values)
+    result_frame(metric, family_text(laws), columns)
+  }, call)
+}

@@ -201,13 +201,6 @@ check_fits <- function(objects, call = caller_env()) {
   fits
 }
 
-# The names of a list, defaults where there are none, made unique.
-list_names <- function(x, defaults) {
-  names <- names(x) %||% rep("", length(x))
-  names[names == ""] <- defaults[names == ""]
-  make.unique(names, sep = "_")
-}
-
 compare_risks <- function(risks, level, design) {
   value <- unname(vapply(risks, `[[`, 0, "risk"))
   order <- order(value)

@@ -65,3 +65,13 @@ told_before <- function(value) {
 
 # Only the first of several pieces says it.
 first_said <- function(value, first) if (first) value else told_before(value)
+
+# `what` and `fact` are text with marks; `class`: one more.
+stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE, class = NULL) {
+  stop_input(c(
+    paste0("In a database ", what, "."),
+    "x" = fact,
+    "i" = paste0(if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
+                 "{.code dplyr::collect(x)} takes the rows into memory.")
+  ), c(class, "unsupported", "database"), arg = arg, rule = what, fact = fact, call = call)
+}

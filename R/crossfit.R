@@ -5,8 +5,6 @@
 # where e is prediction minus outcome; with p = 1, E[ sign(c) e ]. The gaps of a row are those of
 # the other folds.
 
-crossfit_folds <- 5
-
 # Fold of every row, from its values (predictions and outcome): scattered, and the same whatever the order of the
 # rows. Equal rows are told apart by how many came before. In a class-wise problem the values are those of
 # all classes, so that a row has one fold. The rows of a cluster are in one fold.
@@ -14,13 +12,6 @@ problem_folds <- function(problem) {
   cluster <- problem$design$cluster
   if (is.null(cluster) && !is.null(problem$fold)) return(problem$fold)
   value_folds(problem$features, problem$labels, cluster)
-}
-
-# Of clusters by their codes, so that each is in one fold.
-value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds) {
-  if (is.null(cluster)) return(cpp_row_folds(features, as.integer(labels), folds))
-  codes <- seq_len(max(cluster))
-  cpp_row_folds(matrix(as.numeric(codes)), 0L * codes, folds)[cluster]
 }
 
 # Scale of the gaps at which the tangent's mean is largest; n * mean of |c|^(p-1) sign(c) e and |c|^p

@@ -144,11 +144,6 @@ stop_curve_of_laws <- function(part, dots, type, call) {
   ), "argument", arg = "type", value = type, call = call)
 }
 
-stop_missing_curve <- function(call) {
-  stop_input(c("A curve cannot be drawn through missing values.",
-               "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
-}
-
 # The input as problems with a one-row tibble of keys each: model, groups, class.
 read_curves <- function(x, by, read, call) {
   models <- if (rlang::is_bare_list(x)) x else list(x)

@@ -35,7 +35,7 @@ check_database_scheme <- function(scheme, interval, call) {
   }
 }
 
-scatter_fold <- paste("scatter %", crossfit_folds)
+scatter_fold <- function() paste("scatter %", crossfit_folds)
 
 # Per number of bins the sums of all groups' bins and folds, `found`, and the SQL of the bins (of every group).
 database_bins <- function(rows, scheme, call) {
@@ -45,7 +45,7 @@ database_bins <- function(rows, scheme, call) {
     if (scheme$type == "mass") return(mass_cells(rows, n_bins, sums, call))
     if (scheme$type == "discrete") check_few_values(rows, call)
     cell <- if (scheme$type == "width") sql_width_cell("p", n_bins) else "p"
-    list(found = database_cells(rows, sql_scatter(rows$pairs, rows$by, rows$extra), cell, scatter_fold, sums, call),
+    list(found = database_cells(rows, sql_scatter(rows$pairs, rows$by, rows$extra), cell, scatter_fold(), sums, call),
          sql = cell)
   })
 }
@@ -70,7 +70,7 @@ mass_cells <- function(rows, n_bins, sums, call, most = 5000) {
     }
     edges <- database_quantiles(rows, pairs, if (weighted) "ce_w" else "1", targets, call)
     cell <- sql_cell("p", unique(edges)[-length(unique(edges))])
-    list(found = database_cells(rows, sql_scatter(pairs, rows$by, rows$extra), cell, scatter_fold, sums, call),
+    list(found = database_cells(rows, sql_scatter(pairs, rows$by, rows$extra), cell, scatter_fold(), sums, call),
          sql = cell)
   })
   list(found = vctrs::vec_rbind(!!!lapply(parts, `[[`, "found")),
@@ -147,7 +147,7 @@ cluster_squares <- function(rows, g, cell, at, slope, centre, call, most = 5000)
     paste0("CASE fold ", paste0("WHEN ", seq_along(of) - 1, " THEN ", of, collapse = " "), " END")
   }
   split <- paste0("SELECT ", sql_list("ce_cluster", "p - y AS d", "ce_w AS w", paste0(cell, " AS cell"),
-                                      if (by_fold) paste0(scatter_fold, " AS fold")),
+                                      if (by_fold) paste0(scatter_fold(), " AS fold")),
                   " FROM (", pairs, ") ce_pairs", sql_fence)
   own <- paste0("SELECT SUM(w * ((", chosen(slope), ") * d + ", chosen(centre), ")) AS x FROM (", split,
                 ") ce_cells GROUP BY ce_cluster")

@@ -99,8 +99,6 @@ print.ce_database <- function(x, ...) {
 # An instance of an S4 class; `inherits()` with which = FALSE knows the classes that it extends.
 methods_is <- function(x, class) isS4(x) && inherits(x, class)
 
-is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
-
 as_database <- function(x, call) {
   if (inherits(x, "ce_database")) return(x)
   rlang::check_installed("dbplyr", reason = "to read a table of a database.")
@@ -138,22 +136,6 @@ stop_database <- function(cnd, sql = NULL, said = NULL, call = NULL) {
     "x" = "{fact}",
     "i" = "Is the connection still open? {.code DBI::dbIsValid(con)} says so."
   ), "database", arg = "x", sql = sql, parent = cnd, call = call)
-}
-
-check_in_memory <- function(x, call) {
-  if (!is_database(x)) return(invisible())
-  stop_unsupported("the sums of {.fn ece}, {.fn ce_estimate} and {.fn ce_tune} are computed", "This is another verb.",
-                   call)
-}
-
-# `what` and `fact` are text with marks; `class`: one more.
-stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE, class = NULL) {
-  stop_input(c(
-    paste0("In a database ", what, "."),
-    "x" = fact,
-    "i" = paste0(if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
-                 "{.code dplyr::collect(x)} takes the rows into memory.")
-  ), c(class, "unsupported", "database"), arg = arg, rule = what, fact = fact, call = call)
 }
 
 # --- Pieces of SQL ----------------------------------------------------------------------------------------------------

@@ -109,3 +109,28 @@ decision_caption <- function(x) {
   paste(wrap_text(paste0("Grey: acting on all, and on none (0). Dashed: recalibrated by ", x$recalibration$label, ".")),
         paste0("Below, dark: ", format(100 * x$level), " % at one threshold; light: at all jointly."), sep = "\n")
 }
+
+# A panel per pair, and per group beside it.
+autoplot_differences <- function(object, thresholds, call) {
+  if (is.null(object$differences)) stop_no_differences(call)
+  rows <- within_thresholds(object$differences, thresholds, call)
+  pair <- paste(rows$a, "-", rows$b)
+  rows$pair <- factor(pair, unique(pair))
+  by <- setdiff(object$keys, "model")
+  group <- curve_labels(rows, by)
+  rows$group <- factor(group, unique(group))
+  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$threshold, y = .data$difference)) +
+    ggplot2::geom_hline(yintercept = 0, colour = "grey35", linewidth = 0.35)
+  for (layer in band_layers("conf")) {
+    plot <- plot + ggplot2::geom_ribbon(
+      ggplot2::aes(y = NULL, ymin = !!rlang::sym(layer[[1]]), ymax = !!rlang::sym(layer[[2]])),
+      fill = ce_colours[1], alpha = layer[[3]], na.rm = TRUE
+    )
+  }
+  plot +
+    ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6, na.rm = TRUE) +
+    ggplot2::facet_grid(ggplot2::vars(.data$pair), if (nlevels(rows$group) > 1) ggplot2::vars(.data$group)) +
+    ggplot2::labs(x = "threshold", y = "difference of net benefit",
+                  caption = paste("Dark:", format(100 * object$level), "% at one threshold; light: at all jointly.")) +
+    theme_ce()
+}

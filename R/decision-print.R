@@ -86,3 +86,22 @@ threshold_ranges <- function(at, on) {
 }
 
 format_each <- function(v) vapply(v, format, "", digits = 3)
+
+# "more than b at thresholds 0.1 to 0.3", where the band leaves no doubt.
+difference_sentences <- function(differences, keys, level) {
+  labels <- paste0(differences$a, " against ", differences$b)
+  by <- setdiff(keys, "model")
+  if (length(by) > 0) labels <- paste0(curve_labels(differences, by), ", ", labels)
+  rows <- split(seq_along(labels), factor(labels, unique(labels)))
+  vapply(names(rows), function(label) {
+    one <- differences[rows[[label]], ]
+    if (anyNA(one$band.low)) return(paste0(label, ": too few rows for limits."))
+    if (all(one$difference == 0 & one$band.high == 0)) return(paste0(label, ": the same decisions."))
+    more <- one$band.low > 0
+    less <- one$band.high < 0
+    said <- c(if (any(more)) paste("more net benefit at", threshold_ranges(one$threshold, more)),
+              if (any(less)) paste("less at", threshold_ranges(one$threshold, less)))
+    if (length(said) == 0) said <- "a difference in net benefit is shown at no threshold"
+    paste0(label, ": ", paste(said, collapse = ", "), " (", format(100 * level), " % jointly).")
+  }, "", USE.NAMES = FALSE)
+}

@@ -137,3 +137,19 @@ outcome_weighting <- function(squares, events, size, event_squares) {
   if (!isTRUE(excess(-most) > 0 && excess(most) < 0)) return(1)
   exp(uniroot(excess, c(-most, most), tol = 1e-12)$root)
 }
+
+# What was said of the rows; of several groups, from the least to the most.
+design_sentence <- function(designs) {
+  span <- function(of) paste(unique(signif(range(vapply(designs, of, 0)), 3)), collapse = " to ")
+  given <- function(name) any(!vapply(lapply(designs, `[[`, name), is.null, NA))
+  weighted <- if (given("w") || given("sums")) {
+    paste0("rows are weighted (effective number ", span(function(design) 1 / weight_concentration(design)), " of ",
+           span(function(design) design$n), ")")
+  }
+  clustered <- if (given("cluster") || given("draws")) {
+    clusters <- function(design) cluster_count(design) %||% design$n
+    paste(span(clusters), "clusters of rows are the independent draws")
+  }
+  said <- paste(c(weighted, clustered), collapse = "; ")
+  if (nzchar(said)) paste0(toupper(substr(said, 1, 1)), substr(said, 2, nchar(said)), ".")
+}

@@ -98,9 +98,6 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
   class_laws(as_predictions(x, truth, dots, event_level, na_rm, call, design = design), by, call)
 }
 
-# Of a number; else the predictions are of classes.
-is_real <- function(data) !is.null(data[["law"]])
-
 # Outcomes as they are given: a vector, or a matrix of several dimensions.
 law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
 
@@ -292,4 +289,35 @@ check_group <- function(group, keep, n, call) {
   group <- vctrs::vec_slice(group, keep)
   labels <- vctrs::vec_unique(group)
   list(id = vctrs::vec_match(group, labels), labels = labels)
+}
+
+#' @rdname pred
+#' @export
+pred_mixture <- function(..., weights = NULL) {
+  parts <- lapply(list(...), as_distribution)
+  if (length(parts) == 0) {
+    stop_distribution("A mixture needs components.", "{.arg ...} is empty.")
+  }
+  sizes <- lengths(parts)
+  n <- max(sizes, if (is.matrix(weights)) nrow(weights))
+  if (any(sizes != n & sizes != 1L)) {
+    stop_distribution("Components must have the same length, or length 1.", "They have {sizes}.")
+  }
+  parts <- lapply(parts, vctrs::vec_recycle, n)
+  weight <- mixture_weights(weights, n, length(parts))
+  families <- unique(vapply(parts, family_of, ""))
+  dimensions <- unique(vapply(parts, dimension_of, 1L))
+  mixed <- unique(lapply(parts, function(p) record_of(p)$mixed$family))
+  if (length(mixed) > 1 || is.null(mixed[[1]]) || length(dimensions) > 1) {
+    stop_distribution("Components must be of one family (normal, Laplace or multivariate normal) and dimension.",
+                      "They are {.val {families}} in dimension {dimensions}.",
+                      "Any other mixture can be given by its draws: {.fn pred_draws}.")
+  }
+  # covariances of independent coordinates are stored as variances
+  value <- function(p, name) if (name == "cov") full_covariance(p) else par_of(p, name)
+  gather <- function(field) {
+    do.call(cbind, lapply(parts, function(p) value(p, record_of(p)$mixed$fields[[field]])))
+  }
+  fields <- lapply(stats::setNames(nm = names(record_of(parts[[1]])$mixed$fields)), gather)
+  new_distribution(c(list(weight = weight), fields), mixed[[1]], dimensions, length(parts))
 }

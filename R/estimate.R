@@ -154,15 +154,6 @@ add_events <- function(so_far, predictions, notion, horizon) {
   list(n = sum(so_far$n, is_event), label = label, hint = event_hint(predictions))
 }
 
-new_estimate_table <- function(x, level, events = NULL) {
-  attr(x, "level") <- level
-  attr(x, "event_hint") <- events$hint
-  new_table(x, c("Calibration error" = "root, squared (L2) norm",
-                 "Interval" = paste0(percent_text(level), " for the error detectable at the resolution"),
-                 if (!is.null(events)) c("Outcomes" = events_text(events$n, events$label))),
-            "ce_estimate")
-}
-
 check_estimate_method <- function(method, notion, call) {
   if (identical(method, "ladder")) return(invisible())
   if (!is_method(method)) {
@@ -180,26 +171,10 @@ ladder_value <- function(ladder) c(ladder$value, list(limits = c(ladder$low, lad
 
 method_name <- function(method) if (is_method(method)) method$name else "ladder"
 
-headline_row <- function(ladder, notion, n) {
-  columns_frame(
-    notion = notion, estimate = ladder$estimate, std.error = ladder$std.error, conf.low = ladder$low,
-    conf.high = ladder$high, lower_bound = ladder$lower_bound, p.value = ladder$p.value,
-    resolution = ladder$resolution, cap = ladder$cap, method = "ladder", n = n
-  )
-}
-
 # The method's own number beside the ladder's interval.
 holdout_row <- function(row, tuned) {
   row$estimate <- tuned$glance$estimate_holdout
   row$std.error <- tuned$glance$std.error_holdout
   row$method <- tuned$glance$method
-  row
-}
-
-missing_estimate <- function(notion, method, n) {
-  row <- headline_row(list(estimate = NA_real_, std.error = NA_real_, low = NA_real_, high = NA_real_,
-                           lower_bound = NA_real_, p.value = NA_real_, resolution = NA_real_, cap = NA_real_),
-                      notion, n)
-  row$method <- method
   row
 }

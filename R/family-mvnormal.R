@@ -209,3 +209,12 @@ temper_mvnormal <- function(name, squares, determinants) {
     variance_power = 1
   )
 }
+
+# n x d^2 symmetric roots of n x d^2 covariances.
+covariance_roots <- function(cov, d) {
+  if (d == 1) return(sqrt(pmax(cov, 0)))
+  t(apply(cov, 1, function(v) {
+    e <- eigen(matrix(v, d), symmetric = TRUE)
+    as.vector(e$vectors %*% (sqrt(pmax(e$values, 0)) * t(e$vectors)))
+  }))
+}

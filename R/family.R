@@ -287,3 +287,45 @@ families <- lapply(
                          "lognormal", "beta", "quantiles")),
   function(name) get(paste0("family_", name))()
 )
+
+new_pit <- function(low, high, jumps = NULL, members = NULL) {
+  list(low = low, high = high, jumps = jumps, members = members)
+}
+
+# Jumps as a table: those of row i are start[i] + 1 to start[i + 1].
+jump_table <- function(count, low, high) list(start = c(0L, cumsum(as.integer(count))), low = low, high = high)
+
+# Mixtures of normal or Laplace distributions: n x components, and the standard distribution function.
+location_scale_parts <- function(law) {
+  parts <- components_of(law)
+  if (is.null(parts)) return(NULL)
+  c(parts$components, cdf = if (parts$of == "normal") stats::pnorm else standard_laplace_cdf)
+}
+
+# P(Y <= y), or P(Y < y), by row. A component of scale 0 is a point.
+location_scale_cdf <- function(parts, y, open = FALSE) {
+  point <- parts$scale == 0
+  below <- if (open) parts$location < y else parts$location <= y
+  value <- ifelse(point, below, parts$cdf((y - parts$location) / ifelse(point, 1, parts$scale)))
+  # weights sum to 1 up to rounding
+  pmin(rowSums(parts$weight * value), 1)
+}
+
+# Of which distributions a prediction is a mixture, and its weights, locations and scales, n x K each.
+components_of <- function(law) {
+  for (of in c("normal", "laplace")) {
+    known <- closed_form_of(law, paste0(of, "_components"))
+    if (!is.null(known)) {
+      values <- known(law)[c("weight", "location", "scale")]
+      return(list(of = of, components = lapply(values, function(v) unname(as.matrix(v)))))
+    }
+  }
+}
+
+stop_family <- function(law, what, call = caller_env()) {
+  stop_input(c(
+    "{what} is not available for this family of predictions.",
+    "x" = "The family is {.val {family_of(law)}}.",
+    "i" = "Give draws instead: {.fn pred_draws}."
+  ), "distribution", arg = "prediction", call = call)
+}

@@ -34,3 +34,11 @@ fit_panel <- function(x, call) {
        histogram = x$histogram, glance = data.frame(method = x$method),
        forms = setNames(list(lapply(x$forms, list)), x$method))
 }
+
+#' @export
+print.ce_fit <- function(x, ...) {
+  cat("<ce_fit> ", x$label, "\n", sep = "")
+  cat("Notion:  ", notion_label(x), "\n", sep = "")
+  cat("Rows:    ", count_text(x$n), "\n", counted_line(x), sep = "")
+  invisible(x)
+}

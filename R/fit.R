@@ -107,20 +107,6 @@ check_complete <- function(predictions, call = caller_env()) {
   }
 }
 
-grid_point <- function(grid, v) {
-  point <- list(value = grid$value[v])
-  if ("kernel" %in% names(grid)) point$kernel <- grid[["kernel"]][[v]]
-  point
-}
-
-#' @export
-print.ce_fit <- function(x, ...) {
-  cat("<ce_fit> ", x$label, "\n", sep = "")
-  cat("Notion:  ", notion_label(x), "\n", sep = "")
-  cat("Rows:    ", count_text(x$n), "\n", counted_line(x), sep = "")
-  invisible(x)
-}
-
 #' Tables of a fit
 #'
 #' @param x A `ce_fit`.

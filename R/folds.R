@@ -161,3 +161,12 @@ place_folds <- function(given, n, test_rows, call) {
   fold[fold > 0] <- match(fold[fold > 0], labels)
   fold
 }
+
+crossfit_folds <- 5
+
+# Of clusters by their codes, so that each is in one fold.
+value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds) {
+  if (is.null(cluster)) return(cpp_row_folds(features, as.integer(labels), folds))
+  codes <- seq_len(max(cluster))
+  cpp_row_folds(matrix(as.numeric(codes)), 0L * codes, folds)[cluster]
+}

@@ -84,3 +84,6 @@ group_sums <- function(group, x) {
   id <- match(group, unique(group))
   unname(rowsum(x, id, reorder = TRUE))[id, , drop = FALSE]
 }
+
+# Right-closed cells, from 1.
+form_cells <- function(form, features, threads) cpp_intervals(features, form$edges, threads)

@@ -207,15 +207,6 @@ recalibrated_columns <- function(x, column = NULL) {
   x
 }
 
-warn_not_injective <- function(reason, what = "upper bound", stated = TRUE) {
-  warn_result(c(
-    "The gain is not the improvement of the calibration error: the map is not injective.",
-    "x" = "Of this map: {reason}.",
-    "i" = "It is the improvement of the {what}, any loss of sharpness included.",
-    if (stated) c("i" = "{.code injective = FALSE} says that you know.")
-  ), "injective")
-}
-
 not_injective <- function(before, after) {
   from <- vctrs::vec_group_id(before$probs %||% before$prob)
   to <- vctrs::vec_group_id(after$probs %||% after$prob)

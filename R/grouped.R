@@ -71,17 +71,6 @@ predict.ce_grouped <- function(object, ...) one_group(object, "predict")
 #' @export
 augment.ce_grouped <- function(x, ...) one_group(x, "augment")
 
-#' @rdname ce_grouped
-#' @exportS3Method ggplot2::autoplot
-autoplot.ce_grouped <- function(object, ...) {
-  switch(class(object$results[[1]])[1],
-    ce_tune = autoplot_tunes(group_panels(object), ...),
-    ce_fit = autoplot_fits(group_panels(object), ...),
-    ce_recalibration = autoplot_maps(group_panels(object), ...),
-    one_group(object, "autoplot")
-  )
-}
-
 group_panels <- function(x) {
   setNames(x$results, vapply(seq_along(x$results), group_label, "", keys = x$keys))
 }

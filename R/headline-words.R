@@ -49,22 +49,6 @@ resolution_sentence <- function(rows, level) {
   )
 }
 
-# What was said of the rows; of several groups, from the least to the most.
-design_sentence <- function(designs) {
-  span <- function(of) paste(unique(signif(range(vapply(designs, of, 0)), 3)), collapse = " to ")
-  given <- function(name) any(!vapply(lapply(designs, `[[`, name), is.null, NA))
-  weighted <- if (given("w") || given("sums")) {
-    paste0("rows are weighted (effective number ", span(function(design) 1 / weight_concentration(design)), " of ",
-           span(function(design) design$n), ")")
-  }
-  clustered <- if (given("cluster") || given("draws")) {
-    clusters <- function(design) cluster_count(design) %||% design$n
-    paste(span(clusters), "clusters of rows are the independent draws")
-  }
-  said <- paste(c(weighted, clustered), collapse = "; ")
-  if (nzchar(said)) paste0(toupper(substr(said, 1, 1)), substr(said, 2, nchar(said)), ".")
-}
-
 # The same below the header of a printed object, which holds it as `counted`; nothing of rows that count the same.
 counted_line <- function(x) if (!is.null(x$counted)) paste0(paste(strwrap(x$counted), collapse = "\n"), "\n")
 

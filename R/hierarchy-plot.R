@@ -62,3 +62,29 @@ hierarchy_display <- function(x) {
   rows$state <- ifelse(!asserted, "not asserted", ifelse(rows$holds %in% FALSE, "violated", "holds"))
   rows
 }
+
+#' @export
+print.ce_hierarchy <- function(x, ...) {
+  if (names(x)[1] != "quantity") return(invisible(print(tidy(x), ...)))
+  cat("Hierarchy of calibration errors (p = ", format(x$p[1]), ", ", x$n_classes[1], " classes, n = ",
+      x$n[1], ")\n", sep = "")
+  depth <- hierarchy_depth(x$quantity, x$below)
+  name <- paste0(strrep("  ", depth), ifelse(depth > 0, ">= ", ""), x$quantity)
+  note <- ifelse(is.na(x$holds), ifelse(is.na(x$below), "", "(not asserted for p > 2)"),
+                 ifelse(x$holds, "", "VIOLATED"))
+  number <- function(v) formatC(v, digits = 4, format = "f")
+  interval <- ifelse(is.na(x$conf.low), "", paste0("[", number(x$conf.low), ", ", number(x$conf.high), "]"))
+  cat(paste0(format(name), "  ", number(x$value), "  ", format(interval), "  ", note), sep = "\n")
+  cat(if (anyNA(x$value)) {
+    "Values are missing.\n"
+  } else if (all(x$holds, na.rm = TRUE)) {
+    "All inequalities hold.\n"
+  } else {
+    "Some inequalities do not hold: please report this.\n"
+  })
+  if (!anyNA(x$value) && x$n_distinct[1] > x$n[1] / 2) {
+    cat(x$n_distinct[1], " of ", x$n[1], " predictions are distinct: errors without bins (CE, CWCE, TCE) are\n",
+        "as large as can be. They describe these rows, not the model.\n", sep = "")
+  }
+  invisible(x)
+}

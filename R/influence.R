@@ -210,3 +210,11 @@ partner_weight <- function(design) {
 
 # sum_{i != j} w_i w_j, in clusters of different ones.
 pair_weight <- function(design) sum(design_weights(design) * partner_weight(design))
+
+# Rows are not kept.
+no_rows <- function() stop_input("An estimate from sums has no influence of rows.", "unsupported")
+
+counted_mean <- function(rows, values, design, power = 1) {
+  mean <- sum(rows$count * values) / design$n
+  new_estimate(mean, no_rows, design, power, squares = sum(rows$count * (values - mean)^2))
+}

@@ -112,3 +112,15 @@ knit_result <- function(x) {
   text <- paste(c(knitr::knit_print(ce_kable(x)), if (length(said) > 0) c("", said), ""), collapse = "\n")
   knitr::asis_output(paste0("\n\n", text, "\n\n"))
 }
+
+#' @export
+print.ce_summary <- function(x, ...) {
+  print(x$object)
+  for (name in names(x$tables)) {
+    cat("\n", name, "\n", sep = "")
+    table <- as.data.frame(x$tables[[name]])
+    if (!is.null(table$method)) table$method <- method_words(table$method)
+    print(table, row.names = FALSE, digits = 4)
+  }
+  invisible(x)
+}

@@ -180,80 +180,6 @@ median_bandwidth <- function(features, metric, threads) {
   cpp_median_distance(metric, features, threads)
 }
 
-#' Gram matrix of a kernel
-#'
-#' @param kernel A kernel; see [ce_kernels].
-#' @param x,y Numeric matrices with one row per observation (a vector is one column), or vectors of predictive
-#'   distributions ([pred]) of one family; `y = NULL` means `x`.
-#' @param draws Number of draws per distribution where a kernel needs expectations without closed form.
-#' @param threads Number of threads; see [ce_threads].
-#' @return The matrix \eqn{k(x_i, y_j)}. Cost and memory \eqn{n_x n_y}: the package's own
-#'   estimators do not form it. One that needs more than half of the free memory is an error of class
-#'   `calibrisk_error_memory`, which says how much.
-#' @export
-#' @examples
-#' kernel_matrix(kernel_tv("median"), diag(3))
-#' kernel_matrix(kernel_wasserstein(1, 2), pred_normal(c(0, 1, 3), c(1, 1, 2)))
-kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
-  check_kernel(kernel)
-  threads <- resolve_threads(threads)
-  if (is_law(x) || is_law(y)) {
-    check_count(draws, lower = 2)
-    return(law_matrix(kernel, x, y, draws, threads, current_env()))
-  }
-  if (compares_laws(kernel)) {
-    stop_input(c(
-      "{.code {format(kernel)}} compares predictive distributions.",
-      "x" = "{.arg x} is {.val {describe(x)}}.",
-      "i" = "Make them with {.fn pred_normal}, ...; of probabilities with {.fn pred_categorical}."
-    ), "kernel", arg = "kernel")
-  }
-  x <- as_features(x)
-  y <- if (is.null(y)) x else as_features(y)
-  if (ncol(x) != ncol(y)) {
-    stop_input(c(
-      "{.arg x} and {.arg y} must have the same number of columns.",
-      "x" = "They have {ncol(x)} and {ncol(y)}."
-    ), "length", arg = "y")
-  }
-  check_memory(nrow(x), nrow(y), "the Gram matrix")
-  cpp_gram(resolve_kernel(kernel, x, threads, current_env()), x, y, threads)
-}
-
-# Between predictive distributions: one matrix of all of them, so that every kernel has it.
-law_matrix <- function(kernel, x, y, draws, threads, call) {
-  if (!is_law(x) || !is.null(y) && !is_law(y)) {
-    stop_input("{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", "argument",
-               arg = "y", call = call)
-  }
-  read <- function(law, arg) {
-    rlang::try_fetch(as_distribution(law), error = function(cnd) {
-      stop_input("{.arg {arg}} cannot be read as predictive distributions.", "distribution", parent = cnd, call = call)
-    })
-  }
-  x <- read(x, "x")
-  y <- if (!is.null(y)) read(y, "y")
-  if (!is.null(y)) {
-    # bandwidths are those of x
-    own <- bind_prediction(kernel, unlabelled_laws(x), draws, threads, call)
-    kernel <- own$kernel
-  }
-  all <- if (is.null(y)) x else c(x, y)
-  check_memory(length(all), length(all), "the Gram matrix of all distributions", call)
-  bound <- bind_prediction(kernel, unlabelled_laws(all), draws, threads, call)
-  values <- cpp_prediction_matrix(bound$spec, threads)
-  if (is.null(y)) values else values[seq_along(x), length(x) + seq_along(y), drop = FALSE]
-}
-
-# Laws without outcomes: zeros, which no kernel on predictions looks at.
-unlabelled_laws <- function(law) {
-  probs <- class_probs(law)
-  if (!is.null(probs) && !is.matrix(probs)) probs <- cbind(1 - probs, probs)
-  n <- length(law)
-  if (is.null(probs)) return(list(law = law, y = matrix(0, n, dimension_of(law)), n = n))
-  list(law = NULL, probs = probs, y = matrix(1, n, 1), n = n)
-}
-
 compares_laws <- function(kernel) {
   if (!is.null(kernel$parts)) return(any(vapply(kernel$parts, compares_laws, NA)))
   kernel$type %in% c("wasserstein", "hellinger", "mmd", "embedding")
@@ -283,4 +209,37 @@ as_features <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   storage.mode(x) <- "double"
   dimnames(x) <- NULL
   x
+}
+
+format_choice <- function(x) {
+  if (is_kernel(x)) return(format(x))
+  if (is.function(x)) return("<function>")
+  if (is.list(x)) return(paste(vapply(x, format_choice, ""), collapse = " | "))
+  if (is.character(x)) dQuote(x, FALSE) else format(x, digits = 4)
+}
+
+check_power <- function(power, call = caller_env()) {
+  ok <- (rlang::is_scalar_double(power) || rlang::is_scalar_integer(power)) && isTRUE(power > 0 && power <= 2)
+  if (!ok) {
+    stop_input(c(
+      "{.arg power} must be a number greater than 0, at most 2.",
+      "x" = "It is {.val {describe(power)}}.",
+      "i" = "Beyond 2 the kernel is never positive semidefinite."
+    ), "argument", arg = "power", call = call)
+  }
+  power
+}
+
+#' @rdname kernel_distributions
+#' @export
+kernel_wasserstein <- function(bandwidth = "median", power = 1) {
+  new_kernel("wasserstein", bandwidth = check_bandwidth(bandwidth), power = check_power(power))
+}
+
+#' @rdname kernel_distributions
+#' @export
+kernel_mmd <- function(bandwidth = "median", target_kernel = kernel_gaussian("median"), power = 2) {
+  check_feature_kernel(check_kernel(target_kernel), "target_kernel")
+  new_kernel("mmd", bandwidth = check_bandwidth(bandwidth), target_kernel = target_kernel,
+             power = check_power(power))
 }

@@ -119,9 +119,6 @@ pair_features.ce_form_bins <- function(form, features, threads) {
   cpp_interval_values(features, form$edges, form$values, threads)
 }
 
-# Right-closed cells, from 1.
-form_cells <- function(form, features, threads) cpp_intervals(features, form$edges, threads)
-
 # Bins of weighted or clustered rows: edges at quantiles of the weighted values, weighted means, their variances.
 fit_design_bins <- function(method, problem, n_bins) {
   design <- problem$design

@@ -15,8 +15,6 @@ check_problem <- function(problem, call = caller_env()) {
   check_problem_values(problem, call)
 }
 
-all_finite <- function(x) if (is.double(x)) cpp_all_finite(x) else all(is.finite(x))
-
 check_problem_values <- function(problem, call) {
   if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) {
     stop_problem("a matrix has no column", call)

@@ -90,15 +90,6 @@ stop_missing_pairs <- function() {
   ), "function", arg = "f", call = NULL)
 }
 
-warn_missing_pairs <- function(risk, m, na_rm) {
-  if (risk$n_missing > 0 && !na_rm) {
-    warn_result(c(
-      "h is NaN for {risk$n_missing} of {as.numeric(m)^2} pairs of rows; the risk is NA.",
-      "i" = "{.code na_rm = TRUE} leaves these pairs out."
-    ), "missing_pairs")
-  }
-}
-
 # h(p_i, p_i): blocks of a few rows, so that the work stays nearly linear.
 #' @export
 form_squared.ce_form_function <- function(form, features, threads) {

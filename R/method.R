@@ -38,17 +38,6 @@ fit_form <- function(method, problem, point, context) {
 #' @export
 fit_form.default <- function(method, problem, point, context) stop_no_generic("fit_form", method, "ce_method_")
 
-stop_no_generic <- function(generic, x, prefix, arg = "method") {
-  own <- class(x)[startsWith(class(x), prefix)]
-  own <- if (length(own) > 0) own[1] else class(x)[1]
-  stop_input(c(
-    "{.arg {arg}} has no {.fn {generic}}: it cannot be used.",
-    "x" = "Its class is {.cls {own}}.",
-    "i" = "Write {.code {generic}.{own}()} and register it: {.code registerS3method(\"{generic}\", \"{own}\", ...)}; \
-           see {.help extending}."
-  ), "method", arg = arg, call = NULL)
-}
-
 #' @rdname extending
 #' @export
 tune_path <- function(method, problem, fold, grid, context) {
@@ -124,15 +113,14 @@ format_values <- function(values) {
   paste(vapply(values, format, "", digits = 3), collapse = ", ")
 }
 
-format_choice <- function(x) {
-  if (is_kernel(x)) return(format(x))
-  if (is.function(x)) return("<function>")
-  if (is.list(x)) return(paste(vapply(x, format_choice, ""), collapse = " | "))
-  if (is.character(x)) dQuote(x, FALSE) else format(x, digits = 4)
-}
-
 #' @export
 print.ce_method <- function(x, ...) {
   cat("<ce_method> ", format(x), "\n", sep = "")
   invisible(x)
+}
+
+grid_point <- function(grid, v) {
+  point <- list(value = grid$value[v])
+  if ("kernel" %in% names(grid)) point$kernel <- grid[["kernel"]][[v]]
+  point
 }

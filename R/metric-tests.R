@@ -258,3 +258,10 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   list(.estimate = statistic, p.value = stats::pchisq(statistic, df, lower.tail = FALSE), df = df,
        n_groups = groups)
 }
+
+# Of every place the share of the mass that lies below, and half of that at the same place; places 1, 2, ..., each with
+# a row.
+share_below <- function(mass, place) {
+  mass <- rowsum(mass, place)[, 1] / sum(mass)
+  unname(cumsum(mass) - mass / 2)[place]
+}

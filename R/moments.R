@@ -150,3 +150,143 @@ gain_rows <- function(before, after, level) {
   moment_rows(c("dss_gain", "mse_gain"), vapply(gain, row_mean, 0, design), vapply(gain, std_error_of, 0, design),
               NA_real_, design, level)
 }
+
+# Means, variances and outcomes from a vector of normal predictions, two columns, or a frame
+# with either. `layout` remembers which, so that results are written alike.
+# `design`: the arguments `weights` and `cluster`; `raw`: their columns, where they have been read.
+read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL, any_family = FALSE) {
+  frame <- if (is.data.frame(x)) ungroup_frame(x)
+  layout <- list(frame = is.data.frame(x), type = "matrix", columns = if (!is_distribution_like(x)) colnames(x))
+  law <- if (layout$frame && length(dots) == 1) law_in_frame(ungroup_frame(x), dots, call)
+  if (!is.null(law)) {
+    x <- ungroup_frame(x)
+    outcome <- x[[select_columns(truth, x, "truth", call)[1]]]
+    layout["columns"] <- list(".pred")
+    layout$law <- dots[[1]]
+    x <- law
+  } else if (layout$frame) {
+    x <- ungroup_frame(x)
+    outcome <- x[[select_columns(truth, x, "truth", call)[1]]]
+    columns <- if (length(dots) > 0) {
+      names(x)[select_columns(rlang::quo(c(!!!dots)), x, "...", call)]
+    } else {
+      setdiff(names(x)[startsWith(names(x), ".pred_")], names(select_columns(truth, x, "truth", call)))
+    }
+    if (length(dots) == 0 && length(columns) == 0) columns <- names(x)[vapply(x, is_distribution_like, NA)]
+    layout$columns <- columns
+    x <- if (length(columns) == 1) x[[columns]] else as.matrix(x[columns])
+  } else {
+    if (length(dots) > 0) as_predictions(x, truth, dots, call = call) # its error
+    outcome <- rlang::eval_tidy(truth)
+  }
+  check_no_survival(outcome, call)
+  moments <- moments_of(x, call, any_family = any_family)
+  layout$type <- moments$type
+  layout$roles <- moments$roles
+  if (!is.numeric(outcome) && !is.logical(outcome)) {
+    stop_input(c(
+      "{.arg truth} must be numeric for a regression.",
+      "x" = "It is {.cls {class(outcome)[1]}}."
+    ), "truth", arg = "truth", call = call)
+  }
+  outcome <- as.numeric(outcome)
+  check_length(length(moments$mean), length(outcome), call)
+  if (any(is.infinite(outcome) | is.nan(outcome))) {
+    row <- which(is.infinite(outcome) | is.nan(outcome))[1]
+    stop_input(c("{.arg truth} must be finite.", "x" = "Row {row} is {.val {outcome[row]}}."),
+               "truth", arg = "truth", row = row, call = call)
+  }
+  raw <- raw %||% read_design(design, frame, length(outcome), call)
+  complete <- !is.na(moments$mean) & !is.na(moments$variance) & !is.na(outcome) &
+    design_complete(raw, length(outcome))
+  keep <- design_kept(raw, which(complete))
+  if (length(keep) == 0) stop_empty(sum(!complete), call, raw)
+  list(mean = moments$mean[keep], variance = moments$variance[keep], outcome = outcome[keep], rows = keep,
+       n_rows = length(outcome), na = !na_rm && !all(complete), layout = layout, raw = raw,
+       design = bind_design(raw, keep))
+}
+
+# What as_distribution() converts.
+is_distribution_like <- function(x) inherits(x, c("ce_distribution", "distribution", "rvar"))
+
+# `any_family`: moments of all predictions of a number are taken, not only those of normal ones, which a map keeps.
+# `columns`: names where `x` has none, of a matrix like the one of the fit.
+moments_of <- function(x, call, columns = NULL, any_family = FALSE) {
+  if (is_distribution_like(x)) {
+    missing <- law_missing(x)
+    x <- as_distribution(fill_missing(x, missing))
+    if (any_family && dimension_of(x) == 1 && is.null(class_probs(x))) {
+      moments <- score_moments(x, call)
+      return(list(mean = replace(moments$mean, missing, NA), variance = replace(moments$variance, missing, NA),
+                  type = "law"))
+    }
+    if (family_of(x) != "normal") {
+      stop_input(c(
+        "Means and variances can be read from normal predictions.",
+        "x" = "These are {.val {family_of(x)}}.",
+        "i" = if (family_of(x) == "draws") {
+          "Give a normal with the draws' moments, {.code pred_normal(mean, sd)}."
+        } else {
+          "Give two columns named {.code mean} and {.code variance}."
+        }
+      ), "distribution", arg = "x", call = call)
+    }
+    return(list(mean = replace(vctrs::field(x, "mean"), missing, NA),
+                variance = replace(vctrs::field(x, "sd")^2, missing, NA), type = "law"))
+  }
+  if (!is.matrix(x) || !is.numeric(x) || ncol(x) != 2) {
+    stop_input(c(
+      "A regression needs the predicted means and variances.",
+      "x" = "{.arg x} is {.val {describe_shape(x)}}.",
+      "i" = "Give {.code pred_normal(mean, sd)}, or two columns named {.code mean} and {.code variance}."
+    ), "columns", arg = "x", call = call)
+  }
+  roles <- moment_roles(colnames(x) %||% columns, call)
+  x <- cbind(x[, roles == "mean"], x[, roles != "mean"])
+  deviation <- "sd" %in% roles
+  bad <- which(!is.na(x[, 2]) & (x[, 2] < 0 | is.infinite(x[, 2])) | is.nan(rowSums(x)) | is.infinite(x[, 1]))
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Means must be finite and variances finite and not negative.",
+      "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, {if (deviation) 'sd' else 'variance'} \\
+             {.val {x[bad[1], 2]}}; {length(bad)} of {nrow(x)} rows are affected."
+    ), "variance", arg = "x", row = bad[1], call = call)
+  }
+  list(mean = unname(x[, 1]), variance = unname(x[, 2])^(1 + deviation), type = "matrix", roles = roles)
+}
+
+moment_names <- list(mean = c("mean", "mu", ".pred"), variance = c("variance", "var", "sigma2"), sd = c("sd", "sigma"))
+
+# What two columns are, by their names; said once for each pair of names.
+moment_roles <- function(columns, call) {
+  plain <- tolower(sub("^\\.pred_", "", columns %||% c("", "")))
+  role <- vapply(plain, function(name) {
+    at <- vapply(moment_names, function(known) name %in% known, NA)
+    if (any(at)) names(moment_names)[at] else ""
+  }, "", USE.NAMES = FALSE)
+  if (sum(role == "mean") != 1 || !all(nzchar(role))) {
+    stop_input(c(
+      "Two numbers per prediction are a mean and a variance or standard deviation only where their names say so.",
+      "x" = if (is.null(columns)) "They have no names." else "They are named {.field {columns}}.",
+      "i" = "Give {.code pred_normal(mean, sd)}, or columns named {.code mean} and {.code variance} (or {.code sd})."
+    ), "columns", arg = "x", call = call)
+  }
+  says <- c(variance = "variance", sd = "standard deviation")[[role[role != "mean"]]]
+  tell(c("i" = "Read {.field {columns[role == 'mean']}} as the mean, \\
+                {.field {columns[role != 'mean']}} as the {says}."),
+       "moments", .frequency = "once", .frequency_id = paste(c("calibrisk_moments", columns), collapse = "_"))
+  role
+}
+
+# A variance of 0 scores -Inf where the mean is exact, else +Inf.
+dss_terms <- function(variance, r) ifelse(variance == 0 & r > 0, Inf,
+                                          ifelse(variance == 0, -Inf, r / variance + log(variance)))
+
+warn_not_injective <- function(reason, what = "upper bound", stated = TRUE) {
+  warn_result(c(
+    "The gain is not the improvement of the calibration error: the map is not injective.",
+    "x" = "Of this map: {reason}.",
+    "i" = "It is the improvement of the {what}, any loss of sharpness included.",
+    if (stated) c("i" = "{.code injective = FALSE} says that you know.")
+  ), "injective")
+}

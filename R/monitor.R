@@ -279,15 +279,3 @@ tidy.ce_monitor <- function(x, ...) {
   check_empty(...)
   x$history %||% monitor_row(x)[0, ]
 }
-
-#' @export
-glance.ce_monitor <- function(x, ...) {
-  check_empty(...)
-  slope <- if (length(x$streams) == 1) x$streams[[1]]$bets[[2]] else c(NA_real_, NA_real_)
-  limits <- c("estimate", "conf.low", "conf.high")
-  headline <- if (x$state$n > 0) ce_estimate(x$state)[limits]
-  columns_frame(
-    !!!monitor_row(x), rejected_at = x$rejected_at, intercept = slope[1], slope = 1 + slope[2],
-    !!!(headline %||% stats::setNames(rep(list(NA_real_), 3), limits))
-  )
-}

@@ -107,8 +107,6 @@ number_text <- function(name, row, null, level, digits = 2) {
          if (!is.na(tested) && (tested < 1 - level) != apart) paste0("; p ", p_text(tested)), ")")
 }
 
-percent_text <- function(level) paste0(format(100 * level), "%")
-
 has_interval <- function(row) !is.null(row) && !is.na(row$conf.low)
 
 interval_excludes <- function(row, null) {

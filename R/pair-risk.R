@@ -114,3 +114,12 @@ index_tile <- function(h, rows, cols) {
   }
   matrix(as.numeric(values), length(rows), length(cols))
 }
+
+warn_missing_pairs <- function(risk, m, na_rm) {
+  if (risk$n_missing > 0 && !na_rm) {
+    warn_result(c(
+      "h is NaN for {risk$n_missing} of {as.numeric(m)^2} pairs of rows; the risk is NA.",
+      "i" = "{.code na_rm = TRUE} leaves these pairs out."
+    ), "missing_pairs")
+  }
+}

@@ -3,10 +3,6 @@
 # law has one: all jumps of the laws of some rows, what outcomes drawn from the predictions would
 # give; members: the size of an ensemble, else NULL.
 
-new_pit <- function(low, high, jumps = NULL, members = NULL) {
-  list(low = low, high = high, jumps = jumps, members = members)
-}
-
 pit_middle <- function(pit) (pit$low + pit$high) / 2
 
 pit_of <- function(law, y, call = caller_env()) {
@@ -31,9 +27,6 @@ family_pit <- function(law, y) {
   new_pit(level, level)
 }
 
-# Jumps as a table: those of row i are start[i] + 1 to start[i + 1].
-jump_table <- function(count, low, high) list(start = c(0L, cumsum(as.integer(count))), low = low, high = high)
-
 # Counts: jumps between the values of the distribution function, but for tails of 1e-10. Above a standard deviation of
 # 100 they are narrower than .004: a continuous distribution.
 count_pit <- function(law, y) {
@@ -53,22 +46,6 @@ count_pit <- function(law, y) {
     low[at] <- cdf(part, window$from - 1)[count > 0]
     jump_table(count, low, high)
   })
-}
-
-# Mixtures of normal or Laplace distributions: n x components, and the standard distribution function.
-location_scale_parts <- function(law) {
-  parts <- components_of(law)
-  if (is.null(parts)) return(NULL)
-  c(parts$components, cdf = if (parts$of == "normal") stats::pnorm else standard_laplace_cdf)
-}
-
-# P(Y <= y), or P(Y < y), by row. A component of scale 0 is a point.
-location_scale_cdf <- function(parts, y, open = FALSE) {
-  point <- parts$scale == 0
-  below <- if (open) parts$location < y else parts$location <= y
-  value <- ifelse(point, below, parts$cdf((y - parts$location) / ifelse(point, 1, parts$scale)))
-  # weights sum to 1 up to rounding
-  pmin(rowSums(parts$weight * value), 1)
 }
 
 location_scale_pit <- function(parts, y) {
@@ -106,4 +83,9 @@ read_pit <- function(x, truth, dots, na_rm, call, design = NULL) {
   }
   if (data$na) stop_missing_curve(call)
   list(pit = pit_of(data$law, as.vector(data$y), call), design = data$design)
+}
+
+stop_missing_curve <- function(call) {
+  stop_input(c("A curve cannot be drawn through missing values.",
+               "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
 }

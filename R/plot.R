@@ -97,3 +97,14 @@ plot.ce_grouped <- function(x, ...) draw_figure(x, ...)
 #' @rdname ce_monitor
 #' @export
 plot.ce_monitor <- function(x, ...) draw_figure(x, ...)
+
+#' @rdname ce_grouped
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_grouped <- function(object, ...) {
+  switch(class(object$results[[1]])[1],
+    ce_tune = autoplot_tunes(group_panels(object), ...),
+    ce_fit = autoplot_fits(group_panels(object), ...),
+    ce_recalibration = autoplot_maps(group_panels(object), ...),
+    one_group(object, "autoplot")
+  )
+}

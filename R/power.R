@@ -245,22 +245,6 @@ glance.ce_power <- function(x, ...) {
                 prevalence = facts$prevalence, auroc = facts$auroc, error = facts$error)
 }
 
-#' @export
-print.ce_power <- function(x, ...) {
-  facts <- attr(x, "facts")
-  if (is.null(facts) || !all(c("criterion", "target", "n") %in% names(x))) return(NextMethod())
-  header <- attr(x, "estimand")
-  cat(strwrap(paste0("# ", names(header), ": ", header), exdent = 4), sep = "\n")
-  shown <- data.frame(criterion = x$criterion, target = paste(x$quantity, format_each(x$target)),
-                      rows = ifelse(is.finite(x$n), count_each(x$n), "none enough"),
-                      events = ifelse(is.finite(x$n), count_each(ceiling(x$events)), ""))
-  names(shown)[2] <- if (facts$given) "expected" else "wished"
-  if ("simulated" %in% names(x)) shown$simulated <- ifelse(is.na(x$simulated), "", format_each(x$simulated))
-  print(shown, row.names = FALSE, right = TRUE)
-  cat(strwrap(c(if (!facts$given) power_sentence(x), facts$event$hint), exdent = 2), sep = "\n")
-  invisible(x)
-}
-
 count_each <- function(n) vapply(n, count_text, "")
 
 power_sentence <- function(x) {

@@ -177,3 +177,34 @@ n_obs <- function(predictions) {
 n_classes <- function(predictions) {
   if (is.null(predictions$probs)) 2L else ncol(predictions$probs)
 }
+
+is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
+
+check_in_memory <- function(x, call) {
+  if (!is_database(x)) return(invisible())
+  stop_unsupported("the sums of {.fn ece}, {.fn ce_estimate} and {.fn ce_tune} are computed", "This is another verb.",
+                   call)
+}
+
+# What rows come from is not the rows.
+check_rows_here <- function(x, arg, call, to = "state") {
+  of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
+    all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy", "ce_database")))
+  files <- is.character(x) && is.null(dim(x)) && (arg == "data" || all(file.exists(x)))
+  what <- if (inherits(x, "ce_source")) "a source" else if (is_database(x)) "a table of a database" else
+    if (of_frames) "a list of them" else if (files) "text"
+  if (is.null(what)) return(invisible())
+  source <- if (of_frames) "lapply(data, ce_source)" else if (what == "a source") "data" else "ce_source(data)"
+  stop_input(c(
+    "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.",
+    "x" = "It is {what}.",
+    "i" = if (arg == "data") {
+      "Files, tables and pieces are read by {.fn ce_source}: {.code update({to}, {source}, truth)}."
+    } else {
+      "A state reads it: {.code update(ce_state(), {sub('data', arg, source)}, truth)}; see {.help ce_source}."
+    }
+  ), c("source", "probs"), arg = arg, call = call)
+}
+
+# Of a number; else the predictions are of classes.
+is_real <- function(data) !is.null(data[["law"]])

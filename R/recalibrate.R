@@ -222,32 +222,6 @@ warn_convergence <- function(fit, method) {
   ), "convergence")
 }
 
-#' @export
-print.ce_recalibration <- function(x, ...) {
-  what <- if (x$method == "variance") "variances" else if (x$kind == "distribution") {
-    paste("predictions", x$map$family)
-  } else if (x$kind == "scalar") "probabilities of the event" else {
-    paste(x$n_classes, "classes")
-  }
-  cat("<ce_recalibration> ", x$method, ", ", count_text(x$n), " predictions, ", what,
-      if (!is.null(x$fold)) paste0(", cross-fitted in ", max(x$fold), " folds"), "\n", counted_line(x), sep = "")
-  names <- c(log = "log loss", brier = "Brier score (sum over classes)", dss = "Dawid-Sebastiani score")
-  cat("mean ", names[[x$loss]], " on the fitted rows: ", format(x$objective[["before"]], digits = 5), " -> ",
-      format(x$objective[["after"]], digits = 5), "\n", sep = "")
-  if (!is.null(x$objective_crossfit)) {
-    cat("out of fold: ", format(x$objective_crossfit, digits = 5), "\n", sep = "")
-  }
-  if (!is.null(x$tests)) cat(update_text(x$tests), sep = "\n")
-  if (nrow(x$terms) <= 8) {
-    if (nrow(x$terms) > 0) cat(terms_text(x$terms), "\n", sep = "")
-  } else {
-    cat(nrow(x$terms), " parameters, see tidy()\n", sep = "")
-  }
-  cat(if (x$injective$value) "injective: " else "not injective: ", x$injective$reason, "\n", sep = "")
-  if (!x$convergence$converged) cat("NOT CONVERGED: ", x$convergence$message, "\n", sep = "")
-  invisible(x)
-}
-
 terms_text <- function(terms) {
   paste0(terms$term, ifelse(is.na(terms$class), "", paste0("[", terms$class, "]")), " = ",
          format(terms$estimate, digits = 4), collapse = ", ")

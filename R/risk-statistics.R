@@ -104,3 +104,19 @@ ce_lower_bound <- function(difference, level, design = NULL) {
 mean_std_error <- function(x) {
   if (length(x) < 2) NA_real_ else sd(x) / sqrt(length(x))
 }
+
+# Mean of h(p_i, p_i): an estimate of the squared error. NA without rows.
+mean_squared <- function(squared, form = NULL, design = NULL) {
+  design <- design %||% new_design(length(squared))
+  if (anyNA(squared) && isTRUE(form$na_rm)) {
+    kept <- !is.na(squared)
+    squared <- squared[kept]
+    design <- design_rows(design, kept)
+  }
+  if (length(squared) == 0 || anyNA(squared)) NA_real_ else row_mean(squared, design)
+}
+
+# Missing values of a user's function are left out where it says so (a form or its risk).
+kept_squared <- function(squared, form) {
+  if (isTRUE(form$na_rm)) squared[!is.na(squared)] else squared
+}

@@ -25,14 +25,6 @@ as_law <- function(x, call = caller_env()) {
 
 n_laws <- function(law) vctrs::vec_size(law)
 
-stop_family <- function(law, what, call = caller_env()) {
-  stop_input(c(
-    "{what} is not available for this family of predictions.",
-    "x" = "The family is {.val {family_of(law)}}.",
-    "i" = "Give draws instead: {.fn pred_draws}."
-  ), "distribution", arg = "prediction", call = call)
-}
-
 score_moments <- function(law, call = caller_env()) {
   if (dimension_of(law) > 1) stop_family(law, "The score of several outcomes")
   moments <- law_moments(law)

@@ -41,18 +41,6 @@ family_text <- function(laws) {
   if (ncol(laws$probs) == 2) "binary" else "multiclass"
 }
 
-# Sums over pairs, or kernel values.
-check_computable <- function(values, call = caller_env()) {
-  if (!all(is.finite(values))) {
-    stop_input(c(
-      "Kernels and their expectations must be numbers.",
-      "x" = "Some are not: outcomes, scales of predictions and bandwidths are too far apart for double precision.",
-      "i" = "Use other bandwidths or units."
-    ), "distribution", arg = "x", call = call)
-  }
-  values
-}
-
 check_block <- function(block, n, least = 2, call = caller_env()) {
   block <- block %||% max(least, floor(sqrt(n)))
   check_count(block, "block", lower = least, call = call)
@@ -145,4 +133,17 @@ kernel_bound <- function(kernel, simplex, call = caller_env()) {
     1
   )
   kernel$scale * value
+}
+
+# k(P_i, P_i)
+source_diagonal <- function(spec) {
+  switch(spec$form,
+    features = cpp_gram_diagonal(spec$kernel, spec$features),
+    matrix = diag(spec$values),
+    spec$scale * Reduce(if (spec$form == "sum") `+` else `*`, lapply(spec$parts, source_diagonal))
+  )
+}
+
+product_source <- function(factors) {
+  if (length(factors) == 1) factors[[1]] else list(form = "product", scale = 1, parts = factors)
 }

@@ -141,17 +141,6 @@ matern_form <- function(law, nu, bandwidth) {
   if (nu == 0.5) c(form = "laplace_laplace", parts$components)
 }
 
-# Of which distributions a prediction is a mixture, and its weights, locations and scales, n x K each.
-components_of <- function(law) {
-  for (of in c("normal", "laplace")) {
-    known <- closed_form_of(law, paste0(of, "_components"))
-    if (!is.null(known)) {
-      values <- known(law)[c("weight", "location", "scale")]
-      return(list(of = of, components = lapply(values, function(v) unname(as.matrix(v)))))
-    }
-  }
-}
-
 # Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.
 bind_finite <- function(kernel, probs, y, support, threads) {
   residuals <- canonical_residuals(probs, match(as.vector(y), support))
@@ -188,3 +177,47 @@ redraw_outcomes <- function(laws) {
   }
   laws
 }
+
+kept_rows <- 256L
+
+# Beside what the rows cost, with as many numbers of each as the pivots that law_redraws() takes.
+is_label_matrix_small <- function(target, n) ncol(target$probs)^2 <= 64 * max(n, kept_rows)
+
+redraw_tolerance <- 1e-6  # of the kernel's mean diagonal
+
+# Sets of outcomes side by side, n x (sets d); one sum per set (inst/include/calibrisk/skce/outcome_sums.h).
+draw_outcomes <- function(laws, sets) {
+  laws$roots <- laws$roots %||% law_roots(laws$law)
+  do.call(cbind, lapply(seq_len(sets), function(r) redraw_outcomes(laws)$y))
+}
+
+outcome_sums <- function(weights, target, kernel, y, sets, threads, progress = NULL) {
+  cpp_outcome_sums(weights, target, kernel, y, target_points(target, y), sets, threads, progress)
+}
+
+# Outcomes as a target takes them: positions in a finite support.
+target_points <- function(target, y) {
+  if (is.null(target$support)) return(y)
+  y[] <- as.numeric(match(y, target$support))
+  y
+}
+
+outcome_candidates <- 2048L
+
+# Pivots of a factor of the target kernel, the factor at the pivots, and E l(t, Z_i) for every
+# prediction. The pivots are outcomes drawn from predictions: the factor must not depend on what
+# was observed.
+outcome_factor <- function(problem, threads, rank = outcome_rank(problem$n)) {
+  laws <- problem$laws
+  n <- problem$n
+  rows <- round(seq(1, n, length.out = min(n, outcome_candidates)))
+  drawn <- redraw_outcomes(take_rows(laws, rows))$y
+  kernel <- problem$target_kernel
+  tolerance <- redraw_tolerance * mean(cpp_gram_diagonal(kernel, drawn))
+  factor <- cpp_pivoted_cholesky(kernel, drawn, tolerance, rank, threads)
+  pivots <- drawn[factor$pivots, , drop = FALSE]
+  list(pivots = pivots, triangle = factor$L[factor$pivots, , drop = FALSE],
+       expected = cpp_target_expectation(problem$target, target_points(problem$target, pivots), threads))
+}
+
+outcome_rank <- function(n) max(16, min(64, 2e6 %/% n))

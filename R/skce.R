@@ -293,16 +293,6 @@ factor_sums <- function(computation, source, residuals, right, type, design, thr
   sums
 }
 
-# The sum of squares is no product of sums. It is that of all rows with these, times n over their number: enough for
-# some hundredths of a standard error, at about the cost of the factor (random features cost less). Scattered by their
-# values, not by their order.
-noise_rows <- function(residuals, rows) {
-  n <- nrow(residuals)
-  sets <- n %/% rows
-  if (sets < 2) return(seq_len(n))
-  which(cpp_row_folds(residuals, integer(n), sets) == 1)
-}
-
 # The kernel is 0 across groups, so that the total is the sum of the terms.
 group_terms <- function(sums, group, type, design) {
   w <- design_weights(design)

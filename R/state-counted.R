@@ -1,13 +1,5 @@
 # Classical errors of rows with counts (x, y, count; R/moment-ladder.R), each row as often as it counts.
 
-# Rows are not kept.
-no_rows <- function() stop_input("An estimate from sums has no influence of rows.", "unsupported")
-
-counted_mean <- function(rows, values, design, power = 1) {
-  mean <- sum(rows$count * values) / design$n
-  new_estimate(mean, no_rows, design, power, squares = sum(rows$count * (values - mean)^2))
-}
-
 # The rows with counts of all parts of moments (an array, the parts last), and which part they are of.
 part_rows <- function(edges, moments) {
   parts <- lapply(seq_len(dim(moments)[4]), function(part) {
@@ -30,15 +22,6 @@ counted_table <- function(rows, edges, parts = 1) {
   kept <- rowSums(matrix(sums[, 1], n_bins)) > 0
   pick <- function(k) matrix(sums[, k], n_bins)[kept, , drop = FALSE]
   list(size = pick(1), d = pick(2), d2 = pick(3), bins = bins_of_sums(pick(1), pick(2), pick(3), pick(4)))
-}
-
-# rowsum() with a row for every level.
-rowsum_all <- function(x, by) {
-  out <- matrix(0, nlevels(by), ncol(x))
-  if (nrow(x) == 0) return(out)
-  found <- rowsum(x, as.integer(by), reorder = TRUE)
-  out[as.integer(rownames(found)), ] <- found
-  out
 }
 
 # The binned error from such a table. `variance(slope, offset, mean)` of rows that do not count the same.

@@ -21,17 +21,6 @@ check_state_scalar <- function(state, call) {
   ), c("notion", "state"), call = call)
 }
 
-# What the sums were made of is settled: the verbs take no other choices with a state.
-check_state_call <- function(no_truth, called, known, call) {
-  other <- setdiff(names(called)[-1], c(known, ""))
-  if (no_truth && length(other) == 0) return(invisible())
-  stop_input(c(
-    "With a state only {.arg {setdiff(known, 'x')}} can be chosen.",
-    "x" = if (length(other) > 0) "{.arg {other}} {?was/were} given." else "{.arg truth} was given.",
-    "i" = "What is kept of the rows is settled by {.fn ce_state_spec}."
-  ), c("state", "argument"), call = call)
-}
-
 check_state_rows <- function(state, call) {
   if (state$n > 0) return(invisible())
   stop_input(c(

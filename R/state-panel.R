@@ -32,14 +32,6 @@ estimate.ce_state <- function(x, ..., level = 0.95) {
 #' @export
 tidy.ce_state <- function(x, ..., level = 0.95) estimate(x, ..., level = level)
 
-#' @rdname ce_state
-#' @export
-glance.ce_state <- function(x, ..., level = 0.95) {
-  check_empty(...)
-  row <- ce_estimate(x, level = level)
-  columns_frame(!!!as.list(row), dropped = x$dropped)
-}
-
 panel_frame <- function(metric, columns, detail, estimator = "binary") {
   missing <- rep(NA_real_, length(metric))
   # what is not defined (a ratio to no expected events, a statistic without a variance) is missing

@@ -96,6 +96,7 @@
 #' `ce_tune()` has fewer than two rows, or two blocks with rows. Those of the rows are the ones of [ce_estimate()].
 #' A warning of class `calibrisk_warning_ties` says that many rows are in the block of their values.
 #' @seealso [ce_monitor()] to test calibration while rows come in.
+#' @order 1
 #' @export
 #' @examples
 #' halves <- split(vehicle_predictions, seq_len(nrow(vehicle_predictions)) %% 2)
@@ -226,21 +227,4 @@ check_state <- function(x, call = caller_env()) {
     ), c("state", "version"), call = call)
   }
   x
-}
-
-#' @export
-print.ce_state <- function(x, ...) {
-  check_state(x)
-  cat("<ce_state> ", count_of(x$n, "row"), if (!is.null(x$about)) paste0(", ", x$about$notion), state_event(x),
-      sep = "")
-  if (x$dropped > 0) cat(" (", count_of(x$dropped, "incomplete row"), " left out)", sep = "")
-  cat("\n")
-  writeLines(strwrap(paste0("Keeps: ", spec_words(x$spec), "."), exdent = 2))
-  cat("Holds ", format(round(sum(lengths(unlist(x$sums, recursive = FALSE))) * 8 / 1024)), " kB of sums",
-      if (isTRUE(x$about$blocked)) ", in blocks", "; no rows.\n", sep = "")
-  if (x$n > 1 && !identical(x$about$notion, "canonical")) {
-    row <- state_headline(x, 0.95, 1L)
-    writeLines(strwrap(page_sentences(list(level = 0.95, error = row)), exdent = 2))
-  }
-  invisible(x)
 }

@@ -72,15 +72,3 @@ summary.ce_grouped <- function(object, ...) {
   object$results <- lapply(object$results, summary, ...)
   object
 }
-
-#' @export
-print.ce_summary <- function(x, ...) {
-  print(x$object)
-  for (name in names(x$tables)) {
-    cat("\n", name, "\n", sep = "")
-    table <- as.data.frame(x$tables[[name]])
-    if (!is.null(table$method)) table$method <- method_words(table$method)
-    print(table, row.names = FALSE, digits = 4)
-  }
-  invisible(x)
-}

@@ -105,3 +105,12 @@ count_text <- function(n) {
 
 # "1 row", "2,000 rows"
 count_of <- function(n, what) paste0(count_text(n), " ", what, if (n != 1) "s")
+
+percent_text <- function(level) paste0(format(100 * level), "%")
+
+# The names of a list, defaults where there are none, made unique.
+list_names <- function(x, defaults) {
+  names <- names(x) %||% rep("", length(x))
+  names[names == ""] <- defaults[names == ""]
+  make.unique(names, sep = "_")
+}

@@ -44,22 +44,43 @@ rows_of_fold <- function(fold, f, threads = 1L) cpp_fold_rows(fold, f, TRUE, thr
 
 training_rows <- function(fold, f, threads = 1L) cpp_fold_rows(fold, f, FALSE, threads)
 
-# Mean of h(p_i, p_i): an estimate of the squared error. NA without rows.
-mean_squared <- function(squared, form = NULL, design = NULL) {
-  design <- design %||% new_design(length(squared))
-  if (anyNA(squared) && isTRUE(form$na_rm)) {
-    kept <- !is.na(squared)
-    squared <- squared[kept]
-    design <- design_rows(design, kept)
-  }
-  if (length(squared) == 0 || anyNA(squared)) NA_real_ else row_mean(squared, design)
-}
-
-# Missing values of a user's function are left out where it says so (a form or its risk).
-kept_squared <- function(squared, form) {
-  if (isTRUE(form$na_rm)) squared[!is.na(squared)] else squared
-}
-
 advance <- function(context, fraction) {
   if (!is.null(context$progress)) context$progress(fraction)
+}
+
+# Held-out rows of each fold and features of the test rows, the same for all methods. `design`: that of the test rows,
+# or of all in the order of the folds.
+unseen_parts <- function(problem, fold, cache, threads) {
+  of <- list(problem, fold)
+  if (!identical(cache$unseen$of, of)) {
+    test <- rows_of_fold(fold, 0, threads)
+    rows <- lapply(seq_len(max(fold)), rows_of_fold, fold = fold, threads = threads)
+    cache$unseen <- list(
+      of = of, rows = rows, held_out = lapply(rows, take_rows, data = problem, threads = threads),
+      test = if (length(test) > 0) problem$features[test, , drop = FALSE],
+      design = design_rows(problem$design, if (length(test) > 0) test else order(fold))
+    )
+  }
+  cache$unseen
+}
+
+# What the function fitted without fold f says of rows that it has not seen: its risk on the fold, whose value is
+# that of the path (its own way of summing has other last digits, and tables of a path and of its selected
+# value show the same ones), and h(p, p) on the test rows. A path may have both already.
+unseen_rows <- function(known, risk, form, held_out, test, threads) {
+  out <- known %||% list(
+    risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design),
+    test_squared = if (!is.null(test)) form_squared(form, test, threads)
+  )
+  out$risk$risk <- risk
+  out$risk$design <- held_out$design
+  out
+}
+
+# Smallest mean risk, over the folds in which it is defined; the smallest value on ties.
+select_value <- function(risk, value) {
+  mean_risk <- rowMeans(risk, na.rm = TRUE)
+  if (all(is.na(mean_risk))) return(1L)
+  order <- order(mean_risk, value)
+  order[1]
 }

@@ -1,13 +1,5 @@
 # The estimated gap over the confidence: of a scalar notion, or of each class.
 
-# Counts of the scalar feature under the gap; class-wise a list of them.
-tune_histogram <- function(problems, notion, threads) {
-  switch(notion,
-    top_label = , binary = feature_histogram(problems[[1]], threads),
-    class_wise = lapply(problems, feature_histogram, threads)
-  )
-}
-
 # A list of list(label, histogram, forms) with one element per class, or the one of a scalar notion.
 gap_parts <- function(x, classes = NULL, call = caller_env()) {
   if (x$notion == "canonical") {

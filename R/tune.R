@@ -1,88 +1,4 @@
-#' Choose and tune a calibration error estimator by its risk
-#'
-#' Fits every method at every value of its hyperparameter on the training part of each
-#' fold, estimates the risk on the held-out part, selects the value with the smallest mean
-#' risk and reports the calibration error of the folds' averaged functions on test rows that
-#' no fit has seen (Gruber & Bach 2025, Algorithm 1). Below it stands the headline: the estimate and
-#' interval of [ce_estimate()]. Of rows that are not in one place a [ce_state()] takes the place of `x`; then only
-#' `level` and `threads` may be given.
-#'
-#' @inheritParams ce_args
-#' @inheritParams ece
-#' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
-#'   the column `method`.
-#' @param folds The number of folds; or an integer vector with the fold of each non-test
-#'   row (or of every row; fold 0 then marks the test rows); or an rsample `rset` that holds out every row once. Of a
-#'   table of a database a number, or a column of it (see [ce_database()]).
-#' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
-#'   estimate is taken on the held-out rows of the folds.
-#' @param repeats Number of random splits that risks are averaged over; `NULL`: 10 below 500 rows, 5 below 2,000, else
-#'   1, and 1 where one method or a split is given.
-#' @param progress Show a progress bar in interactive sessions?
-#' @return A `ce_tune`. `tidy()` has one row per method, value and fold (of each split), `glance()` one row per
-#'   method, [autoplot()][autoplot.ce_tune] draws risks, estimates and gaps, `predict()` and [ce_risk()] use
-#'   the averaged functions. For grouped data a `ce_grouped` list of them.
-#' @section Definition:
-#' Rows are shuffled once with R's random numbers; the first 80 % tune, the rest test;
-#' folds are consecutive blocks. With \eqn{h_{i,\eta}} fitted outside fold \eqn{i},
-#' \eqn{\hat\eta = \arg\min_\eta \frac1k \sum_i R_i(h_{i,\eta})} (ties: the smallest),
-#' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
-#' rows. Class-wise, values are selected per class and the squared errors summed. With few rows the choice hangs on the
-#' split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
-#'
-#' The rows of a cluster are in one fold, and on one side of the test split; shares and numbers of folds are those of
-#' clusters. Weighted and clustered rows count as in [ce_risk()]; fits are weighted, and every one of them is computed
-#' by itself, without the short cuts over grids and folds.
-#'
-#' The risk says *which function* describes the miscalibration best. *How large* it is says the headline, the same for
-#' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows. The
-#' interval is for the error visible at the stated resolution; it uses no method, and `estimate_holdout` may lie
-#' outside.
-#' @section Errors:
-#' Of class `calibrisk_error_<what>`: `probs` (rows that are negative, infinite or do not sum to 1, `NaN`, logits),
-#' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit
-#' the levels only in part), `length`, `empty`, `missing` (with `na_rm = FALSE`), `notion` (one that the data or a
-#' method does not have), `method`, `folds` (fewer rows than folds, or a vector of another length), `argument`, and
-#' `group`, which names the group. The other verbs have the same ones. An estimate that is larger than every residual
-#' (kkr on a few rows) is a warning of class `calibrisk_warning_impossible_estimate`.
-#' @section Cost:
-#' Linear in the number of rows for scalar notions; see the vignettes for measured times.
-#' Long work can be interrupted. Under a [future::plan()] of several workers methods and classes are tuned there, with
-#' the same digits (unless a function of [method_function()] draws random numbers); a worker that is lost is an error of
-#' class `calibrisk_error_worker`.
-#' @references `r ref_gruber_bach()`
-#' @export
-#' @examples
-#' set.seed(1)
-#' tuned <- ce_tune(vehicle_predictions, truth)
-#' tuned
-#' glance(tuned)
-ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
-                    test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                    progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  if (inherits(x, "ce_state")) {
-    check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
-    check_level(level)
-    return(state_tune(x, level, resolve_threads(threads), call))
-  }
-  notion <- check_notion(notion)
-  methods <- check_methods(if (missing(methods) && is_database(x)) database_methods(notion) else methods)
-  check_bins_notion(methods, notion, call)
-  check_count(repeats, null = TRUE)
-  check_level(level)
-  check_flag(progress)
-  threads <- resolve_threads(threads)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  if (is_database(x)) {
-    return(database_tune(x, enquo(truth), column_dots(...), enquo(.by), notion, methods, enquo(folds), test, repeats,
-                         event_level, na_rm, level, threads, design, call))
-  }
-  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
-    splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
-    told_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
-  }, call)
-}
+# Algorithm 1 of ce_tune(): splits of the rows, the methods on them, the fit that is selected.
 
 # The first split is that of a single one, with the same seed.
 repeated_splits <- function(predictions, folds, test, repeats, n_methods, call) {
@@ -244,43 +160,6 @@ split_cache <- function(cache, s) {
   cache[[name]]
 }
 
-# Held-out rows of each fold and features of the test rows, the same for all methods. `design`: that of the test rows,
-# or of all in the order of the folds.
-unseen_parts <- function(problem, fold, cache, threads) {
-  of <- list(problem, fold)
-  if (!identical(cache$unseen$of, of)) {
-    test <- rows_of_fold(fold, 0, threads)
-    rows <- lapply(seq_len(max(fold)), rows_of_fold, fold = fold, threads = threads)
-    cache$unseen <- list(
-      of = of, rows = rows, held_out = lapply(rows, take_rows, data = problem, threads = threads),
-      test = if (length(test) > 0) problem$features[test, , drop = FALSE],
-      design = design_rows(problem$design, if (length(test) > 0) test else order(fold))
-    )
-  }
-  cache$unseen
-}
-
-# What the function fitted without fold f says of rows that it has not seen: its risk on the fold, whose value is
-# that of the path (its own way of summing has other last digits, and tables of a path and of its selected
-# value show the same ones), and h(p, p) on the test rows. A path may have both already.
-unseen_rows <- function(known, risk, form, held_out, test, threads) {
-  out <- known %||% list(
-    risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design),
-    test_squared = if (!is.null(test)) form_squared(form, test, threads)
-  )
-  out$risk$risk <- risk
-  out$risk$design <- held_out$design
-  out
-}
-
-# Smallest mean risk, over the folds in which it is defined; the smallest value on ties.
-select_value <- function(risk, value) {
-  mean_risk <- rowMeans(risk, na.rm = TRUE)
-  if (all(is.na(mean_risk))) return(1L)
-  order <- order(mean_risk, value)
-  order[1]
-}
-
 # Class-wise: sums over the classes, value by value selected per class. risks: per split and fold.
 combine_problems <- function(parts) {
   list(
@@ -335,4 +214,12 @@ chosen_text <- function(row) {
 predict.ce_tune <- function(object, new, ..., type = c("squared", "pairs", "gap"), method = NULL,
                             threads = NULL) {
   predict(tune_fit(object, method), new, ..., type = type, threads = threads)
+}
+
+# Counts of the scalar feature under the gap; class-wise a list of them.
+tune_histogram <- function(problems, notion, threads) {
+  switch(notion,
+    top_label = , binary = feature_histogram(problems[[1]], threads),
+    class_wise = lapply(problems, feature_histogram, threads)
+  )
 }

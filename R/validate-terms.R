@@ -179,13 +179,6 @@ auroc_row <- function(problem, options) {
                  design, options$level, logit_scale)
 }
 
-# Of every place the share of the mass that lies below, and half of that at the same place; places 1, 2, ..., each with
-# a row.
-share_below <- function(mass, place) {
-  mass <- rowsum(mass, place)[, 1] / sum(mass)
-  unname(cumsum(mass) - mass / 2)[place]
-}
-
 overall_rows <- function(problem, options) {
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)

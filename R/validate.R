@@ -181,6 +181,7 @@ validation_sample <- function(problem) {
 #' @param ... For `autoplot()` and `plot()` passed on to [autoplot.ce_curve()].
 #' @return `tidy()`, `glance()`: tibbles, see [ce_validate()]. `autoplot()`: a ggplot object. `plot()` draws it and
 #'   returns `x`.
+#' @order 1
 #' @name ce_validation_tables
 #' @export
 #' @examples
@@ -205,7 +206,3 @@ validation_curve <- function(x, type = "smooth", call = caller_env()) {
   curve <- as_choice(type, "curve", list(), "type", call = call)
   bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, call)
 }
-
-#' @rdname ce_validation_tables
-#' @export
-plot.ce_validation <- function(x, ...) draw_figure(x, ...)

@@ -1,0 +1,47 @@
+# Several models of the same rows, as columns or in a list.
+
+# Every selected column is a model's probability of the same event, or its distribution of the same number.
+column_models <- function(x, truth, columns, settings, call) {
+  x <- ungroup_frame(x)
+  if (length(columns) == 0) {
+    stop_input(c("Two or more models are needed.", "x" = "No column of predictions is selected.",
+                 "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece)}."),
+               "columns", arg = "...", call = call)
+  }
+  made <- columns[vapply(columns, makes_law, NA)]
+  names(made) <- list_names(made, vapply(made, rlang::as_label, ""))
+  columns <- columns[!vapply(columns, makes_law, NA)]
+  at <- if (length(columns) > 0) select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
+  at <- at[!at %in% outcome_columns(truth, x, settings$design$horizon, call)]
+  models <- c(lapply(at, function(column) rlang::quo(!!unname(column))), made)
+  models <- lapply(setNames(nm = names(models)), function(name) {
+    in_model(law_or_classes(read_laws(x, truth, unname(models[name]), settings$event_level, TRUE, NULL, call,
+                                      settings$design)), name, call)
+  })
+  align_events(models)
+}
+
+# Outcomes of several dimensions are several columns.
+outcome_columns <- function(truth, x, horizon, call) {
+  check_truth_given(truth, call)
+  if (is.null(horizon)) select_columns(truth, x, "truth", call) else read_outcomes(truth, x, horizon, call)$column
+}
+
+align_events <- function(models) {
+  first <- models[[1]]
+  if (is_real(first)) models else lapply(models, align_event, first$levels[2])
+}
+
+# Errors say which model they are about.
+in_model <- function(value, name, call) {
+  rlang::try_fetch(value, error = function(cnd) {
+    stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
+  })
+}
+
+# The rows that are complete for all models; rows that frequency weights repeat are repeated in each.
+common_rows <- function(models) {
+  rows <- models[[1]]$rows
+  for (model in models[-1]) rows <- rows[rows %in% model$rows]
+  lapply(models, function(model) take_rows(model, which(model$rows %in% rows)))
+}

@@ -1,0 +1,96 @@
+#' Choose and tune a calibration error estimator by its risk
+#'
+#' Fits every method at every value of its hyperparameter on the training part of each
+#' fold, estimates the risk on the held-out part, selects the value with the smallest mean
+#' risk and reports the calibration error of the folds' averaged functions on test rows that
+#' no fit has seen (Gruber & Bach 2025, Algorithm 1). Below it stands the headline: the estimate and
+#' interval of [ce_estimate()]. Of rows that are not in one place a [ce_state()] takes the place of `x`; then only
+#' `level` and `threads` may be given.
+#'
+#' @inheritParams ce_args
+#' @inheritParams ece
+#' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
+#'   the column `method`.
+#' @param folds The number of folds; or an integer vector with the fold of each non-test
+#'   row (or of every row; fold 0 then marks the test rows); or an rsample `rset` that holds out every row once. Of a
+#'   table of a database a number, or a column of it (see [ce_database()]).
+#' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
+#'   estimate is taken on the held-out rows of the folds.
+#' @param repeats Number of random splits that risks are averaged over; `NULL`: 10 below 500 rows, 5 below 2,000, else
+#'   1, and 1 where one method or a split is given.
+#' @param progress Show a progress bar in interactive sessions?
+#' @return A `ce_tune`. `tidy()` has one row per method, value and fold (of each split), `glance()` one row per
+#'   method, [autoplot()][autoplot.ce_tune] draws risks, estimates and gaps, `predict()` and [ce_risk()] use
+#'   the averaged functions. For grouped data a `ce_grouped` list of them.
+#' @section Definition:
+#' Rows are shuffled once with R's random numbers; the first 80 % tune, the rest test;
+#' folds are consecutive blocks. With \eqn{h_{i,\eta}} fitted outside fold \eqn{i},
+#' \eqn{\hat\eta = \arg\min_\eta \frac1k \sum_i R_i(h_{i,\eta})} (ties: the smallest),
+#' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
+#' rows. Class-wise, values are selected per class and the squared errors summed. With few rows the choice hangs on the
+#' split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
+#'
+#' The rows of a cluster are in one fold, and on one side of the test split; shares and numbers of folds are those of
+#' clusters. Weighted and clustered rows count as in [ce_risk()]; fits are weighted, and every one of them is computed
+#' by itself, without the short cuts over grids and folds.
+#'
+#' The risk says *which function* describes the miscalibration best. *How large* it is says the headline, the same for
+#' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows. The
+#' interval is for the error visible at the stated resolution; it uses no method, and `estimate_holdout` may lie
+#' outside.
+#' @section Errors:
+#' Of class `calibrisk_error_<what>`: `probs` (rows that are negative, infinite or do not sum to 1, `NaN`, logits),
+#' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit
+#' the levels only in part), `length`, `empty`, `missing` (with `na_rm = FALSE`), `notion` (one that the data or a
+#' method does not have), `method`, `folds` (fewer rows than folds, or a vector of another length), `argument`, and
+#' `group`, which names the group. The other verbs have the same ones. An estimate that is larger than every residual
+#' (kkr on a few rows) is a warning of class `calibrisk_warning_impossible_estimate`.
+#' @section Cost:
+#' Linear in the number of rows for scalar notions; see the vignettes for measured times.
+#' Long work can be interrupted. Under a [future::plan()] of several workers methods and classes are tuned there, with
+#' the same digits (unless a function of [method_function()] draws random numbers); a worker that is lost is an error of
+#' class `calibrisk_error_worker`.
+#' @references `r ref_gruber_bach()`
+#' @export
+#' @examples
+#' set.seed(1)
+#' tuned <- ce_tune(vehicle_predictions, truth)
+#' tuned
+#' glance(tuned)
+ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
+                    test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
+                    progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+  call <- current_env()
+  if (inherits(x, "ce_state")) {
+    check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
+    check_level(level)
+    return(state_tune(x, level, resolve_threads(threads), call))
+  }
+  notion <- check_notion(notion)
+  methods <- check_methods(if (missing(methods) && is_database(x)) database_methods(notion) else methods)
+  check_bins_notion(methods, notion, call)
+  check_count(repeats, null = TRUE)
+  check_level(level)
+  check_flag(progress)
+  threads <- resolve_threads(threads)
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  if (is_database(x)) {
+    return(database_tune(x, enquo(truth), column_dots(...), enquo(.by), notion, methods, enquo(folds), test, repeats,
+                         event_level, na_rm, level, threads, design, call))
+  }
+  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
+    splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
+    told_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
+  }, call)
+}
+
+# What the sums were made of is settled: the verbs take no other choices with a state.
+check_state_call <- function(no_truth, called, known, call) {
+  other <- setdiff(names(called)[-1], c(known, ""))
+  if (no_truth && length(other) == 0) return(invisible())
+  stop_input(c(
+    "With a state only {.arg {setdiff(known, 'x')}} can be chosen.",
+    "x" = if (length(other) > 0) "{.arg {other}} {?was/were} given." else "{.arg truth} was given.",
+    "i" = "What is kept of the rows is settled by {.fn ce_state_spec}."
+  ), c("state", "argument"), call = call)
+}
