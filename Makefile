@@ -17,7 +17,7 @@ comma = ,
 PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
 .PHONY: help deps install demo test test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
-  contract check document readme lint format check-format check-documented extending articles pages papers fuzz bench site \
+  contract check document readme layers lint format check-format check-documented extending articles pages papers fuzz bench site \
   test-core sanitize sanitize-address sanitize-thread valgrind release-check clean
 
 help: ## list the commands
@@ -71,6 +71,9 @@ document: ## write NAMESPACE, man/, the Rcpp exports and the rules of src/Makeva
 
 readme: install ## README.md and its figures, from README.Rmd
 	$(RSCRIPT) -e 'rmarkdown::render("README.Rmd", quiet = TRUE)'
+
+layers: install ## calls that point up, cycles of files, lines of R code; LIST='up cycle'
+	@$(RSCRIPT) tools/layers.R $(LIST)
 
 lint: ## R code against .lintr
 	@$(RSCRIPT) tools/lint.R

@@ -22,6 +22,7 @@ if (anyDuplicated(definitions)) {
   quit(status = 1)
 }
 
+source("tools/library.R")
 source("tools/pages.R")
 r <- file.path(R.home("bin"), "R")
 project <- normalizePath(".")
@@ -36,12 +37,10 @@ Sys.setenv(
   "_R_CHECK_FORCE_SUGGESTS_" = "false",
   "_R_CHECK_FUTURE_FILE_TIMESTAMPS_" = "false",
   "_R_CHECK_SYSTEM_CLOCK_" = "false",
-  # the installed size is that of the code, not of symbols for debuggers
-  "_R_SHLIB_STRIP_" = "true",
-  "R_STRIP_SHARED_LIB" = "strip -x",  # local symbols only: the check reads the others
   # Flags that Debian's R adds on its own.
   "_R_CHECK_COMPILATION_FLAGS_KNOWN_" = "-Wformat -Werror=format-security -Wdate-time"
 )
+strip_symbols()
 # Where ccache is at hand (Debian), what the build and the check both compile is compiled once.
 if (dir.exists("/usr/lib/ccache")) {
   Sys.setenv(PATH = paste("/usr/lib/ccache", Sys.getenv("PATH"), sep = ":"))

@@ -22,6 +22,7 @@ if (file.exists(stamp) && identical(readLines(stamp), sums)) {
   cores <- max(1L, parallel::detectCores(), na.rm = TRUE)
   Sys.setenv(MAKEFLAGS = paste0("-j", cores))
   message("Installing calibrisk into ", library_path, " (compiles what changed) ...")
+  strip_symbols()
   drop_foreign_objects()
   # an installation that was killed leaves its lock behind
   lock <- file.path(library_path, paste0("00LOCK-", basename(getwd())))

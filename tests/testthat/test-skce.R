@@ -72,7 +72,7 @@ test_that("two opposite certain predictions", {
   expect_equal(of(2:1, "unbiased"), -2 * exp(-1))
   expect_equal(of(2:1, "biased"), 1 - exp(-1))
   ten <- p[rep(1:2, 10), ]
-  pairs <- skce(ten, rep(2:1, 10), kernel = kernel_gaussian(1), type = "block", block = 2)
+  expect_warning(pairs <- skce(ten, rep(2:1, 10), kernel = kernel_gaussian(1), type = "block", block = 2), "rarer")
   expect_equal(pairs$.estimate, -2 * exp(-1))
   expect_equal(pairs$std.error, 0)
 })

@@ -1,0 +1,90 @@
+# The layers of R/: calls that point up and the largest cycle of files; fails on the first call that points up and where a
+# cycle has more than 17 files (families of distributions, one room). Also counts the lines of R code.
+#
+#   Rscript tools/layers.R [up] [cycle]    also lists the calls, the files of the cycle
+#
+# A room is a set of files and may call itself and the rooms above it in this table; CONTRIBUTING says what each is for.
+# Of several patterns that fit a file's name the last one counts. Calls are those that codetools finds in the functions
+# of the installed namespace, and in its lists of functions; that a generic finds its method is no call.
+rooms <- c(
+  util   = paste0("^util-|^(args|calibrisk-package|check|choice|columns|condition-text|conditions|data|dots|",
+                  "memory|progress|RcppExports|table|threads|values|workers|zzz-.*|plot-theme)$"),
+  kern   = "^kern-|^kernel(-scale)?$",
+  law    = "^law-|^(family.*|distribution)$",
+  row    = paste0("^row-|^(design.*|predictions.*|group.*|horizon|folds|take-rows|event-words|notion|",
+                  "tune-results|metric-sorted|distribution-read|summary)$"),
+  est    = "^est-|^(influence|crossfit|pair-clusters|risk-statistics|ladder-limits|resample)$",
+  pair   = "^pair-(?!risk|clusters)|^(kernel-d.*|kernel-features|skce-.*|ckce-(engine|features|group|input))$",
+  ladder = "^ladder(-basis|-rare)?$|^ladder-(bases|stack)$|^moment-ladder$",
+  form   = "^form(-.*)?$|^pair-risk.*$",
+  meth   = "^meth-|^method(-.*)?$|^tune-path$",
+  metric = paste0("^metric-(?!sorted)|^(aaa-metric|score-.*|moments|pit|ece-bias|smooth-limits|skce|jkce|",
+                  "ucme|hierarchy|ckce(-choices|-law|-null|-ridge)?)$"),
+  map    = "^map-|^(recal-.*|recalibrate|gain.*)$",
+  test   = "^test-|^ce-test(-.*)?$",
+  curve  = "^curve(-.*)?$|^decision(-.*)?$",
+  tune   = "^tune(-tables|-methods|-folds)?$|^(fit|fit-source|risk)$",
+  many   = "^many-|^(state.*|source.*|database.*|monitor.*|tune-cells|tune-clusters|tune-weighted)$",
+  verb   = "^verb-|^(estimate|power.*|compare.*|rank.*|validate.*|model-predictions|deprecated)$",
+  show   = "^show-|-(print|plot)(-|$)|^(plot|kable.*|report.*|headline-words|page-sentences)$"
+)
+asked <- commandArgs(TRUE)
+most_files <- 17
+namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
+files <- sort(list.files("R", "[.]R$"))
+room_of <- function(file) {
+  hit <- vapply(rooms, grepl, logical(length(file)), x = sub("[.]R$", "", file), perl = TRUE)
+  hit <- matrix(hit, length(file))
+  ifelse(rowSums(hit) > 0, max.col(hit + 0, "last"), NA)
+}
+assigned <- function(file) {
+  code <- Filter(function(e) is.call(e) && is.name(e[[2]]) && deparse(e[[1]])[1] %in% c("<-", "="),
+                 as.list(parse(file.path("R", file), keep.source = FALSE)))
+  unique(vapply(code, function(e) as.character(e[[2]]), ""))
+}
+defined <- lapply(setNames(nm = files), assigned)
+home <- setNames(rep(files, lengths(defined)), unlist(defined))
+home <- home[names(home) %in% ls(namespace, all.names = TRUE)]
+closures <- function(x, depth = 0) {
+  if (is.primitive(x)) NULL else if (is.function(x)) list(x) else if (is.list(x) && depth < 3) {
+    unlist(lapply(unclass(x), closures, depth + 1), recursive = FALSE)
+  }
+}
+calls <- do.call(rbind, lapply(names(home), function(name) {
+  globals <- unlist(lapply(closures(get(name, namespace)), codetools::findGlobals, merge = TRUE))
+  to <- setdiff(intersect(globals, names(home)), name)
+  if (length(to) > 0) data.frame(from = name, to = to, file = unname(home[name]), other = unname(home[to]))
+}))
+largest_cycle <- function(from, to) {
+  nodes <- unique(c(from, to))
+  reach <- diag(length(nodes))
+  reach[cbind(match(from, nodes), match(to, nodes))] <- 1
+  repeat {
+    further <- (reach %*% reach > 0) + 0
+    if (sum(further) == sum(reach)) break
+    reach <- further
+  }
+  both <- reach * t(reach)
+  nodes[both[which.max(rowSums(both)), ] > 0]
+}
+up <- calls[which(room_of(calls$other) > room_of(calls$file)), ]
+cycle <- largest_cycle(calls$file, calls$other)
+in_rooms <- largest_cycle(names(rooms)[room_of(calls$file)], names(rooms)[room_of(calls$other)])
+lost <- files[is.na(room_of(files))]
+cat(sprintf("%d functions and values in %d files and %d rooms; %d calls, %d of them between files\n", length(home),
+            length(files), length(rooms), nrow(calls), sum(calls$file != calls$other)))
+if (length(lost) > 0) cat("No room:", lost, "\n")
+cat(sprintf("Calls that point up: %d, to %d functions\n", nrow(up), length(unique(up$to))))
+cat(sprintf("Largest cycle: %d files, %d rooms\n", length(cycle), length(in_rooms)))
+if ("up" %in% asked) {
+  room <- names(rooms)[room_of(up$other)]
+  cat(sort(sprintf("%s (%s, %s) <- %s (%s)", up$to, up$other, room, up$from, up$file)), sep = "\n")
+}
+if ("cycle" %in% asked) cat(cycle, fill = 120)
+code <- unlist(lapply(setdiff(files, "RcppExports.R"), function(file) readLines(file.path("R", file))))
+lines <- sum(!grepl("^\\s*(#|$)", code))
+cat(sprintf("Lines of R code (no comments, no blank lines): %s\n", format(lines, big.mark = ",")))
+if (length(lost) > 0 || nrow(up) > 0 || length(cycle) > most_files) {
+  cat("R/ is not as CONTRIBUTING says: name a room for each file, and let no call point up (`make layers LIST=up`).\n")
+  quit(status = 1)
+}
