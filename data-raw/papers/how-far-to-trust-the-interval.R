@@ -15,16 +15,14 @@ parts <- intersect(c("scalar", "class-wise", "canonical", "networks"), parts)
 
 ladder <- function(features, residuals, notion) {
   bases <- calibrisk:::ladder_bases(notion, ncol(residuals), nrow(residuals))
-  list(
-    bases = bases,
-    value = calibrisk:::run_ladder(list(features = features, residuals = residuals), bases, .95, 1L)
-  )
+  problem <- list(features = features, residuals = residuals, design = calibrisk:::new_design(nrow(residuals)))
+  list(bases = bases, value = calibrisk:::run_ladder(problem, bases, .95, 1L))
 }
 
 # Share of the squared gap that the best basis sees: psi of the gap itself is the mean of psi given the
 # predictions.
 seen_share <- function(features, gap, bases) {
-  rungs <- calibrisk:::cpp_ladder(as.matrix(features), as.matrix(gap), rep(1, nrow(gap)), "none", bases, FALSE, 1L)
+  rungs <- calibrisk:::cpp_ladder(as.matrix(features), as.matrix(gap), numeric(), integer(), bases, FALSE, 1L)
   max(vapply(rungs, `[[`, 0, "psi")) / mean(rowSums(gap^2))
 }
 
