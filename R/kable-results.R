@@ -108,7 +108,7 @@ knit_print.ce_grouped <- function(x, ...) knit_result(x)
 
 # The table, and the sentences below it where the result has some.
 knit_result <- function(x) {
-  said <- paper_sentences(x)
+  said <- plain_text(paper_sentences(x), document_format())
   text <- paste(c(knitr::knit_print(ce_kable(x)), if (length(said) > 0) c("", said), ""), collapse = "\n")
   knitr::asis_output(paste0("\n\n", text, "\n\n"))
 }

@@ -10,8 +10,10 @@
 #' @param x A result: of [ce_estimate()], [ce_validate()], [ce_tune()], [ce_test()], [ce_compare()], [ce_decision()],
 #'   [ce_curve()], [ce_recalibrate()], [ce_rank()], [ce_fit()], or any other table of this package.
 #' @param digits Digits after the point.
-#' @param format Of [knitr::kable()]: `"html"`, `"latex"`, `"pipe"`; by default that of the document.
+#' @param format `"html"`, `"latex"`, `"pipe"` or `"simple"`, see [knitr::kable()]; by default that of the document.
 #' @param caption Caption; by default what the printed table says of the estimand; `NA` for none.
+#' @param escape Whether names, levels and captions are shown as they are. With `FALSE` they are markup (a formula in a
+#'   caption, say), and markup in the data reaches the page too.
 #' @param ... Passed on to [knitr::kable()].
 #' @return `ce_kable()`: a [knitr::kable()]. `format()`: a character vector.
 #' @section Errors:
@@ -21,19 +23,47 @@
 #' errors <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"))
 #' ce_kable(errors, format = "pipe")
 #' format(errors)
-ce_kable <- function(x, digits = 3, format = NULL, caption = NULL, ...) {
+ce_kable <- function(x, digits = 3, format = NULL, caption = NULL, escape = TRUE, ...) {
   check_count(digits, lower = 0)
+  check_flag(escape)
   check_package("knitr", "Tables for papers need")
   table <- paper_table(x, digits, current_env())
-  caption <- if (is.null(caption)) paper_caption(x) else if (!is.na(caption)) caption
-  # texts of numbers stand to the right, so that their points are below each other
-  numeric <- vapply(table, function(v) all(grepl("^[-0-9<= .,InfNA]*([(].*[)])?$", v)), NA)
-  knitr::kable(table, format = format %||% default_format(), caption = caption, row.names = FALSE,
-               align = ifelse(numeric, "r", "l"), ...)
+  if (is.null(caption)) caption <- paper_caption(x)
+  if (!is.null(caption) && !is.na(caption[1])) check_string(caption, "caption", current_env())
+  text_table(table, format, caption, escape, ...)
 }
 
-# kable() knows the format of a document while it is knitted.
-default_format <- function() if (is.null(knitr::opts_knit$get("out.format"))) "pipe"
+# A table of texts, none of which is markup. `...`: of kable().
+text_table <- function(table, format = NULL, caption = NA, escape = TRUE, ..., call = caller_env()) {
+  format <- table_format(format, call)
+  options <- list(...)
+  # texts of numbers stand to the right, so that their points are below each other
+  numeric <- vapply(table, function(v) all(grepl("^[-0-9<= .,InfNA]*([(].*[)])?$", v)), NA)
+  options$align <- options$align %||% ifelse(numeric, "r", "l")
+  if (escape) {
+    plain <- function(v) plain_text(v, format)
+    table[] <- lapply(table, plain)
+    names(table) <- plain(names(table))
+    if (is.character(caption)) caption <- plain(caption)
+    if (is.character(options$col.names)) options$col.names <- plain(options$col.names)
+  }
+  rlang::inject(
+    knitr::kable(table, format = format, caption = caption, row.names = FALSE, escape = FALSE, !!!options)
+  )
+}
+
+# As kable() finds it: the markup has to be known before.
+table_format <- function(format, call) {
+  format <- format %||% getOption("knitr.table.format")
+  if (is.function(format)) format <- format()
+  if (is.null(format)) {
+    forced <- isTRUE(knitr::opts_knit$get("kable.force.latex")) && knitr::is_latex_output()
+    format <- if (forced) "latex" else if (is.null(knitr::pandoc_to())) document_format()
+  }
+  if (is.null(format) || identical(format, "markdown")) return("pipe")
+  if (identical(format, "pandoc")) return("simple")
+  check_choice(format, c("html", "latex", "pipe", "simple"), "format", call)
+}
 
 # A data frame of texts with the columns' titles.
 paper_table <- function(x, digits = 3, call = caller_env()) UseMethod("paper_table")
@@ -88,6 +118,10 @@ paper_columns <- function(x, digits) {
   if (both) x[[value]] <- text
   # a column of nothing but missing values tells nothing
   x <- x[vapply(x, function(v) !all(is.na(v)), NA)]
+  # names of ours are words; those of the data stay as they are
+  ours <- names(x) %in% c("notion", "type", "norm", "term", "score", ".metric", ".estimator", "test", "computation",
+                          "quantity")
+  x[ours] <- lapply(x[ours], function(v) if (is.character(v)) gsub("_", "-", v) else v)
   x[] <- lapply(x, paper_value, digits)
   if (!is.null(x$method)) x$method <- method_words(x$method)
   titles <- c(.metric = "metric", .estimator = "estimator", .estimate = "estimate", p.value = "p",
@@ -102,7 +136,7 @@ paper_columns <- function(x, digits) {
 }
 
 paper_value <- function(v, digits) {
-  if (!is.numeric(v)) return(ifelse(is.na(v), "", gsub("_", "-", format(v, trim = TRUE))))
+  if (!is.numeric(v)) return(ifelse(is.na(v), "", format(v, trim = TRUE)))
   whole <- all(is.na(v) | (is.finite(v) & v == round(v)))
   ifelse(is.na(v), "", if (whole) vapply(v, count_text, "") else trimws(formatC(v, digits = digits, format = "f")))
 }
