@@ -39,19 +39,21 @@ paper_table <- function(data, caption, align = NULL, ...) {
 }
 
 # ---- Stored results --------------------------------------------------------------------------
-# All of them, from precomputed/<page>.rds, which data-raw/papers/<page>.R writes; one, by its name.
-stored_results <- function(page = sub("[.]Rmd$", "", knitr::current_input())) {
+# All of them, from precomputed/<page>.rds, which data-raw/papers/<page>.R writes; one, by its name. `page`: of another
+# vignette.
+stored_results <- function(page = NULL) {
+  if (is.null(page)) page <- sub("[.]Rmd$", "", knitr::current_input())
   readRDS(file.path("precomputed", paste0(page, ".rds")))
 }
-stored <- function(name) {
-  table <- stored_results()[[name]]
+stored <- function(name, page = NULL) {
+  table <- stored_results(page)[[name]]
   if (is.null(table)) stop("There is no stored result ", name, ".")
   table
 }
 
 # Where the stored results `names` come from, in words.
-provenance <- function(names) {
-  about <- stored_results()$about
+provenance <- function(names, page = NULL) {
+  about <- stored_results(page)$about
   about <- about[match(names, about$result), ]
   if (anyNA(about$result)) stop("There is no stored result ", toString(names[is.na(about$result)]), ".")
   several <- function(x) grepl(" to | and |per ", x)
@@ -73,9 +75,9 @@ format_seconds <- function(x) {
   ifelse(x >= 5400, sprintf("%.1f hours", x / 3600),
          ifelse(x >= 90, sprintf("%.0f minutes", x / 60), sprintf("%s seconds", signif(x, 2))))
 }
-# Chunk option `from`: the stored results that a figure or table shows; the line stands under it.
+# Chunk option `from`: the stored results that a figure or table shows, of the page `from_page`; the line stands under it.
 knitr::knit_hooks$set(from = function(before, options) {
-  if (!before) paste0("\n\n<p class=\"provenance\">", provenance(options$from), "</p>\n\n")
+  if (!before) paste0("\n\n<p class=\"provenance\">", provenance(options$from, options$from_page), "</p>\n\n")
 })
 
 # ---- Scripts and style -----------------------------------------------------------------------
