@@ -1,56 +1,85 @@
-# Beside the curves of a reliability figure: the predictions below them, numbers in the corner.
+# Beside the curves of a reliability figure: the predictions below them, numbers in the corner or in the legend.
 
-# The lines of a corner: one per number, or one per curve where several share the panel.
-corner_text <- function(rows) {
-  text <- lapply(seq_len(nrow(rows)), function(i) {
-    c(if (is.finite(rows$error[i])) paste("CE", format(round(rows$error[i], 3), nsmall = 3)),
-      if (is.finite(rows$slope[i])) paste("slope", format(round(rows$slope[i], 2), nsmall = 2)),
-      paste("n", count_text(rows$n[i])))
+# Per curve what the numbers are called, and how they are written.
+curve_numbers_text <- function(rows) {
+  lapply(seq_len(nrow(rows)), function(i) {
+    drop_missing(c("calibration error" = figure_number(rows$error[i], 3), slope = figure_number(rows$slope[i], 2),
+                   n = count_text(rows$n[i])))
   })
-  if (length(text) == 1) return(text[[1]])
-  paste0(rows$colour, ": ", vapply(text, paste, "", collapse = ", "))
 }
 
-corner_layer <- function(summary) {
-  parts <- lapply(split(summary, summary$panel), function(rows) {
-    text <- corner_text(rows)
-    data.frame(text = paste0(" ", text), panel = rows$panel[1], line = seq_along(text))
+figure_number <- function(x, digits) if (is.finite(x)) format(round(x, digits), nsmall = digits) else NA_character_
+
+drop_missing <- function(x) x[!is.na(x)]
+
+# Numbers that tell models apart, behind the names of a legend: as many as the column of a journal has room for.
+legend_labels <- function(rows, lines, names, width = 60) {
+  labels <- function(shown) {
+    text <- vapply(lines, function(line) {
+      line <- line[intersect(shown, names(line))]
+      paste(sub("calibration error", "CE", names(line)), line, collapse = ", ")
+    }, "")
+    paste0(names, ": ", text[match(names, as.character(rows$colour))])
+  }
+  choices <- list(c("O:E", "slope", "C", "calibration error"), c("O:E", "slope", "calibration error"),
+                  c("O:E", "calibration error"), "calibration error")
+  found <- lapply(choices, labels)
+  fits <- vapply(found, function(text) max(nchar(text)) <= width, NA)
+  found[[match(TRUE, fits, nomatch = length(found))]]
+}
+
+# At the upper left, above the diagonal, one line below the other; in many panels fewer and smaller ones.
+corner_layer <- function(rows, lines) {
+  panels <- nlevels(rows$panel)
+  size <- if (panels == 1) 2.6 else if (panels <= 6) 2.2 else 1.7
+  parts <- lapply(seq_len(nrow(rows)), function(i) {
+    line <- lines[[i]]
+    if (panels > 1) line <- line[intersect(names(line), c("O:E", "slope", "calibration error", "n"))]
+    if (panels > 6) line <- line[intersect(names(line), c("slope", "calibration error"))]
+    data.frame(text = paste0(" ", names(line), " ", line), panel = rep(rows$panel[i], length(line)),
+               line = seq_along(line))
   })
-  # at the upper left, one line below the other
-  ggplot2::geom_text(data = do.call(rbind, unname(parts)), inherit.aes = FALSE, hjust = 0, size = 2.8,
-                     colour = "grey20",
+  ggplot2::geom_text(data = do.call(rbind, parts), inherit.aes = FALSE, hjust = 0, size = size, colour = "grey20",
                      ggplot2::aes(x = -Inf, y = Inf, label = .data$text, vjust = 0.3 + 1.3 * .data$line))
 }
 
-# Square root heights, so that rare confidences stay visible where most lie near 1. With `split`, events stand on a line
+# The histogram lies below the unit square; curves that share a panel have a lane each.
+strip_top <- -0.03
+
+strip_bottom <- function(lanes) if (lanes < 2) -0.21 else strip_top - min(0.08 * lanes, 0.4)
+
+# Square root heights, so that rare predictions stay visible where most lie near 1. With `split`, events stand on a line
 # in the middle of the strip and the others hang from it.
-histogram_layers <- function(histogram, several, split) {
+histogram_layers <- function(histogram, split, top) {
+  lanes <- nlevels(histogram$colour)
   key <- interaction(histogram$colour, histogram$panel, drop = TRUE)
-  height <- strip[["top"]] - strip[["bottom"]]
-  scaled <- function(n, most) height * sqrt(n / pmax(most, 1))
+  lane <- top * (strip_top - strip_bottom(lanes)) / lanes
+  scaled <- function(n, most, height) height * sqrt(n / pmax(most, 1))
+  floor <- top * strip_top - lane * as.integer(histogram$colour)
   if (split) {
     most <- stats::ave(pmax(histogram$events, histogram$n - histogram$events), key, FUN = max)
-    histogram$base <- mean(strip)
-    histogram$top <- histogram$base + scaled(histogram$events, most) / 2
-    histogram$bottom <- histogram$base - scaled(histogram$n - histogram$events, most) / 2
+    histogram$base <- floor + lane / 2
+    histogram$top <- histogram$base + scaled(histogram$events, most, lane / 2)
+    histogram$bottom <- histogram$base - scaled(histogram$n - histogram$events, most, lane / 2)
   } else {
-    histogram$base <- histogram$bottom <- strip[["bottom"]]
-    histogram$top <- histogram$base + scaled(histogram$n, stats::ave(histogram$n, key, FUN = max))
+    histogram$base <- floor
+    # a little air between lanes
+    height <- lane * if (lanes > 1) 0.85 else 1
+    histogram$top <- floor + scaled(histogram$n, stats::ave(histogram$n, key, FUN = max), height)
   }
-  floor <- ggplot2::annotate("segment", x = 0, xend = 1, y = 0, yend = 0, colour = "grey70", linewidth = 0.3)
-  middle <- if (split) ggplot2::annotate("segment", x = 0, xend = 1, y = mean(strip), yend = mean(strip),
-                                         colour = "grey70", linewidth = 0.3)
-  if (!several) {
-    bars <- histogram[histogram$n > 0, ]
-    bar <- function(low, high, fill) {
-      ggplot2::geom_rect(data = bars, inherit.aes = FALSE, fill = fill,
-                         ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data[[low]], ymax = .data[[high]]))
+  line <- function(y) {
+    ggplot2::annotate("segment", x = 0, xend = top, y = y, yend = y, colour = "grey70", linewidth = 0.3)
+  }
+  bars <- histogram[histogram$n > 0, ]
+  bar <- function(low, high, fill) {
+    aes <- ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data[[low]], ymax = .data[[high]])
+    if (is.null(fill)) {
+      aes$fill <- ggplot2::aes(fill = .data$colour)$fill
+      return(ggplot2::geom_rect(aes, bars, inherit.aes = FALSE, show.legend = FALSE))
     }
-    return(list(bar("base", "top", if (split) "grey35" else "grey60"), if (split) bar("bottom", "base", "grey70"),
-                middle, floor))
+    ggplot2::geom_rect(aes, bars, inherit.aes = FALSE, fill = fill)
   }
-  step <- function(side) {
-    ggplot2::geom_step(data = histogram, ggplot2::aes(x = .data$left, y = .data[[side]]), linewidth = 0.4)
-  }
-  list(step("top"), if (split) step("bottom"), middle, floor)
+  list(bar("base", "top", if (lanes > 1) NULL else if (split) "grey35" else "grey60"),
+       if (split) bar("bottom", "base", "grey70"),
+       line(c(0, unique(if (split) histogram$base else floor[lanes > 1]))))
 }

@@ -2,19 +2,22 @@
 #'
 #' @param object,x A `ce_curve`.
 #' @param bands `"conf"`: intervals (darker) and the simultaneous band (lighter) around the curve; `"null"`: where
-#'   the curve of a calibrated model lies, around the diagonal; `"none"`.
+#'   the curve of a calibrated model lies, around the diagonal; `"none"`. By default `"conf"`, and `"none"` for curves
+#'   that share a panel.
 #' @param histogram Whether to draw the distribution of the predictions underneath; of a binary notion events point
-#'   up and the others down.
-#' @param numbers Whether calibration error, slope and number of rows stand in the corner (see the Value of
-#'   [ce_curve()]).
+#'   up and the others down. Curves that share a panel have a strip each.
+#' @param numbers Whether numbers stand beside the curve: calibration error, slope and number of rows, and those of
+#'   [ce_validate()] on its figure. In the corner of a panel, or in the legend for curves that share a panel.
 #' @param facet Whether several models or groups get a panel each instead of a colour.
 #' @param ... Not used; of `plot()`, the arguments of `autoplot()`.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object; `plot()` draws it and returns `x`. Smooth and isotonic curves are drawn from the fifth
+#'   smallest to the fifth largest prediction (of 20 rows or more); `tidy()` has all of them. Both axes end at .1, .2 or
+#'   .5 where all predictions, curves and intervals are below.
 #' @name autoplot.ce_curve
 #' @exportS3Method ggplot2::autoplot
-autoplot.ce_curve <- function(object, bands = c("conf", "null", "none"), histogram = TRUE, facet = FALSE,
-                              numbers = FALSE, ...) {
+autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FALSE, numbers = FALSE, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
+  bands <- bands %||% if (shared_panel(object, facet) && object$type != "pit") "none" else "conf"
   bands <- check_choice(bands, c("conf", "null", "none"))
   check_flag(histogram)
   check_flag(facet)
@@ -25,14 +28,32 @@ autoplot.ce_curve <- function(object, bands = c("conf", "null", "none"), histogr
   } else {
     autoplot_reliability(object, data, bands, histogram)
   }
-  if (numbers) plot <- plot + corner_layer(data$summary)
-  plot <- plot + curve_titles(object, bands, histogram) + theme_ce() +
-    ggplot2::theme(panel.grid.major = ggplot2::element_blank())
-  if (nlevels(data$curve$panel) > 1) {
-    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) + panel_theme(nlevels(data$curve$panel))
+  colours <- levels(data$curve$colour)
+  panels <- nlevels(data$curve$panel)
+  shared <- length(colours) > 1
+  labels <- colours
+  if (numbers) {
+    lines <- object$numbers %||% curve_numbers_text(object$summary)
+    if (shared) labels <- legend_labels(data$summary, lines, colours)
+    if (!shared) plot <- plot + corner_layer(data$summary, lines)
   }
-  if (nlevels(data$curve$colour) < 2) plot <- plot + ggplot2::theme(legend.position = "none")
+  plot <- plot + curve_scales(colours, labels, numbers) +
+    curve_titles(object, bands, histogram, shared, numbers) + theme_ce() +
+    ggplot2::theme(panel.grid.major = ggplot2::element_blank())
+  if (panels > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) + panel_theme(panels)
   plot
+}
+
+shared_panel <- function(x, facet) !isTRUE(facet) && length(setdiff(x$keys, "class")) > 0
+
+# Colours, and line types for paper without colours. One curve needs no legend, in any theme.
+curve_scales <- function(names, labels, numbers) {
+  guide <- if (length(names) < 2) "none" else wrapped_legend(labels, one_column = numbers)
+  scale <- function(make, values, ...) {
+    make(values = stats::setNames(values, names), labels = labels, guide = guide, ...)
+  }
+  list(scale(ggplot2::scale_colour_manual, unname(colours_for(names)), aesthetics = c("colour", "fill")),
+       scale(ggplot2::scale_linetype_manual, line_types_for(names)))
 }
 
 # Many panels in 6 inches: small words.
@@ -45,9 +66,9 @@ panel_theme <- function(n) {
                  axis.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.75)))
 }
 
-# Ticks of the unit interval, as many as the panels have room for.
-unit_scale <- function(scale, n) {
-  at <- if (n == 1) seq(0, 1, 0.25) else if (n <= 6) c(0, 0.5, 1) else c(0, 1)
+# Ticks from 0 to the end of the axis, as many as the panels have room for.
+unit_scale <- function(scale, n, top) {
+  at <- top * if (n == 1) seq(0, 1, 0.25) else if (n <= 6) c(0, 0.5, 1) else c(0, 1)
   scale(breaks = at, labels = format(at, drop0trailing = TRUE, trim = TRUE))
 }
 
@@ -63,6 +84,11 @@ curve_layers <- function(x, facet) {
     text <- curve_labels(rows, keys)
     factor(text, levels = unique(text))
   }
+  drawn <- function(rows) {
+    if (!x$type %in% c("smooth", "isotonic")) return(rows)
+    ends <- if (length(x$keys) == 0) rep(1L, nrow(rows)) else vctrs::vec_match(rows[x$keys], x$ends[x$keys])
+    rows[rows$confidence >= x$ends$from[ends] & rows$confidence <= x$ends$to[ends], ]
+  }
   add <- function(rows) {
     rows$colour <- label(rows, by_colour)
     rows$panel <- label(rows, by_panel)
@@ -70,31 +96,49 @@ curve_layers <- function(x, facet) {
     if (identical(by_panel, "class")) levels(rows$panel) <- sub("^class ", "", levels(rows$panel))
     rows
   }
-  list(curve = add(x$curve), histogram = add(x$histogram), summary = add(x$summary))
+  curve <- add(drawn(x$curve))
+  top <- if (x$type %in% c("pit", "quantile")) 1 else axis_end(curve)
+  list(curve = curve, histogram = coarse_histogram(add(x$histogram), top), summary = add(x$summary), top = top)
 }
 
-strip <- c(bottom = -0.21, top = -0.03) # where the histogram lies, below the unit square
+# Where rare events leave most of the unit square empty, both axes end earlier.
+axis_end <- function(curve) {
+  furthest <- max(curve$confidence, curve$observed, curve$conf.high, 0, na.rm = TRUE)
+  ends <- c(0.1, 0.2, 0.5, 1)
+  ends[match(TRUE, ends >= furthest, nomatch = length(ends))]
+}
+
+# Fifty bars up to the end of the axis.
+coarse_histogram <- function(fine, top, bars = 50) {
+  fine <- fine[fine$right <= top + 1e-9, ]
+  bar <- floor(fine$left * bars / top + 1e-6)
+  key <- vctrs::vec_group_id(data.frame(bar, fine$colour, fine$panel))
+  out <- fine[!duplicated(key), ]
+  out$left <- bar[!duplicated(key)] * top / bars
+  out$right <- out$left + top / bars
+  out[c("n", "events")] <- unname(rowsum(as.matrix(fine[c("n", "events")]), as.integer(key)))
+  out
+}
 
 autoplot_reliability <- function(x, data, bands, histogram) {
   curve <- data$curve
   several <- nlevels(curve$colour) > 1
-  colours <- colours_for(levels(curve$colour))
   plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed, colour = .data$colour,
-                                              fill = .data$colour)) +
-    ggplot2::scale_colour_manual(values = colours, aesthetics = c("colour", "fill"))
+                                              fill = .data$colour, linetype = .data$colour))
   for (layer in band_layers(bands)) {
     plot <- plot + band_layer(x$type, layer, if (bands == "null") "grey55" else NULL, several)
   }
-  plot <- plot + ggplot2::annotate("segment", x = 0, y = 0, xend = 1, yend = 1, colour = "grey35", linewidth = 0.35,
-                                   linetype = "22")
-  if (histogram) plot <- plot + histogram_layers(data$histogram, several, x$notion == "binary" && x$type != "quantile")
+  plot <- plot + ggplot2::annotate("segment", x = 0, y = 0, xend = data$top, yend = data$top, colour = "grey35",
+                                   linewidth = 0.35, linetype = "22")
+  split <- !several && x$notion == "binary" && x$type != "quantile"
+  if (histogram) plot <- plot + histogram_layers(data$histogram, split, data$top)
   plot <- plot + ggplot2::geom_line(linewidth = 0.6)
   if (x$type == "binned") plot <- plot + ggplot2::geom_point(size = 1.5)
   plot +
-    unit_scale(ggplot2::scale_x_continuous, nlevels(curve$panel)) +
-    unit_scale(ggplot2::scale_y_continuous, nlevels(curve$panel)) +
-    ggplot2::coord_fixed(xlim = c(0, 1), ylim = c(if (histogram) strip[["bottom"]] else 0, 1), expand = FALSE,
-                         clip = "on")
+    unit_scale(ggplot2::scale_x_continuous, nlevels(curve$panel), data$top) +
+    unit_scale(ggplot2::scale_y_continuous, nlevels(curve$panel), data$top) +
+    ggplot2::coord_fixed(xlim = c(0, data$top), expand = FALSE, clip = "on",
+                         ylim = data$top * c(if (histogram) strip_bottom(nlevels(curve$colour)) else 0, 1))
 }
 
 # The wider band first.
@@ -123,8 +167,7 @@ band_layer <- function(type, layer, fill, several) {
 autoplot_pit <- function(x, data, bands) {
   curve <- data$curve
   several <- nlevels(curve$colour) > 1
-  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed)) +
-    ggplot2::scale_colour_manual(values = colours_for(levels(curve$colour)), aesthetics = c("colour", "fill"))
+  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed))
   width <- min(curve$right - curve$left)
   if (several) {
     plot <- plot + ggplot2::geom_col(ggplot2::aes(fill = .data$colour), width = 0.9 * width,
@@ -162,24 +205,25 @@ curve_axes <- function(x) {
   )
 }
 
-curve_titles <- function(x, bands, histogram) {
-  level <- paste0(format(100 * x$control$level), " %")
+curve_titles <- function(x, bands, histogram, shared, numbers) {
+  level <- percent_text(x$control$level)
   shade <- if (x$type %in% c("binned", "pit") && bands == "conf") c("Thick bars", "thin bars") else c("Dark", "light")
   about <- switch(bands,
-    conf = paste0(shade[1], ": ", level, " pointwise; ", shade[2], ": jointly"),
-    null = paste0("Grey: calibrated models; dark: ", level, " pointwise, light: jointly"),
+    conf = paste0(shade[1], ": ", level, " at each place; ", shade[2], ": at all places together."),
+    null = paste0("Grey: where calibrated models lie; dark: ", level, " at each place, light: at all together."),
     none = NULL
   )
   if (x$type == "pit") about <- sub("^Grey", "Blue", about)
   below <- if (histogram && x$type != "pit") {
-    paste0("Below: ", if (x$type == "quantile") "PIT values" else if (x$notion == "binary") {
+    paste0("Below: ", if (x$type == "quantile") "PIT values" else if (x$notion == "binary" && !shared) {
       "predictions of events (up) and of the others (down)"
     } else {
       "predictions"
-    }, ", square root scale")
+    }, ", square root scale.")
   }
+  if (shared && numbers) below <- paste0("CE: calibration error. ", below)
   # a square figure leaves half of the width
-  caption <- paste(vapply(c(about, below), wrap_text, "", width = if (x$type == "pit") 100 else 52), collapse = "\n")
+  caption <- paste(vapply(c(about, below), wrap_text, "", width = if (x$type == "pit") 100 else 58), collapse = "\n")
   axes <- curve_axes(x)
   ggplot2::labs(x = axes[1], y = axes[2], caption = if (nzchar(caption)) caption)
 }

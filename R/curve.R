@@ -52,8 +52,8 @@
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
 #'   those, one per model; for `"pit"` and `"quantile"` predictive distributions ([pred]) or
 #'   two columns that are named so, mean and variance (or sd) of normal ones; see [ce_moments()].
-#' @param type A curve, or its name: `"smooth"` for [curve_smooth()], and so on. By default `"binned"`, for several
-#'   models or groups in one panel `"smooth"` (`"isotonic"` where there are less than 20 different predictions).
+#' @param type A curve, or its name: `"smooth"` for [curve_smooth()], and so on. By default `"smooth"`,
+#'   `"isotonic"` where there are less than 20 different predictions, `"binned"` if `n_bins` or `bins` is given.
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
 #' @param n_bins,bins,times,bandwidth Options of the curve, see [ce_curves]; by default those that it holds.
@@ -108,10 +108,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
   axis <- NULL
   curves <- read_curves(x, enquo(.by), read, call)
   keys <- vctrs::vec_rbind(!!!curves$keys)
-  if (is.null(curve)) {
-    overlaid <- length(setdiff(names(keys), "class")) > 0
-    curve <- as_choice(if (overlaid) overlaid_type(curves$problems) else "binned", "curve", given, "type", call = call)
-  }
+  if (is.null(curve)) curve <- as_choice(default_curve(curves$problems, given), "curve", given, "type", call = call)
   bind_curves(curves, keys, curve, level, threads, notion, axis, call)
 }
 
@@ -121,14 +118,16 @@ bind_curves <- function(read, keys, curve, level, threads, notion, axis, call) {
   parts <- lapply(read$problems, one_curve, curve = curve, control = control, call = call)
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
-    list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), keys = names(keys),
+    list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), ends = bind("ends"),
+         keys = names(keys),
          type = curve$name, notion = notion, axis = axis, control = control),
     class = "ce_curve"
   )
 }
 
-# Bins of several models or groups in one panel hide each other. A smooth curve needs more than a few predictions.
-overlaid_type <- function(problems) {
+# A smooth curve needs more than a few predictions; options of bins ask for bins.
+default_curve <- function(problems, given) {
+  if (!is.null(given$n_bins) || !is.null(given$bins)) return("binned")
   distinct <- vapply(problems, function(problem) length(unique(problem$features[, 1])), 0L)
   if (min(distinct) < 20) "isotonic" else "smooth"
 }
@@ -191,15 +190,17 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
     isotonic_fit(values, problem$labels, design$w)$value
   }, design, control$level, call)
   points <- curve_points(curve, problem, values, control, rows)
+  # a figure of rare events shows the tenth of them that it needs
+  cells <- 500L
   counts <- function(used = TRUE) {
-    cell <- findInterval(values[used], seq_len(49) / 50, left.open = TRUE) + 1L
-    if (is.null(design$w)) return(tabulate(cell, 50L))
-    as.vector(rowsum(c(relative_weights(design)[used], numeric(50)), c(cell, 1:50)))
+    cell <- findInterval(values[used], seq_len(cells - 1) / cells, left.open = TRUE) + 1L
+    if (is.null(design$w)) return(tabulate(cell, cells))
+    as.vector(rowsum(c(relative_weights(design)[used], numeric(cells)), c(cell, seq_len(cells))))
   }
   target <- if (curve$name == "pit") 1 else points$confidence
   list(
-    curve = points,
-    histogram = columns_frame(left = (0:49) / 50, right = (1:50) / 50, n = counts(),
+    curve = points, ends = drawn_ends(values),
+    histogram = columns_frame(left = (seq_len(cells) - 1) / cells, right = seq_len(cells) / cells, n = counts(),
                               events = counts(problem$labels == 1)),
     summary = columns_frame(
       n = length(values),
@@ -210,6 +211,13 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
       bandwidth = attr(points, "bandwidth") %||% NA_real_, !!!curve_numbers(problem)
     )
   )
+}
+
+# A figure draws a curve between the fifth smallest and the fifth largest prediction: beyond, a few rows bend it.
+drawn_ends <- function(values, few = 5) {
+  k <- if (length(values) < 4 * few) 1L else as.integer(few)
+  sorted <- sort(values, partial = c(k, length(values) + 1L - k))
+  columns_frame(from = sorted[k], to = sorted[length(values) + 1L - k])
 }
 
 # What stands in the corner of a figure on request: slope of Cox's regression and the error that ce_estimate() reports.

@@ -1,16 +1,17 @@
 #' Draw a decision curve of calibration
 #'
-#' Two panels above one another: the net benefit of acting on the predictions, on their recalibrated version, on all and
-#' on none; and the net benefit lost to miscalibration with its intervals (darker) and its simultaneous band (lighter).
-#' Models are told apart by colour, groups have panels side by side. Or the differences of several models, a panel per
-#' pair.
+#' Two panels above one another: the net benefit of acting on the predictions, of treating all and of treating none; and
+#' the net benefit lost to miscalibration with its intervals (darker) and its simultaneous band (lighter; one model).
+#' Models differ in colour and line type, groups have panels side by side. Or the differences of several models, a panel
+#' per pair.
 #'
 #' @param object,x A [ce_decision()].
 #' @param ... Not used; of `plot()`, the arguments of `autoplot()`.
 #' @param type `"curve"`, or of several models `"differences"`.
 #' @param thresholds The range of thresholds to draw, two numbers; by default that of the curve.
-#' @return A ggplot object; `plot()` draws it and returns `x`. Below the axis acting on all is not drawn: the panel ends
-#'   a little below the smallest net benefit of the models, or 0.
+#' @param recalibrated Whether to draw the net benefit of the recalibrated predictions too, dashed.
+#' @return A ggplot object; `plot()` draws it and returns `x`. Lines end where their net benefit falls below 0 by more
+#'   than 15 % of the largest net benefit; a model's loss ends there too.
 #' @name autoplot.ce_decision
 #' @exportS3Method ggplot2::autoplot
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
@@ -18,36 +19,32 @@
 #' p <- rbeta(600, 1, 3)
 #' y <- rbinom(600, 1, plogis(0.6 * qlogis(p)))
 #' plot(ce_decision(p, y), thresholds = c(0, 0.6))
-autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "differences"), ...) {
+autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "differences"), recalibrated = FALSE,
+                                 ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   check_numbers(thresholds, lower = 0, upper = 1, size = 2, null = TRUE)
+  check_flag(recalibrated)
   if (check_choice(type, c("curve", "differences")) == "differences") {
     return(autoplot_differences(object, thresholds, current_env()))
   }
   rows <- decision_display(object, thresholds)
-  several <- nlevels(rows$model) > 1
-  lines <- decision_lines(rows)
-  lost <- rows
-  lost$panel <- factor(decision_panels[2], decision_panels)
-  colours <- colours_for(levels(rows$model))
+  models <- levels(rows$model)
+  lines <- decision_lines(rows, recalibrated)
+  lost <- lines[lines$panel == decision_panels[2], ]
+  zero <- data.frame(zero = 0, panel = factor(decision_panels[2], decision_panels))
   plot <- ggplot2::ggplot(lines, ggplot2::aes(x = .data$threshold, y = .data$value)) +
-    ggplot2::geom_hline(yintercept = 0, colour = "grey35", linewidth = 0.35)
-  for (layer in band_layers("conf")) {
+    ggplot2::geom_hline(ggplot2::aes(yintercept = .data$zero), zero, colour = "grey55", linewidth = 0.35)
+  # bands of several models would hide each other
+  for (layer in if (length(models) < 2) band_layers("conf")) {
     plot <- plot + ggplot2::geom_ribbon(
-      ggplot2::aes(y = NULL, ymin = !!rlang::sym(layer[[1]]), ymax = !!rlang::sym(layer[[2]]), fill = .data$model),
-      data = lost, alpha = layer[[3]] * if (several) 0.6 else 1, na.rm = TRUE
+      ggplot2::aes(y = NULL, ymin = !!rlang::sym(layer[[1]]), ymax = !!rlang::sym(layer[[2]])), data = lost,
+      fill = ce_colours[1], alpha = layer[[3]], na.rm = TRUE
     )
   }
   plot <- plot +
-    ggplot2::geom_line(ggplot2::aes(colour = .data$model, linetype = .data$what,
-                                    group = interaction(.data$model, .data$what)), linewidth = 0.6, na.rm = TRUE) +
-    ggplot2::scale_colour_manual(values = c(colours, reference = "grey55"), aesthetics = c("colour", "fill"),
-                                 breaks = levels(rows$model)) +
-    ggplot2::scale_linetype_manual(values = c(predictions = "solid", recalibrated = "22", `all` = "solid"),
-                                   breaks = c("predictions", "recalibrated")) +
-    ggplot2::labs(x = "threshold", y = NULL, caption = decision_caption(object)) +
-    ggplot2::guides(fill = "none", colour = if (several) "legend" else "none",
-                    linetype = ggplot2::guide_legend(override.aes = list(colour = "grey20"))) +
+    ggplot2::geom_line(ggplot2::aes(colour = .data$line, linetype = .data$line), linewidth = 0.6, na.rm = TRUE) +
+    decision_scales(models, levels(lines$line)) +
+    ggplot2::labs(x = "threshold", y = NULL, caption = decision_caption(object, recalibrated, length(models))) +
     theme_ce() +
     ggplot2::theme(strip.placement = "outside", strip.text.y = ggplot2::element_text(hjust = 0.5),
                    panel.spacing.y = ggplot2::unit(0.8, "lines"))
@@ -58,6 +55,19 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
   }
   plot + facets
 }
+
+decision_references <- c("treat all" = "grey60", "treat none" = "grey20")
+
+# The legend names every line; a recalibrated model has its colour and is dashed.
+decision_scales <- function(models, lines) {
+  again <- if (length(lines) > length(models) + 2) recalibrated_name(models)
+  colours <- c(colours_for(models), stats::setNames(colours_for(models)[seq_along(again)], again), decision_references)
+  types <- c(line_types_for(models), rep("22", length(again)), "solid", "solid")
+  list(ggplot2::scale_colour_manual(values = colours, guide = wrapped_legend(lines)),
+       ggplot2::scale_linetype_manual(values = stats::setNames(types, names(colours)), guide = wrapped_legend(lines)))
+}
+
+recalibrated_name <- function(model) ifelse(model == "model", "recalibrated", paste(model, "recalibrated"))
 
 decision_panels <- c("Net benefit", "Lost to miscalibration")
 
@@ -79,35 +89,52 @@ decision_display <- function(x, thresholds) {
     factor(text, levels = unique(text))
   }
   model <- intersect("model", x$keys)
-  rows$model <- if (length(model) > 0) factor(rows$model, levels = unique(rows$model)) else factor(rep("", nrow(rows)))
+  rows$model <- if (length(model) > 0) factor(rows$model, unique(rows$model)) else factor(rep("model", nrow(rows)))
   rows$group <- label(setdiff(x$keys, "model"))
   rows
 }
 
-# One row per line and threshold: net benefit before and after, and of all, in the upper panel; the loss in the lower.
-decision_lines <- function(rows) {
-  line <- function(value, what, panel, model = as.character(rows$model)) {
-    data.frame(threshold = rows$threshold, value = value, what = what, panel = factor(panel, decision_panels),
-               model = model, group = rows$group)
-  }
-  # acting on all falls without end; so does a model's net benefit near 1
+# One row per line and threshold: net benefit, and that of treating all and none, in the upper panel; the loss and its
+# limits in the lower. Treating all falls without end; so does a model's net benefit near 1.
+decision_lines <- function(rows, recalibrated = FALSE) {
+  model <- as.character(rows$model)
   benefit <- c(rows$net_benefit, rows$recalibrated)
-  shown <- function(v) replace(v, v < min(-0.15 * max(benefit, rows$treat_all), max(min(benefit), -0.05)), NA)
+  lowest <- min(-0.15 * max(benefit, rows$treat_all), max(min(benefit), -0.05))
+  # a line that has fallen does not come back
+  above <- function(value) {
+    stats::ave(value >= lowest, rows$model, rows$group, FUN = function(v) cummin(as.integer(v %in% TRUE)) == 1)
+  }
+  line <- function(value, name, panel, shown = above(value)) {
+    out <- data.frame(threshold = rows$threshold, value = value, line = name, panel = factor(panel, decision_panels),
+                      group = rows$group, conf.low = NA_real_, conf.high = NA_real_, band.low = NA_real_,
+                      band.high = NA_real_)
+    limits <- c("conf.low", "conf.high", "band.low", "band.high")
+    if (panel == decision_panels[2]) out[limits] <- rows[limits]
+    out[!shown, c("value", limits)] <- NA_real_
+    out
+  }
   lines <- rbind(
-    line(shown(rows$treat_all), "all", decision_panels[1], "reference"),
-    line(rows$net_benefit, "predictions", decision_panels[1]),
-    line(rows$recalibrated, "recalibrated", decision_panels[1]),
-    line(rows$loss, "predictions", decision_panels[2])
+    line(rows$treat_all, "treat all", decision_panels[1]),
+    line(0 * rows$threshold, "treat none", decision_panels[1]),
+    line(rows$net_benefit, model, decision_panels[1]),
+    if (recalibrated) line(rows$recalibrated, recalibrated_name(model), decision_panels[1]),
+    line(rows$loss, model, decision_panels[2], above(rows$net_benefit))
   )
-  # of several models on the same rows, acting on all is one line
-  lines <- lines[!duplicated(lines[c("threshold", "what", "panel", "model", "group")]), ]
-  lines$model <- factor(lines$model, c(levels(rows$model), "reference"))
+  # of several models on the same rows, treating all is one line
+  lines <- lines[!duplicated(lines[c("threshold", "line", "panel", "group")]), ]
+  models <- levels(rows$model)
+  lines$line <- factor(lines$line, c(models, if (recalibrated) recalibrated_name(models), names(decision_references)))
   lines
 }
 
-decision_caption <- function(x) {
-  paste(wrap_text(paste0("Grey: acting on all, and on none (0). Dashed: recalibrated by ", x$recalibration$label, ".")),
-        paste0("Below, dark: ", format(100 * x$level), " % at one threshold; light: at all jointly."), sep = "\n")
+decision_caption <- function(x, recalibrated, models) {
+  text <- c(
+    if (recalibrated) paste0("Recalibrated by ", x$recalibration$label, "."),
+    if (models < 2) {
+      paste0("Below, dark: ", percent_text(x$level), " at one threshold; light: at all thresholds together.")
+    }
+  )
+  if (length(text) > 0) paste(vapply(text, wrap_text, ""), collapse = "\n")
 }
 
 # A panel per pair, and per group beside it.
@@ -131,6 +158,7 @@ autoplot_differences <- function(object, thresholds, call) {
     ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6, na.rm = TRUE) +
     ggplot2::facet_grid(ggplot2::vars(.data$pair), if (nlevels(rows$group) > 1) ggplot2::vars(.data$group)) +
     ggplot2::labs(x = "threshold", y = "difference of net benefit",
-                  caption = paste("Dark:", format(100 * object$level), "% at one threshold; light: at all jointly.")) +
+                  caption = paste0("Dark: ", percent_text(object$level),
+                                   " at one threshold; light: at all thresholds together.")) +
     theme_ce()
 }

@@ -4,11 +4,17 @@
 by_groups <- function(x, by, fn, call = caller_env()) {
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(as_result(fn(x)))
+  if (is.null(groups)) return(metric_table(as_result(fn(x))))
   x <- ungroup_frame(x)
   out <- bind_parts(groups$keys, run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
-  if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_metrics", "ce_table", class(out))
-  as_result(out)
+  if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
+  metric_table(as_result(out))
+}
+
+# Tables of metrics print in their own way.
+metric_table <- function(out) {
+  if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- unique(c("ce_metrics", class(out)))
+  out
 }
 
 # A table of results, which plot() can tell from one of data.

@@ -67,7 +67,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
                                         level = level),
   design = design_input(enquo(weights), enquo(cluster), horizon))
   if (interval == "bootstrap") return(out)
-  new_table(out, c(Interval = "none computed; interval = \"bootstrap\" gives one"), "ce_ici")
+  new_table(out, c(Interval = "none computed; interval = \"bootstrap\" gives one"), c("ce_ici", "ce_metrics"))
 }, "minimize", c(0, Inf))
 
 check_one_problem <- function(notion, call = caller_env()) {

@@ -7,6 +7,12 @@ colours_for <- function(names) {
   setNames(rep_len(ce_colours, length(names)), names)
 }
 
+# In grey print, colours alone do not tell lines apart.
+line_types_for <- function(names) {
+  if (length(names) < 2) return(rep("solid", length(names)))
+  rep_len(c("solid", "longdash", "42", "12", "dotdash", "twodash", "6222", "1343"), length(names))
+}
+
 theme_ce <- function(base_size = 11) {
   ggplot2::theme_bw(base_size = base_size) +
     ggplot2::theme(
@@ -20,14 +26,19 @@ theme_ce <- function(base_size = 11) {
       plot.caption.position = "plot",
       strip.clip = "off",
       plot.subtitle = ggplot2::element_text(colour = "grey30", size = ggplot2::rel(0.9)),
-      plot.caption = ggplot2::element_text(colour = "grey40", hjust = 0)
+      plot.caption = ggplot2::element_text(colour = "grey40", hjust = 0, size = ggplot2::rel(0.75)),
+      legend.text = ggplot2::element_text(size = ggplot2::rel(0.7)),
+      legend.key.width = ggplot2::unit(1.8, "lines"),
+      legend.key.height = ggplot2::unit(0.85, "lines"),
+      legend.margin = ggplot2::margin(0, 0, 0, 0)
     )
 }
 
 # Text above a figure of 6 inches.
 wrap_text <- function(text, width = 78) paste(strwrap(text, width), collapse = "\n")
 
-# A legend below the figure in as many rows as 6 inches need.
-wrapped_legend <- function(labels, width = 68) {
-  ggplot2::guide_legend(nrow = ceiling(sum(nchar(labels) + 6) / width), byrow = TRUE)
+# A legend below the figure, in as many rows as a column of a journal needs, or with an entry per row.
+wrapped_legend <- function(labels, width = 48, one_column = FALSE) {
+  rows <- if (one_column) length(labels) else ceiling(sum(nchar(labels) + 8) / width)
+  ggplot2::guide_legend(nrow = min(rows, length(labels)), byrow = TRUE)
 }

@@ -51,20 +51,45 @@ print.ce_table <- function(x, ...) {
   NextMethod()
 }
 
-# Metrics of groups: on a narrow screen what differs between the rows, estimate and interval come first.
+# The columns of yardstick, the interval, and what differs between the rows. What all rows share stands in the header;
+# of groups the metric too, so that the interval fits beside their columns.
 #' @export
 print.ce_metrics <- function(x, ...) {
   # without .metric somebody has chosen columns
   if (!".metric" %in% names(x)) return(NextMethod())
   keys <- names(x)[seq_len(match(".metric", names(x)) - 1)]
-  choices <- intersect(c(".metric", "notion", "n_bins"), names(x))
-  varied <- choices[vapply(choices, function(name) length(unique(x[[name]])) > 1, NA)]
-  first <- intersect(c(keys, varied, ".estimate", "conf.low", "conf.high"), names(x))
-  shown <- x[union(first, names(x))]
-  class(shown) <- setdiff(class(shown), c("ce_metrics", "ce_terms"))
+  estimates <- c(".metric", ".estimator", ".estimate", "std.error", "conf.low", "conf.high", "p.value")
+  if (length(keys) > 0 && nrow(x) > 1) estimates <- setdiff(estimates, c(".metric", ".estimator"))
+  others <- setdiff(names(x), c(keys, estimates))
+  columns <- unclass(x)
+  shared <- others[vapply(columns[others], holds_one_value, NA)]
+  first <- intersect(c(keys, ".metric", ".estimator", estimates), names(x))
+  shown <- tibble::new_tibble(columns[setdiff(union(first, names(x)), shared)], nrow = nrow(x))
+  same <- if (length(shared) > 0) paste0("; ", if (nrow(x) > 1) "of all: ", shared_text(columns[shared]))
+  size <- paste0(count_of(nrow(x), "row"), ", ", length(columns), " columns", same)
+  attr(shown, "estimand") <- c(attr(x, "estimand"), Metrics = size)
+  class(shown) <- c("ce_shown", "ce_table", class(shown))
   print(shown, ...)
   invisible(x)
 }
+
+holds_one_value <- function(column) {
+  if (is.list(column)) return(length(column) == 1)
+  length(column) > 0 && length(unique(column)) == 1
+}
+
+# "n 332, notion binary"; missing values tell nothing, lists are only named.
+shared_text <- function(columns) {
+  text <- vapply(columns, function(column) {
+    if (is.list(column)) return("(list)")
+    if (is.numeric(column)) format(signif(column[1], 4), big.mark = ",") else as.character(column[1])
+  }, "")
+  toString(paste(names(text), text)[!is.na(text) & text != "NA"])
+}
+
+#' @method tbl_sum ce_shown
+#' @export
+tbl_sum.ce_shown <- function(x, ...) attr(x, "estimand")
 
 # Errors that are sums over groups of observations: the list column `groups` holds the terms.
 with_terms <- function(x) {

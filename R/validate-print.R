@@ -121,7 +121,3 @@ validation_evidence <- function(rows, level, where = "") {
   excludes <- interval_excludes(rows, calibrated_values[name]) %in% TRUE
   page_evidence(paste0(label, if (nzchar(where)) ", ", where), rows$p.value, level, excludes)
 }
-
-#' @rdname ce_validation_tables
-#' @export
-plot.ce_validation <- function(x, ...) draw_figure(x, ...)

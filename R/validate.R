@@ -178,6 +178,8 @@ validation_sample <- function(problem) {
 #'
 #' @param x,object A result of [ce_validate()].
 #' @param type A curve, or its name, as for [ce_curve()].
+#' @param numbers Whether O:E, intercept and slope, C, Brier score, calibration error, and the numbers of rows and of
+#'   events stand beside the curve, in the legend where curves share a panel.
 #' @param ... For `autoplot()` and `plot()` passed on to [autoplot.ce_curve()].
 #' @return `tidy()`, `glance()`: tibbles, see [ce_validate()]. `autoplot()`: a ggplot object. `plot()` draws it and
 #'   returns `x`.
@@ -194,12 +196,6 @@ tidy.ce_validation <- function(x, ...) x$table
 #' @rdname ce_validation_tables
 #' @export
 glance.ce_validation <- function(x, ...) x$sample
-
-#' @rdname ce_validation_tables
-#' @exportS3Method ggplot2::autoplot
-autoplot.ce_validation <- function(object, type = "smooth", ...) {
-  ggplot2::autoplot(validation_curve(object, type), ...)
-}
 
 # The curve is drawn from the data that the validation has read.
 validation_curve <- function(x, type = "smooth", call = caller_env()) {

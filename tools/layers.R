@@ -1,5 +1,5 @@
-# The layers of R/: calls that point up and the largest cycle of files; fails on the first call that points up, and where a
-# cycle has more than 17 files (families of distributions, one room). Also counts the lines of R code.
+# The layers of R/: calls that point up and the largest cycle of files; fails on the first call that points up and
+# where a cycle has more than 17 files (families of distributions, one room). Also counts the lines of R code.
 #
 #   Rscript tools/layers.R [up] [cycle]    also lists the calls, the files of the cycle
 #

@@ -179,14 +179,14 @@ test_that("models, groups and classes come as keys", {
   models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
   out <- ce_curve(models, f$y, type = "binned")
   expect_setequal(tidy(out)$model, c("a", "b"))
-  expect_equal(tidy(out)[tidy(out)$model == "b", -1], tidy(ce_curve(models$b, f$y)))
+  expect_equal(tidy(out)[tidy(out)$model == "b", -1], tidy(ce_curve(models$b, f$y, type = "binned")))
   classes <- ce_curve(f$p, f$y, notion = "class_wise")
   expect_equal(glance(classes)$class, c("1", "2", "3"))
   frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], .pred_c = f$p[, 3],
                       y = factor(letters[f$y]), g = rep(1:2, 100))
   groups <- ce_curve(frame, y, .by = g, type = "binned")
   expect_equal(unique(tidy(groups)$g), 1:2)
-  expect_equal(tidy(groups)[tidy(groups)$g == 2, -1], tidy(ce_curve(frame[frame$g == 2, ], y)))
+  expect_equal(tidy(groups)[tidy(groups)$g == 2, -1], tidy(ce_curve(frame[frame$g == 2, ], y, type = "binned")))
 })
 
 test_that("edge cases are defined", {
@@ -269,26 +269,28 @@ test_that("predictive distributions ask for their own types", {
   expect_s3_class(ce_curve(data, y, pred_normal(mu, sd), type = "quantile"), "ce_curve")
 })
 
-test_that("several models or groups are smooth curves unless a type is asked for, classes keep their bins", {
+test_that("curves are smooth unless a type or bins are asked for, or there are few predictions", {
   f <- simulate_classes(120, 3)
   models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
   expect_identical(ce_curve(models, f$y, times = 20)$type, "smooth")
   expect_identical(ce_curve(models, f$y, type = "binned")$type, "binned")
-  expect_identical(ce_curve(f$p, f$y, notion = "class_wise")$type, "binned")
+  expect_identical(ce_curve(f$p, f$y, notion = "class_wise")$type, "smooth")
+  for (bins in list(ce_curve(f$p, f$y, n_bins = 5), ce_curve(f$p, f$y, bins = "mass"))) {
+    expect_identical(bins$type, "binned")
+  }
   few <- list(a = rep(c(.2, .4), 30), b = rep(c(.3, .5), 30))
   expect_identical(ce_curve(few, rep(0:1, each = 30), times = 20)$type, "isotonic")
 })
 
 test_that("figures have events apart and numbers in the corner", {
   f <- draw_curve(1, 300, "binned", true_rate)
-  curve <- ce_curve(f$p, f$y, notion = "binary")
+  curve <- ce_curve(f$p, f$y, notion = "binary", type = "binned")
   expect_equal(sum(curve$histogram$events), sum(f$y))
   expect_equal(sum(curve$histogram$n), 300)
   slope <- stats::coef(stats::glm(f$y ~ stats::qlogis(f$p), family = stats::binomial()))[[2]]
   expect_equal(glance(curve)$slope, slope, tolerance = 1e-5)
   expect_equal(glance(curve)$error, ce_estimate(f$p, f$y, notion = "binary")$estimate)
-  text <- corner_text(curve_layers(curve, FALSE)$summary)
-  expect_match(text, "^(CE 0\\.|slope |n 300)")
+  expect_identical(names(curve_numbers_text(curve$summary)[[1]]), c("calibration error", "slope", "n"))
   withr::local_pdf(NULL)
   skip_if_not_installed("ggplot2")
   expect_no_error(plot(curve, numbers = TRUE))
@@ -297,6 +299,52 @@ test_that("figures have events apart and numbers in the corner", {
     expect_no_error(ggplot2::ggplotGrob(ggplot2::autoplot(one, numbers = TRUE)))
   }
   expect_error(ggplot2::autoplot(curve, numbers = 1), class = "calibrisk_error_argument")
+})
+
+test_that("smooth and isotonic curves are drawn to the fifth most extreme prediction on each side", {
+  f <- draw_curve(1, 300, "binned", true_rate)
+  for (type in c("smooth", "isotonic")) {
+    curve <- ce_curve(f$p, f$y, type = type, times = 20)
+    drawn <- curve_layers(curve, FALSE)$curve$confidence
+    expect_gte(min(drawn), sort(f$p)[5])
+    expect_lte(max(drawn), sort(f$p)[296])
+    expect_lt(min(tidy(curve)$confidence), min(drawn))
+  }
+  groups <- ce_curve(list(a = f$p, b = sqrt(f$p)), f$y, times = 20)
+  rows <- curve_layers(groups, FALSE)$curve
+  expect_gte(min(rows$confidence[rows$model == "b"]), sqrt(sort(f$p)[5]))
+  few <- ce_curve(f$p[1:15], f$y[1:15], type = "smooth", times = 20)
+  expect_identical(nrow(curve_layers(few, FALSE)$curve), nrow(tidy(few)))
+})
+
+test_that("axes end early where events are rare, and bars keep their counts", {
+  p <- withr::with_seed(1, stats::rbeta(3000, .5, 50))
+  y <- withr::with_seed(2, stats::rbinom(3000, 1, p))
+  layers <- curve_layers(ce_curve(p, y, type = "isotonic", times = 20), FALSE)
+  expect_lt(layers$top, 1)
+  expect_identical(nrow(layers$histogram), 50L)
+  within <- p <= layers$top
+  expect_equal(colSums(layers$histogram[c("n", "events")]), c(n = sum(within), events = sum(y[within])))
+  expect_identical(curve_layers(ce_curve(c(p, .9), c(y, 1), type = "binned"), FALSE)$top, 1)
+})
+
+test_that("curves that share a panel are lines with their numbers in the legend; one curve has no legend", {
+  skip_if_not_installed("ggplot2")
+  f <- draw_curve(1, 200, "binned", true_rate)
+  several <- ce_curve(list(first = f$p, second = f$p^2), f$y, times = 20)
+  kinds <- function(plot) vapply(plot$layers, function(layer) class(layer$geom)[1], "")
+  expect_false("GeomRibbon" %in% kinds(ggplot2::autoplot(several)))
+  expect_true("GeomRibbon" %in% kinds(ggplot2::autoplot(several, facet = TRUE)))
+  expect_true("GeomRibbon" %in% kinds(ggplot2::autoplot(several, bands = "conf")))
+  labels <- legend_labels(curve_layers(several, FALSE)$summary, curve_numbers_text(several$summary),
+                          c("first", "second"))
+  expect_match(labels, "^(first|second): slope [0-9.]+, CE 0[.][0-9]{3}$")
+  expect_true(all(nchar(legend_labels(curve_layers(several, FALSE)$summary, curve_numbers_text(several$summary),
+                                      c("first", "second"), width = 20)) <= 20))
+  withr::local_pdf(NULL)
+  one <- ggplot2::autoplot(ce_curve(f$p, f$y, times = 20)) + ggplot2::theme_minimal()
+  expect_false(any(grepl("^guides", vapply(ggplot2::ggplotGrob(one)$grobs, function(g) g$name[1], ""))))
+  expect_s3_class(ggplot2::ggplotGrob(ggplot2::autoplot(several, numbers = TRUE)), "gtable")
 })
 
 test_that("figures know a decimal comma", {

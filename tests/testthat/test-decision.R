@@ -228,14 +228,22 @@ test_that("the figure has the lines of every model, and leaves out what runs awa
   expect_identical(range(rows$threshold), c(0.1, 0.4))
   expect_identical(levels(rows$group), c("site = x", "site = y"))
   lines <- decision_lines(rows)
-  # acting on all is one line per group
-  expect_identical(sum(lines$what == "all"), 62L)
+  # treating all is one line per group
+  expect_identical(sum(lines$line == "treat all"), 62L)
   expect_identical(sum(lines$panel == "Lost to miscalibration"), nrow(rows))
   high <- decision_lines(decision_display(curve, NULL))
-  expect_true(anyNA(high$value[high$what == "all"]))
-  expect_false(anyNA(high$value[high$what != "all"]))
+  expect_true(anyNA(high$value[high$line == "treat all"]))
+  expect_false(anyNA(high$value[high$line == "treat none"]))
+  expect_identical(levels(lines$line), c("a", "b", "treat all", "treat none"))
+  again <- decision_lines(rows, recalibrated = TRUE)
+  expect_identical(setdiff(levels(again$line), levels(lines$line)), c("a recalibrated", "b recalibrated"))
+  # a line that has fallen does not come back
+  fallen <- tapply(is.na(high$value), paste(high$line, high$panel, high$group), function(v) !is.unsorted(v))
+  expect_true(all(fallen))
   figure <- ggplot2::autoplot(curve, thresholds = c(0, 0.5))
   expect_s3_class(ggplot2::ggplot_build(figure)$plot, "ggplot")
+  expect_s3_class(ggplot2::ggplotGrob(ggplot2::autoplot(curve, recalibrated = TRUE)), "gtable")
+  expect_error(ggplot2::autoplot(curve, recalibrated = 1), class = "calibrisk_error_argument")
   expect_error(ggplot2::autoplot(curve, thresholds = c(0.991, 1)), class = "calibrisk_error_argument")
 })
 

@@ -153,8 +153,11 @@ test_that("printed metrics of groups show the interval at 80 columns", {
     ece(data, truth, p, .by = c(g, site_of_measurement)), rbs(data, truth, p, .by = c(g, site_of_measurement)),
     skce(data, truth, p, .by = c(g, site_of_measurement)), ece(data, truth, p, n_bins = c(5, 10), .by = g)
   )) {
-    header <- capture.output(print(out))[2]
-    expect_match(header, "[.]estimate +conf[.]low +conf[.]high")
+    lines <- capture.output(print(out))
+    expect_true(all(nchar(lines) <= 80))
+    expect_match(lines, "[.]estimate +std[.]error +conf[.]low +conf[.]high", all = FALSE)
+    # what all rows share is said once
+    expect_match(paste(lines, collapse = " "), "of all: .*notion|of all: .*type")
   }
   expect_identical(names(out)[1:4], c("g", ".metric", ".estimator", ".estimate"))
   expect_match(capture.output(print(out[c("power", ".estimate")]))[2], "power +[.]estimate")

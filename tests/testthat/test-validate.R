@@ -160,6 +160,28 @@ test_that("what cannot be computed is a note, and the print says what the number
   expect_s3_class(ggplot2::autoplot(one), "ggplot")
 })
 
+test_that("the figure has the numbers of the table", {
+  skip_if_not_installed("ggplot2")
+  d <- validation_rows(300)
+  validation <- ce_validate(list(a = d$p, b = d$p^2), d$y, times = 0)
+  numbers <- validation_numbers(validation)
+  table <- tidy(validation)
+  for (i in 1:2) {
+    own <- table[table$model == c("a", "b")[i], ]
+    of <- function(term, digits) format(round(own$estimate[own$term == term], digits), nsmall = digits)
+    expect_identical(numbers[[i]][c("O:E", "slope", "C", "Brier score", "n", "events")], c(
+      "O:E" = of("oe_ratio", 2), slope = of("slope", 2), C = of("auroc", 2), "Brier score" = of("brier", 3),
+      n = "300", events = format(sum(d$y))
+    ))
+  }
+  text <- function(plot) unlist(lapply(plot$layers, function(layer) {
+    if (inherits(layer$geom, "GeomText")) trimws(layer$data$text)
+  }))
+  one <- ce_validate(d$p, d$y, times = 0)
+  expect_identical(text(ggplot2::autoplot(one)), paste(names(numbers[[1]]), numbers[[1]]))
+  expect_null(text(ggplot2::autoplot(one, numbers = FALSE)))
+})
+
 test_that("bad arguments are named", {
   d <- validation_rows(50)
   expect_error(ce_validate(d$p, d$y, thresholds = 1), "strictly between 0 and 1", class = "calibrisk_error_argument")

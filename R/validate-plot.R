@@ -1,0 +1,29 @@
+# The calibration curve of a validation with its numbers.
+
+#' @rdname ce_validation_tables
+#' @exportS3Method ggplot2::autoplot
+autoplot.ce_validation <- function(object, type = "smooth", numbers = TRUE, ...) {
+  curve <- validation_curve(object, type)
+  curve$numbers <- validation_numbers(object)
+  ggplot2::autoplot(curve, numbers = numbers, ...)
+}
+
+#' @rdname ce_validation_tables
+#' @export
+plot.ce_validation <- function(x, ...) draw_figure(x, ...)
+
+# Per row of the sample what a figure says of it. A group of patterns has rows of its own in the table, "strong" ones.
+validation_numbers <- function(x) {
+  # the longest name first, where the diagonal is furthest
+  terms <- c("calibration error" = "calibration_error", "Brier score" = "brier", "O:E" = "oe_ratio",
+             intercept = "intercept", slope = "slope", C = "auroc")
+  digits <- c(3, 3, 2, 2, 2, 2)
+  table <- x$table[x$table$level != "strong", ]
+  of <- if (length(x$keys) == 0) rep(1L, nrow(table)) else vctrs::vec_match(table[x$keys], x$sample[x$keys])
+  lapply(seq_len(nrow(x$sample)), function(i) {
+    own <- table[of == i, ]
+    values <- own$estimate[match(terms, own$term)]
+    drop_missing(c(stats::setNames(mapply(figure_number, values, digits), names(terms)),
+                   n = count_text(x$sample$n[i]), events = count_text(x$sample$events[i])))
+  })
+}
