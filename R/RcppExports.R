@@ -409,6 +409,10 @@ cpp_add_sums <- function(a, b) {
     .Call(`_calibrisk_cpp_add_sums`, a, b)
 }
 
+cpp_are_sums <- function(sums, m) {
+    .Call(`_calibrisk_cpp_are_sums`, sums, m)
+}
+
 cpp_id_units <- function(ids) {
     .Call(`_calibrisk_cpp_id_units`, ids)
 }

@@ -1417,6 +1417,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_are_sums
+bool cpp_are_sums(Rcpp::NumericMatrix sums, int m);
+RcppExport SEXP _calibrisk_cpp_are_sums(SEXP sumsSEXP, SEXP mSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_are_sums(sums, m));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_id_units
 Rcpp::NumericVector cpp_id_units(SEXP ids);
 RcppExport SEXP _calibrisk_cpp_id_units(SEXP idsSEXP) {
@@ -1544,6 +1555,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_add_scores", (DL_FUNC) &_calibrisk_cpp_add_scores, 5},
     {"_calibrisk_cpp_add_products", (DL_FUNC) &_calibrisk_cpp_add_products, 3},
     {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},
+    {"_calibrisk_cpp_are_sums", (DL_FUNC) &_calibrisk_cpp_are_sums, 2},
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_cell_rows", (DL_FUNC) &_calibrisk_cpp_cell_rows, 4},
     {NULL, NULL, 0}

@@ -15,12 +15,14 @@ inline calibrisk::Kernel as_kernel(const Rcpp::List& kernel) {
   out.scale = number_field(kernel, "scale");
   if (has_field(kernel, "columns")) {  // first (0-based) and how many
     const Rcpp::IntegerVector columns(field(kernel, "columns"));
+    require(columns.size() == 2, "The columns of a kernel are the first and how many.");
     out.first_column = columns[0];
     out.n_columns = columns[1];
   }
   if (type == "sum" || type == "product") {
     out.form = type == "sum" ? Kernel::Form::sum : Kernel::Form::product;
     const Rcpp::List parts(field(kernel, "parts"));
+    require(parts.size() > 0, "A sum or product of kernels needs parts.");
     for (R_xlen_t i = 0; i < parts.size(); ++i) out.parts.push_back(as_kernel(parts[i]));
     return out;
   }

@@ -19,7 +19,10 @@ Recipe recipe_of(const Rcpp::List& basis) {
 }
 
 Index size_of(const Rcpp::List& basis, const char* name) {
-  return has_field(basis, name) ? static_cast<Index>(number_field(basis, name)) : 0;
+  if (!has_field(basis, name)) return 0;
+  const double size = number_field(basis, name);
+  calibrisk::require(size >= 0.0 && size < 65536.0, "A basis has up to 65,535 knots or landmarks.");
+  return static_cast<Index>(size);
 }
 
 // The user's columns, or none.
@@ -166,6 +169,9 @@ Rcpp::NumericMatrix cpp_ladder_gap(Rcpp::List shapes, Rcpp::NumericVector scale,
                                    Rcpp::NumericMatrix features, int d, int threads) {
   REngine host(threads);
   const calibrisk::Engine engine = host;
+  calibrisk::require(shapes.size() > 0 && scale.size() == shapes.size(),
+                     "Every shape of a stack has a weight.");
+  calibrisk::require(d >= 1 && d <= std::max(features.ncol(), 1), "A gap has a column per class.");
   Rcpp::NumericMatrix out;
   for (R_xlen_t m = 0; m < shapes.size(); ++m) {
     const Rcpp::List shape = shapes[m];

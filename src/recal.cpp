@@ -17,6 +17,11 @@ calibrisk::SlopeNetwork as_network(const Rcpp::NumericVector& parameters,
   return {std::vector<calibrisk::Index>(hidden.begin(), hidden.end()), as_vector(parameters)};
 }
 
+calibrisk::SlopeTable table_of(const Rcpp::NumericVector& range, int n_cells) {
+  calibrisk::require(range.size() == 2, "A range has two ends.");
+  return {range[0], range[1], n_cells};
+}
+
 }  // namespace
 
 // Mean loss of softmax(scores), weighted where there are `weights`, and its gradient [n x K] (NULL
@@ -58,7 +63,7 @@ Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector 
                             Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
                             int threads) {
   REngine engine(threads);
-  calibrisk::SlopeTable table(range[0], range[1], n_cells);
+  calibrisk::SlopeTable table = table_of(range, n_cells);
   const auto out =
       calibrisk::network_loss(engine, as_network(parameters, hidden), table, as_matrix(logits),
                               as_labels(y), as_vector(weights), as_loss(loss));
@@ -69,7 +74,7 @@ Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector 
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_network_map(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
                                     Rcpp::NumericVector range, int n_cells, Rcpp::NumericVector x) {
-  calibrisk::SlopeTable table(range[0], range[1], n_cells);
+  calibrisk::SlopeTable table = table_of(range, n_cells);
   table.set_slopes(as_network(parameters, hidden)(table.knots()));
   Rcpp::NumericVector out(x.size());
   for (R_xlen_t i = 0; i < x.size(); ++i) out[i] = table(x[i]);

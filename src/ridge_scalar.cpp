@@ -7,6 +7,7 @@
 namespace {
 
 calibrisk::TaylorFeatures as_taylor(double centre, double gamma, double scale, int rank) {
+  calibrisk::require(rank >= 1, "Explicit features have a rank of at least 1.");
   calibrisk::TaylorFeatures features;
   features.centre = centre;
   features.gamma = gamma;

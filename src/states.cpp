@@ -8,6 +8,7 @@ namespace {
 
 // Sums as R holds them: a column of sums, a column of what rounding took.
 calibrisk::PairedSums sums_of(Rcpp::NumericMatrix& x) {
+  calibrisk::require(x.ncol() == 2, "Sums have two columns.");
   return calibrisk::PairedSums(x.begin(), x.begin() + x.nrow(), x.nrow());
 }
 
@@ -20,6 +21,9 @@ template <class Task>
 Rcpp::NumericMatrix add_rows(const Rcpp::NumericMatrix& before, const Rcpp::NumericVector& x,
                              const Rcpp::IntegerVector& y, const Rcpp::IntegerVector& part,
                              const Rcpp::NumericVector& weights, const Task& task) {
+  calibrisk::require(x.size() == y.size() && x.size() == part.size() &&
+                         (weights.size() == 0 || weights.size() == x.size()),
+                     "Every row has an outcome, a part and a weight.");
   Rcpp::NumericMatrix out = Rcpp::clone(before);
   calibrisk::PairedSums sums = sums_of(out);
   for (R_xlen_t i = 0; i < x.size(); ++i) {
@@ -58,6 +62,7 @@ Rcpp::NumericMatrix cpp_add_scores(Rcpp::NumericMatrix sums, Rcpp::NumericVector
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_add_products(Rcpp::NumericMatrix before, Rcpp::NumericMatrix x,
                                      Rcpp::IntegerVector part) {
+  calibrisk::require(x.nrow() == part.size(), "Every row has a part.");
   Rcpp::NumericMatrix out = Rcpp::clone(before);
   calibrisk::PairedSums sums = sums_of(out);
   std::vector<double> row(static_cast<std::size_t>(x.ncol()));
@@ -75,6 +80,16 @@ Rcpp::NumericMatrix cpp_add_sums(Rcpp::NumericMatrix a, Rcpp::NumericMatrix b) {
   Rcpp::NumericMatrix out = Rcpp::clone(a);
   sums_of(out).add(sums_of(b));
   return out;
+}
+
+// Whether they can be m moments of every cell and outcome (m = 0: any sums), all finite.
+// [[Rcpp::export(rng = false)]]
+bool cpp_are_sums(Rcpp::NumericMatrix sums, int m) {
+  if (sums.ncol() != 2) return false;
+  if (m > 0) {
+    return calibrisk::are_moments(sums.begin(), sums.begin() + sums.nrow(), sums.nrow(), m);
+  }
+  return std::all_of(sums.begin(), sums.end(), [](double x) { return std::isfinite(x); });
 }
 
 // A number in [0, 1) for each id, scattered.
@@ -106,8 +121,9 @@ Rcpp::NumericVector cpp_id_units(SEXP ids) {
 Rcpp::NumericMatrix cpp_cell_rows(Rcpp::NumericVector edges, Rcpp::NumericVector moments, int m,
                                   int nodes) {
   const R_xlen_t cells = edges.size() - 1;
-  calibrisk::require(moments.size() == 2 * m * cells && 2 * nodes <= m,
-                     "Moments must have the shape of their cells.");
+  calibrisk::require(
+      cells >= 1 && m >= 1 && nodes >= 0 && 2 * nodes <= m && moments.size() == 2 * m * cells,
+      "Moments must have the shape of their cells.");
   std::vector<double> x, y, count;
   for (R_xlen_t c = 0; c < cells; ++c) {
     const double low = edges[c], high = edges[c + 1];

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "threads.h"
 
+#include <calibrisk/kernels/kernel.h>
 #include <calibrisk/ladder/recipes.h>
 #include <calibrisk/states/cell_rule.h>
 #include <calibrisk/states/sums.h>
@@ -82,4 +83,82 @@ TEST(copies_are_repeated_rows) {
   CHECK(is_near(counted.skew, repeated.skew));
   CHECK(is_near(counted.linear, repeated.linear));
   CHECK(is_near(counted.scatter, repeated.scatter));
+}
+
+namespace {
+
+template <class Task>
+bool refused(const Task& task) {
+  try {
+    task();
+  } catch (const std::invalid_argument&) {
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST(rows_and_sums_that_do_not_fit_are_refused) {
+  const std::vector<double> edges = {0.0, 0.25, 1.0};
+  const CellEdges cells(edges.data(), 3);
+  Sums sums(4 * 2 * 2), scores(6), squares(3), other(1);
+  PairedSums view = sums.view(), of_scores = scores.view(), of_squares = squares.view();
+  add_moments(view, cells, 4, {0.5, 1, 0, 1.0});
+  CHECK(are_moments(sums.sum.data(), sums.left.data(), 16, 4));
+  CHECK(!are_moments(sums.sum.data(), sums.left.data(), 16, 5));
+  for (const StateRow& row : {StateRow{0.5, 1, 1, 1.0}, StateRow{0.5, 1, -1, 1.0},
+                              StateRow{0.5, 2, 0, 1.0}, StateRow{0.5, -1, 0, 1.0}}) {
+    CHECK(refused([&] { add_moments(view, cells, 4, row); }));
+  }
+  CHECK(refused([&] { add_moments(view, cells, 5, {0.5, 1, 0, 1.0}); }));
+  CHECK(refused([&] { add_scores(of_scores, {0.5, 1, 1, 1.0}); }));
+  CHECK(refused([&] { add_squares(of_squares, {1.0, 2.0}, 1); }));
+  CHECK(refused([&] { add_squares(of_squares, {1.0, 2.0, 3.0}, 0); }));
+  CHECK(refused([&] { view.add(other.view()); }));
+  CHECK(refused([&] { CellEdges(edges.data(), 1); }));
+  sums.sum[0] = -1.0;
+  CHECK(!are_moments(sums.sum.data(), sums.left.data(), 16, 4));
+}
+
+TEST(shapes_and_weights_that_do_not_fit_are_refused) {
+  const Engine engine = serial_engine();
+  const Matrix p = Matrix::Constant(5, 3, 1.0 / 3.0), none;
+  Matrix gap = Matrix::Zero(5, 3);
+  BasisShape shape;
+  shape.classes = 3;
+  shape.own.assign(3, {0.0, 0.5, 1.0});
+  const std::vector<Matrix> weights(3, Matrix::Ones(3, 1));
+  const auto add = [&](const BasisShape& of, const std::vector<Matrix>& by) {
+    return refused([&] { add_basis_gap(engine, of, by, p, none, 1.0, gap); });
+  };
+  CHECK(!add(shape, weights));
+  CHECK(add(shape, {weights[0]}));
+  CHECK(add(shape, std::vector<Matrix>(3, Matrix::Ones(2, 1))));
+  CHECK(add(shape, std::vector<Matrix>(3, Matrix(3, 0))));
+  BasisShape fewer = shape, confident = shape, affine = shape, landmarks = shape;
+  fewer.own.resize(1);
+  CHECK(add(fewer, weights));
+  confident.recipe = Recipe::own_top;
+  CHECK(add(confident, std::vector<Matrix>(3, Matrix::Ones(5, 1))));
+  affine.recipe = Recipe::top_affine;
+  CHECK(!add(affine, std::vector<Matrix>(3, Matrix::Ones(3, 3))));
+  CHECK(add(affine, std::vector<Matrix>(1, Matrix::Ones(3, 3))));
+  CHECK(add(affine, std::vector<Matrix>(3, Matrix::Ones(3, 2))));
+  landmarks.recipe = Recipe::kernel;
+  landmarks.landmarks = Matrix::Ones(2, 2);
+  CHECK(add(landmarks, {Matrix::Ones(5, 3)}));
+}
+
+TEST(kernels_whose_parts_or_columns_are_missing_are_refused) {
+  const Matrix x = Matrix::Ones(4, 2);
+  Matrix out(4, 4);
+  Kernel empty, beyond;
+  empty.form = Kernel::Form::sum;
+  beyond.first_column = 1;
+  beyond.n_columns = 2;
+  CHECK(refused([&] { gram_block(empty, x, x, out); }));
+  CHECK(refused([&] { gram_diagonal(empty, x); }));
+  CHECK(refused([&] { gram_block(beyond, x, x, out); }));
+  CHECK(refused([&] { gram_block(Kernel(), x, x.leftCols(1), out); }));
 }

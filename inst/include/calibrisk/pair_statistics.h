@@ -132,7 +132,11 @@ inline void add_row_products(const ConstMatrixRef& a, const ConstMatrixRef& q_tr
       out.array() += left.col(k).array() * b.col(k).array();
     }
   };
-  if (q_transposed.size() == 0) return add(a);
+  const bool plain = q_transposed.size() == 0;
+  require(a.cols() == (plain ? b : q_transposed).cols() &&
+              b.cols() == (plain ? a.cols() : q_transposed.rows()),
+          "A core must have the size of the features.");
+  if (plain) return add(a);
   Matrix product(a.rows(), q_transposed.rows());
   row_products(a, q_transposed, product);
   add(product);

@@ -105,6 +105,7 @@ namespace detail {
 // Combines the parts of a composed kernel; fill(part, out) writes one of them.
 template <class Out, class Fill>
 void combine_parts(const Kernel& kernel, Out&& out, const Fill& fill) {
+  require(!kernel.parts.empty(), "A sum or product of kernels needs parts.");
   fill(kernel.parts[0], out);
   typename std::decay_t<Out>::PlainObject other(out.rows(), out.cols());
   for (std::size_t p = 1; p < kernel.parts.size(); ++p) {
@@ -119,6 +120,8 @@ void combine_parts(const Kernel& kernel, Out&& out, const Fill& fill) {
 
 inline ConstMatrixRef kernel_columns(const Kernel& kernel, const ConstMatrixRef& x) {
   if (kernel.n_columns < 0) return x;
+  require(kernel.first_column >= 0 && kernel.first_column + kernel.n_columns <= x.cols(),
+          "A kernel must have its columns among the features.");
   return x.middleCols(kernel.first_column, kernel.n_columns);
 }
 
@@ -129,6 +132,7 @@ inline void gram_block(const Kernel& kernel, const ConstMatrixRef& all_x,
                        const ConstMatrixRef& all_y, MatrixRef out) {
   const ConstMatrixRef x = detail::kernel_columns(kernel, all_x);
   const ConstMatrixRef y = detail::kernel_columns(kernel, all_y);
+  require(x.cols() == y.cols(), "Both sides of a kernel must have the same number of columns.");
   if (kernel.form == Kernel::Form::leaf) {
     std::visit(
         [&](const auto& leaf) {

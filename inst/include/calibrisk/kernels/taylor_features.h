@@ -48,6 +48,8 @@ struct TaylorFeatures {
   void evaluate(const Engine& engine, const ConstVectorRef& x, const ConstMatrixRef& basis,
                 MatrixRef out) const {
     constexpr Index block = 256;
+    require(out.rows() == x.size() && out.cols() == (basis.size() == 0 ? rank : basis.cols()),
+            "Explicit features and what they are written to must fit.");
     const Matrix transposed = basis.transpose();
     parallel_for(engine, (x.size() + block - 1) / block, [&](Index t) {
       const Index begin = t * block, size = std::min(block, x.size() - begin);
@@ -59,6 +61,7 @@ struct TaylorFeatures {
   void evaluate_block(const ConstVectorRef& x, const ConstMatrixRef& basis_transposed,
                       MatrixRef out) const {
     if (basis_transposed.size() == 0) return evaluate(x, out);
+    require(basis_transposed.cols() == rank, "A basis has a row for each explicit feature.");
     Matrix part(x.size(), rank);
     evaluate(x, part);
     row_products(part, basis_transposed, out);

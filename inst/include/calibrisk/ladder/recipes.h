@@ -130,6 +130,7 @@ inline double median_distance(const ConstMatrixRef& p, const Matrix& landmarks,
 inline Matrix kernel_columns(const ConstMatrixRef& p, const BasisShape& shape,
                              const std::vector<Index>& rows) {
   const Index m = static_cast<Index>(rows.size()), k = p.cols(), r = shape.landmarks.rows();
+  require(r == 0 || shape.landmarks.cols() == k, "Landmarks have a column for every class.");
   Matrix out(m, k + r);
   for (Index i = 0; i < m; ++i) {
     const auto row = p.row(rows[static_cast<std::size_t>(i)]);
@@ -200,6 +201,11 @@ class LocalBases {
   LocalBases(const Engine& engine, const BasisShape& shape, const ConstMatrixRef& features) {
     const auto d = static_cast<std::size_t>(features.cols());
     const Recipe recipe = shape.recipe;
+    require(recipe == Recipe::temperature || shape.own.size() == d,
+            "A basis has knots of its own for every coordinate.");
+    require(recipe == Recipe::hats || recipe == Recipe::temperature ||
+                (!shape.fine.empty() && (recipe == Recipe::own_top || !shape.coarse.empty())),
+            "A basis has knots of the confidence.");
     bases_.resize(d);
     own_.resize(d);
     if (recipe != Recipe::hats) {
@@ -341,11 +347,16 @@ inline void add_basis_gap(const Engine& engine, const BasisShape& shape,
                           const std::vector<Matrix>& weights, const ConstMatrixRef& features,
                           const ConstMatrixRef& columns, double scale, MatrixRef out) {
   const Index n = out.rows();
+  require(n == (shape.recipe == Recipe::columns ? columns : features).rows(),
+          "There is a gap for every row.");
   if (!is_shared(shape.recipe)) {
+    require(out.cols() == features.cols() && static_cast<Index>(weights.size()) == out.cols(),
+            "A basis has weights for every coordinate.");
     const LocalBases local(engine, shape, features);
     for_columns(engine, out.cols(), [&](const Engine& within, Index j) {
       const auto at = static_cast<std::size_t>(j);
       const LocalBasis& basis = local.bases()[at];
+      require(weights[at].cols() == 1, "Weights of a coordinate are one column.");
       const Vector w = weights[at].col(0);
       require(w.size() == basis.columns(), "Weights and columns do not agree.");
       parallel_for(within, (n + rung_block - 1) / rung_block, [&](Index task) {
@@ -359,8 +370,10 @@ inline void add_basis_gap(const Engine& engine, const BasisShape& shape,
     return;
   }
   const std::vector<SharedGroup> groups = shared_groups(shape, features, columns);
+  require(weights.size() == groups.size(), "A basis has weights for every group.");
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (weights[g].size() == 0) continue;  // no row of the fit was here
+    require(weights[g].cols() == out.cols(), "Weights and gaps do not agree.");
     detail::for_shared_blocks(engine, groups[g],
                               [&](const std::vector<Index>& rows, const Matrix& block) {
                                 const Matrix gap = engine.dense.multiply(block, weights[g]);

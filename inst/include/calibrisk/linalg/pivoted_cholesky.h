@@ -213,6 +213,8 @@ inline KernelFactor pivoted_cholesky(const Engine& engine, const Kernel& kernel,
 inline Matrix factor_features(const Engine& engine, const Kernel& kernel,
                               const ConstMatrixRef& pivot_rows, const ConstMatrixRef& triangle,
                               const ConstMatrixRef& x) {
+  require(triangle.rows() == pivot_rows.rows() && triangle.cols() == pivot_rows.rows(),
+          "A factor has a row and a column for each of its pivots.");
   Matrix out(pivot_rows.rows(), x.rows());  // transposed, so that the solve is from the left
   constexpr Index tile = 256;
   parallel_for(engine, (x.rows() + tile - 1) / tile, [&](Index b) {

@@ -80,6 +80,7 @@ inline KdeTraining one_block(const Matrix& simplex, const Labels& labels, Index 
 // `weights`: of the rows of the input, or empty.
 inline void set_weights(KdeTraining& train, const Vector& weights) {
   if (weights.size() == 0) return;
+  require(weights.size() == train.n(), "kde: one weight for each row is needed.");
   train.log_weights.resize(train.n());
   for (Index i = 0; i < train.n(); ++i) {
     train.log_weights(i) = std::log(weights(train.order[static_cast<std::size_t>(i)]));
@@ -97,6 +98,7 @@ inline KdeQueries leave_one_out_queries(const Matrix& simplex, const KdeTraining
 
 inline Matrix beta_ratio(const Engine& engine, const ConstVectorRef& z, const Labels& labels,
                          const ConstVectorRef& x, double bandwidth) {
+  require(static_cast<Index>(labels.size()) == z.size(), "kde: one label for each row is needed.");
   std::vector<BetaJob> jobs(1);
   for (Index i : ascending_order(engine, z)) {
     jobs[0].train.add(z(i), labels[static_cast<std::size_t>(i)]);
@@ -121,6 +123,8 @@ inline Matrix kde_ratio(const Engine& engine, const ConstMatrixRef& features, co
                         Index n_classes, const ConstMatrixRef& x, double bandwidth,
                         bool leave_one_out, double direct_pairs = kde_direct_pairs,
                         const Vector& weights = Vector()) {
+  require(features.cols() >= 1 && features.cols() == x.cols(), "kde: numbers of columns differ.");
+  require(bandwidth > 0.0, "kde: a bandwidth is above 0.");
   const bool scalar = features.cols() == 1;
   if (scalar) n_classes = 2;
   const double n_pairs = static_cast<double>(features.rows()) * static_cast<double>(x.rows());

@@ -42,6 +42,9 @@ class SlopeNetwork {
  public:
   SlopeNetwork(std::vector<Index> hidden, const ConstVectorRef& parameters)
       : hidden_(std::move(hidden)), parameters_(parameters) {
+    for (const Index width : hidden_) {
+      require(width >= 1 && width <= parameters_.size(), "SlopeNetwork: a width is out of range.");
+    }
     require(parameters_.size() == size(hidden_), "SlopeNetwork: wrong number of parameters.");
   }
 
