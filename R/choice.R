@@ -23,7 +23,7 @@ has_options <- function(kind, name, options) all(options %in% names(formals(choi
 # argument of the verb, `also` the names that the verb reads itself, and the errors are the verb's.
 as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value), also = character(),
                       call = caller_env()) {
-  if (!is_choice(value, kind)) check_choice_name(value, kind, arg, also, call)
+  if (is_choice(value, kind)) check_object(value, arg, call) else check_choice_name(value, kind, arg, also, call)
   name <- if (is_choice(value, kind)) value$name else value
   given <- drop_null(given)
   own <- if (is_choice(value, kind)) names(choice_options(value)) else names(formals(choice_constructor(kind, name)))
@@ -34,7 +34,7 @@ as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value
     given <- c(own[setdiff(names(own), names(given))], given)
   }
   rlang::try_fetch(
-    do.call(choice_constructor(kind, name), given),
+    do.call(choice_constructor(kind, name), given, quote = TRUE),
     calibrisk_error = function(cnd) {
       cnd$call <- rlang::error_call(call)
       rlang::cnd_signal(cnd)

@@ -3,7 +3,7 @@
 #' @rdname pred
 #' @export
 as_distribution <- function(x) {
-  if (is_distribution(x)) return(x)
+  if (is_distribution(x)) return(check_object(x))
   if (inherits(x, "distribution")) {
     missing <- which(law_missing(x))
     if (length(missing) > 0) {

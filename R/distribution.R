@@ -144,6 +144,7 @@ check_same_family <- function(parts, call = caller_env()) {
 #' @export
 c.ce_distribution <- function(...) {
   parts <- Filter(Negate(is.null), list(...))
+  for (part in Filter(is_distribution, parts)) check_object(part, "...", current_env())
   check_same_family(parts)
   components <- lapply(parts, attr, "components")
   if (all(lengths(components) == 1)) {

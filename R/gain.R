@@ -134,6 +134,7 @@ check_gain_folds <- function(predicted, injective, given, call) {
 }
 
 check_gain_map <- function(after, call) {
+  if (inherits(after, "ce_recalibration")) check_object(after, "after", call)
   if (inherits(after, "ce_grouped")) {
     stop_input(c("{.arg after} must be one map, or predictions.", "x" = "It is a map per group.",
                  "i" = "Take the rows and the map of each group."), "argument", arg = "after", call = call)

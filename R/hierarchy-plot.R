@@ -10,6 +10,7 @@
 #' @exportS3Method ggplot2::autoplot
 autoplot.ce_hierarchy <- function(object, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
+  check_columns(object, c("quantity", "value", "conf.low", "conf.high", "below", "holds", "p", "n_classes", "n"))
   rows <- hierarchy_display(object)
   labels <- rows$label[match(levels(rows$quantity), rows$quantity)]
   colours <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
@@ -66,6 +67,8 @@ hierarchy_display <- function(x) {
 #' @export
 print.ce_hierarchy <- function(x, ...) {
   if (names(x)[1] != "quantity") return(invisible(print(tidy(x), ...)))
+  shown <- c("p", "n_classes", "n", "below", "holds", "value", "conf.low", "conf.high")
+  if (!all(shown %in% names(x))) return(NextMethod())
   cat("Hierarchy of calibration errors (p = ", format(x$p[1]), ", ", x$n_classes[1], " classes, n = ",
       x$n[1], ")\n", sep = "")
   depth <- hierarchy_depth(x$quantity, x$below)

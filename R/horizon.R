@@ -83,7 +83,8 @@ follow_up_of <- function(whole, stratum, call) {
 }
 
 as_horizon <- function(horizon, call) {
-  if (is.null(horizon) || inherits(horizon, "ce_horizon")) return(horizon)
+  if (is.null(horizon)) return(NULL)
+  if (inherits(horizon, "ce_horizon")) return(check_object(horizon, "horizon", call))
   check_number(horizon, "horizon", lower = 0, open = TRUE, call = call)
   structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
 }

@@ -98,7 +98,7 @@ kernel_white <- function() new_kernel("white")
 is_kernel <- function(x) inherits(x, "ce_kernel")
 
 check_kernel <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
-  if (!is_kernel(x)) {
+  if (!is_kernel(x) || is.list(x) && identical(.subset2(x, "type"), "function")) {
     stop_input(c(
       "{.arg {arg}} must be a kernel.",
       "x" = "It is {.cls {class(x)[1]}}.",
@@ -108,7 +108,7 @@ check_kernel <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
       "i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.help ce_kernels}."
     ), "kernel", arg = arg, value = x, call = call)
   }
-  x
+  check_object(x, arg, call)
 }
 
 #' @export
@@ -118,6 +118,7 @@ Ops.ce_kernel <- function(e1, e2) {
     stop_input("Kernels can be added and multiplied; {.code {(.Generic)}} is not defined for them.",
                "kernel", call = call)
   }
+  for (kernel in Filter(is_kernel, list(e1, e2))) check_object(kernel, "kernel", call)
   scalar <- if (!is_kernel(e1)) e1 else if (!is_kernel(e2)) e2
   if (is.null(scalar)) {
     both <- new_kernel(if (.Generic == "+") "sum" else "product", parts = list(e1, e2))
@@ -219,7 +220,7 @@ format_choice <- function(x) {
 }
 
 check_power <- function(power, call = caller_env()) {
-  ok <- (rlang::is_scalar_double(power) || rlang::is_scalar_integer(power)) && isTRUE(power > 0 && power <= 2)
+  ok <- is.numeric(power) && length(power) == 1 && isTRUE(power > 0 && power <= 2)
   if (!ok) {
     stop_input(c(
       "{.arg power} must be a number greater than 0, at most 2.",

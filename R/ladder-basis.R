@@ -66,6 +66,7 @@ check_bases <- function(bases, notion, call = caller_env()) {
       "x" = "It is {.val {describe(bases)}}."
     ), "argument", arg = "bases", value = bases, call = call)
   }
+  for (basis in Filter(Negate(is.function), bases)) check_object(basis, "bases", call)
   own <- vapply(bases, function(basis) inherits(basis, "ce_basis") && basis$spec$recipe == "hats", NA)
   if ("class_wise" %in% notion && !all(own)) {
     stop_input(c(

@@ -81,7 +81,7 @@ check_method <- function(x, arg = "method", call = caller_env()) {
       "i" = "Make one with {.fn method_bins}, {.fn method_kkr}, ...; see {.help ce_methods}."
     ), "method", arg = arg, value = x, call = call)
   }
-  x
+  check_object(x, arg, call)
 }
 
 #' @export

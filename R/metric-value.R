@@ -66,7 +66,7 @@ print.ce_metric_value <- function(x, ...) {
 }
 
 as_metric <- function(metric, call = caller_env()) {
-  if (inherits(metric, "ce_metric_value")) return(metric)
+  if (inherits(metric, "ce_metric_value")) return(check_object(metric, "metric", call))
   check_made_score(metric, call)
   if (is.function(metric)) return(new_metric_value(metric))
   if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))

@@ -69,6 +69,7 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
 
 read_after <- function(x, after, before, truth, dots, call) {
   if (inherits(after, "ce_recalibration")) {
+    check_object(after, "after", call)
     if (after$kind != "distribution") {
       stop_input(c("{.arg after} must be a map of variances.", "x" = "It is {.val {after$method}}."),
                  "argument", arg = "after", call = call)

@@ -123,7 +123,7 @@ update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE, weights = 
     }, data, object))
   }
   check_rows_here(data, "data", call, "monitor")
-  monitor_rows(object, data, truth, dots, given, na_rm, call)
+  made_valid(monitor_rows(object, data, truth, dots, given, na_rm, call))
 }
 
 # Pieces of no rows, or of incomplete ones alone, have nothing to bet on.
@@ -252,11 +252,17 @@ check_monitor <- function(x, call) {
     stop_input(c("All arguments must be monitors, from {.fn ce_monitor}.", "x" = "One is {.cls {class(x)[1]}}."),
                "monitor", arg = "...", call = call)
   }
-  if (!identical(x$version, monitor_version)) {
+  check_monitor_version(x, call)
+  check_object(x, "object", call)
+}
+
+# Before its fields, which other versions have in another way.
+check_monitor_version <- function(x, call) {
+  if (!identical(.subset2(x, "version"), monitor_version)) {
     stop_input(c(
       "A monitor must have been made by this version of calibrisk.",
-      "x" = "It is of format {x$version}; this version reads {monitor_version}."
-    ), "version", arg = "object", value = x$version, call = call)
+      "x" = "It is of format {.val {describe(.subset2(x, 'version'))}}; this version reads {.val {monitor_version}}."
+    ), "version", arg = "object", value = .subset2(x, "version"), call = call)
   }
 }
 

@@ -115,7 +115,7 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
   threads <- resolve_threads(threads)
   nodes <- if (inherits(x, "ce_assumption")) {
     check_no_pilot(enquo(truth), dots, call)
-    x
+    check_object(x, "x", call)
   } else {
     recalibration <- check_recalibration(recalibration, call)
     read_pilot(x, enquo(truth), dots, event_level, na_rm, design_input(enquo(weights), rlang::quo(NULL), horizon),
@@ -239,6 +239,7 @@ tidy.ce_power <- function(x, ...) tibble::as_tibble(vctrs::new_data_frame(unclas
 
 #' @export
 glance.ce_power <- function(x, ...) {
+  check_columns(x, c("criterion", "n", "events"))
   facts <- attr(x, "facts")
   top <- which.max(x$n)
   columns_frame(n = x$n[top], events = x$events[top], criterion = if (facts$given) NA_character_ else x$criterion[top],

@@ -8,9 +8,26 @@ network_cells <- 8192L
 map_diag <- function(loss = c("log", "brier"), hidden = c(10, 10), penalty = 0.001, range = c(0.01, 100)) {
   loss <- check_choice(loss, c("log", "brier"))
   check_counts(hidden)
+  check_network_size(hidden)
   check_number(penalty, lower = 0)
   check_range(range)
   new_choice("map", "diag", loss = loss, hidden = hidden, penalty = penalty, range = range)
+}
+
+# A function of one number needs no more, and the optimiser keeps forty times as many.
+most_parameters <- 1e5
+
+# Weights and biases of a network of one input and one output (SlopeNetwork of the core).
+network_size <- function(hidden) sum(hidden * (c(1, hidden[-length(hidden)]) + 1)) + hidden[length(hidden)] + 1
+
+check_network_size <- function(hidden, call = caller_env()) {
+  size <- network_size(as.numeric(hidden))
+  if (size <= most_parameters) return(invisible())
+  stop_input(c(
+    "{.arg hidden} must be layers with at most {count_text(most_parameters)} weights together.",
+    "x" = "{.val {hidden}} have {count_text(size)}.",
+    "i" = "The network is a function of one number: ten units in each of two layers follow any usual one."
+  ), c("argument", "size"), arg = "hidden", value = hidden, call = call)
 }
 
 #' @export

@@ -117,6 +117,11 @@ fit_variance <- function(variance, r, design, call) {
 
 predict_variance <- function(object, new, call = caller_env()) {
   layout <- object$layout
+  if (is.data.frame(new) && is.null(layout$columns)) {
+    stop_input(c("{.arg new} must have the shape of the data that the map was fitted to.",
+                 "x" = "It is a data frame; the fit saw a vector, or a matrix without names of columns."), "columns",
+               arg = "new", call = call)
+  }
   x <- if (is.data.frame(new) && !is.null(layout$law)) {
     rlang::eval_tidy(layout$law, data = new)
   } else if (is.data.frame(new)) {

@@ -149,7 +149,7 @@ score_makers <- list(brier = score_brier, log = score_log, spherical = score_sph
 real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), score_makers))
 
 as_score <- function(score, call = caller_env()) {
-  if (inherits(score, "ce_score_rule")) return(score)
+  if (inherits(score, "ce_score_rule")) return(check_object(score, "score", call))
   if (!rlang::is_string(score) || !score %in% names(score_makers)) {
     stop_input(c(
       "{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",

@@ -2,6 +2,7 @@
 
 # take(state, piece) -> state; or of a monitor
 update_from_source <- function(state, source, take, call) {
+  check_object(source, "data", call)
   pieces <- 0
   whole <- FALSE
   read <- function(value) {

@@ -14,7 +14,7 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given, call), call))
   # a frame of this process means nothing to another
   if (is_source_list(data)) return(update_from_sources(object, data, chunk_taker(truth, dots, given, NULL), call))
-  update_chunk(object, data, truth, dots, given, call)
+  made_valid(update_chunk(object, data, truth, dots, given, call))
 }
 
 # function(state, piece) that holds what was selected, and no rows.
@@ -161,7 +161,10 @@ n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 # classes, since nothing else knows of two of a row; of weighted or clustered rows their number and the sum of their
 # squared weights in the panel's bins, `counts` and `squares`.
 empty_sums <- function(spec, about) {
-  pairs <- function(dim) matrix(0, prod(dim), 2)
+  pairs <- function(dim) {
+    if (prod(dim) > 1e7) check_memory(prod(dim), 2, "the sums of a state", NULL)
+    matrix(0, prod(dim), 2)
+  }
   out <- list(moments = pairs(moments_dim(spec, about$blocked)),
               scores = pairs(c(length(score_sums), n_parts(spec, about$blocked))))
   if (about$blocked) out[c("counts", "squares")] <- list(pairs(bins_dim(spec)), pairs(bins_dim(spec)))

@@ -112,6 +112,7 @@ ce_state <- function(spec = ce_state_spec()) {
     stop_input(c("{.arg spec} must be made by {.fn ce_state_spec}.", "x" = "It is {.val {describe(spec)}}."),
                c("argument", "state"), arg = "spec", value = spec)
   }
+  check_object(spec)
   # about: list(notion, levels, event, scalar, blocked, weights, owner), and of canonical states landmarks and kernel,
   # known from the first rows; sums: of every problem
   structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0, sums = list()),
@@ -149,15 +150,6 @@ merge_states <- function(a, b, call) {
     Map(function(x, y) Map(cpp_add_sums, x, y[names(x)]), a$sums, b$sums)
   }
   a
-}
-
-# Up to what is lost where numbers are saved as text.
-same_values <- function(a, b) {
-  if (is.list(a) && is.list(b)) {
-    return(identical(names(a), names(b)) && identical(class(a), class(b)) && all(mapply(same_values, a, b)))
-  }
-  if (!is.numeric(a) || !is.numeric(b)) return(identical(a, b))
-  identical(dim(a), dim(b)) && length(a) == length(b) && all(abs(a - b) <= 1e-12 * pmax(1, abs(a)))
 }
 
 # Rows of two parts are of the same kind.
@@ -219,12 +211,17 @@ check_state <- function(x, call = caller_env()) {
     stop_input(c("All that is merged with a state must be a {.cls ce_state}.", "x" = "One is {.cls {class(x)[1]}}."),
                c("state", "argument"), call = call)
   }
-  if (!identical(x$version, state_version)) {
+  check_state_version(x, call)
+  check_object(x, "state", call)
+}
+
+# Before its fields, which other versions have in another way.
+check_state_version <- function(x, call) {
+  if (!identical(.subset2(x, "version"), state_version)) {
     stop_input(c(
       "The state must be of this version of the package.",
-      "x" = "It is of version {.val {describe(x$version)}}, not {.val {state_version}}.",
+      "x" = "It is of version {.val {describe(.subset2(x, 'version'))}}, not {.val {state_version}}.",
       "i" = "Update and merge it with the version that made it, or make it anew."
     ), c("state", "version"), call = call)
   }
-  x
 }

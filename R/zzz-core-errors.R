@@ -1,11 +1,12 @@
 # What the C++ core throws reaches the user as an error of the package, with the verb that was called
 # and the core's message. Every export of the core is wrapped here, when the package is built: this
-# file is read last.
+# file is read after them.
 
 core_call <- function(value) {
-  tryCatch(value, `C++Error` = function(cnd) {
+  tryCatch(value, error = function(cnd) {
     call <- called_verb()
-    if (inherits(cnd, "std::bad_alloc")) stop_memory("the computation", NULL, NULL, call)
+    if (is_out_of_memory(cnd)) stop_memory("the computation", NULL, NULL, call)
+    if (!inherits(cnd, "C++Error")) rlang::cnd_signal(cnd)
     message <- conditionMessage(cnd)
     stop_input(c(
       "The computation could not be done.",

@@ -1,0 +1,130 @@
+# Fields of states, their specs and monitors.
+
+# A spec serves many chunks.
+describe_object("ce_state_spec", once(remade(function(x) {
+  inside <- function(values) if (is.numeric(values) && length(values) > 1) values[-c(1, length(values))] else values
+  canonical <- identical(x$notion, "canonical")
+  equal <- is.numeric(x$n_bins) && length(x$n_bins) == 1 && length(x$bins) == x$n_bins + 1 &&
+    is.numeric(x$bins) && isTRUE(all(x$bins == (0:x$n_bins) / x$n_bins))
+  choices <- c(
+    list(notion = x$notion, knots = x$knots, grid = x$grid, folds = x$folds, test = x$test, blocks = x$blocks,
+         event_level = x$event_level),
+    if (equal) list(n_bins = x$n_bins) else list(breaks = if (is.null(x$bins)) NA else inside(x$bins)),
+    if (canonical) list(landmarks = x$landmarks, kernel = x$kernel)
+  )
+  do.call(ce_state_spec, choices, quote = TRUE)
+}, c(breaks = "bins"))))
+
+about_rule <- once(fields(
+  notion = one_of(c("binary", "top_label", "class_wise", "canonical")),
+  levels = texts(unique = TRUE, least = 2),
+  event = function(x, o) a_count(1, length(o$levels))(x, o),
+  scalar = a_flag, blocked = a_flag,
+  weights = one_of(c("none", "frequency", "importance")),
+  owner = function(x, o) {
+    ok <- is.character(x) && identical(names(x), c("given", "as")) && x[[1]] %in% c("none", "cluster", "id") &&
+      x[[2]] %in% c("", "numbers", "text") && (x[[1]] == "none") == (x[[2]] == "")
+    if (!ok) fault("the names `given` and `as` of what tells rows apart", x)
+  },
+  horizon = maybe(numbers(1)),
+  landmarks = whether(function(o) o$notion == "canonical",
+                      function(x, o) a_matrix(cols = length(o$levels), lower = 0, upper = 1)(x, o)),
+  kernel = whether(function(o) o$notion == "canonical", described("ce_kernel")),
+  also = function(x) {
+    if (x$notion == "canonical" && !nrow(x$landmarks) %in% seq(2, most_landmarks)) {
+      return(fault(paste("2 to", most_landmarks, "rows"), x$landmarks, "$landmarks"))
+    }
+    grouped <- x$weights == "importance" || x$owner[["given"]] == "cluster"
+    if (x$blocked != grouped) fault(grouped, x$blocked, "$blocked")
+  }
+))
+
+describe_object("ce_state", once(of_version(function(...) check_state_version(...), fields(
+  spec = described("ce_state_spec"),
+  n = a_count(), dropped = a_count(),
+  about = whether(function(o) o$n > 0, about_rule),
+  also = function(x) {
+    chosen <- x$spec$notion
+    if (!is.null(x$about) && !is.null(chosen) && chosen != x$about$notion) {
+      return(fault(dQuote(chosen, FALSE), x$about$notion, "$about$notion"))
+    }
+    sums_fault(x$sums, x$spec, x$about)
+  }
+))))
+
+# The sums of a state of these rows: how many there are of each, and of how many moments in turn (0: of any numbers).
+sums_sizes <- function(spec, about, problem) {
+  if (about$notion == "canonical") {
+    q <- length(about$levels) + nrow(landmark_map(about)$pivot_rows)
+    return(list(squares = c(choose(q + 1, 2) * spec$blocks, 0), rows = c(3 * spec$blocks, 0)))
+  }
+  classes <- about$notion == "class_wise"
+  of_bins <- c(prod(bins_dim(spec)), 1)
+  in_blocks <- about$blocked || classes
+  out <- list(moments = moments_dim(spec, about$blocked),
+              scores = c(length(score_sums) * n_parts(spec, about$blocked), 0))
+  out$moments <- c(prod(out$moments), out$moments[1])
+  if (about$blocked) out[c("counts", "squares")] <- list(of_bins, of_bins)
+  if (!about$blocked && classes) out$blocks <- c(prod(moments_dim(spec, TRUE)), moments_of_block)
+  out$fine <- c(prod(fine_dim(spec, in_blocks)), if (in_blocks) 0 else moments_of_block)
+  if (classes && problem == 1) out$cross <- c(choose(length(about$levels) + 1, 2), 0)
+  out
+}
+
+sums_fault <- function(sums, spec, about) {
+  problems <- if (is.null(about)) 0 else if (about$notion == "class_wise") length(about$levels) else 1
+  if (!is.list(sums) || length(sums) != problems) return(fault(paste("a list of", problems), sums, "$sums"))
+  for (j in seq_along(sums)) {
+    found <- problem_sums_fault(sums[[j]], sums_sizes(spec, about, j))
+    if (!is.null(found)) return(within_field(found, paste0("$sums[[", j, "]]")))
+  }
+}
+
+problem_sums_fault <- function(sums, sizes) {
+  same <- is.list(sums) && setequal(names(sums), names(sizes))
+  if (!same) return(fault(paste("a list of", toString(names(sizes))), sums))
+  for (name in names(sizes)) {
+    x <- .subset2(sums, name)
+    size <- sizes[[name]]
+    found <- first_fault(
+      fault_if(!is.matrix(x) || !is.double(x) || any(dim(x) != c(size[1], 2)),
+               paste("a matrix of numbers of", size[1], "x 2"), x),
+      fault_if(!cpp_are_sums(x, as.integer(size[2])),
+               if (size[2] == 0) "finite sums" else "sums of rows with weights of at least 0", x)
+    )
+    if (!is.null(found)) return(within_field(found, paste0("$", name)))
+  }
+}
+
+stream_rule <- fields(
+  cells = function(x, o) a_matrix(2 * cell_end / cell_width + 1, 3)(x, o),
+  bets = function(x, o) {
+    sizes <- c(1, 2, length(bet_knots))
+    # their prior has a standard deviation of bet_spread
+    found <- each(numbers(lower = -1e3, upper = 1e3), length(sizes))(x, o)
+    if (is.null(found) && any(lengths(x) != sizes)) fault(paste("coefficients of", toString(sizes)), x) else found
+  },
+  log_e = numbers(function(o) length(o$bets), infinite = TRUE),
+  n = a_count(), next_fit = a_number(0, 2^53),
+  also = function(x) {
+    n <- x$cells[, 1]
+    possible <- n >= 0 & x$cells[, 2] >= 0 & x$cells[, 2] <= n * (1 + 1e-9) & abs(x$cells[, 3]) <= 800 * n
+    if (!all(possible)) return(fault("rows, events and sums of logits", x$cells, "$cells"))
+    if (x$next_fit <= x$n) fault(paste("above", x$n), x$next_fit, "$next_fit")
+  }
+)
+
+describe_object("ce_monitor", once(of_version(function(...) check_monitor_version(...), fields(
+  alpha = a_number(1e-300, 1 - 1e-16), block = a_count(1), half_life = function(x, o) {
+    if (!identical(x, Inf)) a_number(1e-300)(x, o)
+  },
+  state = described("ce_state"),
+  streams = whether(function(o) o$state$n > 0, function(x, o) each(stream_rule, length(o$state$sums))(x, o)),
+  log_e = a_number(infinite = TRUE), largest = a_number(0, infinite = TRUE),
+  rejected_at = function(x, o) a_count(1, na = TRUE)(x, o),
+  history = whether(function(o) o$state$n > 0, a_table(
+    n = "numeric", e_value = "numeric", log_e_value = "numeric", largest = "numeric", p.value = "numeric",
+    rejected = "logical"
+  )),
+  clusters = maybe(texts(unique = TRUE))
+))))

@@ -1,0 +1,19 @@
+# Every method of a class with a description (R/aaa-object.R) compares its object with it first: written into the
+# methods when the package is built.
+
+local({
+  namespace <- topenv()
+  exports <- c("print", "format", "tidy", "glance", "summary", "autoplot", "plot", "predict", "augment", "update",
+               "estimate", "paper_table")
+  for (class in ls(object_rules)) {
+    for (generic in exports) {
+      name <- paste0(generic, ".", class)
+      if (!exists(name, namespace, inherits = FALSE)) next
+      method <- get(name, namespace)
+      if (any(c("check_state", "check_monitor") %in% all.names(body(method)))) next
+      own <- as.name(names(formals(method))[1])
+      body(method) <- call("{", bquote(check_object(.(own), .(as.character(own)), current_env())), body(method))
+      assign(name, method, namespace)
+    }
+  }
+})

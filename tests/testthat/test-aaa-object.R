@@ -1,0 +1,239 @@
+# Objects whose fields were changed, as a file or another process may hand them over.
+
+tampered <- local({
+  withr::local_seed(3)
+  p <- runif(60)
+  probs <- matrix(rexp(180), 60)
+  list(p = p, y = rbinom(60, 1, p), w = rexp(60), probs = probs / rowSums(probs), truth = sample.int(3, 60, TRUE))
+})
+
+small_state <- function(..., spec = list()) {
+  given <- utils::modifyList(list(grid = c(5, 10), folds = 2, blocks = 16), spec)
+  update(ce_state(do.call(ce_state_spec, given)), ...)
+}
+
+refused <- function(value, field) {
+  cnd <- expect_error(value, class = "calibrisk_error_object")
+  expect_identical(cnd$field, field)
+  expect_match(conditionMessage(cnd), field, fixed = TRUE)
+}
+
+test_that("a changed spec of a state is refused by its field", {
+  with(tampered, {
+    state <- small_state(p, y)
+    changes <- list(folds = 1005, test = 1.5, blocks = 1e9, grid = 1e7, n_bins = 16, bins = NA, knots = 7,
+                    fine = rep(state$spec$fine, 2), edges = rev(state$spec$edges), inner = NULL, notion = "other",
+                    event_level = 2, kernel = kernel_linear())
+    for (name in names(changes)) {
+      broken <- state
+      broken$spec[name] <- changes[name]
+      refused(update(broken, p, y), paste0("spec$", name))
+      refused(ce_estimate(broken), paste0("spec$", name))
+      refused(ce_state(broken$spec), name)
+    }
+    broken <- small_state(p, y, weights = w)
+    broken$spec$blocks <- 32
+    refused(update(broken, p, y, weights = w), "sums[[1]]$moments")
+  })
+})
+
+test_that("changed sums of a state are refused", {
+  with(tampered, {
+    state <- small_state(p, y)
+    moments <- state$sums[[1]]$moments
+    changes <- list(moments[, 0], moments[-1, ], rbind(moments, moments), as.character(moments), NULL, c(moments),
+                    replace(moments, 1, NaN), replace(moments, 1:10, -1), replace(moments, 2, 1e18))
+    for (change in changes) {
+      broken <- state
+      broken$sums[[1]]["moments"] <- list(change)
+      for (use in list(function(s) update(s, p, y), function(s) c(s, state), function(s) c(state, s), estimate,
+                       ce_estimate, ce_tune, function(s) capture.output(print(s)))) {
+        expect_error(use(broken), class = "calibrisk_error_object")
+      }
+    }
+    state$sums[[1]]$fine <- state$sums[[1]]$fine[-1, ]
+    refused(ce_tune(state), "sums[[1]]$fine")
+    classes <- small_state(probs, truth, spec = list(notion = "class_wise"))
+    classes$sums <- classes$sums[-1]
+    refused(update(classes, probs, truth), "sums")
+    canonical <- small_state(probs, truth, spec = list(notion = "canonical", landmarks = 4))
+    canonical$about$landmarks <- canonical$about$landmarks[, -1]
+    refused(ce_tune(canonical), "about$landmarks")
+    monitor <- update(ce_monitor(block = 10), p, y)
+    monitor$streams[[1]]$cells <- monitor$streams[[1]]$cells[, -1]
+    refused(update(monitor, p, y), "streams[[1]]$cells")
+    monitor$streams <- NULL
+    refused(c(monitor, monitor), "streams")
+  })
+})
+
+test_that("objects that updates return are not looked at again, changed copies are", {
+  looked <- 0
+  before <- object_rules$ce_state
+  withr::defer(assign("ce_state", before, envir = object_rules))
+  describe_object("ce_state", once(function(x, o) {
+    looked <<- looked + 1
+    before(x, o)
+  }))
+  state <- ce_state(ce_state_spec(grid = c(5, 10), folds = 2, blocks = 16))
+  for (i in 1:5) state <- update(state, tampered$p, tampered$y)
+  expect_identical(looked, 1)
+  state$n <- -1
+  refused(update(state, tampered$p, tampered$y), "n")
+  expect_identical(looked, 2)
+})
+
+test_that("states go through files and text unharmed", {
+  with(tampered, {
+    state <- small_state(p, y)
+    file <- withr::local_tempfile()
+    saveRDS(state, file)
+    expect_identical(update(readRDS(file), p, y), update(state, p, y))
+    expect_identical(unserialize(serialize(state, NULL)), state)
+    expect_null(object_fault(state))
+  })
+})
+
+# x with the field at a path of names and positions changed, and that path in words.
+set_at <- function(x, path, value) {
+  first <- path[[1]]
+  if (length(path) == 1) x[first] <- list(value) else x[[first]] <- set_at(x[[first]], path[-1], value)
+  x
+}
+
+set_at_law <- function(law, name, value) {
+  kept <- attributes(law)
+  out <- unclass(law)
+  out[[name]] <- value
+  attributes(out) <- kept
+  out
+}
+
+path_text <- function(path) {
+  sub("^[$]", "", paste(vapply(path, function(k) if (is.numeric(k)) paste0("[[", k, "]]") else paste0("$", k), ""),
+                        collapse = ""))
+}
+
+test_that("changed fits are refused by their field", {
+  with(tampered, {
+    bins <- ce_fit(p, y, method = method_bins(5))
+    steps <- ce_fit(p, y, method = method_bins(5, debias = TRUE))
+    stack <- ce_fit(p, y, method = method_stack())
+    top <- ce_fit(probs, truth, method = method_stack(), notion = "canonical")
+    kkr <- ce_fit(p, y, method = method_kkr(0.1))
+    factor <- ce_fit(probs, truth, method = method_ukkr(0.1), notion = "canonical")
+    kde <- ce_fit(probs, truth, method = method_kde(0.1), notion = "canonical")
+    form <- function(...) list("forms", 1, ...)
+    cases <- list(
+      list(bins, p, form("values"), 1:3), list(bins, p, form("edges"), c(0.9, 0.1, 0.2, 0.3)),
+      list(bins, p, list("forms"), list()), list(bins, p, list("event"), 7), list(bins, p, list("levels"), "a"),
+      list(bins, p, form("core"), diag(2)), list(bins, p, form("gap"), NA),
+      list(steps, p, form("parts", 1, "v"), -1), list(steps, p, form("core"), 1),
+      list(stack, p, form("weights"), numeric(9)), list(stack, p, form("shapes", 1, "own"), list()),
+      list(stack, p, form("shapes", 1, "weights"), list(matrix(0, 1, 1))),
+      list(stack, p, form("shapes", 1, "recipe"), "nothing"), list(stack, p, form("dimension"), 1e9),
+      list(top, probs, form("shapes", 1, "weights"), list()), list(top, probs, form("shapes", 1, "scale"), NULL),
+      list(kkr, p, form("map", "rank"), 1e9), list(kkr, p, form("basis"), matrix(0, 1, 1)),
+      list(kkr, p, form("core"), matrix(0, 1, 1)), list(factor, probs, form("map", "triangle"), matrix(1, 2, 2)),
+      list(factor, probs, form("map", "kernel", "bandwidth"), NaN), list(factor, probs, form("map", "kernel"), 1),
+      list(kde, probs, form("labels"), 9L), list(kde, probs, form("labels"), rep(9L, 60)),
+      list(kde, probs, form("bandwidth"), quote(stop("evaluated"))), list(kde, probs, form("weights"), 1)
+    )
+    for (case in cases) refused(predict(set_at(case[[1]], case[[3]], case[[4]]), case[[2]]), path_text(case[[3]]))
+    # of features that the notion does not have
+    refused(predict(set_at(kde, list("levels"), letters[1:4]), probs), "forms[[1]]")
+    refused(ce_risk(set_at(bins, form("values"), 1:3), p, y), "forms[[1]]$values")
+    refused(ce_compare(list(set_at(bins, form("values"), 1:3), kkr), p, y), "forms[[1]]$values")
+    tune <- ce_tune(p, y, methods = list(method_bins(c(2, 5)), method_kde(0.1)), folds = 2, repeats = 1,
+                    progress = FALSE)
+    refused(predict(set_at(tune, list("forms", "bins", 1, 1, "values"), 1), p), "forms[[1]][[1]][[1]]$values")
+    refused(tidy(set_at(tune, list("tidy", "risk"), list(1))), "tidy$risk")
+    refused(glance(set_at(tune, list("labels"), NULL)), "labels")
+  })
+})
+
+test_that("changed kernels, methods, bases and other choices are refused by their field", {
+  with(tampered, {
+    kernel <- kernel_gaussian(0.5) + kernel_tv("median")
+    refused(skce(p, y, kernel = set_at(kernel, list("parts"), list())), "parts")
+    refused(kernel_matrix(set_at(kernel, list("parts", 2), kernel_linear), probs), "parts[[2]]")
+    refused(2 * set_at(kernel, list("parts", 1, "bandwidth"), NA), "parts[[1]]$bandwidth")
+    refused(skce(p, y, kernel = set_at(kernel_tv(1), list("scale"), Inf)), "scale")
+    # what is a call is not evaluated
+    refused(skce(p, y, kernel = set_at(kernel_tv(1), list("bandwidth"), quote(stop("evaluated")))), "bandwidth")
+    refused(ce_recalibrate(p, y, method = set_at(map_platt(), list("penalty"), quote(stop("evaluated")))), "penalty")
+    refused(format(set_at(kernel_tv(1), list("type"), "own")), "type")
+    many <- Reduce(`+`, rep(list(kernel_linear()), 20))
+    expect_null(object_fault(many))
+    deep <- Reduce(function(inner, i) new_kernel("sum", parts = list(inner)), 1:300, kernel_linear())
+    expect_error(skce(p, y, kernel = deep), class = "calibrisk_error_object")
+    refused(ce_fit(p, y, method = set_at(method_bins(5), list("values"), 1e9)), "n")
+    refused(ce_fit(p, y, method = set_at(method_kkr(1), list("kernel", "type"), "white!")), "kernel")
+    refused(ce_estimate(p, y, bases = list(set_at(basis_hats(4), list("spec", "own"), NA))), "spec$own")
+    refused(ce_estimate(p, y, bases = list(set_at(basis_kernel(4), list("spec", "landmarks"), 1e12))),
+            "spec$landmarks")
+    refused(ce_recalibrate(p, y, method = set_at(map_diag(), list("hidden"), c(1000, 1000))), "hidden")
+    refused(ce_curve(p, y, type = set_at(curve_smooth(), list("bandwidth"), -1)), "bandwidth")
+    refused(ce_test(p, y, test = set_at(test_bootstrap(), list("replicates"), 1e300)), "replicates")
+    refused(ce_score(p, y, score = set_at(score_brier(), list("value"), 1)), "value")
+    refused(ce_estimate(p, y, horizon = set_at(ce_horizon(1), list("time"), NaN)), "time")
+    refused(format(set_at_law(pred_normal(p, 1), "sd", 0 * p[-1] + 1)), "sd")
+  })
+})
+
+test_that("changed recalibration maps are refused by their field", {
+  with(tampered, {
+    platt <- ce_recalibrate(p, y, method = "platt")
+    classes <- ce_recalibrate(probs, truth, method = "vector")
+    network <- ce_recalibrate(probs, truth, method = map_diag(hidden = 2))
+    histogram <- ce_recalibrate(p, y, method = map_histogram(4))
+    expect_error(predict(set_at(platt, list("map", "maps"), list()), p), class = "calibrisk_error_object")
+    refused(predict(set_at(platt, list("map", "maps", 1, "a"), "1"), p), "map$maps[[1]]$a")
+    refused(predict(set_at(classes, list("map", "w"), diag(2)), probs), "map$w")
+    refused(predict(set_at(classes, list("layout", "order"), 1:4), probs), "layout$order")
+    refused(predict(set_at(network, list("map", "hidden"), c(1000L, 1000L)), probs), "map$parameters")
+    refused(predict(set_at(network, list("map", "range"), 1), probs), "map$range")
+    refused(predict(set_at(histogram, list("map", "maps", 1, "value"), 1), p), "map$maps[[1]]$value")
+    refused(ce_gain(p, set_at(platt, list("kind"), NULL), y), "kind")
+  })
+})
+
+test_that("a map of the variances of a vector takes no data frame", {
+  map <- ce_recalibrate(pred_normal(tampered$p, 1), tampered$w, method = "variance")
+  expect_error(predict(map, data.frame(a = tampered$p)), class = "calibrisk_error_columns")
+})
+
+test_that("results with changed tables are refused, shorter ones are not", {
+  with(tampered, {
+    curve <- ce_curve(p, y)
+    refused(glance(set_at(curve, list("summary"), NULL)), "summary")
+    estimate <- ce_estimate(p, y)
+    expect_output(print(estimate[, 1:3]))
+    expect_error(tidy(structure(set_at(unclass(estimate), list("n"), list(1, 2)), class = class(estimate))),
+                 class = "calibrisk_error_object")
+  })
+})
+
+test_that("a network of too many weights is refused", {
+  expect_error(map_diag(hidden = c(1000, 1000)), class = "calibrisk_error_size")
+  expect_identical(network_size(c(10, 10)), 141)
+  expect_length(start_network(c(4, 3), 1, matrix(-1:-6, 2)), network_size(c(4, 3)))
+})
+
+test_that("the core refuses sums, parts and edges that do not fit", {
+  sums <- matrix(0, 4 * 2 * 3, 2)
+  add <- function(sums, part = 0L, y = 1L, m = 4L, x = 0.5) cpp_add_moments(sums, c(0, 0.3, 0.7, 1), m, x, y, part, 1)
+  expect_identical(add(sums)[(1 * 2 + 1) * 4 + 1, 1], 1)
+  for (broken in list(quote(add(sums, 1L)), quote(add(sums, -1L)), quote(add(sums, NA)), quote(add(sums, y = 2L)),
+                      quote(add(sums[, 1, drop = FALSE])), quote(add(sums, m = 0L)), quote(add(sums, x = numeric())),
+                      quote(cpp_add_sums(sums, sums[-1, ])), quote(cpp_add_products(sums, diag(3), 1L)),
+                      quote(cpp_add_scores(sums, 0.5, 1L, 9L, 1)),
+                      quote(cpp_cell_rows(numeric(), numeric(), 4L, 2L)))) {
+    expect_error(eval(broken), class = "calibrisk_error_core")
+  }
+  expect_true(cpp_are_sums(sums, 4L))
+  expect_false(cpp_are_sums(sums, 5L))
+  expect_false(cpp_are_sums(replace(sums, 2, 1), 4L))
+  expect_true(cpp_are_sums(replace(sums, 2, 1), 0L))
+  expect_false(cpp_are_sums(replace(sums, 2, Inf), 0L))
+})
