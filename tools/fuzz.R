@@ -4,6 +4,9 @@
 #
 #   Rscript tools/fuzz.R [cases] [seed]      e.g. 2000 1
 #   Rscript tools/fuzz.R case <seed> <case>  runs one again, and shows it
+#   Rscript tools/fuzz.R tamper [cases] [seed] [objects]   objects with a changed field (tools/fuzz-tamper.R), in
+#                                                          processes of their own
+#   Rscript tools/fuzz.R tamper-case <seed> <case>
 #
 # Ends with the number of calls, the share that reached a computation, and one line per failure to run it again.
 
@@ -13,8 +16,9 @@ suppressPackageStartupMessages(library(calibrisk))
 options(cli.num_colors = 1L, rlang_backtrace_on_error = "none")
 
 arguments <- commandArgs(TRUE)
-single <- identical(arguments[1], "case")
-numbers <- as.integer(if (single) arguments[-1] else arguments)
+mode <- if (isTRUE(grepl("^[a-z]", arguments[1]))) arguments[1] else "calls"
+single <- mode == "case"
+numbers <- as.integer(if (single) arguments[-1] else if (mode == "calls") arguments)
 cases <- if (single) numbers[2] else if (length(numbers) > 0) numbers[1] else 500L
 seed <- if (single) numbers[1] else if (length(numbers) > 1) numbers[2] else 1L
 seconds <- 300 # of processor time of one call
@@ -295,7 +299,7 @@ attempt <- function(expr, quiet = TRUE) {
       if (!inherits(cnd, "calibrisk_error") || inherits(cnd, "calibrisk_error_core")) {
         problem <<- paste0("error (", class(cnd)[1], "): ", conditionMessage(cnd))
       }
-      structure(list(), class = "refused")
+      structure(list(), class = "refused", cause = cnd)
     }
   )
   list(value = value, problem = problem, refused = inherits(value, "refused"))
@@ -356,6 +360,10 @@ run_case <- function(seed, case, show = FALSE) {
   list(name = name, refused = out$refused, problem = problem)
 }
 
+if (startsWith(mode, "tamper")) {
+  source("tools/fuzz-tamper.R")
+  tamper_mode(mode, arguments[-1])
+}
 if (single) {
   out <- run_case(seed, cases, show = TRUE)
   cat("\n", if (is.null(out$problem)) if (out$refused) "refused" else "ok" else out$problem, "\n", sep = "")
