@@ -132,8 +132,3 @@ shown_columns <- c(".estimate", "std.error", "conf.low", "conf.high")
 
 n_distinct_rows <- function(problem) vctrs::vec_unique_count(problem$features)
 
-#' @export
-tidy.ce_hierarchy <- function(x, ...) {
-  class(x) <- setdiff(class(x), "ce_hierarchy")
-  x
-}

@@ -27,6 +27,14 @@ summary.ce_fit <- function(object, ...) {
   new_summary(object, list("Functions" = functions))
 }
 
+#' @rdname ce_tables
+#' @export
+tidy.ce_summary <- function(x, ...) tidy(x$object)
+
+#' @rdname ce_tables
+#' @export
+glance.ce_summary <- function(x, ...) glance(x$object)
+
 #' @rdname ce_summary
 #' @export
 summary.ce_curve <- function(object, ...) {

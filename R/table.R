@@ -108,6 +108,58 @@ print.ce_terms <- function(x, ...) {
   invisible(x)
 }
 
+#' Results as plain tables
+#'
+#' `tidy()` gives every result of this package as a plain tibble, with the names that broom uses. `glance()` gives a row
+#' per result, where a result is more than one number.
+#'
+#' @param x A table of results: of a metric, [ce_panel()], [ce_compare()], [ce_risk()], [ce_gain()], [ce_hierarchy()],
+#'   [ce_decompose()] and others; or the summary of a result.
+#' @param ... Not used.
+#' @return A tibble with the rows of `x`. `term` is the name of the number (`.metric` or `quantity` in `x`), `estimate`
+#'   the number (`.estimate`, `risk`, `gain`, `value` or `difference` in `x`); `std.error`, `conf.low`, `conf.high` and
+#'   `p.value` belong to it. Columns of groups come first and the others keep their names; lists are left out. Of metrics
+#'   that are sums over groups of rows (`groups` in `x`) `tidy()` gives these terms. `glance()` of a table of one number,
+#'   or of one number per group, gives the same as `tidy()`, also of those sums.
+#' @section Errors:
+#' `calibrisk_error_argument` for `glance()` of a table of several numbers, which have no summary in one row.
+#' @name ce_tables
+#' @export
+#' @examples
+#' tidy(ece(vehicle_predictions, truth))
+#' tidy(ce_panel(vehicle_predictions, truth))
+tidy.ce_table <- function(x, ...) tidy_table(x)
+
+#' @rdname ce_tables
+#' @export
+tidy.ce_result <- function(x, ...) tidy_table(x)
+
+#' @rdname ce_tables
+#' @export
+glance.ce_table <- function(x, ...) glance_table(x, current_env())
+
+#' @rdname ce_tables
+#' @export
+glance.ce_result <- function(x, ...) glance_table(x, current_env())
+
+tidy_table <- function(x) {
+  columns <- as.list(x)[!vapply(x, is.list, NA)]
+  names <- names(columns)
+  number <- intersect(c("estimate", ".estimate", "risk", "gain", "value", "difference"), names)
+  names[match(number[1], names, 0)] <- "estimate"
+  names[match(c(".metric", "quantity"), names, 0)] <- "term"
+  names[match(".estimator", names, 0)] <- "estimator"
+  tibble::new_tibble(stats::setNames(columns, names), nrow = nrow(x))
+}
+
+glance_table <- function(x, call) {
+  if (nrow(x) > 1 && !(".metric" %in% names(x) && length(unique(x$.metric)) == 1)) {
+    stop_input(c("A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}."), "argument",
+               arg = "x", call = call)
+  }
+  tidy_table(x)
+}
+
 # The groups of every row: first what tells the rows apart, the columns of `.by`.
 #' @export
 tidy.ce_terms <- function(x, ...) {
@@ -131,7 +183,11 @@ count_text <- function(n) {
 # "1 row", "2,000 rows"
 count_of <- function(n, what) paste0(count_text(n), " ", what, if (n != 1) "s")
 
-percent_text <- function(level) paste0(format(100 * level), "%")
+# "95%", of each; with as many digits after the point as asked for, else as many as it has.
+percent_text <- function(share, digits = NULL) {
+  number <- if (is.null(digits)) function(v) format(v, digits = 7) else function(v) formatC(v, digits, format = "f")
+  paste0(vapply(100 * share, number, ""), "%", recycle0 = TRUE)
+}
 
 # The names of a list, defaults where there are none, made unique.
 list_names <- function(x, defaults) {

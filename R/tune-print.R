@@ -136,18 +136,18 @@ unreliable_note <- function(x) {
 
 #' @export
 summary.ce_tune <- function(object, ...) {
-  structure(list(tuned = object), class = "summary.ce_tune")
+  structure(list(object = object), class = c("summary.ce_tune", "ce_summary"))
 }
 
 #' @export
 print.summary.ce_tune <- function(x, ...) {
-  print(x$tuned)
+  print(x$object)
   cat("\nMethods and grids\n")
-  for (m in names(x$tuned$labels)) cat("  ", m, ": ", x$tuned$labels[[m]], "\n", sep = "")
+  for (m in names(x$object$labels)) cat("  ", m, ": ", x$object$labels[[m]], "\n", sep = "")
   cat("\nRisks of the selected functions, mean over folds\n")
   columns <- c("method", "root_risk", "risk_std.error", "risk", "difference", "difference_std.error", "skill",
                "estimate_holdout", "std.error_holdout")
-  table <- as.data.frame(x$tuned$glance[columns])
+  table <- as.data.frame(x$object$glance[columns])
   table$method <- method_words(table$method)
   print(table, row.names = FALSE, digits = 4)
   invisible(x)

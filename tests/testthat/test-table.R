@@ -1,0 +1,80 @@
+# One result of every exported function that returns one, by the function's name.
+every_result <- function() {
+  d <- withr::with_seed(1, page_rows(150))
+  p <- d$p
+  y <- d$y
+  frame <- data.frame(y, p, q = p^1.5, g = rep(c("a", "b"), 75))
+  probs <- cbind(1 - p, p)
+  truth <- y + 1L
+  models <- list(a = probs, b = cbind(1 - p^1.5, p^1.5))
+  fits <- list(a = ce_fit(p, y, method = method_bins(5)), b = ce_fit(p, y, method = method_bins(9)))
+  laws <- pred_normal(p, 1)
+  withr::local_seed(2)
+  list(
+    ce_estimate = list(ce_estimate(p, y), ce_estimate(frame, y, p, .by = g)),
+    ce_tune = list(ce_tune(p, y, methods = method_bins(5)), summary(ce_tune(p, y, methods = method_bins(5)))),
+    ce_fit = list(fits$a, summary(fits$a)), ce_risk = list(ce_risk(fits$a, p, y)),
+    ce_compare = list(ce_compare(fits, p, y), ce_compare(frame, y, p, q, metric = rbs)),
+    skce = list(skce(probs, truth), skce(laws, p)), ucme = list(ucme(probs, truth)), ckce = list(ckce(probs, truth)),
+    jkce = list(jkce(probs, truth)), ckce_ridge = list(ckce_ridge(probs, truth)),
+    ce_test = list(ce_test(p, y, test = "ladder"), ce_test(frame, y, p, test = "ladder", .by = g)),
+    ce_rank = list(ce_rank(models, truth, metric = ece, trials = 20)),
+    ece = list(ece(p, y), ece(frame, y, p, .by = g), ece(p, y, notion = "class_wise")), rbs = list(rbs(p, y)),
+    ks_error = list(ks_error(p, y)), mmce = list(mmce(p, y)), kde_error = list(kde_error(p, y)),
+    smooth_ece = list(smooth_ece(p, y)), ici = list(ici(p, y)), spiegelhalter = list(spiegelhalter(p, y)),
+    hosmer_lemeshow = list(hosmer_lemeshow(p, y)), cox_calibration = list(cox_calibration(p, y)),
+    ce_panel = list(ce_panel(p, y)), ce_hierarchy = list(ce_hierarchy(vehicle_predictions, truth)),
+    ce_score = list(ce_score(p, y)), ce_decompose = list(ce_decompose(round(p, 1), y)),
+    ce_upper_bound = list(ce_upper_bound(p, y)),
+    ce_gain = list(ce_gain(p, p^1.5, y), ce_gain(p, after = list(map_platt()), y)),
+    ce_recalibrate = list(ce_recalibrate(p, y)), ce_curve = list(ce_curve(p, y)),
+    ce_decision = list(ce_decision(p, y, thresholds = 0.3)), ce_validate = list(ce_validate(p, y, times = 0)),
+    ce_power = list(ce_power(assume_beta(1, 3), width = c(slope = 0.5))),
+    ce_state = list(update(ce_state(), p, y)), ce_monitor = list(update(ce_monitor(), p, y)),
+    ce_moments = list(ce_moments(laws, p))
+  )
+}
+
+# Exported functions whose values are no results: choices, data, parts of methods, numbers and files.
+other_exports <- paste0(
+  "^(assume|basis|computation|curve|kernel|map|method|new|pred|score|test)_|^(tidy|glance|augment|estimate)$|",
+  "^(as_distribution|ce_database|ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
+  "ce_state_spec|default_grid|ece_bias|fit_form|pair_features|pair_risk|tune_path|u_score|upper_bound)$"
+)
+
+test_that("every result is a plain tibble by tidy(), with the names of broom", {
+  results <- suppressMessages(every_result())
+  exported <- grep(other_exports, getNamespaceExports("calibrisk"), invert = TRUE, value = TRUE)
+  expect_setequal(names(results), intersect(exported, getNamespaceExports("calibrisk")))
+  for (name in names(results)) for (x in results[[name]]) {
+    table <- tidy(x)
+    expect_identical(class(table), c("tbl_df", "tbl", "data.frame"), info = name)
+    expect_gt(nrow(table), 0)
+    expect_false(any(vapply(table, is.list, NA)), info = name)
+    expect_null(attr(table, "estimand"))
+  }
+  # numbers are those of the results
+  numbers <- c(ce_risk = "estimate", ece = ".estimate", ce_gain = "gain", ce_hierarchy = "value", ici = ".estimate")
+  for (name in names(numbers)) {
+    expect_identical(tidy(results[[name]][[1]])$estimate, results[[name]][[1]][[numbers[[name]]]], info = name)
+  }
+  difference <- results$ce_compare[[2]]
+  expect_identical(tidy(difference)$estimate, difference$difference)
+  expect_identical(tidy(results$ce_compare[[1]])$estimate, results$ce_compare[[1]]$risk)
+  expect_identical(tidy(results$cox_calibration[[1]])$term, results$cox_calibration[[1]]$.metric)
+  expect_identical(names(tidy(results$ece[[2]]))[1:2], c("g", "term"))
+})
+
+test_that("glance() has a row per result, and says where there is none", {
+  p <- seq(0.02, 0.98, length.out = 60)
+  y <- as.numeric(p > 0.4)
+  one <- ece(p, y)
+  expect_identical(glance(one), tidy(one))
+  frame <- data.frame(p, y, g = rep(1:2, 30))
+  expect_identical(glance(ece(frame, y, p, .by = g))$g, 1:2)
+  fit <- ce_fit(p, y, method = method_bins(5))
+  expect_identical(glance(summary(fit)), glance(fit))
+  expect_identical(glance(ce_risk(fit, p, y))$risk, ce_risk(fit, p, y)$risk)
+  expect_error(glance(ce_panel(p, y)), "several numbers", class = "calibrisk_error_argument")
+  expect_error(glance(ce_hierarchy(vehicle_predictions, truth)), class = "calibrisk_error_argument")
+})
