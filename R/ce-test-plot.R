@@ -70,7 +70,7 @@ null_shape <- function(x, alpha, call = caller_env()) {
   critical <- if (is.null(alpha)) NULL else if (is.null(law)) critical_draw(x, alpha) else law$quantile(1 - alpha)
   list(
     null = null, draws = is.null(law), statistic = statistic, critical = critical,
-    labels = c("observed", if (!is.null(critical)) paste0("critical value, level ", format(100 * alpha), " %")),
+    labels = c("observed", if (!is.null(critical)) paste("critical value, level", percent_text(alpha))),
     axis = statistic_axis(x), text = paste0(wrap_method(x$method), "\np = ", format.pval(x$p.value, digits = 3),
                                             if (is.null(law)) paste0(", ", length(x$null), " resamples"))
   )

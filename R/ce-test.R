@@ -211,7 +211,7 @@ print.ce_test <- function(x, ...) {
 factor_text <- function(details) {
   if (is.null(details$rank)) return("")
   paste0("kernel on predictions by a factor of rank ", details$rank, ", which lacks ",
-         format(100 * details$neglected, digits = 2), " % of its diagonal")
+         format(100 * details$neglected, digits = 2), "% of its diagonal")
 }
 
 #' @export

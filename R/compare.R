@@ -122,7 +122,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
   )
   check_models(objects, columns, call)
   out <- compare_models(objects, if (named) second else first, columns, metric, settings, call)
-  new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", format(100 * level), " % intervals"),
+  new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", percent_text(level), " intervals"),
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
 }
 

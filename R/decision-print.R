@@ -17,7 +17,7 @@ print.ce_decision <- function(x, ...) {
     paste0("Recalibrated by ", x$recalibration$label, ", every row without its fold",
            if (length(x$recalibration$folds) == 1 && is.numeric(x$recalibration$folds)) {
              paste0(" (", x$recalibration$folds, ")")
-           }, "; a perfect recalibration buys at least as much on average."),
+           }, "; a perfect recalibration adds at least as much on average."),
     x$event$hint,
     x$design,
     dropped_text(x$dropped)
@@ -40,32 +40,33 @@ decision_sentences <- function(curve, summary, level, event = NULL) {
 }
 
 useful_sentence <- function(curve, rate) {
-  if (rate == 0) return("There is no event: whoever acts does so in vain, and no net benefit is above 0.")
-  if (rate == 1) return("All rows are events: acting on all is best at every threshold.")
+  if (rate == 0) return("There is no event, so no net benefit is above 0.")
+  if (rate == 1) return("All rows are events, so treat all has the highest net benefit at every threshold.")
   useful <- curve$net_benefit > pmax(curve$treat_all, 0)
-  if (!any(useful)) return("At no threshold is acting on the predictions better than acting on all or on none.")
-  paste0("Acting on the predictions is better than acting on all and on none at ",
+  if (!any(useful)) return("At no threshold does the model have a higher net benefit than both treat all and treat none.")
+  paste0("The model has a higher net benefit than treat all and treat none at ",
          threshold_ranges(curve$threshold, useful), ".")
 }
 
 bought_sentence <- function(curve, level) {
-  jointly <- paste0(" (", format(100 * level), " % jointly)")
-  if (anyNA(curve$band.low)) return("Too few rows for limits of what recalibrating would buy.")
-  if (all(curve$changed == 0)) return("Recalibrating changes no decision at these thresholds.")
+  if (anyNA(curve$band.low)) return("Too few rows for limits of the net benefit that recalibration would add.")
+  if (all(curve$changed == 0)) return("Recalibration changes no decision at these thresholds.")
   bought <- curve$band.low > 0
   number <- function(v) formatC(v, digits = 3, format = "f")
   if (!any(bought)) {
     top <- which.max(curve$band.high)
-    return(paste0("That recalibrating would buy net benefit is shown at no threshold", jointly,
-                  "; at most ", number(curve$band.high[top]), ", at ", format(curve$threshold[top]), "."))
+    return(paste0("At no threshold is recalibration shown to increase net benefit (", band_text(level), "); it would add ",
+                  "at most ", number(curve$band.high[top]), ", at ", format(curve$threshold[top]), "."))
   }
   # of those thresholds the one where most is bought
   top <- which(bought)[which.max(curve$loss[bought])]
-  paste0("Recalibrating would buy net benefit at ", threshold_ranges(curve$threshold, bought), jointly, ", most at ",
-         format(curve$threshold[top]), ": ", number(curve$loss[top]), " (", number(curve$band.low[top]), " to ",
-         number(curve$band.high[top]), "), as much as ", format(round(1000 * curve$loss[top], 1)),
-         " more true positives per 1,000 rows.")
+  paste0("Recalibration would increase net benefit at ", threshold_ranges(curve$threshold, bought), " (",
+         band_text(level), "), most at ", format(curve$threshold[top]), ": by ", number(curve$loss[top]), " (",
+         number(curve$band.low[top]), " to ", number(curve$band.high[top]), "), equivalent to ",
+         format(round(1000 * curve$loss[top], 1)), " more true positives per 1,000 rows.")
 }
+
+band_text <- function(level) paste("simultaneous", percent_text(level), "band")
 
 area_sentence <- function(summary, level) {
   if (is.na(summary$std.error)) return(NULL)
@@ -102,6 +103,6 @@ difference_sentences <- function(differences, keys, level) {
     said <- c(if (any(more)) paste("more net benefit at", threshold_ranges(one$threshold, more)),
               if (any(less)) paste("less at", threshold_ranges(one$threshold, less)))
     if (length(said) == 0) said <- "a difference in net benefit is shown at no threshold"
-    paste0(label, ": ", paste(said, collapse = ", "), " (", format(100 * level), " % jointly).")
+    paste0(label, ": ", paste(said, collapse = ", "), " (", band_text(level), ").")
   }, "", USE.NAMES = FALSE)
 }

@@ -4,7 +4,7 @@
 #'
 #' An estimate with its interval in one column, as papers print them: `"0.092 (0.055 to 0.131)"`. In an R Markdown or
 #' Quarto document results are printed so by themselves; the chunk option `render = knitr::normal_print` shows what the
-#' console shows. `format()` of a table of [ce_estimate()] gives a text per row, `"0.092 (95 % 0.055 to 0.131)"`, for
+#' console shows. `format()` of a table of [ce_estimate()] gives a text per row, `"0.092 (95% CI 0.055 to 0.131)"`, for
 #' the running text.
 #'
 #' @param x A result: of [ce_estimate()], [ce_validate()], [ce_tune()], [ce_test()], [ce_compare()], [ce_decision()],
@@ -156,7 +156,7 @@ paper_caption <- function(x) {
 #' @export
 format.ce_estimate <- function(x, digits = 3, ...) {
   check_count(digits, lower = 0)
-  level <- paste0("(", format(100 * (attr(x, "level") %||% 0.95)), " % ")
+  level <- paste0("(", percent_text(attr(x, "level") %||% 0.95), " CI ")
   text <- sub("(", level, interval_text(x$estimate, x$conf.low, x$conf.high, digits), fixed = TRUE)
   ifelse(nzchar(text), text, "NA")
 }

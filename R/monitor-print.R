@@ -29,11 +29,12 @@ print.ce_monitor <- function(x, ...) {
 monitor_sentence <- function(x) {
   bound <- format(1 / x$alpha, digits = 3)
   if (!is.na(x$rejected_at)) {
-    return(paste0("Not calibrated: row ", count_text(x$rejected_at), " took the e-value to ", bound,
-                  " or more, which calibrated predictions ever do with probability ", format(x$alpha), " at most."))
+    return(paste0("Evidence of miscalibration: the e-value reached ", bound, " at row ", count_text(x$rejected_at),
+                  ". If the predictions were calibrated, the probability that it ever does is at most ",
+                  percent_text(x$alpha), "."))
   }
-  paste0("Nothing speaks against calibration so far: the e-value has not reached ", bound,
-         ". It may be looked at after every row.")
+  paste0("No evidence against calibration so far: the e-value has not reached ", bound,
+         ". You may check it after every row.")
 }
 
 # 35.2, 1.2e+09 where it is large, also where exp() would overflow.

@@ -230,7 +230,7 @@ power_header <- function(nodes, facts) {
   c("Assumed" = nodes$label,
     "Prevalence" = paste0(number(facts$prevalence), ", C statistic ", number(facts$auroc), ", calibration error ",
                           number(sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2)))),
-    "Intervals" = paste0(format(100 * facts$level), " %"),
+    "Intervals" = percent_text(facts$level),
     "Clusters" = clusters_label(facts$clusters))
 }
 

@@ -100,7 +100,7 @@ autoplot_rank_ranges <- function(x, what = "") {
     ggplot2::labs(
       x = NULL, y = NULL,
       subtitle = wrap_text(paste0(if (nzchar(what)) "Each model ", what, "mean, middle half and ",
-                                  format(100 * x$level), " % range over ", subsample_text(x)))
+                                  percent_text(x$level), " range over ", subsample_text(x)))
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), panel.spacing.x = ggplot2::unit(1.2, "lines"))
@@ -125,12 +125,12 @@ autoplot_rank_orders <- function(x, max_orders) {
     ggplot2::geom_point(size = 2) +
     ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_y", ncol = 1, labeller = metric_labeller()) +
     ggplot2::scale_y_discrete(labels = setNames(wrap_order(shown$order), shown$label)) +
-    ggplot2::scale_x_continuous(labels = function(v) paste0(100 * v, " %"), limits = c(0, max(shown$conf.high))) +
+    ggplot2::scale_x_continuous(labels = percent_text, limits = c(0, max(shown$conf.high))) +
     ggplot2::scale_colour_identity() +
     ggplot2::labs(
       x = "share of subsamples", y = NULL,
-      subtitle = paste0(subsample_text(x), " with ", format(100 * x$level),
-                        " % intervals;\norange: the order on all observations")
+      subtitle = paste0(subsample_text(x), " with ", percent_text(x$level),
+                        " intervals;\norange: the order on all observations")
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(),
@@ -161,7 +161,7 @@ autoplot_rank_pairs <- function(x) {
                        show.legend = FALSE) +
     ggplot2::facet_wrap(ggplot2::vars(.data$metric), labeller = metric_labeller()) +
     ggplot2::scale_fill_gradient2(low = ce_colours[2], mid = "grey96", high = ce_colours[1], midpoint = 0.5,
-                                  limits = c(0, 1), labels = function(v) paste0(100 * v, " %")) +
+                                  limits = c(0, 1), labels = percent_text) +
     ggplot2::scale_colour_manual(values = c(light = "white", dark = "grey20"), guide = "none") +
     ggplot2::coord_equal() +
     ggplot2::labs(

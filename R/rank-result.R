@@ -122,20 +122,20 @@ glance.ce_rank <- function(x, ...) {
 #' @export
 print.ce_rank <- function(x, ...) {
   big <- count_text
-  percent <- function(v) paste0(formatC(100 * v, digits = 0, format = "f"))
+  percent <- function(v) percent_text(v, 0)
   cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations; ",
       big(x$trials), " subsamples of ", big(x$n_sub), " without replacement\n", sep = "")
   summary <- glance(x)
   for (i in seq_len(nrow(summary))) {
     row <- summary[i, ]
     cat("\n", row$metric, ": this order", if (grepl(" = ", row$order, fixed = TRUE)) " (with equal models)", " in ",
-        percent(row$share), " % of subsamples [",
+        percent(row$share), " of subsamples [",
         percent(row$conf.low), ", ", percent(row$conf.high), "]\n", sep = "")
     one <- x$estimates[x$estimates$metric == row$metric, ]
     shown <- data.frame(
       " " = one$rank, model = one$model, estimate = format(one$estimate, digits = 3),
       `mean +- sd at n_sub` = paste0(format(one$mean, digits = 3), " +- ", format(one$std.deviation, digits = 2)),
-      `first in` = paste0(percent(one$best_share), " % [", percent(one$best_low), ", ", percent(one$best_high), "]"),
+      `first in` = paste0(percent(one$best_share), " [", percent(one$best_low), ", ", percent(one$best_high), "]"),
       check.names = FALSE
     )
     print(shown, row.names = FALSE)

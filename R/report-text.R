@@ -75,7 +75,8 @@ curve_alt <- function(curve) {
     ", observed frequency ", formatC(rows$event_rate, 3, format = "f"),
     "; its own simultaneous band misses the diagonal at ", round(100 * rows$outside), "% of the places"
   )
-  paste0("Smooth calibration curve with its bands. ", paste(text, collapse = ". "), ".")
+  # in one line: a blank one may end the tag of the figure, and what follows would be markup
+  single_line(paste0("Smooth calibration curve with its bands. ", paste(text, collapse = ". "), "."))
 }
 
 # Definitions of the terms that a page shows.

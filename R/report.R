@@ -1,9 +1,9 @@
 #' A report of a validated model
 #'
-#' Writes one page: the sentence to sign, the table of [ce_validate()], calibration and decision curve, what
-#' recalibrating would buy, groups and classes,
-#' comparison of models, tests, what was assumed, the definition of every number, a paragraph of methods with its
-#' references, and the session.
+#' Writes one page: the sentence to sign, the table of [ce_validate()], calibration and decision curve, the gain from
+#' recalibration, groups and classes, comparison of models, tests, assumptions, the definition of every number, a
+#' paragraph of methods with its references, and the session. Titles and the names of models, levels, groups and columns
+#' are shown as text: markup, links, formulas and code in them have no effect.
 #'
 #' The same page is a template in RStudio (*File > New File > R Markdown > From Template > Calibration report*), to be
 #' edited.
@@ -197,7 +197,7 @@ report_decision <- function(data, options) {
   report_optional(data, ce_decision, thresholds = at, level = options$level, threads = options$threads)
 }
 
-# What maps fitted to these rows would buy on new ones, by cross-fitting.
+# Gain of maps fitted to these rows on new ones, by cross-fitting.
 report_gain <- function(data, options) {
   maps <- if (data$n_classes == 2) {
     list(map_update(), map_platt(), map_isotonic())

@@ -9,7 +9,7 @@ plain_text <- function(x, format = "markdown") {
   x <- single_line(x)
   switch(format,
     latex = latex_text(x),
-    html = numeric_references(x, paste0(special_markdown, "|[<&]")),
+    html = numeric_references(x, paste0(special_markdown, "|[<&*]")),
     # "*" alone is the mark of the best row
     replace(numeric_references(x, special_markdown), x == "*", "*")
   )
@@ -24,7 +24,7 @@ single_line <- function(x) {
 
 # What has a meaning in the markdown of pandoc, R Markdown, Quarto or GitHub, in the places where it has one.
 special_markdown <- paste(
-  c("[\\\\`*{}\\[\\]>#$@^~|\"']|<(?!\\s|$)",
+  c("[\\\\`{}\\[\\]>#$@^~|\"']|<(?!\\s|$)|^[*]|(?<=\\S)[*]|[*](?=\\S)",
     # emphasis, but not within a word
     "(?<![[:alnum:]])_|_(?![[:alnum:]])",
     # references

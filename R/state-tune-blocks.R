@@ -46,7 +46,7 @@ warn_tied_rows <- function(state, rows) {
   if (tied <= 0.05 + 3 * sqrt(2 / state$spec$blocks) / n) return(invisible())
   warn_result(c(
     "Many rows have the same values, and without an {.arg id} they are in the same block.",
-    "x" = "About {round(100 * tied)} % of the pairs of rows do; risks leave them out, and are those of other pairs.",
+    "x" = "About {round(100 * tied)}% of the pairs of rows do; risks leave them out, and are those of other pairs.",
     "i" = "Give {.arg id} (or {.arg cluster}) in {.fn update} to tell rows apart."
   ), "ties")
 }

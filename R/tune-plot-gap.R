@@ -109,7 +109,7 @@ gap_reading <- function(notion) {
 gap_subtitle <- function(shown, notion) {
   wrap_text(paste0(
     gap_reading(notion),
-    if (shown$band) paste0("; band: ", format(100 * shown$level), " % pointwise (jackknife over folds)"),
+    if (shown$band) paste0("; band: ", percent_text(shown$level), " pointwise (jackknife over folds)"),
     if (length(shown$others) > 0) "; grey: other methods", "; below: the predictions (square root scale)"
   ))
 }

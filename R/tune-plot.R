@@ -93,7 +93,7 @@ autoplot_estimate <- function(panels) {
       subtitle = paste0("Points: each method on the test rows (bars: sampling error of these rows alone)",
                         # the sums of a canonical state have no headline
                         if (!all(is.na(headline$conf.high))) paste0(
-                          "\nLine and band: estimate of all rows and its ", format(100 * level), " % interval"
+                          "\nLine and band: estimate of all rows and its ", percent_text(level), " interval"
                         ))
     ) +
     theme_ce() +

@@ -73,9 +73,8 @@ validation_part <- function(x, i) {
 }
 
 sample_sentence <- function(sample, notion = "binary", event = NULL) {
-  percent <- function(v) paste0(formatC(100 * v, digits = 1, format = "f"), " %")
-  paste0(rows_and_events(sample, notion, event), ": ", percent(sample$prevalence),
-         " observed, ", percent(sample$mean_prediction), " predicted")
+  paste0(rows_and_events(sample, notion, event), ": ", percent_text(sample$prevalence, 1), " observed, ",
+         percent_text(sample$mean_prediction, 1), " predicted")
 }
 
 # Of a top label the event is that it was right.

@@ -1,7 +1,7 @@
 test_that("an estimate is a text with its interval", {
   x <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"))
   digits <- function(v) formatC(v, digits = 2, format = "f")
-  expect_identical(format(x, digits = 2), paste0(digits(x$estimate), " (95 % ", digits(x$conf.low), " to ",
+  expect_identical(format(x, digits = 2), paste0(digits(x$estimate), " (95% CI ", digits(x$conf.low), " to ",
                                                  digits(x$conf.high), ")"))
   # printing is not of that text
   expect_output(print(x), "lower_bound")

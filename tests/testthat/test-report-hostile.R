@@ -4,7 +4,8 @@ hostile_rows <- function(texts, n = 120) {
   withr::with_seed(4, {
     p <- stats::plogis(rnorm(n))
     y <- factor(rbinom(n, 1, p), labels = texts[c("script", "image")])
-    data <- data.frame(p, q = p^1.5, y, g = rep(texts[c("frame", "inline")], n / 2))
+    group <- c(paste0(texts["frame"], "\n\n", texts["image"], "\n\n"), texts["inline"])
+    data <- data.frame(p, q = p^1.5, y, g = rep(group, n / 2))
     stats::setNames(data, c("p", "q", texts[["raw"]], texts[["handler"]]))
   })
 }

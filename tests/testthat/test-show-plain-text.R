@@ -39,7 +39,7 @@ test_that("a text has no bare character that LaTeX acts on", {
 
 test_that("plain words, numbers and our own labels stay as they are", {
   plain <- c("O:E ratio, sex = f", "0.092 (0.055 to 0.131)", "-0.12", "< 0.001", "a_b", "AT & T", "*", "10%", "caf\u00e9",
-             "class 3", "n = 1,000.", "x/y", "95% CI", "net benefit at 0.2")
+             "class 3", "above *", "n = 1,000.", "x/y", "95% CI", "net benefit at 0.2")
   expect_identical(plain_text(plain), plain)
   expect_identical(plain_text(c(NA, "", "  a\n b ", "\xe9")), c("", "", "a b", "&#60;e9&#62;"))
   expect_identical(plain_text(character()), character())
