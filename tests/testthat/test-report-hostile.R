@@ -95,6 +95,14 @@ test_that("tables in a user's document are text in every format", {
   }
   dom <- page_after_scripts(out)
   expect_false(grepl("<html[^>]*data-hit|<iframe|opensesame", dom))
+  # the same document in LaTeX
+  env$kinds <- c("pipe", "simple", "latex")
+  texts[["image"]] <- texts[["include"]]
+  env$texts <- texts
+  out <- rmarkdown::render(file.path(folder, "mine.Rmd"), "latex_document", envir = env, quiet = TRUE)
+  page <- sub(".*begin[{]document[}]", "", paste(readLines(out, encoding = "UTF-8"), collapse = "\n"))
+  expect_false(grepl("\\\\(input|include|includegraphics|href|url)[{]", page))
+  expect_gte(length(gregexpr("textbackslash\\{?\\}? ?input\\\\\\{", page)[[1]]), 3)
   # columns that a user names, and markup on request
   table <- ce_kable(estimates[1, c("notion", "n")], format = "html", col.names = c("<b>", "n"))
   expect_match(table, "&#60;b&#62;", fixed = TRUE)
