@@ -6,12 +6,12 @@
 #' @section Definition:
 #' \describe{
 #'   \item{`"conditional"`}{Outcomes are redrawn from the predictions `replicates` times and the unbiased [skce()]
-#'     recomputed: given the predictions this is an exact Monte Carlo test, for any n. The kernel on the predictions
-#'     is replaced by a low-rank factor of its own, for distributions other than counts (above 256 rows; the kernels as
-#'     they are below) the one on the outcomes as well: cost n times rank per redraw. The test is exact for the kernel
-#'     that the factor stands for; the rank, and the share of the kernel's diagonal that the factor lacks, are printed.
-#'     Rank: up to 512, from 20,000 rows on \eqn{10^7 / n} and at least 32. Draws that stand in for a closed form are
-#'     drawn once.}
+#'     recomputed: given the predictions this is an exact Monte Carlo test, for any n. The kernel on the predictions is
+#'     replaced by a low-rank factor. For distributions other than counts the kernel on the outcomes is replaced as well
+#'     (above 256 rows; below, the kernels are used as they are). The cost is n times rank per redraw. The test is exact
+#'     for the kernel that the factor stands for; the rank, and the share of the kernel's diagonal that the factor
+#'     lacks, are printed. Rank: up to 512, from 20,000 rows on \eqn{10^7 / n} and at least 32. Draws that stand in for
+#'     a closed form are drawn once.}
 #'   \item{`"bootstrap"`}{The unbiased estimate against the bootstrap of its degenerate null distribution (Arcones &
 #'     Giné): T = n/(n-1) U - V against \eqn{T^* = n^{-2}[\frac{n}{n-1}(c'Hc - \sum c_i H_{ii}) - 2 c'H1]},
 #'     multinomial counts c. Asymptotic.}
@@ -24,37 +24,36 @@
 #'     1.}
 #'   \item{`"cme"`}{Hotelling statistic of the mean witness values at `locations` test locations; p-value by
 #'     redrawing outcomes (`reference = "redraw"`, exact), or `"chisq"` as in Widmann et al. (2021, appendix C.3), or
-#'     `"f"`. The chi-squared
-#'     p-value is far too small where n is not much larger than the number of locations (at n = 16 and 10 locations
-#'     it rejects calibrated predictions in about 80 % of cases at level 5 %), and the F version too small where
-#'     locations are close.
-#'     Few locations far apart have the most power. Of 100 samples of 500 binary predictions whose logits were a third
-#'     too large, at level 5 % with 99 redraws, the test rejected 51 with three locations far apart, 36 with three at
-#'     random and none with ten (the conditional test: 48); with logits off by .35, 69, 69 and 15 to 21 (80).}
+#'     `"f"`. The chi-squared p-value is far too small if n is not much larger than the number of locations: at n = 16
+#'     and 10 locations it rejects calibrated predictions in about 80 % of cases at level 5 %. The F version is too
+#'     small if locations are close. Few locations far apart have the most power. Power in 100 samples of 500 binary
+#'     predictions at level 5 % with 99 redraws: with logits a third too large the test rejected 51 times with three
+#'     locations far apart, 36 with three at random and never with ten (the conditional test: 48). With logits off by
+#'     .35 these were 69, 69 and 15 to 21 (80).}
 #'   \item{`"ladder"`}{The test that the interval of [ce_estimate()] inverts: leave-one-out projections of the residuals
-#'     on a ladder of bases, p-value \eqn{\min(1, 2M \min_m p_m)} over M rungs. Of class probabilities (two classes:
-#'     binary, more: canonical), no kernel, no redraws, linear time; asymptotic, in simulations below its level.
-#'     `estimate` is the calibration error itself, on the root scale, with its interval; the statistic is the
-#'     standardised projection of the rung that decides.}
+#'     on nested bases, p-value \eqn{\min(1, 2M \min_m p_m)} over M bases. It is for class probabilities (two classes:
+#'     binary, more: canonical) and uses no kernel and no redraws; its time is linear. It is asymptotic, and in
+#'     simulations its level is below the nominal one. `estimate` is the calibration error itself, on the root scale,
+#'     with its interval; the statistic is the standardised projection on the basis that decides.}
 #'   \item{`"consistency"`}{Consistency resampling (Bröcker & Smith): predictions drawn with replacement, outcomes
 #'     drawn from them.}
 #' }
 #' The kernels are those of [skce()], and so is the estimate. They do not depend on the outcomes and are the same for
 #' all redraws.
 #'
-#' `"auto"` is the conditional test at any number of rows (but the bootstrap for a kernel that is a function, above
-#' 256 rows, and the ladder test of weighted or clustered rows, see below); the method line says what was chosen. Up to
-#' 10,000 rows `estimate` is that of the kernel itself, beyond that of the factor, as the statistic is.
+#' `"auto"` is the conditional test at any number of rows. The exceptions are the bootstrap for a kernel that is a
+#' function, above 256 rows, and `"ladder"` for weighted or clustered rows (see below). The method line says what was
+#' chosen. Up to 10,000 rows `estimate` uses the kernel itself, beyond that its factor, as the statistic does.
 #'
 #' @section Weights and clusters:
 #' The conditional test keeps importance weights in every redraw: it is exact for weights that do not depend on the
-#' outcome given the prediction. Those of `horizon` and of samples drawn by outcome do, and its level is another one:
-#' at 5% it rejected 6 to 7% of calibrated samples with censoring, and 12% where rare events were thinned to a
-#' fifth and had the weight 5 (2% where the others were; the ladder test at most 4%). The ladder test has the
-#' variance of the weighted residuals: of class probabilities with importance weights `"auto"` is that one, unless a
-#' kernel or an option of the conditional test is given. Where rows belong together (`cluster`) outcomes are not
-#' independent given the predictions, and `"auto"` is the ladder test, which leaves whole clusters out; other tests say
-#' that they cannot be used.
+#' outcome given the prediction. The weights of `horizon` and of samples drawn by outcome do depend on it, and they
+#' change the level: at 5% the test rejected 6 to 7% of calibrated samples with censoring. It rejected 12% if rare
+#' events were thinned to a fifth and had the weight 5, and 2% if the other rows were thinned (`"ladder"`: at most 4%).
+#' `"ladder"` uses the variance of the weighted residuals. For class probabilities with importance weights `"auto"`
+#' chooses it, unless a kernel or an option of the conditional test is given. If rows belong together (`cluster`),
+#' outcomes are not independent given the predictions. `"auto"` is then `"ladder"`, which leaves whole clusters out;
+#' other tests are refused with an error.
 #'
 #' @section Errors:
 #' Those of [skce()], and: `calibrisk_error_argument` for blocks of which there are fewer than two,
@@ -67,13 +66,12 @@
 #' @param replicates,block,type,reference,locations,tolerance,add_one Options of the test, see [ce_tests]; by default
 #'   those that it holds. With `"auto"` they are options of the test that is chosen.
 #' @return An object of class `ce_test` and `htest`. `tidy()` gives one row: `estimate` (of the squared kernel
-#'   calibration
-#' error), `statistic`, `p.value`, `parameter` (replicates, block size, number of locations, or the M of the bound),
-#' `conf.low`, `conf.high` (one-sided for blocks, two-sided for the ladder, else `NA`), `test` (the one that was run),
-#' `method` (in words), `alternative` and `n`; `glance()` adds `std.error`, `prediction` (what the predictions are),
-#' `kernel`, `target_kernel` and `target_form`, as in [skce()]. `plot()` and `autoplot()` (see [autoplot.ce_test()])
-#' draw the statistic in its distribution under calibration. With `.by` or a grouped data frame, a [ce_grouped] of such
-#' objects.
+#'   calibration error), `statistic`, `p.value`, `parameter` (replicates, block size, number of locations, or the M of
+#'   the bound), `conf.low`, `conf.high` (one-sided for blocks, two-sided for `"ladder"`, else `NA`); then `test` (the
+#'   one that was run), `method` (in words), `alternative` and `n`. `glance()` adds `std.error`; `prediction` (what the
+#'   predictions are), `kernel`, `target_kernel` and `target_form`, as in [skce()]. `plot()` and `autoplot()` (see
+#'   [autoplot.ce_test()]) draw the statistic in its distribution under calibration. With `.by` or a grouped data frame,
+#'   a [ce_grouped] of such objects.
 #'
 #' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; `add_one = FALSE` gives the
 #' plain fraction.
@@ -130,7 +128,7 @@ short_label <- function(quo) {
   if (length(text) == 1 && nchar(text) <= 60) text else rlang::as_label(quo)
 }
 
-# Most null distributions are those of independent rows that count the same.
+# Most null distributions assume independent, unweighted rows.
 check_test_design <- function(test, laws, call) {
   design <- laws$design
   if (!is.null(design$cluster) && (!test %in% c("auto", "ladder") || !is.null(laws$law) || !is.null(laws$group))) {
@@ -181,7 +179,7 @@ new_ce_test <- function(result, choice, problem, name) {
   )
 }
 
-# What is 0 under the hypothesis.
+# The quantity that is 0 under the hypothesis.
 estimand <- function(test) switch(test, cme = "UCME", ladder = "calibration error", "SKCE")
 
 missing_test <- function(test, laws, name) {
@@ -207,7 +205,7 @@ print.ce_test <- function(x, ...) {
   invisible(x)
 }
 
-# How far the kernel of a test is from the one that was asked for.
+# Distance between the kernel of a test and the one that was asked for.
 factor_text <- function(details) {
   if (is.null(details$rank)) return("")
   paste0("kernel on predictions by a factor of rank ", details$rank, ", which lacks ",

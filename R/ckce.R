@@ -12,8 +12,7 @@
 #' \eqn{K} and \eqn{A = K + n\,ridge\,I},
 #' \deqn{\widehat{CKCE} = tr(A^{-1} G A^{-1} K).}
 #' For classes and `target_kernel = kernel_white()` the population value is the sum over
-#' classes of the squared norm, in the kernel's space, of the gap
-#' \eqn{P(Y = j \mid Q = q) - q_j}.
+#' classes of the squared norm, in the kernel's space, of the difference \eqn{P(Y = j \mid Q = q) - q_j}.
 #'
 #' The value depends on the ridge, the bandwidth and \eqn{n}: all three are in the output,
 #' and values at different settings are not comparable. The estimate is of the regularised
@@ -25,7 +24,7 @@
 #' For numbers, counts and vectors, G holds the inner products of \eqn{l(y_i, \cdot) - E_{Z\sim q_i} l(Z, \cdot)}, in
 #' closed form where there is one (see [skce()]), otherwise means over draws. It is factored once, \eqn{G = DD'}, by a
 #' pivoted Cholesky decomposition: to rounding up to 10,000 rows; of more rows to the rank `min(1000, 1e8 / n)` or, if
-#' that is less, to rounding. What is missing then is part of `error_bound`.
+#' that is less, to rounding. The missing part is then included in `error_bound`.
 #'
 #' @section Computation:
 #' `"dual"` (Cholesky) and `"eigen"` (one decomposition for every ridge) are exact; the rounding error of `"dual"` grows
@@ -42,18 +41,18 @@
 #' @section Intervals:
 #' At a fixed ridge, bandwidth and factor CKCE is a smooth function of means over the observations, with the influence
 #' function \eqn{2 n c (H_i - c (A^{-1}H)_i)' H_i} minus its mean, \eqn{H = A^{-1}D}, \eqn{c = n\,ridge} (the
-#' infinitesimal jackknife: no refits). The interval is one for the *regularised* error at this ridge. It does not know
-#' of a ridge or bandwidth chosen on the same data.
+#' infinitesimal jackknife: no refits). The interval is one for the *regularised* error at this ridge. It does not
+#' account for a ridge or bandwidth chosen on the same data.
 #'
 #' Near calibration the influence function vanishes, and what is left of the plain estimate is its diagonal, a bias.
-#' Whatever `debias` is, standard error and interval are therefore those of [skce()], of the sum over pairs
-#' \eqn{\sum_{i \ne j} M_{ij} G_{ij}}: its variance at calibration is \eqn{2 \sum_{i \ne j} M_{ij}^2 G_{ij}^2} (from
-#' 1,000 rows on of the pairs with some 500 of them), its trace \eqn{\sum_i M_{ii} G_{ii}}; the upper end is at least
-#' the estimate. In simulations (two and three classes, 100 to 1,000 rows, ridges of .1 and the default, calibrated or
-#' with logits too large by a quarter or two thirds, importance weights or none) 94 % of intervals held the error or
-#' more; an interval around the plain estimate held it in 51 to 95 %. With clusters variance and trace at calibration
-#' are multiplied by what clusters make of those of [jkce()]. Whether a model is calibrated is a question for
-#' `n_draws`, which is exact, or [ce_test()].
+#' For every `debias`, standard error and interval are therefore those of [skce()], for the sum over pairs \eqn{\sum_{i
+#' \ne j} M_{ij} G_{ij}}. Its variance at calibration is \eqn{2 \sum_{i \ne j} M_{ij}^2 G_{ij}^2} (from 1,000 rows on,
+#' of the pairs with some 500 of them), and its trace is \eqn{\sum_i M_{ii} G_{ii}}. The upper limit is at least the
+#' estimate. In simulations at least 94 % of intervals held the error; an interval around the plain estimate held it in
+#' 51 to 95 %. They had two and three classes, 100 to 1,000 rows, ridges of .1 and the default, calibrated predictions
+#' and logits too large by a quarter or two thirds, and importance weights or none. With clusters variance and trace at
+#' calibration are multiplied by what clusters make of those of [jkce()]. Whether a model is calibrated is a question
+#' for `n_draws`, which is exact, or [ce_test()].
 #'
 #' @section Invariants:
 #' At least 0, and 0 where every prediction equals its outcome; at most
@@ -88,9 +87,9 @@
 #' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`, or one of these as a value with its
 #'   options, such as [computation_low_rank()].
 #' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
-#' @param group Groups or covariates that calibration conditions on besides the prediction:
-#'   a column (also by its name as a string, a selection or an expression of columns) of `x`, or a vector, matrix or
-#'   data frame with a row per observation.
+#' @param group Groups or covariates that calibration conditions on besides the prediction: a column of `x` (its name,
+#'   also as a string, a selection or an expression of columns), or a vector, matrix or data frame with a row per
+#'   observation.
 #' @param group_kernel `"delta"` (default: groups on their own), `"shared"` (1 + delta), or a
 #'   kernel on numeric covariates, to which 1 is added.
 #' @param n_draws Number of redrawn label vectors for the conditional null distribution:
@@ -98,24 +97,22 @@
 #'   median bandwidths of the target kernel are then those of [ce_test()], which the outcomes do not enter.
 #' @param tolerance,max_rank,n_features,frequencies Options of `computation`, see [ce_computations]; one that it does
 #'   not have is an error.
-#' @param draws,draws_diagonal For predictive distributions without a closed form: the number of draws
-#'   from each, and whether the diagonal of G takes `"all"` pairs of draws (then the estimate is at least 0, but about
-#'   1/draws too large) or pairs of `"different"` draws only (unbiased in the draws).
+#' @param draws,draws_diagonal For predictive distributions without a closed form: the number of draws from each, and
+#'   the pairs of draws in the diagonal of G. With `"all"` pairs the estimate is at least 0, but about 1/draws too
+#'   large; with pairs of `"different"` draws it is unbiased in the draws.
 #' @param level Confidence level of the interval.
 #' @param .by Columns of `x` to group by.
 #' @param event_level,na_rm As for the other metrics: which level of a two-level factor is
 #'   the event, and whether incomplete rows are dropped.
 #' @param threads Number of threads; see [ce_threads].
 #' @inheritParams ece
-#' @return A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`,
-#' `.estimate`, `std.error`, `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has
-#' one), `kernel`, `computation`, `rank`, `error_bound`, `certified`; with `n_draws`, `p.value` and
-#' `null_mean`, the mean of the draws; with `ridge = "loo"`, `loo`, the selected ridge's
-#' leave-one-out error; with
-#' a `group` whose kernel is `"delta"`, the list column `groups` with the terms that add up, which is printed below
-#' the rows and returned by `tidy()`; for predictive distributions also `target_kernel` and `target_form`
-#' (`"closed form"` or the number of draws).
-#' Units: squared norm in the kernel's space.
+#' @return A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`, `.estimate`, `std.error`,
+#' `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one), `kernel`,
+#' `computation`, `rank`, `error_bound`, `certified`. `n_draws` adds `p.value` and `null_mean`, the mean of the draws.
+#' `ridge = "loo"` adds `loo`, the selected ridge's leave-one-out error. A `group` whose kernel is `"delta"` adds the
+#' list column `groups` with the terms that add up, which is printed below the rows and returned by `tidy()`. Predictive
+#' distributions add `target_kernel` and `target_form` (`"closed form"` or the number of draws). Units: squared norm in
+#' the kernel's space.
 #' @references `r ref_moskvichev()`
 #' @seealso [jkce()] for the joint version, [ckce_ridge()], [ce_rank()].
 #' @export
@@ -209,7 +206,7 @@ operator_estimate <- function(value, q, design) {
 }
 
 # Without its diagonal it is a sum over pairs of different rows, as the unbiased skce(), and the interval is that of
-# this sum. M_ij G_ij of rows of a cluster are alike as K_ij G_ij are: `effect` is that of jkce().
+# this sum. M_ij G_ij within a cluster are as dependent as K_ij G_ij: `effect` is that of jkce().
 with_pairs <- function(estimate, values, effect) {
   estimate$noise <- 2 * values$squares * effect$squares
   if (estimate$noise > 0) {
@@ -248,8 +245,8 @@ group_rows <- function(groups, debias) {
   })
 }
 
-# Where the largest allowed rank leaves more than 1 % of the trace of a kernel with diagonal
-# near 1, the factor is worse than random features (about 1 % at 100 frequencies).
+# If the largest allowed rank leaves more than 1 % of the trace of a kernel with diagonal near 1, the factor is worse
+# than random features (about 1 % at 100 frequencies).
 too_coarse <- function(numbers, problem, choices, kernel, group) {
   if (choices$computation != "auto" || numbers$computation != "low_rank") return(FALSE)
   plain <- is.null(group) && is.null(problem$scale) && is.null(problem$source) && is.null(problem$excess)

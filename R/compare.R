@@ -4,27 +4,27 @@
 #' any `metric`; *fits* of calibration estimation functions for one model, by their risk.
 #'
 #' @section Models:
-#' The value of the metric for every model, and for every pair its difference with a standard error from the
-#' differences of the rows' influences, or, for metrics without influences ([ici], functions of your own), from a
-#' bootstrap of the rows, whose limits and p-value hold with the bias that resampling shows and without. The test is
-#' on the scale on which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too).
-#' Where one of two roots is not told from 0 (its power is below twice its standard error), the interval of their
-#' difference is made of both models' own limits, \eqn{d - \sqrt{(a - l_a)^2 + (u_b - b)^2}} and
-#' \eqn{d + \sqrt{(u_a - a)^2 + (b - l_b)^2}} (Zou and Donner 2008), as if the models were independent: too wide
-#' where they share their noise. `metric = ce_estimate` compares the headlines.
-#' Models of a number are vectors of predictive distributions ([pred]), columns of such, or expressions that make them,
-#' `pred_normal(mu, sigma)`: compared by scores (`"crps"`, `"log"`, `"dss"`, `"mse"`), by [skce], [ckce], [jkce] and
-#' [ucme], and by functions of your own. Median bandwidths, and the random locations of [ucme], are each model's own:
-#' give `ce_metric()` a kernel with a bandwidth, and `locations`, for ones that all share.
-#' Estimates of two models by the same binning or kernel share their bias only where both are equally far from
-#' calibrated and fill as many bins; see [ece_bias()]. Where a metric has an honest lower bound ([ece], [ks_error],
-#' [smooth_ece]), whose bias is the other way and none for calibrated models, the interval holds those of the difference
-#' of the errors and of the difference of the bounds, as far as the models' own limits are apart, and the p-value is the
-#' larger one (1 where their signs differ). Of two calibrated models, one with three distinct predictions and one with
-#' 500, 2 % are called different at the 5 % level, of the errors alone 14 %; of a calibrated model and an overconfident
-#' one, 90 % of the intervals hold the difference of their errors, of the errors alone 56 % (simulated, 500 rows).
-#' `ce_estimate`, [skce], or `ce_metric(ece, p = 2, debias = TRUE)` are without that bias. [ce_rank()] orders many
-#' models and says how certain the order is.
+#' The value of the metric for every model, and its difference for every pair, with a standard error from the
+#' differences of the rows' influences. Metrics without influences ([ici], functions of your own) use a bootstrap of the
+#' rows; its limits and p-value hold both with and without the bias that resampling shows. The test is on the scale on
+#' which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too). If one of two roots
+#' cannot be distinguished from 0 (its power is below twice its standard error), the interval of their difference
+#' combines both models' own limits: \eqn{d - \sqrt{(a - l_a)^2 + (u_b - b)^2}} and \eqn{d + \sqrt{(u_a - a)^2 + (b -
+#' l_b)^2}} (Zou and Donner 2008). This takes the models as independent; the interval is too wide if they share their
+#' noise. `metric = ce_estimate` compares the main estimates. Models of a number are vectors of predictive distributions
+#' ([pred]), columns of such, or expressions that make them, `pred_normal(mu, sigma)`: compared by scores (`"crps"`,
+#' `"log"`, `"dss"`, `"mse"`), by [skce], [ckce], [jkce] and [ucme], and by functions of your own. Median bandwidths,
+#' and the random locations of [ucme], are each model's own: give `ce_metric()` a kernel with a bandwidth, and
+#' `locations`, for ones that all share. Estimates of two models by the same binning or kernel share their bias only
+#' where both are equally far from calibrated and fill as many bins; see [ece_bias()]. Some metrics have an honest lower
+#' bound ([ece], [ks_error], [smooth_ece]), whose bias is in the other direction and 0 for calibrated models. Their
+#' interval contains the interval of the difference of the errors and the interval of the difference of the bounds,
+#' within the models' own limits. The p-value is the larger of the two (1 if their signs differ). Simulations with 500
+#' rows show the effect. Two calibrated models, one with three distinct predictions and one with 500, are called
+#' different at the 5 % level in 2 % of samples (from the errors alone: 14 %). For a calibrated and an overconfident
+#' model, 90 % of the intervals hold the difference of their errors (from the errors alone: 56 %). `ce_estimate`,
+#' [skce], or `ce_metric(ece, p = 2, debias = TRUE)` are without that bias. [ce_rank()] orders many models and says how
+#' certain the order is.
 #'
 #' @section Fits:
 #' Risks on the same rows, best first, with the difference to the best and the standard error of that difference.
@@ -36,28 +36,27 @@
 #' @inheritParams ce_args
 #' @inheritParams ece
 #' @param objects A named list of predictions, or a data frame with a column of probabilities (or distributions) for
-#'   every model; or a named list of `ce_fit` or `ce_tune` objects for the same notion, of one model's predictions.
-#' @param x Of fits: the predictions on which they are compared.
-#' @param truth The outcomes. Of models it comes after `objects`: a column of the data frame, or of all data frames of a
-#'   list; or a vector.
-#' @param ... Of models in a data frame: their columns; an expression that makes distributions may have a name,
-#'   `wide = pred_normal(mu, 2 * sigma)`. Of fits: the probability columns of `x`.
+#'   every model; or a named list of `ce_fit` or `ce_tune` objects for the same type of calibration, of one model's
+#'   predictions.
+#' @param x For fits: the predictions on which they are compared.
+#' @param truth The outcomes. For models it comes after `objects`: a column of the data frame, or of all data frames of
+#'   a list; or a vector.
+#' @param ... For models in a data frame: their columns; an expression that makes distributions may have a name, `wide =
+#'   pred_normal(mu, 2 * sigma)`. For fits: the probability columns of `x`.
 #' @param metric Required for models: a metric such as [ece] or [ce_estimate] or its name, a score such as
 #'   [score_brier()], or [ce_metric()] with options.
-#' @param adjust Of models: a method of [stats::p.adjust()] for the column `p.adjusted`.
+#' @param adjust For models: a method of [stats::p.adjust()] for the column `p.adjusted`.
 #' @param times Number of bootstrap samples, for metrics that come without influences.
 #' @param level Level of the intervals of models; of the one-sided bound in `diagnosis` of fits.
-#' @return Of models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (where the metric has one),
-#'   `estimate_a`, `estimate_b`, `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`,
-#'   `p.adjusted` on request, `n`. The standard error of a difference of roots is `NA` where one of them is not
-#'   told from 0.
+#' @return For models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (where the metric has one),
+#'   `estimate_a`, `estimate_b`, `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`, `p.adjusted`
+#'   on request, `n`. The standard error of a difference of roots is `NA` if one of them cannot be distinguished from 0.
 #'
-#'   Of fits, one row per method (and group), ordered by risk: `method`, `risk`, `root_risk`,
-#'   `std.error` (of `risk`), `difference` (to the best), `difference_std.error` (paired),
-#'   `skill`, `n` and `diagnosis`: `"best"`, `"worse"` where the difference exceeds its
-#'   one-sided bound at `level`, else `"not distinguishable"`.
+#'   For fits, one row per method (and group), ordered by risk: `method`, `risk`, `root_risk`, `std.error` (of `risk`),
+#'   `difference` (to the best), `difference_std.error` (paired), `skill`, `n` and `diagnosis`. The diagnosis is
+#'   `"best"`, `"worse"` if the difference exceeds its one-sided bound at `level`, else `"not distinguishable"`.
 #' @section Cost:
-#' That of the metric or the risks, of every model. Under a [future::plan()] of several workers, fits, and metrics of
+#' Cost of the metric or the risks, for every model. Under a [future::plan()] of several workers, fits, and metrics of
 #' packages that draw no random numbers, are computed there, with the same digits; bootstrap samples and functions of
 #' yours are not.
 #' @section Errors:
@@ -126,7 +125,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
 }
 
-# The answer first: who, by how much, how sure. What the header says is left out.
+# The answer first: who, by how much, how sure. Leaves out what the header says.
 #' @export
 print.ce_differences <- function(x, ...) {
   if (!all(c("a", "b", "difference") %in% names(x))) return(NextMethod())

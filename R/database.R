@@ -7,9 +7,9 @@
 
 #' Predictions in a database
 #'
-#' [ece()], [ce_estimate()] and [ce_tune()] take a table of a database as `x`: a `tbl` of dbplyr, with whatever was
-#' done to it (`filter()`, `mutate()`, `group_by()`), or `ce_database(con, table)` where there is no dbplyr. What
-#' these verbs need are sums, which the database computes; nothing is written to it.
+#' [ece()], [ce_estimate()] and [ce_tune()] take a table of a database as `x`: a `tbl` of dbplyr, also after `filter()`,
+#' `mutate()` or `group_by()`, or `ce_database(con, table)` without dbplyr. These functions need only sums, which the
+#' database computes; nothing is written to it.
 #'
 #' @section Definition:
 #' A query groups the rows by group, fold and bin and returns their number and sums of powers of \eqn{d}, prediction
@@ -20,25 +20,25 @@
 #'   \sum_b (s_{4b} - 2 g_b^2 s_{2b} + n_b g_b^4)}{n(n - 1)}.}
 #' Edges of equal mass are order statistics, found by a window function.
 #'
-#' The headline's knots are those in memory. Of up to 20,000 different pairs of prediction and outcome their counts are
-#' sent; of more, the sums of powers \eqn{u^k}, k < 12, of the place \eqn{u} of a prediction between two knots, which
-#' give the same digits. Of clusters the pairs and the sums are those of every cluster, up to 100,000 sums of a cluster
-#' and a cell. With importance weights rows are sent, up to 20,000 different ones. [ce_tune()] of more has no headline,
-#' and a message of class `calibrisk_message_headline` says so.
+#' The knots of the main estimate are the same as in memory. For up to 20,000 different pairs of prediction and outcome
+#' their counts are sent. For more, the sums of powers \eqn{u^k}, k < 12, are sent, where \eqn{u} is the place of a
+#' prediction between two knots; they give the same digits. With clusters, pairs and sums are those of every cluster, up
+#' to 100,000 sums of a cluster and a cell. With importance weights rows are sent, up to 20,000 different ones.
+#' Beyond that [ce_tune()] has no main estimate, and a message of class `calibrisk_message_headline` says so.
 #'
 #' With importance weights the pair of rows i and j counts \eqn{w_i w_j}: the sums are those of \eqn{w}, \eqn{w^2},
-#' \eqn{w^3} and \eqn{w^4} with powers of \eqn{d}. Of clusters the database squares their sums for the standard errors
-#' of [ece()] (of up to 5,000 bins). For [ce_tune()], which leaves out pairs within a cluster, it groups by cluster and
-#' cell of all numbers of bins; up to a million such sums are sent.
+#' \eqn{w^3} and \eqn{w^4} with powers of \eqn{d}. With clusters, the database squares their sums for the standard
+#' errors of [ece()] (for up to 5,000 bins). For [ce_tune()], which leaves out pairs within a cluster, it groups by
+#' cluster and cell of all numbers of bins; up to a million such sums are sent.
 #'
 #' @section Folds:
 #' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,
 #' 0 for test rows; the digits are those of the same folds in memory. With an `id`, such a column is
-#' `mutate(x, fold = id %% 5L + 1L)`. `folds = 5`, and the lower end of the interval of [ece()], scatter the rows by a
-#' hash of their values that is computed in SQL: the same in every database and in any order of the rows, but not the
-#' hash of the verbs in memory, so that what depends on it has other digits than there; all else has the same. The
-#' copies of a row with a frequency weight stay in one fold, which makes the lower end the lower. Clusters are whole in
-#' a fold, by a hash of the values of all their rows; a column that cuts one is an error, as in memory.
+#' `mutate(x, fold = id %% 5L + 1L)`. `folds = 5`, and the lower limit of [ece()], scatter the rows by a hash of their
+#' values that is computed in SQL. It is the same in every database and for any order of the rows, but it differs from
+#' the hash in memory. Results that depend on it have other digits than in memory; all others have the same. The copies
+#' of a row with a frequency weight stay in one fold, which makes the lower end the lower. Clusters are whole in a fold,
+#' by a hash of the values of all their rows; a column that cuts one is an error, as in memory.
 #'
 #' @section Outcomes:
 #' Text is taken for classes, with levels sorted as in the C locale; a column `.pred_<level>` names the event. Numbers
@@ -50,9 +50,8 @@
 #' one processor: `ece()` 3 s, `ce_estimate()` 6 s, `ce_tune()` 8 s.
 #'
 #' @section Errors:
-#' Of class `calibrisk_error_database`: what the database says to a query, and a connection that is gone; of class
-#' `calibrisk_error_unsupported` (and `_database`): what cannot be made of sums over cells. Then
-#' `dplyr::collect()` the rows.
+#' `calibrisk_error_database`: an error of the database in a query, and a lost connection. `calibrisk_error_unsupported`
+#' (and `_database`): a result that cannot be computed from sums over cells. Then `dplyr::collect()` the rows.
 #'
 #' @param con A DBI connection.
 #' @param table The name of a table, a `DBI::Id()`, or a query as `DBI::SQL()`.

@@ -5,22 +5,22 @@
 #' with intervals and a band for all thresholds at once.
 #'
 #' @section Definition:
-#' Who acts where \eqn{p \ge c} accepts \eqn{1/c - 1} needless actions for one that is needed. With \eqn{\eta = P(Y = 1
-#' \mid p)}, what follows is counted in needed actions per row:
+#' Treating rows with \eqn{p \ge c} accepts \eqn{1/c - 1} needless actions for one that is needed. With \eqn{\eta = P(Y
+#' = 1 \mid p)}, what follows is counted in needed actions per row:
 #' \deqn{NB(c) = \frac{E[1\{p \ge c\}(Y - c)]}{1 - c}, \qquad
 #'   loss(c) = \frac{E[|\eta - c|\, 1\{c \textrm{ lies between } p \textrm{ and } \eta\}]}{1 - c},}
-#' the net benefit (Vickers and Elkin 2006; also that of acting on all rows, `treat_all`, while acting on none has 0)
-#' and the net benefit lost to miscalibration: the best that any function of the predictions could reach is
-#' \eqn{NB(c) + loss(c)}. With recalibrated probabilities \eqn{\hat\eta} in whose fit a row had no part,
+#' the net benefit (Vickers and Elkin 2006; also that of treating all rows, `treat_all`; treating none has 0) and the
+#' net benefit lost to miscalibration: the best that any function of the predictions could reach is \eqn{NB(c) +
+#' loss(c)}. With recalibrated probabilities \eqn{\hat\eta} in whose fit a row had no part,
 #' \deqn{l_i(c) = (1\{\hat\eta_i \ge c\} - 1\{p_i \ge c\}) (y_i - c) / (1 - c)}
 #' has a mean of at most \eqn{loss(c)}, and of exactly that where \eqn{\hat\eta = \eta}: `loss` estimates what this
 #' recalibration buys, a **lower bound** of what a perfect one would. It may be negative. `recalibrated` is
 #' \eqn{NB + loss}.
 #'
-#' By default \eqn{\hat\eta_i = p_i - g(p_i)}, where the gap g is the stack of projections of [method_stack()] on the
-#' other folds' rows: the bases of [ce_estimate()], shrunk where they see nothing but noise. (Its leave-one-out gaps
-#' themselves would not do: all rows choose the weights of the stack, so that the mean of \eqn{l_i} exceeds 0 for
-#' calibrated predictions, too.) Folds depend on the values of the rows: nothing is random but the width of the bands.
+#' By default \eqn{\hat\eta_i = p_i - g(p_i)}, where the miscalibration g is the stack of projections of
+#' [method_stack()] on the other folds' rows: the bases of [ce_estimate()], shrunk where there is only noise. (Its
+#' leave-one-out values would not do: all rows choose the weights of the stack, so the mean of \eqn{l_i} exceeds 0 for
+#' calibrated predictions too.) Folds depend on the values of the rows: nothing is random but the width of the bands.
 #'
 #' *Several models* on the same rows are compared in pairs: \eqn{NB_a(c) - NB_b(c)}, from the rows where the two decide
 #' differently, with intervals and a band as for the loss. Columns of a data frame always have the same rows; data
@@ -35,24 +35,24 @@
 #' @section Intervals:
 #' From the influence of the rows, weighted or summed by cluster. The variance of `loss` is at least that of outcomes
 #' which happen as often as the threshold says, since the few rows whose decision changes may all have the more likely
-#' outcome. Bands hold at all thresholds at once: value plus or minus the quantile of the largest of the
-#' standardised values in a multiplier bootstrap (independent normal multipliers of rows or clusters; drawn at once
-#' from the normal law that they have given the data). Limits of the net benefit are no closer to it than those of
-#' Wilson for both shares, of rows that act with and without an event, together (Zou and Donner 2008), since few rows
-#' that act, mostly at high thresholds, may all have the same outcome, and where none acts the next sample may have
-#' some. Simulated at 95% (300 and 1,500 rows, common and rare events, calibrated and overconfident; 100 samples
-#' each), intervals held in 94 to 100% and bands in 96 to 99% of samples; from the influence alone, in 40 to 80%
-#' where up to 10 rows act. The recalibration is taken as it is: limits of `loss` are those
-#' of what this one buys, and the lower ones hold for the loss to miscalibration, too. In simulations (300 and 1,000
-#' rows of common and rare events; calibrated, sloped, shifted and wavy; 120 to 250 samples each) the band at 95%
-#' had its lower end above the loss at some threshold in at most 2% of samples, and missed what the recalibration
-#' bought at some threshold in 1 to 15%: rows of different folds shape each other's recalibration. Read the lower
+#' outcome. Bands hold at all thresholds at once: value plus or minus the quantile of the largest standardised value in
+#' a multiplier bootstrap. The multipliers of rows or clusters are independent and normal; the sums are drawn from the
+#' normal distribution that they have given the data. Limits of the net benefit are never closer to it than Wilson's
+#' limits for the shares of treated rows with and without an event, combined (Zou and Donner 2008). At high thresholds
+#' few rows are treated; they may all have the same outcome, and where no row is treated the next sample may have some.
+#' In simulations at 95% (300 and 1,500 rows, common and rare events, calibrated and overconfident; 100 samples each)
+#' intervals held in 94 to 100% and bands in 96 to 99% of samples. From the influence alone they held in 40 to 80% if at
+#' most 10 rows were treated. The recalibration is taken as it is: limits of `loss` are those of what this one buys, and
+#' the lower ones hold for the loss to miscalibration, too. Simulations had 300 and 1,000 rows of common and rare
+#' events, and calibrated, sloped, shifted and wavy predictions (120 to 250 samples each). The lower end of the band at
+#' 95% was above the loss at some threshold in at most 2% of samples. The band missed the gain of the recalibration at
+#' some threshold in 1 to 15%, since the rows of each fold contribute to the recalibration of the others. Read the lower
 #' ends.
 #'
 #' @section Invariants:
 #' `net_benefit`, `treat_all`, `loss` and their errors do not depend on the order of the rows or the number of threads.
-#' Where no row's decision changes, `loss` and its limits are 0. Where all outcomes are of one class the curve is
-#' defined, and says little: without events no threshold has a positive net benefit.
+#' Where no row's decision changes, `loss` and its limits are 0. If all outcomes are of one class the curve is defined
+#' but carries little information: without events no threshold has a positive net benefit.
 #'
 #' @section Cost:
 #' \eqn{O(n \log T)} for T thresholds after the recalibration, which takes most of the time: about 6 s of processor
@@ -64,8 +64,8 @@
 #' @param ... For a data frame: tidyselect the probability columns. Two that are named as the classes are one model;
 #'   other ones are a model each, all of the probability of the event.
 #' @param thresholds Numbers strictly between 0 and 1, at most 1,000; rounded to 12 decimals, in increasing order.
-#' @param recalibration What recalibrates: a method that estimates the gap, with a single value of its hyperparameter
-#'   ([ce_methods]), or a map of [ce_recalibrate()] ([ce_maps]) or its name, such as `"platt"`.
+#' @param recalibration The recalibration: a method that estimates the miscalibration, with a single value of its
+#'   hyperparameter ([ce_methods]), or a map of [ce_recalibrate()] ([ce_maps]) or its name, such as `"platt"`.
 #' @param folds A number of folds; or the fold of every row, or an rsample `rset`.
 #' @param times Number of draws for the bands.
 #' @param level Level of intervals and bands.
@@ -73,15 +73,16 @@
 #' @return A `ce_decision`. `tidy()` gives a row per model, group and threshold: `model` and groups where there are
 #'   several, `threshold`, `net_benefit`, `treat_all`, `loss`, its `std.error`, `conf.low` and `conf.high` (one
 #'   threshold), `band.low` and `band.high` (all thresholds), `recalibrated` (net benefit after it), `changed` (rows
-#'   whose decision recalibrating changes) and `net_benefit.std.error`, `net_benefit.conf.low`, ..., the same for the
+#'   whose decision recalibration changes). Also `net_benefit.std.error`, `net_benefit.conf.low`, ..., the same for the
 #'   net benefit. `tidy(type = "differences")` gives a row per pair of models, group and threshold: `a`, `b`, groups,
 #'   `threshold`, `difference` (of net benefit, a minus b), `std.error`, `conf.low`, `conf.high`, `band.low` and
 #'   `band.high`. `glance()` gives a row per model and group: `n`, `event_rate`, the `area` with `std.error`, `conf.low`
 #'   and `conf.high`, the threshold `worst` with the largest estimated `loss`, the shares of thresholds `bought`
-#'   (`band.low` above 0) and `useful` (net benefit above that of acting on all and on none).
+#'   (`band.low` above 0) and `useful` (net benefit above treating all and treating none).
 #' @section Errors:
 #' `calibrisk_error_argument` for thresholds outside (0, 1), `_classes` for more than two classes, `_method` for a
-#' recalibration that estimates no gap, `_missing` for incomplete rows with `na_rm = FALSE`, and those of [ece()].
+#' recalibration that does not estimate miscalibration, `_missing` for incomplete rows with `na_rm = FALSE`, and those
+#' of [ece()].
 #' @references
 #' Vickers, A. J. and Elkin, E. B. (2006). Decision curve analysis: a novel method for evaluating prediction models.
 #' *Medical Decision Making* 26, 565-574.

@@ -1,77 +1,80 @@
 #' The calibration error, with its interval
 #'
 #' The number to report: how far predictions are from what then happens, with a confidence interval, a one-sided lower
-#' bound and a test of calibration, from all rows. Nothing is tuned and nothing is random: the same rows give the
-#' same number, whatever their order. Of rows that are not in one place a [ce_state()] takes the place of `x`; then only
-#' `level` and `threads` may be given.
+#' bound and a test of calibration, from all rows. Nothing is tuned and nothing is random: the same rows give the same
+#' number in any order. For rows that are not in one place, pass a [ce_state()] as `x`; then only `level` and `threads`
+#' may be given.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
-#' @param notion One or several notions of calibration; by default `"binary"` for a single probability and for two
+#' @param notion One or several types of calibration; by default `"binary"` for a single probability and for two
 #'   classes, else `"top_label"`.
-#' @param method `"ladder"`, the estimate defined below; or a method of [ce_methods], tuned over its own grid with
-#'   [ce_tune()]: then `estimate` and `std.error` are that method's, from the test rows; interval, bound and test remain
-#'   those of the ladder.
-#' @param bases The bases of the ladder: `NULL` for the default ones, or a list; see [basis_hats()].
+#' @param method `"ladder"`, the estimate from nested bases that is defined below; or a method of [ce_methods], tuned
+#'   over its own grid with [ce_tune()]: then `estimate` and `std.error` are that method's, from the test rows;
+#'   interval, bound and test are still those of the nested bases.
+#' @param bases The nested bases: `NULL` for the default ones, or a list; see [basis_hats()].
 #' @param folds,test,progress For `method`; see [ce_tune()].
-#' @return One row per notion (and group) with `notion`, `estimate` (root of the squared calibration error), `std.error`
-#'   (of the root; `NA` where it is not told from 0), `conf.low` and `conf.high`, the one-sided `lower_bound`, the
-#'   `p.value` of the test of calibration, `resolution` (knots of the finest basis per coordinate), `cap` (upper limit
-#'   of the root Brier score), `method` and `n`. The printed table says it in words, and how many incomplete rows were
-#'   dropped.
+#' @return One row per type of calibration (and group). Its columns are `notion` (the type), `estimate` (root of the
+#'   squared calibration error), `std.error` (of the root; `NA` where it cannot be distinguished from 0), `conf.low` and
+#'   `conf.high`, the one-sided `lower_bound`, the `p.value` of the test of calibration, `resolution` (knots of the
+#'   finest basis per coordinate), `cap` (upper limit of the root Brier score), `method` and `n`. The printed table says
+#'   it in words, and how many incomplete rows were dropped.
 #'
 #' @section Definition:
 #' Residuals \eqn{e_i} (prediction minus outcome) are projected on bases \eqn{B_m} that depend on the predictions only
-#' (the *ladder*, coarse to fine; see [basis_hats()]). With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
-#' \eqn{g_i = (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the gap at row i as the other rows tell it, and
+#' (nested, from coarse to fine; see [basis_hats()]). With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
+#' \eqn{g_i = (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the miscalibration at row i, estimated from the other rows,
+#' and
 #' \deqn{\psi_m = \frac1n \sum_i \langle e_i, g_i\rangle}
-#' estimates the squared error that the basis sees: unbiased for gaps in its span, never too large in expectation
-#' otherwise, whatever the outcomes' variances (leave-out estimation of quadratic forms: Kline, Saggio and Soelvsten
-#' 2020; on bins it is the debiased error of Broecker 2012 and Kumar et al. 2019). It may be negative. The estimate
-#' combines the rungs by the weights of [method_stack()]: \eqn{CE^2 = \sum_m w_m\psi_m / \sqrt{\sum_m w_m}};
-#' where that is below `conf.low`, it is \eqn{\psi_m} of the rung with the largest lower limit.
+#' estimates the squared error that the basis can represent. It is unbiased for miscalibration in the span of the basis
+#' and never too large in expectation otherwise, for any variances of the outcomes (leave-out estimation of quadratic
+#' forms: Kline, Saggio and Soelvsten 2020). On bins it is the debiased error of Broecker (2012) and Kumar et al.
+#' (2019). It may be negative. The estimate combines the bases with the weights of [method_stack()]: \eqn{CE^2 = \sum_m
+#' w_m\psi_m / \sqrt{\sum_m w_m}}; where that is below `conf.low`, it is \eqn{\psi_m} of the basis with the largest
+#' lower limit.
 #'
 #' @section Intervals:
 #' Built on the squared scale by inverting tests. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
-#' variance and skewness are estimated and its law is taken as Pearson III. Away from it, the variance grows in
-#' proportion to the squared error. With M rungs, `conf.low` is the largest of the rungs' lower limits at level
+#' variance and skewness are estimated and its distribution is approximated by a Pearson III. Away from it, the variance
+#' grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits at level
 #' \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the interval
-#' holds 0 exactly where the p-value is at least \eqn{\alpha}. These ends hold for every gap. `conf.high` is the largest
-#' of the rungs' upper limits, at most `cap`: it covers the error that is **visible at this resolution**, where some
-#' rung nearly spans the gap. No method can bound a gap from above that no basis resolves, such as one that changes sign
-#' on thousands of small cells; there only `cap` holds, since no calibration error exceeds the root Brier score.
-#' For \eqn{K^2 > n/4} classes the canonical upper end assumes a gap that is additive in the classes, or seen by the
-#' kernel columns. How often the interval covers is shown by simulation in the vignette
-#' *Coverage of the confidence interval*.
+#' holds 0 exactly where the p-value is at least \eqn{\alpha}. These limits hold for every form of miscalibration.
+#' `conf.high` is the largest of the bases' upper limits, at most `cap`: it covers the error that is **detectable at
+#' this resolution**, where some basis nearly spans the miscalibration. No method can bound miscalibration from above
+#' that no basis resolves, such as one that changes sign on thousands of small cells. There only `cap` holds, since no
+#' calibration error exceeds the root Brier score. For \eqn{K^2 > n/4} classes the canonical upper limit assumes
+#' miscalibration that is additive in the classes, or in the span of the kernel columns. The vignette *Coverage of the
+#' confidence interval* shows its coverage by simulation.
 #'
-#' Where predictions are nearly certain and nearly all right, the squares of the residuals tell little of their
-#' variance. With fewer than ten failures (the sum of squared residuals in units of the largest possible one, 1 or 2)
-#' the variance at calibration is at least the one that the predictions give, in the proportion of what is lacking, and
-#' the upper ends take into account what may not have been seen: \eqn{u = 1 - (\alpha/2)^{1/n}} is the largest share of
-#' failures that n draws without one do not reject (n: effective number of rows, or of clusters). Without failures
-#' `cap` is at least the root of u, and `conf.high` the root of the smaller of u and \eqn{u^2 k} (k columns of the
-#' finest basis: failures that are all in one of them); with more than two `conf.high` is the rungs' alone. Of few large
-#' squares `cap` knows the skewness. Samples with more failures have the same numbers as without these rules.
+#' If predictions are nearly certain and nearly all right, the squared residuals carry little information about their
+#' variance. Failures are counted as the sum of squared residuals in units of the largest possible one, 1 or 2. With
+#' fewer than ten, the variance at calibration is at least a share of the one that the predictions give, in proportion
+#' to the missing failures. The upper limits also allow for failures that were not observed: \eqn{u = 1 -
+#' (\alpha/2)^{1/n}} is the largest share of failures that n draws without one do not reject (n: effective number of
+#' rows, or of clusters). Without failures, `cap` is at least the root of u, and `conf.high` is the root of the smaller
+#' of u and \eqn{u^2 k} (k columns of the finest basis: all failures in one of them). With more than two failures
+#' `conf.high` comes from the bases alone. With few large squares, `cap` takes their skewness into account. Samples with
+#' more failures have the same numbers as without these rules.
 #'
-#' The canonical error is never below the class-wise and top-label errors of the same rows, so that its row takes
-#' theirs into account: estimate and ends are the largest of the three ladders', its p-value the smallest (at
-#' calibration it is below .05 in .03 to .05 of samples, since each ladder is conservative), and its one-sided
-#' `lower_bound` is `conf.low`.
+#' The canonical error is never below the class-wise and top-label errors of the same rows, so its row takes theirs into
+#' account. Estimate and limits are the largest of the three, the p-value is the smallest (for calibrated models it is
+#' below .05 in .03 to .05 of samples, since each of the three is conservative), and the one-sided `lower_bound` is
+#' `conf.low`.
 #'
 #' @section Weights and clusters:
 #' Frequency weights are repeated rows. With importance weights \eqn{v} every mean is a weighted one, and bases are
-#' orthonormal in them: \eqn{\psi_m = \sum_i v_i \langle e_i, g_i\rangle / \sum_i v_i}. Of clusters, a row's gap
-#' is that of all *other clusters*: with \eqn{x_c = \sum_{i \in c} v_i b_i e_i'} and \eqn{A_c = (I - \sum_{i \in c}
-#' v_i b_i b_i')^{-1}} it is \eqn{b_i' A_c \sum_{c' \ne c} x_{c'}}, so that \eqn{\psi_m} is a sum over pairs of
-#' clusters, as are its variance and skewness. Where limits have a normal quantile they then take Student's with one
-#' degree of freedom less than there are clusters (with weights: as many as their effective number says, see [ece()]).
-#' There are as many knots as the rows ask for, at weighted quantiles.
+#' orthonormal in them: \eqn{\psi_m = \sum_i v_i \langle e_i, g_i\rangle / \sum_i v_i}. With clusters, the
+#' miscalibration at a row is estimated from all *other clusters*: with \eqn{x_c = \sum_{i \in c} v_i b_i e_i'} and
+#' \eqn{A_c = (I - \sum_{i \in c} v_i b_i b_i')^{-1}} it is \eqn{b_i' A_c \sum_{c' \ne c} x_{c'}}, so that \eqn{\psi_m}
+#' is a sum over pairs of clusters, as are its variance and skewness. Limits then use quantiles of Student's t instead
+#' of normal ones, with one degree of freedom less than there are clusters (with weights: as many as their effective
+#' number, see [ece()]). There are as many knots as the rows ask for, at weighted quantiles.
 #'
 #' @section Invariants:
 #' The order of rows and the number of threads change nothing, the names of the classes nothing but ties.
 #'
 #' @section Cost:
-#' Linear in the number of rows: 1 s of processor time for a million rows of a scalar notion; canonical it grows with
+#' Linear in the number of rows: 1 s of processor time for a million rows of a scalar type; the canonical one grows with
 #' the square of the number of classes.
 #' @inheritSection ce_tune Errors
 #' @references

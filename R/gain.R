@@ -1,7 +1,7 @@
 #' Improvement by a recalibration map
 #'
-#' Compares the predictions of the same rows before and after recalibration, with a paired standard error: of one map
-#' that was fitted on other data, or of several maps and of none, fitted here on folds of the rows.
+#' Compares the predictions of the same rows before and after recalibration, with a paired standard error. Either one
+#' map was fitted on other data, or several maps (and no map) are fitted here on folds of the rows.
 #'
 #' # Definition
 #' `gain = mean_i [ S(before_i, y_i) - S(after_i, y_i) ]`, positive where `after` is better, with
@@ -10,31 +10,31 @@
 #' scores R with standard error `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`.
 #'
 #' # When is it the improvement of the calibration error?
-#' If `after = h(before)` with an injective `h` that was fitted on other data, the conditional law of the outcome
-#' given the prediction stays the same, hence so does its entropy, and the difference of
-#' mean scores is an unbiased estimate of the difference of the proper calibration errors,
-#' `CE_S(before) - CE_S(after)` (Gruber and Buettner 2022, Proposition 4.5). For the Brier score that is the
-#' difference of squared errors CE_2. On the root scale it is not: with the entropy `c >= 0`,
-#' `RBS = sqrt(CE_2^2 + c)`, so that the difference of root Brier scores has the sign of the
-#' difference of CE_2 and at most its size. A map that is not injective also loses
-#' sharpness, and the gain mixes both; for two unrelated models there is no map at all.
+#' If `after = h(before)` with an injective `h` that was fitted on other data, the conditional distribution of the
+#' outcome given the prediction stays the same, and so does its entropy. The difference of mean scores is then an
+#' unbiased estimate of the difference of the proper calibration errors, `CE_S(before) - CE_S(after)` (Gruber and
+#' Buettner 2022, Proposition 4.5). For the Brier score that is the difference of squared errors CE_2. On the root scale
+#' it is not: with the entropy `c >= 0`, `RBS = sqrt(CE_2^2 + c)`, so the difference of root Brier scores has the sign
+#' of the difference of CE_2 and at most its size. A map that is not injective also loses sharpness, and the gain mixes
+#' both; for two unrelated models there is no map at all.
 #'
 #' `injective = NULL` lets the data speak: where two equal predictions have different images,
 #' or two different predictions the same image, it is `FALSE`; otherwise it is
 #' unknown (`NA`), because a finite sample cannot prove it. A fitted recalibration map as
-#' `after` brings its own answer. Where the answer is `FALSE` and you did not give it yourself, a warning of class
-#' `calibrisk_warning_injective` says so.
+#' `after` brings its own answer. A warning of class `calibrisk_warning_injective` is given if it is `FALSE` and you did
+#' not set it yourself.
 #'
 #' # Several maps
-#' Where `after` is a list of maps to be fitted, such as `list(map_platt(), map_update())` or `c("platt", "isotonic")`,
-#' each is fitted to all folds but one and judged on that one, all of them on the same folds, so that every row is
-#' judged by maps that have not seen it. The gain of a row is its mean over the `repeats`. It is the gain of maps
-#' fitted to the share `1 - 1 / folds` of the rows. The squared standard error is that of the rows' mean, which is all
-#' where a map gains or loses much (cross-validation's central limit theorem, Bayle et al. 2020), plus the sum over the
-#' folds of the squared standard errors of the mean score of a fold's map less that of all folds, on all rows: of
-#' nearly calibrated predictions a map's own noise is all that it adds, and each two rows meet twice, one judging what
-#' the other has fitted. The row `"none"` leaves the predictions as they are. Folds follow from the rows' values: the
-#' same rows have the same folds in any order, whatever the seed. The rows of a cluster are in one fold.
+#' `after` may be a list of maps to fit, such as `list(map_platt(), map_update())` or `c("platt", "isotonic")`. Each is
+#' fitted to all folds except one and judged on that one. All maps use the same folds, and every row is judged by maps
+#' that have not seen it. The gain of a row is its mean over the `repeats`. It is the gain of maps fitted to the share
+#' `1 - 1 / folds` of the rows. The squared standard error has two parts. The first is that of the rows' mean, which
+#' suffices if a map gains or loses much (cross-validation's central limit theorem, Bayle et al. 2020). The second is
+#' the sum over folds of the squared standard error of a difference: mean score of the fold's map minus mean score of
+#' all folds, on all rows. It matters for nearly calibrated predictions, where a map adds only its own noise and any two
+#' rows meet twice, one judging what the other has fitted. The row `"none"` leaves the predictions as they are. Folds
+#' follow from the rows' values: the same rows have the same folds in any order and for any seed. The rows of a cluster
+#' are in one fold.
 #'
 #' @inheritParams ece
 #' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the same
@@ -46,11 +46,11 @@
 #'   `after` was fitted on, else those that start with `.pred_`.
 #' @param score A class score, see [score_rules].
 #' @param injective Is `after` an injective function of `before`? Maps to be fitted know it.
-#' @param folds,repeats Of maps to be fitted: the number of folds, an integer vector with each row's fold, or an rsample
-#'   `rset`; and how many splits into a number of folds are averaged.
+#' @param folds,repeats For maps to be fitted: the number of folds, an integer vector with each row's fold, or an
+#'   rsample `rset`; and the number of splits to average over if `folds` is a number.
 #' @return A tibble with the groups, then `score`, `scale`, `before`, `after`, `gain`, `std.error`, `conf.low`,
 #'   `conf.high`,
-#' `injective`, `measures` (what the gain is an estimate of), `n`, `level`. Of a list of maps a row for `"none"` and
+#' `injective`, `measures` (what the gain is an estimate of), `n`, `level`. For a list of maps a row for `"none"` and
 #' each map on the squared scale: `map`, `score`, `before`, `after`, `gain`, `std.error`, `conf.low`, `conf.high`,
 #' `injective` (in every fold), `converged`, `folds`, `repeats`, `n`, `level`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
@@ -118,7 +118,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
                    "Squared scale" = if (length(measures) == 1) measures else "see `measures`"), "ce_gain")
 }
 
-# What the other kind of `after` does not read.
+# Arguments that the other kind of `after` does not read.
 check_gain_folds <- function(predicted, injective, given, call) {
   if (predicted && length(given) > 0) {
     stop_input(c(
@@ -195,7 +195,7 @@ gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm
   list(before = one, after = two, na = one$na || two$na)
 }
 
-# What augment() adds stands beside the old predictions and is meant.
+# augment() adds columns to the old predictions; its columns are used.
 is_recalibrated <- function(x) grepl("^[.]recal(_|$)", names(x)) & vapply(x, is.numeric, NA)
 
 # `column`: the name of a single column before.

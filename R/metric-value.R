@@ -6,20 +6,20 @@
 #' options needs no wrapping: `metric = ece` is `metric = ce_metric(ece)`.
 #'
 #' @section A metric from outside the package:
-#' Any function of `(x, truth, ...)` is a metric, for [ce_compare()], [ce_rank()] and [ce_panel()] alike: it gets the
-#' predictions and outcomes as the verbs take them: a matrix with a column per class and the factor of classes; or a
-#' vector of probabilities and the 0/1 outcomes; or a vector of predictive distributions and the numbers (a matrix of
-#' several dimensions). Where rows have weights, it needs an argument `weights`; one that has an argument `cluster` gets
-#' the clusters. It returns a number, or a data frame with one row and a column `.estimate` (as the metrics of this
-#' package and of yardstick do). The metrics of this package bring the influence of
-#' every row along, from which [ce_compare()] has the standard errors of differences;
-#' for others it draws bootstrap samples of the rows (of clusters: whole clusters).
+#' Any function of `(x, truth, ...)` is a metric, for [ce_compare()], [ce_rank()] and [ce_panel()]. It gets predictions
+#' and outcomes in the form that all functions take: a matrix with a column per class and the factor of classes; or a
+#' vector of probabilities and the 0/1 outcomes; or a vector of predictive distributions and the numbers (for several
+#' dimensions a matrix). Where rows have weights, it needs an argument `weights`; one that has an argument `cluster`
+#' gets the clusters. It returns a number, or a data frame with one row and a column `.estimate` (as the metrics of this
+#' package and of yardstick do). The metrics of this package return the influence of every row, and [ce_compare()]
+#' computes the standard errors of differences from it. For other metrics it draws bootstrap samples of the rows (or of
+#' whole clusters).
 #'
 #' @param metric A function, such as [ece]; the name of one of this package; or a score such as [score_brier()] (or its
 #'   name), whose mean is the metric.
 #' @param ... Named options of the metric.
-#' @param name What the metric is called; by default what it calls itself, in the column `.metric`, else `"custom"`. Of
-#'   a metric of several numbers, such as [ici] and [cox_calibration()], which one is meant.
+#' @param name What the metric is called; by default what it calls itself, in the column `.metric`, else `"custom"`. For
+#'   a metric of several numbers, such as [ici] and [cox_calibration()]: the name of the one to use.
 #' @return A `ce_metric`.
 #' @inheritSection ce_args Choosing a model
 #' @section Errors:
@@ -98,14 +98,14 @@ named_metric <- function(name) {
   if (is_own_metric(value) || name %in% one_number_verbs) value
 }
 
-# Verbs that are no metrics of yardstick, but give one number with its influence.
+# Functions that are not yardstick metrics, but give one number with its influence.
 one_number_verbs <- c("skce", "ckce", "jkce", "ucme", "ce_estimate")
 
 is_one_number <- function(x) {
   is_own_metric(x) || any(vapply(one_number_verbs, function(name) identical(x, get(name, topenv())), NA))
 }
 
-# Verbs of this package that read predictive distributions of numbers, beside the scores of such.
+# Functions of this package that read predictive distributions of numbers, besides their scores.
 law_metrics <- c("skce", "ckce", "jkce", "ucme")
 
 check_law_metric <- function(metric, model, call) {
@@ -126,7 +126,7 @@ is_metric_of <- function(metric, names) {
   any(vapply(names, function(name) identical(metric$fn, get(name, topenv())), NA))
 }
 
-# What it is called, for messages.
+# Its name, for messages.
 metric_text <- function(metric) {
   score <- metric$options$score
   if (inherits(score, "ce_score_rule")) return(score$name)
@@ -153,7 +153,7 @@ keep_estimates <- function(estimates) {
   if (!is.null(collector$estimates)) collector$estimates <- c(collector$estimates, estimates)
 }
 
-# What a metric returns of complete predictions, list(value, estimates).
+# The result of a metric for complete predictions, list(value, estimates).
 evaluate_metric <- function(metric, predictions, call) {
   input <- metric_input(predictions)
   arguments <- names(formals(metric$fn))
@@ -186,7 +186,7 @@ metric_value <- function(metric, predictions, call = caller_env()) {
        notion = if (is.data.frame(value)) value[["notion"]])
 }
 
-# Of several numbers that a metric gives, the one of this name; all where none has it.
+# The number with this name among those of a metric; all of them if none has it.
 named_row <- function(value, name) {
   if (!is.data.frame(value) || nrow(value) < 2 || is.null(name)) return(value)
   at <- match(name, value[[".metric"]])
@@ -208,7 +208,7 @@ metric_number <- function(value, call, names = NULL) {
   as.numeric(value)
 }
 
-# What a metric is called with: weights and clusters where there are any.
+# Arguments of a metric's call: weights and clusters if there are any.
 metric_input <- function(predictions) {
   design <- predictions$design
   design <- drop_null(list(weights = design$w, cluster = design$cluster))

@@ -1,9 +1,9 @@
 #' Watch the calibration of a model while outcomes come in
 #'
-#' A test of calibration that may be looked at after every row: a monitor is fed with predictions and their outcomes in
-#' the order in which they come, and holds an *e-value*, the wealth of somebody who bets against the predictions. Where
-#' they are calibrated it ever reaches \eqn{1/\alpha} with probability at most \eqn{\alpha}, however often and whenever
-#' one looks, and whatever rule stops. It keeps sums, not rows; those of a [ce_state()] among them, for the headline.
+#' A test of calibration that may be looked at after every row. A monitor takes predictions and their outcomes in the
+#' order in which they arrive, and holds an *e-value*, the wealth of a gambler who bets against the predictions. If the
+#' predictions are calibrated, it ever reaches \eqn{1/\alpha} with probability at most \eqn{\alpha}, however often you
+#' look and whenever you stop. It keeps sums, not rows; those of a [ce_state()] are among them, for the main estimate.
 #'
 #' @param notion `"binary"` (the probability of an event), `"top_label"` or `"class_wise"`; by default that of the first
 #'   rows, see [ce_estimate()].
@@ -21,12 +21,11 @@
 #' @param cluster Rows that belong together, see section Definition.
 #' @return An object of class `ce_monitor`; `update()` returns the monitor with the new rows, and does not change its
 #'   argument. `tidy()` has a row per update: `n` (rows so far), `e_value`, `log_e_value`, `largest` (e-value so far),
-#'   `p.value` (1 / largest, at most 1), `rejected`; `glance()` the last of them with `rejected_at`, the row after which
-#'   the e-value reached \eqn{1/\alpha} for the first time (`NA` if never), the running `intercept` and
-#'   `slope` of the recalibration, and the headline of all rows so far, `estimate`, `conf.low`, `conf.high`, as
-#'   [ce_estimate()] of the state has it: its interval is one for a single look.
-#'   `autoplot()` and `plot()` draw the e-value. `c()` joins monitors
-#'   of *different* rows (sites, say): their wealth is multiplied.
+#'   `p.value` (1 / largest, at most 1), `rejected`. `glance()` has the last of them with `rejected_at`, the row after
+#'   which the e-value reached \eqn{1/\alpha} for the first time (`NA` if never), the running `intercept` and `slope` of
+#'   the recalibration, and the main estimate of all rows so far, `estimate`, `conf.low`, `conf.high`, as in
+#'   [ce_estimate()] of the state: its interval is for a single look. `autoplot()` and `plot()` draw the e-value. `c()`
+#'   joins monitors of *different* rows (sites, say): their wealth is multiplied.
 #'
 #' @section Definition:
 #' \deqn{E_t = \frac1J \sum_{j=1}^J \prod_{s \le t} \frac{q_{j,s}(y_s)}{p_s(y_s)},}
@@ -35,12 +34,12 @@
 #' (intercept), a constant and the logit (intercept and slope), and linear B-splines on the knots -4, -3, ..., 4 (any
 #' shape). Coefficients maximise the likelihood with a normal prior of standard deviation 1/2, on sums over cells of the
 #' logit of width 1/10. If every \eqn{p_s} is the probability of its outcome given the rows before, each product is a
-#' nonnegative martingale that starts at 1, and so is their mean: Ville's inequality gives
-#' \eqn{P(\exists t: E_t \ge 1/\alpha) \le \alpha} (Ramdas et al. 2023; for forecasts Arnold, Henzi and Ziegel 2023).
-#' `"class_wise"` is the mean over classes of their e-values. A prediction of exactly 0 or 1 is not bet on; an
-#' outcome that it excludes makes the e-value infinite.
+#' nonnegative martingale that starts at 1, and so is their mean. Ville's inequality then gives \eqn{P(\exists t: E_t
+#' \ge 1/\alpha) \le \alpha} (Ramdas et al. 2023; for forecasts Arnold, Henzi and Ziegel 2023). `"class_wise"` is the
+#' mean over classes of their e-values. A prediction of exactly 0 or 1 is not bet on; an outcome that it excludes makes
+#' the e-value infinite.
 #'
-#' With `cluster` one bets on whole clusters: the factor of a cluster is the mean of its rows' ratios
+#' With `cluster` the bets are on whole clusters: the factor of a cluster is the mean of its rows' ratios
 #' \eqn{q_{j,s}(y_s)/p_s(y_s)}, with \eqn{q} fitted to clusters before. That has mean 1 however the rows of a cluster
 #' depend on each other, and wins less than bets on independent rows. The rows of a cluster come in one update; in a
 #' source they are next to each other, and those at the end of a piece wait for the next one.
@@ -49,17 +48,17 @@
 #' outcome, are not calibrated given the rows before them, even if the model is.
 #'
 #' @section Power:
-#' In simulations (`data-raw/monitor.R`) with p = plogis(z), z normal with standard deviation 1.5, looked at
-#' after every row, calibrated predictions were rejected in 3.7 % of 1,000 samples of 1,000 rows and in 5.3 % of 300
-#' samples of 10,000 rows; predictions with slope 0.7 in 88 % of 300 samples of 1,000 rows (96 % where the standard
-#' deviation is 2.5), half of the rejections within 420 rows; those with slope 0.8 in 42 %, those with intercept 0.3 in
-#' 86 %. Where the slope falls to 0.7 after 5,000 rows, half of the rejections came within 2,200 rows after the change,
-#' within 1,400 with `half_life = 1000`.
+#' Simulations (`data-raw/monitor.R`) had p = plogis(z), z normal with standard deviation 1.5, and a look after every
+#' row. Calibrated predictions were rejected in 3.7 % of 1,000 samples of 1,000 rows and in 5.3 % of 300 samples of
+#' 10,000 rows. Predictions with slope 0.7 were rejected in 88 % of 300 samples of 1,000 rows (96 % with a standard
+#' deviation of 2.5), half of them within 420 rows; predictions with slope 0.8 in 42 %, with intercept 0.3 in 86 %.
+#' Where the slope falls to 0.7 after 5,000 rows, half of the rejections came within 2,200 rows after the change, within
+#' 1,400 with `half_life = 1000`.
 #'
 #' @section Invariants:
 #' How rows are cut into updates changes nothing; their order does.
 #' @section Cost:
-#' Linear in the rows; memory does not grow with them, but for the names of clusters.
+#' Linear in the rows; memory does not grow with them, except for the names of clusters.
 #' @inheritSection ce_tune Errors
 #' @references
 #' Ramdas, A., Gruenwald, P., Vovk, V. and Shafer, G. (2023). Game-theoretic statistics and safe anytime-valid
@@ -101,7 +100,7 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
   )
 }
 
-# Of what a saved monitor holds.
+# Version of a saved monitor's content.
 monitor_version <- 4L
 
 #' @rdname ce_monitor
@@ -266,7 +265,7 @@ check_monitor_version <- function(x, call) {
   }
 }
 
-# What monitors that are joined must agree in, and what their rows must.
+# Facts in which joined monitors, and their rows, must agree.
 monitor_settings <- function(x) {
   c(x$state$spec[c("notion", "event_level")], x[c("alpha", "block", "half_life")],
     list(classes = x$state$about$levels))

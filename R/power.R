@@ -1,8 +1,8 @@
 #' How many rows a validation needs
 #'
-#' The number of rows for which the intervals of a validation are as narrow as wished, and for which the test of
-#' calibration finds a given miscalibration: one table, whose largest number is the answer. With `n` given, the widths
-#' and the power to expect of it.
+#' The number of rows that makes the intervals of a validation as narrow as you want, and lets the test of calibration
+#' find a given miscalibration: one table, whose largest number is the answer. With `n` given, the widths and the power
+#' to expect of it.
 #'
 #' @section Definition:
 #' The *width* is upper minus lower limit of the interval at `level`, with \eqn{\phi} the prevalence, \eqn{z} the normal
@@ -21,45 +21,46 @@
 #' }
 #' and of this package:
 #' \describe{
-#'   \item{`calibration_error`}{the interval of [ce_estimate()] (binary): its ladder with all sums over rows replaced by
-#'     their expectations. A rung with orthonormal hats \eqn{b} sees \eqn{\psi = |E[b (p - \eta)]|^2}; with \eqn{T =
-#'     E[v b b']}, \eqn{v = E[(p - y)^2 | p]}, its variance at calibration is \eqn{2\,tr T^2 / n^2}, and \eqn{4 Var(e
-#'     g) / n} beyond it, \eqn{g} the projected gap. Limits and critical values are those of [ce_estimate()].}
-#'   \item{`test`}{the power of its test at \eqn{1 - level}: that of the best rung, so a little below the truth.}
+#'   \item{`calibration_error`}{the interval of [ce_estimate()] (binary): its nested bases with all sums over rows
+#'     replaced by their expectations. A basis with orthonormal hats \eqn{b} measures \eqn{\psi = |E[b (p - \eta)]|^2};
+#'     with \eqn{T = E[v b b']}, \eqn{v = E[(p - y)^2 | p]}, its variance at calibration is \eqn{2\,tr T^2 / n^2}, and
+#'     \eqn{4 Var(e g) / n} beyond it, \eqn{g} the projected miscalibration. Limits and critical values are those of
+#'     [ce_estimate()].}
+#'   \item{`test`}{the power of its test at \eqn{1 - level}: that of the best basis, so a little below the truth.}
 #' }
 #' *Clusters* of \eqn{m} rows with the intra-cluster correlation \eqn{\rho}: the criteria of Riley et al. are those of
 #' \eqn{n / D} rows, \eqn{D = 1 + (\bar m - 1) \rho} the design effect, \eqn{\bar m = \sum m_c^2 / \sum m_c} where sizes
 #' differ. That is exact where the rows of a cluster have one risk, and more than is needed where their risks differ as
 #' much within clusters as between them. The interval and test of the calibration error are those of [ce_estimate()]
-#' with `cluster`: outcomes of a cluster share a uniform number with probability \eqn{\sqrt\rho} each, which adds
-#' \eqn{(\bar m - 1) \rho\, E[b b' (\min(\eta, \eta') - \eta \eta')]} to \eqn{T}, over independent predictions, and as
-#' much to the other variances; quantiles are Student's with a degree of freedom less than there are clusters.
+#' with `cluster`. Outcomes of a cluster share a uniform number with probability \eqn{\sqrt\rho} each. This adds
+#' \eqn{(\bar m - 1) \rho\, E[b b' (\min(\eta, \eta') - \eta \eta')]}, over independent predictions, to \eqn{T} and as
+#' much to the other variances. Quantiles are Student's with one degree of freedom less than there are clusters.
 #'
-#' `simulate` checks these two by drawing data sets. In twelve cases of 300 to 5,000 rows (four gaps, 60 to 200 data
-#' sets) the mean width was within 16% of the expected one, mostly within 5%, and the power within .06;
-#' in six clustered ones of 600 to 2,000 rows the expected width was 7 to 19% above the mean one, the power within
+#' `simulate` checks these two by drawing data sets. In twelve cases of 300 to 5,000 rows (four forms of miscalibration,
+#' 60 to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%, and the power within .06.
+#' In six clustered cases of 600 to 2,000 rows the expected width was 7 to 19% above the mean one, and the power within
 #' .09.
 #'
-#' @param x What the study is assumed to see: [assume_logit()] or [assume_beta()]; or the predictions of a pilot, a data
+#' @param x Assumptions on the study's data: [assume_logit()] or [assume_beta()]; or the predictions of a pilot, a data
 #'   frame or a vector of probabilities.
-#' @param truth,... Of a pilot: its outcomes, and the probability column of a data frame.
+#' @param truth,... For a pilot: its outcomes, and the probability column of a data frame.
 #' @param width Wished widths, a named vector of some of the criteria above, such as `c(oe_ratio = 1, slope = 0.2)`.
 #' @param power Wished power of the test of calibration.
-#' @param n Number of rows: what to expect of it, of all criteria (net benefit with a `threshold`), in the place of
-#'   `width` and `power`.
+#' @param n A number of rows, instead of `width` and `power`: the table then gives what to expect from it for all
+#'   criteria (net benefit with a `threshold`).
 #' @param prevalence,auroc For `oe_ratio` and `auroc`, where they are known better than by the assumption.
 #' @param threshold For net benefit.
-#' @param cluster_size,icc Of rows that come in clusters, centres or patients: the rows of a cluster, a number or those
-#'   of several clusters, of which the study draws its own; and the intra-cluster correlation of the outcomes, that of
-#'   two rows of a cluster with the same risk. There is no `cluster` of the pilot's rows: its predictions and gap are
-#'   read row by row, and what clusters cost the study is these two numbers.
-#' @param recalibration Of a pilot: what tells its gap, see [ce_decision()]. A gap that is noise makes the test look
-#'   more powerful than it will be.
+#' @param cluster_size,icc For rows that come in clusters, such as centres or patients. `cluster_size`: the rows of a
+#'   cluster, one number or the sizes of several clusters, from which the study draws its own. `icc`: the intra-cluster
+#'   correlation of the outcomes of two rows with the same risk. There is no `cluster` of the pilot's rows: its
+#'   predictions and miscalibration are read row by row, and these two numbers describe the clusters of the study.
+#' @param recalibration For a pilot: the estimator of its miscalibration, see [ce_decision()]. Noise in that estimate
+#'   makes the test look more powerful than it will be.
 #' @param simulate Number of data sets to draw at the needed (or given) number of rows; the criteria `calibration_error`
 #'   and `test` then have what these gave in the column `simulated`. `NULL` for none.
 #' @param level Confidence level of the intervals; the test is at one minus it.
-#' @param event_level,na_rm,weights,horizon Of a pilot; see [ece()]. Weights are shares of the assumed distribution: the
-#'   rows to be sampled count the same, and are independent.
+#' @param event_level,na_rm,weights,horizon For a pilot; see [ece()]. Weights are shares of the assumed distribution:
+#'   the rows to be sampled are unweighted and independent.
 #' @param threads Number of threads; see [ce_threads].
 #' @return A tibble of class `ce_power`, one row per criterion: `criterion`, `quantity` (`"width"` or `"power"`),
 #'   `target` (what was wished, or is to be expected of `n`), `n`, `events` (expected) and, on request, `simulated`.

@@ -1,8 +1,8 @@
 #' Recalibrate predictions
 #'
-#' Fits a map that turns predicted probabilities (or variances) into calibrated ones. Fit it on
-#' data that trained no model, and judge it on other data again: [ce_gain()] gives the improvement
-#' with its standard error, and `folds` gives every row a prediction by a map that has not seen it.
+#' Fits a map that turns predicted probabilities (or variances) into calibrated ones. Fit it on data that trained no
+#' model, and judge it on other data again. [ce_gain()] gives the improvement with its standard error, and `folds` gives
+#' every row a prediction by a map that has not seen it.
 #'
 #' @section Definition:
 #' With \eqn{l = \log p} (or the log-softmax of logits) and \eqn{\sigma} the softmax:
@@ -21,18 +21,18 @@
 #'   \item{`"vector"`, `"matrix"`}{\eqn{\sigma(w \circ l + b)} and \eqn{\sigma(W l + b)} (Guo et al. 2017).}
 #'   \item{`"dirichlet"`}{As `"matrix"`, with off-diagonal and intercept regularisation (Kull et al. 2019);
 #'     `penalty` defaults to 0.01.}
-#'   \item{`"platt"`, `"beta"`}{The event's logit is \eqn{a\,\mathrm{logit}(p) + c}, resp.
-#'     \eqn{a \log p - b \log(1-p) + c} with \eqn{a, b \ge 0} (Kull et al. 2017).}
-#'   \item{`"update"`}{As little change as the data ask for (Vergouwe et al. 2017; see *Updating*): none, an intercept
-#'     (the slope of the logit is 1), intercept and slope (`"platt"`), or flexible, a restricted cubic spline of the
-#'     logit.}
+#'   \item{`"platt"`, `"beta"`}{The event's logit is \eqn{a\,\mathrm{logit}(p) + c} (Platt) and \eqn{a \log p - b
+#'     \log(1-p) + c} with \eqn{a, b \ge 0} (Kull et al. 2017).}
+#'   \item{`"update"`}{The smallest change that the data support (Vergouwe et al. 2017; see *Updating*): none, an
+#'     intercept (the slope of the logit is 1), intercept and slope (`"platt"`), or flexible, a restricted cubic spline
+#'     of the logit.}
 #'   \item{`"isotonic"`, `"histogram"`}{The increasing least squares fit, linear between its steps' ends; the outcome's
 #'     mean per bin (an empty bin keeps its midpoint).}
-#'   \item{`"constant_confidence"`, `"label_frequency"`}{The top label gets the accuracy of the fit and the others share
-#'     the rest equally, resp. every prediction becomes the label frequencies among the fitted rows with its top label
-#'     (of all rows for a label that was never predicted; Gruber & Buettner 2022, Proposition D.2 and appendix E.1).
-#'     Demonstrations, not remedies: the first makes ECE, TCE_p, KS and MMCE of the fitted rows zero, the second even
-#'     CE_p, by throwing the predictions away.}
+#'   \item{`"constant_confidence"`, `"label_frequency"`}{The first gives the top label the accuracy of the fit; the
+#'     others share the rest equally. The second turns every prediction into the label frequencies among the fitted rows
+#'     with its top label (of all rows for a label that was never predicted; Gruber & Buettner 2022, Proposition D.2 and
+#'     appendix E.1). Demonstrations, not remedies: the first makes ECE, TCE_p, KS and MMCE of the fitted rows zero, the
+#'     second even CE_p, by throwing the predictions away.}
 #'   \item{`"variance"`}{Regression: \eqn{\sigma^2 \to w \sigma^2 + b}, \eqn{w, b \ge 0}, mean unchanged, by the mean
 #'     Dawid-Sebastiani score (Gruber & Buettner 2022, section 5 and appendix G.5). Here `x` holds two columns, mean and
 #'     variance, and `truth` the outcome.}
@@ -51,35 +51,35 @@
 #'   \item else the intercept alone (`df`): not significantly worse, it is taken;
 #'   \item else intercept and slope (`df - 1`): not significantly worse, they are taken; else the flexible model.
 #' }
-#' A smaller model is only looked at once all simpler ones are rejected, so that predictions that need no change are
-#' left alone with probability 1 - `alpha`, and no correction for several tests is needed. The test statistic is twice
-#' the log likelihood ratio, compared with a chi-squared distribution. Of weighted or clustered rows that statistic is
-#' not chi-squared: there the coefficients by which the flexible model differs are tested with their robust covariance
-#' (Wald's quadratic form; with clusters, and few effective rows, Hotelling's F). Vergouwe et al. have the model
-#' refitted with its own predictors in the place of the flexible curve, which a vector of predictions does not allow.
+#' A larger model is considered only after all simpler ones are rejected. So predictions that need no change are left
+#' alone with probability 1 - `alpha`, and no correction for several tests is needed. The test statistic is twice the
+#' log likelihood ratio, compared with a chi-squared distribution. For weighted or clustered rows that statistic is not
+#' chi-squared. The coefficients by which the flexible model differs are then tested with their robust covariance
+#' (Wald's quadratic form; with clusters, and few effective rows, Hotelling's F). Vergouwe et al. refit the model with
+#' its own predictors instead of a flexible curve, which a vector of predictions does not allow.
 #'
 #' A model is left out where there are too few distinct predictions for it, or, with a warning, where it has no finite
-#' optimum; the largest that remains is then compared. Standard errors of the parameters do not know of the choice.
+#' optimum; the largest that remains is then compared. Standard errors of the parameters do not account for the choice.
 #'
 #' @section Injective maps:
-#' Only for a map that is one to one, and fixed before seeing the data it is judged on, does a difference of proper
-#' scores equal the difference of the proper calibration errors (Gruber & Buettner 2022, Proposition 4.5). Others
-#' also lose sharpness. `glance()$injective` says which case it is, `x$injective$reason` why.
+#' A difference of proper scores equals the difference of the proper calibration errors only for a map that is one to
+#' one and was fixed before seeing the data (Gruber & Buettner 2022, Proposition 4.5). Others also lose sharpness.
+#' `glance()$injective` says which case it is, `x$injective$reason` why.
 #'
 #' @section Invariants:
 #' Temperature, ETS and DIAG never change the order of the classes (ties aside), so accuracy stays. On the rows of the
-#' fit and with the same `loss`, the objective never gets worse (except by the two demonstrations, and by
-#' one-against-the-rest maps of more than two classes), and ETS and DIAG are at least as good as temperature. At the
-#' temperature optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals the mean of \eqn{l_y}; at the optimum of
-#' the variance map the mean squared residual over variance is 1.
+#' fit and with the same `loss`, the objective never gets worse, and ETS and DIAG are at least as good as temperature.
+#' The exceptions are the two demonstrations, and one-against-the-rest maps of more than two classes. At the temperature
+#' optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals the mean of \eqn{l_y}; at the optimum of the variance
+#' map the mean squared residual over variance is 1.
 #'
 #' @section Errors:
 #' Where there are not more clusters than parameters, `"update"` cannot choose and is an error of class
-#' `calibrisk_error_cluster`. Where the optimum is at infinity (labels that the predictions separate, a class that never
-#' occurs), the result stands at the bound or where the iterations ended, `glance()$converged` is `FALSE` and a
-#' warning of class `calibrisk_warning_convergence` says so; `penalty > 0` makes it finite (unless the diagonal of
-#' `"matrix"` or `"dirichlet"`, which has no penalty, separates by itself). Logits of `-Inf`
-#' and probabilities of 0 are floored at `floor`; `+Inf` is an error of class `calibrisk_error_logits`.
+#' `calibrisk_error_cluster`. The optimum may be at infinity (labels that the predictions separate, a class that never
+#' occurs). The result is then at the bound, or where the iterations ended; `glance()$converged` is `FALSE` and there is
+#' a warning of class `calibrisk_warning_convergence`. `penalty > 0` makes it finite (unless the diagonal of `"matrix"`
+#' or `"dirichlet"`, which has no penalty, separates by itself). Logits of `-Inf` and probabilities of 0 are floored at
+#' `floor`; `+Inf` is an error of class `calibrisk_error_logits`.
 #'
 #' @param x A data frame, a numeric matrix with one column per class, or a numeric vector of
 #'   probabilities of the event; with `logits = TRUE` the logits instead.
@@ -99,8 +99,8 @@
 #' @param threads Number of threads, see [ce_threads].
 #' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, see
 #'   [ce_horizon()].
-#' @param weights,cluster What each row counts, and which rows belong together; see [ece()]. Losses are weighted means
-#'   (for `"isotonic"` and `"histogram"` weighted means of outcomes), the rows of a cluster are in one fold, and
+#' @param weights,cluster Weights of rows, and clusters of rows that belong together; see [ece()]. Losses are weighted
+#'   means (for `"isotonic"` and `"histogram"` weighted means of outcomes), the rows of a cluster are in one fold, and
 #'   standard errors of parameters are those of the scores' influences, by cluster. Rows of frequency 0 have no fitted
 #'   prediction.
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` gives the parameters
@@ -179,7 +179,7 @@ new_recalibration <- function(method, layout, fit, design, ...) {
   )
 }
 
-# What fit_map() methods return. `terms` is a tibble term, class, estimate, std.error; `tests` are those by which the
+# The result of fit_map() methods. `terms` is a tibble term, class, estimate, std.error; `tests` are those by which the
 # map was chosen, or NULL.
 new_map_fit <- function(map, terms, converged = TRUE, iterations = NA_integer_, message = "",
                         injective, tests = NULL) {

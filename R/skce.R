@@ -1,7 +1,7 @@
 #' Squared kernel calibration error
 #'
-#' How far predictions are from calibrated in the strong sense (the outcome has the predicted distribution, given
-#' the prediction), for class probabilities and any other predictive distribution.
+#' Distance of predictions from calibration in the strong sense (the outcome has the predicted distribution, given the
+#' prediction), for class probabilities and any other predictive distribution.
 #'
 #' @section Definition:
 #' With kernels k on predictions and l on outcomes, and \eqn{Z_i} a draw from prediction \eqn{P_i} (Widmann,
@@ -9,33 +9,33 @@
 #' \deqn{h_{ij} = k(P_i, P_j)\,[l(Y_i, Y_j) - E\,l(Z_i, Y_j) - E\,l(Y_i, Z_j) + E\,l(Z_i, Z_j)],}
 #' the squared error is \eqn{E\,h} over independent pairs, 0 exactly for calibrated predictions when the product
 #' kernel is characteristic. `"unbiased"` is the mean of \eqn{h_{ij}} over \eqn{i \ne j} (it can be negative),
-#' `"biased"` over all i, j (the squared norm of a mean embedding, with its root in column `root`), `"block"` the
-#' mean of the unbiased estimates of consecutive blocks of `block` rows, `"block_biased"` of the biased ones. Rows
-#' left over after the last block are not used; shuffle ordered data.
+#' `"biased"` the mean over all i, j (the squared norm of a mean embedding, with its root in column `root`). `"block"`
+#' is the mean of the unbiased estimates of consecutive blocks of `block` rows, `"block_biased"` that of the biased
+#' ones. Rows left over after the last block are not used; shuffle ordered data.
 #'
-#' The expectations over Z are closed forms for classes, counts, normal and multivariate normal (Gaussian target
-#' kernel; univariate also Laplace and Matérn), Laplace (Laplace and Gaussian target kernel) and their mixtures;
-#' otherwise, for families with a quantile function, means over `draws` evenly spaced quantiles, and for mixtures,
-#' several dimensions and draws that were given, means over draws, with the diagonal over pairs of different draws, so
-#' that no entry is biased. Column `target_form` says which.
+#' The expectations over Z are closed forms for classes, counts, normal and multivariate normal (Gaussian target kernel;
+#' univariate also Laplace and Matérn), Laplace (Laplace and Gaussian target kernel) and their mixtures. Other families
+#' with a quantile function use means over `draws` evenly spaced quantiles. Mixtures, several dimensions and given draws
+#' use means over draws; the diagonal is taken over pairs of different draws, so no entry is biased. Column
+#' `target_form` says which.
 #'
 #' @section Intervals:
 #' Under calibration the mean over pairs varies by its second-order terms alone, with the variance
 #' \deqn{\nu = \frac{2}{n^2(n-1)^2}\sum_{i \ne j} h_{ij}^2} (importance weights: of \eqn{w_i w_j h_{ij}}, over
 #' the squared sum of the \eqn{w_i w_j}; clusters: of the sums of \eqn{h_{ij}} over the rows of two different ones,
-#' whose outcomes may be alike, if that is more than over pairs of rows; above 4,000 rows from evenly spaced clusters
-#' with about as many, at least 20). At a squared error x it is \eqn{\nu + s x}, where the slope s comes from the Hajek
-#' projection (the rows' influence, whose variance \eqn{\tau} holds \eqn{\nu} twice) and, where the estimate U is small,
-#' from the mean eigenvalue, with \eqn{t = \sum_i h_{ii}/n^2}:
+#' whose outcomes may be dependent, if that is more than over pairs of rows; above 4,000 rows from evenly spaced
+#' clusters with about as many, at least 20). At a squared error x it is \eqn{\nu + s x}, where the slope s comes from
+#' the Hajek projection (the rows' influence, whose variance \eqn{\tau} holds \eqn{\nu} twice) and, where the estimate U
+#' is small, from the mean eigenvalue, with \eqn{t = \sum_i h_{ii}/n^2}:
 #' \deqn{s = \frac{\max(\tau - 2\nu, 0) + 4\nu^{3/2}/t}{\max(U, 0) + 2\sqrt\nu}.}
 #' `std.error` is \eqn{\sqrt{\nu + s\max(U, 0)}}. The interval holds every x that a test with the variance
 #' \eqn{\nu + s x} does not reject, and so 0 unless U is above the null's quantile; for the upper end a negative U is
-#' taken as 0. Quantiles are those of a Pearson III law with third moment \eqn{2\nu^2/t + 3 \nu s x/t}, which is that of
+#' taken as 0. Quantiles are those of a Pearson III distribution with third moment \eqn{2\nu^2/t + 3 \nu s x/t}, as for
 #' \eqn{t^2 / (\nu / 2)} equal eigenvalues. An error is not negative: under calibration only the lower end can miss, and
 #' near it the upper end does not. In simulations (two and three classes, 100 to 1,000 rows, calibrated or with logits
-#' too large by a tenth to nearly a half) intervals at 95 % covered in 94 % of samples or more; in clusters of 8 rows
-#' with correlated outcomes and predictions 4 % of those of calibrated models were above 0. Standard errors
-#' near calibration are too large by up to a third. Of both types standard error and interval are those of the
+#' too large by a tenth to nearly a half) intervals at 95 % covered in 94 % of samples or more. In clusters of 8 rows
+#' with correlated outcomes and predictions, 4 % of the intervals of calibrated models were above 0. Standard errors
+#' near calibration are too large by up to a third. For both types, standard error and interval are those of the
 #' `"unbiased"` mean U: the upward bias of `"biased"`, about t, is not in them, and the upper end is at least the
 #' estimate. From a factor the sum of squares is estimated from the pairs of all rows with some 500 of them (`"rff"`:
 #' 100). Block estimates use the standard deviation of the blocks, with quantiles of Student's t; ends below 0 are 0.
@@ -44,26 +44,26 @@
 #' @section Cost:
 #' \eqn{n^2/2} evaluations of \eqn{h}, memory O(n) times threads, for any number of rows: nothing is approximated
 #' unless `tolerance` or a block estimator is asked for; `n block / 2` for blocks. Kernels on mixtures,
-#' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws and a
-#' smooth target kernel (Gaussian, sums and products) go through the r features of a factor that reproduces the kernel
-#' at every draw to \eqn{10^{-12}}, or as near to it as four rounds come, at least \eqn{10^{-6}} (then said in
-#' `target_form`: `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500
-#' draws. Outcomes on the line with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Where
-#' neither applies (rough kernels or many features in several dimensions) it is \eqn{n^2 S^2/2} evaluations of the
-#' target kernel; of more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and
-#' `target_form` says so: `"draws (21 of 500)"`. With
-#' `tolerance` the kernel on the predictions is replaced by a low-rank factor whose mean neglected diagonal is below
-#' it: cost \eqn{n r^2}, at most \eqn{r = \max(1000, 10^8 / n)}. Where that is not enough, as for [kernel_tv()] of very
-#' many rows, `error_bound` is that of the rank that was reached, and the exact kernel costs less.
+#' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws with a
+#' smooth target kernel (Gaussian, sums and products) go through the r features of a factor. It reproduces the kernel at
+#' every draw to \eqn{10^{-12}}, or as closely as four rounds allow, at least to \eqn{10^{-6}} (`target_form` then says
+#' so: `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws. Outcomes
+#' on the line with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Otherwise (rough kernels,
+#' or many features in several dimensions) the cost is \eqn{n^2 S^2/2} evaluations of the target kernel. If there are
+#' more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and `target_form`
+#' says so: `"draws (21 of 500)"`. With `tolerance` the kernel on the predictions is replaced by a low-rank factor whose
+#' mean neglected diagonal is below it: cost \eqn{n r^2}, at most \eqn{r = \max(1000, 10^8 / n)}. Where that is not
+#' enough, as for [kernel_tv()] of very many rows, `error_bound` is that of the rank that was reached, and the exact
+#' kernel costs less.
 #'
 #' @section Errors:
-#' Of class `calibrisk_error_<what>`: `rows` (one observation and an estimator of pairs), `argument` (`block` larger
-#' than n, `tolerance` where there is no factor, an option of other estimators), `length` (another number or dimension
-#' of outcomes), `truth` (outcomes that are missing altogether, not finite, or no counts for predictions of counts),
-#' `kernel` (one that cannot compare these predictions or outcomes). A Gram matrix that is not positive semidefinite is
-#' a warning of class `calibrisk_warning_not_psd`, with its eigenvalue. Defined, not errors: point masses (scales of
-#' 0), tied and constant predictions (where the median distance is 0 the bandwidth is the median of the positive ones,
-#' 1 where there are none).
+#' Errors have the class `calibrisk_error_<what>`. The values of `<what>` are: `rows` (one observation and an estimator
+#' of pairs); `argument` (`block` larger than n, `tolerance` without a factor, an option of other estimators); `length`
+#' (another number or dimension of outcomes). Also `truth` (all outcomes missing, outcomes that are not finite, or not
+#' counts for predictions of counts) and `kernel` (one that cannot compare these predictions or outcomes). A Gram matrix
+#' that is not positive semidefinite is a warning of class `calibrisk_warning_not_psd`, with its eigenvalue. Defined,
+#' not errors: point masses (scales of 0), tied and constant predictions (where the median distance is 0 the bandwidth
+#' is the median of the positive ones, 1 where there are none).
 #'
 #' @param x A data frame, matrix or vector of probabilities as in [ce_fit()], or a vector of predictive
 #'   distributions (see [pred]).
@@ -72,8 +72,8 @@
 #'   distributions, or an expression that makes them: `pred_normal(mu, sigma)`.
 #' @param kernel Kernel on predictions; default [kernel_tv()] with median bandwidth for classes,
 #'   [kernel_wasserstein()] for univariate and normal predictions, [kernel_mmd()] for mixtures and multivariate
-#'   draws. For classes also a function `k(p, y, q, z)` of two pairs of probabilities and class: a kernel that is no
-#'   product (an R call per pair of rows and of classes: for small data).
+#'   draws. For classes also a function `k(p, y, q, z)` of two pairs of probabilities and class: a kernel that need not
+#'   be a product (an R call per pair of rows and of classes: for small data).
 #' @param target_kernel Kernel on outcomes: default [kernel_white()] for classes and counts, [kernel_gaussian()] for
 #'   numbers. For numbers its default bandwidth, and `"median"`, is the root mean squared distance between outcomes of
 #'   two predictions. It depends on the predictions alone, so outcomes can be redrawn with the same kernel.
@@ -86,11 +86,11 @@
 #' @param level Confidence level.
 #' @param event_level,na_rm,.by,threads As in [ce_fit()].
 #' @inheritParams ece
-#' @return A tibble with one row per group of `.by`: `.metric`, `.estimator` (what the predictions are: `"binary"`,
+#' @return A tibble with one row per group of `.by`: `.metric`, `.estimator` (the kind of predictions: `"binary"`,
 #' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
-#' `type`, `block`, `kernel`, `target_kernel`, `target_form`, with `tolerance` also `rank` and `error_bound` (on
-#' `.estimate`), and with `group` the list column `groups` (per group its `n`, its own error `.estimate` and its
-#' `term` in the sum), which is printed below the row and returned by `tidy()`.
+#' `type`, `block`, `kernel`, `target_kernel`, `target_form`. `tolerance` adds `rank` and `error_bound` (on
+#' `.estimate`). `group` adds the list column `groups` (per group its `n`, its own error `.estimate` and its `term` in
+#' the sum), which is printed below the row and returned by `tidy()`.
 #' @references `r ref_widmann()`
 #' @export
 #' @examples
@@ -169,7 +169,7 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
   value
 }
 
-# Blocks of rows are independent and few: their standard deviation is no constant, hence Student's quantile.
+# Blocks of rows are independent and few: their standard deviation is estimated, hence Student's quantile.
 block_value <- function(problem, type, block, design, threads, call) {
   n <- problem$n
   if (!is_plain(design)) {
@@ -209,9 +209,8 @@ pair_estimate <- function(sums, type, design, call = caller_env()) {
 }
 
 # The variance at the null, 2 sum_{i != j} w_i^2 w_j^2 h_ij^2 over the squared weight of the pairs; of clusters see
-# R/pair-clusters.R. The interval of both types is around the mean over different rows, which is not biased, and of its
-# rows' influence: where the kernel is next to the identity nearly all that the biased one has is of pairs of a row
-# with itself.
+# R/pair-clusters.R. The interval of both types is around the unbiased mean over different rows, from the influence of
+# its rows: with a kernel close to the identity, the biased type consists almost only of pairs of a row with itself.
 with_noise <- function(estimate, sums, value, weight, influence = estimate$influence) {
   estimate$noise <- 2 * sums$squares / weight^2
   if (estimate$noise > 0) {
@@ -279,10 +278,10 @@ factored_sums <- function(problem, tolerance, type, design, threads, call, most 
   sums
 }
 
-# Of a factor that has to fit into memory: 800 MB from 10,000 rows on.
+# Most columns of a factor that fits into memory: 800 MB from 10,000 rows on.
 most_columns <- function(n) as.integer(min(n, max(1000, 1e8 / n)))
 
-# What row_sums() returns, of a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank.
+# Like row_sums(), for a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank.
 factor_sums <- function(computation, source, residuals, right, type, design, threads, ridge = 0, progress = NULL) {
   of <- function(cluster, rows) {
     cpp_factor_sums(computation, source, residuals, right, design$w %||% numeric(), cluster %||% integer(),

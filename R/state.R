@@ -1,28 +1,29 @@
 #' Sums of rows that merge: calibration of any number of rows
 #'
 #' A state takes rows chunk by chunk and keeps sums only. States of parts of the data (files, machines, days) are added
-#' up by `c()`. From the sums come the headline of [ce_estimate()], a panel of classical errors and the table of
+#' up by `c()`. The sums give the main estimate of [ce_estimate()], a panel of classical errors and the table of
 #' [ce_tune()]: rows need not be in one place, nor in memory.
 #'
 #' @param spec From `ce_state_spec()`: what is kept. States with the same one can be merged.
 #' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` alone); by
 #'   default `"binary"` for a single probability and for two classes, else `"top_label"`.
-#' @param n_bins,breaks Number of bins of equal width of the panel, or in their place the inner edges of its bins, such
-#'   as quantiles of the predictions of a first part of the rows (of all rows: the bins of [ece()] with `"mass"`).
-#' @param knots Values that the headline's bases may have knots at, such as quantiles of the predictions of a first
-#'   part of the rows; by default the edges of the cells.
-#' @param grid,folds,test Of Algorithm 1: numbers of bins, folds, and the share of test rows.
+#' @param n_bins,breaks The panel's bins: a number of bins of equal width, or the inner edges of the bins, such as
+#'   quantiles of the predictions of a first part of the rows (quantiles of all rows give the bins of [ece()] with
+#'   `"mass"`).
+#' @param knots Values at which the bases of the main estimate may have knots, such as quantiles of the predictions of a
+#'   first part of the rows; by default the edges of the cells.
+#' @param grid,folds,test For Algorithm 1: numbers of bins, folds, and the share of test rows.
 #' @param blocks Into how many blocks rows are put where they are weighted or clustered, class-wise and canonical.
 #' @param event_level With two classes, which level of `truth` is the event.
-#' @param landmarks,kernel Of canonical states: a matrix of up to 40 rows of probabilities (a column per class), or how
-#'   many of them the first chunk gives; and the kernel of kkr and ukkr, whose bandwidth `"median"` is that of the
-#'   landmarks (or of the first chunk).
+#' @param landmarks,kernel For canonical states. `landmarks`: a matrix of up to 40 rows of probabilities (a column per
+#'   class), or the number of rows to take from the first chunk. `kernel`: that of kkr and ukkr; its bandwidth
+#'   `"median"` is that of the landmarks (or of the first chunk).
 #' @param object A `ce_state`.
 #' @param data,truth,... Of `update()`: as `x`, `truth` and the columns of [ce_estimate()], or for `data` a
 #'   [ce_source()] or a list of sources; of `c()`: states.
 #'   Incomplete rows are left out and counted.
 #' @param weights,cluster See [ece()]; integers repeat rows. In every chunk or in none.
-#' @param horizon Of outcomes `Surv(time, status)`: [ce_horizon()] with `censoring`, the follow-up of all rows.
+#' @param horizon For outcomes `Surv(time, status)`: [ce_horizon()] with `censoring`, the follow-up of all rows.
 #' @param id Identifies a row (a column, or a vector): folds and blocks are those of its hash. By default the hash of
 #'   the predictions and the outcome.
 #' @param level Confidence level.
@@ -36,27 +37,27 @@
 #' The interval from 0 to 1 is cut into cells \eqn{c} (hundredths, the bins' edges, given knots, and halved octaves down
 #' to \eqn{2^{-20}} towards both ends). With \eqn{u \in [-1, 1]} the place of a prediction in its cell and Chebyshev's
 #' polynomials \eqn{T_k}, a state keeps \eqn{\sum T_k(u_i)}, \eqn{k < 10}, over the rows of every cell, fold and
-#' outcome. Gauss's rule turns the sums of a cell into at most five predictions with counts: the rows themselves where
-#' there are no more distinct ones, else with the same sum of every polynomial of degree below 10. What is defined for
-#' repeated rows is computed on them, since residuals and everything made of them are smooth in the prediction once the
-#' outcome is given. Bins of Algorithm 1, and the paired differences of its methods, have cells of their own (k < 4; in
-#' blocks the sums of \eqn{w} and \eqn{w e}), and the log score has its own sums.
+#' outcome. Gauss's rule turns the sums of a cell into at most five predictions with counts. They are the rows
+#' themselves if there are no more distinct ones; otherwise they have the same sum of every polynomial of degree below
+#' 10. Results that are defined for repeated rows are computed on them, since residuals and their functions are smooth
+#' in the prediction given the outcome. Bins of Algorithm 1, and the paired differences of its methods, have cells of
+#' their own (k < 4; in blocks the sums of \eqn{w} and \eqn{w e}), and the log score has its own sums.
 #'
-#' Knots of the headline are those edges that are nearest to the quantiles which [ce_estimate()] takes.
+#' Knots of the main estimate are the edges that are nearest to the quantiles which [ce_estimate()] takes.
 #'
 #' @section Weights and clusters:
 #' Rows are put into blocks by the hash of their cluster (or `id`, or values), each with its own sums of \eqn{w
-#' T_k(u)}, k < 4. The headline leaves whole blocks out, as [ce_estimate()] with `cluster = block` does, and the panel's
-#' errors are those of the jackknife over blocks; the output says so. Lower ends of binned and cumulated errors hold for
-#' calibrated predictions too: gaps and signs of a block are those of blocks in other folds, as in [ece()]. Errors never
-#' come from chunks. Where many rows show an error clearly the headline's limits are wider than those of the rows would
-#' be, as with few large clusters: more `blocks` narrow them.
+#' T_k(u)}, k < 4. The main estimate leaves whole blocks out, as [ce_estimate()] with `cluster = block` does, and the
+#' panel's errors are those of the jackknife over blocks; the output says so. Lower limits of binned and cumulated
+#' errors hold for calibrated predictions too: the differences in bins and their signs come from blocks in other folds,
+#' as in [ece()]. Errors never come from chunks. If many rows show an error clearly, the limits of the main estimate are
+#' wider than limits from the rows would be, as with few large clusters: more `blocks` narrow them.
 #'
-#' `ce_tune()` of blocks has whole ones in its folds and for its test rows, and a risk is the weighted mean over the
-#' pairs of rows in different blocks, as that of [ce_tune()] with `weights` and `cluster = block`: two rows of a cluster
-#' are never a pair, nor is a row with itself, so that the risk has the expectation of that over all pairs of
-#' independent rows. Standard errors of differences are those of the blocks. Without `id` and `cluster` rows of the same
-#' values are in one block, and none of their pairs counts: where these are many, a warning asks for an `id`.
+#' `ce_tune()` of blocks keeps them whole in its folds and test rows. A risk is the weighted mean over the pairs of rows
+#' in different blocks, as in [ce_tune()] with `weights` and `cluster = block`. Two rows of a cluster are never a pair,
+#' nor is a row with itself, so the risk has the same expectation as over all pairs of independent rows. Standard errors
+#' of differences are those of the blocks. Without `id` and `cluster` rows of the same values are in one block, and none
+#' of their pairs counts: where these are many, a warning asks for an `id`.
 #'
 #' Class-wise the same blocks are kept of rows without weights and clusters, beside their folds: the error of a sum over
 #' classes needs all classes of a row, and a block has them. `ce_estimate()` of such a state leaves out blocks of
@@ -66,35 +67,36 @@
 #' @section Canonical states:
 #' The kernel is replaced by that of its landmarks \eqn{z_1, ..., z_r}: \eqn{\phi(p)'\phi(p')} with
 #' \eqn{\phi(p) = T^{-1} (k(p, z_1), ..., k(p, z_r))'} and \eqn{T T'} the kernel's matrix of the landmarks, of which
-#' those that are combinations of others are left out. Of every block, with weights and clusters or without, a state
-#' keeps \eqn{\sum w e e'}, \eqn{\sum w \phi e'} and \eqn{\sum w \phi\phi'}: all that kkr and ukkr with their risks of
-#' pairs in different blocks are made of, to 1e-10 those of the same features in memory (of kkr at a ridge
-#' \eqn{\lambda} below 1e-9 to about \eqn{10^{-19} / \lambda}). There is no headline. Landmarks from a first chunk
+#' those that are combinations of others are left out. For every block, with weights and clusters or without, a state
+#' keeps \eqn{\sum w e e'}, \eqn{\sum w \phi e'} and \eqn{\sum w \phi\phi'}. These suffice for kkr and ukkr with their
+#' risks of pairs in different blocks. They agree to 1e-10 with the same features in memory (kkr at a ridge
+#' \eqn{\lambda} below 1e-9 to about \eqn{10^{-19} / \lambda}). There is no main estimate. Landmarks from a first chunk
 #' depend on it; states that are to be merged are given a matrix.
 #'
 #' @section Invariants:
 #' Chunks, their order, and the order and grouping of merging change nothing (1e-12: sums keep twice the digits of a
-#' double). With the same knots the numbers are those of the verbs in memory: bins, their errors, the root Brier score,
-#' Spiegelhalter's statistic and the log score to rounding, Algorithm 1 with the same folds, its paired differences and
-#' their standard errors to 1e-10, the headline and Cox's regression up to the error of Gauss's rule, about 1e-8 or
-#' less (a knot is the edge next to a quantile: of heavily tied predictions, such as ten levels, another one than in
-#' memory). Of blocks, bins of Algorithm 1 are those in memory to 1e-10, and risks of kernel ridges, with two
-#' predictions in a cell of a block, to 1e-6 (relative, of ridges from 1e-5 on). The cumulative error is taken at the
-#' edges of cells only, and `detail` says how much larger it may be. Rows with the same values are in the same fold
-#' unless `id` tells them apart.
+#' double). With the same knots the numbers agree with those in memory. Bins, their errors, the root Brier score,
+#' Spiegelhalter's statistic and the log score agree to rounding; Algorithm 1 with the same folds, its paired
+#' differences and their standard errors to 1e-10. The main estimate and Cox's regression agree up to the error of
+#' Gauss's rule, about 1e-8 or less. (A knot is the edge next to a quantile; for heavily tied predictions, such as ten
+#' levels, it is another one than in memory.) For blocks, bins of Algorithm 1 agree with those in memory to 1e-10, and
+#' risks of kernel ridges, with two predictions in a cell of a block, to 1e-6 (relative, for ridges from 1e-5 on). The
+#' cumulative error is taken at the edges of cells only, and `detail` says how much larger it may be. Rows with the same
+#' values are in the same fold unless `id` tells them apart.
 #'
 #' @section Cost:
 #' Linear in the rows, about 0.3 s of processor time per million on one thread; memory is that of a chunk. A state of
-#' independent rows takes 100 to 400 kB saved, whatever the number of rows, and up to 1.5 MB in blocks; class-wise so
-#' much per class. A canonical one of 10 classes has 0.2 MB with 10 landmarks, 0.4 MB with 20 and 1 MB with 40 (it grows
-#' with the square of classes and landmarks together), and takes about 1 s of processor time per 100,000 rows.
+#' independent rows takes 100 to 400 kB saved, for any number of rows, and up to 1.5 MB in blocks; class-wise as much
+#' per class. A canonical one of 10 classes has 0.2 MB with 10 landmarks, 0.4 MB with 20 and 1 MB with 40 (it grows with
+#' the square of classes and landmarks together), and takes about 1 s of processor time per 100,000 rows.
 #'
 #' @section Errors:
-#' `calibrisk_error_state`: states of different specs, notions, classes, landmarks or versions are not merged; weights
-#' (`calibrisk_error_weights`), `id` or `cluster` (`calibrisk_error_owner`) in some chunks only or of different kinds,
-#' as integers and fractions, numbers and text; what a state does not hold. `calibrisk_error_folds`: a fold of
-#' `ce_tune()` has fewer than two rows, or two blocks with rows. Those of the rows are the ones of [ce_estimate()].
-#' A warning of class `calibrisk_warning_ties` says that many rows are in the block of their values.
+#' `calibrisk_error_state`: states of different specs, types of calibration, classes, landmarks or versions are not
+#' merged; also a request for what a state does not hold. `calibrisk_error_weights` and `calibrisk_error_owner` (`id`,
+#' `cluster`): given in some chunks only, or of different kinds, such as integers and fractions, numbers and text.
+#' `calibrisk_error_folds`: a fold of `ce_tune()` has fewer than two rows, or two blocks with rows. Those of the rows
+#' are the ones of [ce_estimate()]. A warning of class `calibrisk_warning_ties` says that many rows are in the block of
+#' their values.
 #' @seealso [ce_monitor()] to test calibration while rows come in.
 #' @order 1
 #' @export
@@ -119,7 +121,7 @@ ce_state <- function(spec = ce_state_spec()) {
             class = "ce_state")
 }
 
-# Of what a saved state holds.
+# Version of a saved state's content.
 state_version <- 6L
 
 #' @rdname ce_state

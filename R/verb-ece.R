@@ -14,46 +14,43 @@
 #' * `"binary"`, the default for two classes: the probability of the event, no factor 2 for the second class.
 #' * `"class_wise"`: every class on its own; p-th powers are summed over classes, not
 #'   averaged and not weighted (CWCE_p).
-#' * `"canonical"`: whole probability vectors (CE_p). `"discrete"` groups equal vectors,
-#'   `"width"` a product grid with `n_bins` per class, and `"median_variance"` splits sets of vectors at
-#'   the median of the class with the largest variance, as long as both halves (below; at or above) keep
-#'   `min_size` rows (Widmann, Lindsten and Zachariah 2019). Their ECE in total variation is half of ours
-#'   with `p = 1`.
+#' * `"canonical"`: whole probability vectors (CE_p). `"discrete"` groups equal vectors and `"width"` uses a product
+#'   grid with `n_bins` per class. `"median_variance"` splits sets of vectors at the median of the class with the
+#'   largest variance, as long as both halves (below; at or above) keep `min_size` rows (Widmann, Lindsten and Zachariah
+#'   2019). Their ECE in total variation is half of ours with `p = 1`.
 #'
 #' With a `distance` it is the general expected calibration error \eqn{E\,dist(P(Y \mid f), f)} (Widmann, Lindsten and
-#' Zachariah 2021, Definition B.1) of the binned predictions, `sum_b N_b / N dist(acc_b, conf_b)`, also for a distance
-#' that is no sum over classes: total variation `sum_k |gap_k| / 2`, the Euclidean distance, or the Hellinger distance.
-#' Its standard error and interval are those of a bootstrap of the rows (`interval = "bootstrap"`, else `NA`), with a
-#' lower end of at most the estimate less the upper quantile of what outcomes redrawn from the predictions give (0 with
-#' clusters).
+#' Zachariah 2021, Definition B.1) of the binned predictions, `sum_b N_b / N dist(acc_b, conf_b)`. The distance need not
+#' be a sum over classes: total variation `sum_k |gap_k| / 2`, the Euclidean distance, or the Hellinger distance. Its
+#' standard error and interval come from a bootstrap of the rows (`interval = "bootstrap"`, else `NA`). The lower limit
+#' is at most the estimate minus the upper quantile of the errors that outcomes redrawn from the predictions give (0
+#' with clusters).
 #'
-#' The `type` of binning: `"width"` has the bins `((b-1)/B, b/B]`, with 0 in the first;
-#' `"mass"` cuts at the order statistics number `ceiling(n b / B)`, ties stay together;
-#' `"sweep"` is equal mass with the largest number of bins for which the observed
-#' frequencies are still increasing (Roelofs et al. 2022); `"discrete"` has one bin per
-#' distinct value. Empty bins count as 0.
+#' The `type` of binning: `"width"` has the bins `((b-1)/B, b/B]`, with 0 in the first. `"mass"` cuts at the order
+#' statistics number `ceiling(n b / B)`; ties stay together. `"sweep"` is equal mass with the largest number of bins for
+#' which the observed frequencies still increase (Roelofs et al. 2022). `"discrete"` has one bin per distinct value.
+#' Empty bins count as 0.
 #'
 #' `debias = TRUE` (`p = 2`) subtracts `acc_b (1 - acc_b) / (N_b - 1)` from each squared gap
 #' (Kumar, Liang and Ma 2019); bins with one row then count as 0. The sum, in the column
 #' `power`, may be negative: the estimate is then 0.
 #'
 #' # Intervals
-#' `"analytic"` takes the bins as fixed and uses the influence of each row on `power`; it is honest about noise,
-#' not about bias: with fixed bins, the error of the binned predictions is a lower bound of the calibration
-#' error, and its plug-in estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration such
-#' an interval lies above the error, and never holds 0. Its lower end is therefore at most a cross-fitted one:
-#' rows are scattered over 5 folds by their values (no random numbers are used, and the order of the rows changes
-#' nothing), and with gaps `c` of the bin of a row in the other folds, the mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p`
-#' over the rows' residuals `e` (for `p = 1`: of `sign(c) e`; for `p = Inf`: of `sign(c) e` in the bin that stands out,
-#' over its share) has an expectation of at most `power`, whatever `c` is. Its lower confidence limit replaces that of
-#' the plug-in where it is lower; below `p = 2` with twice the variance, because rows of different folds shape each
-#' other's gaps. For calibrated predictions 0 is then in at least 95 % of the intervals (simulated, `n = 1000`); the
-#' price is a longer lower arm: without repeated predictions in a bin it reaches 0. The upper end is that of the
-#' plug-in; where the observed gaps are 0, so that the influence vanishes, its standard error is that of a calibrated
-#' model (normal gaps in these bins).
-#' `"bootstrap"` resamples rows (of clusters: whole clusters) `times` times and takes the standard error from the
-#' samples; its ends are made as the analytic ones (the basic interval of the samples would leave out 0 in two thirds of
-#' calibrated samples of 300 rows: a sample's bias depends on errors that are not known). Both are built for `power` and
+#' `"analytic"` takes the bins as fixed and uses the influence of each row on `power`; It accounts for noise, not for
+#' bias. With fixed bins, the error of the binned predictions is a lower bound of the calibration error, and its plug-in
+#' estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration such an interval lies above the
+#' error, and never holds 0. Its lower limit is therefore at most a cross-fitted one. Rows are scattered over 5 folds by
+#' their values (no random numbers are used, and the order of the rows has no effect). With the gap `c` of a row's bin
+#' in the other folds, the mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p` over the rows' residuals `e` (for `p = 1`: of
+#' `sign(c) e`; for `p = Inf`: of `sign(c) e` in the bin that stands out, over its share) has an expectation of at most
+#' `power` for every `c`. Its lower confidence limit replaces that of the plug-in where it is lower; below `p = 2` with
+#' twice the variance, because the rows of each fold contribute to the bins' gaps for the others. For calibrated
+#' predictions 0 is then in at least 95 % of the intervals (simulated, `n = 1000`); the price is a longer lower arm:
+#' without repeated predictions in a bin it reaches 0. The upper limit is the plug-in estimate's. If the observed gaps
+#' are 0, the influence vanishes; the standard error is then that of a calibrated model (normal gaps in these bins).
+#' `"bootstrap"` resamples rows (or whole clusters) `times` times and takes the standard error from the samples. Its
+#' limits are constructed like the analytic ones: the basic bootstrap interval would exclude 0 in two thirds of
+#' calibrated samples of 300 rows, since a sample's bias depends on unknown errors. Both are built for `power` and
 #' mapped to the root; the column `interval` says which.
 #'
 #' # Invariants
@@ -78,14 +75,14 @@
 #'   single column named `.pred_<level>` or `<level>` is the probability of that level of `truth`.
 #' @param n_bins Number of bins of `type = "width"` and `"mass"`, at most a million; several numbers give several rows.
 #' @param type How bins are made, see above.
-#' @param p Exponent, from 1 to 32; `Inf` for the largest gap.
+#' @param p Exponent, from 1 to 32; `Inf` for the bin with the largest gap.
 #' @param debias Subtract the estimated noise (`p = 2` only)?
 #' @param notion `"top_label"`, `"binary"`, `"class_wise"` or `"canonical"`. The default is `"binary"` for a single
 #'   probability and for two classes, else `"top_label"`. A single probability is taken as it is for both: that of the
 #'   event, or the confidence in a label that was right or not.
-#' @param distance For `notion = "canonical"`: how far a bin's mean prediction is from its observed frequencies:
-#'   `NULL` for the p-th powers of the classes' gaps, `"tv"`, `"euclidean"`, `"hellinger"`, or a function of two
-#'   matrices, frequencies and predictions with a row per bin, that returns a number per row.
+#' @param distance For `notion = "canonical"`: the distance between a bin's mean prediction and its observed
+#'   frequencies. `NULL` for the p-th powers of the classes' differences, `"tv"`, `"euclidean"`, `"hellinger"`, or a
+#'   function of two matrices (frequencies and predictions, a row per bin) that returns a number per row.
 #' @param preset `NULL`, or the name of another library whose conventions are to be
 #'   reproduced exactly: see [ece_presets].
 #' @param level Confidence level.
@@ -95,19 +92,18 @@
 #' @param .by Columns to group by (tidyselect); or use a grouped data frame. Groups come in the order of their levels,
 #'   else sorted. One with too little data has a row of `NA`, and a warning of class `calibrisk_warning_group` names it.
 #' @param event_level With two classes and `notion = "binary"`: which level is the event, `"first"` or `"second"`;
-#'   the name of a single column goes before it. Where the event clearly becomes rarer as a single probability rises,
-#'   a warning of class `calibrisk_warning_direction` says so.
+#'   the name of a single column goes before it. A warning of class `calibrisk_warning_direction` is given if the event
+#'   clearly becomes rarer as its probability rises.
 #' @param na_rm Drop incomplete rows? Otherwise missing values give `NA`.
-#' @param weights What each row counts: a column of `x`, or a vector beside vectors. Integers (or
-#'   `hardhat::frequency_weights()`) are frequencies: the rows are repeated, so that estimate, standard error and test
-#'   are exactly those of the repeated rows, and so is the cost. Doubles (or `hardhat::importance_weights()`) are
-#'   importance weights `w`: means are weighted, standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i -
-#'   \bar\psi)^2} / \sum w_i} with the influence \eqn{\psi_i} of a row, intervals those of Student's t with as many
-#'   degrees of freedom as there are effectively rows, `1 / df = sum(w^2) / sum(w)^2 - 1 / n`; their scale does not
-#'   matter. Rows of weight 0 are left out.
+#' @param weights The weight of each row: a column of `x`, or a vector if the other arguments are vectors. Integers (or
+#'   `hardhat::frequency_weights()`) are frequencies: the rows are repeated, so estimate, standard error, test and cost
+#'   are exactly those of the repeated rows. Doubles (or `hardhat::importance_weights()`) are importance weights `w`,
+#'   whose scale does not matter: means are weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i -
+#'   \bar\psi)^2} / \sum w_i} with the influence \eqn{\psi_i} of a row. Intervals use Student's t with the effective
+#'   number of rows as degrees of freedom, `1 / df = sum(w^2) / sum(w)^2 - 1 / n`. Rows of weight 0 are left out.
 #' @param cluster Which rows belong together (patients of one centre): a column of `x`, or a vector. Standard errors are
-#'   those of the clusters' summed influences, intervals use Student's t with one degree of freedom less than there are
-#'   clusters, unbiased means over pairs take pairs across clusters only, a bootstrap resamples clusters.
+#'   those of the clusters' summed influences, and intervals use Student's t with one degree of freedom less than there
+#'   are clusters. Unbiased means over pairs take only pairs across clusters, and a bootstrap resamples clusters.
 #' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, and
 #'   rows count by inverse probability of censoring, see [ce_horizon()].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,

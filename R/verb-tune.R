@@ -1,55 +1,55 @@
 #' Choose and tune a calibration error estimator by its risk
 #'
-#' Fits every method at every value of its hyperparameter on the training part of each
-#' fold, estimates the risk on the held-out part, selects the value with the smallest mean
-#' risk and reports the calibration error of the folds' averaged functions on test rows that
-#' no fit has seen (Gruber & Bach 2025, Algorithm 1). Below it stands the headline: the estimate and
-#' interval of [ce_estimate()]. Of rows that are not in one place a [ce_state()] takes the place of `x`; then only
-#' `level` and `threads` may be given.
+#' Fits every method at every value of its hyperparameter on the training part of each fold, estimates the risk on the
+#' held-out part, and selects the value with the smallest mean risk. The calibration error of the folds' averaged
+#' functions is then computed on test rows that no fit has seen (Gruber & Bach 2025, Algorithm 1). The printed result
+#' ends with the estimate and interval of [ce_estimate()]. For rows that are not in one place, pass a [ce_state()] as
+#' `x`; then only `level` and `threads` may be given.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
 #' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
 #'   the column `method`.
-#' @param folds The number of folds; or an integer vector with the fold of each non-test
-#'   row (or of every row; fold 0 then marks the test rows); or an rsample `rset` that holds out every row once. Of a
-#'   table of a database a number, or a column of it (see [ce_database()]).
+#' @param folds The number of folds; or an integer vector with the fold of each non-test row (or of every row: then 0
+#'   marks the test rows); or an rsample `rset` that holds out every row once. For a table in a database: a number, or a
+#'   column of the table (see [ce_database()]).
 #' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
 #'   estimate is taken on the held-out rows of the folds.
 #' @param repeats Number of random splits that risks are averaged over; `NULL`: 10 below 500 rows, 5 below 2,000, else
 #'   1, and 1 where one method or a split is given.
 #' @param progress Show a progress bar in interactive sessions?
 #' @return A `ce_tune`. `tidy()` has one row per method, value and fold (of each split), `glance()` one row per
-#'   method, [autoplot()][autoplot.ce_tune] draws risks, estimates and gaps, `predict()` and [ce_risk()] use
-#'   the averaged functions. For grouped data a `ce_grouped` list of them.
+#'   method, [autoplot()][autoplot.ce_tune] draws risks, estimates and estimated miscalibration, `predict()` and
+#'   [ce_risk()] use the averaged functions. For grouped data a `ce_grouped` list of them.
 #' @section Definition:
 #' Rows are shuffled once with R's random numbers; the first 80 % tune, the rest test;
 #' folds are consecutive blocks. With \eqn{h_{i,\eta}} fitted outside fold \eqn{i},
 #' \eqn{\hat\eta = \arg\min_\eta \frac1k \sum_i R_i(h_{i,\eta})} (ties: the smallest),
 #' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
-#' rows. Class-wise, values are selected per class and the squared errors summed. With few rows the choice hangs on the
-#' split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
+#' rows. Class-wise, values are selected per class and the squared errors summed. With few rows the choice depends on
+#' the split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
 #'
 #' The rows of a cluster are in one fold, and on one side of the test split; shares and numbers of folds are those of
 #' clusters. Weighted and clustered rows count as in [ce_risk()]; fits are weighted, and every one of them is computed
 #' by itself, without the short cuts over grids and folds.
 #'
-#' The risk says *which function* describes the miscalibration best. *How large* it is says the headline, the same for
-#' every method because the target is the same: the estimate and interval of [ce_estimate()], from all rows. The
-#' interval is for the error visible at the stated resolution; it uses no method, and `estimate_holdout` may lie
+#' The risk says *which function* describes the miscalibration best. Its *size* is the main estimate: that of
+#' [ce_estimate()] with its interval, from all rows. It is the same for every method because the target is the same. The
+#' interval is for the error detectable at the stated resolution; it uses no method, and `estimate_holdout` may lie
 #' outside.
 #' @section Errors:
-#' Of class `calibrisk_error_<what>`: `probs` (rows that are negative, infinite or do not sum to 1, `NaN`, logits),
-#' `truth` (outcomes that are no classes of `x`), `columns` (none selected, unknown, not one per class, names that fit
-#' the levels only in part), `length`, `empty`, `missing` (with `na_rm = FALSE`), `notion` (one that the data or a
-#' method does not have), `method`, `folds` (fewer rows than folds, or a vector of another length), `argument`, and
-#' `group`, which names the group. The other verbs have the same ones. An estimate that is larger than every residual
-#' (kkr on a few rows) is a warning of class `calibrisk_warning_impossible_estimate`.
+#' Errors have the class `calibrisk_error_<what>`. The values of `<what>` are: `probs` (rows that are negative, infinite
+#' or do not sum to 1, `NaN`, logits); `truth` (outcomes that are not classes of `x`); `columns` (none selected,
+#' unknown, not one per class, names that match the levels only in part); `length`, `empty`, `missing` (with `na_rm =
+#' FALSE`), `notion` (a type of calibration that the data or a method does not have); `method`; `folds` (fewer rows than
+#' folds, or a vector of another length); `argument`; and `group`, which names the group. The other functions have the
+#' same ones. An estimate that is larger than every residual (kkr on a few rows) is a warning of class
+#' `calibrisk_warning_impossible_estimate`.
 #' @section Cost:
-#' Linear in the number of rows for scalar notions; see the vignettes for measured times.
-#' Long work can be interrupted. Under a [future::plan()] of several workers methods and classes are tuned there, with
-#' the same digits (unless a function of [method_function()] draws random numbers); a worker that is lost is an error of
-#' class `calibrisk_error_worker`.
+#' Linear in the number of rows for scalar types of calibration; see the vignettes for measured times. Long work can be
+#' interrupted. Under a [future::plan()] of several workers methods and classes are tuned there, with the same digits
+#' (unless a function of [method_function()] draws random numbers); a worker that is lost is an error of class
+#' `calibrisk_error_worker`.
 #' @references `r ref_gruber_bach()`
 #' @export
 #' @examples
