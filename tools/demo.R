@@ -1,5 +1,5 @@
-# The package on its built-in data: tunes all methods on the held-out predictions of three
-# classifiers, prints their tables and writes the figures to demo-output/.
+# The main job on the built-in data: estimates the calibration error of the held-out predictions of three classifiers,
+# compares all estimators by their risk, prints the tables and writes the figures to demo-output/.
 #
 #   Rscript tools/demo.R
 
@@ -28,10 +28,10 @@ for (model in models) {
   cat(sprintf("\n%.1f s\n", seconds[["elapsed"]]))
 }
 
-heading("Every notion of calibration, small data: 4 vehicles, 500 predictions")
+heading("Three types of calibration, small data: 4 vehicles, 500 predictions")
 print(ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical")))
 
-heading("All methods, as one table: root risk, error on the test rows, and the headline of all rows")
+heading("All methods in one table: root risk, error on the test rows, and the calibration error of all rows")
 tables <- lapply(models, function(model) cbind(model = model, glance(tuned[[model]])))
 columns <- c("model", "method", "value", "root_risk", "estimate_holdout", "estimate", "conf.low", "conf.high",
              "selected")
