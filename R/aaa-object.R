@@ -267,16 +267,11 @@ remade <- function(make, renamed = character()) {
 # The rule of objects that are asked about again and again: the last few valid ones are valid, and so is what a verb of
 # the package has made of them (see made_valid()). Large ones are not kept, and take longer to work with than to look at.
 once <- function(rule, largest = 1e6, most = 8) {
-  force(list(rule, largest))
-  valid <- vector("list", most)
-  at <- 0
-  remember <- function(x) {
-    if (utils::object.size(x) >= largest) return(invisible())
-    at <<- at %% most + 1
-    valid[[at]] <<- x
-  }
+  force(list(rule, largest, most))
+  valid <- list() # the newest first, which is the one that comes back
+  remember <- function(x) if (utils::object.size(x) < largest) valid <<- utils::head(c(list(x), valid), most)
   function(x, o) {
-    for (known in valid) if (!is.null(known) && identical(x, known)) return(NULL)
+    for (known in valid) if (identical(x, known)) return(NULL)
     found <- rule(x, o)
     if (is.null(found)) remember(x)
     found

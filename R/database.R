@@ -99,7 +99,7 @@ print.ce_database <- function(x, ...) {
 methods_is <- function(x, class) isS4(x) && inherits(x, class)
 
 as_database <- function(x, call) {
-  if (inherits(x, "ce_database")) return(x)
+  if (inherits(x, "ce_database")) return(check_object(x, "x", call))
   rlang::check_installed("dbplyr", reason = "to read a table of a database.")
   con <- dbplyr::remote_con(x)
   if (!methods_is(con, "DBIConnection")) {

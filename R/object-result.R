@@ -100,3 +100,10 @@ describe_object("ce_power", result_table(c("target", "n", "events"), c("criterio
 describe_object("ce_differences", result_table(c("difference", interval_columns)))
 describe_object("ce_table", result_table())
 describe_object("ce_result", result_table())
+
+describe_object("ce_metrics", result_table(c(".estimate", interval_columns), ".metric"))
+
+describe_object("ce_terms", function(x, o) {
+  found <- result_table(c(".estimate", interval_columns), ".metric")(x, o)
+  if (is.null(found)) within_field(each(maybe(a_table()))(.subset2(x, "groups") %||% list(), x), "$groups") else found
+})

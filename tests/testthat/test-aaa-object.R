@@ -28,9 +28,9 @@ test_that("a changed spec of a state is refused by its field", {
       broken <- state
       broken$spec[name] <- changes[name]
       refused(update(broken, p, y), paste0("spec$", name))
-      refused(ce_estimate(broken), paste0("spec$", name))
-      refused(ce_state(broken$spec), name)
     }
+    refused(ce_estimate(broken), "spec$kernel")
+    refused(ce_state(broken$spec), "kernel")
     broken <- small_state(p, y, weights = w)
     broken$spec$blocks <- 32
     refused(update(broken, p, y, weights = w), "sums[[1]]$moments")
@@ -209,9 +209,33 @@ test_that("results with changed tables are refused, shorter ones are not", {
     refused(glance(set_at(curve, list("summary"), NULL)), "summary")
     estimate <- ce_estimate(p, y)
     expect_output(print(estimate[, 1:3]))
+    metrics <- ece(p, y)
+    expect_output(print(metrics[, 1:3]))
+    expect_error(print(set_at_law(metrics, ".estimate", list(sum))), class = "calibrisk_error_object")
+    terms <- ckce(p, y, ridge = 0.1, group = rep(1:2, 30))
+    refused(tidy(set_at(terms, list("groups"), list(list(1)))), "groups[[1]]")
     expect_error(tidy(structure(set_at(unclass(estimate), list("n"), list(1, 2)), class = class(estimate))),
                  class = "calibrisk_error_object")
   })
+})
+
+test_that("a changed table of a database is refused by its field", {
+  skip_if_not_installed("RSQLite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+  withr::defer(DBI::dbDisconnect(con))
+  DBI::dbWriteTable(con, "predictions", data.frame(p = tampered$p, y = tampered$y))
+  table <- ce_database(con, "predictions")
+  refused(ece(set_at(table, list("con"), NULL), y, p), "con")
+  refused(ce_estimate(set_at(table, list("from"), NA), y, p), "from")
+  refused(print(set_at(table, list("columns"), 1)), "columns")
+})
+
+test_that("classes with methods have a description of their fields", {
+  generics <- c("print", "format", "tidy", "glance", "summary", "autoplot", "predict", "augment", "update", "estimate")
+  methods <- paste0("^(", paste(generics, collapse = "|"), ")[.](?=ce_)")
+  classes <- sub(methods, "", grep(methods, ls(asNamespace("calibrisk"), all.names = TRUE), value = TRUE, perl = TRUE), perl = TRUE)
+  # a method of its own adds to those of every method
+  expect_identical(setdiff(classes, c(ls(object_rules), "ce_method_stack")), character())
 })
 
 test_that("a network of too many weights is refused", {
