@@ -1,70 +1,193 @@
-# Results of the vignette "Reproducing Moskvichev and Sejdinovic (2025)", in the parts synthetic, shift, rank,
-# networks and table1; the last three need the networks of `cifar10` of the shared data. About ten minutes on two
-# cores.
+# Results of the vignette "Reproducing Moskvichev and Sejdinovic (2025)", in the parts published, figure-1, figure-2,
+# figure-3, figure-3-half, figure-3-closer, figure-4a, table-1, imagenet and networks; those of figure-3, table-1 and
+# networks need the networks of `cifar10` of the shared data. About 20 minutes on one core.
 library(calibrisk)
 source("data-raw/papers/store.R")
+source("vignettes/moskvichev-sejdinovic-models.R")
 
-temper <- function(probs, t) softmax(log(pmax(probs, 1e-300)) / t)
-draw_dirichlet <- function(n, m, alpha) {
-  # in logs: Gamma(0.1) draws underflow
-  softmax(matrix(log(rgamma(n * m, alpha + 1)) + log(runif(n * m)) / alpha, n))
-}
-draw_labels <- function(probs) apply(probs, 1, function(q) sample.int(length(q), 1, prob = q))
+published()
 
 # All models on all rows: one "subsample" of everything, estimates only.
 estimate_all <- function(models, truth, metric) {
   estimates <- ce_rank(models, truth, metric = metric, trials = 1, n_sub = length(truth))$estimates
   estimates[c("metric", "model", "estimate")]
 }
+paper_metrics <- c(ckce = "ckce", jkce = "jkce", ece = "ece_canonical")
 
-# 1. Shares of trials in which a calibrated model has the smaller estimate (Figure 2).
-metrics <- c("ckce", "ckce_debiased", "jkce", "ece_canonical", "ece_pointwise")
-names(metrics) <- c("ckce", "ckce_debiased", "jkce", "ece", "ece_pointwise")
-trial <- function(n) {
-  p <- draw_dirichlet(n, 10, 0.1)
-  models <- list(true = p, marginal = matrix(0.1, n, 10), under = temper(p, 2), over = temper(p, 0.5))
-  estimate_all(models, draw_labels(p), metrics)
-}
+# ---- Figure 1: three models of two classes ---------------------------------------------------
+result("figure-1", seed = 2024, repetitions = 100, {
+  set.seed(2024)
+  runs <- lapply(1:100, function(run) {
+    drawn <- draw_binary()
+    cbind(run = run, estimate_all(drawn$models, drawn$y, paper_metrics))
+  })
+  runs <- do.call(rbind, runs)
+  above_true <- runs$estimate - runs$estimate[runs$model == "true"][match(
+    paste(runs$run, runs$metric), paste(runs$run, runs$metric)[runs$model == "true"]
+  )]
+  means <- stats::aggregate(estimate ~ metric + model, runs, function(v) c(mean(v), stats::sd(v)))
+  above <- stats::aggregate(above_true ~ metric + model, cbind(runs, above_true), function(v) sum(v > 0))
+  data.frame(means[c("metric", "model")], mean = means$estimate[, 1], sd = means$estimate[, 2],
+             runs_above_true = above$above_true)
+})
+
+# ---- Figure 2: shares of trials in which a calibrated model has the smaller estimate ----------
+metrics <- c(paper_metrics, ckce_debiased = "ckce_debiased", ece_pointwise = "ece_pointwise")
 pairs <- expand.grid(calibrated = c("true", "marginal"), miscalibrated = c("under", "over"), stringsAsFactors = FALSE)
 shares <- function(n, trials) {
   do.call(rbind, lapply(names(metrics), function(metric) {
     wins <- vapply(trials, function(t) {
-      value <- setNames(t$estimate, t$model)[t$metric == metric]
+      value <- stats::setNames(t$estimate, t$model)[t$metric == metric]
       value[pairs$calibrated] < value[pairs$miscalibrated]
     }, logical(nrow(pairs)))
     cbind(n = n, metric = metric, pairs, wins = rowSums(wins), trials = ncol(wins))
   }))
 }
-result("synthetic", seed = 2025, repetitions = 100, {
+result("figure-2", seed = 2025, repetitions = 100, {
   set.seed(2025)
-  ranking <- lapply(c(25, 50, 100, 200, 400, 800), function(n) shares(n, lapply(1:100, function(i) trial(n))))
-  do.call(rbind, ranking)
+  trial <- function(n) {
+    drawn <- draw_ten(n)
+    estimate_all(drawn$models, drawn$y, metrics)
+  }
+  do.call(rbind, lapply(c(25, 50, 100, 200, 400, 800), function(n) shares(n, lapply(1:100, function(i) trial(n)))))
 })
 
-# 2. Covariate shift (Figure 4a).
+# ---- Figure 4a: covariate shift --------------------------------------------------------------
 shifted <- function(alpha, run) {
-  inside <- pnorm(c(-1, 1), alpha, 0.25)
-  x <- qnorm(inside[1] + runif(1000) * diff(inside), alpha, 0.25)
-  y <- 1L + (runif(1000) < plogis(x))
-  q <- plogis(5 * x)
-  model <- cbind(1 - q, q)
-  conditional <- ckce(model, y, ridge = c(1000^(-1 / 4), 0.01), computation = "low_rank", tolerance = 1e-3)
+  drawn <- draw_shifted(alpha)
+  conditional <- ckce(drawn$q, drawn$y, ridge = c(1000^(-1 / 4), 0.01), computation = "low_rank", tolerance = 1e-6)
+  joint <- jkce(drawn$q, drawn$y, computation = "low_rank", tolerance = 1e-6)
   data.frame(
     alpha = alpha, run = run, metric = c("ckce", "ckce, ridge 0.01", "jkce", "ece"),
-    estimate = c(conditional$.estimate, jkce(model, y, computation = "low_rank", tolerance = 1e-3)$.estimate,
-                 ece(model, y, notion = "canonical", n_bins = 3)$.estimate)
+    estimate = c(conditional$.estimate, joint$.estimate,
+                 ece(drawn$q, drawn$y, notion = "canonical", n_bins = 3)$.estimate)
   )
 }
-result("shift", seed = 2026, repetitions = 20, {
+result("figure-4a", seed = 2026, repetitions = 100, {
   set.seed(2026)
-  grid <- expand.grid(run = 1:20, alpha = seq(-1, 1, by = 0.2))
+  grid <- expand.grid(run = 1:100, alpha = seq(-1, 1, by = 0.1))
   shift <- do.call(rbind, Map(shifted, grid$alpha, grid$run))
-  mean_shift <- stats::aggregate(estimate ~ alpha + metric, shift, mean)
-  mean_shift$std.deviation <- stats::aggregate(estimate ~ alpha + metric, shift, sd)$estimate
-  mean_shift
+  spread <- stats::aggregate(estimate ~ alpha + metric, shift, function(v) c(mean(v), stats::sd(v)))
+  # the first run is one data set per alpha, as in the paper
+  first <- shift[shift$run == 1, ]
+  data.frame(
+    spread[c("alpha", "metric")], mean = spread$estimate[, 1], sd = spread$estimate[, 2],
+    first = first$estimate[match(paste(spread$alpha, spread$metric), paste(first$alpha, first$metric))]
+  )
 })
 
-# 3. Networks on the CIFAR-10 test set.
+# ---- Networks of CIFAR-10 --------------------------------------------------------------------
+# All networks that have the images in the same order, and the model that gives every class the same probability.
+read_models <- function() {
+  files <- list.files(shared_data("cifar10"), pattern = "[.]rds$")
+  names <- sub("[.]rds$", "", files[!grepl("-val[.]rds$", files)])
+  networks <- lapply(names, read_network, folder = "cifar10")
+  names(networks) <- names
+  truth <- networks[["nncal-densenet40"]]$truth
+  same <- vapply(networks, function(n) identical(n$truth, truth), NA)
+  message("Left out, another order of the test set: ", toString(names[!same]))
+  marginal <- matrix(0.1, length(truth), 10)
+  list(probs = c(lapply(networks[same], `[[`, "probs"), list(marginal = marginal)), truth = truth)
+}
+if (any(vapply(c("figure-3", "figure-3-half", "figure-3-closer", "table-1", "networks"), wanted, NA))) models <- read_models()
+
+# ---- Figure 3: 1,000 subsamples of 500 images -------------------------------------------------
+four <- c(Marginal = "marginal", "ResNet-56" = "wasscal-resnet56", "DenseNet-40" = "nncal-densenet40",
+          "LeNet-5" = "netcal-lenet5")
+rank_four <- function(chosen, ..., metric = c(paper_metrics, ckce_debiased = "ckce_debiased")) {
+  set.seed(2027)
+  ce_rank(stats::setNames(models$probs[chosen], names(chosen)), models$truth, metric = metric, trials = 1000,
+          n_sub = 500, ...)
+}
+# The share of subsamples with the order of all 10,000 images.
+right_orders <- function(ranked) {
+  ranked$orders[ranked$orders$full, c("metric", "order", "count", "conf.low", "conf.high")]
+}
+# Counts in 60 equal cells per measure, which is what a histogram needs.
+histograms <- function(draws) {
+  do.call(rbind, lapply(split(draws, draws$metric), function(part) {
+    breaks <- seq(min(part$estimate), max(part$estimate), length.out = 61)
+    width <- breaks[2] - breaks[1]
+    counts <- lapply(split(part$estimate, part$model), function(v) {
+      tabulate(findInterval(v, breaks, all.inside = TRUE), 60)
+    })
+    data.frame(metric = part$metric[1], model = rep(names(counts), each = 60), middle = breaks[-61] + width / 2,
+               width = width, count = unlist(counts))
+  }))
+}
+result("figure-3", seed = 2027, repetitions = 1000, {
+  ranked <- rank_four(four)
+  list("figure-3" = histograms(ranked$draws), "figure-3-estimates" = ranked$estimates, "figure-3-pairs" = ranked$pairs,
+       "figure-3-orders" = right_orders(ranked))
+})
+# The bandwidth that gives the published JKCE, see table-1.
+result("figure-3-half", seed = 2027, repetitions = 1000, {
+  half <- kernel_linear() + kernel_gaussian(1 / sqrt(2))
+  right_orders(rank_four(four, kernel = half, metric = paper_metrics[1:2]))
+})
+# A network whose CKCE is nearer to that of the paper's ResNet-110.
+result("figure-3-closer", seed = 2027, repetitions = 1000, {
+  closer <- replace(four, 2, "wasscal-shufflenetv2_x0_5")
+  names(closer)[2] <- "ShuffleNetV2 x0.5"
+  right_orders(rank_four(closer, metric = paper_metrics))
+})
+
+# ---- Table 1, at the median distance and at half of it ----------------------------------------
+table_row <- function(data, model, probs, truth, bandwidth) {
+  kernel <- kernel_linear() + kernel_gaussian(bandwidth)
+  joint <- function(computation) jkce(probs, truth, kernel = kernel, computation = computation)$.estimate
+  observed <- probs[cbind(seq_along(truth), truth)]
+  data.frame(
+    data = data, model = model, n = length(truth), bandwidth = bandwidth,
+    accuracy = mean(max.col(probs, "first") == truth), log_loss = -mean(log(pmax(observed, 1e-300))),
+    log_loss_floor = -mean(log(pmax(observed, 1e-7))), below_floor = sum(observed < 1e-7),
+    ckce = ckce(probs, truth, kernel = kernel)$.estimate, jkce = joint("dual"),
+    jkce_biased = jkce(probs, truth, kernel = kernel, type = "biased", computation = "dual")$.estimate,
+    jkce_rff_sd = if (model == "DenseNet-40") stats::sd(replicate(50, joint("rff"))) else NA,
+    ece = ece(probs, truth, notion = "canonical", n_bins = 3)$.estimate
+  )
+}
+result("table-1", seed = 2028, repetitions = 1, {
+  set.seed(2028)
+  rows <- lapply(names(four), function(name) {
+    probs <- models$probs[[four[[name]]]]
+    median_distance <- if (name == "Marginal") sqrt(2) else ckce(probs, models$truth)$bandwidth
+    rbind(table_row("CIFAR-10", name, probs, models$truth, median_distance),
+          table_row("CIFAR-10", name, probs, models$truth, median_distance / 2))
+  })
+  do.call(rbind, rows)
+})
+# The marginal model needs nothing but the number of images of each class. All predictions are the same vector q, so the
+# kernel has one value, k(q, q), and only the mean residual counts. The validation set of ImageNet has 50 images of each
+# of 1,000 classes.
+marginal_row <- function(counts) {
+  n <- sum(counts)
+  q <- rep(1 / length(counts), length(counts))
+  mean_residual <- q - counts / n
+  at_q <- sum(q^2) + 1
+  own <- sum(counts * (1 - 2 * q + sum(q^2))) # sum of the squared residuals
+  data.frame(
+    model = "Marginal", n = n, accuracy = counts[1] / n, log_loss = -sum(counts / n * log(q)),
+    ckce = at_q / (at_q + n^(-1 / 4))^2 * sum(mean_residual^2),
+    jkce = at_q * (n^2 * sum(mean_residual^2) - own) / (n * (n - 1)), ece = sum(abs(mean_residual))
+  )
+}
+# The same numbers from the functions of the package, for fewer classes.
+check_marginal <- function(counts) {
+  truth <- rep(seq_along(counts), counts)
+  probs <- matrix(1 / length(counts), length(truth), length(counts))
+  kernel <- kernel_linear() + kernel_gaussian(1)
+  ours <- c(ckce(probs, truth, kernel = kernel)$.estimate, jkce(probs, truth, kernel = kernel)$.estimate,
+            ece(probs, truth, notion = "canonical", n_bins = 3)$.estimate)
+  stopifnot(all.equal(ours, unlist(marginal_row(counts)[c("ckce", "jkce", "ece")], use.names = FALSE)))
+}
+result("imagenet", repetitions = 1, {
+  check_marginal(rep(50, 20))
+  check_marginal(c(10, 50, 90))
+  marginal_row(rep(50, 1000))
+})
+
+# ---- All public networks of CIFAR-10 ----------------------------------------------------------
 network_row <- function(model, probs, truth) {
   raw <- ckce(probs, truth)
   kernel <- kernel_linear() + kernel_gaussian(raw$bandwidth)
@@ -82,59 +205,8 @@ network_row <- function(model, probs, truth) {
     factor_rank = ifelse(names(value) == "ckce", raw$rank, NA)
   )
 }
-# All networks that have the images in the same order, and the model that predicts every class alike.
-read_models <- function() {
-  files <- list.files(shared_data("cifar10"), pattern = "[.]rds$")
-  names <- sub("[.]rds$", "", files[!grepl("-val[.]rds$", files)])
-  networks <- lapply(names, read_network, folder = "cifar10")
-  names(networks) <- names
-  truth <- networks[["nncal-densenet40"]]$truth
-  same <- vapply(networks, function(n) identical(n$truth, truth), NA)
-  message("Left out, another order of the test set: ", toString(names[!same]))
-  list(probs = c(lapply(networks[same], `[[`, "probs"), list(marginal = matrix(0.1, length(truth), 10))), truth = truth)
-}
-if (wanted("rank") || wanted("networks")) models <- read_models()
-result("rank", seed = 2027, repetitions = 1000, {
-  chosen <- c(`LeNet-5` = "netcal-lenet5", `DenseNet-40` = "nncal-densenet40", `ResNet-18` = "wasscal-resnet18_weak",
-              `ResNet-20` = "wasscal-resnet20", GoogLeNet = "widmann-googlenet", marginal = "marginal")
-  set.seed(2027)
-  ranked <- ce_rank(setNames(models$probs[chosen], names(chosen)), models$truth,
-                    metric = c("ckce", "ckce_debiased", "jkce", ece = "ece_canonical"), trials = 1000, n_sub = 500)
-  quantiles <- stats::aggregate(estimate ~ metric + model, ranked$draws, quantile, c(0.025, 0.25, 0.5, 0.75, 0.975))
-  quantiles <- cbind(quantiles[c("metric", "model")],
-                     setNames(as.data.frame(quantiles$estimate), c("low", "lower", "middle", "upper", "high")))
-  list(`rank-estimates` = ranked$estimates, `rank-orders` = ranked$orders, `rank-pairs` = ranked$pairs,
-       `rank-quantiles` = quantiles)
-})
 result("networks", repetitions = 1, {
   all <- do.call(rbind, Map(network_row, names(models$probs), models$probs, list(models$truth)))
-  all$rank <- ave(all$estimate, all$metric, FUN = rank)
+  all$rank <- stats::ave(all$estimate, all$metric, FUN = rank)
   all
-})
-
-# 4. The row of Table 1 that can be computed, at the median distance and at half of it (DenseNet-40 of Kull et al.).
-table_row <- function(probs, truth, bandwidth, floor) {
-  kernel <- kernel_linear() + kernel_gaussian(bandwidth)
-  joint <- function(computation) jkce(probs, truth, kernel = kernel, computation = computation)$.estimate
-  observed <- probs[cbind(seq_along(truth), truth)]
-  data.frame(
-    bandwidth = bandwidth, floor = floor, accuracy = mean(max.col(probs, "first") == truth),
-    log_loss = -mean(log(pmax(observed, floor))), below_floor = sum(observed < floor),
-    ckce = ckce(probs, truth, kernel = kernel)$.estimate, jkce = joint("dual"),
-    jkce_biased = jkce(probs, truth, kernel = kernel, type = "biased", computation = "dual")$.estimate,
-    jkce_skce = skce(probs, truth, kernel = kernel)$.estimate,
-    jkce_rff_sd = sd(replicate(50, joint("rff"))), ece = ece(probs, truth, notion = "canonical", n_bins = 3)$.estimate
-  )
-}
-result("table1", seed = 2028, repetitions = 50, {
-  densenet <- read_network("cifar10", "nncal-densenet40")
-  median_distance <- ckce(densenet$probs, densenet$truth)$bandwidth
-  constant <- matrix(0.1, length(densenet$truth), 10)
-  set.seed(2028)
-  rbind(
-    cbind(model = "densenet", table_row(densenet$probs, densenet$truth, median_distance, 0)),
-    cbind(model = "densenet", table_row(densenet$probs, densenet$truth, median_distance / 2, 1e-7)),
-    cbind(model = "constant", table_row(constant, densenet$truth, median_distance, 0)),
-    cbind(model = "constant", table_row(constant, densenet$truth, median_distance / 2, 1e-7))
-  )
 })
