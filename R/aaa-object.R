@@ -265,7 +265,8 @@ remade <- function(make, renamed = character()) {
 }
 
 # The rule of objects that are asked about again and again: the last few valid ones are valid, and so is what a verb of
-# the package has made of them (see made_valid()). Large ones are not kept, and take longer to work with than to look at.
+# the package has made of them (see made_valid()). Large ones are not kept: checking them takes less time than their
+# use.
 once <- function(rule, largest = 1e6, most = 8) {
   force(list(rule, largest, most))
   valid <- list() # the newest first, which is the one that comes back

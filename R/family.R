@@ -1,7 +1,7 @@
 #' A family of predictive distributions
 #'
-#' A family is one record: its parameters and its functions, of which every verb takes what it needs. The families of
-#' the package ([pred]) are such records; yours has the same rights, from outside the package.
+#' A family is one record of parameters and functions; every function of the package takes what it needs. The families
+#' of the package ([pred]) are such records; yours has the same rights, from outside the package.
 #'
 #' @section Definition:
 #' All functions are vectorised over observations and get the parameters by name, each a vector with a value per
@@ -31,13 +31,13 @@
 #'   \item{`wasserstein`}{A matrix whose rows have the Wasserstein distance as Euclidean distance.}
 #'   \item{`affinity`}{The n x n matrix \eqn{\int \sqrt{p_i p_j}} of the Hellinger distance.}
 #' }
-#' Without them expectations of kernels are means over evenly spaced quantiles (column `target_form` of a result says
-#' `"quantiles (100)"`), and the Wasserstein distance is the root mean squared difference of 64 of them; the Hellinger
-#' distance is then an error, except of counts.
+#' Without them, expectations of kernels are means over evenly spaced quantiles (column `target_form` of a result says
+#' `"quantiles (100)"`), and the Wasserstein distance is the root mean squared difference of 64 of them. The Hellinger
+#' distance is then an error, except for counts.
 #'
 #' @section Errors:
-#' Of class `calibrisk_error_family` where a part of the record is not what it has to be, and of
-#' `calibrisk_error_distribution` for parameters out of range or of different lengths.
+#' `calibrisk_error_family` if a part of the record is invalid, and `calibrisk_error_distribution` for parameters out of
+#' range or of different lengths.
 #'
 #' @param name The family's name, which results show.
 #' @param parameters Names of the parameters; or a named list with the open range `c(lower, upper)` of each.

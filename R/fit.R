@@ -14,7 +14,7 @@
 #' (Gruber & Bach 2025, Eqs. 12, 13), so that \eqn{CE^2 = E\, h^*(f(X), f(X))}. Every method is a
 #' pair form \eqn{h(p, p') = \phi(p)' M \phi(p')}.
 #' @section Cost:
-#' That of the method. Under a [future::plan()] of several workers the classes of a class-wise fit are fitted there,
+#' The cost of the method. Under a [future::plan()] of several workers the classes of a class-wise fit are fitted there,
 #' with the same digits (unless a function of [method_function()] draws random numbers).
 #' @seealso [ce_tune()] to choose the method and its hyperparameter.
 #' @references `r ref_gruber_bach()`
@@ -155,9 +155,8 @@ notion_label <- function(x) {
 #' @param type `"squared"`: \eqn{h(p, p)} per row, the estimated squared gap (may be negative
 #'   for kkr and debiased bins; summed over classes for `notion = "class_wise"`).
 #'   `"pairs"`: the matrix \eqn{h(p_i, p_j)}. `"gap"`: the estimated residual
-#'   \eqn{p - P(Y \mid p)} per row, a vector for scalar notions and a matrix with a column
-#'   per class otherwise; an error for kkr and debiased bins, whose \eqn{h} is no inner
-#'   product of gaps.
+#'   \eqn{p - P(Y \mid p)} per row, a vector for scalar types of calibration and a matrix with a column per class
+#'   otherwise; an error for kkr and debiased bins, whose \eqn{h} is not an inner product of estimated residuals.
 #' @param method For a `ce_tune`: the name of the method, by default the selected one.
 #' @param threads Number of threads; see [ce_threads].
 #' @return See `type`. Rows with a missing value give `NA`.
@@ -243,14 +242,14 @@ augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
   augment(tune_fit(x, method), data, ..., threads = threads)
 }
 
-#' Add estimated gaps to the predictions
+#' Add estimated residuals to the predictions
 #'
 #' @param x A `ce_fit` or `ce_tune`.
 #' @param data A data frame of predictions.
 #' @param ... Tidyselect the probability columns; see [predict.ce_fit()].
 #' @inheritParams predict.ce_fit
 #' @return `data` with the columns `.squared`, \eqn{h(p,p)}, and, where the method estimates
-#'   it, `.gap` (scalar notions) or `.gap_<class>`.
+#'   it, `.gap` (scalar types of calibration) or `.gap_<class>`.
 #' @export
 augment.ce_fit <- function(x, data, ..., threads = NULL) {
   check_data(data)

@@ -1,11 +1,9 @@
 # Pair forms: a fitted calibration estimation function h(p, p') = phi(p)' M phi(p').
 # A form is a list of class c("ce_form_<type>", "ce_form") with
 #   core   symmetric r x r matrix M, the vector of its diagonal, or NULL for the identity
-#   gap    TRUE where phi(p) estimates the residual (prediction - outcome) at p
-# and whatever its feature map needs. Everything else follows from
-#   pair_features(form, features, threads) -> Phi, m x r
-# Forms that know a shorter way have their own form_risk(), form_squared(), form_pairs(),
-# form_gap() or merge_forms().
+#   gap TRUE where phi(p) estimates the residual (prediction - outcome) at p, and everything that its feature map needs.
+# Everything else follows from pair_features(form, features, threads) -> Phi, m x r Forms that know a shorter way have
+# their own form_risk(), form_squared(), form_pairs(), form_gap() or merge_forms().
 
 #' Extending calibrisk: methods and pair forms
 #'
@@ -24,8 +22,8 @@
 #'     `labels` (0/1 where d is 1, else classes 1, ..., K). Returns `new_form("<type>", ...)`.}
 #'   \item{`pair_features(form, features, threads)`}{the feature map: the matrix
 #'     \eqn{\phi(p_i)'}, m x r.}
-#'   \item{`default_grid(method, notion, n)`}{optional: the values to try where `values` is `NULL`, for a
-#'   notion and n rows. The default is a single `NA`: no hyperparameter.}
+#'   \item{`default_grid(method, notion, n)`}{optional: the values to try where `values` is `NULL`, for a type of
+#'   calibration and n rows. The default is a single `NA`: no hyperparameter.}
 #'   \item{`tune_path(method, problem, fold, grid, context)`}{optional: all folds and the whole
 #'     grid at once. The default calls `fit_form()` for each.}
 #' }
@@ -34,11 +32,11 @@
 #' The result of `pair_features()` depends on the rows one by one. A `core` is symmetric; it need
 #' not be positive semidefinite.
 #'
-#' @param name,parameter,values What `print()` calls the method, the name of its hyperparameter
-#'   (or `NULL`) and its grid (or `NULL` for the default grid).
+#' @param name,parameter,values The method's name in print, the name of its hyperparameter (or `NULL`) and its grid (or
+#'   `NULL` for the default grid).
 #' @param class Suffix of the method's class, by default `name`.
 #' @param type The form's type: its class is `c("ce_form_<type>", "ce_form")`.
-#' @param ... Whatever the feature map needs.
+#' @param ... Everything that the feature map needs.
 #' @param core The symmetric r x r matrix \eqn{M}, the vector of its diagonal where it has no more, or `NULL` for the
 #'   identity.
 #' @param gap `TRUE` where \eqn{\phi(p)} estimates the residual, prediction minus outcome, at p.
@@ -50,7 +48,7 @@
 #' @param point List with the hyperparameter `value` (and the `kernel`, where kernels are a grid).
 #' @param fold Integer per row: the fold that holds it out, 0 for test rows.
 #' @param grid Data frame with a column `value`, one row per hyperparameter.
-#' @param notion,n The notion and the number of rows of the predictions.
+#' @param notion,n The type of calibration and the number of rows of the predictions.
 #' @param context List of `threads`, `progress` (`NULL` or a function of the fraction done) and
 #'   `cache`, an environment that methods may share.
 #' @return `new_method()`: a `ce_method`. `new_form()`: an object of class `ce_form`. `pair_features()`: a numeric
@@ -92,7 +90,7 @@ pair_features.default <- function(form, features, threads) stop_no_generic("pair
 # Exact risk of the form on rows (features, residuals), Gruber & Bach 2025, Eq. 20:
 #   risk, std.error, projections r_i (mean = risk), zero_risk and zero_projections (h = 0 on
 #   the same rows), squared h(p_i, p_i), n rows, n_missing pairs where h is NaN, clipped.
-# `design`: weights and clusters of the rows; pairs of one cluster are no pairs.
+# `design`: weights and clusters of the rows; pairs within a cluster are left out.
 form_risk <- function(form, features, residuals, threads, design = NULL) UseMethod("form_risk")
 
 #' @export

@@ -6,24 +6,23 @@
 #' # Definition
 #' Gruber and Buettner 2022, Theorem 3.1, for `p >= 1`, K classes:
 #' `K^(1/p - 1/2) sqrt(2) >= K^(1/p - 1/2) RBS >= CE_p >= CWCE_p` (the second for `p <= 2`), `CE_p >= TCE_p >= TCE_1`,
-#' and `TCE_1` is at least the Kolmogorov-Smirnov error, the ECE with any bins, and the MMCE over
-#' the root of the kernel's largest value (1 here; the paper prints the constant on the other side).
-#' On a data set they hold exactly, without approximation, with the plug-in
-#' errors of the distinct predictions (`ece(type = "discrete")`), whatever `n`; they
-#' then describe the data, not the population: with all predictions distinct, CE_p is as large as it can be.
+#' and `TCE_1` is at least each of: the Kolmogorov-Smirnov error; the ECE with any bins; the MMCE over the root of the
+#' kernel's largest value (1 here; the paper prints the constant on the other side). On a data set they hold exactly,
+#' for any `n`, with the plug-in errors of the distinct predictions (`ece(type = "discrete")`). They then describe the
+#' data, not the population: with all predictions distinct, CE_p is as large as it can be.
 #'
 #' A zero low in the chain says nothing about the errors above: recalibrating every
 #' confidence to the accuracy makes ECE, TCE, KS and MMCE zero and leaves CE_p positive.
 #'
 #' # Intervals
-#' Those of [ece()], [rbs()], [ks_error()] and [mmce()] for the same number. Every one is for its own error, so
-#' that they do not inherit the order of the chain. Where nearly every prediction is distinct, CE, CWCE and TCE
-#' are as large as can be, which the printed output says; their intervals then begin at 0, because one row per
-#' prediction is no evidence of an error.
+#' Those of [ece()], [rbs()], [ks_error()] and [mmce()] for the same number. Each is for its own error, so they do not
+#' inherit the order of the chain. If nearly every prediction is distinct, CE, CWCE and TCE are as large as they can be,
+#' and the printed output says so. Their intervals then begin at 0, because one row per prediction gives no evidence of
+#' an error.
 #' @inheritParams ece
 #' @param n_bins Numbers of bins of the ECE.
 #' @param p Exponent, from 1 to 32.
-#' @param bandwidth Of the MMCE's Laplace kernel.
+#' @param bandwidth For the MMCE's Laplace kernel.
 #' @return A tibble of class `ce_hierarchy` with a row per error: `quantity`, `value`, `below` (the error that bounds
 #' it from above), `slack` (how much room is left), `holds` (`NA` where the theorem asserts
 #' nothing, `p > 2`), `std.error`, `conf.low`, `conf.high`, `p`, `n_classes`, `n_distinct` (predictions), `n`.

@@ -1,11 +1,11 @@
 #' Kernels between predictive distributions
 #'
 #' Kernels that compare predictions as distributions, for [skce()], [ucme()] and [ce_test()]. The plain kernels
-#' ([kernel_gaussian()], [kernel_laplace()], ...) apply as well: to the probabilities of classes, else to the
-#' parameters (mean and standard deviation of a normal, location and root-2 times scale of a Laplace, mean and root
-#' covariance of a multivariate normal, root rate of a Poisson distribution, sorted draws over root S, the quantiles of
-#' a quantile forecast, location, scale and scale / df of Student's t, \eqn{\sqrt{mean}} and
-#' \eqn{\sqrt{1 + mean/size}} of a negative binomial; mean and standard deviation of other families).
+#' ([kernel_gaussian()], [kernel_laplace()], ...) also apply: to the probabilities of classes, otherwise to the
+#' parameters. These are the mean and standard deviation of a normal, location and root-2 times scale of a Laplace, mean
+#' and root covariance of a multivariate normal, root rate of a Poisson distribution, sorted draws over root S, the
+#' quantiles of a quantile forecast, location, scale and scale / df of Student's t, \eqn{\sqrt{mean}} and \eqn{\sqrt{1 +
+#' mean/size}} of a negative binomial; mean and standard deviation of other families.
 #'
 #' @section Definition:
 #' With a distance D between distributions \eqn{\exp(-(D / bandwidth)^{power} / power)}: `power = 1` is
@@ -28,17 +28,17 @@
 #'
 #' @section Invariants:
 #' The Wasserstein distance is Hilbertian, and the kernel positive semidefinite, for univariate families and for
-#' covariances that commute. It is not for covariances that do not commute, nor for mixtures: Widmann et al. (2021,
-#' Theorem D.1) state that the mixture distance inherits the property, but there are five two-component mixtures
-#' whose kernel has an eigenvalue of -0.027. Such Gram matrices are checked (on at most 500 evenly spaced
-#' predictions), with a warning of class `calibrisk_warning_not_psd` that names the eigenvalue. Biased estimates may
-#' then be negative; unbiased ones and their tests stay centred.
+#' covariances that commute. It is not for covariances that do not commute, nor for mixtures. Widmann et al. (2021,
+#' Theorem D.1) state that the mixture distance inherits the property, but there are five two-component mixtures whose
+#' kernel has an eigenvalue of -0.027. Such Gram matrices are checked (on at most 500 evenly spaced predictions), with a
+#' warning of class `calibrisk_warning_not_psd` that names the eigenvalue. Biased estimates may then be negative;
+#' unbiased ones and their tests stay centred.
 #'
 #' @section Cost:
-#' [kernel_mmd()] and [kernel_embedding()] keep an n x n matrix up to 10,000 predictions; above, they take the features
-#' of a factor of the target kernel (its pivots are drawn with R's random numbers; what it lacks is at most a millionth
-#' of the kernel's diagonal, or rank 128). [kernel_hellinger()], other powers than 1 and 2, mixture distances and full
-#' covariances that do not commute always keep the matrix.
+#' [kernel_mmd()] and [kernel_embedding()] keep an n x n matrix up to 10,000 predictions. Above, they use the features
+#' of a factor of the target kernel, whose pivots are drawn with R's random numbers. Its error is at most a millionth of
+#' the kernel's diagonal, or it has rank 128. [kernel_hellinger()], other powers than 1 and 2, mixture distances and
+#' full covariances that do not commute always keep the matrix.
 #'
 #' @param bandwidth Length scale, or `"median"`: the median of the distance over all pairs of predictions.
 #' @param power The exponent of the distance, at most 2; other values than 1 and 2 keep an n x n matrix.
@@ -83,8 +83,7 @@ inner_matrix <- function(spec, threads) {
   with_bar("Comparing predictions", function(progress) cpp_target_matrix(spec, TRUE, threads, progress))
 }
 
-# What the diagonal of E l(Z_i, Z_i') over all pairs of draws has more than over pairs of
-# different draws; 0 for closed forms.
+# Excess of the diagonal of E l(Z_i, Z_i') over all pairs of draws over that of different draws; 0 for closed forms.
 draws_diagonal <- function(spec, n) {
   if (spec$form == "sum") {
     parts <- lapply(spec$parts, draws_diagonal, n)
@@ -253,7 +252,7 @@ law_matrix <- function(kernel, x, y, draws, threads, call) {
   if (is.null(y)) values else values[seq_along(x), length(x) + seq_along(y), drop = FALSE]
 }
 
-# Laws without outcomes: zeros, which no kernel on predictions looks at.
+# Distributions without outcomes: zeros, which no kernel on predictions uses.
 unlabelled_laws <- function(law) {
   probs <- class_probs(law)
   if (!is.null(probs) && !is.matrix(probs)) probs <- cbind(1 - probs, probs)

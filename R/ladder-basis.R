@@ -1,13 +1,13 @@
-#' Bases of the headline estimate
+#' Bases of the main estimate
 #'
-#' What the interval of [ce_estimate()] looks with: columns that depend on the predictions only. The default is a
-#' ladder of bases, coarse to fine; these values replace it.
+#' Columns that depend on the predictions only, on which the interval of [ce_estimate()] projects the residuals. The
+#' default is a sequence of nested bases, from coarse to fine; these values replace it.
 #'
 #' @section Definition:
-#' With one residual per row (top-label, binary) and for the residuals of each class (class-wise) the ladder has hat
+#' With one residual per row (top-label, binary) and for the residuals of each class (class-wise) the bases are hat
 #' functions (linear splines) of the prediction on 2, 8 and \eqn{\lceil\sqrt n\rceil} (at most 100) quantile knots. For
-#' the canonical notion, with \eqn{l = \log p}, \eqn{H = \sum_k p_k l_k}, the top class t with confidence c,
-#' \eqn{m = \max(4, \lceil n^{1/3}\rceil)} and the class j of the residual:
+#' canonical calibration, with \eqn{l = \log p}, \eqn{H = \sum_k p_k l_k}, the top class t with confidence c, \eqn{m =
+#' \max(4, \lceil n^{1/3}\rceil)} and the class j of the residual:
 #' \enumerate{
 #'   \item the temperature family's tangent: \eqn{1, p_j, p_j l_j, p_j H};
 #'   \item m hats of \eqn{p_j}, \eqn{p_j l_j}, \eqn{p_j H}, and m hats of c where t = j;
@@ -78,7 +78,7 @@ check_bases <- function(bases, notion, call = caller_env()) {
   bases
 }
 
-# What the core is told: functions are evaluated on the features.
+# The arguments of the core: functions are evaluated on the features.
 basis_specs <- function(bases, features, call) {
   lapply(seq_along(bases), function(b) {
     if (!is.function(bases[[b]])) return(bases[[b]]$spec)

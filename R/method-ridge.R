@@ -1,16 +1,16 @@
 #' Kernel ridge estimators of squared calibration errors
 #'
 #' `method_kkr()` is Kronecker kernel ridge regression of the products
-#' \eqn{\langle d_i, d_j \rangle} of residuals on pairs of predictions; `method_ukkr()` regresses the
-#' residual itself in a first step and multiplies the fitted gaps in a second.
+#' \eqn{\langle d_i, d_j \rangle} of residuals on pairs of predictions; `method_ukkr()` regresses the residual itself in
+#' a first step and multiplies the fitted values in a second.
 #'
 #' @param ridge The ridge \eqn{\lambda}, a positive number; a vector is a grid, `NULL` the default
 #'   grid.
 #' @param kernel A kernel, see [ce_kernels], or a list of kernels: then the grid has every
 #'   kernel with every ridge. `bandwidth = "median"` is resolved on the rows that tune (all but the
 #'   test rows), in [ce_fit()] on the rows that fit.
-#' @param exact Compute every ridge with all the digits that there are, rather than the selected one with those that
-#'   are reported? See Cost.
+#' @param exact Whether to compute every ridge to full precision, rather than the selected one to the reported digits.
+#'   See Cost.
 #' @return An object of class `ce_method`.
 #' @section Definition:
 #' With \eqn{n} training rows, their Gram matrix \eqn{K} and residuals \eqn{D} (prediction minus
@@ -18,28 +18,28 @@
 #' \deqn{h_{kkr}(p, p') = vec(D D')' (K \otimes K + \lambda n^2 I)^{-1} (k(p) \otimes k(p')),}
 #' \deqn{h_{ukkr}(p, p') = \langle g(p), g(p') \rangle, \quad g(p) = D' (K + \lambda n I)^{-1} k(p)}
 #' (Gruber & Bach 2025, Eqs. 27-34). The default grids are those of the published tables:
-#' \eqn{\lambda = g / \sqrt n} for kkr with \eqn{g = 10^{-1}, 10^{-3}, ..., 10^{-17}} for scalar notions and
-#' \eqn{10^{8}, 10^{7}, ..., 10^{-9}} for canonical calibration; \eqn{\lambda = g / n^{1/4}} for ukkr with
-#' \eqn{g = 10^{-1}, 10^{-2}, ..., 10^{-9}} and \eqn{10^{4}, 10^{3.5}, ..., 10^{-4.5}}.
+#' \eqn{\lambda = g / \sqrt n} for kkr with \eqn{g = 10^{-1}, 10^{-3}, ..., 10^{-17}} for scalar types of calibration
+#' and \eqn{10^{8}, 10^{7}, ..., 10^{-9}} for canonical calibration; \eqn{\lambda = g / n^{1/4}} for ukkr with \eqn{g =
+#' 10^{-1}, 10^{-2}, ..., 10^{-9}} and \eqn{10^{4}, 10^{3.5}, ..., 10^{-4.5}}.
 #' @section Invariants:
-#' Of kkr \eqn{h(p, p)} may be negative, and is never clipped inside a mean; it has no gap. That of
-#' ukkr is a squared length and carries the variance of the fit: it is biased upwards. As
-#' \eqn{\lambda \to 0} both interpolate the products of the residuals; as \eqn{\lambda \to \infty} both vanish.
+#' For kkr \eqn{h(p, p)} may be negative; it is never clipped inside a mean, and there is no estimate of the
+#' miscalibration itself. For ukkr \eqn{h(p, p)} is a squared length and includes the variance of the fit: it is biased
+#' upwards. As \eqn{\lambda \to 0} both interpolate the products of the residuals; as \eqn{\lambda \to \infty} both
+#' vanish.
 #' @section Cost:
 #' Scalar features with a Gaussian kernel use explicit features (about 18 for probabilities
 #' and the default kernel): linear in the number of rows, ten digits at every ridge. Other
 #' features and kernels use a pivoted Cholesky factor of rank \eqn{r} of all rows, in
 #' \eqn{O(n r^2 + k r^3)} for \eqn{k} folds and all ridges. A factor of rank up to 128, or of at most 256 rows,
 #' is exact.
-#' Otherwise the accuracy is tied to the selected ridge. Where a factor of that rank leaves more than 1/400 of the
-#' kernel's trace (of n rows above 4,096, n/4,096 times that), or would need a rank of more than a quarter of the rows,
-#' and up to 16,384 rows, `ce_tune()` solves every ridge on the block Krylov space of the residuals,
-#' \eqn{span(D, K D, ..., K^{p-1} D)}, in \eqn{O(k n^2 p d)} for \eqn{d} classes and with half of a Gram matrix in
-#' memory; elsewhere, and in [ce_fit()], the factor's rank grows until the risk of the selected ridge stands to
-#' 1e-6 and its squared error to 2e-4, relatively. `ce_tune()` keeps, per grid value, the rank, the trace of what the
-#' space or the factor leaves and whether the value is reliable to that accuracy, as `diagnostics`. `exact = TRUE` goes
-#' on to the full rank, with one eigendecomposition per fold; in double precision, risks of kkr are then exact to about
-#' 1e-17 over the ridge.
+#' Otherwise the accuracy is tied to the selected ridge. Such a factor may leave more than 1/400 of the kernel's trace
+#' (for n rows above 4,096, n/4,096 times that), or need a rank of more than a quarter of the rows. Then, up to 16,384
+#' rows, `ce_tune()` solves every ridge on the block Krylov space of the residuals, \eqn{span(D, K D, ..., K^{p-1} D)},
+#' in \eqn{O(k n^2 p d)} for \eqn{d} classes and with half of a Gram matrix in memory. Otherwise, and in [ce_fit()], the
+#' factor's rank grows until the risk of the selected ridge has a relative error of at most 1e-6 and its squared error
+#' one of at most 2e-4. `ce_tune()` keeps, per grid value, the rank, the trace of what the space or the factor leaves
+#' and whether the value is reliable to that accuracy, as `diagnostics`. `exact = TRUE` goes on to the full rank, with
+#' one eigendecomposition per fold; in double precision, risks of kkr are then exact to about 1e-17 over the ridge.
 #' @references `r ref_gruber_bach()`
 #' @seealso [ce_methods] for the other methods, [ce_tune()] to choose among them.
 #' @name method_kkr

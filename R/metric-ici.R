@@ -9,33 +9,33 @@
 #' (Austin and Steyerberg 2019; E50, E90 and Emax after Harrell). The smoother is a `"loess"` of
 #' the outcome on the prediction with `span` 0.75 and degree 2, as published, or
 #' `"isotonic"`: pooled adjacent violators. The curve is not cut to `[0, 1]`. Below ten distinct predictions, where a
-#' loess is not defined, the frequency of each distinct prediction is used. Where so many predictions are tied that a
-#' local fit is singular, the loess is that of the distinct predictions, weighted by their rows, and where these are too
-#' close together as well, the isotonic regression.
+#' loess is not defined, the frequency of each distinct prediction is used. If so many predictions are tied that a local
+#' fit is singular, the loess uses the distinct predictions, weighted by their rows; if these are too close together as
+#' well, isotonic regression is used.
 #'
-#' Importance weights are those of the loess's local fits (its neighbourhoods are shares of the predictions, not of
-#' their weight), or of the isotonic regression, and of mean and quantiles of the distances.
+#' Importance weights enter the loess's local fits (its neighbourhoods are shares of the predictions, not of their
+#' weight) or the isotonic regression, and the mean and quantiles of the distances.
 #'
 #' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
 #' @param smoother `"loess"` or `"isotonic"`.
-#' @param span Of the loess, at least three of the predictions and at most 100.
+#' @param span For the loess: at least three of the predictions and at most 100.
 #' @param interval `"none"` or `"bootstrap"`.
 #' @return A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
 #' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
 #' There is no cheap analytic interval, because every outcome moves the whole curve: `interval = "bootstrap"`
 #' gives one at the cost of `times` further curves. The default is none, and the printed table says so.
 #' @section Interval:
-#' The distances are biased upwards by the noise of the curve, all the more the smaller they are. The lower end is
-#' therefore the estimate less an upper quantile of the distances that noise alone gives (a triangle inequality for ICI
-#' and Emax, whatever the gaps): those of calibrated predictions, with outcomes redrawn from them; with clusters those
-#' between the curves of bootstrap samples and of all rows. The upper end adds normal (with clusters, Student's)
-#' quantiles times the samples' standard deviation (for E50, which noise may also move down, at least the quantile of
-#' the noise), and is not moved down, since large gaps of one sign have no bias. Both are of the curve as the smoother
-#' sees it. Simulated (332 and 1,500 rows, calibrated and four kinds of gaps), they hold ICI and E90 in 95 to 100 % of
-#' samples, Emax with the loess in 90 to 100 %.
+#' The distances are biased upwards by the noise of the curve, all the more the smaller they are. The lower limit is
+#' therefore the estimate minus an upper quantile of the distances that noise alone gives (a triangle inequality for ICI
+#' and Emax, for any miscalibration). These are the distances of calibrated predictions, with outcomes redrawn from
+#' them; with clusters, those between the curves of bootstrap samples and of all rows. The upper limit adds normal (with
+#' clusters, Student's) quantiles times the samples' standard deviation; for E50, which noise may also lower, at least
+#' the quantile of the noise. It is not lowered, since large differences of one sign have no bias. Both are of the curve
+#' as the smoother sees it. In simulations (332 and 1,500 rows, calibrated and four forms of miscalibration) they hold
+#' ICI and E90 in 95 to 100 % of samples, Emax with the loess in 90 to 100 %.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
 #' @examples
 #' p <- seq(0.05, 0.95, length.out = 60)

@@ -1,14 +1,14 @@
 #' All classical calibration errors at once
 #'
-#' The panel of errors for one scalar notion, from one reading and one sort of the predictions; or a panel of your own
-#' metrics, one below the other.
+#' The panel of errors for one scalar type of calibration, from one reading and one sort of the predictions; or a panel
+#' of your own metrics, one below the other.
 #'
 #' Without `metrics` the rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by
 #' the monotone sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
 #' (triweight), `smooth_ece`; `ici`, `e50`, `e90`, `emax`; `cox_intercept`, `cox_slope`, `cox_in_the_large`,
 #' `cox_joint`; `spiegelhalter`, `hosmer_lemeshow`. Each is defined on the help page of its own function. Intervals are
-#' those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see [ici()]. What cannot be
-#' computed is `NA`, and `detail` says why; nothing stops the panel. With clusters that is the Hosmer-Lemeshow
+#' those of the functions themselves; `ici`, `e50`, `e90` and `emax` have none here, see [ici()]. Errors that cannot be
+#' computed are `NA`, and `detail` says why; nothing stops the panel. With clusters that is the Hosmer-Lemeshow
 #' statistic.
 #'
 #' # Cost
@@ -22,8 +22,8 @@
 #'   are options of the panel without `metrics`.
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
-#' @param smoother Of the ICI: `"loess"` or `"isotonic"`.
-#' @param floor Of Cox's regression, see [cox_calibration()].
+#' @param smoother For the ICI: `"loess"` or `"isotonic"`.
+#' @param floor For Cox's regression, see [cox_calibration()].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail`
 #'   (the
 #' choices behind the number), `n`, `notion`, `level`.
@@ -157,7 +157,7 @@ as_metrics <- function(metrics, call) {
   }, unname(metrics), rlang::names2(metrics))
 }
 
-# What a metric does not tell is NA.
+# Columns that a metric does not have are NA.
 panel_part <- function(row, data) {
   detail <- row$detail
   value <- with_reasons(row$fn(data), function(reason) {

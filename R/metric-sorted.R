@@ -72,7 +72,7 @@ bin_ends <- function(sorted, type, n_bins) {
 }
 
 # Per non-empty bin: weight, mean residual, accuracy, mean square of the residuals around their mean, and
-# sum w^2 / (sum w)^2, which is 1 over the number of rows where all count the same.
+# sum w^2 / (sum w)^2, which is 1 over the number of rows without weights.
 bin_table <- function(sorted, ends, from = 0) {
   ends <- used_ends(ends)
   sums <- list(d = sorted$sum_d, d2 = sorted$sum_d2, y = sorted$sum_y, w = sorted$sum_w, w2 = sorted$sum_w2)
@@ -121,7 +121,7 @@ bin_blocks <- function(sorted, ends, at_once) {
   )
 }
 
-# The same from the sums of w, w d, w d^2 and w y in every bin (rows) and fold (columns), of rows that count the same.
+# The same from the sums of w, w d, w d^2 and w y in every bin (rows) and fold (columns), of unweighted rows.
 bins_of_sums <- function(size, d, d2, events) {
   total <- rowSums(size)
   gap <- rowSums(d) / total
@@ -150,7 +150,7 @@ power_of_sums <- function(sums, squares, n) {
   list(power = sums[["power"]], squares = n * (squares + sums[["within"]]), noise = sums[["noise"]])
 }
 
-# Of bins, or of a block of them, among rows of weight n: sums for the error and its variance, squares(power) around the
+# For bins, or a block of them, among rows of weight n: sums for the error and its variance, squares(power) around the
 # error, and the influence's coefficients.
 bin_terms <- function(bins, n, p, debias) {
   share <- bins$size / n

@@ -8,10 +8,10 @@
 #'   `"cox_in_the_large"`, the intercept with the slope held at 1, and `"cox_joint"`, twice the log likelihood ratio of
 #'   that model to `a = 0, b = 1` (Cox 1958). Each row's `p.value` is of its own likelihood ratio test: of `a = 0`
 #'   with any slope, of `b = 1` with any intercept, of `a = 0` given `b = 1`, of both at once (two degrees of freedom).
-#'   With importance weights or clusters the likelihood is weighted, and twice its logarithm no longer chi-squared:
-#'   standard errors are then the robust ones, from the rows' influence or the clusters' sums of it (a sandwich),
-#'   intervals and p-values are Wald's with them (Student's t), and `"cox_joint"` is Wald's quadratic form of both
-#'   coefficients, compared with an F distribution where there are few clusters.
+#'   With importance weights or clusters the likelihood is weighted, and twice its logarithm is no longer chi-squared.
+#'   Standard errors are then robust: a sandwich from the rows' influence or the clusters' sums of it. Intervals and
+#'   p-values are Wald's with these (Student's t), and `"cox_joint"` is Wald's quadratic form of both coefficients,
+#'   compared with an F distribution if there are few clusters.
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard
 #'   normal for calibrated predictions (Spiegelhalter 1986); `p.value` is two-sided. With importance weights the
 #'   numerator's terms `s` have the factor `w`, and the denominator is `sqrt(sum s^2)`: where weights depend on the
@@ -21,9 +21,9 @@
 #'   nearly equal size, ties kept together. Degrees of freedom are the number of groups, or two less
 #'   where the predictions were fitted to the same outcomes (`fitted = TRUE`). With importance weights
 #'   `N_g` is `sum(w)` and, with `m = E_g / N_g`, a group's squared difference of weighted sums is over
-#'   `m (1 - m) sum(w^2) (k (1 - m) + m) / (k m + 1 - m)`: `k` is how many times as large weights are with an event as
-#'   without one, in all groups alike, such that as much of `sum(w^2)` belongs to events as there is. Its distribution
-#'   needs independent rows: `cluster` is an error of class `calibrisk_error_cluster`.
+#'   `m (1 - m) sum(w^2) (k (1 - m) + m) / (k m + 1 - m)`: `k` is the ratio of the weights with an event to those
+#'   without one. It is the same in all groups and is chosen to give the observed share of events in `sum(w^2)`. Its
+#'   distribution needs independent rows: `cluster` is an error of class `calibrisk_error_cluster`.
 #'
 #' The Hosmer-Lemeshow test depends on the arbitrary number of groups, has little power in small samples and
 #' rejects every useful model in large ones; a note says so once per session. Prefer an estimate
@@ -114,7 +114,7 @@ cox_fits <- function(z, y, design, copies = NULL) {
   list(z = z, y = y, both = both, large = large, ok = ok, w = w, unit = unit)
 }
 
-# Rows that are independent and count the same: the likelihood's own errors and tests.
+# Independent, unweighted rows: the likelihood's own errors and tests.
 cox_likelihood <- function(fit, level) {
   both <- fit$both
   large <- fit$large
@@ -132,8 +132,8 @@ cox_likelihood <- function(fit, level) {
        p.value = stats::pchisq(ratio, c(1, 1, 1, 2), lower.tail = FALSE))
 }
 
-# Weights and clusters: the influence of a row is its score times the inverse of the mean second derivative, whatever
-# the distribution of the outcomes; Wald's tests.
+# Weights and clusters: the influence of a row is its score times the inverse of the mean second derivative, for any
+# distribution of the outcomes; Wald's tests.
 cox_robust <- function(fit, design, level) {
   influence <- function(model, basis) {
     p <- stats::plogis(model$intercept + model$slope * fit$z)
@@ -259,8 +259,7 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
        n_groups = groups)
 }
 
-# Of every place the share of the mass that lies below, and half of that at the same place; places 1, 2, ..., each with
-# a row.
+# For every place the share of the mass below it plus half of the mass at it; places 1, 2, ..., each with a row.
 share_below <- function(mass, place) {
   mass <- rowsum(mass, place)[, 1] / sum(mass)
   unname(cumsum(mass) - mass / 2)[place]

@@ -1,10 +1,10 @@
-# From a fitted model to a data frame that every verb takes: the new data with columns of predictions.
+# From a fitted model to a data frame that every function takes: the new data with columns of predictions.
 
 #' Predictions of a fitted model
 #'
-#' The predictions that a model makes for new data, beside those data, as every verb of this package takes them: columns
-#' of probabilities, or a column of predictive distributions. The names of the columns say what they are probabilities
-#' of.
+#' The predictions of a model for new data, in columns added to those data, in the form that every function of this
+#' package takes: columns of probabilities, or a column of predictive distributions. The names of the columns say what
+#' they are probabilities of.
 #'
 #' @section Models:
 #' \describe{
@@ -15,9 +15,9 @@
 #'     `nnet::multinom()`, `MASS::polr()`, `MASS::lda()`, `rpart()`, `gam(family = multinom())`, fits and workflows of
 #'     tidymodels.}
 #'   \item{Numbers}{A column `.pred` of predictive distributions. [stats::lm()], and glm and gam of a Gaussian family:
-#'     normal, the variance that of the residuals plus that of the fitted mean. Families Poisson, Gamma and negative
-#'     binomial: the distribution at the fitted mean. `gam(family = gaulss())`: its mean and standard deviation.
-#'     `ranger(quantreg = TRUE)`: the quantiles 1 %, 3 %, ..., 99 %.}
+#'     normal, with the sum of the variances of the residuals and of the fitted mean. Families Poisson, Gamma and
+#'     negative binomial: the distribution at the fitted mean. `gam(family = gaulss())`: its mean and standard
+#'     deviation. `ranger(quantreg = TRUE)`: the quantiles 1 %, 3 %, ..., 99 %.}
 #'   \item{Survival}{With `horizon`: a column `.pred_event`, the probability of the event by this time.
 #'     `survival::coxph()`, survival forests of ranger, censored regression of tidymodels; see [ce_horizon()].}
 #'   \item{Posterior draws}{Models of rstanarm and brms, by the generics of rstantools: probabilities are posterior
@@ -33,7 +33,7 @@
 #' @param model A fitted model, or a list of them.
 #' @param newdata A data frame with the predictors, and best the outcome.
 #' @param ... Passed on to the model's `predict()`, or to the generics of rstantools.
-#' @param horizon Of survival models: the time by which the event is predicted.
+#' @param horizon For survival models: the time by which the event is predicted.
 #' @return `newdata` with columns `.pred_*` or `.pred`; of a list of models a list. Rows for which the model has no
 #'   prediction have `NA`.
 #' @section Errors:
@@ -175,7 +175,7 @@ ce_predictions.gam <- function(model, newdata, ...) {
   add_family(model, newdata, family, ...)
 }
 
-# Of a generalised linear or additive model.
+# For a generalised linear or additive model.
 add_family <- function(model, newdata, family, ...) {
   name <- family$family
   mean <- function() unname(as.vector(stats::predict(model, newdata, type = "response", ...)))
@@ -245,7 +245,7 @@ ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
   add_ordered(newdata, stats::predict(model, newdata, ...)$predictions, model$forest$levels)
 }
 
-# Classes in the order of the outcome's levels, whatever the order of the columns.
+# Classes in the order of the outcome's levels, for any order of the columns.
 add_ordered <- function(newdata, probs, levels = NULL) {
   if (!is.null(levels) && setequal(levels, colnames(probs))) probs <- probs[, levels, drop = FALSE]
   add_classes(newdata, probs)

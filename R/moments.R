@@ -22,15 +22,15 @@
 #'   \item{`dss`}{mean Dawid-Sebastiani score \eqn{r_i / v_i + \log v_i}.}
 #' }
 #' With `after`, the same for the recalibrated predictions and `dss_gain` and `mse_gain`, the paired differences
-#' before minus after. Where `after` is an injective map of the predictions that was fitted on other data, `dss_gain`
-#' is an unbiased estimate of the difference of the calibration errors of the Dawid-Sebastiani score (Proposition 4.5).
-#' A map with scale 0 is not injective: a warning of class `calibrisk_warning_injective` says so.
+#' before minus after. If `after` is an injective map of the predictions that was fitted on other data, `dss_gain` is an
+#' unbiased estimate of the difference of the calibration errors of the Dawid-Sebastiani score (Proposition 4.5). A map
+#' with scale 0 is not injective: a warning of class `calibrisk_warning_injective` says so.
 #'
 #' @inheritParams ce_recalibrate
-#' @param x Predictive distributions of one number ([pred]; of a data frame also as an expression,
-#'   `pred_normal(mu, sigma)`), or a matrix or data frame with two columns (of a data frame by default the two that
-#'   start with `.pred_`) whose names say what they are: `mean`, `mu` or `.pred`, and `variance`, `var`, `sigma2`, or
-#'   `sd`, `sigma`, with or without `.pred_`. Other names, and none, are an error of class `calibrisk_error_columns`.
+#' @param x Predictive distributions of one number ([pred]; for a data frame also as an expression, `pred_normal(mu,
+#'   sigma)`). Or a matrix or data frame with two columns (for a data frame by default the two that start with
+#'   `.pred_`), whose names say what they are: `mean`, `mu` or `.pred`, and `variance`, `var`, `sigma2`, or `sd`,
+#'   `sigma`, with or without `.pred_`. Other names, and none, are an error of class `calibrisk_error_columns`.
 #' @param after Recalibrated predictions of the same rows, or a `"variance"` map of [ce_recalibrate()],
 #'   which is then applied to `x`.
 #' @param level Confidence level.
@@ -120,7 +120,7 @@ moment_table <- function(data, level, missing = FALSE) {
   moment_rows(quantities, estimate, std.error, targets, design, level)
 }
 
-# The standard deviation of weighted rows: unbiased for a variance that the weights know nothing of.
+# The standard deviation of weighted rows: unbiased for a variance that does not depend on the weights.
 row_sd <- function(v, design) {
   if (length(v) < 2) return(NA_real_)
   sqrt(row_mean((v - row_mean(v, design))^2, design) / (1 - weight_concentration(design)))
@@ -207,7 +207,7 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL,
        design = bind_design(raw, keep))
 }
 
-# What as_distribution() converts.
+# Classes that as_distribution() converts.
 is_distribution_like <- function(x) inherits(x, c("ce_distribution", "distribution", "rvar"))
 
 # `any_family`: moments of all predictions of a number are taken, not only those of normal ones, which a map keeps.
@@ -258,7 +258,7 @@ moments_of <- function(x, call, columns = NULL, any_family = FALSE) {
 
 moment_names <- list(mean = c("mean", "mu", ".pred"), variance = c("variance", "var", "sigma2"), sd = c("sd", "sigma"))
 
-# What two columns are, by their names; said once for each pair of names.
+# The meaning of two columns, by their names; the message is given once for each pair of names.
 moment_roles <- function(columns, call) {
   plain <- tolower(sub("^\\.pred_", "", columns %||% c("", "")))
   role <- vapply(plain, function(name) {

@@ -10,9 +10,9 @@
 #' How predictions will be distributed and how far off they will be, for [ce_power()]. The true logit is `intercept +
 #' slope` times the predicted one: a `slope` below 1 are predictions that are too extreme.
 #'
-#' @param mean,sd Of the linear predictor, the logit of the prediction, which is normal.
-#' @param shape1,shape2 Of the Beta distribution of the prediction.
-#' @param intercept,slope Of the true logit as a function of the predicted one; 0 and 1: calibrated.
+#' @param mean,sd Mean and standard deviation of the linear predictor, the logit of the prediction, which is normal.
+#' @param shape1,shape2 Parameters of the Beta distribution of the prediction.
+#' @param intercept,slope Intercept and slope of the true logit as a function of the predicted one; 0 and 1: calibrated.
 #' @return A `ce_assumption`, which holds numbers and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where a number is out of range.

@@ -1,4 +1,4 @@
-# What ce_rank() is given: metrics, models, their outcomes and the size of the subsamples.
+# The input of ce_rank(): metrics, models, their outcomes and the size of the subsamples.
 
 # A named list: a built-in metric's name, or a metric as a value.
 check_rank_metrics <- function(metric, call = caller_env()) {
@@ -20,7 +20,7 @@ rank_metric <- function(metric, call) {
   as_metric(metric, call)
 }
 
-# Of distributions of numbers the names mean the same; `options`: kernel and ridge, where they are given.
+# For distributions of numbers the names mean the same; `options`: kernel and ridge, where they are given.
 law_rank_metric <- function(metric, options, call) {
   if (!is.character(metric)) return(metric)
   debias <- c(ckce = "none", ckce_debiased = "off_diagonal", ckce_null_mean = "null_mean")

@@ -5,35 +5,34 @@
 #' paired over the models.
 #'
 #' @section Definition:
-#' `trials` subsamples of `n_sub` observations are drawn without replacement (repeated rows
-#' would act like a smaller ridge in the kernel metrics, so this is no bootstrap) and every
-#' model is evaluated on the same rows. Reported are the share of subsamples with each order
-#' of the models, the share in which one model is better than another, and the paired
-#' differences; shares have Wilson intervals. Models that are equal (up to rounding) in a subsample share
-#' its first place, count as half better each, and stand side by side in its order, `a = b < c`. Shares describe the
-#' certainty that `n_sub` observations give, not all `n`: values of the kernel metrics at different sizes are not
-#' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations. A share is an unbiased estimate of
-#' the probability that `n_sub` new observations have this order. Its Wilson interval is that of the number of
-#' subsamples alone: it holds the share of all subsamples of these observations, not that probability. Subsamples
-#' overlap: standard deviations and ranges over them are smaller than those over new samples of `n_sub`, for means by
-#' the factor `sqrt(1 - n_sub / n)`; [ce_compare()] has standard errors and tests of the differences.
+#' `trials` subsamples of `n_sub` observations are drawn without replacement (not a bootstrap, since repeated rows would
+#' act like a smaller ridge in the kernel metrics) and every model is evaluated on the same rows. Reported are the share
+#' of subsamples with each order of the models, the share in which one model is better than another, and the paired
+#' differences; shares have Wilson intervals. Models that are equal (up to rounding) in a subsample share its first
+#' place, count as half better each, and stand side by side in its order, `a = b < c`. Shares describe the certainty
+#' that `n_sub` observations give, not all `n`: values of the kernel metrics at different sizes are not comparable,
+#' since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations. A share is an unbiased estimate of the
+#' probability that `n_sub` new observations have this order. Its Wilson interval is that of the number of subsamples
+#' alone: it holds the share of all subsamples of these observations, not that probability. Subsamples overlap: standard
+#' deviations and ranges over them are smaller than those over new samples of `n_sub`, for means by the factor `sqrt(1 -
+#' n_sub / n)`; [ce_compare()] has standard errors and tests of the differences.
 #'
-#' Metrics, all better when smaller: `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]),
-#' `"jkce"` (unbiased; [jkce()]), `"ece_canonical"` (binned error in L1, `n_bins` intervals
-#' per class: the differences of bin means; [ece()] with `notion = "canonical"`), `"ece_pointwise"` (the same bins,
-#' every prediction compared with its bin's outcomes; not 0 for calibrated models), and for reporting the proper scores
-#' `"brier"` and `"log_loss"` and the misclassification `"error"` (the Brier score is the sum over the
-#' classes; of vectors of probabilities \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank
-#' models by more than calibration. Every other metric is what it is in [ce_compare()]: `"ece"` or [ece], `"crps"`,
-#' `ce_metric(ece, p = 2)`, a function of your own; see [ce_metric()].
+#' Metrics, for all of which smaller is better: `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]), `"jkce"`
+#' (unbiased; [jkce()]), `"ece_canonical"` (binned error in L1, `n_bins` intervals per class: the differences of bin
+#' means; [ece()] with `notion = "canonical"`), `"ece_pointwise"` (the same bins, every prediction compared with its
+#' bin's outcomes; not 0 for calibrated models). For reporting there are also the proper scores `"brier"` and
+#' `"log_loss"` and the misclassification `"error"` (the Brier score is the sum over the classes; of vectors of
+#' probabilities \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank models by more than
+#' calibration. Every other metric is what it is in [ce_compare()]: `"ece"` or [ece], `"crps"`, `ce_metric(ece, p = 2)`,
+#' a function of your own; see [ce_metric()].
 #'
 #' Models of a number (vectors of predictive distributions, [pred], or data frames with a column of such) have the
 #' metrics that compare such in [ce_compare()], with `"ckce_debiased"` and `"ckce_null_mean"`. Kernels and bandwidths
 #' are then each model's own.
 #'
-#' @param models A named list with every model's predictions of the same observations in the same order:
-#'   matrices, vectors of probabilities or of distributions, or data frames, whose numeric columns that start with
-#'   `.pred_` count (without any, all numeric columns), or their one column of distributions.
+#' @param models A named list with every model's predictions of the same observations in the same order: matrices,
+#'   vectors of probabilities or of distributions, or data frames. Of a data frame, the numeric columns that start with
+#'   `.pred_` are used (if there are none, all numeric columns), or its one column of distributions.
 #' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.
 #' @param metric Names of metrics, a metric such as [ece], [skce] or [ce_metric()], a score such as [score_log()], or a
@@ -48,9 +47,9 @@
 #' @param level Level of the Wilson intervals, and of the central range over subsamples.
 #' @param event_level As for the other metrics.
 #' @param threads Number of threads; see [ce_threads].
-#' @param horizon Of outcomes `Surv(time, status)`, see [ce_horizon()].
-#' @param weights,cluster Of metrics as values: what each row counts and which rows belong together, as in [ece()], a
-#'   column of all data frames or a vector. Subsamples then take whole clusters, about `n_sub` rows.
+#' @param horizon For outcomes `Surv(time, status)`, see [ce_horizon()].
+#' @param weights,cluster For metrics as values: weights of rows and clusters of rows that belong together, as in
+#'   [ece()]: a column of all data frames or a vector. Subsamples then take whole clusters, about `n_sub` rows.
 #' @return A `ce_rank`: a list with tibbles
 #'   * `estimates`: `metric`, `model`, `estimate` and `rank` on all observations, best first;
 #'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`

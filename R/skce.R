@@ -47,14 +47,14 @@
 #' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws with a
 #' smooth target kernel (Gaussian, sums and products) go through the r features of a factor. It reproduces the kernel at
 #' every draw to \eqn{10^{-12}}, or as closely as four rounds allow, at least to \eqn{10^{-6}} (`target_form` then says
-#' so: `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws. Outcomes
-#' on the line with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Otherwise (rough kernels,
-#' or many features in several dimensions) the cost is \eqn{n^2 S^2/2} evaluations of the target kernel. If there are
-#' more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and `target_form`
-#' says so: `"draws (21 of 500)"`. With `tolerance` the kernel on the predictions is replaced by a low-rank factor whose
-#' mean neglected diagonal is below it: cost \eqn{n r^2}, at most \eqn{r = \max(1000, 10^8 / n)}. Where that is not
-#' enough, as for [kernel_tv()] of very many rows, `error_bound` is that of the rank that was reached, and the exact
-#' kernel costs less.
+#' so: `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws.
+#' Univariate outcomes with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Otherwise (rough
+#' kernels, or many features in several dimensions) the cost is \eqn{n^2 S^2/2} evaluations of the target kernel. If
+#' there are more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and
+#' `target_form` says so: `"draws (21 of 500)"`. With `tolerance` the kernel on the predictions is replaced by a
+#' low-rank factor whose mean neglected diagonal is below it: cost \eqn{n r^2}, at most \eqn{r = \max(1000, 10^8 / n)}.
+#' Where that is not enough, as for [kernel_tv()] of very many rows, `error_bound` is that of the rank that was reached,
+#' and the exact kernel costs less.
 #'
 #' @section Errors:
 #' Errors have the class `calibrisk_error_<what>`. The values of `<what>` are: `rows` (one observation and an estimator

@@ -7,27 +7,27 @@
 #'
 #' A source yields data frames until it is empty. `update(state, source, truth)` reads it into a [ce_state()] (or a
 #' [ce_monitor()]), in the memory of one piece. A list of sources, such as `lapply(files, ce_source)`, is read source by
-#' source, each into a state of its own, and the states are merged in the order of the list; under a [future::plan()] of
+#' source, each into a state of its own, and the states are merged in the order of the list. Under a [future::plan()] of
 #' several workers they are read in parallel, with the same digits.
 #'
-#' @param x What to read: the names of CSV or Parquet files, or of a folder of them; a data frame; a table of a database
-#'   (dbplyr, or [ce_database()]) or a result of `DBI::dbSendQuery()`; an object with a method `read_next_batch()`
-#'   (arrow's `RecordBatchReader`); or a function without arguments that returns the next data frame, and `NULL` at the
+#' @param x The source: the names of CSV or Parquet files, or of a folder of them; a data frame; a table of a database
+#'   (dbplyr, or [ce_database()]); or a result of `DBI::dbSendQuery()`. Also an object with a method `read_next_batch()`
+#'   (arrow's `RecordBatchReader`), or a function without arguments that returns the next data frame, and `NULL` at the
 #'   end.
-#' @param rows Number of rows of a piece. Of a Parquet file, and where data.table is installed of a CSV file below
-#'   256 MB, the whole file is read at once.
-#' @param close Of a function: what is called when it is empty or an error occurred.
+#' @param rows Number of rows of a piece. A Parquet file is read at once, and so is a CSV file below 256 MB if
+#'   data.table is installed.
+#' @param close For a function: a function to call at its end, or after an error.
 #' @section Workers:
 #' A source is sent to the worker that reads it: files are opened there, but a connection, a result or a reader does not
 #' leave its process (an external pointer is not valid in another). There a source is a function
-#' that opens what it reads at its first call. What a function takes from the global environment is not sent with it: it
-#' is to hold its values (made by a function or in `local()`) and to name packages by `::`.
+#' that opens what it reads at its first call. Objects that a function takes from the global environment are not sent
+#' with it. It must hold its values (made by a function or in `local()`) and name packages by `::`.
 #' @return A `ce_source`. Files, data frames and tables can be read again; results, readers and functions only once.
 #' @section Errors:
 #' `calibrisk_error_source` where a piece cannot be read or taken in: it says which one, and its parent why. That
 #' includes files and results of databases that end early. `calibrisk_error_worker` where a worker
-#' of the plan was lost. What was opened is closed then, and after an interrupt; the state that was to be updated is
-#' as before.
+#' of the plan was lost. Opened files are closed then, also after an interrupt, and the state to be updated is
+#' unchanged.
 #' @seealso [ce_state()].
 #' @export
 #' @examples

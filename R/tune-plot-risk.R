@@ -1,9 +1,9 @@
 # Risks along the grid of every method, minus the smallest of all: differences are tiny beside the noise that all
 # risks of a fold share, so that only paired ones can be seen.
 
-# Mean over folds of the risk of each method and value (class-wise: summed over classes, the same value in each, and
-# with `per_class` the value that each class chose), its difference to the smallest and that difference's
-# standard error over folds.
+# Mean over folds of the risk of each method and value, its difference to the smallest and that difference's standard
+# error over folds. Class-wise: summed over classes with the same value in each, and with `per_class` the value that
+# each class chose.
 risk_table <- function(x, call = caller_env(2)) {
   rows <- x$tidy[!is.na(x$tidy$risk), ]
   if (nrow(rows) == 0) {
@@ -42,7 +42,7 @@ fold_error <- function(g) {
   if (length(g) < 2) NA_real_ else sd(g) / sqrt(length(g))
 }
 
-# Of several kernels the one with the smallest mean risk at each value (and class).
+# If there are several kernels: the one with the smallest mean risk at each value (and class).
 best_kernels <- function(rows) {
   if (is.null(rows[["kernel"]])) return(rows)
   label <- function(columns) do.call(paste, c(lapply(columns, function(name) rows[[name]]), sep = "\r"))
@@ -70,7 +70,7 @@ class_choices <- function(rows) {
 }
 
 # Place along the path: from smooth (0) to flexible (1), in decades where the grid spans more than two. A single value
-# is in the middle; values per class stand beside the path.
+# is in the middle; values per class are drawn next to the path.
 path_place <- function(value, per_class, parameter) {
   out <- rep(0.5, length(value))
   out[per_class] <- 1.08
@@ -111,7 +111,7 @@ risk_limits <- function(table, zero) {
   c(low, if (most > high) high else max(most * 1.02, 1e-15))
 }
 
-# What both figures draw: differences in units of a power of ten.
+# Both figures draw differences in units of a power of ten.
 risk_shown <- function(panels, call) {
   curve <- bind_panels(panels, function(x) risk_curve(x, call))
   zero <- bind_panels(panels, function(x) data.frame(zero = zero_difference(x, risk_curve(x, call))))

@@ -4,22 +4,22 @@
 #'
 #' @param object,x A `ce_tune`, or a [ce_grouped] list of them.
 #' @param type `"risk"`: the mean risk minus the smallest one, with the standard error over folds of that paired
-#'   difference, along each method's grid, from smooth to flexible; the point is the value with the smallest mean
-#'   risk of each method, the dashed line the risk of \eqn{h = 0} where it is near. Class-wise: the same value in all
-#'   classes, and at the right, open, a value for each class. `"estimate"`: the
-#'   calibration error that each method reports for the test rows, with limits from those rows' standard error alone,
-#'   and as line and band the estimate of all rows with its interval (see [ce_estimate()]). `"gap"`: the estimated gap,
-#'   prediction minus outcome, over the confidence, with the density of the predictions below (scalar notions, and per
-#'   class for class-wise; for kkr, which estimates no gap, the root of the positive part of \eqn{h(p, p)}): the
-#'   selected method with its pointwise band, the others in grey. The band is the delete-one-fold jackknife's: it knows
-#'   noise, not what a method smooths away.
+#'   difference, along each method's grid, from smooth to flexible. The point is the value with the smallest mean risk
+#'   of each method, and the dashed line the risk of \eqn{h = 0} if it is near. Class-wise: the same value in all
+#'   classes, and at the right, open, a value for each class. `"estimate"`: the calibration error that each method
+#'   reports for the test rows, with limits from those rows' standard error alone. Line and band are the estimate from
+#'   all rows with its interval (see [ce_estimate()]). `"gap"`: the estimated calibration gap, prediction minus outcome,
+#'   over the confidence, with the density of the predictions below: the selected method with its pointwise band, the
+#'   others in grey. It is drawn for scalar types of calibration, and per class for class-wise; kkr, which estimates
+#'   only products, has the root of the positive part of \eqn{h(p, p)}. The band is the delete-one-fold jackknife's: it
+#'   knows noise, not what a method smooths away.
 #' @param methods Which methods to draw, by name; all by default.
-#' @param classes Class-wise gaps: which classes to draw, by name; all by default.
+#' @param classes For class-wise calibration gaps: which classes to draw, by name; all by default.
 #' @param ... Not used.
 #' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @section Errors:
-#' `calibrisk_error_argument` for unknown methods or classes, `calibrisk_error_risk` where no fold has two held-out
-#' rows, `calibrisk_error_notion` for the gap of a canonical result.
+#' `calibrisk_error_argument` for unknown methods or classes, `calibrisk_error_risk` if no fold has two held-out rows,
+#' `calibrisk_error_notion` for the calibration gap of a canonical result.
 #' @name autoplot.ce_tune
 #' @exportS3Method ggplot2::autoplot
 autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), methods = NULL, classes = NULL, ...) {

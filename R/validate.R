@@ -1,19 +1,20 @@
 #' Validate a risk model: the hierarchy of calibration
 #'
-#' What a report of a validated risk model shows, from one reading of the data: mean, weak, moderate and strong
-#' calibration in the words of Van Calster et al. (2016), beside discrimination, overall performance and utility; every
-#' number with an interval.
+#' The numbers of a validation report, from one reading of the data: mean, weak, moderate and strong calibration in the
+#' terms of Van Calster et al. (2016), with discrimination, overall performance and utility. Every number has an
+#' interval.
 #'
 #' @inheritParams ece
 #' @inheritParams ce_args
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of those, one per model.
 #' @param group Covariate patterns within which predictions should be calibrated too ("strong" calibration): one or
 #'   several columns of `x` (tidyselect), or a vector or a data frame with a value per row.
-#' @param thresholds Probabilities above which one acts, for net benefit; [ce_decision()] shows all of them.
+#' @param thresholds Treatment thresholds for net benefit: rows with a larger probability are treated; [ce_decision()]
+#'   shows all of them.
 #' @param notion `"binary"`, `"top_label"`, or `"class_wise"`: every class against the others. By default `"binary"` for
 #'   a single probability and for two classes, else `"class_wise"`.
-#' @param smoother,span Of the moderate terms, see [ici()].
-#' @param floor Of the regressions on the logit, see [cox_calibration()].
+#' @param smoother,span For the moderate terms, see [ici()].
+#' @param floor For the regressions on the logit, see [cox_calibration()].
 #' @param times Bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI; 0 for none. They draw from R's
 #'   random numbers: [set.seed()] makes them reproducible.
 #' @return A `ce_validation`. `tidy()` is a tibble with the models, groups and classes, then `level`, `term`,
@@ -41,10 +42,10 @@
 #' * **utility**: `net_benefit(c)` \eqn{= \overline{1\{p \ge c\} (y - c)} / (1 - c)} per row, see [ce_decision()].
 #'
 #' @section Intervals:
-#' From influence rows by the rules of [ece()] (weights, clusters), but for the regression without weights and clusters
-#' (Wald), the headline ([ce_estimate()]), and the smooth curve's terms (bootstrap, as in [ici()]; above 5,000 rows
-#' the samples are drawn on 1,000 cells of equal weight). `std.error` is on the scale of `estimate`. Terms that cannot
-#' be computed are `NA`, and a line below the printed table says why: nothing stops the report.
+#' From influence rows by the rules of [ece()] (weights, clusters). The exceptions are the regression without weights
+#' and clusters (Wald), the calibration error ([ce_estimate()]), and the smooth curve's terms (bootstrap, as in [ici()];
+#' above 5,000 rows the samples are drawn on 1,000 cells of equal weight). `std.error` is on the scale of `estimate`.
+#' Terms that cannot be computed are `NA`, and a line below the printed table says why: nothing stops the report.
 #' @section Cost:
 #' A few sorts and linear passes, and `times` smooth curves: about two seconds for 10,000 rows.
 #' @section Errors:
@@ -179,7 +180,7 @@ validation_sample <- function(problem) {
 #' @param x,object A result of [ce_validate()].
 #' @param type A curve, or its name, as for [ce_curve()].
 #' @param numbers Whether O:E, intercept and slope, C, Brier score, calibration error, and the numbers of rows and of
-#'   events stand beside the curve, in the legend where curves share a panel.
+#'   events are drawn with the curve; in the legend if curves share a panel.
 #' @param ... For `autoplot()` and `plot()` passed on to [autoplot.ce_curve()].
 #' @return `tidy()`, `glance()`: tibbles, see [ce_validate()]. `autoplot()`: a ggplot object. `plot()` draws it and
 #'   returns `x`.
