@@ -43,7 +43,9 @@ useful_sentence <- function(curve, rate) {
   if (rate == 0) return("There is no event, so no net benefit is above 0.")
   if (rate == 1) return("All rows are events, so treat all has the highest net benefit at every threshold.")
   useful <- curve$net_benefit > pmax(curve$treat_all, 0)
-  if (!any(useful)) return("At no threshold does the model have a higher net benefit than both treat all and treat none.")
+  if (!any(useful)) {
+    return("At no threshold does the model have a higher net benefit than both treat all and treat none.")
+  }
   paste0("The model has a higher net benefit than treat all and treat none at ",
          threshold_ranges(curve$threshold, useful), ".")
 }
@@ -55,8 +57,8 @@ bought_sentence <- function(curve, level) {
   number <- function(v) formatC(v, digits = 3, format = "f")
   if (!any(bought)) {
     top <- which.max(curve$band.high)
-    return(paste0("At no threshold is recalibration shown to increase net benefit (", band_text(level), "); it would add ",
-                  "at most ", number(curve$band.high[top]), ", at ", format(curve$threshold[top]), "."))
+    return(paste0("At no threshold is recalibration shown to increase net benefit (", band_text(level),
+                  "); it would add at most ", number(curve$band.high[top]), ", at ", format(curve$threshold[top]), "."))
   }
   # of those thresholds the one where most is bought
   top <- which(bought)[which.max(curve$loss[bought])]

@@ -38,7 +38,8 @@ autoplot.ce_gain <- function(object, ...) {
     ggplot2::scale_y_discrete(limits = rev) +
     ggplot2::labs(
       x = paste0("gain in ", if (score %in% names(names)) names[[score]] else score, " (before minus after)"), y = NULL,
-      subtitle = paste0("Evaluated on rows not used to fit the map; ", percent_text(rows$level[1]), " intervals; dashed: no map")
+      subtitle = paste0("Evaluated on rows not used to fit the map; ", percent_text(rows$level[1]),
+                        " intervals; dashed: no map")
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())

@@ -118,9 +118,9 @@ print.ce_terms <- function(x, ...) {
 #' @param ... Not used.
 #' @return A tibble with the rows of `x`. `term` is the name of the number (`.metric` or `quantity` in `x`), `estimate`
 #'   the number (`.estimate`, `risk`, `gain`, `value` or `difference` in `x`); `std.error`, `conf.low`, `conf.high` and
-#'   `p.value` belong to it. Columns of groups come first and the others keep their names; lists are left out. Of metrics
-#'   that are sums over groups of rows (`groups` in `x`) `tidy()` gives these terms. `glance()` of a table of one number,
-#'   or of one number per group, gives the same as `tidy()`, also of those sums.
+#'   `p.value` belong to it. Columns of groups come first and the others keep their names; lists are left out. For
+#'   metrics that are sums over groups of rows (`groups` in `x`), `tidy()` gives these terms. `glance()` of a table of
+#'   one number, or of one number per group, gives the same as `tidy()`, also of those sums.
 #' @section Errors:
 #' `calibrisk_error_argument` for `glance()` of a table of several numbers, which have no summary in one row.
 #' @name ce_tables
