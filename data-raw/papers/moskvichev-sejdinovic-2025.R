@@ -89,7 +89,8 @@ read_models <- function() {
   marginal <- matrix(0.1, length(truth), 10)
   list(probs = c(lapply(networks[same], `[[`, "probs"), list(marginal = marginal)), truth = truth)
 }
-if (any(vapply(c("figure-3", "figure-3-half", "figure-3-closer", "table-1", "networks"), wanted, NA))) models <- read_models()
+with_networks <- c("figure-3", "figure-3-half", "figure-3-closer", "table-1", "networks")
+if (any(vapply(with_networks, wanted, NA))) models <- read_models()
 
 # ---- Figure 3: 1,000 subsamples of 500 images -------------------------------------------------
 four <- c(Marginal = "marginal", "ResNet-56" = "wasscal-resnet56", "DenseNet-40" = "nncal-densenet40",
