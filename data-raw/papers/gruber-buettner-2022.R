@@ -1,42 +1,75 @@
-# Results of the vignette "Reproducing Gruber and Buettner (2022): did recalibration help?", in the parts simulation,
-# maps, size, relative and curves; all but the first need networks of the shared data. About fifteen minutes on one
-# core.
+# Results of the vignette "Reproducing Gruber and Buettner (2022): did recalibration help?", in the parts size,
+# simulation, wide, toplabel, relative, others, maps and curves; all but the second need networks of the shared data.
+# About forty minutes on one core.
 library(calibrisk)
 source("data-raw/papers/store.R")
+source("data-raw/papers/subset-errors.R")
+options(calibrisk.threads = 1L)
 
-sizes <- round(2^seq(log2(100), log2(10000), length.out = 10))
-repetitions <- c(200, 159, 123, 92, 65, 43, 25, 12, 4, 1) # a fifth of the paper's figure 2
-few <- c(20, 16, 13, 9, 7, 5, 3, 2, 1, 1) # for what is quadratic in the rows, and for many networks
+published("figure-1a") # read off the plot
+published("figure-2") # read off the plot, at its ends
+published("full-size") # squares of DenseNet-40's errors on all test rows, printed in the released notebook
 
-# The estimators of Gruber & Buettner's figures 1 and 3: those in bins, and by kernel densities, which take longer.
-errors_of <- function(p, y) {
-  class_wise <- ece(p, y, n_bins = c(15, 100), p = 2, notion = "class_wise")$.estimate
-  c(RBS = rbs(p, y)$.estimate,
-    ECE = ece(p, y, n_bins = 15)$.estimate,
-    `100b TCE_2` = ece(p, y, n_bins = 100, p = 2)$.estimate,
-    `15b dTCE_2` = ece(p, y, n_bins = 15, p = 2, type = "mass", debias = TRUE)$.estimate,
-    KS = ks_error(p, y)$.estimate,
-    `15b CWCE_2` = class_wise[1], `100b CWCE_2` = class_wise[2])
+# The paper's sizes and repetitions, of `n` test rows.
+sizes_of <- function(n = 10000) round(2^seq(log2(100), log2(n), length.out = 10))
+paper_times <- c(20000, 15842, 12168, 8978, 6272, 4050, 2312, 1058, 288, 2)
+share <- function(times, part) pmax(1, round(times / part))
+
+# The canonical error by Dirichlet kernels (Popordanoska et al. 2022), with absolute values and with squares. It is
+# quadratic in the rows.
+dirichlet <- function(model, rows) {
+  p <- model$probs[rows, ]
+  vapply(c(`KDE CE_1` = 1, `KDE CE_2` = 2), function(power) {
+    kde_error(p, model$y[rows], p = power, notion = "canonical")$.estimate
+  }, 0)
 }
-kde_errors <- function(p, y) {
-  c(`KDE TCE_2` = kde_error(p, y, kernel = "triweight", p = 2, notion = "top_label")$.estimate,
-    `KDE CE_1` = kde_error(p, y, p = 1, notion = "canonical")$.estimate)
-}
 
-# Over subsets of the rows, drawn without replacement, of a function of the rows that returns named numbers: means,
-# their standard errors, and means of squares.
-over_sizes <- function(n, values, times = repetitions) {
-  parts <- lapply(seq_along(times), function(i) {
-    runs <- lapply(seq_len(times[i]), function(r) values(sample.int(n, sizes[i])))
-    runs <- matrix(unlist(runs), ncol = times[i], dimnames = list(names(runs[[1]]), NULL))
-    data.frame(quantity = rownames(runs), n = sizes[i], mean = rowMeans(runs),
-               std.error = apply(runs, 1, sd) / sqrt(ncol(runs)), mean_square = rowMeans(runs^2), row.names = NULL)
+# Means over subsets of the errors of one model or several, and of their squares.
+mean_errors <- function(errors) {
+  tables <- lapply(names(errors), function(name) {
+    e <- errors[[name]]
+    data.frame(model = name, quantity = rownames(e), mean = rowMeans(e), std.error = apply(e, 1, sd) / sqrt(ncol(e)),
+               mean_square = rowMeans(e^2), times = ncol(e))
   })
-  do.call(rbind, parts)
+  do.call(rbind, tables)
 }
+# The same of the models `before` and `after`, and of the improvement: its mean in errors and in their squares.
+improvement <- function(errors) {
+  b <- errors$before
+  a <- errors$after
+  se <- function(x) apply(x, 1, sd) / sqrt(ncol(x))
+  data.frame(quantity = rownames(b), before = rowMeans(b), gain = rowMeans(b - a), std.error = se(b - a),
+             before_square = rowMeans(b^2), gain_square = rowMeans(b^2 - a^2), std.error_square = se(b^2 - a^2),
+             times = ncol(b))
+}
+
+# Networks whose logits are public, for validation rows and test rows.
+networks <- c("DenseNet-40" = "nncal-densenet40", "ResNet-50 (focal)" = "dfcal-resnet50",
+              "ResNet-50 (overfitted)" = "psrcal-resnet50")
+read_set <- function(name) {
+  set <- read_network("cifar10", name)
+  list(logits = set$logits, y = set$truth)
+}
+before_after <- function(network, method) {
+  val <- read_set(paste0(network, "-val"))
+  test <- read_set(network)
+  set.seed(1)
+  map <- ce_recalibrate(val$logits, val$y, method = method, logits = TRUE)
+  list(before = prepare(softmax(test$logits), test$y), after = prepare(predict(map, test$logits), test$y), map = map)
+}
+
+# ---- Figure 1a and column 1 of Figure 7: DenseNet-40, temperature scaling ---------------------
+kernel_times <- c(1000, 600, 400, 300, 200, 120, 80, 40, 15, 2)
+result("size", seed = 1, repetitions = "20,000 to 2 (kernel densities: 1,000 to 2 and 100 to 1)", {
+  models <- before_after("nncal-densenet40", "temperature")[1:2]
+  set.seed(1)
+  over_subsets(models, sizes_of(), paper_times, improvement, kde_times = kernel_times, more = dirichlet,
+               more_times = share(paper_times, 200))
+})
 
 # ---- Figure 2: 100 classes, logistic-normal, the truth is softmax(z) -------------------------
-result("simulation", seed = "1 and 2", repetitions = "1 to 200", {
+figure_2_times <- c(1000, 796, 616, 459, 324, 213, 126, 61, 19, 1)
+simulated <- function() {
   set.seed(1)
   k <- 100
   logits <- do.call(rbind, lapply(51:100, function(class) {
@@ -49,28 +82,93 @@ result("simulation", seed = "1 and 2", repetitions = "1 to 200", {
   truth <- softmax(logits)
   y <- apply(truth, 1, function(p) sample.int(k, 1, prob = p))
   models <- list(perfect = truth, mediocre = softmax(1.5 * logits), bad = softmax(2.5 * logits))
-  ce <- vapply(models, function(p) sqrt(mean(rowSums((p - truth)^2))), 0)
-  of_models <- function(errors) function(rows) unlist(lapply(models, function(p) errors(p[rows, ], y[rows])))
-  rows <- over_sizes(nrow(truth), of_models(errors_of))
-  set.seed(2)
-  # KDE CE_1 is quadratic in the rows, times 100 classes: up to 3,594 rows
-  rows <- rbind(rows, over_sizes(nrow(truth), of_models(kde_errors), few[1:8]))
-  rows$model <- sub("\\..*", "", rows$quantity)
-  rows$quantity <- sub("^[a-z]*\\.", "", rows$quantity)
+  list(models = models, truth = truth, y = y)
+}
+# top-label errors, the ECE among them
+result("simulation-ece", seed = 1, repetitions = "1,000 to 1", {
+  drawn <- simulated()
+  top <- lapply(drawn$models, function(p) {
+    label <- max.col(p, "first")
+    prepare(conf = p[cbind(seq_along(label), label)], right = label == drawn$y)
+  })
+  over_subsets(top, sizes_of(), figure_2_times, mean_errors)
+})
+# all estimators
+result("simulation", seed = 1, repetitions = "200 to 1", {
+  drawn <- simulated()
+  ce <- vapply(drawn$models, function(p) sqrt(mean(rowSums((p - drawn$truth)^2))), 0)
+  rows <- over_subsets(lapply(drawn$models, prepare, drawn$y), sizes_of(), share(figure_2_times, 5), mean_errors,
+                       kde_times = share(figure_2_times, 50))
   rows$true_ce <- ce[rows$model]
-  gain <- ce_gain(models$bad, models$perfect, y, injective = TRUE)
-  rows <- rbind(rows, data.frame(quantity = "gain", n = nrow(truth), mean = gain$gain[1], std.error = gain$std.error[1],
-                                 mean_square = NA, model = "bad", true_ce = ce[["bad"]]))
-  rows
+  gain <- ce_gain(drawn$models$bad, drawn$truth, drawn$y, injective = TRUE)
+  rbind(rows, data.frame(n = length(drawn$y), model = "bad", quantity = "gain", mean = gain$gain[1],
+                         std.error = gain$std.error[1], mean_square = NA, times = 1, true_ce = ce[["bad"]]))
+})
+
+# ---- Figure 3, left: a wide residual network on CIFAR-100 -------------------------------------
+result("wide", seed = 1, repetitions = "2,000 to 1 (kernel density: 200 to 1)", {
+  set <- read_network("cifar100", "netcal-wideresnet16_4")
+  set.seed(1)
+  over_subsets(list("WideResNet-16-4" = prepare(set$probs, set$truth)), sizes_of(), share(paper_times, 10), mean_errors,
+               kde_times = share(paper_times, 100))
+})
+
+# ---- Figure 5 c and e: the paper's networks, whose top-label confidences are public -----------
+result("toplabel", seed = 1, repetitions = "20,000 to 2 (kernel density: 1,000 to 2)", {
+  chosen <- c("ResNet-110, CIFAR-100" = "nncal-cifar100-resnet110", "ResNet-50, Birds" = "nncal-birds-resnet50")
+  do.call(rbind, lapply(names(chosen), function(name) {
+    set <- read_network("toplabel", chosen[[name]])
+    model <- list(prepare(conf = set$confidence, right = set$pred == set$truth))
+    set.seed(1)
+    over_subsets(setNames(model, name), sizes_of(length(set$truth)), paper_times, mean_errors,
+                 kde_times = kernel_times)
+  }))
+})
+
+# ---- In place of Figure 6: improvements by other maps and of other networks --------------------
+result("others", seed = 1, repetitions = "1,000 to 1 (kernel density: 100 to 1)", {
+  cases <- data.frame(network = names(networks)[c(1, 1, 2, 3)],
+                      method = c("ets", "diag", "temperature", "temperature"))
+  do.call(rbind, lapply(seq_len(nrow(cases)), function(i) {
+    both <- before_after(networks[[cases$network[i]]], cases$method[i])
+    set.seed(1)
+    table <- over_subsets(both[1:2], sizes_of(), share(paper_times, 20), improvement,
+                          kde_times = share(paper_times, 200))
+    cbind(cases[i, ], injective = glance(both$map)$injective,
+          table[c("n", "quantity", "gain", "std.error", "times")], row.names = NULL)
+  }))
+})
+
+# ---- Figure 3, right: errors at n rows over the error at all 10,000, means over networks ---------
+result("relative", seed = 1, repetitions = "1,000 to 1 (kernel densities: 50 to 1 and 10 to 1)", {
+  # one of each architecture at hand; the first is the paper's own
+  chosen <- c("nncal-densenet40", "netcal-lenet5", "netcal-wideresnet16_4", "wasscal-resnet56", "wasscal-vgg16_bn",
+              "wasscal-mobilenetv2_x1_0", "wasscal-shufflenetv2_x1_0", "widmann-densenet121", "widmann-googlenet",
+              "psrcal-resnet50")
+  all <- do.call(rbind, lapply(chosen, function(name) {
+    set <- read_network("cifar10", name)
+    set.seed(1)
+    model <- list(prepare(set$probs, set$truth))
+    table <- over_subsets(setNames(model, name), sizes_of(), share(paper_times, 20), mean_errors,
+                          kde_times = share(paper_times, 400), more = function(...) dirichlet(...)["KDE CE_1"],
+                          more_times = share(paper_times, 2000))
+    full <- table[table$n == 10000, ]
+    table$ratio <- table$mean / full$mean[match(table$quantity, full$quantity)]
+    table
+  }))
+  summarise <- function(f) stats::aggregate(ratio ~ quantity + n, all, f)$ratio
+  table <- stats::aggregate(ratio ~ quantity + n, all, mean)
+  densenet <- all[all$model == "nncal-densenet40", ]
+  table$std.error <- summarise(function(v) sd(v) / sqrt(length(v)))
+  table$low <- summarise(min)
+  table$high <- summarise(max)
+  table$densenet40 <- densenet$ratio[match(paste(table$quantity, table$n), paste(densenet$quantity, densenet$n))]
+  table$networks <- length(chosen)
+  table
 })
 
 # ---- Maps of CIFAR-10 networks, fitted on validation rows, judged on test rows ---------------
-networks <- c("DenseNet-40" = "nncal-densenet40", "ResNet-50 (focal)" = "dfcal-resnet50",
-              "ResNet-50 (overfitted)" = "psrcal-resnet50")
-read_set <- function(name) {
-  set <- read_network("cifar10", name)
-  list(logits = set$logits, y = set$truth)
-}
+all_errors <- function(p, y) package_errors(list(probs = p, y = y), seq_along(y))
 methods <- c("temperature", "ets", "diag", "vector", "dirichlet", "isotonic", "constant_confidence", "label_frequency")
 result("maps", seed = 1, repetitions = 1, {
   rows <- lapply(names(networks), function(network) {
@@ -78,8 +176,8 @@ result("maps", seed = 1, repetitions = 1, {
     test <- read_set(networks[[network]])
     before <- softmax(test$logits)
     accuracy <- function(p) mean(max.col(p, "first") == test$y)
-    base <- data.frame(network = network, method = "none", t(errors_of(before, test$y)), accuracy = accuracy(before),
-                       check.names = FALSE)
+    base <- data.frame(network = network, method = "none", t(all_errors(before, test$y)),
+                       accuracy = accuracy(before), check.names = FALSE)
     parts <- lapply(methods, function(method) {
       set.seed(1)
       # isotonic maps act on probabilities; the others are given the logits
@@ -95,7 +193,7 @@ result("maps", seed = 1, repetitions = 1, {
       } else {
         unlist(ce_gain(before, after, test$y, score = "log", injective = injective)[1, c("gain", "std.error")])
       }
-      data.frame(network = network, method = method, t(errors_of(after, test$y)), accuracy = accuracy(after),
+      data.frame(network = network, method = method, t(all_errors(after, test$y)), accuracy = accuracy(after),
                  gain = gain$gain[1], std.error = gain$std.error[1], conf.low = gain$conf.low[1],
                  conf.high = gain$conf.high[1], root_gain = gain$gain[2], root_std.error = gain$std.error[2],
                  log_gain = log_gain[1], log_std.error = log_gain[2], injective = injective,
@@ -106,51 +204,6 @@ result("maps", seed = 1, repetitions = 1, {
     rbind(base[names(parts)], parts)
   })
   do.call(rbind, rows)
-})
-
-# ---- Figure 1a: the improvement by temperature scaling against the size of the test set ------
-result("size", seed = "1 and 2", repetitions = "1 to 200", {
-  val <- read_set("nncal-densenet40-val")
-  test <- read_set("nncal-densenet40")
-  map <- ce_recalibrate(val$logits, val$y, method = "temperature", logits = TRUE)
-  before <- softmax(test$logits)
-  after <- predict(map, test$logits)
-  set.seed(1)
-  difference <- function(error) function(rows) error(before[rows, ], test$y[rows]) - error(after[rows, ], test$y[rows])
-  brier <- function(p, y) c(BS = rbs(p, y)$power)
-  table <- over_sizes(nrow(before), difference(function(p, y) c(errors_of(p, y), brier(p, y))))
-  set.seed(2)
-  table <- rbind(table, over_sizes(nrow(before), difference(kde_errors), few))
-  table[names(table) != "mean_square"]
-})
-
-# ---- Figure 3, right: errors at n rows over the error at all 10,000, means over networks ---------
-result("relative", seed = 1, repetitions = "1 to 20", {
-  # one of each architecture at hand; the first is the paper's own
-  chosen_networks <- c("nncal-densenet40", "netcal-lenet5", "netcal-wideresnet16_4", "wasscal-resnet56",
-                       "wasscal-vgg16_bn", "wasscal-mobilenetv2_x1_0", "wasscal-shufflenetv2_x1_0",
-                       "widmann-densenet121", "widmann-googlenet", "psrcal-resnet50")
-  options(calibrisk.threads = 1L)
-  of_network <- function(name) {
-    set <- read_network("cifar10", name)
-    p <- set$probs
-    y <- set$truth
-    set.seed(1)
-    table <- over_sizes(nrow(p), function(rows) c(errors_of(p[rows, ], y[rows]), kde_errors(p[rows, ], y[rows])), few)
-    full <- table[table$n == max(sizes), ]
-    data.frame(network = name, table[c("quantity", "n")],
-               ratio = table$mean / full$mean[match(table$quantity, full$quantity)])
-  }
-  all <- do.call(rbind, parallel::mclapply(chosen_networks, of_network, mc.cores = 2, mc.preschedule = FALSE))
-  summarise <- function(f) stats::aggregate(ratio ~ quantity + n, all, f)$ratio
-  table <- stats::aggregate(ratio ~ quantity + n, all, mean)
-  densenet <- all[all$network == "nncal-densenet40", ]
-  table$std.error <- summarise(function(v) sd(v) / sqrt(length(v)))
-  table$low <- summarise(min)
-  table$high <- summarise(max)
-  table$densenet40 <- densenet$ratio[match(paste(table$quantity, table$n), paste(densenet$quantity, densenet$n))]
-  table$networks <- length(chosen_networks)
-  table
 })
 
 # ---- Reliability of DenseNet-40 before and after ---------------------------------------------
