@@ -195,7 +195,7 @@ missing_test <- function(test, laws, name) {
 #' @export
 print.ce_test <- function(x, ...) {
   NextMethod()
-  cat("n = ", x$n, ", predictions: ", x$prediction, "\n", sep = "")
+  cat("n = ", x$n, ", predictions: ", x$prediction, "\n", counted_line(x), sep = "")
   if (!is.null(x$kernel)) {
     cat("kernel on predictions: ", format(x$kernel), "\n", sep = "")
     cat("kernel on outcomes: ", format(x$target_kernel), ", ", x$target_form, "\n", sep = "")

@@ -37,7 +37,7 @@ list_models <- function(models, truth, settings, call) {
       x <- models[[name]]
       law <- law_given(x, list(), call)
       raw <- read_design(design_of(x), x, if (is.null(law)) NROW(x) else NROW(outcomes$values), call)
-      raw$censoring <- outcomes$weights
+      raw$censoring <- outcomes$censoring
       if (is.null(law)) {
         if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
         new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
@@ -55,7 +55,7 @@ list_outcomes <- function(models, truth, design, call) {
   x <- models[[1]]
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- outcomes_at(truth, x, design$horizon, call, raw$weights)
-  list(values = outcomes$values, weights = outcomes$weights, column = names(x)[outcomes$column])
+  list(values = outcomes$values, censoring = outcomes$censoring, column = names(x)[outcomes$column])
 }
 
 compare_pairs <- function(models, metric, settings, call) {

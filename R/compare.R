@@ -120,7 +120,8 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
     times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
   )
   check_models(objects, columns, call)
-  out <- compare_models(objects, if (named) second else first, columns, metric, settings, call)
+  out <- as_counted(collect_designs(compare_models(objects, if (named) second else first, columns, metric, settings,
+                                                   call)))
   new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", percent_text(level), " intervals"),
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
 }

@@ -120,6 +120,7 @@ bind_curves <- function(read, keys, curve, level, threads, notion, axis, call) {
   structure(
     list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), ends = bind("ends"),
          keys = names(keys),
+         counted = design_sentence(lapply(read$problems, `[[`, "design")),
          type = curve$name, notion = notion, axis = axis, control = control),
     class = "ce_curve"
   )
@@ -243,7 +244,7 @@ print.ce_curve <- function(x, ...) {
   cat("<ce_curve> ", what[[x$type]],
       if (!regression) paste0(", ", gsub("_", "-", x$notion)),
       if (x$type == "binned") paste0(", ", x$control$n_bins, " bins of equal ", x$control$bins),
-      ", level ", format(x$control$level), "\n", sep = "")
+      ", level ", format(x$control$level), "\n", counted_line(x), sep = "")
   rows <- x$summary
   label <- curve_labels(rows, x$keys)
   for (i in seq_len(nrow(rows))) {

@@ -27,7 +27,7 @@ evaluate_design_once <- function(input, x) {
 }
 
 # The raw columns for the rows of x: list(weights, cluster, kind), NULL where not given; the reader of outcomes adds
-# `censoring`, the weights of rows by which censored ones are made up for.
+# `censoring`, see outcomes_at().
 read_design <- function(input, x, n, call) {
   if (is.null(input)) return(list())
   args <- c("weights", "cluster")
@@ -140,22 +140,37 @@ design_complete <- function(raw, n) {
 
 # The rows that are used, of those that are complete: without the ones of weight 0, repeated by their frequencies.
 design_kept <- function(raw, rows) {
-  if (!is.null(raw$censoring)) rows <- rows[raw$censoring[rows] > 0]
+  if (!is.null(raw$censoring)) rows <- rows[raw$censoring$weights[rows] > 0]
   if (is.null(raw$weights)) return(rows)
   weights <- raw$weights[rows]
   if (raw$kind == "frequency") return(rep(rows, weights))
   rows[weights > 0]
 }
 
-# The design of these rows of the input. Codes of clusters do not depend on the order of the rows.
-bind_design <- function(raw, rows) {
+# How many of the rows that are complete are left out as censored, each as often as it counts; NULL without a horizon.
+count_censored <- function(raw, rows) {
+  if (is.null(raw$censoring)) return(NULL)
+  rows <- rows[raw$censoring$weights[rows] == 0]
+  if (is.null(raw$weights)) return(length(rows))
+  sum(if (raw$kind == "frequency") raw$weights[rows] else raw$weights[rows] > 0)
+}
+
+# The design of these rows of the input, beside so many censored ones. Codes of clusters do not depend on the order of
+# the rows.
+bind_design <- function(raw, rows, censored = NULL) {
   cluster <- raw$cluster[rows]
   w <- if (identical(raw$kind, "importance")) raw$weights[rows]
-  if (!is.null(raw$censoring)) w <- raw$censoring[rows] * (w %||% 1)
+  if (!is.null(raw$censoring)) w <- raw$censoring$weights[rows] * (w %||% 1)
   # weights of one value are none; of a part of the rows they still say how much it counts beside the others
   if (length(w) > 0 && all(w == w[1])) w <- NULL
   if (length(cluster) > 1 && all(cluster == cluster[1])) warn_one_cluster(length(cluster))
-  new_design(length(rows), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
+  out <- new_design(length(rows), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
+  if (!is.null(censored)) {
+    out$follow_up <- list(horizon = raw$censoring$horizon, events = sum(raw$censoring$outcomes[rows]),
+                          censored = censored)
+    keep_design(out)
+  }
+  out
 }
 
 warn_one_cluster <- function(n) {

@@ -4,6 +4,7 @@
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
 #   draws    number of clusters, where their rows are elsewhere; else NULL
+#   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n; else NULL
 # Frequency weights are repeated rows: the rows are repeated where they are read (R/design-read.R), so that
 # every number, error and test is that of the repeated rows, and nothing after it knows about them.
 
@@ -12,11 +13,20 @@ new_design <- function(n, w = NULL, cluster = NULL) list(n = n, w = w, cluster =
 is_plain <- function(design) is.null(design$w) && is.null(design$cluster)
 
 design_rows <- function(design, rows) {
-  if (is_plain(design)) return(new_design(if (is.logical(rows)) sum(rows) else length(rows)))
-  cluster <- design$cluster[rows]
-  w <- design$w[rows]
-  new_design(length(cluster %||% w), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
+  out <- if (is_plain(design)) {
+    new_design(if (is.logical(rows)) sum(rows) else length(rows))
+  } else {
+    cluster <- design$cluster[rows]
+    w <- design$w[rows]
+    new_design(length(cluster %||% w), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
+  }
+  # of a part nobody knows how many were censored
+  if (out$n == design$n) out$follow_up <- design$follow_up
+  out
 }
+
+# The same rows with other weights.
+reweighted <- function(design, w) new_design(design$n, if (!all(w == w[1]) %in% TRUE) w, design$cluster)
 
 design_weights <- function(design) design$w %||% rep(1, design$n)
 
@@ -138,18 +148,35 @@ outcome_weighting <- function(squares, events, size, event_squares) {
   exp(uniroot(excess, c(-most, most), tol = 1e-12)$root)
 }
 
-# What was said of the rows; of several groups, from the least to the most.
-design_sentence <- function(designs) {
+# How the rows count, in a sentence; of several groups, from the least to the most. NULL of plain rows.
+# `rows`: whether it counts them; else another line has.
+design_sentence <- function(designs, rows = TRUE) {
   span <- function(of) paste(unique(signif(range(vapply(designs, of, 0)), 3)), collapse = " to ")
-  given <- function(name) any(!vapply(lapply(designs, `[[`, name), is.null, NA))
-  weighted <- if (given("w") || given("sums")) {
+  given <- function(name) !vapply(lapply(designs, `[[`, name), is.null, NA)
+  counted <- if (!rows) {
+    NULL
+  } else if (length(designs) > 0 && all(given("follow_up"))) {
+    of <- function(value) vapply(designs, value, 0)
+    follow_up_text(of(function(design) design$n), of(function(design) design$follow_up$events),
+                   of(function(design) design$follow_up$censored),
+                   of(function(design) 1 / weight_concentration(design)), designs[[1]]$follow_up$horizon)
+  } else if (any(given("w") | given("sums"))) {
     paste0("rows are weighted (effective number ", span(function(design) 1 / weight_concentration(design)), " of ",
            span(function(design) design$n), ")")
   }
-  clustered <- if (given("cluster") || given("draws")) {
+  clustered <- if (any(given("cluster") | given("draws"))) {
     clusters <- function(design) cluster_count(design) %||% design$n
     paste(span(clusters), "clusters of rows are the independent draws")
   }
-  said <- paste(c(weighted, clustered), collapse = "; ")
-  if (nzchar(said)) paste0(toupper(substr(said, 1, 1)), substr(said, 2, nchar(said)), ".")
+  said <- paste(c(counted, clustered), collapse = "; ")
+  if (nzchar(said)) paste0(first_upper(said), ".")
+}
+
+# "686 rows, 285 events by 1826, 280 censored before; effective number 338". `n` without the censored ones.
+follow_up_text <- function(n, events, censored, effective, horizon) {
+  span <- function(values) paste(unique(count_text(round(range(values)))), collapse = " to ")
+  paste0(span(n + censored), " row", if (any(n + censored != 1)) "s", ", ",
+         span(events), " event", if (any(events != 1)) "s", " by ", format(horizon), ", ",
+         if (all(censored == 0)) "none" else span(censored), " censored before",
+         if (any(censored > 0)) paste0("; effective number ", span(effective)))
 }

@@ -4,11 +4,12 @@
 by_groups <- function(x, by, fn, call = caller_env()) {
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(metric_table(as_result(fn(x))))
+  if (is.null(groups)) return(as_counted(collect_designs(metric_table(as_result(fn(x))))))
   x <- ungroup_frame(x)
-  out <- bind_parts(groups$keys, run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
+  found <- collect_designs(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
+  out <- bind_parts(groups$keys, found$value)
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
-  metric_table(as_result(out))
+  as_counted(list(value = metric_table(as_result(out)), designs = found$designs))
 }
 
 # Tables of metrics print in their own way.
@@ -23,18 +24,42 @@ as_result <- function(out) {
   out
 }
 
+# A result that says whose survival it is of: see design_sentence(). `found`: list(value, designs).
+as_counted <- function(found) {
+  if (length(found$designs) == 0) return(found$value)
+  said <- design_sentence(found$designs)
+  if (is.data.frame(found$value)) {
+    attr(found$value, "design") <- said
+  } else if (is.list(found$value)) {
+    found$value$counted <- found$value$counted %||% said
+  }
+  found$value
+}
+
 # The results of fn(rows), one per group; an error in place of a group whose data do not suffice (R/group-missing.R).
 run_groups <- function(groups, fn, call) {
-  parts <- told_once(warned_once(warned_once(lapply(seq_along(groups$rows), function(g) {
+  one <- function(g) {
     rows <- groups$rows[[g]]
     rlang::try_fetch(in_group(fn(rows), groups$keys, g, call, rows), calibrisk_error_group = function(cnd) {
       if (lacks_data(cnd)) cnd else rlang::zap()
     })
-  }), "calibrisk_warning_cluster"), "calibrisk_warning_direction"))
+  }
+  found <- collect_designs(while_in_groups(told_once(warned_once(warned_once(
+    lapply(seq_along(groups$rows), one), "calibrisk_warning_cluster"), "calibrisk_warning_direction"))))
+  for (design in found$designs) keep_design(design)
+  check_group_events(found$designs, call)
+  parts <- found$value
   failed <- vapply(parts, rlang::is_error, NA)
   if (all(failed)) rlang::cnd_signal(parts[[1]])
   if (any(failed)) warn_groups(groups$keys, parts, failed)
   parts
+}
+
+# See check_horizon().
+check_group_events <- function(designs, call) {
+  if (length(designs) == 0) return(invisible())
+  events <- vapply(designs, function(design) design$follow_up$events, 0)
+  if (all(events == 0)) stop_no_event(designs[[1]]$follow_up$horizon, NULL, call)
 }
 
 # Errors say in which group they arose; the rows they name are counted within it.
@@ -52,9 +77,11 @@ in_group <- function(value, keys, g, call, rows = NULL) {
 objects_by_groups <- function(x, by, fn, call = caller_env()) {
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(fn(x))
+  if (is.null(groups)) return(as_counted(collect_designs(fn(x))))
   x <- ungroup_frame(x)
-  new_grouped(groups$keys, run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
+  new_grouped(groups$keys, run_groups(groups, function(rows) {
+    as_counted(collect_designs(fn(vctrs::vec_slice(x, rows))))
+  }, call))
 }
 
 # `by` is a quosure. NULL where there are no groups.

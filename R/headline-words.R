@@ -5,6 +5,7 @@ print.ce_estimate <- function(x, ...) {
   # format() of an estimate is its text: the table is printed without the class
   table <- x
   class(table) <- setdiff(class(x), "ce_estimate")
+  attr(table, "design") <- NULL
   print(table, ...)
   if (all(c("conf.low", "conf.high", "cap", "resolution", "p.value") %in% names(x)) && nrow(x) > 0) {
     lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
@@ -48,9 +49,6 @@ resolution_sentence <- function(rows, level) {
     if (sum(known) == 1) formatC(rows$cap[known], digits = 3, format = "f") else "column `cap`", "."
   )
 }
-
-# The same below the header of a printed object, which holds it as `counted`; nothing of rows that count the same.
-counted_line <- function(x) if (!is.null(x$counted)) paste0(paste(strwrap(x$counted), collapse = "\n"), "\n")
 
 # `dropped`: number of incomplete rows, and of all.
 dropped_sentence <- function(dropped) {

@@ -70,7 +70,7 @@ print.ce_hierarchy <- function(x, ...) {
   shown <- c("p", "n_classes", "n", "below", "holds", "value", "conf.low", "conf.high")
   if (!all(shown %in% names(x))) return(NextMethod())
   cat("Hierarchy of calibration errors (p = ", format(x$p[1]), ", ", x$n_classes[1], " classes, n = ",
-      x$n[1], ")\n", sep = "")
+      x$n[1], ")\n", counted_line(list(counted = attr(x, "design"))), sep = "")
   depth <- hierarchy_depth(x$quantity, x$below)
   name <- paste0(strrep("  ", depth), ifelse(depth > 0, ">= ", ""), x$quantity)
   note <- ifelse(is.na(x$holds), ifelse(is.na(x$below), "", "(not asserted for p > 2)"),

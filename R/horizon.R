@@ -11,7 +11,8 @@
 #' \deqn{w_i = 1\{T_i \le t, \text{event}\} / G(T_i-) + 1\{T_i > t\} / G(t);}
 #' rows censored at or before `t` have weight 0 and are left out. Of events and censored rows at the same time the
 #' events come first: the factor at `s` is \eqn{1 - c(s) / (Y(s) - d(s))} with `c` censored, `d` events, `Y` at risk.
-#' Weights and frequencies of the rows enter `G`, which is estimated within every group of `.by`.
+#' Weights and frequencies of the rows enter `G`, which is estimated within every group of `.by`, and of `group` in
+#' [ce_validate()]: the numbers of a group are those of its rows alone.
 #'
 #' Weights are taken as known in standard errors, which is conservative for means of functions of predictions and
 #' outcomes. Censoring must not depend on the time of the event, given the strata.
@@ -23,8 +24,9 @@
 #'   for censored rows), `strata` where there are any, and `count` where rows count unequally.
 #' @return A `ce_horizon`.
 #' @section Errors:
-#' `calibrisk_error_horizon` where nobody is followed to the horizon (`G(t) = 0`) or the outcomes are no right-censored
-#' `Surv` object; `calibrisk_error_argument`.
+#' `calibrisk_error_horizon` if nobody is followed to the horizon (`G(t) = 0`), if no event has happened by then (is the
+#' horizon in the unit of the times?), or if the outcomes are not a right-censored `Surv` object;
+#' `calibrisk_error_argument`. A group in which nobody is followed to the horizon is missing (`NA`), with a warning.
 #' @references Graf, E., Schmoor, C., Sauerbrei, W. and Schumacher, M. (1999). Assessment and comparison of prognostic
 #'   classification schemes for survival data. *Statistics in Medicine* 18, 2529-2545.
 #' @export
@@ -95,30 +97,83 @@ print.ce_horizon <- function(x, ...) {
   invisible(x)
 }
 
-# list(values = 0/1, column, weights): NA where time or status is missing.
+# list(values = 0/1, column, censoring): NA where time or status is missing. `censoring` has the `horizon`, and of every
+# row its weight (0 if censored before) and its outcome; see bind_design().
 outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
-  frame <- is.data.frame(x)
-  if (frame) x <- ungroup_frame(x)
+  if (is.data.frame(x)) x <- ungroup_frame(x)
   surv <- survival_outcome(truth, x, call)
-  n <- nrow(surv)
-  strata <- design_column(horizon$strata, if (frame) x, n, "strata", call)
-  stratum <- if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata)
-  time <- surv[, "time"]
-  event <- surv[, "status"] == 1
-  count <- weights %||% rep(1, n)
-  weights <- rep(NA_real_, n)
-  for (rows in split(seq_len(n), stratum)) {
-    whole <- follow_up_of(horizon$censoring, as.character(strata[rows[1]]), call)
-    weights[rows] <- censoring_weights(time[rows], event[rows], count[rows], horizon$time, call, whole)
+  followed <- follow_up(surv, x, horizon, call, weights)
+  check_horizon(followed, horizon, call)
+  weights <- rep(NA_real_, nrow(surv))
+  for (rows in split(seq_len(nrow(surv)), followed$stratum)) {
+    weights[rows] <- followed_weights(followed, rows, horizon, call)
   }
-  values <- ifelse(is.na(weights), NA, as.numeric(time <= horizon$time))
+  values <- ifelse(is.na(weights), NA, as.numeric(followed$time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
-    tell(c("i" = "{left_out} of {n} rows {cli::qty(left_out)}{?is/are} censored by {format(horizon$time)} and made up \\
-                  for by weights, which are taken as known."),
+    tell(c("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?is/are} censored by {format(horizon$time)} \\
+                  and made up for by weights, which are taken as known."),
                 "censored", .frequency = "regularly", .frequency_id = "calibrisk_censored")
   }
-  list(values = values, column = if (frame) which(vapply(x, identical, NA, surv)), weights = weights)
+  list(values = values, column = if (is.data.frame(x)) which(vapply(x, identical, NA, surv)),
+       censoring = list(horizon = horizon$time, weights = weights, outcomes = values))
+}
+
+# list(time, event, count, stratum, strata) of the rows.
+follow_up <- function(surv, x, horizon, call, weights = NULL) {
+  n <- nrow(surv)
+  strata <- design_column(horizon$strata, if (is.data.frame(x)) x, n, "strata", call)
+  list(time = surv[, "time"], event = surv[, "status"] == 1, count = weights %||% rep(1, n),
+       stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
+}
+
+# The weights of `rows` of one stratum, which make up for their own censored ones.
+followed_weights <- function(followed, rows, horizon, call) {
+  whole <- follow_up_of(horizon$censoring, followed$strata[rows[1]], call)
+  censoring_weights(followed$time[rows], followed$event[rows], followed$count[rows], horizon$time, call, whole)
+}
+
+# A horizon in another unit than the times is beyond all of them, or before all events. In a group without events both
+# may be true of the right one: run_groups() looks at all groups.
+check_horizon <- function(followed, horizon, call) {
+  if (collector$in_groups) return(invisible())
+  all <- horizon$censoring %||% followed
+  known <- !is.na(all$time) & !is.na(all$event) & (all$count > 0) %in% TRUE
+  time <- all$time[known]
+  if (length(time) == 0) return(invisible())
+  if (horizon$time > max(time)) stop_unfollowed(max(time), horizon$time, call)
+  if (any(all$event[known] & time <= horizon$time)) return(invisible())
+  stop_no_event(horizon$time, stats::median(time), call)
+}
+
+stop_unfollowed <- function(last, horizon, call) {
+  stop_input(c(
+    "At {.arg horizon} some rows must still be followed.",
+    "x" = "The last time is {.val {last}}, the horizon {.val {horizon}}.",
+    "i" = "Choose an earlier {.arg horizon}, in the unit of the times."
+  ), c("horizon", "rows"), arg = "horizon", value = horizon, call = call)
+}
+
+# `time`: the median follow-up, if it is known.
+stop_no_event <- function(horizon, time, call) {
+  if (!is.null(time)) time <- count_text(signif(time, 4))
+  stop_input(c(
+    "By {.arg horizon} some events must have happened.",
+    "x" = "None has by {.val {horizon}}{if (!is.null(time)) paste0('; the median follow-up is ', format(time))}.",
+    "i" = "Is {.arg horizon} in the unit of the times?"
+  ), c("horizon", "rows"), arg = "horizon", value = horizon, call = call)
+}
+
+# Weights of the rows of each group that make up for the censored ones of that group, as of the group alone: `groups`,
+# a number of every row. NA where nobody of a group is followed to the horizon.
+group_weights <- function(truth, x, groups, horizon, call, weights = NULL) {
+  if (is.data.frame(x)) x <- ungroup_frame(x)
+  followed <- follow_up(survival_outcome(truth, x, call), x, horizon, call, weights)
+  out <- rep(NA_real_, length(groups))
+  for (rows in split(seq_along(groups), list(groups, followed$stratum), drop = TRUE)) {
+    out[rows] <- tryCatch(followed_weights(followed, rows, horizon, call), calibrisk_error_horizon = function(cnd) NA)
+  }
+  out
 }
 
 survival_outcome <- function(truth, x, call) {
@@ -148,13 +203,7 @@ censoring_weights <- function(time, event, count, horizon, call, whole = NULL) {
   weights <- ifelse(time > horizon, 1 / at, ifelse(event, 1 / left(time), 0))
   weights[!known] <- NA
   unseen <- any(!whole$event) && max(whole$time) < horizon
-  if (unseen || any(is.infinite(weights), na.rm = TRUE)) {
-    stop_input(c(
-      "At {.arg horizon} some rows must still be followed.",
-      "x" = "The last time is {.val {max(whole$time)}}, the horizon {.val {horizon}}.",
-      "i" = "Choose an earlier {.arg horizon}."
-    ), "horizon", arg = "horizon", value = horizon, call = call)
-  }
+  if (unseen || any(is.infinite(weights), na.rm = TRUE)) stop_unfollowed(max(whole$time), horizon, call)
   weights
 }
 

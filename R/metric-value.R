@@ -138,21 +138,6 @@ metric_text <- function(metric) {
 # Metrics of the package and of yardstick.
 is_own_metric <- function(x) inherits(x, "prob_metric")
 
-# While a metric is evaluated here, frames leave their estimates (R/aaa-metric.R).
-collector <- new.env(parent = emptyenv())
-
-collect_estimates <- function(value) {
-  old <- collector$estimates
-  on.exit(collector$estimates <- old)
-  collector$estimates <- list()
-  force(value)
-  list(value = value, estimates = collector$estimates)
-}
-
-keep_estimates <- function(estimates) {
-  if (!is.null(collector$estimates)) collector$estimates <- c(collector$estimates, estimates)
-}
-
 # The result of a metric for complete predictions, list(value, estimates).
 evaluate_metric <- function(metric, predictions, call) {
   input <- metric_input(predictions)

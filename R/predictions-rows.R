@@ -44,7 +44,7 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
   rows <- design_kept(raw, complete)
   dropped <- nrow(x) - length(complete)
   list(rows = rows, whole = is.null(raw$weights) && length(rows) == nrow(x), na = !na_rm && dropped > 0,
-       dropped = dropped, n_input = nrow(x))
+       dropped = dropped, n_input = nrow(x), censored = count_censored(raw, complete))
 }
 
 check_unit <- function(x, rows, call) {

@@ -25,7 +25,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   }
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
-  raw$censoring <- outcomes$weights
+  raw$censoring <- outcomes$censoring
   name <- outcome_name(truth, x, outcomes$column)
   if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column, call)
   out <- new_predictions(x, outcomes$values, event_level, na_rm, call, direction, raw)
@@ -91,7 +91,7 @@ matrix_predictions <- function(x, truth, event_level, na_rm, call, direction, ra
   out <- new_ce_predictions(
     n_input = complete$n_input, probs = x, truth = truth, levels = coded$levels,
     event = if (event_level == "first") 1L else 2L,
-    rows = keep, dropped = dropped, na = complete$na, design = bind_design(raw, keep)
+    rows = keep, dropped = dropped, na = complete$na, design = bind_design(raw, keep, complete$censored)
   )
   if (direction) warn_direction(out)
   out
@@ -152,7 +152,7 @@ scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direc
   out <- new_ce_predictions(
     n_input = complete$n_input, prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
     rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named,
-    design = bind_design(raw, keep)
+    design = bind_design(raw, keep, complete$censored)
   )
   if (direction) warn_direction(out, if (is.factor(truth)) event_level)
   out

@@ -1,7 +1,7 @@
 # From metrics on all observations (metrics x models) and on subsamples (metrics x models x
 # trials) to the tables of a ce_rank, its print and its tidiers.
 
-new_rank <- function(full, draws, n, n_sub, level, choices) {
+new_rank <- function(full, draws, n, n_sub, level, choices, counted = NULL) {
   metrics <- rownames(full)
   structure(
     list(
@@ -14,7 +14,7 @@ new_rank <- function(full, draws, n, n_sub, level, choices) {
         model = rep(rep(colnames(full), each = length(metrics)), times = dim(draws)[3]),
         estimate = as.numeric(draws)
       ),
-      n = n, n_sub = n_sub, trials = dim(draws)[3], level = level, choices = choices
+      n = n, n_sub = n_sub, trials = dim(draws)[3], level = level, choices = choices, counted = counted
     ),
     class = "ce_rank"
   )
@@ -124,7 +124,7 @@ print.ce_rank <- function(x, ...) {
   big <- count_text
   percent <- function(v) percent_text(v, 0)
   cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations; ",
-      big(x$trials), " subsamples of ", big(x$n_sub), " without replacement\n", sep = "")
+      big(x$trials), " subsamples of ", big(x$n_sub), " without replacement\n", counted_line(x), sep = "")
   summary <- glance(x)
   for (i in seq_len(nrow(summary))) {
     row <- summary[i, ]

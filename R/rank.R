@@ -116,7 +116,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   full <- rank_full(data, metrics, kernels, settings, threads, call)
   rows <- lapply(seq_len(trials), function(t) subsample(data$models[[1]]$design, n_sub))
   draws <- rank_trials(data, metrics, kernels, settings, rows, threads, call, progress_callback("Ranking"))
-  new_rank(full, draws, n = n, n_sub = n_sub, level = level,
+  new_rank(full, draws, n = n, counted = data$counted, n_sub = n_sub, level = level,
            choices = list(kernel = kernel, ridge = ridge, bandwidth = bandwidth, n_bins = n_bins,
                           scalar = data$scalar, n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
                           built_in = names(metrics)[vapply(metrics, is.character, NA)]))

@@ -12,7 +12,7 @@ recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, thread
   if (!frame) check_no_columns(x, dots, call)
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
-  raw$censoring <- outcomes$weights
+  raw$censoring <- outcomes$censoring
   input <- list(x = if (frame) read_probs(x, dots, outcomes$values, outcomes$column, call) else x,
                 truth = outcomes$values)
   if (logits) {
@@ -64,7 +64,7 @@ read_logits <- function(x, truth, event_level, na_rm, call, raw = list()) {
   check_logits(x, keep, call)
   event <- if (scalar) coded$event else if (event_level == "first") 1L else 2L
   list(x = x, truth = outcome[keep], levels = coded$levels, event = event, rows = keep, na = complete$na,
-       design = bind_design(raw, keep))
+       design = bind_design(raw, keep, complete$censored))
 }
 
 # -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.

@@ -22,13 +22,11 @@ sign_paragraph <- function(name, validation, i, evidence) {
   numbers <- c(of("O:E ratio", "oe_ratio"), of("calibration slope", "slope"), of("AUROC", "auroc"),
                of("Brier score", "brier", 3))
   paste0(
-    name, " (", rows_and_events(sample, validation$notion, validation$event$label), "). ",
+    name, " (", rows_and_events(sample, validation$notion, validation$event$label, validation$horizon), "). ",
     paste(c(said["error"], paste0(first_upper(paste(numbers, collapse = "; ")), "."), said[names(said) == "model"]),
           collapse = " ")
   )
 }
-
-first_upper <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
 
 # Tests and intervals of a model's page beside those of its validation: see page_evidence().
 report_evidence <- function(report, name, curve) {

@@ -47,13 +47,12 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   cluster <- enquo(cluster)
   check_validation_notion(check_notion(notion), call)
   design <- evaluate_design_once(design_input(weights, cluster, horizon), x)
-  options <- list(thresholds = thresholds, times = times, level = level, floor = floor, threads = threads,
-                  horizon = design$horizon$time)
+  options <- report_options(thresholds, times, level, floor, threads, design$horizon, call)
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else setNames(list(x), model)
   models <- lapply(models, read_results, call)
   data <- lapply(models, function(one) {
     predictions <- as_predictions(one, truth, dots, event_level, na_rm, call, design = design)
-    report_data(predictions, validation_groups(group, one, predictions$rows, call))
+    report_data(predictions, validation_groups(group, one, predictions$rows, call, truth, design))
   })
   about <- list(title = title, models = names(models), seed = seed, times = times, level = level,
                 horizon = design$horizon$time, incomplete = vapply(data, `[[`, 0, "dropped"))
@@ -62,6 +61,15 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
     render_report(c(parts, list(about = about)), file, format, quiet, call)
   })
   invisible(file)
+}
+
+# Those of ce_validate() beside the horizon of survival outcomes.
+report_options <- function(thresholds, times, level, floor, threads, horizon, call) {
+  check_level(level, call = call)
+  check_validation_times(times, call)
+  check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE, call = call)
+  list(thresholds = check_thresholds(thresholds, call), smoother = "loess", span = 0.75, floor = floor, times = times,
+       level = level, threads = resolve_threads(threads), horizon = horizon)
 }
 
 report_formats <- c(html = "html_document", docx = "word_document", pdf = "pdf_document")
@@ -104,9 +112,19 @@ report_data <- function(predictions, groups) {
   list(
     x = x, truth = factor(levels[if (scalar) predictions$outcome + 1 else predictions$truth], levels),
     event_level = if (scalar || predictions$event == 2) "second" else "first", weights = design$w,
-    cluster = design$cluster, group = groups$values, n_classes = n_classes(predictions), rows = predictions$rows,
-    dropped = predictions$dropped, event = event_label(predictions)
+    cluster = design$cluster, groups = groups, n_classes = n_classes(predictions), rows = predictions$rows,
+    dropped = predictions$dropped, predictions = predictions
   )
+}
+
+# Its validation, of predictions that have been read.
+report_validation <- function(data, notion, options, call) {
+  problems <- validated_problems(data$predictions, data$groups, notion, options$horizon, call)
+  keys <- lapply(problems, function(problem) {
+    if (is.null(problem$class)) return(tibble::new_tibble(list(), nrow = 1L))
+    columns_frame(class = as.character(problem$class))
+  })
+  new_validation(list(problems = problems, keys = keys), notion, options$horizon, options, call)
 }
 
 # A verb on such data.
@@ -121,24 +139,15 @@ report_verb <- function(data, verb, ...) {
 report_parts <- function(data, notion, options, call) {
   many <- data[[1]]$n_classes > 2
   whole <- notion %||% if (many) "top_label" else "binary"
-  validations <- lapply(data, function(one) {
-    group <- one$group
-    out <- report_verb(one, ce_validate, group = group, notion = whole, thresholds = options$thresholds,
-                       times = options$times, level = options$level, floor = options$floor, threads = options$threads)
-    # what the outcomes are called in the caller's data
-    if (!is.null(out$event$label)) out$event$label <- if (is.null(options$horizon)) one$event
-    out
-  })
   notions <- if (many && is.null(notion)) c("top_label", "class_wise", "canonical") else whole
   list(
-    validations = validations,
+    validations = lapply(data, report_validation, whole, options, call),
     estimates = lapply(data, report_verb, ce_estimate, notion = notions, level = options$level,
                        threads = options$threads),
     classes = if (many) {
-      lapply(data, report_verb, ce_validate, notion = "class_wise", thresholds = options$thresholds, times = 0,
-             level = options$level, floor = options$floor, threads = options$threads)
+      lapply(data, report_validation, "class_wise", replace(options, "times", 0), call)
     },
-    groups = if (!is.null(data[[1]]$group)) lapply(data, report_groups, whole, options),
+    groups = if (!is.null(data[[1]]$groups)) lapply(data, report_groups, whole, options),
     comparison = report_comparison(data, whole, options),
     decisions = if (!many) lapply(data, report_decision, options),
     gains = lapply(data, report_gain, options),
@@ -149,10 +158,10 @@ report_parts <- function(data, notion, options, call) {
 
 # The curve of every group in a panel.
 report_groups <- function(data, notion, options) {
-  frame <- tibble::as_tibble(data$group)
+  frame <- tibble::as_tibble(data$groups$values)
   by <- names(frame)
   frame$.truth <- data$truth
-  frame$.weights <- data$weights
+  frame$.weights <- data$groups$weights %||% data$weights
   frame$.cluster <- data$cluster
   if (is.matrix(data$x)) {
     columns <- paste0(".pred_", colnames(data$x))

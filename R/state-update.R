@@ -64,7 +64,7 @@ check_state_horizon <- function(horizon, call) {
 
 # What a row counts; those that integers repeat are repeated.
 follow_up_weights <- function(truth, data, horizon, weights, call) {
-  censoring <- outcomes_at(truth, data, horizon, call)$weights
+  censoring <- outcomes_at(truth, data, horizon, call)$censoring$weights
   if (is.null(weights) || is_frequency(weights)) censoring else censoring * as.numeric(weights)
 }
 

@@ -4,8 +4,10 @@
 new_table <- function(x, estimand, class) {
   # as_tibble() would check the names that are there
   if (identical(class(x), "data.frame")) x <- tibble::new_tibble(x, nrow = nrow(x))
+  design <- attr(x, "design")
   if (!is_plain_tibble(x)) x <- tibble::as_tibble(x)
   attr(x, "estimand") <- estimand
+  attr(x, "design") <- design
   class(x) <- unique(c(class, "ce_table", class(x)))
   x
 }
@@ -38,8 +40,21 @@ is_plain_column <- function(x) is.null(dim(x)) && (is.atomic(x) || is.list(x) &&
 #' @method tbl_sum ce_table
 #' @export
 tbl_sum.ce_table <- function(x, ...) {
-  c(attr(x, "estimand"), NextMethod())
+  c(attr(x, "estimand"), rows_line(x), NextMethod())
 }
+
+#' @method tbl_sum ce_result
+#' @export
+tbl_sum.ce_result <- function(x, ...) c(rows_line(x), NextMethod())
+
+# Whom survival outcomes are of: see design_sentence().
+rows_line <- function(x) {
+  said <- attr(x, "design")
+  if (!is.null(said)) c(Rows = sub("[.]$", "", said))
+}
+
+# The same in a print that is not a table, of an object that holds it as `counted`: below its header.
+counted_line <- function(x) if (!is.null(x$counted)) paste0(paste(strwrap(x$counted), collapse = "\n"), "\n")
 
 # Whole column names and the rest below, rather than all columns with names cut to five letters.
 #' @export
@@ -67,7 +82,7 @@ print.ce_metrics <- function(x, ...) {
   shown <- tibble::new_tibble(columns[setdiff(union(first, names(x)), shared)], nrow = nrow(x))
   same <- if (length(shared) > 0) paste0("; ", if (nrow(x) > 1) "of all: ", shared_text(columns[shared]))
   size <- paste0(count_of(nrow(x), "row"), ", ", length(columns), " columns", same)
-  attr(shown, "estimand") <- c(attr(x, "estimand"), Metrics = size)
+  attr(shown, "estimand") <- c(attr(x, "estimand"), rows_line(x), Metrics = size)
   class(shown) <- c("ce_shown", "ce_table", class(shown))
   print(shown, ...)
   invisible(x)
@@ -182,6 +197,8 @@ count_text <- function(n) {
 
 # "1 row", "2,000 rows"
 count_of <- function(n, what) paste0(count_text(n), " ", what, if (n != 1) "s")
+
+first_upper <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
 
 # "95%", of each; with as many digits after the point as asked for, else as many as it has.
 percent_text <- function(share, digits = NULL) {

@@ -43,7 +43,7 @@ print.ce_validation <- function(x, ...) {
   for (i in seq_len(nrow(x$sample))) {
     rows <- validation_part(x, i)
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
-    cat(sample_sentence(x$sample[i, ], x$notion, x$event$label), "\n\n", sep = "")
+    cat(sample_sentence(x$sample[i, ], x$notion, x$event$label, x$horizon), "\n\n", sep = "")
     display <- validation_display(rows)
     columns <- lapply(display, function(v) format(v, justify = "left"))
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
@@ -72,13 +72,16 @@ validation_part <- function(x, i) {
   x$table[vctrs::vec_match(x$table[x$keys], vctrs::vec_slice(keys, i)) %in% 1, ]
 }
 
-sample_sentence <- function(sample, notion = "binary", event = NULL) {
-  paste0(rows_and_events(sample, notion, event), ": ", percent_text(sample$prevalence, 1), " observed, ",
+sample_sentence <- function(sample, notion = "binary", event = NULL, horizon = NULL) {
+  paste0(rows_and_events(sample, notion, event, horizon), ": ", percent_text(sample$prevalence, 1), " observed, ",
          percent_text(sample$mean_prediction, 1), " predicted")
 }
 
 # Of a top label the event is that it was right.
-rows_and_events <- function(sample, notion, event = NULL) {
+rows_and_events <- function(sample, notion, event = NULL, horizon = NULL) {
+  if (!is.null(horizon)) {
+    return(follow_up_text(sample$n, sample$events, sample$n_censored, sample$n_effective, horizon))
+  }
   paste0(count_of(sample$n, "row"), ", ",
          if (notion == "top_label") paste(count_text(sample$events), "right") else events_text(sample$events, event))
 }

@@ -153,7 +153,10 @@ strong_terms <- function(problem, options) {
   if (is.null(groups)) return(NULL)
   parts <- lapply(seq_along(groups$rows), function(g) {
     part <- take_rows(problem, groups$rows[[g]])
+    if (!is.null(groups$weights)) part$design <- reweighted(part$design, groups$weights[groups$rows[[g]]])
     named <- function(term) paste0(term, "(", groups$labels[g], ")")
+    # nobody of the group is followed to the horizon
+    if (anyNA(part$design$w)) return(validation_term("strong", named(c("oe_ratio", "calibration_error")), NA_real_))
     vctrs::vec_rbind(oe_row(part, options, "strong", named("oe_ratio")),
                      ladder_term(validation_ladder(part, options), "strong", named("calibration_error")))
   })

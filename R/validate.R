@@ -19,7 +19,8 @@
 #'   random numbers: [set.seed()] makes them reproducible.
 #' @return A `ce_validation`. `tidy()` is a tibble with the models, groups and classes, then `level`, `term`,
 #'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`; `glance()` one row per model, group and class with
-#'   `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters`; `autoplot()` (and `plot()`) the
+#'   `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters` (and with `horizon` `n_censored`,
+#'   the rows censored before it, which `n` does not count); `autoplot()` (and `plot()`) the
 #'   smooth calibration curve with its bands.
 #'
 #' @section Definitions:
@@ -77,8 +78,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
   check_validation_notion(notion, call)
   check_number(span, lower = 0, upper = 100, open = TRUE)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
-  check_count(times, lower = 0)
-  if (times > 0) check_count(times, lower = 20)
+  check_validation_times(times, call)
   check_level(level)
   options <- list(
     thresholds = check_thresholds(thresholds, call), smoother = check_choice(smoother, c("loess", "isotonic")),
@@ -88,35 +88,49 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
   group <- evaluate_once(enquo(group), x)
   dots <- column_dots(...)
   design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
-  dropped <- 0
-  axis <- NULL
-  event <- NULL
   read <- function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     if (predictions$na) {
       stop_input(c("Missing values cannot be validated.", "i" = "Use {.code na_rm = TRUE} to drop them."), "missing",
                  arg = "na_rm", call = call)
     }
-    dropped <<- dropped + predictions$dropped
-    axis <<- probability_of(predictions)
     notion <<- notion %||% validation_notion(predictions)
-    event <<- list(label = event_label(predictions, notion, design$horizon),
-                   hint = event_hint(predictions, notion, design$horizon))
-    patterns <- validation_groups(group, part, predictions$rows, call)
-    lapply(notion_problems(predictions, notion, call), function(problem) c(problem, list(group = patterns)))
+    validated_problems(predictions, validation_groups(group, part, predictions$rows, call, truth, design), notion,
+                       design$horizon, call)
   }
   data <- read_curves(x, enquo(.by), read, call)
+  new_validation(data, notion, design$horizon, options, call)
+}
+
+# The predictions as problems that know what the page says of them.
+validated_problems <- function(predictions, groups, notion, horizon, call) {
+  about <- list(dropped = predictions$dropped, axis = probability_of(predictions),
+                event = list(label = event_label(predictions, notion, horizon),
+                             hint = event_hint(predictions, notion, horizon)))
+  problems <- notion_problems(predictions, notion, call)
+  lapply(seq_along(problems), function(k) {
+    # rows are dropped once, of all classes
+    if (k > 1) about$dropped <- 0
+    c(problems[[k]], list(group = groups, about = about))
+  })
+}
+
+# `data`: what read_curves() returns.
+new_validation <- function(data, notion, horizon, options, call) {
   keys <- vctrs::vec_rbind(!!!data$keys)
   parts <- lapply(data$problems, validate_problem, options, call)
+  designs <- lapply(data$problems, `[[`, "design")
+  about <- lapply(data$problems, `[[`, "about")
+  last <- about[[length(about)]]
   structure(
     list(
       table = bind_parts(keys, lapply(parts, `[[`, "table")), data = list(keys = keys, read = data),
       sample = bind_parts(keys, lapply(data$problems, validation_sample)),
       notes = lapply(parts, `[[`, "notes"), resolution = vapply(parts, `[[`, 0, "resolution"),
-      keys = names(keys), notion = notion, level = level,
-      design = design_sentence(lapply(data$problems, `[[`, "design")), dropped = dropped,
-      horizon = design$horizon$time, axis = axis, event = event,
-      threads = options$threads
+      keys = names(keys), notion = notion, level = options$level,
+      # of survival outcomes the line of each sample has counted the rows
+      design = design_sentence(designs, rows = is.null(horizon)), dropped = sum(vapply(about, `[[`, 0, "dropped")),
+      horizon = horizon$time, axis = last$axis, event = last$event, threads = options$threads
     ),
     class = "ce_validation"
   )
@@ -133,14 +147,20 @@ check_validation_notion <- function(notion, call) {
   ), c("notion", "argument"), arg = "notion", value = notion, call = call)
 }
 
+check_validation_times <- function(times, call) {
+  check_count(times, lower = 0, call = call)
+  if (times > 0) check_count(times, lower = 20, call = call)
+}
+
 check_thresholds <- function(thresholds, call = caller_env()) {
   # none: no utility
   if (is.numeric(thresholds) && length(thresholds) == 0) return(thresholds)
   unique(check_numbers(thresholds, lower = 0, upper = 1, open = TRUE, call = call))
 }
 
-# NULL, or list(id, labels) of the rows that are used.
-validation_groups <- function(group, part, rows, call) {
+# NULL, or list(rows, labels, values, weights) of the rows that are used. With a horizon each group has weights of its
+# own, so that its numbers are those of `.by` and of the group alone.
+validation_groups <- function(group, part, rows, call, truth, design) {
   if (rlang::quo_is_null(group)) return(NULL)
   values <- if (is.data.frame(part)) {
     columns <- select_columns(group, part, "group", call)
@@ -157,22 +177,28 @@ validation_groups <- function(group, part, rows, call) {
       "x" = "It has {nrow(values)}, {.arg x} has {NROW(part)} row{?s}."
     ), c("length", "argument"), arg = "group", call = call)
   }
+  weights <- if (!is.null(design$horizon)) {
+    raw <- suppressMessages(read_design(design, part, NROW(part), call))
+    own <- group_weights(truth, part, vctrs::vec_group_id(values), design$horizon, call, raw$weights)
+    (own * if (identical(raw$kind, "importance")) raw$weights else 1)[rows]
+  }
   values <- vctrs::vec_slice(values, rows)
   found <- vctrs::vec_group_loc(values)
   found <- vctrs::vec_slice(found, level_order(found$key))
   labels <- vapply(seq_len(nrow(found)), function(g) group_label(found$key, g), "")
-  list(rows = as.list(found$loc), labels = labels, values = values)
+  drop_null(list(rows = as.list(found$loc), labels = labels, values = values, weights = weights))
 }
 
 validation_sample <- function(problem) {
   design <- problem$design
   prevalence <- row_mean(as.numeric(problem$labels), design)
-  columns_frame(
+  columns_frame(!!!drop_null(list(
     n = design$n, events = sum(problem$labels == 1), prevalence = prevalence,
     mean_prediction = row_mean(problem$features[, 1], design),
     n_effective = if (is.null(design$w)) design$n else 1 / weight_concentration(design),
-    n_clusters = if (is.null(design$cluster)) NA_integer_ else as.integer(cluster_count(design))
-  )
+    n_clusters = if (is.null(design$cluster)) NA_integer_ else as.integer(cluster_count(design)),
+    n_censored = design$follow_up$censored
+  )))
 }
 
 #' Tables and figure of a validation

@@ -7,8 +7,8 @@
 # Of several patterns that fit a file's name the last one counts. Calls are those that codetools finds in the functions
 # of the installed namespace, and in its lists of functions; that a generic finds its method is no call.
 rooms <- c(
-  util   = paste0("^util-|^(args|calibrisk-package|check|choice|columns|condition-text|conditions|data|dots|",
-                  "memory|progress|RcppExports|table|threads|values|workers|zzz-.*|aaa-object|plot-theme)$"),
+  util   = paste0("^util-|^(args|calibrisk-package|check|choice|collect|columns|condition-text|conditions|data|",
+                  "dots|memory|progress|RcppExports|table|threads|values|workers|zzz-.*|aaa-object|plot-theme)$"),
   kern   = "^kern-|^kernel(-scale)?$",
   law    = "^law-|^(family.*|distribution)$",
   row    = paste0("^row-|^(design.*|predictions.*|group.*|horizon|folds|take-rows|event-words|notion|",

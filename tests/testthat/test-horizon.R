@@ -3,6 +3,12 @@ surv_outcomes <- function(time, status) {
   structure(cbind(time = time, status = status), type = "right", class = "Surv")
 }
 
+# A result without the sentence on its rows.
+unsaid <- function(x) {
+  attr(x, "design") <- NULL
+  x
+}
+
 # Predictions, outcomes and what they are at .8.
 censored_rows <- function(n, seed) {
   withr::with_seed(seed, {
@@ -44,7 +50,7 @@ test_that("a horizon makes 0/1 outcomes with weights, in frames and beside vecto
   used <- w > 0
   for (metric in design_metrics) {
     found <- suppressMessages(metric(prob, s, horizon = .8))
-    expect_equal(found, metric(prob[used], y[used], weights = w[used]))
+    expect_equal(unsaid(found), metric(prob[used], y[used], weights = w[used]))
     expect_equal(suppressMessages(metric(data, s, prob, horizon = .8)), found)
   }
   again <- rep(seq_len(n), data$copies)
@@ -138,7 +144,7 @@ test_that("fits, risks, tunes, maps, gains and comparisons take a horizon", {
   expect_equal(tidy(at(ce_curve, n_bins = 5)), tidy(known(ce_curve, n_bins = 5)))
   other <- prob^2
   gain <- suppressMessages(ce_gain(prob, other, s, horizon = .8, injective = TRUE))
-  expect_equal(gain, ce_gain(prob[used], other[used], y[used], weights = w[used], injective = TRUE))
+  expect_equal(unsaid(gain), ce_gain(prob[used], other[used], y[used], weights = w[used], injective = TRUE))
   data <- data.frame(prob, other)
   data$s <- s
   pair <- suppressMessages(ce_compare(data, s, prob, other, metric = rbs, horizon = .8))
@@ -158,7 +164,7 @@ test_that("follow-up that is given takes the place of that of the rows", {
   part <- 1:60
   used <- part[rows$w[part] > 0]
   s <- surv_outcomes(rows$s[part, 1], rows$s[part, 2])
-  expect_equal(rbs(rows$prob[part], s, horizon = ce_horizon(.8, censoring = follow_up)),
+  expect_equal(unsaid(rbs(rows$prob[part], s, horizon = ce_horizon(.8, censoring = follow_up))),
                rbs(rows$prob[used], rows$y[used], weights = rows$w[used]))
   # by strata, of rows that count unequally
   site <- rep(c("a", "b"), 100)
@@ -217,4 +223,94 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
                       class = "calibrisk_error_horizon")
   expect_error(update(state, rows$prob, rows$s, horizon = ce_horizon(.5, censoring = rows$s)), "one horizon",
                class = "calibrisk_error_state")
+})
+
+test_that("every result with a horizon says how many rows, events and censored ones there are", {
+  rows <- censored_rows(150, 1)
+  p <- rows$prob
+  s <- rows$s
+  left_out <- sum(rows$w == 0)
+  w <- rows$w[rows$w > 0]
+  fact <- paste0("150 rows, ", sum(rows$y == 1 & rows$w > 0), " events by 0.8, ", left_out,
+                 " censored before; effective number ", round(sum(w)^2 / sum(w^2)))
+  said <- function(x) gsub("[\n# ]+", " ", paste(cli::ansi_strip(utils::capture.output(print(x))), collapse = "\n"))
+  at <- function(verb, ...) suppressMessages(verb(p, s, horizon = .8, ...))
+  results <- c(
+    lapply(list(rbs, ece, ks_error, ici, ce_panel, cox_calibration, skce, ckce, ce_score, ce_estimate, ce_test, ce_curve,
+                ce_hierarchy), at),
+    list(at(ce_validate, times = 0), at(ce_recalibrate, method = "platt"), at(ce_fit, method = method_bins(5)),
+         at(ce_tune, methods = list(method_bins(5))), at(ce_decision),
+         suppressMessages(ce_gain(p, p^2, s, horizon = .8, injective = TRUE)),
+         suppressMessages(ce_rank(list(a = p, b = p^2), s, metric = rbs, horizon = .8, trials = 5)),
+         suppressMessages(ce_compare(list(a = p, b = p^2), s, metric = rbs, horizon = .8)))
+  )
+  for (result in results) {
+    text <- said(result)
+    expect_match(text, fact, fixed = TRUE)
+    expect_length(gregexpr("censored before", text, fixed = TRUE)[[1]], 1)
+  }
+  # incomplete rows are not counted, those of frequency weights as often as they count
+  incomplete <- replace(p, which(rows$w == 0)[1:3], NA)
+  expect_match(said(suppressMessages(rbs(incomplete, s, horizon = .8))), paste0("147 rows, .*, ", left_out - 3, " cens"))
+  twice <- suppressMessages(rbs(p, s, horizon = .8, weights = rep(2L, 150)))
+  expect_match(said(twice), paste0("300 rows, .*, ", 2 * left_out, " censored before"))
+  # groups; without censoring
+  data <- data.frame(p, site = rep(c("a", "b"), c(50, 100)))
+  data$s <- s
+  expect_match(said(suppressMessages(rbs(data, s, p, horizon = .8, .by = site))), "50 to 100 rows, ")
+  expect_match(said(rbs(p, surv_outcomes(s[, 1], 1), horizon = .8)), "150 rows, [0-9]+ events by 0.8, none censored before")
+  expect_null(attr(rbs(p, rows$y), "design"))
+})
+
+test_that("a horizon in another unit than the times is an error that says so", {
+  time <- c(400, 800, 1000, 1084, 1500, 2000, 2500)
+  p <- seq(.1, .7, .1)
+  for (status in list(c(1, 0, 1, 1, 0, 1, 0), rep(1, 7))) {
+    s <- surv_outcomes(time, status)
+    expect_error(rbs(p, s, horizon = 5), "median follow-up is 1,084", class = "calibrisk_error_horizon")
+    expect_error(rbs(p, s, horizon = 2600), "last time is 2500", class = "calibrisk_error_horizon")
+    expect_error(ce_validate(p, s, horizon = 5), "None has by 5", class = "calibrisk_error_horizon")
+    expect_identical(suppressMessages(rbs(p, s, horizon = 1200))$n, if (all(status == 1)) 7L else 6L)
+  }
+  # of a part of the rows: the follow-up of all
+  s <- surv_outcomes(time, rep(1, 7))
+  expect_no_error(rbs(p[6:7], surv_outcomes(time[6:7], c(1, 1)), horizon = ce_horizon(900, censoring = s)))
+  # a group may have no events, and its rows may end before
+  data <- data.frame(p, site = rep(c("a", "b"), c(3, 4)))
+  data$s <- s
+  expect_identical(rbs(data, s, p, horizon = 1050, .by = site)$n, c(3L, 4L))
+  expect_error(rbs(data, s, p, horizon = 5, .by = site), class = "calibrisk_error_horizon")
+  data$s <- surv_outcomes(time, c(1, 1, 0, 1, 0, 1, 0))
+  expect_warning(found <- suppressMessages(rbs(data, s, p, horizon = 1200, .by = site)), "site = a",
+                 class = "calibrisk_warning_group")
+  expect_identical(is.na(found$.estimate), c(TRUE, FALSE))
+  validated <- suppressMessages(ce_validate(data, s, p, horizon = 1200, group = site, times = 0))
+  ratio <- tidy(validated)$estimate[tidy(validated)$term == "oe_ratio(site = a)"]
+  expect_identical(ratio, NA_real_)
+})
+
+test_that("the numbers of a group are the same by `group` and by `.by`", {
+  rows <- censored_rows(400, 7)
+  data <- data.frame(p = rows$prob, site = rep(c("a", "b"), 200), w = rep(c(1, 3), each = 200))
+  # the sites differ in censoring
+  time <- rows$s[, 1]
+  stop <- withr::with_seed(8, stats::rexp(400, ifelse(data$site == "a", .1, 1)))
+  data$s <- surv_outcomes(pmin(time, stop), rows$s[, 2] * (time <= stop))
+  for (weights in list(rlang::quo(NULL), rlang::quo(w))) {
+    validate <- function(data, ...) {
+      suppressMessages(tidy(ce_validate(data, s, p, horizon = .8, times = 0, weights = !!weights, ...)))
+    }
+    whole <- validate(data, group = site)
+    by <- validate(data, .by = site)
+    for (site in c("a", "b")) {
+      alone <- data[at <- which(data$site == site), ]
+      alone$s <- surv_outcomes(data$s[at, 1], data$s[at, 2])
+      alone <- validate(alone)
+      for (term in c("oe_ratio", "calibration_error")) {
+        one <- whole[whole$term == paste0(term, "(site = ", site, ")"), -(1:2)]
+        expect_equal(one, by[by$site == site & by$term == term, -(1:3)])
+        expect_equal(one, alone[alone$term == term, -(1:2)])
+      }
+    }
+  }
 })

@@ -41,7 +41,7 @@ test_that("a page has the numbers of the verbs, in one file", {
 })
 
 test_that("a page contradicts neither its numbers nor itself", {
-  options <- list(thresholds = .3, times = 20, level = .95, floor = NULL, threads = 1L)
+  options <- report_options(.3, 20, .95, NULL, 1L, NULL, rlang::current_env())
   laws <- list(list(332), list(332, slope = .75), list(1000, slope = .75), list(332, intercept = .5), list(332, base = -3))
   kinds <- withr::with_seed(11, vapply(laws, function(law) {
     d <- do.call(page_rows, law)
@@ -90,7 +90,7 @@ test_that("models are compared, weights and clusters go through", {
     predictions <- as_predictions(one, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
     report_data(predictions, NULL)
   })
-  options <- list(thresholds = .3, times = 0, level = .95, floor = NULL, threads = 1L)
+  options <- report_options(.3, 0, .95, NULL, 1L, NULL, rlang::current_env())
   parts <- report_parts(data, "binary", options, rlang::current_env())
   expect_equal(tidy(parts$validations$b), tidy(ce_validate(transform(d, p = p^2), y, p, event_level = "second",
                                                            weights = w, cluster = site, thresholds = .3, times = 0)))
@@ -171,4 +171,18 @@ test_that("a document that is being knitted may write a report", {
   expect_match(out, "## [1] 2", fixed = TRUE)
   expect_match(out, "\n3", fixed = TRUE)
   expect_true(any(has(readLines("page.html"), "What is assumed", fixed = TRUE)))
+})
+
+test_that("a report says how many rows, events and censored ones there are", {
+  skip_without_pandoc()
+  withr::with_seed(1, {
+    event <- stats::rexp(150)
+    stop <- stats::rexp(150, .4)
+    prob <- stats::plogis(stats::rnorm(150))
+  })
+  s <- structure(cbind(time = pmin(event, stop), status = as.numeric(event <= stop)), type = "right", class = "Surv")
+  file <- withr::local_tempfile(fileext = ".html")
+  suppressMessages(ce_report(prob, s, horizon = .8, file = file, times = 0))
+  text <- paste(readLines(file), collapse = " ")
+  expect_match(text, paste0("150 rows, [0-9]+ events by 0.8, ", sum(stop < pmin(event, .8)), " censored before; effective number"))
 })
