@@ -1,6 +1,6 @@
 # Results of the vignette "Reproducing Gruber and Buettner (2022): did recalibration help?", in the parts size,
-# simulation, wide, toplabel, relative, others, maps and curves; all but the second need networks of the shared data.
-# About forty minutes on one core.
+# simulation-ece, simulation (these two need no data), wide, toplabel, relative, maps and curves. About twenty minutes
+# on one core.
 library(calibrisk)
 source("data-raw/papers/store.R")
 source("data-raw/papers/subset-errors.R")
@@ -122,20 +122,6 @@ result("toplabel", seed = 1, repetitions = "20,000 to 2 (kernel density: 1,000 t
     set.seed(1)
     over_subsets(setNames(model, name), sizes_of(length(set$truth)), paper_times, mean_errors,
                  kde_times = kernel_times)
-  }))
-})
-
-# ---- In place of Figure 6: improvements by other maps and of other networks --------------------
-result("others", seed = 1, repetitions = "1,000 to 1 (kernel density: 100 to 1)", {
-  cases <- data.frame(network = names(networks)[c(1, 1, 2, 3)],
-                      method = c("ets", "diag", "temperature", "temperature"))
-  do.call(rbind, lapply(seq_len(nrow(cases)), function(i) {
-    both <- before_after(networks[[cases$network[i]]], cases$method[i])
-    set.seed(1)
-    table <- over_subsets(both[1:2], sizes_of(), share(paper_times, 20), improvement,
-                          kde_times = share(paper_times, 200))
-    cbind(cases[i, ], injective = glance(both$map)$injective,
-          table[c("n", "quantity", "gain", "std.error", "times")], row.names = NULL)
   }))
 })
 
