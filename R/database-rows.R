@@ -35,10 +35,37 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
     if (!is.null(fold)) paste(sql_name(db, fold), "AS ce_fold"),
     if (length(cluster) > 0) paste(sql_name(db, cluster), "AS ce_cluster")
   ), " FROM (", db$from, ") ce_rows")
+  check_stored_numbers(db, coded$columns, "probs", "Probabilities", call)
+  check_stored_numbers(db, weights$column, "weights", "Weights", call)
   rows <- count_rows(rows, inner, length(coded$columns), coded, call)
   rows$pairs <- sql_pairs(rows, inner, length(coded$columns))
   database_direction(rows, inner, coded, if (is.character(values)) event_level, call)
   rows
+}
+
+# SQLite stores a value of any type in a column without a type, and casts text and blobs to 0.
+check_stored_numbers <- function(db, columns, class, what, call) {
+  if (!inherits(db$con, "SQLiteConnection")) return(invisible())
+  for (column in columns) {
+    name <- sql_name(db, column)
+    other <- "('integer', 'real', 'null')"
+    n <- database_query(db, paste0("SELECT COUNT(*) AS n FROM (", db$from, ") ce_rows WHERE TYPEOF(", name, ") NOT IN ",
+                                   other), call)$n
+    if (n == 0) next
+    # beside a minimum SQLite gives the other values of its row
+    numbered <- paste0("SELECT ROW_NUMBER() OVER () AS ce_row, ", name, " AS ce_v FROM (", db$from, ") ce_rows")
+    found <- database_query(db, paste0(
+      "SELECT MIN(ce_row) AS row, TYPEOF(ce_v) AS type, CAST(ce_v AS TEXT) AS value FROM (", numbered,
+      ") ce_numbered WHERE TYPEOF(ce_v) NOT IN ", other
+    ), call)
+    value <- if (found$type == "blob") "a blob" else dQuote(found$value, FALSE)
+    stop_input(c(
+      "{what} in a database must be stored as numbers.",
+      "x" = "Row {found$row} of column {.val {column}} is {value}; {n} row{?s} hold{?s/} text or blobs.",
+      "i" = "If the text is numbers, convert it: {.code mutate(tbl, {column} = as.numeric({column}))}, or in SQL \\
+             {.code CAST({column} AS REAL)}."
+    ), c(class, "database"), arg = if (class == "probs") "x" else "weights", row = found$row, value = value, call = call)
+  }
 }
 
 # SQL of how many rows a row stands for.

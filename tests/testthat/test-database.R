@@ -120,3 +120,28 @@ test_that("a database prints what it reads", {
   x <- write_table(con, "ce_test_print", database_data(20))
   expect_output(print(x), "ce_test_print.*\\.pred_Yes")
 })
+
+test_that("text and blobs in a column without a type are refused with their row", {
+  skip_if_not_installed("RSQLite")
+  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+  withr::defer(DBI::dbDisconnect(con))
+  refused <- function(value, type = "probs", column = "p") {
+    DBI::dbExecute(con, "DROP TABLE IF EXISTS d")
+    DBI::dbExecute(con, "CREATE TABLE d (y INTEGER, p, w)")
+    DBI::dbExecute(con, "INSERT INTO d VALUES (0, 0.2, 1), (1, 0.7, 1), (1, NULL, 1), (0, 1, 2)")
+    DBI::dbExecute(con, paste0("UPDATE d SET ", column, " = ", value, " WHERE rowid > 2"))
+    weights <- if (column == "w") "w"
+    expect_error(ece(ce_database(con, "d"), "y", "p", weights = tidyselect::any_of(weights)),
+                 class = paste0("calibrisk_error_", type))
+  }
+  text <- refused("'high'")
+  expect_match(conditionMessage(text), "stored as numbers.*Row 3 of column .*p.* is \"high\"; 2 rows hold text or blobs")
+  expect_match(conditionMessage(text), "mutate(tbl, p = as.numeric(p))", fixed = TRUE)
+  expect_identical(text$row, 3L)
+  # text that looks like a number is text in memory, too
+  expect_match(conditionMessage(refused("'0.7'")), "Row 3")
+  expect_match(conditionMessage(refused("x'00ff'")), "a blob")
+  expect_match(conditionMessage(refused("'two'", "weights", "w")), "Weights in a database")
+  DBI::dbExecute(con, "UPDATE d SET p = 0.7, w = 1")
+  expect_s3_class(ece(ce_database(con, "d"), "y", "p"), "tbl_df")
+})
