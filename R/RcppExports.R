@@ -201,6 +201,10 @@ cpp_pair_risk_function <- function(residuals, h, skip_missing, threads) {
     .Call(`_calibrisk_cpp_pair_risk_function`, residuals, h, skip_missing, threads)
 }
 
+check_interrupt <- function() {
+    invisible(.Call(`_calibrisk_check_interrupt`))
+}
+
 cpp_rank_trials <- function(models, kernels, truth, rows, settings, threads, progress) {
     .Call(`_calibrisk_cpp_rank_trials`, models, kernels, truth, rows, settings, threads, progress)
 }

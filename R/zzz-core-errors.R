@@ -3,6 +3,8 @@
 # file is read after them.
 
 core_call <- function(value) {
+  # R checks for an interrupt or a time limit (setTimeLimit()) once in a thousand calls, which may take minutes
+  check_interrupt()
   tryCatch(value, error = function(cnd) {
     call <- called_verb()
     if (is_out_of_memory(cnd)) stop_memory("the computation", NULL, NULL, call)

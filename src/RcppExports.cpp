@@ -682,6 +682,14 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// check_interrupt
+void check_interrupt();
+RcppExport SEXP _calibrisk_check_interrupt() {
+BEGIN_RCPP
+    check_interrupt();
+    return R_NilValue;
+END_RCPP
+}
 // cpp_rank_trials
 Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels, Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows, Rcpp::List settings, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_rank_trials(SEXP modelsSEXP, SEXP kernelsSEXP, SEXP truthSEXP, SEXP rowsSEXP, SEXP settingsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1503,6 +1511,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 4},
+    {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
     {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},
     {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 6},
     {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 6},

@@ -11,6 +11,8 @@
 
 // Rcpp and TBB after R's Fortran headers, which must see USE_FC_LEN_T first.
 #include "r_engine.h"
+
+#include "interrupt.h"
 #ifdef CALIBRISK_STD_THREADS
 #include <calibrisk/thread_executor.h>
 #else
@@ -67,21 +69,51 @@ double seconds() {
 
 }  // namespace
 
-#ifdef CALIBRISK_STD_THREADS
-void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) const {
-  calibrisk::ThreadExecutor(threads_).run(n_tasks, task);
+// Not Rcpp's check, which raises at the top level: a time limit would be printed there and arrive
+// as an interrupt, and R's stack of promises would be gone. R compares the time with its limits in
+// one of six checks only.
+// [[Rcpp::export(rng = false, name = "check_interrupt")]]
+void check_interrupt() {
+  Rcpp::unwindProtect([] {
+    for (int check = 0; check < 6; ++check) R_CheckUserInterrupt();
+    return R_NilValue;
+  });
 }
-#else
-void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) const {
-  if (n_tasks <= 1 || threads_ <= 1) {
-    Executor::run(n_tasks, task);
+
+namespace {
+
+void run_tasks(int threads, Index n_tasks, const std::function<void(Index)>& task) {
+  if (n_tasks <= 1 || threads <= 1) {
+    calibrisk::Executor().run(n_tasks, task);
     return;
   }
+#ifdef CALIBRISK_STD_THREADS
+  calibrisk::ThreadExecutor(threads).run(n_tasks, task);
+#else
   TaskWorker worker(task);
-  RcppParallel::tbbParallelFor(0, static_cast<std::size_t>(n_tasks), worker, 1, threads_);
+  RcppParallel::tbbParallelFor(0, static_cast<std::size_t>(n_tasks), worker, 1, threads);
   if (worker.error) std::rethrow_exception(worker.error);
-}
 #endif
+}
+
+}  // namespace
+
+// Checks for an interrupt between tasks, where these take long.
+void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) const {
+  constexpr double pause = 0.1;
+  Index size = std::max(threads_, 1);  // at first
+  for (Index begin = 0; begin < n_tasks;) {
+    const Index part = std::min(size, n_tasks - begin);
+    const double start = seconds();
+    run_tasks(threads_, part, [&](Index i) { task(begin + i); });
+    begin += part;
+    const double took = seconds() - start;
+    if (took > pause) check_interrupt();
+    // as many as a pause takes
+    const double next = static_cast<double>(part) * pause / std::max(took, 1e-9);
+    size = static_cast<Index>(std::max<double>(threads_, std::min(next, 1e9)));
+  }
+}
 
 void RDenseAlgebra::product(bool transpose_a, bool transpose_b, double alpha,
                             const ConstMatrixRef& a, const ConstMatrixRef& b, double beta,
@@ -186,7 +218,7 @@ RProgress::RProgress(SEXP callback) : last_(seconds()) {
 }
 
 void RProgress::advance(double fraction) {
-  Rcpp::checkUserInterrupt();
+  check_interrupt();
   if (callback_ == nullptr) return;
   const double now = seconds();
   if (now - last_ < 0.1 && fraction < 1.0) return;
@@ -194,7 +226,9 @@ void RProgress::advance(double fraction) {
   (*callback_)(fraction);
 }
 
-REngine::REngine(int threads, SEXP progress) : executor_(threads), progress_(progress) {}
+REngine::REngine(int threads, SEXP progress) : executor_(threads), progress_(progress) {
+  check_interrupt();
+}
 
 REngine::~REngine() = default;
 

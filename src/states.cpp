@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "interrupt.h"
 #include "r_engine.h"
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/states/cell_rule.h>
@@ -69,7 +70,7 @@ Rcpp::NumericMatrix cpp_add_products(Rcpp::NumericMatrix before, Rcpp::NumericMa
   for (int i = 0; i < x.nrow(); ++i) {
     for (int j = 0; j < x.ncol(); ++j) row[static_cast<std::size_t>(j)] = x(i, j);
     calibrisk::add_squares(sums, row, part[i]);
-    if (i % 1024 == 1023) Rcpp::checkUserInterrupt();
+    if (i % 1024 == 1023) check_interrupt();
   }
   sums.tidy();
   return out;

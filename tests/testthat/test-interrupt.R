@@ -79,3 +79,51 @@ test_that("a state and a monitor whose update fails are as before", {
   expect_error(update(monitor, replace(rows$p, 1, 2), rows$y), class = "calibrisk_error")
   expect_identical(monitor, was)
 })
+
+# Runs `code` with an interrupt at check `at` of the core (never: Inf); returns the number of checks.
+interrupted_at_check <- function(at, code) {
+  checks <- 0
+  local_stand_ins(list(check_interrupt = function() {
+    checks <<- checks + 1
+    if (checks == at) rlang::interrupt()
+  }))
+  outcome <- tryCatch({
+    force(code)
+    "done"
+  }, interrupt = function(cnd) "interrupted")
+  list(outcome = outcome, checks = checks)
+}
+
+test_that("a verb checks for an interrupt at every call of the core", {
+  p <- rows$p[, 1]
+  y <- rows$y == 1
+  verbs <- list(
+    smooth = function() ce_curve(p, y, type = "smooth", times = 20),
+    binned = function() ce_curve(p, y),
+    isotonic = function() ce_curve(p, y, type = "isotonic", times = 20),
+    ks = function() ks_error(p, y),
+    ece = function() ece(p, y),
+    estimate = function() ce_estimate(p, y),
+    hierarchy = function() ce_hierarchy(p, y)
+  )
+  for (name in names(verbs)) {
+    whole <- interrupted_at_check(Inf, verbs[[name]]())
+    expect_identical(whole$outcome, "done", info = name)
+    for (at in unique(c(1, whole$checks))) {
+      expect_identical(interrupted_at_check(at, verbs[[name]]()), list(outcome = "interrupted", checks = at), info = name)
+    }
+  }
+})
+
+test_that("every check of the core sees a time limit that has passed", {
+  x <- withr::with_seed(5, stats::runif(1e6))
+  for (k in 1:4) {
+    outcome <- tryCatch({
+      setTimeLimit(elapsed = 0.001)
+      sort(x)
+      check_interrupt()
+      "not stopped"
+    }, error = conditionMessage, finally = setTimeLimit())
+    expect_match(outcome, "time limit", info = k)
+  }
+})
