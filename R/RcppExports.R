@@ -157,6 +157,10 @@ cpp_ladder <- function(features, residuals, weights, cluster, bases, moments, th
     .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, cluster, bases, moments, threads, copies)
 }
 
+cpp_symmetric_order <- function(probs) {
+    .Call(`_calibrisk_cpp_symmetric_order`, probs)
+}
+
 cpp_gap_products <- function(gaps, weights, threads) {
     .Call(`_calibrisk_cpp_gap_products`, gaps, weights, threads)
 }

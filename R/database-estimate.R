@@ -65,16 +65,17 @@ database_ladder <- function(rows, g, level, threads, call) {
   moment_ladder(edges, database_moments(rows, pairs, weight, edges, call), knots, level, threads)
 }
 
-# Those of every rung: all values where there are no more, else quantiles, to a rounding of where a whole number of rows
-# is reached; all rungs with one query.
+# Those of every rung: all values where there are no more, else quantiles of type 2 (to a rounding of where a whole
+# number of rows is reached); all rungs with one query.
 database_knots <- function(rows, pairs, weight, n, call) {
   sizes <- vapply(ladder_bases("binary", 1, n), `[[`, 0, "own")
-  targets <- lapply(sizes, function(m) (seq_len(m) - 1) / (m - 1) * n - 1e-12 * n)
+  targets <- unlist(lapply(sizes, function(m) (seq_len(m) - 1) / (m - 1) * n))
+  slack <- 1e-12 * n
   different <- database_query(rows$db, paste0("SELECT DISTINCT p FROM (", pairs, ") ce_pairs LIMIT ", max(sizes) + 1),
                               call)$p
   if (length(different) <= min(sizes)) return(rep(list(sort(different)), length(sizes)))
-  values <- database_quantiles(rows, pairs, weight, unlist(targets), call)
-  quantiles <- lapply(split(values, rep(seq_along(sizes), sizes)), unique)
+  values <- database_quantiles(rows, pairs, weight, c(targets - slack, pmin(targets + slack, n - slack)), call)
+  quantiles <- lapply(split(rowMeans(matrix(values, ncol = 2)), rep(seq_along(sizes), sizes)), unique)
   lapply(seq_along(sizes), function(m) if (length(different) <= sizes[m]) sort(different) else quantiles[[m]])
 }
 

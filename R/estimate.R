@@ -56,10 +56,10 @@
 #' `conf.high` comes from the bases alone. With few large squares, `cap` takes their skewness into account. Samples with
 #' more failures have the same numbers as without these rules.
 #'
-#' The canonical error is never below the class-wise and top-label errors of the same rows, so its row takes theirs into
-#' account. Estimate and limits are the largest of the three, the p-value is the smallest (for calibrated models it is
-#' below .05 in .03 to .05 of samples, since each of the three is conservative), and the one-sided `lower_bound` is
-#' `conf.low`.
+#' The canonical error is never below the class-wise and top-label errors of the same rows, so with more than two
+#' classes its row takes theirs into account. Estimate and limits are the largest of the three, the p-value is the
+#' smallest (for calibrated models it is below .05 in .03 to .05 of samples, since each of the three is conservative),
+#' and the one-sided `lower_bound` is `conf.low`.
 #'
 #' @section Weights and clusters:
 #' Frequency weights are repeated rows. With importance weights \eqn{v} every mean is a weighted one, and bases are
@@ -71,7 +71,11 @@
 #' number, see [ece()]). There are as many knots as the rows ask for, at weighted quantiles.
 #'
 #' @section Invariants:
-#' The order of rows and the number of threads change nothing, the names of the classes nothing but ties.
+#' The order of the rows, the order and names of the classes and the number of threads do not change the result, except
+#' the top-label error of rows with several most probable classes: their label is the first of these. With two classes
+#' the class-wise and the canonical error are the same number, \eqn{\sqrt 2} times the binary error (the residuals of
+#' the classes are \eqn{e} and \eqn{-e}, so the squared errors are \eqn{2 CE^2}), and so are their limits. The
+#' p-value is that of the binary error. Which class is the event does not matter.
 #'
 #' @section Cost:
 #' Linear in the number of rows: 1 s of processor time for a million rows of a scalar type; the canonical one grows with

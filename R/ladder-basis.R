@@ -5,18 +5,22 @@
 #'
 #' @section Definition:
 #' With one residual per row (top-label, binary) and for the residuals of each class (class-wise) the bases are hat
-#' functions (linear splines) of the prediction on 2, 8 and \eqn{\lceil\sqrt n\rceil} (at most 100) quantile knots. For
-#' canonical calibration, with \eqn{l = \log p}, \eqn{H = \sum_k p_k l_k}, the top class t with confidence c, \eqn{m =
-#' \max(4, \lceil n^{1/3}\rceil)} and the class j of the residual:
+#' functions (linear splines) of the prediction on 2, 8 and \eqn{\lceil\sqrt n\rceil} (at most 100) quantile knots
+#' (type 2 of [quantile()]), also for the canonical error of two classes. For that of more classes, with
+#' \eqn{l = \log p}, \eqn{H = \sum_k p_k l_k}, the top class t with confidence c,
+#' \eqn{m = \max(4, \lceil n^{1/3}\rceil)} and the class j of the residual:
 #' \enumerate{
 #'   \item the temperature family's tangent: \eqn{1, p_j, p_j l_j, p_j H};
 #'   \item m hats of \eqn{p_j}, \eqn{p_j l_j}, \eqn{p_j H}, and m hats of c where t = j;
 #'   \item 8 hats of \eqn{p_j}, \eqn{p_j} times 8 hats of c, and m hats of c where t = j;
 #'   \item \eqn{(1, p)} apart for each top class, where \eqn{K^2 \le n/4};
-#'   \item \eqn{1, p} and kernel columns \eqn{\exp(-|p - q| / s)} for up to 100 landmarks q among the rows, s = 0.7
-#'     times the median distance; left out where \eqn{K(K + 100) > 5000}.
+#'   \item \eqn{1, p} and kernel columns \eqn{\exp(-|p - q| / s)} for up to 100 landmarks q, s = 0.7 times the median
+#'     distance; left out where \eqn{K(K + 100) > 5000}.
 #' }
-#' Columns that depend on others are dropped.
+#' Columns that depend on others are dropped. Landmarks are evenly spaced rows in the order of their sorted
+#' probabilities; rows that are permutations of one another follow by \eqn{\sum_k \bar p_k p_k}. If that is equal too,
+#' their mean is the landmark. A row with several top classes has t = j for each of them, and in 4 such rows are a group
+#' of their own.
 #'
 #' @param knots Number of quantile knots of each coordinate's hat functions (at least 2); a coordinate with fewer
 #'   distinct values has one function per value.

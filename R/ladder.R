@@ -9,9 +9,9 @@
 #   of the finest basis), weights (of the rungs in the estimate), value (the squared estimate with its influence rows,
 #   R/influence.R), rungs
 
-# The rungs of a notion for n rows.
+# The rungs of a notion for n rows. With two classes every notion is a function of one probability.
 ladder_bases <- function(notion, n_classes, n) {
-  if (notion != "canonical") {
+  if (notion != "canonical" || n_classes <= 2) {
     knots <- c(2, 8, min(100, ceiling(sqrt(n))))
     return(lapply(knots, function(m) list(recipe = "hats", own = m)))
   }
@@ -137,6 +137,18 @@ rung_resolution <- function(shape) {
   if (shape$recipe == "columns") nrow(shape$weights[[1]]) else 0
 }
 
+# The top-label ladder with the mean outcome of all most probable classes of a row instead of the outcome of the first
+# one, which depends on the order of the classes. NULL if every row has one most probable class.
+shared_top_ladder <- function(problem, level, threads) {
+  confidence <- top_label(problem$features)$confidence
+  is_top <- problem$features == confidence
+  shared <- rowSums(is_top)
+  if (all(shared == 1)) return(NULL)
+  problem$residuals <- matrix(rowSums(is_top * problem$residuals) / shared)
+  problem$features <- matrix(confidence)
+  run_ladder(problem, ladder_bases("top_label", 1, length(confidence)), level, threads)
+}
+
 # The ladder of a notion. What bounds one notion from below bounds the finer one: a canonical error is
 # never smaller than the class-wise and the top-label error of the same rows (Gruber & Buettner 2022,
 # Theorem 3.1), so its estimate, limits and test take theirs into account. `known`: ladders of these rows, by notion.
@@ -148,7 +160,8 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
     basis_specs(bases, problem$features, call)
   }
   own <- run_ladder(problem, specs, level, threads)
-  if (notion != "canonical") return(own)
+  if (notion != "canonical" || ncol(problem$residuals) == 2) return(own)
+  known$top_label <- shared_top_ladder(problem, level, threads) %||% known$top_label
   lower <- lapply(c("class_wise", "top_label"), function(coarser) {
     known[[coarser]] %||% notion_ladder(predictions, coarser, level, threads, call = call)
   })

@@ -31,7 +31,9 @@ check_landmarks <- function(landmarks, call) {
   landmarks
 }
 
-# Landmarks and kernel of a state with these first rows; whatever the order of the rows.
+# Landmarks and kernel of a state with these first rows. The order of the rows and of the classes does not matter,
+# except that the order of the classes chooses among the rows of a tie (symmetric_order.h) if not all of them become
+# landmarks. The rows are sorted because every kernel that depends on distances takes the first row first.
 frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
   landmarks <- spec$landmarks
   if (is.matrix(landmarks)) {
@@ -47,6 +49,7 @@ frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
   }
   rows <- unique(unname(probs))
   rows <- rows[do.call(order, as.data.frame(rows)), , drop = FALSE]
+  rows <- rows[cpp_symmetric_order(rows), , drop = FALSE]
   rows <- rows[unique(round(seq(1, nrow(rows), length.out = min(most, nrow(rows))))), , drop = FALSE]
   kernel <- resolve_kernel(spec$kernel, rows, 1L, call)
   pivots <- cpp_pivoted_cholesky(kernel, rows, landmark_tolerance, landmarks, 1L)$pivots

@@ -531,6 +531,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_symmetric_order
+Rcpp::IntegerVector cpp_symmetric_order(Rcpp::NumericMatrix probs);
+RcppExport SEXP _calibrisk_cpp_symmetric_order(SEXP probsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_symmetric_order(probs));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_gap_products
 Rcpp::NumericMatrix cpp_gap_products(Rcpp::List gaps, Rcpp::NumericVector weights, int threads);
 RcppExport SEXP _calibrisk_cpp_gap_products(SEXP gapsSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
@@ -1500,6 +1510,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_extend", (DL_FUNC) &_calibrisk_cpp_ridge_extend, 6},
     {"_calibrisk_cpp_ridge_pivots", (DL_FUNC) &_calibrisk_cpp_ridge_pivots, 2},
     {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 8},
+    {"_calibrisk_cpp_symmetric_order", (DL_FUNC) &_calibrisk_cpp_symmetric_order, 1},
     {"_calibrisk_cpp_gap_products", (DL_FUNC) &_calibrisk_cpp_gap_products, 3},
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 5},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},

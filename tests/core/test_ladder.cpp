@@ -86,9 +86,11 @@ TEST(knots_are_the_sorted_values_at_their_shares) {
       for (std::size_t s = 0; s < sizes.size(); ++s) {
         std::vector<double> expected;
         for (Index q = 0; q < sizes[s]; ++q) {
-          const double share = static_cast<double>(q) / static_cast<double>(sizes[s] - 1);
-          const double rank = std::ceil(share * static_cast<double>(n) * (1.0 - 1e-12));
-          expected.push_back(sorted[static_cast<std::size_t>(std::max(rank - 1.0, 0.0))]);
+          const Index steps = sizes[s] - 1, rank = (q * n + steps - 1) / steps;
+          const auto low = static_cast<std::size_t>(std::max<Index>(rank - 1, 0));
+          // of a whole number of rows the mean with the next one
+          const bool whole = q > 0 && q < steps && q * n % steps == 0;
+          expected.push_back((sorted[low] + sorted[whole ? low + 1 : low]) / 2.0);
         }
         if (distinct.size() <= static_cast<std::size_t>(sizes[s])) expected = distinct;
         expected.erase(std::unique(expected.begin(), expected.end()), expected.end());

@@ -3,10 +3,11 @@
 oracle_hats <- function(x, m, v) {
   order <- order(x)
   cumulated <- cumsum(v[order])
-  at <- vapply(seq(0, 1, length.out = m), function(q) {
-    which(cumulated >= q * sum(v) - 1e-12 * sum(v))[1]
-  }, 0L)
-  knots <- unique(x[order][at])
+  # type 2: the mean of two values where a whole number of rows is reached
+  knots <- unique(vapply(seq(0, 1, length.out = m), function(q) {
+    reached <- function(slack) x[order][c(which(cumulated >= (q + slack) * sum(v)), length(x))[1]]
+    mean(c(reached(-1e-12), reached(1e-12)))
+  }, 0))
   if (length(unique(x)) <= m) return(1 * outer(x, sort(unique(x)), "=="))
   B <- vapply(seq_along(knots), function(k) {
     stats::approx(knots, 1 * (seq_along(knots) == k), x)$y

@@ -46,3 +46,12 @@ oracle_bootstrap <- function(h, index) {
 }
 
 oracle_tv <- function(bandwidth) function(p, q) exp(-sum(abs(p - q)) / 2 / bandwidth)
+
+# Classes of uniform numbers: the most probable class of a row first, of equally probable ones the one with the larger
+# sum over all rows.
+oracle_drawn_classes <- function(p, u) {
+  vapply(seq_along(u), function(i) {
+    order <- order(-p[i, ], -colSums(p))
+    order[1 + sum(u[i] >= cumsum(p[i, order]))]
+  }, 1L)
+}

@@ -110,7 +110,8 @@ test_that("a verb checks for an interrupt at every call of the core", {
     whole <- interrupted_at_check(Inf, verbs[[name]]())
     expect_identical(whole$outcome, "done", info = name)
     for (at in unique(c(1, whole$checks))) {
-      expect_identical(interrupted_at_check(at, verbs[[name]]()), list(outcome = "interrupted", checks = at), info = name)
+      stopped <- interrupted_at_check(at, verbs[[name]]())
+      expect_identical(stopped, list(outcome = "interrupted", checks = at), info = name)
     }
   }
 })

@@ -31,9 +31,10 @@ test_that("canonical and class-wise rungs are their formulas", {
     rung <- rungs_of(d$features, d$residuals, list(hats(5)), w)[[1]]
     expect_rung(rung, oracle_rung(d$residuals, lapply(1:3, function(j) oracle_hats(d$p[, j], 5, w)), w))
   }
-  # kernel columns: evenly spaced rows of the lexicographic order, 0.7 median distances
+  # kernel columns: rows evenly spaced in the order of their sorted probabilities, 0.7 median distances
   rung <- rungs_of(d$features, d$residuals, list(list(recipe = "kernel", landmarks = 20)))[[1]]
-  at <- order(d$p[, 1], d$p[, 2], d$p[, 3])[round(seq(1, 260, length.out = 20))]
+  sorted <- t(apply(d$p, 1, sort, decreasing = TRUE))
+  at <- order(sorted[, 1], sorted[, 2], sorted[, 3])[round(seq(1, 260, length.out = 20))]
   distance <- as.matrix(dist(d$p))[, at]
   expect_close(rung$shape$scale, .7 * median(distance), 1e-12)
   expect_rung(rung, oracle_rung(d$residuals, cbind(1, d$p[, -1], exp(-distance / (.7 * median(distance))))), 1e-6)

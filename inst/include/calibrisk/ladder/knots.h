@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Knots of hat functions (linear B-splines): distinct type-1 quantiles of the weighted values, or
-// all values where there are at most m of them; and where a value lies between its knots.
+// Knots of hat functions (linear B-splines): distinct type-2 quantiles of the weighted values, or
+// all values where there are at most m of them; and where a value lies between its knots. Of type 2
+// (the mean of two values where a whole number of rows is reached), knots of 1 - x are those of x.
 #ifndef CALIBRISK_LADDER_KNOTS_H
 #define CALIBRISK_LADDER_KNOTS_H
 
@@ -160,16 +161,21 @@ inline std::vector<std::vector<double>> hat_knots(const Engine& engine, const Co
   const double slack = 1e-12 * total;
   const auto target = [&](Index q, Index m) {
     const double share = m > 1 ? static_cast<double>(q) / static_cast<double>(m - 1) : 0.0;
-    return share * total - slack;
+    return share * total;
   };
-  const auto position = [&](Index q, Index m) {
-    return std::max<Index>(static_cast<Index>(std::ceil(target(q, m))) - 1, 0);
+  // of the first value that reaches a sum
+  const auto position = [&](double sum) {
+    const auto at = static_cast<Index>(std::ceil(sum)) - 1;
+    return std::min(std::max<Index>(at, 0), x.size() - 1);
   };
   std::vector<double> rows;
   if (equal && !all_known) {
     std::vector<Index> positions;
     for (Index m : sizes) {
-      for (Index q = 0; q < m && !all_fit(m); ++q) positions.push_back(position(q, m));
+      for (Index q = 0; q < m && !all_fit(m); ++q) {
+        positions.push_back(position(target(q, m) - slack));
+        positions.push_back(position(target(q, m) + slack));
+      }
     }
     std::sort(positions.begin(), positions.end());
     rows = detail::selected(engine, x, positions);
@@ -181,12 +187,14 @@ inline std::vector<std::vector<double>> hat_knots(const Engine& engine, const Co
       continue;
     }
     std::size_t at = 0;
+    const auto reached = [&](double sum) {
+      if (equal) return rows[static_cast<std::size_t>(position(sum))];
+      while (at + 1 < values.value.size() && values.cumulated[at] < sum) ++at;
+      return values.value[at];
+    };
     for (Index q = 0; q < m; ++q) {
-      if (!equal) {
-        while (at + 1 < values.value.size() && values.cumulated[at] < target(q, m)) ++at;
-      }
-      const double value =
-          equal ? rows[static_cast<std::size_t>(position(q, m))] : values.value[at];
+      const double low = reached(target(q, m) - slack), high = reached(target(q, m) + slack);
+      const double value = low == high ? low : (low + high) / 2.0;
       if (out[s].empty() || out[s].back() != value) out[s].push_back(value);
     }
   }

@@ -12,8 +12,8 @@ namespace calibrisk {
 struct LocalTerm {
   const HatPositions* hats = nullptr;  // the constant 1 without
   const double* factor = nullptr;      // per row; 1 without
-  const int* gate = nullptr;           // only rows with gate[i] == open
-  int open = 0;
+  const double* gate = nullptr;        // only rows with gate[i] == open[i]
+  const double* open = nullptr;
   Index first = 0;  // its first column
 };
 
@@ -38,7 +38,7 @@ class LocalBasis {
   void row(Index i, LocalRow& out) const {
     out.size = 0;
     for (const LocalTerm& term : terms_) {
-      if (term.gate != nullptr && term.gate[i] != term.open) continue;
+      if (term.gate != nullptr && term.gate[i] != term.open[i]) continue;
       const double factor = term.factor == nullptr ? 1.0 : term.factor[i];
       if (term.hats == nullptr) {
         push(out, term.first, factor);

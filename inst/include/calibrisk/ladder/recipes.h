@@ -5,9 +5,10 @@
 // and for probability vectors p with l = log p, H = sum p log p, top class t and confidence c =
 // p_t:
 //   temperature  1, p_j, p_j l_j, p_j H: the tangent of the temperature family
-//   own_top      own hats, p_j l_j, p_j H, 1{t = j} x hats(c)
-//   own_both     own hats, p_j x hats(c), 1{t = j} x hats(c)
-//   top_affine   1{t = k} x (1, p) for every class k, shared by all coordinates
+//   own_top      own hats, p_j l_j, p_j H, 1{p_j = c} x hats(c)
+//   own_both     own hats, p_j x hats(c), 1{p_j = c} x hats(c)
+//   top_affine   1{t = k} x (1, p) for every class k, shared by all coordinates; rows of several
+//                top classes have a basis of their own
 //   kernel       1, p, exp(-|p - landmark| / s), shared
 //   columns      any matrix, shared
 #ifndef CALIBRISK_LADDER_RECIPES_H
@@ -16,6 +17,7 @@
 #include <calibrisk/ladder/cluster_rung.h>
 #include <calibrisk/ladder/local_rung.h>
 #include <calibrisk/ladder/shared_rung.h>
+#include <calibrisk/ladder/symmetric_order.h>
 
 #include <memory>
 
@@ -42,19 +44,23 @@ struct BasisSizes {
 
 // What the recipes need of probability vectors, row by row.
 struct SimplexRows {
-  std::vector<int> top;
+  std::vector<int> top;        // K where several classes are
   Vector confidence, entropy;  // H = sum p log p
 
   explicit SimplexRows(const ConstMatrixRef& p)
       : top(static_cast<std::size_t>(p.rows())), confidence(p.rows()), entropy(p.rows()) {
     for (Index i = 0; i < p.rows(); ++i) {
       Index at = 0;
+      bool tied = false;
       double sum = 0.0;
       for (Index k = 0; k < p.cols(); ++k) {
-        if (p(i, k) > p(i, at)) at = k;
+        if (k > 0 && p(i, k) >= p(i, at)) {
+          tied = p(i, k) == p(i, at);
+          if (!tied) at = k;
+        }
         sum += p(i, k) * log_of(p(i, k));
       }
-      top[static_cast<std::size_t>(i)] = static_cast<int>(at);
+      top[static_cast<std::size_t>(i)] = static_cast<int>(tied ? p.cols() : at);
       confidence(i) = p(i, at);
       entropy(i) = sum;
     }
@@ -64,51 +70,21 @@ struct SimplexRows {
 
 namespace detail {
 
-// Rows in the lexicographic order of their predictions, so that the order of the data does not
-// matter.
-inline std::vector<Index> lexicographic(const ConstMatrixRef& p) {
-  std::vector<Index> order(static_cast<std::size_t>(p.rows()));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::sort(order.begin(), order.end(), [&](Index a, Index b) {
-    for (Index k = 0; k < p.cols(); ++k) {
-      if (p(a, k) != p(b, k)) return p(a, k) < p(b, k);
-    }
-    return false;
-  });
-  return order;
-}
-
-// `count` rows of that order, evenly spaced by cumulative weight (in units of a row).
-inline std::vector<Index> spaced_rows(const std::vector<Index>& order, const RowWeights& weights,
-                                      Index count) {
-  const auto n = static_cast<Index>(order.size());
-  const double total = weights.total(n);
-  const double rows = static_cast<double>(n), unit = rows / total;
-  std::vector<Index> out;
-  std::size_t at = 0;
-  double sum = weights(order[0]) * unit;
-  for (Index q = 0; q < count; ++q) {
-    const double share = count == 1 ? 0.0 : static_cast<double>(q) / static_cast<double>(count - 1);
-    const double target = std::nearbyint(1.0 + share * (rows - 1.0)) - 1e-9 * rows / total;
-    while (sum < target && at + 1 < order.size()) sum += weights(order[++at]) * unit;
-    out.push_back(order[at]);
-  }
-  return out;
-}
-
 // Median of the distances of all rows to the landmarks (above 10,000 rows of 10,000 spaced ones).
 inline double median_distance(const ConstMatrixRef& p, const Matrix& landmarks,
-                              const std::vector<Index>& order, const RowWeights& weights) {
+                              const SymmetricOrder& order, const RowWeights& weights) {
   constexpr Index most = 10000;
-  const bool thin = static_cast<Index>(order.size()) > most;
-  const std::vector<Index> rows = thin ? spaced_rows(order, weights, most) : order;
+  const bool thin = p.rows() > most;
+  Matrix thinned;
+  if (thin) thinned = order.spaced(most);
+  const ConstMatrixRef rows = thin ? ConstMatrixRef(thinned) : p;
   std::vector<std::pair<double, double>> distances;
-  distances.reserve(rows.size() * static_cast<std::size_t>(landmarks.rows()));
+  distances.reserve(static_cast<std::size_t>(rows.rows() * landmarks.rows()));
   double total = 0.0;
-  for (Index i : rows) {
+  for (Index i = 0; i < rows.rows(); ++i) {
     const double v = thin ? 1.0 : weights(i);
     for (Index r = 0; r < landmarks.rows(); ++r) {
-      distances.emplace_back((p.row(i) - landmarks.row(r)).norm(), v);
+      distances.emplace_back((rows.row(i) - landmarks.row(r)).norm(), v);
       total += v;
     }
   }
@@ -127,27 +103,27 @@ inline double median_distance(const ConstMatrixRef& p, const Matrix& landmarks,
   return smallest > 0.0 ? smallest : 1.0;
 }
 
+// All classes, of which the whitening drops one: no class is the one left out.
 inline Matrix kernel_columns(const ConstMatrixRef& p, const BasisShape& shape,
                              const std::vector<Index>& rows) {
   const Index m = static_cast<Index>(rows.size()), k = p.cols(), r = shape.landmarks.rows();
   require(r == 0 || shape.landmarks.cols() == k, "Landmarks have a column for every class.");
-  Matrix out(m, k + r);
+  Matrix out(m, 1 + k + r);
   for (Index i = 0; i < m; ++i) {
     const auto row = p.row(rows[static_cast<std::size_t>(i)]);
     out(i, 0) = 1.0;
-    for (Index j = 1; j < k; ++j) out(i, j) = row(j);
+    out.row(i).segment(1, k) = row;
     for (Index l = 0; l < r; ++l) {
-      out(i, k + l) = std::exp(-(row - shape.landmarks.row(l)).norm() / shape.scale);
+      out(i, 1 + k + l) = std::exp(-(row - shape.landmarks.row(l)).norm() / shape.scale);
     }
   }
   return out;
 }
 
 inline Matrix affine_columns(const ConstMatrixRef& p, const std::vector<Index>& rows) {
-  Matrix out(static_cast<Index>(rows.size()), p.cols());
+  Matrix out = Matrix::Ones(static_cast<Index>(rows.size()), 1 + p.cols());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    out.row(static_cast<Index>(i)) = p.row(rows[i]);
-    out(static_cast<Index>(i), 0) = 1.0;
+    out.row(static_cast<Index>(i)).tail(p.cols()) = p.row(rows[i]);
   }
   return out;
 }
@@ -184,12 +160,8 @@ inline BasisShape basis_shape(const Engine& engine, Recipe recipe, const BasisSi
     if (sizes.coarse > 0) out.coarse = knots(sizes.coarse);
   }
   if (sizes.landmarks > 0) {
-    const std::vector<Index> order = detail::lexicographic(features);
-    const std::vector<Index> at = detail::spaced_rows(order, weights, sizes.landmarks);
-    out.landmarks.resize(static_cast<Index>(at.size()), features.cols());
-    for (std::size_t r = 0; r < at.size(); ++r) {
-      out.landmarks.row(static_cast<Index>(r)) = features.row(at[r]);
-    }
+    const SymmetricOrder order(features, weights);
+    out.landmarks = order.spaced(sizes.landmarks);
     out.scale = 0.7 * detail::median_distance(features, out.landmarks, order, weights);
   }
   return out;
@@ -254,8 +226,8 @@ class LocalBases {
     term.hats = &positions;
     term.factor = factor;
     if (gated) {
-      term.gate = simplex_->top.data();
-      term.open = static_cast<int>(j);
+      term.gate = values_.col(static_cast<Index>(j)).data();
+      term.open = simplex_->confidence.data();
     }
     bases_[j].add(term, static_cast<Index>(knots.size()));
   }
@@ -272,7 +244,7 @@ inline std::vector<SharedGroup> shared_groups(const BasisShape& shape,
                                               const ConstMatrixRef& features,
                                               const ConstMatrixRef& columns) {
   std::vector<SharedGroup> out(shape.recipe == Recipe::top_affine
-                                   ? static_cast<std::size_t>(shape.classes)
+                                   ? static_cast<std::size_t>(shape.classes) + 1
                                    : std::size_t{1});
   const Index n = shape.recipe == Recipe::columns ? columns.rows() : features.rows();
   if (shape.recipe == Recipe::top_affine) {

@@ -150,10 +150,10 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
 }
 
 // Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the
-// order of the largest remainders; a column whose remainder is below 1e-10 of its square is
-// dropped.
+// order of the largest remainders (of equal ones the first, whatever rounding says); a column whose
+// remainder is below 1e-10 of its square is dropped.
 inline Matrix whitening(const Matrix& gram) {
-  constexpr double tolerance = 1e-10;
+  constexpr double tolerance = 1e-10, equal = 1e-9;
   const Index k = gram.rows();
   Vector scale = gram.diagonal();
   for (Index c = 0; c < k; ++c) scale(c) = scale(c) > 0.0 ? 1.0 / std::sqrt(scale(c)) : 0.0;
@@ -162,8 +162,10 @@ inline Matrix whitening(const Matrix& gram) {
   Vector left = work.diagonal();
   Matrix columns(k, k);
   while (static_cast<Index>(pivots.size()) < k) {
-    Index at;
-    if (!(left.maxCoeff(&at) > tolerance)) break;
+    const double largest = left.maxCoeff();
+    if (!(largest > tolerance)) break;
+    Index at = 0;
+    while (left(at) < (1.0 - equal) * largest) ++at;
     const auto t = static_cast<Index>(pivots.size());
     const double root = std::sqrt(left(at));
     Vector column = work.col(at);

@@ -7,28 +7,44 @@
 
 #include <calibrisk/engine.h>
 
+#include <algorithm>
+#include <numeric>
+
 namespace calibrisk {
 
 // The class of row i of probs that a uniform number u of [0, 1) falls on.
 class ClassDraws {
  public:
-  explicit ClassDraws(const ConstMatrixRef& probs) : cumulative_(probs.cols(), probs.rows()) {
+  // Classes are taken by falling probability, equally probable ones by their mean probability: a
+  // draw does not depend on the order of the classes.
+  explicit ClassDraws(const ConstMatrixRef& probs)
+      : cumulative_(probs.cols(), probs.rows()), class_(static_cast<std::size_t>(probs.size())) {
+    const Vector mean = probs.colwise().sum();
     for (Index i = 0; i < probs.rows(); ++i) {
+      const auto first = class_.begin() + i * probs.cols();
+      std::iota(first, first + probs.cols(), 0);
+      std::sort(first, first + probs.cols(), [&](int a, int b) {
+        if (probs(i, a) != probs(i, b)) return probs(i, a) > probs(i, b);
+        return mean(a) != mean(b) ? mean(a) > mean(b) : a < b;
+      });
       double total = 0.0;
-      for (Index k = 0; k < probs.cols(); ++k) cumulative_(k, i) = (total += probs(i, k));
+      for (Index k = 0; k < probs.cols(); ++k) {
+        cumulative_(k, i) = (total += probs(i, first[k]));
+      }
       // 1 from the last class of positive probability on, which takes the rounding
       cumulative_.col(i) /= total;
     }
   }
 
   int operator()(Index i, double u) const {
-    int k = 0;
+    Index k = 0;
     while (u >= cumulative_(k, i)) ++k;
-    return k;
+    return class_[static_cast<std::size_t>(i * cumulative_.rows() + k)];
   }
 
  private:
-  Matrix cumulative_;  // [m x n]
+  Matrix cumulative_;  // [m x n], the most probable class first
+  std::vector<int> class_;
 };
 
 class ClassCross {
