@@ -86,8 +86,8 @@ page_scripts <- function() {
   file <- file.path("precomputed", sub("[.]Rmd$", ".rds", knitr::current_input()))
   scripts <- if (file.exists(file)) readRDS(file)$scripts
   lapply(names(scripts), function(name) {
-    c("", paste0("<details class=\"script\"><summary>", name, "</summary>"), "", "```r", scripts[[name]], "```", "",
-      "</details>", "")
+    c("", paste0("<details class=\"script\"><summary>", name, "</summary>"), "",
+      if (endsWith(name, ".cpp")) "```cpp" else "```r", scripts[[name]], "```", "", "</details>", "")
   })
 }
 # The style is at the end of the page, since all pages share it and none has to name it. What is wider than a phone

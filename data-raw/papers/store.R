@@ -68,7 +68,8 @@ store <- function(name, table, seed = NA, repetitions = NA, seconds = NA, digits
 
 # The paper's script and the files that it sources, except this one: the page shows them.
 scripts <- function() {
-  sourced <- regmatches(lines <- readLines(script), regexpr("(?<=^source\\(\")[^\"]+", lines, perl = TRUE))
+  lines <- grep("^ *(Rcpp::sourceCpp|source)\\(\"", readLines(script), value = TRUE)
+  sourced <- sub("^[^\"]*\"([^\"]+)\".*", "\\1", lines)
   c(script, setdiff(sourced, "data-raw/papers/store.R"))
 }
 

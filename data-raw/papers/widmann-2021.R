@@ -1,158 +1,214 @@
-# Results of the vignette "Reproducing Widmann et al. (2021)", in the parts synthetic (estimators and rates), friedman
-# and cifar10. The last part needs the probabilities of the networks of Widmann et al. (2019) and their released
-# errors and p-values, in `cifar10` of the shared data. About half an hour on two cores. Every cell and every network
-# has its own seed: the numbers do not depend on the cores.
+# Results of the vignette "Reproducing Widmann et al. (2021)", in the parts line, estimators, rates, exact-rates,
+# mean-embedding, times, friedman, cifar10 and published-*. About an hour of one core; the environment variable MC_CORES
+# says how many to use. Every cell, data set of Friedman's problem and network has its own seed: the numbers, except
+# running times, do not depend on the cores. The part cifar10 needs the probabilities of the networks of Widmann et al.
+# (2019) and their released errors and p-values, in `cifar10` of the shared data. The published numbers are those of the
+# authors' result files and pages (github.com/devmotion/Calibration_ICLR2021), rounded to three digits.
 library(calibrisk)
 source("data-raw/papers/store.R")
+source("data-raw/papers/friedman-networks.R")
+options(calibrisk.threads = 1L)
 
-cores <- min(2L, parallel::detectCores())
+# Computes the rows of one table, `fn(i)` for every i, in parallel.
 over <- function(rows, fn) {
-  out <- parallel::mclapply(rows, fn, mc.cores = cores, mc.preschedule = FALSE)
+  out <- parallel::mclapply(rows, fn, mc.preschedule = FALSE)
   failed <- vapply(out, inherits, NA, "try-error")
   if (any(failed)) stop(out[failed][[1]])
   do.call(rbind, out)
 }
 
-for (name in paste0("published-", c("estimators", "rates", "friedman"))) published(name)
+for (name in paste0("published-", c("line", "estimators", "rates", "friedman"))) published(name)
 
 # The kernel of the paper's experiments: exp(-W2(p, p')) exp(-|y - y'|^2 / 2).
 on_predictions <- kernel_wasserstein(1)
 on_outcomes <- kernel_gaussian(1)
 
-# 1. Synthetic models (appendix A.2): predictions N(c 1, 0.1^2 I), c uniform; the uncalibrated
-# model's first coordinate is N(0.1, 0.1^2) whatever the prediction.
-runs <- 500
+# ---- Figures 1, 4 and 5: a straight line through a sine (appendix A.1) --------------------------
+line_data <- function(n) {
+  x <- runif(n, -1, 1)
+  data.frame(x = x, y = sin(pi * x) + abs(1 + x) * rnorm(n, 0, 0.15))
+}
+# levels: the share of outcomes below the predicted quantiles is compared with the level (largest difference)
+result("line", seed = 3100, repetitions = 1000, {
+  set.seed(3100)
+  rows <- replicate(1000, simplify = FALSE, {
+    fit <- lm(y ~ x, line_data(100))
+    sd <- sd(residuals(fit))
+    new <- line_data(50)
+    mean <- predict(fit, new)
+    level <- sort(pnorm(new$y, mean, sd))
+    law <- pred_normal(mean, sd)
+    p_value <- function(test, ...) ce_test(law, new$y, test = test, replicates = 1000, ...)$p.value
+    data.frame(
+      intercept = coef(fit)[[1]], slope = coef(fit)[[2]], sd = sd,
+      distance = max(level - (0:49) / 50, (1:50) / 50 - level),
+      bootstrap = p_value("bootstrap", kernel = on_predictions, target_kernel = on_outcomes, add_one = FALSE),
+      default = p_value("bootstrap", add_one = FALSE), conditional = p_value("conditional"),
+      t(stats::setNames(findInterval(seq(0.02, 0.98, by = 0.02), level) / 50, paste0("share_", 1:49)))
+    )
+  })
+  rows <- do.call(rbind, rows)
+  quantiles <- apply(as.matrix(rows), 2, quantile, c(0.05, 0.1, 0.5, 0.9, 0.95))
+  # `rejected` is the share of at most 0.05, of interest for p-values
+  data.frame(statistic = names(rows), mean = colMeans(rows), t(quantiles), rejected = colMeans(rows <= 0.05),
+             check.names = FALSE)
+})
+
+# ---- Figures 2 and 6 to 11: synthetic models (appendix A.2) --------------------------------------
+# Predictions N(c 1, 0.1^2 I), c uniform. The uncalibrated model's first coordinate is N(0.1, 0.1^2) for every
+# prediction.
 synthetic <- function(n, d, calibrated) {
   c <- runif(n)
   y <- matrix(rnorm(n * d, c, 0.1), n)
   if (!calibrated) y[, 1] <- rnorm(n, 0.1, 0.1)
-  list(p = synthetic_law(matrix(c, n, d)), y = y)
+  list(c = c, p = synthetic_law(matrix(c, n, d)), y = y)
 }
 synthetic_law <- function(mean) {
   if (ncol(mean) == 1) pred_normal(mean[, 1], 0.1) else pred_mvnormal(mean, 0.1^2)
 }
-synthetic_locations <- function(d) {
-  list(x = synthetic_law(matrix(runif(10 * d), 10)), truth = matrix(rnorm(10 * d, 0, 0.1), 10))
+synthetic_locations <- function(d, j = 10) {
+  mean <- matrix(runif(j * d), j)
+  list(mean = mean, x = synthetic_law(mean), truth = matrix(rnorm(j * d, 0, 0.1), j))
 }
+cells <- expand.grid(calibrated = c(TRUE, FALSE), n = c(1024, 256, 64, 16, 4), d = c(10, 1))
+in_order <- function(table) table[order(table$d, -table$calibrated, table$name, table$n), ]
+root_block <- function(n) max(2, floor(sqrt(n)))
 
-# All estimates and p-values of one data set.
-one_data_set <- function(n, d, calibrated, locations) {
-  s <- synthetic(n, d, calibrated)
-  root <- max(2, floor(sqrt(n)))
-  estimate <- function(type, block = NULL) {
-    skce(s$p, s$y, kernel = on_predictions, target_kernel = on_outcomes, type = type, block = block,
-         threads = 1)$.estimate
-  }
-  p_value <- function(test, ...) {
-    ce_test(s$p, s$y, test = test, kernel = on_predictions, target_kernel = on_outcomes, threads = 1, ...)$p.value
-  }
-  # ten locations need more than ten observations
-  few <- n <= 10
-  c(
-    biased = estimate("biased"), `B = 2` = estimate("block", 2), `B = sqrt(n)` = estimate("block", root),
-    `B = n` = estimate("unbiased"),
-    test.block_2 = suppressWarnings(p_value("block", block = 2)),
-    test.block_root = suppressWarnings(p_value("block", block = root)),
-    test.bootstrap = p_value("bootstrap", add_one = FALSE),
-    # exact for every n; its loop is quadratic in n for each of the replicates
-    test.conditional = if (n > 64) NA else p_value("conditional", replicates = 99),
-    test.cme_chisq = if (few) NA else p_value("cme", reference = "chisq", locations = locations),
-    test.cme_f = if (few) NA else p_value("cme", reference = "f", locations = locations),
-    test.cme_redraw = if (few) NA else p_value("cme", replicates = 99, locations = locations)
-  )
-}
-
-result("synthetic", seed = "3001 to 3020", repetitions = runs, {
-  cells <- expand.grid(calibrated = c(TRUE, FALSE), n = c(1024, 256, 64, 16, 4), d = c(10, 1))
-  truth <- c(`1` = 0.110773702, `10` = 0.059597541) # exact integrals, uncalibrated
-  results <- over(seq_len(nrow(cells)), function(i) {
-    cell <- cells[i, ]
-    set.seed(3000 + i)
-    # fixed for all data sets of a dimension
-    set.seed(2999)
-    locations <- synthetic_locations(cell$d)
-    set.seed(3000 + i)
-    values <- replicate(runs, one_data_set(cell$n, cell$d, cell$calibrated, locations))
-    cbind(cell, name = rownames(values), t(apply(values, 1, function(v) {
-      value <- if (cell$calibrated) 0 else truth[[as.character(cell$d)]]
-      c(runs = sum(!is.na(v)), mean = mean(v, na.rm = TRUE), variance = var(v, na.rm = TRUE),
-        absolute_error = mean(abs(v - value), na.rm = TRUE), rejections = sum(v <= 0.05, na.rm = TRUE))
-    })), row.names = NULL)
-  })
-  results <- results[order(results$d, -results$calibrated, results$name, results$n), ]
-  is_test <- startsWith(results$name, "test.")
-  rates <- results[is_test & results$runs > 0, c("d", "calibrated", "n", "name", "runs", "rejections")]
-  rates$name <- sub("test.", "", rates$name, fixed = TRUE)
+# The four estimates, as functions of a data set.
+estimators <- {
+  estimate <- function(s, ...) skce(s$p, s$y, kernel = on_predictions, target_kernel = on_outcomes, ...)$.estimate
   list(
-    estimators = results[!is_test, c("d", "calibrated", "n", "name", "runs", "mean", "variance", "absolute_error")],
-    rates = rates
+    biased = function(s) estimate(s, type = "biased"),
+    `B = 2` = function(s) estimate(s, type = "block", block = 2),
+    `B = sqrt(n)` = function(s) estimate(s, type = "block", block = root_block(length(s$c))),
+    `B = n` = function(s) estimate(s)
   )
+}
+truth <- c(`1` = 0.110773702, `10` = 0.059597541) # exact integrals, uncalibrated
+result("estimators", seed = "3001 to 3020", repetitions = 2000, in_order(over(seq_len(nrow(cells)), function(i) {
+  cell <- cells[i, ]
+  set.seed(3000 + i)
+  values <- replicate(2000, {
+    s <- synthetic(cell$n, cell$d, cell$calibrated)
+    vapply(estimators, function(f) f(s), 0)
+  })
+  value <- if (cell$calibrated) 0 else truth[[as.character(cell$d)]]
+  cbind(cell, name = rownames(values), t(apply(values, 1, function(v) {
+    error <- abs(v - value)
+    square <- (v - mean(v))^2
+    c(mean = mean(v), absolute_error = mean(error), absolute_error_se = sd(error) / sqrt(2000),
+      variance = var(v), variance_se = sd(square) / sqrt(2000))
+  })), row.names = NULL)
+})))
+
+# p-values of a data set. The mean embedding takes ten locations; four observations allow three.
+tests <- {
+  p_value <- function(s, test, ...) {
+    suppressWarnings(ce_test(s$p, s$y, test = test, kernel = on_predictions, target_kernel = on_outcomes, ...)$p.value)
+  }
+  list(
+    block_2 = function(s, at) p_value(s, "block", block = 2),
+    block_root = function(s, at) p_value(s, "block", block = root_block(length(s$c))),
+    bootstrap = function(s, at) p_value(s, "bootstrap", add_one = FALSE),
+    conditional = function(s, at) p_value(s, "conditional", replicates = 99),
+    cme_redraw = function(s, at) p_value(s, "cme", replicates = 99, locations = at)
+  )
+}
+few_locations <- function(at, n) {
+  j <- if (n > 10) 10 else 3
+  list(x = at$x[seq_len(j)], truth = at$truth[seq_len(j), , drop = FALSE])
+}
+# Rejections at the 5% level.
+rejections <- function(tests, runs, seeds, rows = seq_len(nrow(cells))) {
+  in_order(over(rows, function(i) {
+    cell <- cells[i, ]
+    set.seed(seeds + i)
+    values <- replicate(runs, {
+      s <- synthetic(cell$n, cell$d, cell$calibrated)
+      at <- few_locations(synthetic_locations(cell$d), cell$n)
+      vapply(tests, function(f) f(s, at), 0)
+    })
+    data.frame(cell, name = rownames(values), runs = rowSums(!is.na(values)),
+               rejections = rowSums(values <= 0.05, na.rm = TRUE), row.names = NULL)
+  }))
+}
+result("rates", seed = "3201 to 3220", repetitions = 500,
+       rejections(tests[c("block_2", "block_root", "bootstrap")], 500, 3200))
+# tests that the paper does not have, whose level is exact: the sizes at which their power is not 1
+result("exact-rates", seed = "3221 to 3240", repetitions = 250,
+       rejections(tests[c("conditional", "cme_redraw")], 250, 3220, which(cells$n <= 64)))
+
+# The statistic of the mean embedding test, from its formula, with the covariance inverted as it is, also if it has no
+# inverse: with four observations its rank is three, and Q is made of rounding errors.
+witness <- function(s, at) {
+  d <- ncol(s$y)
+  square <- function(a, b) pmax(outer(rowSums(a^2), rowSums(b^2), `+`) - 2 * tcrossprod(a, b), 0)
+  centre <- matrix(s$c, length(s$c), d)
+  exp(-sqrt(square(centre, at$mean))) *
+    (exp(-square(s$y, at$truth) / 2) - 1.01^(-d / 2) * exp(-square(centre, at$truth) / 2.02))
+}
+plain_hotelling <- function(z) {
+  mean <- colMeans(z)
+  nrow(z) * sum(mean * solve(var(z), mean, tol = 0))
+}
+result("mean-embedding", seed = "3301 to 3320", repetitions = 500, {
+  rows <- over(seq_len(nrow(cells)), function(i) {
+    cell <- cells[i, ]
+    set.seed(3300)
+    at <- lapply(1:20, function(k) synthetic_locations(cell$d))
+    set.seed(3300 + i)
+    q <- replicate(500, {
+      s <- synthetic(cell$n, cell$d, cell$calibrated)
+      vapply(at, function(a) tryCatch(plain_hotelling(witness(s, a)), error = function(e) NA_real_), 0)
+    })
+    # the package's statistic, where it has one
+    if (cell$n >= 64) {
+      s <- synthetic(cell$n, cell$d, cell$calibrated)
+      ours <- ce_test(s$p, s$y, test = "cme", reference = "chisq", locations = at[[1]][c("x", "truth")],
+                      kernel = on_predictions, target_kernel = on_outcomes)$statistic
+      stopifnot(abs(plain_hotelling(witness(s, at[[1]])) / ours - 1) < 1e-4)
+    }
+    p <- list(cme_chisq = pchisq(q, 10, lower.tail = FALSE))
+    if (cell$n > 10) p$cme_f <- pf((cell$n - 10) * q / (10 * (cell$n - 1)), 10, cell$n - 10, lower.tail = FALSE)
+    do.call(rbind, lapply(names(p), function(name) {
+      rate <- rowMeans(p[[name]] <= 0.05, na.rm = TRUE)
+      data.frame(cell, name = name, rate = mean(rate), low = min(rate), high = max(rate),
+                 negative = mean(q < 0, na.rm = TRUE), failed = mean(is.na(q)), row.names = NULL)
+    }))
+  })
+  in_order(rows)
 })
 
-# 2. Friedman's first regression problem (appendix A.3): ten networks 10-200-50-1 of our own.
-friedman <- function(n) {
-  x <- matrix(runif(n * 10), n)
-  mean <- 10 * sin(pi * x[, 1] * x[, 2]) + 20 * (x[, 3] - 0.5)^2 + 10 * x[, 4] + 5 * x[, 5]
-  list(x = x, y = mean + rnorm(n))
-}
-
-# Full-batch Adam on the mean squared error; predictions at the iterations `at`.
-train_network <- function(train, test, at) {
-  size <- c(10, 200, 50, 1)
-  glorot <- function(i, o) matrix(runif(i * o, -1, 1) * sqrt(6 / (i + o)), i)
-  weights <- Map(glorot, size[-4], size[-1])
-  adam <- new_adam(c(weights, lapply(size[-1], numeric)))
-  initial <- rexp(1)
-  out <- list()
-  for (iteration in 0:max(at)) {
-    a <- activations(train$x, adam$value)
-    error <- a[[4]] - train$y
-    if (iteration %in% at) {
-      out[[as.character(iteration)]] <- list(
-        train = as.vector(a[[4]]), test = as.vector(activations(test$x, adam$value)[[4]]),
-        sd = if (iteration == 0) initial else sqrt(mean(error^2))
-      )
+# Seconds of processor time per call, one thread, for a calibrated data set: the smaller mean of two batches of calls
+# that take at least 0.2 s. They do not depend on the outcomes, and other work on the machine does not count.
+result("times", seed = "3401 to 3420", repetitions = 2, digits = 4, {
+  cpu <- sub(".*: ", "", grep("model name", readLines("/proc/cpuinfo"), value = TRUE)[1])
+  processor <- function() sum(proc.time()[c("user.self", "sys.self")])
+  batch <- function(f, ...) {
+    start <- processor()
+    calls <- 0
+    while ((used <- processor() - start) < 0.2) {
+      f(...)
+      calls <- calls + 1
     }
-    adam <- adam_step(adam, network_gradient(a, adam$value, 2 * error / length(error)), iteration + 1)
+    used / calls
   }
-  out
-}
+  timed <- c(tests[c("block_2", "block_root", "bootstrap")], list(cme_chisq = function(s, at) {
+    p_value(s, "cme", reference = "chisq", locations = at)
+  }), lapply(estimators, function(f) function(s, at) f(s)))
+  # one cell after the other: they would disturb each other
+  rows <- lapply(which(cells$calibrated), function(i) {
+    cell <- cells[i, ]
+    set.seed(3400 + i)
+    s <- synthetic(cell$n, cell$d, TRUE)
+    at <- few_locations(synthetic_locations(cell$d), cell$n)
+    seconds <- vapply(timed, function(f) min(batch(f, s, at), batch(f, s, at)), 0)
+    data.frame(cell, name = names(timed), seconds = seconds, cpu = cpu, row.names = NULL)
+  })
+  in_order(do.call(rbind, rows))
+})
 
-# Input and output of every layer; parameters: three matrices of weights, then three vectors of biases.
-activations <- function(x, parameters) {
-  a <- list(x)
-  for (l in 1:3) {
-    z <- a[[l]] %*% parameters[[l]] + rep(parameters[[3 + l]], each = nrow(x))
-    a[[l + 1]] <- if (l < 3) pmax(z, 0) else z
-  }
-  a
-}
-
-# Backpropagation; delta: the gradient of the loss in the last layer's output.
-network_gradient <- function(a, parameters, delta) {
-  gradient <- list()
-  for (l in 3:1) {
-    gradient[[l]] <- crossprod(a[[l]], delta)
-    gradient[[3 + l]] <- colSums(delta)
-    if (l > 1) delta <- tcrossprod(delta, parameters[[l]]) * (a[[l]] > 0)
-  }
-  gradient
-}
-
-new_adam <- function(value) {
-  zero <- lapply(value, function(v) v * 0)
-  list(value = value, mean = zero, square = zero)
-}
-
-adam_step <- function(adam, gradient, t, rate = 1e-3, decay = c(0.9, 0.999), tiny = 1e-8) {
-  adam$mean <- Map(function(m, g) decay[1] * m + (1 - decay[1]) * g, adam$mean, gradient)
-  adam$square <- Map(function(v, g) decay[2] * v + (1 - decay[2]) * g^2, adam$square, gradient)
-  adam$value <- Map(function(value, m, v) {
-    value - rate * (m / (1 - decay[1]^t)) / (sqrt(v / (1 - decay[2]^t)) + tiny)
-  }, adam$value, adam$mean, adam$square)
-  adam
-}
-
+# ---- Figures 3 and 12: Friedman's regression problem (appendix A.3) ------------------------------
 taus <- seq(0.05, 0.95, by = 0.05)
 pinball <- function(quantiles, y) {
   mean(vapply(seq_along(taus), function(t) {
@@ -160,64 +216,81 @@ pinball <- function(quantiles, y) {
     mean((1 - taus[t]) * pmax(q - y, 0) + taus[t] * pmax(y - q, 0))
   }, 0))
 }
-# Quantiles of equal-weight normal mixtures, by bisection between the component quantiles.
+# Quantiles of equal-weight normal mixtures, by bisection between the component quantiles: one column per level.
 mixture_quantiles <- function(mean, sd) {
-  vapply(taus, function(tau) {
-    q <- mean + qnorm(tau) * rep(sd, each = nrow(mean))
-    low <- apply(q, 1, min)
-    high <- apply(q, 1, max)
-    for (i in 1:60) {
+  n <- nrow(mean)
+  spread <- rep(sd, each = n * length(taus))
+  many <- mean[rep(seq_len(n), length(taus)), , drop = FALSE]
+  level <- rep(taus, each = n)
+  q <- many + qnorm(level) * spread
+  low <- q[cbind(seq_along(level), max.col(-q, "first"))]
+  high <- q[cbind(seq_along(level), max.col(q, "first"))]
+  if (ncol(mean) > 1) {
+    for (i in 1:40) {
       middle <- (low + high) / 2
-      below <- rowMeans(pnorm((middle - mean) / rep(sd, each = nrow(mean)))) < tau
-      low <- ifelse(below, middle, low)
-      high <- ifelse(below, high, middle)
+      below <- rowMeans(pnorm((middle - many) / spread)) < level
+      low[below] <- middle[below]
+      high[!below] <- middle[!below]
     }
-    (low + high) / 2
-  }, numeric(nrow(mean)))
+  }
+  matrix((low + high) / 2, n)
 }
 # mean: n x models, sd: one per model; one column is a single network.
 friedman_row <- function(mean, sd, y) {
-  spread <- rep(sd, each = length(y))
-  density <- matrix(dnorm(y, mean, spread, log = TRUE), length(y))
+  n <- length(y)
+  spread <- rep(sd, each = n)
+  density <- matrix(dnorm(y, mean, spread, log = TRUE), n)
   top <- apply(density, 1, max)
   law <- if (ncol(mean) == 1) pred_normal(mean[, 1], sd) else {
     do.call(pred_mixture, lapply(seq_len(ncol(mean)), function(k) pred_normal(mean[, k], sd[k])))
   }
   tested <- suppressWarnings(ce_test(law, y, test = "bootstrap", kernel = on_predictions,
-                                     target_kernel = on_outcomes, add_one = FALSE, threads = 1))
+                                     target_kernel = on_outcomes, add_one = FALSE))
+  skce_u <- unname(tested$estimate)
+  # h(i, i) = 1 - 2 E l(Z, y) + E l(Z, Z'): the biased estimate from the unbiased one
+  expected <- function(distance, variance) exp(-distance^2 / (2 * (1 + variance))) / sqrt(1 + variance)
+  once <- rowMeans(matrix(expected(mean - y, spread^2), n))
+  twice <- Reduce(`+`, lapply(seq_along(sd), function(k) {
+    rowMeans(matrix(expected(mean - mean[, k], spread^2 + sd[k]^2), n))
+  })) / length(sd)
   c(mse = mean((rowMeans(mean) - y)^2), nll = -mean(top + log(rowMeans(exp(density - top)))),
-    pinball = pinball(mixture_quantiles(mean, sd), y), skce_u = unname(tested$estimate),
-    skce_b = suppressWarnings(skce(law, y, type = "biased", kernel = on_predictions, target_kernel = on_outcomes,
-                                   threads = 1)$.estimate),
-    p.value = tested$p.value)
+    pinball = pinball(mixture_quantiles(mean, sd), y), skce_u = skce_u,
+    skce_b = ((n - 1) * skce_u + mean(1 - 2 * once + twice)) / n, p.value = tested$p.value)
 }
-
-result("friedman", seed = "4000 to 4143", repetitions = 1, {
-  set.seed(4000)
+# Draws of the data, ten networks each: per statistic the mean over the networks (`networks`), their range
+# (`lowest`, `highest`) and the ensemble.
+friedman_draw <- function(draw, at) {
+  set.seed(4000 + draw)
   train <- friedman(100)
   test <- friedman(50)
-  at <- unique(c(0, 10, 25, 50, 75, round(10^seq(2, log10(5000), length.out = 36)), 250, 500, 1000, 1500, 2000, 5000))
-  networks <- parallel::mclapply(1:10, function(k) {
-    set.seed(4000 + k)
-    train_network(train, test, at)
-  }, mc.cores = cores)
-  rows <- over(seq_along(at), function(i) {
-    set.seed(4100 + i)
-    now <- lapply(networks, `[[`, as.character(at[i]))
-    sd <- vapply(now, `[[`, 0, "sd")
+  networks <- lapply(1:10, function(k) train_network(train, test, at))
+  rows <- lapply(seq_along(at), function(i) {
+    sd <- vapply(networks, function(network) network$sd[i], 0)
     do.call(rbind, lapply(c("train", "test"), function(split) {
-      mean <- vapply(now, `[[`, numeric(if (split == "train") 100 else 50), split)
       y <- list(train = train, test = test)[[split]]$y
-      each <- t(vapply(1:10, function(k) friedman_row(mean[, k, drop = FALSE], sd[k], y), numeric(6)))
-      data.frame(iteration = at[i], split = split, statistic = colnames(each), mean = colMeans(each),
-                 low = apply(each, 2, min), high = apply(each, 2, max), ensemble = friedman_row(mean, sd, y),
+      mean <- vapply(networks, function(network) network[[split]][, i], y)
+      each <- vapply(1:10, function(k) friedman_row(mean[, k, drop = FALSE], sd[k], y), numeric(6))
+      data.frame(draw = draw, iteration = at[i], split = split, statistic = rownames(each), networks = rowMeans(each),
+                 lowest = apply(each, 1, min), highest = apply(each, 1, max), ensemble = friedman_row(mean, sd, y),
                  row.names = NULL)
     }))
   })
-  rows[order(rows$split, rows$statistic, rows$iteration), ]
-})
+  do.call(rbind, rows)
+}
+# A draw is stored as soon as it is there; those that are stored already are not computed again. The environment
+# variable DRAWS says how many to add.
+if (wanted("friedman")) {
+  Sys.setenv(PKG_CXXFLAGS = "-O3 -march=native -Wno-ignored-attributes")
+  Rcpp::sourceCpp("data-raw/papers/friedman-networks.cpp")
+  at <- c(0, 10, 50, 100, 150, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1200, 1500, 2000, 2500, 3000, 4000, 5000)
+  all <- stored("friedman")
+  for (draw in utils::head(setdiff(1:12, all$draw), as.integer(Sys.getenv("DRAWS", "12")))) {
+    all <- rbind(all, friedman_draw(draw, at))
+    store("friedman", all, seed = paste("4001 to", 4000 + draw), repetitions = draw, digits = 4)
+  }
+}
 
-# 3. Networks on the CIFAR-10 test set, kernel exp(-TV / median) and the same class.
+# ---- Networks on the CIFAR-10 test set, kernel exp(-TV / median) and the same class --------------
 # the estimates agree to more than six digits
 result("cifar10", seed = "5001 to 5007", repetitions = 1000, digits = 10, {
   errors <- utils::read.csv(shared_data("cifar10", "widmann-reference-errors.csv"))
@@ -228,9 +301,9 @@ result("cifar10", seed = "5001 to 5007", repetitions = 1000, digits = 10, {
     p <- data$probs
     y <- data$label
     # the default kernel with its median bandwidth as a number
-    kernel <- suppressMessages(ce_test(p, y, test = "block", block = 2, threads = 1))$kernel
-    estimate <- function(...) suppressMessages(skce(p, y, kernel = kernel, threads = 1, ...))$.estimate
-    test <- function(name, ...) suppressMessages(ce_test(p, y, test = name, kernel = kernel, threads = 1, ...))
+    kernel <- suppressMessages(ce_test(p, y, test = "block", block = 2))$kernel
+    estimate <- function(...) suppressMessages(skce(p, y, kernel = kernel, ...))$.estimate
+    test <- function(name, ...) suppressMessages(ce_test(p, y, test = name, kernel = kernel, ...))
     bootstrap <- test("bootstrap", replicates = 1000)
     conditional <- test("conditional", replicates = 1000)
     data.frame(
