@@ -29,7 +29,7 @@ check_object <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   stop_input(c(
     "{if (nzchar(at)) paste0('Field ', at, ' of ')}{.arg {arg}} must be {found$must}.",
     "x" = "It is {.val {describe(found$value)}}.",
-    "i" = "A {.cls {class(x)[1]}} whose fields were changed or lost cannot be used: make it anew."
+    "i" = "Fields of this {.cls {class(x)[1]}} were changed or lost. Create it again."
   ), c("object", "argument"), arg = arg, field = at, value = found$value, parent = found$cause,
   call = call)
 }
@@ -42,6 +42,9 @@ object_fault <- function(x) {
   }
   NULL
 }
+
+# A whole table with columns of other types, such as numbers that were formatted: it is printed as a table.
+is_reshaped <- function(x) is.data.frame(x) && is.null(a_table()(x, NULL)) && !is.null(object_fault(x))
 
 object_rules <- new.env(parent = emptyenv())
 
@@ -264,9 +267,8 @@ remade <- function(make, renamed = character()) {
   }
 }
 
-# The rule of objects that are asked about again and again: the last few valid ones are valid, and so is what a verb of
-# the package has made of them (see made_valid()). Large ones are not kept: checking them takes less time than their
-# use.
+# A rule that remembers the last few valid objects, and those given to made_valid(), and accepts them at once. Objects
+# of `largest` bytes or more are not kept; working with them takes longer than checking them.
 once <- function(rule, largest = 1e6, most = 8) {
   force(list(rule, largest, most))
   valid <- list() # the newest first, which is the one that comes back
@@ -279,7 +281,7 @@ once <- function(rule, largest = 1e6, most = 8) {
   }
 }
 
-# x, which is not looked at again when it comes back as it is: loops of updates check the first object alone.
+# Returns x, which is not checked again when it comes back unchanged: loops of updates check only the first object.
 made_valid <- function(x) {
   environment(object_rules[[class(x)[1]]])$remember(x)
   x

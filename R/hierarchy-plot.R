@@ -67,8 +67,8 @@ hierarchy_display <- function(x) {
 #' @export
 print.ce_hierarchy <- function(x, ...) {
   if (names(x)[1] != "quantity") return(invisible(print(tidy(x), ...)))
-  shown <- c("p", "n_classes", "n", "below", "holds", "value", "conf.low", "conf.high")
-  if (!all(shown %in% names(x))) return(NextMethod())
+  shown <- c("p", "n_classes", "n", "n_distinct", "below", "holds", "value", "conf.low", "conf.high")
+  if (!all(shown %in% names(x)) || nrow(x) == 0) return(NextMethod())
   cat("Hierarchy of calibration errors (p = ", format(x$p[1]), ", ", x$n_classes[1], " classes, n = ",
       x$n[1], ")\n", counted_line(list(counted = attr(x, "design"))), sep = "")
   depth <- hierarchy_depth(x$quantity, x$below)
@@ -85,7 +85,7 @@ print.ce_hierarchy <- function(x, ...) {
   } else {
     "Some inequalities do not hold: please report this.\n"
   })
-  if (!anyNA(x$value) && x$n_distinct[1] > x$n[1] / 2) {
+  if (!anyNA(x$value) && isTRUE(x$n_distinct[1] > x$n[1] / 2)) {
     cat(x$n_distinct[1], " of ", x$n[1], " predictions are distinct: errors without bins (CE, CWCE, TCE) are\n",
         "as large as can be. They describe these rows, not the model.\n", sep = "")
   }

@@ -43,8 +43,10 @@ describe_object("ce_validation", fields(
   table = a_table(level = "text", term = "text", estimate = "numeric", std.error = "numeric", conf.low = "numeric",
                   conf.high = "numeric", p.value = "numeric"),
   sample = a_table(n = "numeric", events = "numeric", prevalence = "numeric"), keys = keys_rule,
-  data = fields(keys = a_table(), read = fields(problems = each(any_field, least = 1))), notes = each(any_field),
-  notion = result_notion, threads = a_count(1, 1e5), level = a_number(0, 1), dropped = a_count(), axis = a_text
+  data = fields(keys = a_table(), read = fields(problems = each(any_field, least = 1))),
+  notes = each(maybe(texts())), resolution = numbers(na = TRUE), design = maybe(texts()), horizon = maybe(numbers(1)),
+  event = maybe(fields(label = maybe(texts()), hint = maybe(texts()))), notion = result_notion,
+  threads = a_count(1, 1e5), level = a_number(0, 1), dropped = a_count(), axis = a_text
 ))
 
 describe_object("ce_test", fields(
@@ -54,7 +56,8 @@ describe_object("ce_test", fields(
   parameter = maybe(numbers(na = TRUE, infinite = TRUE)), p.value = a_number(0, 1, na = TRUE),
   estimate = numbers(na = TRUE, infinite = TRUE, least = 1), method = a_text, data.name = texts(), test = a_text,
   alternative = maybe(a_text),
-  n = a_count(), null = maybe(numbers(na = TRUE, infinite = TRUE)), prediction = maybe(a_text),
+  n = a_count(), null = maybe(numbers(na = TRUE, infinite = TRUE)),
+  conf.int = maybe(numbers(2, na = TRUE, infinite = TRUE)), prediction = maybe(a_text),
   target_form = maybe(a_text), std.error = maybe(numbers(1, na = TRUE)),
   details = maybe(fields(neglected = maybe(numbers(na = TRUE)))), kernel = maybe(described("ce_kernel")),
   target_kernel = maybe(described("ce_kernel"))

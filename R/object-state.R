@@ -87,7 +87,7 @@ problem_sums_fault <- function(sums, sizes) {
     x <- .subset2(sums, name)
     size <- sizes[[name]]
     found <- first_fault(
-      fault_if(!is.matrix(x) || !is.double(x) || any(dim(x) != c(size[1], 2)),
+      fault_if(!is.matrix(x) || !is.numeric(x) || any(dim(x) != c(size[1], 2)),
                paste("a matrix of numbers of", size[1], "x 2"), x),
       fault_if(!cpp_are_sums(x, as.integer(size[2])),
                if (size[2] == 0) "finite sums" else "sums of rows with weights of at least 0", x)

@@ -14,7 +14,7 @@ map_diag <- function(loss = c("log", "brier"), hidden = c(10, 10), penalty = 0.0
   new_choice("map", "diag", loss = loss, hidden = hidden, penalty = penalty, range = range)
 }
 
-# A function of one number needs no more, and the optimiser keeps forty times as many.
+# Limit on the weights of a network: it is a function of one number, and the optimiser stores forty times as many.
 most_parameters <- 1e5
 
 # Weights and biases of a network of one input and one output (SlopeNetwork of the core).
@@ -24,9 +24,9 @@ check_network_size <- function(hidden, call = caller_env()) {
   size <- network_size(as.numeric(hidden))
   if (size <= most_parameters) return(invisible())
   stop_input(c(
-    "{.arg hidden} must be layers with at most {count_text(most_parameters)} weights together.",
-    "x" = "{.val {hidden}} have {count_text(size)}.",
-    "i" = "The network is a function of one number: ten units in each of two layers follow any usual one."
+    "The layers in {.arg hidden} must have at most {count_text(most_parameters)} weights in total.",
+    "x" = "Layers of {.val {hidden}} units have {count_text(size)}.",
+    "i" = "The network is a function of one number; two layers of ten units are usually enough."
   ), c("argument", "size"), arg = "hidden", value = hidden, call = call)
 }
 

@@ -14,9 +14,19 @@ counted_bins <- function(rows, spec, counts) {
   bins <- counted_table(rows, spec$bins)$bins
   if (is.null(counts)) return(bins)
   kept <- counts$counts > 0
+  check_counted(sum(kept), length(bins$size))
   bins$ends <- cumsum(counts$counts[kept])
   bins$concentration <- counts$squares[kept] / bins$size^2
   bins
+}
+
+# A changed state may have moments and numbers of rows that do not belong together.
+check_counted <- function(counted, bins) {
+  if (counted == bins) return(invisible())
+  stop_input(c("The sums of a state must be of the same rows.",
+               "x" = "Moments are in {bins} bin{?s}, numbers of rows in {counted}.",
+               "i" = "Fields of this state were changed or lost. Create it again."), c("object", "argument"),
+             arg = "state", field = "sums", call = called_verb())
 }
 
 # The variance of binned errors under calibration.

@@ -12,7 +12,9 @@ local({
       method <- get(name, namespace)
       if (any(c("check_state", "check_monitor") %in% all.names(body(method)))) next
       own <- as.name(names(formals(method))[1])
-      body(method) <- call("{", bquote(check_object(.(own), .(as.character(own)), current_env())), body(method))
+      check <- bquote(check_object(.(own), .(as.character(own)), current_env()))
+      if (generic == "print") check <- bquote(if (is_reshaped(.(own))) return(NextMethod()) else .(check))
+      body(method) <- call("{", check, body(method))
       assign(name, method, namespace)
     }
   }

@@ -53,6 +53,10 @@ test_that("changed sums of a state are refused", {
     }
     state$sums[[1]]$fine <- state$sums[[1]]$fine[-1, ]
     refused(ce_tune(state), "sums[[1]]$fine")
+    # of other rows than their numbers
+    weighted <- small_state(p, y, weights = w)
+    weighted$sums[[1]]$moments[] <- 0.5
+    expect_error(tidy(weighted), "of the same rows", class = "calibrisk_error_object")
     classes <- small_state(probs, truth, spec = list(notion = "class_wise"))
     classes$sums <- classes$sums[-1]
     refused(update(classes, probs, truth), "sums")
@@ -90,6 +94,12 @@ test_that("states go through files and text unharmed", {
     saveRDS(state, file)
     expect_identical(update(readRDS(file), p, y), update(state, p, y))
     expect_identical(unserialize(serialize(state, NULL)), state)
+    # what text gives back: whole numbers are integers
+    whole <- state
+    whole$sums[[1]]$scores[] <- 0
+    as_text <- whole
+    storage.mode(as_text$sums[[1]]$scores) <- "integer"
+    expect_identical(update(as_text, p, y), update(whole, p, y))
     expect_null(object_fault(state))
   })
 })
@@ -209,9 +219,21 @@ test_that("results with changed tables are refused, shorter ones are not", {
     refused(glance(set_at(curve, list("summary"), NULL)), "summary")
     estimate <- ce_estimate(p, y)
     expect_output(print(estimate[, 1:3]))
+    refused(print(set_at(ce_validate(p, y), list("resolution"), quote(x + y))), "resolution")
+    refused(tidy(set_at(ce_test(p, y), list("conf.int"), "0 to 1")), "conf.int")
+    hierarchy <- ce_hierarchy(p, y)
+    expect_output(print(hierarchy[setdiff(names(hierarchy), "n_distinct")]), "quantity")
+    hierarchy$n_distinct <- NA
+    expect_output(print(hierarchy), "Hierarchy")
     metrics <- ece(p, y)
     expect_output(print(metrics[, 1:3]))
-    expect_error(print(set_at_law(metrics, ".estimate", list(sum))), class = "calibrisk_error_object")
+    expect_error(print(set_at_law(metrics, ".estimate", list(1, 2))), class = "calibrisk_error_object")
+    # numbers that somebody has formatted
+    for (table in list(metrics, estimate)) {
+      table[[intersect(c(".estimate", "estimate"), names(table))]] <- "0.1 (0 to 0.2)"
+      expect_output(print(table), "0.1 (0 to 0.2)", fixed = TRUE)
+    }
+    expect_output(print(hierarchy[0, ]), "quantity")
     terms <- ckce(p, y, ridge = 0.1, group = rep(1:2, 30))
     refused(tidy(set_at(terms, list("groups"), list(list(1)))), "groups[[1]]")
     expect_error(tidy(structure(set_at(unclass(estimate), list("n"), list(1, 2)), class = class(estimate))),
@@ -233,7 +255,8 @@ test_that("a changed table of a database is refused by its field", {
 test_that("classes with methods have a description of their fields", {
   generics <- c("print", "format", "tidy", "glance", "summary", "autoplot", "predict", "augment", "update", "estimate")
   methods <- paste0("^(", paste(generics, collapse = "|"), ")[.](?=ce_)")
-  classes <- sub(methods, "", grep(methods, ls(asNamespace("calibrisk"), all.names = TRUE), value = TRUE, perl = TRUE), perl = TRUE)
+  all <- ls(asNamespace("calibrisk"), all.names = TRUE)
+  classes <- sub(methods, "", grep(methods, all, value = TRUE, perl = TRUE), perl = TRUE)
   # a method of its own adds to those of every method
   expect_identical(setdiff(classes, c(ls(object_rules), "ce_method_stack")), character())
 })
