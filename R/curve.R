@@ -264,7 +264,7 @@ print.ce_curve <- function(x, ...) {
 # the diagonal.
 place_of_diagonal <- function(outside, what) {
   if (isTRUE(outside == 0)) return(paste("its own simultaneous band holds", what))
-  paste0("its own simultaneous band misses ", what, " at ", format(100 * outside, digits = 2), " % of the places")
+  paste0("its own simultaneous band misses ", what, " at ", percent_text(signif(outside, 2)), " of the places")
 }
 
 curve_labels <- function(rows, keys) {

@@ -130,4 +130,3 @@ stand_in <- function(predictions) {
 shown_columns <- c(".estimate", "std.error", "conf.low", "conf.high")
 
 n_distinct_rows <- function(problem) vctrs::vec_unique_count(problem$features)
-

@@ -125,17 +125,17 @@ print.ce_terms <- function(x, ...) {
 
 #' Results as plain tables
 #'
-#' `tidy()` gives every result of this package as a plain tibble, with the names that broom uses. `glance()` gives a row
-#' per result, where a result is more than one number.
+#' `tidy()` returns every result of this package as a plain tibble, with the column names that broom uses. `glance()`
+#' returns one row per result.
 #'
 #' @param x A table of results: of a metric, [ce_panel()], [ce_compare()], [ce_risk()], [ce_gain()], [ce_hierarchy()],
 #'   [ce_decompose()] and others; or the summary of a result.
 #' @param ... Not used.
-#' @return A tibble with the rows of `x`. `term` is the name of the number (`.metric` or `quantity` in `x`), `estimate`
-#'   the number (`.estimate`, `risk`, `gain`, `value` or `difference` in `x`); `std.error`, `conf.low`, `conf.high` and
-#'   `p.value` belong to it. Columns of groups come first and the others keep their names; lists are left out. For
-#'   metrics that are sums over groups of rows (`groups` in `x`), `tidy()` gives these terms. `glance()` of a table of
-#'   one number, or of one number per group, gives the same as `tidy()`, also of those sums.
+#' @return A tibble with the rows of `x`, without list columns. Columns of groups come first. `term` is the name of the
+#'   number (`.metric` or `quantity` in `x`), and `estimate` is the number (`.estimate`, `risk`, `gain`, `value` or
+#'   `difference` in `x`), to which `std.error`, `conf.low`, `conf.high` and `p.value` belong. Other columns keep their
+#'   names. If a metric is a sum over bins (`groups` in `x`), `tidy()` returns the terms of that sum, and `glance()` its
+#'   value. Of a table with one number, or one number per group, `glance()` returns the same as `tidy()`.
 #' @section Errors:
 #' `calibrisk_error_argument` for `glance()` of a table of several numbers, which have no summary in one row.
 #' @name ce_tables

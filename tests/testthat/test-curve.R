@@ -369,7 +369,7 @@ test_that("no predictions at all are an error that says so", {
 test_that("the two bands are told apart", {
   expect_identical(place_of_diagonal(0, "the diagonal"), "its own simultaneous band holds the diagonal")
   expect_identical(place_of_diagonal(.256, "uniformity"),
-                   "its own simultaneous band misses uniformity at 26 % of the places")
+                   "its own simultaneous band misses uniformity at 26% of the places")
   calibrated <- ce_curve(rep(c(.2, .5, .8), each = 50), rep(c(rep(0:1, 20), rep(0, 10)), 3), type = "binned", n_bins = 3)
   calibrated$summary$rejected <- TRUE
   calibrated$summary$outside <- 0
