@@ -136,7 +136,7 @@ unreliable_note <- function(x) {
 
 #' @export
 summary.ce_tune <- function(object, ...) {
-  structure(list(object = object), class = c("summary.ce_tune", "ce_summary"))
+  structure(list(object = object, tables = list()), class = c("summary.ce_tune", "ce_summary"))
 }
 
 #' @export

@@ -254,7 +254,8 @@ test_that("survival outcomes at a horizon, also of several models", {
   data$b <- data$a / 2
   both <- suppressMessages(ce_decision(data, survival::Surv(time, status), a, b, horizon = 0.5, thresholds = 0.3))
   w <- suppressMessages(outcomes_at(rlang::quo(survival::Surv(time, status)), data, as_horizon(0.5, NULL), NULL))
-  benefit <- function(p) sum(w$weights * (p >= 0.3) * (w$values - 0.3)) / sum(w$weights) / 0.7
+  known <- w$censoring$weights
+  benefit <- function(p) sum(known * (p >= 0.3) * (w$values - 0.3)) / sum(known) / 0.7
   expect_equal(tidy(both)$net_benefit, c(benefit(data$a), benefit(data$b)))
   alone <- suppressMessages(ce_decision(data, survival::Surv(time, status), b, horizon = 0.5, thresholds = 0.3))
   expect_equal(tidy(alone)$loss, tidy(both)$loss[2])
