@@ -74,6 +74,37 @@ if (!is.null(cifar)) {
                                 ce_estimate(cifar$probs, cifar$truth, notion = "canonical", threads = 2)))
 }
 
+# Processor seconds in a fresh R with the package of a library, one thread; the numbers of the row too.
+run_with <- function(library, code) {
+  file <- tempfile(fileext = ".R")
+  writeLines(c(
+    "suppressMessages(library(calibrisk))", code[1],
+    paste0("time <- system.time(row <- ", code[2], ")"),
+    "cat(sum(time[1:2]), unlist(row[c('estimate', 'conf.low', 'conf.high', 'lower_bound', 'p.value')]), sep = '\\n')"
+  ), file)
+  env <- paste0("R_LIBS=", paste(c(library, .libPaths()), collapse = .Platform$path.sep))
+  as.numeric(system2(file.path(R.home("bin"), "Rscript"), file, env = env, stdout = TRUE))
+}
+large <- list(
+  "class-wise, n = K = 500" = c(
+    paste("set.seed(1); p <- exp(matrix(rnorm(250000, sd = 2), 500)); p <- p / rowSums(p);",
+          "y <- factor(apply(p, 1, function(q) sample.int(500, 1, prob = q)), 1:500)"),
+    "ce_estimate(p, y, notion = 'class_wise', threads = 1)"
+  ),
+  "one probability, n = 300,000 in 100,000 clusters" = c(
+    "set.seed(2); p <- rbeta(3e5, 1, 2); y <- rbinom(3e5, 1, p^1.1); cl <- sample(1e5, 3e5, TRUE)",
+    "ce_estimate(p, y, cluster = cl, threads = 1)"
+  )
+)
+# CALIBRISK_EARLIER: a library with an earlier version, run in turn with this one
+earlier <- Sys.getenv("CALIBRISK_EARLIER")
+paired <- if (nzchar(earlier)) do.call(rbind, lapply(names(large), function(name) {
+  was <- run_with(earlier, large[[name]])
+  now <- run_with(dirname(find.package("calibrisk")), large[[name]])
+  data.frame(data = name, earlier = was[1], now = now[1], ratio = was[1] / now[1],
+             `largest difference` = format(max(abs(now[-1] - was[-1])), digits = 1), check.names = FALSE)
+}))
+
 writeLines(c(
   bench_header("The headline: ce_estimate()"),
   "Leave-one-out projections on the ladder of bases, against their formulas in R with n x n smoothers (without",
@@ -84,5 +115,10 @@ writeLines(c(
   "the first are the ones to read):", "",
   markdown_table(growth),
   "Canonical includes the class-wise and top-label ladders of the same rows. With 100 classes most of the time",
-  "is dense products in R's BLAS."
+  "is dense products in R's BLAS.", "",
+  if (!is.null(paired)) c(
+    "Against the version before pairs of rows were summed in place of pairs of classes, and clusters of few rows by",
+    "their rows (its library in `CALIBRISK_EARLIER`), one thread, processor seconds; the last column compares the",
+    "estimate, its limits and the p-value:", "", markdown_table(paired)
+  )
 ), "bench/ladder.md")

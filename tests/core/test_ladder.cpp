@@ -157,6 +157,96 @@ TEST(clusters_of_one_row_are_none_on_any_number_of_threads) {
   CHECK(c.psi != a.psi);
 }
 
+TEST(small_clusters_on_local_bases_are_those_on_their_columns) {
+  Rows rows = rows_of(400, 5);
+  const Vector weights = Vector::LinSpaced(400, 0.5, 2.0);
+  Labels small, one_large;
+  for (int i = 0; i < 400; ++i) {
+    small.push_back(1 + (7 * i) % 150);
+    one_large.push_back(i < 60 ? 1 : 2 + i / 3);
+  }
+  for (int& label : one_large) label = label > 1 ? label - 20 : 1;
+  // rows that are not rows of the first coordinate
+  for (Index i = 0; i < 400; i += 11) {
+    rows.p(i, 0) = std::numeric_limits<double>::quiet_NaN();
+    rows.e(i, 0) = 0.0;
+  }
+  ThreadedEngine three(3);
+  for (const Rows& data : {rows, first_column(rows_of(400, 3))}) {
+    const Index d = data.p.cols();
+    for (const Index knots : {3, 9, 70}) {  // fewer columns than clusters, and more
+      BasisShape shape;
+      shape.recipe = Recipe::hats;
+      for (Index j = 0; j < d; ++j) {
+        std::vector<double> at;
+        for (Index k = 0; k < knots; ++k) at.push_back(0.5 * double(k) / double(knots - 1));
+        shape.own.push_back(at);
+      }
+      const LocalBases bases(serial_engine(), shape, data.p);
+      std::vector<ClusterPart> parts;
+      for (Index j = 0; j < d; ++j) {
+        const LocalBasis& basis = bases.bases()[static_cast<std::size_t>(j)];
+        SharedGroup group;
+        group.columns = [&basis](const std::vector<Index>& at) { return local_columns(basis, at); };
+        for (Index i = 0; i < 400; ++i) {
+          if (!std::isnan(data.p(i, j))) group.rows.push_back(i);
+        }
+        parts.push_back({group, {j}});
+      }
+      for (const Labels& cluster : {small, one_large}) {
+        const RowWeights v(weights);
+        const RowClusters clusters(cluster);
+        const auto local = [&](const Engine& engine) {
+          return local_cluster_rung(engine, serial_engine().dense, bases.bases(), data.p, data.e, v,
+                                    clusters, true);
+        };
+        const Rung a = local(serial_engine()), c = local(three.engine());
+        const Engine serial = serial_engine();
+        const Rung b = cluster_rung(serial, serial.dense, parts, data.e, v, clusters, true);
+        CHECK(a.columns == b.columns);
+        CHECK(is_near(a.psi, b.psi, 1e-9));
+        CHECK(is_near(a.noise, b.noise, 1e-9));
+        CHECK(is_near(a.skew, b.skew, 1e-9));
+        CHECK(is_near(a.linear, b.linear, 1e-9));
+        CHECK(is_near(a.scatter, b.scatter, 1e-9));
+        CHECK((a.gap - b.gap).norm() < 1e-10 * (1.0 + b.gap.norm()));
+        CHECK((a.half - b.half).norm() < 1e-10 * (1.0 + b.half.norm()));
+        for (std::size_t j = 0; j < a.weights.size(); ++j) {
+          CHECK((a.weights[j] - b.weights[j]).norm() < 1e-8 * (1.0 + b.weights[j].norm()));
+        }
+        CHECK(a.psi == c.psi && a.noise == c.noise && a.skew == c.skew && a.gap == c.gap);
+      }
+    }
+  }
+}
+
+TEST(sums_over_pairs_by_rows_are_those_by_columns) {
+  const Engine engine = serial_engine();
+  const Rows rows = rows_of(60, 12);
+  const RowWeights weights(Vector::LinSpaced(60, 0.5, 2.0));
+  const Vector counts = Vector::LinSpaced(60, 1.0, 3.0);
+  for (const RowWeights& v : {RowWeights(), weights, RowWeights::copies(counts)}) {
+    const BasisShape shape = basis_shape(engine, Recipe::hats, {8, 0, 0, 0}, rows.p, v);
+    const LocalBases bases(engine, shape, rows.p);
+    std::vector<detail::LocalCoordinate> parts;
+    Matrix gap(60, 12), half(60, 12);
+    Index columns = 0;
+    for (Index j = 0; j < 12; ++j) {
+      parts.push_back(detail::smooth_coordinate(engine, bases.bases()[static_cast<std::size_t>(j)],
+                                                rows.e.col(j), v, gap.col(j), half.col(j)));
+      columns += parts.back().whitener.rows();
+    }
+    CHECK(columns > 60);
+    RungSums by_rows, by_columns;
+    detail::sums_of_rows(engine, bases.bases(), parts, rows.e, v, by_rows);
+    detail::sums_of_columns(engine, bases.bases(), parts, rows.e, v, columns, by_columns);
+    CHECK(is_near(by_rows.t20, by_columns.t20, 1e-10));
+    CHECK(is_near(by_rows.t11, by_columns.t11, 1e-10));
+    CHECK(is_near(by_rows.s2, by_columns.s2, 1e-10));
+    CHECK(is_near(by_rows.s3, by_columns.s3, 1e-10));
+  }
+}
+
 TEST(decompositions_of_clusters_that_are_not_kept_give_the_same_digits) {
   const Rows rows = rows_of(600, 3);
   const Vector weights = Vector::LinSpaced(600, 0.5, 2.0);

@@ -123,6 +123,19 @@ inline double largest_eigenvalue(const Engine& engine, const Matrix& s) {
   return value;
 }
 
+// Sums over clusters of root root', x x', y x' and y y' (x_c, y_c = A_c x_c and the root of A_c
+// times x_c); the last three if variances are exact.
+struct ClusterProducts {
+  Matrix s, t0, t1, t2;
+
+  void add(const ClusterProducts& other) {
+    s += other.s;
+    t0 += other.t0;
+    t1 += other.t1;
+    t2 += other.t2;
+  }
+};
+
 // Sums over pairs of clusters, added up over blocks of them: by columns, or by clusters where there
 // are fewer of those.
 class ClusterSums {
@@ -135,8 +148,17 @@ class ClusterSums {
       x_ = y_ = root_ = Matrix(draws, columns);
       return;
     }
-    s_ = Matrix::Zero(size, size);
-    if (sums_.exact) t0_ = t1_ = t2_ = s_;
+    all_.s = Matrix::Zero(size, size);
+    if (sums_.exact) all_.t0 = all_.t1 = all_.t2 = all_.s;
+  }
+
+  bool by_draw() const { return by_draw_; }
+  bool exact() const { return sums_.exact; }
+
+  // Of all clusters, by columns; `own`: the sum of the squares of x_c'y_c.
+  void take(ClusterProducts products, double own) {
+    all_ = std::move(products);
+    sums_.own = own;
   }
 
   // Rows: x_c, A_c x_c and the root of A_c times x_c of the clusters from `begin` on.
@@ -149,28 +171,28 @@ class ClusterSums {
       root_.middleRows(begin, x.rows()) = root;
       return;
     }
-    s_ += engine_.dense.crossprod(root);
+    all_.s += engine_.dense.crossprod(root);
     if (!sums_.exact) return;
-    t0_ += engine_.dense.crossprod(x);
-    t1_ += engine_.dense.multiply_at_b(y, x);
-    t2_ += engine_.dense.crossprod(y);
+    all_.t0 += engine_.dense.crossprod(x);
+    all_.t1 += engine_.dense.multiply_at_b(y, x);
+    all_.t2 += engine_.dense.crossprod(y);
   }
 
   RungSums finish() {
     if (by_draw_) {
-      s_ = engine_.dense.multiply_a_bt(root_, root_);
+      all_.s = engine_.dense.multiply_a_bt(root_, root_);
       if (sums_.exact) {
         const Matrix pairs = engine_.dense.multiply_a_bt(y_, x_);
         sums_.t20 = pairs.squaredNorm();
         sums_.t11 = pairs.cwiseProduct(pairs.transpose()).sum();
       }
     } else if (sums_.exact) {
-      sums_.t20 = t2_.cwiseProduct(t0_).sum();
-      sums_.t11 = t1_.cwiseProduct(t1_.transpose()).sum();
+      sums_.t20 = all_.t2.cwiseProduct(all_.t0).sum();
+      sums_.t11 = all_.t1.cwiseProduct(all_.t1.transpose()).sum();
     }
-    sums_.s2 = s_.squaredNorm();
-    sums_.s3 = s_.cols() > bound_columns ? largest_eigenvalue(engine_, s_) * sums_.s2
-                                         : trace_cube(engine_, s_);
+    sums_.s2 = all_.s.squaredNorm();
+    sums_.s3 = all_.s.cols() > bound_columns ? largest_eigenvalue(engine_, all_.s) * sums_.s2
+                                             : trace_cube(engine_, all_.s);
     return sums_;
   }
 
@@ -178,7 +200,7 @@ class ClusterSums {
   const Engine& engine_;
   bool by_draw_;
   Matrix x_, y_, root_;
-  Matrix t0_, t1_, t2_, s_;
+  ClusterProducts all_;
   RungSums sums_;
 };
 

@@ -31,6 +31,31 @@ inline double linear(const LocalRow& row, const Vector& c) {
   return out;
 }
 
+// The Gram matrix of the rows with uses(i).
+template <class Uses>
+Matrix local_gram(const Engine& engine, const LocalBasis& basis, Index n, const RowWeights& weights,
+                  const Uses& uses) {
+  const Index k = basis.columns();
+  return parallel_reduce(
+      engine, n, rung_block, Matrix(Matrix::Zero(k, k)),
+      [&](Index begin, Index size) {
+        Matrix part = Matrix::Zero(k, k);
+        LocalRow row;
+        for (Index i = begin; i < begin + size; ++i) {
+          if (!uses(i)) continue;
+          basis.row(i, row);
+          const double v = weights(i);
+          for (int a = 0; a < row.size; ++a) {
+            for (int b = 0; b < row.size; ++b) {
+              part(row.column[b], row.column[a]) += v * row.value[a] * row.value[b];
+            }
+          }
+        }
+        return part;
+      },
+      [](Matrix& total, const Matrix& part) { total += part; });
+}
+
 // What one coordinate gives: its smooth without the row, and what pairs of coordinates need.
 struct LocalCoordinate {
   Matrix whitener;  // [kept x columns]
@@ -44,25 +69,9 @@ inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis&
                                          VectorRef gap, VectorRef half) {
   const Index n = e.size(), k = basis.columns();
   const auto add = [](auto& total, const auto& part) { total += part; };
-  const Matrix gram = parallel_reduce(
-      engine, n, rung_block, Matrix(Matrix::Zero(k, k)),
-      [&](Index begin, Index size) {
-        Matrix part = Matrix::Zero(k, k);
-        LocalRow row;
-        for (Index i = begin; i < begin + size; ++i) {
-          basis.row(i, row);
-          const double v = weights(i);
-          for (int a = 0; a < row.size; ++a) {
-            for (int b = 0; b < row.size; ++b) {
-              part(row.column[b], row.column[a]) += v * row.value[a] * row.value[b];
-            }
-          }
-        }
-        return part;
-      },
-      add);
   LocalCoordinate out;
-  out.whitener = whitening(gram);
+  const auto all = [](Index) { return true; };
+  out.whitener = whitening(local_gram(engine, basis, n, weights, all));
   const Matrix inverse = out.whitener.transpose() * out.whitener;
 
   out.scale.resize(n);
@@ -154,38 +163,79 @@ inline PairBlocks pair_blocks(const Engine& engine, const LocalBasis& left, cons
   return out;
 }
 
-}  // namespace detail
-
-// `bases`: one per column of the residuals. Without `moments` only psi, gaps and weights.
-inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& bases,
-                       const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
-  const Index n = residuals.rows(), d = residuals.cols();
-  require(static_cast<Index>(bases.size()) == d, "There must be a basis for every coordinate.");
-  Rung out;
-  out.gap.resize(n, d);
-  Matrix half(n, d);
-  std::vector<detail::LocalCoordinate> parts(bases.size());
-  for_columns(engine, d, [&](const Engine& within, Index j) {
-    const auto at = static_cast<std::size_t>(j);
-    parts[at] = detail::smooth_coordinate(within, bases[at], residuals.col(j), weights,
-                                          out.gap.col(j), half.col(j));
-  });
-  out.half = half.rowwise().sum();
-  std::vector<Index> first(bases.size() + 1, 0);
+// M_il = sum_j left(i, j) right(l, j) <b_ij, b_lj> of all pairs of rows, in the orthonormal basis
+// of each coordinate; as `symmetric`, with left = right, the half of it that has i >= l.
+template <class Left, class Right>
+Matrix row_products(const Engine& engine, const std::vector<LocalBasis>& bases,
+                    const std::vector<LocalCoordinate>& parts, Index n, bool symmetric,
+                    const Left& left, const Right& right) {
+  constexpr Index panel = 64;
+  Matrix out = Matrix::Zero(n, n);
   for (std::size_t j = 0; j < bases.size(); ++j) {
-    out.weights.push_back(parts[j].weights);
-    first[j + 1] = first[j] + parts[j].whitener.rows();
+    const auto at = static_cast<Index>(j);
+    const Matrix inverse = parts[j].whitener.transpose() * parts[j].whitener;
+    Matrix smooth = Matrix::Zero(inverse.cols(), n);
+    LocalRow own;
+    for (Index i = 0; i < n; ++i) {
+      bases[j].row(i, own);
+      const double factor = left(i, at);
+      for (int a = 0; a < own.size; ++a) {
+        smooth.col(i) += factor * own.value[a] * inverse.col(own.column[a]);
+      }
+    }
+    const Matrix columns = smooth.transpose();
+    parallel_for(engine, (n + panel - 1) / panel, [&](Index task) {
+      LocalRow row;
+      for (Index l = task * panel; l < std::min(n, (task + 1) * panel); ++l) {
+        const double factor = right(l, at);
+        if (factor == 0.0) continue;
+        bases[j].row(l, row);
+        const Index size = symmetric ? n - l : n;
+        for (int a = 0; a < row.size; ++a) {
+          out.col(l).tail(size) += factor * row.value[a] * columns.col(row.column[a]).tail(size);
+        }
+      }
+    });
   }
-  out.columns = first.back();
-  RungSums sums;
-  if (!moments) {
-    finish_rung(engine, residuals, weights, RowClusters(), sums, out);
-    return out;
-  }
+  return out;
+}
 
-  sums.exact = rung_is_exact(static_cast<Index>(weights.draws(n)), out.columns);
-  const bool bounded = out.columns > bound_columns;
-  Matrix s = bounded ? Matrix() : Matrix(out.columns, out.columns);
+// The sums over pairs from n x n matrices of rows: |S|^2 and tr S^3 are those of the columns, and
+// <T2, T0> = |M|^2, <T1, T1'> = <M, M'> with M = sum_j X_j (A_j X_j)'.
+inline void sums_of_rows(const Engine& engine, const std::vector<LocalBasis>& bases,
+                         const std::vector<LocalCoordinate>& parts, const ConstMatrixRef& residuals,
+                         const RowWeights& weights, RungSums& sums) {
+  const Index n = residuals.rows();
+  const auto plain = [&](Index i, Index j) {
+    return std::sqrt(weights.copies(i)) * weights.draw(i) * residuals(i, j);
+  };
+  const auto scaled = [&](Index i, Index j) {
+    return parts[static_cast<std::size_t>(j)].scale(i) * plain(i, j);
+  };
+  const auto rooted = [&](Index i, Index j) {
+    return std::sqrt(parts[static_cast<std::size_t>(j)].scale(i)) * plain(i, j);
+  };
+  if (sums.exact) {
+    const Matrix pairs = row_products(engine, bases, parts, n, false, plain, scaled);
+    sums.t20 = pairs.squaredNorm();
+    sums.t11 = pairs.cwiseProduct(pairs.transpose()).sum();
+  }
+  Matrix s = row_products(engine, bases, parts, n, true, rooted, rooted);
+  s.triangularView<Eigen::StrictlyUpper>() = s.transpose();
+  sums.s2 = s.squaredNorm();
+  sums.s3 = trace_cube(engine, s);
+}
+
+// The sums over pairs from blocks of pairs of coordinates.
+inline void sums_of_columns(const Engine& engine, const std::vector<LocalBasis>& bases,
+                            const std::vector<LocalCoordinate>& parts,
+                            const ConstMatrixRef& residuals, const RowWeights& weights,
+                            Index columns, RungSums& sums) {
+  const Index d = residuals.cols();
+  std::vector<Index> first(bases.size() + 1, 0);
+  for (std::size_t j = 0; j < bases.size(); ++j) first[j + 1] = first[j] + parts[j].whitener.rows();
+  const bool bounded = columns > bound_columns;
+  Matrix s = bounded ? Matrix() : Matrix(columns, columns);
   struct PairSums {
     double t20 = 0.0, t11 = 0.0, s2 = 0.0;
   };
@@ -198,9 +248,9 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
     const auto at = static_cast<std::size_t>(task);
     const auto j = static_cast<std::size_t>(pairs[at].first);
     const auto l = static_cast<std::size_t>(pairs[at].second);
-    const detail::PairBlocks blocks = detail::pair_blocks(
-        within, bases[j], bases[l], parts[j], parts[l], residuals.col(pairs[at].first),
-        residuals.col(pairs[at].second), weights, sums.exact);
+    const PairBlocks blocks =
+        pair_blocks(within, bases[j], bases[l], parts[j], parts[l], residuals.col(pairs[at].first),
+                    residuals.col(pairs[at].second), weights, sums.exact);
     const double twice = j == l ? 1.0 : 2.0;
     if (sums.exact) {
       found[at].t20 = twice * blocks[3].cwiseProduct(blocks[0]).sum();
@@ -221,14 +271,50 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
     const double norm = std::sqrt(found[t].s2 / (pairs[t].first == pairs[t].second ? 1.0 : 2.0));
     norms(pairs[t].first, pairs[t].second) = norms(pairs[t].second, pairs[t].first) = norm;
   }
+  // largest eigenvalue at most that of the blocks' norms: tr S^3 <= it times |S|^2
+  sums.s3 = bounded ? engine.dense.sym_eigen(norms).values(d - 1) * sums.s2 : trace_cube(engine, s);
+}
+
+}  // namespace detail
+
+// `bases`: one per column of the residuals. Without `moments` only psi, gaps and weights.
+inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& bases,
+                       const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
+  const Index n = residuals.rows(), d = residuals.cols();
+  require(static_cast<Index>(bases.size()) == d, "There must be a basis for every coordinate.");
+  Rung out;
+  out.gap.resize(n, d);
+  Matrix half(n, d);
+  std::vector<detail::LocalCoordinate> parts(bases.size());
+  for_columns(engine, d, [&](const Engine& within, Index j) {
+    const auto at = static_cast<std::size_t>(j);
+    parts[at] = detail::smooth_coordinate(within, bases[at], residuals.col(j), weights,
+                                          out.gap.col(j), half.col(j));
+  });
+  out.half = half.rowwise().sum();
+  for (const detail::LocalCoordinate& part : parts) {
+    out.weights.push_back(part.weights);
+    out.columns += part.whitener.rows();
+  }
+  RungSums sums;
+  if (!moments) {
+    finish_rung(engine, residuals, weights, RowClusters(), sums, out);
+    return out;
+  }
+
+  sums.exact = rung_is_exact(static_cast<Index>(weights.draws(n)), out.columns);
+  // fewer rows than columns, whose pairs cost less than those of coordinates
+  if (n < out.columns && n <= 10 * d && n <= bound_columns) {
+    detail::sums_of_rows(engine, bases, parts, residuals, weights, sums);
+  } else {
+    detail::sums_of_columns(engine, bases, parts, residuals, weights, out.columns, sums);
+  }
   sums.own = sum_of_rows(engine, n, [&](Index i) {
     double own = 0.0;
     for (const detail::LocalCoordinate& part : parts) own += part.scale(i) * part.own(i);
     const double squared = weights.draw(i) * weights.draw(i) * own;
     return weights.copies(i) * squared * squared;
   });
-  // largest eigenvalue at most that of the blocks' norms: tr S^3 <= it times |S|^2
-  sums.s3 = bounded ? engine.dense.sym_eigen(norms).values(d - 1) * sums.s2 : trace_cube(engine, s);
   finish_rung(engine, residuals, weights, RowClusters(), sums, out);
   return out;
 }

@@ -14,8 +14,7 @@
 #ifndef CALIBRISK_LADDER_RECIPES_H
 #define CALIBRISK_LADDER_RECIPES_H
 
-#include <calibrisk/ladder/cluster_rung.h>
-#include <calibrisk/ladder/local_rung.h>
+#include <calibrisk/ladder/local_cluster_rung.h>
 #include <calibrisk/ladder/shared_rung.h>
 #include <calibrisk/ladder/symmetric_order.h>
 
@@ -302,6 +301,10 @@ inline Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const B
   const LocalBases local(engine, shape, features);
   if (!clusters.given()) return local_rung(engine, local.bases(), residuals, weights, moments);
   require(static_cast<Index>(local.bases().size()) == d, "There must be a basis per coordinate.");
+  if (clusters_are_small(clusters, residuals.rows(), local.bases()[0].columns())) {
+    return local_cluster_rung(engine, worker, local.bases(), features, residuals, weights, clusters,
+                              moments);
+  }
   for (Index j = 0; j < d; ++j) {
     const LocalBasis& basis = local.bases()[static_cast<std::size_t>(j)];
     SharedGroup group;
