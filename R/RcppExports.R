@@ -37,6 +37,10 @@ cpp_row_folds <- function(features, labels, k) {
     .Call(`_calibrisk_cpp_row_folds`, features, labels, k)
 }
 
+cpp_class_sums <- function(probs, labels) {
+    .Call(`_calibrisk_cpp_class_sums`, probs, labels)
+}
+
 cpp_row_keys <- function(features, labels) {
     .Call(`_calibrisk_cpp_row_keys`, features, labels)
 }
@@ -253,12 +257,12 @@ cpp_count_draws <- function(prob, block_end, n_draws, seed, threads) {
     .Call(`_calibrisk_cpp_count_draws`, prob, block_end, n_draws, seed, threads)
 }
 
-cpp_pit_sums <- function(low, high, m, weight) {
-    .Call(`_calibrisk_cpp_pit_sums`, low, high, m, weight)
+cpp_pit_sums <- function(low, high, levels, weight) {
+    .Call(`_calibrisk_cpp_pit_sums`, low, high, levels, weight)
 }
 
-cpp_pit_draws <- function(start, low, high, m, n_draws, seed, first_row, threads) {
-    .Call(`_calibrisk_cpp_pit_draws`, start, low, high, m, n_draws, seed, first_row, threads)
+cpp_pit_draws <- function(start, low, high, levels, n_draws, seed, first_row, threads) {
+    .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, n_draws, seed, first_row, threads)
 }
 
 cpp_isotonic_limits <- function(total, weight, at, critical, threads) {

@@ -32,7 +32,7 @@ list_models <- function(models, truth, settings, call) {
   beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
   design_of <- function(x) if (is.data.frame(x)) settings$design else beside
   outcomes <- list_outcomes(models, truth, design_of(models[[1]]), call)
-  parts <- lapply(setNames(nm = names(models)), function(name) {
+  parts <- each_direction(names(models), function(name) {
     in_model({
       x <- models[[name]]
       law <- law_given(x, list(), call)

@@ -102,3 +102,33 @@ honest_band <- function(pooled, at, level) {
 # repeats; for continuous predictions the law of Banerjee & Wellner (2001), which has no closed form.
 # 0.59 chi-squared gives its 0.95-quantile 2.27 and is within 0.01 of its simulated distribution function above 0.7.
 isotonic_critical <- function(n, level) stats::qchisq(level, 1) * ifelse(n > 1, 1, 0.59)
+
+band_rounding <- 1e-12
+
+# By how much the curve is outside of where those of calibrated models lie; negative inside.
+leaves_null_band <- function(points) {
+  pmax(points$observed - points$null_band.high, points$null_band.low - points$observed)
+}
+
+# One decision for both bands: the curve's own holds `target` (the diagonal) everywhere exactly if the curve stays
+# within the null band. A band that is widened covers as before. If the curve leaves the null band and its own holds the
+# target, that ends at the target where the curve leaves: the null band says on which side the frequency is, no more.
+agreeing_band <- function(points, target) {
+  leaves <- leaves_null_band(points) > band_rounding
+  if (!isTRUE(any(leaves))) {
+    points$band.low <- pmin(points$band.low, target)
+    points$band.high <- pmax(points$band.high, target)
+    return(points)
+  }
+  if (any(off_band(points, target))) return(points)
+  beside <- 10 * band_rounding
+  up <- leaves & points$observed >= target
+  down <- leaves & !up
+  for (end in c("band.low", "conf.low")) points[[end]][up] <- pmax(points[[end]], target + beside)[up]
+  for (end in c("band.high", "conf.high")) points[[end]][down] <- pmin(points[[end]], target - beside)[down]
+  points
+}
+
+off_band <- function(points, target) {
+  target < points$band.low - band_rounding | target > points$band.high + band_rounding
+}

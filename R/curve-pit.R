@@ -7,52 +7,73 @@
 #' @export
 curve_points.curve_pit <- function(curve, problem, values, control, counts) {
   pit <- problem$pit
-  # a bar for each rank of the outcome among the members of a small ensemble
-  m <- as.integer(control$n_bins %||% if (!is.null(pit$members) && pit$members < 30) pit$members + 1 else 15)
+  upper <- pit_edges(pit, control$n_bins)
+  m <- length(upper)
+  lower <- c(0, upper[-m])
   n <- if (is.null(counts)) length(pit$low) else sum(counts$v)
-  expected <- rep(1 / m, m)
+  expected <- upper - lower
   tail <- (1 - control$level) / (2 * m) # at once: Bonferroni, whose loss is small for shares that sum to 1
   if (is.null(pit$jumps)) {
-    bin <- findInterval(pit$low, seq_len(m - 1) / m, left.open = TRUE) + 1L
+    bin <- findInterval(pit$low, upper[-m] + level_rounding, left.open = TRUE) + 1L
     share <- if (is.null(counts)) tabulate(bin, m) / n else as.vector(rowsum(c(counts$v, numeric(m)), c(bin, 1:m))) / n
     size <- rep(n, m)
     null <- c(binomial_limits((1 - control$level) / 2, n, expected),
               stats::setNames(binomial_limits(tail, n, expected), c("band_low", "band_high")))
   } else {
-    sums <- cpp_pit_sums(pit$low, pit$high, m, counts$v)[, 3:4] / n
+    sums <- cpp_pit_sums(pit$low, pit$high, upper, counts$v)[, 3:4] / n
     share <- sums[, 1]
-    draws <- pit_null_draws(pit, m, control, counts)
+    draws <- pit_null_draws(pit, upper, control, counts)
     draws <- draws - rbind(0, draws[-m, , drop = FALSE])
     null <- simulated_band(draws, control$level)
     size <- effective_size(sums, expected, draws, n)
   }
-  limits <- function(v) lapply(v, `*`, m)
-  curve_frame((seq_len(m) - 0.5) / m, share * m, share * length(pit$low), (seq_len(m) - 1) / m, seq_len(m) / m,
+  limits <- function(v) lapply(v, `/`, expected)
+  curve_frame((lower + upper) / 2, share / expected, share * length(pit$low), lower, upper,
               conf = limits(wilson_interval(share * size, size, control$level)),
               band = limits(clopper_pearson(share * size, size, tail)), null = limits(null[c("low", "high")]),
               null_band = limits(list(low = null$band_low, high = null$band_high)), upper = Inf)
 }
 
+# A distribution function at its own quantile is the level up to rounding.
+level_rounding <- 1e-12
+
+# Upper ends of the bars: of equal width, a bar for each rank of the outcome among the members of a small ensemble; of
+# forecasts that give quantiles between some of their levels, since nothing is known of the outcomes between two.
+pit_edges <- function(pit, n_bins) {
+  m <- as.integer(n_bins %||% if (!is.null(pit$members) && pit$members < 30) pit$members + 1 else 15)
+  even <- seq_len(m) / m
+  if (is.null(pit$levels)) return(even)
+  nearest <- vapply(even[-m], function(level) which.min(abs(pit$levels - level)), 0L)
+  c(if (length(pit$levels) < m) pit$levels else pit$levels[unique(nearest)], 1)
+}
+
 # Share of outcomes below the predicted quantile of each level; at once, for continuous predictions: Dvoretzky,
-# Kiefer & Wolfowitz with Massart's constant.
+# Kiefer & Wolfowitz with Massart's constant; for a few given levels Bonferroni's rule.
 #' @export
 curve_points.curve_quantile <- function(curve, problem, values, control, counts) {
   pit <- problem$pit
-  n_places <- 101L
   n <- if (is.null(counts)) length(pit$low) else sum(counts$v)
-  levels <- seq(0, 1, length.out = n_places)
+  levels <- pit$levels %||% seq(0, 1, length.out = 101L)
   if (is.null(pit$jumps)) {
-    below <- if (is.null(counts)) findInterval(levels, sort(pit$low)) else weight_below(levels, pit$low, counts$v)
+    at <- levels + level_rounding
+    below <- if (is.null(counts)) findInterval(at, sort(pit$low)) else weight_below(at, pit$low, counts$v)
     half <- sqrt(log(2 / (1 - control$level)) / (2 * n))
-    return(curve_frame(
-      levels, below / n, conf = wilson_interval(below, n, control$level),
-      band = list(low = below / n - half, high = below / n + half),
-      null = binomial_limits((1 - control$level) / 2, n, levels),
-      null_band = list(low = levels - half, high = levels + half)
-    ))
+    null_band <- list(low = levels - half, high = levels + half)
+    band <- list(low = below / n - half, high = below / n + half)
+    if (length(pit$levels) %in% 1:10) {
+      tail <- (1 - control$level) / (2 * length(levels))
+      null_band <- binomial_limits(tail, n, levels)
+      band <- clopper_pearson(below, n, tail)
+    }
+    return(curve_frame(levels, below / n, conf = wilson_interval(below, n, control$level), band = band,
+                       null = binomial_limits((1 - control$level) / 2, n, levels), null_band = null_band))
   }
-  sums <- rbind(0, cpp_pit_sums(pit$low, pit$high, n_places - 1L, counts$v)[, 1:2] / n)
-  draws <- rbind(0, pit_null_draws(pit, n_places - 1L, control, counts))
+  inner <- setdiff(levels, 0)
+  start <- if (length(inner) < length(levels)) 0
+  upper <- c(inner, if (inner[length(inner)] < 1) 1)
+  kept <- seq_along(levels)
+  sums <- rbind(start, cpp_pit_sums(pit$low, pit$high, upper, counts$v)[, 1:2] / n)[kept, , drop = FALSE]
+  draws <- rbind(start, pit_null_draws(pit, upper, control, counts))[kept, , drop = FALSE]
   null <- simulated_band(draws, control$level)
   size <- effective_size(sums, levels, draws, n)
   # the largest of the standardised deviations of redrawn curves
@@ -84,10 +105,10 @@ effective_size <- function(sums, expected, draws, n) {
   n / pmin(pmax(observed, null, 1e-6, na.rm = TRUE), 1)
 }
 
-# Means over the rows of F(k/m | Y), k = 1..m, for outcomes drawn from the predictions, [m x times]. Many rows are
+# Means over the rows of F(level | Y) for outcomes drawn from the predictions, [levels x times]. Many rows are
 # represented by evenly spaced ones: the spread of a mean is known from 20,000 as well. Weighted rows stand at evenly
 # spaced sums of their weights.
-pit_null_draws <- function(pit, m, control, counts = NULL, most = 20000) {
+pit_null_draws <- function(pit, levels, control, counts = NULL, most = 20000) {
   n <- length(pit$low)
   most <- max(1000, min(most, 2e7 / (pit$members %||% 1)))
   if (is.null(counts)) {
@@ -98,13 +119,12 @@ pit_null_draws <- function(pit, m, control, counts = NULL, most = 20000) {
     n <- sum(counts$v)
   }
   seed <- draw_seed()
-  total <- matrix(0, m, control$times)
+  total <- matrix(0, length(levels), control$times)
   # tables of jumps are held for some rows at a time
   for (part in split(rows, (seq_along(rows) - 1) %/% 2000)) {
     table <- pit$jumps(part)
-    total <- total + cpp_pit_draws(table$start, table$low, table$high, m, control$times, seed, part[1],
+    total <- total + cpp_pit_draws(table$start, table$low, table$high, levels, control$times, seed, part[1],
                                    control$threads)
   }
-  levels <- seq_len(m) / m
   levels + (total / length(rows) - levels) * sqrt(length(rows) / n)
 }

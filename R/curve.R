@@ -22,6 +22,8 @@
 #'     Dvoretzky-Kiefer-Wolfowitz.}
 #'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1)
 #'     under calibration.}
+#'   \item{Quantile forecasts}{Of [pred_quantiles()] both curves show the given levels only, since nothing is known of
+#'     the outcomes between two of them: `"quantile"` has a place per level, the bars of `"pit"` end at levels.}
 #'   \item{Counts and ensembles}{A predicted distribution function that jumps has no uniform transform. An outcome
 #'     whose jump is \eqn{(F_i(y_i-), F_i(y_i)]} is spread evenly over it (Czado, Gneiting & Held 2009), in both
 #'     curves: their expectation is that of uniform values, without randomisation. For an ensemble of S draws
@@ -63,11 +65,12 @@
 #' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`
 #' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right`
 #' (bins), and four pairs of limits: `conf` (one place), `band` (the whole curve), `null` and `null_band` (where a
-#' calibrated model's curve lies, at one place and as a whole). `glance()` gives a row per curve: `n`, `event_rate` and
+#' calibrated model's curve lies, at one place and as a whole). `band` holds the diagonal everywhere exactly if the
+#' curve stays within `null_band`. `glance()` gives a row per curve: `n`, `event_rate` and
 #' `mean_confidence` (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
-#' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a
-#' test of calibration at level 1 - `level`), `bandwidth`, `slope` (of Cox's regression, logits of at most 1e-5 from 0
-#' and 1) and `error` (the calibration error of [ce_estimate()]).
+#' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a test of calibration at
+#' level 1 - `level`; exactly then `outside` is above 0), `bandwidth`, `slope` (of Cox's regression, logits of at most
+#' 1e-5 from 0 and 1) and `error` (the calibration error of [ce_estimate()]).
 #' @export
 #' @examples
 #' set.seed(1)
@@ -191,6 +194,8 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
     isotonic_fit(values, problem$labels, design$w)$value
   }, design, control$level, call)
   points <- curve_points(curve, problem, values, control, rows)
+  target <- if (curve$name == "pit") 1 else points$confidence
+  points <- agreeing_band(points, target)
   # a figure of rare events shows the tenth of them that it needs
   cells <- 500L
   counts <- function(used = TRUE) {
@@ -198,7 +203,6 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
     if (is.null(design$w)) return(tabulate(cell, cells))
     as.vector(rowsum(c(relative_weights(design)[used], numeric(cells)), c(cell, seq_len(cells))))
   }
-  target <- if (curve$name == "pit") 1 else points$confidence
   list(
     curve = points, ends = drawn_ends(values),
     histogram = columns_frame(left = (seq_len(cells) - 1) / cells, right = seq_len(cells) / cells, n = counts(),
@@ -207,8 +211,8 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
       n = length(values),
       event_rate = if (is.null(problem$labels)) NA_real_ else row_mean(problem$labels, design),
       mean_confidence = row_mean(values, design),
-      outside = mean(target < points$band.low - 1e-12 | target > points$band.high + 1e-12),
-      rejected = any(points$observed < points$null_band.low - 1e-12 | points$observed > points$null_band.high + 1e-12),
+      outside = mean(off_band(points, target)),
+      rejected = any(leaves_null_band(points) > band_rounding),
       bandwidth = attr(points, "bandwidth") %||% NA_real_, !!!curve_numbers(problem)
     )
   )
@@ -260,8 +264,7 @@ print.ce_curve <- function(x, ...) {
   invisible(x)
 }
 
-# The other band, that of the curve itself. A curve may leave the band of calibrated models while its own still holds
-# the diagonal.
+# Where the curve's own band has the diagonal, which agrees with the test: see agreeing_band().
 place_of_diagonal <- function(outside, what) {
   if (isTRUE(outside == 0)) return(paste("its own simultaneous band holds", what))
   paste0("its own simultaneous band misses ", what, " at ", percent_text(signif(outside, 2)), " of the places")

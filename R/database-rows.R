@@ -37,6 +37,7 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
   ), " FROM (", db$from, ") ce_rows")
   check_stored_numbers(db, coded$columns, "probs", "Probabilities", call)
   check_stored_numbers(db, weights$column, "weights", "Weights", call)
+  if (is.numeric(values)) check_stored_numbers(db, outcome, "truth", "Outcomes that are numbers", call)
   rows <- count_rows(rows, inner, length(coded$columns), coded, call)
   rows$pairs <- sql_pairs(rows, inner, length(coded$columns))
   database_direction(rows, inner, coded, if (is.character(values)) event_level, call)
@@ -64,7 +65,7 @@ check_stored_numbers <- function(db, columns, class, what, call) {
       "x" = "Row {found$row} of column {.val {column}} is {value}; {n} row{?s} hold{?s/} text or blobs.",
       "i" = "If the text is numbers, convert it: {.code mutate(tbl, {column} = as.numeric({column}))}, or in SQL \\
              {.code CAST({column} AS REAL)}."
-    ), c(class, "database"), arg = if (class == "probs") "x" else "weights", row = found$row, value = value, call = call)
+    ), c(class, "database"), arg = if (class == "probs") "x" else class, row = found$row, value = value, call = call)
   }
 }
 

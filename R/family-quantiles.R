@@ -156,14 +156,15 @@ lower_tail_crps <- function(y, q, level, scale) {
   below + above
 }
 
-# Equal quantiles are jumps.
+# Equal quantiles are jumps. Of the outcomes between two levels of all rows nothing is known but how many there are.
 quantile_pit <- function(law, y) {
   parts <- parameters_of(law)
   values <- parts$values
+  levels <- common_levels(parts$levels)
   high <- quantile_cdf(y, values, parts$levels)
   tied <- values[, -1, drop = FALSE] == values[, -ncol(values), drop = FALSE]
-  if (!any(tied)) return(new_pit(high, high))
-  new_pit(quantile_cdf(y, values, parts$levels, open = TRUE), high, function(rows) {
+  if (!any(tied)) return(new_pit(high, high, levels = levels))
+  jumps <- function(rows) {
     at <- which(tied[rows, , drop = FALSE], arr.ind = TRUE)
     row <- at[, 1]
     value <- values[rows, -1, drop = FALSE][at]
@@ -176,5 +177,15 @@ quantile_pit <- function(law, y) {
     here <- lapply(parts, function(m) m[rows, , drop = FALSE][row, , drop = FALSE])
     jump_table(tabulate(row, length(rows)), quantile_cdf(value, here$values, here$levels, open = TRUE),
                quantile_cdf(value, here$values, here$levels))
-  })
+  }
+  new_pit(quantile_cdf(y, values, parts$levels, open = TRUE), high, jumps, levels = levels)
+}
+
+# The levels that all rows have; NULL if there are none.
+common_levels <- function(levels) {
+  first <- levels[1, ]
+  if (all(levels == rep(first, each = nrow(levels)))) return(first)
+  rows <- unique(levels)
+  common <- Reduce(intersect, lapply(seq_len(nrow(rows)), function(i) rows[i, ]))
+  if (length(common) > 0) common
 }

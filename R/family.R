@@ -288,8 +288,8 @@ families <- lapply(
   function(name) get(paste0("family_", name))()
 )
 
-new_pit <- function(low, high, jumps = NULL, members = NULL) {
-  list(low = low, high = high, jumps = jumps, members = members)
+new_pit <- function(low, high, jumps = NULL, members = NULL, levels = NULL) {
+  list(low = low, high = high, jumps = jumps, members = members, levels = levels)
 }
 
 # Jumps as a table: those of row i are start[i] + 1 to start[i + 1].

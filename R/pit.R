@@ -1,7 +1,7 @@
 # The probability integral transform of an outcome: the interval (low, high) over which the predicted
 # distribution function jumps there; low = high where it is continuous. `jumps(rows)`, NULL where no
 # law has one: all jumps of the laws of some rows, what outcomes drawn from the predictions would
-# give; members: the size of an ensemble, else NULL.
+# give; members: the size of an ensemble, else NULL; levels: those between which nothing is known, else NULL.
 
 pit_middle <- function(pit) (pit$low + pit$high) / 2
 

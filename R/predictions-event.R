@@ -27,20 +27,12 @@ class_trends <- function(predictions, most = 20) {
   if (nrow(probs) == 0) return(out)
   # means among the rows of a class and among the others spare nearly all classes the sort
   n <- tabulate(truth, ncol(probs))
-  own <- class_sums(probs, truth)
-  gap <- own / n - (colSums(probs) - own) / (nrow(probs) - n)
+  sums <- cpp_class_sums(probs, truth)
+  gap <- sums[, 1] / n - (sums[, 2] - sums[, 1]) / (nrow(probs) - n)
   worst <- classes[order(gap[classes])]
   for (class in utils::head(worst[which(gap[worst] < 0)], most)) {
     out[[match(class, classes)]] <- falling_trend(probs[, class], as.numeric(truth == class))
   }
-  out
-}
-
-# Sums over the rows of each class of its own column.
-class_sums <- function(probs, truth) {
-  own <- rowsum(probs[seq_along(truth) + (truth - 1) * nrow(probs)], truth)
-  out <- numeric(ncol(probs))
-  out[as.integer(rownames(own))] <- own
   out
 }
 
@@ -59,12 +51,44 @@ falling_trend <- function(prob, outcome) {
 warn_trends <- function(trends, classes, predictions, event_level) {
   facts <- vapply(trends, function(trend) paste0(signif(trend$auc, 2), " (z = ", round(trend$z, 1), ")"), "")
   fact <- toString(utils::head(if (length(classes) > 1) paste(classes, facts) else facts, 10))
+  # as one line: it is text of another message
+  remedy <- gsub("\\\\\n *", "", direction_remedy(predictions, event_level))
+  remedy <- inline_text(remedy, environment())
   warn_result(c(
     "{cli::qty(length(classes))}{?Class/Classes} {.val {classes}} {?becomes/become} rarer as {?its/their} predicted \
      probability rises.",
     "x" = "The area under the ROC curve is {fact}.",
-    "i" = direction_remedy(predictions, event_level)
-  ), "direction", auc = vapply(trends, `[[`, 0, "auc"), event = classes)
+    "i" = "{remedy}"
+  ), "direction", auc = vapply(trends, `[[`, 0, "auc"), event = classes, fact = fact, remedy = remedy)
+}
+
+# Of several models, fn(name) for each, one warning that names them.
+each_direction <- function(names, fn) {
+  found <- list()
+  out <- lapply(setNames(nm = names), function(name) {
+    withCallingHandlers(fn(name), calibrisk_warning_direction = function(cnd) {
+      found[[name]] <<- cnd
+      rlang::cnd_muffle(cnd)
+    })
+  })
+  if (length(found) > 0) warn_models(found, length(names))
+  out
+}
+
+warn_models <- function(found, n, most = 5) {
+  remedy <- found[[1]]$remedy
+  events <- unique(unlist(lapply(found, `[[`, "event")))
+  facts <- vapply(found, function(cnd) {
+    paste0(if (length(events) > 1 && length(cnd$event) == 1) paste0(cnd$event, " "), cnd$fact)
+  }, "")
+  shown <- utils::head(names(found), most)
+  areas <- toString(paste(shown, facts[shown]))
+  if (length(found) > most) areas <- paste(areas, "and", length(found) - most, "more")
+  warn_result(c(
+    "Outcomes become rarer as their predicted probability rises in {length(found)} of {n} models.",
+    "x" = "The area under the ROC curve, of {.val {events}}, is {areas}.",
+    "i" = "{remedy}"
+  ), "direction", auc = unlist(lapply(found, `[[`, "auc")), event = events, models = names(found))
 }
 
 # What to do, by what said whose probability it is.

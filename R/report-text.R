@@ -61,7 +61,7 @@ curve_evidence <- function(curve, level) {
   if (is.null(curve)) return(NULL)
   label <- curve_labels(curve$summary, curve$keys)
   page_evidence(paste0("calibration curve", ifelse(nzchar(label), ", ", ""), label), NA_real_, level,
-                (curve$summary$rejected | curve$summary$outside > 0) %in% TRUE)
+                curve$summary$rejected %in% TRUE)
 }
 
 # What a figure of curves shows, for those who do not see it.

@@ -14,7 +14,7 @@ column_models <- function(x, truth, columns, settings, call) {
   at <- if (length(columns) > 0) select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
   at <- at[!at %in% outcome_columns(truth, x, settings$design$horizon, call)]
   models <- c(lapply(at, function(column) rlang::quo(!!unname(column))), made)
-  models <- lapply(setNames(nm = names(models)), function(name) {
+  models <- each_direction(names(models), function(name) {
     in_model(law_or_classes(read_laws(x, truth, unname(models[name]), settings$event_level, TRUE, NULL, call,
                                       settings$design)), name, call)
   })

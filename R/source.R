@@ -101,7 +101,10 @@ result_iterator <- function(result, rows) {
   force(result)
   iterator(function() {
     if (DBI::dbHasCompleted(result)) return(NULL)
-    out <- DBI::dbFetch(result, n = rows)
+    out <- withCallingHandlers(DBI::dbFetch(result, n = rows), warning = function(cnd) {
+      # SQLite reads text among numbers as 0
+      if (grepl("mixed type", conditionMessage(cnd), fixed = TRUE)) stop_mixed_types(conditionMessage(cnd))
+    })
     if (NROW(out) > 0) return(out)
     # some drivers warn only
     if (!DBI::dbHasCompleted(result)) {
@@ -109,6 +112,11 @@ result_iterator <- function(result, rows) {
                  call = NULL)
     }
   }, function() DBI::dbClearResult(result))
+}
+
+stop_mixed_types <- function(said) {
+  stop_input(c("A column of the database must hold values of one type.", "x" = "{said}",
+               "i" = "SQLite keeps what it is given: correct these rows, or make them NULL."), "database", call = NULL)
 }
 
 has_batches <- function(x) is.environment(x) && is.function(x[["read_next_batch"]])

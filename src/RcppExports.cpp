@@ -138,6 +138,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_class_sums
+Rcpp::NumericMatrix cpp_class_sums(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels);
+RcppExport SEXP _calibrisk_cpp_class_sums(SEXP probsSEXP, SEXP labelsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_sums(probs, labels));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_row_keys
 std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels);
 RcppExport SEXP _calibrisk_cpp_row_keys(SEXP featuresSEXP, SEXP labelsSEXP) {
@@ -854,32 +865,32 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_pit_sums
-Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m, Rcpp::Nullable<Rcpp::NumericVector> weight);
-RcppExport SEXP _calibrisk_cpp_pit_sums(SEXP lowSEXP, SEXP highSEXP, SEXP mSEXP, SEXP weightSEXP) {
+Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, Rcpp::Nullable<Rcpp::NumericVector> weight);
+RcppExport SEXP _calibrisk_cpp_pit_sums(SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP weightSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
-    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type weight(weightSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pit_sums(low, high, m, weight));
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_sums(low, high, levels, weight));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_pit_draws
-Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, int m, int n_draws, double seed, double first_row, int threads);
-RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP mSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, int n_draws, double seed, double first_row, int threads);
+RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::vector<int> >::type start(startSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
-    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
     Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, m, n_draws, seed, first_row, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, n_draws, seed, first_row, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1480,6 +1491,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
+    {"_calibrisk_cpp_class_sums", (DL_FUNC) &_calibrisk_cpp_class_sums, 2},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},

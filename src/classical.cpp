@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The linear-time passes of the classical calibration errors.
 #include "r_engine.h"
+#include <calibrisk/classical/class_sums.h>
 #include <calibrisk/classical/cosine_sums.h>
 #include <calibrisk/classical/grid_mass.h>
 #include <calibrisk/classical/logistic.h>
@@ -38,6 +39,13 @@ Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVec
 // [[Rcpp::export(rng = false)]]
 std::vector<int> cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k) {
   return calibrisk::row_folds(keys_of(features, labels), k);
+}
+
+// Of each class, the sums of its column over its own rows and over all, [classes x 2].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_class_sums(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels) {
+  if (labels.size() != probs.nrow()) Rcpp::stop("class_sums: one label per row.");
+  return wrap_matrix(calibrisk::class_sums(as_matrix(probs), labels.begin()));
 }
 
 // Keys of the rows as numbers in [0, 1).

@@ -118,24 +118,26 @@ Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> b
                                             static_cast<std::uint64_t>(seed)));
 }
 
-// Sums of F(k/m | y) and of the mass between levels, each with its squares, [m x 4].
+// Sums of F(level | y) and of the mass between levels, each with its squares, [levels x 4].
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, int m,
+Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high,
+                                 Rcpp::NumericVector levels,
                                  Rcpp::Nullable<Rcpp::NumericVector> weight) {
   const Rcpp::NumericVector w =
       weight.isNull() ? Rcpp::NumericVector(low.size(), 1.0) : Rcpp::NumericVector(weight);
-  return wrap_matrix(calibrisk::pit_sums(as_vector(low), as_vector(high), m, as_vector(w)));
+  return wrap_matrix(
+      calibrisk::pit_sums(as_vector(low), as_vector(high), as_vector(levels), as_vector(w)));
 }
 
-// The same sums of F(k/m | Y) for outcomes drawn from laws with these jumps, [m x n_draws].
+// The same sums of F(level | Y) for outcomes drawn from laws with these jumps, [levels x n_draws].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low,
-                                  Rcpp::NumericVector high, int m, int n_draws, double seed,
-                                  double first_row, int threads) {
+                                  Rcpp::NumericVector high, Rcpp::NumericVector levels, int n_draws,
+                                  double seed, double first_row, int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::pit_draws(engine, {start, as_vector(low), as_vector(high)}, m,
-                                          n_draws, static_cast<std::uint64_t>(seed),
-                                          static_cast<std::uint64_t>(first_row)));
+  return wrap_matrix(calibrisk::pit_draws(
+      engine, {start, as_vector(low), as_vector(high)}, as_vector(levels), n_draws,
+      static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(first_row)));
 }
 
 // Lower and upper likelihood ratio limits at the blocks `at`, [length(at) x 2].

@@ -248,19 +248,28 @@ test_that("a score is a metric: its mean, with the influence of every row", {
   expect_error(ce_score(data, y, p, score = score_log), "Call it", class = "calibrisk_error_score")
 })
 
-test_that("the direction of predictions is told once for each model", {
+test_that("one warning names the models whose predictions have the wrong direction", {
   p <- stats::plogis(seq(-2, 2, length.out = 100))
   y <- factor(ifelse((1:100 * 0.618) %% 1 < p, "yes", "no"))
-  models <- list(a = p, b = p^2)
+  models <- list(a = p, b = p^2, right = 1 - p)
   said <- function(code) {
-    classes <- vapply(testthat::capture_warnings(code, ignore_deprecation = TRUE), identity, "")
-    sum(grepl("becomes rarer", classes))
+    warnings <- testthat::capture_warnings(code, ignore_deprecation = TRUE)
+    grep("become rarer", gsub("\\s+", " ", vapply(warnings, identity, "")), value = TRUE)
   }
-  expect_identical(said(withr::with_seed(1, ce_rank(models, y, metric = ece, trials = 5))), 2L)
-  expect_identical(said(ce_compare(models, y, metric = ece)), 2L)
-  expect_identical(said(withr::with_seed(1, ce_compare(models, y, times = 20, metric = function(x, truth) {
-    rbs(x, truth)$.estimate
-  }))), 2L)
+  calls <- list(
+    said(withr::with_seed(1, ce_rank(models, y, metric = ece, trials = 5))),
+    said(ce_compare(models, y, metric = ece)),
+    said(ce_compare(data.frame(y, a = p, b = p^2, right = 1 - p), y, a, b, right, metric = ece)),
+    said(withr::with_seed(1, ce_compare(models, y, times = 20, metric = function(x, truth) rbs(x, truth)$.estimate)))
+  )
+  for (text in calls) {
+    expect_length(text, 1)
+    expect_match(text, "in 2 of 3 models")
+    expect_match(text, "of \"no\", is a 0[.][0-9]+ [(]z = -[0-9.]+[)], b 0[.][0-9]+ [(]z = -[0-9.]+[)][.]")
+    expect_match(text, "event_level = \"second\"")
+  }
+  many <- stats::setNames(rep(list(p), 8), letters[1:8])
+  expect_match(said(ce_compare(many, y, metric = rbs)), "and 3 more")
 })
 
 test_that("an infinite value has no standard error, interval or test", {
@@ -370,7 +379,7 @@ test_that("outcomes of several dimensions are columns, of one frame or of all", 
 })
 
 test_that("errors without a spread whose bounds are equal are not told apart", {
-  out <- ce_compare(list(a = c(.1, .1), b = c(.3, .3)), c(0, 0), metric = ece, event_level = "second")
+  out <- ce_compare(list(a = c(.35, .35), b = c(.6, .6)), c(0, 0), metric = ece, event_level = "second")
   expect_identical(out$p.value, 1)
   expect_identical(out$conf.high, 0)
 })

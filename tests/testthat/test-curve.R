@@ -366,13 +366,60 @@ test_that("no predictions at all are an error that says so", {
   }
 })
 
-test_that("the two bands are told apart", {
+test_that("a print says where the band leaves the diagonal", {
   expect_identical(place_of_diagonal(0, "the diagonal"), "its own simultaneous band holds the diagonal")
   expect_identical(place_of_diagonal(.256, "uniformity"),
                    "its own simultaneous band misses uniformity at 26% of the places")
-  calibrated <- ce_curve(rep(c(.2, .5, .8), each = 50), rep(c(rep(0:1, 20), rep(0, 10)), 3), type = "binned", n_bins = 3)
-  calibrated$summary$rejected <- TRUE
-  calibrated$summary$outside <- 0
-  text <- gsub("\\s+", " ", paste(utils::capture.output(print(calibrated)), collapse = " "))
-  expect_match(text, "leaves the band of calibrated models; its own simultaneous band holds the diagonal", fixed = TRUE)
+})
+
+test_that("a curve is rejected exactly if its own band leaves the diagonal", {
+  agrees <- function(points, target) {
+    out <- agreeing_band(points, target)
+    off <- target < out$band.low - 1e-12 | target > out$band.high + 1e-12
+    expect_identical(any(off), any(leaves_null_band(points) > 1e-12))
+    expect_true(all(out$band.low <= out$observed + 1e-10 & out$observed <= out$band.high + 1e-10))
+    expect_true(all(out$band.low <= out$conf.low + 1e-10 & out$conf.high <= out$band.high + 1e-10))
+    out
+  }
+  # the null band rejects at the second place and the own one would not; the other way round
+  points <- columns_frame(confidence = c(.2, .5, .8), observed = c(.25, .7, .75), conf.low = c(.1, .55, .7),
+                          conf.high = c(.4, .8, .85), band.low = c(.05, .45, .6), band.high = c(.5, .9, .9),
+                          null_band.low = c(.1, .4, .7), null_band.high = c(.3, .6, .9))
+  out <- agrees(points, points$confidence)
+  expect_equal(out$band.low, c(.05, .5, .6))
+  points$null_band.high <- points$null_band.high + .2
+  points$band.low[2] <- .52
+  expect_equal(agrees(points, points$confidence)$band.low, c(.05, .5, .6))
+  down <- points
+  down$observed[2] <- .3
+  down[c("conf.low", "conf.high", "band.low", "band.high")] <- list(c(.1, .2, .7), c(.4, .45, .85), c(.05, .1, .6),
+                                                                   c(.5, .6, .9))
+  down$null_band.low[2] <- .4
+  down$band.high[2] <- .48
+  expect_equal(agrees(down, down$confidence)$band.high, c(.5, .48, .9))
+  down$band.high[2] <- .6
+  expect_equal(agrees(down, down$confidence)$band.high, c(.5, .5, .9))
+})
+
+test_that("rejection and band agree in all samples, and calibrated ones are rejected as often as the level says", {
+  skip_on_cran()
+  found <- function(type, seeds, slope, n = 120, ...) {
+    vapply(seeds, function(seed) {
+      withr::with_seed(seed, {
+        p <- stats::plogis(stats::rnorm(n, 0, 1.5))
+        one <- ce_curve(p, stats::rbinom(n, 1, stats::plogis(slope * stats::qlogis(p))), type = type, ...)
+      })
+      curve <- tidy(one)
+      off <- any(curve$confidence < curve$band.low - 1e-12 | curve$confidence > curve$band.high + 1e-12)
+      expect_identical(glance(one)$rejected, glance(one)$outside > 0)
+      expect_identical(glance(one)$rejected, off)
+      off
+    }, NA)
+  }
+  for (type in c("binned", "isotonic", "smooth")) {
+    times <- if (type != "binned") 200
+    # 4.4 standard errors above .05
+    expect_lte(mean(found(type, 1:60, 1, times = times)), .17)
+    expect_gte(mean(found(type, 101:115, .4, n = 400, times = times)), .5)
+  }
 })

@@ -142,6 +142,11 @@ test_that("text and blobs in a column without a type are refused with their row"
   expect_match(conditionMessage(refused("'0.7'")), "Row 3")
   expect_match(conditionMessage(refused("x'00ff'")), "a blob")
   expect_match(conditionMessage(refused("'two'", "weights", "w")), "Weights in a database")
+  # an outcome that is text was a missing one, and a source read 0
+  expect_match(conditionMessage(refused("'yes'", "truth", "y")), "Outcomes that are numbers.*Row 3 of column .*y")
+  DBI::dbExecute(con, "UPDATE d SET y = 1")
+  DBI::dbExecute(con, "UPDATE d SET p = 'high' WHERE rowid > 2")
+  expect_error(update(ce_state(), ce_source(ce_database(con, "d")), y, p), "one type", class = "calibrisk_error")
   DBI::dbExecute(con, "UPDATE d SET p = 0.7, w = 1")
   expect_s3_class(ece(ce_database(con, "d"), "y", "p"), "tbl_df")
 })

@@ -53,3 +53,39 @@ test_that("equal quantiles are points, with the jumps of the probability integra
   for (type in c("pit", "quantile")) expect_false(glance(ce_curve(many, y, type = type, level = 0.999))$rejected)
   expect_true(glance(ce_curve(many, y + 1, type = "quantile"))$rejected)
 })
+
+test_that("curves of quantile forecasts show their levels only, and hold their level", {
+  levels <- c(.05, .25, .5, .75, .95)
+  law <- function(mean) pred_quantiles(outer(mean, stats::qnorm(levels), `+`), levels)
+  mean <- seq(-1, 1, length.out = 300)
+  y <- withr::with_seed(1, stats::rnorm(300, mean))
+  quantile <- tidy(ce_curve(law(mean), y, type = "quantile"))
+  expect_equal(quantile$confidence, levels)
+  expect_equal(quantile$observed, vapply(levels, function(level) mean(y <= mean + stats::qnorm(level)), 0))
+  pit <- tidy(ce_curve(law(mean), y, type = "pit"))
+  expect_equal(pit$right, c(levels, 1))
+  expect_equal(pit$left, c(0, levels))
+  expect_equal(pit$observed, diff(c(0, quantile$observed, 1)) / diff(c(0, levels, 1)))
+  expect_equal(tidy(ce_curve(law(mean), y, type = "pit", n_bins = 3))$right, c(.25, .75, 1))
+  # outcomes at a quantile are not above it
+  expect_equal(tidy(ce_curve(law(0), stats::qnorm(.95), type = "quantile"))$observed, c(0, 0, 0, 0, 1))
+  # between the levels these laws are wrong, which nobody can say of them
+  rejected <- withr::with_seed(2, rowMeans(vapply(1:150, function(i) {
+    y <- stats::rnorm(300, mean)
+    vapply(c("pit", "quantile"), function(type) glance(ce_curve(law(mean), y, type = type))$rejected, NA)
+  }, c(NA, NA))))
+  expect_true(all(rejected < .05 + 3.5 * sqrt(.05 * .95 / 150)))
+  expect_true(glance(ce_curve(law(mean), 1.5 * y, type = "pit"))$rejected)
+  expect_true(glance(ce_curve(law(mean), y + .3, type = "quantile"))$rejected)
+  # ties; weighted rows
+  zero <- pred_quantiles(cbind(0, 0, abs(mean), 1 + abs(mean)), c(.1, .4, .6, .9))
+  expect_equal(tidy(ce_curve(zero, abs(y), type = "pit"))$right, c(.1, .4, .6, .9, 1))
+  expect_equal(tidy(ce_curve(zero, abs(y), type = "quantile"))$confidence, c(.1, .4, .6, .9))
+  twice <- ce_curve(law(mean), y, type = "quantile", weights = rep(c(1, 2), 150))
+  expect_equal(tidy(twice)$observed, vapply(levels, function(level) {
+    stats::weighted.mean(y <= mean + stats::qnorm(level), rep(c(1, 2), 150))
+  }, 0))
+  # rows with other levels: those that all have
+  both <- c(law(0), pred_quantiles(c(-2, -1, 0, 1, 2), c(.05, .2, .5, .8, .95)))
+  expect_equal(tidy(ce_curve(both, c(0, 0), type = "quantile"))$confidence, c(.05, .5, .95))
+})

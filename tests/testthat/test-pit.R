@@ -24,13 +24,14 @@ jumping_laws <- function(n = 20) {
 test_that("sums over the rows are those of the definition", {
   low <- c(0, .2, .25, .5, 1, .1, 0)
   high <- c(.3, .9, .25, .5, 1, .15, 1)
-  for (m in c(1, 4, 10)) {
+  for (levels in list(1, 1:4 / 4, 1:10 / 10, c(.05, .5, .9, 1))) {
+    m <- length(levels)
     value <- t(vapply(seq_along(low), function(i) {
-      vapply(seq_len(m) / m, function(u) oracle_pit(low[i], high[i], u), 0)
+      vapply(levels, function(u) oracle_pit(low[i], high[i], u), 0)
     }, numeric(m)))
     value <- matrix(value, length(low))
     mass <- value - cbind(0, value[, -m, drop = FALSE])
-    expect_equal(cpp_pit_sums(low, high, m, NULL),
+    expect_equal(cpp_pit_sums(low, high, levels, NULL),
                  cbind(colSums(value), colSums(value^2), colSums(mass), colSums(mass^2)))
   }
 })
@@ -71,10 +72,11 @@ test_that("an outcome's rank among its ensemble shares the ranks of ties", {
 })
 
 test_that("redrawn sums have the mean and the covariance of independent draws from the laws", {
+  levels <- c(.1, .4, .5, .8, 1)
   for (case in jumping_laws(6)) {
     pit <- pit_of(case$law, case$y)
     table <- pit$jumps(1:6)
-    draws <- cpp_pit_draws(table$start, table$low, table$high, 5L, 20000L, 7, 1, 2L)
+    draws <- cpp_pit_draws(table$start, table$low, table$high, levels, 20000L, 7, 1, 2L)
     expect_equal(draws[5, ], rep(6, 20000), tolerance = 1e-9)
     # in R, from uniform values and the tables
     again <- withr::with_seed(3, vapply(1:1500, function(r) {
@@ -82,19 +84,19 @@ test_that("redrawn sums have the mean and the covariance of independent draws fr
         v <- stats::runif(1)
         at <- table$start[i] + seq_len(table$start[i + 1] - table$start[i])
         k <- at[table$low[at] <= v & v < table$high[at]]
-        if (length(k) == 0) return(as.numeric(1:5 / 5 >= v))
-        vapply(1:5 / 5, function(u) oracle_pit(table$low[k], table$high[k], u), 0)
+        if (length(k) == 0) return(as.numeric(levels >= v))
+        vapply(levels, function(u) oracle_pit(table$low[k], table$high[k], u), 0)
       }, numeric(5)))
     }, numeric(5)))
     se <- apply(again, 1, sd) / sqrt(1500)
-    expect_true(all(abs(rowMeans(draws) - 6 * 1:5 / 5) <= 4 * se + 1e-9))
+    expect_true(all(abs(rowMeans(draws) - 6 * levels) <= 4 * se + 1e-9))
     expect_lt(max(abs(stats::cov(t(draws)) - stats::cov(t(again)))), 0.2 * max(stats::var(t(again))) + 1e-9)
-    expect_identical(cpp_pit_draws(table$start, table$low, table$high, 5L, 100L, 7, 1, 1L), draws[, 1:100])
+    expect_identical(cpp_pit_draws(table$start, table$low, table$high, levels, 100L, 7, 1, 1L), draws[, 1:100])
     # rows in two parts are the same rows
     first <- pit$jumps(1:4)
     second <- pit$jumps(5:6)
-    parts <- cpp_pit_draws(first$start, first$low, first$high, 5L, 100L, 7, 1, 1L) +
-      cpp_pit_draws(second$start, second$low, second$high, 5L, 100L, 7, 5, 1L)
+    parts <- cpp_pit_draws(first$start, first$low, first$high, levels, 100L, 7, 1, 1L) +
+      cpp_pit_draws(second$start, second$low, second$high, levels, 100L, 7, 5, 1L)
     expect_equal(parts, draws[, 1:100], tolerance = 1e-12)
   }
 })
@@ -104,8 +106,8 @@ test_that("many rows are represented by some", {
     rate <- exp(stats::rnorm(4000))
     pit <- pit_of(pred_poisson(rate), stats::rpois(4000, rate))
     control <- list(times = 4000L, threads = 2L)
-    all <- pit_null_draws(pit, 10, control)
-    some <- pit_null_draws(pit, 10, control, most = 1000)
+    all <- pit_null_draws(pit, 1:10 / 10, control)
+    some <- pit_null_draws(pit, 1:10 / 10, control, most = 1000)
   })
   expect_equal(rowMeans(some), 1:10 / 10, tolerance = .01)
   expect_equal(apply(some, 1, sd)[1:9], apply(all, 1, sd)[1:9], tolerance = .1)

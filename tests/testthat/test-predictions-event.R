@@ -184,3 +184,13 @@ test_that("fits, maps, gains and ranks read columns of either level alike", {
   values <- matrix(tidy(ranked)$estimate, 2)
   expect_equal(values[1, ], values[2, ])
 })
+
+test_that("sums of classes are those of a loop", {
+  p <- withr::with_seed(1, matrix(stats::rexp(200), 40))
+  p <- p / rowSums(p)
+  truth <- rep(c(1:4, 1L), 8)
+  own <- vapply(1:5, function(k) sum(p[truth == k, k]), 0)
+  expect_equal(cpp_class_sums(p, truth), cbind(own, colSums(p)), ignore_attr = TRUE)
+  expect_error(cpp_class_sums(p, truth + 5L), "no class")
+  expect_error(cpp_class_sums(p, truth[-1]), "one label")
+})

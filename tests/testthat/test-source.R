@@ -238,3 +238,21 @@ test_that("a list of sources signals a step per source, under every plan", {
   )
   expect_identical(steps, 2)
 })
+
+test_that("numbers that were saved as text of 15 digits are the same rows", {
+  data <- withr::with_seed(6, data.frame(p = c(stats::runif(4000), stats::plogis(stats::rnorm(4000)))))
+  data$y <- as.integer(withr::with_seed(7, stats::runif(8000)) < data$p)
+  file <- withr::local_tempfile(fileext = ".csv")
+  utils::write.csv(data, file, row.names = FALSE)
+  text <- utils::read.csv(file)
+  expect_gt(mean(text$p != data$p), .1)
+  expect_identical(cpp_row_keys(matrix(text$p), text$y), cpp_row_keys(matrix(data$p), data$y))
+  expect_identical(cpp_row_folds(matrix(text$p), text$y, 5L), cpp_row_folds(matrix(data$p), data$y, 5L))
+  # in folds by the values
+  expect_equal(ece(text, y, p)[c("conf.low", "conf.high")], ece(data, y, p)[c("conf.low", "conf.high")])
+  states <- lapply(list(data, file), function(x) estimate(update(ce_state(), ce_source(x), y, p)))
+  expect_equal(states[[2]], states[[1]])
+  # values that differ in single precision are different rows
+  near <- c(.3, .3 + 1e-7)
+  expect_false(anyDuplicated(cpp_row_keys(matrix(near), c(1L, 1L))) > 0)
+})

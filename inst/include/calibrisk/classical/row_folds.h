@@ -29,6 +29,15 @@ inline std::uint64_t bits_of(double value) {
   return bits;
 }
 
+// The bits of a value up to what saving it as text of 15 digits changes. Those that are dropped are
+// cut at an uneven place: values on a binary grid, as those of random numbers of 32 bits are, are
+// not near a cut, which a change of the last digit would take them across.
+inline std::uint64_t bits_of_text(double value) {
+  constexpr int dropped = 29;
+  constexpr std::uint64_t offset = 0x0aaaaaaaULL;
+  return (bits_of(value) + offset) >> dropped;
+}
+
 // How often each key occurred before, in the order of the keys.
 inline std::vector<std::uint64_t> occurrences(const std::vector<std::uint64_t>& keys) {
   std::size_t capacity = 16;
@@ -47,14 +56,15 @@ inline std::vector<std::uint64_t> occurrences(const std::vector<std::uint64_t>& 
   return out;
 }
 
-// A key per row of features [n x q] and its label: equal rows have equal keys.
+// A key per row of features [n x q] and its label: equal rows have equal keys, also where one was
+// saved as text.
 inline std::vector<std::uint64_t> row_keys(const double* features, std::size_t n, std::size_t q,
                                            const int* labels) {
   std::vector<std::uint64_t> keys(n);
   for (std::size_t i = 0; i < n; ++i) keys[i] = mix_bits(hash_step + bits_of(labels[i]));
   for (std::size_t j = 0; j < q; ++j) {
     for (std::size_t i = 0; i < n; ++i) {
-      keys[i] = mix_bits(keys[i] * 3 + bits_of(features[j * n + i]));
+      keys[i] = mix_bits(keys[i] * 3 + bits_of_text(features[j * n + i]));
     }
   }
   return keys;

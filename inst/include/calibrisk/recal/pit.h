@@ -9,14 +9,16 @@
 #include <calibrisk/engine.h>
 #include <calibrisk/math/counter_uniform.h>
 
-#include <cmath>
+#include <algorithm>
 
 namespace calibrisk {
 
-// The first k in 0..m with k / m >= u.
-inline Index level_from(double u, Index m) {
-  auto k = static_cast<Index>(std::ceil(u * static_cast<double>(m) - 1e-9));
-  return std::min(std::max<Index>(k, 0), m);
+// The first k in 0..m with level k >= u: level 0 is 0, level k is levels[k - 1].
+inline Index level_from(double u, const ConstVectorRef& levels) {
+  if (u <= 1e-12) return 0;
+  const double* const first = levels.data();
+  const double* const last = first + levels.size();
+  return std::min<Index>(std::lower_bound(first, last, u - 1e-12) - first + 1, levels.size());
 }
 
 inline double pit_at(double low, double high, double u) {
@@ -24,17 +26,18 @@ inline double pit_at(double low, double high, double u) {
   return u <= low ? 0.0 : (u - low) / (high - low);
 }
 
-// Weighted sums over the rows of F(k/m | y) (columns 0, 1: and of its square) and of the mass
-// between the levels (k-1)/m and k/m (columns 2, 3), in row k - 1.
-inline Matrix pit_sums(const ConstVectorRef& low, const ConstVectorRef& high, Index m,
-                       const ConstVectorRef& weight) {
+// Weighted sums over the rows of F(level | y) (columns 0, 1: and of its square) and of the mass
+// between that level and the one before (columns 2, 3), a row per level. Levels ascend to 1.
+inline Matrix pit_sums(const ConstVectorRef& low, const ConstVectorRef& high,
+                       const ConstVectorRef& levels, const ConstVectorRef& weight) {
+  const Index m = levels.size();
   require(low.size() == high.size(), "pit_sums: a jump has two ends.");
   require(low.size() == weight.size(), "pit_sums: one weight per row.");
   Matrix out = Matrix::Zero(m, 4);
   for (Index i = 0; i < low.size(); ++i) {
     double before = 0.0;
     for (Index k = 1; k <= m; ++k) {
-      const double value = pit_at(low[i], high[i], static_cast<double>(k) / static_cast<double>(m));
+      const double value = pit_at(low[i], high[i], levels[k - 1]);
       const double mass = value - before;
       out(k - 1, 0) += weight[i] * value;
       out(k - 1, 1) += weight[i] * value * value;
@@ -53,10 +56,11 @@ struct PitJumps {
   ConstVectorRef low, high;
 };
 
-// Sums over the rows of F(k/m | Y) for outcomes drawn from the predictions, [m x draws], row k - 1.
+// Sums over the rows of F(level | Y) for outcomes drawn from the predictions, [levels x draws].
 // A draw of row i depends on (seed, draw, first_row + i) alone. Cost O(n draws log(jumps)).
-inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, Index m, Index n_draws,
-                        std::uint64_t seed, std::uint64_t first_row) {
+inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, const ConstVectorRef& levels,
+                        Index n_draws, std::uint64_t seed, std::uint64_t first_row) {
+  const Index m = levels.size();
   require(!jumps.start.empty() && jumps.start.back() == jumps.low.size() &&
               jumps.low.size() == jumps.high.size(),
           "pit_draws: the last row's jumps are the last ones.");
@@ -79,10 +83,10 @@ inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, Index m, In
                                          first_row + static_cast<std::uint64_t>(i));
         const double* const end = std::upper_bound(from, to, v);
         const double low = end == to ? v : jumps.low[end - jumps.high.data()];
-        const Index last = level_from(end == to || low > v ? v : *end, m);
+        const Index last = level_from(end == to || low > v ? v : *end, levels);
         part.constant(last, r) += 1.0;
         if (end == to || low > v) continue;
-        const Index first = level_from(low, m);
+        const Index first = level_from(low, levels);
         const double slope = 1.0 / (*end - low);
         part.slope(first, r) += slope;
         part.slope(last, r) -= slope;
@@ -103,7 +107,7 @@ inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, Index m, In
     for (Index k = 1; k <= m; ++k) {
       constant += total.constant(k, r);
       slope += total.slope(k, r);
-      out(k - 1, r) = constant + slope * static_cast<double>(k) / static_cast<double>(m);
+      out(k - 1, r) = constant + slope * levels[k - 1];
     }
   }
   return out;
