@@ -9,6 +9,7 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
   if ("data" %in% names(dots)) {
     # the first column, if it has no name, was then taken for `x`
     first <- rlang::eval_bare(quote(rlang::enquo(x)), parent.frame())
+    check_no_formula(call)
     x <- rlang::eval_tidy(dots$data)
     if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
   }

@@ -28,7 +28,7 @@ check_object <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   at <- sub("^[$]", "", found$at)
   stop_input(c(
     "{if (nzchar(at)) paste0('Field ', at, ' of ')}{.arg {arg}} must be {found$must}.",
-    "x" = "It is {.val {describe(found$value)}}.",
+    "x" = "It is {describe(found$value)}.",
     "i" = "Fields of this {.cls {class(x)[1]}} were changed or lost. Create it again."
   ), c("object", "argument"), arg = arg, field = at, value = found$value, parent = found$cause,
   call = call)
@@ -45,6 +45,11 @@ object_fault <- function(x) {
 
 # A whole table with columns of other types, such as numbers that were formatted: it is printed as a table.
 is_reshaped <- function(x) is.data.frame(x) && is.null(a_table()(x, NULL)) && !is.null(object_fault(x))
+
+print_reshaped <- function(x, ...) {
+  print(tibble::new_tibble(as.list(unclass(x)), nrow = nrow(x)), ...)
+  invisible(x)
+}
 
 object_rules <- new.env(parent = emptyenv())
 

@@ -3,7 +3,7 @@
 ladder_test <- function(test, laws, level, threads, call) {
   if (!is.null(laws$law) || !is.null(laws$group)) {
     stop_input(c(
-      "The ladder tests class probabilities, without groups.",
+      "The test on nested bases takes class probabilities, without groups.",
       "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
       "i" = "Use {.code test = \"conditional\"}."
     ), "test", arg = "test", call = call)
@@ -15,7 +15,7 @@ ladder_test <- function(test, laws, level, threads, call) {
   list(
     estimate = ladder$estimate, statistic = c(Z = ladder$statistic),
     parameter = c(rungs = length(ladder$rungs)), p.value = ladder$p.value,
-    method = paste0("Leave-one-out ladder test of ", if (notion == "binary") "binary" else "canonical",
+    method = paste0("Leave-one-out test on nested bases of ", if (notion == "binary") "binary" else "canonical",
                     " calibration"),
     conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error
   )
@@ -23,7 +23,7 @@ ladder_test <- function(test, laws, level, threads, call) {
 
 stop_ladder_kernel <- function(call) {
   stop_input(c(
-    "The ladder test has no kernel.",
+    "The test on nested bases has no kernel.",
     "x" = "{.arg kernel} or {.arg target_kernel} is given.",
     "i" = "Drop it, or use {.code test = \"conditional\"}."
   ), "argument", arg = "kernel", call = call)

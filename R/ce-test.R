@@ -133,17 +133,17 @@ check_test_design <- function(test, laws, call) {
   design <- laws$design
   if (!is.null(design$cluster) && (!test %in% c("auto", "ladder") || !is.null(laws$law) || !is.null(laws$group))) {
     stop_input(c(
-      "The null distribution of {.code test = \"{test}\"} is that of independent outcomes.",
-      "x" = "{.arg cluster} is given: outcomes of a cluster depend on each other.",
+      "The null distribution of {.code test = \"{test}\"} assumes independent outcomes.",
+      "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
       "i" = "Use {.code test = \"ladder\"} (of class probabilities, without groups), or {.fn skce}, whose interval \
              takes pairs across clusters."
     ), "cluster", arg = "test", call = call)
   }
   if (!is.null(design$w) && !test %in% c("auto", "conditional", "ladder")) {
     stop_input(c(
-      "{.code test = \"{test}\"} takes rows that count the same.",
+      "{.code test = \"{test}\"} takes unweighted rows.",
       "x" = "{.arg weights} are importance weights.",
-      "i" = "Use {.code test = \"conditional\"}, which keeps the weights in every redraw, or {.val ladder}."
+      "i" = "Use {.code test = \"conditional\"}, which keeps the weights of simulated outcomes, or {.val ladder}."
     ), "weights", arg = "test", call = call)
   }
 }

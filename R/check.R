@@ -1,13 +1,17 @@
 # Argument checks. Each names the argument, the value and the remedy, and raises
 # a calibrisk_error_argument with the caller's call.
 
+# What a value is, in words: a number, a text in quotes, its class and length.
 describe <- function(x) {
   if (is.null(x)) return("NULL")
-  # numbers without quotes
-  if (is.numeric(x) && length(x) == 1 && !is.object(x)) return(signif(x, 7))
+  if (is.numeric(x) && length(x) == 1 && !is.object(x)) return(paste(signif(x, 7)))
+  if (rlang::is_string(x)) return(encodeString(substr(x, 1, 200), quote = "\""))
   if (is.atomic(x) && length(x) == 1) return(format(x))
   if (is.atomic(x)) return(paste0(class(x)[1], " of length ", length(x)))
-  paste0("an object of class ", class(x)[1])
+  if (is.function(x)) return("a function")
+  if (is.data.frame(x)) return("a data frame")
+  if (rlang::is_bare_list(x)) return(paste("a list of length", length(x)))
+  paste("an object of class", class(x)[1])
 }
 
 # The value of a user's function `arg`, or a classed error that says where it failed; `where` is
@@ -37,14 +41,30 @@ check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = I
     bad <- if (ok) x[if (open) !(x > lower & x < upper) else !(x >= lower & x <= upper)][1] else x
     stop_input(c(
       "{.arg {arg}} must be {what}{range}.",
-      "x" = "It is {.val {describe(bad)}}."
+      "x" = "It is {describe(bad)}.",
+      number_remedy(x, arg, upper, call)
     ), "argument", arg = arg, value = x, call = call)
   }
   invisible(x)
 }
 
+# Numbers as text, and percentages.
+number_remedy <- function(x, arg, upper, call) {
+  number <- if (is.character(x) && length(x) > 0) suppressWarnings(as.numeric(x))
+  if (!is.null(number) && !anyNA(number)) {
+    return(remedy("Give numbers without quotes", mended_line(call, setNames(list(short_value(number)), arg))))
+  }
+  percent <- upper == 1 && is.numeric(x) && length(x) > 0 && all(is.finite(x) & x > 1 & x <= 100)
+  if (!percent) return(NULL)
+  remedy("If these are percentages, divide by 100", mended_line(call, setNames(list(short_value(x / 100)), arg)))
+}
+
+# c(1, 2) as it is typed.
+short_value <- function(x) if (length(x) == 1) x else as.call(c(quote(c), as.list(x)))
+
 range_text <- function(lower, upper, open) {
-  if (is.finite(lower) && is.finite(upper)) {
+  # the largest integer is no limit that anybody needs
+  if (is.finite(lower) && upper < 2^31 - 1) {
     paste0(if (open) " strictly", " between ", lower, " and ", upper)
   } else if (is.finite(lower)) {
     paste0(if (open) " greater than " else " of at least ", lower)
@@ -85,10 +105,16 @@ check_flag <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   if (!rlang::is_bool(x)) {
     stop_input(c(
       "{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.",
-      "x" = "It is {.val {describe(x)}}."
+      "x" = "It is {describe(x)}.",
+      flag_remedy(x, arg, call)
     ), "argument", arg = arg, value = x, call = call)
   }
   invisible(x)
+}
+
+flag_remedy <- function(x, arg, call) {
+  flag <- if (rlang::is_string(x) || is.numeric(x) && length(x) == 1) as.logical(x) else NA
+  if (!is.na(flag)) remedy("Give a logical value", mended_line(call, setNames(list(flag), arg)))
 }
 
 # The value of a choice argument: its first choice where the default is untouched.
@@ -97,10 +123,26 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = caller_e
   if (!rlang::is_string(x) || !x %in% choices) {
     stop_input(c(
       "{.arg {arg}} must be one of {.or {.val {choices}}}.",
-      "x" = "It is {.val {describe(x)}}."
+      "x" = "It is {describe(x)}.",
+      choice_remedy(x, choices, arg, call)
     ), "argument", arg = arg, value = x, call = call)
   }
   x
+}
+
+# The choice that is meant, or the function.
+choice_remedy <- function(x, choices, arg, call) {
+  if (is.numeric(x) && length(x) == 1) x <- as.character(x)
+  meant <- meant_word(x, choices)
+  if (!is.null(meant)) {
+    return(remedy(paste0("Did you mean \"", meant, "\"?"), mended_line(call, setNames(list(meant), arg))))
+  }
+  verb <- meant_verb(x)
+  if (!is.null(verb)) verb_remedy(verb, call)
+}
+
+verb_remedy <- function(verb, call, only = c("x", "truth", "")) {
+  remedy(paste0("{.fn ", verb, "} does this"), mended_line(call, only = only, verb = verb))
 }
 
 check_level <- function(level, call = caller_env()) {
@@ -125,7 +167,7 @@ stop_few_rows <- function(needed, n, call) {
 
 check_string <- function(x, arg, call) {
   if (rlang::is_string(x) && nzchar(x)) return(invisible(x))
-  stop_input(c("{.arg {arg}} must be a text.", "x" = "It is {.val {describe(x)}}."), "argument", arg = arg, value = x,
+  stop_input(c("{.arg {arg}} must be a text.", "x" = "It is {describe(x)}."), "argument", arg = arg, value = x,
              call = call)
 }
 
@@ -148,22 +190,21 @@ check_simplex <- function(x, rows, call) {
   bad <- if (plain) integer() else which(rowSums(!is.finite(x) | x < 0) > 0)
   sums <- rowSums(x)
   off <- abs(sums - 1)
-  logits <- "If these are logits, apply a softmax to each row first: {.code exp(z) / sum(exp(z))}."
   if (length(bad) > 0) {
     value <- x[bad[1], !is.finite(x[bad[1], ]) | x[bad[1], ] < 0][1]
     stop_input(c(
       "Probabilities must be finite and not negative.",
-      "x" = "Row {rows[bad[1]]} has the value {.val {value}}; {length(bad)} of {n} rows are affected.",
-      "i" = logits
+      "x" = "Row {rows[bad[1]]} has the value {.val {signif(value, 4)}}; {length(bad)} of {n} rows are affected.",
+      logit_remedy(call)
     ), "probs", arg = "x", row = rows[bad[1]], value = value, call = call)
   }
   bad <- which(off > sum_tolerance$float)
   if (length(bad) > 0) {
     stop_input(c(
       "Rows of {.arg x} must sum to 1.",
-      "x" = "Row {rows[bad[1]]} sums to {.val {sums[bad[1]]}}; {length(bad)} of {n} rows are off by \\
+      "x" = "Row {rows[bad[1]]} sums to {.val {signif(sums[bad[1]], 7)}}; {length(bad)} of {n} rows are off by \\
              more than {.val {sum_tolerance$float}}.",
-      "i" = if (any(sums[bad] > 1.5)) logits else "Divide by the row sums if that is what you mean."
+      sum_remedy(x, sums, call)
     ), "probs", arg = "x", row = rows[bad[1]], value = sums[bad[1]], call = call)
   }
   inexact <- off > sum_tolerance$exact

@@ -48,11 +48,12 @@ check_choice_name <- function(value, kind, arg, also, call) {
   names <- c(also, choice_names(kind))
   # a constructor that was not called
   fact <- if (is.function(value)) "It is a function: call it, as in {.code {kind}_{names[length(names)]}()}." else {
-    "It is {.val {describe(value)}}."
+    "It is {describe(value)}."
   }
   stop_input(c(
     "{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {kind}_{names[length(names)]}}.",
-    "x" = fact
+    "x" = fact,
+    choice_remedy(value, names, arg, call)
   ), "argument", arg = arg, value = value, call = call)
 }
 
@@ -62,9 +63,9 @@ check_options <- function(kind, name, own, options, call) {
   if (length(foreign) == 0) return(invisible())
   others <- Filter(function(other) has_options(kind, other, foreign[1]), choice_names(kind))
   stop_input(c(
-    "{.arg {foreign[1]}} is no option of the {kind} {.val {name}}.",
+    "{.arg {foreign[1]}} is not an option of the {kind} {.val {name}}.",
     "x" = if (length(own) == 0) "It has none." else "Its options are {.arg {own}}.",
-    "i" = if (length(others) > 0) "{.fn {paste0(kind, '_', others)}} {?has/have} it."
+    "i" = if (length(others) > 0) "It is an option of {.fn {paste0(kind, '_', others)}}."
   ), "argument", arg = foreign[1], value = name, call = call)
 }
 

@@ -48,7 +48,7 @@ check_frequencies <- function(w, q, call) {
   if (!is.matrix(w) || !is.numeric(w) || ncol(w) != q || nrow(w) < 1 || !all(is.finite(w))) {
     stop_input(c(
       "{.arg frequencies} must be a finite numeric matrix with one frequency per row and {q} column{?s}.",
-      "x" = "It is {.val {describe(w)}}{if (is.matrix(w)) paste0(', ', nrow(w), ' x ', ncol(w))}."
+      "x" = "It is {describe(w)}{if (is.matrix(w)) paste0(', ', nrow(w), ' x ', ncol(w))}."
     ), "argument", arg = "frequencies", call = call)
   }
 }

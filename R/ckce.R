@@ -228,7 +228,7 @@ check_ckce_design <- function(design, choices, call) {
   }
   if (choices$n_draws > 0) {
     stop_input(c(
-      "Redrawn outcomes are for independent rows that count the same.",
+      "{.arg n_draws} needs independent, unweighted rows.",
       "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
       "i" = "Use {.code n_draws = 0}, or {.code ce_test(test = \"ladder\")}."
     ), "weights", arg = "n_draws", call = call)

@@ -100,7 +100,10 @@ model_valuer <- function(metric, call) {
 
 check_two_models <- function(models, call, arg = "objects") {
   if (length(models) < 2) {
-    stop_input(c("Two or more models are needed.", "x" = "There is {length(models)}."), "argument", arg = arg,
+    stop_input(c(
+      "Two or more models are needed.", "x" = "There is {length(models)}.",
+      "i" = "A single model needs no comparison, as in {.code ece(p, y)}."
+    ), "argument", arg = arg,
                call = call)
   }
   real <- vapply(models, is_real, NA)

@@ -102,9 +102,9 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
   }
   if (is.null(metric)) {
     stop_input(c(
-      "{.arg metric} must be given where {.arg objects} are models.",
-      "x" = "{.arg objects} is {.val {describe(objects)}}, not a list of fits.",
-      "i" = "For example {.code metric = ece}; fits are compared by their risk, without a metric."
+      "{.arg metric} must be given to compare models.",
+      "x" = "{.arg objects} is {describe(objects)}, not a list of fits.",
+      compare_remedy(objects, call)
     ), "argument", arg = "metric", call = call)
   }
   # models have no `x`: the second argument is the truth, unless that has its name
@@ -124,6 +124,25 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
                                                    call)))
   new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", percent_text(level), " intervals"),
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
+}
+
+# Two vectors, models that have not predicted, or no metric.
+compare_remedy <- function(objects, call) {
+  typed <- typed_call(call)
+  ece <- list(metric = quote(ece))
+  if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_model, NA))) {
+    line <- if (all(c("objects", "x", "truth") %in% names(typed$places))) {
+      predicted <- call("ce_predictions", typed_argument(typed, "objects"), typed_argument(typed, "x"))
+      line_text(as.call(c(typed$expr[[1]], predicted, typed_argument(typed, "truth"), ece)))
+    }
+    return(remedy("Add the predictions of the models to new data", line))
+  }
+  if (!is.list(objects) && all(c("objects", "x", "truth") %in% names(typed$places))) {
+    models <- call("list", typed_argument(typed, "objects"), typed_argument(typed, "x"))
+    line <- line_text(as.call(c(typed$expr[[1]], models, typed_argument(typed, "truth"), ece)))
+    return(remedy("Give the models as one list", line))
+  }
+  remedy("Choose one", mended_line(call, ece) %||% "metric = ece")
 }
 
 # The answer first: who, by how much, how sure. Leaves out what the header says.
@@ -148,8 +167,12 @@ check_models <- function(objects, columns, call) {
   if (!is.list(objects) || is_law(objects) || is_fits(objects)) {
     stop_input(c(
       "{.arg objects} must be a list of predictions, or a data frame with a column for every model.",
-      "x" = "It is {.val {describe(objects)}}.",
-      "i" = if (is_fits(objects)) "Fits are compared by their risk, without {.arg metric}."
+      "x" = "It is {describe(objects)}.",
+      if (is_fits(objects)) {
+        remedy("Fits are compared by their risk", mended_line(call, drop = "metric"))
+      } else {
+        remedy("Give the models as one list", "ce_compare(list(a = p, b = q), y, metric = ece)")
+      }
     ), "argument", arg = "objects", call = call)
   }
   if (!is.data.frame(objects) && length(columns) > 0) {
@@ -185,14 +208,14 @@ check_fits <- function(objects, call = caller_env()) {
   if (!is.list(objects) || length(objects) == 0) {
     stop_input(c(
       "{.arg objects} must be a list of fits.",
-      "x" = "It is {.val {describe(objects)}}."
+      "x" = "It is {describe(objects)}."
     ), "argument", arg = "objects", value = objects, call = call)
   }
   fits <- lapply(objects, as_fit, arg = "objects", call = call)
   notions <- unique(vapply(fits, `[[`, "", "notion"))
   if (length(notions) > 1) {
     stop_input(c(
-      "All fits must be for the same notion.",
+      "All fits must be for the same type of calibration.",
       "x" = "They are for {.val {notions}}."
     ), "notion", arg = "objects", call = call)
   }

@@ -83,6 +83,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
                      times = NULL, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
                      threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
+  if (missing(x)) stop_no_predictions(call)
   given <- list(n_bins = n_bins, bins = bins, times = times, bandwidth = bandwidth)
   # several models or groups are known when the data are read
   curve <- if (!is.null(type)) as_choice(type, "curve", given)

@@ -24,7 +24,7 @@ database_ece <- function(x, truth, dots, by, scheme, interval, event_level, na_r
 check_database_scheme <- function(scheme, interval, call) {
   if (!is.null(scheme$preset)) stop_unsupported("there are no presets", "{.arg preset} is given.", call, "preset")
   if (!is.null(scheme$distance)) {
-    stop_unsupported("errors are those of scalar notions", "{.arg distance} is given.", call, "distance")
+    stop_unsupported("there are no canonical errors", "{.arg distance} is given.", call, "distance")
   }
   if (interval$type != "analytic") {
     stop_unsupported("rows are not resampled", "{.arg interval} is {.val bootstrap}.", call, "interval")

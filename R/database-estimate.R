@@ -26,7 +26,7 @@ database_events <- function(rows) {
 
 check_database_estimate <- function(method, bases, call) {
   if (is_method(method)) {
-    stop_unsupported("the headline is that of the ladder", "{.arg method} is given.", call, "method")
+    stop_unsupported("the calibration error is the adaptive estimate", "{.arg method} is given.", call, "method")
   }
   if (!is.null(bases)) stop_unsupported("bases are the default ones", "{.arg bases} is given.", call, "bases")
 }
@@ -38,7 +38,7 @@ database_headline <- function(rows, g, level, threads, call) {
   design <- database_design(rows, g)
   counts <- rows$counts[g, ]
   if (lacks_rows(rows, g)) {
-    return(missing_estimate(rows$notion, "ladder", design$n + counts$n_all - counts$n))
+    return(missing_estimate(rows$notion, "adaptive", design$n + counts$n_all - counts$n))
   }
   headline_row(database_ladder(rows, g, level, threads, call), rows$notion, design$n)
 }
@@ -95,7 +95,8 @@ sent_ladder <- function(rows, pairs, design, level, threads, call) {
                                           " ORDER BY ", keys, " LIMIT ", few_rows + 1), call)
   if (nrow(found) > few_rows || design$n > most_repeated_rows) {
     if (!weighted) return(clustered_ladder(rows, pairs, weight, design, level, threads, call))
-    stop_unsupported(paste0("importance weights have a headline of at most ", count_text(few_rows), " different rows"),
+    stop_unsupported(paste0("`ce_estimate()` takes importance weights of at most ", count_text(few_rows),
+                            " different rows"),
                      paste0("There are more among ", count_text(design$n), "."), call, "weights", state = TRUE,
                      class = "headline")
   }
@@ -113,8 +114,8 @@ clustered_ladder <- function(rows, pairs, weight, design, level, threads, call, 
   if (length(edges) == 1) edges <- c(0, 1)
   size <- design$draws * (length(edges) - 1)
   if (size > most) {
-    stop_unsupported(paste0("clusters have a headline of at most ", count_text(few_rows), " different rows, or ",
-                            count_text(most), " sums"),
+    stop_unsupported(paste0("`ce_estimate()` takes clusters of at most ", count_text(few_rows),
+                            " different rows, or ", count_text(most), " sums"),
                      paste0("There are more rows, and ", count_text(size), " sums of a cluster and a cell."), call,
                      "cluster", state = TRUE, class = "headline")
   }

@@ -83,7 +83,7 @@ check_database_design <- function(design, db, call) {
 check_database_notion <- function(notion, coded, call) {
   if (notion == "binary") check_two_classes(coded, call)
   if (notion %in% c("class_wise", "canonical")) {
-    stop_unsupported("the notion is {.val top_label} or {.val binary}: a pair of numbers per row",
+    stop_unsupported("{.arg notion} is {.val top_label} or {.val binary}: a pair of numbers per row",
                      paste0("{.arg notion} is {.val ", notion, "}."), call, "notion")
   }
 }

@@ -18,8 +18,8 @@ database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repe
 # Risks are made of sums of any number of rows; the headline of weights is not, nor that of many clusters.
 headline_of_tune <- function(rows, g, level, threads, call) {
   rlang::try_fetch(database_headline(rows, g, level, threads, call), calibrisk_error_headline = function(cnd) {
-    tell(c("!" = "The result has no headline: {cnd$rule}.", "x" = cnd$fact), "headline")
-    missing_estimate(rows$notion, "ladder", database_design(rows, g)$n)
+    tell(c("!" = "The calibration error was not estimated: in a database {cnd$rule}.", "x" = cnd$fact), "headline")
+    missing_estimate(rows$notion, "adaptive", database_design(rows, g)$n)
   })
 }
 
@@ -53,8 +53,8 @@ database_folds <- function(x, folds, call) {
   if (rlang::is_string(value) && value %in% names(db$columns)) return(list(db = db, column = value))
   if (length(value) != 1) {
     stop_input(c(
-      "Of a database {.arg folds} must be a number, or a column of {.arg x}.",
-      "x" = "It is {.val {describe(value)}}.",
+      "If {.arg x} is a table of a database, {.arg folds} must be a number, or a column of {.arg x}.",
+      "x" = "It is {describe(value)}.",
       "i" = "With an {.field id}: {.code mutate(x, fold = id %% 5L + 1L)}, then {.code folds = fold}."
     ), "folds", arg = "folds", value = value, call = call)
   }

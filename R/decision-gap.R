@@ -10,7 +10,7 @@ check_recalibration <- function(recalibration, call) {
   if (!is_method(recalibration)) {
     stop_input(c(
       "{.arg recalibration} must be a method such as {.fn method_stack}, a map such as {.fn map_platt}, or its name.",
-      "x" = "It is {.val {describe(recalibration)}}.",
+      "x" = "It is {describe(recalibration)}.",
       "i" = "See {.help ce_methods} and {.help ce_maps}."
     ), c("method", "argument"), arg = "recalibration", value = recalibration, call = call)
   }

@@ -105,6 +105,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
                         folds = 5, times = 2000, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL,
                         threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
+  if (missing(x)) stop_no_predictions(call)
   check_level(level)
   check_counts(times, lower = 100, upper = 1e6, size = 1L)
   settings <- list(thresholds = decision_thresholds(thresholds, call), level = level, times = times)

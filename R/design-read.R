@@ -59,13 +59,19 @@ design_column <- function(quo, x, n, arg, call) {
   value <- rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
     stop_input(c(
       "{.arg {arg}} cannot be evaluated.",
-      "i" = "Where {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row."
+      "i" = "If {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row."
     ), "argument", arg = arg, parent = cnd, call = call)
   })
   if (!is.null(value) && length(value) != n) {
     stop_input(c(
       "{.arg {arg}} must have a value for every row.",
-      "x" = "It has {length(value)}, {.arg x} has {n} row{?s}."
+      "x" = "It has {length(value)}, {.arg x} has {n} row{?s}.",
+      "i" = if (rlang::is_string(value)) {
+        "{.val {value}} would be a column of a data frame; beside a matrix or a vector give its values, \\
+         {.code {arg} = data${value}}."
+      } else {
+        "If rows were left out of {.arg x}, leave them out of {.arg {arg}} too."
+      }
     ), "length", arg = arg, call = call)
   }
   value
@@ -105,8 +111,9 @@ check_weights <- function(weights, kind, call) {
   if (length(bad) > 0) {
     stop_input(c(
       "{.arg weights} must be finite and not negative.",
-      "x" = "Row {bad[1]} has the weight {.val {weights[bad[1]]}}; {length(bad)} of {length(weights)} rows are \\
-             affected."
+      "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; {length(bad)} of {length(weights)} rows \\
+             are affected.",
+      "i" = "A weight of 0 leaves a row out."
     ), "weights", arg = "weights", row = bad[1], value = weights[bad[1]], call = call)
   }
   extreme <- which(weights > 1e50 | weights > 0 & weights < 1e-50)

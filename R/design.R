@@ -21,7 +21,7 @@ design_rows <- function(design, rows) {
     new_design(length(cluster %||% w), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
   }
   # of a part nobody knows how many were censored
-  if (out$n == design$n) out$follow_up <- design$follow_up
+  if (isTRUE(out$n == design$n)) out$follow_up <- design$follow_up
   out
 }
 

@@ -224,7 +224,9 @@ class_probs <- function(law) {
 numeric_outcomes <- function(y, law, call) {
   if (is.factor(y) || !is.numeric(y) && !is.logical(y)) {
     stop_input(c("{.arg truth} must be numeric for {.val {family_of(law)}} predictions.",
-                 "x" = "It is {.cls {class(y)[1]}}."), "truth", arg = "truth", call = call)
+                 "x" = "It is {.cls {class(y)[1]}}.",
+                 "i" = "Classes are predicted by probabilities, as in {.code skce(p, y)}."), "truth", arg = "truth",
+               call = call)
   }
   y <- unname(as.matrix(y))
   storage.mode(y) <- "double"
@@ -265,7 +267,9 @@ check_count_outcomes <- function(y, rows, call, arg = "truth") {
   bad <- which(y < 0 | y != round(y))[1]
   if (!is.na(bad)) {
     stop_input(c("Outcomes of predictions of counts must be counts.",
-                 "x" = "Row {rows[bad]} is {.val {y[bad]}}."), "truth", arg = arg, call = call)
+                 "x" = "Row {rows[bad]} is {.val {signif(y[bad], 7)}}.",
+                 "i" = "Other numbers are predicted by other families, such as {.fn pred_normal}."), "truth", arg = arg,
+               call = call)
   }
 }
 

@@ -88,7 +88,7 @@ check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env
   if (is.data.frame(x)) x <- as.matrix(x)
   if (!is.numeric(x) || length(x) == 0) {
     stop_distribution("{.arg {arg}} must be numeric, with at least one value.",
-                      "It is {.val {describe(x)}}.", call = call)
+                      "It is {describe(x)}.", call = call)
   }
   bad <- which(!is.finite(x) | x < lower | x > upper)
   if (length(bad) > 0) {

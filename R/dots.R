@@ -12,13 +12,101 @@ no_dots <- rlang::quos()
 check_dot_names <- function(dots, call) {
   named <- names(dots)[nzchar(rlang::names2(dots))]
   if (length(named) == 0) return(dots)
-  arguments <- verb_arguments(call)
-  near <- nearest_argument(named[1], arguments)
+  check_no_formula(call)
   stop_input(c(
     "{.arg ...} selects columns and takes no named arguments.",
-    "x" = "{.arg {named}} {?is/are} given.",
-    "i" = if (is.null(near)) "The arguments are {.arg {arguments}}." else "Is {.arg {near}} meant?"
+    "x" = "{.arg {named[1]}} is not an argument of {verb_text(call)}.",
+    dot_remedy(named[1], dots[[named[1]]], call)
   ), "argument", arg = named[1], call = call)
+}
+
+# What a named argument that the verb does not have stands for: a column, another argument, or nothing here.
+dot_remedy <- function(name, quo, call) {
+  value <- if (rlang::is_quosure(quo)) rlang::quo_get_expr(quo) else quo
+  arguments <- verb_arguments(call)
+  if (name %in% column_words && selects_column(value, call)) {
+    return(remedy("Columns are selected without a name", mended_line(call, rename = setNames("", name))))
+  }
+  near <- near_argument(name, c(arguments, missing_data(call)))
+  if (!is.null(near)) {
+    more <- if (near == "times" && "interval" %in% arguments) list(interval = "bootstrap")
+    set <- c(setNames(list(argument_value(name, near, value)), name), more)
+    line <- mended_line(call, set, rename = setNames(near, name))
+    return(remedy(paste0("Did you mean {.arg ", near, "}?"), line))
+  }
+  if (name %in% names(argument_notes)) return(remedy(argument_notes[[name]], mended_line(call, drop = name)))
+  c("i" = paste0("The arguments are ", toString(ticks(arguments)), "."))
+}
+
+# An argument by another of its names, or the nearest.
+near_argument <- function(name, arguments) {
+  exact <- arguments[match(plain_word(name), plain_word(arguments))]
+  if (!is.na(exact)) return(exact)
+  listed_word(name, argument_words[intersect(arguments, names(argument_words))]) %||% nearest_word(name, arguments)
+}
+
+# `x` and `truth` if the call lacks one of them.
+missing_data <- function(call) {
+  typed <- typed_call(call)
+  given <- names(typed$places)
+  if (is.null(typed)) return(NULL)
+  c(if (!"x" %in% given || any(given == "data")) "x", if (!"truth" %in% given) "truth")
+}
+
+# Does it name a column of the data?
+selects_column <- function(value, call) {
+  x <- tryCatch(get0("x", call, inherits = FALSE), error = function(cnd) NULL)
+  if (!is.data.frame(x)) return(FALSE)
+  rlang::is_call(value) || (is.name(value) || rlang::is_string(value)) && as.character(value) %in% names(x)
+}
+
+# `x` is missing, or was given by another name.
+stop_no_predictions <- function(call) {
+  check_no_formula(call)
+  typed <- typed_call(call)
+  name <- intersect(rlang::names2(typed$args), argument_words$x)
+  stop_input(c(
+    "{.arg x} must be given: the predictions.",
+    "x" = if (length(name) == 0) "It is missing." else "{.arg {name[1]}} is not an argument of {verb_text(call)}.",
+    if (length(name) > 0) {
+      remedy("Did you mean {.arg x}?", mended_line(call, rename = c(setNames("x", name[1]))))
+    } else {
+      remedy("A data frame and the names of its columns, or a vector of probabilities and one of outcomes, as in",
+             "ece(data, outcome, .pred_yes)")
+    }
+  ), c("probs", "argument"), arg = "x", call = call)
+}
+
+# The value (an expression) of an argument that another package calls `old`, for our argument `new`.
+argument_value <- function(old, new, value) {
+  translate <- argument_values[[new]]
+  if (is.null(translate)) value else translate(value, old)
+}
+
+# A number for a level or a norm, our word for a choice, a kernel for its bandwidth.
+argument_values <- list(
+  level = function(value, old) {
+    if (old == "alpha") return(if (is.numeric(value)) 1 - value else call("-", 1, value))
+    if (is.numeric(value) && value > 1 && value < 100) value / 100 else value
+  },
+  p = function(value, old) {
+    norms <- c(l1 = 1, l2 = 2, linf = Inf, max = Inf, inf = Inf)
+    if (is.character(value) && plain_word(value) %in% names(norms)) norms[[plain_word(value)]] else value
+  },
+  type = function(value, old) {
+    listed <- if (is.character(value)) {
+      listed_word(value, choice_words[c("mass", "width", "smooth", "isotonic", "binned")])
+    }
+    listed %||% value
+  },
+  method = function(value, old) method_expr(value),
+  methods = function(value, old) method_expr(value),
+  kernel = function(value, old) if (startsWith(old, "kernel")) value else call("kernel_gaussian", value)
+)
+
+method_expr <- function(value) {
+  name <- if (rlang::is_string(value)) meant_word(value, c("bins", "kde", "kkr", "ukkr"))
+  if (is.null(name)) value else call(paste0("method_", name))
 }
 
 # Of a verb that selects no columns.
@@ -28,23 +116,21 @@ check_empty <- function(..., call = caller_env()) {
   if (length(dots) > 0) {
     stop_input(c(
       "{.arg ...} must be empty.",
-      "x" = "{length(dots)} extra argument{?s} given."
+      "x" = "{length(dots)} extra argument{?s} given.",
+      positional_remedy(call)
     ), "argument", arg = "...", call = call)
   }
 }
 
 # The arguments of the function that runs in this environment, but for its data.
 verb_arguments <- function(call) {
-  at <- which(vapply(sys.frames(), identical, NA, call))
-  names <- if (length(at) > 0) names(formals(sys.function(at[1])))
-  setdiff(names, c("...", "x", "truth"))
+  verb <- frame_function(call)
+  setdiff(if (!is.null(verb)) names(formals(verb)), c("...", "x", "truth"))
 }
 
-# One that contains the name or is part of it, else the one with the fewest changes; NULL where half
-# of the letters would have to change.
-nearest_argument <- function(name, arguments) {
-  part <- vapply(arguments, function(a) grepl(name, a, fixed = TRUE) || grepl(a, name, fixed = TRUE), NA)
-  changes <- utils::adist(name, arguments, ignore.case = TRUE)[1, ]
-  near <- which(part | changes <= nchar(name) / 2)
-  if (length(near) > 0) arguments[near[order(!part[near], changes[near])[1]]]
+# "`ece()`"
+verb_text <- function(call) {
+  verb <- rlang::error_call(call)
+  name <- if (rlang::is_call(verb)) rlang::call_name(verb)
+  if (is.null(name)) "this function" else paste0("`", name, "()`")
 }

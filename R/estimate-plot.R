@@ -4,8 +4,8 @@
 #' @param ... Not used.
 #' @return `tidy()`: a plain tibble with the groups, `notion`, `estimate`, `std.error`, `conf.low`, `conf.high`,
 #'   `lower_bound`, `p.value`, `method`. `glance()`: one row per notion and group with `notion`, `p.value`,
-#'   `resolution`, `cap`, `method`, `n`: what the interval assumes. `autoplot()`: a ggplot object with the estimates and
-#'   their intervals, one panel per notion where there are groups. `plot()` draws it and
+#'   `resolution`, `upper_bound`, `method`, `n`: what the interval assumes. `autoplot()`: a ggplot object with the
+#'   estimates and their intervals, one panel per notion where there are groups. `plot()` draws it and
 #'   returns `x`.
 #' @name ce_estimate_tables
 #' @export
@@ -22,7 +22,7 @@ tidy.ce_estimate <- function(x, ...) {
 #' @rdname ce_estimate_tables
 #' @export
 glance.ce_estimate <- function(x, ...) {
-  estimate_columns(x, c("notion", "p.value", "resolution", "cap", "method", "n"))
+  estimate_columns(x, c("notion", "p.value", "resolution", "upper_bound", "method", "n"))
 }
 
 # Groups stand before the notion.

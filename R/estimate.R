@@ -9,7 +9,7 @@
 #' @inheritParams ece
 #' @param notion One or several types of calibration; by default `"binary"` for a single probability and for two
 #'   classes, else `"top_label"`.
-#' @param method `"ladder"`, the estimate from nested bases that is defined below; or a method of [ce_methods], tuned
+#' @param method `"adaptive"`, the estimate from nested bases that is defined below; or a method of [ce_methods], tuned
 #'   over its own grid with [ce_tune()]: then `estimate` and `std.error` are that method's, from the test rows;
 #'   interval, bound and test are still those of the nested bases.
 #' @param bases The nested bases: `NULL` for the default ones, or a list; see [basis_hats()].
@@ -17,7 +17,8 @@
 #' @return One row per type of calibration (and group). Its columns are `notion` (the type), `estimate` (root of the
 #'   squared calibration error), `std.error` (of the root; `NA` where it cannot be distinguished from 0), `conf.low` and
 #'   `conf.high`, the one-sided `lower_bound`, the `p.value` of the test of calibration, `resolution` (knots of the
-#'   finest basis per coordinate), `cap` (upper limit of the root Brier score), `method` and `n`. The printed table says
+#'   finest basis per coordinate), `upper_bound` (upper limit of the root Brier score), `method` and `n`. The
+#'   printed table says
 #'   it in words, and how many incomplete rows were dropped.
 #'
 #' @section Definition:
@@ -39,9 +40,11 @@
 #' grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits at level
 #' \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the interval
 #' holds 0 exactly where the p-value is at least \eqn{\alpha}. These limits hold for every form of miscalibration.
-#' `conf.high` is the largest of the bases' upper limits, at most `cap`: it covers the error that is **detectable at
+#' `conf.high` is the largest of the bases' upper limits, at most `upper_bound`: it covers the error that is
+#' **detectable at
 #' this resolution**, where some basis nearly spans the miscalibration. No method can bound miscalibration from above
-#' that no basis resolves, such as one that changes sign on thousands of small cells. There only `cap` holds, since no
+#' that no basis resolves, such as one that changes sign on thousands of small cells. There only `upper_bound`
+#' holds, since no
 #' calibration error exceeds the root Brier score. For \eqn{K^2 > n/4} classes the canonical upper limit assumes
 #' miscalibration that is additive in the classes, or in the span of the kernel columns. The vignette *Coverage of the
 #' confidence interval* shows its coverage by simulation.
@@ -51,9 +54,11 @@
 #' fewer than ten, the variance at calibration is at least a share of the one that the predictions give, in proportion
 #' to the missing failures. The upper limits also allow for failures that were not observed: \eqn{u = 1 -
 #' (\alpha/2)^{1/n}} is the largest share of failures that n draws without one do not reject (n: effective number of
-#' rows, or of clusters). Without failures, `cap` is at least the root of u, and `conf.high` is the root of the smaller
+#' rows, or of clusters). Without failures, `upper_bound` is at least the root of u, and `conf.high` is the
+#' root of the smaller
 #' of u and \eqn{u^2 k} (k columns of the finest basis: all failures in one of them). With more than two failures
-#' `conf.high` comes from the bases alone. With few large squares, `cap` takes their skewness into account. Samples with
+#' `conf.high` comes from the bases alone. With few large squares, `upper_bound` takes their skewness into
+#' account. Samples with
 #' more failures have the same numbers as without these rules.
 #'
 #' The canonical error is never below the class-wise and top-label errors of the same rows, so with more than two
@@ -95,10 +100,11 @@
 #' @export
 #' @examples
 #' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
-ce_estimate <- function(x, truth, ..., notion = NULL, method = "ladder", bases = NULL, folds = 5, test = 0.2,
+ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases = NULL, folds = 5, test = 0.2,
                         .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                         progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
+  if (missing(x)) stop_no_predictions(call)
   if (inherits(x, "ce_state")) {
     check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
     check_level(level)
@@ -162,11 +168,12 @@ add_events <- function(so_far, predictions, notion, horizon) {
 }
 
 check_estimate_method <- function(method, notion, call) {
-  if (identical(method, "ladder")) return(invisible())
+  if (identical(method, "adaptive")) return(invisible())
   if (!is_method(method)) {
     stop_input(c(
-      "{.arg method} must be {.val ladder} or a method of {.help ce_methods}.",
-      "x" = "It is {.val {describe(method)}}.",
+      "{.arg method} must be {.val adaptive} or a method of {.help ce_methods}.",
+      "x" = "It is {describe(method)}.",
+      method_remedy(method, "method", call, several = TRUE),
       "i" = "{.fn ce_tune} chooses among methods by their risk."
     ), "method", arg = "method", value = method, call = call)
   }
@@ -176,7 +183,7 @@ check_estimate_method <- function(method, notion, call) {
 # The squared estimate with its rows, and its limits as roots.
 ladder_value <- function(ladder) c(ladder$value, list(limits = c(ladder$low, ladder$high)))
 
-method_name <- function(method) if (is_method(method)) method$name else "ladder"
+method_name <- function(method) if (is_method(method)) method$name else "adaptive"
 
 # The method's own number beside the ladder's interval.
 holdout_row <- function(row, tuned) {

@@ -5,7 +5,7 @@ pred_draws <- function(draws) {
   if (!is.numeric(draws) || !length(size) %in% 2:3) {
     stop_distribution("{.arg draws} must be a numeric matrix (observations x draws) or an array \\
                        (observations x draws x dimensions).",
-                      "It is {.val {describe(draws)}}.")
+                      "It is {describe(draws)}.")
   }
   draws <- check_parameter(draws, "draws")
   if (size[2] < 2) {

@@ -4,7 +4,7 @@ pred_mvnormal <- function(mean, cov) {
   mean <- check_parameter(mean, "mean")
   if (!is.matrix(mean)) {
     stop_distribution("{.arg mean} must be a matrix, one row per observation.",
-                      "It is {.val {describe(mean)}}.",
+                      "It is {describe(mean)}.",
                       "For one dimension use {.fn pred_normal}.")
   }
   n <- nrow(mean)
@@ -39,14 +39,14 @@ check_covariances <- function(packed, d, call = caller_env()) {
   bad <- which(apply(abs(packed - packed[, swapped, drop = FALSE]), 1, max) > 1e-8 * largest)
   if (length(bad) > 0) {
     stop_distribution("Covariances must be symmetric.",
-                      "That of observation {bad[1]} is not; {length(bad)} of {nrow(packed)} are not.",
+                      "Observation {bad[1]} has another one; {length(bad)} of {nrow(packed)} do.",
                       call = call)
   }
   for (i in which(!duplicated(packed))) {
     values <- eigen(matrix(packed[i, ], d), symmetric = TRUE, only.values = TRUE)$values
     if (values[d] < -1e-8 * max(largest[i], .Machine$double.xmin)) {
       stop_distribution("Covariances must be positive semidefinite.",
-                        "That of observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.",
+                        "Observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.",
                         call = call)
     }
   }

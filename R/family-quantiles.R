@@ -6,7 +6,7 @@ pred_quantiles <- function(values, levels) {
   if (is.null(dim(values))) values <- matrix(values, 1)
   if (length(dim(values)) != 2 || ncol(values) != length(levels)) {
     stop_distribution("{.arg values} must be a matrix with a column per level, {length(levels)} here.",
-                      "It is {.val {describe_shape(values)}}.")
+                      "It is {describe_shape(values)}.")
   }
   order <- order(levels)
   values <- values[, order, drop = FALSE]
@@ -31,7 +31,9 @@ check_levels <- function(levels, call = caller_env()) {
   levels <- as.vector(check_parameter(levels, "levels", call = call))
   if (length(levels) < 2 || any(levels <= 0 | levels >= 1) || anyDuplicated(levels)) {
     stop_distribution("{.arg levels} must be two or more different numbers between 0 and 1.",
-                      "They are {.val {levels}}.", call = call)
+                      "They are {.val {levels}}.",
+                      if (all(levels > 0 & levels < 100)) "If these are percentages, give {.code levels / 100}.",
+                      call = call)
   }
   levels
 }

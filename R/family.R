@@ -70,7 +70,7 @@
 new_family <- function(name, parameters, moments, cdf, quantile, draw, density, support, crps = NULL,
                        features = NULL, closed_forms = NULL) {
   if (!rlang::is_string(name) || !nzchar(name)) {
-    stop_family_part("The name of a family must be a text.", "It is {.val {describe(name)}}.", "name")
+    stop_family_part("The name of a family must be a text.", "It is {describe(name)}.", "name")
   }
   ranges <- parameter_ranges(parameters)
   support <- check_choice(support, c("real", "positive", "unit", "count"))
@@ -100,7 +100,7 @@ pred_family <- function(family, ...) {
   if (rlang::is_string(family) && family %in% names(families)) family <- families[[family]]
   if (!inherits(family, "ce_family") || is.null(family$ranges)) {
     stop_family_part("{.arg family} must be a record of {.fn new_family}, or the name of one.",
-                     "It is {.val {describe(family)}}.", "family")
+                     "It is {describe(family)}.", "family")
   }
   values <- list(...)
   wanted <- names(family$ranges)
@@ -152,7 +152,7 @@ parameter_ranges <- function(parameters, call = caller_env()) {
     !anyDuplicated(names(parameters)) && all(vapply(parameters, function(r) is.numeric(r) && length(r) == 2, NA))
   if (!ok) {
     stop_family_part("{.arg parameters} must be names, or a named list of ranges {.code c(lower, upper)}.",
-                     "It is {.val {describe(parameters)}}.", "parameters", call)
+                     "It is {describe(parameters)}.", "parameters", call)
   }
   parameters
 }
@@ -163,7 +163,7 @@ check_parts <- function(parts, parameters, optional, first = TRUE, call = caller
     if (optional && is.null(fn)) next
     if (!is.function(fn)) {
       stop_family_part("{.arg {part}} must be a function{if (optional) ', or NULL'}.",
-                       "It is {.val {describe(fn)}}.", part, call)
+                       "It is {describe(fn)}.", part, call)
     }
     taken <- names(formals(args(fn)))
     missing <- if ("..." %in% taken) character() else setdiff(parameters, taken)

@@ -34,7 +34,8 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
   if (missing(method)) {
     stop_input(c(
       "{.arg method} must be given.",
-      "i" = "For example {.code method = method_bins(15)}; {.fn ce_tune} chooses one for you."
+      "x" = "It is missing.",
+      fit_method_remedy(call)
     ), "method", arg = "method")
   }
   check_method(method)
@@ -67,7 +68,7 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
     stop_input(c(
       "{.arg method} must have a single value of {.arg {method$parameter}}.",
       "x" = "It has a grid of {nrow(grid)}.",
-      "i" = "Choose one, or let {.fn ce_tune} do it."
+      remedy("Choose one, or let {.fn ce_tune} do it", tuned_line(method, call))
     ), "method", arg = "method", call = call)
   }
   problems <- notion_problems(predictions, notion, call)
@@ -84,6 +85,23 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
 fitter_alone <- function(method, point) {
   force(list(method, point))
   function(job) fit_form(method, job$problem, point, new_context(1L))
+}
+
+tuned_line <- function(method, call) {
+  typed <- typed_argument(typed_call(call), "method")
+  if (!is.null(typed)) mended_line(call, rename = c(method = "methods"), verb = "ce_tune")
+}
+
+# A method that was given as a column, or the usual one.
+fit_method_remedy <- function(call) {
+  typed <- typed_call(call)
+  is_made <- vapply(typed$args, function(arg) rlang::is_call(arg) && startsWith(deparse(arg)[1], "method_"), NA)
+  made <- which(is_made & seq_along(typed$args) %in% typed$places[names(typed$places) == ""])
+  if (length(made) == 0) {
+    return(remedy("Give one, or let {.fn ce_tune} choose", mended_line(call, list(method = quote(method_bins(15))))))
+  }
+  remedy("Arguments after {.arg ...} need their name",
+         line_text(as.call(c(typed$expr[[1]], typed$args[-made[1]], list(method = typed$args[[made[1]]])))))
 }
 
 # `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted, `source` on what.
@@ -198,8 +216,8 @@ check_pair_count <- function(n, call = caller_env()) {
 check_gap <- function(object, call = caller_env()) {
   if (!all(vapply(object$forms, function(form) isTRUE(form$gap), NA))) {
     stop_input(c(
-      "{.val gap} needs a method that estimates the gap itself.",
-      "x" = "{.field {method_words(object$method)}} estimates products of gaps only.",
+      "{.code type = \"gap\"} needs a method that estimates the residuals themselves.",
+      "x" = "{.field {method_words(object$method)}} estimates products of residuals only.",
       "i" = "Use {.code type = \"squared\"}, or fit {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}."
     ), "method", arg = "type", call = call)
   }

@@ -3,13 +3,13 @@
 # folds are consecutive blocks, the first ones one row longer.
 
 # -> list(fold = integer n (0 = test row, 1..k), k)
-make_split <- function(n, folds = 5, test = 0.2, call = caller_env(), cluster = NULL) {
+make_split <- function(n, folds = 5, test = 0.2, call = caller_env(), cluster = NULL, single = FALSE) {
   if (!is.null(cluster)) return(cluster_split(n, folds, test, call, cluster))
   given <- read_folds(folds, call)
   # fold 0 of a vector for all rows marks the test rows
-  if (length(given) == n && is_share(test) && any(given == 0)) test <- which(given == 0)
-  fixed_test <- is_test_rows(test)
-  test_rows <- if (fixed_test) check_test_rows(test, n, call)
+  marked <- length(given) == n && is_share(test) && any(given == 0)
+  fixed_test <- marked || is_test_rows(test)
+  test_rows <- if (marked) which(given == 0) else if (fixed_test) check_test_rows(test, n, call, single)
   if (is.null(given)) {
     order <- if (fixed_test) shuffle(setdiff(seq_len(n), test_rows)) else sample.int(n)
     if (!fixed_test) {
@@ -41,16 +41,16 @@ cluster_split <- function(n, folds, test, call, cluster) {
     return(split)
   }
   if (length(folds) == 1) {
-    rows <- check_test_rows(test, n, call)
+    rows <- check_test_rows(test, n, call, single = TRUE)
     check_whole_clusters(as.integer(seq_len(n) %in% rows), cluster, call)
-    split <- make_split(length(first), folds, which(first %in% rows), call)
+    split <- make_split(length(first), folds, which(first %in% rows), call, single = TRUE)
     split$fold <- replace(split$fold[cluster], rows, 0L)
   } else if (is_share(test) && test > 0 && !any(read_folds(folds, call) == 0)) {
     given <- read_folds(folds, call)
     tested <- sample.int(length(first), round(test * length(first)))
-    split <- make_split(n, given, which(cluster %in% tested), call)
+    split <- make_split(n, given, which(cluster %in% tested), call, single = TRUE)
   } else {
-    split <- make_split(n, folds, test, call)
+    split <- make_split(n, folds, test, call, single = TRUE)
   }
   check_whole_clusters(split$fold, cluster, call)
   split
@@ -91,7 +91,7 @@ read_folds <- function(folds, call) {
         any(folds < 0 | folds > .Machine$integer.max)) {
     stop_input(c(
       "{.arg folds} must be a number, an integer vector with each row's fold, or an rsample {.cls rset}.",
-      "x" = "It is {.val {describe(folds)}}."
+      "x" = "It is {describe(folds)}."
     ), "folds", arg = "folds", value = folds, call = call)
   }
   as.integer(folds)
@@ -114,13 +114,18 @@ rset_folds <- function(folds, call) {
   fold
 }
 
-check_test_rows <- function(test, n, call) {
+# `single`: one row is enough, since its cluster is meant; else a single number is more likely a percentage.
+check_test_rows <- function(test, n, call, single = FALSE) {
   if (is.logical(test) && length(test) == n && !anyNA(test)) test <- which(test)
   ok <- is.numeric(test) && !anyNA(test) && all(test >= 1 & test <= n & test == round(test))
-  if (!ok || anyDuplicated(test)) {
+  one <- ok && !single && length(test) == 1
+  if (!ok || one || anyDuplicated(test)) {
     stop_input(c(
-      "{.arg test} must be a share of the rows, at least 0 and below 1, or distinct row numbers in 1, ..., {n}.",
-      "x" = if (ok) "Row {test[duplicated(test)][1]} occurs twice." else "It is {.val {describe(test)}}."
+      "{.arg test} must be a share of the rows, at least 0 and below 1, or two or more row numbers in 1, ..., {n}.",
+      "x" = if (!ok || one) "It is {describe(test)}." else "Row {test[duplicated(test)][1]} occurs twice.",
+      if (one && test < 100) {
+        remedy(paste0("If ", test, "% of the rows are meant"), mended_line(call, list(test = test / 100)))
+      }
     ), "folds", arg = "test", value = test, call = call)
   }
   as.integer(test)

@@ -134,7 +134,7 @@ form_pairs.ce_form <- function(form, x, y, threads) {
 form_gap <- function(form, features, threads) {
   if (!isTRUE(form$gap)) {
     stop_input(c(
-      "This method has no gap: its h(p, p') is not an inner product of estimated residuals.",
+      "This method does not estimate residuals: its h(p, p') is not an inner product of estimated residuals.",
       "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}."
     ), "gap", call = caller_env(2))
   }

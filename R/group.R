@@ -2,6 +2,7 @@
 # one group (a plain tibble) and returns a tibble; group columns come first.
 
 by_groups <- function(x, by, fn, call = caller_env()) {
+  if (missing(x)) stop_no_predictions(call)
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
   if (is.null(groups)) return(as_counted(collect_designs(metric_table(as_result(fn(x))))))
@@ -75,6 +76,7 @@ in_group <- function(value, keys, g, call, rows = NULL) {
 
 # The same for verbs that return an object: one per group (see R/grouped.R).
 objects_by_groups <- function(x, by, fn, call = caller_env()) {
+  if (missing(x)) stop_no_predictions(call)
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
   if (is.null(groups)) return(as_counted(collect_designs(fn(x))))
@@ -92,7 +94,7 @@ find_groups <- function(x, by, call) {
       stop_input(c(
         "{.arg .by} needs a data frame.",
         "x" = "{.arg x} is {.cls {class(x)[1]}}.",
-        "i" = "Put the predictions, the truth and the group in one data frame."
+        by_remedy(call)
       ), "group", arg = ".by", call = call)
     }
     return(NULL)
@@ -121,6 +123,19 @@ find_groups <- function(x, by, call) {
   loc <- vctrs::vec_group_loc(ungroup_frame(x)[unname(columns)])
   loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
+}
+
+# Vectors as columns of one data frame.
+by_remedy <- function(call) {
+  typed <- typed_call(call)
+  parts <- lapply(c("x", "truth", ".by"), function(name) typed_argument(typed, name))
+  line <- if (!any(vapply(parts, is.null, NA)) && !is.matrix(get0("x", call, inherits = FALSE))) {
+    frame <- as.call(c(quote(data.frame), setNames(parts, c("p", "y", "group"))))
+    others <- !names(typed$places) %in% c("x", "truth", ".by", "")
+    line_text(as.call(c(typed$expr[[1]], frame, quote(y), quote(p), typed$args[typed$places[others]],
+                        list(.by = quote(group)))))
+  }
+  remedy("Put the predictions, the truth and the group in one data frame", line)
 }
 
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.

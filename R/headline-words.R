@@ -7,7 +7,7 @@ print.ce_estimate <- function(x, ...) {
   class(table) <- setdiff(class(x), "ce_estimate")
   attr(table, "design") <- NULL
   print(table, ...)
-  if (all(c("conf.low", "conf.high", "cap", "resolution", "p.value") %in% names(x)) && nrow(x) > 0) {
+  if (all(c("conf.low", "conf.high", "upper_bound", "resolution", "p.value") %in% names(x)) && nrow(x) > 0) {
     lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
     cat("\n", paste(vapply(lines, function(line) paste(strwrap(line, exdent = 2), collapse = "\n"), ""),
                     collapse = "\n"), "\n", sep = "")
@@ -46,7 +46,7 @@ resolution_sentence <- function(rows, level) {
     percent_text(level), " interval for the error detectable at this resolution (finest basis: ",
     span(rows$resolution[known], function(v) format(v)),
     if (all(rows$resolution[known] == 1)) " knot" else " knots", "). Worst-case bound (root Brier score): ",
-    if (sum(known) == 1) formatC(rows$cap[known], digits = 3, format = "f") else "column `cap`", "."
+    if (sum(known) == 1) formatC(rows$upper_bound[known], digits = 3, format = "f") else "column `upper_bound`", "."
   )
 }
 

@@ -43,7 +43,7 @@
 #' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
 #' ce_estimate(state)
 ce_horizon <- function(time, strata = NULL, censoring = NULL) {
-  check_number(time, lower = 0, open = TRUE)
+  check_horizon_time(time, "time", current_env())
   strata <- enquo(strata)
   censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
   structure(drop_null(list(time = time, strata = strata, censoring = censoring)), class = "ce_horizon")
@@ -84,10 +84,26 @@ follow_up_of <- function(whole, stratum, call) {
              "horizon", arg = "censoring", value = stratum, call = call)
 }
 
+check_horizon_time <- function(x, arg, call) {
+  if (is.numeric(x) && !inherits(x, "Surv") && length(x) == 1) {
+    return(check_number(x, arg, lower = 0, open = TRUE, call = call))
+  }
+  surv <- inherits(x, "Surv")
+  stop_input(c(
+    "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
+    "x" = if (surv) "It is {.cls Surv}." else "It is {describe(x)}.",
+    "i" = if (surv) {
+      "The outcomes are {.arg truth}, as in {.code ce_estimate(p, Surv(time, status), horizon = 5)}."
+    } else {
+      "As in {.code horizon = 5}."
+    }
+  ), "argument", arg = arg, value = x, call = call)
+}
+
 as_horizon <- function(horizon, call) {
   if (is.null(horizon)) return(NULL)
   if (inherits(horizon, "ce_horizon")) return(check_object(horizon, "horizon", call))
-  check_number(horizon, "horizon", lower = 0, open = TRUE, call = call)
+  check_horizon_time(horizon, "horizon", call)
   structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
 }
 

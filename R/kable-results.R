@@ -37,7 +37,7 @@ paper_sentences.ce_validation <- function(x) {
 
 #' @export
 paper_sentences.ce_estimate <- function(x) {
-  if (nrow(x) > 0 && all(c("cap", "resolution", "p.value") %in% names(x))) {
+  if (nrow(x) > 0 && all(c("upper_bound", "resolution", "p.value") %in% names(x))) {
     estimate_sentences(x, attr(x, "level") %||% 0.95)
   }
 }

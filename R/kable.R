@@ -73,7 +73,7 @@ paper_table.default <- function(x, digits = 3, call = caller_env()) {
   check_object(x, "x", call)
   if (is.data.frame(x)) return(paper_columns(x, digits))
   stop_input(c("{.arg x} must be a result of this package, or a table of one.",
-               "x" = "It is {.val {describe(x)}}."), "argument", arg = "x", value = x, call = call)
+               "x" = "It is {describe(x)}."), "argument", arg = "x", value = x, call = call)
 }
 
 #' @export

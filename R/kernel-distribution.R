@@ -211,7 +211,7 @@ kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
   if (compares_laws(kernel)) {
     stop_input(c(
       "{.code {format(kernel)}} compares predictive distributions.",
-      "x" = "{.arg x} is {.val {describe(x)}}.",
+      "x" = "{.arg x} is {describe(x)}.",
       "i" = "Make them with {.fn pred_normal}, ...; of probabilities with {.fn pred_categorical}."
     ), "kernel", arg = "kernel")
   }

@@ -50,6 +50,7 @@ check_bandwidth <- function(bandwidth, call = caller_env()) {
     ), "argument", arg = "bandwidth", call = call)
   }
   if (!identical(bandwidth, "median")) {
+    if (rlang::is_string(bandwidth) && grepl("median", bandwidth, ignore.case = TRUE)) stop_median(bandwidth, call)
     check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
     check_bandwidth_range(bandwidth, call)
   }
@@ -60,6 +61,14 @@ check_bandwidth <- function(bandwidth, call = caller_env()) {
 #' @export
 kernel_gaussian <- function(bandwidth) {
   new_kernel("gaussian", bandwidth = check_bandwidth(bandwidth))
+}
+
+stop_median <- function(bandwidth, call) {
+  stop_input(c(
+    "{.arg bandwidth} must be a positive number, or {.val median}.",
+    "x" = "It is {.val {bandwidth}}.",
+    remedy("The median heuristic is", mended_line(call, list(bandwidth = "median")))
+  ), "argument", arg = "bandwidth", value = bandwidth, call = call)
 }
 
 #' @rdname ce_kernels
@@ -80,7 +89,7 @@ kernel_matern <- function(nu, bandwidth) {
   if (!is.numeric(nu) || length(nu) != 1 || !nu %in% c(0.5, 1.5, 2.5)) {
     stop_input(c(
       "{.arg nu} must be 0.5, 1.5 or 2.5.",
-      "x" = "It is {.val {describe(nu)}}.",
+      "x" = "It is {describe(nu)}.",
       "i" = "As {.arg nu} grows the kernel becomes {.fn kernel_gaussian}."
     ), "argument", arg = "nu", value = nu)
   }
@@ -101,14 +110,24 @@ check_kernel <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   if (!is_kernel(x) || is.list(x) && identical(.subset2(x, "type"), "function")) {
     stop_input(c(
       "{.arg {arg}} must be a kernel.",
-      "x" = "It is {.cls {class(x)[1]}}.",
-      "i" = if (is.function(x)) {
-        "A kernel is the value of such a function: {.code kernel_gaussian()}, not {.code kernel_gaussian}."
-      },
-      "i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.help ce_kernels}."
+      "x" = "It is {describe(x)}.",
+      kernel_remedy(x, arg, call)
     ), "kernel", arg = arg, value = x, call = call)
   }
   check_object(x, arg, call)
+}
+
+# A name, or a constructor that was not called.
+kernel_remedy <- function(x, arg, call) {
+  with_bandwidth <- c("gaussian", "laplace", "tv", "hellinger", "wasserstein")
+  names <- c(with_bandwidth, "linear", "white")
+  name <- if (rlang::is_string(x)) meant_word(sub("^kernel_", "", x), names)
+  if (is.function(x)) name <- Find(function(one) identical(x, get(paste0("kernel_", one), topenv())), names)
+  if (is.null(name)) {
+    return(c("i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.help ce_kernels}."))
+  }
+  code <- paste0("kernel_", name, if (name %in% with_bandwidth) "(\"median\")" else "()")
+  remedy("Kernels are values of functions", mended_line(call, setNames(list(str2lang(code)), arg)) %||% code)
 }
 
 #' @export
@@ -127,7 +146,7 @@ Ops.ce_kernel <- function(e1, e2) {
   if (.Generic == "+") {
     stop_input(c(
       "Only kernels can be added to a kernel.",
-      "x" = "The other summand is {.val {describe(scalar)}}."
+      "x" = "The other summand is {describe(scalar)}."
     ), "kernel", call = call)
   }
   check_number(scalar, "scale", lower = 0, open = TRUE, call = call)
@@ -224,7 +243,7 @@ check_power <- function(power, call = caller_env()) {
   if (!ok) {
     stop_input(c(
       "{.arg power} must be a number greater than 0, at most 2.",
-      "x" = "It is {.val {describe(power)}}.",
+      "x" = "It is {describe(power)}.",
       "i" = "Beyond 2 the kernel is never positive semidefinite."
     ), "argument", arg = "power", call = call)
   }

@@ -67,7 +67,7 @@ check_bases <- function(bases, notion, call = caller_env()) {
     stop_input(c(
       "{.arg bases} must be a list of up to {most_bases} bases: {.fn basis_hats}, {.fn basis_kernel} or functions of \\
        the matrix of predictions.",
-      "x" = "It is {.val {describe(bases)}}."
+      "x" = "It is {describe(bases)}."
     ), "argument", arg = "bases", value = bases, call = call)
   }
   for (basis in Filter(Negate(is.function), bases)) check_object(basis, "bases", call)

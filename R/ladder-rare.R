@@ -38,7 +38,7 @@ lack_of_failures <- function(facts, most = few_failures) max(0, 1 - failures(fac
 # a mean of few large squares grows with the mean, by their skewness: the limit is the largest mean that a normal test
 # with this variance does not reject, as rung_high(). From 25 of them (1 / skewness^2 of the mean) that makes no
 # difference.
-brier_cap <- function(facts, level, df = Inf) {
+brier_bound <- function(facts, level, df = Inf) {
   # one row says nothing of others
   if (is.na(facts$error)) return(sqrt(facts$largest))
   z <- if (df < 1) NA_real_ else stats::qt((1 + level) / 2, df)

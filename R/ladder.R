@@ -5,9 +5,9 @@
 #
 # A ladder is a list:
 #   estimate, std.error (root scale, NA below twice its noise), low, high, lower_bound (roots),
-#   p.value and the statistic of the rung that decides it, cap (upper limit of the root Brier score), resolution (knots
-#   of the finest basis), weights (of the rungs in the estimate), value (the squared estimate with its influence rows,
-#   R/influence.R), rungs
+#   p.value and the statistic of the rung that decides it, upper_bound (upper limit of the root Brier
+#   score), resolution (knots of the finest basis), weights (of the rungs in the estimate), value (the squared estimate
+#   with its influence rows, R/influence.R), rungs
 
 # The rungs of a notion for n rows. With two classes every notion is a function of one probability.
 ladder_bases <- function(notion, n_classes, n) {
@@ -66,15 +66,15 @@ run_ladder <- function(problem, bases, level, threads) {
 # score_facts(); `df`: of the draws, see design_df().
 finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
   resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
-  cap <- brier_cap(facts, level, df)
+  bound <- brier_bound(facts, level, df)
   unseen <- unseen_error(max(vapply(rungs, function(rung) rung$columns / ncol(rung$gap), 0)), facts, level)
   rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0 && df > 0, rungs)
   if (length(rungs) == 0) {
     sure <- facts$mean == 0 && df > 0
     return(list(estimate = if (sure) 0 else NA_real_, std.error = NA_real_, low = 0,
-                high = if (sure) min(cap, sqrt(unseen)) else cap, lower_bound = 0,
-                p.value = NA_real_, statistic = NA_real_, cap = cap, resolution = resolution, weights = numeric(),
-                rungs = rungs))
+                high = if (sure) min(bound, sqrt(unseen)) else bound, lower_bound = 0,
+                p.value = NA_real_, statistic = NA_real_, upper_bound = bound, resolution = resolution,
+                weights = numeric(), rungs = rungs))
   }
   m <- length(rungs)
   psi <- vapply(rungs, `[[`, 0, "psi")
@@ -84,7 +84,7 @@ finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
   p_values <- vapply(rungs, rung_p_value, 0, df)
   lows <- vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)
   low <- sqrt(max(lows))
-  high <- max(low, min(cap, sqrt(max(vapply(rungs, rung_high, 0, level, df), unseen))))
+  high <- max(low, min(bound, sqrt(max(vapply(rungs, rung_high, 0, level, df), unseen))))
   leading <- which.max(w)
   if (squared < low^2) {
     # the stack shrinks noisy rungs; one of them is sure of more than all of them together
@@ -104,7 +104,7 @@ finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
     },
     low = low, high = high, lower_bound = min(sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / m, df))), high),
     p.value = min(1, 2 * m * min(p_values)), statistic = rung_statistic(rungs[[which.min(p_values)]]),
-    cap = cap, resolution = resolution, weights = w, rungs = rungs
+    upper_bound = bound, resolution = resolution, weights = w, rungs = rungs
   )
 }
 
@@ -175,7 +175,7 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   for (field in c("low", "high")) own[[field]] <- largest(field)
   # the largest of three bounds at 95 % each would hold in 91 % of calibrated samples only
   own$lower_bound <- own$low
-  own$high <- min(own$high, max(own$cap, own$low))
+  own$high <- min(own$high, max(own$upper_bound, own$low))
   p_values <- vapply(all, `[[`, 0, "p.value")
   if (!all(is.na(p_values))) own[c("p.value", "statistic")] <- all[[which.min(p_values)]][c("p.value", "statistic")]
   own
@@ -194,13 +194,13 @@ headline_row <- function(ladder, notion, n) {
   columns_frame(
     notion = notion, estimate = ladder$estimate, std.error = ladder$std.error, conf.low = ladder$low,
     conf.high = ladder$high, lower_bound = ladder$lower_bound, p.value = ladder$p.value,
-    resolution = ladder$resolution, cap = ladder$cap, method = "ladder", n = n
+    resolution = ladder$resolution, upper_bound = ladder$upper_bound, method = "adaptive", n = n
   )
 }
 
 missing_estimate <- function(notion, method, n) {
   row <- headline_row(list(estimate = NA_real_, std.error = NA_real_, low = NA_real_, high = NA_real_,
-                           lower_bound = NA_real_, p.value = NA_real_, resolution = NA_real_, cap = NA_real_),
+                           lower_bound = NA_real_, p.value = NA_real_, resolution = NA_real_, upper_bound = NA_real_),
                       notion, n)
   row$method <- method
   row

@@ -106,7 +106,7 @@ check_scalar_problem <- function(problem) {
 
 stop_vector_notion <- function(call = NULL) {
   stop_input(c(
-    "{.fn method_bins} needs a scalar notion.",
+    "{.fn method_bins} needs one probability per row.",
     "x" = "Cells of a whole probability vector are not defined.",
     "i" = "Use {.code notion = \"top_label\"}, {.val class_wise} or {.val binary}, or another \\
            method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}."

@@ -43,7 +43,7 @@ check_fold <- function(fold, n, call = caller_env()) {
   if (!ok || max(0, fold) < 1 || max(fold) > n + 1) {
     stop_input(c(
       "{.arg fold} must have one whole number per row: 0 for test rows, 1, 2, ... for the fold that holds a row out.",
-      "x" = "It is {.val {describe(fold)}}{if (is.numeric(fold)) paste(', for', n, 'rows')}.",
+      "x" = "It is {describe(fold)}{if (is.numeric(fold)) paste(', for', n, 'rows')}.",
       "i" = "{.code rep(1:5, length.out = nrow(problem$features))} makes five folds."
     ), "folds", arg = "fold", call = call)
   }
@@ -53,7 +53,7 @@ check_grid <- function(grid, call = caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0 || !is.numeric(grid[["value"]])) {
     stop_input(c(
       "{.arg grid} must be a data frame with a numeric column {.field value} and one row per hyperparameter.",
-      "x" = "It is {.val {describe(grid)}}."
+      "x" = "It is {describe(grid)}."
     ), "argument", arg = "grid", call = call)
   }
 }
@@ -63,7 +63,7 @@ check_point <- function(point, method, call = caller_env()) {
   if (!is_one && !(is.list(point) && is.null(method$parameter))) {
     stop_input(c(
       "{.arg point} must be a list with one number, the hyperparameter {.field value}.",
-      "x" = "It is {.val {describe(point)}}."
+      "x" = "It is {describe(point)}."
     ), "argument", arg = "point", call = call)
   }
 }
@@ -73,7 +73,7 @@ check_context <- function(context, call = caller_env()) {
   if (!is.numeric(threads) || length(threads) != 1 || is.na(threads) || !is.environment(context$cache)) {
     stop_input(c(
       "{.arg context} must be a list of {.field threads}, {.field progress} and {.field cache}.",
-      "x" = "It is {.val {describe(context)}}.",
+      "x" = "It is {describe(context)}.",
       "i" = "{.code list(threads = 1, progress = NULL, cache = new.env())}."
     ), "argument", arg = "context", call = call)
   }

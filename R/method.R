@@ -77,11 +77,26 @@ check_method <- function(x, arg = "method", call = caller_env()) {
   if (!is_method(x)) {
     stop_input(c(
       "{.arg {arg}} must be a method.",
-      "x" = "It is {.cls {class(x)[1]}}.",
-      "i" = "Make one with {.fn method_bins}, {.fn method_kkr}, ...; see {.help ce_methods}."
+      "x" = "It is {describe(x)}.",
+      method_remedy(x, arg, call)
     ), "method", arg = arg, value = x, call = call)
   }
   check_object(x, arg, call)
+}
+
+# The names of methods, with a call that makes one with a single value.
+method_calls <- c(bins = "method_bins(15)", kde = "method_kde(0.1)", kkr = "method_kkr(0.01)",
+                  ukkr = "method_ukkr(0.01)", power = "method_power(1)", stack = "method_stack()")
+
+# A name, or a constructor that was not called; `several`: a grid may be given.
+method_remedy <- function(x, arg, call, several = FALSE) {
+  name <- if (rlang::is_string(x)) meant_word(sub("^method_", "", x), names(method_calls))
+  if (is.function(x)) {
+    name <- Find(function(one) identical(x, get(paste0("method_", one), topenv())), names(method_calls))
+  }
+  if (is.null(name)) return(c("i" = "Make one with {.fn method_bins}, {.fn method_kkr}, ...; see {.help ce_methods}."))
+  code <- if (several) paste0("method_", name, "()") else method_calls[[name]]
+  remedy("Methods are values of functions", mended_line(call, setNames(list(str2lang(code)), arg)) %||% code)
 }
 
 #' @export

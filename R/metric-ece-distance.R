@@ -13,9 +13,9 @@ check_distance <- function(distance, scheme, p_given, call) {
     stop_input(c(
       "{.arg distance} compares whole probability vectors.",
       "x" = if (is.null(scheme$notion)) {
-        "{.arg notion} is not given; by default a gap is one number."
+        "{.arg notion} is not given; by default a bin has one number."
       } else {
-        "{.arg notion} is {.val {scheme$notion}}, where a gap is one number."
+        "{.arg notion} is {.val {scheme$notion}}, where a bin has one number."
       },
       "i" = "Use {.code notion = \"canonical\"}, or {.arg p}."
     ), "argument", arg = "distance", call = call)
@@ -66,7 +66,7 @@ distance_error <- function(problems, scheme) {
     if (!is.numeric(value) || length(value) != length(size) || !all(is.finite(value)) || any(value < 0)) {
       stop_input(c(
         "{.arg distance} must return a finite number of at least 0 per row.",
-        "x" = "For {length(size)} row{?s} it returned {.val {describe(value)}}."
+        "x" = "For {length(size)} row{?s} it returned {describe(value)}."
       ), "function", arg = "distance", call = NULL)
     }
     list(power = sum(size * value) / sum(size), cells = length(size))

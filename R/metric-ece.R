@@ -7,12 +7,12 @@ check_bin_options <- function(scheme, preset, given, call) {
     if (scheme$type %in% owners[[arg]]) next
     kinds <- paste0("type = \"", owners[[arg]], "\"")
     stop_input(c(
-      "{.arg {arg}} is no option of {.code type = \"{scheme$type}\"}.",
-      "i" = "Bins of {.or {.code {kinds}}} have it."
+      "{.arg {arg}} is not an option of {.code type = \"{scheme$type}\"}.",
+      "i" = "It is an option of {.or {.code {kinds}}}."
     ), "argument", arg = arg, call = call)
   }
   if (!is.null(preset) && "distance" %in% given) {
-    stop_input(c("{.arg distance} is no option of a {.arg preset}.", "x" = "The preset is {.val {preset}}."),
+    stop_input(c("{.arg distance} is not an option of a {.arg preset}.", "x" = "The preset is {.val {preset}}."),
                "argument", arg = "distance", call = call)
   }
 }
@@ -30,12 +30,12 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
     stop_input(c(
       "{.code debias = TRUE} needs {.code p = 2}.",
       "x" = "{.arg p} is {.val {p}}.",
-      "i" = "For other exponents see {.fn ece_bias}."
+      remedy("Use squared errors", mended_line(call, list(p = 2)))
     ), "argument", arg = "debias", call = call)
   }
   if (identical(notion, "canonical") && type %in% c("mass", "sweep")) {
     stop_input(c(
-      "The canonical notion has no order, hence no {.val {type}} bins.",
+      "Whole probability vectors have no order, hence no {.val {type}} bins.",
       "i" = "Use {.code type = \"discrete\"}, {.code \"median_variance\"} or {.code \"width\"} (a product grid)."
     ), "argument", arg = "type", call = call)
   }

@@ -8,7 +8,7 @@ check_interval <- function(interval, level, times, given, call) {
   check_count(times, "times", lower = 20, call = call)
   if (given && interval != "bootstrap") {
     stop_input(c(
-      "{.arg times} is no option of {.code interval = \"{interval}\"}.",
+      "{.arg times} is not an option of {.code interval = \"{interval}\"}.",
       "i" = "The interval {.val bootstrap} has it."
     ), "argument", arg = "times", value = times, call = call)
   }

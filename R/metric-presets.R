@@ -60,7 +60,7 @@ preset_scheme <- function(preset, given, call = caller_env()) {
     if (!all(given[[name]] %in% allowed) || length(given[[name]]) != 1) {
       stop_input(c(
         "{.arg {name}} must be one of {.or {.val {allowed}}} with {.code preset = \"{preset}\"}.",
-        "x" = "It is {.val {describe(given[[name]])}}."
+        "x" = "It is {describe(given[[name]])}."
       ), "argument", arg = name, value = given[[name]], call = call)
     }
   }

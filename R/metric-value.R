@@ -39,7 +39,7 @@ ce_metric <- function(metric, ..., name = NULL) {
                "argument", arg = "...", call = call)
   }
   if (!is.null(name) && !rlang::is_string(name)) {
-    stop_input(c("{.arg name} must be a text.", "x" = "It is {.val {describe(name)}}."), "argument", arg = "name",
+    stop_input(c("{.arg name} must be a text.", "x" = "It is {describe(name)}."), "argument", arg = "name",
                call = call)
   }
   value$options[names(options)] <- options
@@ -75,7 +75,7 @@ as_metric <- function(metric, call = caller_env()) {
   stop_input(c(
     "{.arg metric} must be a metric of one number, such as {.code ece}, {.code ce_metric(ece, n_bins = 5)} or \\
      {.code score_brier()}.",
-    "x" = "It is {.val {describe(metric)}}."
+    "x" = "It is {describe(metric)}."
   ), "argument", arg = "metric", value = metric, call = call)
 }
 
@@ -118,7 +118,8 @@ check_law_metric <- function(metric, model, call) {
   stop_input(c(
     "{.arg metric} must be one of predictive distributions where the models predict numbers.",
     "x" = "{.val {metric_text(metric)}} is one of class probabilities.",
-    "i" = "Of distributions are {.val {law_metrics}}, the scores {.val {real_scores()}}, and functions of your own."
+    "i" = "Metrics of distributions are {.val {law_metrics}}, the scores {.val {real_scores()}}, and functions \\
+           of your own."
   ), "argument", arg = "metric", call = call)
 }
 
@@ -150,12 +151,24 @@ evaluate_metric <- function(metric, predictions, call) {
   # who resamples clusters needs no argument for them
   design <- input$design[names(input$design) %in% arguments]
   withCallingHandlers(
-    collect_estimates(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options)),
+    collect_estimates(try_metric(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options), call)),
     calibrisk_message_weights = function(cnd) rlang::cnd_muffle(cnd),
     # said when the predictions were read
     calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd),
     calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
   )
+}
+
+# Errors of other functions say that it was the metric that failed.
+try_metric <- function(value, call) {
+  rlang::try_fetch(value, error = function(cnd) {
+    if (inherits(cnd, c("calibrisk_error", "interrupt"))) return(rlang::zap())
+    stop_input(c(
+      "{.arg metric} must be a function of predictions and outcomes.",
+      "x" = "It failed with the message below.",
+      "i" = "Such as {.code metric = ece}, or {.code metric = function(x, truth) mean((x - truth)^2)}."
+    ), c("metric", "argument"), arg = "metric", parent = cnd, call = call)
+  })
 }
 
 # The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
@@ -182,7 +195,7 @@ metric_number <- function(value, call, names = NULL) {
   if (!is.numeric(value) || length(value) != 1) {
     stop_input(c(
       "A metric must return one number.",
-      "x" = "It returned {.val {describe(value)}}.",
+      "x" = "It returned {describe(value)}.",
       "i" = if (anyDuplicated(names) == 0 && length(names) > 1) {
         "Choose one by its {.arg name}, {.or {.val {names}}}, as in {.code ce_metric(ici, name = \"e50\")}."
       } else {

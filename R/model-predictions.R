@@ -58,9 +58,18 @@ ce_predictions.default <- function(model, newdata, ...) {
   stop_input(c(
     "{.arg model} must be one of the models that {.fn ce_predictions} knows, see its help.",
     "x" = "It is {.cls {class(model)[1]}}.",
-    "i" = "For another model add its predictions as a column: {.code newdata$.pred_yes <- predict(...)}, named after \\
-           the level of the outcome."
+    if (is.data.frame(model) && !missing(newdata) && is_model(newdata)) {
+      remedy("The model comes first", swapped_model(current_env()))
+    } else {
+      c("i" = "For another model add its predictions as a column: {.code newdata$.pred_yes <- predict(...)}, named \\
+               after the level of the outcome.")
+    }
   ), c("model", "argument"), arg = "model", call = NULL)
+}
+
+swapped_model <- function(call) {
+  typed <- typed_call(call)
+  mended_line(call, list(model = typed_argument(typed, "newdata"), newdata = typed_argument(typed, "model")))
 }
 
 #' @export
@@ -86,6 +95,19 @@ check_newdata <- function(newdata) {
       "i" = "Best rows that the model has not seen, with their outcomes."
     ), "argument", arg = "newdata", call = NULL)
   }
+}
+
+# predict(), whose errors say what the data lack.
+predict_rows <- function(model, newdata, ...) {
+  rlang::try_fetch(stats::predict(model, newdata, ...), error = function(cnd) {
+    used <- tryCatch(all.vars(stats::delete.response(stats::terms(model))), error = function(cnd) character())
+    absent <- setdiff(used, names(newdata))
+    stop_input(c(
+      "{.arg newdata} must have the columns that the model was fitted to.",
+      "x" = if (length(absent) > 0) "It has no {.field {absent}}." else "The model's {.fn predict} failed.",
+      "i" = "Its columns are {.field {names(newdata)}}."
+    ), c("model", "columns"), arg = "newdata", parent = if (length(absent) == 0) cnd, call = NULL)
+  })
 }
 
 add_columns <- function(newdata, columns) {
@@ -154,7 +176,7 @@ ce_predictions.lm <- function(model, newdata, ...) {
   if (inherits(model, "mlm")) {
     stop_no_probabilities("It has several outcomes.", "Give one model for each.")
   }
-  fit <- stats::predict(model, newdata, se.fit = TRUE, ...)
+  fit <- predict_rows(model, newdata, se.fit = TRUE, ...)
   add_law(newdata, pred_normal(unname(fit$fit), sqrt(fit$se.fit^2 + fit$residual.scale^2)))
 }
 
@@ -163,7 +185,7 @@ ce_predictions.gam <- function(model, newdata, ...) {
   check_newdata(newdata)
   need_package("mgcv")
   family <- stats::family(model)
-  mean <- function() stats::predict(model, newdata, type = "response", ...)
+  mean <- function() predict_rows(model, newdata, type = "response", ...)
   if (family$family == "multinom") {
     probs <- mean()
     return(add_classes(newdata, probs, as.character(seq_len(ncol(probs)) - 1L)))
@@ -178,7 +200,7 @@ ce_predictions.gam <- function(model, newdata, ...) {
 # For a generalised linear or additive model.
 add_family <- function(model, newdata, family, ...) {
   name <- family$family
-  mean <- function() unname(as.vector(stats::predict(model, newdata, type = "response", ...)))
+  mean <- function() unname(as.vector(predict_rows(model, newdata, type = "response", ...)))
   if (name %in% c("binomial", "quasibinomial")) return(add_event(newdata, mean(), event_of(model)))
   if (name == "poisson") return(add_law(newdata, pred_poisson(mean())))
   if (name == "Gamma") {
@@ -191,7 +213,7 @@ add_family <- function(model, newdata, family, ...) {
     return(add_law(newdata, pred_negbin(mean(), size)))
   }
   if (name == "gaussian") {
-    fit <- stats::predict(model, newdata, type = "response", se.fit = TRUE, ...)
+    fit <- predict_rows(model, newdata, type = "response", se.fit = TRUE, ...)
     variance <- model$sig2 %||% summary(model)$dispersion
     return(add_law(newdata, pred_normal(unname(as.vector(fit$fit)), sqrt(as.vector(fit$se.fit)^2 + variance))))
   }
@@ -233,16 +255,16 @@ ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
       stop_no_probabilities("It is a forest of means.", "Fit it with {.code ranger(quantreg = TRUE)}.")
     }
     levels <- seq(0.01, 0.99, by = 0.02)
-    fit <- stats::predict(model, newdata, type = "quantiles", quantiles = levels, ...)
+    fit <- predict_rows(model, newdata, type = "quantiles", quantiles = levels, ...)
     return(add_law(newdata, pred_quantiles(unname(fit$predictions), levels)))
   }
   if (kind == "Survival") {
     check_horizon_given(horizon)
-    fit <- stats::predict(model, newdata, ...)
+    fit <- predict_rows(model, newdata, ...)
     at <- findInterval(horizon, fit$unique.death.times)
     return(add_event(newdata, if (at == 0) rep(0, nrow(newdata)) else 1 - fit$survival[, at]))
   }
-  add_ordered(newdata, stats::predict(model, newdata, ...)$predictions, model$forest$levels)
+  add_ordered(newdata, predict_rows(model, newdata, ...)$predictions, model$forest$levels)
 }
 
 # Classes in the order of the outcome's levels, for any order of the columns.
@@ -258,7 +280,7 @@ ce_predictions.randomForest <- function(model, newdata, ...) {
   if (model$type == "regression") {
     stop_no_probabilities("It is a forest of means.", "{.code ranger::ranger(quantreg = TRUE)} predicts distributions.")
   }
-  add_ordered(newdata, stats::predict(model, newdata, type = "prob", ...), model$classes)
+  add_ordered(newdata, predict_rows(model, newdata, type = "prob", ...), model$classes)
 }
 
 #' @export
@@ -271,14 +293,14 @@ ce_predictions.train <- function(model, newdata, ...) {
   if (!is.function(model$modelInfo$prob)) {
     stop_no_probabilities("Its method {.val {model$method}} has none.", "Choose a method with class probabilities.")
   }
-  add_ordered(newdata, stats::predict(model, newdata, type = "prob", na.action = stats::na.pass, ...), model$levels)
+  add_ordered(newdata, predict_rows(model, newdata, type = "prob", na.action = stats::na.pass, ...), model$levels)
 }
 
 #' @export
 ce_predictions.multinom <- function(model, newdata, ...) {
   check_newdata(newdata)
   need_package("nnet")
-  probs <- stats::predict(model, newdata, type = "probs", ...)
+  probs <- predict_rows(model, newdata, type = "probs", ...)
   if (length(model$lev) == 2) return(add_event(newdata, probs, model$lev[2]))
   add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
 }
@@ -287,7 +309,7 @@ ce_predictions.multinom <- function(model, newdata, ...) {
 ce_predictions.polr <- function(model, newdata, ...) {
   check_newdata(newdata)
   need_package("MASS")
-  probs <- stats::predict(model, newdata, type = "probs", ...)
+  probs <- predict_rows(model, newdata, type = "probs", ...)
   add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
 }
 
@@ -295,7 +317,7 @@ ce_predictions.polr <- function(model, newdata, ...) {
 ce_predictions.lda <- function(model, newdata, ...) {
   check_newdata(newdata)
   need_package("MASS")
-  add_classes(newdata, stats::predict(model, newdata, ...)$posterior)
+  add_classes(newdata, predict_rows(model, newdata, ...)$posterior)
 }
 
 #' @export
@@ -309,7 +331,7 @@ ce_predictions.rpart <- function(model, newdata, ...) {
     stop_no_probabilities("It is a tree of the method {.val {model$method}}.",
                           "Fit it with {.code method = \"class\"}.")
   }
-  add_classes(newdata, stats::predict(model, newdata, type = "prob", ...))
+  add_classes(newdata, predict_rows(model, newdata, type = "prob", ...))
 }
 
 # ---- tidymodels ---------------------------------------------------------------------------------------------------
@@ -330,12 +352,12 @@ add_parsnip <- function(model, newdata, mode, horizon, ...) {
   check_newdata(newdata)
   need_package(if (inherits(model, "workflow")) "workflows" else "parsnip")
   if (mode == "classification") {
-    probs <- stats::predict(model, newdata, type = "prob", ...)
+    probs <- predict_rows(model, newdata, type = "prob", ...)
     return(add_classes(newdata, probs, sub("^[.]pred_", "", names(probs))))
   }
   if (mode == "censored regression") {
     check_horizon_given(horizon)
-    fit <- stats::predict(model, newdata, type = "survival", eval_time = horizon, ...)
+    fit <- predict_rows(model, newdata, type = "survival", eval_time = horizon, ...)
     return(add_event(newdata, 1 - vapply(fit$.pred, function(one) one$.pred_survival[1], 0)))
   }
   stop_no_probabilities("It predicts means.",

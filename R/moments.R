@@ -238,7 +238,7 @@ moments_of <- function(x, call, columns = NULL, any_family = FALSE) {
   if (!is.matrix(x) || !is.numeric(x) || ncol(x) != 2) {
     stop_input(c(
       "A regression needs the predicted means and variances.",
-      "x" = "{.arg x} is {.val {describe_shape(x)}}.",
+      "x" = "{.arg x} is {describe_shape(x)}.",
       "i" = "Give {.code pred_normal(mean, sd)}, or two columns named {.code mean} and {.code variance}."
     ), "columns", arg = "x", call = call)
   }

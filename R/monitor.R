@@ -80,6 +80,7 @@
 #' monitor
 #' tidy(monitor)
 ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf, event_level = "first") {
+  if (is.numeric(notion) || is.data.frame(notion)) stop_monitor_rows(notion, current_env())
   notion <- check_notion(notion)
   if (identical(notion, "canonical")) {
     stop_input(c(
@@ -100,6 +101,16 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
   )
 }
 
+stop_monitor_rows <- function(notion, call) {
+  typed <- typed_call(call)
+  line <- if (!is.null(typed)) line_text(as.call(c(quote(update), quote(ce_monitor()), typed$args)))
+  stop_input(c(
+    "{.fn ce_monitor} takes choices; rows are added by {.fn update}.",
+    "x" = "{.arg notion} is {describe(notion)}.",
+    remedy("Start a monitor and add the rows", line)
+  ), "notion", arg = "notion", value = notion, call = call)
+}
+
 # Version of a saved monitor's content.
 monitor_version <- 4L
 
@@ -108,7 +119,7 @@ monitor_version <- 4L
 update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE, weights = NULL, cluster = NULL) {
   call <- current_env()
   check_monitor(object, call)
-  if (missing(data)) stop_input(c("{.arg data} must be given.", "i" = "The rows to add."), "argument", call = call)
+  if (missing(data)) stop_no_data(call)
   truth <- enquo(truth)
   dots <- column_dots(...)
   given <- list(weights = enquo(weights), cluster = enquo(cluster))
@@ -260,7 +271,7 @@ check_monitor_version <- function(x, call) {
   if (!identical(.subset2(x, "version"), monitor_version)) {
     stop_input(c(
       "A monitor must have been made by this version of calibrisk.",
-      "x" = "It is of format {.val {describe(.subset2(x, 'version'))}}; this version reads {.val {monitor_version}}."
+      "x" = "It is of format {describe(.subset2(x, 'version'))}; this version reads {.val {monitor_version}}."
     ), "version", arg = "object", value = .subset2(x, "version"), call = call)
   }
 }

@@ -12,7 +12,8 @@ check_notion <- function(notion, several = FALSE, call = caller_env()) {
   if (!ok) {
     stop_input(c(
       "{.arg notion} must be {if (several) 'among' else 'one of'} {.or {.val {ce_notions}}}.",
-      "x" = "It is {.val {describe(notion)}}."
+      "x" = "It is {describe(notion)}.",
+      choice_remedy(notion, ce_notions, "notion", call)
     ), "notion", arg = "notion", value = notion, call = call)
   }
   notion
@@ -92,7 +93,7 @@ top_label <- function(probs) {
 check_two_classes <- function(predictions, call) {
   if (n_classes(predictions) != 2) {
     stop_input(c(
-      "The binary notion needs two classes.",
+      "{.code notion = \"binary\"} needs two classes.",
       "x" = "There are {n_classes(predictions)}.",
       "i" = "Use {.code notion = \"canonical\"}, {.val class_wise} or {.val top_label}."
     ), "notion", arg = "notion", call = call)

@@ -84,7 +84,8 @@ pilot_assumption <- function(problem, recalibration, threads, call) {
   structure(
     list(p = p, share = row_shares(problem$design)[order], eta = pmin(pmax(eta, 0), 1)[order],
          logit = smooth_scale(p), reach = 0,
-         label = paste0("a pilot of ", count_of(length(rows), "row"), ", its gap by ", format(recalibration))),
+         label = paste0("a pilot of ", count_of(length(rows), "row"), ", its miscalibration by ",
+                        format(recalibration))),
     class = "ce_assumption"
   )
 }

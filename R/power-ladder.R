@@ -18,9 +18,9 @@ ladder_expected <- function(n, nodes, facts) {
   # certain predictions, and right ones: no row has a residual
   if (m == 0) return(list(low = 0, high = sqrt(unseen), width = sqrt(unseen), power = 0))
   alpha <- 1 - facts$level
-  cap <- brier_cap(scores, facts$level, df)
+  bound <- brier_bound(scores, facts$level, df)
   low <- sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)))
-  high <- min(cap, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df), unseen)))
+  high <- min(bound, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df), unseen)))
   list(low = low, high = high, width = max(high - low, 0),
        power = max(vapply(rungs, expected_rejection, 0, stats::qt(1 - alpha / (2 * m), df))))
 }

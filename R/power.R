@@ -102,8 +102,9 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
   call <- current_env()
   if (missing(x)) {
     stop_input(c(
-      "{.arg x} must be given: what the study is assumed to see.",
-      "i" = "{.fn assume_logit} and {.fn assume_beta} say it by two numbers; or give the predictions of a pilot."
+      "{.arg x} must be given: an assumption on the predictions, or those of a pilot study.",
+      "x" = "It is missing.",
+      "i" = "For example {.code ce_power(assume_logit(mean = -1, sd = 1), width = c(slope = 0.2))}."
     ), "argument", arg = "x")
   }
   dots <- column_dots(...)

@@ -14,10 +14,11 @@ read_probs <- function(x, dots, outcomes, except, call) {
     stop_input(c(
       "{.arg ...} must select the probability columns.",
       "x" = "It selects none.",
-      "i" = if (length(dots) == 0) {
-        "The default takes the numeric columns that start with {.val .pred_}, else those named as the levels of \\
-         the truth; there are none."
-      }
+      if (length(dots) == 0) {
+        c("i" = "The default takes the numeric columns that start with {.val .pred_}, else those named as the levels \\
+                 of {.arg truth}; there are none.")
+      },
+      candidate_remedy(x, except, call)
     ), "columns", arg = "...", call = call)
   }
   values <- x[unname(columns)]
@@ -25,7 +26,8 @@ read_probs <- function(x, dots, outcomes, except, call) {
   if (length(text) > 0) {
     stop_input(c(
       "Probability columns must be numeric.",
-      "x" = "{.field {text}} {?is/are} not."
+      "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}.",
+      text_column_remedy(x, text, outcomes, except, call)
     ), "columns", arg = "...", call = call)
   }
   matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
@@ -49,7 +51,8 @@ truth_column <- function(truth, x, call) {
   if (length(columns) != 1) {
     stop_input(c(
       "{.arg truth} must select one column.",
-      "x" = "It selects {length(columns)}."
+      "x" = "It selects {length(columns)}.",
+      remedy("Give one", mended_line(call, list(truth = as.name(names(x)[columns[1]]))))
     ), "columns", arg = "truth", call = call)
   }
   names(x)[columns]
@@ -59,16 +62,18 @@ select_columns <- function(quo, x, arg, call) {
   found <- named_columns(quo, names(x))
   if (!is.null(found)) return(found)
   if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival(call)
-  hint <- if (!arg %in% c("...", ".by") && !column_is_named(quo, x)) vector_hint(quo, x, arg)
+  hint <- if (arg != ".by" && !column_is_named(quo, x)) vector_hint(quo, x, arg, call)
   if (!is.null(hint)) {
     # tidyselect would list every outcome as a column that does not exist
-    stop_input(c("{.arg {arg}} must select a column of {.arg x}.", hint), "columns", arg = arg, call = call)
+    stop_input(c("{.arg {arg}} must select columns of {.arg x}.", hint), "columns", arg = arg, call = call)
   }
   rlang::try_fetch(
     tidyselect::eval_select(quo, x, error_call = call),
     error = function(cnd) {
-      stop_input("{.arg {arg}} must select columns of {.arg x}.", "columns",
-                 arg = arg, parent = cnd, call = call)
+      unknown <- unknown_column(quo, names(x))
+      remedy <- if (is.null(unknown)) selection_remedy(quo, call) else unknown_remedy(unknown, x, arg, call)
+      stop_input(c("{.arg {arg}} must select columns of {.arg x}.", remedy), "columns", arg = arg,
+                 parent = if (is.null(remedy)) cnd, call = call)
     }
   )
 }
@@ -94,13 +99,121 @@ column_is_named <- function(quo, x) {
 }
 
 # Values where the name of their column is expected, as in `ece(x, x$truth)`.
-vector_hint <- function(quo, x, arg) {
+vector_hint <- function(quo, x, arg, call) {
   # several columns may be meant
-  if (rlang::quo_is_call(quo, c("c", ":"))) return(NULL)
+  if (arg != "..." && rlang::quo_is_call(quo, c("c", ":"))) return(NULL)
+  parts <- if (arg == "...") Filter(function(one) rlang::quo_is_call(one, c("$", "[[")), selected_quos(quo))
+  values <- Find(function(one) is_row_values(one, x), parts %||% list(quo))
+  if (is.null(values) || arg == "..." && length(parts) == 0) return(NULL)
+  expr <- rlang::quo_get_expr(values)
+  name <- variable_name(expr)
+  line <- if (!is.null(name) && name %in% names(x)) replaced_line(call, expr, as.name(name))
+  c(
+    "x" = paste0("It is a vector of ", nrow(x), " values."),
+    remedy(paste0("If {.arg x} is a data frame, name its column",
+                  if (arg != "...") paste0(": {.code ", arg, "}, not {.code x$", arg, "}")), line)
+  )
+}
+
+is_row_values <- function(quo, x) {
   value <- tryCatch(rlang::eval_tidy(quo), error = function(cnd) NULL)
-  if (is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1) {
-    c("x" = paste0("It is a vector of ", length(value), " values."),
-      "i" = paste0("Where {.arg x} is a data frame, {.arg ", arg, "} is one of its columns: {.code ", arg,
-                   "}, not {.code x$", arg, "}."))
+  is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1
+}
+
+# The parts of a selection, `a` or `c(a, b)`.
+selected_quos <- function(quo) {
+  expr <- rlang::quo_get_expr(quo)
+  parts <- if (rlang::is_call(expr, "c", ns = "")) as.list(expr[-1]) else list(expr)
+  lapply(parts, function(one) if (rlang::is_quosure(one)) one else rlang::quo_set_expr(quo, one))
+}
+
+selected_exprs <- function(quo) lapply(selected_quos(quo), rlang::quo_get_expr)
+
+# The first name or text of a selection that is no column; NULL if there is none.
+unknown_column <- function(quo, names) {
+  named <- Filter(function(expr) rlang::is_symbol(expr) || rlang::is_string(expr), selected_exprs(quo))
+  unknown <- setdiff(vapply(named, as.character, ""), names)
+  if (length(unknown) > 0) unknown[1]
+}
+
+# A number beyond the last column.
+selection_remedy <- function(quo, call) {
+  numbers <- Filter(is.numeric, selected_exprs(quo))
+  if (length(numbers) > 0) {
+    c("x" = paste0("It is the number ", numbers[[1]][1], "; there are fewer columns."), positional_remedy(call, TRUE))
   }
+}
+
+unknown_remedy <- function(name, x, arg, call) {
+  fact <- paste0("It has no column {.val ", escape_braces(name), "}.")
+  nested <- names(x)[vapply(x, function(column) is.list(column) && any(vapply(column, is.data.frame, NA)), NA)]
+  if (length(nested) > 0) {
+    data <- typed_argument(typed_call(call), "x") %||% quote(x)
+    frame <- as.call(list(quote(tidyr::unnest), data, as.name(nested[1])))
+    return(c("x" = fact, remedy(paste0("Its column {.field ", nested[1], "} holds data frames: unnest it"),
+                                mended_line(call, list(x = frame)))))
+  }
+  near <- if (sum(grepl(name, names(x), fixed = TRUE)) < 2) meant_word(name, names(x), list())
+  if (!is.null(near)) {
+    asked <- paste0("Did you mean {.val ", escape_braces(near), "}?")
+    return(c("x" = fact, remedy(asked, renamed_line(call, name, near))))
+  }
+  constant <- arg == "..." && name %in% Filter(is.character, typed_call(call)$args)
+  c("x" = fact, if (constant) positional_remedy(call, TRUE) else
+    c("i" = paste0("Its columns are ", escape_braces(list_text(names(x), "and")), ".")))
+}
+
+# ---- what to select instead --------------------------------------------------------------------------------------
+
+# Columns that may hold probabilities.
+candidate_columns <- function(x, except = NULL) {
+  fits <- vapply(x, function(v) is.numeric(v) && length(v) > 0 && isTRUE(all(v >= 0 & v <= 1, na.rm = TRUE)), NA)
+  setdiff(names(x)[fits], names(x)[except])
+}
+
+candidate_remedy <- function(x, except, call) {
+  found <- candidate_columns(x, except)
+  if (length(found) == 0) return(c("i" = "{.arg x} has no other numeric column with values from 0 to 1."))
+  line <- if (length(found) == 1) selection_line(call, found)
+  remedy(paste0("Numeric columns with values from 0 to 1: {.field ", toString(utils::head(found, 8)), "}"), line)
+}
+
+selection_line <- function(call, columns) {
+  typed <- typed_call(call)
+  if (is.null(typed)) return(NULL)
+  places <- typed$places
+  data <- places[names(places) %in% c("x", "truth")]
+  others <- setdiff(places[names(places) != ""], data)
+  line_text(as.call(c(typed$expr[[1]], typed$args[data], lapply(columns, as.name), typed$args[others])))
+}
+
+# Outcomes and predictions the wrong way round, numbers as text, predicted classes.
+text_column_remedy <- function(x, text, outcomes, except, call) {
+  if (is.numeric(outcomes) && !all(outcomes %in% c(0, 1, NA)) && length(text) == 1) {
+    typed <- typed_call(call)
+    both <- typed$places[c(match("truth", names(typed$places)), match("", names(typed$places)))]
+    line <- if (!anyNA(both)) swapped_places(typed, both)
+    return(remedy("The outcome comes first, then the columns of predictions", line))
+  }
+  as_text <- vapply(x[text], function(v) {
+    is.character(v) && !anyNA(suppressWarnings(as.numeric(v[!is.na(v)]))) && !all(is.na(v))
+  }, NA)
+  if (all(as_text)) {
+    numeric <- setNames(lapply(text, function(name) call("as.numeric", as.name(name))), text)
+    data <- typed_argument(typed_call(call), "x")
+    return(remedy("Make it numeric",
+                  if (!is.null(data)) mended_line(call, list(x = as.call(c(quote(transform), data, numeric))))))
+  }
+  usual <- default_columns(x, outcomes, except)
+  if (length(usual) > 0) {
+    line <- mended_line(call, drop = "")
+    return(remedy("Select predicted probabilities, not predicted classes; the default finds them", line))
+  }
+  c("i" = "Select predicted probabilities, not predicted classes.", candidate_remedy(x, except, call))
+}
+
+swapped_places <- function(typed, both) {
+  args <- typed$args
+  args[both] <- args[rev(both)]
+  line_text(as.call(c(typed$expr[[1]], args)))
 }

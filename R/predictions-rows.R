@@ -1,13 +1,22 @@
 # Which rows are used, and that their probabilities are ones.
 
-check_length <- function(n, n_truth, call) {
+# `k`: columns of a matrix, which may lie on its side.
+check_length <- function(n, n_truth, call, k = 0) {
   if (n != n_truth) {
     stop_input(c(
       "{.arg x} and {.arg truth} must have the same number of observations.",
-      "x" = "{.arg x} has {n}, {.arg truth} has {n_truth}."
+      "x" = "{.arg x} has {n}, {.arg truth} has {n_truth}.",
+      if (k == n_truth) {
+        remedy("Observations are rows", mended_predictions(call, transposed))
+      } else {
+        c("i" = "Models leave out rows with missing values: predict with {.code newdata =}, and take the outcomes of \\
+                 the same rows. Columns of one data frame have one length.")
+      }
     ), "length", arg = "truth", call = call)
   }
 }
+
+transposed <- function(x) call("t", x)
 
 stop_empty <- function(dropped, call, raw = list()) {
   stop_input(c(
@@ -18,6 +27,11 @@ stop_empty <- function(dropped, call, raw = list()) {
       "{.arg x} has zero rows."
     } else {
       "No row has a positive weight."
+    },
+    "i" = if (dropped > 0) {
+      "Count the missing values: {.code colSums(is.na(data))}; a model may not have predicted."
+    } else {
+      "Check how the rows were chosen."
     }
   ), "empty", arg = "x", n = 0L, dropped = dropped, call = call)
 }
@@ -47,14 +61,14 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
        dropped = dropped, n_input = nrow(x), censored = count_censored(raw, complete))
 }
 
-check_unit <- function(x, rows, call) {
+check_unit <- function(x, rows, call, column = NULL) {
   if (length(x) > 0 && isTRUE(min(x) >= 0 && max(x) <= 1)) return(invisible())
   bad <- which(!is.finite(x) | x < 0 | x > 1)
   if (length(bad) > 0) {
     stop_input(c(
       "Probabilities must lie between 0 and 1.",
-      "x" = "Row {rows[bad[1]]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} rows are outside.",
-      "i" = "If these are logits, apply {.fn plogis} first."
+      "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; {length(bad)} of {length(x)} rows are outside.",
+      unit_remedy(x, column, call)
     ), "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]], call = call)
   }
 }

@@ -4,7 +4,8 @@ check_truth_given <- function(truth, call) {
   if (rlang::quo_is_missing(truth)) {
     stop_input(c(
       "{.arg truth} must be given.",
-      "i" = "A column of {.arg x} where that is a data frame, else a vector of outcomes."
+      "x" = "It is missing in {verb_text(call)}.",
+      missing_truth_remedy(call)
     ), "truth", arg = "truth", call = call)
   }
 }
@@ -29,20 +30,31 @@ stop_survival <- function(call) {
   stop_input(c(
     "Survival outcomes need a {.arg horizon}.",
     "x" = "{.arg truth} is a {.cls Surv}.",
-    "i" = "With {.code horizon = 5} predictions are the probabilities of an event by time 5, and rows censored before \\
-           are made up for by weights; see {.help ce_horizon}. Verbs without this argument take 0/1 outcomes."
+    "i" = "With {.code horizon = 5}, predictions are the probabilities of an event by time 5; see {.help ce_horizon}. \\
+           Functions without this argument take 0/1 outcomes."
   ), c("survival", "truth"), arg = "truth", call = call)
 }
 
 # `truth` beside a matrix or a vector: the outcomes themselves.
 outcome_vector <- function(truth, call) {
-  rlang::try_fetch(rlang::eval_tidy(truth), error = function(cnd) {
+  value <- rlang::try_fetch(rlang::eval_tidy(truth), error = function(cnd) {
     stop_input(c(
       "{.arg truth} cannot be evaluated.",
-      "i" = "Where {.arg x} is a matrix or a vector, {.arg truth} is the vector of outcomes; it is a \\
-             column only of a data frame."
+      "i" = "If {.arg x} is a matrix or a vector, {.arg truth} is a vector of outcomes. Only a data frame has columns."
     ), "truth", arg = "truth", parent = cnd, call = call)
   })
+  if (is.data.frame(value)) stop_truth_frame(value, call)
+  value
+}
+
+# Several outcomes are a matrix.
+stop_truth_frame <- function(value, call) {
+  column <- if (ncol(value) == 1) function(truth) call("$", truth, as.name(names(value)))
+  stop_input(c(
+    "{.arg truth} must be a vector of outcomes.",
+    "x" = "It is a data frame with the columns {.field {names(value)}}.",
+    remedy("Give one of its columns", if (!is.null(column)) mended_truth(call, column))
+  ), "truth", arg = "truth", call = call)
 }
 
 # Truth -> integer 1..K, with the columns of x put in the order of the levels; `order` has the column of every level.
@@ -61,20 +73,18 @@ code_truth <- function(truth, x, call) {
   if (!is.numeric(truth)) {
     stop_input(c(
       "{.arg truth} must be a factor or integer classes 1, ..., {k}.",
-      "x" = "It is {.cls {class(truth)[1]}}."
+      "x" = "It is {.cls {class(truth)[1]}}.",
+      if (is.logical(truth)) {
+        remedy("For one class give one column of probabilities", mended_predictions(call, first_column))
+      }
     ), "truth", arg = "truth", call = call)
   }
   bad <- which(!is.na(truth) & (truth < 1 | truth > k | truth != round(truth)))
   if (length(bad) > 0) {
     stop_input(c(
       "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
-      "x" = "Row {bad[1]} is {.val {truth[bad[1]]}}; {length(bad)} of {length(truth)} are out of range.",
-      "i" = if (any(truth != round(truth), na.rm = TRUE)) {
-        paste("Numbers are predicted by distributions: {.code pred_normal(mean, sd)} of the parameter columns; see",
-              "{.help pred}.")
-      } else if (any(truth == 0, na.rm = TRUE)) {
-        "Classes seem to start at 0: add 1."
-      }
+      "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are out of range.",
+      number_truth_remedy(truth, x, call)
     ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
   }
   order <- numbered_columns(names, seq_len(k)) %||% seq_len(k)
@@ -116,9 +126,10 @@ truth_levels <- function(truth, names, call) {
   }
   stop_input(c(
     "A character {.arg truth} needs column names to match.",
-    "x" = if (!is.null(names)) "Columns: {.val {names}}.",
-    "x" = if (!is.null(names)) "Values: {.val {values}}.",
-    "i" = "Make it a factor whose levels are in the order of the columns."
+    "x" = if (is.null(names)) "The columns have no names." else "Columns: {.val {names}}.",
+    "x" = "Values: {.val {values}}.",
+    remedy("Make it a factor whose levels are in the order of the columns",
+           mended_truth(call, function(truth) call("factor", truth)))
   ), c("truth", "columns"), arg = "truth", call = call)
 }
 
@@ -128,9 +139,7 @@ match_columns <- function(names, k, levels, unused, call) {
     stop_input(c(
       "{.arg x} must have one probability column for each level of {.arg truth}.",
       "x" = "{k} column{?s}, {length(levels)} level{?s}: {.val {levels}}.",
-      "i" = if (length(unused) > 0 && length(levels) - length(unused) == k) {
-        "Drop the unused level{?s} {.val {unused}} with {.fn droplevels}."
-      }
+      column_count_remedy(names, k, levels, unused, call)
     ), "columns", arg = "truth", call = call)
   }
   column_order(names, levels, call)
@@ -139,7 +148,7 @@ match_columns <- function(names, k, levels, unused, call) {
 # Scalar truth -> 0/1, 1 = the event (or "the top label was right"): the level that the column is named
 # after, whatever event_level; else the one of event_level, or 1 and TRUE.
 code_outcome <- function(truth, event_level, call, column = NULL) {
-  two <- two_outcomes(truth, call)
+  two <- two_outcomes(truth, call, column)
   named <- named_level(column, two$levels)
   event <- named %||% if (is.factor(truth) && event_level == "first") 1L else 2L
   list(outcome = as.numeric(two$code == event), levels = two$levels[c(3L - event, event)], event = 2L,
@@ -147,14 +156,15 @@ code_outcome <- function(truth, event_level, call, column = NULL) {
 }
 
 # Scalar truth as 1 and 2 with the names of these.
-two_outcomes <- function(truth, call) {
+two_outcomes <- function(truth, call, column = NULL) {
   if (is.logical(truth)) return(list(code = truth + 1L, levels = c("FALSE", "TRUE")))
   if (is.factor(truth)) {
     if (nlevels(truth) != 2) {
       stop_input(c(
         "With a single probability, a factor {.arg truth} must have two levels.",
         "x" = "It has {nlevels(truth)}: {.val {levels(truth)}}.",
-        "i" = "Give one probability column per class, or a logical {.arg truth}."
+        "i" = "Give one probability column per class, or say which class the probability is of, as in \\
+               {.code truth == \"{levels(truth)[1]}\"}."
       ), "truth", arg = "truth", call = call)
     }
     return(list(code = as.integer(truth), levels = levels(truth)))
@@ -162,14 +172,16 @@ two_outcomes <- function(truth, call) {
   if (!is.numeric(truth)) {
     stop_input(c(
       "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
-      "x" = "It is {.cls {class(truth)[1]}}."
+      "x" = "It is {.cls {class(truth)[1]}}.",
+      text_truth_remedy(truth, column, call)
     ), "truth", arg = "truth", call = call)
   }
   bad <- if (!cpp_all_whole(truth, 0, 1)) which(!is.na(truth) & truth != 0 & truth != 1)
   if (length(bad) > 0) {
     stop_input(c(
       "With a single probability, a numeric {.arg truth} must be 0 or 1.",
-      "x" = "Row {bad[1]} is {.val {truth[bad[1]]}}; {length(bad)} of {length(truth)} are neither."
+      "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
+      single_truth_remedy(truth, call)
     ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
   }
   list(code = as.integer(truth) + 1L, levels = c("0", "1"))

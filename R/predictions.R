@@ -17,11 +17,11 @@
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
                            call = caller_env(), direction = TRUE, design = NULL) {
   check_flag(na_rm, call = call)
-  event_level <- check_choice(event_level, c("first", "second"), call = call)
+  event_level <- check_event_level(event_level, truth, x, call)
   if (!is.data.frame(x)) {
     check_rows_here(x, "x", call)
-    check_no_columns(x, dots, call)
     check_kind(x, call)
+    check_no_columns(x, dots, call)
   }
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
@@ -33,12 +33,29 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   out
 }
 
+# A level's own name is not its place, which the error says.
+check_event_level <- function(event_level, truth, x, call) {
+  places <- c("first", "second")
+  if (rlang::is_string(event_level) && !event_level %in% places) {
+    values <- tryCatch(read_outcomes(truth, x, NULL, call)$values, error = function(cnd) NULL)
+    at <- if (is.factor(values)) match(event_level, levels(values)) else NA
+    if (at %in% 1:2) {
+      stop_input(c(
+        "{.arg event_level} must be \"first\" or \"second\".",
+        "x" = "It is {.val {event_level}}, the {places[at]} level of {.arg truth}.",
+        remedy("Give its place", mended_line(call, list(event_level = places[at])))
+      ), "argument", arg = "event_level", value = event_level, call = call)
+    }
+  }
+  check_choice(event_level, places, call = call)
+}
+
 check_no_columns <- function(x, dots, call) {
   if (length(dots) > 0) {
     stop_input(c(
       "{.arg ...} selects columns of a data frame and must be empty here.",
-      "x" = "{.arg x} is {.cls {class(x)[1]}}; {length(dots)} extra argument{?s} given.",
-      "i" = "Check the spelling of named arguments."
+      "x" = "{.arg x} is {.cls {class(x)[1]}}, and {.code {rlang::as_label(dots[[1]])}} is given too.",
+      positional_remedy(call)
     ), "argument", arg = "...", call = call)
   }
 }
@@ -58,22 +75,9 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
 # A single probability with a name.
 is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1 && !is.null(colnames(x))
 
-check_kind <- function(x, call) {
-  if (is.numeric(x) && (is.matrix(x) || is.null(dim(x)))) return(invisible(x))
-  what <- if (is.matrix(x) || is.atomic(x)) typeof(x) else class(x)[1]
-  stop_input(c(
-    "{.arg x} must be a data frame, a numeric matrix (one row per observation, one column per \\
-     class) or a numeric vector of probabilities.",
-    "x" = "It is {if (is.null(x)) 'NULL' else paste0(if (is.matrix(x)) 'a matrix of type ' else 'of type ', what)}.",
-    "i" = if (is.object(x) && (is.list(x) || isS4(x))) {
-      "{.code ce_predictions(model, newdata)} reads what a model predicts."
-    }
-  ), "probs", arg = "x", value = x, call = call)
-}
-
 matrix_predictions <- function(x, truth, event_level, na_rm, call, direction, raw) {
   check_several_columns(x, call)
-  check_length(nrow(x), length(truth), call)
+  check_length(nrow(x), length(truth), call, ncol(x))
   storage.mode(x) <- "double"
   coded <- code_truth(truth, x, call)
   x <- coded$x
@@ -118,7 +122,7 @@ unlabelled_predictions <- function(x, levels, event, call) {
   keep <- complete$rows
   if (scalar) {
     x <- as.numeric(x)[keep]
-    check_unit(x, keep, call)
+    check_unit(x, keep, call, column)
     two <- if (length(levels) == 2) levels else c("0", "1")
     named <- if (length(levels) == 2) named_level(column, two)
     event <- named %||% if (length(levels) == 2) event else 2L
@@ -148,7 +152,7 @@ scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direc
     outcome <- outcome[keep]
   }
   if (length(x) == 0 && !complete$na) stop_empty(dropped, call, raw)
-  check_unit(x, keep, call)
+  check_unit(x, keep, call, column)
   out <- new_ce_predictions(
     n_input = complete$n_input, prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
     rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named,

@@ -31,8 +31,8 @@ law_rank_metric <- function(metric, options, call) {
   stop_input(c(
     "{.arg metric} must be one of predictive distributions where the models predict numbers.",
     "x" = "{.val {metric}} is one of class probabilities.",
-    "i" = "Of distributions are {.val {c(names(debias), 'jkce', 'skce', 'ucme')}}, the scores {.val {real_scores()}}, \
-           and functions of your own."
+    "i" = "Metrics of distributions are {.val {c(names(debias), 'jkce', 'skce', 'ucme')}}, the scores \\
+           {.val {real_scores()}}, and functions of your own."
   ), "argument", arg = "metric", value = metric, call = call)
 }
 
@@ -40,7 +40,7 @@ stop_rank_metric <- function(metric, call) {
   stop_input(c(
     "{.arg metric} must name metrics among {.or {.val {rank_metrics}}}, or give metrics such as {.code rbs} or \
      {.code ce_metric(ece, p = 2)}, scores such as {.code score_log()}, or functions.",
-    "x" = "It has {.val {describe(metric)}}."
+    "x" = "It has {describe(metric)}."
   ), "argument", arg = "metric", value = metric, call = call)
 }
 
@@ -55,7 +55,7 @@ check_rank_options <- function(metrics, given, call = caller_env()) {
     owners <- rank_options[[arg]]
     if (any(built_in %in% owners)) next
     stop_input(c(
-      "{.arg {arg}} is no option of {cli::qty(length(metrics))}{?this metric/these metrics}.",
+      "{.arg {arg}} is not an option of {cli::qty(length(metrics))}{?this metric/these metrics}.",
       "x" = "The metrics that are named {.or {.val {owners}}} have it.",
       "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}."
     ), "argument", arg = arg, value = names(metrics), call = call)
@@ -87,20 +87,21 @@ check_rank_design <- function(metrics, data, call = caller_env()) {
   if (any(plain)) {
     stop_input(c(
       "{.arg weights} and {.arg cluster} are for metrics as values, such as {.code metric = ece}.",
-      "x" = "{.val {names(metrics)[plain]}} {?is/are} computed from rows that count the same."
+      "x" = "{.val {names(metrics)[plain]}} {?is/are} computed from independent, unweighted rows."
     ), "weights", arg = "metric", call = call)
   }
 }
 
 # Every model's probabilities on the rows that are complete for all of them.
 rank_data <- function(models, truth, event_level, design = NULL, call = caller_env()) {
-  check_truth_given(truth, call)
   if (!is.list(models) || is.data.frame(models) || length(models) < 2) {
     stop_input(c(
       "{.arg models} must be a list with the predictions of two or more models.",
-      "x" = "It is {.val {describe(models)}}{if (is.list(models)) paste0(' with ', length(models), ' element')}."
+      "x" = "It is {describe(models)}{if (is.list(models)) paste0(' with ', length(models), ' element')}.",
+      "i" = "Give all models, as in {.code ce_rank(list(a = p, b = q), y)}."
     ), "argument", arg = "models", call = call)
   }
+  check_truth_given(truth, call)
   settings <- list(design = design, event_level = event_level)
   found <- collect_designs(told_once(warned_once(list_models(models, truth, settings, call),
                                                  "calibrisk_warning_cluster")))

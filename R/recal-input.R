@@ -9,7 +9,11 @@
 
 recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call, design = NULL) {
   frame <- is.data.frame(x)
-  if (!frame) check_no_columns(x, dots, call)
+  if (!frame) {
+    check_rows_here(x, "x", call)
+    if (!is_law(x)) check_kind(x, call)
+    check_no_columns(x, dots, call)
+  }
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
   raw$censoring <- outcomes$censoring
@@ -76,7 +80,7 @@ check_logits <- function(x, rows, call) {
       "Logits must be below infinity, with at least one finite value per row.",
       "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of \\
              {nrow(m)} rows are affected.",
-      "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; cap the others."
+      "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; replace {.val {Inf}} by a finite number."
     ), "logits", arg = "x", row = rows[bad[1]], call = call)
   }
   if (ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float)) {
@@ -134,14 +138,16 @@ layout_columns <- function(new, layout, call) {
     seen <- if (is.null(layout$order)) "vector" else "matrix without column names"
     stop_input(c(
       "{.arg new} must have the shape of the data that the map was fitted to.",
-      "x" = "It is a data frame; the fit saw a {seen}."
+      "x" = "It is a data frame; the fit saw a {seen}.",
+      "i" = "Give a {seen}."
     ), "columns", arg = "new", call = call)
   }
   absent <- setdiff(layout$columns, names(new))
   if (length(absent) > 0) {
     stop_input(c(
       "{.arg new} must have the columns that the map was fitted to.",
-      "x" = "{.field {absent}} {?is/are} missing."
+      "x" = "{.field {absent}} {?is/are} missing.",
+      "i" = "Its columns are {.field {names(new)}}."
     ), "columns", arg = "new", call = call)
   }
   values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
@@ -156,7 +162,8 @@ layout_order <- function(x, new, layout, call) {
     seen <- if (scalar) "a vector of probabilities" else paste(length(layout$order), "columns")
     stop_input(c(
       "{.arg new} must have the shape of the data that the map was fitted to.",
-      "x" = "The fit saw {seen}; {.arg new} is {.val {describe_shape(new)}}."
+      "x" = "The fit saw {seen}; {.arg new} is {describe_shape(new)}.",
+      "i" = "Give {seen}."
     ), "columns", arg = "new", call = call)
   }
   if (scalar) x else fitted_columns(x, layout, call)

@@ -32,7 +32,7 @@ score_moments <- function(law, call = caller_env()) {
   if (length(bad) > 0) {
     stop_input(c(
       "The predictions must have a mean.",
-      "x" = "That of row {bad[1]} is {.val {moments$mean[bad[1], 1]}}; {length(bad)} of {length(law)} are affected."
+      "x" = "The mean of row {bad[1]} is {.val {moments$mean[bad[1], 1]}}; {length(bad)} of {length(law)} are affected."
     ), "distribution", arg = "prediction", row = bad[1], call = call)
   }
   list(mean = moments$mean[, 1], variance = moments$cov[, 1])

@@ -113,6 +113,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
 # Of scores that are for classes and numbers, the predictions say which.
 read_as_real <- function(x, dots, scores, call) {
   if (any(vapply(scores, `[[`, "", "kind") == "real")) return(TRUE)
+  if (missing(x)) return(FALSE)
   if (any(vapply(scores, function(one) is.null(one$real), NA)) || "data" %in% names(dots)) return(FALSE)
   if (length(dots) == 1 && makes_law(dots[[1]])) return(TRUE)
   !is.null(law_given(x, check_dot_names(dots, call), call))
@@ -120,11 +121,12 @@ read_as_real <- function(x, dots, scores, call) {
 
 # Scores of classes read probabilities.
 check_no_laws <- function(x, dots, scores, call) {
-  if (is.null(law_given(x, dots, call))) return(invisible())
+  if (missing(x) || is.null(law_given(x, dots, call))) return(invisible())
   stop_input(c(
     "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
     "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
-    "i" = "For example {.code score = \"crps\"} or {.code \"log\"}, or {.val dss} and {.val mse} of mean and variance."
+    remedy("Scores of numbers are \"crps\" and \"log\", and \"dss\" and \"mse\" of mean and variance",
+           mended_line(call, list(score = "crps")))
   ), "score", arg = "score", value = scores[[1]]$name, call = call)
 }
 
@@ -167,7 +169,8 @@ regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, cal
       stop_input(c(
         "This score needs predictions of a real outcome.",
         "x" = "{.arg x} holds class probabilities.",
-        "i" = "Give a vector of distributions such as {.fn pred_normal}."
+        remedy("Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes",
+               mended_line(call, list(score = "brier")))
       ), "score", arg = "x", call = call)
     }
     values <- as.list(fn(data$law, law_outcomes(data), data$design))

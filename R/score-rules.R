@@ -153,11 +153,20 @@ as_score <- function(score, call = caller_env()) {
   if (!rlang::is_string(score) || !score %in% names(score_makers)) {
     stop_input(c(
       "{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
-      "x" = if (is.function(score)) "It is a function." else "It is {.val {describe(score)}}.",
-      "i" = if (is.function(score)) "Call it, as in {.code score_brier()}." else "See {.help score_rules}."
+      "x" = if (is.function(score)) "It is a function." else "It is {describe(score)}.",
+      score_remedy(score, call)
     ), "score", arg = "score", value = score, call = call)
   }
   score_makers[[score]]()
+}
+
+score_remedy <- function(score, call) {
+  made <- names(score_makers)[vapply(score_makers, identical, NA, score)]
+  if (length(made) > 0) {
+    code <- paste0("score_", made[1], "()")
+    return(remedy("Call the function", mended_line(call, list(score = str2lang(code))) %||% code))
+  }
+  choice_remedy(score, names(score_makers), "score", call) %||% c("i" = "See {.help score_rules}.")
 }
 
 #' @export

@@ -120,7 +120,7 @@ check_scores <- function(value, size, call) {
   if (!is.numeric(value) || length(value) != size || anyNA(value)) {
     stop_input(c(
       "{.arg score} must return a number for each of its pairs or sets.",
-      "x" = "For {size} of them it returned {.val {describe(value)}}."
+      "x" = "For {size} of them it returned {describe(value)}."
     ), "score", arg = "score", call = call)
   }
 }

@@ -59,7 +59,7 @@ check_block <- function(block, n, least = 2, call = caller_env()) {
 # n^2 K^2 calls of an R function: for small data.
 joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call = caller_env()) {
   if (!is_plain(laws$design)) {
-    stop_input(c("A function as {.arg kernel} takes rows as independent ones that count the same.",
+    stop_input(c("A function as {.arg kernel} needs independent, unweighted rows.",
                  "i" = "Use a kernel of the package with {.arg weights} or {.arg cluster}."),
                "weights", arg = "kernel", call = call)
   }
@@ -75,7 +75,7 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
     stop_input(c(
       "A function as {.arg kernel} must take four arguments: probabilities, class, probabilities, class.",
       "x" = "It takes {length(formals(args(kernel)))}.",
-      "i" = "The package's kernels are values of functions: {.code kernel_tv(0.5)}, not {.code kernel_tv}."
+      kernel_remedy(kernel, "kernel", call)
     ), "kernel", arg = "kernel", call = call)
   }
   probs <- laws$probs
@@ -103,7 +103,7 @@ kernel_value <- function(kernel, p, y, q, z, call) {
   if (!rlang::is_bare_numeric(value, 1) || !is.finite(value)) {
     stop_input(c(
       "A function as {.arg kernel} must return one finite number.",
-      "x" = "It returned {.val {describe(value)}}."
+      "x" = "It returned {describe(value)}."
     ), "kernel", arg = "kernel", call = call)
   }
   value

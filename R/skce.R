@@ -134,7 +134,7 @@ check_estimator_options <- function(type, given, call) {
   if (is.null(given[[foreign]])) return(invisible())
   owners <- if (foreign == "block") c("block", "block_biased") else c("unbiased", "biased")
   stop_input(c(
-    "{.arg {foreign}} is no option of {.code type = \"{type}\"}.",
+    "{.arg {foreign}} is not an option of {.code type = \"{type}\"}.",
     "i" = "The estimators {.val {owners}} have it."
   ), "argument", arg = foreign, value = given[[foreign]], call = call)
 }
@@ -173,7 +173,7 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
 block_value <- function(problem, type, block, design, threads, call) {
   n <- problem$n
   if (!is_plain(design)) {
-    stop_input(c("Block estimators take independent rows that count the same.",
+    stop_input(c("Block estimators need independent, unweighted rows.",
                  "i" = "Use {.code type = \"unbiased\"} for rows with {.arg weights} or {.arg cluster}."),
                "weights", arg = "type", call = call)
   }

@@ -10,8 +10,10 @@ source_files <- function(x, call) {
   files <- c(x[!folders], sort(as.character(inside), method = "radix"))
   gone <- files[!file.exists(files)]
   if (length(gone) > 0) {
-    stop_input(c("{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not."), "source", arg = "x",
-               call = call)
+    stop_input(c(
+      "{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not.",
+      "i" = "Names are relative to the working directory, {.file {getwd()}}."
+    ), "source", arg = "x", call = call)
   }
   other <- files[is.na(file_kind(files))]
   if (length(other) > 0 || length(files) == 0) {

@@ -14,10 +14,10 @@ state_estimate <- function(state, level, threads, call) {
 check_state_scalar <- function(state, call) {
   if (state$about$notion != "canonical") return(invisible())
   stop_input(c(
-    "A canonical state has the sums of Algorithm 1, not those of a headline or a panel.",
+    "A canonical state has the sums of Algorithm 1, not those of {.fn ce_estimate} or {.fn ce_panel}.",
     "x" = "{.arg notion} is {.val canonical}.",
-    "i" = "{.fn ce_tune} of it estimates the error; {.code notion = \"class_wise\"} has a headline, and so has \\
-           {.fn ce_estimate} of a sample of the rows."
+    "i" = "{.fn ce_tune} estimates its error. {.fn ce_estimate} takes states of {.code notion = \"class_wise\"}, or a \\
+           sample of the rows."
   ), c("notion", "state"), call = call)
 }
 

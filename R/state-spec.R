@@ -30,7 +30,7 @@ ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5
   knots <- check_many_edges(knots, "knots")
   if (!is_share(test) || test == 0) {
     stop_input(c("{.arg test} must be a share of the rows, above 0 and below 1.",
-                 "x" = "It is {.val {describe(test)}}."), "argument", arg = "test", value = test)
+                 "x" = "It is {describe(test)}."), "argument", arg = "test", value = test)
   }
   bins <- if (is.null(breaks)) (0:n_bins) / n_bins else c(0, breaks, 1)
   fixed <- sort(unique(c(cell_edges(), bins)))
@@ -59,7 +59,7 @@ check_breaks <- function(breaks, n_bins_given, call) {
     stop_input(c(
       "{.arg breaks} must be the inner edges of bins, above 0 and below 1.",
       "x" = if (length(breaks) == 0) "There are none." else "They reach {.val {range(breaks)}}.",
-      "i" = "Such as quantiles, {.code quantile(p, 1:9 / 10)}, where these are no ends."
+      "i" = "For example quantiles, {.code quantile(p, 1:9 / 10)}, if none of them is 0 or 1."
     ), "argument", arg = "breaks", value = breaks, call = call)
   }
   check_many_edges(breaks, "breaks", call)

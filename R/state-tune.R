@@ -29,7 +29,8 @@ state_tune <- function(state, level, threads, call) {
     if (!in_blocks(state)) return(tune_counted(method, problems[[1]], grid, contexts[[1]]))
     combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, context), problems, contexts))
   }, methods, grids)
-  headline <- if (canonical) missing_estimate("canonical", "ladder", state$n) else state_headline(state, level, threads)
+  none <- function() missing_estimate("canonical", "adaptive", state$n)
+  headline <- if (canonical) none() else state_headline(state, level, threads)
   histogram <- if (!canonical) lapply(problems, counted_histogram)
   new_tune(results, methods, grids, headline, problems, list(
     histogram = if (state$about$notion == "class_wise") histogram else histogram[[1]], source = NULL,

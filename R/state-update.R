@@ -5,7 +5,7 @@
 update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL, horizon = NULL) {
   call <- current_env()
   check_state(object, call)
-  if (missing(data)) stop_input(c("{.arg data} must be given.", "i" = "The rows to add."), "argument", call = call)
+  if (missing(data)) stop_no_data(call)
   truth <- enquo(truth)
   given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
   dots <- column_dots(...)
@@ -15,6 +15,13 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   # a frame of this process means nothing to another
   if (is_source_list(data)) return(update_from_sources(object, data, chunk_taker(truth, dots, given, NULL), call))
   made_valid(update_chunk(object, data, truth, dots, given, call))
+}
+
+stop_no_data <- function(call) {
+  stop_input(c(
+    "{.arg data} must be given: the rows to add.", "x" = "It is missing.",
+    "i" = "As in {.code update(state, data, truth)}."
+  ), "argument", arg = "data", call = call)
 }
 
 # function(state, piece) that holds what was selected, and no rows.
@@ -56,7 +63,7 @@ check_state_horizon <- function(horizon, call) {
   if (is.null(horizon) || !is.null(horizon$censoring)) return(horizon)
   stop_input(c(
     "A state needs a {.arg horizon} with the follow-up of all rows.",
-    "x" = "Weights make up for rows that were censored, and a chunk does not know those of other chunks.",
+    "x" = "Censoring weights depend on the follow-up of all rows, and a chunk has its own rows only.",
     "i" = "{.code ce_horizon({format(horizon$time)}, censoring = all)}, where {.code all} has the columns \
            {.field time} and {.field status} of all rows: a first pass reads these."
   ), c("horizon", "state"), arg = "horizon", call = call)

@@ -109,16 +109,27 @@
 #' estimate(state)
 #' ce_estimate(state)
 #' ce_tune(state)
-ce_state <- function(spec = ce_state_spec()) {
-  if (!inherits(spec, "ce_state_spec")) {
-    stop_input(c("{.arg spec} must be made by {.fn ce_state_spec}.", "x" = "It is {.val {describe(spec)}}."),
-               c("argument", "state"), arg = "spec", value = spec)
+ce_state <- function(spec = ce_state_spec(), ...) {
+  if (!inherits(spec, "ce_state_spec") || ...length() > 0) {
+    rows <- is.data.frame(spec) || is.numeric(spec)
+    n_more <- ...length()
+    stop_input(c(
+      "{.arg spec} must be made by {.fn ce_state_spec}, and the only argument.",
+      "x" = if (inherits(spec, "ce_state_spec")) "There are {n_more} more." else "It is {describe(spec)}.",
+      if (rows) remedy("Rows are added by {.fn update}", state_line(current_env()))
+    ), c("argument", "state"), arg = "spec", value = spec)
   }
   check_object(spec)
   # about: list(notion, levels, event, scalar, blocked, weights, owner), and of canonical states landmarks and kernel,
   # known from the first rows; sums: of every problem
   structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0, sums = list()),
             class = "ce_state")
+}
+
+# update(ce_state(), data, truth)
+state_line <- function(call) {
+  typed <- typed_call(call)
+  if (!is.null(typed)) line_text(as.call(c(quote(update), quote(ce_state()), typed$args)))
 }
 
 # Version of a saved state's content.
@@ -162,7 +173,7 @@ check_same_rows <- function(a, b, call) {
   if (!same_values(a$horizon, b$horizon)) {
     stop_input(c(
       "All rows of a state must have one horizon.",
-      "x" = "One part has {.val {describe(a$horizon)}}, the other {.val {describe(b$horizon)}}."
+      "x" = "One part has {describe(a$horizon)}, the other {describe(b$horizon)}."
     ), c("state", "horizon"), arg = "horizon", call = call)
   }
   if (same_values(a[names(a) != "landmarks"], b[names(b) != "landmarks"])) {
@@ -222,7 +233,7 @@ check_state_version <- function(x, call) {
   if (!identical(.subset2(x, "version"), state_version)) {
     stop_input(c(
       "The state must be of this version of the package.",
-      "x" = "It is of version {.val {describe(.subset2(x, 'version'))}}, not {.val {state_version}}.",
+      "x" = "It is of version {describe(.subset2(x, 'version'))}, not {.val {state_version}}.",
       "i" = "Update and merge it with the version that made it, or make it anew."
     ), c("state", "version"), call = call)
   }

@@ -21,7 +21,8 @@ check_methods <- function(methods, call = caller_env()) {
   if (!is.list(methods) || length(methods) == 0) {
     stop_input(c(
       "{.arg methods} must be a list of methods.",
-      "x" = "It is {.val {describe(methods)}}."
+      "x" = "It is {describe(methods)}.",
+      method_remedy(methods, "methods", call, several = TRUE)
     ), "method", arg = "methods", value = methods, call = call)
   }
   lapply(methods, check_method, arg = "methods", call = call)

@@ -14,7 +14,7 @@
 #'   rows, the same for every method (see [ce_estimate()]), and `selected`; then `won` (share of the splits in which the
 #'   method had the smallest risk), the mean `risk` that selects, its paired `difference` to the selected method with
 #'   `difference_std.error`, `skill` against no gap at all (\eqn{h = 0}), the headline's `lower_bound`, `p.value`,
-#'   `resolution` and `cap`, and `squared_holdout`, the square of `estimate_holdout`, which may be negative.
+#'   `resolution` and `upper_bound`, and `squared_holdout`, the square of `estimate_holdout`, which may be negative.
 #' @name ce_tune_tables
 #' @export
 tidy.ce_tune <- function(x, ...) x$tidy
@@ -89,7 +89,7 @@ tune_glance <- function(results, methods, grids, headline, difference = split_di
       lower_bound = headline$lower_bound,
       p.value = headline$p.value,
       resolution = headline$resolution,
-      cap = headline$cap,
+      upper_bound = headline$upper_bound,
       squared_holdout = holdout$squared
     )
     if (!is.null(grids[[m]][["kernel"]])) {

@@ -51,7 +51,7 @@ validate_problem <- function(problem, options, call) {
   )
   if (all(y == y[1])) notes <- c("All outcomes are equal.", notes)
   if (biased_upwards(table)) {
-    notes <- c(notes, paste("Distances to a smooth curve are too large by its noise; their intervals make up for it",
+    notes <- c(notes, paste("Distances to a smooth curve are too large by its noise; their intervals account for it",
                             "and may end below the estimate."))
   }
   if (any(is.infinite(table$estimate))) {

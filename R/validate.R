@@ -74,6 +74,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
                         .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
                         cluster = NULL, horizon = NULL) {
   call <- current_env()
+  if (missing(x)) stop_no_predictions(call)
   check_notion(notion)
   check_validation_notion(notion, call)
   check_number(span, lower = 0, upper = 100, open = TRUE)
@@ -141,9 +142,9 @@ validation_notion <- function(predictions) if (n_classes(predictions) == 2) "bin
 check_validation_notion <- function(notion, call) {
   if (!identical(notion, "canonical")) return(invisible())
   stop_input(c(
-    "A risk model is validated for a scalar notion.",
+    "A validation needs one probability per row, or each class against the rest.",
     "x" = "{.arg notion} is {.val canonical}.",
-    "i" = "Use {.val binary}, {.val top_label} or {.val class_wise}; the canonical error is that of {.fn ce_estimate}."
+    "i" = "Use {.val binary}, {.val top_label} or {.val class_wise}; {.fn ce_estimate} estimates the canonical error."
   ), c("notion", "argument"), arg = "notion", value = notion, call = call)
 }
 

@@ -148,7 +148,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
   )
   dots <- enquos(...)
   # under yardstick `x` is a column's name
-  if (!"data" %in% names(dots) && is_database(x)) {
+  if (!"data" %in% names(dots) && !missing(x) && is_database(x)) {
     return(database_ece(x, enquo(truth), check_dot_names(dots, current_env()), enquo(.by), scheme, interval,
                         event_level, na_rm, choices, design, current_env()))
   }

@@ -61,6 +61,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
                     test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                     progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
+  if (missing(x)) stop_no_predictions(call)
   if (inherits(x, "ce_state")) {
     check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
     check_level(level)
@@ -91,6 +92,6 @@ check_state_call <- function(no_truth, called, known, call) {
   stop_input(c(
     "With a state only {.arg {setdiff(known, 'x')}} can be chosen.",
     "x" = if (length(other) > 0) "{.arg {other}} {?was/were} given." else "{.arg truth} was given.",
-    "i" = "What is kept of the rows is settled by {.fn ce_state_spec}."
+    "i" = "{.fn ce_state_spec} fixes what a state keeps of the rows."
   ), c("state", "argument"), call = call)
 }

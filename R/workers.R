@@ -55,7 +55,7 @@ from_workers <- function(value, call) {
     stop_input(c(
       "The workers must return a result per job.",
       "x" = "One did not: it died, or its connection broke.",
-      "i" = "What was to be updated is as before. Set the plan again, {.code future::plan()}, and repeat."
+      "i" = "The state or monitor is unchanged. Set the plan again, {.code future::plan()}, and repeat."
     ), "worker", parent = cnd, call = call)
   })
 }

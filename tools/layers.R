@@ -7,8 +7,9 @@
 # Of several patterns that fit a file's name the last one counts. Calls are those that codetools finds in the functions
 # of the installed namespace, and in its lists of functions; that a generic finds its method is no call.
 rooms <- c(
-  util   = paste0("^util-|^(args|calibrisk-package|check|choice|collect|columns|condition-text|conditions|data|",
-                  "dots|memory|progress|RcppExports|table|threads|values|workers|zzz-.*|aaa-object|plot-theme)$"),
+  util   = paste0("^util-|^(aaa-object|args|calibrisk-package|check|choice|collect|columns|condition-text|conditions|",
+                  "data|dots|formula|meant-words|memory|mended-line|probability-remedies|progress|RcppExports|table|",
+                  "threads|values|workers|zzz-.*|plot-theme)$"),
   kern   = "^kern-|^kernel(-scale)?$",
   law    = "^law-|^(family.*|distribution)$",
   row    = paste0("^row-|^(design.*|predictions.*|group.*|horizon|folds|take-rows|event-words|notion|",
@@ -25,7 +26,7 @@ rooms <- c(
   curve  = "^curve(-.*)?$|^decision(-.*)?$",
   tune   = "^tune(-tables|-methods|-folds)?$|^(fit|fit-source|risk)$",
   many   = "^many-|^(state.*|source.*|database.*|monitor.*|tune-cells|tune-clusters|tune-weighted)$",
-  verb   = "^(verb|object)-|^(estimate|power.*|compare.*|rank.*|validate.*|model-predictions|deprecated)$",
+  verb   = "^(verb|object)-|^(estimate|power.*|compare.*|rank.*|validate.*|model-predictions)$",
   show   = "^show-|-(print|plot)(-|$)|^(plot|kable.*|report.*|headline-words|page-sentences)$"
 )
 asked <- commandArgs(TRUE)

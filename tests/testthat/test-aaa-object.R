@@ -231,7 +231,7 @@ test_that("results with changed tables are refused, shorter ones are not", {
     # numbers that somebody has formatted
     for (table in list(metrics, estimate)) {
       table[[intersect(c(".estimate", "estimate"), names(table))]] <- "0.1 (0 to 0.2)"
-      expect_output(print(table), "0.1 (0 to 0.2)", fixed = TRUE)
+      expect_output(print(table, width = Inf), "0.1 (0 to 0.2)", fixed = TRUE)
     }
     expect_output(print(hierarchy[0, ]), "quantity")
     terms <- ckce(p, y, ridge = 0.1, group = rep(1:2, 30))

@@ -24,7 +24,7 @@ test_that("a test by name and as a value give the same numbers", {
 test_that("`auto` takes the options of the test that it takes", {
   expect_identical(run(replicates = 30)$p.value, run(test = test_conditional(30))$p.value)
   expect_error(run(locations = 3), "test_cme()", fixed = TRUE, class = "calibrisk_error_argument")
-  expect_error(ce_test(p, y, cluster = rep(1:20, 3), replicates = 30), "no option of the test \"ladder\"",
+  expect_error(ce_test(p, y, cluster = rep(1:20, 3), replicates = 30), "not an option of the test \"ladder\"",
                class = "calibrisk_error_argument")
 })
 

@@ -107,10 +107,10 @@ test_that("bad input", {
                "elements are p and y", class = "calibrisk_error_argument")
   # a kernel's maker in place of the kernel
   expect_error(ce_test(probs, truth, kernel = kernel_tv), "four arguments", class = "calibrisk_error_kernel")
-  expect_error(ce_test(pred_normal(0, 1:6), 1:6, kernel = kernel_wasserstein), "not `kernel_wasserstein`",
+  expect_error(ce_test(pred_normal(0, 1:6), 1:6, kernel = kernel_wasserstein), "`kernel_wasserstein()`", fixed = TRUE,
                class = "calibrisk_error_kernel")
-  expect_error(ce_test(pred_normal(0, 1:6), 1:6, target_kernel = kernel_gaussian), "not `kernel_gaussian`",
-               class = "calibrisk_error_kernel")
+  expect_error(ce_test(pred_normal(0, 1:6), 1:6, target_kernel = kernel_gaussian), "target_kernel = kernel_gaussian(\"median\")",
+               fixed = TRUE, class = "calibrisk_error_kernel")
   negative <- function(p, y, q, z) -exp(-sum(abs(p - q))) * (y == z)
   expect_warning(skce(probs, truth, kernel = negative), class = "calibrisk_warning_not_psd")
 })

@@ -35,7 +35,7 @@ test_that("an option that a choice does not have is an error that names who has 
         cnd <- expect_error(do.call(kinds[[kind]]$by_name, rlang::set_names(list(name, 1), c("", option))),
                             class = "calibrisk_error_argument")
         message <- conditionMessage(cnd)
-        expect_match(message, paste0("`", option, "` is no option of the ", kind, " \"", name, "\""), fixed = TRUE)
+        expect_match(message, paste0("`", option, "` is not an option of the ", kind, " \"", name, "\""), fixed = TRUE)
         for (other in having) expect_match(message, paste0(kind, "_", other, "()"), fixed = TRUE)
       }
     }

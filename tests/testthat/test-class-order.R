@@ -126,7 +126,7 @@ two_class_rows <- function(p, y, ..., reversed = FALSE) {
 }
 
 test_that("of two classes the canonical, the class-wise and root 2 times the binary error are one", {
-  roots <- c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "cap")
+  roots <- c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "upper_bound")
   for (n in c(60, 300, 700)) {
     for (seed in 1:3) {
       d <- withr::with_seed(seed, {

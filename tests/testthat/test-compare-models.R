@@ -245,7 +245,7 @@ test_that("a score is a metric: its mean, with the influence of every row", {
                  class = "calibrisk_error_argument")
   }
   expect_error(ce_metric(score_log), class = "calibrisk_error_argument")
-  expect_error(ce_score(data, y, p, score = score_log), "Call it", class = "calibrisk_error_score")
+  expect_error(ce_score(data, y, p, score = score_log), "score = score_log()", fixed = TRUE, class = "calibrisk_error_score")
 })
 
 test_that("one warning names the models whose predictions have the wrong direction", {

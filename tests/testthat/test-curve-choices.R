@@ -5,7 +5,7 @@ y <- withr::with_seed(4, stats::rbinom(60, 1, p))
 run <- function(...) withr::with_seed(1, ce_curve(p, y, ...))
 
 test_that("a curve by name and as a value give the same numbers", {
-  expect_identical(run(), run(type = curve_binned()))
+  expect_identical(run(), run(type = curve_smooth()))
   expect_identical(run(n_bins = 5, bins = "mass"), run(type = curve_binned(5, "mass")))
   expect_identical(run(type = "isotonic", times = 30), run(type = curve_isotonic(30)))
   expect_identical(run(type = "smooth", bandwidth = .5, times = 30), run(type = curve_smooth(.5, 30)))
@@ -18,11 +18,11 @@ test_that("a curve by name and as a value give the same numbers", {
 })
 
 test_that("options that the curve does not have are errors, for a curve by default too", {
-  expect_error(run(bandwidth = .5), "curve_smooth()", fixed = TRUE, class = "calibrisk_error_argument")
-  expect_error(run(times = 30), "no option of the curve \"binned\"", class = "calibrisk_error_argument")
+  expect_error(run(n_bins = 5, bandwidth = .5), "curve_smooth()", fixed = TRUE, class = "calibrisk_error_argument")
+  expect_error(run(bins = "mass", times = 30), "not an option of the curve \"binned\"", class = "calibrisk_error_argument")
   expect_error(run(type = curve_isotonic(), n_bins = 5), "curve_pit()", fixed = TRUE,
                class = "calibrisk_error_argument")
-  expect_error(ce_curve(list(a = p, b = p^2), y, n_bins = 5), "no option of the curve \"smooth\"",
+  expect_error(run(type = "smooth", n_bins = 5), "not an option of the curve \"smooth\"",
                class = "calibrisk_error_argument")
 })
 

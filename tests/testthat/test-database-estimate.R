@@ -1,4 +1,4 @@
-numbers <- c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "resolution", "cap", "n")
+numbers <- c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "resolution", "upper_bound", "n")
 
 expect_same_headline <- function(there, here) {
   for (name in numbers) expect_close(there[[name]], here[[name]], tol$law)
@@ -68,7 +68,7 @@ test_that("the headline of clusters from sums is that of their rows, where few a
   data <- data.frame(p = (1:2600) / 2601, y = rep(0:1, 1300), g = 1:2600)
   x <- write_table(con, "ce_test_alone", data)
   expect_error(ce_estimate(x, y, p, cluster = g), "100,000 sums", class = "calibrisk_error_unsupported")
-  expect_message(ce_tune(x, y, p, cluster = g, methods = method_bins(3)), "no headline",
+  expect_message(ce_tune(x, y, p, cluster = g, methods = method_bins(3)), "was not estimated",
                  class = "calibrisk_message_headline")
 })
 
@@ -93,7 +93,7 @@ test_that("moments are those of the rows", {
   expect_equal(own[2, 2, 4, 2], sum((data$ce_w * u)[rows]), tolerance = 1e-10)
 })
 
-test_that("what has no headline of sums says so", {
+test_that("what calibration error was not estimated of sums says so", {
   con <- local_database()
   x <- write_table(con, "ce_test_none", database_data(50))
   unsupported <- function(...) expect_error(ce_estimate(x, y, .pred_Yes, ...), class = "calibrisk_error_unsupported")

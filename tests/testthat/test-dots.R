@@ -4,7 +4,7 @@ test_that("names in `...` are errors that name the nearest argument, in every ve
   grouped$g <- rep(c("a", "b"), 30)
   p <- as.matrix(d[-1])
   near <- function(expr, name) {
-    error <- expect_error(expr, paste0("Is `", name, "` meant"), class = "calibrisk_error_argument")
+    error <- expect_error(expr, paste0("Did you mean `", name, "`"), class = "calibrisk_error_argument")
     expect_s3_class(error, "calibrisk_error_argument", exact = FALSE)
     expect_false(inherits(error, "calibrisk_error_group"))
   }

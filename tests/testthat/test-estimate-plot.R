@@ -11,7 +11,7 @@ test_that("tidy() and glance() split the table of estimates", {
   expect_identical(names(long), c("half", "notion", "estimate", "std.error", "conf.low", "conf.high",
                                   "lower_bound", "p.value", "method"))
   expect_identical(long$conf.low, table$conf.low)
-  expect_identical(names(glance(table)), c("half", "notion", "p.value", "resolution", "cap", "method", "n"))
+  expect_identical(names(glance(table)), c("half", "notion", "p.value", "resolution", "upper_bound", "method", "n"))
   expect_identical(names(tidy(estimates()))[1], "notion")
 })
 

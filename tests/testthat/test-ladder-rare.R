@@ -4,13 +4,13 @@ test_that("samples without a failure have the limits of the rule of three", {
   for (n in c(30, 300, 3000)) {
     unseen <- 1 - .025^(1 / n)
     certain <- ce_estimate(rep(1, n), rep(1, n))
-    expect_close(certain$cap, sqrt(unseen), 1e-12)
+    expect_close(certain$upper_bound, sqrt(unseen), 1e-12)
     # of one prediction failures are one gap
     expect_close(certain$conf.high, unseen, 1e-12)
     expect_identical(c(certain$estimate, certain$conf.low), c(0, 0))
     near <- ce_estimate(rep(1 - 1e-3, n), rep(1, n))
     # as the number of failures is .000001 n, not quite 0
-    expect_equal(near$cap, sqrt(unseen), tolerance = .002)
+    expect_equal(near$upper_bound, sqrt(unseen), tolerance = .002)
     expect_gte(near$conf.high, .999 * unseen)
     expect_identical(near$conf.low, 0)
   }
@@ -21,15 +21,15 @@ test_that("samples without a failure have the limits of the rule of three", {
 
 test_that("draws are clusters and weights count, and two classes of a vector fail at once", {
   sure <- rep(1, 60)
-  expect_close(ce_estimate(sure, sure, cluster = rep(1:20, 3))$cap, sqrt(1 - .025^(1 / 20)), 1e-12)
+  expect_close(ce_estimate(sure, sure, cluster = rep(1:20, 3))$upper_bound, sqrt(1 - .025^(1 / 20)), 1e-12)
   w <- rep(c(1.5, .5), 30)
   size <- sum(w)^2 / sum(w^2)
-  expect_close(ce_estimate(sure, sure, weights = w)$cap, sqrt(1 - .025^(1 / size)), 1e-12)
-  expect_close(ce_estimate(sure, sure, weights = rep(5L, 60))$cap, sqrt(1 - .025^(1 / 300)), 1e-12)
+  expect_close(ce_estimate(sure, sure, weights = w)$upper_bound, sqrt(1 - .025^(1 / size)), 1e-12)
+  expect_close(ce_estimate(sure, sure, weights = rep(5L, 60))$upper_bound, sqrt(1 - .025^(1 / 300)), 1e-12)
   vectors <- diag(3)[rep(1:3, 20), ]
   found <- ce_estimate(vectors, rep(1:3, 20), notion = c("top_label", "class_wise", "canonical"))
-  expect_close(found$cap, sqrt((1 - .025^(1 / 60)) * c(1, 2, 2)), 1e-12)
-  expect_true(all(diff(found$conf.high) >= 0 & found$conf.high[-3] <= found$cap[-3]))
+  expect_close(found$upper_bound, sqrt((1 - .025^(1 / 60)) * c(1, 2, 2)), 1e-12)
+  expect_true(all(diff(found$conf.high) >= 0 & found$conf.high[-3] <= found$upper_bound[-3]))
 })
 
 test_that("facts of the scores are those of a loop over draws", {
@@ -52,20 +52,20 @@ test_that("facts of the scores are those of a loop over draws", {
   }
 })
 
-test_that("the cap inverts a test whose variance grows with the mean, where large squares are few", {
+test_that("the worst-case bound inverts a test whose variance grows with the mean, where large squares are few", {
   facts <- score_facts(rep(0:1, c(97, 3)), new_design(100), 1)
-  cap <- brier_cap(facts, .95)
+  bound <- brier_bound(facts, .95)
   lack <- 1 - facts$error^6 / facts$third^2 / 25
-  variance <- facts$error^2 + facts$third / facts$error^2 * lack * (cap^2 - facts$mean)
-  expect_close(cap^2 - facts$mean, stats::qnorm(.975) * sqrt(variance), 1e-10)
+  variance <- facts$error^2 + facts$third / facts$error^2 * lack * (bound^2 - facts$mean)
+  expect_close(bound^2 - facts$mean, stats::qnorm(.975) * sqrt(variance), 1e-10)
   # near the limit of counts, which a normal one misses
   exact <- stats::qbeta(.975, 4, 97)
-  expect_lt(abs(cap^2 - exact), .006)
+  expect_lt(abs(bound^2 - exact), .006)
   expect_gt(exact - facts$mean - stats::qnorm(.975) * facts$error, .015)
   # ordinary samples have the normal limit
   d <- ladder_data(500, 2, 3)
   scores <- d$residuals[, 1]^2
-  expect_close(ce_estimate(d$p[, 2], d$y - 1)$cap, sqrt(mean(scores) + stats::qnorm(.975) * sd(scores) / sqrt(500)),
+  expect_close(ce_estimate(d$p[, 2], d$y - 1)$upper_bound, sqrt(mean(scores) + stats::qnorm(.975) * sd(scores) / sqrt(500)),
                1e-12)
 })
 
@@ -92,14 +92,14 @@ test_that("counted and blocked rows have the limits of the rows", {
   a <- run_ladder(scalar_problem(x, y), ladder_bases("binary", 1, 600), .95, 1L)
   b <- counted_ladder(list(x = c(.99, .99, .995, 1), y = c(1, 0, 1, 1), count = c(199, 1, 200, 200)),
                       ladder_bases("binary", 1, 600), .95, 1L)
-  fields <- c("estimate", "low", "high", "lower_bound", "p.value", "cap")
+  fields <- c("estimate", "low", "high", "lower_bound", "p.value", "upper_bound")
   expect_equal(a[fields], b[fields], tolerance = 1e-10)
   expect_gt(a$p.value, .05)
   state <- ce_state(ce_state_spec(blocks = 8))
   expect_gt(ce_estimate(update(state, x, y, cluster = seq_along(x)))$p.value, .05)
   all_right <- ce_estimate(update(state, x, rep(1, 600), cluster = seq_along(x)))
   # the blocks are of much the same size, and no residual is a failure
-  expect_equal(all_right$cap, sqrt(1 - .025^(1 / 8)), tolerance = .02)
+  expect_equal(all_right$upper_bound, sqrt(1 - .025^(1 / 8)), tolerance = .02)
   expect_gt(all_right$p.value, .05)
 })
 
@@ -109,7 +109,7 @@ test_that("calibrated samples with few failures are not rejected, and limits hol
     p <- 1 - stats::runif(100, 0, .01)
     calibrated <- ce_estimate(p, stats::rbinom(100, 1, p))
     rare <- ce_estimate(rep(.999, 100), stats::rbinom(100, 1, .97))
-    c(calibrated$p.value, calibrated$conf.low, rare$conf.high, rare$cap)
+    c(calibrated$p.value, calibrated$conf.low, rare$conf.high, rare$upper_bound)
   })
   expect_lt(mean(found[1, ] < .05), .03)
   expect_lt(mean(found[2, ] > 0), .03)

@@ -89,7 +89,7 @@ test_that("a direction that one cluster has to itself says nothing", {
   expect_identical(rungs_of(matrix(p), matrix(p - y), list(hats(5)), cluster = rep(1:3, each = 20))[[1]]$noise, 0)
   row <- ce_estimate(p, y, cluster = rep(1:3, each = 20))
   expect_identical(row$conf.low, 0)
-  expect_lte(row$conf.high, row$cap)
+  expect_lte(row$conf.high, row$upper_bound)
 })
 
 test_that("one importance weight for all rows is no weight", {
@@ -122,7 +122,7 @@ test_that("an estimate lies in its interval, which holds 0 exactly where the tes
     d <- ladder_data(120, 3, seed, power = if (seed %% 2) 1 else .6)
     row <- ce_estimate(d$p, d$y, notion = c("top_label", "class_wise", "canonical"))
     expect_true(all(row$conf.low <= row$estimate & row$estimate <= row$conf.high))
-    expect_true(all(row$lower_bound >= row$conf.low & row$conf.high <= row$cap))
+    expect_true(all(row$lower_bound >= row$conf.low & row$conf.high <= row$upper_bound))
     expect_identical(row$conf.low == 0, row$p.value >= .05)
     # a canonical error is never below the coarser ones
     for (column in c("estimate", "conf.low", "conf.high")) {
@@ -197,12 +197,12 @@ test_that("few rows, certain and constant predictions have a number and an inter
     p <- seq(.2, .9, length.out = n)
     row <- ce_estimate(p, rep(0:1, 3)[seq_len(n)], notion = "binary")
     expect_identical(row$conf.low, 0)
-    expect_true(is.finite(row$conf.high) && row$conf.high == row$cap || n > 2)
+    expect_true(is.finite(row$conf.high) && row$conf.high == row$upper_bound || n > 2)
   }
   d <- ladder_data(6, 3, 1)
   for (n in 1:6) {
     row <- ce_estimate(d$p[seq_len(n), , drop = FALSE], d$y[seq_len(n)], notion = "canonical")
-    expect_true(row$conf.low >= 0 && row$conf.low <= row$conf.high && row$conf.high <= row$cap)
+    expect_true(row$conf.low >= 0 && row$conf.low <= row$conf.high && row$conf.high <= row$upper_bound)
   }
   sure <- ce_estimate(rep(0:1, 10), rep(0:1, 10), notion = "binary")
   expect_identical(c(sure$estimate, sure$conf.low), c(0, 0))
@@ -231,10 +231,10 @@ test_that("the user's bases replace the ladder; those that see too much are refu
 })
 
 test_that("no error is above the largest that residuals can have", {
-  expect_identical(ce_estimate(c(0.9, 0.8, 0.9), c(0, 1, 0))$cap, 1)
-  expect_identical(ce_estimate(0.5, 1)$cap, 1)
+  expect_identical(ce_estimate(c(0.9, 0.8, 0.9), c(0, 1, 0))$upper_bound, 1)
+  expect_identical(ce_estimate(0.5, 1)$upper_bound, 1)
   wrong <- diag(3)[c(2, 3, 1, 1), ]
   found <- ce_estimate(0.9 * wrong + 0.1 / 3, c(1, 2, 3, 3), notion = c("top_label", "canonical"))
-  expect_lte(found$cap[1], 1)
-  expect_lte(found$cap[2], sqrt(2))
+  expect_lte(found$upper_bound[1], 1)
+  expect_lte(found$upper_bound[2], sqrt(2))
 })

@@ -123,13 +123,14 @@ test_that("gaps of exactly 0 leave the standard error of a calibrated model, not
   expect_equal(both$conf.high^2, sqrt(2) * squared$conf.high^2)
 })
 
-test_that("a number of bootstrap samples is no option of the analytic interval", {
+test_that("a number of bootstrap samples is not an option of the analytic interval", {
   p <- c(.2, .7, .4, .9, .6)
   y <- c(0, 1, 0, 1, 1)
   for (metric in list(ece, rbs, mmce, ks_error, smooth_ece, kde_error)) {
-    expect_error(metric(p, y, times = 50), "no option of `interval = \"analytic\"`", class = "calibrisk_error_argument")
+    expect_error(metric(p, y, times = 50), "not an option of `interval = \"analytic\"`",
+                 class = "calibrisk_error_argument")
   }
-  expect_error(ce_compare(list(a = p, b = 1 - p), y, metric = ce_metric(ece, times = 50)), "no option",
+  expect_error(ce_compare(list(a = p, b = 1 - p), y, metric = ce_metric(ece, times = 50)), "not an option",
                class = "calibrisk_error_argument")
   expect_identical(withr::with_seed(1, ece(p, y, interval = "bootstrap", times = 1000)),
                    withr::with_seed(1, ece(p, y, interval = "bootstrap")))

@@ -1,4 +1,4 @@
-ladder_fields <- c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "cap", "resolution")
+ladder_fields <- c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "upper_bound", "resolution")
 
 # The same knots, from the rows.
 rows_ladder <- function(d, knots) {

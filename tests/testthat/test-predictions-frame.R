@@ -12,7 +12,7 @@ test_that("outcomes given beside a data frame are told from its columns", {
   outcomes <- v$truth
   for (bad in list(quote(ece(v, v$truth)), quote(ece(v, outcomes)), quote(ece(v, as.integer(v$truth))),
                    quote(skce(v, v$truth)), quote(ce_gain(v, v, v$truth)))) {
-    error <- expect_error(eval(bad), "one of its columns", class = "calibrisk_error_columns")
+    error <- expect_error(eval(bad), "name its column", class = "calibrisk_error_columns")
     expect_lt(nchar(conditionMessage(error)), 400)
   }
   expect_error(ece(v, nothing), class = "calibrisk_error_columns")
@@ -25,7 +25,7 @@ test_that("columns named as the levels of the truth are found, where none start 
   expect_equal(ece(df, obs), ece(df, obs, a, b, c))
   df$obs <- as.character(df$obs)
   expect_equal(ece(df, obs), ece(df, obs, a, b, c))
-  expect_error(ece(df[names(df) != "b"], obs), "levels of the truth", class = "calibrisk_error_columns")
+  expect_error(ece(df[names(df) != "b"], obs), "levels of `truth`", class = "calibrisk_error_columns")
   # `.pred_` goes before
   df$.pred_a <- df$a
   df$.pred_b <- df$c

@@ -47,9 +47,9 @@ test_that("an argument that no metric reads is an error that says whose it is", 
   refused <- function(..., says) {
     expect_error(ce_rank(models, y, ..., trials = 2), says, class = "calibrisk_error_argument")
   }
-  refused(metric = ece, n_bins = 5, says = "`n_bins` is no option of this metric")
+  refused(metric = ece, n_bins = 5, says = "`n_bins` is not an option of this metric")
   refused(metric = ece, n_bins = 5, says = '"ece_canonical" or "ece_pointwise"')
-  refused(metric = list(rbs, "brier"), ridge = .1, says = "`ridge` is no option of these metrics")
+  refused(metric = list(rbs, "brier"), ridge = .1, says = "`ridge` is not an option of these metrics")
   refused(metric = "jkce", ridge = .1, says = "ckce_debiased")
   refused(metric = "ece", kernel = kernel_laplace(1), says = "`kernel`")
   refused(metric = skce, bandwidth = "pooled", says = "`bandwidth`")

@@ -28,7 +28,7 @@ test_that("a map by name and as a value give the same numbers", {
 })
 
 test_that("options that the map does not have are errors that name the maps that have it", {
-  expect_error(run("platt", loss = "log"), "no option of the map \"platt\"", class = "calibrisk_error_argument")
+  expect_error(run("platt", loss = "log"), "not an option of the map \"platt\"", class = "calibrisk_error_argument")
   expect_error(run(map_temperature(), n_bins = 3), "map_histogram()", fixed = TRUE, class = "calibrisk_error_argument")
   expect_error(run("isotonic", penalty = 1), "It has none", class = "calibrisk_error_argument")
   expect_error(run("vector", hidden = 3), "map_diag()", fixed = TRUE, class = "calibrisk_error_argument")

@@ -218,7 +218,7 @@ test_that("what rows come from is refused with the call that reads it", {
   says(ece(ce_source(folder), y, p), "`update(ce_state(), x, truth)`")
   says(ece(folder, y, p), "`update(ce_state(), ce_source(x), truth)`")
   says(ce_estimate(list(ce_source(data), ce_source(data)), y, p), "`update(ce_state(), lapply(x, ce_source), truth)`")
-  expect_error(ece("none", y, p), class = "calibrisk_error_argument")
+  expect_error(ece("none", y, p), "text \"none\"", class = "calibrisk_error_probs")
   skip_if_not_installed("RSQLite")
   skip_if_not_installed("dbplyr")
   con <- DBI::dbConnect(RSQLite::SQLite())

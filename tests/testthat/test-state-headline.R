@@ -1,8 +1,8 @@
 fixed_bases <- function(knots) lapply(knots, function(at) list(recipe = "hats", at = list(at)))
 
 expect_headline <- function(row, ladder, tolerance) {
-  a <- unlist(row[c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value", "cap")])
-  b <- unlist(ladder[c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "cap")])
+  a <- unlist(row[c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value", "upper_bound")])
+  b <- unlist(ladder[c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "upper_bound")])
   expect_equal(unname(a), unname(b), tolerance = tolerance)
 }
 
@@ -88,5 +88,5 @@ test_that("few and extreme rows have a headline", {
     expect_headline(row, run_ladder(scalar_problem(d$x, d$y), fixed_bases(state_knots(state, 1)), .95, 1L), 1e-8)
     expect_true(row$conf.low <= row$conf.high)
   }
-  expect_close(ce_estimate(state_of(list(x = c(0, 1), y = c(0, 1))))$cap, sqrt(1 - .025^(1 / 2)), 1e-12)
+  expect_close(ce_estimate(state_of(list(x = c(0, 1), y = c(0, 1))))$upper_bound, sqrt(1 - .025^(1 / 2)), 1e-12)
 })

@@ -112,7 +112,7 @@ test_that("several notions share folds and test rows: a row does not depend on t
 
 test_that("bins of a whole vector are refused before any work, in the name of the verb", {
   refused <- function(expr) {
-    cnd <- expect_error(expr, "scalar notion", class = "calibrisk_error_notion")
+    cnd <- expect_error(expr, "one probability per row", class = "calibrisk_error_notion")
     rlang::call_name(cnd$call)
   }
   v <- vehicle_predictions

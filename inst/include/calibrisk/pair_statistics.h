@@ -132,6 +132,7 @@ inline void add_row_products(const ConstMatrixRef& a, const ConstMatrixRef& q_tr
       out.array() += left.col(k).array() * b.col(k).array();
     }
   };
+  if (a.cols() == 0 || b.cols() == 0) return;  // no features: every product is 0
   const bool plain = q_transposed.size() == 0;
   require(a.cols() == (plain ? b : q_transposed).cols() &&
               b.cols() == (plain ? a.cols() : q_transposed.rows()),

@@ -1,0 +1,125 @@
+# What a wrong word means: arguments and choices as other packages call them, other letter case, the nearest spelling.
+
+# Other names of arguments.
+argument_words <- list(
+  x = c("data", "df", "predictions", "y_pred", "y_prob", "probs"),
+  truth = c("outcome", "obs", "observed", "y", "y_true", "labels", "label", "response", "target", "actual"),
+  data = c("x", "df"),
+  before = "x",
+  level = c("conf.level", "conf_level", "conf", "confidence", "confidence_level", "ci", "ci_level", "alpha"),
+  n_bins = c("bins", "nbins", "num_bins", "n.bins", "breaks", "groups", "g", "cuts", "k"),
+  n_groups = c("g", "groups", "n_bins", "bins", "ngroups"),
+  times = c("n_boot", "nboot", "boot", "bootstrap", "bootstraps", "n_bootstrap", "B", "R", "reps", "n_resamples",
+            "nsim"),
+  replicates = c("n_boot", "nboot", "boot", "n_bootstrap", "B", "R", "reps", "nsim", "times", "n_perm"),
+  folds = c("v", "k", "nfolds", "n_folds", "cv", "K"),
+  repeats = c("reps", "times"),
+  p = c("norm", "power", "order", "exponent"),
+  score = c("metric", "scoring", "loss", "rule", "measure"),
+  metric = c("score", "scoring", "loss", "rule", "measure"),
+  .by = c("by", "group", "groups", "group_by", "strata", "subgroup", "facet"),
+  cluster = c("id", "ids", "clusters", "subject", "cluster_id", "patient", "groups"),
+  weights = c("w", "wt", "wts", "case_weights", "sample_weight", "weight"),
+  event_level = c("positive", "pos_label", "pos", "event", "positive_class", "positive_level"),
+  horizon = c("time", "eval_time", "tau", "at", "times"),
+  na_rm = c("na.rm", "na_action", "na.action"),
+  file = c("output", "path", "filename", "output_file", "out"),
+  thresholds = c("threshold", "cutoffs", "cutoff", "xlim"),
+  method = c("map", "calibrator", "estimator", "estimate"),
+  methods = c("method", "estimator", "estimators"),
+  test = "method",
+  type = c("strategy", "binning", "method", "smoother"),
+  kernel = c("bandwidth", "gamma", "sigma", "lengthscale", "kernels"),
+  threads = c("cores", "n_jobs", "ncores", "n_cores", "nthreads", "workers")
+)
+
+# Columns of predictions, as other packages name them; here they have no name.
+column_words <- c("estimate", ".estimate", "estimates", "prob", "probs", "pred", "preds", "predicted", "prediction",
+                  "predictions", "probabilities", "probability", "phat", "y_pred", "y_prob", "y_hat", "model",
+                  "models", "fitted", "score")
+
+# What other packages have as an argument, and we do not.
+argument_notes <- c(
+  seed = "Call {.fn set.seed} before",
+  grid = "Methods hold their own grids, such as {.code method_bins(c(5, 10))}",
+  n_boot = "The interval needs no resampling",
+  boot = "The interval needs no resampling",
+  B = "The interval needs no resampling",
+  n = "The number of rows follows from the data",
+  plot = "{.fn plot} draws the result",
+  verbose = "Drop it",
+  model = "{.fn ce_predictions} adds the predictions of a model to new data"
+)
+
+# Other names of choices.
+choice_words <- list(
+  mass = c("quantile", "quantiles", "equal_mass", "equal_frequency", "equal_freq", "frequency", "adaptive"),
+  width = c("uniform", "equal_width", "equal", "fixed"),
+  sweep = "monotonic",
+  class_wise = c("marginal", "per_class", "ovr", "one_vs_rest", "one_vs_all", "macro"),
+  top_label = c("top", "confidence", "conf", "max", "top1"),
+  canonical = c("joint", "full", "strong", "multiclass", "distribution"),
+  binary = c("scalar", "prob", "event"),
+  bootstrap = c("boot", "resampling", "resample", "percentile", "bca"),
+  analytic = c("normal", "wald", "delta", "asymptotic"),
+  platt = c("logistic", "sigmoid", "platt_scaling", "logit"),
+  temperature = c("temp", "ts", "softmax"),
+  histogram = c("binning", "bins"),
+  isotonic = c("pava", "corp", "monotone", "iso"),
+  smooth = c("loess", "lowess", "gam", "spline", "splines", "kernel", "rcs", "flexible"),
+  binned = c("bins", "histogram", "reliability"),
+  log = c("logloss", "nll", "cross_entropy", "deviance", "mn_log_loss", "ll", "logarithmic"),
+  brier = c("quadratic", "bs"),
+  `scikit-learn` = "sklearn",
+  unbiased = "u",
+  biased = "v",
+  gaussian = c("rbf", "normal", "squared_exponential", "se"),
+  laplace = c("laplacian", "exponential"),
+  kde = c("kernel_density", "density", "dirichlet"),
+  bins = c("histogram", "binning", "ece", "binned"),
+  kkr = c("ridge", "kernel_ridge", "krr"),
+  first = "1",
+  second = "2"
+)
+
+# What other functions are for.
+verb_words <- list(
+  ce_validate = c("auc", "roc_auc", "auroc", "roc", "c_index", "cindex", "concordance"),
+  hosmer_lemeshow = c("hosmer", "hosmer_lemeshow", "hl", "chisq"),
+  spiegelhalter = c("spiegelhalter", "z"),
+  ece = c("ece", "expected_calibration_error"),
+  ks_error = c("ks", "kolmogorov")
+)
+
+plain_word <- function(x) gsub("[^a-z0-9]", "", tolower(x))
+
+# Of `choices`, the one that `value` means; NULL if none is near.
+meant_word <- function(value, choices, words = choice_words) {
+  if (!rlang::is_string(value) || is.na(value) || length(choices) == 0) return(NULL)
+  key <- plain_word(value)
+  if (key %in% plain_word(choices) && nzchar(key)) return(choices[match(key, plain_word(choices))])
+  known <- listed_word(value, words[intersect(choices, names(words))])
+  if (!is.null(known)) return(known)
+  nearest_word(value, choices)
+}
+
+# The name of the element of `words` that holds the value.
+listed_word <- function(value, words) {
+  key <- plain_word(value)
+  at <- which(vapply(words, function(list) nzchar(key) && key %in% plain_word(list), NA))
+  if (length(at) > 0) names(words)[at[1]]
+}
+
+# The choice that contains the value or is part of it, else the one with the fewest changes; NULL if more than two
+# fifths of the letters would have to change.
+nearest_word <- function(value, choices) {
+  part <- vapply(choices, function(one) {
+    min(nchar(c(value, one))) > 2 && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))
+  }, NA)
+  changes <- utils::adist(value, choices, ignore.case = TRUE)[1, ]
+  near <- which(part | nchar(value) > 1 & changes <= nchar(value) * 0.4)
+  if (length(near) > 0) unname(choices[near[order(!part[near], changes[near])[1]]])
+}
+
+# The function that is for what the value names.
+meant_verb <- function(value) if (rlang::is_string(value)) listed_word(value, verb_words)

@@ -1,0 +1,82 @@
+# Plausible mistakes of people who know other packages, over all functions. mistakes.dcf has the call, the class of its
+# error, words that the message must have (separated by bars), and the line that the message gives as its remedy.
+mistakes <- as.data.frame(read.dcf(test_path("mistakes.dcf")))
+
+mistake_data <- function() {
+  data <- withr::with_seed(1, {
+    n <- 60
+    p <- round(runif(n), 3)
+    y <- rbinom(n, 1, p)
+    type <- factor(ifelse(y == 1, "Yes", "No"), levels = c("No", "Yes"))
+    d <- data.frame(type = type, .pred_Yes = p, .pred_No = 1 - p, site = rep(letters[1:6], 10),
+                    age = round(runif(n, 20, 80)), wt = runif(n))
+    d$class <- factor(ifelse(p > .5, "Yes", "No"), levels = c("No", "Yes"))
+    P <- matrix(rexp(3 * n), n)
+    P <- P / rowSums(P)
+    colnames(P) <- c("a", "b", "c")
+    k <- factor(sample(c("a", "b", "c"), n, TRUE))
+    three <- data.frame(truth = k, .pred_a = P[, 1], .pred_b = P[, 2], .pred_c = P[, 3],
+                        pred = factor(sample(c("a", "b", "c"), n, TRUE)))
+    list(m = data.frame(y = type, lr = p, rf = p^2, nn = sqrt(p), site = d$site), d = d, p = p, y = y, P = P, k = k,
+         three = three, num = rnorm(n), new = d[c("type", "age", "wt", "site")])
+  })
+  data$model <- stats::glm(type ~ wt + age, stats::binomial, data$d)
+  data$law <- pred_normal(rep(0, 60), 1)
+  if (rlang::is_installed("survival")) {
+    data$surv <- withr::with_seed(2, survival::Surv(rexp(60), data$y))
+  }
+  list2env(data, parent = globalenv())
+}
+
+# Packages that a call needs.
+can_run <- function(text) {
+  needed <- c(Matrix = "Matrix::", dplyr = "dplyr::", tidyr = "tidyr::", tibble = "tibble::", survival = "surv")
+  used <- names(needed)[vapply(needed, grepl, NA, text, fixed = TRUE)]
+  all(vapply(used, rlang::is_installed, NA))
+}
+
+quietly <- function(code) suppressWarnings(suppressMessages(code))
+
+# What is wrong with the error of a mistake; nothing if it is as the table says.
+fault <- function(mistake, data) {
+  call <- str2lang(mistake$call)
+  start <- proc.time()[["user.self"]]
+  error <- quietly(tryCatch(eval(call, data), error = identity))
+  time <- proc.time()[["user.self"]] - start
+  if (!inherits(error, paste0("calibrisk_error_", mistake$class))) return("class")
+  text <- gsub("[ \n]+", " ", conditionMessage(error))
+  line <- if (!is.na(mistake$line)) paste0("`", mistake$line, "`")
+  words <- c(strsplit(mistake$words, " | ", fixed = TRUE)[[1]], line)
+  absent <- words[!vapply(words, grepl, NA, text, fixed = TRUE)]
+  if (length(absent) > 0) return(paste("lacks", absent[1]))
+  # of R itself
+  if (grepl("subscript out of|non-numeric arg|not found|unused argument|[Cc]an't subset", text)) return("raw")
+  if (time > 1) "slow"
+}
+
+test_that("a mistake is one classed error at once, which names the value and a remedy", {
+  data <- mistake_data()
+  expect_gt(nrow(mistakes), 200)
+  expect_equal(anyDuplicated(mistakes$call), 0)
+  withr::local_options(cli.width = 1e4, width = 1e4)
+  rows <- which(vapply(mistakes$call, can_run, NA))
+  faults <- lapply(setNames(rows, mistakes$call[rows]), function(i) fault(mistakes[i, ], data))
+  expect_equal(unlist(faults), NULL)
+})
+
+test_that("lines that errors give as their remedy run", {
+  data <- mistake_data()
+  lines <- unique(mistakes$line[!is.na(mistakes$line)])
+  expect_gt(length(lines), 100)
+  # these take a second each: one is enough
+  slow <- grepl("^ce_(validate|tune)|bootstrap", lines)
+  skipped <- grepl("^ce_report", lines) | slow & duplicated(sub("[(].*", "", lines))
+  lines <- lines[!skipped & vapply(lines, can_run, NA)]
+  failed <- lapply(setNames(nm = lines), function(line) {
+    tryCatch({
+      quietly(eval(str2lang(line), data))
+      NULL
+    }, error = conditionMessage)
+  })
+  expect_equal(unlist(failed), NULL)
+})
