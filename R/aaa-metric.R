@@ -21,8 +21,8 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
   }, call)
 }
 
-# The columns of fn() for predictions of classes. Where na_rm = FALSE and something is missing, numbers
-# are NA but for those `kept`, and no row was dropped.
+# The columns of fn() for predictions of classes. Where na_rm = FALSE and something is missing, numbers are NA except
+# for those `kept`, and no row was dropped.
 class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
   values <- if (predictions$na && n_obs(predictions) == 0) list(.estimate = NA_real_) else fn()
   if (predictions$na) {

@@ -1,5 +1,5 @@
-# Redrawn outcomes of predictive laws from factors of both kernels
-# (inst/include/calibrisk/skce/law_redraws.h): n r s numbers per redraw, at any n.
+# Redrawn outcomes of predictive distributions from factors of both kernels (inst/include/calibrisk/skce/law_redraws.h):
+# n r s numbers per redraw, at any n.
 
 law_redraws <- function(problem, options, threads) {
   outcome <- outcome_factor(problem, threads)

@@ -1,4 +1,4 @@
-# The tests of ce_test() but for those that redraw outcomes: methods of run_test().
+# The tests of ce_test() except for those that redraw outcomes: methods of run_test().
 
 #' @export
 run_test.test_block <- function(test, problem, level, threads, call) {

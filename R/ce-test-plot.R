@@ -82,7 +82,7 @@ wrap_method <- function(text) {
   paste(strwrap(text, 80), collapse = "\n")
 }
 
-# Density and quantile function of the statistic under calibration, where it has a law.
+# Density and quantile function of the statistic under calibration, where it has a distribution.
 reference_law <- function(x) {
   j <- unname(x$parameter[1])
   stretch <- j * (x$n - 1) / (x$n - j)

@@ -46,7 +46,7 @@ redrawn <- function(problem, options, resample, threads, exact) {
   list(statistic = exact, null = redraws_of_pairs(problem, options$replicates, resample, threads, exact))
 }
 
-# Of kernels in matrices, or evaluated anew.
+# For kernels in matrices, or evaluated anew.
 redraws_of_pairs <- function(problem, replicates, resample, threads, exact) {
   joint <- is.function(problem$asked$kernel)
   if (!resample && !joint) return(redraws_of_kept(problem, replicates, threads, exact))
@@ -56,7 +56,7 @@ redraws_of_pairs <- function(problem, replicates, resample, threads, exact) {
   resampled_pairs(problem, replicates, threads)
 }
 
-# Few rows of laws are quicker with the exact kernels in a matrix.
+# Few rows of distributions are quicker with the exact kernels in a matrix.
 has_redraw_factor <- function(problem, resample) {
   if (is.function(problem$asked$kernel)) return(FALSE)
   few <- has_few_labels(problem, resample)
@@ -131,7 +131,7 @@ redraw_rank <- c(32L, 512L)
 redraw_products <- c(labels = 1e7, laws = 1e8)  # per redraw: a thousand take seconds
 
 # A factor of the kernel on the predictions, K ~ L L', and the mean share of its diagonal that L L'
-# lacks. The test is exact for the kernel L L' whatever its rank.
+# lacks. The test is exact for the kernel L L' for any rank.
 redraw_factor <- function(problem, tolerance, products, threads) {
   spec <- problem$prediction
   n <- problem$n

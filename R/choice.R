@@ -1,6 +1,7 @@
 # Choices are values that own their options: test_block(block = 5), curve_smooth(bandwidth = 0.3), map_platt().
 # `kind` is the prefix of their constructors, which are exported: what is exported is what can be chosen, and a new
-# choice is a constructor and its methods. Verbs take a choice by its name too, with options among their own arguments.
+# choice is a constructor and its methods. Functions take a choice by its name too, with options among their own
+# arguments.
 
 new_choice <- function(kind, name, ...) {
   structure(list(kind = kind, name = name, ...), class = c(paste0(kind, "_", name), "ce_choice"))

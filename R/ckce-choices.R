@@ -57,8 +57,8 @@ computation_rff <- function(n_features = 100, frequencies = NULL) {
   new_choice("computation", "rff", n_features = check_count(n_features), frequencies = frequencies)
 }
 
-# choices with the name of the computation and its options in place of what the verb was given; `lacks`: a computation
-# that the verb does not have.
+# choices with the name of the computation and its options in place of what the function was given; `lacks`: a
+# computation that the function does not have.
 read_computation <- function(choices, lacks = character(), call = caller_env()) {
   options <- c("tolerance", "max_rank", "n_features", "frequencies")
   computation <- as_choice(choices$computation, "computation", choices[intersect(options, names(choices))],

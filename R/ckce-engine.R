@@ -23,7 +23,7 @@ class_problem <- function(predictions, target_kernel, call = caller_env()) {
   weighted_problem(problem, predictions$design)
 }
 
-# Of outcomes that are labels: residuals, probs - onehot, and probs in the space that the rows of embedding span.
+# For outcomes that are labels: residuals, probs - onehot, and probs in the space that the rows of embedding span.
 finite_residuals <- function(residuals, probs, embedding) {
   list(
     residuals = residuals %*% embedding,

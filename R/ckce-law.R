@@ -132,7 +132,7 @@ with_law_null <- function(numbers, inputs, choices, threads) {
   numbers
 }
 
-# sum_ij M_ij h_Y(i, j) but for what does not depend on y, M = F F' block by block.
+# sum_ij M_ij h_Y(i, j) except for what does not depend on y, M = F F' block by block.
 exact_law_sums <- function(inputs, threads) {
   force(inputs)
   function(blocks, y, sets, debias) {

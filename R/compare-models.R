@@ -157,8 +157,8 @@ difference_p_value <- function(pair, honest) {
   max(p_value(z), p_value(below$value / (estimate_std_error(below) * honest$inflation)))
 }
 
-# Of a difference of roots r = value^(1/p): from influence / (p r^(p - 1)) where both are told from 0, at twice their
-# standard errors; else from their own limits.
+# For a difference of roots r = value^(1/p): from influence / (p r^(p - 1)) where both are distinguished from 0, at
+# twice their standard errors; else from their own limits.
 difference_limits <- function(pair, shown, honest, level) {
   power <- pair[[1]]$power
   told <- vapply(pair, function(one) isTRUE(one$value > 2 * estimate_std_error(one)), NA)

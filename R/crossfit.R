@@ -5,9 +5,9 @@
 # where e is prediction minus outcome; with p = 1, E[ sign(c) e ]. The gaps of a row are those of
 # the other folds.
 
-# Fold of every row, from its values (predictions and outcome): scattered, and the same whatever the order of the
-# rows. Equal rows are told apart by how many came before. In a class-wise problem the values are those of
-# all classes, so that a row has one fold. The rows of a cluster are in one fold.
+# Fold of every row, from its values (predictions and outcome): scattered, and the same for any order of the rows. Equal
+# rows are told apart by how many came before. In a class-wise problem the values are those of all classes, so that a
+# row has one fold. The rows of a cluster are in one fold.
 problem_folds <- function(problem) {
   cluster <- problem$design$cluster
   if (is.null(cluster) && !is.null(problem$fold)) return(problem$fold)
@@ -37,7 +37,7 @@ fold_prefixes <- function(sorted, fold) {
     at <- which(fold == f)
     d <- sorted$d[at]
     w <- sorted$w[at]
-    # where all rows count the same their number is a range, which takes no memory
+    # without weights their number is a range, which takes no memory
     list(at = at, sum_w = if (is.null(w)) seq(0L, length(at)) else c(0, cumsum(w)),
          sum_d = c(0, cumsum(if (is.null(w)) d else w * d)), sum_d2 = c(0, cumsum(if (is.null(w)) d^2 else w * d^2)))
   })
@@ -96,8 +96,8 @@ fold_gaps <- function(size, d, bins) {
   gap
 }
 
-# The bound for bins from the sums of w, w d and w d^2 in every bin (rows) and fold (columns): a row's term is
-# slope * d - offset; `squares` is that of rows that count the same.
+# The bound for bins from the sums of w, w d and w d^2 in every bin (rows) and fold (columns): a row's term is slope * d
+# - offset; `squares` is that of rows that are unweighted.
 crossfit_sums <- function(size, d, d2, bins, p) {
   total <- sum(size)
   gap <- fold_gaps(size, d, bins)

@@ -41,9 +41,9 @@ count_quantiles <- function(prob, levels) {
 }
 
 # A band from simulated curves (rows: places, columns: draws): pointwise quantiles, widened on each
-# side by one factor so that the share `level` of whole curves is inside. Quantiles come from
-# one half of the draws and the factor from the other, so that a curve of the same law as
-# the draws is inside with exactly that probability, however few they are.
+# side by one factor so that the share `level` of whole curves is inside. Quantiles come from one half of the draws and
+# the factor from the other, so that a curve of the same distribution as the draws is inside with exactly that
+# probability, however few they are.
 simulated_band <- function(draws, level) {
   tail <- (1 - level) / 2
   sorted <- sorted_rows(draws)
@@ -98,9 +98,9 @@ honest_band <- function(pooled, at, level) {
   list(low = c(0, lower)[left + 1L], high = c(upper, 1)[right])
 }
 
-# Critical values of twice the log likelihood ratio at one place: chi-squared where the prediction
-# repeats; for continuous predictions the law of Banerjee & Wellner (2001), which has no closed form.
-# 0.59 chi-squared gives its 0.95-quantile 2.27 and is within 0.01 of its simulated distribution function above 0.7.
+# Critical values of twice the log likelihood ratio at one place: chi-squared where the prediction repeats; for
+# continuous predictions the distribution of Banerjee & Wellner (2001), which has no closed form. 0.59 chi-squared gives
+# its 0.95-quantile 2.27 and is within 0.01 of its simulated distribution function above 0.7.
 isotonic_critical <- function(n, level) stats::qchisq(level, 1) * ifelse(n > 1, 1, 0.59)
 
 band_rounding <- 1e-12

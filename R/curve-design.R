@@ -6,7 +6,7 @@
 # Shares of events are computed, with their limits, from u, and get the k-fold odds: of samples that were drawn by
 # outcome that is exact. The smooth curve, no function of shares, has the variance that such weights give.
 
-# NULL where rows are independent and count the same, else
+# NULL for independent, unweighted rows, else
 #   w       numeric n, the weights
 #   v       numeric n, what each row counts: the weights in units in which they sum to the effective number of rows
 #   shrink  what that number was multiplied by because of clusters and few of them or few effective rows
@@ -107,8 +107,8 @@ binned_points_weighted <- function(p, y, control, counts) {
   frame_times_odds(out, counts$k)
 }
 
-# Where a share of `n` independent rows, any fraction, lies but for this tail: those whose limits of Clopper and Pearson
-# hold `prob`.
+# Where a share of `n` independent rows, any fraction, lies except for this tail: those whose limits of Clopper and
+# Pearson hold `prob`.
 share_limits <- function(prob, n, tail) {
   lowest <- function(prob) {
     low <- 0 * prob

@@ -1,5 +1,5 @@
-# Algorithm 1 of bins on a database's rows: sums over the cells between all edges of a fold's bins, whatever their
-# number, come from one query per fold (one in all for equal width).
+# Algorithm 1 of bins on a database's rows: sums over the cells between all edges of a fold's bins, for any number, come
+# from one query per fold (one in all for equal width).
 
 database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repeats, event_level, na_rm, level, threads,
                           design, call) {

@@ -91,7 +91,7 @@ decision_curve <- function(problem, better, settings) {
   list(curve = curve, summary = decision_summary(curve, p, better, y, design, settings$level))
 }
 
-# What the second of two predictions of the same rows, in the place of the first, changes: the cells, the number of rows
+# What the second of two predictions of the same rows, instead of the first, changes: the cells, the number of rows
 # whose decision it is at every threshold, and their least variance.
 changed_cells <- function(p, better, y, design, thresholds) {
   cells <- decision_cells(findInterval(p, thresholds), findInterval(better, thresholds), y, design, length(thresholds))
@@ -119,7 +119,7 @@ changed_limits <- function(p, better, y, design, quantity, settings,
        band.low = one$.estimate - reach, band.high = one$.estimate + reach)
 }
 
-# Of the net benefit, from the weights of the rows that act with and without an event.
+# For the net benefit, from the weights of the rows that act with and without an event.
 benefit_columns <- function(value, cells, std_error, design, settings, factor) {
   thresholds <- settings$thresholds
   acting <- function(y) acting_weight(cells$own, cells$w * (cells$y == y), length(thresholds)) / sum(cells$w)
@@ -165,7 +165,7 @@ decision_summary <- function(curve, p, better, y, design, level) {
 }
 
 # By how many standard errors a band is wide that holds all thresholds at once. Rows (clusters) times independent
-# standard normal multipliers have, given the data, exactly the normal law with the covariance matrix of the
+# standard normal multipliers have, given the data, exactly the normal distribution with the covariance matrix of the
 # influences: it is drawn from at once.
 band_factor <- function(covariance, std_error, design, settings) {
   pointwise <- design_quantile((1 + settings$level) / 2, design)
@@ -173,7 +173,7 @@ band_factor <- function(covariance, std_error, design, settings) {
   if (length(known) == 0 || is.na(pointwise)) return(pointwise)
   spectrum <- eigen(covariance[known, known, drop = FALSE] / outer(std_error[known], std_error[known]),
                     symmetric = TRUE)
-  # the symmetric root, which does not jump where eigenvalues are equal; what is 0 but for rounding is 0
+  # the symmetric root, which does not jump where eigenvalues are equal; what is 0 except for rounding is 0
   scale <- sqrt(ifelse(spectrum$values > 1e-12 * spectrum$values[1], spectrum$values, 0))
   root <- spectrum$vectors %*% (scale * t(spectrum$vectors))
   times <- settings$times

@@ -1,4 +1,4 @@
-# The arguments `weights`, `cluster` and `horizon` of the verbs that take outcomes: columns of the data (selected as
+# The arguments `weights`, `cluster` and `horizon` of the functions that take outcomes: columns of the data (selected as
 # `truth` is), or vectors beside vectors.
 
 # Quosures, evaluated once, with the data they belong to, and the horizon of survival outcomes (R/horizon.R).

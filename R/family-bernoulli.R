@@ -4,7 +4,7 @@ pred_bernoulli <- function(prob) {
   new_distribution(list(prob = as.vector(check_parameter(prob, "prob", 0, 1))), "bernoulli")
 }
 
-# Outcomes are classes: the verbs take the probabilities.
+# Outcomes are classes: the functions take the probabilities.
 family_bernoulli <- function() {
   prob <- function(law) vctrs::field(law, "prob")
   new_record(

@@ -9,7 +9,7 @@ pred_categorical <- function(probs) {
   new_distribution(list(probs = check_simplex(probs, seq_len(nrow(probs)), current_env())), "categorical")
 }
 
-# Outcomes are classes: the verbs take the probabilities.
+# Outcomes are classes: the functions take the probabilities.
 family_categorical <- function() {
   new_record(
     "categorical", support = "class",

@@ -74,8 +74,9 @@ draw_features <- function(law) {
   cbind(matrix(means, nrow(draws)), matrix(sds, nrow(draws)))
 }
 
-# An ensemble: the outcome's rank among its members and itself is uniform on 1..S+1 if they are draws from one law;
-# ties share their ranks. Given the S + 1 values each is the outcome with the same probability: no law is estimated.
+# An ensemble: the outcome's rank among its members and itself is uniform on 1..S+1 if they are draws from one
+# distribution; ties share their ranks. Given the S + 1 values each is the outcome with the same probability: no
+# distribution is estimated.
 ensemble_pit <- function(draws, y) {
   size <- ncol(draws) + 1
   new_pit(rowSums(draws < y) / size, (rowSums(draws <= y) + 1) / size, function(rows) {

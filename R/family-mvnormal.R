@@ -146,7 +146,7 @@ commuting <- function(cov, d) {
   max(abs(rotated[, off])) <= 1e-10 * max(abs(cov))
 }
 
-# n x d^2 covariances, whatever the storage.
+# n x d^2 covariances, for any storage.
 full_covariance <- function(law) {
   if ("cov" %in% vctrs::fields(law)) return(par_of(law, "cov"))
   d <- dimension_of(law)

@@ -151,7 +151,7 @@ glance.ce_fit <- function(x, ...) {
                 n = x$n, n_classes = length(x$levels))
 }
 
-# Of a fit or a tune.
+# For a fit or a tune.
 notion_label <- function(x) {
   n_classes <- length(x$levels)
   switch(x$notion,

@@ -169,7 +169,7 @@ place_folds <- function(given, n, test_rows, call) {
 
 crossfit_folds <- 5
 
-# Of clusters by their codes, so that each is in one fold.
+# For clusters by their codes, so that each is in one fold.
 value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds) {
   if (is.null(cluster)) return(cpp_row_folds(features, as.integer(labels), folds))
   codes <- seq_len(max(cluster))

@@ -50,7 +50,7 @@ missing_part <- function(worked, n) {
   like
 }
 
-# Of a kernel's description the bandwidth may be the rows'.
+# For a kernel's description the bandwidth may be the rows'.
 is_shared <- function(worked, name) {
   !name %in% c("kernel", "target_kernel", "target_form") &&
     all(vapply(worked, function(part) identical(part[[name]], worked[[1]][[name]]), NA))

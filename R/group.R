@@ -1,5 +1,5 @@
-# Grouped data frames and `.by`: one mechanism for every verb. `fn` gets the rows of
-# one group (a plain tibble) and returns a tibble; group columns come first.
+# Grouped data frames and `.by`: one mechanism for every function. `fn` gets the rows of one group (a plain tibble) and
+# returns a tibble; group columns come first.
 
 by_groups <- function(x, by, fn, call = caller_env()) {
   if (missing(x)) stop_no_predictions(call)
@@ -74,7 +74,7 @@ in_group <- function(value, keys, g, call, rows = NULL) {
   })
 }
 
-# The same for verbs that return an object: one per group (see R/grouped.R).
+# The same for functions that return an object: one per group (see R/grouped.R).
 objects_by_groups <- function(x, by, fn, call = caller_env()) {
   if (missing(x)) stop_no_predictions(call)
   x <- read_results(x, call)
@@ -108,7 +108,7 @@ find_groups <- function(x, by, call) {
   }
   if (grouped) {
     data <- attr(x, "groups")
-    # without rows there are no groups: the verb says that there are none
+    # without rows there are no groups: the function says that there are none
     filled <- lengths(data$.rows) > 0
     # nor in an empty level that `.drop = FALSE` keeps, unless all are
     if (any(filled)) data <- data[filled, ]

@@ -1,4 +1,4 @@
-# Results of verbs that return an object, one per group.
+# Results of functions that return an object, one per group.
 
 # `parts`: results, and errors of groups whose data do not suffice; these are kept apart.
 new_grouped <- function(keys, parts) {
@@ -56,7 +56,7 @@ print.ce_grouped <- function(x, ...) {
   invisible(x)
 }
 
-# Verbs that take one result at a time say how to choose it.
+# Functions that take one result at a time say how to choose it.
 one_group <- function(x, what, call = caller_env()) {
   stop_input(c(
     "{.fn {what}} takes the result of one group.",

@@ -1,4 +1,4 @@
-# Survival outcomes at a horizon: 0/1 outcomes, and weights by which rows censored before it are made up for.
+# Survival outcomes at a horizon: 0/1 outcomes, and weights by which rows censored before it are compensated.
 
 #' Survival outcomes at a horizon
 #'
@@ -75,7 +75,7 @@ read_follow_up <- function(x, stratified, call = caller_env()) {
        strata = if (stratified) as.character(x$strata))
 }
 
-# Of one stratum.
+# For one stratum.
 follow_up_of <- function(whole, stratum, call) {
   if (is.null(whole) || is.null(whole$strata)) return(whole)
   rows <- whole$strata %in% stratum
@@ -143,7 +143,7 @@ follow_up <- function(surv, x, horizon, call, weights = NULL) {
        stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
 }
 
-# The weights of `rows` of one stratum, which make up for their own censored ones.
+# The weights of `rows` of one stratum, which compensate for their own censored ones.
 followed_weights <- function(followed, rows, horizon, call) {
   whole <- follow_up_of(horizon$censoring, followed$strata[rows[1]], call)
   censoring_weights(followed$time[rows], followed$event[rows], followed$count[rows], horizon$time, call, whole)
@@ -180,8 +180,8 @@ stop_no_event <- function(horizon, time, call) {
   ), c("horizon", "rows"), arg = "horizon", value = horizon, call = call)
 }
 
-# Weights of the rows of each group that make up for the censored ones of that group, as of the group alone: `groups`,
-# a number of every row. NA where nobody of a group is followed to the horizon.
+# Weights of the rows of each group that compensate for the censored ones of that group, as of the group alone:
+# `groups`, a number of every row. NA where nobody of a group is followed to the horizon.
 group_weights <- function(truth, x, groups, horizon, call, weights = NULL) {
   if (is.data.frame(x)) x <- ungroup_frame(x)
   followed <- follow_up(survival_outcome(truth, x, call), x, horizon, call, weights)

@@ -88,8 +88,8 @@ estimate_std_error <- function(estimate) {
 }
 
 # Two rows of different folds may each have shaped the other's gap. Where the error is noise this doubles the variance
-# of the mean; where gaps have the sign they have, it adds nothing. `share`: how much of the value is no noise. From
-# p = 2 the scale of the tangent makes up for it.
+# of the mean; where gaps have the sign they have, it adds nothing. `share`: how much of the value is no noise. From p =
+# 2 the scale of the tangent compensates for it.
 honest_inflation <- function(power, share = 0) if (power < 2) sqrt(2 - share) else 1
 
 # A lower confidence limit of the value that holds near calibration too, see R/crossfit.R.
@@ -113,8 +113,8 @@ estimate_limits <- function(estimate, level, draws = NULL) {
        high = max(max(estimate$value, estimate$smallest) + half, pairs$high))
 }
 
-# Of a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R); the
-# limits are the x that a test with this variance does not reject. The influence's own variance is no use near
+# For a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R);
+# the limits are the x that a test with this variance does not reject. The influence's own variance is no use near
 # calibration: it is a square of the same sums as the value, and so smallest where the value is too small.
 #   pairs    list(value, influence: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2)
 # The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda, slope x = 4 sum

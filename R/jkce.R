@@ -83,7 +83,7 @@ bind_classes <- function(predictions, choices, threads, call) {
        target = bind_target(choices$target_kernel %||% kernel_white(), outcomes, choices$draws, threads, call))
 }
 
-# From the sums over all pairs of rows; `data`: predictions or laws.
+# From the sums over all pairs of rows; `data`: predictions or distributions.
 pair_columns <- function(bound, data, group, choices, threads, call) {
   group <- ckce_group(group, choices$group_kernel, data$rows, data$n_input, threads, call)
   sums <- exact_sums(bound$prediction$spec, bound$target$spec, group, choices$type, data$design, threads)

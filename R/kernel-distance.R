@@ -52,8 +52,8 @@ hellinger_squared <- function(law, call = caller_env()) {
   squared
 }
 
-# D^2(i, j) = inner(i, i) - 2 inner(i, j) + inner(j, j), inner = E k(Z_i, Z_j). For draws the
-# distance between the empirical laws, own pairs included: a true distance, never negative.
+# D^2(i, j) = inner(i, i) - 2 inner(i, j) + inner(j, j), inner = E k(Z_i, Z_j). For draws the distance between the
+# empirical distributions, own pairs included: a true distance, never negative.
 bind_mmd <- function(kernel, laws, draws, threads, call) {
   if (laws$n > matrix_rows) return(bind_many_mmd(kernel, laws, draws, threads, call))
   # no kernel on predictions may depend on the outcomes

@@ -1,9 +1,9 @@
-# Limits of the squared error from one rung (psi, noise, skew, linear, scatter; see ladder.R). Where
-# predictions are calibrated psi has variance `noise` and the shape of a Pearson III law; at a squared
-# error x its variance is noise + slope x.
+# Limits of the squared error from one rung (psi, noise, skew, linear, scatter; see ladder.R). Where predictions are
+# calibrated psi has variance `noise` and the shape of a Pearson III distribution; at a squared error x its variance is
+# noise + slope x.
 
-# Quantile of the standardised Pearson III law with this skewness, at the probability of the normal quantile z: by the
-# logarithm of the nearer tail, since Student's quantiles of few degrees of freedom lie where pnorm() is 0 or 1.
+# Quantile of the standardised Pearson III distribution with this skewness, at the probability of the normal quantile z:
+# by the logarithm of the nearer tail, since Student's quantiles of few degrees of freedom lie where pnorm() is 0 or 1.
 pearson3_quantile <- function(z, skew) {
   if (skew < 1e-3) return(z)
   shape <- 4 / skew^2
@@ -33,7 +33,7 @@ rung_high <- function(rung, level, df = Inf) {
 }
 
 # Where variances are estimated from few independent draws (clusters, weights; see design_df()), Student's quantile
-# stands in the place of the normal one.
+# stands instead of the normal one.
 
 # One-sided at the probability p: 0 exactly where the p-value is at least 1 - p. At most psi, where p is so small that
 # the quantile is negative.

@@ -94,7 +94,7 @@ tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
   path
 }
 
-# Bins are for scalar notions only: the verbs say so before any work is done.
+# Bins are for scalar notions only: the functions say so before any work is done.
 check_bins_notion <- function(methods, notion, call = NULL) {
   bins <- vapply(methods, inherits, NA, "ce_method_bins")
   if (any(bins) && "canonical" %in% notion) stop_vector_notion(call)

@@ -203,7 +203,7 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   out
 }
 
-# Of the confidences that were right; `design` is that of all rows, which say how many there effectively are.
+# For the confidences that were right; `design` is that of all rows, which say how many there effectively are.
 triweight_bandwidth <- function(right, right_design, design) {
   spread <- row_mean((right - row_mean(right, right_design))^2, right_design)
   sqrt(spread) * (2 / weight_concentration(design))^(-1 / 5)

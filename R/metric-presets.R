@@ -132,8 +132,8 @@ chunk_ends <- function(sorted, n_bins, even) {
   c(findInterval(edges, sorted$x), n)
 }
 
-# What the library computes where nothing else is asked for: of a matrix the top label, but for those
-# that take the second column of two.
+# What the library computes where nothing else is asked for: of a matrix the top label, except for those that take the
+# second column of two.
 preset_notion <- function(preset, predictions) {
   second <- preset %in% c("netcal", "scikit-learn") && n_classes(predictions) == 2
   if (second || is.null(predictions$probs)) "binary" else "top_label"

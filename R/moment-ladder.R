@@ -1,4 +1,4 @@
-# The headline of a scalar notion from sums over the cells of a partition of [0, 1], without the rows. Of a cell's rows
+# The headline of a scalar notion from sums over the cells of a partition of [0, 1], without the rows. For a cell's rows
 # with outcome 0, and of those with outcome 1, the sums of w T_k(u) are kept, k < m: T_k are Chebyshev's polynomials, u
 # is the place of a prediction in its cell, -1 at the lower edge and 1 at the upper one. Residuals are x - y, so every
 # sum of e^b f(x) over rows is an integral of a smooth function over these two measures; Gauss's rule gives each of them

@@ -138,7 +138,7 @@ forms_fault <- function(forms, notion, levels, at) {
 histogram_rule <- fields(breaks = numbers(sorted = TRUE, least = 2),
                          counts = numbers(function(o) length(o$breaks) - 1, lower = 0))
 
-# Of every scalar feature.
+# For every scalar feature.
 histograms_rule <- function(x, o) {
   switch(o$notion,
     canonical = no_field(x, o), class_wise = each(histogram_rule, length(o$levels))(x, o), histogram_rule(x, o)
@@ -207,7 +207,7 @@ first_of <- function(values, rule) {
   }
 }
 
-# Of a method: a form for each problem and fold.
+# For a method: a form for each problem and fold.
 fold_forms_fault <- function(x, method) {
   forms <- x$forms[[method]]
   if (any(lengths(forms) != x$split$k)) return(fault("a form for each fold", forms, "$forms"))

@@ -1,4 +1,4 @@
-# Fields of what the other verbs return: tables that are printed, drawn and written down.
+# Fields of what the other functions return: tables that are printed, drawn and written down.
 
 keys_rule <- maybe(texts())
 

@@ -2,7 +2,7 @@
 # variance 2 sum_{c != c'} H_cc'^2 over the squared weight of these pairs, H_cc' the sum of w_i w_j h_ij over the rows i
 # of c and j of c', and the trace sum_c H_cc.
 
-# Of few clusters this is a sum of few squares, so that it takes the place of that of rows (R/skce.R: sums) only where
+# For few clusters this is a sum of few squares, so that it takes the place of that of rows (R/skce.R: sums) only where
 # it is larger. pairs(rows): the matrix of their h_ij.
 with_clusters <- function(sums, design, pairs) {
   if (is.null(design$cluster)) return(sums)
@@ -24,8 +24,8 @@ cluster_effect <- function(design, pairs) {
   list(squares = ratio(found$across, found$squares), within = ratio(found$within, found$diagonal))
 }
 
-# Of some clusters, whose number is `clusters`: across, sum_{c != c'} H_cc'^2; within, sum_c H_cc; squares and diagonal,
-# those of their rows.
+# For some clusters, whose number is `clusters`: across, sum_{c != c'} H_cc'^2; within, sum_c H_cc; squares and
+# diagonal, those of their rows.
 cluster_noise <- function(design, pairs) {
   some <- noise_clusters(design)
   totals <- cluster_totals(design, some, pairs)
@@ -76,7 +76,7 @@ cluster_totals <- function(design, some, pairs, most = 2000L) {
   list(clusters = totals, squares = squares, diagonal = diagonal)
 }
 
-# Of both kernels as sources of the core.
+# For both kernels as sources of the core.
 source_pairs <- function(prediction, target, n, threads) {
   function(rows) {
     if (length(rows) == n) return(cpp_pair_matrix(prediction, target, threads))

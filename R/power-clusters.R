@@ -1,7 +1,7 @@
 # What clusters of rows cost a planned validation. Predictions are independent draws; outcomes of a cluster share their
-# luck: with probability sqrt(icc) a row takes the cluster's uniform number U in the place of its own, y = 1{U < eta}.
-# Every row has the probability eta then, and two of a cluster the covariance icc (min(eta, eta') - eta eta'), which is
-# a correlation of icc where their risks are the same.
+# luck: with probability sqrt(icc) a row takes the cluster's uniform number U instead of its own, y = 1{U < eta}. Every
+# row has the probability eta then, and two of a cluster the covariance icc (min(eta, eta') - eta eta'), which is a
+# correlation of icc where their risks are the same.
 
 # NULL without clusters. `per_draw`: of a random row's cluster, the mean number of other rows.
 new_power_clusters <- function(cluster_size, icc, call) {

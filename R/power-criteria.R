@@ -52,7 +52,7 @@ power_widths <- list(oe_ratio = oe_width, slope = slope_width, auroc = auroc_wid
                      standardized_net_benefit = standardized_width,
                      calibration_error = function(n, nodes, facts) ladder_expected(n, nodes, facts)$width)
 
-# Of the published criteria that of as many independent rows.
+# For the published criteria that of as many independent rows.
 expected_width <- function(name, n, nodes, facts) {
   if (name != "calibration_error") n <- n / design_effect(facts$clusters)
   power_widths[[name]](n, nodes, facts)

@@ -202,7 +202,7 @@ wished_rows <- function(nodes, facts, width, power) {
   rows <- columns_frame(criterion = names(width) %||% character(), quantity = rep("width", length(width)),
                         target = as.numeric(width), n = unname(found))
   if (is.null(power)) return(rows)
-  # of a calibrated model the test has no power, but for its level
+  # of a calibrated model the test has no power, except for its level
   gap <- node_mean(nodes, (nodes$p - nodes$eta)^2)
   test <- if (gap > 1e-14) {
     needed_rows(function(n) ladder_expected(n, nodes, facts)$power, power, falls = FALSE)

@@ -11,8 +11,7 @@
 #   na      TRUE where a missing value is to give NA (na_rm = FALSE)
 # All input errors of predictions and outcomes are raised here and in R/predictions-*.R.
 
-# `truth` and `dots` are quosures, so that data frames are tidyselected and
-# matrices evaluated with the same verb.
+# `truth` and `dots` are quosures, so that data frames are tidyselected and matrices evaluated with the same function.
 # `direction`: whether to look at it (see warn_direction()).
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
                            call = caller_env(), direction = TRUE, design = NULL) {

@@ -202,7 +202,7 @@ halved_step <- function(objective, theta, direction, value) {
 
 log1pexp <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))
 
-# The log loss falls below what any finite optimum allows: everything on its side, whatever the offset.
+# The log loss falls below what any finite optimum allows: everything on its side, for any offset.
 separated <- function(x, theta, outcome) {
   eta <- drop(x %*% theta)
   all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0)

@@ -108,7 +108,7 @@ temper_law <- function(law, temperature) record_of(law)$temper$apply(law, temper
 
 density_fingerprint <- function(law) fingerprint(parameter_features(list(law = law)))
 
-# Laws of the rows kept among all, as a vector or a column of the name that it had.
+# Distributions of the rows kept among all, as a vector or a column of the name that it had.
 write_laws <- function(law, rows, n_rows, layout) {
   out <- vctrs::vec_init(law, n_rows)
   vctrs::vec_slice(out, rows) <- law

@@ -34,7 +34,7 @@ check_network_size <- function(hidden, call = caller_env()) {
 fit_map.map_diag <- function(method, data, threads) {
   hidden <- as.integer(method$hidden)
   data <- in_own_order(data)
-  # log-probabilities lie in [log(floor), 0] whatever the data: one grid for fit and prediction
+  # log-probabilities lie in [log(floor), 0] for any data: one grid for fit and prediction
   range <- c(min(data$logp, log(.Machine$double.eps)), 0)
   start <- best_temperature(data, method, threads)
   # the penalty pulls there: without it slopes run away where tiny probabilities never met their label

@@ -18,7 +18,7 @@ linear_choice <- function(name, loss, penalty, call = caller_env()) {
   new_choice("map", name, loss = loss, penalty = check_penalty(penalty, call))
 }
 
-# Of weights and of intercepts, one number for both.
+# For weights and of intercepts, one number for both.
 check_penalty <- function(penalty, call = caller_env()) {
   check_numbers(penalty, "penalty", lower = 0, size = if (length(penalty) != 2) 1L, call = call)
 }

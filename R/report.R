@@ -102,7 +102,7 @@ check_report <- function(file, quiet, title, model, call) {
   ending
 }
 
-# Predictions as every verb takes them: a vector or a matrix beside vectors, read once.
+# Predictions as every function takes them: a vector or a matrix beside vectors, read once.
 report_data <- function(predictions, groups) {
   design <- predictions$design
   scalar <- is.null(predictions$probs)
@@ -127,7 +127,7 @@ report_validation <- function(data, notion, options, call) {
   new_validation(list(problems = problems, keys = keys), notion, options$horizon, options, call)
 }
 
-# A verb on such data.
+# A function on such data.
 report_verb <- function(data, verb, ...) {
   weights <- data$weights
   cluster <- data$cluster

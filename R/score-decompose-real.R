@@ -1,5 +1,5 @@
-# Parts of a mean score of a real outcome: the law of the outcome given the prediction is the
-# empirical law of a group of predictions.
+# Parts of a mean score of a real outcome: the distribution of the outcome given the prediction is the empirical
+# distribution of a group of predictions.
 
 decompose_real <- function(x, truth, dots, by, scores, n_bins, times, na_rm, call, design = NULL) {
   by_groups(x, by, function(part) {
@@ -68,7 +68,7 @@ law_groups <- function(law, n_bins, w = NULL) {
   match(edges[findInterval(mean, edges, left.open = TRUE) + 1L], edges)
 }
 
-# Score of every outcome under the empirical law of its group, with weights w (NULL: none).
+# Score of every outcome under the empirical distribution of its group, with weights w (NULL: none).
 empirical_scores <- function(score, y, group, w = NULL) {
   switch(score$name,
     crps = empirical_crps(y, group, w),

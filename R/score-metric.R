@@ -110,7 +110,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   }, event_level, na_rm, choices = list(level = level), call = call, design = design)
 }
 
-# Of scores that are for classes and numbers, the predictions say which.
+# For scores that are for classes and numbers, the predictions say which.
 read_as_real <- function(x, dots, scores, call) {
   if (any(vapply(scores, `[[`, "", "kind") == "real")) return(TRUE)
   if (missing(x)) return(FALSE)

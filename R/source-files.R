@@ -2,7 +2,7 @@
 
 file_kinds <- c(csv = "[.]csv([.](gz|bz2|xz))?$", parquet = "[.]parquet$")
 
-# In the order of their names, whatever the locale.
+# In the order of their names, for any locale.
 source_files <- function(x, call) {
   folders <- dir.exists(x)
   inside <- unlist(lapply(x[folders], list.files, pattern = paste(file_kinds, collapse = "|"), full.names = TRUE,

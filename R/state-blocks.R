@@ -1,7 +1,7 @@
 # What the panel of a state needs of blocks: bins of weighted rows, and honest lower ends.
 
-# function(blocks): of every bin the number of its rows in these blocks and the sum of their squared weights; NULL where
-# rows count the same.
+# function(blocks): of every bin the number of its rows in these blocks and the sum of their squared weights; NULL
+# without weights.
 block_bins <- function(state, problem) {
   sums <- state$sums[[problem]]
   if (is.null(sums$counts)) return(function(blocks) NULL)
@@ -36,7 +36,7 @@ bin_noise <- function(rows, spec, counts) {
   c("ece 1" = noise(1, FALSE), "ece 2" = noise(2, FALSE), "ece 2 debiased" = noise(2, TRUE))
 }
 
-# Of every block its part of the sum whose mean is an expected lower bound of the error (R/crossfit.R): gaps and signs
+# For every block its part of the sum whose mean is an expected lower bound of the error (R/crossfit.R): gaps and signs
 # are those of the blocks in other folds.
 block_terms <- function(moments, spec) {
   n_blocks <- dim(moments)[4]

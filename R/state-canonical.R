@@ -63,7 +63,7 @@ frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
   list(landmarks = rows[pivots, , drop = FALSE], kernel = kernel)
 }
 
-# Of the trace: what is left of a landmark beside the others is more than rounding.
+# For the trace: what is left of a landmark beside the others is more than rounding.
 landmark_tolerance <- 1e-9
 
 # As factor_map() has it.

@@ -24,7 +24,7 @@ counted_table <- function(rows, edges, parts = 1) {
   list(size = pick(1), d = pick(2), d2 = pick(3), bins = bins_of_sums(pick(1), pick(2), pick(3), pick(4)))
 }
 
-# The binned error from such a table. `variance(slope, offset, mean)` of rows that do not count the same.
+# The binned error from such a table. `variance(slope, offset, mean)` of weighted rows.
 sums_estimate <- function(table, p, debias, design, variance = function(slope, offset, mean) NULL) {
   value <- binned_power(table$bins, p, debias)
   bound <- crossfit_sums(table$size, table$d, table$d2, table$bins, p)

@@ -1,6 +1,6 @@
 # The headline of a state.
 
-# What ce_estimate(state) returns.
+# The result of ce_estimate(state).
 state_estimate <- function(state, level, threads, call) {
   check_state(state, call)
   check_state_rows(state, call)
@@ -55,8 +55,8 @@ state_knots <- function(state, j) {
 }
 
 # The rows of every block stand for its sums, so that rungs that leave whole blocks out are those of clusters. What
-# takes squares of rows has its own sums. Of K classes each has rows of its own (no others have its feature), all in one
-# problem: residuals times the root of K make up for K times the rows.
+# takes squares of rows has its own sums. For K classes each has rows of its own (no others have its feature), all in
+# one problem: residuals times the root of K compensate for K times the rows.
 block_ladder <- function(state, level, threads) {
   classes <- seq_along(state$sums)
   own <- lapply(classes, function(j) part_rows(state$spec$edges, block_moments(state, j)))

@@ -137,7 +137,7 @@ jackknife_estimates <- function(used, value, honest, noise) {
       smallest = ifelse(grepl("cox|spiegel|oe", names(all)), -Inf, 0), variance = variance)
 }
 
-# What is summed over the classes, as the verbs do with rows; errors of blocks, which have all classes of a row.
+# What is summed over the classes, as the functions do with rows; errors of blocks, which have all classes of a row.
 class_sum <- function(state, level) {
   moments <- lapply(seq_along(state$sums), function(j) block_moments(state, j))
   used <- which(block_weights(moments[[1]]) > 0)
@@ -165,7 +165,7 @@ binned_values <- function(rows, spec, counts) {
     brier = square)
 }
 
-# Of rows with counts: the panel's values on the scale of their errors.
+# For rows with counts: the panel's values on the scale of their errors.
 panel_values <- function(rows, scores, spec, counts) {
   e <- rows$x - rows$y
   total <- sum(rows$count)

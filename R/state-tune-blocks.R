@@ -6,7 +6,7 @@
 # the pairs of blocks a and b sum up to
 #   sum w_i w_j (<e_i, e_j> - h_ij)^2 = <S_a, S_b> - 2 tr(C_a'M C_b) + tr(M G_a M G_b)
 
-# Of the blocks that have rows: their part of test rows (0) or folds. As cluster_split() of clusters in this order.
+# For the blocks that have rows: their part of test rows (0) or folds. As cluster_split() of clusters in this order.
 fold_of_blocks <- function(n_blocks, spec) {
   tune <- floor((1 - spec$test) * n_blocks + 1e-9)
   c(rep(0L, n_blocks - tune), block_folds(tune, spec$folds))
@@ -79,7 +79,7 @@ blocks_sentence <- function(state, used) {
   paste0(toupper(substr(said, 1, 1)), substr(said, 2, nchar(said)))
 }
 
-# Of one problem: the rows with counts of every block, and the sums of w and w e in its narrow cells.
+# For one problem: the rows with counts of every block, and the sums of w and w e in its narrow cells.
 block_problem <- function(state, j, split) {
   spec <- state$spec
   rows <- part_rows(spec$edges, block_moments(state, j)[, , , split$used, drop = FALSE])

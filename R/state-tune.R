@@ -1,7 +1,7 @@
 # Algorithm 1 on the sums of a state: bins from sums of residuals, kernel ridges from the rows with counts of each fold.
 # A part is fold + 1, as test rows are fold 0.
 
-# What ce_tune(state) returns.
+# The result of ce_tune(state).
 state_tune <- function(state, level, threads, call) {
   check_state(state, call)
   check_state_rows(state, call)
@@ -50,7 +50,7 @@ state_methods <- function(state) {
   if (15 %in% grid) methods else methods[-1]
 }
 
-# Of one problem: rows with counts and their fold (0 tests), and those of the cells between the edges of all bins.
+# For one problem: rows with counts and their fold (0 tests), and those of the cells between the edges of all bins.
 counted_problem <- function(state) {
   parts <- state$spec$folds + 1
   rows <- part_rows(state$spec$edges, state_moments(state))
@@ -142,7 +142,7 @@ counted_difference <- function(a, b) {
   }, a$risks[[1]], b$risks[[1]]))
 }
 
-# Of rows with counts, or of cells by their upper edges.
+# For rows with counts, or of cells by their upper edges.
 counted_histogram <- function(problem, n_bins = 100L) {
   rows <- problem$fine %||% list(x = c(problem$edges, 1), count = rowSums(problem$n))
   bin <- findInterval(rows$x, seq_len(n_bins - 1) / n_bins, left.open = TRUE)

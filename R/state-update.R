@@ -69,7 +69,7 @@ check_state_horizon <- function(horizon, call) {
   ), c("horizon", "state"), arg = "horizon", call = call)
 }
 
-# What a row counts; those that integers repeat are repeated.
+# The weight of a row; those that integers repeat are repeated.
 follow_up_weights <- function(truth, data, horizon, weights, call) {
   censoring <- outcomes_at(truth, data, horizon, call)$censoring$weights
   if (is.null(weights) || is_frequency(weights)) censoring else censoring * as.numeric(weights)
@@ -202,7 +202,7 @@ add_problem <- function(sums, problem, parts, weights, spec) {
   sums
 }
 
-# Of the residuals of two classes, times the squared weights.
+# For the residuals of two classes, times the squared weights.
 add_cross <- function(sums, problems, weights) {
   e <- do.call(cbind, lapply(problems, `[[`, "residuals"))
   if (length(weights) > 0) e <- weights * e

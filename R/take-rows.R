@@ -1,5 +1,5 @@
-# The rows of data of any kind: predictions, laws, problems, what is recalibrated. What has a value per row has the same
-# name in all of them; the rest stays.
+# The rows of data of any kind: predictions, distributions, problems, what is recalibrated. What has a value per row has
+# the same name in all of them; the rest stays.
 
 row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
                "variances", "missed", "excess", "scale", "fold", "rows")

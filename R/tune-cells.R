@@ -5,8 +5,8 @@
 #   c0 = b^2 G - 2 n b^2 v + n v^2 - m^2,  c1 = -2 (b C - v c),  c2 = S + 2 m
 # and the risk is the mean of its rows over n - 1.
 #
-# Of rows with importance weights w all sums above are those of w, w d, w d^2 (so that n is their weight), and with
-# a = b^2 G - 2 n b^2 v + n v^2 the sum over the partners of row i is
+# For rows with importance weights w all sums above are those of w, w d, w d^2 (so that n is their weight), and with a =
+# b^2 G - 2 n b^2 v + n v^2 the sum over the partners of row i is
 #   s_i = sum_{j != i} w_j (d_i d_j - h_ij)^2 = a + c1 d_i + S d_i^2 - w_i (d_i^2 - m)^2,  their weight P_i = W - w_i
 # so that the risk is sum w s / D with D = W^2 - sum w^2, and of the difference r of two risks, D being the same,
 #   se^2 = n / (n - 1) 4 / D^2 sum w_i^2 x_i^2,  x_i = s_i - s'_i - r P_i = A + B d_i + w_i (E + F d_i^2)

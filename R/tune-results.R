@@ -1,6 +1,6 @@
 # Results of resampling in tidymodels: tune_grid(), fit_resamples(), last_fit() and workflow sets' parts. They are data
-# frames of splits; what verbs read are the predictions that were kept, one row per held-out row. The package tune is
-# not in Debian, so nothing depends on it: its functions are asked for by name.
+# frames of splits; what functions read are the predictions that were kept, one row per held-out row. The package tune
+# is not in Debian, so nothing depends on it: its functions are asked for by name.
 
 read_results <- function(x, call) {
   check_in_memory(x, call)

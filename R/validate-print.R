@@ -77,7 +77,7 @@ sample_sentence <- function(sample, notion = "binary", event = NULL, horizon = N
          percent_text(sample$mean_prediction, 1), " predicted")
 }
 
-# Of a top label the event is that it was right.
+# For a top label the event is that it was right.
 rows_and_events <- function(sample, notion, event = NULL, horizon = NULL) {
   if (!is.null(horizon)) {
     return(follow_up_text(sample$n, sample$events, sample$n_censored, sample$n_effective, horizon))

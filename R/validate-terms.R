@@ -1,5 +1,5 @@
-# The numbers of ce_validate() for one problem: every one an estimate with influence rows (R/influence.R), but for the
-# regression, the ladder and the bootstrap.
+# The numbers of ce_validate() for one problem: every one an estimate with influence rows (R/influence.R), except for
+# the regression, the ladder and the bootstrap.
 
 # Scales on which an interval is symmetric: to it, back, and the derivative of the way back.
 log_scale <- list(to = log, back = exp, slope = exp)

@@ -85,7 +85,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   }, call)
 }
 
-# What the sums were made of is settled: the verbs take no other choices with a state.
+# What the sums were made of is settled: the functions take no other choices with a state.
 check_state_call <- function(no_truth, called, known, call) {
   other <- setdiff(names(called)[-1], c(known, ""))
   if (no_truth && length(other) == 0) return(invisible())

@@ -1,6 +1,5 @@
-# What the C++ core throws reaches the user as an error of the package, with the verb that was called
-# and the core's message. Every export of the core is wrapped here, when the package is built: this
-# file is read after them.
+# What the C++ core throws reaches the user as an error of the package, with the function that was called and the core's
+# message. Every export of the core is wrapped here, when the package is built: this file is read after them.
 
 core_call <- function(value) {
   # R checks for an interrupt or a time limit (setTimeLimit()) once in a thousand calls, which may take minutes

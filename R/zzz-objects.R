@@ -13,7 +13,9 @@ local({
       if (any(c("check_state", "check_monitor") %in% all.names(body(method)))) next
       own <- as.name(names(formals(method))[1])
       check <- bquote(check_object(.(own), .(as.character(own)), current_env()))
-      if (generic == "print") check <- bquote(if (is_reshaped(.(own))) return(print_reshaped(.(own), ...)) else .(check))
+      if (generic == "print") {
+        check <- bquote(if (is_reshaped(.(own))) return(print_reshaped(.(own), ...)) else .(check))
+      }
       body(method) <- call("{", check, body(method))
       assign(name, method, namespace)
     }
