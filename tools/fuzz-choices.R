@@ -134,7 +134,7 @@ choices <- list(
     fit <- as.call(c(quote(ce_fit), pair(data), list(method = quote(method_kde(0.2)))))
     as.call(list(quote(ce_risk), fit, pick(list(data$x, other_model(data$x))), data$truth))
   },
-  bound = function(data) as.call(c(quote(upper_bound), pair(data))),
+  bound = function(data) as.call(c(quote(ce_upper_bound), pair(data))),
   database = function(data) {
     p <- if (is.numeric(data$x)) as.vector(data$x)[seq_along(data$truth)] else data$truth
     id <- seq_along(data$truth)
