@@ -4,14 +4,18 @@
 # What a value is, in words: a number, a text in quotes, its class and length.
 describe <- function(x) {
   if (is.null(x)) return("NULL")
-  if (is.numeric(x) && length(x) == 1 && !is.object(x)) return(paste(signif(x, 7)))
-  if (rlang::is_string(x)) return(encodeString(substr(x, 1, 200), quote = "\""))
-  if (is.atomic(x) && length(x) == 1) return(format(x))
-  if (is.atomic(x)) return(paste0(class(x)[1], " of length ", length(x)))
+  if (is.atomic(x)) return(describe_atomic(x))
   if (is.function(x)) return("a function")
   if (is.data.frame(x)) return("a data frame")
   if (rlang::is_bare_list(x)) return(paste("a list of length", length(x)))
   paste("an object of class", class(x)[1])
+}
+
+describe_atomic <- function(x) {
+  if (length(x) != 1) return(paste0(class(x)[1], " of length ", length(x)))
+  if (is.numeric(x) && !is.object(x)) return(paste(signif(x, 7)))
+  if (rlang::is_string(x)) return(encodeString(substr(x, 1, 200), quote = "\""))
+  format(x)
 }
 
 # The value of a user's function `arg`, or a classed error that says where it failed; `where` is
