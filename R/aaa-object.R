@@ -56,7 +56,7 @@ object_rules <- new.env(parent = emptyenv())
 # An object's rule by its class. Called when the package is built.
 describe_object <- function(class, rule) assign(class, rule, envir = object_rules)
 
-fields <- function(..., also = NULL) {
+fields <- function(..., also = function(x) NULL) {
   rules <- list(...)
   names <- names(rules)
   force(also)
@@ -66,7 +66,7 @@ fields <- function(..., also = NULL) {
       found <- rules[[i]](.subset2(x, names[i]), x)
       if (!is.null(found)) return(within_field(found, paste0("$", names[i])))
     }
-    if (!is.null(also)) also(x)
+    also(x)
   }
 }
 

@@ -12,7 +12,7 @@ core_rule <- function(size) {
 }
 
 # What every form has; `size`: of its features where it may have a core.
-form_fields <- function(..., size = NULL, also = NULL) {
+form_fields <- function(..., size = NULL, also = function(x) NULL) {
   fields(..., core = if (is.null(size)) no_field else core_rule(size), gap = a_flag, also = also)
 }
 

@@ -149,7 +149,7 @@ unknown_remedy <- function(name, x, arg, call) {
   nested <- names(x)[vapply(x, function(column) is.list(column) && any(vapply(column, is.data.frame, NA)), NA)]
   if (length(nested) > 0) {
     data <- typed_argument(typed_call(call), "x") %||% quote(x)
-    frame <- as.call(list(quote(tidyr::unnest), data, as.name(nested[1])))
+    frame <- as.call(list(call("::", quote(tidyr), quote(unnest)), data, as.name(nested[1])))
     return(c("x" = fact, remedy(paste0("Its column {.field ", nested[1], "} holds data frames: unnest it"),
                                 mended_line(call, list(x = frame)))))
   }
