@@ -26,7 +26,7 @@
 #' That of [ce_validate()] for every model, and a few seconds for pandoc.
 #' @seealso [ce_kable()] for single tables.
 #' @export
-#' @examplesIf all(vapply(c("MASS", "ggplot2", "rmarkdown"), requireNamespace, NA, quietly = TRUE))
+#' @examplesIf interactive() && all(vapply(c("MASS", "ggplot2", "rmarkdown"), requireNamespace, NA, quietly = TRUE))
 #' fit <- glm(type ~ npreg + glu + bmi, binomial, MASS::Pima.tr)
 #' women <- MASS::Pima.te
 #' women$risk <- predict(fit, women, type = "response")
