@@ -142,9 +142,9 @@ TEST(shapes_and_weights_that_do_not_fit_are_refused) {
   confident.recipe = Recipe::own_top;
   CHECK(add(confident, std::vector<Matrix>(3, Matrix::Ones(5, 1))));
   affine.recipe = Recipe::top_affine;
-  CHECK(!add(affine, std::vector<Matrix>(3, Matrix::Ones(3, 3))));
-  CHECK(add(affine, std::vector<Matrix>(1, Matrix::Ones(3, 3))));
-  CHECK(add(affine, std::vector<Matrix>(3, Matrix::Ones(3, 2))));
+  CHECK(!add(affine, std::vector<Matrix>(4, Matrix::Ones(4, 3))));
+  CHECK(add(affine, std::vector<Matrix>(1, Matrix::Ones(4, 3))));
+  CHECK(add(affine, std::vector<Matrix>(4, Matrix::Ones(4, 2))));
   landmarks.recipe = Recipe::kernel;
   landmarks.landmarks = Matrix::Ones(2, 2);
   CHECK(add(landmarks, {Matrix::Ones(5, 3)}));

@@ -166,9 +166,9 @@ inline PairBlocks pair_blocks(const Engine& engine, const LocalBasis& left, cons
 // M_il = sum_j left(i, j) right(l, j) <b_ij, b_lj> of all pairs of rows, in the orthonormal basis
 // of each coordinate; as `symmetric`, with left = right, the half of it that has i >= l.
 template <class Left, class Right>
-Matrix row_products(const Engine& engine, const std::vector<LocalBasis>& bases,
-                    const std::vector<LocalCoordinate>& parts, Index n, bool symmetric,
-                    const Left& left, const Right& right) {
+Matrix row_pair_products(const Engine& engine, const std::vector<LocalBasis>& bases,
+                         const std::vector<LocalCoordinate>& parts, Index n, bool symmetric,
+                         const Left& left, const Right& right) {
   constexpr Index panel = 64;
   Matrix out = Matrix::Zero(n, n);
   for (std::size_t j = 0; j < bases.size(); ++j) {
@@ -216,11 +216,11 @@ inline void sums_of_rows(const Engine& engine, const std::vector<LocalBasis>& ba
     return std::sqrt(parts[static_cast<std::size_t>(j)].scale(i)) * plain(i, j);
   };
   if (sums.exact) {
-    const Matrix pairs = row_products(engine, bases, parts, n, false, plain, scaled);
+    const Matrix pairs = row_pair_products(engine, bases, parts, n, false, plain, scaled);
     sums.t20 = pairs.squaredNorm();
     sums.t11 = pairs.cwiseProduct(pairs.transpose()).sum();
   }
-  Matrix s = row_products(engine, bases, parts, n, true, rooted, rooted);
+  Matrix s = row_pair_products(engine, bases, parts, n, true, rooted, rooted);
   s.triangularView<Eigen::StrictlyUpper>() = s.transpose();
   sums.s2 = s.squaredNorm();
   sums.s3 = trace_cube(engine, s);
