@@ -4,7 +4,8 @@ RSCRIPT = Rscript
 EIGEN = $(eval EIGEN := $(shell $(RSCRIPT) -e 'cat(system.file("include", package = "RcppEigen"))'))$(EIGEN)
 CORES = $(shell getconf _NPROCESSORS_ONLN)
 CXX = g++
-CORE_FLAGS = -std=c++17 -O2 -Wall -Wextra -pedantic -pthread
+# without NDEBUG Eigen asserts sizes and positions, and so does the standard library
+CORE_FLAGS = -std=c++17 -O1 -D_GLIBCXX_ASSERTIONS -Wall -Wextra -pedantic -pthread
 HEADERS = $(shell find inst/include -name '*.h')
 FORMATTED = $(wildcard src/*.h) $(filter-out src/RcppExports.cpp,$(wildcard src/*.cpp)) $(HEADERS) \
   $(wildcard inst/extending/*.cpp tests/core/*.cpp tests/core/*.h)
@@ -17,7 +18,8 @@ comma = ,
 PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
 .PHONY: help deps install demo test test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
-  contract check document readme layers lint format check-format check-documented extending articles pages papers fuzz bench site \
+  contract check document readme layers lint format check-format check-documented extending articles pages papers fuzz \
+  fuzz-tamper bench site \
   test-core sanitize sanitize-address sanitize-thread valgrind release-check clean
 
 help: ## list the commands
@@ -110,6 +112,9 @@ papers: install ## the stored results of the vignettes, computed again (hours); 
 fuzz: install ## odd and invalid calls of every verb; CASES=10000 SEED=2
 	@$(RSCRIPT) tools/fuzz.R $(or $(CASES),500) $(or $(SEED),1)
 
+fuzz-tamper: install ## calls with objects whose fields were changed, in processes of their own; CASES, SEED, OBJECTS='^state'
+	@$(RSCRIPT) tools/fuzz.R tamper $(or $(CASES),500) $(or $(SEED),1) '$(OBJECTS)'
+
 bench: install ## the benchmarks of bench/, rendered there
 	@$(RSCRIPT) bench/run.R
 
@@ -133,14 +138,15 @@ $(CORE)/core: $(CORE_OBJECTS)
 
 -include $(wildcard $(CORE)/*.d)
 
-test-core: ## the C++ core on its own, without R
+test-core: ## the C++ core on its own, without R; Eigen and the standard library assert sizes and positions
 	@$(RSCRIPT) tools/install-deps.R
 	@$(MAKE) --no-print-directory -j$(CORES) $(CORE)/core
 	$(CORE)/core
 
 # tests/core once more, in a folder of its own: $(1) its name, $(2) the sanitizers
 sanitized = $(MAKE) --no-print-directory -j$(CORES) CORE=tests/core/build-$(1) CORE_FLAGS="-std=c++17 -O1 -g1 \
-  -fno-omit-frame-pointer -fsanitize=$(2) -fno-sanitize-recover=all -Wall -pthread" tests/core/build-$(1)/core && \
+  -D_GLIBCXX_ASSERTIONS -fno-omit-frame-pointer -fsanitize=$(2) -fno-sanitize-recover=all -Wall -pthread" \
+  tests/core/build-$(1)/core && \
   tests/core/build-$(1)/core
 
 sanitize-address: ## the core tests under the sanitizers of addresses and undefined behaviour; UNITS='engine kernel': some
