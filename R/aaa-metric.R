@@ -33,8 +33,8 @@ class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
   result_frame(metric, if (n_classes(predictions) == 2) "binary" else "multiclass", values, choices)
 }
 
-# What a metric returned, as rows: its own columns go before choices of the same name, its estimates to who asked for
-# them. Who makes rows of several metrics names them.
+# The value of a metric as rows. Its own columns replace choices of the same name, and its estimates are passed to the
+# caller that collects them. A function that returns rows of several metrics sets `.metric` itself.
 result_frame <- function(metric, estimator, values, choices = list()) {
   keep_estimates(values$.estimates)
   values$.estimates <- NULL
@@ -67,7 +67,7 @@ yardstick_design <- function(dots, design, call) {
   design
 }
 
-# What yardstick calls a probability metric: a function with a direction and a range.
+# A probability metric of yardstick: a function with a direction and a range.
 new_metric <- function(fn, direction = c("minimize", "maximize", "zero"), range = c(0, Inf)) {
   structure(fn, direction = match.arg(direction), range = range,
             class = c("prob_metric", "metric", "function"))

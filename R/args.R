@@ -1,10 +1,9 @@
 #' Arguments that many functions share
 #'
-#' @param x Predictions: a data frame (then `truth` is a column and `...` tidyselects the
-#'   probability columns), or a numeric matrix with one row per observation and one column
-#'   per class (then `truth` is a factor or integers 1, ..., K), or a numeric vector of
-#'   probabilities (then `truth` is logical, 0/1 or a factor with two levels: whether the
-#'   event happened, or whether the top label was right). Results of `tune::fit_resamples()`, `tune_grid()` and
+#' @param x Predictions, of one of three kinds. A data frame: `truth` is a column and `...` tidyselects the probability
+#'   columns. A numeric matrix with a row per observation and a column per class: `truth` is a factor or integers 1,
+#'   ..., K. A numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels. It says whether the
+#'   event happened or whether the top label was right. Results of `tune::fit_resamples()`, `tune_grid()` and
 #'   `last_fit()` that kept their predictions are read as a data frame of these; see [ce_predictions()] for fitted
 #'   models.
 #' @param truth The outcomes; see `x`.
@@ -12,10 +11,10 @@
 #'   columns that start with `.pred_`; where there are none, those named exactly as the levels of `truth`.
 #'   They are matched to the levels of `truth` by name; see *Columns and levels*. A single column that is named after a
 #'   level (`Yes`, `.pred_Yes`, `prob_yes`) is the probability of that level.
-#' @param notion What "calibrated" conditions on: `"top_label"`, the confidence in the most probable class (is it
-#'   right that often?); `"class_wise"`, the probability of each class on its own, squared errors summed;
-#'   `"canonical"`, the whole vector of probabilities; `"binary"`, the probability of one event. The default is
-#'   `"binary"` for a single probability and for two classes, else `"top_label"`. A single probability
+#' @param notion Type of calibration, which names the prediction that is conditioned on. `"top_label"`: the confidence
+#'   in the most probable class (is it right that often?). `"class_wise"`: the probability of each class on its own,
+#'   squared errors summed. `"canonical"`: the whole vector of probabilities. `"binary"`: the probability of one event.
+#'   The default is `"binary"` for a single probability and for two classes, else `"top_label"`. A single probability
 #'   per row is taken as it is for `"top_label"` (the confidence in a label that was right or not) and `"binary"`, as
 #'   the two classes (1 - p, p) else. See the vignette *Notation*.
 #' @param event_level Binary: which level of `truth` is the event, `"first"` (as in
@@ -40,13 +39,13 @@
 #' If a class clearly becomes rarer as its predicted probability rises (area under the ROC curve below 1/2, z < -4), a
 #' warning of class `calibrisk_warning_direction` names the class. The columns are then probably those of other classes.
 #' @section Choosing a model:
-#' Do not choose or tune a model by a calibration error alone. A model that predicts the same frequency for everybody
-#' is calibrated, so that the error is smallest for the tree without a split, for the largest penalty. In 100 simulated
-#' samples of 500 rows for fitting and 500 for choosing, among the constant frequency, the logistic regression that
-#' is right and one with twice its logits, `ece()` chose the constant 95 times and the right one 5 times, the headline
-#' error of [ce_estimate()] 79 and 21 times; [rbs()] chose the right one 97 times and the constant never. Tune by a
-#' proper score ([rbs()], [ce_score()]), which pays for sharpness and calibration, then report the calibration error of
-#' what was chosen; recalibrate it if need be ([ce_recalibrate()]).
+#' Do not choose or tune a model by a calibration error alone. A model that predicts the same frequency for everybody is
+#' calibrated, so the error is smallest for a tree without a split or for the largest penalty. We simulated 100 samples
+#' of 500 rows for fitting and 500 for choosing. The candidates were the constant frequency, the correct logistic
+#' regression and one with twice its logits. `ece()` chose the constant 95 times and the correct model 5 times, the main
+#' estimate of [ce_estimate()] 79 and 21 times. [rbs()] chose the correct model 97 times and the constant never. Tune by
+#' a proper score ([rbs()], [ce_score()]), which pays for sharpness and calibration, then report the calibration error
+#' of what was chosen; recalibrate it if need be ([ce_recalibrate()]).
 #' @name ce_args
 #' @keywords internal
 NULL

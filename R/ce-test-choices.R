@@ -7,8 +7,8 @@
 #' `ce_test()` as well; one that the test does not have is an error that names the tests that have it.
 #'
 #' @param replicates Number of redraws or resamples (R's random numbers: reproducible with `set.seed()`).
-#' @param tolerance Mean neglected diagonal of the factor that the conditional test (of classes, the consistency test
-#'   too) uses, at whatever rank that takes; by default 1e-6 of the kernel's diagonal, and a bounded rank.
+#' @param tolerance Mean neglected diagonal of the factor that the conditional test uses (for classes, the consistency
+#'   test too), without a limit on the rank. The default is 1e-6 of the kernel's diagonal, with a bounded rank.
 #' @param add_one Whether resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0, or the
 #'   plain fraction.
 #' @param block Rows per block, by default the root of their number.
@@ -17,9 +17,9 @@
 #' @param type Estimate of the bound: `"unbiased"`, `"biased"` or `"block"`, the only one that has a `block`.
 #' @param locations Number of test locations, or a list with elements `x` (predictions, as `x` of [ce_test()]) and
 #'   `truth`. By default three of the predictions observed, far from each other in the kernel (the pivots of its
-#'   factor), each with an outcome drawn from it: they depend on the predictions alone, so that the redrawn p-value
-#'   stays exact.
-#' @param bases The bases of the ladder, as in [ce_estimate()].
+#'   factor), each with an outcome drawn from it. They depend on the predictions alone, so the redrawn p-value stays
+#'   exact.
+#' @param bases The nested bases, as in [ce_estimate()].
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.

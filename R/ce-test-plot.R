@@ -1,13 +1,15 @@
 #' Plot a calibration test
 #'
-#' The statistic of [ce_test()] against its distribution under calibration: the resampled statistics as a histogram
-#' (tests that redraw outcomes or resample rows), or the density of the reference law (block test: normal; mean
-#' embedding test with `reference = "chisq"` or `"f"`: of \eqn{Q}, the F law rescaled).
+#' Draws the statistic of [ce_test()] with its distribution under calibration. For tests that redraw outcomes or
+#' resample rows this is a histogram of the resampled statistics. Other tests have the density of their reference
+#' distribution: a normal one for the block test, that of \eqn{Q} for the mean embedding test with `reference = "chisq"`
+#' or `"f"` (a rescaled F distribution).
 #'
 #' @section Definition:
 #' The test rejects at level `alpha` where the statistic lies right of the critical value: for R resampled statistics
 #' the \eqn{\lfloor \alpha (R + 1) \rfloor}-th largest (with `add_one = FALSE` the \eqn{(\lfloor \alpha R \rfloor +
-#' 1)}-th), else the \eqn{1 - \alpha} quantile of the law. With too few resamples to reject at `alpha` there is none.
+#' 1)}-th), else the \eqn{1 - \alpha} quantile of the reference distribution. With too few resamples to reject at
+#' `alpha` there is none.
 #'
 #' @section Errors:
 #' `test = "bound"` bounds a p-value without a null distribution, and a test whose p-value is `NA` has none: both are
@@ -49,12 +51,12 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
     theme_ce()
 }
 
-# What both figures draw: list(null = bars (left, right, height) or curve (x, height), draws,
+# The parts that both figures draw: list(null = bars (left, right, height) or curve (x, height), draws,
 # statistic, critical = NULL or a value, labels of the lines, axis, text).
 null_shape <- function(x, alpha, call = caller_env()) {
   check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
   if (is.na(x$p.value)) {
-    stop_input(c("A test without a p-value cannot be drawn.", "x" = "That of {.val {x$method}} is missing."),
+    stop_input(c("A test without a p-value cannot be drawn.", "x" = "{.val {x$method}} has a missing p-value."),
                "test", call = call)
   }
   law <- reference_law(x)

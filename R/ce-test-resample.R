@@ -66,9 +66,9 @@ has_redraw_factor <- function(problem, resample) {
 # Classes and counts: redrawn outcomes are labels.
 finite_outcomes <- function(problem) problem$target$form == "finite"
 
-# Redraws of labels take the matrix of the target kernel between labels, unless that is a multiple of the identity, and
-# the probabilities of rows drawn with replacement: cheap for classes, but not for counts of a heavy tail, which may
-# have thousands of values.
+# Are redraws of labels cheap? They need the probabilities of rows drawn with replacement and, unless it is a multiple
+# of the identity, the matrix of the target kernel between labels. That is cheap for classes, but not for counts with a
+# heavy tail, which may have thousands of values.
 has_few_labels <- function(problem, resample = FALSE) {
   if (!finite_outcomes(problem)) return(FALSE)
   white <- problem$target_kernel$type == "white"
@@ -150,7 +150,7 @@ redraw_factor <- function(problem, tolerance, products, threads) {
   factor
 }
 
-# The target kernel between the outcomes that there are, or the multiple of the identity that it is.
+# The target kernel between the possible outcomes; a 1 x 1 matrix if it is a multiple of the identity.
 target_gram <- function(problem, threads) {
   if (problem$target_kernel$type == "white") return(matrix(problem$target_kernel$scale))
   support <- matrix(as.numeric(problem$target$support))

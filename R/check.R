@@ -1,7 +1,7 @@
 # Argument checks. Each names the argument, the value and the remedy, and raises
 # a calibrisk_error_argument with the caller's call.
 
-# What a value is, in words: a number, a text in quotes, its class and length.
+# Describes a value in words: a number, a text in quotes, or its class and length.
 describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.atomic(x)) return(describe_atomic(x))
@@ -67,7 +67,7 @@ number_remedy <- function(x, arg, upper, call) {
 short_value <- function(x) if (length(x) == 1) x else as.call(c(quote(c), as.list(x)))
 
 range_text <- function(lower, upper, open) {
-  # the largest integer is no limit that anybody needs
+  # the largest integer is not named as a limit
   if (is.finite(lower) && upper < 2^31 - 1) {
     paste0(if (open) " strictly", " between ", lower, " and ", upper)
   } else if (is.finite(lower)) {

@@ -20,8 +20,8 @@ choice_constructor <- function(kind, name) get(paste0(kind, "_", name), topenv()
 
 has_options <- function(kind, name, options) all(options %in% names(formals(choice_constructor(kind, name))))
 
-# A choice of `kind` from a name or a choice, with the options `given` at the verb (NULL: not given). `arg` is the
-# argument of the verb, `also` the names that the verb reads itself, and the errors are the verb's.
+# A choice of `kind` from a name or a choice, with the options `given` to the calling function (NULL: not given). `arg`
+# is the argument of that function, `also` the names that it reads itself; errors are raised in its name.
 as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value), also = character(),
                       call = caller_env()) {
   if (is_choice(value, kind)) check_object(value, arg, call) else check_choice_name(value, kind, arg, also, call)

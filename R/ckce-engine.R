@@ -86,7 +86,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
   if (!is.null(problem$missed)) {
     out$values$error_bound <- out$values$error_bound + sum(problem$missed) / (4 * n * ridge)
   }
-  # a ridge so small that its inverse overflows: nothing is known of the error
+  # the inverse of a very small ridge overflows: the error is then unbounded
   out$values$error_bound[is.nan(out$values$error_bound)] <- Inf
   if (options$computation == "rff") out$values$error_bound <- rep(NA_real_, length(ridge))
   if (options$keep) out$blocks <- list(kept_block(out, seq_len(n), ridge))
@@ -242,9 +242,9 @@ delta_numbers <- function(problem, kernel, ridge, options, group, call) {
   )
 }
 
-# The sum of squares is no product of sums. It is that of all rows with these, times n over their number: enough for
-# some hundredths of a standard error, at about the cost of the factor (random features cost less). Scattered by their
-# values, not by their order.
+# The sum of squares over all pairs does not factor into sums over rows. It is estimated from the pairs of all rows with
+# these rows, times n over the number of these. That is exact to some hundredths of a standard error, at about the cost
+# of the factor (random features cost less). The rows are spread by their values, not by their order.
 noise_rows <- function(residuals, rows) {
   n <- nrow(residuals)
   sets <- n %/% rows

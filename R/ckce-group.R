@@ -1,5 +1,5 @@
-# What calibration conditions on besides the prediction (Moskvichev & Sejdinovic 2025,
-# section 3.3): a kernel on groups or covariates that multiplies the one on predictions.
+# Covariates that calibration conditions on besides the prediction (Moskvichev & Sejdinovic 2025, section 3.3): a kernel
+# on groups or covariates that multiplies the one on predictions.
 
 # values: NULL, an atomic vector, a matrix or a data frame, one row per observation kept.
 ckce_group <- function(values, group_kernel, rows, n_input, threads, call = caller_env()) {

@@ -30,9 +30,9 @@ default_ckce_kernel <- function(laws, target_kernel) {
   kernel_embedding(target_kernel) + kernel
 }
 
-# features or source; residuals, variances; missed: diagonal of G - D D'; excess: that of D D' - G, where the diagonal
-# of G takes pairs of different draws and so is not that of a Gram matrix; outcome: the regression target of
-# leave-one-out errors, where it is wanted.
+# Returns a list of features or source, residuals and variances. `missed` is the diagonal of G - D D'. `excess` is that
+# of D D' - G, if the diagonal of G uses pairs of different draws and G is not a Gram matrix. `outcome` is the
+# regression target of leave-one-out errors, if requested.
 law_problem <- function(laws, bound, choices, outcome, threads, call) {
   target <- bound$target
   residuals <- if (target$spec$form == "finite" && is_label_matrix_small(target$spec, laws$n)) {

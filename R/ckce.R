@@ -87,8 +87,8 @@
 #' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`, or one of these as a value with its
 #'   options, such as [computation_low_rank()].
 #' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
-#' @param group Groups or covariates that calibration conditions on besides the prediction: a column of `x` (its name,
-#'   also as a string, a selection or an expression of columns), or a vector, matrix or data frame with a row per
+#' @param group Groups or covariates that calibration conditions on besides the prediction. Either a column of `x` (its
+#'   name, also as a string, a selection or an expression of columns), or a vector, matrix or data frame with a row per
 #'   observation.
 #' @param group_kernel `"delta"` (default: groups on their own), `"shared"` (1 + delta), or a
 #'   kernel on numeric covariates, to which 1 is added.
@@ -97,9 +97,9 @@
 #'   median bandwidths of the target kernel are then those of [ce_test()], which the outcomes do not enter.
 #' @param tolerance,max_rank,n_features,frequencies Options of `computation`, see [ce_computations]; one that it does
 #'   not have is an error.
-#' @param draws,draws_diagonal For predictive distributions without a closed form: the number of draws from each, and
-#'   the pairs of draws in the diagonal of G. With `"all"` pairs the estimate is at least 0, but about 1/draws too
-#'   large; with pairs of `"different"` draws it is unbiased in the draws.
+#' @param draws,draws_diagonal Number of draws from each predictive distribution without a closed form, and the pairs of
+#'   draws that the diagonal of G uses. With `"all"` pairs the estimate is at least 0, but about 1/draws too large; with
+#'   pairs of `"different"` draws it is unbiased in the draws.
 #' @param level Confidence level of the interval.
 #' @param .by Columns of `x` to group by.
 #' @param event_level,na_rm As for the other metrics: which level of a two-level factor is
@@ -279,7 +279,7 @@ first_bandwidth <- function(kernel) {
 }
 
 # Like metric_frame(), for class probabilities and predictive distributions of numbers, with a `group` that is evaluated
-# beside the predictions. fn$classes(predictions, group) and fn$laws(laws, group) give lists of columns.
+# beside the predictions. `fn$classes(predictions, group)` and `fn$laws(laws, group)` return lists of columns.
 conditional_frame <- function(x, truth, dots, by, group, design, metric, event_level, na_rm, fn,
                               call = caller_env()) {
   force(dots) # errors are not those of a group

@@ -1,5 +1,5 @@
-# What is told while a value is computed, beside the value itself: the estimates of a metric with their rows, and the
-# designs of survival outcomes that were read.
+# Collects what a computation leaves besides its value: the estimates of a metric with their rows, and the designs of
+# survival outcomes that were read.
 
 collector <- new.env(parent = emptyenv())
 collector$in_groups <- FALSE

@@ -133,10 +133,11 @@ influence_differences <- function(estimates, values, at, level) {
   lapply(setNames(nm = names(parts[[1]])), function(name) vapply(parts, `[[`, 0, name))
 }
 
-# Errors are biased upwards by what is not known (R/crossfit.R): of two models the one whose gaps are small against
-# their noise by more, so that their difference is biased. That of the honest lower bounds errs the other way, and not
-# at all where both are calibrated. Said is what both say: the interval holds those of both, and so do its limits the
-# p-value's. NULL where there are no honest bounds.
+# Errors are biased upwards by the noise of their estimated gaps (R/crossfit.R), more so for the model whose gaps are
+# small compared with their noise. The difference of two errors is therefore biased. The difference of their honest
+# lower bounds is biased the other way, or not at all if both models are calibrated. The interval contains both
+# intervals (within the range of the models' own limits), and the p-value is the larger one (1 if the two differences
+# have opposite signs). NULL without honest bounds.
 honest_pair <- function(pair) {
   honest <- lapply(pair, `[[`, "honest")
   if (any(vapply(honest, is.null, NA))) return(NULL)
@@ -194,9 +195,9 @@ own_limits <- function(pair, level) {
   }, c(0, 0))
 }
 
-# The same resampled rows, or clusters, for all models. Of an absolute value of noise alone resampled rows have
-# sqrt(2) - 1 of the bias once more, of smooth functions of means all of it: the difference's bias is taken to be
-# between none and 1 + sqrt(2) times what they add, and limits and test hold for both ends.
+# The same resampled rows, or clusters, for all models. Resampling adds bias once more: all of it for smooth functions
+# of means, sqrt(2) - 1 of it for the absolute value of pure noise. The bias of the difference is therefore assumed to
+# lie between 0 and 1 + sqrt(2) times what resampling adds. Limits and test are valid at both ends.
 bootstrap_differences <- function(models, metric, values, at, settings, call) {
   design <- models[[1]]$design
   draws <- vapply(seq_len(settings$times), function(b) {

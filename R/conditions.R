@@ -37,7 +37,7 @@ conditionMessage.calibrisk_error <- function(c) {
   (if (is.null(c$parent) && is.null(c$rlang) && plain_output()) plain_bullets(lines, "Error: ")) %||% NextMethod()
 }
 
-# What is true of all parts is warned of once.
+# Raises a warning that concerns all parts only once.
 warned_once <- function(value, class) {
   said <- FALSE
   withCallingHandlers(value, warning = function(cnd) {
@@ -57,7 +57,7 @@ told_once <- function(value) {
   })
 }
 
-# What was said of the columns when the predictions were read first.
+# Mutes messages about columns that were shown when the predictions were first read.
 told_before <- function(value) {
   withCallingHandlers(value, calibrisk_message_columns = function(cnd) rlang::cnd_muffle(cnd),
                       calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd))

@@ -23,8 +23,8 @@ match_keys <- function(found, keys) {
 hash_modulus <- 2147483647
 
 # The rows with a hash of their values in 0, ..., 2^31 - 2, the column `scatter`: equal rows are told apart by a number
-# within them, and which of them has which changes nothing. The rows of a cluster have one hash, that of all their
-# values, whatever the cluster is called.
+# within them, and which of them has which changes nothing. The rows of a cluster share one hash, that of all their
+# values; it does not depend on the cluster's name.
 sql_scatter <- function(pairs, by, extra = character()) {
   columns <- c(by, "p", "y", "ce_w", extra)
   clustered <- "ce_cluster" %in% extra

@@ -1,4 +1,4 @@
-# Counts of a database's rows, and the errors of values that are no predictions (see R/database-rows.R).
+# Counts of a database's rows, and errors for values that are not predictions (see R/database-rows.R).
 
 sql_complete <- function(rows, k) {
   paste(c(paste0("ce_p", seq_len(k)), "ce_t", "ce_w", if (is_clustered(rows)) "ce_cluster"), "IS NOT NULL",

@@ -1,6 +1,6 @@
-# What a database's table says as predictions: SQL of a SELECT whose rows are (groups, p, y, w), complete and used, with
-# p the scalar prediction, y its outcome 0/1 and w what the row counts; and their `extra` columns, the fold and the
-# cluster, where there are any. A `rows` object is
+# Reads a table of a database as predictions. The result is the SQL of a SELECT whose rows are (groups, p, y, w),
+# complete and used: p is the scalar prediction, y its outcome 0/1 and w the weight. `extra` columns are the fold and
+# the cluster, if there are any. A `rows` object is
 #   db, pairs   the database, the SQL
 #   keys        tibble of groups (NULL: none); by: their quoted names
 #   counts      per group: n_all, n (complete), used, sums of the weights and the number of clusters
@@ -112,7 +112,7 @@ outcome_values <- function(db, outcome, call, most = 10000) {
       "x" = "{.field {outcome}} has more than {count_text(most)} different values."
     ), "truth", arg = "truth", call = call)
   }
-  # without rows nothing is known of its type
+  # without rows the type is that of the declared column
   if (length(values) == 0) values <- db$columns[[outcome]][0]
   if (inherits(values, "integer64")) values <- as.numeric(values)
   sort(values, method = "radix")

@@ -23,7 +23,7 @@ headline_of_tune <- function(rows, g, level, threads, call) {
   })
 }
 
-# What can be made of sums, of the published methods.
+# The published methods that can be computed from sums.
 database_methods <- function(notion) {
   if (identical(notion, "canonical")) notion <- NULL
   Filter(function(method) inherits(method, "ce_method_bins"), ce_methods(notion %||% "top_label"))
@@ -158,7 +158,7 @@ row_weight <- function(rows) if (rows$kind == "frequency") "w" else "1"
 
 is_weighted <- function(rows) !is.null(database_design(rows)$sums)
 
-# What a mean of a number per cell, and its standard error, are made of.
+# The sums that give a mean of one number per cell and its standard error.
 mean_sums <- function(rows) {
   if (is_weighted(rows)) weighted_sums()[c("n", "rows", "w2d0")] else c(n = row_weight(rows))
 }

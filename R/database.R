@@ -13,9 +13,9 @@
 #'
 #' @section Definition:
 #' A query groups the rows by group, fold and bin and returns their number and sums of powers of \eqn{d}, prediction
-#' minus outcome. From these follow the binned error with its standard error and interval, and the exact risk of bins
-#' on the rows held out: with the gap \eqn{g_b} of the training rows in bin b, \eqn{n_b} held out ones, their sums
-#' \eqn{s_{1b}, s_{2b}, s_{4b}} of \eqn{d, d^2, d^4} and \eqn{S_2 = \sum_b s_{2b}},
+#' minus outcome. They give the binned error with its standard error and interval, and the exact risk of bins on the
+#' rows held out. With the gap \eqn{g_b} of the training rows in bin b, \eqn{n_b} held out ones, their sums \eqn{s_{1b},
+#' s_{2b}, s_{4b}} of \eqn{d, d^2, d^4} and \eqn{S_2 = \sum_b s_{2b}}, the risk is
 #' \deqn{R = \frac{S_2^2 - 2(\sum_b g_b s_{1b})^2 + (\sum_b n_b g_b^2)^2 -
 #'   \sum_b (s_{4b} - 2 g_b^2 s_{2b} + n_b g_b^4)}{n(n - 1)}.}
 #' Edges of equal mass are order statistics, found by a window function.

@@ -1,7 +1,7 @@
 # The decision curve of calibration: net benefit and what of it miscalibration loses, at all thresholds at once.
-# A row with the prediction p acts at the threshold c where p >= c and then brings (y - c) / (1 - c). Rows whose two
-# predictions (the model's and the recalibrated one) lie between the same thresholds act alike: they are counted in
-# cells, so that the cost does not grow with rows times thresholds.
+# A row with the prediction p is treated at the threshold c if p >= c, and then contributes (y - c) / (1 - c). Rows
+# whose two predictions (the model's and the recalibrated one) lie between the same thresholds have the same decisions.
+# They are counted in cells, so the cost does not grow with rows times thresholds.
 
 # A cell: the numbers of thresholds that its rows' predictions reach, `own` and `better`, their outcome y, and the sums
 # of weights (1), of their squares and of rows. In the order of the clusters.
@@ -20,7 +20,7 @@ decision_cells <- function(own, better, y, design, n_thresholds) {
 
 decision_quantities <- c("net_benefit", "recalibrated", "loss")
 
-# What the rows of these cells bring at every threshold, cells x thresholds.
+# Contribution of the rows of these cells at every threshold, cells x thresholds.
 cell_influence <- function(cells, thresholds, quantity, at = seq_along(cells$y)) {
   index <- seq_along(thresholds)
   acts <- function(reached) outer(reached[at], index, ">=")
@@ -91,8 +91,8 @@ decision_curve <- function(problem, better, settings) {
   list(curve = curve, summary = decision_summary(curve, p, better, y, design, settings$level))
 }
 
-# What the second of two predictions of the same rows, instead of the first, changes: the cells, the number of rows
-# whose decision it is at every threshold, and their least variance.
+# The change from the first to the second of two predictions of the same rows. A list of the cells, the number of rows
+# whose decision changes at every threshold, and the least variance of the change.
 changed_cells <- function(p, better, y, design, thresholds) {
   cells <- decision_cells(findInterval(p, thresholds), findInterval(better, thresholds), y, design, length(thresholds))
   list(cells = cells, changed = changed_noise(cells, thresholds, cells$rows),
@@ -132,9 +132,9 @@ benefit_columns <- function(value, cells, std_error, design, settings, factor) {
        conf.high = one$high, band.low = band$low, band.high = band$high)
 }
 
-# Limits of the net benefit at z standard errors; `true` and `false`: the shares of rows that act with and without an
-# event. Where few rows act their outcomes may all be the same, or there are none, and look as if they did not vary:
-# limits are no closer than those of Wilson for both shares together.
+# Limits of the net benefit at z standard errors; `true` and `false`: the shares of treated rows with and without an
+# event. If few rows are treated, or none, their outcomes may all be the same, with a variance of 0. The limits are
+# therefore at least as wide as Wilson's for the two shares together.
 net_benefit_limits <- function(value, true, false, thresholds, std_error, design, z) {
   odds <- thresholds / (1 - thresholds)
   n <- 1 / weight_concentration(design)
@@ -144,7 +144,7 @@ net_benefit_limits <- function(value, true, false, thresholds, std_error, design
   list(low = value - pmax(apart$below, z * std_error), high = value + pmax(apart$above, z * std_error))
 }
 
-# What the rows bring at one threshold.
+# Contribution of every row at one threshold.
 decision_rows <- function(p, better, y, threshold, quantity) {
   on <- switch(quantity, net_benefit = p >= threshold, recalibrated = better >= threshold,
                loss = (better >= threshold) - (p >= threshold))

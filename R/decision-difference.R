@@ -28,7 +28,7 @@ on_same_rows <- function(a, b) {
     identical(a$problem$design, b$problem$design)
 }
 
-# Who changes from b to a changes decisions, as who recalibrates does: NB(a) - NB(b) has the rows of that loss.
+# NB(a) - NB(b) is the loss of b with a as its recalibration: both sum over the rows whose decision changes.
 decision_difference <- function(a, b, settings) {
   thresholds <- settings$thresholds
   y <- as.numeric(a$labels)

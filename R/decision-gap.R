@@ -57,8 +57,8 @@ recalibrated_rows.ce_method <- function(recalibration, problem, fitted, held, th
   form <- fit_form(recalibration, take_rows(problem, fitted), grid_point(grid, 1), new_context(threads))
   if (!isTRUE(form$gap)) {
     stop_input(c(
-      "{.arg recalibration} must estimate the gap itself.",
-      "x" = "{.field {recalibration$name}} estimates products of gaps only.",
+      "{.arg recalibration} must estimate the calibration gap itself.",
+      "x" = "{.field {recalibration$name}} estimates only products of calibration gaps.",
       "i" = "Use {.fn method_stack}, {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}."
     ), c("method", "argument"), arg = "recalibration", call = call)
   }

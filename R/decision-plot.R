@@ -1,9 +1,9 @@
 #' Draw a decision curve of calibration
 #'
-#' Two panels above one another: the net benefit of acting on the predictions, of treating all and of treating none; and
-#' the net benefit lost to miscalibration with its intervals (darker) and its simultaneous band (lighter; one model).
-#' Models differ in colour and line type, groups have panels side by side. Or the differences of several models, a panel
-#' per pair.
+#' The upper panel has the net benefit of the model, of treating all and of treating none. The lower panel has the net
+#' benefit lost to miscalibration, with its intervals (darker) and, for one model, its simultaneous band (lighter).
+#' Models differ in colour and line type; groups have panels side by side. `type = "differences"` draws the differences
+#' between several models, a panel per pair.
 #'
 #' @param object,x A [ce_decision()].
 #' @param ... Not used; of `plot()`, the arguments of `autoplot()`.

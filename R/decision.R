@@ -9,9 +9,9 @@
 #' = 1 \mid p)}, what follows is counted in needed actions per row:
 #' \deqn{NB(c) = \frac{E[1\{p \ge c\}(Y - c)]}{1 - c}, \qquad
 #'   loss(c) = \frac{E[|\eta - c|\, 1\{c \textrm{ lies between } p \textrm{ and } \eta\}]}{1 - c},}
-#' the net benefit (Vickers and Elkin 2006; also that of treating all rows, `treat_all`; treating none has 0) and the
-#' net benefit lost to miscalibration: the best that any function of the predictions could reach is \eqn{NB(c) +
-#' loss(c)}. With recalibrated probabilities \eqn{\hat\eta} in whose fit a row had no part,
+#' the net benefit (Vickers and Elkin 2006) and the net benefit lost to miscalibration. The best that any function of
+#' the predictions could reach is \eqn{NB(c) + loss(c)}. `treat_all` is the net benefit of treating all rows; that of
+#' treating none is 0. With recalibrated probabilities \eqn{\hat\eta} in whose fit a row had no part,
 #' \deqn{l_i(c) = (1\{\hat\eta_i \ge c\} - 1\{p_i \ge c\}) (y_i - c) / (1 - c)}
 #' has a mean of at most \eqn{loss(c)}, and of exactly that where \eqn{\hat\eta = \eta}: `loss` estimates what this
 #' recalibration buys, a **lower bound** of what a perfect one would. It may be negative. `recalibrated` is

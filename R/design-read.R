@@ -39,7 +39,7 @@ read_design <- function(input, x, n, call) {
   out
 }
 
-# Where the one column is that the argument selects; NULL where it is not given, or selects none.
+# Position of the one column that the argument selects; NULL if it is not given or selects none.
 select_column <- function(quo, x, arg, call) {
   if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(NULL)
   columns <- select_columns(quo, x, arg, call)
@@ -154,7 +154,7 @@ design_kept <- function(raw, rows) {
   rows[weights > 0]
 }
 
-# How many of the rows that are complete are left out as censored, each as often as it counts; NULL without a horizon.
+# Number of complete rows that are left out as censored, each with its frequency; NULL without a horizon.
 count_censored <- function(raw, rows) {
   if (is.null(raw$censoring)) return(NULL)
   rows <- rows[raw$censoring$weights[rows] == 0]

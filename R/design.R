@@ -1,12 +1,13 @@
-# What each row counts, and which rows belong together. A design is a list:
+# Weights and clusters of the rows. A design is a list:
 #   n        rows
-#   w        numeric n, importance weights; NULL where every row counts the same
+#   w        numeric n, importance weights; NULL for unweighted rows
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
 #   draws    number of clusters, where their rows are elsewhere; else NULL
 #   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n; else NULL
-# Frequency weights are repeated rows: the rows are repeated where they are read (R/design-read.R), so that
-# every number, error and test is that of the repeated rows, and nothing after it knows about them.
+#
+# With frequency weights the rows are repeated when they are read (R/design-read.R). Every number, error and test is
+# then that of the repeated rows, and no later code depends on the frequencies.
 
 new_design <- function(n, w = NULL, cluster = NULL) list(n = n, w = w, cluster = cluster)
 
@@ -30,7 +31,7 @@ reweighted <- function(design, w) new_design(design$n, if (!all(w == w[1]) %in% 
 
 design_weights <- function(design) design$w %||% rep(1, design$n)
 
-# Weights of mean 1, NULL where every row counts the same: for iterations whose tolerance knows the number of rows.
+# Weights of mean 1, NULL for unweighted rows: for iterations whose tolerance depends on the number of rows.
 relative_weights <- function(design) if (!is.null(design$w)) design$w / mean(design$w)
 
 # W1 = sum w
@@ -80,9 +81,8 @@ row_covariance <- function(rows, design) {
   n / (n - 1) * crossprod(centred) / sum(w)^2
 }
 
-# Quantiles of weighted values, interpolated: the k-th of the sorted values stands at the share of the weight between
-# the middle of the first and the middle of the last that is reached at its own middle. With weights of one value this
-# is quantile()'s default.
+# Quantiles of weighted values, interpolated. With m_k the sum of the weights before the k-th sorted value plus half its
+# own, that value is the quantile at (m_k - m_1) / (m_n - m_1). With equal weights this is quantile()'s default.
 weighted_quantile <- function(values, probs, design) {
   if (is.null(design$w)) return(quantile(values, probs, names = FALSE))
   if (length(values) == 1) return(rep(values, length(probs)))
@@ -93,9 +93,9 @@ weighted_quantile <- function(values, probs, design) {
   stats::approx(place, values[order], probs, ties = "ordered", rule = 2)$y
 }
 
-# Degrees of freedom of a standard error, for a quantile of Student's t: one less than there are clusters; for weights
-# such that they are the effective number of rows where that is small, and unlimited for weights of one value:
-# 1 / df = 1 / n_eff - 1 / n.
+# Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less than their number. For
+# weights: 1 / df = 1 / n_eff - 1 / n, about the effective number of rows if that is small, and infinite for equal
+# weights.
 design_df <- function(design) {
   clusters <- cluster_count(design) %||% Inf
   weights <- if (is.null(design$w) && is.null(design$sums)) {
@@ -131,10 +131,10 @@ check_clusters <- function(design, needed = 2, call = caller_env()) {
   ), c("rows", "argument"), arg = "cluster", call = call)
 }
 
-# How many times as large weights are with an event as without one, k: where E(w^2 | y, group) / E(w | y, group) is a
-# number of the group times k^y, events have the share k W1 / (k W1 + W0) of a group's sum of w^2, with W1 and W0 its
-# weights of events and of others. The k of which the events of all groups have the sum that is observed.
-# By group: the sum of w^2 and the weights of events and of all; `event_squares`: the sum of w^2 of all events.
+# k, the ratio of the weights of rows with and without an event. If E(w^2 | y, group) / E(w | y, group) is k^y times a
+# number of the group, events have the share k W1 / (k W1 + W0) of the group's sum of w^2. W1 and W0 are the group's
+# sums of weights with and without an event. k is such that the events of all groups together have the observed sum of
+# w^2. By group: the sum of w^2 and the weights of events and of all; `event_squares`: the sum of w^2 of all events.
 outcome_weighting <- function(squares, events, size, event_squares) {
   others <- pmax(size - events, 0)
   # no group has both

@@ -1,4 +1,4 @@
-# What R users have already -> ce_distribution.
+# Objects of other packages -> ce_distribution.
 
 #' @rdname pred
 #' @export
@@ -71,7 +71,7 @@ read_distributional_mixture <- function(x, par) {
 #   predictions  ce_predictions for classes, or NULL
 #   y  outcomes: n x d matrix (labels 1..K for classes), group: NULL or a vector, n, na
 #   rows, n_input  which rows of the input were kept (repeated by frequency weights), of how many
-#   dropped  how many rows were incomplete (where there is a law)
+#   dropped  how many rows were incomplete (with predictive distributions)
 #   design  what each row counts and which belong together (R/design.R)
 read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
                       group = NULL, call = caller_env(), design = NULL) {
@@ -101,7 +101,7 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
 # Outcomes as they are given: a vector, or a matrix of several dimensions.
 law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
 
-# What a metric reads: the laws, or the predictions of classes.
+# The input of a metric: predictive distributions, or class probabilities.
 law_or_classes <- function(laws) if (is_real(laws)) laws else laws$predictions
 
 # Missing predictions: NA of a distributional vector.
@@ -153,7 +153,7 @@ law_given <- function(x, dots, call) {
   if (is.data.frame(x)) law_in_frame(ungroup_frame(x), dots, call) else if (is_law(x)) x
 }
 
-# The law column, or the expression that makes one of parameter columns: pred_normal(mu, sd).
+# The column of predictive distributions, or the expression that makes one of parameter columns: pred_normal(mu, sd).
 law_in_frame <- function(x, dots, call) {
   if (length(dots) == 1) {
     if (makes_law(dots[[1]])) {
@@ -220,7 +220,7 @@ class_probs <- function(law) {
   if (!is.null(probs)) probs(law)
 }
 
-# Outcomes of numeric laws: a matrix with a row per prediction, NA where one is missing.
+# Outcomes of predictive distributions of numbers: a matrix with a row per prediction, NA if it is missing.
 numeric_outcomes <- function(y, law, call) {
   if (is.factor(y) || !is.numeric(y) && !is.logical(y)) {
     stop_input(c("{.arg truth} must be numeric for {.val {family_of(law)}} predictions.",

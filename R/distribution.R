@@ -25,21 +25,22 @@
 #'   \item{`pred_draws(draws)`}{Draws from any distribution: an n x S matrix, or an n x S x d array for outcomes in d
 #'     dimensions. Expectations are means over the draws.}
 #'   \item{`pred_quantiles(values, levels)`}{Quantile forecasts: an n x K matrix of quantiles at K levels (two or more,
-#'     in any order). They stand for the distribution whose quantile function is linear between the levels
-#'     \eqn{\alpha_1 < ... < \alpha_K}; below the lowest quantile \eqn{q_1} the distribution function is
-#'     \eqn{\alpha_1 \exp((y - q_1) / s)} with \eqn{s = \alpha_1 (q_2 - q_1) / (\alpha_2 - \alpha_1)}, an exponential
-#'     tail with the density of the segment next to it, and likewise above the highest. Equal quantiles are a point
-#'     with the probability between their levels. The CRPS is the exact one of this distribution,
-#'     \eqn{\int (F(x) - 1(x \ge y))^2 dx}, not the weighted sum of K pinball losses that approximates it.}
+#'     in any order). They define the distribution whose quantile function is linear between the levels \eqn{\alpha_1 <
+#'     ... < \alpha_K}. Below the lowest quantile \eqn{q_1} the distribution function is \eqn{\alpha_1 \exp((y - q_1) /
+#'     s)} with \eqn{s = \alpha_1 (q_2 - q_1) / (\alpha_2 - \alpha_1)}, an exponential tail with the density of the
+#'     segment next to it, and likewise above the highest. Equal quantiles are a point with the probability between
+#'     their levels. The CRPS is the exact one of this distribution, \eqn{\int (F(x) - 1(x \ge y))^2 dx}, not the
+#'     weighted sum of K pinball losses that approximates it.}
 #' }
 #' Where a closed form is missing (moments, CRPS, expectations of kernels), see [new_family()], which also makes
 #' families of your own.
 #'
 #' @section Errors:
-#' Negative or missing scales, covariances that are not positive semidefinite, weights off the simplex, draws with
-#' missing values, fewer than two draws, quantiles that cross (the error names the row) and parameters of different
-#' lengths are errors of class `calibrisk_error_distribution`. The CRPS of `pred_gamma()`, `pred_negbin()`, `pred_t()`,
-#' `pred_lognormal()` and `pred_beta()` are the closed forms of Jordan, Krueger & Lerch (2019).
+#' Errors have the class `calibrisk_error_distribution`. They are raised for negative or missing scales, covariances
+#' that are not positive semidefinite, weights off the simplex, draws with missing values and fewer than two draws.
+#' Quantiles that cross (the error names the row) and parameters of different lengths are errors too. The CRPS of
+#' `pred_gamma()`, `pred_negbin()`, `pred_t()`, `pred_lognormal()` and `pred_beta()` are the closed forms of Jordan,
+#' Krueger & Lerch (2019).
 #'
 #' @param mean,sd,cov,location,scale,rate,prob,probs,df,shape,size,meanlog,sdlog,shape1,shape2 Parameters, one per
 #'   observation (recycled from length 1).

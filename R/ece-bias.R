@@ -4,12 +4,12 @@
 #' the estimate is positive, and falls with the number of rows.
 #'
 #' # Definition
-#' With bin shares `p_b`, gaps `m_b = confidence_b - accuracy_b`, `V_b` the variance of confidence in the
-#' bin plus `accuracy_b (1 - accuracy_b)` and `s_b^2 = V_b / (n p_b)`, the expectation is approximately
-#' `sum_b p_b FN(m_b, s_b)`, where FN is the mean of the absolute value of a normal variable (Gruber and
-#' Buettner 2022, Proposition 3.3). It is never below the ECE, decreasing and convex in `n`. Means of
-#' confidence and of accuracy are taken as independent, as in the source. `slope` is its
-#' derivative by `n`, with `d N_b / d N = p_b` (the paper prints 1).
+#' Bin b has the share `p_b` of the rows and the miscalibration `m_b = confidence_b - accuracy_b`. With `V_b` the
+#' variance of confidence in the bin plus `accuracy_b (1 - accuracy_b)` and `s_b^2 = V_b / (n p_b)`, the expectation is
+#' approximately `sum_b p_b FN(m_b, s_b)`. FN is the mean of the absolute value of a normal variable (Gruber and
+#' Buettner 2022, Proposition 3.3). It is never below the ECE, decreasing and convex in `n`. Means of confidence and of
+#' accuracy are taken as independent, as in the source. `slope` is its derivative by `n`, with `d N_b / d N = p_b` (the
+#' paper prints 1).
 #'
 #' @param share,confidence,accuracy,variance Per bin: share of the rows, mean confidence, accuracy, and variance
 #'   of the confidence (recycled).

@@ -3,10 +3,9 @@
 #' @param x,object A table of [ce_estimate()].
 #' @param ... Not used.
 #' @return `tidy()`: a plain tibble with the groups, `notion`, `estimate`, `std.error`, `conf.low`, `conf.high`,
-#'   `lower_bound`, `p.value`, `method`. `glance()`: one row per notion and group with `notion`, `p.value`,
-#'   `resolution`, `upper_bound`, `method`, `n`: what the interval assumes. `autoplot()`: a ggplot object with the
-#'   estimates and their intervals, one panel per notion where there are groups. `plot()` draws it and
-#'   returns `x`.
+#'   `lower_bound`, `p.value`, `method`. `glance()`: one row per type of calibration and group with `notion`, `p.value`,
+#'   `resolution`, `upper_bound`, `method`, `n`. `autoplot()`: a ggplot object with the estimates and their intervals,
+#'   and with groups a panel per type of calibration. `plot()` draws it and returns `x`.
 #' @name ce_estimate_tables
 #' @export
 #' @examples

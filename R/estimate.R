@@ -10,29 +10,28 @@
 #' @param notion One or several types of calibration; by default `"binary"` for a single probability and for two
 #'   classes, else `"top_label"`.
 #' @param method `"adaptive"`, the estimate from nested bases that is defined below; or a method of [ce_methods], tuned
-#'   over its own grid with [ce_tune()]: then `estimate` and `std.error` are that method's, from the test rows;
+#'   over its own grid with [ce_tune()]. In that case `estimate` and `std.error` are that method's, from the test rows;
 #'   interval, bound and test are still those of the nested bases.
 #' @param bases The nested bases: `NULL` for the default ones, or a list; see [basis_hats()].
 #' @param folds,test,progress For `method`; see [ce_tune()].
 #' @return One row per type of calibration (and group). Its columns are `notion` (the type), `estimate` (root of the
 #'   squared calibration error), `std.error` (of the root; `NA` where it cannot be distinguished from 0), `conf.low` and
-#'   `conf.high`, the one-sided `lower_bound`, the `p.value` of the test of calibration, `resolution` (knots of the
-#'   finest basis per coordinate), `upper_bound` (upper limit of the root Brier score), `method` and `n`. The
-#'   printed table says
-#'   it in words, and how many incomplete rows were dropped.
+#'   `conf.high`. Then follow the one-sided `lower_bound`, the `p.value` of the test of calibration, `resolution` (knots
+#'   of the finest basis per coordinate), `upper_bound` (upper limit of the root Brier score), `method` and `n`. The
+#'   printed table says it in words, and how many incomplete rows were dropped.
 #'
 #' @section Definition:
 #' Residuals \eqn{e_i} (prediction minus outcome) are projected on bases \eqn{B_m} that depend on the predictions only
 #' (nested, from coarse to fine; see [basis_hats()]). With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
-#' \eqn{g_i = (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the miscalibration at row i, estimated from the other rows,
-#' and
+#' \eqn{g_i = (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the miscalibration at row i, estimated from the other rows.
+#' The mean
 #' \deqn{\psi_m = \frac1n \sum_i \langle e_i, g_i\rangle}
 #' estimates the squared error that the basis can represent. It is unbiased for miscalibration in the span of the basis
-#' and never too large in expectation otherwise, for any variances of the outcomes (leave-out estimation of quadratic
-#' forms: Kline, Saggio and Soelvsten 2020). On bins it is the debiased error of Broecker (2012) and Kumar et al.
-#' (2019). It may be negative. The estimate combines the bases with the weights of [method_stack()]: \eqn{CE^2 = \sum_m
-#' w_m\psi_m / \sqrt{\sum_m w_m}}; where that is below `conf.low`, it is \eqn{\psi_m} of the basis with the largest
-#' lower limit.
+#' and never too large in expectation otherwise, for any variances of the outcomes. (This is leave-out estimation of
+#' quadratic forms: Kline, Saggio and Soelvsten 2020.) On bins it is the debiased error of Broecker (2012) and Kumar et
+#' al. (2019). It may be negative. The estimate combines the bases with the weights of [method_stack()]: \eqn{CE^2 =
+#' \sum_m w_m\psi_m / \sqrt{\sum_m w_m}}; where that is below `conf.low`, it is \eqn{\psi_m} of the basis with the
+#' largest lower limit.
 #'
 #' @section Intervals:
 #' Built on the squared scale by inverting tests. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
@@ -63,24 +62,24 @@
 #'
 #' The canonical error is never below the class-wise and top-label errors of the same rows, so with more than two
 #' classes its row takes theirs into account. Estimate and limits are the largest of the three, the p-value is the
-#' smallest (for calibrated models it is below .05 in .03 to .05 of samples, since each of the three is conservative),
-#' and the one-sided `lower_bound` is `conf.low`.
+#' smallest, and the one-sided `lower_bound` is `conf.low`. For calibrated models the p-value is below .05 in .03 to .05
+#' of samples, since each of the three is conservative.
 #'
 #' @section Weights and clusters:
 #' Frequency weights are repeated rows. With importance weights \eqn{v} every mean is a weighted one, and bases are
 #' orthonormal in them: \eqn{\psi_m = \sum_i v_i \langle e_i, g_i\rangle / \sum_i v_i}. With clusters, the
 #' miscalibration at a row is estimated from all *other clusters*: with \eqn{x_c = \sum_{i \in c} v_i b_i e_i'} and
-#' \eqn{A_c = (I - \sum_{i \in c} v_i b_i b_i')^{-1}} it is \eqn{b_i' A_c \sum_{c' \ne c} x_{c'}}, so that \eqn{\psi_m}
-#' is a sum over pairs of clusters, as are its variance and skewness. Limits then use quantiles of Student's t instead
-#' of normal ones, with one degree of freedom less than there are clusters (with weights: as many as their effective
+#' \eqn{A_c = (I - \sum_{i \in c} v_i b_i b_i')^{-1}} it is \eqn{b_i' A_c \sum_{c' \ne c} x_{c'}}, and \eqn{\psi_m} is a
+#' sum over pairs of clusters, as are its variance and skewness. Limits then use quantiles of Student's t instead of
+#' normal ones, with one degree of freedom less than there are clusters (with weights: as many as their effective
 #' number, see [ece()]). There are as many knots as the rows ask for, at weighted quantiles.
 #'
 #' @section Invariants:
-#' The order of the rows, the order and names of the classes and the number of threads do not change the result, except
-#' the top-label error of rows with several most probable classes: their label is the first of these. With two classes
-#' the class-wise and the canonical error are the same number, \eqn{\sqrt 2} times the binary error (the residuals of
-#' the classes are \eqn{e} and \eqn{-e}, so the squared errors are \eqn{2 CE^2}), and so are their limits. The
-#' p-value is that of the binary error. Which class is the event does not matter.
+#' The order of the rows, the order and names of the classes and the number of threads do not change the result. The one
+#' exception is the top-label error of rows with several most probable classes: their label is the first of these. With
+#' two classes the class-wise and the canonical error are the same number, \eqn{\sqrt 2} times the binary error, and so
+#' are their limits. (The residuals of the classes are \eqn{e} and \eqn{-e}, so the squared errors are \eqn{2 CE^2}.)
+#' The p-value is that of the binary error. Which class is the event does not matter.
 #'
 #' @section Cost:
 #' Linear in the number of rows: 1 s of processor time for a million rows of a scalar type; the canonical one grows with

@@ -1,6 +1,6 @@
 # Which outcome is the event, in words: on every page that counts events.
 
-# What the outcomes are called: by their column, or by the variable that holds them.
+# Name of the outcomes: that of their column, or of the variable that holds them.
 outcome_name <- function(truth, x, column = NULL) {
   if (is.data.frame(x)) return(if (length(column) == 1) names(x)[column] else "truth")
   attr(truth, "name") %||% variable_name(rlang::quo_get_expr(truth))
@@ -26,7 +26,7 @@ events_text <- function(n, event = NULL) {
 
 event_words <- c("yes", "1", "true", "event", "positive", "present", "dead", "case", "success")
 
-# What to do if the other outcome is meant, whose name says so; else NULL.
+# The remedy if the other outcome was probably meant, judging by its name; else NULL.
 event_hint <- function(predictions, notion = "binary", horizon = NULL) {
   if (is.null(event_label(predictions, notion, horizon))) return(NULL)
   event <- predictions$levels[predictions$event]
