@@ -1,6 +1,6 @@
 # Results of the vignette "Reproducing Gruber and Buettner (2022): did recalibration help?", in the parts size,
-# simulation-ece, simulation (these two need no data), wide, toplabel, relative, maps and curves. About twenty minutes
-# on one core.
+# simulation-ece, simulation (these two need no data), wide, toplabel, relative, figure-6, maps, temperatures and
+# curves. About an hour on one core.
 library(calibrisk)
 source("data-raw/papers/store.R")
 source("data-raw/papers/subset-errors.R")
@@ -126,7 +126,7 @@ result("toplabel", seed = 1, repetitions = "20,000 to 2 (kernel density: 1,000 t
 })
 
 # ---- Figure 3, right: errors at n rows over the error at all 10,000, means over networks ---------
-result("relative", seed = 1, repetitions = "1,000 to 1 (kernel densities: 50 to 1 and 10 to 1)", {
+result("relative", seed = 1, repetitions = "2,000 to 1 (kernel densities: 100 to 1 and 20 to 1)", {
   # one of each architecture at hand; the first is the paper's own
   chosen <- c("nncal-densenet40", "netcal-lenet5", "netcal-wideresnet16_4", "wasscal-resnet56", "wasscal-vgg16_bn",
               "wasscal-mobilenetv2_x1_0", "wasscal-shufflenetv2_x1_0", "widmann-densenet121", "widmann-googlenet",
@@ -135,9 +135,9 @@ result("relative", seed = 1, repetitions = "1,000 to 1 (kernel densities: 50 to 
     set <- read_network("cifar10", name)
     set.seed(1)
     model <- list(prepare(set$probs, set$truth))
-    table <- over_subsets(setNames(model, name), sizes_of(), share(paper_times, 20), mean_errors,
-                          kde_times = share(paper_times, 400), more = function(...) dirichlet(...)["KDE CE_1"],
-                          more_times = share(paper_times, 2000))
+    table <- over_subsets(setNames(model, name), sizes_of(), share(paper_times, 10), mean_errors,
+                          kde_times = share(paper_times, 200), more = function(...) dirichlet(...)["KDE CE_1"],
+                          more_times = share(paper_times, 1000))
     full <- table[table$n == 10000, ]
     table$ratio <- table$mean / full$mean[match(table$quantity, full$quantity)]
     table
@@ -151,6 +151,42 @@ result("relative", seed = 1, repetitions = "1,000 to 1 (kernel densities: 50 to 
   table$densenet40 <- densenet$ratio[match(paste(table$quantity, table$n), paste(densenet$quantity, densenet$n))]
   table$networks <- length(chosen)
   table
+})
+
+# ---- In place of Figure 6: improvements of other networks ---------------------------------------
+# Without validation images, half of the test images, drawn at random, fit the map and the others judge it.
+halves <- function(folder, name) {
+  set <- read_network(folder, name)
+  logits <- if (is.null(set$logits)) log(pmax(set$probs, 1e-12)) else set$logits
+  set.seed(1)
+  fit <- sort(sample.int(length(set$truth), length(set$truth) / 2))
+  list(val = list(logits = logits[fit, ], y = set$truth[fit]),
+       test = list(logits = logits[-fit, ], y = set$truth[-fit]))
+}
+result("figure-6", seed = 1, repetitions = "2,000 to 1 (kernel density: 100 to 1)", {
+  panels <- list(
+    list("TS, LeNet-5, CIFAR-10", "temperature", function() halves("cifar10", "netcal-lenet5")),
+    list("TS, ResNet-50, CIFAR-10", "temperature", function() {
+      list(val = read_set("psrcal-resnet50-val"), test = read_set("psrcal-resnet50"))
+    }),
+    list("TS, ResNet-56, CIFAR-100", "temperature", function() halves("cifar100", "wasscal-resnet56")),
+    list("DIAG, ResNet-50, CIFAR-10", "diag", function() {
+      list(val = read_set("psrcal-resnet50-val"), test = read_set("psrcal-resnet50"))
+    }),
+    list("DIAG, VGG-19, CIFAR-100", "diag", function() halves("cifar100", "wasscal-vgg19_bn")),
+    list("ETS, ResNet-56, CIFAR-100", "ets", function() halves("cifar100", "wasscal-resnet56"))
+  )
+  do.call(rbind, lapply(panels, function(panel) {
+    sets <- panel[[3]]()
+    set.seed(1)
+    map <- ce_recalibrate(sets$val$logits, sets$val$y, method = panel[[2]], logits = TRUE)
+    models <- list(before = prepare(softmax(sets$test$logits), sets$test$y),
+                   after = prepare(predict(map, sets$test$logits), sets$test$y))
+    set.seed(1)
+    table <- over_subsets(models, sizes_of(length(sets$test$y)), share(paper_times, 10), improvement,
+                          kde_times = share(paper_times, 200))
+    cbind(panel = panel[[1]], table, injective = glance(map)$injective)
+  }))
 })
 
 # ---- Maps of CIFAR-10 networks, fitted on validation rows, judged on test rows ---------------
@@ -190,6 +226,17 @@ result("maps", seed = 1, repetitions = 1, {
     rbind(base[names(parts)], parts)
   })
   do.call(rbind, rows)
+})
+
+# Temperatures with the package's smallest probability, .Machine$double.eps, and without one.
+result("temperatures", repetitions = 1, {
+  temperature <- function(network, floor) {
+    val <- read_set(paste0(networks[[network]], "-val"))
+    map <- ce_recalibrate(val$logits, val$y, method = "temperature", logits = TRUE, floor = floor)
+    tidy(map)$estimate[1]
+  }
+  data.frame(network = names(networks), floored = vapply(names(networks), temperature, 0, .Machine$double.eps),
+             exact = vapply(names(networks), temperature, 0, 1e-300))
 })
 
 # ---- Reliability of DenseNet-40 before and after ---------------------------------------------
