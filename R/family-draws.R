@@ -94,7 +94,8 @@ ensemble_pit <- function(draws, y) {
   }, members = size - 1)
 }
 
-# The predictive law is the empirical law of the draws; sorted, sum_ij |x_i - x_j| is linear.
+# The predictive distribution is the empirical one of the draws. With sorted draws, sum_ij |x_i - x_j| takes linear
+# time.
 crps_draws <- function(draws, y) {
   s <- ncol(draws)
   sorted <- t(apply(draws, 1, sort))

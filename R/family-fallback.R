@@ -1,4 +1,4 @@
-# What a record of a family lacks, from its distribution and quantile functions.
+# Functions that a record of a family lacks, derived from its distribution and quantile functions.
 
 # Double exponential nodes on (0, 1) with their complements, which are exact near 1: integrands may be singular at
 # the ends.

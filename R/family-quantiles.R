@@ -158,7 +158,7 @@ lower_tail_crps <- function(y, q, level, scale) {
   below + above
 }
 
-# Equal quantiles are jumps. Of the outcomes between two levels of all rows nothing is known but how many there are.
+# Equal quantiles are jumps. Between two levels that all rows have, only the number of outcomes is known.
 quantile_pit <- function(law, y) {
   parts <- parameters_of(law)
   values <- parts$values

@@ -184,8 +184,8 @@ check_closed_forms <- function(closed_forms, parameters, call = caller_env()) {
   check_parts(closed_forms, parameters, optional = FALSE, call = call)
 }
 
-# The record behind new_family() and behind the families of the package, whose functions take a vector of
-# distributions (`law`): families of several dimensions, draws and mixtures have more than parameters by name.
+# The record behind new_family() and the families of the package. Its functions take a vector of distributions, `law`,
+# since families of several dimensions, draws and mixtures have more than named parameters.
 #   prepare(law)           what draws need, computed once where outcomes are redrawn often
 #   window(law, tail)      list(from, to) of counts that leave out `tail` on either side
 #   pit(law, y), kernel(law), format(law, number), probs(law) of classes, mixed(law) in mixtures,
@@ -311,7 +311,7 @@ location_scale_cdf <- function(parts, y, open = FALSE) {
   pmin(rowSums(parts$weight * value), 1)
 }
 
-# Of which distributions a prediction is a mixture, and its weights, locations and scales, n x K each.
+# The family of the components of a mixture, and their weights, locations and scales, n x K each.
 components_of <- function(law) {
   for (of in c("normal", "laplace")) {
     known <- closed_form_of(law, paste0(of, "_components"))

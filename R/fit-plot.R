@@ -1,7 +1,7 @@
 #' Plot a fitted calibration estimation function
 #'
-#' The estimated gap, prediction minus outcome, over the confidence (class-wise, over the probability of each class),
-#' with the density of the fitted predictions below: the figure `"gap"` of [autoplot.ce_tune()].
+#' Draws the estimated calibration gap, predicted minus observed, over the confidence (class-wise, over the probability
+#' of each class), with the density of the fitted predictions below. It is the figure `"gap"` of [autoplot.ce_tune()].
 #'
 #' @param object,x A `ce_fit`, or a [ce_grouped] list of them.
 #' @param classes Class-wise: which classes to draw, by name; all by default.
@@ -21,12 +21,12 @@ autoplot_fits <- function(fits, classes = NULL, call = caller_env()) {
   autoplot_gap(lapply(fits, fit_panel, call = call), classes, call)
 }
 
-# What the figures of a tuning result need of it, with one method and one fold.
+# The parts that figures of a tuning result need, with one method and one fold.
 fit_panel <- function(x, call) {
   if (x$notion == "canonical") {
     stop_input(c(
-      "The gap is drawn for scalar notions, and for each class.",
-      "x" = "The notion is {.val canonical}.",
+      "Only binary, top-label and class-wise calibration can be drawn.",
+      "x" = "The fit has {.code notion = \"canonical\"}.",
       "i" = "{.code predict(fit, new, type = \"gap\")} gives its coordinates."
     ), "notion", arg = "x", call = call)
   }

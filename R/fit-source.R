@@ -1,8 +1,8 @@
-# What a fit was fitted on: the risks of fits of different models are for different targets, and none is the best.
+# Identifies the data of a fit. Risks of fits to different models have different targets and cannot be compared.
 #   truth     key of the outcomes in their order
 #   features  those of some rows, evenly spaced
-#   keys      the smallest keys of the distinct rows, n_keys how many there are: rows in common are found however
-#             many rows either has, as long as enough of them are expected to be among the smallest
+#   keys      the smallest keys of the distinct rows, n_keys their number. They reveal rows that two fits have in
+#             common, if enough of these are expected to be among the smallest
 
 fit_source <- function(predictions, problems, threads, n_features = 64, n_keys = 4096) {
   truth <- as.integer(predictions$truth %||% predictions$outcome)
@@ -24,7 +24,7 @@ check_one_model <- function(fits, call) {
   }
 }
 
-# What says that two sources are predictions of different models; NULL where nothing does.
+# The evidence that two sources are predictions of different models; NULL if there is none.
 different_models <- function(a, b) {
   if (is.null(a) || is.null(b)) return(NULL)
   if (a$truth == b$truth && identical(dim(a$features), dim(b$features))) {

@@ -11,8 +11,8 @@
 #' @section Definition:
 #' A calibration estimation function \eqn{h} targets
 #' \eqn{h^*(p, p') = \langle \Delta(p), \Delta(p') \rangle}, \eqn{\Delta(p) = p - P(Y \mid p)}
-#' (Gruber & Bach 2025, Eqs. 12, 13), so that \eqn{CE^2 = E\, h^*(f(X), f(X))}. Every method is a
-#' pair form \eqn{h(p, p') = \phi(p)' M \phi(p')}.
+#' (Gruber & Bach 2025, Eqs. 12, 13), so \eqn{CE^2 = E\, h^*(f(X), f(X))}. Every method is a pair form \eqn{h(p, p') =
+#' \phi(p)' M \phi(p')}.
 #' @section Cost:
 #' The cost of the method. Under a [future::plan()] of several workers the classes of a class-wise fit are fitted there,
 #' with the same digits (unless a function of [method_function()] draws random numbers).
@@ -170,11 +170,11 @@ notion_label <- function(x) {
 #'   without outcomes.
 #' @param ... For a data frame: tidyselect the probability columns, by default those that
 #'   start with `.pred_`.
-#' @param type `"squared"`: \eqn{h(p, p)} per row, the estimated squared gap (may be negative
-#'   for kkr and debiased bins; summed over classes for `notion = "class_wise"`).
-#'   `"pairs"`: the matrix \eqn{h(p_i, p_j)}. `"gap"`: the estimated residual
-#'   \eqn{p - P(Y \mid p)} per row, a vector for scalar types of calibration and a matrix with a column per class
-#'   otherwise; an error for kkr and debiased bins, whose \eqn{h} is not an inner product of estimated residuals.
+#' @param type `"squared"`: \eqn{h(p, p)} per row, the estimated squared calibration gap (may be negative for kkr and
+#'   debiased bins; summed over classes for `notion = "class_wise"`). `"pairs"`: the matrix \eqn{h(p_i, p_j)}. `"gap"`:
+#'   the estimated residual \eqn{p - P(Y \mid p)} per row, a vector for scalar types of calibration and a matrix with a
+#'   column per class otherwise. It is an error for kkr and debiased bins, whose \eqn{h} is not an inner product of
+#'   estimated residuals.
 #' @param method For a `ce_tune`: the name of the method, by default the selected one.
 #' @param threads Number of threads; see [ce_threads].
 #' @return See `type`. Rows with a missing value give `NA`.

@@ -2,8 +2,8 @@
 # several of these, each with its own cells:
 #   h(p, p') = mean over parts f of  b_f(p) b_f(p') - 1{one cell of f} v_f(p).
 # As a pair form, phi(p) holds every part's b(p) and the indicators of the cells whose v is not 0, and
-# the core is diagonal. Sums over pairs are sums over cells, or over intersections of the cells of two
-# parts: nothing of size cells x cells or rows x cells is formed but where phi itself is asked for.
+# the core is diagonal. Sums over pairs are sums over cells, or over intersections of the cells of two parts. Nothing of
+# size cells x cells or rows x cells is formed unless phi itself is needed.
 
 # parts: list of list(edges, b, v)
 new_steps <- function(parts) {

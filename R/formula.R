@@ -1,4 +1,4 @@
-# A formula in the place of predictions, as functions that fit models take it.
+# The error for a formula instead of predictions, as functions that fit models take it.
 
 check_no_formula <- function(call) {
   typed <- typed_call(call)
@@ -14,7 +14,7 @@ stop_formula <- function(typed, call) {
   ), c("probs", "argument"), arg = "x", call = call)
 }
 
-# verb(data, outcome, columns), if the data are given too.
+# The call with data, outcome and columns, if the data are given too.
 formula_line <- function(formula, typed) {
   data <- typed_argument(typed, "data") %||% typed_argument(typed, "truth")
   if (is.null(data) || length(formula) != 3) return(NULL)

@@ -1,5 +1,5 @@
-# ce_gain() of maps that are still to be fitted: each is cross-fitted on the same folds, so that every row is judged by
-# maps that have not seen it, and their gains stand in one table beside that of no map.
+# ce_gain() of maps that are not fitted yet. Each is cross-fitted on the same folds, so every row is recalibrated by a
+# map that was fitted without it. One table has the gains of all maps.
 
 # A map, its name, or several of them: list(name = map); NULL for predictions and fitted maps.
 unfitted_maps <- function(after, call) {

@@ -24,13 +24,13 @@ bind_groups <- function(x, fn, ...) {
 
 #' Results by group
 #'
-#' What [ce_tune()] and other verbs that return an object give for grouped data or `.by`: a
-#' list with one result per group, `x$results`, and the groups, `x$keys`, in the order of their levels. `tidy()` and
-#' `glance()` bind the groups' tables, groups first; `autoplot()` and `plot()` draw a panel for each
-#' group (tuning results, fits and recalibration maps).
+#' [ce_tune()] and other functions that return an object give this for grouped data or `.by`: a list with one result per
+#' group, `x$results`, and the groups, `x$keys`, in the order of their levels. `tidy()` and `glance()` bind the groups'
+#' tables, groups first; `autoplot()` and `plot()` draw a panel for each group (tuning results, fits and recalibration
+#' maps).
 #'
-#' Groups whose data do not suffice are not among them: a warning of class `calibrisk_warning_group` names them and says
-#' why, `x$missing$keys` has them, and their row in a table with one row per group, such as `glance()`, is `NA`.
+#' Groups with too little data are left out. A warning of class `calibrisk_warning_group` names them and says why, and
+#' `x$missing$keys` has them. Their row in a table with one row per group, such as `glance()`, is `NA`.
 #'
 #' @param x,object A `ce_grouped`.
 #' @param ... Passed on to the method for one group.

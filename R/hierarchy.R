@@ -5,11 +5,11 @@
 #'
 #' # Definition
 #' Gruber and Buettner 2022, Theorem 3.1, for `p >= 1`, K classes:
-#' `K^(1/p - 1/2) sqrt(2) >= K^(1/p - 1/2) RBS >= CE_p >= CWCE_p` (the second for `p <= 2`), `CE_p >= TCE_p >= TCE_1`,
-#' and `TCE_1` is at least each of: the Kolmogorov-Smirnov error; the ECE with any bins; the MMCE over the root of the
-#' kernel's largest value (1 here; the paper prints the constant on the other side). On a data set they hold exactly,
-#' for any `n`, with the plug-in errors of the distinct predictions (`ece(type = "discrete")`). They then describe the
-#' data, not the population: with all predictions distinct, CE_p is as large as it can be.
+#' `K^(1/p - 1/2) sqrt(2) >= K^(1/p - 1/2) RBS >= CE_p >= CWCE_p` (the second for `p <= 2`) and `CE_p >= TCE_p >=
+#' TCE_1`. `TCE_1` is at least the Kolmogorov-Smirnov error, the ECE with any bins, and the MMCE over the root of the
+#' kernel's largest value. (That is 1 here; the paper prints the constant on the other side.) On a data set they hold
+#' exactly, for any `n`, with the plug-in errors of the distinct predictions (`ece(type = "discrete")`). They then
+#' describe the data, not the population: with all predictions distinct, CE_p is as large as it can be.
 #'
 #' A zero low in the chain says nothing about the errors above: recalibrating every
 #' confidence to the accuracy makes ECE, TCE, KS and MMCE zero and leaves CE_p positive.

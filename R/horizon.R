@@ -3,13 +3,13 @@
 #' Survival outcomes at a horizon
 #'
 #' With `horizon = t` an outcome `Surv(time, status)` becomes whether the event came by time `t`, predictions are its
-#' probabilities, and rows count by inverse probability of censoring. Every verb with the argument `horizon` then works
-#' as for 0/1 outcomes with importance weights. `ce_horizon()` adds strata in which censoring differs.
+#' probabilities, and rows count by inverse probability of censoring. Every function with the argument `horizon` then
+#' works as for 0/1 outcomes with importance weights. `ce_horizon()` adds strata in which censoring differs.
 #'
 #' @section Definition:
 #' With `G` the Kaplan-Meier estimate of the probability of being uncensored, `y = 1{T <= t}` and
 #' \deqn{w_i = 1\{T_i \le t, \text{event}\} / G(T_i-) + 1\{T_i > t\} / G(t);}
-#' rows censored at or before `t` have weight 0 and are left out. Of events and censored rows at the same time the
+#' rows censored at or before `t` have weight 0 and are left out. If events and censored rows have the same time, the
 #' events come first: the factor at `s` is \eqn{1 - c(s) / (Y(s) - d(s))} with `c` censored, `d` events, `Y` at risk.
 #' Weights and frequencies of the rows enter `G`, which is estimated within every group of `.by`, and of `group` in
 #' [ce_validate()]: the numbers of a group are those of its rows alone.
@@ -19,9 +19,9 @@
 #'
 #' @param time The horizon, on the scale of the times: greater than 0.
 #' @param strata A column (of the data frame), or a vector: `G` is estimated in each stratum.
-#' @param censoring The follow-up that `G` is estimated from, where it is not that of the rows themselves: a chunk of a
-#'   [ce_state()] needs that of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events, 0
-#'   for censored rows), `strata` where there are any, and `count` where rows count unequally.
+#' @param censoring Follow-up data for estimating `G`, if not the rows themselves. A chunk of a [ce_state()] needs the
+#'   follow-up of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events, 0 for censored
+#'   rows), `strata` where there are any, and `count` where rows count unequally.
 #' @return A `ce_horizon`.
 #' @section Errors:
 #' `calibrisk_error_horizon` if nobody is followed to the horizon (`G(t) = 0`), if no event has happened by then (is the
@@ -127,8 +127,9 @@ outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
   values <- ifelse(is.na(weights), NA, as.numeric(followed$time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
-    tell(c("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?is/are} censored by {format(horizon$time)} \\
-                  and made up for by weights, which are taken as known."),
+    tell(c("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?was/were} censored by time \\
+                  {format(horizon$time)}. Inverse probability of censoring weights compensate for them \\
+                  and are treated as known."),
                 "censored", .frequency = "regularly", .frequency_id = "calibrisk_censored")
   }
   list(values = values, column = if (is.data.frame(x)) which(vapply(x, identical, NA, surv)),

@@ -6,7 +6,7 @@
 #   variance   of the value, where that is known without the rows for their weights and clusters too
 #   honest     an estimate whose expectation is a lower bound of the value (R/crossfit.R); NULL
 #   noise      variance of the value under calibration, where the influence vanishes
-#   pairs      of a mean over pairs whose interval knows of both: see degenerate_limits(); NULL
+#   pairs      of a mean over pairs whose interval depends on both: see degenerate_limits(); NULL
 #   power      what is reported is value^(1 / power)
 #   smallest   the smallest value there can be: intervals end there
 #   design     weights and clusters of the rows (R/design.R)
@@ -87,9 +87,9 @@ estimate_std_error <- function(estimate) {
   max(std_error, sqrt(estimate$noise))
 }
 
-# Two rows of different folds may each have shaped the other's gap. Where the error is noise this doubles the variance
-# of the mean; where gaps have the sign they have, it adds nothing. `share`: how much of the value is no noise. From p =
-# 2 the scale of the tangent compensates for it.
+# Rows of different folds contribute to each other's estimated gap. If the error is all noise, this doubles the variance
+# of the mean; if the signs of the gaps are certain, it adds nothing. `share`: fraction of the value that is not noise.
+# For p >= 2 the factor from tangent_scale() compensates for this.
 honest_inflation <- function(power, share = 0) if (power < 2) sqrt(2 - share) else 1
 
 # A lower confidence limit of the value that holds near calibration too, see R/crossfit.R.
@@ -99,10 +99,10 @@ honest_limit <- function(estimate, level) {
   estimate$honest$value - design_quantile((1 + level) / 2, estimate$design) * spread
 }
 
-# Limits on the scale of the value. `draws`: bootstrap values, for the standard error. An error is biased upwards, that
-# of a sample's rows once more, and by how much depends on what is not known: where all gaps are large and of one sign
-# there is no bias. Limits that subtract it are too small, and near calibration above 0. So the upper end has no
-# correction, and the lower one is honest.
+# Limits on the scale of the value. `draws`: bootstrap values, for the standard error. An estimated error is biased
+# upwards, and that of resampled rows once more. The bias depends on the unknown gaps: it is 0 if all gaps are large and
+# of one sign. Limits that subtract it can be too small, and near calibration they exclude 0. The upper limit therefore
+# has no correction, and the lower one is honest.
 estimate_limits <- function(estimate, level, draws = NULL) {
   pairs <- if (!is.null(estimate$pairs) && !is.null(estimate$influence)) degenerate_limits(estimate, level)
   if (is.null(draws) && !is.null(pairs)) return(pairs)
@@ -114,16 +114,16 @@ estimate_limits <- function(estimate, level, draws = NULL) {
 }
 
 # For a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R);
-# the limits are the x that a test with this variance does not reject. The influence's own variance is no use near
-# calibration: it is a square of the same sums as the value, and so smallest where the value is too small.
+# the limits are the x that a test with this variance does not reject. The influence's own variance cannot be used near
+# calibration. It is a square of the same sums as the value, and so smallest where the value is too small.
 #   pairs    list(value, influence: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2)
 # The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda, slope x = 4 sum
-# lambda^2 delta^2, third moment 8 sum lambda^3 + 24 sum lambda^3 delta^2. What is not known of the lambda is taken as
-# if they were equal. The influence's variance holds the noise twice.
+# lambda^2 delta^2, third moment 8 sum lambda^3 + 24 sum lambda^3 delta^2. noise and trace fix two sums of the lambda_k;
+# the others are computed as if all lambda_k were equal. The influence-based variance counts the noise twice.
 degenerate_limits <- function(estimate, level) {
   df <- design_df(estimate$design)
   own <- row_std_error(estimate$pairs$influence, estimate$design)
-  # what is below the rounding of a sum is no noise that a value has
+  # noise below the rounding error of the sum is raised to it
   unit <- max(sqrt(estimate$noise), .Machine$double.eps * estimate$pairs$trace)
   if (is.na(own)) return(list(std.error = NA_real_, low = NA_real_, high = NA_real_))
   if (!is.finite(unit)) return(list(std.error = Inf, low = NA_real_, high = NA_real_))
@@ -149,8 +149,8 @@ degenerate_limits <- function(estimate, level) {
        high = max(root(most + 10 * (1 + slope), most, -z), estimate$value))
 }
 
-# How far the limits of a - b are from it: a and b with their own lower and upper limits, whose distances are added as
-# if the two were independent (Zou and Donner 2008).
+# Distances of the limits of a - b from a - b. The distances of the limits of a and of b are added as if the two were
+# independent (Zou and Donner 2008).
 zou_donner <- function(a, b) {
   distance <- function(one, k, sign) pmax(sign * (one[[k]] - one[[1]]), 0)
   list(below = sqrt(distance(a, 2, -1)^2 + distance(b, 3, 1)^2),
@@ -192,8 +192,8 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
 
 # A mean over pairs of rows, U = sum_i w_i s_i / D with D = sum_i w_i P_i: s_i is the sum of w_j h_ij over the partners
 # j of row i, P_i their weight. Biased: all rows, P = W1. Unbiased: all others, P_i = W1 - w_i. With clusters: the rows
-# of other clusters, since two of one are no two draws. Its influence is 2 W1 (s_i - U P_i) / D; of a mean over sets of
-# `order` rows, where the others of a set are the partner, order W1 (s_i - U P_i) / D.
+# of other clusters, since two rows of a cluster are dependent. Its influence is 2 W1 (s_i - U P_i) / D; of a mean over
+# sets of `order` rows, where the others of a set are the partner, order W1 (s_i - U P_i) / D.
 pair_mean <- function(sums, partners, design, ..., order = 2) {
   w <- design_weights(design)
   size <- sum(w * partners)

@@ -49,7 +49,7 @@ jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   conditional_frame(x, truth, dots, enquo(.by), group, design, "jkce", event_level, na_rm, list(
     classes = function(predictions, group) {
-      # na_rm = FALSE and something missing: no number, whatever is left
+      # na_rm = FALSE and a missing value: the result is NA
       if (predictions$na) choices$type <- "biased"
       if (sums_all_pairs(choices, n_obs(predictions) <= 5000)) {
         bound <- bind_classes(predictions, choices, threads, call)

@@ -11,7 +11,7 @@
 #'   [ce_curve()], [ce_recalibrate()], [ce_rank()], [ce_fit()], or any other table of this package.
 #' @param digits Digits after the point.
 #' @param format `"html"`, `"latex"`, `"pipe"` or `"simple"`, see [knitr::kable()]; by default that of the document.
-#' @param caption Caption; by default what the printed table says of the estimand; `NA` for none.
+#' @param caption Caption; by default the description of the estimand in the printed table; `NA` for none.
 #' @param escape Whether names, levels and captions are shown as they are. With `FALSE` they are markup (a formula in a
 #'   caption, say), and markup in the data reaches the page too.
 #' @param ... Passed on to [knitr::kable()].

@@ -2,10 +2,11 @@
 #'
 #' Kernels that compare predictions as distributions, for [skce()], [ucme()] and [ce_test()]. The plain kernels
 #' ([kernel_gaussian()], [kernel_laplace()], ...) also apply: to the probabilities of classes, otherwise to the
-#' parameters. These are the mean and standard deviation of a normal, location and root-2 times scale of a Laplace, mean
-#' and root covariance of a multivariate normal, root rate of a Poisson distribution, sorted draws over root S, the
-#' quantiles of a quantile forecast, location, scale and scale / df of Student's t, \eqn{\sqrt{mean}} and \eqn{\sqrt{1 +
-#' mean/size}} of a negative binomial; mean and standard deviation of other families.
+#' parameters. These are the mean and standard deviation of a normal, the location and root-2 times the scale of a
+#' Laplace, and the mean and root covariance of a multivariate normal distribution. A Poisson distribution has its root
+#' rate, Student's t location, scale and scale / df, a negative binomial \eqn{\sqrt{mean}} and \eqn{\sqrt{1 +
+#' mean/size}}. Draws are sorted and divided by root S, and quantile forecasts have their quantiles. Other families have
+#' mean and standard deviation.
 #'
 #' @section Definition:
 #' With a distance D between distributions \eqn{\exp(-(D / bandwidth)^{power} / power)}: `power = 1` is
@@ -15,9 +16,9 @@
 #' \describe{
 #'   \item{`kernel_wasserstein()`}{2-Wasserstein distance. Normal: \eqn{D^2 = (\mu-\mu')^2 + (\sigma-\sigma')^2};
 #'     Laplace: \eqn{(\mu-\mu')^2 + 2(\beta-\beta')^2}; multivariate normal: \eqn{|\mu-\mu'|^2 +
-#'     tr(\Sigma+\Sigma'-2(\Sigma'^{1/2}\Sigma\Sigma'^{1/2})^{1/2})}; mixtures: the mixture Wasserstein distance,
-#'     the cheapest coupling of the components; draws on the line: root mean squared difference of the sorted
-#'     draws; other families of one number: that of 64 evenly spaced quantiles.}
+#'     tr(\Sigma+\Sigma'-2(\Sigma'^{1/2}\Sigma\Sigma'^{1/2})^{1/2})}; mixtures: the mixture Wasserstein distance, the
+#'     cheapest coupling of the components. Draws on the line: root mean squared difference of the sorted draws; other
+#'     families of one number: that of 64 evenly spaced quantiles.}
 #'   \item{`kernel_hellinger()`}{Hellinger distance, \eqn{D^2 = 1 - \int \sqrt{p p'}}: always a valid kernel, also
 #'     for full covariances.}
 #'   \item{`kernel_mmd()`}{Maximum mean discrepancy under `target_kernel`, \eqn{D^2 = E k(Z_1,Z_2) - 2 E k(Z_1,Z') +

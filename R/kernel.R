@@ -21,8 +21,8 @@
 #' `bandwidth = "median"` is the median of the kernel's distance over all pairs
 #' \eqn{i < j} of the rows it is fitted on (above 10,000 rows, over 10,000 evenly
 #' spaced ones). Where that is 0, the median of the positive distances; where there
-#' are none, 1. Of a kernel on classes it is over the classes 1, ..., K, whatever was observed. Bandwidths are between
-#' 1e-100 and 1e100, and outcomes and parameters of predictions of numbers at most 1e50, so that no square overflows.
+#' are none, 1. For a kernel on classes it is over the classes 1, ..., K, observed or not. Bandwidths must be between
+#' 1e-100 and 1e100, and outcomes and parameters of predictions of numbers at most 1e50: no square then overflows.
 #'
 #' @section Invariants:
 #' Every Gram matrix is symmetric and positive semidefinite; all but

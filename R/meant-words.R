@@ -1,4 +1,5 @@
-# What a wrong word means: arguments and choices as other packages call them, other letter case, the nearest spelling.
+# Guesses the meaning of a wrong word: arguments and choices as other packages call them, other letter case, the nearest
+# spelling.
 
 # Other names of arguments.
 argument_words <- list(
@@ -38,7 +39,7 @@ column_words <- c("estimate", ".estimate", "estimates", "prob", "probs", "pred",
                   "predictions", "probabilities", "probability", "phat", "y_pred", "y_prob", "y_hat", "model",
                   "models", "fitted", "score")
 
-# What other packages have as an argument, and we do not.
+# Arguments of other packages that have no counterpart here.
 argument_notes <- c(
   seed = "Call {.fn set.seed} before",
   grid = "Methods hold their own grids, such as {.code method_bins(c(5, 10))}",
@@ -82,7 +83,7 @@ choice_words <- list(
   second = "2"
 )
 
-# What other functions are for.
+# Metrics and tests that have a function of their own.
 verb_words <- list(
   ce_validate = c("auc", "roc_auc", "auroc", "roc", "c_index", "cindex", "concordance"),
   hosmer_lemeshow = c("hosmer", "hosmer_lemeshow", "hl", "chisq"),

@@ -30,7 +30,7 @@ is_out_of_memory <- function(cnd) {
 
 gigabytes <- function(bytes) paste(format(bytes / 2^30, digits = 3), "GB")
 
-# What the system says is free, in bytes; where it does not say, what R may have.
+# Free memory in bytes as the system reports it; otherwise R's own limit.
 available_memory <- function(file = "/proc/meminfo") {
   lines <- tryCatch(suppressWarnings(readLines(file)), error = function(e) character())
   free <- grep("^MemAvailable:", lines, value = TRUE)

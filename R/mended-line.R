@@ -1,8 +1,8 @@
 # The line that the user typed, with the mistake mended: errors name it as their remedy.
 
-# list(expr, args, places) of the call whose frame is `frame`: the call, its arguments, and the place of each among them
-# by the names of the function's arguments, "" for columns in `...`; `data` is the argument with the predictions.
-# NULL if no user typed it in short.
+# list(expr, args, places) of the call whose frame is `frame`: the call, its arguments, and the place of each, named by
+# the function's arguments ("" for columns in `...`). `data` is the argument with the predictions. NULL if no user typed
+# it in short.
 typed_call <- function(frame) {
   at <- if (is.environment(frame)) which(vapply(sys.frames(), identical, NA, frame))
   if (length(at) == 0) return(NULL)
@@ -31,7 +31,7 @@ is_typed <- function(arg) {
   is.null(arg) || is.atomic(arg) && length(arg) == 1
 }
 
-# What was typed as the argument `name`; NULL if nothing was.
+# The expression typed for the argument `name`; NULL if it was not given.
 typed_argument <- function(typed, name) {
   at <- if (length(name) == 1) unname(typed$places[name]) else NA
   if (!is.na(at)) typed$args[[at]]
@@ -45,9 +45,9 @@ typed_value <- function(name, call) {
   tryCatch(eval(expr, if (caller > 0) sys.frame(caller) else globalenv()), error = function(cnd) NULL)
 }
 
-# The text of the typed call with the arguments `set`, a list of expressions by name, in the place of those that have
-# the names; without the arguments `drop` ("": columns) and, with `only`, without all others; calling `verb`.
-# An argument of `rename`, c(old = "new"), keeps its place. NULL if the call was not typed, or is long.
+# The text of the typed call with some changes. `set`, a named list of expressions, replaces arguments; `drop` removes
+# some ("": columns), and `only` removes all others. `verb` is the function to call. An argument of `rename`, c(old =
+# "new"), keeps its place. NULL if the call was not typed, or is long.
 mended_line <- function(call, set = list(), drop = character(), only = NULL, verb = NULL, rename = character(),
                         most = 120) {
   typed <- typed_call(call)

@@ -11,13 +11,12 @@
 #' is the mean of \eqn{h(p, p)} (Gruber & Bach 2025).
 #' \describe{
 #'   \item{`method_bins()`}{\eqn{h(p,p') = b_{k(p)} b_{k(p')}} with the mean residual \eqn{b_k} of
-#'     the training rows in bin \eqn{k} (Eqs. 10 and 23), for scalar notions. Equal-width bins are
-#'     \eqn{((k-1)/B, k/B]}, with 0 in the first; equal-mass edges are the order statistics of
-#'     number \eqn{\lceil nk/B \rceil}, ties merged, right-closed. An empty bin has the mean
-#'     residual of all training rows. Default grid for `n = NULL`: 5, 10, ..., 100.
-#'     `debias = TRUE` subtracts \eqn{v_k = acc_k (1 - acc_k) / (n_k - 1)} where
-#'     both predictions are in bin \eqn{k} (Kumar, Liang & Ma 2019): \eqn{E b_k^2} exceeds the squared
-#'     gap by \eqn{v_k}. Bins with one training row keep their \eqn{b_k} and have \eqn{v_k = 0}.}
+#'     the training rows in bin \eqn{k} (Eqs. 10 and 23), for scalar types of calibration. Equal-width bins are
+#'     \eqn{((k-1)/B, k/B]}, with 0 in the first; equal-mass edges are the order statistics of number \eqn{\lceil nk/B
+#'     \rceil}, ties merged, right-closed. An empty bin has the mean residual of all training rows. Default grid for `n
+#'     = NULL`: 5, 10, ..., 100. `debias = TRUE` subtracts \eqn{v_k = acc_k (1 - acc_k) / (n_k - 1)} where both
+#'     predictions are in bin \eqn{k} (Kumar, Liang & Ma 2019): \eqn{E b_k^2} exceeds the squared gap by \eqn{v_k}. Bins
+#'     with one training row keep their \eqn{b_k} and have \eqn{v_k = 0}.}
 #' }
 #'
 #' @section Invariants:

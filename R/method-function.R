@@ -1,10 +1,9 @@
 #' @section Your own function:
 #' `method_function()` takes any \eqn{h}: `f(P, Q)` gets two feature matrices (one row per
-#' observation; one column for scalar notions) and returns the matrix \eqn{h(p_i, q_j)}, one row per
-#' row of `P`. It is called for tiles of at most 1024 by 1024 pairs, on the main thread. It need not
-#' be symmetric: the risk is the mean over ordered pairs. Values may depend on nothing but the two
-#' rows. `NaN` makes the risk `NA`, with a warning and a count; with `na_rm = TRUE` these pairs are
-#' left out.
+#' observation; one column for scalar types of calibration) and returns the matrix \eqn{h(p_i, q_j)}, one row per row of
+#' `P`. It is called for tiles of at most 1024 by 1024 pairs, on the main thread. It need not be symmetric: the risk is
+#' the mean over ordered pairs. Values may depend on nothing but the two rows. `NaN` makes the risk `NA`, with a warning
+#' and a count; with `na_rm = TRUE` these pairs are left out.
 #' @param f A function of two feature matrices that returns the matrix \eqn{h(p_i, q_j)}.
 #' @param na_rm Leave out pairs where `f` is `NaN`?
 #' @rdname ce_methods

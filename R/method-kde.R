@@ -7,7 +7,7 @@
 #' @section Definition:
 #' With \eqn{h} the bandwidth, \eqn{r(p) = \sum_i e_{y_i} k_h(p; p_i) / \sum_i k_h(p; p_i)}, where
 #' \eqn{k_h(\cdot\,; p_i)} is the density of the Dirichlet distribution with parameters
-#' \eqn{p_i / h + 1} (Popordanoska et al. 2022; Gruber & Bach 2025, Eqs. 11 and 25). The estimated gap is
+#' \eqn{p_i / h + 1} (Popordanoska et al. 2022; Gruber & Bach 2025, Eqs. 11 and 25). The estimated calibration gap is
 #' \eqn{p - r(p)}, so \eqn{h(p, p') = \langle p - r(p), p' - r(p')\rangle}. All training rows are used.
 #'
 #' At the boundary of the simplex the density is taken literally: \eqn{0 \log 0 = 0}, and
@@ -85,7 +85,7 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   path
 }
 
-# What unseen_rows() needs of one bandwidth: rows are sorted once for all folds.
+# The input of unseen_rows() for one bandwidth. Rows are sorted once for all folds.
 unseen_by_kde <- function(problem, fold, bandwidth, context) {
   gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth, context$threads)
   rows <- unseen_parts(problem, fold, context$cache, context$threads)

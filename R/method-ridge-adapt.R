@@ -1,7 +1,7 @@
-# Factors that do not compress: the accuracy is tied to the selected ridge. All ridges are
-# evaluated at two ranks; from their difference follows the residual trace that the selected
-# ridge needs, and it and its neighbours go on until the numbers reported for it stand. NULL where that takes a rank
-# of more than the share `limits$spaces` of the rows.
+# Factors that do not compress: the accuracy is tied to the selected ridge. All ridges are evaluated at two ranks, and
+# their difference gives the residual trace that the selected ridge needs. The rank then grows for that ridge and its
+# neighbours until its reported numbers are stable. NULL if that takes a rank of more than the share `limits$spaces` of
+# the rows.
 
 adapt_rank <- function(bases, type, ridges, tolerance, limits, context) {
   level <- 1
@@ -39,9 +39,9 @@ adapt_rank <- function(bases, type, ridges, tolerance, limits, context) {
               errors$risk <= limits$risk & errors$squared_error <= limits$squared_error)
 }
 
-# Errors are about proportional to the residual trace: the one that brings them to half of
-# what is allowed, within 1/10 and 1/2 of the present one; a half power of ten, so that kkr
-# and ukkr meet at the same ranks and share their bases.
+# Errors are about proportional to the residual trace. The next trace would halve the allowed errors, but is between
+# 1/10 and 1/2 of the present one. It is a half power of ten, so that kkr and ukkr use the same ranks and share their
+# bases.
 finer_step <- function(bases, step, excess, tolerance, limits, context) {
   target <- step$residual_trace * min(max(0.5 / excess, 1 / 10), 1 / 2)
   target <- 10^(floor(2 * log10(target)) / 2)
@@ -95,7 +95,7 @@ path_errors <- function(coarse, fine, coarse_trace, fine_trace) {
     risk = change("risk", risk),
     squared_error = pmax(change("squared_error", squared), change("squared_error_test", squared))
   )
-  # where the change is no small one the proportionality is not to be trusted
+  # for a larger change proportionality is not assumed
   lapply(changes, function(x) ifelse(x > 0.1, x, x * left))
 }
 

@@ -1,6 +1,5 @@
-# Kernel ridge on block Krylov spaces (ridge_krylov.h), where no factor of a low rank stands for the
-# kernel and a Gram matrix of all rows is affordable: blocks are added until the numbers reported for the
-# selected ridge stand.
+# Kernel ridge on block Krylov spaces (ridge_krylov.h), for kernels without a low-rank factor, if a Gram matrix of all
+# rows is affordable. Blocks are added until the numbers reported for the selected ridge are stable.
 
 # Spaces of all folds; `x` and `residuals` sorted by fold as in factor_bases().
 krylov_bases <- function(kernel, x, residuals, begin, context) {
@@ -36,9 +35,10 @@ pair_features.ce_form_gram <- function(form, features, threads) {
   cpp_gram_features(form$map$kernel, form$map$rows, form$basis, features, threads)
 }
 
-# The error of the equation says how exact a risk is, at worst (measured with 10 and 26 classes, for errors of risks
-# above 1e-8): to ten times its power 3/2, or to a fifth of it times the root of how many times smaller the risk is
-# than that of no gap, since then a small error of h is a large one of what is left; a squared error to forty times it.
+# Upper bounds for the errors of a risk and of a squared error, from the relative error e of the equation. (Measured
+# with 10 and 26 classes, for errors of risks above 1e-8.) The error of a risk is at most the larger of 10 e^(3/2) and e
+# sqrt(zero_risk / risk) / 5: a risk far below that of h = 0 magnifies a small error of h. The error of a squared error
+# is at most 40 e.
 equation_errors <- function(equation, zero_risk, risk) {
   left <- sqrt(pmax(zero_risk / pmax(risk, .Machine$double.xmin), 1, na.rm = TRUE))
   list(risk = pmax(10 * equation^1.5, 0.2 * left * equation), squared_error = 40 * equation)

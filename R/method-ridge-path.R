@@ -37,7 +37,7 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
   path
 }
 
-# What unseen_rows() needs of one ridge, from features of rows that the path has already.
+# The input of unseen_rows() for one ridge, from features of rows that the path has already.
 unseen_by_ridge <- function(unseen, v, problem, fold, context) {
   held_out <- unseen_parts(problem, fold, context$cache, context$threads)$held_out
   lapply(seq_len(max(fold)), function(f) {
@@ -77,7 +77,7 @@ ridge_bases <- function(kernel, problem, fold, context) {
 # Above this many explicit features a factor is cheaper, and no less accurate.
 taylor_max_rank <- 60L
 
-# NULL where the kernel is no Gaussian of one scalar, or too narrow for its range. `problem$counts`: rows that stand for
+# NULL if the kernel is not a Gaussian of one scalar, or too narrow for its range. `problem$counts`: rows that stand for
 # several (R/state-tune.R).
 scalar_bases <- function(kernel, problem, fold, context) {
   if (kernel$type != "gaussian" || ncol(problem$features) != 1) return(NULL)
@@ -151,14 +151,13 @@ factor_bases <- function(kernel, problem, fold, context) {
   )
 }
 
-# How far a factor goes. What is cheap is exact: up to rank `direct` it leaves nothing but rounding,
-# and up to rank `single`, where one ridge is fitted, what that ridge does not see. Otherwise ranks grow from
-# `start`, first by `growth`, until the selected ridge's relative errors are below `risk` and
-# `squared_error`, at most to rank `most`. Up to `small` rows all ranks are cheap; up to `gram` rows, whose Gram matrix
-# has its place in memory, block Krylov spaces grow instead where the factor of rank `direct` leaves more than `diffuse`
-# of the trace, or would need a rank of more than the share `spaces` of the rows (measured: there they are the cheaper
-# ones). Their products grow with the square of the rows, a factor's do not: from `wide` rows on `diffuse` grows with
-# the rows.
+# Limits for the rank of a factor. Cheap factors are exact: up to rank `direct` only rounding error is left, and up to
+# rank `single`, if one ridge is fitted, only errors that this ridge does not notice. Otherwise ranks grow from `start`,
+# first by `growth`, until the selected ridge's relative errors are below `risk` and `squared_error`, at most to rank
+# `most`. Up to `small` rows all ranks are cheap. Up to `gram` rows the Gram matrix fits into memory, and block Krylov
+# spaces may grow instead. They are used if the factor of rank `direct` leaves more than `diffuse` of the trace, or
+# would need a rank of more than the share `spaces` of the rows (measured: they are then cheaper). Their products grow
+# with the square of the rows, a factor's do not: from `wide` rows on `diffuse` grows with the rows.
 factor_limits <- function(context) {
   limits <- list(
     direct = 128, small = 256, single = 1536, start = 64, growth = 1.5, most = 5000, gram = 16384,
@@ -200,7 +199,7 @@ tune_ridge <- function(bases, type, ridges, exact, context) {
               errors = list(risk = noise, squared_error = noise), noise <= limits$risk)
 }
 
-# What rounding in a double precision factor does at most (measured on canonical problems).
+# Largest error from rounding in a double precision factor (measured on canonical problems).
 rounding_error <- function(ridges, type) {
   if (type == "kkr") 0.1 * .Machine$double.eps / ridges else 0 * ridges
 }

@@ -1,6 +1,6 @@
 #' @section Stacked projections:
-#' `method_stack()` fits the gap by least squares on each of the bases of [ce_estimate()] (see [basis_hats]) and
-#' weights the fits: \eqn{w = \arg\min_{w \ge 0} \sum_i |e_i - \sum_m w_m g_{mi}|^2}, \eqn{\sum_m w_m \le 1}, with
+#' `method_stack()` fits the calibration gap by least squares on each of the bases of [ce_estimate()] (see [basis_hats])
+#' and weights the fits: \eqn{w = \arg\min_{w \ge 0} \sum_i |e_i - \sum_m w_m g_{mi}|^2}, \eqn{\sum_m w_m \le 1}, with
 #' \eqn{g_{mi}} the m-th fit at row i without the row's own outcome. \eqn{h(p, p') = \langle g(p), g(p')\rangle} with
 #' \eqn{g = \sum_m w_m g_m}. Nothing is left to tune.
 #' @rdname ce_methods

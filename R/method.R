@@ -4,6 +4,7 @@
 #   tune_path(method, problem, fold, grid, context)
 #                                            all folds and the whole grid -> risks; the default
 #                                            loops over fit_form(), fast methods share work
+#
 # problem: see R/notion.R. fold: integer n, 0 = test row, 1..k = held-out fold of the row.
 # grid: tibble with a numeric column `value` and, where kernels are a grid, a list column
 # `kernel`. point: one row of it as a list. context: list(threads, progress, cache); progress
@@ -52,7 +53,7 @@ tune_path <- function(method, problem, fold, grid, context) {
   check_grid(grid)
   check_context(context)
   context$cache$checked <- tuned
-  # the short cuts over folds and grids know of no weights
+  # the shortcuts over folds and grids cannot handle weights
   if (!is.null(problem$design) && !is_plain(problem$design)) {
     return(tune_path.default(method, problem, fold, grid, context))
   }
@@ -110,7 +111,7 @@ format.ce_method <- function(x, ...) {
   paste0(method_words(x$name), if (length(args) > 0) paste0(" (", paste(args, collapse = ", "), ")"))
 }
 
-# What print and figures call the methods that results name by their constructors, numbered ones (kkr_1) too; other
+# Names in prints and figures of methods that results name by their constructors, also numbered ones (kkr_1). Other
 # names are the user's.
 method_words <- function(names) {
   words <- c(kkr = "kernel ridge", ukkr = "two-step kernel ridge", kde = "kernel density")

@@ -28,9 +28,10 @@ check_distance <- function(distance, scheme, p_given, call) {
   distances[[check_choice(distance, names(distances), "distance", call)]]
 }
 
-# The influence of a row is not known for a distance of the user: its standard error is that of a bootstrap. What noise
-# alone gives is seen with outcomes redrawn from the predictions; by the triangle inequality the lower limit is the
-# estimate without an upper quantile of that. Rows of a cluster are not redrawn on their own: then it is 0.
+# A user's distance has no formula for the influence of a row, so its standard error is from the bootstrap. Outcomes
+# redrawn from the predictions show the error that noise alone gives. By the triangle inequality, the estimate minus an
+# upper quantile of that error is a lower limit. With clusters, whose rows cannot be redrawn independently, the lower
+# limit is 0.
 distance_columns <- function(problem, scheme, interval) {
   value <- distance_error(list(problem), scheme)
   estimates <- lapply(value$power, new_estimate, influence = NULL, design = problem$design)

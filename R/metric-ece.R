@@ -123,5 +123,5 @@ errors_of_blocks <- function(sorted, ends, scheme, folds, at_once = many_bins) {
        bound_rows = function() whole()$bound_rows())
 }
 
-# The largest gap is no root.
+# With p = Inf the error is the largest gap itself, not a root.
 reported_power <- function(p) if (is.infinite(p)) 1 else p

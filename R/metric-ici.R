@@ -10,7 +10,7 @@
 #' the outcome on the prediction with `span` 0.75 and degree 2, as published, or
 #' `"isotonic"`: pooled adjacent violators. The curve is not cut to `[0, 1]`. Below ten distinct predictions, where a
 #' loess is not defined, the frequency of each distinct prediction is used. If so many predictions are tied that a local
-#' fit is singular, the loess uses the distinct predictions, weighted by their rows; if these are too close together as
+#' fit is singular, the loess uses the distinct predictions, weighted by their rows. If these are too close together as
 #' well, isotonic regression is used.
 #'
 #' Importance weights enter the loess's local fits (its neighbourhoods are shares of the predictions, not of their

@@ -24,10 +24,10 @@
 #'
 #' # Cost
 #' Dirichlet: `O(n^2 K)` once, and up to 20,000 rows for every bandwidth of the grid. Above, the bandwidth is chosen by
-#' the likelihood of 10,000 evenly spaced rows `j` (each against all other rows); bandwidths that fall more than 6
-#' standard errors behind the best on 500 or 2,000 of them are dropped. At its bandwidth the error itself is exact for
-#' any `n`. The ratio leaves a row's cluster out; the choice of the bandwidth takes rows as independent and unweighted.
-#' Triweight: linear in `n`.
+#' the likelihood of 10,000 evenly spaced rows `j` (each against all other rows). Bandwidths more than 6 standard errors
+#' behind the best on 500 or 2,000 of them are dropped. At its bandwidth the error itself is exact for any `n`. The
+#' ratio leaves a row's cluster out; the choice of the bandwidth takes rows as independent and unweighted. Triweight:
+#' linear in `n`.
 #'
 #' # Errors
 #' `calibrisk_error_rows` for fewer than two rows or clusters.

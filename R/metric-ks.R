@@ -4,17 +4,17 @@
 #'
 #' # Definition
 #' `max_s | (1/N) sum_i 1(conf_i <= s) (conf_i - outcome_i) |` (Gruber and Buettner 2022,
-#' Definition C.2, pooled over top labels). `s` runs over the distinct predictions only, so
-#' that ties are counted together and the order of rows never matters. Class-wise, the
-#' errors of the classes are added. With weights the sum is \eqn{\sum_i w_i 1(conf_i \le s)(conf_i - outcome_i) /
-#' \sum_i w_i}. It is the ECCE-MAD of Arrieta-Ibarra et al. (2022); `kuiper`, the largest minus the smallest value of
-#' the cumulative residual (0 included), is their ECCE-R.
+#' Definition C.2, pooled over top labels). `s` runs over the distinct predictions only, so ties are counted together
+#' and the order of rows does not matter. Class-wise, the errors of the classes are added. With weights the sum is
+#' \eqn{\sum_i w_i 1(conf_i \le s)(conf_i - outcome_i) / \sum_i w_i}. It is the ECCE-MAD of Arrieta-Ibarra et al.
+#' (2022); `kuiper`, the largest minus the smallest value of the cumulative residual (0 included), is their ECCE-R.
 #'
 #' # Test
 #' For calibrated predictions the whole sum has the standard deviation
 #' \eqn{\sqrt{\sum_i w_i^2 conf_i (1 - conf_i)} / \sum_i w_i}. In its units, column `sigma`, the error is
 #' asymptotically the largest absolute value of a Brownian motion on `[0, 1]`, which gives `p.value` (conservative where
-#' predictions are tied). Clusters have no such law: `sigma` and `p.value` are then `NA`, as they are class-wise.
+#' predictions are tied). With clusters this distribution does not hold: `sigma` and `p.value` are then `NA`, as they
+#' are class-wise.
 #'
 #' # Intervals
 #' `"analytic"` takes the place of the maximum as known. The lower end is at most the cross-fitted limit of

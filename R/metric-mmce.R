@@ -16,7 +16,7 @@
 #' recursions, not a matrix.
 #' @inheritSection ce_args Choosing a model
 #' @inheritParams ks_error
-#' @param bandwidth Of the Laplace kernel, in units of the predictions.
+#' @param bandwidth Bandwidth of the Laplace kernel, in units of the predictions.
 #' @param type `"biased"` (V-statistic) or `"unbiased"` (U-statistic).
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
 #' `power` (the squared error), `n`, and the choices `type`, `bandwidth`, `notion`,

@@ -1,8 +1,8 @@
 #' Conventions of other libraries
 #'
-#' `ece(preset = )` reproduces another library's binned error exactly, edge cases included,
-#' so that numbers can be compared and code moved. Arguments that are given (`n_bins`, `p`,
-#' `type`, `debias`, `notion`) replace the preset's where the library has that choice.
+#' `ece(preset = )` reproduces another library's binned error exactly, edge cases included. Use it to compare published
+#' numbers or to port code. Arguments that are given (`n_bins`, `p`, `type`, `debias`, `notion`) replace the preset's
+#' where the library has that choice.
 #'
 #' For each: the default number and the kinds of bins; their edges; to which bin 0, 1 and values on an edge
 #' belong; what binary predictions are; what else differs.
@@ -27,7 +27,7 @@
 #' `get_calibration_error`, whose normal resampling for `p = 1` is random and not offered.
 #' Sums are carried in double precision, which can differ from single-precision sums in
 #' the seventh digit.
-#' @return What [ece()] returns.
+#' @return The same as [ece()].
 #' @name ece_presets
 #' @examples
 #' conf <- c(0.2, 0.4, 0.6, 0.8, 1)
@@ -132,8 +132,7 @@ chunk_ends <- function(sorted, n_bins, even) {
   c(findInterval(edges, sorted$x), n)
 }
 
-# What the library computes where nothing else is asked for: of a matrix the top label, except for those that take the
-# second column of two.
+# The library's default: the top label of a matrix, except for libraries that take the second of two columns.
 preset_notion <- function(preset, predictions) {
   second <- preset %in% c("netcal", "scikit-learn") && n_classes(predictions) == 2
   if (second || is.null(predictions$probs)) "binary" else "top_label"

@@ -22,7 +22,7 @@
 #' At least `ece(type = "discrete", p = 2, notion = "canonical")`, with equality where labels
 #' are constant for each distinct prediction; at most `sqrt(2)`.
 #' @inheritParams ece
-#' @param notion `NULL` for the default above, or one of the notions.
+#' @param notion `NULL` for the default above, or a type of calibration as in [ece()].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
 #' `power` (the mean Brier score), `corrected`, `n`, `notion`, `interval`, `level`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.

@@ -13,9 +13,9 @@
 #' reflected kernel acts by the fast Fourier transform. Class-wise errors are added.
 #'
 #' # Intervals
-#' `"analytic"`: the influence of each row, also through the bandwidth. The lower end is at most the cross-fitted
-#' limit of [ece()], with the sign of the smoothed residuals of the other folds in the place of the bins' signs:
-#' at any bandwidth a lower bound of the smooth error. `"bootstrap"`: with the standard error of the samples.
+#' `"analytic"`: the influence of each row, also through the bandwidth. The lower limit is at most the cross-fitted
+#' limit of [ece()], with the sign of the smoothed residuals of the other folds instead of the bins' signs. It is a
+#' lower bound of the smooth error at any bandwidth. `"bootstrap"`: with the standard error of the samples.
 #'
 #' # Cost
 #' Linear in `n`.
@@ -81,8 +81,8 @@ smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
   out
 }
 
-# Per row, the residual times the blurred sign of the other folds' residuals: at any bandwidth its
-# mean is at most the smooth error there, and the fixed point s is at least the smaller of s and F(s).
+# Per row, the residual times the smoothed sign of the other folds' residuals. At any bandwidth its mean is at most the
+# smooth error, and the fixed point s is at least the smaller of s and F(s).
 crossfit_smooth <- function(problem, s) {
   x <- problem$features[, 1]
   d <- problem$residuals[, 1]

@@ -1,10 +1,10 @@
-# The classical errors of a scalar problem are sums over stretches of the data sorted
-# by confidence: a binning is the vector of its bins' ends (number of rows at or below
-# the upper edge). One sort serves every binning and every number of bins.
+# The classical errors of a scalar problem are sums over stretches of the data sorted by confidence. A binning is the
+# vector of its bins' ends (number of rows at or below the upper edge). One sort serves every binning and every number
+# of bins.
 
-# x ascending with its outcome y, residual d = x - y, weights w (NULL: none), the ends of the tie blocks, and
-# prefix sums (cumsum() adds in long double, so that a prefix is off by one rounding); n is the total weight.
-# A problem may carry its sorted form, so that several errors share one sort.
+# x ascending with its outcome y, residual d = x - y, weights w (NULL: none), the ends of the tie blocks, and prefix
+# sums; n is the total weight. (cumsum() adds in long double, so a prefix is off by one rounding.) A problem may carry
+# its sorted form, so that several errors share one sort.
 sort_problem <- function(problem) {
   problem$sorted %||% sort_values(problem$features[, 1], problem$labels, problem$design$w)
 }

@@ -7,19 +7,19 @@
 #'
 #' @section A metric from outside the package:
 #' Any function of `(x, truth, ...)` is a metric, for [ce_compare()], [ce_rank()] and [ce_panel()]. It gets predictions
-#' and outcomes in the form that all functions take: a matrix with a column per class and the factor of classes; or a
-#' vector of probabilities and the 0/1 outcomes; or a vector of predictive distributions and the numbers (for several
-#' dimensions a matrix). Where rows have weights, it needs an argument `weights`; one that has an argument `cluster`
-#' gets the clusters. It returns a number, or a data frame with one row and a column `.estimate` (as the metrics of this
-#' package and of yardstick do). The metrics of this package return the influence of every row, and [ce_compare()]
-#' computes the standard errors of differences from it. For other metrics it draws bootstrap samples of the rows (or of
-#' whole clusters).
+#' and outcomes in the form that all functions take. These are a matrix with a column per class and the factor of
+#' classes; a vector of probabilities and the 0/1 outcomes; or a vector of predictive distributions and the numbers (for
+#' several dimensions a matrix). Where rows have weights, it needs an argument `weights`; one that has an argument
+#' `cluster` gets the clusters. It returns a number, or a data frame with one row and a column `.estimate` (as the
+#' metrics of this package and of yardstick do). The metrics of this package return the influence of every row, and
+#' [ce_compare()] computes the standard errors of differences from it. For other metrics it draws bootstrap samples of
+#' the rows (or of whole clusters).
 #'
 #' @param metric A function, such as [ece]; the name of one of this package; or a score such as [score_brier()] (or its
 #'   name), whose mean is the metric.
 #' @param ... Named options of the metric.
-#' @param name What the metric is called; by default what it calls itself, in the column `.metric`, else `"custom"`. For
-#'   a metric of several numbers, such as [ici] and [cox_calibration()]: the name of the one to use.
+#' @param name Name of the metric; by default that in its column `.metric`, else `"custom"`. For a metric of several
+#'   numbers, such as [ici] and [cox_calibration()]: the name of the one to use.
 #' @return A `ce_metric`.
 #' @inheritSection ce_args Choosing a model
 #' @section Errors:

@@ -21,10 +21,10 @@
 #' @param cluster Rows that belong together, see section Definition.
 #' @return An object of class `ce_monitor`; `update()` returns the monitor with the new rows, and does not change its
 #'   argument. `tidy()` has a row per update: `n` (rows so far), `e_value`, `log_e_value`, `largest` (e-value so far),
-#'   `p.value` (1 / largest, at most 1), `rejected`. `glance()` has the last of them with `rejected_at`, the row after
-#'   which the e-value reached \eqn{1/\alpha} for the first time (`NA` if never), the running `intercept` and `slope` of
-#'   the recalibration, and the main estimate of all rows so far, `estimate`, `conf.low`, `conf.high`, as in
-#'   [ce_estimate()] of the state: its interval is for a single look. `autoplot()` and `plot()` draw the e-value. `c()`
+#'   `p.value` (1 / largest, at most 1), `rejected`. `glance()` has the last of these rows with `rejected_at`, the row
+#'   after which the e-value first reached \eqn{1/\alpha} (`NA` if never). It adds the running `intercept` and `slope`
+#'   of the recalibration and the main estimate of all rows so far (`estimate`, `conf.low`, `conf.high`), as in
+#'   [ce_estimate()] of the state. That interval is for a single look. `autoplot()` and `plot()` draw the e-value. `c()`
 #'   joins monitors of *different* rows (sites, say): their wealth is multiplied.
 #'
 #' @section Definition:
@@ -84,7 +84,7 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
   notion <- check_notion(notion)
   if (identical(notion, "canonical")) {
     stop_input(c(
-      "A monitor watches a scalar notion.",
+      "A monitor needs binary, top-label or class-wise calibration.",
       "x" = "{.arg notion} is {.val canonical}.",
       "i" = "A calibrated vector of probabilities is calibrated class by class: use {.code notion = \"class_wise\"}."
     ), "notion", arg = "notion", value = notion)
@@ -185,8 +185,8 @@ check_monitor_weights <- function(weights, call) {
   stop_input(c(
     "A monitor takes frequency weights, as integers: rows that stand for several.",
     "x" = "{.arg weights} are {.cls {class(weights)[1]}}, importance weights.",
-    "i" = "Bets are on every row given those before, which weights say nothing of: no test of weighted rows is valid \
-           at all times. {.code ce_test(test = \"ladder\")} and {.fn ce_estimate} take them, at one time."
+    "i" = "Each bet depends on the rows before it, so no test of weighted rows is valid at all times. \
+           {.code ce_test(test = \"ladder\")} and {.fn ce_estimate} take weights, for a single look."
   ), c("weights", "argument"), arg = "weights", call = call)
 }
 
@@ -197,7 +197,7 @@ new_clusters <- function(cluster, known, call) {
   if (length(again) > 0) {
     stop_input(c(
       "The rows of a cluster must come in one update.",
-      "x" = "Of cluster {.val {again[1]}} rows came before; {length(again)} of {length(labels)} clusters are affected.",
+      "x" = "Cluster {.val {again[1]}} has earlier rows; {length(again)} of {length(labels)} clusters are affected.",
       "i" = "Wait until a cluster is complete, or name its later rows as another cluster if they are new draws."
     ), "cluster", arg = "cluster", value = again[1], call = call)
   }
@@ -250,7 +250,7 @@ c.ce_monitor <- function(...) {
   joined$streams <- Reduce(function(a, b) Map(join_streams, a, b, list(first)), lapply(monitors, `[[`, "streams"))
   joined$state <- do.call(c, lapply(monitors, `[[`, "state"))
   joined$log_e <- stream_wealth(joined$streams)
-  # one order in which the rows may have come: those of the first monitor, then those of the second, ...
+  # a possible order of the rows: all of the first monitor, then all of the second, ... ...
   joined$largest <- max(0, first$largest, joined$log_e)
   if (is.na(first$rejected_at) && joined$log_e >= -log(joined$alpha)) joined$rejected_at <- joined$state$n
   joined$history <- monitor_row(joined)

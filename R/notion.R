@@ -49,7 +49,7 @@ notion_problems <- function(predictions, notion, call = caller_env()) {
   })
 }
 
-# What "calibrated" conditions on, without outcomes: a matrix for every problem.
+# The predictions that calibration conditions on, without outcomes: a matrix for every problem.
 notion_features <- function(predictions, notion, call = caller_env()) {
   switch(notion,
     top_label = list(matrix(predictions$prob %||% top_label(predictions$probs)$confidence)),

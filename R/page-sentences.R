@@ -1,5 +1,5 @@
-# What the numbers of a page mean. Every print, table and report takes its sentences from page_sentences(), which knows
-# nothing but the facts of the page: another test behind a p-value needs no other sentence.
+# Sentences that interpret the numbers of a page. Every print, table and report takes them from page_sentences(), which
+# uses only the facts of the page: a p-value from another test needs no other sentence.
 #
 # A sentence about a number claims what its own interval or test shows, whichever excludes the calibrated value. A
 # sentence about the model needs every test of the page: "no evidence" only where none of them rejects.

@@ -1,6 +1,6 @@
-# The rows of a cluster may be alike. Under calibration a mean over the pairs of rows of different clusters has the
-# variance 2 sum_{c != c'} H_cc'^2 over the squared weight of these pairs, H_cc' the sum of w_i w_j h_ij over the rows i
-# of c and j of c', and the trace sum_c H_cc.
+# The rows of a cluster may be dependent. Let H_cc' be the sum of w_i w_j h_ij over the rows i of cluster c and j of c'.
+# Under calibration a mean over the pairs of rows of different clusters has the variance 2 sum_{c != c'} H_cc'^2 over
+# the squared weight of these pairs, and the trace sum_c H_cc.
 
 # For few clusters this is a sum of few squares, so that it takes the place of that of rows (R/skce.R: sums) only where
 # it is larger. pairs(rows): the matrix of their h_ij.
@@ -16,7 +16,7 @@ with_clusters <- function(sums, design, pairs) {
   sums
 }
 
-# How many times as large these are as those of rows that are not alike, at least 1: list(squares, within).
+# Ratio of these to the values for independent rows, at least 1: list(squares, within).
 cluster_effect <- function(design, pairs) {
   if (is.null(design$cluster)) return(list(squares = 1, within = 1))
   found <- cluster_noise(design, pairs)

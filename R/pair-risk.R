@@ -8,7 +8,7 @@
 #'   vectors of row numbers that returns the values for these rows and columns, for an m too large
 #'   for a matrix: it is called for tiles of at most 1024 by 1024.
 #' @param residuals Matrix (m x d) of residuals, prediction minus outcome; a vector is one column.
-#'   For the canonical notion row i is \eqn{p_i - onehot(y_i)}.
+#'   For canonical calibration row i is \eqn{p_i - onehot(y_i)}.
 #' @param na_rm Leave out pairs where `h` is missing? Rows without any pair are then dropped.
 #'   Otherwise a missing value gives `NA`, with a warning.
 #' @param threads Number of threads; see [ce_threads].

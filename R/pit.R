@@ -1,7 +1,7 @@
-# The probability integral transform of an outcome: the interval (low, high) over which the predicted
-# distribution function jumps there; low = high where it is continuous. `jumps(rows)`, NULL where no
-# law has one: all jumps of the laws of some rows, what outcomes drawn from the predictions would
-# give; members: the size of an ensemble, else NULL; levels: those between which nothing is known, else NULL.
+# The probability integral transform of an outcome: the interval (low, high) over which the predicted distribution
+# function jumps there; low = high if it is continuous. `jumps(rows)` returns all jumps of the distributions of some
+# rows, which outcomes drawn from the predictions would give (NULL if none has a jump). `members` is the size of an
+# ensemble, else NULL. `levels` are the levels of quantile forecasts, between which the transform is unknown, else NULL.
 
 pit_middle <- function(pit) (pit$low + pit$high) / 2
 
@@ -27,7 +27,7 @@ family_pit <- function(law, y) {
   new_pit(level, level)
 }
 
-# Counts: jumps between the values of the distribution function, but for tails of 1e-10. Above a standard deviation of
+# Counts: jumps between the values of the distribution function, except in tails of 1e-10. Above a standard deviation of
 # 100 they are narrower than .004: a continuous distribution.
 count_pit <- function(law, y) {
   cdf <- record_of(law)$cdf
@@ -69,7 +69,8 @@ location_scale_pit <- function(parts, y) {
   })
 }
 
-# PIT, with the design of the rows, of a law (vector or column) or of two columns, mean and variance of a normal one.
+# PIT, with the design of the rows, of predictive distributions (vector or column) or of two columns, mean and variance
+# of a normal one.
 read_pit <- function(x, truth, dots, na_rm, call, design = NULL) {
   law <- law_given(x, dots, call)
   if (is.null(law)) {
@@ -78,7 +79,7 @@ read_pit <- function(x, truth, dots, na_rm, call, design = NULL) {
                  design = data$design)
   } else {
     data <- read_laws(x, truth, dots, na_rm = na_rm, call = call, design = design)
-    # classes have no law of a number
+    # class probabilities are not predictive distributions of a number
     if (is.null(data$law)) pit_of(as_distribution(law), NULL, call)
   }
   if (data$na) stop_missing_curve(call)

@@ -1,5 +1,4 @@
-# What all figures share: a quiet theme and colours that survive colour blindness and
-# greyscale (Okabe & Ito).
+# Shared by all figures: a quiet theme and colours that survive colour blindness and greyscale (Okabe & Ito).
 
 ce_colours <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 

@@ -1,4 +1,4 @@
-# What a planned study would see: predictions and the true probabilities behind them, as a list of nodes
+# The population of a planned study: predictions and the true probabilities behind them, as a list of nodes
 #   p, share      predictions and their shares, which sum to 1, in increasing order
 #   eta           probability of the event given the prediction
 #   logit, reach  of continuous distributions: the logit of p, and half the distance between nodes; else reach 0

@@ -1,7 +1,7 @@
-# What clusters of rows cost a planned validation. Predictions are independent draws; outcomes of a cluster share their
-# luck: with probability sqrt(icc) a row takes the cluster's uniform number U instead of its own, y = 1{U < eta}. Every
-# row has the probability eta then, and two of a cluster the covariance icc (min(eta, eta') - eta eta'), which is a
-# correlation of icc where their risks are the same.
+# The effect of clusters on a planned validation. Predictions are independent. Outcomes of a cluster are dependent: with
+# probability sqrt(icc) a row takes the cluster's uniform number U instead of its own, y = 1{U < eta}. Every row then
+# has the probability eta, and two rows of a cluster have the covariance icc (min(eta, eta') - eta eta'), a correlation
+# of icc if their risks are equal.
 
 # NULL without clusters. `per_draw`: of a random row's cluster, the mean number of other rows.
 new_power_clusters <- function(cluster_size, icc, call) {
@@ -33,8 +33,8 @@ clusters_label <- function(clusters) {
 # Clusters are the independent draws.
 expected_df <- function(n, clusters) if (is.null(clusters)) Inf else n / mean(clusters$sizes) - 1
 
-# The part of sum_{i,j of a cluster} E[b_i b_j' Cov(y_i, y_j)] per row that is due to pairs of different rows: since
-# min(eta, eta') is the integral of 1{u < eta} 1{u < eta'}, it is one of squares of sums over the nodes above u.
+# The part of sum_{i,j of a cluster} E[b_i b_j' Cov(y_i, y_j)] per row that is due to pairs of different rows. Since
+# min(eta, eta') is the integral of 1{u < eta} 1{u < eta'}, it is an integral of squares of sums over the nodes above u.
 cluster_covariance <- function(nodes, b, clusters) {
   if (is.null(clusters)) return(0)
   order <- order(nodes$eta)

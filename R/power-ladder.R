@@ -1,5 +1,5 @@
-# What ce_estimate() is expected to say of n rows: the ladder with every sum over rows replaced by its expectation.
-# Per rung with orthonormal hats b and the gap's projection g = b'E[b (p - eta)]:
+# The expected result of ce_estimate() for n rows: the ladder with every sum over rows replaced by its expectation. Per
+# rung with orthonormal hats b and the gap's projection g = b'E[b (p - eta)]:
 #   psi = |E b (p - eta)|^2,  T = E[v b b'] with v = E[(p - y)^2 | p],  noise = 2 tr T^2 / n^2 (leverages: 1 / (1 - h))
 #   linear = 4 Var(e g) / n,  scatter = 4 E v / n
 # With clusters the pairs of rows of a cluster add R = E[b b' Cov(y, y')] times their number to T, and the same to the
@@ -8,7 +8,7 @@
 ladder_expected <- function(n, nodes, facts) {
   clusters <- facts$clusters
   df <- expected_df(n, clusters)
-  # fewer than two clusters say nothing
+  # fewer than two clusters give no information
   if (df < 1) return(list(low = 0, high = Inf, width = Inf, power = 0))
   rungs <- expected_rungs(n, nodes, clusters)
   scores <- expected_scores(n, nodes, clusters)
@@ -74,8 +74,8 @@ node_hats <- function(nodes, m, n) {
   out[, colSums(nodes$share * out) > 0, drop = FALSE]
 }
 
-# The probability that a rung exceeds its critical value, at the quantile z: a Pearson III law, less skew away from
-# calibration.
+# The probability that a rung exceeds its critical value, at the quantile z. The distribution is Pearson III, less skew
+# away from calibration.
 expected_rejection <- function(rung, z) {
   variance <- rung$noise + rung$linear
   critical <- pearson3_quantile(z, rung$skew) * sqrt(rung$noise)

@@ -62,7 +62,7 @@ warn_trends <- function(trends, classes, predictions, event_level) {
   ), "direction", auc = vapply(trends, `[[`, 0, "auc"), event = classes, fact = fact, remedy = remedy)
 }
 
-# Of several models, fn(name) for each, one warning that names them.
+# Calls fn(name) for each of several models, with one warning that names them.
 each_direction <- function(names, fn) {
   found <- list()
   out <- lapply(setNames(nm = names), function(name) {
@@ -91,7 +91,7 @@ warn_models <- function(found, n, most = 5) {
   ), "direction", auc = unlist(lapply(found, `[[`, "auc")), event = events, models = names(found))
 }
 
-# What to do, by what said whose probability it is.
+# The remedy, which depends on how the class of the probability was determined.
 direction_remedy <- function(predictions, event_level) {
   levels <- predictions$levels
   if (!is.null(predictions$probs)) {
@@ -125,8 +125,8 @@ trend_of_sums <- function(n, events, ranks, ties) {
   list(auc = auc, z = (auc - 0.5) / sqrt(variance))
 }
 
-# The same predictions as ones of `event`, where they are a single probability of another. What only
-# event_level made a probability is the same number for the other event.
+# The same predictions as ones of `event`, where they are a single probability of another. If only event_level
+# determined the event, the number is kept and taken for the other event.
 align_event <- function(predictions, event) {
   if (is_real(predictions) || !is.null(predictions$probs)) return(predictions)
   if (predictions$levels[2] == event || !event %in% predictions$levels) {

@@ -1,7 +1,7 @@
 # Data frames: which columns are probabilities, which one is the outcome.
 
-# Data frame -> matrix of the probability columns, also of a single one, whose name may say its level. `outcomes` are
-# those of the columns `except`, which are no predictions.
+# Data frame -> matrix of the probability columns, also of a single one, whose name may give its level. `outcomes` are
+# those of the columns `except`, which do not hold predictions.
 read_probs <- function(x, dots, outcomes, except, call) {
   x <- ungroup_frame(x)
   columns <- if (length(dots) == 0) {
@@ -129,7 +129,7 @@ selected_quos <- function(quo) {
 
 selected_exprs <- function(quo) lapply(selected_quos(quo), rlang::quo_get_expr)
 
-# The first name or text of a selection that is no column; NULL if there is none.
+# The first name or text of a selection that is not a column; NULL if there is none.
 unknown_column <- function(quo, names) {
   named <- Filter(function(expr) rlang::is_symbol(expr) || rlang::is_string(expr), selected_exprs(quo))
   unknown <- setdiff(vapply(named, as.character, ""), names)

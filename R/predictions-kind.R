@@ -1,4 +1,4 @@
-# What is no predictions: which kind of thing it is, and the line that makes predictions of it.
+# Errors for objects that are not predictions: their kind, and the line that makes predictions of them.
 
 check_kind <- function(x, call) {
   if (is.numeric(x) && (is.matrix(x) || is.null(dim(x)))) return(invisible(x))
@@ -27,7 +27,7 @@ kind_remedy <- function(x, call) {
   if (is.object(x) && (is.list(x) || isS4(x))) model_remedy(x, call)
 }
 
-# What people give, the first that fits: its words and its remedy.
+# Kinds of objects that users may give, with their descriptions and remedies. The first that fits is used.
 known_kinds <- list(
   list(is = function(x) is_law(x), words = function(x) "a vector of predictive distributions",
        remedy = function(x, call) law_remedy(call)),

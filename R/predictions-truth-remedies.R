@@ -1,4 +1,4 @@
-# What to do about outcomes that cannot be read: the typed line with other outcomes.
+# Remedies for outcomes that cannot be read: the typed line with other outcomes.
 
 # `change` makes the new outcomes of the old ones, a vector or a column of the data.
 mended_truth <- function(call, change) {

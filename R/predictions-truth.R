@@ -145,8 +145,8 @@ match_columns <- function(names, k, levels, unused, call) {
   column_order(names, levels, call)
 }
 
-# Scalar truth -> 0/1, 1 = the event (or "the top label was right"): the level that the column is named
-# after, whatever event_level; else the one of event_level, or 1 and TRUE.
+# Scalar truth -> 0/1, 1 = the event (or "the top label was right"). The event is the level that the column is named
+# after, regardless of event_level; else the one of event_level, or 1 and TRUE.
 code_outcome <- function(truth, event_level, call, column = NULL) {
   two <- two_outcomes(truth, call, column)
   named <- named_level(column, two$levels)

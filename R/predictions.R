@@ -189,7 +189,7 @@ check_in_memory <- function(x, call) {
                    call)
 }
 
-# What rows come from is not the rows.
+# An error if `x` is a source of rows instead of the rows.
 check_rows_here <- function(x, arg, call, to = "state") {
   of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
     all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy", "ce_database")))
@@ -209,5 +209,5 @@ check_rows_here <- function(x, arg, call, to = "state") {
   ), c("source", "probs"), arg = arg, call = call)
 }
 
-# Of a number; else the predictions are of classes.
+# Are these predictions of a number? Otherwise they are of classes.
 is_real <- function(data) !is.null(data[["law"]])

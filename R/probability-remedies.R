@@ -1,4 +1,4 @@
-# What numbers that are no probabilities may be, and the line that makes probabilities of them.
+# Guesses about numbers that are not probabilities, and the line that makes probabilities of them.
 
 # Percentages, outcomes where predictions are expected, or logits.
 unit_remedy <- function(x, column, call) {

@@ -1,12 +1,12 @@
 #' Plot a ranking
 #'
 #' @param object,x A `ce_rank`.
-#' @param type `"differences"`: every model's difference to the best one (on all observations) on the same subsamples,
-#'   thin line: central range at the ranking's level, thick line: the middle half, dot: mean; models whose line holds 0
-#'   are not told apart by that many observations. `"estimates"`: every model's values over the subsamples (thin line:
-#'   central range at the ranking's level; thick line: the middle half) with the mean as a dot. `"orders"`: the share of
-#'   subsamples with each order of the models and its Wilson interval. `"pairs"`: the share of subsamples in which
-#'   the row's model is better than the column's.
+#' @param type `"differences"`: every model's difference from the best one (on all observations), on the same
+#'   subsamples. `"estimates"`: every model's values over the subsamples. In both, the thin line is the central range at
+#'   the ranking's level, the thick line the middle half and the dot the mean. Models whose thin line of differences
+#'   contains 0 cannot be distinguished with that many observations. `"orders"`: the share of subsamples with each order
+#'   of the models and its Wilson interval. `"pairs"`: the share of subsamples in which the row's model is better than
+#'   the column's.
 #' @param metrics Which metrics to draw; all by default.
 #' @param max_orders At most this many orders per metric.
 #' @param ... Not used.

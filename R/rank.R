@@ -17,21 +17,21 @@
 #' deviations and ranges over them are smaller than those over new samples of `n_sub`, for means by the factor `sqrt(1 -
 #' n_sub / n)`; [ce_compare()] has standard errors and tests of the differences.
 #'
-#' Metrics, for all of which smaller is better: `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]), `"jkce"`
-#' (unbiased; [jkce()]), `"ece_canonical"` (binned error in L1, `n_bins` intervals per class: the differences of bin
-#' means; [ece()] with `notion = "canonical"`), `"ece_pointwise"` (the same bins, every prediction compared with its
-#' bin's outcomes; not 0 for calibrated models). For reporting there are also the proper scores `"brier"` and
-#' `"log_loss"` and the misclassification `"error"` (the Brier score is the sum over the classes; of vectors of
-#' probabilities \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()]), which rank models by more than
-#' calibration. Every other metric is what it is in [ce_compare()]: `"ece"` or [ece], `"crps"`, `ce_metric(ece, p = 2)`,
-#' a function of your own; see [ce_metric()].
+#' For every metric smaller is better. The metrics are `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]), `"jkce"`
+#' (unbiased; [jkce()]), `"ece_canonical"` and `"ece_pointwise"`. `"ece_canonical"` is the binned error in L1 with
+#' `n_bins` intervals per class, from the differences of bin means ([ece()] with `notion = "canonical"`).
+#' `"ece_pointwise"` has the same bins and compares every prediction with its bin's outcomes; it is not 0 for calibrated
+#' models. For reporting there are also the proper scores `"brier"` and `"log_loss"` and the misclassification
+#' `"error"`, which rank models by more than calibration. (The Brier score is the sum over the classes; for vectors of
+#' probabilities it is \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()].) Every other metric is what it is
+#' in [ce_compare()]: `"ece"` or [ece], `"crps"`, `ce_metric(ece, p = 2)`, a function of your own; see [ce_metric()].
 #'
 #' Models of a number (vectors of predictive distributions, [pred], or data frames with a column of such) have the
 #' metrics that compare such in [ce_compare()], with `"ckce_debiased"` and `"ckce_null_mean"`. Kernels and bandwidths
 #' are then each model's own.
 #'
 #' @param models A named list with every model's predictions of the same observations in the same order: matrices,
-#'   vectors of probabilities or of distributions, or data frames. Of a data frame, the numeric columns that start with
+#'   vectors of probabilities or of distributions, or data frames. In a data frame, the numeric columns that start with
 #'   `.pred_` are used (if there are none, all numeric columns), or its one column of distributions.
 #' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.

@@ -1,4 +1,4 @@
-# The maps of ce_recalibrate(), as values; their constructors stand beside their fits.
+# The maps of ce_recalibrate(), as values. The file of each fit has its constructor.
 
 #' Recalibration maps as values
 #'
@@ -16,8 +16,8 @@
 #'   squared deviation from the start, without which tiny probabilities can be driven to 0.
 #' @param hidden Widths of the hidden layers.
 #' @param n_bins,type Number and type of bins: of equal `"mass"` or equal `"width"`.
-#' @param model `NULL`: chosen by the closed test; or the name of one, `"none"`, `"intercept"`, `"slope"` or
-#'   `"flexible"`, which is then taken whatever the tests say.
+#' @param model Name of a model (`"none"`, `"intercept"`, `"slope"` or `"flexible"`), used regardless of the tests; or
+#'   `NULL`, to choose it by the closed test.
 #' @param df Degrees of freedom of the flexible model's curve, 2 to 6; the intercept is one more. Its df + 1 knots are
 #'   equally spaced quantiles of the logits, from 5 % to 95 % (10 % with df = 2, 2.5 % with df = 6).
 #' @param alpha Level of the tests: how often predictions that need no change are changed.

@@ -1,11 +1,11 @@
-# What a recalibration map sees, `recal data`, a list:
+# The input of a recalibration map, `recal data`, a list:
 #   kind    "matrix" (probs n x K) or "scalar" (read as the two columns (1 - p, p))
 #   probs   n x K; logp its logarithm, floored (from logits: exact); truth 1..K, NULL for new data
 #   rows    which rows of the input were kept; design: what they count (R/design.R)
-# and `layout`, how the input was shaped, so that new data can be read and results be
-# written the same way: frame, columns (names or NULL), order (internal <- input), levels, event.
-# All maps act on log-probabilities, so that each is a function of the predicted distribution;
-# logits enter after subtracting log(sum(exp)), which no probability depends on.
+#
+# and `layout`, the shape of the input, for reading new data and writing results in the same way: frame, columns (names
+# or NULL), order (internal <- input), levels, event. All maps act on log-probabilities, so each is a function of the
+# predicted distribution. Logits enter after subtracting log(sum(exp)), which does not change the probabilities.
 
 recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call, design = NULL) {
   frame <- is.data.frame(x)

@@ -236,9 +236,9 @@ linear_terms <- function(parameters, diagonal) {
             c(parameters$w, parameters$b), c(rep(classes, k), classes))
 }
 
-# l and l' give the same prediction where W (l - l') is a constant vector. Both being log-probabilities,
-# l - l' has two signs; so the map is one to one unless the solutions v of "W v constant" include
-# one with two signs: one dimension of them, with one sign, is harmless.
+# l and l' give the same prediction where W (l - l') is a constant vector. Both are log-probabilities, so l - l' has
+# entries of both signs. The map is therefore one to one unless some solution v of "W v constant" has entries of both
+# signs; a single dimension of solutions with one sign is harmless.
 linear_injective <- function(w) {
   k <- nrow(w)
   centred <- w - rep(colMeans(w), each = k)

@@ -1,12 +1,12 @@
 #' Draw a recalibration map
 #'
-#' Without data the map itself: what becomes of a predicted probability (or variance). With data it has not
-#' seen, the reliability curves before and after.
+#' Without data, draws the map itself: the recalibrated against the predicted probability (or variance). With data that
+#' it was not fitted to, draws calibration curves before and after.
 #'
 #' @section Definition:
-#' With more than two classes a map has no single curve. Drawn is the recalibrated probability of a class
-#' whose prediction moves from 0 to 1 while the other classes share the rest equally: one curve for maps that treat
-#' all classes alike (`"temperature"`, `"ets"`, `"diag"`, `"constant_confidence"`), else one per class.
+#' With more than two classes a map has no single curve. The figure shows the recalibrated probability of a class whose
+#' prediction moves from 0 to 1 while the other classes share the rest equally. Maps that treat all classes equally
+#' (`"temperature"`, `"ets"`, `"diag"`, `"constant_confidence"`) have one curve, others one per class.
 #'
 #' @param object,x A `ce_recalibration`, or a [ce_grouped] list of them.
 #' @param new,truth Predictions and outcomes as in [ce_recalibrate()], for reliability curves; best those of

@@ -103,8 +103,8 @@ temperature_scores <- function(b, data, threads) {
   rowSums(p * data$logp) - data$logp[cbind(seq_along(data$truth), data$truth)]
 }
 
-# At a bound either the range is too narrow or there is no optimum: T -> 0 is best where every label has the
-# largest probability, T -> Inf where labels have, on average, no more than the mean log-probability.
+# At a bound either the range is too narrow or there is no optimum. T -> 0 is best if every label has the largest
+# probability, T -> Inf if labels have, on average, at most the mean log-probability.
 at_bound <- function(b, side, data) {
   own <- data$logp[cbind(seq_along(data$truth), data$truth)]
   why <- if (side == "low" && all(own >= do.call(pmax, split_columns(data$logp)))) {

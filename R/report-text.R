@@ -64,7 +64,7 @@ curve_evidence <- function(curve, level) {
                 curve$summary$rejected %in% TRUE)
 }
 
-# What a figure of curves shows, for those who do not see it.
+# Alternative text of a figure of curves.
 curve_alt <- function(curve) {
   rows <- curve$summary
   label <- curve_labels(rows, curve$keys)

@@ -1,9 +1,9 @@
 #' A report of a validated model
 #'
-#' Writes one page: the sentence to sign, the table of [ce_validate()], calibration and decision curve, the gain from
-#' recalibration, groups and classes, comparison of models, tests, assumptions, the definition of every number, a
-#' paragraph of methods with its references, and the session. Titles and the names of models, levels, groups and columns
-#' are shown as text: markup, links, formulas and code in them have no effect.
+#' Writes one page with the sentence to report, the table of [ce_validate()], calibration and decision curves, the gain
+#' from recalibration, groups and classes, comparisons of models and tests. It ends with the assumptions, the definition
+#' of every number, a paragraph of methods with its references, and the session. Titles and the names of models, levels,
+#' groups and columns are shown as text: markup, links, formulas and code in them have no effect.
 #'
 #' The same page is a template in RStudio (*File > New File > R Markdown > From Template > Calibration report*), to be
 #' edited.
@@ -11,11 +11,12 @@
 #' @inheritParams ce_validate
 #' @param x A data frame, matrix or vector of probabilities as for [ece()]; or a named list of those, one per model:
 #'   then the page compares them.
-#' @param file Where to write; the ending says what: `.html` (one file with everything in it), `.docx` or `.pdf`
-#'   (through LaTeX). It is written at once when all is done: an error leaves an existing file as it was.
+#' @param file Path of the page. The extension sets the format: `.html` (one self-contained file), `.docx` or `.pdf`
+#'   (through LaTeX). The file is written in one step at the end, so an error leaves an existing file as it was.
 #' @param title Title of the page.
-#' @param model What the model is called.
-#' @param seed Of the bootstrap samples and of random folds; R's random numbers are afterwards as they were before.
+#' @param model Name of the model.
+#' @param seed Seed of the bootstrap samples and of random folds. The state of R's random numbers is restored
+#'   afterwards.
 #' @param quiet Whether to hide the progress of the rendering.
 #' @return The path of the file, invisibly.
 #' @section Errors:
@@ -23,7 +24,7 @@
 #' `calibrisk_error_file` where the file has another ending, its folder does not exist or
 #' cannot be written to, or the disk is full; `calibrisk_error_render`.
 #' @section Cost:
-#' That of [ce_validate()] for every model, and a few seconds for pandoc.
+#' The cost of [ce_validate()] for every model, and a few seconds for pandoc.
 #' @seealso [ce_kable()] for single tables.
 #' @export
 #' @examplesIf interactive() && all(vapply(c("MASS", "ggplot2", "rmarkdown"), requireNamespace, NA, quietly = TRUE))
@@ -279,7 +280,7 @@ render_report <- function(parts, file, format, quiet, call) {
   write_beside(written, file, call)
 }
 
-# A copy that was cut off by a full disk is none, whatever is said of it.
+# A copy cut off by a full disk counts as failed, even if no error was raised.
 write_beside <- function(from, file, call, copy = file.copy) {
   beside <- tempfile("calibrisk-", dirname(file), paste0(".", tools::file_ext(file)))
   on.exit(unlink(beside))

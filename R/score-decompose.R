@@ -9,28 +9,25 @@
 #'   each group for `P_{Y|f}`: the identity is exact. It is meant for predictions with few
 #'   distinct values; where all are distinct, every outcome is its own frequency, and
 #'   calibration is as large as it can be (Murphy 1973).
-#' * `method = "isotonic"` (scalar predictions only) takes the isotonic regression of the
-#'   outcome on the prediction, by pooling adjacent violators: calibration is the gain in mean score by
-#'   that recalibration, sharpness its gain over the overall frequency; both are never
-#'   negative (CORP: Dimitriadis, Gneiting and Jordan 2021).
+#' * `method = "isotonic"` (scalar predictions only) takes the isotonic regression of the outcome on the prediction, by
+#'   pooling adjacent violators. Calibration is the gain in mean score by that recalibration, sharpness its gain over
+#'   the overall frequency. Neither is ever negative (CORP: Dimitriadis, Gneiting and Jordan 2021).
 #'
-#' For predictive distributions of a real outcome (`"dss"`, `"mse"`, `"crps"`) the outcomes of a group of equal
-#' predictions, or of one of `n_bins` groups of about equal size and similar predicted mean, are an empirical
-#' distribution, which takes the place of `P_{Y|f}`, and all outcomes together that of `P_Y`: calibration is the mean
-#' score minus that of the groups' distributions, sharpness the score of the distribution of all outcomes minus that of
-#' the groups'. With groups of
-#' equal predictions these are the mean divergences of the Lemma; groups of similar predictions add what they differ
-#' within a group.
+#' For predictive distributions of a real outcome (`"dss"`, `"mse"`, `"crps"`) the rows are grouped: by equal
+#' predictions, or in `n_bins` groups of about equal size and similar predicted mean. The empirical distribution of a
+#' group's outcomes replaces `P_{Y|f}`, and that of all outcomes replaces `P_Y`. Calibration is the mean score of the
+#' predictions minus the mean score of the groups' distributions. Sharpness is the mean score of the distribution of all
+#' outcomes minus the mean score of the groups' distributions. With groups of equal predictions these are the mean
+#' divergences of the Lemma; groups of similar predictions add the differences within a group.
 #'
 #' # Intervals
 #' All parts are means over rows of scores and of differences of scores: of the prediction, of its observed
-#' frequency and of the overall frequency. Because a proper score is smallest at the frequency, noise in the
-#' frequencies moves these means in second order only, and the rows' standard deviation over `sqrt(n)` (of weighted and
-#' clustered rows as for [ece()]) is the standard error. It knows noise, not bias: with few rows per distinct
-#' prediction calibration and sharpness are both too large by about the same amount, and a warning of class
-#' `calibrisk_warning_distinct` says so where more than half as many predictions are distinct as there are rows
-#' (`"discrete"`). With `times > 0` the bootstrap's standard errors replace those of the parts. `NA` for one row, and
-#' where a score is infinite.
+#' frequency and of the overall frequency. A proper score is smallest at the frequency, so noise in the frequencies
+#' changes these means only in second order. The standard error is the rows' standard deviation over `sqrt(n)` (for
+#' weighted and clustered rows see [ece()]). It accounts for noise, not for bias. With few rows per distinct prediction,
+#' calibration and sharpness are both too large by about the same amount. With `"discrete"` a warning of class
+#' `calibrisk_warning_distinct` is raised if there are more than half as many distinct predictions as rows. With `times
+#' > 0` the bootstrap's standard errors replace those of the parts. `NA` for one row, and where a score is infinite.
 #'
 #' # Invariants
 #' `entropy + calibration - sharpness = mean_score`; calibration and sharpness are at least 0.

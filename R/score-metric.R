@@ -7,9 +7,9 @@
 #' `mean_i S(p_i, y_i)`, see [score_rules]. The proper calibration error of the score is
 #' `CE_S = E d_S(f(X), P(Y | f(X)))`; it is zero exactly where predictions are calibrated
 #' (strictly proper scores) and cannot be estimated without bias. Its upper bound
-#' `U_S = E S(f(X), Y) - inf g_S` can (Gruber and Buettner 2022, Theorem 4.3); the gap is the
-#' remaining entropy of the outcome given the prediction. The entropy of the Dawid-Sebastiani
-#' score has no lower bound unless variances have one, `min_variance`.
+#' `U_S = E S(f(X), Y) - inf g_S` can (Gruber and Buettner 2022, Theorem 4.3). The difference is the remaining entropy
+#' of the outcome given the prediction. The entropy of the Dawid-Sebastiani score has no lower bound unless variances
+#' have one, `min_variance`.
 #'
 #' # Errors
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the

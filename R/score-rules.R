@@ -18,12 +18,11 @@
 #' | `score_crps()` | `E abs(X - y) - E abs(X - X') / 2` | `E abs(Y - Y') / 2` | `int (F_P - F_Q)^2` | 0 |
 #'
 #' `m` and `v` are the mean and variance of a real-valued prediction, of which the log score is
-#' `-log f(y)`, with `f` its density (of a count its probability; draws have none). Brier, log and
-#' spherical are strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and variance, MSE
-#' for the mean only; the DSS of a prediction without spread is
-#' `Inf`, or `-Inf` where it is right. Where there are two outcomes, the verbs ([ce_score()], [ce_decompose()],
-#' [ce_gain()], [rbs()]) take the Brier score of the event, `(p - y)^2`: half of that of the two classes, which
-#' `score_value()` gives.
+#' `-log f(y)`, with `f` its density (of a count its probability; draws have none). Brier, log and spherical are
+#' strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and variance, MSE for the mean only. The DSS of a
+#' prediction without spread is `Inf`, or `-Inf` if it is right. With two outcomes, [ce_score()], [ce_decompose()],
+#' [ce_gain()] and [rbs()] take the Brier score of the event, `(p - y)^2`. That is half of the Brier score of the two
+#' classes, which `score_value()` gives.
 #'
 #' @param floor Smallest probability, or density, of the log score; 0 gives `Inf` where the
 #'   observed class had probability 0.

@@ -4,24 +4,22 @@
 #' rows.
 #'
 #' # Definition
-#' A U-score of order 2 is `S(P_1, P_2, y_1, y_2)`; it is proper if predicting the conditional laws minimises its
-#' expectation over independent pairs. The U-statistic
-#' `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i, y_j)` is the unbiased estimator of least variance
-#' of the expected score (Gruber and Buettner 2022, appendix F). Of order r it takes r predictions and r outcomes, and
-#' the U-statistic is the mean over all `choose(n, r)` sets of r rows, of weighted rows with the products of their
-#' weights, of clustered rows over the sets of rows of different clusters. With
-#' `S = (p_1 - e_{y_1})' k(p_1, p_2) (p_2 - e_{y_2})` it is the squared kernel calibration error, with entropy and
-#' sharpness 0: [skce()] computes that one fast. What holds for scores of one prediction, such as the upper bound and
-#' the
-#' identity behind [ce_gain()], must not be assumed here.
+#' A U-score of order 2 is `S(P_1, P_2, y_1, y_2)`; it is proper if predicting the conditional distributions minimises
+#' its expectation over independent pairs. The U-statistic `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i, y_j)` is the
+#' unbiased estimator of least variance of the expected score (Gruber and Buettner 2022, appendix F). A U-score of order
+#' r takes r predictions and r outcomes, and the U-statistic is the mean over all `choose(n, r)` sets of r rows. With
+#' weights it is weighted by the products of the rows' weights, with clusters it is over the sets of rows of different
+#' clusters. With `S = (p_1 - e_{y_1})' k(p_1, p_2) (p_2 - e_{y_2})` it is the squared kernel calibration error, with
+#' entropy and sharpness 0: [skce()] computes that one fast. Results for scores of one prediction, such as the upper
+#' bound and the identity behind [ce_gain()], need not hold here.
 #'
 #' # Cost
 #' `n` calls of `score`, each with up to `n` pairs; of higher order `choose(n, order)` sets in calls of up to 10,000, at
 #' most 10 million.
 #' @inheritParams ece
 #' @param score A function of `(p1, y1, p2, y2)`: matrices of probabilities with one row per pair and integer classes;
-#'   it returns a number per pair and must not change when the two are swapped. Of order 3 a function of
-#'   `(p1, y1, p2, y2, p3, y3)`, and so on.
+#'   it returns a number per pair and must not change when the two are swapped. For order 3 it is a function of `(p1,
+#'   y1, p2, y2, p3, y3)`, and so on.
 #' @param order Number of predictions that the score takes, at least 2.
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high` (normal, from the
 #' projections of

@@ -22,7 +22,7 @@ single_line <- function(x) {
   trimws(gsub("[\\p{C}\\p{Z}]+", " ", x, perl = TRUE))
 }
 
-# What has a meaning in the markdown of pandoc, R Markdown, Quarto or GitHub, in the places where it has one.
+# Characters that pandoc, R Markdown, Quarto or GitHub read as markdown, in the places where they do.
 special_markdown <- paste(
   c("[\\\\`{}\\[\\]>#$@^~|\"']|<(?!\\s|$)|^[*]|(?<=\\S)[*]|[*](?=\\S)",
     # emphasis, but not within a word

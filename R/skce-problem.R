@@ -53,8 +53,8 @@ check_block <- function(block, n, least = 2, call = caller_env()) {
   as.integer(block)
 }
 
-# A kernel on prediction and class together that is no product of two: a function of
-# (p, y, q, z), p and q probability vectors, y and z classes 1..K. The full double sum
+# A kernel on prediction and class together that is not a product of two: a function of (p, y, q, z), p and q
+# probability vectors, y and z classes 1..K. The full double sum
 #   h = sum over classes a, b of (e_y - p)_a (e_z - q)_b k(p, a, q, b),
 # n^2 K^2 calls of an R function: for small data.
 joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call = caller_env()) {

@@ -50,8 +50,8 @@ bind_law <- function(kernel, laws, draws, threads, call) {
   list(spec = spec, kernel = kernel, form = draws_text(spec, values, if (quantiles) "quantiles" else "draws"))
 }
 
-# Quantiles are no draws: the mean over all pairs of them, also of a quantile with itself, is the expectation over two
-# outcomes. For a Gaussian kernel a prediction is then a mixture of points.
+# Quantiles are not random draws: the expectation over two outcomes is the mean over all pairs of them, also of a
+# quantile with itself. For a Gaussian kernel a prediction is then a mixture of points.
 quantile_spec <- function(spec) {
   if (!is.null(spec$embedding)) {
     spec$embedding$own[] <- 0
@@ -83,9 +83,9 @@ draws_text <- function(spec, values, what) {
          if (missed > 1e-12) paste0(", features to ", format(missed, digits = 1)))
 }
 
-# Mean features of the draws, which replace S^2 evaluations per pair of predictions; NULL where
-# direct sums take a moment, or where the kernel has no small factor (Laplace, Matern; on the line
-# these have sums of their own, inst/include/calibrisk/targets/draws_line.h).
+# Mean features of the draws, which replace S^2 evaluations per pair of predictions. NULL if direct sums are fast, or if
+# the kernel has no small factor (Laplace, Matern). On the line these kernels have sums of their own, see
+# inst/include/calibrisk/targets/draws_line.h.
 draws_embedding <- function(kernel, draws, y, threads) {
   if (nrow(draws)^2 * (ncol(draws) / ncol(y))^2 < embedding_pairs) return(NULL)
   with_bar("Embedding draws", function(progress) cpp_draws_embedding(kernel, draws, y, threads, progress))

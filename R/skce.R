@@ -21,12 +21,13 @@
 #'
 #' @section Intervals:
 #' Under calibration the mean over pairs varies by its second-order terms alone, with the variance
-#' \deqn{\nu = \frac{2}{n^2(n-1)^2}\sum_{i \ne j} h_{ij}^2} (importance weights: of \eqn{w_i w_j h_{ij}}, over
-#' the squared sum of the \eqn{w_i w_j}; clusters: of the sums of \eqn{h_{ij}} over the rows of two different ones,
-#' whose outcomes may be dependent, if that is more than over pairs of rows; above 4,000 rows from evenly spaced
-#' clusters with about as many, at least 20). At a squared error x it is \eqn{\nu + s x}, where the slope s comes from
-#' the Hajek projection (the rows' influence, whose variance \eqn{\tau} holds \eqn{\nu} twice) and, where the estimate U
-#' is small, from the mean eigenvalue, with \eqn{t = \sum_i h_{ii}/n^2}:
+#' \deqn{\nu = \frac{2}{n^2(n-1)^2}\sum_{i \ne j} h_{ij}^2.}
+#' With importance weights the terms are \eqn{w_i w_j h_{ij}}, over the squared sum of the \eqn{w_i w_j}. Outcomes of a
+#' cluster may be dependent: with clusters the terms are the sums of \eqn{h_{ij}} over the rows of two different
+#' clusters, if that gives a larger variance. Above 4,000 rows these come from evenly spaced clusters with about as many
+#' rows, at least 20 clusters. At a squared error x the variance is \eqn{\nu + s x}. The slope s comes from the Hajek
+#' projection (the rows' influence, whose variance \eqn{\tau} counts \eqn{\nu} twice) and, if the estimate U is small,
+#' from the mean eigenvalue, with \eqn{t = \sum_i h_{ii}/n^2}:
 #' \deqn{s = \frac{\max(\tau - 2\nu, 0) + 4\nu^{3/2}/t}{\max(U, 0) + 2\sqrt\nu}.}
 #' `std.error` is \eqn{\sqrt{\nu + s\max(U, 0)}}. The interval holds every x that a test with the variance
 #' \eqn{\nu + s x} does not reject, and so 0 unless U is above the null's quantile; for the upper end a negative U is
@@ -208,9 +209,9 @@ pair_estimate <- function(sums, type, design, call = caller_env()) {
   with_noise(out, sums, others$value, total_weight(design)^2, others$influence)
 }
 
-# The variance at the null, 2 sum_{i != j} w_i^2 w_j^2 h_ij^2 over the squared weight of the pairs; of clusters see
-# R/pair-clusters.R. The interval of both types is around the unbiased mean over different rows, from the influence of
-# its rows: with a kernel close to the identity, the biased type consists almost only of pairs of a row with itself.
+# Adds the variance at the null, 2 sum_{i != j} w_i^2 w_j^2 h_ij^2 over the squared weight of the pairs. (For clusters
+# see R/pair-clusters.R.) The interval of both types is around the unbiased mean over different rows, from the influence
+# of its rows. With a kernel close to the identity, the biased type consists almost only of pairs of a row with itself.
 with_noise <- function(estimate, sums, value, weight, influence = estimate$influence) {
   estimate$noise <- 2 * sums$squares / weight^2
   if (estimate$noise > 0) {

@@ -31,7 +31,7 @@ redrawn_labels <- function(x) as.integer(stats::runif(length(x)) < x)
 smooth_limits <- function(value, draws, level, design, degree = 1) {
   z <- design_quantile((1 + level) / 2, design)
   std_error <- apply(draws$samples, 1, sd, na.rm = TRUE)
-  # the same number in every sample is no knowledge of its error
+  # a value that is equal in all samples has an unknown standard error
   std_error[!(std_error >= 1e-13)] <- NA
   noise <- apply(draws$noise, 1, quantile, pnorm(z), names = FALSE, na.rm = TRUE)
   low <- pmax(value^(1 / degree) - noise^(1 / degree), 0)^degree

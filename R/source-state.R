@@ -64,7 +64,7 @@ update_from_sources <- function(state, sources, take, call) {
   Reduce(function(a, b) merge_states(a, b, call), parts, state)
 }
 
-# What a worker is sent: no source but its own.
+# The function that a worker gets, with its own source only.
 source_reader <- function(empty, take) {
   force(list(empty, take))
   function(source) update_from_source(empty, source, take, NULL)

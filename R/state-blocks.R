@@ -1,4 +1,4 @@
-# What the panel of a state needs of blocks: bins of weighted rows, and honest lower ends.
+# The panel of a state in blocks: bins of weighted rows, and honest lower limits.
 
 # function(blocks): of every bin the number of its rows in these blocks and the sum of their squared weights; NULL
 # without weights.

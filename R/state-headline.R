@@ -30,7 +30,7 @@ check_state_rows <- function(state, call) {
   ), c("empty", "state"), call = call)
 }
 
-# Whose errors are those of blocks.
+# The sentence on standard errors from blocks.
 block_sentence <- function(state) {
   if (!in_blocks(state)) return(NULL)
   paste0(if (state$about$blocked) "Weighted or clustered rows" else "Classes of a row together", ": errors from ",
@@ -48,15 +48,15 @@ state_headline <- function(state, level, threads) {
   out
 }
 
-# As many as the rows ask for, whatever their weights sum to.
+# Rescales weights to sum to n: the number of knots depends on the number of rows, not on the scale of the weights.
 state_knots <- function(state, j) {
   moments <- over_parts(state_moments(state, j))
   cell_knots(state$spec$edges, moments * state$n / sum(moments[1, , ]), state$spec$inner)
 }
 
-# The rows of every block stand for its sums, so that rungs that leave whole blocks out are those of clusters. What
-# takes squares of rows has its own sums. For K classes each has rows of its own (no others have its feature), all in
-# one problem: residuals times the root of K compensate for K times the rows.
+# A few rows represent the sums of every block. Blocks are left out as a whole, so the rungs are those of clusters with
+# the blocks as clusters. Squares of rows have sums of their own. For K classes every class has its own rows (no others
+# have its feature), all in one problem: residuals times the root of K compensate for K times the rows.
 block_ladder <- function(state, level, threads) {
   classes <- seq_along(state$sums)
   own <- lapply(classes, function(j) part_rows(state$spec$edges, block_moments(state, j)))

@@ -137,7 +137,8 @@ jackknife_estimates <- function(used, value, honest, noise) {
       smallest = ifelse(grepl("cox|spiegel|oe", names(all)), -Inf, 0), variance = variance)
 }
 
-# What is summed over the classes, as the functions do with rows; errors of blocks, which have all classes of a row.
+# The metrics that are summed over classes, as for rows in memory. Standard errors are from blocks, which have all
+# classes of a row.
 class_sum <- function(state, level) {
   moments <- lapply(seq_along(state$sums), function(j) block_moments(state, j))
   used <- which(block_weights(moments[[1]]) > 0)

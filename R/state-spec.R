@@ -1,4 +1,4 @@
-# What a state holds is fixed before the first row: cells, bins and folds. A spec is a list of the choices with
+# The cells, bins and folds of a state are fixed before the first row. A spec is a list of the choices with
 #   edges  of the cells: every hundredth, the edges of the panel's bins, the given knots, and towards 0 and 1 halved
 #          octaves, on which functions of logit(p) are smooth
 #   bins   edges of the panel's bins

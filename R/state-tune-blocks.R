@@ -1,7 +1,8 @@
 # Algorithm 1 on a state in blocks: of weighted or clustered rows, of the classes of a row together, and canonical.
-# Folds and test rows are whole blocks, and a risk is the mean over pairs of rows in different blocks. Two rows of a
-# cluster are none, nor is a row with itself, so that it has the expectation of the risk over pairs of independent rows;
-# it is that of ce_tune() with the blocks as clusters (design_risk()). With h(p, p') = phi(p)'M phi(p') and, of block a,
+# Folds and test rows are whole blocks, and a risk is the mean over pairs of rows in different blocks. Pairs within a
+# cluster, or of a row with itself, are left out, so its expectation is that of the risk over pairs of independent rows.
+# It is the risk of ce_tune() with the blocks as clusters (design_risk()). With h(p, p') = phi(p)'M phi(p') and, of
+# block a,
 #   S_a = sum w e e',  C_a = sum w phi e',  G_a = sum w phi phi'
 # the pairs of blocks a and b sum up to
 #   sum w_i w_j (<e_i, e_j> - h_ij)^2 = <S_a, S_b> - 2 tr(C_a'M C_b) + tr(M G_a M G_b)
@@ -51,7 +52,7 @@ warn_tied_rows <- function(state, rows) {
   ), "ties")
 }
 
-# Rows in each block, whatever they weigh.
+# Number of rows in each block, regardless of weights.
 rows_of_blocks <- function(state) {
   if (state$about$notion == "canonical") return(canonical_sums(state, "rows")[, 1])
   counts <- state$sums[[1]]$counts
@@ -59,7 +60,7 @@ rows_of_blocks <- function(state) {
   colSums(sum_array(counts, bins_dim(state$spec)), dims = 3)
 }
 
-# What was done with weights and clusters.
+# The sentence on weights, clusters and classes in blocks.
 blocks_sentence <- function(state, used) {
   canonical <- state$about$notion == "canonical"
   weighted <- state$about$weights == "importance"
@@ -132,7 +133,7 @@ block_bin_forms <- function(problem, grid) {
   )
 }
 
-# What form_risk() says of rows, of blocks: each is a row of the weight of its rows.
+# form_risk() for blocks: each counts as one row with the weight of its rows.
 block_risk <- function(weight, s, sums, core) {
   n <- length(weight)
   r <- sqrt(nrow(sums$G))

@@ -119,7 +119,7 @@ counted_ridge <- function(method, problem, grid, context) {
 }
 
 # Hajek projections of the risk at rows with counts c: (sum_j c_j (e_i e_j - h_ij)^2 - (e_i^2 - h_ii)^2) / (n - 1). The
-# core's are those of weighted rows, which are no pairs of their own.
+# core's projections are those of weighted rows, which lack the pairs of a row's copies.
 counted_projections <- function(form, rows, threads) {
   root <- sqrt(rows$count)
   e <- rows$x - rows$y

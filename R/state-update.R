@@ -135,7 +135,7 @@ add_chunk <- function(state, predictions, columns, call, horizon = NULL) {
   state
 }
 
-# What rows are told apart by, as it is hashed: see id_units().
+# The identifier of rows, as it is hashed: see id_units().
 row_owner <- function(columns) {
   given <- c(if (!is.null(columns$cluster)) "cluster", if (!is.null(columns$id)) "id", NA)[1]
   if (is.na(given)) return(c(given = "none", as = ""))
@@ -164,9 +164,9 @@ block_parts <- function(units, spec) as.integer(floor(units * spec$blocks))
 n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 
 # Pairs of sums and what rounding took from them, see inst/include/calibrisk/states/sums.h.
-# `fine` is kept of rows in folds, or in blocks where there are some: of weighted or clustered rows, and `blocks` of
-# classes, since nothing else knows of two of a row; of weighted or clustered rows their number and the sum of their
-# squared weights in the panel's bins, `counts` and `squares`.
+# `fine` has the sums of rows in folds, or in blocks for weighted or clustered rows. `blocks` has those of classes,
+# since only blocks keep the classes of a row together. For weighted or clustered rows, `counts` and `squares` are their
+# number and the sum of their squared weights in the panel's bins.
 empty_sums <- function(spec, about) {
   pairs <- function(dim) {
     if (prod(dim) > 1e7) check_memory(prod(dim), 2, "the sums of a state", NULL)

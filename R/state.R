@@ -7,17 +7,17 @@
 #' @param spec From `ce_state_spec()`: what is kept. States with the same one can be merged.
 #' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` alone); by
 #'   default `"binary"` for a single probability and for two classes, else `"top_label"`.
-#' @param n_bins,breaks The panel's bins: a number of bins of equal width, or the inner edges of the bins, such as
-#'   quantiles of the predictions of a first part of the rows (quantiles of all rows give the bins of [ece()] with
+#' @param n_bins,breaks The panel's bins: a number of bins of equal width, or the inner edges of the bins. The edges may
+#'   be quantiles of the predictions of a first part of the rows (quantiles of all rows give the bins of [ece()] with
 #'   `"mass"`).
 #' @param knots Values at which the bases of the main estimate may have knots, such as quantiles of the predictions of a
 #'   first part of the rows; by default the edges of the cells.
 #' @param grid,folds,test For Algorithm 1: numbers of bins, folds, and the share of test rows.
-#' @param blocks Into how many blocks rows are put where they are weighted or clustered, class-wise and canonical.
+#' @param blocks Number of blocks, for rows that are weighted or clustered, class-wise and canonical.
 #' @param event_level With two classes, which level of `truth` is the event.
 #' @param landmarks,kernel For canonical states. `landmarks`: a matrix of up to 40 rows of probabilities (a column per
-#'   class), or the number of rows to take from the first chunk. `kernel`: that of kkr and ukkr; its bandwidth
-#'   `"median"` is that of the landmarks (or of the first chunk).
+#'   class), or the number of rows to take from the first chunk. `kernel`: the kernel of kkr and ukkr; with bandwidth
+#'   `"median"` the median is over the landmarks (or the first chunk).
 #' @param object A `ce_state`.
 #' @param data,truth,... Of `update()`: as `x`, `truth` and the columns of [ce_estimate()], or for `data` a
 #'   [ce_source()] or a list of sources; of `c()`: states.

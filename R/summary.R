@@ -6,16 +6,16 @@ new_summary <- function(object, tables) {
 
 #' Summaries of results
 #'
-#' What `print()` shows, with the tables behind it.
+#' The printed result, with its tables.
 #'
 #' @param object A result of [ce_fit()], [ce_curve()], [ce_recalibrate()], [ce_test()], [ce_rank()] or
 #'   [ce_decision()], or a [ce_grouped] list of results.
 #' @param ... Not used.
-#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed: for a fit its functions
-#'   (`tidy()`) and whether they estimate a gap; for a curve the summary of each (`glance()`) and the place where it
-#'   is farthest from the diagonal, measured in half widths of its interval; for a map its objectives and its
-#'   parameters with standard errors; for a test its `glance()`; for a ranking the estimates and the orders that
-#'   subsamples gave; for a decision curve its `glance()` and the threshold where most is lost. For groups a list of
+#' @return A `ce_summary`, a list of the `object` and the `tables` that are printed. For a fit these are its functions
+#'   (`tidy()`) and whether they estimate a calibration gap. For a curve: the summary of each (`glance()`) and the place
+#'   where it is farthest from the diagonal, measured in half widths of its interval. For a map: its objectives and its
+#'   parameters with standard errors. For a test: its `glance()`. For a ranking: the estimates and the orders that
+#'   subsamples gave. For a decision curve: its `glance()` and the threshold where most is lost. For groups: a list of
 #'   summaries.
 #' @name ce_summary
 #' @export

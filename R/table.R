@@ -66,8 +66,8 @@ print.ce_table <- function(x, ...) {
   NextMethod()
 }
 
-# The columns of yardstick, the interval, and what differs between the rows. What all rows share stands in the header;
-# of groups the metric too, so that the interval fits beside their columns.
+# Prints the columns of yardstick, the interval, and the columns that differ between rows. The header has the values
+# that all rows share; with groups also the metric, to leave room for the interval.
 #' @export
 print.ce_metrics <- function(x, ...) {
   # without .metric somebody has chosen columns
@@ -135,7 +135,7 @@ print.ce_terms <- function(x, ...) {
 #'   number (`.metric` or `quantity` in `x`), and `estimate` is the number (`.estimate`, `risk`, `gain`, `value` or
 #'   `difference` in `x`), to which `std.error`, `conf.low`, `conf.high` and `p.value` belong. Other columns keep their
 #'   names. If a metric is a sum over bins (`groups` in `x`), `tidy()` returns the terms of that sum, and `glance()` its
-#'   value. Of a table with one number, or one number per group, `glance()` returns the same as `tidy()`.
+#'   value. For a table with one number, or one number per group, `glance()` returns the same as `tidy()`.
 #' @section Errors:
 #' `calibrisk_error_argument` for `glance()` of a table of several numbers, which have no summary in one row.
 #' @name ce_tables

@@ -1,5 +1,5 @@
-# The rows of data of any kind: predictions, distributions, problems, what is recalibrated. What has a value per row has
-# the same name in all of them; the rest stays.
+# Selects rows of data of any kind: predictions, distributions, problems, input of recalibration maps. Parts with a
+# value per row have the same name in all of them; other parts are kept.
 
 row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
                "variances", "missed", "excess", "scale", "fold", "rows")
@@ -36,8 +36,8 @@ source_rows <- function(spec, rows) {
   spec
 }
 
-# A target of `n` rows. What has a value per row is told by its size: of as many rows that nothing else has, or of a
-# finite target, which has no more than its support and its form beside it.
+# Selects rows of a target of `n` rows. Its parts have no fixed names: a part with `n` rows has a value per row. No
+# other part can have that size, and `support`, `form` and `kernel` are left out.
 target_rows <- function(spec, rows, n) {
   for (part in setdiff(names(spec), c("form", "support", "kernel"))) {
     value <- spec[[part]]

@@ -62,7 +62,8 @@ clustered_noise <- function(table, train, bin, f) {
   ifelse(clusters >= 2, clusters / (clusters - 1) * squares[, 2] / n^2, 0)
 }
 
-# What a fold's clusters add to the risk of h and of none (T_c), to the mean of h(p, p), and their weights.
+# Contributions of a fold's clusters to the risk of h, to the risk of h = 0 (T_c) and to the mean of h(p, p), with their
+# weights.
 cluster_draws <- function(table, held, h, bin, f) {
   own <- collect_clusters(table$clusters[[f + 1]], bin)
   b <- h$b[own$bin]

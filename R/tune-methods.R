@@ -1,10 +1,9 @@
 #' The methods of the published tables
 #'
-#' @param notion A notion of calibration.
-#' @return A named list of methods: for scalar notions (`"top_label"`, `"class_wise"`,
-#'   `"binary"`) 15 bins, tuned bins, the kernel density ratio, both kernel ridges and stacked projections; for
-#'   `"canonical"` the kernel density ratio, both kernel ridges, the power map and stacked projections. Grids are the
-#'   default ones.
+#' @param notion A type of calibration.
+#' @return A named list of methods. For `"top_label"`, `"class_wise"` and `"binary"`: 15 bins, tuned bins, the kernel
+#'   density ratio, both kernel ridges and stacked projections. For `"canonical"`: the kernel density ratio, both kernel
+#'   ridges, the power map and stacked projections. Grids are the default ones.
 #' @export
 #' @examples
 #' ce_methods("canonical")

@@ -64,9 +64,9 @@ unseen_parts <- function(problem, fold, cache, threads) {
   cache$unseen
 }
 
-# What the function fitted without fold f says of rows that it has not seen: its risk on the fold, whose value is
-# that of the path (its own way of summing has other last digits, and tables of a path and of its selected
-# value show the same ones), and h(p, p) on the test rows. A path may have both already.
+# The function fitted without fold f, evaluated on unseen rows: its risk on the fold, and h(p, p) on the test rows. The
+# value of the risk is replaced by that of the path, whose sums may differ in the last digits, so that both tables show
+# the same number. A path may have both already.
 unseen_rows <- function(known, risk, form, held_out, test, threads) {
   out <- known %||% list(
     risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design),

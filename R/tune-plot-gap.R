@@ -4,8 +4,8 @@
 gap_parts <- function(x, classes = NULL, call = caller_env()) {
   if (x$notion == "canonical") {
     stop_input(c(
-      "The gap is drawn for scalar notions, and for each class.",
-      "x" = "The notion is {.val {x$notion}}.",
+      "Only binary, top-label and class-wise calibration can be drawn.",
+      "x" = "The result has {.code notion = \"{x$notion}\"}.",
       "i" = "Use {.code type = \"risk\"} or {.val estimate}, or tune with {.code notion = \"top_label\"} or \\
              {.val class_wise}."
     ), "notion", arg = "type", call = call)
@@ -26,8 +26,8 @@ gap_parts <- function(x, classes = NULL, call = caller_env()) {
   })
 }
 
-# The estimated gap on a grid of confidences, within the range of the data, with pointwise limits at the result's
-# level from the functions of the folds, which each left one fold out: the jackknife.
+# The estimated gap on a grid of confidences within the range of the data. Pointwise limits at the result's level are
+# from the jackknife: the functions of the folds each leave one fold out.
 gap_curve <- function(x, classes = NULL, n_points = 601L, call = caller_env()) {
   parts <- gap_parts(x, classes, call)
   threads <- resolve_threads()
@@ -97,7 +97,7 @@ gap_shown <- function(panels, classes, call) {
        band = any(is.finite(curve$low[curve$chosen])), level = panels[[1]][["level"]] %||% 0.95)
 }
 
-# What a positive gap says.
+# The meaning of a positive gap.
 gap_reading <- function(notion) {
   switch(notion,
     top_label = "Above zero the model is overconfident",

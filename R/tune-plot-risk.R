@@ -145,9 +145,9 @@ risk_subtitle <- function(shown) {
   wrap_text(paste0(
     "Points: each method's smallest mean risk; bars: paired standard error over folds; ",
     if (all(far)) {
-      paste0("no gap at all is above, at ", format(signif(min(shown$zero), 2)))
+      paste0("assuming perfect calibration (h = 0) is above, at ", format(signif(min(shown$zero), 2)))
     } else {
-      "dashed: no gap at all"
+      "dashed: assuming perfect calibration (h = 0)"
     },
     if (any(shown$curve$per_class)) "; at the right, open: a value by class"
   ))

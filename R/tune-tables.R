@@ -8,13 +8,14 @@
 #'   kernels also `kernel`.
 #'
 #'   `glance()`: one row per method with `method, parameter, value` (`NA` where classes chose
-#'   differently), `root_risk` (mean over folds of the root risk) and its `risk_std.error` over
-#'   folds, `estimate_holdout` (root calibration error on the test rows) with `std.error_holdout` (of the test rows
-#'   alone: it does not know the noise of the fits), the headline `estimate, std.error, conf.low, conf.high` of all
-#'   rows, the same for every method (see [ce_estimate()]), and `selected`; then `won` (share of the splits in which the
-#'   method had the smallest risk), the mean `risk` that selects, its paired `difference` to the selected method with
-#'   `difference_std.error`, `skill` against no gap at all (\eqn{h = 0}), the headline's `lower_bound`, `p.value`,
-#'   `resolution` and `upper_bound`, and `squared_holdout`, the square of `estimate_holdout`, which may be negative.
+#'   differently), `root_risk` (mean over folds of the root risk) and its `risk_std.error` over folds. Then follow
+#'   `estimate_holdout` (root calibration error on the test rows) with `std.error_holdout`, which accounts for the test
+#'   rows alone and not for the noise of the fits. The main estimate of all rows, `estimate, std.error, conf.low,
+#'   conf.high`, is the same for every method (see [ce_estimate()]). `selected` marks the chosen method, and `won` is
+#'   the share of the splits in which a method had the smallest risk. `risk` is the mean that selects, `difference` its
+#'   paired difference from the selected method with `difference_std.error`, and `skill` compares it with assuming
+#'   perfect calibration (\eqn{h = 0}). The last columns are `lower_bound`, `p.value`, `resolution` and `upper_bound` of
+#'   the main estimate, and `squared_holdout`, the square of `estimate_holdout`, which may be negative.
 #' @name ce_tune_tables
 #' @export
 tidy.ce_tune <- function(x, ...) x$tidy

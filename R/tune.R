@@ -113,8 +113,8 @@ keep_rows <- function(folds, test, predictions, call) {
   list(folds = folds, test = if (fixed_test) which(kept %in% test_rows) else test)
 }
 
-# One method on one problem: risks over the grid and all splits, the value of the smallest mean risk, the
-# first split's selected forms, and what each split's forms say on held-out and test rows.
+# Tunes one method on one problem. A list of the risks over the grid and all splits, the value with the smallest mean
+# risk, the first split's selected forms, and each split's results on held-out and test rows.
 tune_problem <- function(method, problem, splits, grid, context) {
   progress <- context$progress
   # what methods share of a problem depends on its folds

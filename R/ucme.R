@@ -70,7 +70,7 @@ cme_locations <- function(problem, locations, threads, call = caller_env()) {
   }
   # the predictions that are farthest from each other, and outcomes that they expect
   pivots <- cpp_source_factor(problem$prediction, 0, locations, threads, NULL)$pivots
-  # no row is one where kernels of all rows with themselves are no numbers
+  # there are no pivots if the kernel of every row with itself is NaN
   check_computable(if (length(pivots) == 0) NaN, call)
   rows <- rep_len(pivots, locations)
   list(columns = prediction_columns(problem$prediction, rows), points = redraw_outcomes(take_rows(laws, rows))$y)

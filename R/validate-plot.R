@@ -12,7 +12,8 @@ autoplot.ce_validation <- function(object, type = "smooth", numbers = TRUE, ...)
 #' @export
 plot.ce_validation <- function(x, ...) draw_figure(x, ...)
 
-# Per row of the sample what a figure says of it. A group of patterns has rows of its own in the table, "strong" ones.
+# The numbers that a figure shows for each row of the sample. Groups have rows of their own in the table, at level
+# "strong".
 validation_numbers <- function(x) {
   # the longest name first, where the diagonal is furthest
   terms <- c("calibration error" = "calibration_error", "Brier score" = "brier", "O:E" = "oe_ratio",

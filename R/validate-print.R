@@ -1,4 +1,4 @@
-# The printed validation: a line per number in the order of the hierarchy, and the sentences that one may sign.
+# The printed validation: a line per number in the order of the hierarchy, then the sentences to report.
 
 validation_labels <- c(
   oe_ratio = "O:E ratio", in_the_large = "calibration in the large", intercept = "intercept",
@@ -57,7 +57,7 @@ print.ce_validation <- function(x, ...) {
   invisible(x)
 }
 
-# What "this resolution" is; of several models, groups and classes, from the least to the most.
+# The sentence that defines "this resolution"; for several models, groups or classes the range.
 finest_basis_text <- function(knots) {
   knots <- knots[!is.na(knots)]
   if (length(knots) == 0) return(NULL)
@@ -105,7 +105,7 @@ validation_paragraphs <- function(x, more = NULL) {
   }, "")
 }
 
-# Values of a calibrated model; terms that are not here say nothing of calibration.
+# Values of a calibrated model; other terms do not measure calibration.
 calibrated_values <- c(oe_ratio = 1, in_the_large = 0, intercept = 0, slope = 1, joint = NA, ici = 0, e50 = 0, e90 = 0,
                        emax = 0, eci = 0, calibration_error = 0, all_groups = NA)
 

@@ -14,7 +14,7 @@ validation_row <- function(level, term, value, influence, design, confidence, sc
   if (!usable) return(validation_term(level, term, value))
   estimate <- new_estimate(at, influence / scale$slope(at), design, smallest = smallest)
   out <- summarise_estimates(list(estimate), confidence)
-  # rows without spread tell nothing of the error
+  # rows without variation give no standard error
   if (!isTRUE(out$std.error > 0)) return(validation_term(level, term, value))
   p <- if (!is.null(null)) 2 * stats::pt(-abs(at - scale$to(null)) / out$std.error, design_df(design))
   validation_term(level, term, value, out$std.error * scale$slope(at), scale$back(out$conf.low),

@@ -17,11 +17,11 @@
 #' @param floor For the regressions on the logit, see [cox_calibration()].
 #' @param times Bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI; 0 for none. They draw from R's
 #'   random numbers: [set.seed()] makes them reproducible.
-#' @return A `ce_validation`. `tidy()` is a tibble with the models, groups and classes, then `level`, `term`,
-#'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`; `glance()` one row per model, group and class with
-#'   `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters` (and with `horizon` `n_censored`,
-#'   the rows censored before it, which `n` does not count); `autoplot()` (and `plot()`) the
-#'   smooth calibration curve with its bands.
+#' @return A `ce_validation`. `tidy()` returns a tibble with the models, groups and classes, then `level`, `term`,
+#'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`. `glance()` returns one row per model, group and class
+#'   with `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters`; with `horizon` also
+#'   `n_censored`, the rows censored before it, which `n` does not count. `autoplot()` and `plot()` draw the smooth
+#'   calibration curve with its bands.
 #'
 #' @section Definitions:
 #' With predictions \eqn{p_i} and outcomes \eqn{y_i} (of weights \eqn{w_i}: weighted means throughout):
@@ -29,7 +29,7 @@
 #'   influence \eqn{y_i / \bar y - p_i / \bar p}; `in_the_large`, the intercept of a logistic regression whose offset is
 #'   \eqn{logit(p)}; see [cox_calibration()].
 #' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, each with the test of its own, and
-#'   the joint test (`joint`, the statistic). Above 1 is a slope of risks that are too close to each other.
+#'   the joint test (`joint`, the statistic). A slope above 1 means that the risks are too moderate.
 #' * **moderate**: `ici`, `e50`, `e90`, `emax` of [ici()]; `eci` \eqn{= \overline{(p - c)^2} / \overline{(p - \bar
 #'   y)^2}} with the smooth curve \eqn{c} (Van Hoorde et al. 2015, relative to a model that predicts the prevalence);
 #'   `calibration_error`, the number of [ce_estimate()] with its interval and test.
@@ -103,7 +103,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
   new_validation(data, notion, design$horizon, options, call)
 }
 
-# The predictions as problems that know what the page says of them.
+# The predictions as problems, with the facts that the page states about them.
 validated_problems <- function(predictions, groups, notion, horizon, call) {
   about <- list(dropped = predictions$dropped, axis = probability_of(predictions),
                 event = list(label = event_label(predictions, notion, horizon),

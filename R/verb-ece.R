@@ -36,22 +36,22 @@
 #' `power`, may be negative: the estimate is then 0.
 #'
 #' # Intervals
-#' `"analytic"` takes the bins as fixed and uses the influence of each row on `power`; It accounts for noise, not for
+#' `"analytic"` takes the bins as fixed and uses the influence of each row on `power`. It accounts for noise, not for
 #' bias. With fixed bins, the error of the binned predictions is a lower bound of the calibration error, and its plug-in
 #' estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration such an interval lies above the
 #' error, and never holds 0. Its lower limit is therefore at most a cross-fitted one. Rows are scattered over 5 folds by
-#' their values (no random numbers are used, and the order of the rows has no effect). With the gap `c` of a row's bin
-#' in the other folds, the mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p` over the rows' residuals `e` (for `p = 1`: of
-#' `sign(c) e`; for `p = Inf`: of `sign(c) e` in the bin that stands out, over its share) has an expectation of at most
-#' `power` for every `c`. Its lower confidence limit replaces that of the plug-in where it is lower; below `p = 2` with
-#' twice the variance, because the rows of each fold contribute to the bins' gaps for the others. For calibrated
-#' predictions 0 is then in at least 95 % of the intervals (simulated, `n = 1000`); the price is a longer lower arm:
-#' without repeated predictions in a bin it reaches 0. The upper limit is the plug-in estimate's. If the observed gaps
-#' are 0, the influence vanishes; the standard error is then that of a calibrated model (normal gaps in these bins).
-#' `"bootstrap"` resamples rows (or whole clusters) `times` times and takes the standard error from the samples. Its
-#' limits are constructed like the analytic ones: the basic bootstrap interval would exclude 0 in two thirds of
-#' calibrated samples of 300 rows, since a sample's bias depends on unknown errors. Both are built for `power` and
-#' mapped to the root; the column `interval` says which.
+#' their values (no random numbers are used, and the order of the rows has no effect). Let `c` be the gap of a row's bin
+#' in the other folds. The mean of `p |c|^(p-1) sign(c) e - (p-1) |c|^p` over the rows' residuals `e` has an expectation
+#' of at most `power` for every `c`. (For `p = 1` it is the mean of `sign(c) e`; for `p = Inf` that of `sign(c) e` in
+#' the bin with the largest gap, over its share.) Its lower confidence limit replaces that of the plug-in where it is
+#' lower; below `p = 2` with twice the variance, because the rows of each fold contribute to the bins' gaps for the
+#' others. For calibrated predictions 0 is then in at least 95 % of the intervals (simulated, `n = 1000`); the price is
+#' a longer lower arm: without repeated predictions in a bin it reaches 0. The upper limit is the plug-in estimate's. If
+#' the observed gaps are 0, the influence vanishes; the standard error is then that of a calibrated model (normal gaps
+#' in these bins). `"bootstrap"` resamples rows (or whole clusters) `times` times and takes the standard error from the
+#' samples. Its limits are constructed like the analytic ones: the basic bootstrap interval would exclude 0 in two
+#' thirds of calibrated samples of 300 rows, since a sample's bias depends on unknown errors. Both are built for `power`
+#' and mapped to the root; the column `interval` says which.
 #'
 #' # Invariants
 #' `ece(p = 1)` with any bins is at most `ece(type = "discrete", p = 1)`; splitting bins never

@@ -10,8 +10,8 @@
 #' @inheritParams ece
 #' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
 #'   the column `method`.
-#' @param folds The number of folds; or an integer vector with the fold of each non-test row (or of every row: then 0
-#'   marks the test rows); or an rsample `rset` that holds out every row once. For a table in a database: a number, or a
+#' @param folds Number of folds; or an integer vector with the fold of each non-test row (or of every row, where 0 marks
+#'   the test rows); or an rsample `rset` that holds out every row once. For a table in a database: a number, or a
 #'   column of the table (see [ce_database()]).
 #' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
 #'   estimate is taken on the held-out rows of the folds.
@@ -38,13 +38,13 @@
 #' interval is for the error detectable at the stated resolution; it uses no method, and `estimate_holdout` may lie
 #' outside.
 #' @section Errors:
-#' Errors have the class `calibrisk_error_<what>`. The values of `<what>` are: `probs` (rows that are negative, infinite
-#' or do not sum to 1, `NaN`, logits); `truth` (outcomes that are not classes of `x`); `columns` (none selected,
-#' unknown, not one per class, names that match the levels only in part); `length`, `empty`, `missing` (with `na_rm =
-#' FALSE`), `notion` (a type of calibration that the data or a method does not have); `method`; `folds` (fewer rows than
-#' folds, or a vector of another length); `argument`; and `group`, which names the group. The other functions have the
-#' same ones. An estimate that is larger than every residual (kkr on a few rows) is a warning of class
-#' `calibrisk_warning_impossible_estimate`.
+#' Errors have the class `calibrisk_error_<what>`. The values of `<what>` are `length`, `empty`, `method`, `argument`
+#' and those explained here. `probs`: rows that are negative, infinite or do not sum to 1, `NaN`, logits. `truth`:
+#' outcomes that are not classes of `x`. `columns`: none selected, unknown, not one per class, or names that match the
+#' levels only in part. `missing`: missing values with `na_rm = FALSE`. `notion`: a type of calibration that the data or
+#' a method does not have. `folds`: fewer rows than folds, or a vector of another length. `group`: an error in one
+#' group, which it names. Other functions have the same classes. An estimate that is larger than every residual (kkr on
+#' a few rows) is a warning of class `calibrisk_warning_impossible_estimate`.
 #' @section Cost:
 #' Linear in the number of rows for scalar types of calibration; see the vignettes for measured times. Long work can be
 #' interrupted. Under a [future::plan()] of several workers methods and classes are tuned there, with the same digits
@@ -85,7 +85,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   }, call)
 }
 
-# What the sums were made of is settled: the functions take no other choices with a state.
+# An error if other choices are given with a state: its sums are already fixed.
 check_state_call <- function(no_truth, called, known, call) {
   other <- setdiff(names(called)[-1], c(known, ""))
   if (no_truth && length(other) == 0) return(invisible())

@@ -1,4 +1,4 @@
-# Jobs that know nothing of each other, in the workers of the user's future::plan() where it has any.
+# Runs independent jobs in the workers of the user's future::plan(), if it has any.
 
 has_workers <- function() {
   # without the package loaded nobody has set a plan
@@ -19,7 +19,7 @@ over_some_workers <- function(jobs, here, there, call) {
   if (length(jobs) > 1 && has_workers()) over_workers(jobs, there, call) else lapply(jobs, here)
 }
 
-# Where the first job draws random numbers so do the others, whose digits are those of their turn: all of them here.
+# If the first job draws random numbers, all jobs run here in turn, which fixes their digits.
 unless_random <- function(jobs, here, there, call) {
   if (length(jobs) < 3 || !has_workers()) return(lapply(jobs, here))
   before <- get0(".Random.seed", globalenv(), inherits = FALSE)
@@ -47,7 +47,7 @@ with_step <- function(fn, step) {
   }
 }
 
-# What a worker says of its job is an error of ours already; all else is of the workers: one that was killed, a
+# An error in a job is already an error of this package. All others concern the workers: one that was killed, a
 # connection or a queue that broke.
 from_workers <- function(value, call) {
   rlang::try_fetch(value, error = function(cnd) {

@@ -1,4 +1,4 @@
-# What the C++ core throws reaches the user as an error of the package, with the function that was called and the core's
+# Errors of the C++ core reach the user as errors of the package, with the function that was called and the core's
 # message. Every export of the core is wrapped here, when the package is built: this file is read after them.
 
 core_call <- function(value) {
