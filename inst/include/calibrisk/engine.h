@@ -55,7 +55,7 @@ class Batches {
   Batches(const Executor& executor, Index n_tasks)
       : n_tasks_(n_tasks), size_(std::max<Index>(16 * executor.threads(), 1)), most_(16 * size_) {}
 
-  // Of the next batch; 0 after the last.
+  // Size of the next batch; 0 after the last.
   Index next() {
     begin_ += last_;
     const auto now = std::chrono::steady_clock::now();

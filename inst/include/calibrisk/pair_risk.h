@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Exact U-statistic risk of a pair form h(p, p') = phi(p)' M phi(p') and its Hajek
-// projections (Gruber & Bach 2025, Eq. 20; pair_statistics.h), in linear time from S, C, G.
-// Where the rank is large against the number of rows the tiled quadratic form is cheaper
-// and is used.
+// Exact U-statistic risk of a pair form h(p, p') = phi(p)' M phi(p') and its Hajek projections, in
+// linear time from S, C, G (Gruber & Bach 2025, Eq. 20; see pair_statistics.h). If the rank is
+// large compared with the number of rows, the tiled quadratic form is cheaper and is used.
 #ifndef CALIBRISK_PAIR_RISK_H
 #define CALIBRISK_PAIR_RISK_H
 

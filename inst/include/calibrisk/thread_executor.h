@@ -44,7 +44,7 @@ class ThreadExecutor : public Executor {
     try {
       for (Index t = 0; t < helpers; ++t) others.emplace_back(work);
     } catch (const std::system_error&) {
-      // the system gives no more: those that there are do all
+      // the system has no more threads: the existing ones do all the work
     }
     work();
     for (std::thread& thread : others) thread.join();

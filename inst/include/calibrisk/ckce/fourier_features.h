@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Explicit features of a sum of kernels: x itself for the linear kernel and, for a
-// translation-invariant one, D^-1/2 (cos w_1'x, sin w_1'x, ...) with frequencies drawn
-// from its spectral law (Moskvichev & Sejdinovic 2025, appendix B). Rows are streamed:
-// memory O(r^2), not O(n r).
+// translation-invariant one, D^-1/2 (cos w_1'x, sin w_1'x, ...) with frequencies drawn from its
+// spectral distribution (Moskvichev & Sejdinovic 2025, appendix B). Rows are streamed: memory
+// O(r^2), not O(n r).
 #ifndef CALIBRISK_CKCE_FOURIER_FEATURES_H
 #define CALIBRISK_CKCE_FOURIER_FEATURES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Standard errors of CKCE. At a fixed ridge it is a smooth function of the means of f f' and
-// f d' (f the features of a prediction, d its residual): with C = F'F / n, A = C + ridge I,
-// w = A^-1 F'D / n and v = A^-1 w, CKCE = |w|^2 and its influence function is
+// Standard errors of CKCE. At a fixed ridge it is a smooth function of the means of f f' and f d',
+// where f are the features of a prediction and d is its residual. With C = F'F / n, A = C + ridge
+// I, w = A^-1 F'D / n and v = A^-1 w, CKCE = |w|^2, and its influence function is
 //   2 <v'f_i, d_i - w'f_i> minus its mean
 // (the infinitesimal jackknife). With c = n ridge, H = (K + c I)^-1 D this is 2 n q_i,
 //   q_i = c <(K (K + c I)^-1 H)_i, H_i>.

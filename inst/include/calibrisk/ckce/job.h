@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the computations of CKCE are asked and what they answer.
+// Input and output of the computations of CKCE.
 #ifndef CALIBRISK_CKCE_JOB_H
 #define CALIBRISK_CKCE_JOB_H
 
@@ -11,7 +11,7 @@
 
 namespace calibrisk {
 
-// What one call may ask of one factor.
+// Input of one call for one factor.
 struct CkceJob {
   ConstMatrixRef residuals;  // D, [n x d]
   ConstVectorRef variances;  // E(|d_i|^2 | q_i) under calibration, [n]
@@ -90,7 +90,7 @@ inline bool needs_factor(const CkceJob& job) {
   return job.n_draws > 0 || job.keep || job.excess.size() > 0;
 }
 
-// What is left to do with a factor P in memory.
+// Finishes the result, with a factor P in memory.
 inline void finish_rows(const Engine& engine, const CkceJob& job, const Spectrum& spectrum,
                         Matrix factor, CkceResult& out) {
   if (job.excess.size() > 0) {

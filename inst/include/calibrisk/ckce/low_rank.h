@@ -70,7 +70,7 @@ inline KernelFactor ckce_factor(const Engine& engine, const Kernel& kernel, cons
   return factor;
 }
 
-// The same of a kernel that is no function of one matrix of features.
+// The same for a kernel that is not a function of one matrix of features.
 inline SourceFactor ckce_factor(const Engine& engine, const PairSource& source,
                                 const ConstMatrixRef& residuals, double ridge,
                                 const LowRankOptions& options) {

@@ -2,7 +2,8 @@
 // The variance of CKCE without its diagonal where predictions are calibrated: with
 // M = A^-1 K A^-1, of the sum of M_ij <d_i, d_j> over i != j it is
 //   2 sum_{i != j} M_ij^2 <d_i, d_j>^2.
-// That is no product of sums: some rows' pairs with all others stand for all pairs.
+// It does not factor into sums over rows, so it is estimated from the pairs of some rows with all
+// others.
 #ifndef CALIBRISK_CKCE_NOISE_H
 #define CALIBRISK_CKCE_NOISE_H
 
@@ -11,7 +12,8 @@
 
 namespace calibrisk {
 
-// Of rows first, first + 1, ... with the rows `at`; weights: M of these pairs, [rows x at].
+// The sum over pairs of the rows first, first + 1, ... with the rows `at`; weights: M of these
+// pairs, [rows x at].
 inline double noise_squares(const Engine& engine, const ConstMatrixRef& residuals, Index first,
                             Matrix weights, const std::vector<Index>& at) {
   const Matrix some = take_rows(residuals, at);

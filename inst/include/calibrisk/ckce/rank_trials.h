@@ -76,8 +76,8 @@ struct RankKernelValues {
   double jkce;
 };
 
-// A certified low-rank factor where it is much smaller than the sample, else the dual, or the
-// spectrum for a tiny ridge; of many rows a factor of the largest rank that there is time for.
+// Uses a certified low-rank factor if its rank is much smaller than the sample, else the dual, or
+// the spectrum for a tiny ridge. For many rows: a factor of the largest affordable rank.
 inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& kernel,
                                            const ConstMatrixRef& q, const Matrix& residuals,
                                            double ridge, const RankSettings& settings) {

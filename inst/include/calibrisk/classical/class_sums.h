@@ -7,8 +7,8 @@
 
 namespace calibrisk {
 
-// Of every column of probs [n x K], its sum over the rows labelled by it (1..K) and over all rows,
-// [K x 2].
+// Sums of every column of probs [n x K] over the rows labelled by it (1..K) and over all rows: K x
+// 2.
 inline Matrix class_sums(const ConstMatrixRef& probs, const int* labels) {
   Matrix out = Matrix::Zero(probs.cols(), 2);
   out.col(1) = probs.colwise().sum().transpose();

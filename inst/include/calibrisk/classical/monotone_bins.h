@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two ways to make the accuracy a monotone function of the confidence, both on
-// sorted data given by the ends of its tie blocks (1-based, the last is n):
-// isotonic regression, and the sweep of Roelofs et al. (2022), the largest number of
-// equal-mass bins such that no smaller number has a bin less accurate than the one before.
+// Two ways to make the accuracy a monotone function of the confidence, both on sorted data given by
+// the ends of its tie blocks (1-based, the last is n). They are isotonic regression and the sweep
+// of Roelofs et al. (2022). The sweep finds the largest number of equal-mass bins such that no
+// smaller number has a bin less accurate than the one before.
 #ifndef CALIBRISK_CLASSICAL_MONOTONE_BINS_H
 #define CALIBRISK_CLASSICAL_MONOTONE_BINS_H
 
@@ -127,9 +127,9 @@ class MonotoneSweep {
     }
   }
 
-  // Bins of only failures at the start and of only successes at the end violate
-  // nothing, so that each number of bins costs only its bins in between: separable
-  // data, where every number passes, stays cheap.
+  // Bins with only failures at the start and with only successes at the end violate nothing, so
+  // each number of bins costs only its bins in between. Separable data, where every number passes,
+  // stay cheap.
   std::int64_t run() const {
     if (first_one_ >= last_zero_) return rows_.rows();
     std::int64_t bins = 1;

@@ -29,9 +29,9 @@ inline std::uint64_t bits_of(double value) {
   return bits;
 }
 
-// The bits of a value up to what saving it as text of 15 digits changes. Those that are dropped are
-// cut at an uneven place: values on a binary grid, as those of random numbers of 32 bits are, are
-// not near a cut, which a change of the last digit would take them across.
+// The bits of a value that survive saving it as text of 15 digits. The others are cut off after
+// adding an irregular offset. Values on a binary grid, such as 32-bit random numbers, are then not
+// near a cut, which a change of the last digit might cross.
 inline std::uint64_t bits_of_text(double value) {
   constexpr int dropped = 29;
   constexpr std::uint64_t offset = 0x0aaaaaaaULL;

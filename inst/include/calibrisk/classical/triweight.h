@@ -25,7 +25,7 @@ class TriweightDensity {
 
   // Each value adds its own kernel: exact. Above `budget` kernel evaluations, were they made one by
   // one, the values are first shared between their two neighbours on the grid.
-  // weight [n]: what each value counts, nullptr where all count the same.
+  // weight [n]: the weight of each value, nullptr for equal weights.
   std::vector<double> operator()(const double* x, std::size_t n, double budget,
                                  const double* weight = nullptr) const {
     std::vector<double> density(grid_.size, 0.0);
@@ -74,8 +74,9 @@ class TriweightDensity {
   };
 
   // Ascending values within half a radius of `middle`. With t and s in radii from there, the kernel
-  // (1 - (t - s)^2)^3 is a polynomial in s, so the sum over the values that t sees is one of their
-  // moments, which are differences of prefix sums: O(n + nodes) in place of O(n nodes).
+  // (1 - (t - s)^2)^3 is a polynomial in s. The sum over the values within reach of t is a
+  // combination of their moments, which are differences of prefix sums: O(n + nodes) instead of O(n
+  // nodes).
   void add_cell(const Value* values, std::size_t n, double middle,
                 std::vector<double>& density) const {
     std::vector<std::array<double, 7>> prefix(n + 1);

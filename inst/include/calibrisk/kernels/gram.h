@@ -75,11 +75,10 @@ State visit_pairs(const Engine& engine, Metric metric, const ConstMatrixRef& x, 
 }  // namespace detail
 
 // The exact median over i < j of the metric's distance (square root taken for the
-// squared Euclidean one); the mean of the two middle values where their number is
-// even. Where it is 0 the median of the positive distances, and 1 where there are
-// none (Moskvichev & Sejdinovic 2025 leave this open). Cost n^2 q, memory O(n):
-// one pass counts distances in 2^16 cells, a second collects the cell(s) in the middle. Infinite
-// where a distance is.
+// squared Euclidean one); the mean of the two middle values if their number is even. If it is 0,
+// the median of the positive distances, or 1 if there are none (Moskvichev & Sejdinovic 2025 leave
+// this open). Cost n^2 q, memory O(n): one pass counts distances in 2^16 cells, a second collects
+// the cell(s) in the middle. Infinite where a distance is.
 inline double median_distance(const Engine& engine, Metric metric, const ConstMatrixRef& x) {
   require(metric == Metric::squared_euclidean || metric == Metric::total_variation,
           "The median heuristic needs a distance.");

@@ -57,7 +57,7 @@ struct TaylorFeatures {
     });
   }
 
-  // Of few rows, in a worker; B'.
+  // For few rows, in a worker; takes B'.
   void evaluate_block(const ConstVectorRef& x, const ConstMatrixRef& basis_transposed,
                       MatrixRef out) const {
     if (basis_transposed.size() == 0) return evaluate(x, out);

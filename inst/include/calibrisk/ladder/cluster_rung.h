@@ -4,9 +4,9 @@
 // and A_c = (I - B_c'V_c B_c)^-1,
 //   g_c  = B_c A_c sum_{c' != c} x_c'         the fit of all other clusters, at the rows of c
 //   psi  = sum_{c != c'} x_c'A_c x_c' / V     a sum over pairs of clusters
-// Directions of which a cluster has more than the largest leverage have A_c = 0. Of clusters of
-// one row A_c x_c = x_c / (1 - h): the rung of independent rows. Clusters are summed before squares
-// are taken, so that noise, skewness and scatter are those of the pairs of clusters.
+// A_c = 0 in directions where a cluster's leverage exceeds the limit. For clusters of one row A_c
+// x_c = x_c / (1 - h): the rung of independent rows. Clusters are summed before squares are taken,
+// so noise, skewness and scatter are those of the pairs of clusters.
 #ifndef CALIBRISK_LADDER_CLUSTER_RUNG_H
 #define CALIBRISK_LADDER_CLUSTER_RUNG_H
 
@@ -86,7 +86,7 @@ inline FittedPart whitened_part(const Engine& engine, const ClusterPart& part,
   return out;
 }
 
-// What the rows of a cluster have of a part: the roots of their weights times basis and residuals.
+// One part for the rows of a cluster: the roots of their weights times basis and residuals.
 struct ClusterRows {
   Vector root;
   Matrix residuals;
@@ -155,7 +155,7 @@ class ClusterSums {
   bool by_draw() const { return by_draw_; }
   bool exact() const { return sums_.exact; }
 
-  // Of all clusters, by columns; `own`: the sum of the squares of x_c'y_c.
+  // Takes the products of all clusters, by columns; `own`: the sum of the squares of x_c'y_c.
   void take(ClusterProducts products, double own) {
     all_ = std::move(products);
     sums_.own = own;

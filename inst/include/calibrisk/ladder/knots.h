@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Knots of hat functions (linear B-splines): distinct type-2 quantiles of the weighted values, or
-// all values where there are at most m of them; and where a value lies between its knots. Of type 2
-// (the mean of two values where a whole number of rows is reached), knots of 1 - x are those of x.
+// all values where there are at most m of them; and where a value lies between its knots. With type
+// 2 (the mean of two values where a whole number of rows is reached), the knots of 1 - x are 1
+// minus those of x.
 #ifndef CALIBRISK_LADDER_KNOTS_H
 #define CALIBRISK_LADDER_KNOTS_H
 
@@ -64,8 +65,8 @@ inline void select_positions(std::vector<double>& x, Index begin, Index end, con
   select_positions(x, *middle + 1, end, std::upper_bound(first, last, *middle), last);
 }
 
-// How many of `size` ascending values are at most x, without a branch that the processor would have
-// to guess.
+// Number of `size` ascending values that are at most x, without a branch that the processor would
+// have to predict.
 inline std::size_t count_at_most(const double* values, std::size_t size, double x) {
   const double* base = values;
   while (size > 1) {

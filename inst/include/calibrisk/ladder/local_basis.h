@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bases of few nonzero values per row, one for each coordinate of the residuals: sums of terms,
-// each a factor per row times hat functions (or a constant), on the rows of one top class or on
-// all.
+// Bases with few nonzero values per row, one for each coordinate of the residuals. A basis is a sum
+// of terms, each a factor per row times hat functions (or a constant), on the rows of one top class
+// or on all rows.
 #ifndef CALIBRISK_LADDER_LOCAL_BASIS_H
 #define CALIBRISK_LADDER_LOCAL_BASIS_H
 
@@ -17,7 +17,7 @@ struct LocalTerm {
   Index first = 0;  // its first column
 };
 
-// What a row of a basis holds: at most 8 values.
+// A row of a basis: at most 8 nonzero values.
 struct LocalRow {
   Index column[8];
   double value[8];

@@ -56,7 +56,7 @@ Matrix local_gram(const Engine& engine, const LocalBasis& basis, Index n, const 
       [](Matrix& total, const Matrix& part) { total += part; });
 }
 
-// What one coordinate gives: its smooth without the row, and what pairs of coordinates need.
+// The result of one coordinate: its smooth without the row, and the input of pairs of coordinates.
 struct LocalCoordinate {
   Matrix whitener;  // [kept x columns]
   Vector scale;     // [n] a

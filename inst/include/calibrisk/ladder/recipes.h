@@ -41,7 +41,7 @@ struct BasisSizes {
   Index own = 0, fine = 0, coarse = 0, landmarks = 0;
 };
 
-// What the recipes need of probability vectors, row by row.
+// Features of probability vectors that the recipes need, row by row.
 struct SimplexRows {
   std::vector<int> top;        // K where several classes are
   Vector confidence, entropy;  // H = sum p log p
@@ -281,8 +281,8 @@ inline Matrix local_columns(const LocalBasis& basis, const std::vector<Index>& r
 }
 
 // A rung of a shape; `columns` is the user's matrix, `worker` the dense algebra of workers. Without
-// `moments` only psi, gaps and weights. Of hats in clusters a row may have no value (NaN, and
-// residual 0) in some coordinates: it is no row of theirs.
+// `moments` only psi, gaps and weights. With hats in clusters a row may have no value (NaN, and
+// residual 0) in some coordinates: it is then left out of these.
 inline Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const BasisShape& shape,
                        const ConstMatrixRef& features, const ConstMatrixRef& columns,
                        const ConstMatrixRef& residuals, const RowWeights& weights,

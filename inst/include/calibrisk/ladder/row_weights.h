@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What each row counts in every mean, and which rows belong together. Rows that stand for several
-// are repeated before they come here, or carry their counts (RowWeights::copies).
+// Weights and clusters of the rows. With frequency weights, rows are repeated before they come
+// here, or carry their counts (RowWeights::copies).
 #ifndef CALIBRISK_LADDER_ROW_WEIGHTS_H
 #define CALIBRISK_LADDER_ROW_WEIGHTS_H
 

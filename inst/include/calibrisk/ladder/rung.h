@@ -5,8 +5,8 @@
 //   psi   = sum_i v_i <e_i, g_i> / V                      squared error that the basis sees
 //   noise = its variance where predictions are calibrated, skew its skewness there
 //   drift = the further variance per unit of psi, from row-wise influences `half`
-// A zero diagonal removes the outcomes' noise whatever its variances (Kline, Saggio and Soelvsten
-// 2020). Where rows belong to clusters the row's whole cluster is left out (cluster_rung.h).
+// A zero diagonal removes the outcomes' noise for any variances (Kline, Saggio and Soelvsten 2020).
+// Where rows belong to clusters the row's whole cluster is left out (cluster_rung.h).
 #ifndef CALIBRISK_LADDER_RUNG_H
 #define CALIBRISK_LADDER_RUNG_H
 
@@ -150,8 +150,8 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
 }
 
 // Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the
-// order of the largest remainders (of equal ones the first, whatever rounding says); a column whose
-// remainder is below 1e-10 of its square is dropped.
+// order of the largest remainders. Remainders that differ only by rounding are in column order. A
+// column whose remainder is below 1e-10 of its square is dropped.
 inline Matrix whitening(const Matrix& gram) {
   constexpr double tolerance = 1e-10, equal = 1e-9;
   const Index k = gram.rows();

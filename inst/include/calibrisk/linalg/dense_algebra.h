@@ -26,8 +26,8 @@ class DenseAlgebra {
  public:
   virtual ~DenseAlgebra() = default;
 
-  // C <- alpha op(A) op(B) + beta C, op = transpose where the flag says so. With beta = 0, C is
-  // not read: it may be uninitialised, whatever the sizes.
+  // C <- alpha op(A) op(B) + beta C, op = transpose where the flag says so. With beta = 0, C is not
+  // read and may be uninitialised, for any sizes.
   void gemm(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
             const ConstMatrixRef& b, double beta, MatrixRef c) const {
     const Index inner = transpose_a ? a.rows() : a.cols();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Thin singular value decomposition by one-sided Jacobi rotations, for small matrices whose
-// columns differ by many orders of magnitude: pairs of columns are made orthogonal relative
-// to their own lengths, so that tiny singular values keep their digits. (A bound relative to the
-// largest singular value, as in Eigen::JacobiSVD, costs kernel ridge seven of ten digits.)
+// Thin singular value decomposition by one-sided Jacobi rotations, for small matrices whose columns
+// differ by many orders of magnitude. Pairs of columns are made orthogonal relative to their own
+// lengths, so tiny singular values keep their digits. (A bound relative to the largest singular
+// value, as in Eigen::JacobiSVD, costs kernel ridge seven of ten digits.)
 #ifndef CALIBRISK_LINALG_JACOBI_SVD_H
 #define CALIBRISK_LINALG_JACOBI_SVD_H
 
@@ -61,7 +61,7 @@ inline void jacobi_sweeps(Matrix& a, Matrix& v, double tolerance) {
   }
 }
 
-// Of a matrix with at least as many rows as columns; v0 [q x r] is turned along.
+// For a matrix with at least as many rows as columns; v0 [q x r] is rotated too.
 inline ThinSvd rotated_svd(Matrix a, Matrix v0, double tolerance) {
   jacobi_sweeps(a, v0, tolerance);
   const Index r = a.cols();

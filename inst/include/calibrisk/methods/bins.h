@@ -254,7 +254,7 @@ class BinsProblem {
   Index n_folds_;
 };
 
-// What the rows outside fold f say.
+// The fit to the rows outside fold f.
 struct BinsFit {
   std::vector<double> edges;
   BinValues values;

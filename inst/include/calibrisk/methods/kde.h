@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the kernel density ratio answers: ratios at new points, leave-one-out ratios and
-// likelihoods, and the risks of a whole grid of bandwidths over all folds. Scalar problems
-// (labels 0/1, one feature) use the Beta kernel, vectors the Dirichlet kernel. Scalar problems
-// with more than `direct_pairs` pairs take the near-linear way, the others sum every pair.
+// Results of the kernel density ratio: ratios at new points, leave-one-out ratios and likelihoods,
+// and the risks of a whole grid of bandwidths over all folds. Scalar problems (labels 0/1, one
+// feature) use the Beta kernel, vectors the Dirichlet kernel. Scalar problems with more than
+// `direct_pairs` pairs take the near-linear way, the others sum every pair.
 #ifndef CALIBRISK_METHODS_KDE_H
 #define CALIBRISK_METHODS_KDE_H
 
@@ -154,7 +154,7 @@ struct KdeLeftOut {
   Matrix fold;  // r without the row's fold
 };
 
-// Of vectors. fold: 1, 2, ... per row. The weights of a pair serve both.
+// For vectors. fold: 1, 2, ... per row. The weights of a pair serve both rows.
 inline KdeLeftOut kde_left_out(const Engine& engine, const ConstMatrixRef& features,
                                const Labels& labels, const std::vector<int>& fold, double bandwidth,
                                const Vector& weights) {
@@ -329,7 +329,7 @@ inline BetaFoldSums beta_fold_sums(const BetaFold& rows, const std::vector<doubl
   return out;
 }
 
-// The near-linear way: one training set per fold. What the risk needs of the gaps are four sums.
+// The near-linear way: one training set per fold. The risk needs four sums of the gaps.
 inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
                          const ConstVectorRef& residuals, const Labels& labels,
                          const std::vector<int>& fold, Index n_folds,

@@ -7,8 +7,8 @@
 //     count; concavity finds them, and they move to the right as s grows.
 //   * Nodes stand for the values of a box wherever interpolating its terms errs by less than about
 //     1e-12 of the largest term: with v the variation of the exponent over the box, 16 nodes err by
-//     2 (v/4)^16 / 16! of the term in its middle. Where they vary faster (a query far from all
-//     training values), its cells are asked in the same way, and then the values.
+//     2 (v/4)^16 / 16! of the term in its middle. If they vary faster (a query far from all
+//     training values), the cells of the box are tried in the same way, and then the values.
 //   * Where many queries share a stretch of s, the two sums are evaluated at 16 Chebyshev nodes
 //     of the stretch and interpolated there: the common factor cancels in the ratio. Even
 //     coefficients of a sum of exponentials have one sign, so the last ones bound what is left out;
@@ -60,7 +60,7 @@ class BetaSums {
   struct Terms {
     std::vector<double> x, c, count, positive;
   };
-  // What counts on a stretch of s.
+  // The values that count on a stretch of s.
   struct Active {
     const double *x, *c, *count, *positive;
     Index n;

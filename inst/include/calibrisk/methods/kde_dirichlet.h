@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Kernel density ratios with the Dirichlet kernel, every pair evaluated:
 //   r(x) = sum_i onehot(y_i) w_i / sum_i w_i,   log w_i = <p_i, log x> / h + c_i(h)
-// (Gruber & Bach 2025, Eqs. 11 and 25). One product serves all bandwidths; a row's sums are
-// kept per block (fold) with their own maximum, so that leaving out any fold costs K. Training rows
-// are taken in chunks that stay in the cache for a tile of queries; a chunk whose weights are lost
-// beside those of its block is not exponentiated.
-// At the boundary: 0 log 0 = 0, a log 0 = -Inf, and only where all weights of a training
-// set vanish are the coordinates of x replaced by max(x_k, 2^-53).
+// (Gruber & Bach 2025, Eqs. 11 and 25). One product serves all bandwidths. A row's sums are kept
+// per block (fold) with their own maximum, so leaving out any fold costs K. Training rows are taken
+// in chunks that stay in the cache for a tile of queries. A chunk is not exponentiated if its
+// weights are negligible in its block. At the boundary: 0 log 0 = 0, a log 0 = -Inf, and only where
+// all weights of a training set vanish are the coordinates of x replaced by max(x_k, 2^-53).
 #ifndef CALIBRISK_METHODS_KDE_DIRICHLET_H
 #define CALIBRISK_METHODS_KDE_DIRICHLET_H
 

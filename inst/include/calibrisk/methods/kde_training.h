@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The training side of a kernel density ratio: rows sorted by block (fold) and label, so
-// that weights are summed segment by segment, whatever the number of classes, and each
-// pair is exponentiated once for all folds.
+// The training side of a kernel density ratio. Rows are sorted by block (fold) and label, so
+// weights are summed segment by segment for any number of classes, and each pair is exponentiated
+// once for all folds.
 #ifndef CALIBRISK_METHODS_KDE_TRAINING_H
 #define CALIBRISK_METHODS_KDE_TRAINING_H
 

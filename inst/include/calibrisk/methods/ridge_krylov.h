@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Kernel ridge in block Krylov spaces. All that both ridges ask of a training set's Gram matrix K
-// is how it acts on the residuals D, so they are solved on span(D, K D, ..., K^(p - 1) D), one
-// space per fold for all ridges of both methods (Galerkin: the block conjugate gradient method).
-// The error falls faster than geometrically in p, and the sooner the larger the ridge: where K has
-// no low rank, a few blocks stand for it. Rows must be sorted by fold, test rows (0) first. All
-// spaces grow together, with one pass over the Gram matrix per block.
+// Kernel ridge in block Krylov spaces. Both ridges depend on a training set's Gram matrix K only
+// through its action on the residuals D. They are therefore solved on span(D, K D, ..., K^(p - 1)
+// D), one space per fold for all ridges of both methods. (This is Galerkin's method, block
+// conjugate gradients.) The error falls faster than geometrically in p, and the sooner the larger
+// the ridge: where K has no low rank, a few blocks stand for it. Rows must be sorted by fold, test
+// rows (0) first. All spaces grow together, with one pass over the Gram matrix per block.
 #ifndef CALIBRISK_METHODS_RIDGE_KRYLOV_H
 #define CALIBRISK_METHODS_RIDGE_KRYLOV_H
 
@@ -101,9 +101,9 @@ class KrylovSpace {
     if (used_ == n_obs()) exhausted_ = true;
   }
 
-  // How far the solution is from solving the equation, relative to its right side, for ridges of
-  // one number of blocks: what K V of the last block has outside the space. It bounds the relative
-  // error of the fit on the training rows.
+  // Residual of the equation relative to its right side, for ridges of one number of blocks: the
+  // part of K V of the last block outside the space. It bounds the relative error of the fit on the
+  // training rows.
   Vector equation_errors(const Engine& engine, RidgeType type, const RidgeSpectrum& s, Index blocks,
                          const ConstVectorRef& ridges) const {
     Vector out = Vector::Zero(ridges.size());
@@ -139,7 +139,7 @@ class KrylovSpace {
   }
 
  private:
-  // Of all rows: the first ones test, those of [out, out_end) are held out, the others train.
+  // Splits all rows: the first ones test, those of [out, out_end) are held out, the others train.
   struct Rows {
     Index first, out, out_end, end;
     template <class All>
@@ -259,7 +259,7 @@ class KrylovRidge {
   }
 
  private:
-  // Of all spaces with b blocks.
+  // Adds a block to all spaces with b blocks.
   void add_block(const Engine& engine, Index b) {
     std::vector<FoldColumns> sets;
     Index columns = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Kernel ridge on explicit features of scalars, all folds in one pass: a QR decomposition
-// per fold block of [Phi D] leaves a small triangle R_b, the triangles of the other folds
-// stacked have the training set's SVD, and the held-out rows' statistics come from R_f.
-// Additive over folds like a Gram matrix, without squaring the condition number: ten
-// digits at every ridge. Rows are streamed; memory O(n) for the order of rows only.
+// Kernel ridge on explicit features of scalars, all folds in one pass. A QR decomposition per fold
+// block of [Phi D] leaves a small triangle R_b. The stacked triangles of the other folds have the
+// training set's SVD, and the held-out rows' statistics come from R_f. Additive over folds like a
+// Gram matrix, without squaring the condition number: ten digits at every ridge. Rows are streamed;
+// memory O(n) for the order of rows only.
 #ifndef CALIBRISK_METHODS_RIDGE_SCALAR_H
 #define CALIBRISK_METHODS_RIDGE_SCALAR_H
 

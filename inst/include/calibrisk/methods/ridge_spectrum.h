@@ -24,7 +24,7 @@ struct RidgeSpectrum {
   Index rank() const { return values.size(); }
 };
 
-// What a path over ridges reports, [ridges x folds]; NaN where there are too few rows.
+// Results of a path over ridges, [ridges x folds]; NaN if there are too few rows.
 struct RidgePath {
   Matrix risk;          // exact U-statistic on the held-out rows
   Matrix squared;       // mean h(p, p) there

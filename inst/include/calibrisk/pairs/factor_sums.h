@@ -4,8 +4,8 @@
 //   all pairs  <L'D, L'M>
 //   row i      l_i' (L'D) m_i
 //   i = j      |l_i|^2 <d_i, m_i>
-// Linear in the rows, which are read twice and need not be kept. The sum of squares is no such
-// product: it is estimated from the pairs of all rows with some of them.
+// Linear in the rows, which are read twice and need not be kept. The sum of squares does not factor
+// in this way: it is estimated from the pairs of all rows with some of them.
 #ifndef CALIBRISK_PAIRS_FACTOR_SUMS_H
 #define CALIBRISK_PAIRS_FACTOR_SUMS_H
 
@@ -44,7 +44,7 @@ struct NoiseRows {
   const Labels& cluster;  // pairs within one do not count; empty: every row is one
   Matrix l, d;
 
-  // Of rows begin, begin + 1, ... of the factor and of M with these.
+  // The sum over pairs of the rows begin, begin + 1, ... of the factor and of M with these.
   double squares(const Engine& engine, Index begin, const ConstMatrixRef& rows,
                  const ConstMatrixRef& m, const ConstVectorRef& weights) const {
     constexpr Index step = 1024;
@@ -70,7 +70,7 @@ struct NoiseRows {
   }
 };
 
-// Of weighted rows (weights empty: none) sum_j w_j H_ij and w_i H_ii; with clusters (codes from 1;
+// With weights (empty: none) the sums are sum_j w_j H_ij and w_i H_ii; with clusters (codes from 1;
 // empty: none) the sums leave out the pairs within one.
 template <class Rows>
 PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRef& d,

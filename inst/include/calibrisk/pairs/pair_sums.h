@@ -74,7 +74,7 @@ inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size) 
 // before anybody who interrupts it loses patience.
 constexpr double task_evaluations = 1e6;
 
-// Entries that are so expensive that a tile row is no task.
+// Are entries so expensive that a row of a tile is too much for one task?
 inline bool costly(const PairSource& source) {
   return source.cost() * 64.0 * static_cast<double>(source.size()) > 64.0 * task_evaluations;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pivoted Cholesky of any pair source, one pivot at a time: for kernels on the predictions that are
-// no function of one matrix of features. Kernels of features: linalg/pivoted_cholesky.h.
+// not a function of one matrix of features. Kernels of features: linalg/pivoted_cholesky.h.
 #ifndef CALIBRISK_PAIRS_SOURCE_FACTOR_H
 #define CALIBRISK_PAIRS_SOURCE_FACTOR_H
 

@@ -75,10 +75,9 @@ inline Matrix isotonic_draws(const Engine& engine, const ConstVectorRef& prob,
 }
 
 // The likelihood ratio of pi(x_k) = theta under an increasing pi (Banerjee & Wellner 2001), for the
-// blocks `at`: the constrained fit is the isotonic fit of the blocks before k, capped at
-// theta, theta in block k, and that of the blocks after k, from theta on. The limits are where
-// twice the log ratio reaches `critical`. Cost O(m) per place, plus the pools per step of the
-// search.
+// blocks `at`. The constrained fit is the isotonic fit of the blocks before k, at most theta; theta
+// in block k; and the isotonic fit of the blocks after k, at least theta. Twice the log ratio
+// equals `critical` at the limits. Cost O(m) per place, plus the pools per step of the search.
 inline Matrix isotonic_limits(const Engine& engine, const std::vector<double>& total,
                               const std::vector<double>& weight, const std::vector<int>& at,
                               const std::vector<double>& critical) {

@@ -7,9 +7,9 @@
 //
 // Two integrators. `integral_clenshaw_curtis` is the paper's, per element, O(nodes) network
 // evaluations each. `SlopeTable` evaluates g once on a fine grid and integrates its piecewise
-// linear interpolant exactly: strictly increasing whatever the network does (so the map keeps
-// the order and stays injective), and its gradient is exact; an n x K fit then costs O(n K) plus
-// one network pass over the grid, where the paper's costs O(n K nodes width^2).
+// linear interpolant exactly. The integral is strictly increasing for any network, so the map keeps
+// the order and stays injective, and its gradient is exact. An n x K fit costs O(n K) plus one
+// network pass over the grid; the paper's costs O(n K nodes width^2).
 #ifndef CALIBRISK_RECAL_MONOTONE_NETWORK_H
 #define CALIBRISK_RECAL_MONOTONE_NETWORK_H
 

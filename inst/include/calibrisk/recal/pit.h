@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The conditional distribution function of the probability integral transform where predicted
-// distribution functions jump (Czado, Gneiting & Held 2009): an outcome whose jump is (low, high]
-// is spread evenly over it, F(u | y) = (u - low) / (high - low) inside. A continuous law has low =
-// high.
+// The conditional distribution function of the probability integral transform if predicted
+// distribution functions jump (Czado, Gneiting & Held 2009). An outcome whose jump is (low, high]
+// is spread evenly over it, F(u | y) = (u - low) / (high - low) inside. A continuous distribution
+// has low = high.
 #ifndef CALIBRISK_RECAL_PIT_H
 #define CALIBRISK_RECAL_PIT_H
 

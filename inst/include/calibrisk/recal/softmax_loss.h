@@ -30,7 +30,7 @@ inline ColumnArray softmax_rows(RowBlock& s) {
   return top + sum.log();
 }
 
-// What each row counts in a mean: shares that sum to 1.
+// Weights of the rows in a mean: shares that sum to 1.
 class RowShares {
  public:
   RowShares(const ConstVectorRef& weights, Index n_rows)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Wasserstein distances between predictions that are no Euclidean distance of features:
-// normals with covariances that do not commute (Bures), and mixtures, the cheapest
-// coupling of their components.
+// Wasserstein distances between predictions that are not Euclidean distances of features: normals
+// with covariances that do not commute (Bures), and mixtures (the cheapest coupling of their
+// components).
 #ifndef CALIBRISK_SKCE_LAW_DISTANCE_H
 #define CALIBRISK_SKCE_LAW_DISTANCE_H
 

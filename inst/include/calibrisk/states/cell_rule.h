@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A few rows with counts in the place of all rows of a cell. What a cell keeps of its rows with one
-// outcome are the moments sum_i w_i T_k(u_i), k < m, of their place u in [-1, 1] (T_k: Chebyshev).
-// Gauss's rule of this measure has floor(m / 2) nodes between its rows, with positive counts, and
-// the same sums of every polynomial of degree below 2 floor(m / 2): of up to so many distinct
-// values it is the rows themselves. As the eigenvalues of multiplication by u on orthonormal
-// polynomials (Golub and Welsch 1969).
+// A few rows with counts instead of all rows of a cell. For its rows with one outcome a cell keeps
+// the moments sum_i w_i T_k(u_i), k < m, of their place u in [-1, 1] (T_k: Chebyshev). Gauss's rule
+// of this measure has floor(m / 2) nodes within the range of the rows, with positive counts, and
+// gives the same sums of every polynomial of degree below 2 floor(m / 2). If there are at most
+// floor(m / 2) distinct values, the nodes are these values. Nodes are the eigenvalues of
+// multiplication by u on orthonormal polynomials (Golub and Welsch 1969).
 #ifndef CALIBRISK_STATES_CELL_RULE_H
 #define CALIBRISK_STATES_CELL_RULE_H
 
@@ -19,8 +19,9 @@ struct CellRule {
   Vector node, count;  // node: in [-1, 1]
 };
 
-// `moment`: the first 2 `size` ones, moment[0] > 0. What is left of a polynomial after those before
-// it, below the tolerance, is rounding: the measure has no more values than there are polynomials.
+// `moment`: the first 2 `size` ones, moment[0] > 0. If the remainder of a polynomial after
+// projection on those before it is below the tolerance, it is rounding error: the measure has no
+// more values than there are polynomials.
 inline CellRule cell_rule(const DenseAlgebra& dense, const double* moment, Index size) {
   constexpr double tolerance = 1e-13;
   // sum w T_i T_j / sum w

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums over rows that can be added up in any order: each is a pair, the sum and what rounding took
-// from it, so that twice the digits of a double are kept and the rounded sum does not depend on how
-// rows came in chunks. A cell is (e_k, e_k+1], the first one with its lower edge.
+// Sums over rows that can be added up in any order. Each is a pair of the sum and its rounding
+// error, which keeps twice the digits of a double. The rounded sum then does not depend on the
+// chunks of rows. A cell is (e_k, e_k+1], the first one with its lower edge.
 #ifndef CALIBRISK_STATES_SUMS_H
 #define CALIBRISK_STATES_SUMS_H
 
@@ -67,8 +67,8 @@ class CellEdges {
   Index cells_;
 };
 
-// What a row is: its prediction, its outcome 0 or 1, the part of the rows it belongs to (from 0)
-// and its weight.
+// A row: its prediction, its outcome 0 or 1, the part of the rows it belongs to (from 0) and its
+// weight.
 struct StateRow {
   double x;
   int y;

@@ -26,8 +26,8 @@ struct DrawsEmbedding {
 
 namespace detail {
 
-// The share of k(x, x) that features may miss, where entries of the kernel are off by at most as
-// much: what is aimed at, and what is taken if a few rounds do not get there.
+// The share of k(x, x) that features may miss, which bounds the errors of the kernel's entries. The
+// first value is the goal, the second is accepted if a few rounds do not reach it.
 constexpr double embedding_tolerance = 1e-12, embedding_limit = 1e-6;
 
 // phi(x) as columns; solved in place, safe in workers.
