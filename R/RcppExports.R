@@ -105,6 +105,10 @@ cpp_logistic <- function(z, y, free_intercept, free_slope, weight) {
     .Call(`_calibrisk_cpp_logistic`, z, y, free_intercept, free_slope, weight)
 }
 
+cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, n_draws, seed, threads) {
+    .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, n_draws, seed, threads)
+}
+
 cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress) {
     .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress)
 }

@@ -19,6 +19,7 @@
 #'   `truth`. By default three of the predictions observed, far from each other in the kernel (the pivots of its
 #'   factor), each with an outcome drawn from it. They depend on the predictions alone, so the redrawn p-value stays
 #'   exact.
+#' @param statistic Of `test_cumulative()`: the two-part statistic of mean and `"bridge"`, `"kuiper"` or `"ks"`.
 #' @param bases The nested bases, as in [ce_estimate()].
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
@@ -91,11 +92,6 @@ check_redraws <- function(replicates, add_one, tolerance = NULL, call = caller_e
   check_count(replicates, call = call)
   check_flag(add_one, call = call)
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE, call = call)
-}
-
-# Does the null distribution come from outcomes redrawn from the predictions?
-redraws_outcomes <- function(test) {
-  test$name %in% c("conditional", "consistency") || test$name == "cme" && test$reference == "redraw"
 }
 
 # A test's result: list(estimate, statistic, parameter, p.value, method, ...).

@@ -20,11 +20,3 @@ ladder_test <- function(test, laws, level, threads, call) {
     conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error
   )
 }
-
-stop_ladder_kernel <- function(call) {
-  stop_input(c(
-    "The test on nested bases has no kernel.",
-    "x" = "{.arg kernel} or {.arg target_kernel} is given.",
-    "i" = "Drop it, or use {.code test = \"conditional\"}."
-  ), "argument", arg = "kernel", call = call)
-}

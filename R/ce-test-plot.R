@@ -3,7 +3,10 @@
 #' Draws the statistic of [ce_test()] with its distribution under calibration. For tests that redraw outcomes or
 #' resample rows this is a histogram of the resampled statistics. Other tests have the density of their reference
 #' distribution: a normal one for the block test, that of \eqn{Q} for the mean embedding test with `reference = "chisq"`
-#' or `"f"` (a rescaled F distribution).
+#' or `"f"` (a rescaled F distribution). The cumulative test draws its walk instead: the cumulated residual, observed
+#' less predicted events in standard deviations, against the prediction. The axis is stretched so that every part of it has
+#' the same variance under calibration. Steep stretches are predictions that are too low (rising) or too high (falling).
+#' The dashed lines are the critical values of `"ks"`; `"bridge"` has the line from the start to the end of the walk.
 #'
 #' @section Definition:
 #' The test rejects at level `alpha` where the statistic lies right of the critical value: for R resampled statistics
@@ -27,6 +30,7 @@
 #' plot(ce_test(p, rbinom(200, 1, p^2), replicates = 199))
 autoplot.ce_test <- function(object, alpha = 0.05, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
+  if (object$test == "cumulative" && !is.null(object$details$walk)) return(draw_walk(object, alpha))
   shown <- null_shape(object, alpha)
   lines <- data.frame(at = c(shown$statistic, shown$critical), line = factor(shown$labels, shown$labels))
   colours <- c(ce_colours[2], "grey20")[seq_along(shown$labels)]
@@ -76,6 +80,35 @@ null_shape <- function(x, alpha, call = caller_env()) {
     axis = statistic_axis(x), text = paste0(wrap_method(x$method), "\np = ", format.pval(x$p.value, digits = 3),
                                             if (is.null(law)) paste0(", ", length(x$null), " resamples"))
   )
+}
+
+draw_walk <- function(x, alpha, call = caller_env()) {
+  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
+  details <- x$details
+  walk <- data.frame(time = c(0, details$walk$time), value = c(0, details$walk$walk))
+  end <- walk$value[nrow(walk)]
+  shares <- c(0.02, 0.25, 0.5, 0.75, 0.98)
+  at <- vapply(shares, function(share) which.min(abs(details$walk$time - share)), 0L)
+  at <- unique(at)
+  critical <- if (!is.null(alpha) && details$cumulative == "ks") critical_draw(x, alpha)
+  place <- details$walk$time[match(details$place, details$walk$place)]
+  place[is.na(place)] <- 0
+  ggplot2::ggplot(walk, ggplot2::aes(x = .data$time, y = .data$value)) +
+    ggplot2::geom_hline(yintercept = 0, colour = "grey60", linewidth = 0.3) +
+    (if (details$cumulative == "bridge") {
+      ggplot2::annotate("segment", x = 0, y = 0, xend = 1, yend = end, colour = "grey40", linetype = "dotted")
+    }) +
+    (if (!is.null(critical)) {
+      ggplot2::geom_hline(yintercept = c(-critical, critical), colour = "grey20", linetype = "dashed", linewidth = 0.4)
+    }) +
+    ggplot2::geom_vline(xintercept = place, colour = ce_colours[2], linetype = "dashed", linewidth = 0.4) +
+    ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6) +
+    ggplot2::scale_x_continuous(breaks = details$walk$time[at],
+                                labels = format(details$walk$place[at], digits = 2, trim = TRUE)) +
+    ggplot2::labs(x = "prediction (stretched to equal variance)",
+                  y = "cumulated residual, in standard deviations",
+                  subtitle = paste0(wrap_method(x$method), "\np = ", format.pval(x$p.value, digits = 3))) +
+    theme_ce()
 }
 
 wrap_method <- function(text) {

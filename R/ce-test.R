@@ -35,6 +35,14 @@
 #'     binary, more: canonical) and uses no kernel and no redraws; its time is linear. It is asymptotic, and in
 #'     simulations its level is below the nominal one. `estimate` is the calibration error itself, on the root scale,
 #'     with its interval; the statistic is the standardised projection on the basis that decides.}
+#'   \item{`"cumulative"`}{The walk of cumulated residuals of one event's probability, predictions sorted by size:
+#'     \eqn{S_k = \sum_{i \le k} (y_i - p_i) / \sqrt{V_n}} at the time \eqn{t_k = V_k / V_n}, \eqn{V_k = \sum_{i \le k}
+#'     p_i (1 - p_i)}. `statistic = "ks"` is \eqn{\max_k |S_k|}, `"kuiper"` \eqn{\max_k S_k -
+#'     \min_k S_k} (0 included), `"bridge"` the two-part statistic of Sadatsafavi and Petkau (2024): Fisher's
+#'     combination \eqn{-2 \log p_A - 2 \log p_B} of the normal p-value of the mean part \eqn{S_n} and the Kolmogorov
+#'     p-value of \eqn{B = \max_k |S_k - t_k S_n|}. Its p-value is redrawn as in the conditional test, so it is exact for
+#'     any n. Ties count together. It has no bins and no kernel, and the output says where the walk is farthest from 0:
+#'     `plot()` draws the walk. `estimate` is [ks_error()]. O(n replicates), after a sort.}
 #'   \item{`"consistency"`}{Consistency resampling (Bröcker & Smith): predictions drawn with replacement, outcomes
 #'     drawn from them.}
 #' }
@@ -78,6 +86,9 @@
 #' @references `r ref_widmann()`
 #'
 #'   Widmann, Lindsten and Zachariah (2019) \doi{10.48550/arXiv.1910.11385} (the bound).
+#'
+#'   Sadatsafavi and Petkau (2024) Non-parametric inference on calibration of predicted risks, *Statistics in Medicine*
+#'   43 \doi{10.1002/sim.10138} (cumulated residuals).
 #' @export
 #' @examples
 #' set.seed(1)
@@ -110,9 +121,11 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
       plain <- is.null(kernel) && is.null(target_kernel) && all(vapply(given, is.null, NA))
       test <- as_choice(auto_test(laws, kernel, plain), "test", given, call = call)
     }
-    if (test$name == "ladder") {
-      if (!is.null(kernel) || !is.null(target_kernel)) stop_ladder_kernel(call)
-      return(new_ce_test(ladder_test(test, laws, level, threads, call), test, list(laws = laws, n = laws$n), name))
+    if (test$name %in% kernel_free_tests) {
+      if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, call)
+      result <- switch(test$name, ladder = ladder_test(test, laws, level, threads, call),
+                       cumulative = cumulative_test(test, laws, threads, call))
+      return(new_ce_test(result, test, list(laws = laws, n = laws$n), name))
     }
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     result <- run_test(test, problem, level, threads, call)
@@ -120,6 +133,16 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
     new_ce_test(result, test, problem, name)
   }
   objects_by_groups(x, by, run, call)
+}
+
+kernel_free_tests <- c("ladder", "cumulative")
+
+stop_kernel_free <- function(test, call) {
+  stop_input(c(
+    "{.code test = \"{test}\"} has no kernel.",
+    "x" = "{.arg kernel} or {.arg target_kernel} is given.",
+    "i" = "Drop it, or use {.code test = \"conditional\"}."
+  ), "argument", arg = "kernel", call = call)
 }
 
 # As rlang labels it, which takes longer than some tests where it is a call.
@@ -139,7 +162,7 @@ check_test_design <- function(test, laws, call) {
              takes pairs across clusters."
     ), "cluster", arg = "test", call = call)
   }
-  if (!is.null(design$w) && !test %in% c("auto", "conditional", "ladder")) {
+  if (!is.null(design$w) && !test %in% c("auto", "conditional", "ladder", "cumulative")) {
     stop_input(c(
       "{.code test = \"{test}\"} takes unweighted rows.",
       "x" = "{.arg weights} are importance weights.",
@@ -180,7 +203,9 @@ new_ce_test <- function(result, choice, problem, name) {
 }
 
 # The quantity that is 0 under the hypothesis.
-estimand <- function(test) switch(test, cme = "UCME", ladder = "calibration error", "SKCE")
+estimand <- function(test) {
+  switch(test, cme = "UCME", ladder = "calibration error", cumulative = "KS calibration error", "SKCE")
+}
 
 missing_test <- function(test, laws, name) {
   structure(
@@ -200,7 +225,7 @@ print.ce_test <- function(x, ...) {
     cat("kernel on predictions: ", format(x$kernel), "\n", sep = "")
     cat("kernel on outcomes: ", format(x$target_kernel), ", ", x$target_form, "\n", sep = "")
   }
-  cat(factor_text(x$details), "\n"[!is.null(x$details$rank)], sep = "")
+  cat(factor_text(x$details), "\n"[!is.null(x$details$rank)], cumulative_sentence(x), sep = "")
   cat("\n")
   invisible(x)
 }

@@ -59,7 +59,12 @@ describe_object("ce_test", fields(
   n = a_count(), null = maybe(numbers(na = TRUE, infinite = TRUE)),
   conf.int = maybe(numbers(2, na = TRUE, infinite = TRUE)), prediction = maybe(a_text),
   target_form = maybe(a_text), std.error = maybe(numbers(1, na = TRUE)),
-  details = maybe(fields(neglected = maybe(numbers(na = TRUE)))), kernel = maybe(described("ce_kernel")),
+  details = maybe(fields(
+    neglected = maybe(numbers(na = TRUE)), cumulative = maybe(a_text), place = maybe(numbers(least = 1)),
+    extremes = maybe(fields(end = numbers(1), bridge = numbers(1))),
+    walk = maybe(fields(place = numbers(least = 1), walk = numbers(least = 1), time = numbers(least = 1),
+                        scale = numbers(1)))
+  )), kernel = maybe(described("ce_kernel")),
   target_kernel = maybe(described("ce_kernel"))
 ))
 

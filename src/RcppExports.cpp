@@ -342,6 +342,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cumulative_draws
+Rcpp::NumericMatrix cpp_cumulative_draws(Rcpp::NumericVector prob, Rcpp::NumericVector weight, std::vector<int> block_end, std::vector<double> time, double scale, int n_draws, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_cumulative_draws(SEXP probSEXP, SEXP weightSEXP, SEXP block_endSEXP, SEXP timeSEXP, SEXP scaleSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type time(timeSEXP);
+    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cumulative_draws(prob, weight, block_end, time, scale, n_draws, seed, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_kde_ratio
 Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int n_classes, Rcpp::NumericMatrix x, double bandwidth, bool leave_one_out, double direct_pairs, Rcpp::NumericVector weights, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_kde_ratio(SEXP featuresSEXP, SEXP labelsSEXP, SEXP n_classesSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP leave_one_outSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1508,6 +1525,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
     {"_calibrisk_cpp_cosine_sums", (DL_FUNC) &_calibrisk_cpp_cosine_sums, 1},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 5},
+    {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},

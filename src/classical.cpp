@@ -3,6 +3,7 @@
 #include "r_engine.h"
 #include <calibrisk/classical/class_sums.h>
 #include <calibrisk/classical/cosine_sums.h>
+#include <calibrisk/classical/cumulative.h>
 #include <calibrisk/classical/grid_mass.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>
@@ -271,4 +272,16 @@ Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_
                      {"loss", fit.loss},
                      {"iterations", fit.iterations},
                      {"converged", fit.converged}});
+}
+
+// Extremes of walks of cumulated residuals of redrawn outcomes: end, largest, range and bridge,
+// [draws x 4].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_cumulative_draws(Rcpp::NumericVector prob, Rcpp::NumericVector weight,
+                                         std::vector<int> block_end, std::vector<double> time,
+                                         double scale, int n_draws, double seed, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::cumulative_draws(engine, as_vector(prob), as_vector(weight),
+                                                 block_end, time, scale, n_draws,
+                                                 static_cast<std::uint64_t>(seed)));
 }

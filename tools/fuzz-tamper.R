@@ -97,6 +97,8 @@ originals <- list(
   choice_map = quote(map_temperature()), choice_network = quote(map_diag(hidden = 2)),
   choice_curve = quote(curve_smooth(bandwidth = 0.3)), choice_binned = quote(curve_binned()),
   choice_test = quote(test_bootstrap(replicates = 20)), choice_conditional = quote(test_conditional(replicates = 20)),
+  choice_cumulative = quote(test_cumulative(replicates = 20)),
+  test_walk = quote(ce_test(p, y, test = test_cumulative())),
   choice_ladder = quote(test_ladder(basis_hats(4))),
   score = quote(score_brier()), score_crps = quote(score_crps()), metric = quote(ce_metric(ece, n_bins = 5)),
   horizon = quote(ce_horizon(1)), source = quote(ce_source(data.frame(p = p, y = y))),

@@ -1,0 +1,127 @@
+# Tests on the cumulated residuals of one event, predictions sorted by size; outcomes are redrawn from the predictions.
+
+#' @rdname ce_tests
+#' @export
+test_cumulative <- function(statistic = c("bridge", "kuiper", "ks"), replicates = 1000, add_one = TRUE) {
+  statistic <- check_choice(statistic, c("bridge", "kuiper", "ks"))
+  check_redraws(replicates, add_one)
+  new_choice("test", "cumulative", statistic = statistic, replicates = replicates, add_one = add_one)
+}
+
+cumulative_test <- function(test, laws, threads, call) {
+  check_cumulative(laws, call)
+  sorted <- sort_problem(binary_problem(laws, call))
+  observed <- residual_walk(sorted)
+  extremes <- walk_extremes(observed)
+  value <- function(of) cumulative_statistic(test$statistic, of)
+  statistic <- value(extremes)
+  weight <- sorted$w %||% rep(1, length(sorted$x))
+  null <- value(columns_of_draws(cpp_cumulative_draws(
+    sorted$x, weight, sorted$ties, observed$time, observed$scale, test$replicates, draw_seed(), threads
+  )))
+  name <- c(bridge = "two parts, mean and bridge", kuiper = "Kuiper", ks = "Kolmogorov-Smirnov")[[test$statistic]]
+  list(
+    estimate = ks_value(sorted, FALSE)$value,
+    statistic = stats::setNames(statistic, c(bridge = "T", kuiper = "range", ks = "max|S|")[[test$statistic]]),
+    parameter = c(replicates = test$replicates),
+    p.value = resampled_p(statistic, null, test$add_one),
+    method = paste0("Cumulated residuals (", name, "), outcomes redrawn from the predictions"), null = null,
+    details = list(cumulative = test$statistic, walk = observed, extremes = extremes,
+                   place = cumulative_place(test$statistic, observed, extremes))
+  )
+}
+
+check_cumulative <- function(laws, call) {
+  if (is.null(laws$law) && is.null(laws$group) && ncol(laws$probs) == 2) return(invisible())
+  stop_input(c(
+    "The test on cumulated residuals takes the probability of one event, without groups.",
+    "x" = if (!is.null(laws$group)) "{.arg group} is given." else if (!is.null(laws$law)) {
+      "The predictions are {family_text(laws)}."
+    } else {
+      "The predictions have {ncol(laws$probs)} classes."
+    },
+    "i" = "Use {.code test = \"conditional\"}."
+  ), "test", arg = "test", call = call)
+}
+
+binary_problem <- function(laws, call) {
+  predictions <- laws$predictions
+  predictions$event <- 2L
+  notion_problems(predictions, "binary", call)[[1]]
+}
+
+# The walk S of w (y - p) at the ends of tied predictions, in standard deviations of its end under calibration; `time`:
+# the share of the variance up to there. Predictions that are all 0 or 1 have no variance: S is then in outcomes.
+residual_walk <- function(sorted) {
+  w <- sorted$w %||% 1
+  variance <- cumsum(w^2 * sorted$x * (1 - sorted$x))
+  total <- variance[length(variance)]
+  scale <- if (total > 0) sqrt(total) else 1
+  list(place = sorted$x[sorted$ties], walk = -sorted$sum_d[sorted$ties] / scale,
+       time = if (total > 0) variance[sorted$ties] / total else seq_along(sorted$ties) / length(sorted$ties),
+       scale = scale)
+}
+
+walk_extremes <- function(observed) {
+  walk <- observed$walk
+  end <- walk[length(walk)]
+  list(end = end, largest = max(abs(walk)), range = max(walk, 0) - min(walk, 0),
+       bridge = max(abs(walk - observed$time * end)))
+}
+
+columns_of_draws <- function(draws) {
+  list(end = draws[, 1], largest = draws[, 2], range = draws[, 3], bridge = draws[, 4])
+}
+
+# Fisher's combination of the asymptotic p-values of the walk's end (normal) and of the bridge (Kolmogorov), which
+# are independent under calibration; redraws give it its distribution.
+cumulative_statistic <- function(statistic, of) {
+  switch(statistic,
+    ks = of$largest, kuiper = of$range,
+    bridge = -2 * (log(2) + stats::pnorm(-abs(of$end), log.p = TRUE) + log_kolmogorov_tail(of$bridge))
+  )
+}
+
+# log P(max |B| > x) of a Brownian bridge B.
+log_kolmogorov_tail <- function(x) {
+  vapply(x, function(x) {
+    if (x > 1) {
+      k <- 2:20
+      return(log(2) - 2 * x^2 + log1p(sum((-1)^(k - 1) * exp(-2 * (k^2 - 1) * x^2))))
+    }
+    if (x <= 0) return(0)
+    log1p(-sqrt(2 * pi) / x * sum(exp(-(2 * (1:20) - 1)^2 * pi^2 / (8 * x^2))))
+  }, 0)
+}
+
+# Where the statistic is reached: one prediction, or the two of Kuiper's range (0: the start of the walk).
+cumulative_place <- function(statistic, observed, extremes) {
+  switch(statistic,
+    ks = observed$place[which.max(abs(observed$walk))],
+    bridge = observed$place[which.max(abs(observed$walk - observed$time * extremes$end))],
+    kuiper = sort(c(c(0, observed$place)[which.max(c(0, observed$walk))], c(0, observed$place)[which.min(c(0, observed$walk))]))
+  )
+}
+
+# "Up to the prediction 0.41 there are 12.3 events fewer than predicted."
+cumulative_sentence <- function(x) {
+  details <- x$details
+  if (is.null(details$cumulative)) return("")
+  observed <- details$walk
+  count_at <- function(place) if (place == 0) 0 else observed$scale * observed$walk[match(place, observed$place)]
+  place <- details$place
+  events <- if (length(place) == 2) count_at(place[2]) - count_at(place[1]) else count_at(place)
+  shown <- formwhich.max(place, digits = 3, trim = TRUE)
+  where <- if (length(place) == 2) paste("Between the predictions", shown[1], "and", shown[2]) else {
+    paste("Up to the prediction", shown)
+  }
+  what <- if (abs(events) < 0.05) "as many events as predicted" else {
+    paste(formwhich.max(round(abs(events), 1), trim = TRUE), if (events > 0) "events more than predicted" else
+      "events fewer than predicted")
+  }
+  mean_part <- if (details$cumulative == "bridge") {
+    paste0("mean: S = ", formwhich.max(details$extremes$end, digits = 3), ", bridge: B = ",
+           formwhich.max(details$extremes$bridge, digits = 3), "\n")
+  }
+  paste0(mean_part, where, " there are ", what, ".\n")
+}

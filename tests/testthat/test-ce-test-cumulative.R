@@ -1,0 +1,120 @@
+test_that("the walk of the cumulated residuals has the published statistics", {
+  # cumulcalib 0.0.1 (Sadatsafavi and Petkau 2024), the example of its manual
+  set.seed(1)
+  p <- rbeta(1000, 1, 5)
+  y <- rbinom(1000, 1, p)
+  test <- ce_test(p, y, test = "cumulative")
+  extremes <- test$details$extremes
+  expect_equal(unname(test$estimate), .00740996981029672, tolerance = 1e-12)
+  expect_equal(extremes$end, .489295496431201, tolerance = 1e-12)
+  expect_equal(extremes$bridge, .904915434767163, tolerance = 1e-12)
+  # its p-value is the chi-squared one of Fisher's combination
+  expect_equal(pchisq(unname(test$statistic), 4, lower.tail = FALSE), .584068794836004, tolerance = 1e-10)
+  expect_equal(test$p.value, .584, tolerance = .1)
+})
+
+# from the definition, row by row
+naive_walk <- function(p, y, w = rep(1, length(p))) {
+  at <- sort(unique(p))
+  scale <- sqrt(sum(w^2 * p * (1 - p)))
+  walk <- vapply(at, function(s) sum((w * (y - p))[p <= s]) / scale, 0)
+  time <- vapply(at, function(s) sum((w^2 * p * (1 - p))[p <= s]) / scale^2, 0)
+  end <- walk[length(walk)]
+  list(end = end, largest = max(abs(walk)), range = max(0, walk) - min(0, walk),
+       bridge = max(abs(walk - time * end)))
+}
+
+test_that("the extremes equal a naive loop, with ties and weights", {
+  withr::local_seed(2)
+  p <- round(runif(60), 1)
+  y <- rbinom(60, 1, p)
+  w <- runif(60, .5, 2)
+  plain <- ce_test(p, y, test = test_cumulative(replicates = 9))
+  expect_equal(plain$details$extremes, naive_walk(p, y))
+  expect_equal(unname(plain$estimate), ks_error(p, y)$.estimate)
+  weighted <- ce_test(p, y, weights = w, test = test_cumulative("kuiper", replicates = 9))
+  expect_equal(weighted$details$extremes, naive_walk(p, y, w))
+  expect_equal(unname(weighted$statistic), naive_walk(p, y, w)$range)
+})
+
+test_that("redrawn walks have the extremes of their outcomes", {
+  # certain outcomes: the redraw is the truth; one row in doubt has two walks
+  p <- c(0, .25, 1)
+  draws <- cpp_cumulative_draws(p, rep(1, 3), 1:3, c(0, 1, 1), sqrt(.1875), 2000, 7, 1)
+  values <- unique(round(draws, 12))
+  with_event <- .75 / sqrt(.1875)
+  without <- -.25 / sqrt(.1875)
+  expect_setequal(round(values[, 1], 6), round(c(with_event, without), 6))
+  expect_equal(values[, 2], abs(values[, 1]), tolerance = 1e-9)
+  expect_equal(values[, 3], abs(values[, 1]), tolerance = 1e-9)
+  expect_true(all(values[, 4] < 1e-9))
+  expect_equal(mean(draws[, 1] > 0), .25, tolerance = .1)
+  expect_equal(draws, cpp_cumulative_draws(p, rep(1, 3), 1:3, c(0, 1, 1), sqrt(.1875), 2000, 7, 2))
+})
+
+test_that("the level is right for every statistic and the power is that of a test of shape", {
+  withr::local_seed(3)
+  rejected <- function(truth, statistic, n_samples = 300) {
+    mean(replicate(n_samples, {
+      p <- plogis(rnorm(150, -1))
+      ce_test(p, rbinom(150, 1, truth(p)), test = test_cumulative(statistic, replicates = 99))$p.value <= .05
+    }))
+  }
+  for (statistic in c("bridge", "kuiper", "ks")) {
+    level <- rejected(identity, statistic)
+    expect_gt(level, .05 - 3 * sqrt(.05 * .95 / 300))
+    expect_lt(level, .05 + 3 * sqrt(.05 * .95 / 300))
+  }
+  expect_gt(rejected(function(p) plogis(qlogis(p) + .6), "bridge", 100), .5)
+  expect_gt(rejected(function(p) plogis(2 * qlogis(p) + 1), "bridge", 100), .5)
+})
+
+test_that("the output says where events are missing", {
+  p <- rep(seq(.05, .95, by = .1), each = 40)
+  # below .5 as predicted, above it a tenth fewer
+  y <- unlist(lapply(unique(p), function(q) rep(1:0, round(40 * c(q, 1 - q) + if (q > .5) c(-4, 4) else 0))))
+  ks <- ce_test(p, y, test = test_cumulative("ks", replicates = 99))
+  expect_identical(ks$details$place, .95)
+  expect_output(print(ks), "Up to the prediction 0.95 there are 20 events fewer than predicted.", fixed = TRUE)
+  kuiper <- ce_test(p, y, test = test_cumulative("kuiper", replicates = 99))
+  expect_output(print(kuiper), "Between the predictions 0\\.[0-9]+ and 0\\.95 there are 20 events fewer than predicted")
+  bridge <- ce_test(p, y, test = "cumulative", replicates = 99)
+  expect_output(print(bridge), "mean: S = -[0-9.]+, bridge: B = [0-9.]+")
+  expect_equal(bridge$details$place, .45)
+})
+
+test_that("certain predictions are right, or cannot be", {
+  expect_identical(ce_test(c(0, 1, 0, 1), c(0, 1, 0, 1), test = "cumulative")$p.value, 1)
+  wrong <- ce_test(c(0, 1, 0, 1), c(1, 1, 0, 1), test = test_cumulative("ks", replicates = 99))
+  expect_identical(wrong$p.value, .01)
+})
+
+test_that("the tail of the largest value of a bridge is right on both of its branches", {
+  expect_equal(exp(log_kolmogorov_tail(c(.5, .9049154, 1.2, 5))),
+               c(.9639452436, .3859797, .1122496667, 2 * exp(-50)), tolerance = 1e-6)
+  expect_equal(log_kolmogorov_tail(1 - 1e-9), log_kolmogorov_tail(1 + 1e-9), tolerance = 1e-7)
+  expect_identical(log_kolmogorov_tail(0), 0)
+})
+
+test_that("what the test cannot take is refused", {
+  probs <- matrix(1 / 3, 6, 3)
+  expect_error(ce_test(probs, rep(1:3, 2), test = "cumulative"), "3 classes", class = "calibrisk_error_test")
+  expect_error(ce_test(pred_normal(1:5, 1), 1:5, test = "cumulative"), "one event", class = "calibrisk_error_test")
+  expect_error(ce_test(c(.2, .4), 0:1, test = "cumulative", kernel = kernel_linear()), "has no kernel",
+               class = "calibrisk_error_argument")
+  expect_error(ce_test(c(.2, .4), 0:1, test = "cumulative", cluster = c(1, 1)), "correlated",
+               class = "calibrisk_error_cluster")
+  expect_error(test_cumulative("cramer"), class = "calibrisk_error_argument")
+})
+
+test_that("the walk is drawn with its place", {
+  skip_if_not_installed("ggplot2")
+  withr::local_seed(4)
+  p <- runif(80)
+  y <- rbinom(80, 1, p^2)
+  for (statistic in c("bridge", "kuiper", "ks")) {
+    figure <- ggplot2::autoplot(ce_test(p, y, test = test_cumulative(statistic, replicates = 99)))
+    expect_no_warning(built <- ggplot2::ggplot_build(figure))
+    expect_identical(figure$labels$y, "cumulated residual, in standard deviations")
+  }
+})
