@@ -96,10 +96,12 @@ log_kolmogorov_tail <- function(x) {
 
 # Where the statistic is reached: one prediction, or the two of Kuiper's range (0: the start of the walk).
 cumulative_place <- function(statistic, observed, extremes) {
+  at <- c(0, observed$place)
+  walk <- c(0, observed$walk)
   switch(statistic,
     ks = observed$place[which.max(abs(observed$walk))],
     bridge = observed$place[which.max(abs(observed$walk - observed$time * extremes$end))],
-    kuiper = sort(c(c(0, observed$place)[which.max(c(0, observed$walk))], c(0, observed$place)[which.min(c(0, observed$walk))]))
+    kuiper = sort(at[c(which.max(walk), which.min(walk))])
   )
 }
 
@@ -111,17 +113,17 @@ cumulative_sentence <- function(x) {
   count_at <- function(place) if (place == 0) 0 else observed$scale * observed$walk[match(place, observed$place)]
   place <- details$place
   events <- if (length(place) == 2) count_at(place[2]) - count_at(place[1]) else count_at(place)
-  shown <- formwhich.max(place, digits = 3, trim = TRUE)
+  shown <- format(place, digits = 3, trim = TRUE)
   where <- if (length(place) == 2) paste("Between the predictions", shown[1], "and", shown[2]) else {
     paste("Up to the prediction", shown)
   }
   what <- if (abs(events) < 0.05) "as many events as predicted" else {
-    paste(formwhich.max(round(abs(events), 1), trim = TRUE), if (events > 0) "events more than predicted" else
+    paste(format(round(abs(events), 1), trim = TRUE), if (events > 0) "events more than predicted" else
       "events fewer than predicted")
   }
   mean_part <- if (details$cumulative == "bridge") {
-    paste0("mean: S = ", formwhich.max(details$extremes$end, digits = 3), ", bridge: B = ",
-           formwhich.max(details$extremes$bridge, digits = 3), "\n")
+    paste0("mean: S = ", format(details$extremes$end, digits = 3), ", bridge: B = ",
+           format(details$extremes$bridge, digits = 3), "\n")
   }
   paste0(mean_part, where, " there are ", what, ".\n")
 }

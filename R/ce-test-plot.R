@@ -4,8 +4,8 @@
 #' resample rows this is a histogram of the resampled statistics. Other tests have the density of their reference
 #' distribution: a normal one for the block test, that of \eqn{Q} for the mean embedding test with `reference = "chisq"`
 #' or `"f"` (a rescaled F distribution). The cumulative test draws its walk instead: the cumulated residual, observed
-#' less predicted events in standard deviations, against the prediction. The axis is stretched so that every part of it has
-#' the same variance under calibration. Steep stretches are predictions that are too low (rising) or too high (falling).
+#' less predicted events in standard deviations, against the prediction. The axis is stretched: equal distances have the
+#' same variance under calibration. In steep stretches predictions are too low (rising) or too high (falling).
 #' The dashed lines are the critical values of `"ks"`; `"bridge"` has the line from the start to the end of the walk.
 #'
 #' @section Definition:

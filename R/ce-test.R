@@ -40,8 +40,8 @@
 #'     p_i (1 - p_i)}. `statistic = "ks"` is \eqn{\max_k |S_k|}, `"kuiper"` \eqn{\max_k S_k -
 #'     \min_k S_k} (0 included), `"bridge"` the two-part statistic of Sadatsafavi and Petkau (2024): Fisher's
 #'     combination \eqn{-2 \log p_A - 2 \log p_B} of the normal p-value of the mean part \eqn{S_n} and the Kolmogorov
-#'     p-value of \eqn{B = \max_k |S_k - t_k S_n|}. Its p-value is redrawn as in the conditional test, so it is exact for
-#'     any n. Ties count together. It has no bins and no kernel, and the output says where the walk is farthest from 0:
+#'     p-value of \eqn{B = \max_k |S_k - t_k S_n|}. The p-value is redrawn as in the conditional test and exact for any
+#'     n. Ties count together. It has no bins and no kernel, and the output says where the walk is farthest from 0;
 #'     `plot()` draws the walk. `estimate` is [ks_error()]. O(n replicates), after a sort.}
 #'   \item{`"consistency"`}{Consistency resampling (Bröcker & Smith): predictions drawn with replacement, outcomes
 #'     drawn from them.}
