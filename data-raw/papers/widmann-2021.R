@@ -180,9 +180,11 @@ result("mean-embedding", seed = "3301 to 3320", repetitions = 500, {
 })
 
 # Seconds of processor time per call, one thread, for a calibrated data set: the smaller mean of two batches of calls
-# that take at least 0.2 s. They do not depend on the outcomes, and other work on the machine does not count.
+# that take at least 0.2 s. They do not depend on the outcomes. Other work on the machine does not count, but it makes
+# them longer: `load` is the number of running jobs before the first call.
 result("times", seed = "3401 to 3420", repetitions = 2, digits = 4, {
   cpu <- sub(".*: ", "", grep("model name", readLines("/proc/cpuinfo"), value = TRUE)[1])
+  load <- as.numeric(sub(" .*", "", readLines("/proc/loadavg")))
   processor <- function() sum(proc.time()[c("user.self", "sys.self")])
   batch <- function(f, ...) {
     start <- processor()
@@ -203,7 +205,7 @@ result("times", seed = "3401 to 3420", repetitions = 2, digits = 4, {
     s <- synthetic(cell$n, cell$d, TRUE)
     at <- few_locations(synthetic_locations(cell$d), cell$n)
     seconds <- vapply(timed, function(f) min(batch(f, s, at), batch(f, s, at)), 0)
-    data.frame(cell, name = names(timed), seconds = seconds, cpu = cpu, row.names = NULL)
+    data.frame(cell, name = names(timed), seconds = seconds, cpu = cpu, load = load, row.names = NULL)
   })
   in_order(do.call(rbind, rows))
 })
