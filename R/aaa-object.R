@@ -209,15 +209,27 @@ a_matrix <- function(rows = NULL, cols = NULL, lower = -Inf, upper = Inf) {
   }
 }
 
-# A data frame with these columns at least, each a type of typeof() or "numeric", "text" or "any"; of `optional` ones
-# those that there are.
-a_table <- function(..., optional = character()) {
+# A data frame with these columns at least, each a type of typeof() or "numeric", "finite", "text" or "any"; of
+# `optional` ones those that there are; `rows` as the size of each(), `least` rows otherwise.
+a_table <- function(..., optional = character(), rows = NULL, least = 0) {
   columns <- c(...)
-  force(optional)
+  force(list(optional, rows, least))
   function(x, o) {
     if (!is.data.frame(x)) return(fault("a data frame", x))
-    columns_fault(x, c(columns, optional[names(optional) %in% names(unclass(x))]))
+    n <- wanted(rows, o)
+    size <- .row_names_info(x, 2L)
+    first_fault(
+      columns_fault(x, c(columns, optional[names(optional) %in% names(unclass(x))])),
+      fault_if(!is.null(n) && size != n, paste("a table of", n, "rows"), size),
+      fault_if(size < least, paste("a table of at least", least, "rows"), size)
+    )
   }
+}
+
+# Columns of one type by their names, for a_table().
+of_type <- function(type, ...) {
+  names <- c(...)
+  stats::setNames(rep(type, length(names)), names)
 }
 
 columns_fault <- function(x, columns) {
@@ -245,13 +257,15 @@ check_columns <- function(x, columns, call = caller_env()) {
              c("columns", "argument"), arg = "x", call = call)
 }
 
-# A column of missing values is one of any type.
+# Plain columns: classes from elsewhere may have no method that a figure needs. One of missing values is of any type.
 is_column <- function(column, type) {
+  if (type == "any") return(!is.null(column))
+  if (!is.null(dim(column)) || is.object(column) && !is.factor(column)) return(FALSE)
   missing <- is.logical(column) && all(is.na(column))
-  switch(type,
-    numeric = missing || is.numeric(column) && !is.factor(column),
-    text = missing || is.character(column) || is.factor(column),
-    any = !is.null(column),
+  missing || switch(type,
+    numeric = is.numeric(column),
+    finite = is.numeric(column) && all(is.finite(column) | is.na(column)),
+    text = is.character(column) || is.factor(column),
     typeof(column) == type && !is.object(column)
   )
 }

@@ -13,6 +13,7 @@ describe <- function(x) {
 
 describe_atomic <- function(x) {
   if (length(x) != 1) return(paste0(class(x)[1], " of length ", length(x)))
+  if (!is.null(dim(x))) return(paste("an array of dimension", paste(dim(x), collapse = " x ")))
   if (is.numeric(x) && !is.object(x)) return(paste(signif(x, 7)))
   if (rlang::is_string(x)) return(encodeString(substr(x, 1, 200), quote = "\""))
   format(x)
@@ -37,7 +38,7 @@ check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = In
 check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
                           open = FALSE, null = FALSE, size = NULL, call = caller_env()) {
   if (null && is.null(x)) return(invisible(x))
-  ok <- is.numeric(x) && length(x) > 0 && (is.null(size) || length(x) == size) && all(is.finite(x))
+  ok <- is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
   inside <- ok && (if (open) all(x > lower & x < upper) else all(x >= lower & x <= upper))
   if (!inside) {
     range <- range_text(lower, upper, open)
@@ -51,6 +52,9 @@ check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = I
   }
   invisible(x)
 }
+
+# Arrays of length one do not recycle.
+is_sized <- function(x, size) is.null(size) || length(x) == size && is.null(dim(x))
 
 # Numbers as text, and percentages.
 number_remedy <- function(x, arg, upper, call) {

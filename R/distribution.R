@@ -114,6 +114,10 @@ recycle_parameters <- function(..., call = caller_env()) {
 #' @export
 format.ce_distribution <- function(x, ...) if (length(x) == 0) character() else law_text(x)
 
+# The check of its fields is written in when the package is built (R/zzz-objects.R).
+#' @export
+print.ce_distribution <- function(x, ...) NextMethod()
+
 #' @export
 vec_ptype_abbr.ce_distribution <- function(x, ...) "dist"
 

@@ -14,6 +14,7 @@
 #' glance(errors)
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(errors)
 tidy.ce_estimate <- function(x, ...) {
+  check_columns(x, "notion")
   estimate_columns(x, c("notion", "estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value",
                         "method"))
 }
@@ -21,6 +22,7 @@ tidy.ce_estimate <- function(x, ...) {
 #' @rdname ce_estimate_tables
 #' @export
 glance.ce_estimate <- function(x, ...) {
+  check_columns(x, "notion")
   estimate_columns(x, c("notion", "p.value", "resolution", "upper_bound", "method", "n"))
 }
 
@@ -35,6 +37,7 @@ estimate_columns <- function(x, columns) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.ce_estimate <- function(object, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
+  check_columns(object, c("notion", "estimate", "conf.low", "conf.high"))
   rows <- estimate_display(object)
   grouped <- nlevels(rows$group) > 1
   rows$line <- if (grouped) rows$group else rows$notion

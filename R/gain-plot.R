@@ -22,6 +22,7 @@ autoplot.ce_gain <- function(object, ...) {
                  "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}."), "argument",
                arg = "object")
   }
+  check_columns(object, c("score", "gain", "conf.low", "conf.high", "level"))
   rows <- as.data.frame(as.list(object), check.names = FALSE)
   groups <- names(rows)[seq_len(match("map", names(rows)) - 1)]
   label <- if (length(groups) > 0) vapply(seq_len(nrow(rows)), function(i) group_label(rows[groups], i), "") else ""

@@ -7,13 +7,16 @@ print.ce_estimate <- function(x, ...) {
   class(table) <- setdiff(class(x), "ce_estimate")
   attr(table, "design") <- NULL
   print(table, ...)
-  if (all(c("conf.low", "conf.high", "upper_bound", "resolution", "p.value") %in% names(x)) && nrow(x) > 0) {
+  if (nrow(x) > 0 && all(estimate_facts %in% names(x))) {
     lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
     cat("\n", paste(vapply(lines, function(line) paste(strwrap(line, exdent = 2), collapse = "\n"), ""),
                     collapse = "\n"), "\n", sep = "")
   }
   invisible(x)
 }
+
+# What the sentences below an estimate are made of.
+estimate_facts <- c("notion", "estimate", "conf.low", "conf.high", "p.value", "resolution", "upper_bound", "method")
 
 estimate_sentences <- function(x, level, most = 6) {
   keys <- names(x)[seq_len(match("notion", names(x)) - 1)]

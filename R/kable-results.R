@@ -20,7 +20,7 @@ paper_table.ce_rank <- function(x, digits = 3, call = caller_env()) paper_column
 
 #' @export
 paper_table.ce_power <- function(x, digits = 3, call = caller_env()) {
-  x$events <- ceiling(x$events)
+  if (!is.null(x[["events"]])) x$events <- ceiling(x$events)
   paper_columns(x, digits)
 }
 
@@ -37,7 +37,7 @@ paper_sentences.ce_validation <- function(x) {
 
 #' @export
 paper_sentences.ce_estimate <- function(x) {
-  if (nrow(x) > 0 && all(c("upper_bound", "resolution", "p.value") %in% names(x))) {
+  if (nrow(x) > 0 && all(estimate_facts %in% names(x))) {
     estimate_sentences(x, attr(x, "level") %||% 0.95)
   }
 }
@@ -46,7 +46,9 @@ paper_sentences.ce_estimate <- function(x) {
 paper_sentences.ce_tune <- function(x) tune_headline(x)
 
 #' @export
-paper_sentences.ce_power <- function(x) if (!attr(x, "facts")$given) power_sentence(x)
+paper_sentences.ce_power <- function(x) {
+  if (all(power_columns %in% names(x)) && !attr(x, "facts")$given) power_sentence(x)
+}
 
 #' @export
 paper_sentences.ce_decision <- function(x) {

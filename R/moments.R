@@ -132,7 +132,8 @@ robust_slope <- function(x, y, design) {
   w <- design_weights(design)
   centred <- x - row_mean(x, design)
   total <- sum(w * centred^2)
-  if (n < 3 || total <= 1e-20 * sum(w * x^2)) return(c(NA_real_, NA_real_))
+  # of variances that are infinite there is no slope
+  if (n < 3 || !isTRUE(total > 1e-20 * sum(w * x^2))) return(c(NA_real_, NA_real_))
   slope <- sum(w * centred * y) / total
   residual <- y - row_mean(y, design) - slope * centred
   influence <- sum(w) * centred * residual / total

@@ -143,7 +143,7 @@ describe_object("ce_assumption", fields(
   p = numbers(lower = 0, upper = 1, least = 1),
   share = numbers(function(o) length(o$p), lower = 0, upper = 1),
   eta = numbers(function(o) length(o$p), lower = 0, upper = 1),
-  logit = numbers(function(o) length(o$p)), reach = a_number(0), label = a_text,
+  logit = numbers(function(o) length(o$p), -1e8, 1e8), reach = a_number(0, 1e8), label = a_text,
   intercept = whether(function(o) o$reach > 0, a_number(), maybe(a_number())),
   slope = whether(function(o) o$reach > 0, a_number(), maybe(a_number())),
   also = function(x) {

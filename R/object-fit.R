@@ -160,6 +160,9 @@ describe_object("ce_fit", once(fields(
   also = function(x) forms_fault(x$forms, x$notion, x$levels, "$forms")
 )))
 
+# What a method says of each value of its grid.
+path_diagnostics <- fields(reliable = maybe(function(x, o) if (!is.logical(x)) fault("TRUE or FALSE", x)))
+
 tune_columns <- c(
   method = "text", parameter = "text", value = "numeric", root_risk = "numeric", risk_std.error = "numeric",
   estimate_holdout = "numeric", std.error_holdout = "numeric", estimate = "numeric", std.error = "numeric",
@@ -168,14 +171,16 @@ tune_columns <- c(
 )
 
 describe_object("ce_tune", once(fields(
-  notion = result_notion, levels = levels_rule, event = event_rule, scalar = a_flag, level = a_number(0, 1),
+  notion = result_notion, levels = levels_rule, event = event_rule, scalar = a_flag,
+  level = function(x, o) level_rule(x, o),
   tidy = a_table(method = "text", parameter = "text", value = "numeric", fold = "numeric", risk = "numeric",
                  squared_error = "numeric", squared_error_test = "numeric"),
   glance = a_table(tune_columns),
   headline = a_table(notion = "text", estimate = "numeric", std.error = "numeric", conf.low = "numeric",
                      conf.high = "numeric", p.value = "numeric", n = "numeric"),
   zero_root_risk = numbers(na = TRUE), labels = texts(),
-  forms = each(each(each(described("ce_form"), least = 1), least = 1), least = 1), diagnostics = each(any_field),
+  forms = each(each(each(described("ce_form"), least = 1), least = 1), least = 1),
+  diagnostics = each(each(maybe(path_diagnostics))),
   histogram = histograms_rule, source = source_rule,
   split = fields(k = a_count(1, 1e6), fold = maybe(numbers(lower = 0, whole = TRUE)),
                  sizes = maybe(numbers(function(o) o$k + 1, lower = 0)),

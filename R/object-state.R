@@ -4,8 +4,8 @@
 describe_object("ce_state_spec", once(remade(function(x) {
   inside <- function(values) if (is.numeric(values) && length(values) > 1) values[-c(1, length(values))] else values
   canonical <- identical(x$notion, "canonical")
-  equal <- is.numeric(x$n_bins) && length(x$n_bins) == 1 && length(x$bins) == x$n_bins + 1 &&
-    is.numeric(x$bins) && isTRUE(all(x$bins == (0:x$n_bins) / x$n_bins))
+  equal <- are_numbers(x$n_bins, 1, 1) && are_numbers(x$bins, x$n_bins + 1, 0) &&
+    isTRUE(all(x$bins == (0:x$n_bins) / x$n_bins))
   choices <- c(
     list(notion = x$notion, knots = x$knots, grid = x$grid, folds = x$folds, test = x$test, blocks = x$blocks,
          event_level = x$event_level),

@@ -23,8 +23,8 @@
 #' assume_logit(-2, 1, slope = 0.8)
 #' assume_beta(1, 4)
 assume_logit <- function(mean, sd, intercept = 0, slope = 1) {
-  check_number(mean)
-  check_number(sd, lower = 0, open = TRUE)
+  check_number(mean, lower = -largest_logit, upper = largest_logit)
+  check_number(sd, lower = 0, upper = largest_logit, open = TRUE)
   new_assumption(
     seq(mean - 9 * sd, mean + 9 * sd, length.out = n_nodes), function(x) stats::dnorm(x, mean, sd), intercept, slope,
     paste0("linear predictor normal with mean ", format(mean), " and sd ", format(sd))
@@ -34,8 +34,9 @@ assume_logit <- function(mean, sd, intercept = 0, slope = 1) {
 #' @rdname ce_assumptions
 #' @export
 assume_beta <- function(shape1, shape2, intercept = 0, slope = 1) {
-  check_number(shape1, lower = 0, open = TRUE)
-  check_number(shape2, lower = 0, open = TRUE)
+  # beyond, quantiles of the Beta distribution are not found
+  check_number(shape1, lower = 1e-6, upper = 1e6)
+  check_number(shape2, lower = 1e-6, upper = 1e6)
   # on the logit scale the density falls as exp(-shape |x|)
   ends <- c(stats::qbeta(1e-14, shape1, shape2), stats::qbeta(1e-14, shape2, shape1))
   ends <- pmin(pmax(-stats::qlogis(pmax(ends, 1e-290)), 10), 700)
@@ -48,9 +49,12 @@ assume_beta <- function(shape1, shape2, intercept = 0, slope = 1) {
 
 n_nodes <- 4001
 
+# Squares of logits have to be finite; all of them are probabilities 0 and 1 long before.
+largest_logit <- 1e6
+
 new_assumption <- function(x, density, intercept, slope, label, call = caller_env()) {
-  check_number(intercept, "intercept", call = call)
-  check_number(slope, "slope", call = call)
+  check_number(intercept, "intercept", -largest_logit, largest_logit, call = call)
+  check_number(slope, "slope", -largest_logit, largest_logit, call = call)
   share <- density(x)
   gap <- if (intercept == 0 && slope == 1) "calibrated" else {
     paste0("true logit ", format(intercept), " + ", format(slope), " x predicted")

@@ -1,7 +1,9 @@
+power_columns <- c("criterion", "quantity", "target", "n", "events")
+
 #' @export
 print.ce_power <- function(x, ...) {
   facts <- attr(x, "facts")
-  if (is.null(facts) || !all(c("criterion", "quantity", "target", "n", "events") %in% names(x))) return(NextMethod())
+  if (is.null(facts) || !all(power_columns %in% names(x))) return(NextMethod())
   header <- attr(x, "estimand")
   cat(strwrap(paste0("# ", names(header), ": ", header), exdent = 4), sep = "\n")
   shown <- data.frame(criterion = x$criterion, target = paste(x$quantity, format_each(x$target)),

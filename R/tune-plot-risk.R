@@ -6,13 +6,7 @@
 # each class chose.
 risk_table <- function(x, call = caller_env(2)) {
   rows <- x$tidy[!is.na(x$tidy$risk), ]
-  if (nrow(rows) == 0) {
-    stop_input(c(
-      "A risk needs at least two held-out rows in a fold.",
-      "x" = "No risk of this result is defined.",
-      "i" = "Tune with fewer folds, or use {.code type = \"estimate\"}."
-    ), "risk", arg = "type", call = call)
-  }
+  if (nrow(rows) == 0) stop_no_risk(call)
   rows <- best_kernels(rows)
   rows$per_class <- FALSE
   rows <- rbind(rows, class_choices(rows))
@@ -21,6 +15,12 @@ risk_table <- function(x, call = caller_env(2)) {
   rows$unit <- paste(rows$split, rows$fold)
   key <- vctrs::vec_group_id(rows[c("method", "value", "per_class")])
   sums <- tapply(rows$risk, list(key, rows$unit), sum)
+  # a method of your own may have a risk beyond all numbers, which has no place in a figure
+  drawn <- rowSums(is.infinite(sums)) == 0
+  if (!any(drawn)) stop_no_risk(call)
+  rows <- rows[drawn[key], ]
+  key <- match(key, which(drawn))[drawn[key]]
+  sums <- sums[drawn, , drop = FALSE]
   points <- rows[match(seq_len(nrow(sums)), key), c("method", "value", "per_class")]
   best <- which.min(rowMeans(sums, na.rm = TRUE))
   gaps <- sums - rep(sums[best, ], each = nrow(sums))
@@ -35,6 +35,14 @@ risk_table <- function(x, call = caller_env(2)) {
   out$chosen <- stats::ave(out$risk, out$method, FUN = function(r) seq_along(r) == which.min(r)) == 1
   rownames(out) <- NULL
   out
+}
+
+stop_no_risk <- function(call) {
+  stop_input(c(
+    "A risk needs at least two held-out rows in a fold.",
+    "x" = "No risk of this result is defined and finite.",
+    "i" = "Tune with fewer folds, or use {.code type = \"estimate\"}."
+  ), "risk", arg = "type", call = call)
 }
 
 fold_error <- function(g) {

@@ -107,7 +107,14 @@ test_that("states go through files and text unharmed", {
 # x with the field at a path of names and positions changed, and that path in words.
 set_at <- function(x, path, value) {
   first <- path[[1]]
-  if (length(path) == 1) x[first] <- list(value) else x[[first]] <- set_at(x[[first]], path[-1], value)
+  if (length(path) > 1) {
+    x[[first]] <- set_at(x[[first]], path[-1], value)
+  } else if (is.data.frame(x) && !is.null(value)) {
+    # what no data frame takes
+    x <- set_at_law(x, first, value)
+  } else {
+    x[first] <- list(value)
+  }
   x
 }
 
@@ -239,6 +246,112 @@ test_that("results with changed tables are refused, shorter ones are not", {
     expect_error(tidy(structure(set_at(unclass(estimate), list("n"), list(1, 2)), class = class(estimate))),
                  class = "calibrisk_error_object")
   })
+})
+
+# The class of another package, without methods.
+foreign <- function(x) structure(x, class = "other")
+
+test_that("fields of results that figures and prints read are refused by their name", {
+  skip_if_not_installed("ggplot2")
+  with(tampered, {
+    shown <- function(x) capture.output(print(x))
+    drawn <- function(x) ggplot2::autoplot(x)
+    curve <- ce_curve(p, y)
+    two <- ce_curve(list(a = p, b = p^2), y)
+    pit <- ce_curve(pred_normal(p, 1), w, type = "pit")
+    binned <- ce_curve(p, y, type = "binned")
+    decision <- ce_decision(data.frame(a = p, b = p^2, y = y), y, a, b, thresholds = c(0.2, 0.5))
+    validation <- ce_validate(p, y, times = 0)
+    rank <- ce_rank(list(a = p, b = p^2), y, trials = 5)
+    test <- ce_test(p, y)
+    tune <- ce_tune(p, y, methods = list(method_bins(2), method_kkr(1)), folds = 2, repeats = 1, progress = FALSE)
+    cases <- list(
+      list(curve, drawn, list("histogram"), NULL), list(pit, drawn, list("histogram"), NULL),
+      list(curve, drawn, list("ends"), 1), list(curve, drawn, list("ends", "to"), sum),
+      list(curve, drawn, list("curve", "band.low"), foreign(curve$curve$band.low)),
+      list(curve, drawn, list("histogram", "left"), Inf + curve$histogram$left),
+      list(curve, shown, list("summary", "rejected"), NA), list(curve, drawn, list("control", "level"), 1),
+      list(curve, shown, list("control", "level"), "0.95"), list(binned, shown, list("control", "n_bins"), NULL),
+      list(curve, shown, list("type"), "other"), list(curve, shown, list("notion"), "canonical"),
+      list(two, shown, list("keys"), "power"), list(two, drawn, list("curve", "model"), rev(letters)),
+      list(two, drawn, list("summary", "model"), c("a", "a")), list(pit, drawn, list("curve", "left"), pit$curve$right),
+      list(decision, shown, list("event"), 3), list(decision, shown, list("event", "label"), sum),
+      list(decision, shown, list("keys"), "power"), list(decision, drawn, list("curve", "recalibrated"), NULL),
+      list(decision, shown, list("design"), 1), list(decision, shown, list("differences", "band.low"), NULL),
+      list(validation, drawn, list("level"), 0), list(validation, shown, list("sample", "n_effective"), "1"),
+      list(validation, shown, list("notes"), list()), list(validation, shown, list("horizon"), 3),
+      list(validation, drawn, list("data", "read", "problems", 1, "labels"), y[-1]),
+      list(validation, drawn, list("data", "read", "problems", 1, "design", "n"), 3),
+      list(rank, shown, list("orders", "full"), FALSE), list(rank, drawn, list("draws", "metric"), "other"),
+      list(rank, shown, list("choices", "kernel"), 1), list(rank, shown, list("pairs", "ties"), list(1)),
+      list(test, shown, list("null.value"), list(1)), list(test, shown, list("details", "rank"), "1"),
+      list(test, tidy, list("statistic"), c(a = 1, b = 2)), list(test, glance, list("target_form"), NULL),
+      list(tune, shown, list("diagnostics", "kkr", 1), 3), list(tune, shown, list("level"), 1)
+    )
+    for (case in cases) {
+      cnd <- expect_error(case[[2]](set_at(case[[1]], case[[3]], case[[4]])), class = "calibrisk_error_object",
+                          info = path_text(case[[3]]))
+      expect_true(is.character(cnd$field), info = path_text(case[[3]]))
+    }
+  })
+})
+
+test_that("summaries and groups hold results", {
+  with(tampered, {
+    of_curve <- summary(ce_curve(p, y))
+    for (object in list(NULL, 1, list(1), kernel_tv(1), foreign(1))) {
+      refused(tidy(set_at(of_curve, list("object"), object)), "object")
+    }
+    refused(glance(set_at(of_curve, list("object", "ends"), 1)), "object$ends")
+    grouped <- ce_fit(data.frame(p, y, g = rep(1:2, 30)), y, p, .by = g, method = method_bins(3))
+    refused(tidy(set_at(grouped, list("results", 1), 1)), "results[[1]]")
+    refused(tidy(set_at(grouped, list("results", 1), ce_test(p, y))), "results")
+    refused(print(set_at(grouped, list("missing"), list(keys = grouped$keys[0, ], errors = list(), at = 3))),
+            "missing$at")
+    expect_null(object_fault(grouped))
+  })
+})
+
+test_that("tables that have lost a column say which their methods need", {
+  skip_if_not_installed("ggplot2")
+  with(tampered, {
+    errors <- ce_estimate(p, y)
+    lacks <- function(value, column) {
+      cnd <- expect_error(value, class = "calibrisk_error_columns")
+      expect_match(conditionMessage(cnd), column, fixed = TRUE)
+    }
+    lacks(glance(errors[-1]), "notion")
+    lacks(ggplot2::autoplot(errors[names(errors) != "estimate"]), "estimate")
+    lacks(format(errors[names(errors) != "conf.low"]), "conf.low")
+    expect_output(print(errors[-1]), "estimate")
+    gains <- ce_gain(p, c("platt", "temperature"), y)
+    lacks(ggplot2::autoplot(gains[names(gains) != "level"]), "level")
+    power <- ce_power(assume_logit(-1, 1), width = c(slope = 0.4))
+    expect_s3_class(paper_table(power[names(power) != "events"]), "data.frame")
+    # columns of a class without methods
+    for (column in c("method", "estimate", "notion")) {
+      refused(ggplot2::autoplot(set_at(errors, list(column), foreign(errors[[column]]))), column)
+    }
+  })
+})
+
+test_that("numbers of choices are plain, not arrays of length one", {
+  with(tampered, {
+    refused(ce_curve(p, y, type = set_at(curve_binned(), list("n_bins"), matrix(15))), "n_bins")
+    refused(ce_recalibrate(probs, truth, method = set_at(map_diag(hidden = 2), list("penalty"), matrix(1))), "penalty")
+    refused(ce_state(set_at(ce_state_spec(n_bins = 5), list("n_bins"), matrix(5))), "n_bins")
+    cnd <- expect_error(curve_binned(n_bins = matrix(5)), class = "calibrisk_error_argument")
+    expect_match(conditionMessage(cnd), "an array of dimension 1 x 1", fixed = TRUE)
+  })
+})
+
+test_that("vectors of predictions are refused by their field when they are printed", {
+  law <- pred_normal(tampered$p, 1)
+  for (value in list(sum, new.env(), kernel_tv(1), ce_test(tampered$p, tampered$y))) {
+    refused(print(set_at_law(law, "mean", value)), "mean")
+  }
+  expect_output(print(law), "ce_distribution<normal>")
+  refused(print(set_at(assume_logit(0, 1), list("logit"), 1e300 * assume_logit(0, 1)$logit)), "logit")
 })
 
 test_that("a changed table of a database is refused by its field", {

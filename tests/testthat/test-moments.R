@@ -159,3 +159,10 @@ test_that("a slope of outcomes that overflow is missing", {
   out <- ce_moments(pred_normal(c(1, -2, 0, 3), c(1, 2, 3, 4)), c(2, -3, 4, 5) * 1e299)
   expect_false(any(is.nan(out$estimate)))
 })
+
+test_that("predictions of infinite variance have no slope of variances", {
+  out <- ce_moments(pred_t(1.5, 0:4, 1), c(1, -2, 0, 3, 2))
+  expect_identical(out$estimate[out$quantity == "variance"], Inf)
+  expect_identical(out$estimate[out$quantity == "variance_slope"], NA_real_)
+  expect_true(is.finite(out$estimate[out$quantity == "mean_slope"]))
+})

@@ -129,6 +129,14 @@ test_that("what cannot be is a classed error that says why", {
   expect_error(ce_power(nodes, n = 100, simulate = 1), class = "calibrisk_error_argument")
   expect_error(assume_logit(0, -1), class = "calibrisk_error_argument")
   expect_error(assume_beta(0, 1), class = "calibrisk_error_argument")
+  # logits whose squares are no numbers, shapes whose quantiles are not found
+  expect_error(assume_logit(0, 1e200), class = "calibrisk_error_argument")
+  expect_error(assume_logit(0, 1, slope = 1e200), class = "calibrisk_error_argument")
+  expect_error(assume_beta(1e-200, 1), class = "calibrisk_error_argument")
+  expect_error(assume_beta(1, 1e200), class = "calibrisk_error_argument")
+  for (shape in list(c(1e-6, 1e6), c(1e6, 1e6), c(1e-6, 1e-6))) {
+    expect_true(all(is.finite(assume_beta(shape[1], shape[2])$share)))
+  }
   expect_error(assume_beta(1, 1, slope = NA), class = "calibrisk_error_argument")
   expect_error(ce_power(vehicle_predictions, truth, n = 100), "two classes", class = "calibrisk_error_classes")
   expect_output(print(assume_logit(-2, 1, slope = 0.8)), "0 \\+ 0.8 x predicted")

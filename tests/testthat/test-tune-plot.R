@@ -54,6 +54,20 @@ test_that("a result without any risk has no curve of it", {
   expect_error(ggplot2::autoplot(tuned), class = "calibrisk_error_risk")
 })
 
+test_that("a method whose risk is infinite is not in the figure of risks", {
+  skip_if_not_installed("ggplot2")
+  p <- withr::with_seed(1, runif(40))
+  y <- as.numeric(p > rev(p))
+  huge <- method_function(function(P, Q) matrix(1e200, nrow(P), nrow(Q)))
+  tuned <- ce_tune(p, y, methods = list(huge = huge, bins = method_bins(c(2, 4))), folds = 2, repeats = 1,
+                   progress = FALSE)
+  expect_identical(tuned$glance$risk[tuned$glance$method == "huge"], Inf)
+  expect_identical(unique(as.character(risk_table(tuned)$method)), "bins")
+  expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(tuned, type = "risk")), "ggplot_built")
+  alone <- ce_tune(p, y, methods = list(huge = huge), folds = 2, repeats = 1, progress = FALSE)
+  expect_error(ggplot2::autoplot(alone, type = "risk"), class = "calibrisk_error_risk")
+})
+
 test_that("class-wise risks show what each class chose", {
   tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, notion = "class_wise", methods = list(
     few = method_bins(5), bins = method_bins(seq(5, 60, 5)), kde = method_kde()
