@@ -70,7 +70,7 @@ check_whole_clusters <- function(fold, cluster, call) {
 is_test_rows <- function(test) !is_share(test)
 
 is_share <- function(test) {
-  length(test) == 1 && is.numeric(test) && !is.na(test) && test >= 0 && test < 1
+  is_sized(test, 1) && is.numeric(test) && !is.na(test) && test >= 0 && test < 1
 }
 
 shuffle <- function(x) x[sample.int(length(x))]

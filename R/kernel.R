@@ -239,7 +239,7 @@ format_choice <- function(x) {
 }
 
 check_power <- function(power, call = caller_env()) {
-  ok <- is.numeric(power) && length(power) == 1 && isTRUE(power > 0 && power <= 2)
+  ok <- is.numeric(power) && is_sized(power, 1) && isTRUE(power > 0 && power <= 2)
   if (!ok) {
     stop_input(c(
       "{.arg power} must be a number greater than 0, at most 2.",

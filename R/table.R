@@ -196,7 +196,7 @@ count_text <- function(n) {
 }
 
 # "1 row", "2,000 rows"
-count_of <- function(n, what) paste0(count_text(n), " ", what, if (n != 1) "s")
+count_of <- function(n, what) paste0(count_text(n), " ", what, if (!isTRUE(n == 1)) "s")
 
 first_upper <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
 

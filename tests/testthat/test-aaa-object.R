@@ -328,6 +328,8 @@ test_that("tables that have lost a column say which their methods need", {
     lacks(ggplot2::autoplot(gains[names(gains) != "level"]), "level")
     power <- ce_power(assume_logit(-1, 1), width = c(slope = 0.4))
     expect_s3_class(paper_table(power[names(power) != "events"]), "data.frame")
+    power$events <- NA_real_
+    expect_output(print(power), "NA events")
     # columns of a class without methods
     for (column in c("method", "estimate", "notion")) {
       refused(ggplot2::autoplot(set_at(errors, list(column), foreign(errors[[column]]))), column)
@@ -340,6 +342,8 @@ test_that("numbers of choices are plain, not arrays of length one", {
     refused(ce_curve(p, y, type = set_at(curve_binned(), list("n_bins"), matrix(15))), "n_bins")
     refused(ce_recalibrate(probs, truth, method = set_at(map_diag(hidden = 2), list("penalty"), matrix(1))), "penalty")
     refused(ce_state(set_at(ce_state_spec(n_bins = 5), list("n_bins"), matrix(5))), "n_bins")
+    refused(ce_state(set_at(ce_state_spec(), list("test"), matrix(0.2))), "test")
+    refused(skce(p, y, kernel = set_at(kernel_wasserstein(), list("power"), matrix(1))), "power")
     cnd <- expect_error(curve_binned(n_bins = matrix(5)), class = "calibrisk_error_argument")
     expect_match(conditionMessage(cnd), "an array of dimension 1 x 1", fixed = TRUE)
   })
