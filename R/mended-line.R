@@ -33,7 +33,7 @@ is_typed <- function(arg) {
 
 # The expression typed for the argument `name`; NULL if it was not given.
 typed_argument <- function(typed, name) {
-  at <- if (length(name) == 1) unname(typed$places[name]) else NA
+  at <- if (length(name) == 1 && !is.null(typed)) unname(typed$places[name]) else NA
   if (!is.na(at)) typed$args[[at]]
 }
 

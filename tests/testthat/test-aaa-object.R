@@ -384,6 +384,23 @@ test_that("a network of too many weights is refused", {
   expect_length(start_network(c(4, 3), 1, matrix(-1:-6, 2)), network_size(c(4, 3)))
 })
 
+test_that("networks of too many weights end no process of little memory", {
+  skip_on_cran()
+  skip_on_os(c("windows", "mac", "solaris"))
+  code <- c(
+    "library(calibrisk)", "changed <- map_diag()", "changed$hidden <- c(1000, 1000)",
+    "for (make in expression(map_diag(hidden = c(1000, 1000)),",
+    "  ce_recalibrate(matrix(1 / 3, 6, 3), rep(1:3, 2), method = changed))) {",
+    "  cnd <- tryCatch(eval(make), error = identity)",
+    "  cat(inherits(cnd, 'calibrisk_error_size'), inherits(cnd, 'calibrisk_error_object'), '')", "}"
+  )
+  script <- withr::local_tempfile(lines = code, fileext = ".R")
+  withr::local_envvar(R_LIBS = paste(.libPaths(), collapse = ":"))
+  command <- paste("ulimit -v 1000000; exec", shQuote(file.path(R.home("bin"), "Rscript")), shQuote(script), "2>&1")
+  said <- suppressWarnings(system(command, intern = TRUE))
+  expect_identical(trimws(said), "TRUE FALSE FALSE TRUE")
+})
+
 test_that("the core refuses sums, parts and edges that do not fit", {
   sums <- matrix(0, 4 * 2 * 3, 2)
   add <- function(sums, part = 0L, y = 1L, m = 4L, x = 0.5) cpp_add_moments(sums, c(0, 0.3, 0.7, 1), m, x, y, part, 1)

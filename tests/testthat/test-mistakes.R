@@ -80,3 +80,8 @@ test_that("lines that errors give as their remedy run", {
   })
   expect_equal(unlist(failed), NULL)
 })
+
+test_that("calls made of values, which have no line to mend, are refused too", {
+  p <- c(0.2, 0.4, 0.9, 0.7, 0.1)
+  expect_error(do.call(ece, list(list(p), c(0, 1, 1, 0, 0))), class = "calibrisk_error")
+})
