@@ -72,6 +72,12 @@ compare_pairs <- function(models, metric, settings, call) {
   } else {
     influence_differences(estimates, values, at, settings$level)
   }
+  # the same predictions twice do not differ, up to the last digit
+  same <- apply(at, 2, function(pair) same_predictions(models[[pair[1]]], models[[pair[2]]]))
+  values[at[2, same]] <- values[at[1, same]]
+  errors[c("std.error", "conf.low", "conf.high")] <-
+    lapply(errors[c("std.error", "conf.low", "conf.high")], function(v) ifelse(same & !is.na(v), 0, v))
+  errors$p.value[same] <- 1
   missing <- settings$incomplete(models)
   mask <- function(v) if (missing) rep(NA_real_, length(v)) else v
   out <- columns_frame(
@@ -83,6 +89,11 @@ compare_pairs <- function(models, metric, settings, call) {
   if (settings$adjust != "none") out$p.adjusted <- stats::p.adjust(out$p.value, settings$adjust)
   out$n <- n_obs(models[[1]])
   out
+}
+
+same_predictions <- function(a, b) {
+  what <- c("prob", "probs", "law")
+  identical(unname(unclass(a)[what]), unname(unclass(b)[what]))
 }
 
 metric_values <- function(models, metric, call) {
@@ -163,7 +174,7 @@ difference_p_value <- function(pair, honest) {
 difference_limits <- function(pair, shown, honest, level) {
   power <- pair[[1]]$power
   told <- vapply(pair, function(one) isTRUE(one$value > 2 * estimate_std_error(one)), NA)
-  if (power != 1 && !all(told)) return(limits_of_own(pair, shown, level))
+  if (power != 1 && !all(told)) return(limits_of_own(pair, shown, honest, level))
   slope <- if (power == 1) 1 else 1 / (power * shown^(power - 1))
   std_error <- function(pair) estimate_std_error(combine_estimates(pair, slope * c(1, -1)))
   quantile <- design_quantile((1 + level) / 2, pair[[1]]$design)
@@ -181,11 +192,30 @@ difference_limits <- function(pair, shown, honest, level) {
   c(out, conf.low = reach[1], conf.high = reach[2])
 }
 
-limits_of_own <- function(pair, shown, level) {
-  own <- own_limits(pair, level)
-  apart <- zou_donner(c(shown[1], own[, 1]), c(shown[2], own[, 2]))
-  list(std.error = NA_real_, conf.low = shown[1] - shown[2] - apart$below,
-       conf.high = shown[1] - shown[2] + apart$above)
+# Smallest and largest a - b of roots within their own limits. If the paired limits of a^p - b^p exclude 0, which is
+# when the p-value is below 1 - level, the end next to 0 is that of the roots that are at least so far apart.
+limits_of_own <- function(pair, shown, honest, level) {
+  power <- pair[[1]]$power
+  own <- pmax(own_limits(pair, level), 0)
+  apart <- power_limits(pair, honest, level)
+  most <- function(a, b, apart) {
+    if (!isTRUE(apart < 0)) return(a[2] - b[1])
+    b <- min(b[2], (a[2]^power - apart)^(1 / power))
+    min(a[2], max(b^power + apart, 0)^(1 / power)) - b
+  }
+  difference <- shown[1] - shown[2]
+  list(std.error = NA_real_, conf.low = min(-most(own[, 2], own[, 1], -apart[1]), difference),
+       conf.high = max(most(own[, 1], own[, 2], apart[2]), difference))
+}
+
+# Of the difference before roots are taken: those of the estimates, and of their honest bounds.
+power_limits <- function(pair, honest, level) {
+  limits <- function(pair, inflation = 1) {
+    of <- combine_estimates(pair, c(1, -1))
+    reach <- design_quantile((1 + level) / 2, pair[[1]]$design) * estimate_std_error(of) * inflation
+    of$value + c(-1, 1) * reach
+  }
+  range(limits(pair), if (!is.null(honest)) limits(honest$bounds, honest$inflation))
 }
 
 # Lower and upper ones in rows. The headline's are those of its ladder.

@@ -9,21 +9,23 @@
 #' rows; its limits and p-value hold both with and without the bias that resampling shows. The test is on the scale on
 #' which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too). If one of two roots
 #' cannot be distinguished from 0 (its power is below twice its standard error), the interval of their difference
-#' combines both models' own limits: \eqn{d - \sqrt{(a - l_a)^2 + (u_b - b)^2}} and \eqn{d + \sqrt{(u_a - a)^2 + (b -
-#' l_b)^2}} (Zou and Donner 2008). This takes the models as independent; the interval is too wide if they share their
-#' noise. `metric = ce_estimate` compares the main estimates. Models of a number are vectors of predictive distributions
-#' ([pred]), columns of such, or expressions that make them, `pred_normal(mu, sigma)`: compared by scores (`"crps"`,
-#' `"log"`, `"dss"`, `"mse"`), by [skce], [ckce], [jkce] and [ucme], and by functions of your own. Median bandwidths,
-#' and the random locations of [ucme], are each model's own: give `ce_metric()` a kernel with a bandwidth, and
-#' `locations`, for ones that all share. Estimates of two models by the same binning or kernel share their bias only
-#' where both are equally far from calibrated and fill as many bins; see [ece_bias()]. Some metrics have an honest lower
-#' bound ([ece], [ks_error], [smooth_ece]), whose bias is in the other direction and 0 for calibrated models. Their
-#' interval contains the interval of the difference of the errors and the interval of the difference of the bounds,
-#' within the models' own limits. The p-value is the larger of the two (1 if their signs differ). Simulations with 500
-#' rows show the effect. Two calibrated models, one with three distinct predictions and one with 500, are called
-#' different at the 5 % level in 2 % of samples (from the errors alone: 14 %). For a calibrated and an overconfident
-#' model, 90 % of the intervals hold the difference of their errors (from the errors alone: 56 %). `ce_estimate`,
-#' [skce], or `ce_metric(ece, p = 2, debias = TRUE)` are without that bias. [ce_rank()] orders many models and says how
+#' contains every difference of two roots that are within both models' own limits, except that it excludes 0 exactly if
+#' the p-value is below 1 - `level`: the end next to 0 then comes from the paired limits of the difference of the
+#' powers. The root of an unbiased estimate of a squared error is biased downwards, and upwards near 0, where negative
+#' estimates count as 0. If both models have the same predictions, the difference is 0 and the p-value 1. `metric =
+#' ce_estimate` compares the main estimates. Models of a number are vectors of predictive distributions ([pred]),
+#' columns of such, or expressions that make them, `pred_normal(mu, sigma)`: compared by scores (`"crps"`, `"log"`,
+#' `"dss"`, `"mse"`), by [skce], [ckce], [jkce] and [ucme], and by functions of your own. Median bandwidths, and the
+#' random locations of [ucme], are each model's own: give `ce_metric()` a kernel with a bandwidth, and `locations`, for
+#' ones that all share. Estimates of two models by the same binning or kernel share their bias only where both are
+#' equally far from calibrated and fill as many bins; see [ece_bias()]. Some metrics have an honest lower bound ([ece],
+#' [ks_error], [smooth_ece]), whose bias is in the other direction and 0 for calibrated models. Their interval contains
+#' the interval of the difference of the errors and the interval of the difference of the bounds, within the models' own
+#' limits. The p-value is the larger of the two (1 if their signs differ). Simulations with 500 rows show the effect.
+#' Two calibrated models, one with three distinct predictions and one with 500, are called different at the 5 % level in
+#' 2 % of samples (from the errors alone: 14 %). For a calibrated and an overconfident model, 90 % of the intervals hold
+#' the difference of their errors (from the errors alone: 56 %). The squares of `ce_estimate` and `ce_metric(ece, p = 2,
+#' debias = TRUE)`, and [skce], are without that bias; their roots are not. [ce_rank()] orders many models and says how
 #' certain the order is.
 #'
 #' @section Fits:
@@ -65,9 +67,6 @@
 #' models come without a metric or with one that is not for their kind, `_columns`, `_length`,
 #' `_truth`, and the errors of the metric.
 #' @references `r ref_gruber_bach()`
-#'
-#' Zou, G. Y. and Donner, A. (2008). Construction of confidence limits about effect measures: a general approach.
-#' *Statistics in Medicine* 27, 1693-1702. \doi{10.1002/sim.3095}
 #' @seealso [ce_rank()], [ce_gain()].
 #' @export
 #' @examples

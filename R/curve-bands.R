@@ -40,6 +40,37 @@ count_quantiles <- function(prob, levels) {
   round(sum(prob) + sqrt(variance) * (z + skewness * (z^2 - 1) / 6))
 }
 
+# The tail probability, at most that of one bin, beyond which no bin's count lies with probability `level`. Counts are
+# discrete, so bins have less in their tails than that. `groups`: the probabilities of every bin's rows. A bin of many
+# rows counts as if its tails were full.
+joint_tail <- function(groups, level, many = 500) {
+  cumulative <- lapply(Filter(function(prob) length(prob) <= many, groups), function(prob) cumsum(count_mass(prob)))
+  larger <- length(groups) - length(cumulative)
+  inside <- function(tail) {
+    (1 - 2 * tail)^larger * prod(vapply(cumulative, function(below) {
+      low <- which(below >= tail)[1]
+      high <- which(below >= 1 - tail)[1]
+      if (is.na(high)) high <- length(below)
+      below[high] - if (low > 1) below[low - 1] else 0
+    }, 0))
+  }
+  # tails that independent bins with full tails need, and those of one bin
+  tail <- c((1 - level^(1 / length(groups))) / 2, (1 - level) / 2)
+  if (inside(tail[2]) >= level) return(tail[2])
+  for (step in 1:30) {
+    middle <- mean(tail)
+    tail[if (inside(middle) >= level) 1 else 2] <- middle
+  }
+  tail[1]
+}
+
+# Probabilities of 0, 1, ... events.
+count_mass <- function(prob) {
+  mass <- 1
+  for (p in prob) mass <- c(mass * (1 - p), 0) + c(0, mass * p)
+  mass
+}
+
 # A band from simulated curves (rows: places, columns: draws): pointwise quantiles, widened on each
 # side by one factor so that the share `level` of whole curves is inside. Quantiles come from one half of the draws and
 # the factor from the other, so that a curve of the same distribution as the draws is inside with exactly that

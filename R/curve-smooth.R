@@ -2,10 +2,11 @@
 # leave-one-out cross-validation; the curve is p plus that. On the logit scale confidences that crowd near
 # 1 spread out, and a calibrated model's curve is the diagonal without smoothing bias.
 #
-# Bands: outcomes are redrawn from the predictions (null) and from the fitted curve (confidence), and each
-# draw chooses its bandwidth anew. Confidence limits are centred at the local quadratic fit with the same
-# bandwidth, which removes the leading bias (Calonico, Cattaneo & Farrell 2018), and studentised.
-# The data enter as sums over at most 200 cells, so that all draws are a few matrix products.
+# Bands: outcomes are simulated from the predictions (null) and from the fitted curve (confidence), and each
+# draw chooses its bandwidth anew. Null limits belong to the bandwidth of the curve itself: limits common to all
+# bandwidths would be as wide as the few draws that chose a narrow one. Confidence limits are centred at the local
+# quadratic fit with the same bandwidth, which removes the leading bias (Calonico, Cattaneo & Farrell 2018), and
+# studentised. The data enter as sums over at most 200 cells, so that all draws are a few matrix products.
 #' @export
 curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   p <- values
@@ -21,7 +22,7 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
       weighted_draws(prob, counts, smoother$cell, control$times)
     })
   }
-  null <- simulated_band(redraw(p)$estimate, control$level)
+  null <- smooth_null(smoother, redraw(p), observed$chosen, control$level)
   boot <- redraw(rate)
   truth <- interpolate(p, rate, x)
   t <- simulated_band((boot$centre - truth) / boot$std.error, control$level)
@@ -41,6 +42,55 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   )
   attr(out, "bandwidth") <- smoother$grid[observed$chosen]
   out
+}
+
+# Where the curves of calibrated models lie that have this bandwidth. The distance from the diagonal counts in standard
+# errors at the diagonal or at the curve, where it is beyond its limit in either: the former are the smaller ones of
+# curves nearer to the middle, the latter of curves nearer to 0 and 1. Three tenths of the error probability are for the
+# former, which simulated curves leave less often by chance.
+smooth_null <- function(smoother, draws, chosen, level) {
+  times <- ncol(draws$estimate)
+  score <- wald <- draws$estimate
+  for (h in unique(draws$chosen)) {
+    at <- which(draws$chosen == h)
+    error <- null_error(smoother, h)
+    curves <- pmin(pmax(draws$estimate[, at, drop = FALSE], 0), 1)
+    distance <- abs(curves - smoother$x)
+    rate <- shrunken_rate(curves, error$n_eff)
+    score[, at] <- distance / error$at_diagonal
+    wald[, at] <- distance / sqrt(rate * (1 - rate) / error$n_eff)
+  }
+  upper <- function(values, level) sort(values)[min(ceiling((times + 1) * level), times)]
+  largest <- function(values) apply(values, 2, max)
+  share <- 0.3
+  unit <- c(upper(largest(score), 1 - share * (1 - level)), upper(largest(wald), 1 - (1 - share) * (1 - level)))
+  unit <- pmax(unit, 1e-12) # curves of predictions of 0 and 1 do not vary
+  ratio <- pmax(score / unit[1], wald / unit[2])
+  one <- row_quantile(sorted_rows(ratio), level)
+  all <- upper(largest(ratio), level)
+  limits <- function(factor) null_limits(smoother$x, null_error(smoother, chosen), factor * unit[1], factor * unit[2])
+  band <- limits(all)
+  c(limits(one), list(band_low = band$low, band_high = band$high))
+}
+
+# Of the curve with this bandwidth: its standard error under calibration, at least that of `n_eff` rows whose rate is
+# pulled to 1/2, and n_eff.
+null_error <- function(smoother, chosen) {
+  square <- smoother$weights[[chosen]]$linear^2
+  n_eff <- 1 / as.vector(square %*% (smoother$n * smoother$noise))
+  rate <- shrunken_rate(smoother$x, n_eff)
+  exact <- as.vector(square %*% (smoother$n * smoother$noise * (smoother$p - smoother$p2)))
+  list(n_eff = n_eff, at_diagonal = sqrt(pmax(rate * (1 - rate) / n_eff, exact)))
+}
+
+# Curves at most `score` standard errors at the diagonal and `wald` of their own from it: roots of a quadratic.
+null_limits <- function(x, error, score, wald) {
+  n <- error$n_eff
+  a <- n * (n + 4)^2 + (wald * n)^2
+  half_b <- -x * n * (n + 4)^2 - (wald * n)^2 / 2
+  root <- sqrt(pmax(half_b^2 - a * (x^2 * n * (n + 4)^2 - wald^2 * (2 * n + 4)), 0))
+  list(low = pmax(x - score * error$at_diagonal, (-half_b - root) / a),
+       high = pmin(x + score * error$at_diagonal, (-half_b + root) / a))
 }
 
 interpolate <- function(x, y, at) {

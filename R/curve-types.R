@@ -18,7 +18,8 @@ curve_points.curve_binned <- function(curve, problem, values, control, counts) {
 }
 
 # One row per bin that holds predictions. Intervals: Wilson; at once: Clopper-Pearson at the level
-# that independent bins need together. Consistency: exact distribution of each bin's count.
+# that independent bins need together. Consistency: exact distribution of each bin's count; at once: one tail
+# probability for all bins, the largest with which all counts are inside with probability `level`.
 binned_points <- function(p, y, control) {
   edges <- bin_edges(p, control$n_bins, control$bins)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
@@ -29,8 +30,8 @@ binned_points <- function(p, y, control) {
   successes <- vapply(rows, function(r) sum(y[r]), 0)
   one <- control$level
   all <- one^(1 / length(used))
-  tails <- function(level) c((1 - level) / 2, (1 + level) / 2)
-  counts <- vapply(rows, function(r) count_quantiles(p[r], c(tails(one), tails(all))), numeric(4))
+  tails <- c((1 - one) / 2, joint_tail(lapply(rows, function(r) p[r]), one))
+  counts <- vapply(rows, function(r) count_quantiles(p[r], c(rbind(tails, 1 - tails))), numeric(4))
   share <- counts / rep(n, each = 4)
   curve_frame(
     vapply(rows, function(r) mean(p[r]), 0), successes / n, n, c(0, edges)[used], c(edges, 1)[used],
@@ -51,18 +52,20 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   pooled <- if (is.null(counts)) pooled_outcomes(p, y) else pooled_weighted(p, y, counts$v)
   rows <- pooled$rows %||% pooled$n
   fit <- cpp_isotonic(pooled$sum, pooled$n)
-  at <- isotonic_places(pooled, fit)
+  # a null band at places that depend on the outcomes would hold fewer calibrated curves than it says
+  fixed <- isotonic_places(pooled)
+  at <- sort(unique(c(fixed, step_ends(fit, length(fixed) < length(pooled$x)))))
   x <- pooled$x[at]
   limits <- cpp_isotonic_limits(pooled$sum, pooled$n, at - 1L, isotonic_critical(rows[at], control$level),
                                 control$threads)
   band <- honest_band(pooled, x, control$level)
   draws <- if (is.null(counts)) {
-    isotonic_draws(p[pooled$order], pooled, at, control)
+    isotonic_draws(p[pooled$order], pooled, fixed, control)
   } else {
     sums <- weighted_draws(times_odds(p, 1 / k), counts, match(p, pooled$x), control$times)
-    matrix(apply(sums, 2, cpp_isotonic, pooled$n), nrow(sums))[at, , drop = FALSE]
+    matrix(apply(sums, 2, cpp_isotonic, pooled$n), nrow(sums))[fixed, , drop = FALSE]
   }
-  null <- simulated_band(draws, control$level)
+  null <- monotone_band(simulated_band(draws, control$level), fixed, at)
   out <- curve_frame(
     x, fit[at], rows[at], conf = list(low = limits[, 1], high = limits[, 2]),
     # the two are built differently; the whole curve's is never the narrower one
@@ -76,12 +79,26 @@ isotonic_draws <- function(prob, pooled, at, control) {
   cpp_isotonic_draws(prob, pooled$end, at - 1L, control$times, draw_seed(), control$threads)
 }
 
-# Ends of the steps, evenly spaced quantiles and evenly spaced values; all where these are few.
-isotonic_places <- function(pooled, fit, most = 256) {
+# Evenly spaced quantiles and evenly spaced values, which depend on the predictions alone; all where these are few.
+isotonic_places <- function(pooled, most = 256) {
   m <- length(pooled$x)
   if (m <= most) return(seq_len(m))
-  ends <- which(c(TRUE, fit[-1] != fit[-m]) | c(fit[-m] != fit[-1], TRUE))
   quantiles <- findInterval(seq(0, 1, length.out = most / 2), pooled$end / pooled$end[m]) + 1L
   values <- findInterval(seq(pooled$x[1], pooled$x[m], length.out = most / 2), pooled$x)
-  sort(unique(pmin(pmax(c(ends, quantiles, values), 1L), m)))
+  sort(unique(pmin(pmax(c(quantiles, values), 1L), m)))
+}
+
+step_ends <- function(fit, some) {
+  m <- length(fit)
+  if (some) which(c(TRUE, fit[-1] != fit[-m]) | c(fit[-m] != fit[-1], TRUE))
+}
+
+# A band of increasing curves, from the places `fixed` to the places `at` among which these are: an increasing curve
+# that is within the band at `fixed` is within it everywhere.
+monotone_band <- function(band, fixed, at) {
+  left <- findInterval(at, fixed)
+  right <- findInterval(at, fixed, left.open = TRUE) + 1L
+  low <- function(v) cummax(v)[left]
+  high <- function(v) rev(cummin(rev(v)))[right]
+  list(low = low(band$low), high = high(band$high), band_low = low(band$band_low), band_high = high(band$band_high))
 }

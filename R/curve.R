@@ -7,17 +7,18 @@
 #' @section Definition:
 #' \describe{
 #'   \item{`"binned"`}{Mean outcome over mean prediction per bin. Intervals: Wilson. Band: Clopper-Pearson at
-#'     the level that makes all bins cover at once. Under calibration: the exact distribution of
-#'     each bin's count, a sum of independent Bernoulli trials with the predicted probabilities (Broecker & Smith
-#'     2007).}
+#'     the level that makes all bins cover at once. Under calibration: the exact distribution of each bin's count, a sum
+#'     of independent Bernoulli trials with the predicted probabilities (Broecker & Smith 2007); for all bins at once
+#'     beyond one tail probability, the largest that the level allows.}
 #'   \item{`"isotonic"`}{Isotonic regression, CORP (Dimitriadis, Gneiting & Jordan 2021). Intervals: smoothed bootstrap.
 #'     Band: honest at any n if the true curve increases, from Clopper-Pearson limits over
-#'     intervals of predictions (after Dimitriadis et al. 2023). Under calibration: outcomes redrawn from the
-#'     predictions.}
+#'     intervals of predictions (after Dimitriadis et al. 2023). Under calibration: outcomes simulated from the
+#'     predictions, at places that do not depend on the outcomes.}
 #'   \item{`"smooth"`}{The prediction plus the local linear regression of the residual on the prediction's logit,
 #'     Gaussian kernel, bandwidth by leave-one-out cross-validation. Intervals and band: centred at the local
-#'     quadratic fit, which corrects the bias. Under calibration: exact mean (the diagonal) and variance of the linear
-#'     smoother.}
+#'     quadratic fit, which corrects the bias. Under calibration: distances from the diagonal of at most so many
+#'     standard errors, those of calibrated curves or those of the curve itself, that curves of outcomes simulated from
+#'     the predictions stay within them. The standard errors are those of the curve's own bandwidth.}
 #'   \item{`"quantile"`}{Regression: share of outcomes below the predicted quantile, by its level. Band:
 #'     Dvoretzky-Kiefer-Wolfowitz.}
 #'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1)
@@ -44,6 +45,18 @@
 #' outcome: where outcomes far above their prediction are drawn four times as often as others, PIT histograms of
 #' calibrated predictions left their band in 9 to 13 % of samples. Where the bands of calibrated models come from
 #' redrawn outcomes, these are weighted and spread as much.
+#'
+#' @section Test and bands:
+#' `rejected`, `null_band` and `band` are one decision. The curve leaves `null_band` with probability 1 - `level` if the
+#' model is calibrated. If it stays within, `band` is widened to hold the diagonal. If it leaves and `band` would hold
+#' the diagonal, `band` and `conf` end at the diagonal where it leaves, since the frequency there is on the other side.
+#' Outcomes are simulated with a fixed seed: the same rows give the same limits in every call, and your random numbers
+#' stay as they were.
+#'
+#' In simulations of miscalibrated models (500 uniform predictions, slopes 0.75 and 1.5, \eqn{p^2}, a sine wave; 100
+#' samples each) `band` held the whole true curve in 99 to 100 % of samples (isotonic) and in 92 to 96 % (smooth).
+#' `conf` held the true frequency at 93 to 94 % of the places. At the worst place, where the true curve bends or near
+#' the ends, it did so in 87 % of samples (isotonic) and in 83 % (smooth).
 #'
 #' @section Cost:
 #' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
@@ -194,7 +207,8 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
   rows <- row_counts(values, problem$labels, if (is.null(problem$pit)) {
     isotonic_fit(values, problem$labels, design$w)$value
   }, design, control$level, call)
-  points <- curve_points(curve, problem, values, control, rows)
+  # simulated outcomes are the same in every call
+  points <- with_seed_kept(1, curve_points(curve, problem, values, control, rows))
   target <- if (curve$name == "pit") 1 else points$confidence
   points <- agreeing_band(points, target)
   # a figure of rare events shows the tenth of them that it needs

@@ -8,10 +8,10 @@
 #' `|p_i - c(p_i)|`, E50 its median, E90 its 90 % quantile and Emax its largest value
 #' (Austin and Steyerberg 2019; E50, E90 and Emax after Harrell). The smoother is a `"loess"` of
 #' the outcome on the prediction with `span` 0.75 and degree 2, as published, or
-#' `"isotonic"`: pooled adjacent violators. The curve is not cut to `[0, 1]`. Below ten distinct predictions, where a
-#' loess is not defined, the frequency of each distinct prediction is used. If so many predictions are tied that a local
-#' fit is singular, the loess uses the distinct predictions, weighted by their rows. If these are too close together as
-#' well, isotonic regression is used.
+#' `"isotonic"`: pooled adjacent violators. A loess that leaves `[0, 1]` is cut to it. Below ten distinct predictions,
+#' where a loess is not defined, the frequency of each distinct prediction is used. If so many predictions are tied that
+#' a local fit is singular, the loess uses the distinct predictions, weighted by their rows. If these are too close
+#' together as well, isotonic regression is used.
 #'
 #' Importance weights enter the loess's local fits (its neighbourhoods are shares of the predictions, not of their
 #' weight) or the isotonic regression, and the mean and quantiles of the distances.
@@ -30,12 +30,13 @@
 #' @section Interval:
 #' The distances are biased upwards by the noise of the curve, all the more the smaller they are. The lower limit is
 #' therefore the estimate minus an upper quantile of the distances that noise alone gives (a triangle inequality for ICI
-#' and Emax, for any miscalibration). These are the distances of calibrated predictions, with outcomes redrawn from
-#' them; with clusters, those between the curves of bootstrap samples and of all rows. The upper limit adds normal (with
-#' clusters, Student's) quantiles times the samples' standard deviation; for E50, which noise may also lower, at least
-#' the quantile of the noise. It is not lowered, since large differences of one sign have no bias. Both are of the curve
-#' as the smoother sees it. In simulations (332 and 1,500 rows, calibrated and four forms of miscalibration) they hold
-#' ICI and E90 in 95 to 100 % of samples, Emax with the loess in 90 to 100 %.
+#' and Emax, for any miscalibration). These are the distances between the curve and the curves of outcomes simulated
+#' from it; with clusters, those between the curves of bootstrap samples and of all rows. The upper limit adds normal
+#' (with clusters, Student's) quantiles times the samples' standard deviation; for E50, which noise may also lower, at
+#' least the quantile of the noise. It is not lowered, since large differences of one sign have no bias. Both are of the
+#' curve as the smoother sees it. In simulations (332 rows, three distributions of predictions, calibrated and three
+#' forms of miscalibration) they hold ICI and Emax in 93 to 100 % of samples. A quantile that lies where the distances
+#' jump has no such limits: E50 was held in 30 % of samples if half of the rows had no distance and half one of 0.15.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
 #' @examples
 #' p <- seq(0.05, 0.95, length.out = 60)
@@ -117,7 +118,7 @@ check_span <- function(span, n) {
   ), c("rows", "argument"), arg = "span", value = span, n = n)
 }
 
-# NULL where a local fit is singular, of which loess() warns or gives NaN.
+# A frequency, within [0, 1]. NULL where a local fit is singular, of which loess() warns or gives NaN.
 loess_fit <- function(x, y, weights, span) {
   # only the fit: its standard errors would cost far more than itself
   control <- stats::loess.control(statistics = "none", trace.hat = "approximate")
@@ -125,5 +126,5 @@ loess_fit <- function(x, y, weights, span) {
     stats::fitted(stats::loess(y ~ x, data.frame(x = x, y = y), weights, span = span, degree = 2, control = control)),
     warning = function(condition) NULL
   )
-  if (all(is.finite(curve))) curve
+  if (!is.null(curve) && all(is.finite(curve))) pmin(pmax(curve, 0), 1)
 }

@@ -161,24 +161,28 @@ report_parts <- function(data, notion, options, call) {
 report_groups <- function(data, notion, options) {
   frame <- tibble::as_tibble(data$groups$values)
   by <- names(frame)
-  frame$.truth <- data$truth
-  frame$.weights <- data$groups$weights %||% data$weights
-  frame$.cluster <- data$cluster
-  if (is.matrix(data$x)) {
-    columns <- paste0(".pred_", colnames(data$x))
-    frame[columns] <- as.data.frame(data$x)
-  } else {
-    columns <- paste0(".pred_", levels(data$truth)[2])
-    frame[[columns]] <- data$x
-  }
-  suppressWarnings(ce_curve(
-    frame, ".truth", tidyselect::all_of(!!columns), .by = tidyselect::all_of(!!by), type = "smooth", notion = notion,
-    level = options$level, threads = options$threads, event_level = data$event_level,
+  added <- list(truth = data$truth, weights = data$groups$weights %||% data$weights, cluster = data$cluster)
+  added <- added[!vapply(added, is.null, NA)]
+  probs <- if (is.matrix(data$x)) as.data.frame(data$x) else list(data$x)
+  names(probs) <- paste0(".pred_", if (is.matrix(data$x)) colnames(data$x) else levels(data$truth)[2])
+  # columns of its own make way for the groups' names
+  group_names <- make.unique(c(names(probs), paste0(".", names(added)), by))[-seq_len(length(probs) + length(added))]
+  names(frame) <- group_names
+  frame[names(probs)] <- probs
+  frame[paste0(".", names(added))] <- added
+  out <- suppressWarnings(ce_curve(
+    frame, ".truth", tidyselect::all_of(!!names(probs)), .by = tidyselect::all_of(!!group_names), type = "smooth",
+    notion = notion, level = options$level, threads = options$threads, event_level = data$event_level,
     weights = tidyselect::any_of(".weights"), cluster = tidyselect::any_of(".cluster")
   ))
+  named <- function(names) ifelse(names %in% group_names, by[match(names, group_names)], names)
+  out[c("curve", "histogram", "summary", "ends")] <- lapply(out[c("curve", "histogram", "summary", "ends")],
+                                                            function(part) stats::setNames(part, named(names(part))))
+  out$keys <- by
+  out
 }
 
-# Paired differences of the headline and the score of all pairs of models, on the rows that all of them have.
+# Paired differences of the calibration error and the score of all pairs of models, on the rows that all of them have.
 report_comparison <- function(data, notion, options) {
   if (length(data) < 2) return(NULL)
   common <- Reduce(intersect, lapply(data, `[[`, "rows"))
@@ -243,13 +247,6 @@ report_tests <- function(data, notion, options) {
             validated = TRUE),
     attempt("Spiegelhalter", spiegelhalter, notion = notion)
   )
-}
-
-with_seed_kept <- function(seed, value) {
-  old <- globalenv()$.Random.seed
-  on.exit(if (is.null(old)) rm(".Random.seed", envir = globalenv()) else assign(".Random.seed", old, globalenv()))
-  set.seed(seed)
-  force(value)
 }
 
 # Rendered in a folder of its own; the file appears when all is done.

@@ -1,8 +1,8 @@
 # Limits of distances T between predictions and a smooth curve c. T is biased upwards, by as much as the curve's noise N
 # is seen beside the gaps: not at all where these are large and of one sign, wholly near calibration. Mean and maximum
 # obey the triangle inequality, T(g + N) <= T(g) + T(N): the lower limit is the estimate without an upper quantile of
-# T(N). That is the distance of calibrated predictions, whose outcomes are redrawn; with clusters it is that between the
-# curve of a bootstrap sample and the curve of all rows. The upper limit adds multiples of the samples' standard
+# T(N). That is the distance between the curve and those of outcomes simulated from it; with clusters it is that between
+# the curve of a bootstrap sample and the curve of all rows. The upper limit adds multiples of the samples' standard
 # deviation, and corrects for no bias, since there may be none.
 
 # Distances of samples and of noise, a column each. `distances(gap, problem)`: of these gaps.
@@ -20,8 +20,8 @@ smooth_draws <- function(problem, frequency, smoother, span, distances, times) {
     return(list(samples = draws[terms, , drop = FALSE], noise = draws[-terms, , drop = FALSE]))
   }
   list(samples = draws, noise = vapply(seq_len(times), function(b) {
-    problem$labels <- redrawn_labels(x)
-    distances(problem_frequency(problem, smoother, span) - x, problem)
+    problem$labels <- redrawn_labels(frequency)
+    distances(problem_frequency(problem, smoother, span) - frequency, problem)
   }, distances(x, problem)))
 }
 

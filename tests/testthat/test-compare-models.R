@@ -196,8 +196,11 @@ test_that("where a root is not told from 0 the limits are made of both models' o
   b <- ce_estimate(data, y, sharp)
   found <- ce_compare(data, y, p, sharp, metric = ce_estimate)
   expect_true(is.na(a$std.error) && is.na(found$std.error))
-  expect_equal(found$conf.low, found$difference - sqrt((a$estimate - a$conf.low)^2 + (b$conf.high - b$estimate)^2))
-  expect_equal(found$conf.high, found$difference + sqrt((a$conf.high - a$estimate)^2 + (b$estimate - b$conf.low)^2))
+  # the test rejects: the upper end comes from the paired limits
+  expect_equal(found$conf.low, a$conf.low - b$conf.high)
+  expect_lt(found$p.value, .05)
+  expect_lt(found$conf.high, 0)
+  expect_gt(found$conf.high, found$difference)
 })
 
 test_that("metrics of the package are metrics for ce_compare(), ce_rank() and ce_metric(), by name too", {
@@ -382,4 +385,28 @@ test_that("errors without a spread whose bounds are equal are not told apart", {
   out <- ce_compare(list(a = c(.35, .35), b = c(.6, .6)), c(0, 0), metric = ece, event_level = "second")
   expect_identical(out$p.value, 1)
   expect_identical(out$conf.high, 0)
+})
+
+test_that("the same predictions twice do not differ, in any metric", {
+  d <- withr::with_seed(3, {
+    p <- stats::runif(150)
+    list(p = p, y = stats::rbinom(150, 1, p^2))
+  })
+  for (metric in list(ce_estimate, ece, ici)) {
+    out <- ce_compare(list(a = d$p, b = d$p), d$y, metric = metric, times = 20)
+    expect_identical(unlist(out[c("difference", "std.error", "conf.low", "conf.high", "p.value")], use.names = FALSE),
+                     c(0, 0, 0, 0, 1))
+  }
+})
+
+test_that("an interval of roots that were not distinguished from 0 excludes 0 exactly if the test rejects", {
+  agrees <- withr::with_seed(4, replicate(12, {
+    p <- stats::runif(300)
+    y <- stats::rbinom(300, 1, stats::plogis(.5 * stats::qlogis(p)))
+    out <- ce_compare(list(a = stats::plogis(.5 * stats::qlogis(p)), b = p), y, metric = ce_estimate)
+    c(is.na(out$std.error), (out$p.value < .05) == (out$conf.low > 0 || out$conf.high < 0),
+      out$conf.low <= out$difference, out$difference <= out$conf.high)
+  }))
+  expect_gte(sum(agrees[1, ]), 8)
+  expect_true(all(agrees[-1, ]))
 })

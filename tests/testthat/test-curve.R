@@ -207,13 +207,12 @@ test_that("edge cases are defined", {
   expect_error(ce_curve(moment_columns(1, -1), 1, type = "pit"), class = "calibrisk_error_variance")
 })
 
-test_that("draws depend on the seed alone, not on threads", {
+test_that("draws do not depend on threads", {
   f <- draw_curve(5, 300, "isotonic", times = 50)
   run <- function(threads) {
     withr::with_seed(9, tidy(ce_curve(f$p, f$y, type = "isotonic", times = 50, threads = threads)))
   }
   expect_identical(run(1), run(2))
-  expect_false(identical(run(1), withr::with_seed(10, tidy(ce_curve(f$p, f$y, type = "isotonic", times = 50)))))
 })
 
 test_that("figures are drawn", {
@@ -422,4 +421,89 @@ test_that("rejection and band agree in all samples, and calibrated ones are reje
     expect_lte(mean(found(type, 1:60, 1, times = times)), .17)
     expect_gte(mean(found(type, 101:115, .4, n = 400, times = times)), .5)
   }
+})
+
+test_that("limits are the same in every call and leave the random numbers alone", {
+  f <- withr::with_seed(3, {
+    p <- stats::runif(150)
+    list(p = p, y = stats::rbinom(150, 1, p^2))
+  })
+  for (type in c("smooth", "isotonic")) {
+    withr::with_seed(4, {
+      one <- tidy(ce_curve(f$p, f$y, type = type, times = 60))
+      after <- stats::runif(1)
+    })
+    expect_identical(withr::with_seed(5, tidy(ce_curve(f$p, f$y, type = type, times = 60))), one)
+    expect_identical(withr::with_seed(4, stats::runif(1)), after)
+  }
+})
+
+test_that("isotonic null bands stand at places of the predictions, and hold every increasing curve that they hold there", {
+  pooled <- list(x = sort(withr::with_seed(1, stats::runif(400))), n = rep(1, 400), end = 1:400)
+  expect_identical(isotonic_places(pooled)[c(1, length(isotonic_places(pooled)))], c(1L, 400L))
+  fixed <- c(1L, 4L, 9L)
+  band <- list(low = c(.1, .05, .4), high = c(.5, .6, .55), band_low = c(0, .1, .2), band_high = c(.7, .6, .9))
+  out <- monotone_band(band, fixed, 1:9)
+  expect_equal(out$low, c(rep(.1, 8), .4))
+  expect_equal(out$high, c(.5, rep(.55, 8)))
+  expect_equal(out$band_low, rep(c(0, .1, .2), c(3, 5, 1)))
+  expect_equal(out$band_high, c(rep(.6, 4), rep(.9, 5)))
+  # data with more than 256 predictions: the ends of steps are shown, and do not reject
+  rejected <- withr::with_seed(2, replicate(60, {
+    p <- stats::runif(600)
+    y <- stats::rbinom(600, 1, p)
+    problem <- list(labels = y)
+    points <- curve_points(curve_isotonic(times = 200), problem, p, list(times = 200, level = .95, threads = 1), NULL)
+    any(leaves_null_band(points) > band_rounding)
+  }))
+  expect_lte(mean(rejected), .15)
+})
+
+test_that("all bins have one tail probability, the largest that the level allows", {
+  groups <- withr::with_seed(1, lapply(1:4, function(b) stats::runif(12, b / 5, (b + 1) / 5)))
+  inside <- function(tail) {
+    prod(vapply(groups, function(prob) {
+      mass <- count_mass(prob)
+      at_least <- rev(cumsum(rev(mass)))
+      sum(mass[cumsum(mass) >= tail & at_least > tail])
+    }, 0))
+  }
+  expect_equal(count_mass(rep(.3, 5)), stats::dbinom(0:5, 5, .3))
+  tail <- joint_tail(groups, .95)
+  expect_gte(inside(tail), .95)
+  expect_lt(inside(tail + 1e-4), .95)
+  expect_gt(tail, (1 - .95^(1 / 4)) / 2)
+  # one bin has the pointwise tail at most; bins of many rows have full tails
+  expect_equal(joint_tail(list(rep(.5, 3)), .95), .025)
+  expect_equal(joint_tail(rep(list(rep(.5, 600)), 3), .95), (1 - .95^(1 / 3)) / 2, tolerance = 1e-6)
+})
+
+test_that("the null band of a smooth curve is the set where both standardised distances are within their limits", {
+  p <- withr::with_seed(1, stats::rbeta(300, .4, .6))
+  smoother <- new_smoother(p, NULL)
+  null <- function(prob, times, seed) {
+    smooth_all(smoother, cpp_count_draws(prob[smoother$order], smoother$end, times, seed, 1L))
+  }
+  error <- null_error(smoother, 5)
+  limits <- null_limits(smoother$x, error, 2.4, 3.1)
+  for (at in c(1, 40, 90, length(smoother$x))) {
+    curve <- seq(0, 1, .001)
+    rate <- shrunken_rate(curve, error$n_eff[at])
+    distance <- abs(curve - smoother$x[at])
+    within <- distance <= 2.4 * error$at_diagonal[at] & distance <= 3.1 * sqrt(rate * (1 - rate) / error$n_eff[at])
+    # to a step of the grid
+    off <- range(curve[within]) - pmin(pmax(c(limits$low[at], limits$high[at]), 0), 1)
+    expect_lte(max(abs(off)), .001)
+  }
+  # of calibrated curves as many leave the band of their bandwidth as the level says
+  draws <- null(p, 300, 1)
+  fresh <- null(p, 300, 2)
+  bands <- lapply(stats::setNames(nm = unique(fresh$chosen)), function(h) smooth_null(smoother, draws, h, .95))
+  left <- vapply(1:300, function(i) {
+    band <- bands[[as.character(fresh$chosen[i])]]
+    curve <- pmin(pmax(fresh$estimate[, i], 0), 1)
+    any(curve > pmin(band$band_high, 1) | curve < pmax(band$band_low, 0))
+  }, NA)
+  expect_lte(mean(left), .11)
+  expect_gte(mean(left), .01)
 })

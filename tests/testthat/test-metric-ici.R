@@ -3,7 +3,7 @@ test_that("the index is that of a loess fit", {
     x <- stats::runif(200)
     y <- stats::rbinom(200, 1, x^2)
   })
-  curve <- stats::fitted(stats::loess(y ~ x))
+  curve <- pmin(pmax(stats::fitted(stats::loess(y ~ x)), 0), 1)
   gap <- abs(x - curve)
   out <- ici(x, y)
   expect_equal(out$.metric, c("ici", "e50", "e90", "emax"))
@@ -16,6 +16,18 @@ test_that("the index is that of a loess fit", {
   expect_true(all(boot$conf.low <= boot$conf.high))
 })
 
+test_that("the loess is cut to frequencies", {
+  d <- withr::with_seed(2, {
+    p <- stats::plogis(stats::rnorm(150, 0, 3))
+    list(p = p, y = stats::rbinom(150, 1, p))
+  })
+  fit <- stats::fitted(stats::loess(d$y ~ d$p))
+  expect_true(any(fit < 0 | fit > 1))
+  gap <- abs(pmin(pmax(fit, 0), 1) - d$p)
+  expect_equal(ici(d$p, d$y)$.estimate, c(mean(gap), stats::quantile(gap, c(.5, .9, 1), names = FALSE)),
+               tolerance = 1e-8)
+})
+
 test_that("tied predictions that leave no room for a loess have a curve without warnings", {
   withr::with_seed(1, {
     saturated <- ifelse(stats::runif(500) < .9, 1, stats::runif(500))
@@ -24,7 +36,7 @@ test_that("tied predictions that leave no room for a loess have a curve without 
   at <- sort(unique(saturated))
   rows <- as.vector(table(saturated))
   fit <- stats::loess(as.vector(tapply(y, saturated, mean)) ~ at, weights = rows)
-  gap <- abs(saturated - stats::fitted(fit)[match(saturated, at)])
+  gap <- abs(saturated - pmin(pmax(stats::fitted(fit), 0), 1)[match(saturated, at)])
   expect_silent(out <- ici(saturated, y))
   expect_equal(out$.estimate[c(1, 4)], c(mean(gap), max(gap)), tolerance = 1e-8)
   expect_silent(panel <- ce_panel(saturated, y))
@@ -65,10 +77,15 @@ test_that("bootstrap limits: the noise of redrawn outcomes below, samples above"
   }
   withr::with_seed(6, {
     rows <- replicate(40, sample.int(80, 80, TRUE))
-    redrawn <- replicate(40, as.integer(stats::runif(80) < d$x))
+    fit <- isotonic_fit(d$x, d$y)$value
+    redrawn <- replicate(40, as.integer(stats::runif(80) < fit))
   })
   value <- four(d$x, d$y)
-  noise <- apply(apply(redrawn, 2, function(y) four(d$x, y)), 1, stats::quantile, .975, names = FALSE)
+  from_fit <- function(y) {
+    gap <- abs(isotonic_fit(d$x, y)$value - fit)
+    c(mean(gap), stats::quantile(gap, c(.5, .9), names = FALSE), max(gap))
+  }
+  noise <- apply(apply(redrawn, 2, from_fit), 1, stats::quantile, .975, names = FALSE)
   samples <- apply(rows, 2, function(i) four(d$x[i], d$y[i]))
   expect_equal(boot$.estimate, value)
   expect_equal(boot$conf.low, pmax(value - noise, 0))

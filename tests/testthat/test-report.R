@@ -186,3 +186,19 @@ test_that("a report says how many rows, events and censored ones there are", {
   text <- paste(readLines(file), collapse = " ")
   expect_match(text, paste0("150 rows, [0-9]+ events by 0.8, ", sum(stop < pmin(event, .8)), " censored before; effective number"))
 })
+
+test_that("groups in columns with the names of the page's own have the curves of any other name", {
+  d <- report_rows(120)
+  curves <- function(name) {
+    data <- list(x = d$p, truth = d$y, event_level = "second", weights = NULL, cluster = NULL,
+                 groups = list(values = stats::setNames(data.frame(d$sex), name), weights = d$w))
+    report_groups(data, "binary", list(level = .95, threads = 1))
+  }
+  plain <- curves("sex")
+  for (name in c(".truth", ".weights", ".pred_Yes")) {
+    other <- curves(name)
+    expect_identical(other$keys, name)
+    expect_identical(names(tidy(other))[1], name)
+    expect_equal(tidy(other)[-1], tidy(plain)[-1])
+  }
+})
