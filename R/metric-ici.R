@@ -34,8 +34,8 @@
 #' from it; with clusters, those between the curves of bootstrap samples and of all rows. The upper limit adds normal
 #' (with clusters, Student's) quantiles times the samples' standard deviation; for E50, which noise may also lower, at
 #' least the quantile of the noise. It is not lowered, since large differences of one sign have no bias. Both are of the
-#' curve as the smoother sees it. In simulations (332 rows, three distributions of predictions, calibrated and three
-#' forms of miscalibration) they hold ICI and Emax in 93 to 100 % of samples. A quantile that lies where the distances
+#' curve as the smoother sees it. In simulations (332 rows, two distributions of predictions, calibrated and three
+#' forms of miscalibration) they hold ICI and Emax in 90 to 100 % of samples. A quantile that lies where the distances
 #' jump has no such limits: E50 was held in 30 % of samples if half of the rows had no distance and half one of 0.15.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
 #' @examples
