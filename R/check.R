@@ -38,16 +38,17 @@ check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = In
 check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
                           open = FALSE, null = FALSE, size = NULL, call = caller_env()) {
   if (null && is.null(x)) return(invisible(x))
-  ok <- is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
-  inside <- ok && (if (open) all(x > lower & x < upper) else all(x >= lower & x <= upper))
-  if (!inside) {
+  ok <- has_numbers(x, size)
+  if (!ok || !all(are_inside(x, lower, upper, open))) {
     range <- range_text(lower, upper, open)
     what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
-    bad <- if (ok) x[if (open) !(x > lower & x < upper) else !(x >= lower & x <= upper)][1] else x
+    bad <- if (ok) x[!are_inside(x, lower, upper, open)][1] else x
     stop_input(c(
       "{.arg {arg}} must be {what}{range}.",
       "x" = "It is {describe(bad)}.",
-      number_remedy(x, arg, upper, call)
+      number_remedy(x, arg, upper, call) %||% default_remedy(arg, function(value) {
+        has_numbers(value, size) && all(are_inside(value, lower, upper, open))
+      }, call)
     ), "argument", arg = arg, value = x, call = call)
   }
   invisible(x)
@@ -55,6 +56,31 @@ check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = I
 
 # Arrays of length one do not recycle.
 is_sized <- function(x, size) is.null(size) || length(x) == size && is.null(dim(x))
+
+has_numbers <- function(x, size = NULL) {
+  is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
+}
+
+are_inside <- function(x, lower, upper, open) if (open) x > lower & x < upper else x >= lower & x <= upper
+
+# The typed line with the default of an argument (1 if it has none), if that is a valid number, or without the argument.
+default_remedy <- function(arg, is_valid, call) {
+  formals <- formals(frame_function(call))
+  # a survival outcome and a planned study cannot do without these
+  if (!arg %in% names(formals) || arg %in% c("horizon", "n") && is.null(formals[[arg]])) return(NULL)
+  default <- if (rlang::is_missing(formals[[arg]])) 1 else formals[[arg]]
+  shown <- is.numeric(default) && is_valid(default)
+  line <- if (shown) mended_line(call, setNames(list(default), arg)) else mended_line(call, drop = arg)
+  if (is.null(line) || rlang::is_missing(formals[[arg]]) && !shown) return(NULL)
+  remedy(if (shown) "For example" else "Leave it out for the default", line)
+}
+
+# The error of a required argument that is missing; `example` is a call with it.
+stop_missing <- function(arg, what, example, call) {
+  stop_input(c(paste0("{.arg {arg}} must be given: ", what, "."), "x" = "It is missing.",
+               "i" = "For example {.code {example}}."),
+             "argument", arg = arg, call = call)
+}
 
 # Numbers as text, and percentages.
 number_remedy <- function(x, arg, upper, call) {
@@ -90,7 +116,8 @@ check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
   if (any(x != round(x))) {
     stop_input(c(
       "{.arg {arg}} must be whole.",
-      "x" = "It has the value {.val {x[x != round(x)][1]}}."
+      "x" = "It has the value {.val {x[x != round(x)][1]}}.",
+      remedy("Round it", mended_line(call, setNames(list(short_value(pmax(round(x), lower))), arg)))
     ), "argument", arg = arg, value = x, call = call)
   }
   invisible(x)

@@ -38,6 +38,8 @@ as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value
     do.call(choice_constructor(kind, name), given, quote = TRUE),
     calibrisk_error = function(cnd) {
       cnd$call <- rlang::error_call(call)
+      line <- if (!"i" %in% names(cnd$body) && rlang::is_string(cnd$arg)) mended_line(call, drop = cnd$arg)
+      if (!is.null(line)) cnd$body <- c(cnd$body, "i" = paste0("Leave it out for the default: `", line, "`."))
       rlang::cnd_signal(cnd)
     }
   )
@@ -48,13 +50,16 @@ check_choice_name <- function(value, kind, arg, also, call) {
   if (rlang::is_string(value) && known(value)) return(invisible())
   names <- c(also, choice_names(kind))
   # a constructor that was not called
-  fact <- if (is.function(value)) "It is a function: call it, as in {.code {kind}_{names[length(names)]}()}." else {
-    "It is {describe(value)}."
-  }
+  own <- Filter(function(name) identical(value, choice_constructor(kind, name)), choice_names(kind))
+  made <- if (length(own) == 1) call(paste0(kind, "_", own))
   stop_input(c(
     "{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {kind}_{names[length(names)]}}.",
-    "x" = fact,
-    choice_remedy(value, names, arg, call)
+    "x" = "It is {describe(value)}.",
+    if (is.null(made)) {
+      choice_remedy(value, names, arg, call)
+    } else {
+      remedy("To use its defaults, call it", mended_line(call, setNames(list(made), arg)) %||% line_text(made))
+    }
   ), "argument", arg = arg, value = value, call = call)
 }
 

@@ -65,9 +65,15 @@
 ce_database <- function(con, table) {
   call <- current_env()
   rlang::check_installed("DBI", reason = "to read a database.")
+  example <- "ce_database(DBI::dbConnect(RSQLite::SQLite(), \"file.sqlite\"), \"table\")"
+  if (missing(con)) stop_missing("con", "a DBI connection", example, call)
   if (!methods_is(con, "DBIConnection")) {
-    stop_input(c("{.arg con} must be a DBI connection.", "x" = "It is {.cls {class(con)[1]}}."), "argument",
-               arg = "con", value = con, call = call)
+    stop_input(c("{.arg con} must be a DBI connection.", "x" = "It is {.cls {class(con)[1]}}.",
+                 "i" = "For example {.code {example}}."), "argument", arg = "con", value = con, call = call)
+  }
+  if (missing(table)) {
+    stop_input(c("{.arg table} must be given: the name of a table or a query.", "x" = "It is missing.",
+                 tables_remedy(con, NULL, call)), c("argument", "database"), arg = "table", call = call)
   }
   is_name <- rlang::is_string(table) || inherits(table, "Id")
   if (!is_name && !inherits(table, "SQL")) {
@@ -77,8 +83,28 @@ ce_database <- function(con, table) {
     ), "argument", arg = "table", value = table, call = call)
   }
   named <- is_name && !inherits(table, "SQL")
+  if (rlang::is_string(table)) check_table(con, table, call)
   new_database(con, if (named) paste("SELECT * FROM", sql_name(list(con = con), table)) else as.character(table),
                character(), call)
+}
+
+# Databases list their tables in different ways: a table that can be read is one.
+check_table <- function(con, table, call) {
+  if (table %in% database_tables(con) || isTRUE(tryCatch(DBI::dbExistsTable(con, table), error = function(e) TRUE))) {
+    return(invisible())
+  }
+  stop_input(c("{.arg table} must be a table of the database.", "x" = "There is no {.val {table}}.",
+               tables_remedy(con, table, call)), c("database", "argument"), arg = "table", value = table, call = call)
+}
+
+database_tables <- function(con) tryCatch(DBI::dbListTables(con), error = function(e) character())
+
+tables_remedy <- function(con, table, call) {
+  tables <- database_tables(con)
+  if (length(tables) == 0) return(NULL)
+  meant <- meant_word(table, tables) %||% if (length(tables) == 1) tables
+  if (!is.null(meant)) return(remedy("Its table is", mended_line(call, list(table = meant))))
+  c("i" = "Its tables are {.val {utils::head(tables, 10)}}.")
 }
 
 new_database <- function(con, from, groups, call) {

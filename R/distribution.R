@@ -85,17 +85,25 @@ stop_distribution <- function(rule, fact, hint = NULL, call = caller_env(), .env
   stop_input(c(rule, "x" = fact, "i" = hint), "distribution", call = call, .envir = .envir)
 }
 
+# The arguments of the constructor in their order.
+signature_text <- function(call) {
+  typed <- typed_call(call)
+  if (is.null(typed)) return(NULL)
+  expr <- as.call(c(typed$expr[[1]], lapply(names(formals(frame_function(call))), as.name)))
+  paste0("The arguments are, in this order, {.code ", line_text(expr), "}.")
+}
+
 check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env()) {
   if (is.data.frame(x)) x <- as.matrix(x)
   if (!is.numeric(x) || length(x) == 0) {
     stop_distribution("{.arg {arg}} must be numeric, with at least one value.",
-                      "It is {describe(x)}.", call = call)
+                      "It is {describe(x)}.", signature_text(call), call = call)
   }
   bad <- which(!is.finite(x) | x < lower | x > upper)
   if (length(bad) > 0) {
     stop_distribution("{.arg {arg}} must be finite{range_text(lower, upper, FALSE)}.",
                       "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.",
-                      call = call)
+                      signature_text(call), call = call)
   }
   x
 }
@@ -106,7 +114,8 @@ recycle_parameters <- function(..., call = caller_env()) {
   n <- max(sizes)
   if (any(sizes != n & sizes != 1L)) {
     stop_distribution("Parameters must have the same length, or length 1.",
-                      "{.arg {names(values)}} have {sizes} observations.", call = call)
+                      "{.arg {names(values)}} have {sizes} observations.",
+                      "Give a parameter once for all predictions, or once for each of them.", call = call)
   }
   lapply(values, vctrs::vec_recycle, n)
 }

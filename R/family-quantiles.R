@@ -1,12 +1,17 @@
 #' @rdname pred
 #' @export
 pred_quantiles <- function(values, levels) {
+  if (missing(levels)) {
+    stop_missing("levels", "the levels of the columns of {.arg values}", "pred_quantiles(values, c(0.1, 0.5, 0.9))",
+                 current_env())
+  }
   values <- check_parameter(values, "values")
   levels <- check_levels(levels)
   if (is.null(dim(values))) values <- matrix(values, 1)
   if (length(dim(values)) != 2 || ncol(values) != length(levels)) {
     stop_distribution("{.arg values} must be a matrix with a column per level, {length(levels)} here.",
-                      "It is {describe_shape(values)}.")
+                      "It is {describe_shape(values)}.",
+                      "The columns of {.arg values} are in the order of {.arg levels}, one row per prediction.")
   }
   order <- order(levels)
   values <- values[, order, drop = FALSE]
@@ -32,7 +37,13 @@ check_levels <- function(levels, call = caller_env()) {
   if (length(levels) < 2 || any(levels <= 0 | levels >= 1) || anyDuplicated(levels)) {
     stop_distribution("{.arg levels} must be two or more different numbers between 0 and 1.",
                       "They are {.val {levels}}.",
-                      if (all(levels > 0 & levels < 100)) "If these are percentages, give {.code levels / 100}.",
+                      if (any(levels > 1) && all(levels > 0 & levels < 100)) {
+                        "If these are percentages, give {.code levels / 100}."
+                      } else if (anyDuplicated(levels)) {
+                        "Level {levels[duplicated(levels)][1]} occurs twice: leave out one of its columns."
+                      } else if (length(levels) < 2) {
+                        "A single quantile is not a distribution: {.code pred_quantiles(values, c(0.1, 0.5, 0.9))}."
+                      },
                       call = call)
   }
   levels

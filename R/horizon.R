@@ -43,6 +43,9 @@
 #' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
 #' ce_estimate(state)
 ce_horizon <- function(time, strata = NULL, censoring = NULL) {
+  if (missing(time)) {
+    stop_missing("time", "the horizon, in the unit of the times in {.arg truth}", "ce_horizon(5)", current_env())
+  }
   check_horizon_time(time, "time", current_env())
   strata <- enquo(strata)
   censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
@@ -92,10 +95,12 @@ check_horizon_time <- function(x, arg, call) {
   stop_input(c(
     "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
     "x" = if (surv) "It is {.cls Surv}." else "It is {describe(x)}.",
-    "i" = if (surv) {
-      "The outcomes are {.arg truth}, as in {.code ce_estimate(p, Surv(time, status), horizon = 5)}."
+    if (surv) {
+      c("i" = "The outcomes are {.arg truth}, as in {.code ce_estimate(p, Surv(time, status), horizon = 5)}.")
+    } else if (has_numbers(x) && x[1] > 0) {
+      remedy("Choose one", mended_line(call, setNames(list(x[1]), arg)))
     } else {
-      "As in {.code horizon = 5}."
+      c("i" = "As in {.code horizon = 5}.")
     }
   ), "argument", arg = arg, value = x, call = call)
 }
@@ -195,14 +200,19 @@ group_weights <- function(truth, x, groups, horizon, call, weights = NULL) {
 
 survival_outcome <- function(truth, x, call) {
   value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) x), error = function(cnd) {
-    stop_input("{.arg truth} cannot be evaluated as survival outcomes.", c("horizon", "truth"), arg = "truth",
-               parent = cnd, call = call)
+    stop_input(c(
+      "{.arg truth} cannot be evaluated as survival outcomes.",
+      "i" = "As in {.code Surv(time, status)}, where {.code status} is 1 for an event and 0 for a censored row."
+    ), c("horizon", "truth"), arg = "truth", parent = cnd, call = call)
   })
   if (!inherits(value, "Surv") || !identical(attr(value, "type"), "right")) {
     stop_input(c(
       "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
       "x" = "It is {.cls {class(value)[1]}}{if (inherits(value, 'Surv')) paste0(' of type ', attr(value, 'type'))}.",
-      "i" = "As in {.code Surv(time, status)}."
+      if (is.atomic(value) && !inherits(value, "Surv")) {
+        remedy("For outcomes that are all known, leave {.arg horizon} out", mended_line(call, drop = "horizon"))
+      },
+      "i" = "Censored outcomes are given as {.code Surv(time, status)}."
     ), c("horizon", "truth"), arg = "truth", call = call)
   }
   value

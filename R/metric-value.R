@@ -75,8 +75,26 @@ as_metric <- function(metric, call = caller_env()) {
   stop_input(c(
     "{.arg metric} must be a metric of one number, such as {.code ece}, {.code ce_metric(ece, n_bins = 5)} or \\
      {.code score_brier()}.",
-    "x" = "It is {describe(metric)}."
+    "x" = "It is {describe(metric)}.",
+    metric_remedy(metric, call)
   ), "argument", arg = "metric", value = metric, call = call)
+}
+
+# The nearest metric, or the function instead of its value.
+metric_remedy <- function(metric, call) {
+  typed <- typed_argument(typed_call(call), "metric")
+  meant <- meant_word(metric, metric_names())
+  if (!is.null(meant)) {
+    return(remedy(paste0("Did you mean {.val ", meant, "}?"), mended_line(call, list(metric = meant))))
+  }
+  if (rlang::is_call(typed) && is.data.frame(metric)) {
+    remedy("Give the function, not its value", mended_line(call, list(metric = typed[[1]])))
+  }
+}
+
+metric_names <- function() {
+  own <- Filter(function(name) is_own_metric(get(name, topenv())), sort(getNamespaceExports(topenv())))
+  c(own, one_number_verbs, names(score_makers))
 }
 
 # score_brier for score_brier()

@@ -31,6 +31,17 @@ kind_remedy <- function(x, call) {
 known_kinds <- list(
   list(is = function(x) is_law(x), words = function(x) "a vector of predictive distributions",
        remedy = function(x, call) law_remedy(call)),
+  list(is = function(x) inherits(x, "ce_state"), words = function(x) "a state, which holds sums and no rows",
+       remedy = function(x, call) {
+         remedy("{.fn ce_estimate}, {.fn ce_tune} and {.fn estimate} read a state",
+                mended_line(call, only = "x", verb = "ce_estimate"))
+       }),
+  list(is = function(x) isS4(x) && inherits(x, "DBIConnection"), words = function(x) "a connection to a database",
+       remedy = function(x, call) {
+         tables <- tryCatch(DBI::dbListTables(x), error = function(e) character())
+         if (length(tables) == 0) return(NULL)
+         remedy("Name the table", mended_predictions(call, function(x) call("ce_database", x, tables[1])))
+       }),
   list(is = function(x) is.factor(x),
        words = function(x) paste0("a factor with the levels ", toString(utils::head(levels(x), 5))),
        remedy = function(x, call) factor_remedy(call)),

@@ -185,8 +185,9 @@ is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
 
 check_in_memory <- function(x, call) {
   if (!is_database(x)) return(invisible())
-  stop_unsupported("the sums of {.fn ece}, {.fn ce_estimate} and {.fn ce_tune} are computed", "This is another verb.",
-                   call)
+  typed <- typed_call(call)$expr
+  fact <- if (is.null(typed)) "This function needs rows." else paste0("{.fn ", line_text(typed[[1]]), "} needs rows.")
+  stop_unsupported("only the sums of {.fn ece}, {.fn ce_estimate} and {.fn ce_tune} are computed", fact, call)
 }
 
 # An error if `x` is a source of rows instead of the rows.

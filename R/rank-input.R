@@ -40,7 +40,8 @@ stop_rank_metric <- function(metric, call) {
   stop_input(c(
     "{.arg metric} must name metrics among {.or {.val {rank_metrics}}}, or give metrics such as {.code rbs} or \
      {.code ce_metric(ece, p = 2)}, scores such as {.code score_log()}, or functions.",
-    "x" = "It has {describe(metric)}."
+    "x" = "It has {describe(metric)}.",
+    metric_remedy(metric, call)
   ), "argument", arg = "metric", value = metric, call = call)
 }
 
@@ -173,7 +174,8 @@ check_n_sub <- function(n_sub, n, least = 1, call = caller_env()) {
   if (n_sub > n) {
     stop_input(c(
       "{.arg n_sub} must be at most the number of observations: subsamples are drawn without replacement.",
-      "x" = "It is {n_sub}; there are {n} observations."
+      "x" = "It is {n_sub}; there are {n} observations.",
+      remedy("The default is at most half of them", mended_line(call, list(n_sub = n %/% 2)))
     ), "argument", arg = "n_sub", value = n_sub, call = call)
   }
   as.integer(n_sub)

@@ -83,7 +83,9 @@ check_report <- function(file, quiet, title, model, call) {
   ending <- tolower(tools::file_ext(file))
   if (!ending %in% names(report_formats)) {
     stop_input(c("{.arg file} must end in {.or {.val {paste0('.', names(report_formats))}}}.",
-                 "x" = "It is {.val {file}}."), c("file", "argument"), arg = "file", value = file, call = call)
+                 "x" = "It is {.val {file}}.", remedy("For a page in one file", mended_line(
+                   call, list(file = paste0(tools::file_path_sans_ext(file), ".html"))
+                 ))), c("file", "argument"), arg = "file", value = file, call = call)
   }
   if (!dir.exists(dirname(file))) {
     stop_input(c("The folder of {.arg file} must exist.", "x" = "There is no {.file {dirname(file)}}."),

@@ -52,7 +52,8 @@ ce_source <- function(x, rows = 1e5, close = NULL) {
   if (has_batches(x)) return(new_source(function() iterator(next_batch(x)), paste0("<", class(x)[1], ">")))
   stop_input(c(
     "{.arg x} must be files, a data frame, a table or result of a database, a reader of batches, or a function.",
-    "x" = "It is {.cls {class(x)[1]}}."
+    "x" = "It is {.cls {class(x)[1]}}.",
+    "i" = "For example {.code ce_source(list.files(\"folder\", full.names = TRUE))}; see {.help ce_source}."
   ), c("source", "argument"), arg = "x", value = x)
 }
 

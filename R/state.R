@@ -116,7 +116,11 @@ ce_state <- function(spec = ce_state_spec(), ...) {
     stop_input(c(
       "{.arg spec} must be made by {.fn ce_state_spec}, and the only argument.",
       "x" = if (inherits(spec, "ce_state_spec")) "There are {n_more} more." else "It is {describe(spec)}.",
-      if (rows) remedy("Rows are added by {.fn update}", state_line(current_env()))
+      if (rows) {
+        remedy("Rows are added by {.fn update}", state_line(current_env()))
+      } else if (n_more > 0) {
+        remedy("{.fn ce_state_spec} takes the options", spec_line(current_env()))
+      }
     ), c("argument", "state"), arg = "spec", value = spec)
   }
   check_object(spec)
@@ -130,6 +134,11 @@ ce_state <- function(spec = ce_state_spec(), ...) {
 state_line <- function(call) {
   typed <- typed_call(call)
   if (!is.null(typed)) line_text(as.call(c(quote(update), quote(ce_state()), typed$args)))
+}
+
+spec_line <- function(call) {
+  typed <- typed_call(call)
+  if (!is.null(typed)) line_text(call("ce_state", as.call(c(quote(ce_state_spec), typed$args))))
 }
 
 # Version of a saved state's content.
@@ -148,7 +157,8 @@ merge_states <- function(a, b, call) {
   choices <- setdiff(names(a$spec), c("edges", "inner", "fine"))
   differ <- choices[!vapply(choices, function(name) same_values(a$spec[[name]], b$spec[[name]]), NA)]
   if (length(differ) > 0) {
-    stop_input(c("States that are merged must have the same spec.", "x" = "They differ in {.field {differ}}."),
+    stop_input(c("States that are merged must have the same spec.", "x" = "They differ in {.field {differ}}.",
+                 "i" = "Make every part by {.code update(ce_state(spec), ...)} with one {.code spec}."),
                "state", call = call)
   }
   check_same_rows(a$about, b$about, call)
@@ -221,8 +231,8 @@ check_same_owners <- function(a, b, call) {
 
 check_state <- function(x, call = caller_env()) {
   if (!inherits(x, "ce_state")) {
-    stop_input(c("All that is merged with a state must be a {.cls ce_state}.", "x" = "One is {.cls {class(x)[1]}}."),
-               c("state", "argument"), call = call)
+    stop_input(c("All that is merged with a state must be a {.cls ce_state}.", "x" = "One is {.cls {class(x)[1]}}.",
+                 "i" = "{.code update(state, data, truth)} adds rows."), c("state", "argument"), call = call)
   }
   check_state_version(x, call)
   check_object(x, "state", call)
