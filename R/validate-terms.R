@@ -138,11 +138,9 @@ moderate_draws <- function(problem, frequency, value, options, most = 5000, cell
   each <- seq_len(options$times)
   drawn <- lapply(each, function(b) sums(tabulate(resampled_rows(design), design$n)))
   samples <- vapply(drawn, distances, value)
-  noise <- if (clustered) {
-    vapply(drawn, function(own) distances(own, own$gap - seen$gap), value)
-  } else {
-    vapply(each, function(b) distances(sums(1, redrawn_labels(x))), value)
-  }
+  # between the curve and those of bootstrap samples, or of outcomes simulated from it
+  others <- if (clustered) drawn else lapply(each, function(b) sums(1, redrawn_labels(frequency)))
+  noise <- vapply(others, function(own) distances(own, own$gap - seen$gap), value)
   # the cells' value is near that of the rows
   list(samples = samples + (value - distances(seen)), noise = noise)
 }

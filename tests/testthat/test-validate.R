@@ -16,7 +16,7 @@ test_that("every number is its formula", {
   p <- d$p
   y <- d$y
   pairs <- outer(p[y == 1], p[y == 0], function(a, b) (a > b) + (a == b) / 2)
-  curve <- fitted(loess(y ~ p, degree = 2))
+  curve <- pmin(pmax(fitted(loess(y ~ p, degree = 2)), 0), 1)
   naive <- c(
     oe_ratio = sum(y) / sum(p), auroc = mean(pairs), brier = mean((y - p)^2),
     scaled_brier = 1 - mean((y - p)^2) / mean((y - mean(y))^2), log_loss = -mean(y * log(p) + (1 - y) * log(1 - p)),
