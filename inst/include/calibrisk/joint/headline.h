@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The headline of a scalar notion: estimate, interval and test of the calibration error, which
+// agree: 0 is in the interval exactly where the p-value is at least alpha.
+#ifndef CALIBRISK_JOINT_HEADLINE_H
+#define CALIBRISK_JOINT_HEADLINE_H
+
+#include <calibrisk/joint/constant.h>
+#include <calibrisk/joint/law.h>
+#include <calibrisk/joint/redraws.h>
+#include <calibrisk/joint/stack.h>
+#include <calibrisk/joint/upper.h>
+
+#include <memory>
+
+namespace calibrisk {
+
+struct JointHeadline {
+  double estimate = 0.0, std_error = std::numeric_limits<double>::quiet_NaN();
+  double low = 0.0, high = 1.0, lower_bound = 0.0;  // roots; lower_bound one-sided
+  double p_value = 1.0, statistic = 0.0;            // the statistic of the deciding part
+  double cap = 1.0;
+  double square = 0.0, noise = 0.0;  // the squared estimate, and its variance at calibration
+  Vector half;                       // [n] rows as given: influence of a row is 2 half
+  std::vector<double> lows, highs, psi, weighted;  // of the parts, of the rungs
+  Vector weights;                                  // of the rungs in the estimate
+};
+
+// What the predictions alone determine: parts, redraws and their laws.
+class JointTest {
+ public:
+  JointTest(const Engine& engine, JointRows rows, Index redraws)
+      : engine_(engine),
+        parts_(joint_parts(engine, std::move(rows))),
+        law_(null_statistics(engine, parts_, redraws), part_shares(parts_)) {}
+
+  const JointParts& parts() const { return parts_; }
+  const JointLaw& law() const { return law_; }
+
+  // e: residuals of the sorted rows
+  JointHeadline headline(const Vector& e, double level) const {
+    JointHeadline out;
+    const double alpha = 1.0 - level, tail = alpha / 2.0;
+    const std::vector<ObservedRung> rungs = observe_rungs(engine_, parts_, e);
+    const Vector observed = observed_statistics(parts_, e, rungs);
+    out.weighted = law_.weighted(observed);
+    const auto least = std::min_element(out.weighted.begin(), out.weighted.end());
+    out.p_value = law_.p_value(*least);
+    out.statistic = observed(static_cast<Index>(least - out.weighted.begin()));
+    const Failures failures = count_failures(parts_.rows, e);
+
+    const double threshold = law_.threshold(alpha);
+    std::vector<double> bounds;
+    for (std::size_t m = 0; m < law_.parts(); ++m) {
+      const bool rejects = out.weighted[m] < threshold;
+      out.lows.push_back(rejects ? lower(m, e, rungs, observed, failures, threshold, alpha, 2.0)
+                                 : 0.0);
+      bounds.push_back(rejects ? lower(m, e, rungs, observed, failures, threshold, alpha, 1.0)
+                               : 0.0);
+    }
+    out.low = *std::max_element(out.lows.begin(), out.lows.end());
+    out.lower_bound = std::max(out.low, *std::max_element(bounds.begin(), bounds.end()));
+
+    upper(e, rungs, failures, tail, out);
+    if (exact()) constant(e, alpha, out);
+    estimate(rungs, out);
+    out.lower_bound = std::min(out.lower_bound, out.high);
+    return out;
+  }
+
+ private:
+  bool exact() const { return parts_.rows.constant() && parts_.rows.equal_draws(); }
+
+  void constant(const Vector& e, double alpha, JointHeadline& out) const {
+    const JointRows& rows = parts_.rows;
+    const double p = rows.p(0), share = std::min(std::max(p - rows.mean(e), 0.0), 1.0);
+    const ConstantPrediction exact{p, rows.count, nine_digits(rows.count * share)};
+    out.p_value = exact.p_value();
+    const bool rejects = out.p_value < alpha;
+    out.low = rejects ? exact.low(alpha / 2.0) : 0.0;
+    out.lower_bound = rejects ? exact.low(alpha) : 0.0;
+    out.high = std::max(out.low, exact.high(alpha / 2.0));
+    out.cap = std::max(out.cap, out.high);
+  }
+
+  // Limit of a part that rejects. `sides`: the tail of the noncentral law is that share of the
+  // part's level.
+  double lower(std::size_t m, const Vector& e, const std::vector<ObservedRung>& rungs,
+               const Vector& observed, const Failures& failures, double threshold, double alpha,
+               double sides) const {
+    double most = 0.0;
+    for (std::size_t k = 0; k < law_.parts(); ++k) most = std::max(most, law_.share(k));
+    const double tail = law_.share(m) * std::min(threshold, alpha / most);
+    const double z = normal_quantile(tail);
+    const Vector scores =
+        observed_scores(parts_, e).cwiseQuotient(parts_.information.cwiseSqrt());
+    constexpr double inside = 1.0 - 1e-6;
+    if (m == 0) {
+      const double c = parts_.scores.cols() == 1 ? std::pow(normal_quantile(tail / 2.0), 2.0)
+                                                 : -2.0 * std::log(tail);
+      return lower_cox(parts_, e, std::min(c, scores.squaredNorm() * inside));
+    }
+    if (m < 3) {
+      const double normal = lower_total(parts_, e, std::min(z, std::abs(scores(0)) * inside));
+      return std::max(std::min(normal, lower_count(failures, tail)), 1e-9 * normal);
+    }
+    std::size_t at = 0;
+    for (std::size_t tested = 3; true; ++at) {
+      if (parts_.rungs[at]->share > 0.0 && tested++ == m) break;
+    }
+    const RungMoments& null = parts_.rungs[at]->null;
+    const double edge = law_.tail(m).edge(law_.share(m) * threshold);
+    const double seen = observed(static_cast<Index>(m)) * inside;
+    // outcomes of few values leave gaps between possible statistics: there the continuous law's
+    const double critical = std::max(
+        edge, std::min({pearson3_quantile(z, null.cube / std::pow(null.variance, 1.5)),
+                        law_.tail(m).beyond(edge) * inside, seen}));
+    const double trust =
+        std::min(1.0, std::max(failures.count, failures.expected) / few_failures);
+    return trust * std::sqrt(lower_rung(rungs[at], critical, tail / sides));
+  }
+
+  void upper(const Vector& e, std::vector<ObservedRung> rungs, const Failures& failures,
+             double tail, JointHeadline& out) const {
+    const JointRows& rows = parts_.rows;
+    const double lack = std::max(0.0, 1.0 - failures.count / 10.0);
+    double squares = 0.0, cubes = 0.0;
+    for (Index i = 0; i < rows.size(); ++i) {
+      const double v = rows.variance(i);
+      squares += rows.weight(i) * v * v;
+      cubes += rows.weight(i) * rows.each(i) * v * v * v;
+    }
+    const double carriers = squares * squares / cubes;  // that bear the variance
+    double coarse = 0.0, coarse_noise = 0.0, widest = 0.0;
+    for (std::size_t m = 0; m < rungs.size(); ++m) {
+      ObservedRung& rung = rungs[m];
+      if (lack * rung.null.variance > rung.here.variance) {
+        rung.here.variance = lack * rung.null.variance;
+        rung.here.cube = rung.null.cube;
+      }
+      out.highs.push_back(std::sqrt(upper_rung(rung, tail, carriers / (carriers + 30.0))));
+      const bool fine = m + 1 == rungs.size() && m > 0 && is_fine(m);
+      if (fine) {  // where it exceeds the others by its own noise
+        const double noise = std::sqrt(std::max(rung.here.variance - coarse_noise, 0.0));
+        if (rung.psi - coarse <= 0.5 * noise) continue;
+      }
+      coarse = m == 0 ? rung.psi : std::max(coarse, rung.psi);
+      coarse_noise = std::max(coarse_noise, rung.here.variance);
+      widest = std::max(widest, out.highs.back());
+    }
+    const ShareLimits share = clopper_pearson(failures.count, failures.size, tail);
+    const double gap = std::max(share.high - failures.share, failures.share - share.low);
+    // failures may lie where the predictions vary most
+    const double apart = std::min(2.0, rows.mean(rows.variance.cwiseAbs2()) /
+                                           std::pow(rows.mean(rows.variance), 2.0));
+    const double unseen = std::max(gap * gap, lack * std::min(gap * gap * apart, gap));
+    out.cap = std::max(root_brier_limit(rows, e, tail), gap);
+    out.high = std::max(out.low, std::min(out.cap, std::max(widest, std::sqrt(unseen))));
+  }
+
+  bool is_fine(std::size_t m) const { return std::string(parts_.rungs[m]->name) == "fine"; }
+
+  // The stack, never outside of the interval.
+  void estimate(const std::vector<ObservedRung>& rungs, JointHeadline& out) const {
+    std::vector<std::size_t> stacked;
+    for (std::size_t m = 0; m < rungs.size(); ++m) {
+      out.psi.push_back(rungs[m].psi);
+      stacked.push_back(m);
+    }
+    const auto k = static_cast<Index>(stacked.size());
+    out.weights = Vector::Zero(static_cast<Index>(rungs.size()));
+    out.half = Vector::Zero(parts_.rows.size());
+    if (rungs.empty()) return;
+    std::vector<ConstMatrixRef> gaps;
+    Vector psi(k);
+    for (Index j = 0; j < k; ++j) {
+      gaps.emplace_back(rungs[stacked[static_cast<std::size_t>(j)]].gap);
+      psi(j) = rungs[stacked[static_cast<std::size_t>(j)]].psi;
+    }
+    Matrix products(k, k);
+    for (Index a = 0; a < k; ++a) {
+      for (Index b = 0; b <= a; ++b) {
+        const auto& left = gaps[static_cast<std::size_t>(a)];
+        const auto& right = gaps[static_cast<std::size_t>(b)];
+        products(a, b) = products(b, a) =
+            sum_of_rows(engine_, parts_.rows.size(), [&](Index i) {
+              return parts_.rows.weight(i) * left(i, 0) * right(i, 0);
+            }) /
+            parts_.rows.total;
+      }
+    }
+    const Vector w = stack_weights(products, psi);
+    for (Index j = 0; j < k; ++j) {
+      out.weights(static_cast<Index>(stacked[static_cast<std::size_t>(j)])) = w(j);
+    }
+    out.square = stacked_square(w, psi);
+    Index lead;
+    out.weights.maxCoeff(&lead);
+    if (out.square < out.low * out.low) {
+      // the stack shrinks noisy rungs; one of them is surer than all of them together
+      double most = -1.0;
+      for (std::size_t m = 0; m < rungs.size(); ++m) {
+        const double clear = rungs[m].psi / std::sqrt(parts_.rungs[m]->null.variance);
+        if (m > 0 && clear <= most) continue;
+        most = clear;
+        lead = static_cast<Index>(m);
+      }
+      out.weights.setZero();
+      out.weights(lead) = 1.0;
+      out.square = std::max(rungs[static_cast<std::size_t>(lead)].psi, out.low * out.low);
+    }
+    out.estimate = std::min(out.high, std::sqrt(out.square));
+    const ObservedRung& leading = rungs[static_cast<std::size_t>(lead)];
+    if (out.estimate > 0.0 && leading.psi > 0.0 &&
+        leading.psi >= 2.0 * std::sqrt(leading.here.variance)) {
+      out.std_error =
+          std::sqrt(leading.here.variance + leading.here.slope * leading.psi) / (2.0 * out.estimate);
+    }
+    const double unit = out.weights.sum() > 0.0 ? 1.0 / std::sqrt(out.weights.sum()) : 0.0;
+    double deviation = 0.0;
+    for (std::size_t m = 0; m < rungs.size(); ++m) {
+      const double scale = unit * out.weights(static_cast<Index>(m));
+      if (scale == 0.0) continue;
+      out.half += scale * rungs[m].half;
+      deviation += scale * std::sqrt(std::max(rungs[m].here.variance, 0.0));
+    }
+    out.noise = deviation * deviation;
+    out.half = parts_.rows.as_given(out.half);
+  }
+
+  static constexpr double few_failures = 20.0;  // below which hats see clumps
+  const Engine engine_;
+  JointParts parts_;
+  JointLaw law_;
+};
+
+}  // namespace calibrisk
+
+#endif

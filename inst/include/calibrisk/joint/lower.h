@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Lower limits of the calibration error from parts that reject, each above 0. Moments at the
+// squared error x go from those of calibration, which are known, to the estimated ones.
+#ifndef CALIBRISK_JOINT_LOWER_H
+#define CALIBRISK_JOINT_LOWER_H
+
+#include <calibrisk/joint/observed.h>
+#include <calibrisk/math/tail_quantiles.h>
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+
+namespace calibrisk {
+
+// Root of a continuous function that is positive at lo and not at hi (bisection and secants by
+// turns: Illinois).
+template <class Function>
+double bracketed_root(const Function& f, double lo, double hi, double tolerance) {
+  double at_lo = f(lo), at_hi = f(hi);
+  if (!(at_lo > 0.0)) return lo;
+  if (!(at_hi < 0.0)) return hi;
+  for (int step = 0; step < 200 && hi - lo > tolerance; ++step) {
+    double x = (lo * at_hi - hi * at_lo) / (at_hi - at_lo);
+    if (step % 4 == 3 || !(x > lo && x < hi)) x = 0.5 * (lo + hi);
+    const double value = f(x);
+    if (value == 0.0) return x;
+    if (value > 0.0) {
+      lo = x;
+      at_lo = value;
+      at_hi *= 0.5;
+    } else {
+      hi = x;
+      at_hi = value;
+      at_lo *= 0.5;
+    }
+  }
+  return 0.5 * (lo + hi);
+}
+
+namespace detail {
+
+// Between the smallest positive share of `top` and all of it.
+template <class Function>
+double root_below(const Function& f, double top) {
+  if (!(f(0.0) > 0.0)) return 1e-9 * top;
+  if (!(f(top * (1.0 - 1e-9)) < 0.0)) return top;
+  return std::max(1e-9 * top, bracketed_root(f, 0.0, top * (1.0 - 1e-9), 1e-11 * top));
+}
+
+}  // namespace detail
+
+// The squared error x with psi - x = Q(x) sqrt(variance(x)). Q is a Pearson III quantile with the
+// third cumulant of a noncentral quadratic form; at 0 the root is `critical`, in units of the null
+// deviation.
+inline double lower_rung(const ObservedRung& o, double critical, double tail) {
+  if (!(o.psi > 0.0)) return 0.0;
+  const double z = normal_quantile(tail), v0 = o.null.variance;
+  const double offset = critical - pearson3_quantile(z, o.null.cube / std::pow(v0, 1.5));
+  return detail::root_below(
+      [&](double x) {
+        const double s = std::sqrt(x / o.psi);
+        const double k2 = (1.0 - s) * v0 + s * o.here.variance;
+        const double k3 = (1.0 - s) * o.null.cube + s * o.here.cube;
+        const double slope = (1.0 - s) * o.null.slope + s * o.here.slope;
+        const double variance = k2 + slope * x;
+        if (!(variance > 0.0)) return o.psi - x;
+        const double skew = (k3 + 1.5 * slope * slope * x) / std::pow(variance, 1.5);
+        return o.psi - x -
+               std::sqrt(variance) * (pearson3_quantile(z, skew) +
+                                      offset * std::pow(std::max(k2, 0.0) / variance, 1.5));
+      },
+      o.psi);
+}
+
+// The least norm sqrt(theta' W theta) over (that - theta)' S^-1 (that - theta) <= c: a ridge path.
+inline double ellipsoid_least(const Vector& that, const Matrix& s, const Matrix& w, double c) {
+  if (that.dot(s.inverse() * that) <= c) return 0.0;
+  const Eigen::LLT<Matrix> factor(w);
+  const Matrix upper = factor.matrixU();
+  const Eigen::SelfAdjointEigenSolver<Matrix> solver(
+      Matrix((upper * s * upper.transpose()).inverse()));
+  const Vector turned = solver.eigenvectors().transpose() * (upper * that);
+  const Vector d = solver.eigenvalues();
+  const auto excess = [&](double log_l) {
+    const double l = std::exp(log_l);
+    double sum = -c;
+    for (Index j = 0; j < d.size(); ++j) {
+      const double ratio = turned(j) / (1.0 + l * d(j));
+      sum += d(j) * ratio * ratio;
+    }
+    return sum;
+  };
+  double hi = 10.0 - std::log(d.minCoeff());
+  while (excess(hi) > 0.0) hi += 10.0;
+  const double l =
+      std::exp(bracketed_root(excess, -30.0 - std::log(d.maxCoeff()), hi, 1e-11));
+  double square = 0.0;
+  for (Index j = 0; j < d.size(); ++j) {
+    const double part = l * d(j) * turned(j) / (1.0 + l * d(j));
+    square += part * part;
+  }
+  return std::sqrt(square);
+}
+
+// By Cauchy and Schwarz: the squared norm of the gap's projection on the scores, over the ellipsoid
+// at the value c.
+inline double lower_cox(const JointParts& parts, const Vector& e, double c) {
+  const JointRows& rows = parts.rows;
+  const Vector that = observed_scores(parts, e) / rows.total;
+  const double square = rows.total * rows.total;
+  const Matrix s0 = Matrix(parts.information.asDiagonal()) / square;
+  Matrix s1 = Matrix::Zero(that.size(), that.size());
+  for (Index i = 0; i < rows.size(); ++i) {
+    const Vector part = e(i) * parts.scores.row(i).transpose() - that;
+    s1 += rows.weight(i) * rows.each(i) * part * part.transpose();
+  }
+  s1 *= rows.count / (rows.count - 1.0) / square;
+  const double size = std::sqrt(that.dot(parts.norm * that));
+  return size * detail::root_below(
+                    [&](double s) {
+                      const Matrix at = (1.0 - s) * s0 + s * s1 + 1e-12 * s0;
+                      return ellipsoid_least(that, at, parts.norm, c) / size - s;
+                    },
+                    1.0);
+}
+
+// The same in one dimension, at the value z: Wilson's limit where the null variance is the
+// binomial one.
+inline double lower_total(const JointParts& parts, const Vector& e, double z) {
+  const JointRows& rows = parts.rows;
+  const double mean = rows.mean(e), m = std::abs(mean), square = rows.total * rows.total;
+  double squares = 0.0;
+  for (Index i = 0; i < rows.size(); ++i) {
+    squares += rows.weight(i) * rows.each(i) * (e(i) - mean) * (e(i) - mean);
+  }
+  const double v0 = z * z * parts.information(0) / square;
+  const double v1 = z * z * rows.count / (rows.count - 1.0) * squares / square;
+  return detail::root_below(
+      [&](double x) { return m - x - std::sqrt(std::max(v0 + (v1 - v0) * x / m, 0.0)); }, m);
+}
+
+// Failures: outcomes of the rarer kind, as many as equal draws would have.
+struct Failures {
+  double count, expected;
+  double share;     // expected, of all draws
+  double size;      // effective number of draws
+  double variance;  // mean of the draws' under calibration
+};
+
+inline Failures count_failures(const JointRows& rows, const Vector& e) {
+  const double size = rows.effective(), expected = rows.mean(rows.p),
+               variance = rows.mean(rows.variance);
+  const double observed = std::min(std::max(expected - rows.mean(e), 0.0), 1.0);
+  if (expected <= 0.5) return {size * observed, size * expected, expected, size, variance};
+  return {size * (1.0 - observed), size * (1.0 - expected), 1.0 - expected, size, variance};
+}
+
+// Lower limit of the mean gap from the number of failures: that of Clopper and Pearson for the
+// binomial law with the same mean and variance under calibration.
+inline double lower_count(const Failures& failures, double tail) {
+  const double rate = std::max(1.0 - failures.variance / failures.share, 1e-12);
+  const double draws = failures.size * failures.share / rate;
+  if (!(failures.count <= draws)) return std::numeric_limits<double>::infinity();
+  const ShareLimits share = clopper_pearson(failures.count, draws, tail);
+  const double gap = failures.count > failures.expected ? share.low * draws - failures.expected
+                                                        : failures.expected - share.high * draws;
+  return std::max(gap / failures.size, 0.0);
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the joint test looks at: scores of intercept and slope, and rungs (bases of the predictions
+// with leave-one-out quadratic forms psi, see ladder/rung.h). All of it depends on the predictions
+// and on what rows count, not on outcomes. Under calibration a row's variance is known, p (1 - p).
+#ifndef CALIBRISK_JOINT_PARTS_H
+#define CALIBRISK_JOINT_PARTS_H
+
+#include <calibrisk/joint/rows.h>
+#include <calibrisk/ladder/local_basis.h>
+#include <calibrisk/ladder/rung.h>
+
+#include <array>
+#include <memory>
+
+namespace calibrisk {
+
+// Variance and third cumulant of psi, and the further variance per unit of the squared error.
+struct RungMoments {
+  double variance = 0.0, cube = 0.0, slope = 0.0;
+};
+
+struct JointRung {
+  const char* name = "";
+  double share = 0.0;  // of the level; 0: no part of the test
+  LocalBasis basis;
+  HatPositions hats;
+  Matrix whitener, inverse;  // of the Gram matrix in the weights
+  Vector leverage, scale;    // of one draw of a row: h, 1 / (1 - h)
+  double spread = 0.0;       // sum over draws of weight^2 scale |b|^2 variance
+  RungMoments null;
+  Index columns() const { return whitener.rows(); }
+};
+
+struct JointParts {
+  JointRows rows;
+  Matrix scores;       // [n x 1 or 2]: 1, and the logit orthogonal to it under calibration
+  Vector information;  // their variances
+  Vector skew;
+  Matrix norm;  // W: theta' W theta is the squared norm of the projection on the scores
+  std::vector<std::unique_ptr<JointRung>> rungs;
+  Index resolution = 0;  // knots of the finest rung
+  // logistic tangent
+  Vector tangent;
+};
+
+namespace detail {
+
+// sum_i f(i) b_i b_i'
+template <class Weight>
+Matrix weighted_gram(const Engine& engine, const LocalBasis& basis, Index n, const Weight& f) {
+  const Index k = basis.columns();
+  return parallel_reduce(
+      engine, n, rung_block, Matrix(Matrix::Zero(k, k)),
+      [&](Index begin, Index size) {
+        Matrix part = Matrix::Zero(k, k);
+        LocalRow row;
+        for (Index i = begin; i < begin + size; ++i) {
+          const double w = f(i);
+          if (w == 0.0) continue;
+          basis.row(i, row);
+          for (int a = 0; a < row.size; ++a) {
+            const double value = w * row.value[a];
+            for (int b = 0; b < row.size; ++b) {
+              part(row.column[b], row.column[a]) += value * row.value[b];
+            }
+          }
+        }
+        return part;
+      },
+      [](Matrix& total, const Matrix& part) { total += part; });
+}
+
+// Variance and third cumulant of psi where draws are independent with these variances and there is
+// no gap; the own pairs are left out.
+template <class Variance>
+RungMoments moments_of(const Engine& engine, const JointRows& rows, const JointRung& rung,
+                       const Variance& variance) {
+  const Index n = rows.size();
+  const auto square = [&](Index i) { return rows.weight(i) * rows.each(i) * variance(i); };
+  const auto turned = [&](const Matrix& gram) {
+    return Matrix(rung.whitener * gram * rung.whitener.transpose());
+  };
+  const Matrix t1 = turned(weighted_gram(engine, rung.basis, n,
+                                         [&](Index i) { return rung.scale(i) * square(i); }));
+  double t20 = t1.squaredNorm();
+  if (n <= exact_rows) {
+    const Matrix t0 = turned(weighted_gram(engine, rung.basis, n, square));
+    const Matrix t2 = turned(weighted_gram(engine, rung.basis, n, [&](Index i) {
+      return rung.scale(i) * rung.scale(i) * square(i);
+    }));
+    t20 = t2.cwiseProduct(t0).sum();
+  }
+  const double own = sum_of_rows(engine, n, [&](Index i) {
+    const double one = rung.scale(i) * rung.leverage(i) * rows.each(i) * variance(i);
+    return rows.draws(i) * one * one;
+  });
+  RungMoments out;
+  out.variance = (t20 + t1.squaredNorm() - 2.0 * own) / (rows.total * rows.total);
+  out.cube = 8.0 * (t1 * t1).cwiseProduct(t1).sum() / (rows.total * rows.total * rows.total);
+  return out;
+}
+
+inline void finish_joint_rung(const Engine& engine, const JointRows& rows, JointRung& rung) {
+  const Index n = rows.size();
+  rung.whitener = whitening(
+      weighted_gram(engine, rung.basis, n, [&](Index i) { return rows.weight(i); }));
+  rung.inverse = rung.whitener.transpose() * rung.whitener;
+  rung.leverage.resize(n);
+  rung.scale.resize(n);
+  rung.spread = sum_of_rows(engine, n, [&](Index i) {
+    LocalRow row;
+    rung.basis.row(i, row);
+    double norm = 0.0;
+    for (int a = 0; a < row.size; ++a) {
+      double sum = 0.0;
+      for (int b = 0; b < row.size; ++b) {
+        sum += rung.inverse(row.column[b], row.column[a]) * row.value[b];
+      }
+      norm += sum * row.value[a];
+    }
+    rung.leverage(i) = rows.each(i) * norm;
+    rung.scale(i) = left_out_scale(rung.leverage(i));
+    return rows.weight(i) * rung.scale(i) * rung.leverage(i) * rows.variance(i);
+  });
+  rung.null = moments_of(engine, rows, rung, [&](Index i) { return rows.variance(i); });
+}
+
+// Shares at which the knots of the rungs lie.
+inline std::vector<double> even_shares(Index m) {
+  std::vector<double> out;
+  for (Index q = 0; q < m; ++q) {
+    out.push_back(m > 1 ? static_cast<double>(q) / static_cast<double>(m - 1) : 0.0);
+  }
+  return out;
+}
+
+}  // namespace detail
+
+inline JointParts joint_parts(const Engine& engine, JointRows rows) {
+  JointParts out;
+  out.rows = std::move(rows);
+  const JointRows& r = out.rows;
+  const Index n = r.size();
+  const Vector known = r.weight.cwiseProduct(r.each).cwiseProduct(r.variance);
+  const bool sloped = r.logit(n - 1) - r.logit(0) > 1e-9;
+  out.scores = Matrix::Ones(n, sloped ? 2 : 1);
+  if (sloped) out.scores.col(1) = r.logit.array() - known.dot(r.logit) / known.sum();
+  out.information = out.scores.cwiseAbs2().transpose() * known;
+  out.skew.resize(out.scores.cols());
+  const Vector third = known.cwiseProduct(r.each).cwiseProduct((1.0 - 2.0 * r.p.array()).matrix());
+  for (Index j = 0; j < out.scores.cols(); ++j) {
+    out.skew(j) = -third.dot(out.scores.col(j).array().cube().matrix()) /
+                  std::pow(out.information(j), 1.5);
+  }
+  const Matrix gram = out.scores.transpose() * r.weight.asDiagonal() * out.scores;
+  out.norm = r.total * gram.inverse();
+
+  out.tangent = r.variance.cwiseProduct(r.logit);
+  std::vector<std::vector<double>> known_knots;
+  const auto add = [&](const char* name, double share) {
+    out.rungs.push_back(std::make_unique<JointRung>());
+    out.rungs.back()->name = name;
+    out.rungs.back()->share = share;
+    return out.rungs.back().get();
+  };
+  const auto column = [](JointRung& rung, const double* factor) {
+    LocalTerm term;
+    term.factor = factor;
+    rung.basis.add(term, 1);
+  };
+  column(*add("one", 0.0), nullptr);
+  if (sloped) {
+    JointRung& tangent = *add("tangent", 0.0);
+    column(tangent, out.rows.variance.data());
+    column(tangent, out.tangent.data());
+  }
+  const auto hats = [&](const char* name, const std::vector<double>& shares) {
+    std::vector<double> knots = joint_knots(r, shares);
+    out.resolution = std::max(out.resolution, static_cast<Index>(knots.size()));
+    if (knots.size() < 2) return;
+    for (std::size_t m = 0; m < known_knots.size(); ++m) {  // the same columns once
+      if (known_knots[m] != knots) continue;
+      out.rungs[out.rungs.size() - known_knots.size() + m]->share += 1.0;
+      return;
+    }
+    JointRung& rung = *add(name, 1.0);
+    rung.hats = hat_positions(engine, r.p, knots);
+    LocalTerm term;
+    term.hats = &rung.hats;
+    rung.basis.add(term, static_cast<Index>(knots.size()));
+    known_knots.push_back(std::move(knots));
+  };
+  const auto fine = static_cast<Index>(std::min(100.0, std::ceil(std::sqrt(r.count))));
+  hats("eight", detail::even_shares(8));
+  hats("fine", detail::even_shares(fine));
+  for (auto& rung : out.rungs) detail::finish_joint_rung(engine, r, *rung);
+  out.rungs.erase(std::remove_if(out.rungs.begin(), out.rungs.end(),
+                                 [](const auto& rung) { return !(rung->null.variance > 0.0); }),
+                  out.rungs.end());
+  return out;
+}
+
+// Sums over draws of residuals: of the scores, of every rung's columns (plain and scaled) and of
+// its own pairs.
+struct JointSums {
+  Vector scores;
+  std::vector<Vector> plain, scaled;
+  std::vector<double> own;
+};
+
+// psi of a rung from its sums.
+inline double rung_psi(const JointRung& rung, const Vector& plain, const Vector& scaled, double own,
+                       double total) {
+  return (plain.dot(rung.inverse * scaled) - own) / total;
+}
+
+// Hall's monotone cubic takes the skewness out of a score: few events then surprise as much as
+// many.
+inline double without_skew(double z, double skew) {
+  return z - skew / 6.0 * (z * z - 1.0) + skew * skew / 108.0 * z * z * z;
+}
+
+// The same sums in another order are the same number.
+inline double nine_digits(double x) { return std::nearbyint(x * 1e9) / 1e9; }
+
+// The parts in this order: cox, up, down, then every rung with a share.
+inline std::vector<const JointRung*> tested_rungs(const JointParts& parts) {
+  std::vector<const JointRung*> out;
+  for (const auto& rung : parts.rungs) {
+    if (rung->share > 0.0) out.push_back(rung.get());
+  }
+  return out;
+}
+
+inline std::vector<double> part_shares(const JointParts& parts) {
+  std::vector<double> out = {6.0, 1.5, 1.5};  // the sum of residuals with its sign: two of 1.5
+  for (const JointRung* rung : tested_rungs(parts)) out.push_back(rung->share);
+  double sum = 0.0;
+  for (double share : out) sum += share;
+  for (double& share : out) share /= sum;
+  return out;
+}
+
+// From scores z (in units of their deviations) to the statistics cox, up, down.
+template <class Out>
+void score_statistics(const JointParts& parts, const Vector& z, Out&& out) {
+  double squares = 0.0, first = 0.0;
+  for (Index j = 0; j < z.size(); ++j) {
+    const double value = without_skew(z(j), parts.skew(j));
+    squares += value * value;
+    if (j == 0) first = value;
+  }
+  out(0) = nine_digits(squares);
+  out(1) = nine_digits(first);
+  out(2) = nine_digits(-first);
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Statistics of redrawn outcomes, y* ~ Bernoulli(p), by a generator that counts: the number of a
+// draw among the sorted ones and that of the redraw say all, so that neither the order of rows nor
+// the number of threads matters. Where there are many failures to draw, the vector of all sums is
+// drawn from its normal law in their place.
+#ifndef CALIBRISK_JOINT_REDRAWS_H
+#define CALIBRISK_JOINT_REDRAWS_H
+
+#include <calibrisk/joint/parts.h>
+#include <calibrisk/math/counter_uniform.h>
+#include <calibrisk/math/tail_quantiles.h>
+
+#include <cstdint>
+
+namespace calibrisk {
+
+constexpr std::uint64_t redraw_key = 20261124;
+constexpr Index redraw_block = 64;
+
+// Outcomes that differ from the likelier one of their row (`rare`), all redraws together.
+constexpr double most_redrawn = 2e6;
+constexpr double most_drawn_rows = 2e6;
+
+namespace detail {
+
+inline double rarer(double p) { return std::min(p, 1.0 - p); }
+
+// Consecutive draws of similar probability of the rarer outcome, at most `largest`.
+struct DrawBlock {
+  std::size_t begin, end;
+  double largest;
+};
+
+// The rows as single draws: a row of c of them, not a whole number, is the nearest number of
+// draws, each counting the root of what is lacking more, so that variances are those of c.
+class RowDraws {
+ public:
+  explicit RowDraws(const JointRows& rows) : rows_(rows) {
+    for (Index i = 0; i < rows.size(); ++i) {
+      const auto m = static_cast<Index>(std::max(std::nearbyint(rows.draws(i)), 1.0));
+      for (Index d = 0; d < m; ++d) row_.push_back(static_cast<int>(i));
+      factor_.push_back(std::sqrt(rows.draws(i) / static_cast<double>(m)));
+    }
+    std::size_t begin = 0;
+    double expected = 0.0, least = 1.0, most = 0.0;
+    for (std::size_t d = 0; d < row_.size(); ++d) {
+      const double q = rarer(probability(d));
+      const double low = std::min(least, q), high = std::max(most, q);
+      if (d > begin && (high > 2.0 * low || expected > 8.0 || d - begin == 4096)) {
+        blocks_.push_back({begin, d, most});
+        begin = d;
+        expected = 0.0;
+        least = most = q;
+      } else {
+        least = low;
+        most = high;
+      }
+      expected += q;
+    }
+    blocks_.push_back({begin, row_.size(), most});
+  }
+
+  double factor(Index row) const { return factor_[static_cast<std::size_t>(row)]; }
+
+  // task(row) for every draw of redraw r whose outcome is the rarer one
+  template <class Task>
+  void rare(std::uint64_t r, const Task& task) const {
+    constexpr double often = 0.1;
+    for (const DrawBlock& block : blocks_) {
+      if (block.largest > often) {
+        for (std::size_t d = block.begin; d < block.end; ++d) {
+          if (counter_uniform(redraw_key, r, 2 * d) < rarer(probability(d))) {
+            task(static_cast<Index>(row_[d]));
+          }
+        }
+        continue;
+      }
+      // to the next candidate at once, then by the ratio of probabilities
+      const double rate = std::log1p(-std::max(block.largest, 1e-300));
+      std::uint64_t counter = 2 * block.begin;
+      double at = static_cast<double>(block.begin) - 1.0;
+      while (true) {
+        const double u = 1.0 - counter_uniform(redraw_key, r, counter++);
+        at += 1.0 + std::floor(std::log(u) / rate);
+        if (!(at < static_cast<double>(block.end))) break;
+        const auto d = static_cast<std::size_t>(at);
+        const double v = counter_uniform(redraw_key, r, counter++);
+        if (v * block.largest < rarer(probability(d))) task(static_cast<Index>(row_[d]));
+      }
+    }
+  }
+
+ private:
+  double probability(std::size_t d) const { return rows_.p(row_[d]); }
+
+  const JointRows& rows_;
+  std::vector<int> row_;
+  std::vector<double> factor_;  // of each row
+  std::vector<DrawBlock> blocks_;
+};
+
+// What one rare outcome adds to all sums: entries of columns, rung after rung.
+struct DrawEntry {
+  int column;
+  double plain, scaled;
+};
+
+}  // namespace detail
+
+inline bool redraws_rows(const JointRows& rows, Index redraws) {
+  double rare = 0.0;
+  for (Index i = 0; i < rows.size(); ++i) rare += rows.draws(i) * detail::rarer(rows.p(i));
+  return rare * static_cast<double>(redraws) <= most_redrawn && rows.count <= most_drawn_rows;
+}
+
+// Statistics [redraws x parts] under calibration.
+inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index redraws) {
+  const JointRows& rows = parts.rows;
+  const detail::RowDraws draws(rows);
+  const std::vector<const JointRung*> rungs = tested_rungs(parts);
+  const Index n = rows.size(), q = parts.scores.cols();
+  std::vector<Index> first(rungs.size() + 1, 0);
+  for (std::size_t m = 0; m < rungs.size(); ++m) {
+    first[m + 1] = first[m] + rungs[m]->basis.columns();
+  }
+  const Index k = first.back(), m_rungs = static_cast<Index>(rungs.size());
+
+  // sums where every outcome is the likelier one, and what a rare one changes
+  std::vector<detail::DrawEntry> entries;
+  std::vector<std::size_t> entry_of(static_cast<std::size_t>(n) + 1, 0);
+  Matrix own_change(m_rungs, n), score_change(q, n);
+  Vector plain0 = Vector::Zero(k), scaled0 = plain0, own0 = Vector::Zero(m_rungs),
+         score0 = Vector::Zero(q);
+  LocalRow row;
+  for (Index i = 0; i < n; ++i) {
+    const double factor = draws.factor(i), v = rows.weight(i);
+    const double usual = rows.p(i) > 0.5 ? rows.p(i) - 1.0 : rows.p(i);
+    const double turn = rows.p(i) > 0.5 ? 1.0 : -1.0;
+    // of the factor: m draws with residual sqrt(c / m) e each, of weight v / c
+    const double base = v / factor * usual, change = rows.each(i) * factor * turn;
+    for (std::size_t m = 0; m < rungs.size(); ++m) {
+      const JointRung& rung = *rungs[m];
+      rung.basis.row(i, row);
+      for (int a = 0; a < row.size; ++a) {
+        const Index column = first[m] + row.column[a];
+        plain0(column) += base * row.value[a];
+        scaled0(column) += base * rung.scale(i) * row.value[a];
+        entries.push_back({static_cast<int>(column), change * row.value[a],
+                           change * rung.scale(i) * row.value[a]});
+      }
+      const double own = rung.scale(i) * rung.leverage(i);
+      const auto at = static_cast<Index>(m);
+      own0(at) += v * own * usual * usual;
+      own_change(at, i) = rows.each(i) * factor * factor * own *
+                          ((usual + turn) * (usual + turn) - usual * usual);
+    }
+    entry_of[static_cast<std::size_t>(i) + 1] = entries.size();
+    score0 += base * parts.scores.row(i).transpose();
+    score_change.col(i) = change * parts.scores.row(i).transpose();
+  }
+
+  Matrix out(redraws, 3 + m_rungs);
+  const Vector deviation = parts.information.cwiseSqrt();
+  parallel_for(engine, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
+    const Index begin = task * redraw_block, size = std::min(redraw_block, redraws - begin);
+    Matrix plain = plain0.replicate(1, size), scaled = scaled0.replicate(1, size),
+           own = own0.replicate(1, size), score = score0.replicate(1, size);
+    for (Index r = 0; r < size; ++r) {
+      double* p = plain.col(r).data();
+      double* s = scaled.col(r).data();
+      draws.rare(static_cast<std::uint64_t>(begin + r), [&](Index i) {
+        const auto at = static_cast<std::size_t>(i);
+        for (std::size_t e = entry_of[at]; e < entry_of[at + 1]; ++e) {
+          p[entries[e].column] += entries[e].plain;
+          s[entries[e].column] += entries[e].scaled;
+        }
+        own.col(r) += own_change.col(i);
+        score.col(r) += score_change.col(i);
+      });
+    }
+    for (Index r = 0; r < size; ++r) {
+      const Vector z = score.col(r).cwiseQuotient(deviation);
+      score_statistics(parts, z, [&](Index at) -> double& { return out(begin + r, at); });
+    }
+    for (std::size_t m = 0; m < rungs.size(); ++m) {
+      const Index columns = first[m + 1] - first[m];
+      const Matrix fitted = rungs[m]->inverse * scaled.middleRows(first[m], columns);
+      const auto at = static_cast<Index>(m);
+      const Vector forms =
+          (plain.middleRows(first[m], columns).cwiseProduct(fitted)).colwise().sum().transpose() -
+          own.row(at).transpose();
+      const double unit = rows.total * std::sqrt(rungs[m]->null.variance);
+      for (Index r = 0; r < size; ++r) out(begin + r, 3 + at) = nine_digits(forms(r) / unit);
+    }
+  });
+  return out;
+}
+
+// The same from the normal law of all sums; own pairs are taken at their mean.
+inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts, Index redraws) {
+  const JointRows& rows = parts.rows;
+  const std::vector<const JointRung*> rungs = tested_rungs(parts);
+  const Index n = rows.size(), q = parts.scores.cols();
+  std::vector<Index> first(rungs.size() + 1, q);
+  for (std::size_t m = 0; m < rungs.size(); ++m) {
+    first[m + 1] = first[m] + rungs[m]->basis.columns();
+  }
+  const Index k = first.back();
+  Matrix covariance = parallel_reduce(
+      engine, n, rung_block, Matrix(Matrix::Zero(k, k)),
+      [&](Index begin, Index size) {
+        Matrix part = Matrix::Zero(k, k);
+        std::vector<std::pair<Index, double>> values;
+        LocalRow row;
+        for (Index i = begin; i < begin + size; ++i) {
+          values.clear();
+          for (Index j = 0; j < q; ++j) values.emplace_back(j, parts.scores(i, j));
+          for (std::size_t m = 0; m < rungs.size(); ++m) {
+            const double root = std::sqrt(rungs[m]->scale(i));
+            rungs[m]->basis.row(i, row);
+            for (int a = 0; a < row.size; ++a) {
+              values.emplace_back(first[m] + row.column[a], root * row.value[a]);
+            }
+          }
+          const double w = rows.weight(i) * rows.each(i) * rows.variance(i);
+          for (std::size_t a = 0; a < values.size(); ++a) {
+            const double value = w * values[a].second;
+            for (std::size_t b = 0; b <= a; ++b) {
+              part(values[a].first, values[b].first) += value * values[b].second;
+            }
+          }
+        }
+        return part;
+      },
+      [](Matrix& total, const Matrix& part) { total += part; });
+  covariance.triangularView<Eigen::StrictlyUpper>() = covariance.transpose();
+  // in orthonormal bases, where all rungs have one scale
+  Index kept = q;
+  for (const JointRung* rung : rungs) kept += rung->columns();
+  Matrix turn = Matrix::Zero(kept, k);
+  for (Index j = 0; j < q; ++j) turn(j, j) = 1.0 / std::sqrt(parts.information(j));
+  std::vector<Index> place(rungs.size() + 1, q);
+  for (std::size_t m = 0; m < rungs.size(); ++m) {
+    place[m + 1] = place[m] + rungs[m]->columns();
+    turn.block(place[m], first[m], rungs[m]->columns(), first[m + 1] - first[m]) =
+        rungs[m]->whitener;
+  }
+  Matrix turned = turn * covariance * turn.transpose();
+  const SymEigen spectrum = engine.dense.sym_eigen(0.5 * (turned + turned.transpose()));
+  const Matrix root =
+      spectrum.vectors * spectrum.values.cwiseMax(0.0).cwiseSqrt().asDiagonal();
+
+  Matrix out(redraws, 3 + static_cast<Index>(rungs.size()));
+  parallel_for(engine, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
+    const Index begin = task * redraw_block, size = std::min(redraw_block, redraws - begin);
+    Matrix normal(kept, size);
+    for (Index r = 0; r < size; ++r) {
+      for (Index j = 0; j < kept; ++j) {
+        const double u = counter_uniform(redraw_key, static_cast<std::uint64_t>(begin + r),
+                                         static_cast<std::uint64_t>(j));
+        normal(j, r) = normal_quantile(1.0 - u);
+      }
+    }
+    const Matrix sums = root * normal;
+    for (Index r = 0; r < size; ++r) {
+      Vector z = sums.col(r).head(q);
+      // the normal law has no skewness to take out
+      out(begin + r, 0) = nine_digits(z.squaredNorm());
+      out(begin + r, 1) = nine_digits(z(0));
+      out(begin + r, 2) = nine_digits(-z(0));
+      for (std::size_t m = 0; m < rungs.size(); ++m) {
+        const double square = sums.col(r).segment(place[m], place[m + 1] - place[m]).squaredNorm();
+        out(begin + r, 3 + static_cast<Index>(m)) =
+            nine_digits((square - rungs[m]->spread) /
+                        (rows.total * std::sqrt(rungs[m]->null.variance)));
+      }
+    }
+  });
+  return out;
+}
+
+inline Matrix null_statistics(const Engine& engine, const JointParts& parts, Index redraws) {
+  return redraws_rows(parts.rows, redraws) ? redraw_rows(engine, parts, redraws)
+                                           : redraw_coefficients(engine, parts, redraws);
+}
+
+}  // namespace calibrisk
+
+#endif

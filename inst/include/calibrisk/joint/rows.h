@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Predictions in ascending order, with what each row counts: its weight v in every mean and the
+// number c of draws that it stands for, each of weight v / c. A sum over a row's draws of weight^k
+// is v^k / c^(k - 1).
+#ifndef CALIBRISK_JOINT_ROWS_H
+#define CALIBRISK_JOINT_ROWS_H
+
+#include <calibrisk/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+namespace calibrisk {
+
+struct JointRows {
+  std::vector<Index> order;    // row i is the given row order[i]
+  Vector p, logit, variance;   // variance under calibration, above 0
+  Vector weight, draws, each;  // v, c, v / c
+  double total = 0.0;          // of the weights
+  double count = 0.0;          // of the draws
+
+  Index size() const { return p.size(); }
+  bool constant() const { return p(0) == p(size() - 1); }
+  bool equal_draws() const { return each.minCoeff() == each.maxCoeff(); }
+  // as many equal draws would have a mean of the same variance
+  double effective() const { return total * total / weight.dot(each); }
+
+  Vector sorted(const ConstVectorRef& given) const {
+    Vector out(size());
+    for (Index i = 0; i < size(); ++i) out(i) = given(order[static_cast<std::size_t>(i)]);
+    return out;
+  }
+  Vector as_given(const ConstVectorRef& values) const {
+    Vector out(size());
+    for (Index i = 0; i < size(); ++i) out(order[static_cast<std::size_t>(i)]) = values(i);
+    return out;
+  }
+  double mean(const ConstVectorRef& values) const { return weight.dot(values) / total; }
+};
+
+// `weights` and `copies` may be empty: 1 for every row, and the weights as copies where
+// `copies_are_weights`. Rows of weight 0 must be left out. `ties` (outcomes) orders rows that have
+// the same prediction and count the same, so that sums over rows do not depend on the given order.
+inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weights,
+                            const ConstVectorRef& copies, const ConstVectorRef& ties) {
+  const Index n = p.size();
+  const auto at = [](const ConstVectorRef& values, Index i) {
+    return values.size() == 0 ? 1.0 : values(i);
+  };
+  struct Key {
+    double p, weight, copies, tie;
+    Index row;
+  };
+  std::vector<Key> keys(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) {
+    keys[static_cast<std::size_t>(i)] = {p(i), at(weights, i), at(copies, i), at(ties, i), i};
+  }
+  std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    if (a.p != b.p) return a.p < b.p;
+    return std::tie(a.weight, a.copies, a.tie) < std::tie(b.weight, b.copies, b.tie);
+  });
+  JointRows out;
+  out.order.resize(keys.size());
+  out.p.resize(n);
+  out.logit.resize(n);
+  out.variance.resize(n);
+  out.weight.resize(n);
+  out.draws.resize(n);
+  out.each.resize(n);
+  for (Index i = 0; i < n; ++i) {
+    const Key& key = keys[static_cast<std::size_t>(i)];
+    out.order[static_cast<std::size_t>(i)] = key.row;
+    out.p(i) = key.p;
+    const double inside = std::min(std::max(key.p, 1e-12), 1.0 - 1e-12);
+    out.logit(i) = std::min(std::max(std::log(inside / (1.0 - inside)), -12.0), 12.0);
+    out.variance(i) = inside * (1.0 - inside);
+    out.weight(i) = key.weight;
+    out.draws(i) = key.copies;
+    out.each(i) = key.weight / key.copies;
+  }
+  out.total = out.weight.sum();
+  out.count = out.draws.sum();
+  return out;
+}
+
+// Distinct type-1 quantiles at ascending shares; all values where there are no more of them.
+inline std::vector<double> joint_knots(const JointRows& rows, const std::vector<double>& shares) {
+  std::vector<double> out;
+  for (Index i = 0; i < rows.size() && out.size() <= shares.size(); ++i) {
+    if (out.empty() || out.back() != rows.p(i)) out.push_back(rows.p(i));
+  }
+  if (out.size() <= shares.size()) return out;
+  out.clear();
+  double sum = 0.0;
+  std::size_t next = 0;
+  for (Index i = 0; i < rows.size() && next < shares.size(); ++i) {
+    sum += rows.weight(i);
+    while (next < shares.size() && sum >= (shares[next] - 1e-12) * rows.total) {
+      if (out.empty() || out.back() != rows.p(i)) out.push_back(rows.p(i));
+      ++next;
+    }
+  }
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Tails and quantiles of the normal, gamma, Pearson III and beta laws, to about 1e-11.
+#ifndef CALIBRISK_MATH_TAIL_QUANTILES_H
+#define CALIBRISK_MATH_TAIL_QUANTILES_H
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace calibrisk {
+
+inline double normal_tail(double z) { return 0.5 * std::erfc(z * 0.70710678118654752440); }
+
+// z with this upper tail: Halley's steps from a rational start.
+inline double normal_quantile(double tail) {
+  if (tail > 0.5) return -normal_quantile(1.0 - tail);
+  if (!(tail > 0.0)) return std::numeric_limits<double>::infinity();
+  const double t = std::sqrt(-2.0 * std::log(tail));
+  double z = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                     (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  for (int step = 0; step < 4; ++step) {
+    const double density = 0.39894228040143267794 * std::exp(-0.5 * z * z);
+    const double u = (normal_tail(z) - tail) / density;
+    z += u / (1.0 - 0.5 * z * u);
+  }
+  return z;
+}
+
+namespace detail {
+
+// exp(-x) x^a / Gamma(a + 1)
+inline double gamma_factor(double a, double x) {
+  return std::exp(a * std::log(x) - x - std::lgamma(a + 1.0));
+}
+
+// Root of a decreasing function between lo and hi, from steps of Newton that stay between.
+template <class Function, class Slope>
+double decreasing_root(const Function& f, const Slope& slope, double lo, double hi, double x) {
+  for (int step = 0; step < 200; ++step) {
+    const double value = f(x);
+    if (value == 0.0) return x;
+    (value > 0.0 ? lo : hi) = x;
+    double next = x - value / slope(x);
+    if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
+    if (std::abs(next - x) <= 1e-14 * std::abs(x)) return next;
+    x = next;
+  }
+  return x;
+}
+
+}  // namespace detail
+
+// Upper tail of the gamma law of shape a (scale 1).
+inline double gamma_tail(double a, double x) {
+  if (!(x > 0.0)) return 1.0;
+  const double factor = detail::gamma_factor(a, x);
+  if (x < a + 1.0) {
+    double term = 1.0, sum = 1.0;
+    for (double k = a + 1.0; term > 1e-17 * sum; k += 1.0) sum += term *= x / k;
+    return 1.0 - factor * sum;
+  }
+  double b = x + 1.0 - a, c = 1e300, d = 1.0 / b, h = d;  // Lentz
+  for (double k = 1.0; k < 1e5; k += 1.0) {
+    const double an = -k * (k - a);
+    b += 2.0;
+    d = 1.0 / (an * d + b);
+    c = b + an / c;
+    const double step = c * d;
+    h *= step;
+    if (std::abs(step - 1.0) < 1e-16) break;
+  }
+  return factor * a * h;
+}
+
+// x with this upper tail; of large shapes Goldberg and Levine's expansion.
+inline double gamma_quantile(double a, double tail) {
+  const double z = normal_quantile(tail);
+  if (a > 800.0) {
+    const double nu = 2.0 * a, r = std::sqrt(2.0 * nu), z2 = z * z;
+    return 0.5 * (nu + r * z + 2.0 / 3.0 * (z2 - 1.0) + z * (z2 - 7.0) / (9.0 * r) -
+                  (6.0 * z2 * z2 + 14.0 * z2 - 32.0) / (405.0 * nu) +
+                  z * (9.0 * z2 * z2 + 256.0 * z2 - 433.0) / (2430.0 * nu * r));
+  }
+  const double root = 1.0 - 1.0 / (9.0 * a) + z / (3.0 * std::sqrt(a));
+  double start = a * root * root * root;
+  if (!(start > 0.0) || root <= 0.0 || tail > 0.9) {
+    start = std::exp((std::log1p(-tail) + std::lgamma(a + 1.0)) / a);
+  }
+  double hi = std::max(2.0 * start, a + 1.0);
+  while (gamma_tail(a, hi) > tail) hi *= 2.0;
+  return detail::decreasing_root(
+      [&](double x) { return gamma_tail(a, x) - tail; },
+      [&](double x) { return -detail::gamma_factor(a, x) * a / x; }, 0.0, hi,
+      std::min(start, 0.999 * hi));
+}
+
+// Of the Pearson III law with mean 0, variance 1 and this skewness (at most 2.8): the value with
+// the normal quantile z's upper tail.
+inline double pearson3_quantile(double z, double skew) {
+  if (skew < 1e-3) return z;
+  const double bounded = std::min(skew, 2.8), shape = 4.0 / (bounded * bounded);
+  return (gamma_quantile(shape, normal_tail(z)) - shape) / std::sqrt(shape);
+}
+
+// Lower tail of the beta law.
+inline double beta_lower(double x, double a, double b) {
+  if (!(x > 0.0)) return 0.0;
+  if (!(x < 1.0)) return 1.0;
+  if (x > (a + 1.0) / (a + b + 2.0)) return 1.0 - beta_lower(1.0 - x, b, a);
+  const double factor = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                 a * std::log(x) + b * std::log1p(-x));
+  double c = 1.0, d = 1.0 / (1.0 - (a + b) * x / (a + 1.0)), h = d;
+  for (double m = 1.0; m < 1e5; m += 1.0) {
+    const auto step = [&](double an) {
+      d = 1.0 / (1.0 + an * d);
+      c = 1.0 + an / c;
+      h *= c * d;
+    };
+    step(m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)));
+    step(-(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)));
+    if (std::abs(c * d - 1.0) < 1e-16) break;
+  }
+  return factor * h / a;
+}
+
+// x with this lower tail; both shapes positive.
+inline double beta_quantile(double lower, double a, double b) {
+  double lo = 0.0, hi = 1.0, x = a / (a + b);
+  for (int step = 0; step < 400; ++step) {
+    const double value = beta_lower(x, a, b) - lower;
+    if (value == 0.0) return x;
+    (value < 0.0 ? lo : hi) = x;
+    const double density =
+        std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                 (a - 1.0) * std::log(x) + (b - 1.0) * std::log1p(-x));
+    double next = x - value / density;
+    if (!(next > lo && next < hi)) next = lo > 0.0 ? std::sqrt(lo * hi) : 0.5 * (lo + hi);
+    if (std::abs(next - x) <= 1e-14 * x) return next;
+    x = next;
+  }
+  return x;
+}
+
+// Clopper and Pearson's limits of a share: `count` of n draws (not necessarily whole numbers), each
+// limit missed with probability `tail` at most.
+struct ShareLimits {
+  double low, high;
+};
+
+inline ShareLimits clopper_pearson(double count, double n, double tail) {
+  return {count > 0.0 ? beta_quantile(tail, count, n - count + 1.0) : 0.0,
+          count < n ? beta_quantile(1.0 - tail, count + 1.0, n - count) : 1.0};
+}
+
+}  // namespace calibrisk
+
+#endif
