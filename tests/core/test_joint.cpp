@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "check.h"
+#include "threads.h"
+
+#include <calibrisk/joint/headline.h>
+
+using namespace calibrisk;
+
+namespace {
+
+// Predictions between 0 and 1, and outcomes with another probability.
+Vector predictions(Index n, double steepness) {
+  Vector out(n);
+  for (Index i = 0; i < n; ++i) {
+    const double u = counter_uniform(5, 1, static_cast<std::uint64_t>(i));
+    out(i) = 1.0 / (1.0 + std::exp(-steepness * (2.0 * u - 1.2)));
+  }
+  return out;
+}
+
+Vector outcomes(const Vector& p, double power, std::uint64_t draw) {
+  Vector out(p.size());
+  for (Index i = 0; i < p.size(); ++i) {
+    const double u = counter_uniform(6, draw, static_cast<std::uint64_t>(i));
+    out(i) = u < std::pow(p(i), power) ? 1.0 : 0.0;
+  }
+  return out;
+}
+
+JointTest test_of(const Engine& engine, const Vector& p, const Vector& y, Index redraws,
+                  const Vector& weights = Vector(), const Vector& copies = Vector()) {
+  return JointTest(engine, joint_rows(p, weights, copies, y), redraws);
+}
+
+JointHeadline headline_of(const Engine& engine, const Vector& p, const Vector& y, Index redraws) {
+  const JointTest test = test_of(engine, p, y, redraws);
+  return test.headline(test.parts().rows.p - test.parts().rows.sorted(y), 0.95);
+}
+
+bool same(const JointHeadline& a, const JointHeadline& b) {
+  return a.estimate == b.estimate && a.low == b.low && a.high == b.high &&
+         a.p_value == b.p_value && a.cap == b.cap && a.lower_bound == b.lower_bound;
+}
+
+// Probability of k events of n.
+double binomial(double k, double n, double q) {
+  if (q <= 0.0) return k == 0.0 ? 1.0 : 0.0;
+  if (q >= 1.0) return k == n ? 1.0 : 0.0;
+  return std::exp(std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0) +
+                  k * std::log(q) + (n - k) * std::log1p(-q));
+}
+
+}  // namespace
+
+TEST(quantiles_are_those_of_tables) {
+  CHECK(is_near(normal_quantile(0.025), 1.959963984540054));
+  CHECK(is_near(normal_quantile(1e-9), 5.997807015007687, 1e-10));
+  CHECK(is_near(normal_quantile(0.9), -1.2815515655446004));
+  CHECK(is_near(2.0 * gamma_quantile(2.5, 0.05), 11.070497693516351));
+  CHECK(is_near(2.0 * gamma_quantile(0.5, 0.05), 3.841458820694124));
+  CHECK(is_near(2.0 * gamma_quantile(0.5, 0.975), 0.0009820691171752583));
+  CHECK(is_near(2.0 * gamma_quantile(50.0, 0.01), 135.80672317102676));
+  for (const double shape : {799.0, 801.0, 1e5}) {
+    for (const double tail : {0.001, 0.5, 0.99}) {
+      CHECK(is_near(gamma_tail(shape, gamma_quantile(shape, tail)), tail, 1e-8));
+    }
+  }
+  const ShareLimits share = clopper_pearson(3.0, 50.0, 0.025);
+  CHECK(is_near(share.low, 0.01254858783533, 1e-11));
+  CHECK(is_near(share.high, 0.16548194660377, 1e-11));
+  CHECK(is_near(clopper_pearson(0.0, 20.0, 0.025).high, 1.0 - std::pow(0.025, 1.0 / 20.0), 1e-11));
+}
+
+TEST(redrawn_statistics_are_those_of_the_redrawn_outcomes) {
+  const Engine engine = serial_engine();
+  for (const double steepness : {2.0, 9.0}) {
+    const Vector p = predictions(150, steepness);
+    const JointParts parts = joint_parts(engine, joint_rows(p, Vector(), Vector(), Vector()));
+    const Matrix redrawn = redraw_rows(engine, parts, 70);
+    const detail::RowDraws draws(parts.rows);
+    Vector mean = Vector::Zero(150);
+    for (Index r = 0; r < 70; ++r) {
+      Vector e(150);
+      for (Index i = 0; i < 150; ++i) {
+        e(i) = parts.rows.p(i) > 0.5 ? parts.rows.p(i) - 1.0 : parts.rows.p(i);
+      }
+      draws.rare(static_cast<std::uint64_t>(r),
+                 [&](Index i) { e(i) += parts.rows.p(i) > 0.5 ? 1.0 : -1.0; });
+      mean += e / 70.0;
+      const Vector observed = observed_statistics(parts, e, observe_rungs(engine, parts, e));
+      CHECK((redrawn.row(r).transpose() - observed).cwiseAbs().maxCoeff() < 1e-8);
+    }
+    CHECK(std::abs(mean.sum()) < 4.0 * std::sqrt(parts.rows.variance.sum() / 70.0));
+  }
+}
+
+TEST(rare_outcomes_have_their_probabilities) {
+  Vector p(400);
+  for (Index i = 0; i < 400; ++i) p(i) = i < 390 ? 0.001 * (1.0 + double(i % 7)) : 0.99;
+  const JointRows rows = joint_rows(p, Vector(), Vector(), Vector());
+  const detail::RowDraws draws(rows);
+  Vector seen = Vector::Zero(400);
+  constexpr int times = 20000;
+  for (std::uint64_t r = 0; r < times; ++r) draws.rare(r, [&](Index i) { seen(i) += 1.0; });
+  double square = 0.0;
+  for (Index i = 0; i < 400; ++i) {
+    const double q = detail::rarer(rows.p(i)), expected = times * q;
+    square += std::pow(seen(i) - expected, 2.0) / (expected * (1.0 - q));
+  }
+  CHECK(std::abs(square - 400.0) < 4.0 * std::sqrt(2.0 * 400.0 * 1.1));
+}
+
+TEST(coefficients_have_the_laws_of_redrawn_rows) {
+  const Engine engine = serial_engine();
+  const Vector p = predictions(3000, 3.0);
+  const JointParts parts = joint_parts(engine, joint_rows(p, Vector(), Vector(), Vector()));
+  const Matrix rows = redraw_rows(engine, parts, 999), law = redraw_coefficients(engine, parts, 999);
+  for (Index m = 0; m < rows.cols(); ++m) {
+    const RedrawnTail a(rows.col(m)), b(law.col(m));
+    CHECK(std::abs(a.survival(b.edge(0.2)) - 0.2) < 0.06);
+    CHECK(std::abs(a.survival(b.edge(0.02)) - 0.02) < 0.02);
+  }
+}
+
+TEST(copies_are_repeated_rows) {
+  const Engine engine = serial_engine();
+  const Vector p = predictions(60, 3.0), y = outcomes(p, 1.6, 3);
+  Vector copies(60), repeated_p(60 * 4), repeated_y(60 * 4);
+  Index at = 0;
+  for (Index i = 0; i < 60; ++i) {
+    copies(i) = static_cast<double>(1 + i % 4);
+    for (Index c = 0; c < 1 + i % 4; ++c, ++at) {
+      repeated_p(at) = p(i);
+      repeated_y(at) = y(i);
+    }
+  }
+  const JointTest test = test_of(engine, p, y, 199, copies, copies);
+  const JointHeadline few = test.headline(test.parts().rows.p - test.parts().rows.sorted(y), 0.95);
+  const JointHeadline all = headline_of(engine, repeated_p.head(at), repeated_y.head(at), 199);
+  CHECK(few.p_value == all.p_value);
+  CHECK(is_near(few.estimate, all.estimate, 1e-9));
+  CHECK(is_near(few.low, all.low, 1e-8));
+  CHECK(is_near(few.high, all.high, 1e-9));
+  CHECK(is_near(few.cap, all.cap, 1e-10));
+}
+
+TEST(weights_have_no_unit) {
+  const Engine engine = serial_engine();
+  const Vector p = predictions(120, 3.0), y = outcomes(p, 1.4, 4);
+  Vector weights(120);
+  for (Index i = 0; i < 120; ++i) weights(i) = 0.5 + double(i % 5);
+  std::vector<JointHeadline> found;
+  for (const double unit : {1.0, 1000.0}) {
+    const JointTest test = test_of(engine, p, y, 199, unit * weights);
+    found.push_back(test.headline(test.parts().rows.p - test.parts().rows.sorted(y), 0.95));
+  }
+  CHECK(found[0].p_value == found[1].p_value);
+  CHECK(is_near(found[0].estimate, found[1].estimate, 1e-9));
+  CHECK(is_near(found[0].low, found[1].low, 1e-8));
+  CHECK(is_near(found[0].high, found[1].high, 1e-9));
+}
+
+TEST(order_of_rows_and_threads_change_nothing) {
+  const Engine engine = serial_engine();
+  ThreadedEngine three(3);
+  const Engine threads = three.engine();
+  Vector p = predictions(500, 4.0);
+  for (Index i = 0; i < 500; i += 3) p(i) = std::nearbyint(20.0 * p(i)) / 20.0;
+  const Vector y = outcomes(p, 1.5, 5);
+  const JointHeadline one = headline_of(engine, p, y, 399);
+  CHECK(same(one, headline_of(threads, p, y, 399)));
+  const Vector p2 = p.reverse(), y2 = y.reverse();
+  const JointHeadline two = headline_of(engine, p2, y2, 399);
+  CHECK(same(one, two));
+  CHECK((one.half - two.half.reverse()).cwiseAbs().maxCoeff() == 0.0);
+}
+
+TEST(the_interval_holds_0_exactly_where_the_test_does_not_reject) {
+  const Engine engine = serial_engine();
+  int rejected = 0, all = 0;
+  for (const double steepness : {2.0, 6.0, 0.0}) {
+    Vector p = predictions(200, steepness);
+    if (steepness == 6.0) {
+      for (Index i = 0; i < 200; ++i) p(i) = 0.1 + 0.8 * (std::nearbyint(3.0 * p(i)) / 3.0);
+    }
+    const JointTest test = test_of(engine, p, Vector(), 299);
+    for (std::uint64_t draw = 0; draw < 40; ++draw) {
+      const Vector y = outcomes(test.parts().rows.p, draw % 2 == 0 ? 1.0 : 1.3, draw);
+      for (const double level : {0.8, 0.95, 0.99}) {
+        const JointHeadline h = test.headline(test.parts().rows.p - y, level);
+        const bool rejects = h.p_value < 1.0 - level - 1e-12;
+        CHECK((h.low > 0.0) == rejects);
+        CHECK(h.low <= h.estimate && h.estimate <= h.high && h.high <= h.cap + 1e-15);
+        CHECK(h.low <= h.lower_bound && h.lower_bound <= h.high);
+        rejected += rejects ? 1 : 0;
+        ++all;
+      }
+    }
+  }
+  CHECK(rejected > 40 && rejected < all - 40);
+}
+
+TEST(of_one_prediction_the_interval_covers) {
+  for (const double p : {0.9, 0.98, 0.999}) {
+    for (const double n : {50.0, 120.0, 300.0, 1200.0}) {
+      std::vector<double> low, high;
+      for (double k = 0.0; k <= n; k += 1.0) {
+        const ConstantPrediction one{p, n, k};
+        const bool rejects = one.p_value() < 0.05;
+        low.push_back(rejects ? one.low(0.025) : 0.0);
+        high.push_back(one.high(0.025));
+        CHECK((low.back() > 0.0) == rejects && low.back() <= high.back());
+      }
+      for (std::size_t k = 0; k + 1 < high.size(); ++k) {  // more failures than expected
+        if (n - static_cast<double>(k + 1) > n * (1.0 - p)) CHECK(high[k] >= high[k + 1]);
+      }
+      for (double q = 0.7; q < 1.0; q += 0.000731) {
+        double above = 0.0, below = 0.0;
+        for (std::size_t k = 0; k < low.size(); ++k) {
+          const double here = binomial(static_cast<double>(k), n, q);
+          if (high[k] < std::abs(q - p) - 1e-12) above += here;
+          if (low[k] > std::abs(q - p) + 1e-12) below += here;
+        }
+        CHECK(above <= 0.03);
+        CHECK(below <= 0.03);
+      }
+    }
+  }
+}

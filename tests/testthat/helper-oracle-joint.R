@@ -1,0 +1,148 @@
+# The joint test and its interval, formula by formula, with n x k matrices: rows are single draws of weight w, and the
+# redrawn statistics are given.
+
+oracle_joint_rungs <- function(p, w) {
+  v <- p * (1 - p)
+  logit <- pmin(pmax(qlogis(p), -12), 12)
+  bases <- list(one = matrix(1, length(p)), tangent = if (diff(range(logit)) > 1e-9) cbind(v, v * logit),
+                eight = oracle_hats(p, 8, w), fine = oracle_hats(p, min(100, ceiling(sqrt(length(p)))), w))
+  bases <- bases[!vapply(bases, is.null, NA)]
+  if (length(unique(p)) <= 8) bases$fine <- NULL  # the same columns
+  lapply(bases[vapply(names(bases), function(m) m == "one" || ncol(bases[[m]]) > 1, NA)], function(B) {
+    r <- list(B = oracle_orthonormal(B, w))
+    r$h <- w * rowSums(r$B^2)
+    r$a <- ifelse(r$h > 0.95, 0, 1 / (1 - r$h))
+    c(r, list(null = oracle_joint_moments(r, v, w)))
+  })
+}
+
+oracle_joint_moments <- function(r, s, w) {
+  sums <- function(f) crossprod(r$B, w^2 * f * s * r$B)
+  T1 <- sums(r$a)
+  list(k2 = (sum(sums(r$a^2) * sums(1)) + sum(T1^2) - 2 * sum((r$a * r$h * w * s)^2)) / sum(w)^2,
+       k3 = 8 * sum((T1 %*% T1) * T1) / sum(w)^3)
+}
+
+oracle_joint_scores <- function(p, w) {
+  v <- p * (1 - p)
+  logit <- pmin(pmax(qlogis(p), -12), 12)
+  U <- matrix(1, length(p))
+  if (diff(range(logit)) > 1e-9) U <- cbind(1, logit - sum(w^2 * v * logit) / sum(w^2 * v))
+  info <- colSums(w^2 * v * U^2)
+  list(U = U, info = info, skew = -colSums(w^3 * v * (1 - 2 * p) * U^3) / info^1.5,
+       W = sum(w) * solve(crossprod(U, w * U)))
+}
+
+# cox, up, down, then the rungs but `one` and `tangent`.
+oracle_joint_statistics <- function(p, e, w = rep(1, length(p))) {
+  s <- oracle_joint_scores(p, w)
+  z <- drop(crossprod(s$U, w * e)) / sqrt(s$info)
+  z <- z - s$skew / 6 * (z^2 - 1) + s$skew^2 / 108 * z^3
+  rungs <- oracle_joint_rungs(p, w)
+  rungs <- rungs[!names(rungs) %in% c("one", "tangent")]
+  psi <- vapply(rungs, function(r) oracle_joint_psi(r, e, w) / sqrt(r$null$k2), 0)
+  c(cox = sum(z^2), up = z[1], down = -z[1], psi)
+}
+
+oracle_joint_psi <- function(r, e, w) {
+  (sum(crossprod(r$B, w * e) * crossprod(r$B, w * r$a * e)) - sum(w * r$a * r$h * e^2)) / sum(w)
+}
+
+# Survival function of a statistic from its redraws; `own` of these themselves, each without itself.
+oracle_joint_survival <- function(t, x, own = 0) {
+  t <- sort(t)
+  R <- length(t)
+  m <- max(5, floor(0.02 * R))
+  from <- t[R - m]
+  beta <- mean(t[(R - m + 1):R]) - from
+  s <- (1 - own + vapply(x, function(one) sum(t >= one), 0)) / (R + 1)
+  if (beta <= 0) return(s)
+  ifelse(x > from, ((m + 1) / (R + 1) - own / (R + 1)) * exp(-pmax(x - from, 0) / beta), s)
+}
+
+oracle_joint_p <- function(redrawn, share, observed) {
+  R <- nrow(redrawn)
+  weighted <- function(x, own) {
+    parts <- lapply(seq_along(share), function(m) oracle_joint_survival(redrawn[, m], x[, m], own) / share[m])
+    do.call(pmin, parts)
+  }
+  smallest <- sort(weighted(redrawn, 1))
+  t <- weighted(matrix(observed, 1), 0)
+  count <- sum(smallest <= t)
+  max(1e-16, if (count < 10) 11 / (R + 1) * min(1, t / smallest[10]) else (1 + count) / (R + 1))
+}
+
+oracle_joint_pearson3 <- function(z, skew) {
+  if (skew < 1e-3) return(z)
+  k <- 4 / min(skew, 2.8)^2
+  (qgamma(pnorm(z), k) - k) / sqrt(k)
+}
+
+oracle_joint_observed <- function(r, p, e, w) {
+  V <- sum(w)
+  n <- length(p)
+  off <- drop(r$B %*% crossprod(r$B, w * e)) - r$h * e
+  off_a <- drop(r$B %*% crossprod(r$B, w * r$a * e)) - r$h * r$a * e
+  f <- (r$a * off + off_a) / 2
+  psi <- sum(w * e * r$a * off) / V
+  slope <- function(linear, scatter, k2) (max(0, linear) + scatter * 2 * sqrt(k2)) / (max(psi, 0) + 2 * sqrt(k2))
+  here <- oracle_joint_moments(r, e^2, w)
+  v <- p * (1 - p)
+  null <- r$null
+  here$slope <- slope(4 * n / (n - 1) * sum(w^2 * (e * f - psi)^2) / V^2 - 2 * here$k2, 4 * sum(w^2 * e^2) / V^2,
+                      here$k2)
+  null$slope <- slope(4 * sum(w^2 * v * f^2) / V^2 - 2 * null$k2, 4 * sum(w^2 * v) / V^2, null$k2)
+  list(psi = psi, gap = r$a * off, half = e * f, here = here, null = null)
+}
+
+# `critical` in units of the null deviation.
+oracle_joint_low_rung <- function(o, critical, tail) {
+  z <- qnorm(1 - tail)
+  c0 <- critical - oracle_joint_pearson3(z, o$null$k3 / o$null$k2^1.5)
+  excess <- function(x) {
+    s <- sqrt(x / o$psi)
+    mix <- function(name) (1 - s) * o$null[[name]] + s * o$here[[name]]
+    var <- mix("k2") + mix("slope") * x
+    o$psi - x - sqrt(var) * (oracle_joint_pearson3(z, (mix("k3") + 1.5 * mix("slope")^2 * x) / var^1.5) +
+                               c0 * (mix("k2") / var)^1.5)
+  }
+  uniroot(excess, c(0, o$psi), tol = 1e-13)$root
+}
+
+# The least norm of theta in the ellipsoid, by brute force over directions.
+oracle_joint_low_cox <- function(p, e, w, c) {
+  s <- oracle_joint_scores(p, w)
+  V <- sum(w)
+  n <- length(p)
+  that <- drop(crossprod(s$U, w * e)) / V
+  S0 <- diag(s$info, length(s$info)) / V^2
+  S1 <- n / (n - 1) * crossprod(w * sweep(s$U * e, 2, that)) / V^2
+  size <- sqrt(sum(that * (s$W %*% that)))
+  least <- function(share) {
+    S <- (1 - share) * S0 + share * S1
+    root <- t(chol(S)) * sqrt(c)
+    norm <- function(angle) {
+      theta <- that - drop(root %*% c(cos(angle), sin(angle)))
+      sqrt(sum(theta * (s$W %*% theta)))
+    }
+    start <- which.min(vapply(seq(0, 2 * pi, length.out = 721), norm, 0))
+    optimize(norm, seq(0, 2 * pi, length.out = 721)[start] + c(-0.01, 0.01), tol = 1e-12)$objective
+  }
+  size * uniroot(function(share) least(share) / size - share, c(0, 1), tol = 1e-11)$root
+}
+
+oracle_joint_low_total <- function(p, e, w, z) {
+  m <- abs(sum(w * e) / sum(w))
+  v0 <- sum(w^2 * p * (1 - p)) / sum(w)^2
+  v1 <- length(p) / (length(p) - 1) * sum(w^2 * (e - sum(w * e) / sum(w))^2) / sum(w)^2
+  uniroot(function(x) m - x - z * sqrt(v0 + (v1 - v0) * x / m), c(0, m), tol = 1e-13)$root
+}
+
+oracle_joint_high_rung <- function(o, tail, normal) {
+  f <- function(x) {
+    var <- o$here$k2 + o$here$slope * x
+    skew <- min(2.8, (o$here$k3 + 1.5 * o$here$slope^2 * x) / var^1.5)
+    max(o$psi, 0) - x - oracle_joint_pearson3(-qnorm(1 - tail), normal * skew) * sqrt(var)
+  }
+  uniroot(f, c(max(o$psi, 0), 1), tol = 1e-13)$root
+}
