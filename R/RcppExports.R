@@ -109,6 +109,10 @@ cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, n_draws, 
     .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, n_draws, seed, threads)
 }
 
+cpp_joint <- function(p, outcomes, weights, copies, knots, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_joint`, p, outcomes, weights, copies, knots, level, redraws, threads)
+}
+
 cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress) {
     .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress)
 }

@@ -20,7 +20,7 @@
 #'   factor), each with an outcome drawn from it. They depend on the predictions alone, so the redrawn p-value stays
 #'   exact.
 #' @param statistic Of `test_cumulative()`: the two-part statistic of mean and `"bridge"`, `"kuiper"` or `"ks"`.
-#' @param bases The nested bases, as in [ce_estimate()].
+#' @param bases Nested bases in place of the default test, as in [ce_estimate()].
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.
@@ -86,7 +86,7 @@ test_cme <- function(locations = 3, reference = c("redraw", "chisq", "f"), repli
 
 #' @rdname ce_tests
 #' @export
-test_ladder <- function(bases = NULL) new_choice("test", "ladder", bases = check_bases(bases, NULL))
+test_joint <- function(bases = NULL) new_choice("test", "joint", bases = check_bases(bases, NULL))
 
 check_redraws <- function(replicates, add_one, tolerance = NULL, call = caller_env()) {
   check_count(replicates, call = call)

@@ -30,11 +30,14 @@
 #'     of 500 binary predictions at level 5 % with 99 redraws. With logits a third too large it rejected 51 times with
 #'     three locations far apart, 36 times with three at random and never with ten. The conditional test rejected 48
 #'     times. With logits off by .35 these were 69, 69 and 15 to 21 (80).}
-#'   \item{`"ladder"`}{The test that the interval of [ce_estimate()] inverts: leave-one-out projections of the residuals
-#'     on nested bases, p-value \eqn{\min(1, 2M \min_m p_m)} over M bases. It is for class probabilities (two classes:
-#'     binary, more: canonical) and uses no kernel and no redraws; its time is linear. It is asymptotic, and in
-#'     simulations its level is below the nominal one. `estimate` is the calibration error itself, on the root scale,
-#'     with its interval; the statistic is the standardised projection on the basis that decides.}
+#'   \item{`"joint"`}{The test that the interval of [ce_estimate()] inverts, which has the formulas. It is for class
+#'     probabilities. Two classes: scores of intercept and slope, the sum of the residuals with its sign, and two
+#'     quadratic forms of hat functions, with one p-value from the same redrawn outcomes for all of them. The redraws
+#'     have a seed of their own, so the result is the same in every call. More classes: leave-one-out projections of the
+#'     residuals on nested bases, p-value \eqn{\min(1, 2M \min_m p_m)} over M bases, asymptotic; in simulations its
+#'     level is below the nominal one. So are rows with importance weights or clusters. Its time is linear. `estimate`
+#'     is the calibration error itself, on the root scale, with its interval; the statistic is that of the part that
+#'     decides.}
 #'   \item{`"cumulative"`}{The walk of cumulated residuals of one event's probability, predictions sorted by size:
 #'     \eqn{S_k = \sum_{i \le k} (y_i - p_i) / \sqrt{V_n}} at the time \eqn{t_k = V_k / V_n}, \eqn{V_k = \sum_{i \le k}
 #'     p_i (1 - p_i)}. `statistic = "ks"` is \eqn{\max_k |S_k|}, `"kuiper"` \eqn{\max_k S_k -
@@ -49,19 +52,21 @@
 #' The kernels are those of [skce()], and so is the estimate. They do not depend on the outcomes and are the same for
 #' all redraws.
 #'
-#' `"auto"` is the conditional test at any number of rows. The exceptions are the bootstrap for a kernel that is a
-#' function, above 256 rows, and `"ladder"` for weighted or clustered rows (see below). The method line says what was
-#' chosen. Up to 10,000 rows `estimate` uses the kernel itself, beyond that its factor, as the statistic does.
+#' `"auto"` is the joint test of two classes, and of weighted or clustered rows (see below); if a kernel or an option
+#' of the conditional test is given, and for all other predictions, it is the conditional test at any number of rows.
+#' The exception is the bootstrap for a kernel that is a function, above 256 rows. The method line says what was chosen.
+#' Up to 10,000 rows `estimate` of the conditional test uses the kernel itself, beyond that its factor, as the statistic
+#' does.
 #'
 #' @section Weights and clusters:
 #' The conditional test keeps importance weights in every redraw: it is exact for weights that do not depend on the
 #' outcome given the prediction. The weights of `horizon` and of samples drawn by outcome do depend on it, and they
 #' change the level: at 5% the test rejected 6 to 7% of calibrated samples with censoring. It rejected 12% if rare
-#' events were thinned to a fifth and had the weight 5, and 2% if the other rows were thinned (`"ladder"`: at most 4%).
-#' `"ladder"` uses the variance of the weighted residuals. For class probabilities with importance weights `"auto"`
-#' chooses it, unless a kernel or an option of the conditional test is given. If rows belong together (`cluster`),
-#' outcomes are not independent given the predictions. `"auto"` is then `"ladder"`, which leaves whole clusters out;
-#' other tests are refused with an error.
+#' events were thinned to a fifth and had the weight 5, and 2% if the other rows were thinned (`"joint"`: at most 4%).
+#' Of weighted rows `"joint"` uses the variance of the weighted residuals. For class probabilities with importance
+#' weights `"auto"` chooses it, unless a kernel or an option of the conditional test is given. If rows belong together
+#' (`cluster`), outcomes are not independent given the predictions. `"auto"` is then `"joint"`, which leaves whole
+#' clusters out; other tests are refused with an error.
 #'
 #' @section Errors:
 #' Those of [skce()], and: `calibrisk_error_argument` for blocks of which there are fewer than two,
@@ -75,7 +80,7 @@
 #'   those that it holds. With `"auto"` they are options of the test that is chosen.
 #' @return An object of class `ce_test` and `htest`. `tidy()` gives one row. Its first columns are `estimate` (of the
 #'   squared kernel calibration error), `statistic`, `p.value`, `parameter` (replicates, block size, number of
-#'   locations, or the M of the bound), `conf.low` and `conf.high` (one-sided for blocks, two-sided for `"ladder"`, else
+#'   locations, or the M of the bound), `conf.low` and `conf.high` (one-sided for blocks, two-sided for `"joint"`, else
 #'   `NA`). Then follow `test` (the one that was run), `method` (in words), `alternative` and `n`. `glance()` adds
 #'   `std.error`; `prediction` (what the predictions are), `kernel`, `target_kernel` and `target_form`, as in [skce()].
 #'   `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the statistic in its distribution under calibration. With
@@ -123,7 +128,7 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
     }
     if (test$name %in% kernel_free_tests) {
       if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, call)
-      result <- switch(test$name, ladder = ladder_test(test, laws, level, threads, call),
+      result <- switch(test$name, joint = joint_test(test, laws, level, threads, call),
                        cumulative = cumulative_test(test, laws, threads, call))
       return(new_ce_test(result, test, list(laws = laws, n = laws$n), name))
     }
@@ -135,7 +140,7 @@ ce_test <- function(x, truth, ..., test = "auto", kernel = NULL, target_kernel =
   objects_by_groups(x, by, run, call)
 }
 
-kernel_free_tests <- c("ladder", "cumulative")
+kernel_free_tests <- c("joint", "cumulative")
 
 stop_kernel_free <- function(test, call) {
   stop_input(c(
@@ -154,19 +159,19 @@ short_label <- function(quo) {
 # Most null distributions assume independent, unweighted rows.
 check_test_design <- function(test, laws, call) {
   design <- laws$design
-  if (!is.null(design$cluster) && (!test %in% c("auto", "ladder") || !is.null(laws$law) || !is.null(laws$group))) {
+  if (!is.null(design$cluster) && (!test %in% c("auto", "joint") || !is.null(laws$law) || !is.null(laws$group))) {
     stop_input(c(
       "The null distribution of {.code test = \"{test}\"} assumes independent outcomes.",
       "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
-      "i" = "Use {.code test = \"ladder\"} (of class probabilities, without groups), or {.fn skce}, whose interval \
+      "i" = "Use {.code test = \"joint\"} (of class probabilities, without groups), or {.fn skce}, whose interval \
              takes pairs across clusters."
     ), "cluster", arg = "test", call = call)
   }
-  if (!is.null(design$w) && !test %in% c("auto", "conditional", "ladder", "cumulative")) {
+  if (!is.null(design$w) && !test %in% c("auto", "conditional", "joint", "cumulative")) {
     stop_input(c(
       "{.code test = \"{test}\"} takes unweighted rows.",
       "x" = "{.arg weights} are importance weights.",
-      "i" = "Use {.code test = \"conditional\"}, which keeps the weights of simulated outcomes, or {.val ladder}."
+      "i" = "Use {.code test = \"conditional\"}, which keeps the weights of simulated outcomes, or {.val joint}."
     ), "weights", arg = "test", call = call)
   }
 }
@@ -174,8 +179,9 @@ check_test_design <- function(test, laws, call) {
 # A kernel that is a function of predictions and outcomes together has no factor. Redraws take weights as if they did
 # not depend on the outcome, which is not known; whoever asks for a kernel or redraws (`plain` is FALSE) gets them.
 auto_test <- function(laws, kernel, plain) {
-  if (!is.null(laws$design$cluster)) return("ladder")
-  if (plain && !is.null(laws$design$w) && is.null(laws$law) && is.null(laws$group)) return("ladder")
+  if (!is.null(laws$design$cluster)) return("joint")
+  classes <- plain && is.null(laws$law) && is.null(laws$group)
+  if (classes && (!is.null(laws$design$w) || ncol(laws$probs) == 2)) return("joint")
   if (is.function(kernel) && laws$n > joint_rows) "bootstrap" else "conditional"
 }
 
@@ -204,7 +210,7 @@ new_ce_test <- function(result, choice, problem, name) {
 
 # The quantity that is 0 under the hypothesis.
 estimand <- function(test) {
-  switch(test, cme = "UCME", ladder = "calibration error", cumulative = "KS calibration error", "SKCE")
+  switch(test, cme = "UCME", joint = "calibration error", cumulative = "KS calibration error", "SKCE")
 }
 
 missing_test <- function(test, laws, name) {

@@ -230,7 +230,7 @@ check_ckce_design <- function(design, choices, call) {
     stop_input(c(
       "{.arg n_draws} needs independent, unweighted rows.",
       "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
-      "i" = "Use {.code n_draws = 0}, or {.code ce_test(test = \"ladder\")}."
+      "i" = "Use {.code n_draws = 0}, or {.code ce_test(test = \"joint\")}."
     ), "weights", arg = "n_draws", call = call)
   }
 }

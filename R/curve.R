@@ -245,7 +245,7 @@ curve_numbers <- function(problem) {
   if (is.null(problem$labels)) return(list(slope = NA_real_, error = NA_real_))
   z <- smooth_scale(problem$features[, 1])
   fit <- cpp_logistic(z, as.numeric(problem$labels), TRUE, TRUE, relative_weights(problem$design))
-  error <- run_ladder(problem, ladder_bases("binary", 1, nrow(problem$features)), 0.95, 1L)$estimate
+  error <- binary_ladder(problem, 0.95, 1L)$estimate
   list(slope = if (fit$converged) fit$slope else NA_real_, error = error)
 }
 

@@ -57,8 +57,7 @@ database_ladder <- function(rows, g, level, threads, call) {
   if (different <= few_rows) {
     found <- database_query(rows$db, paste0("SELECT p, y, ", sql_sums(c(n = weight)), " FROM (", pairs,
                                             ") ce_pairs GROUP BY p, y ORDER BY p, y"), call)
-    found <- list(x = as.numeric(found$p), y = as.numeric(found$y), count = as.numeric(found$n))
-    return(counted_ladder(found, ladder_bases("binary", 1, design$n), level, threads))
+    return(joint_ladder(as.numeric(found$p), as.numeric(found$y), as.numeric(found$n), level, threads))
   }
   knots <- database_knots(rows, pairs, weight, design$n, call)
   edges <- sort(unique(unlist(knots)))
@@ -103,7 +102,7 @@ sent_ladder <- function(rows, pairs, design, level, threads, call) {
   found <- lapply(found, function(v) rep(as.numeric(v), as.numeric(found$copies)))
   problem <- scalar_problem(found$p, found$y)
   problem$design <- new_design(design$n, if (weighted) found$ce_w, if (clustered) as.integer(found$ce_code))
-  run_ladder(problem, ladder_bases("binary", 1, design$n), level, threads)
+  binary_ladder(problem, level, threads)
 }
 
 # Sums by cluster of all that is squared are sums of powers of u: those of every cluster (`ce_code` of the pairs) and

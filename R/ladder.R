@@ -154,6 +154,7 @@ shared_top_ladder <- function(problem, level, threads) {
 # Theorem 3.1), so its estimate, limits and test take theirs into account. `known`: ladders of these rows, by notion.
 notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env(), known = list(),
                           problem = ladder_problem(predictions, notion, call)) {
+  if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level, threads))
   specs <- if (is.null(bases)) {
     ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))
   } else {
@@ -161,24 +162,33 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   }
   own <- run_ladder(problem, specs, level, threads)
   if (notion != "canonical" || ncol(problem$residuals) == 2) return(own)
-  known$top_label <- shared_top_ladder(problem, level, threads) %||% known$top_label
-  lower <- lapply(c("class_wise", "top_label"), function(coarser) {
-    known[[coarser]] %||% notion_ladder(predictions, coarser, level, threads, call = call)
-  })
-  all <- c(list(own), lower)
-  largest <- function(field) max(vapply(all, `[[`, 0, field), na.rm = TRUE)
+  all <- c(list(own, known$class_wise %||% notion_ladder(predictions, "class_wise", level, threads, call = call)),
+           top_ladders(predictions, problem, level, threads, known, call))
+  # three conservative tests keep the level together; the one of the top label alone uses all of it
+  tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
+  largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)
   most <- which.max(vapply(all, `[[`, 0, "estimate"))
   if (length(most) == 1 && most > 1) {
     # the number and its error are those of the notion that sees more
     own[c("estimate", "std.error", "value")] <- all[[most]][c("estimate", "std.error", "value")]
   }
-  for (field in c("low", "high")) own[[field]] <- largest(field)
+  own$low <- largest("low", tested)
+  own$high <- largest("high")
   # the largest of three bounds at 95 % each would hold in 91 % of calibrated samples only
   own$lower_bound <- own$low
   own$high <- min(own$high, max(own$upper_bound, own$low))
-  p_values <- vapply(all, `[[`, 0, "p.value")
-  if (!all(is.na(p_values))) own[c("p.value", "statistic")] <- all[[which.min(p_values)]][c("p.value", "statistic")]
+  p_values <- vapply(tested, `[[`, 0, "p.value")
+  if (!all(is.na(p_values))) own[c("p.value", "statistic")] <- tested[[which.min(p_values)]][c("p.value", "statistic")]
   own
+}
+
+# What the top label says of the canonical error: by nested bases, and as its own row has it.
+top_ladders <- function(predictions, problem, level, threads, known, call) {
+  shared <- shared_top_ladder(problem, level, threads)
+  if (!is.null(shared)) return(list(shared))
+  top <- ladder_problem(predictions, "top_label", call)
+  c(list(run_ladder(top, ladder_bases("top_label", 1, nrow(top$features)), level, threads)),
+    if (can_redraw(top$design)) list(known$top_label %||% binary_ladder(top, level, threads)))
 }
 
 new_estimate_table <- function(x, level, events = NULL) {

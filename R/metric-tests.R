@@ -236,7 +236,7 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
       "The Hosmer-Lemeshow test needs independent rows.",
       "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of {problem$design$n} rows.",
       "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \
-             {.code ce_test(test = \"ladder\")}."
+             {.code ce_test(test = \"joint\")}."
     ), c("cluster", "argument"), arg = "cluster", call = call)
   }
   sorted <- sort_problem(problem)

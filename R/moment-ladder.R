@@ -21,32 +21,21 @@ monomial_to_chebyshev <- function(m) {
   out
 }
 
-# The ladder (R/ladder.R) on rungs of hats with the given knots, a vector of edges per rung. `error`: by how much its
-# numbers would move with one node less per cell, much more than with one more; `n`: number of rows.
+# The headline on rungs of hats with the given knots, a vector of edges for each rung of the default ladder. `error`: by
+# how much estimate and upper end would move with one node less per cell, much more than with one more; `n`: number of
+# rows.
 moment_ladder <- function(edges, moments, knots, level, threads = 1L) {
+  run <- function(nodes) {
+    rows <- cell_rows(edges, moments, nodes)
+    joint_ladder(rows$x, rows$y, rows$count, level, threads, knots[-1])
+  }
   nodes <- dim(moments)[1] %/% 2
-  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
-  out <- counted_ladder(cell_rows(edges, moments), bases, level, threads)
-  coarse <- counted_ladder(cell_rows(edges, moments, nodes - 1), bases, level, threads)
-  moved <- vapply(c("estimate", "low", "high", "lower_bound"), function(name) abs(out[[name]] - coarse[[name]]), 0)
-  out$error <- max(moved)
+  out <- run(nodes)
+  coarse <- run(nodes - 1)
+  # the lower end also depends on redraws, which are others for other nodes
+  out$error <- max(abs(out$estimate - coarse$estimate), abs(out$high - coarse$high))
   out$n <- sum(moments[1, , ])
   out
-}
-
-# The ladder of rows with counts: that of repeated rows.
-counted_ladder <- function(rows, bases, level, threads) {
-  e <- rows$x - rows$y
-  total <- sum(rows$count)
-  ladder <- function(residuals) {
-    cpp_ladder(matrix(rows$x), matrix(residuals), rows$count, integer(), bases, TRUE, threads, TRUE)
-  }
-  mean <- sum(rows$count * e^2) / total
-  moment <- function(k) sum(rows$count * (e^2 - mean)^k)
-  facts <- list(mean = mean, error = sqrt(moment(2) / (total * (total - 1))), third = moment(3) / total^3,
-                size = total, rows = total, largest = 1)
-  rungs <- predicted_noise(ladder(e), facts, function() ladder(predicted_residuals(rows$x)))
-  finish_ladder(rungs, new_design(length(e), rows$count), facts, level)
 }
 
 # Edges as knots of the rungs of the default ladder: of those in `inner` the nearest to quantiles of the predictions.

@@ -19,10 +19,48 @@ ladder_expected <- function(n, nodes, facts) {
   if (m == 0) return(list(low = 0, high = sqrt(unseen), width = sqrt(unseen), power = 0))
   alpha <- 1 - facts$level
   bound <- brier_bound(scores, facts$level, df)
+  if (is.null(clusters)) {
+    high <- min(bound, sqrt(max(vapply(rungs, rung_high, 0, facts$level), unseen)))
+    return(joint_expected(n, nodes, rungs, alpha, high))
+  }
   low <- sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)))
   high <- min(bound, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df), unseen)))
   list(low = low, high = high, width = max(high - low, 0),
        power = max(vapply(rungs, expected_rejection, 0, stats::qt(1 - alpha / (2 * m), df))))
+}
+
+# Of independent rows: the parts of the joint test at their shares of the threshold, which is about 1.4 alpha since the
+# parts are dependent. The scores z of intercept and slope are normal, |z|^2 is taken as a scaled noncentral chi-squared
+# variable with the variance that the assumed risks give.
+joint_expected <- function(n, nodes, rungs, alpha, high) {
+  share <- 1.4 * alpha * c(cox = 6, total = 1.5, hats = 1) / 11
+  v <- nodes$p * (1 - nodes$p)
+  v[v == 0] <- 1e-12
+  l <- pmin(pmax(nodes$logit, -12), 12)
+  sloped <- diff(range(l)) > 1e-9
+  scores <- cbind(1, if (sloped) l - node_mean(nodes, v * l) / node_mean(nodes, v))
+  unit <- sqrt(colSums(nodes$share * v * scores^2))
+  gap <- nodes$p - nodes$eta
+  theta <- colSums(nodes$share * gap * scores)
+  delta <- sqrt(n) * theta / unit
+  turned <- scores / rep(unit, each = nrow(scores))
+  spread <- crossprod(turned, nodes$share * nodes$eta * (1 - nodes$eta) * turned)
+  scale <- max(mean(diag(spread)), 1e-12)
+  critical <- stats::qchisq(1 - share[["cox"]], ncol(scores))
+  hats <- tail(rungs, 2)
+  z <- qnorm(1 - share[["hats"]])
+  power <- c(
+    stats::pchisq(critical / scale, ncol(scores), sum(delta^2) / scale, lower.tail = FALSE),
+    pnorm((abs(delta[1]) - qnorm(1 - share[["total"]])) / sqrt(max(spread[1, 1], 1e-12))),
+    vapply(hats, expected_rejection, 0, z)
+  )
+  # the norm of the projection on the scores, and its standard error
+  weight <- solve(crossprod(scores, nodes$share * scores))
+  size <- sqrt(sum(theta * (weight %*% theta)))
+  moved <- drop(turned %*% (unit * (weight %*% theta))) / max(size, 1e-12)
+  error <- sqrt(node_mean(nodes, nodes$eta * (1 - nodes$eta) * moved^2) / n)
+  low <- max(0, size - sqrt(critical) * error, sqrt(vapply(hats, rung_low, 0, 1 - share[["hats"]] / 2)))
+  list(low = min(low, high), high = high, width = max(high - low, 0), power = max(power))
 }
 
 # As score_facts(); third moments are those of rows.
@@ -88,7 +126,7 @@ simulated_ladder <- function(n, nodes, facts, times, threads) {
     rows <- draw_study(nodes, n, facts$clusters)
     problem <- scalar_problem(rows$p, rows$y)
     problem$design <- new_design(n, cluster = rows$cluster)
-    ladder <- run_ladder(problem, ladder_bases("binary", 1, n), facts$level, threads)
+    ladder <- binary_ladder(problem, facts$level, threads)
     c(width = ladder$high - ladder$low, power = isTRUE(ladder$p.value < 1 - facts$level))
   }, c(width = 0, power = 0))
   rowMeans(drawn)

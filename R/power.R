@@ -26,7 +26,8 @@
 #'     with \eqn{T = E[v b b']}, \eqn{v = E[(p - y)^2 | p]}, its variance at calibration is \eqn{2\,tr T^2 / n^2}, and
 #'     \eqn{4 Var(e g) / n} beyond it, \eqn{g} the projected miscalibration. Limits and critical values are those of
 #'     [ce_estimate()].}
-#'   \item{`test`}{the power of its test at \eqn{1 - level}: that of the best basis, so a little below the truth.}
+#'   \item{`test`}{the power of its test at \eqn{1 - level}: that of its best part, so a little below the truth. Scores
+#'     of intercept and slope are taken as normal.}
 #' }
 #' *Clusters* of \eqn{m} rows with the intra-cluster correlation \eqn{\rho}: the criteria of Riley et al. are those of
 #' \eqn{n / D} rows, \eqn{D = 1 + (\bar m - 1) \rho} the design effect, \eqn{\bar m = \sum m_c^2 / \sum m_c} where sizes

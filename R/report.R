@@ -242,7 +242,7 @@ report_tests <- function(data, notion, options) {
   plain <- is.null(data$weights) && is.null(data$cluster)
   vctrs::vec_rbind(
     columns_frame(test = character(), p.value = numeric(), validated = logical()),
-    attempt("Calibration error (the test that its interval inverts)", ce_test, test = "ladder",
+    attempt("Calibration error (the test that its interval inverts)", ce_test, test = "joint",
             threads = options$threads, validated = TRUE),
     if (plain) attempt("Kernel calibration error, simulated outcomes", ce_test, threads = options$threads),
     attempt("Joint test of intercept and slope (Cox)", cox_calibration, notion = notion, floor = options$floor,

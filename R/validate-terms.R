@@ -81,9 +81,7 @@ cox_terms <- function(problem, options, call) {
                   cox$conf.low[at], cox$conf.high[at], cox$p.value[at])
 }
 
-validation_ladder <- function(problem, options) {
-  run_ladder(problem, ladder_bases("binary", 1, nrow(problem$features)), options$level, options$threads)
-}
+validation_ladder <- function(problem, options) binary_ladder(problem, options$level, options$threads)
 
 ladder_term <- function(ladder, level = "moderate", term = "calibration_error") {
   validation_term(level, term, ladder$estimate, ladder$std.error, ladder$low, ladder$high, ladder$p.value)

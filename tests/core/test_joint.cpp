@@ -34,12 +34,12 @@ JointTest test_of(const Engine& engine, const Vector& p, const Vector& y, Index 
 
 JointHeadline headline_of(const Engine& engine, const Vector& p, const Vector& y, Index redraws) {
   const JointTest test = test_of(engine, p, y, redraws);
-  return test.headline(test.parts().rows.p - test.parts().rows.sorted(y), 0.95);
+  return test.headline(test.parts().rows.residuals(y), 0.95);
 }
 
 bool same(const JointHeadline& a, const JointHeadline& b) {
-  return a.estimate == b.estimate && a.low == b.low && a.high == b.high &&
-         a.p_value == b.p_value && a.cap == b.cap && a.lower_bound == b.lower_bound;
+  return a.estimate == b.estimate && a.low == b.low && a.high == b.high && a.p_value == b.p_value &&
+         a.cap == b.cap && a.lower_bound == b.lower_bound;
 }
 
 // Probability of k events of n.
@@ -114,7 +114,8 @@ TEST(coefficients_have_the_laws_of_redrawn_rows) {
   const Engine engine = serial_engine();
   const Vector p = predictions(3000, 3.0);
   const JointParts parts = joint_parts(engine, joint_rows(p, Vector(), Vector(), Vector()));
-  const Matrix rows = redraw_rows(engine, parts, 999), law = redraw_coefficients(engine, parts, 999);
+  const Matrix rows = redraw_rows(engine, parts, 999),
+               law = redraw_coefficients(engine, parts, 999);
   for (Index m = 0; m < rows.cols(); ++m) {
     const RedrawnTail a(rows.col(m)), b(law.col(m));
     CHECK(std::abs(a.survival(b.edge(0.2)) - 0.2) < 0.06);
@@ -135,7 +136,7 @@ TEST(copies_are_repeated_rows) {
     }
   }
   const JointTest test = test_of(engine, p, y, 199, copies, copies);
-  const JointHeadline few = test.headline(test.parts().rows.p - test.parts().rows.sorted(y), 0.95);
+  const JointHeadline few = test.headline(test.parts().rows.residuals(y), 0.95);
   const JointHeadline all = headline_of(engine, repeated_p.head(at), repeated_y.head(at), 199);
   CHECK(few.p_value == all.p_value);
   CHECK(is_near(few.estimate, all.estimate, 1e-9));
@@ -152,7 +153,7 @@ TEST(weights_have_no_unit) {
   std::vector<JointHeadline> found;
   for (const double unit : {1.0, 1000.0}) {
     const JointTest test = test_of(engine, p, y, 199, unit * weights);
-    found.push_back(test.headline(test.parts().rows.p - test.parts().rows.sorted(y), 0.95));
+    found.push_back(test.headline(test.parts().rows.residuals(y), 0.95));
   }
   CHECK(found[0].p_value == found[1].p_value);
   CHECK(is_near(found[0].estimate, found[1].estimate, 1e-9));
@@ -173,6 +174,43 @@ TEST(order_of_rows_and_threads_change_nothing) {
   const JointHeadline two = headline_of(engine, p2, y2, 399);
   CHECK(same(one, two));
   CHECK((one.half - two.half.reverse()).cwiseAbs().maxCoeff() == 0.0);
+}
+
+TEST(the_complementary_event_has_the_same_headline) {
+  const Engine engine = serial_engine();
+  const Vector even = Vector::LinSpaced(200, 0.1, 0.9);
+  for (const Vector& p : {predictions(300, 3.0), even}) {
+    const Vector y = outcomes(p, 1.3, 4);
+    const JointHeadline one = headline_of(engine, p, y, 399);
+    const JointHeadline two =
+        headline_of(engine, (1.0 - p.array()).matrix(), (1.0 - y.array()).matrix(), 399);
+    CHECK(one.p_value == two.p_value);
+    CHECK(is_near(one.low, two.low, 1e-9) && is_near(one.high, two.high, 1e-9));
+    CHECK(is_near(one.estimate, two.estimate, 1e-9));
+    CHECK((one.half - two.half).cwiseAbs().maxCoeff() < 1e-9);
+  }
+}
+
+TEST(given_knots_are_the_quantiles_where_they_are_the_same) {
+  const Engine engine = serial_engine();
+  const Vector p = predictions(300, 5.0), y = outcomes(p, 1.4, 7);
+  const JointRows rows = joint_rows(p, Vector(), Vector(), y);
+  std::vector<std::vector<double>> knots = {joint_knots(rows, detail::even_shares(8)),
+                                            joint_knots(rows, detail::even_shares(18))};
+  if (rows.turned) {
+    for (std::vector<double>& own : knots) {
+      std::reverse(own.begin(), own.end());
+      for (double& at : own) at = 1.0 - at;
+    }
+  }
+  const JointHeadline own = headline_of(engine, p, y, 199);
+  const JointTest given(engine, rows, 199, knots);
+  CHECK(given.parts().resolution == 18);
+  const JointHeadline two = given.headline(given.parts().rows.residuals(y), 0.95);
+  CHECK(own.p_value == two.p_value && is_near(own.high, two.high, 1e-9));
+  knots[1].resize(12);
+  const JointTest coarse(engine, rows, 199, knots);
+  CHECK(coarse.headline(coarse.parts().rows.residuals(y), 0.95).psi.back() != own.psi.back());
 }
 
 TEST(the_interval_holds_0_exactly_where_the_test_does_not_reject) {

@@ -47,7 +47,7 @@ metamorphic_verbs <- list(
   jkce = new_law(function(d) jkce(d, truth, kernel = plain_kernel)),
   ridge_path = new_law(function(d) ckce_ridge(d, truth, ridge = c(0.01, 0.1, 1))),
   test_bound = new_law(function(d) glance(ce_test(d, truth, test = "bound"))),
-  test_ladder = new_law(function(d) glance(ce_test(d, truth, test = "ladder")), jitter = 1e-4),
+  test_joint = new_law(function(d) glance(ce_test(d, truth, test = "joint")), jitter = 1e-4),
   risks = new_law(function(d) {
     methods <- list(bins = method_bins(5), kde = method_kde(0.1), kkr = method_kkr(0.01), ukkr = method_ukkr(0.1))
     test <- which(d$fold == 0)

@@ -15,16 +15,16 @@ test_that("a test by name and as a value give the same numbers", {
   expect_identical(run(test = "cme", locations = 2, reference = "chisq"), run(test = test_cme(2, "chisq")))
   expect_identical(run(test = "cme", replicates = 30), run(test = test_cme(replicates = 30)))
   wrong <- as.integer(p > .5)
-  ladder <- function(test) ce_test(p, wrong, test = test)
-  expect_identical(ladder("ladder"), ladder(test_ladder()))
-  expect_identical(ladder(test_ladder(basis_hats(8)))$p.value, ce_estimate(p, wrong, bases = basis_hats(8))$p.value)
-  expect_false(ladder(test_ladder(basis_hats(8)))$p.value == ladder("ladder")$p.value)
+  joint <- function(test) ce_test(p, wrong, test = test)
+  expect_identical(joint("joint"), joint(test_joint()))
+  expect_identical(joint(test_joint(basis_hats(8)))$p.value, ce_estimate(p, wrong, bases = basis_hats(8))$p.value)
+  expect_false(joint(test_joint(basis_hats(8)))$p.value == joint("joint")$p.value)
 })
 
 test_that("`auto` takes the options of the test that it takes", {
   expect_identical(run(replicates = 30)$p.value, run(test = test_conditional(30))$p.value)
   expect_error(run(locations = 3), "test_cme()", fixed = TRUE, class = "calibrisk_error_argument")
-  expect_error(ce_test(p, y, cluster = rep(1:20, 3), replicates = 30), "not an option of the test \"ladder\"",
+  expect_error(ce_test(p, y, cluster = rep(1:20, 3), replicates = 30), "not an option of the test \"joint\"",
                class = "calibrisk_error_argument")
 })
 
@@ -35,5 +35,5 @@ test_that("options out of range, and those that another one switches off, are er
   expect_error(test_consistency(tolerance = 0), "tolerance", class = "calibrisk_error_argument")
   expect_error(test_bootstrap(add_one = 1), "add_one", class = "calibrisk_error_argument")
   expect_error(test_block(reference = "chisq"), "reference", class = "calibrisk_error_argument")
-  expect_error(test_ladder(bases = 3), "bases", class = "calibrisk_error_argument")
+  expect_error(test_joint(bases = 3), "bases", class = "calibrisk_error_argument")
 })

@@ -24,7 +24,7 @@ canonical_verbs <- list(
   skce = function(d) skce(d$probs, class_truth(d)),
   ckce = function(d) ckce(d$probs, class_truth(d)),
   ckce_loo = function(d) ckce(d$probs, class_truth(d), ridge = "loo"),
-  ladder = function(d) glance(ce_test(d$probs, class_truth(d), test = "ladder")),
+  ladder = function(d) glance(ce_test(d$probs, class_truth(d), test = "joint")),
   bound = function(d) glance(ce_test(d$probs, class_truth(d), test = "bound")),
   tune = function(d) tuned(d, list(method_kde(0.1), method_kkr(0.01), method_ukkr(0.1), method_power(2))),
   stack = function(d) tuned(d, list(method_stack()))

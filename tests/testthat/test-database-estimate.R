@@ -1,7 +1,10 @@
 numbers <- c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "resolution", "upper_bound", "n")
 
-expect_same_headline <- function(there, here) {
-  for (name in numbers) expect_close(there[[name]], here[[name]], tol$law)
+# `redrawn`: of lower limits, which are from other redraws where sums stand for the rows.
+expect_same_headline <- function(there, here, tolerance = 1e-11, redrawn = tolerance) {
+  for (name in numbers) {
+    expect_close(there[[name]], here[[name]], if (name %in% c("conf.low", "lower_bound")) redrawn else tolerance)
+  }
   expect_equal(there$p.value, here$p.value, tolerance = 1e-9)
   other <- setdiff(names(here), c(numbers, "p.value"))
   expect_identical(lapply(there[other], identity), lapply(here[other], identity))
@@ -39,8 +42,8 @@ test_that("the headline of many different rows comes from sums, with the digits 
                g = sample(c("it's", letters), 20500, TRUE))
   })
   x <- write_table(con, "ce_test_many", data)
-  expect_same_headline(ce_estimate(x, y, prob), ce_estimate(data, y, prob))
-  expect_same_headline(ce_estimate(x, y, prob, weights = k), ce_estimate(data, y, prob, weights = k))
+  expect_same_headline(ce_estimate(x, y, prob), ce_estimate(data, y, prob), 1e-7, .005)
+  expect_same_headline(ce_estimate(x, y, prob, weights = k), ce_estimate(data, y, prob, weights = k), 1e-7, .005)
   expect_error(ce_estimate(x, y, prob, weights = v), class = "calibrisk_error_unsupported")
   expect_same_headline(ce_estimate(x, y, prob, cluster = g), ce_estimate(data, y, prob, cluster = g))
   expect_same_headline(ce_estimate(x, y, prob, cluster = g, weights = k),

@@ -96,7 +96,7 @@ test_that("tests keep the weights in every redraw and refuse what their null doe
     expect_error(ce_test(d$p, d$y, test = other, weights = d$w), class = "calibrisk_error_weights")
   }
   expect_error(ce_test(d$p, d$y, test = "conditional", cluster = d$centre), class = "calibrisk_error_cluster")
-  expect_identical(ce_test(d$p, d$y, cluster = d$centre)$test, "ladder")
+  expect_identical(ce_test(d$p, d$y, cluster = d$centre)$test, "joint")
   expect_error(skce(d$p, d$y, type = "block", weights = d$w), class = "calibrisk_error_weights")
 })
 
@@ -151,5 +151,5 @@ test_that("the default test of weighted rows holds its level where weights depen
   expect_lt(mean(p_value() < .05), .06)
   prob <- withr::with_seed(10, stats::runif(60))
   one <- function(...) ce_test(prob, as.numeric(prob > .4), weights = 1 + prob, ...)$test
-  expect_identical(c(one(), one(replicates = 50), one(kernel = kernel_tv(1))), c("ladder", "conditional", "conditional"))
+  expect_identical(c(one(), one(replicates = 50), one(kernel = kernel_tv(1))), c("joint", "conditional", "conditional"))
 })

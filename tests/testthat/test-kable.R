@@ -22,7 +22,7 @@ test_that("tables have the numbers of the result", {
   expect_identical(paper_table(v)$term[1], "O:E ratio")
   panel <- ce_panel(p, p > .4)
   expect_match(paste(ce_kable(panel, format = "pipe"), collapse = "\n"), "[|]rbs")
-  tests <- ce_kable(ce_test(vehicle_predictions, truth, test = "ladder"), format = "pipe")
+  tests <- ce_kable(ce_test(vehicle_predictions, truth, test = "joint"), format = "pipe")
   expect_match(paste(tests, collapse = "\n"), "p", fixed = TRUE)
   tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = list(method_bins(5), method_bins(9))))
   expect_match(paste(ce_kable(tuned, format = "pipe"), collapse = "\n"), "risk x100")
@@ -53,7 +53,7 @@ test_that("every result has a table in a document", {
   results <- list(
     ce_decision(frame, y, p, q, thresholds = c(0.2, 0.4)), ce_curve(p, y), ce_recalibrate(p, y), ce_fit(p, y, method =
       method_ukkr(0.1)), ce_rank(pair, y + 1L, metric = ece, trials = 20), ce_power(assume_beta(1, 3), width =
-      c(slope = 0.5)), ce_hierarchy(vehicle_predictions, truth), ce_test(frame, y, p, test = "ladder", .by = g)
+      c(slope = 0.5)), ce_hierarchy(vehicle_predictions, truth), ce_test(frame, y, p, test = "joint", .by = g)
   )
   for (x in results) {
     shown <- knitr::knit_print(x)

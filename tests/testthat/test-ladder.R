@@ -124,10 +124,9 @@ test_that("an estimate lies in its interval, which holds 0 exactly where the tes
     expect_true(all(row$conf.low <= row$estimate & row$estimate <= row$conf.high))
     expect_true(all(row$lower_bound >= row$conf.low & row$conf.high <= row$upper_bound))
     expect_identical(row$conf.low == 0, row$p.value >= .05)
-    # a canonical error is never below the coarser ones
-    for (column in c("estimate", "conf.low", "conf.high")) {
-      expect_gte(row[[column]][3], max(row[[column]][1:2]) - 1e-12)
-    }
+    # a canonical error is never below the coarser ones; its test takes the nested bases of the top label
+    for (column in c("estimate", "conf.high")) expect_gte(row[[column]][3], max(row[[column]][1:2]) - 1e-12)
+    expect_gte(row$conf.low[3], row$conf.low[2] - 1e-12)
   }
 })
 
@@ -197,7 +196,7 @@ test_that("few rows, certain and constant predictions have a number and an inter
     p <- seq(.2, .9, length.out = n)
     row <- ce_estimate(p, rep(0:1, 3)[seq_len(n)], notion = "binary")
     expect_identical(row$conf.low, 0)
-    expect_true(is.finite(row$conf.high) && row$conf.high == row$upper_bound || n > 2)
+    expect_true(is.finite(row$conf.high) && row$conf.high <= row$upper_bound)
   }
   d <- ladder_data(6, 3, 1)
   for (n in 1:6) {

@@ -2,16 +2,14 @@ ladder_fields <- c("estimate", "std.error", "low", "high", "lower_bound", "p.val
 
 # The same knots, from the rows.
 rows_ladder <- function(d, knots) {
-  problem <- list(features = matrix(d$x), residuals = matrix(d$x - d$y), design = new_design(length(d$x)))
-  run_ladder(problem, lapply(knots, function(at) list(recipe = "hats", at = list(at))), .95, 1L)
+  joint_ladder(d$x, d$y, NULL, .95, 1L, if (!is.null(knots)) knots[-1])
 }
 
-expect_ladder <- function(a, b, tolerance) {
-  for (field in ladder_fields) expect_lt(max(0, abs(a[[field]] - b[[field]]), na.rm = TRUE), tolerance)
-  for (m in seq_along(b$rungs)) {
-    for (name in c("psi", "noise", "skew", "scatter")) {
-      expect_close(a$rungs[[m]][[name]], b$rungs[[m]][[name]], 10 * tolerance)
-    }
+# `redrawn`: of what depends on redraws, which are others where the rows are others.
+expect_ladder <- function(a, b, tolerance, redrawn = tolerance) {
+  for (field in ladder_fields) {
+    most <- if (field %in% c("low", "lower_bound", "p.value")) redrawn else tolerance
+    expect_lt(max(0, abs(a[[field]] - b[[field]]), na.rm = TRUE), most)
   }
 }
 
@@ -40,9 +38,9 @@ test_that("the ladder of moments is that of the rows on the same knots", {
     knots <- cell_knots(edges, moments)
     a <- moment_ladder(edges, moments, knots, .95)
     b <- rows_ladder(d, knots)
-    expect_ladder(a, b, if (n == 300) 1e-9 else 1e-10)
+    expect_ladder(a, b, 1e-5, if (n == 5000) .03 else .06)
     # the error that it states holds
-    expect_lte(max(abs(c(a$estimate - b$estimate, a$high - b$high))), a$error + 1e-12)
+    expect_lte(max(abs(c(a$estimate - b$estimate, a$high - b$high))), a$error + 1e-9)
     expect_identical(a$n, n)
   }
 })
@@ -50,8 +48,8 @@ test_that("the ladder of moments is that of the rows on the same knots", {
 test_that("few nodes in wide cells say that they are not exact", {
   d <- cell_sample(300, 3)
   edges <- quantile(d$x, (0:6) / 6, type = 1)
-  a <- moment_ladder(edges, oracle_moments(d$x, d$y, edges, 4), list(edges), .95)
-  b <- rows_ladder(d, list(edges))
+  a <- moment_ladder(edges, oracle_moments(d$x, d$y, edges, 4), rep(list(edges), 3), .95)
+  b <- rows_ladder(d, rep(list(edges), 3))
   expect_gt(abs(a$high - b$high), 1e-9)
   expect_lte(abs(a$high - b$high), a$error)
 })
@@ -64,7 +62,7 @@ test_that("quantile knots and levels give the default ladder; sums of powers the
   })
   edges <- union(0, values)
   a <- moment_ladder(edges, oracle_moments(d$x, d$y, edges, 8), knots, .95)
-  expect_ladder(a, run_ladder(scalar_problem(d$x, d$y), ladder_bases("binary", 1, 2500), .95, 1L), 1e-10)
+  expect_ladder(a, binary_ladder(scalar_problem(d$x, d$y), .95, 1L), 1e-8, .02)
 
   d <- cell_sample(500, 5)
   u <- 2 * d$x - 1
@@ -76,13 +74,13 @@ test_that("quantile knots and levels give the default ladder; sums of powers the
 test_that("counts are copies of rows", {
   d <- cell_sample(60, 6)
   count <- withr::with_seed(7, sample(4, 60, TRUE))
-  knots <- list(c(0, .5, 1), c(.2, .4, .6, .8, 1))
-  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
-  counted <- counted_ladder(list(x = d$x, y = d$y, count = count), bases, .95, 1L)
-  expect_ladder(counted, rows_ladder(lapply(d, rep, count), knots), 1e-11)
+  knots <- list(0:1, c(0, .5, 1), c(.2, .4, .6, .8, 1))
+  counted <- joint_ladder(d$x, d$y, count, .95, 1L, knots[-1])
+  expect_ladder(counted, rows_ladder(lapply(d, rep, count), knots), 1e-9)
+  expect_ladder(joint_ladder(d$x, d$y, count, .95, 1L), rows_ladder(lapply(d, rep, count), NULL), 1e-9)
   edges <- (0:50) / 50
-  expect_equal(moment_ladder(edges, oracle_moments(d$x, d$y, edges, 8, count), list(c(0, .5, 1)), .95)$high,
-               rows_ladder(lapply(d, rep, count), list(c(0, .5, 1)))$high, tolerance = 1e-10)
+  expect_equal(moment_ladder(edges, oracle_moments(d$x, d$y, edges, 8, count), knots, .95)$high,
+               rows_ladder(lapply(d, rep, count), knots)$high, tolerance = 1e-4)
 })
 
 test_that("knots of cells are near the quantiles of their rows", {

@@ -198,7 +198,7 @@ test_that("frequencies are repeated rows, importance weights an error that says 
   monitor <- ce_monitor(block = 2)
   expect_equal(glance(update(monitor, p, y, weights = w))$log_e_value,
                glance(update(monitor, rep(p, w), rep(y, w)))$log_e_value)
-  expect_error(update(monitor, p, y, weights = c(.5, 1, 2, 1)), "ladder", class = "calibrisk_error_weights")
+  expect_error(update(monitor, p, y, weights = c(.5, 1, 2, 1)), "joint", class = "calibrisk_error_weights")
 })
 
 test_that("a source is read into a monitor: a piece is an update, in the order of a list", {

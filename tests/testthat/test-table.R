@@ -17,7 +17,7 @@ every_result <- function() {
     ce_compare = list(ce_compare(fits, p, y), ce_compare(frame, y, p, q, metric = rbs)),
     skce = list(skce(probs, truth), skce(laws, p)), ucme = list(ucme(probs, truth)), ckce = list(ckce(probs, truth)),
     jkce = list(jkce(probs, truth)), ckce_ridge = list(ckce_ridge(probs, truth)),
-    ce_test = list(ce_test(p, y, test = "ladder"), ce_test(frame, y, p, test = "ladder", .by = g)),
+    ce_test = list(ce_test(p, y, test = "joint"), ce_test(frame, y, p, test = "joint", .by = g)),
     ce_rank = list(ce_rank(models, truth, metric = ece, trials = 20)),
     ece = list(ece(p, y), ece(frame, y, p, .by = g), ece(p, y, notion = "class_wise")), rbs = list(rbs(p, y)),
     ks_error = list(ks_error(p, y)), mmce = list(mmce(p, y)), kde_error = list(kde_error(p, y)),

@@ -28,9 +28,10 @@ struct JointHeadline {
 // What the predictions alone determine: parts, redraws and their laws.
 class JointTest {
  public:
-  JointTest(const Engine& engine, JointRows rows, Index redraws)
+  JointTest(const Engine& engine, JointRows rows, Index redraws,
+            std::vector<std::vector<double>> knots = {})
       : engine_(engine),
-        parts_(joint_parts(engine, std::move(rows))),
+        parts_(joint_parts(engine, std::move(rows), std::move(knots))),
         law_(null_statistics(engine, parts_, redraws), part_shares(parts_)) {}
 
   const JointParts& parts() const { return parts_; }
@@ -92,8 +93,7 @@ class JointTest {
     for (std::size_t k = 0; k < law_.parts(); ++k) most = std::max(most, law_.share(k));
     const double tail = law_.share(m) * std::min(threshold, alpha / most);
     const double z = normal_quantile(tail);
-    const Vector scores =
-        observed_scores(parts_, e).cwiseQuotient(parts_.information.cwiseSqrt());
+    const Vector scores = observed_scores(parts_, e).cwiseQuotient(parts_.information.cwiseSqrt());
     constexpr double inside = 1.0 - 1e-6;
     if (m == 0) {
       const double c = parts_.scores.cols() == 1 ? std::pow(normal_quantile(tail / 2.0), 2.0)
@@ -112,11 +112,10 @@ class JointTest {
     const double edge = law_.tail(m).edge(law_.share(m) * threshold);
     const double seen = observed(static_cast<Index>(m)) * inside;
     // outcomes of few values leave gaps between possible statistics: there the continuous law's
-    const double critical = std::max(
-        edge, std::min({pearson3_quantile(z, null.cube / std::pow(null.variance, 1.5)),
-                        law_.tail(m).beyond(edge) * inside, seen}));
-    const double trust =
-        std::min(1.0, std::max(failures.count, failures.expected) / few_failures);
+    const double critical =
+        std::max(edge, std::min({pearson3_quantile(z, null.cube / std::pow(null.variance, 1.5)),
+                                 law_.tail(m).beyond(edge) * inside, seen}));
+    const double trust = std::min(1.0, std::max(failures.count, failures.expected) / few_failures);
     return trust * std::sqrt(lower_rung(rungs[at], critical, tail / sides));
   }
 
@@ -151,8 +150,8 @@ class JointTest {
     const ShareLimits share = clopper_pearson(failures.count, failures.size, tail);
     const double gap = std::max(share.high - failures.share, failures.share - share.low);
     // failures may lie where the predictions vary most
-    const double apart = std::min(2.0, rows.mean(rows.variance.cwiseAbs2()) /
-                                           std::pow(rows.mean(rows.variance), 2.0));
+    const double apart = std::min(
+        2.0, rows.mean(rows.variance.cwiseAbs2()) / std::pow(rows.mean(rows.variance), 2.0));
     const double unseen = std::max(gap * gap, lack * std::min(gap * gap * apart, gap));
     out.cap = std::max(root_brier_limit(rows, e, tail), gap);
     out.high = std::max(out.low, std::min(out.cap, std::max(widest, std::sqrt(unseen))));
@@ -183,9 +182,8 @@ class JointTest {
         const auto& left = gaps[static_cast<std::size_t>(a)];
         const auto& right = gaps[static_cast<std::size_t>(b)];
         products(a, b) = products(b, a) =
-            sum_of_rows(engine_, parts_.rows.size(), [&](Index i) {
-              return parts_.rows.weight(i) * left(i, 0) * right(i, 0);
-            }) /
+            sum_of_rows(engine_, parts_.rows.size(),
+                        [&](Index i) { return parts_.rows.weight(i) * left(i, 0) * right(i, 0); }) /
             parts_.rows.total;
       }
     }
@@ -213,8 +211,8 @@ class JointTest {
     const ObservedRung& leading = rungs[static_cast<std::size_t>(lead)];
     if (out.estimate > 0.0 && leading.psi > 0.0 &&
         leading.psi >= 2.0 * std::sqrt(leading.here.variance)) {
-      out.std_error =
-          std::sqrt(leading.here.variance + leading.here.slope * leading.psi) / (2.0 * out.estimate);
+      out.std_error = std::sqrt(leading.here.variance + leading.here.slope * leading.psi) /
+                      (2.0 * out.estimate);
     }
     const double unit = out.weights.sum() > 0.0 ? 1.0 / std::sqrt(out.weights.sum()) : 0.0;
     double deviation = 0.0;

@@ -44,9 +44,9 @@ class RedrawnTail {
   double edge(double s) const {
     if (s < share_) return beta_ > 0.0 ? from_ - beta_ * std::log(s / share_) : sorted_.back();
     const double above = std::ceil(s * redraws() - 1.0 - 1e-9);
-    const auto at = static_cast<std::size_t>(std::min(
-        std::max(static_cast<double>(sorted_.size()) - above, 0.0),
-        static_cast<double>(sorted_.size()) - 1.0));
+    const auto at = static_cast<std::size_t>(
+        std::min(std::max(static_cast<double>(sorted_.size()) - above, 0.0),
+                 static_cast<double>(sorted_.size()) - 1.0));
     return sorted_[at];
   }
   // the least redrawn value above x, or infinity

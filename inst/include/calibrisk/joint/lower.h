@@ -92,8 +92,7 @@ inline double ellipsoid_least(const Vector& that, const Matrix& s, const Matrix&
   };
   double hi = 10.0 - std::log(d.minCoeff());
   while (excess(hi) > 0.0) hi += 10.0;
-  const double l =
-      std::exp(bracketed_root(excess, -30.0 - std::log(d.maxCoeff()), hi, 1e-11));
+  const double l = std::exp(bracketed_root(excess, -30.0 - std::log(d.maxCoeff()), hi, 1e-11));
   double square = 0.0;
   for (Index j = 0; j < d.size(); ++j) {
     const double part = l * d(j) * turned(j) / (1.0 + l * d(j));

@@ -76,7 +76,8 @@ inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, co
     const double off = out.half(i) - out.psi;
     return rows.each(i) * off * off;
   });
-  const double drift = sum_of([&](Index i) { return rows.each(i) * rows.variance(i) * f(i) * f(i); });
+  const double drift =
+      sum_of([&](Index i) { return rows.each(i) * rows.variance(i) * f(i) * f(i); });
   out.here.slope =
       slope(4.0 * rows.count / (rows.count - 1.0) * influence / square - 2.0 * out.here.variance,
             4.0 * sum_of([&](Index i) { return rows.each(i) * e(i) * e(i); }) / square,

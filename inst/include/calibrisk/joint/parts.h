@@ -80,14 +80,13 @@ RungMoments moments_of(const Engine& engine, const JointRows& rows, const JointR
   const auto turned = [&](const Matrix& gram) {
     return Matrix(rung.whitener * gram * rung.whitener.transpose());
   };
-  const Matrix t1 = turned(weighted_gram(engine, rung.basis, n,
-                                         [&](Index i) { return rung.scale(i) * square(i); }));
+  const Matrix t1 = turned(
+      weighted_gram(engine, rung.basis, n, [&](Index i) { return rung.scale(i) * square(i); }));
   double t20 = t1.squaredNorm();
   if (n <= exact_rows) {
     const Matrix t0 = turned(weighted_gram(engine, rung.basis, n, square));
-    const Matrix t2 = turned(weighted_gram(engine, rung.basis, n, [&](Index i) {
-      return rung.scale(i) * rung.scale(i) * square(i);
-    }));
+    const Matrix t2 = turned(weighted_gram(
+        engine, rung.basis, n, [&](Index i) { return rung.scale(i) * rung.scale(i) * square(i); }));
     t20 = t2.cwiseProduct(t0).sum();
   }
   const double own = sum_of_rows(engine, n, [&](Index i) {
@@ -102,8 +101,8 @@ RungMoments moments_of(const Engine& engine, const JointRows& rows, const JointR
 
 inline void finish_joint_rung(const Engine& engine, const JointRows& rows, JointRung& rung) {
   const Index n = rows.size();
-  rung.whitener = whitening(
-      weighted_gram(engine, rung.basis, n, [&](Index i) { return rows.weight(i); }));
+  rung.whitener =
+      whitening(weighted_gram(engine, rung.basis, n, [&](Index i) { return rows.weight(i); }));
   rung.inverse = rung.whitener.transpose() * rung.whitener;
   rung.leverage.resize(n);
   rung.scale.resize(n);
@@ -136,21 +135,24 @@ inline std::vector<double> even_shares(Index m) {
 
 }  // namespace detail
 
-inline JointParts joint_parts(const Engine& engine, JointRows rows) {
+// `knots` of the two rungs of hats, in place of quantiles, where they are given.
+inline JointParts joint_parts(const Engine& engine, JointRows rows,
+                              std::vector<std::vector<double>> knots = {}) {
+  require(knots.empty() || knots.size() == 2, "There are two rungs of hats.");
   JointParts out;
   out.rows = std::move(rows);
   const JointRows& r = out.rows;
   const Index n = r.size();
   const Vector known = r.weight.cwiseProduct(r.each).cwiseProduct(r.variance);
-  const bool sloped = r.logit(n - 1) - r.logit(0) > 1e-9;
+  const bool sloped = !r.constant();
   out.scores = Matrix::Ones(n, sloped ? 2 : 1);
   if (sloped) out.scores.col(1) = r.logit.array() - known.dot(r.logit) / known.sum();
   out.information = out.scores.cwiseAbs2().transpose() * known;
   out.skew.resize(out.scores.cols());
   const Vector third = known.cwiseProduct(r.each).cwiseProduct((1.0 - 2.0 * r.p.array()).matrix());
   for (Index j = 0; j < out.scores.cols(); ++j) {
-    out.skew(j) = -third.dot(out.scores.col(j).array().cube().matrix()) /
-                  std::pow(out.information(j), 1.5);
+    out.skew(j) =
+        -third.dot(out.scores.col(j).array().cube().matrix()) / std::pow(out.information(j), 1.5);
   }
   const Matrix gram = out.scores.transpose() * r.weight.asDiagonal() * out.scores;
   out.norm = r.total * gram.inverse();
@@ -174,25 +176,32 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows) {
     column(tangent, out.rows.variance.data());
     column(tangent, out.tangent.data());
   }
-  const auto hats = [&](const char* name, const std::vector<double>& shares) {
-    std::vector<double> knots = joint_knots(r, shares);
-    out.resolution = std::max(out.resolution, static_cast<Index>(knots.size()));
-    if (knots.size() < 2) return;
+  const auto hats = [&](const char* name, std::vector<double> own) {
+    out.resolution = std::max(out.resolution, static_cast<Index>(own.size()));
+    if (own.size() < 2) return;
     for (std::size_t m = 0; m < known_knots.size(); ++m) {  // the same columns once
-      if (known_knots[m] != knots) continue;
+      if (known_knots[m] != own) continue;
       out.rungs[out.rungs.size() - known_knots.size() + m]->share += 1.0;
       return;
     }
     JointRung& rung = *add(name, 1.0);
-    rung.hats = hat_positions(engine, r.p, knots);
+    rung.hats = hat_positions(engine, r.p, own);
     LocalTerm term;
     term.hats = &rung.hats;
-    rung.basis.add(term, static_cast<Index>(knots.size()));
-    known_knots.push_back(std::move(knots));
+    rung.basis.add(term, static_cast<Index>(own.size()));
+    known_knots.push_back(std::move(own));
   };
-  const auto fine = static_cast<Index>(std::min(100.0, std::ceil(std::sqrt(r.count))));
-  hats("eight", detail::even_shares(8));
-  hats("fine", detail::even_shares(fine));
+  if (knots.empty()) {
+    const auto fine = static_cast<Index>(std::min(100.0, std::ceil(std::sqrt(r.count))));
+    knots = {joint_knots(r, detail::even_shares(8)), joint_knots(r, detail::even_shares(fine))};
+  } else if (r.turned) {
+    for (std::vector<double>& own : knots) {
+      std::reverse(own.begin(), own.end());
+      for (double& at : own) at = 1.0 - at;
+    }
+  }
+  hats("eight", std::move(knots[0]));
+  hats("fine", std::move(knots[1]));
   for (auto& rung : out.rungs) detail::finish_joint_rung(engine, r, *rung);
   out.rungs.erase(std::remove_if(out.rungs.begin(), out.rungs.end(),
                                  [](const auto& rung) { return !(rung->null.variance > 0.0); }),

@@ -151,8 +151,8 @@ inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index r
       const double own = rung.scale(i) * rung.leverage(i);
       const auto at = static_cast<Index>(m);
       own0(at) += v * own * usual * usual;
-      own_change(at, i) = rows.each(i) * factor * factor * own *
-                          ((usual + turn) * (usual + turn) - usual * usual);
+      own_change(at, i) =
+          rows.each(i) * factor * factor * own * ((usual + turn) * (usual + turn) - usual * usual);
     }
     entry_of[static_cast<std::size_t>(i) + 1] = entries.size();
     score0 += base * parts.scores.row(i).transpose();
@@ -247,8 +247,7 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
   }
   Matrix turned = turn * covariance * turn.transpose();
   const SymEigen spectrum = engine.dense.sym_eigen(0.5 * (turned + turned.transpose()));
-  const Matrix root =
-      spectrum.vectors * spectrum.values.cwiseMax(0.0).cwiseSqrt().asDiagonal();
+  const Matrix root = spectrum.vectors * spectrum.values.cwiseMax(0.0).cwiseSqrt().asDiagonal();
 
   Matrix out(redraws, 3 + static_cast<Index>(rungs.size()));
   parallel_for(engine, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
@@ -270,9 +269,8 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
       out(begin + r, 2) = nine_digits(-z(0));
       for (std::size_t m = 0; m < rungs.size(); ++m) {
         const double square = sums.col(r).segment(place[m], place[m + 1] - place[m]).squaredNorm();
-        out(begin + r, 3 + static_cast<Index>(m)) =
-            nine_digits((square - rungs[m]->spread) /
-                        (rows.total * std::sqrt(rungs[m]->null.variance)));
+        out(begin + r, 3 + static_cast<Index>(m)) = nine_digits(
+            (square - rungs[m]->spread) / (rows.total * std::sqrt(rungs[m]->null.variance)));
       }
     }
   });

@@ -16,6 +16,7 @@
 namespace calibrisk {
 
 struct JointRows {
+  bool turned = false;         // p and outcomes are those of the other event, 1 - p and 1 - y
   std::vector<Index> order;    // row i is the given row order[i]
   Vector p, logit, variance;   // variance under calibration, above 0
   Vector weight, draws, each;  // v, c, v / c
@@ -23,7 +24,8 @@ struct JointRows {
   double count = 0.0;          // of the draws
 
   Index size() const { return p.size(); }
-  bool constant() const { return p(0) == p(size() - 1); }
+  // one prediction, up to rounding
+  bool constant() const { return logit(size() - 1) - logit(0) <= 1e-9; }
   bool equal_draws() const { return each.minCoeff() == each.maxCoeff(); }
   // as many equal draws would have a mean of the same variance
   double effective() const { return total * total / weight.dot(each); }
@@ -39,11 +41,42 @@ struct JointRows {
     return out;
   }
   double mean(const ConstVectorRef& values) const { return weight.dot(values) / total; }
+  // of the given outcomes
+  Vector residuals(const ConstVectorRef& outcomes) const {
+    return turned ? Vector((p.array() - (1.0 - sorted(outcomes).array())).matrix())
+                  : Vector(p - sorted(outcomes));
+  }
 };
+
+namespace detail {
+
+// Which of two complementary events is the rarer one, so that both have the same rows: by the mean
+// prediction, by its third moment, and where the predictions are as good as symmetric by the
+// outcomes, if there are any.
+inline bool turns_events(const ConstVectorRef& p, const ConstVectorRef& weights,
+                         const ConstVectorRef& outcomes) {
+  double total = 0.0, mean = 0.0, cube = 0.0, excess = 0.0, outer = 0.0;
+  for (Index i = 0; i < p.size(); ++i) {
+    const double w = weights.size() == 0 ? 1.0 : weights(i), x = p(i) - 0.5;
+    total += w;
+    mean += w * x;
+    cube += w * x * x * x;
+    if (outcomes.size() == 0) continue;
+    excess += w * (p(i) - outcomes(i));
+    outer += w * (p(i) - outcomes(i)) * x * x;
+  }
+  for (const double sum : {mean, cube, excess, outer}) {
+    if (std::abs(sum) > 1e-9 * total) return sum > 0.0;
+  }
+  return false;
+}
+
+}  // namespace detail
 
 // `weights` and `copies` may be empty: 1 for every row, and the weights as copies where
 // `copies_are_weights`. Rows of weight 0 must be left out. `ties` (outcomes) orders rows that have
 // the same prediction and count the same, so that sums over rows do not depend on the given order.
+// Events that are likelier than not are turned into their complements.
 inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weights,
                             const ConstVectorRef& copies, const ConstVectorRef& ties) {
   const Index n = p.size();
@@ -54,15 +87,18 @@ inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weigh
     double p, weight, copies, tie;
     Index row;
   };
+  JointRows out;
+  out.turned = detail::turns_events(p, weights, ties);
+  const double tie = out.turned ? -1.0 : 1.0;
   std::vector<Key> keys(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) {
-    keys[static_cast<std::size_t>(i)] = {p(i), at(weights, i), at(copies, i), at(ties, i), i};
+    keys[static_cast<std::size_t>(i)] = {out.turned ? 1.0 - p(i) : p(i), at(weights, i),
+                                         at(copies, i), tie * at(ties, i), i};
   }
   std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
     if (a.p != b.p) return a.p < b.p;
     return std::tie(a.weight, a.copies, a.tie) < std::tie(b.weight, b.copies, b.tie);
   });
-  JointRows out;
   out.order.resize(keys.size());
   out.p.resize(n);
   out.logit.resize(n);

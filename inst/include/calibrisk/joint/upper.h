@@ -43,8 +43,7 @@ inline double root_brier_limit(const JointRows& rows, const Vector& e, double ta
   const double high =
       mean + z * z * slope / 2.0 + z * std::sqrt(variance + z * z * slope * slope / 4.0);
   const double size = rows.effective();
-  const double unseen =
-      (1.0 - std::pow(tail, 1.0 / size)) * std::max(0.0, 1.0 - size * mean);
+  const double unseen = (1.0 - std::pow(tail, 1.0 / size)) * std::max(0.0, 1.0 - size * mean);
   return std::sqrt(std::min(1.0, std::max(high, unseen)));
 }
 

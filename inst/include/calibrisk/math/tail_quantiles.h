@@ -88,10 +88,9 @@ inline double gamma_quantile(double a, double tail) {
   }
   double hi = std::max(2.0 * start, a + 1.0);
   while (gamma_tail(a, hi) > tail) hi *= 2.0;
-  return detail::decreasing_root(
-      [&](double x) { return gamma_tail(a, x) - tail; },
-      [&](double x) { return -detail::gamma_factor(a, x) * a / x; }, 0.0, hi,
-      std::min(start, 0.999 * hi));
+  return detail::decreasing_root([&](double x) { return gamma_tail(a, x) - tail; },
+                                 [&](double x) { return -detail::gamma_factor(a, x) * a / x; }, 0.0,
+                                 hi, std::min(start, 0.999 * hi));
 }
 
 // Of the Pearson III law with mean 0, variance 1 and this skewness (at most 2.8): the value with
@@ -130,9 +129,8 @@ inline double beta_quantile(double lower, double a, double b) {
     const double value = beta_lower(x, a, b) - lower;
     if (value == 0.0) return x;
     (value < 0.0 ? lo : hi) = x;
-    const double density =
-        std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
-                 (a - 1.0) * std::log(x) + (b - 1.0) * std::log1p(-x));
+    const double density = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                    (a - 1.0) * std::log(x) + (b - 1.0) * std::log1p(-x));
     double next = x - value / density;
     if (!(next > lo && next < hi)) next = lo > 0.0 ? std::sqrt(lo * hi) : 0.5 * (lo + hi);
     if (std::abs(next - x) <= 1e-14 * x) return next;

@@ -1,0 +1,55 @@
+# The headline of outcomes that are 0 or 1: one test and the interval that agrees with it. The formulas are in
+# inst/include/calibrisk/joint. Outcomes are redrawn from the predictions, whose variances p (1 - p) are known at
+# calibration. Of clusters, and of weights that may depend on the outcome, they are not: such rows have the limits of
+# ladder-limits.R.
+
+# As many as the second digit of a p-value near .05 needs.
+joint_redraws <- 1999L
+
+# Whether outcomes drawn from the predictions are as those of a calibrated model would be.
+# A cluster of one row is a row.
+can_redraw <- function(design) {
+  design$n > 1 && anyDuplicated(design$cluster) == 0 && (is.null(design$w) || all(design$w == design$w[1]))
+}
+
+# The ladder of a problem with one residual per row, or with the two of two classes.
+binary_ladder <- function(problem, level, threads) {
+  classes <- ncol(problem$residuals)
+  if (!can_redraw(problem$design)) {
+    return(run_ladder(problem, ladder_bases("binary", classes, problem$design$n), level, threads))
+  }
+  p <- problem$features[, 1]
+  out <- joint_ladder(p, round(p - problem$residuals[, 1]), NULL, level, threads)
+  out$value$design <- problem$design
+  if (classes == 2) doubled_ladder(out) else out
+}
+
+# `counts`: of the rows, NULL for 1; `knots`: a vector for each of the two rungs of hats, NULL for quantiles.
+joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
+  # one row says nothing of others
+  if (!is.null(counts) && sum(counts) < 1.5) {
+    return(run_ladder(scalar_problem(p[1], y[1]), ladder_bases("binary", 1, 1), level, threads))
+  }
+  n <- counts %||% numeric()
+  found <- cpp_joint(p, as.matrix(as.numeric(y)), n, n, knots %||% list(), level, joint_redraws, threads)[[1]]
+  list(
+    estimate = found$estimate, std.error = replace(found$std.error, is.nan(found$std.error), NA_real_),
+    low = found$low, high = found$high, lower_bound = found$lower_bound,
+    p.value = if (certainly_right(p, y)) NA_real_ else found$p.value, statistic = found$statistic,
+    upper_bound = found$cap, resolution = found$resolution, weights = found$weights,
+    value = new_estimate(found$square, 2 * found$half, new_design(length(p), counts), power = 2, noise = found$noise)
+  )
+}
+
+# Where nothing was uncertain nothing was tested.
+certainly_right <- function(p, y) all(p == y)
+
+# The residuals of two classes are e and -e: the squared error of both is twice that of one.
+doubled_ladder <- function(ladder) {
+  for (field in c("estimate", "std.error", "low", "high", "lower_bound", "upper_bound")) {
+    ladder[[field]] <- sqrt(2) * ladder[[field]]
+  }
+  one <- ladder$value
+  ladder$value <- new_estimate(2 * one$value, 2 * one$influence, one$design, power = 2, noise = 4 * one$noise)
+  ladder
+}
