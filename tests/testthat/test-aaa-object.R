@@ -263,7 +263,7 @@ test_that("fields of results that figures and prints read are refused by their n
     decision <- ce_decision(data.frame(a = p, b = p^2, y = y), y, a, b, thresholds = c(0.2, 0.5))
     validation <- ce_validate(p, y, times = 0)
     rank <- ce_rank(list(a = p, b = p^2), y, trials = 5)
-    test <- ce_test(p, y)
+    test <- ce_test(p, y, test = "conditional")
     tune <- ce_tune(p, y, methods = list(method_bins(2), method_kkr(1)), folds = 2, repeats = 1, progress = FALSE)
     cases <- list(
       list(curve, drawn, list("histogram"), NULL), list(pit, drawn, list("histogram"), NULL),
