@@ -166,7 +166,7 @@ design_sentence <- function(designs, rows = TRUE) {
   }
   clustered <- if (any(given("cluster") | given("draws"))) {
     clusters <- function(design) cluster_count(design) %||% design$n
-    paste(span(clusters), "clusters of rows are the independent draws")
+    paste("only rows of different clusters count as independent (", span(clusters), " clusters)", sep = "")
   }
   said <- paste(c(counted, clustered), collapse = "; ")
   if (nzchar(said)) paste0(first_upper(said), ".")

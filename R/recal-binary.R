@@ -214,7 +214,7 @@ logit_failure <- function(x, outcome) {
   }
   slopes <- x[, -ncol(x), drop = FALSE]
   if (all(apply(slopes, 2, function(v) max(v) - min(v)) < 1e-12)) {
-    return("All predictions are equal: slope and intercept cannot be told apart.")
+    return("All predictions are equal: slope and intercept cannot both be estimated.")
   }
   "The predictions separate the outcomes (or nearly so): there is no finite optimum without a penalty."
 }

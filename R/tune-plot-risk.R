@@ -153,9 +153,9 @@ risk_subtitle <- function(shown) {
   wrap_text(paste0(
     "Points: each method's smallest mean risk; bars: paired standard error over folds; ",
     if (all(far)) {
-      paste0("assuming perfect calibration (h = 0) is above, at ", format(signif(min(shown$zero), 2)))
+      paste0("assuming perfect calibration is above, at ", format(signif(min(shown$zero), 2)))
     } else {
-      "dashed: assuming perfect calibration (h = 0)"
+      "dashed: assuming perfect calibration"
     },
     if (any(shown$curve$per_class)) "; at the right, open: a value by class"
   ))

@@ -72,8 +72,8 @@ chosen_note <- function(x) {
 tune_footnotes <- function(x) {
   c(
     paste0("* smallest mean risk over the folds", if (x$n_splits > 1) " of all splits",
-           "; above *: how much larger a risk is (paired standard error): below about 2 of them the two cannot be ",
-           "told apart.", if (x$n_splits > 1) " won: in how many splits the method had the smallest risk."),
+           "; above *: how much larger a risk is (paired standard error): below about 2 of them the difference may be ",
+           "chance.", if (x$n_splits > 1) " won: in how many splits the method had the smallest risk."),
     chosen_note(x),
     skill_note(x),
     missing_note(x),

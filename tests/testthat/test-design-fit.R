@@ -168,9 +168,9 @@ test_that("fits, tunes and maps say in print what their rows count", {
     function(...) ce_recalibrate(pred_normal(d$p, 1), d$y, method = "variance", ...)
   )
   for (verb in verbs) {
-    expect_no_match(said(verb()), "weighted|clusters of rows")
+    expect_no_match(said(verb()), "weighted|clusters")
     expect_match(said(verb(weights = d$w)), weighted)
-    expect_match(said(verb(cluster = d$g)), "12 clusters of rows are the independent draws.", ignore.case = TRUE)
-    expect_match(said(verb(weights = d$w, cluster = d$g)), paste0(weighted, "; 12\\s+clusters"))
+    expect_match(said(verb(cluster = d$g)), "rows of different clusters count as independent \\(12\\s+clusters\\).")
+    expect_match(said(verb(weights = d$w, cluster = d$g)), paste0(weighted, "; only rows .*\\(12\\s+clusters"))
   }
 })

@@ -59,6 +59,23 @@ test_that("columns are read by name in every layout and scheme of naming", {
   }
 })
 
+test_that("ten and 26 classes are read by name, as other packages write them", {
+  withr::local_seed(5)
+  odd <- c("1-5", "a b", "\u00e9", "NA", "TRUE", "6-10", "c.d", "x", "y", "Yes")
+  for (levels in list(as.character(1:10), as.character(0:9), odd, letters)) {
+    e <- matrix(stats::rexp(300 * length(levels)), 300)
+    p <- `colnames<-`(e / rowSums(e), levels)
+    truth <- factor(sample(levels, 300, TRUE), levels)
+    expected <- ece(unname(p), truth)$.estimate
+    turned <- p[, order(levels)]
+    namings <- list(identity, make.names, toupper, function(l) paste0(".pred_", l), function(l) paste0("prob.", l))
+    for (name in namings) {
+      frame <- data.frame(`colnames<-`(turned, name(colnames(turned))), truth = truth, check.names = FALSE)
+      expect_identical(ece(frame, truth, -truth)$.estimate, expected)
+    }
+  }
+})
+
 test_that("the events of two classes are read by name, whatever the case, prefix or suffix", {
   withr::local_seed(1)
   p <- stats::runif(500)
