@@ -84,7 +84,7 @@ test_that("class-wise risks show what each class chose", {
     expect_equal(sum(best), glance(tuned)$risk[glance(tuned)$method == m])
   }
   shown <- risk_shown(list(tuned), NULL)
-  expect_match(risk_subtitle(shown), "by class")
+  expect_match(risk_subtitle(shown), "by\\s+class")
   expect_match(shown$labels[["kde"]], "by class")
 })
 
