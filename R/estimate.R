@@ -117,8 +117,8 @@
 #' The p-value is that of the binary error. Which class is the event does not matter.
 #'
 #' @section Cost:
-#' Linear in the number of rows: 2 to 3 s of processor time for a million rows of a scalar type, and 10 to 30 ms for up to a
-#' few thousand, of redraws; the canonical one grows with the square of the number of classes.
+#' Linear in the number of rows: 2 to 3 s of processor time for a million rows of a scalar type, and 10 to 30 ms for up
+#' to a few thousand, of redraws; the canonical one grows with the square of the number of classes.
 #' @inheritSection ce_tune Errors
 #' @references
 #' Hall, P. (1992). On the removal of skewness by transformation. *Journal of the Royal Statistical Society B* 54,
