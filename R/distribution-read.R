@@ -200,7 +200,7 @@ join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
   probs <- class_probs(law)
   if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call, raw = raw), group, call))
   y <- numeric_outcomes(y, law, call)
-  check_magnitude(y, law, call)
+  check_magnitude(y, parameters_of(law), call)
   complete <- stats::complete.cases(y) & design_complete(raw, nrow(y))
   keep <- design_kept(raw, which(complete))
   na <- !na_rm && !all(complete)
@@ -248,18 +248,16 @@ numeric_outcomes <- function(y, law, call) {
 
 largest_number <- 1e50
 
-# Products of a few squares have to be finite.
-check_magnitude <- function(y, law, call) {
-  fields <- vctrs::fields(law)
-  largest <- vapply(fields, function(name) max(0, abs(par_of(law, name))), 0)
-  values <- c(truth = max(0, abs(y), na.rm = TRUE), stats::setNames(largest, fields))
+# Products of a few squares have to be finite: of outcomes y and parameters, a list by their names.
+check_magnitude <- function(y, parameters, call, arg = "x") {
+  values <- vapply(c(list(truth = y), parameters), function(v) max(0, abs(v), na.rm = TRUE), 0)
   bad <- which(values > largest_number)
   if (length(bad) > 0) {
     stop_input(c(
       "Outcomes and parameters of predictions must be at most {largest_number} in absolute value.",
       "x" = "The largest {.field {names(values)[bad[1]]}} is {.val {values[[bad[1]]]}}.",
       "i" = "Use other units."
-    ), if (bad[1] == 1) "truth" else "distribution", arg = if (bad[1] == 1) "truth" else "x", call = call)
+    ), if (bad[1] == 1) "truth" else "distribution", arg = if (bad[1] == 1) "truth" else arg, call = call)
   }
 }
 

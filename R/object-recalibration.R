@@ -81,7 +81,23 @@ recalibration_fault <- function(x) {
     fault_if(laws != (x$kind == "distribution"), if (laws) "that of a map of distributions" else "that of classes",
              x$kind, "$kind"),
     fault_if(is.null(x[["fold"]]) != is.null(x[["fold_terms"]]), "the fold of each row", x[["fold"]], "$fold"),
+    if (laws) distributions_fault(x$layout, inherits(x$map, "ce_map_density")),
     if (!laws) classes_fault(x, x$layout, x$n_classes)
+  )
+}
+
+# A map of distributions: how they were given, in a frame in one column or in two of their moments.
+distributions_fault <- function(layout, density) {
+  type <- layout$type
+  columns <- if (identical(type, "matrix")) 2 else 1
+  roles <- list(c("mean", "sd"), c("mean", "variance"))
+  first_fault(
+    fault_if(is.null(type), "given", NULL, "$layout$type"),
+    fault_if(density && type != "law", dQuote("law", FALSE), type, "$layout$type"),
+    fault_if(type == "matrix" && !list(sort(layout$roles)) %in% roles, "`mean`, and `variance` or `sd`", layout$roles,
+             "$layout$roles"),
+    fault_if(!length(layout$columns) %in% c(columns, if (!layout$frame) 0), paste("the names of", columns, "columns"),
+             layout$columns, "$layout$columns")
   )
 }
 
@@ -97,8 +113,8 @@ classes_fault <- function(x, layout, k) {
     fault_if(layout$event > k, paste("at most", k), layout$event, "$layout$event"),
     fault_if(scalar && k != 2, "2", k, "$n_classes"),
     fault_if(scalar && !is.null(layout$order), "missing", layout$order, "$layout$order"),
-    fault_if(!scalar && !identical(sort(as.integer(layout$order)), seq_len(k)), paste("the numbers 1 to", k),
-             layout$order, "$layout$order"),
+    fault_if(!scalar && !identical(sort(as.numeric(layout$order)), as.numeric(seq_len(k))),
+             paste("the numbers 1 to", k), layout$order, "$layout$order"),
     fault_if(!length(layout$columns) %in% c(columns, if (!layout$frame) 0), paste("the names of", columns, "columns"),
              layout$columns, "$layout$columns"),
     fault_if(!is.null(maps) && maps != k, paste("of", k, "classes"), x$map, "$map")

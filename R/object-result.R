@@ -233,7 +233,7 @@ result_table <- function(numeric = character(), text = character(), ...) {
 
 interval_columns <- c("std.error", "conf.low", "conf.high", "p.value", "n")
 describe_object("ce_estimate", result_table(
-  c("estimate", "lower_bound", "resolution", interval_columns), c("notion", "method")
+  c("estimate", "lower_bound", "upper_bound", "resolution", interval_columns), c("notion", "method")
 ))
 describe_object("ce_hierarchy", result_table(
   c("value", "std.error", "conf.low", "conf.high", "slack", "p", "n_classes", "n_distinct", "n"),

@@ -28,6 +28,7 @@ recalibrate.map_variance <- function(method, part, input, threads, call) {
     stop_input(c("A recalibration map cannot be fitted to missing values.",
                  "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
   }
+  check_moments(data$outcome, data, call)
   r <- (data$mean - data$outcome)^2
   fit <- fit_variance(data$variance, r, data$design, call)
   after <- scale_variance(fit$map, data$variance)
@@ -51,6 +52,11 @@ recalibrate.map_variance <- function(method, part, input, threads, call) {
   out$fitted <- write_moments(replace(full, data$rows, data$mean), replace(full, data$rows, after), data$layout)
   warn_convergence(fit, "variance")
   out
+}
+
+# Their squares are finite.
+check_moments <- function(outcome, moments, call, arg = "x") {
+  check_magnitude(outcome, list(mean = moments$mean, sd = sqrt(moments$variance)), call, arg)
 }
 
 # Mean Dawid-Sebastiani score from variances and squared residuals.
@@ -136,6 +142,7 @@ predict_variance <- function(object, new, call = caller_env()) {
   }
   moments <- moments_of(x, call, layout$columns)
   ok <- !is.na(moments$mean) & !is.na(moments$variance)
+  check_moments(numeric(), moments, call, "new")
   same <- fitted_rows(fingerprint(cbind(moments$mean, moments$variance)[ok, , drop = FALSE]), object$fingerprint)
   if (same > 0) warn_same_rows(same, sum(ok))
   write_moments(moments$mean, scale_variance(object$map, moments$variance), layout)

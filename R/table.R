@@ -178,6 +178,7 @@ glance_table <- function(x, call) {
 # The groups of every row: first what tells the rows apart, the columns of `.by`.
 #' @export
 tidy.ce_terms <- function(x, ...) {
+  if (!"groups" %in% names(x)) return(tidy_table(x))
   keys <- seq_len(match(".metric", names(x), nomatch = 1) - 1)
   plain <- tibble::as_tibble(vctrs::new_data_frame(unclass(x), n = nrow(x)))
   parts <- lapply(seq_len(nrow(x)), function(i) {

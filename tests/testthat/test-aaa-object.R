@@ -193,6 +193,12 @@ test_that("changed kernels, methods, bases and other choices are refused by thei
     refused(ce_curve(p, y, type = set_at(curve_smooth(), list("bandwidth"), -1)), "bandwidth")
     refused(ce_test(p, y, test = set_at(test_bootstrap(), list("replicates"), 1e300)), "replicates")
     refused(ce_score(p, y, score = set_at(score_brier(), list("value"), 1)), "value")
+    # functions and numbers that are of none of the package's scores
+    refused(ce_score(pred_normal(p, 1), w, score = set_at(score_brier(), list("real"), sum)), "real")
+    refused(ce_gain(p, p / 2, y, score = set_at(score_brier(), list("infimum"), 3)), "infimum")
+    refused(format(set_at(score_log(), list("name"), "other")), "name")
+    expect_identical(object_fault(unserialize(serialize(score_log(1e-7), NULL))), NULL)
+    for (make in score_makers) expect_identical(object_fault(make()), NULL)
     refused(ce_estimate(p, y, horizon = set_at(ce_horizon(1), list("time"), NaN)), "time")
     refused(format(set_at_law(pred_normal(p, 1), "sd", 0 * p[-1] + 1)), "sd")
   })
@@ -213,6 +219,34 @@ test_that("changed recalibration maps are refused by their field", {
     refused(predict(set_at(histogram, list("map", "maps", 1, "value"), 1), p), "map$maps[[1]]$value")
     refused(ce_gain(p, set_at(platt, list("kind"), NULL), y), "kind")
   })
+})
+
+test_that("an order of classes that is of no integers is refused without a warning", {
+  map <- with(tampered, ce_recalibrate(probs, truth, method = "temperature"))
+  expect_no_warning(refused(predict(set_at(map, list("layout", "order"), 1e300 * 1:3), tampered$probs), "layout$order"))
+})
+
+test_that("maps of distributions know how those were given", {
+  law <- pred_normal(tampered$p, 1)
+  columns <- cbind(mean = tampered$p, sd = 1)
+  for (x in list(law, columns, as.data.frame(columns), data.frame(law = law))) {
+    truth <- tampered$w
+    map <- if (is.data.frame(x)) {
+      x$truth <- truth
+      dots <- lapply(setdiff(names(x), "truth"), as.name)
+      rlang::inject(ce_recalibrate(x, truth, !!!dots, method = "variance"))
+    } else {
+      ce_recalibrate(x, truth, method = "variance")
+    }
+    expect_identical(object_fault(map), NULL)
+    refused(predict(set_at(map, list("layout", "type"), NULL), x), "layout$type")
+    refused(predict(set_at(map, list("layout", "columns"), letters), x), "layout$columns")
+  }
+  map <- ce_recalibrate(columns, tampered$w, method = "variance")
+  refused(predict(set_at(map, list("layout", "roles"), c("sd", "sd")), columns), "layout$roles")
+  map <- ce_recalibrate(law, tampered$w, method = "temperature")
+  expect_identical(object_fault(map), NULL)
+  refused(predict(set_at(map, list("layout", "type"), "matrix"), law), "layout$type")
 })
 
 test_that("a map of the variances of a vector takes no data frame", {
@@ -243,6 +277,10 @@ test_that("results with changed tables are refused, shorter ones are not", {
     expect_output(print(hierarchy[0, ]), "quantity")
     terms <- ckce(p, y, ridge = 0.1, group = rep(1:2, 30))
     refused(tidy(set_at(terms, list("groups"), list(list(1)))), "groups[[1]]")
+    lost <- terms[setdiff(names(terms), "groups")]
+    expect_no_warning(expect_identical(tidy(lost)$estimate, terms$.estimate))
+    refused(tidy(set_at(estimate, list("upper_bound"), data.frame(1))), "upper_bound")
+    expect_output(print(set_at(estimate, list("upper_bound"), data.frame(a = 1))), "upper_bound")
     expect_error(tidy(structure(set_at(unclass(estimate), list("n"), list(1, 2)), class = class(estimate))),
                  class = "calibrisk_error_object")
   })

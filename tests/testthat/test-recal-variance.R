@@ -105,6 +105,22 @@ test_that("degenerate variances are defined", {
   expect_false(glance(fit)$converged)
 })
 
+test_that("means, deviations and outcomes without finite squares are refused", {
+  f <- fixture_regression()
+  map <- ce_recalibrate(pred_normal(f$mean, 1), f$y, method = "variance")
+  fit <- function(x, y = f$y) ce_recalibrate(x, y, method = "variance")
+  for (size in c(1e51, 1e300)) {
+    expect_error(fit(pred_normal(f$mean, size)), "largest sd is", class = "calibrisk_error_distribution")
+    expect_error(fit(cbind(mean = f$mean, sd = size)), "largest sd is", class = "calibrisk_error_distribution")
+    expect_error(fit(pred_normal(f$mean + size, 1)), "largest mean is", class = "calibrisk_error_distribution")
+    expect_error(fit(pred_normal(f$mean, 1), size * f$y), "largest truth is", class = "calibrisk_error_truth")
+    cnd <- expect_error(predict(map, pred_normal(f$mean, size)), class = "calibrisk_error_distribution")
+    expect_identical(cnd$arg, "new")
+  }
+  expect_equal(tidy(fit(pred_normal(f$mean, 1e49), 1e49 * f$y))$estimate[1] * 1e49^2,
+               tidy(fit(pred_normal(f$mean, 1), 1e49 * f$y))$estimate[1])
+})
+
 test_that("frames keep their columns, cross-fitting its folds", {
   f <- fixture_regression()
   frame <- data.frame(.pred_mean = f$mean, .pred_variance = f$variance, y = f$y)
