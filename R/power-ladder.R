@@ -47,7 +47,7 @@ joint_expected <- function(n, nodes, rungs, alpha, high) {
   spread <- crossprod(turned, nodes$share * nodes$eta * (1 - nodes$eta) * turned)
   scale <- max(mean(diag(spread)), 1e-12)
   critical <- stats::qchisq(1 - share[["cox"]], ncol(scores))
-  hats <- tail(rungs, 2)
+  hats <- utils::tail(rungs, 2)
   z <- qnorm(1 - share[["hats"]])
   power <- c(
     stats::pchisq(critical / scale, ncol(scores), sum(delta^2) / scale, lower.tail = FALSE),
