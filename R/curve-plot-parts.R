@@ -60,7 +60,7 @@ histogram_layers <- function(histogram, split, top) {
     most <- stats::ave(pmax(histogram$events, histogram$n - histogram$events), key, FUN = max)
     histogram$base <- floor + lane / 2
     histogram$top <- histogram$base + scaled(histogram$events, most, lane / 2)
-    histogram$bottom <- histogram$base - scaled(histogram$n - histogram$events, most, lane / 2)
+    histogram$bottom <- histogram$base - scaled(pmax(histogram$n - histogram$events, 0), most, lane / 2)
   } else {
     histogram$base <- floor
     # a little air between lanes

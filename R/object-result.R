@@ -48,6 +48,8 @@ curve_fault <- function(x) {
   bars <- x$control[["n_bins"]]
   first_fault(
     fault_if(any(counts < 0 | is.na(counts)), "with counts of at least 0", x$histogram, "$histogram"),
+    fault_if(any(x$histogram$events > x$histogram$n * (1 + 1e-9)), "with at most `n` events", x$histogram,
+             "$histogram"),
     fault_if(anyNA(x$summary$rejected), "TRUE or FALSE", NA, "$summary$rejected"),
     if (x$type == "binned") within_field(numbers(1)(bars, x), "$control$n_bins"),
     if (x$type == "binned") within_field(a_bins_type(x$control[["bins"]], x), "$control$bins"),

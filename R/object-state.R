@@ -80,17 +80,23 @@ sums_fault <- function(sums, spec, about) {
   }
 }
 
+# Moments are sums of weights, which are at most 1e50, products those of their squares, of 2^53 rows: what is larger
+# cannot be, and the squares of these are finite.
+largest_sum <- c(moments = 1e70, products = 1e125)
+
 problem_sums_fault <- function(sums, sizes) {
   same <- is.list(sums) && setequal(names(sums), names(sizes))
   if (!same) return(fault(paste("a list of", toString(names(sizes))), sums))
   for (name in names(sizes)) {
     x <- .subset2(sums, name)
     size <- sizes[[name]]
+    largest <- largest_sum[[if (size[2] > 1) "moments" else "products"]]
     found <- first_fault(
       fault_if(!is.matrix(x) || !is.numeric(x) || any(dim(x) != c(size[1], 2)),
                paste("a matrix of numbers of", size[1], "x 2"), x),
       fault_if(!cpp_are_sums(x, as.integer(size[2])),
-               if (size[2] == 0) "finite sums" else "sums of rows with weights of at least 0", x)
+               if (size[2] == 0) "finite sums" else "sums of rows with weights of at least 0", x),
+      fault_if(max(0, abs(x)) > largest, paste("sums of at most", largest), max(abs(x)))
     )
     if (!is.null(found)) return(within_field(found, paste0("$", name)))
   }

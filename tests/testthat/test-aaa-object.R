@@ -51,6 +51,11 @@ test_that("changed sums of a state are refused", {
         expect_error(use(broken), class = "calibrisk_error_object")
       }
     }
+    broken <- small_state(probs, truth, spec = list(notion = "class_wise"))
+    broken$sums[[3]]$blocks <- broken$sums[[3]]$blocks * 1e300
+    refused(ce_estimate(broken), "sums[[3]]$blocks")
+    heavy <- small_state(p, y, weights = 1e50 * w / max(w))
+    expect_identical(object_fault(heavy), NULL)
     state$sums[[1]]$fine <- state$sums[[1]]$fine[-1, ]
     refused(ce_tune(state), "sums[[1]]$fine")
     # of other rows than their numbers
@@ -258,6 +263,7 @@ test_that("results with changed tables are refused, shorter ones are not", {
   with(tampered, {
     curve <- ce_curve(p, y)
     refused(glance(set_at(curve, list("summary"), NULL)), "summary")
+    refused(tidy(set_at(curve, list("histogram", "events"), curve$histogram$n + 1L)), "histogram")
     estimate <- ce_estimate(p, y)
     expect_output(print(estimate[, 1:3]))
     refused(print(set_at(ce_validate(p, y), list("resolution"), quote(x + y))), "resolution")
