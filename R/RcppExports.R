@@ -81,6 +81,14 @@ cpp_row_moments <- function(x) {
     .Call(`_calibrisk_cpp_row_moments`, x)
 }
 
+cpp_cluster_sums <- function(x, cluster, clusters) {
+    .Call(`_calibrisk_cpp_cluster_sums`, x, cluster, clusters)
+}
+
+cpp_label_ranks <- function(label) {
+    .Call(`_calibrisk_cpp_label_ranks`, label)
+}
+
 cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y) {
     .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y)
 }

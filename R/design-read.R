@@ -171,7 +171,7 @@ bind_design <- function(raw, rows, censored = NULL) {
   # weights of one value are none; of a part of the rows they still say how much it counts beside the others
   if (length(w) > 0 && all(w == w[1])) w <- NULL
   if (length(cluster) > 1 && all(cluster == cluster[1])) warn_one_cluster(length(cluster))
-  out <- new_design(length(rows), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
+  out <- new_design(length(rows), w, if (!is.null(cluster)) cluster_codes(cluster))
   if (!is.null(censored)) {
     out$follow_up <- list(horizon = raw$censoring$horizon, events = sum(raw$censoring$outcomes[rows]),
                           censored = censored)

@@ -19,11 +19,22 @@ design_rows <- function(design, rows) {
   } else {
     cluster <- design$cluster[rows]
     w <- design$w[rows]
-    new_design(length(cluster %||% w), w, if (!is.null(cluster)) match(cluster, sort(unique(cluster))))
+    new_design(length(cluster %||% w), w, if (!is.null(cluster)) cluster_codes(cluster))
   }
   # of a part nobody knows how many were censored
   if (isTRUE(out$n == design$n)) out$follow_up <- design$follow_up
   out
+}
+
+# 1..C in the order of the labels.
+cluster_codes <- function(labels) {
+  (if (is.integer(labels)) cpp_label_ranks(labels)) %||% match(labels, sort(unique(labels)))
+}
+
+# Sums of the rows of a vector or matrix over the clusters 1..C.
+sum_by_cluster <- function(x, cluster) {
+  sums <- cpp_cluster_sums(as.matrix(x), cluster, max(cluster, 0L))
+  if (is.matrix(x)) sums else sums[, 1]
 }
 
 # The same rows with other weights.
@@ -60,7 +71,7 @@ row_std_error <- function(rows, design) {
   centred <- rows - row_mean(rows, design)
   if (!is.null(design$w)) centred <- design$w * centred
   if (!is.null(design$cluster)) {
-    centred <- rowsum(centred, design$cluster, reorder = FALSE)[, 1]
+    centred <- sum_by_cluster(centred, design$cluster)
     n <- length(centred)
   }
   if (n < 2) return(NA_real_)
@@ -74,7 +85,7 @@ row_covariance <- function(rows, design) {
   w <- design_weights(design)
   centred <- w * (rows - rep(colSums(w * rows) / sum(w), each = n))
   if (!is.null(design$cluster)) {
-    centred <- rowsum(centred, design$cluster, reorder = FALSE)
+    centred <- sum_by_cluster(centred, design$cluster)
     n <- nrow(centred)
   }
   if (n < 2) return(matrix(NA_real_, ncol(rows), ncol(rows)))

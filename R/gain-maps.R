@@ -129,7 +129,7 @@ gain_folds <- function(folds, repeats, data, call) {
 # of their rows' sum.
 even_folds <- function(features, labels, folds, cluster = NULL) {
   place <- as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
-  if (!is.null(cluster)) place <- rowsum(place, cluster, reorder = TRUE)[, 1]
+  if (!is.null(cluster)) place <- sum_by_cluster(place, cluster)
   fold <- rep_len(seq_len(folds), length(place))[rank(place, ties.method = "first")]
   if (is.null(cluster)) fold else fold[cluster]
 }

@@ -204,7 +204,7 @@ pair_mean <- function(sums, partners, design, ..., order = 2) {
 # The weight of every row's partners in an unbiased mean over pairs.
 partner_weight <- function(design) {
   own <- design_weights(design)
-  if (!is.null(design$cluster)) own <- unname(rowsum(own, design$cluster, reorder = TRUE)[design$cluster, 1])
+  if (!is.null(design$cluster)) own <- sum_by_cluster(own, design$cluster)[design$cluster]
   total_weight(design) - own
 }
 

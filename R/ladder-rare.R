@@ -17,8 +17,8 @@ score_facts <- function(scores, design, largest, rows = 1 / weight_concentration
   parts <- design_weights(design) * (scores - mean)
   weights <- design_weights(design)
   if (!is.null(design$cluster)) {
-    parts <- rowsum(parts, design$cluster, reorder = FALSE)[, 1]
-    weights <- rowsum(weights, design$cluster, reorder = FALSE)[, 1]
+    parts <- sum_by_cluster(parts, design$cluster)
+    weights <- sum_by_cluster(weights, design$cluster)
   }
   total <- sum(weights)
   list(mean = mean, error = row_std_error(scores, design), third = sum(parts^3) / total^3,

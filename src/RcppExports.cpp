@@ -265,6 +265,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cluster_sums
+Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster, int clusters);
+RcppExport SEXP _calibrisk_cpp_cluster_sums(SEXP xSEXP, SEXP clusterSEXP, SEXP clustersSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< int >::type clusters(clustersSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cluster_sums(x, cluster, clusters));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_label_ranks
+SEXP cpp_label_ranks(Rcpp::IntegerVector label);
+RcppExport SEXP _calibrisk_cpp_label_ranks(SEXP labelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type label(labelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_label_ranks(label));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_sweep_bins
 double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y);
 RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP) {
@@ -1536,6 +1558,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
     {"_calibrisk_cpp_all_finite", (DL_FUNC) &_calibrisk_cpp_all_finite, 1},
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
+    {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
+    {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
     {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 4},
     {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},

@@ -200,6 +200,42 @@ Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
   return Rcpp::NumericVector::create(mean, squares);
 }
 
+// Sums of each column over the rows of a cluster (1..C).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster,
+                                     int clusters) {
+  calibrisk::require(cluster.size() == x.nrow(), "cluster_sums: one label per row.");
+  calibrisk::require(std::all_of(cluster.begin(), cluster.end(),
+                                 [&](int c) { return c >= 1 && c <= clusters; }),
+                     "cluster_sums: labels are 1, ..., C.");
+  Rcpp::NumericMatrix out(clusters, x.ncol());
+  for (int j = 0; j < x.ncol(); ++j) {
+    const double* value = &x(0, j);
+    double* sum = &out(0, j) - 1;
+    for (R_xlen_t i = 0; i < cluster.size(); ++i) sum[cluster[i]] += value[i];
+  }
+  return out;
+}
+
+// The rank of each label among those that there are; NULL where labels are further apart than four
+// times their number.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_label_ranks(Rcpp::IntegerVector label) {
+  if (label.size() == 0) return R_NilValue;
+  const auto [least, largest] = std::minmax_element(label.begin(), label.end());
+  const double range = static_cast<double>(*largest) - static_cast<double>(*least) + 1.0;
+  if (*least == NA_INTEGER || range > 4.0 * static_cast<double>(label.size())) return R_NilValue;
+  std::vector<int> rank(static_cast<std::size_t>(range), 0);
+  const auto at = [&, first = *least](int value) -> int& {
+    return rank[static_cast<std::size_t>(static_cast<std::int64_t>(value) - first)];
+  };
+  for (int value : label) at(value) = 1;
+  std::partial_sum(rank.begin(), rank.end(), rank.begin());
+  Rcpp::IntegerVector out(label.size());
+  std::transform(label.begin(), label.end(), out.begin(), at);
+  return out;
+}
+
 // Number of equal-mass bins that the monotone sweep chooses; sum_w, sum_y: cumulative weights of
 // the rows and of the successes, NULL where all rows count the same.
 // [[Rcpp::export(rng = false)]]

@@ -51,6 +51,7 @@ inline ClusteredCoordinate clustered_coordinate(const Engine& engine, const Loca
   out.whitener = whitening(local_gram(engine, basis, n, weights, is_row));
   out.inverse = out.whitener.transpose() * out.whitener;
   out.begin = out.square = {0};
+  out.rows.reserve(static_cast<std::size_t>(n));
   for (Index c = 0; c < draws; ++c) {
     for (Index i : clusters.rows(c)) {
       if (is_row(i)) out.rows.push_back(i);
@@ -73,13 +74,14 @@ inline ClusteredCoordinate clustered_coordinate(const Engine& engine, const Loca
   return out;
 }
 
-// A_c and its products with w_c.
-inline void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& part, Index c) {
+// A_c and its products with w_c. `Square`, `Column`: types of its matrices and vectors.
+template <class Square, class Column>
+void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& part, Index c,
+                       std::vector<LocalRow>& rows) {
   const auto from = static_cast<Index>(part.begin[static_cast<std::size_t>(c)]);
   const auto m = static_cast<Index>(part.size(c));
-  if (m == 0) return;
-  std::vector<LocalRow> rows(static_cast<std::size_t>(m));
-  Matrix h(m, m);
+  if (rows.size() < static_cast<std::size_t>(m)) rows.resize(static_cast<std::size_t>(m));
+  Square h(m, m);
   for (Index r = 0; r < m; ++r) {
     LocalRow& row = rows[static_cast<std::size_t>(r)];
     part.basis->row(part.rows[static_cast<std::size_t>(from + r)], row);
@@ -96,18 +98,19 @@ inline void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& pa
     }
   }
   Eigen::Map<Matrix> a(part.left_out.data() + part.square[static_cast<std::size_t>(c)], m, m);
-  const auto w = part.w.segment(from, m);
+  const Column w = part.w.segment(from, m);
   if (h.trace() <= small_leverage) {
     // powers of H: (I - H)^-1 = sum_k H^k, its root sum_k c_k H^k
-    Matrix power = Matrix::Identity(m, m), next(m, m);
-    Vector moved = w, rooted = w;
+    Square power = Square::Identity(m, m), next(m, m);
+    Column moved = w, turned(m), rooted = w;
     double coefficient = 1.0;
     a = power;
     for (int k = 1; power.cwiseAbs().maxCoeff() > 1e-17; ++k) {
       next.noalias() = power.lazyProduct(h);
       power.swap(next);
       a += power;
-      moved = Vector(h.lazyProduct(moved));
+      turned.noalias() = h.lazyProduct(moved);
+      moved.swap(turned);
       coefficient *= (2.0 * k - 1.0) / (2.0 * k);
       rooted += coefficient * moved;
     }
@@ -124,10 +127,25 @@ inline void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& pa
     part.rooted.segment(from, m).noalias() =
         spectrum.vectors * scale.cwiseSqrt().cwiseProduct(turned);
   }
-  part.scaled.segment(from, m).noalias() = a * w;
-  const Vector smooth = h * w;
-  part.own.segment(from, m).noalias() = a * smooth;
-  part.own_scaled.segment(from, m).noalias() = h * part.scaled.segment(from, m);
+  const Column scaled = a.lazyProduct(w), smooth = h.lazyProduct(w);
+  part.scaled.segment(from, m) = scaled;
+  part.own.segment(from, m) = a.lazyProduct(smooth);
+  part.own_scaled.segment(from, m) = h.lazyProduct(scaled);
+}
+
+inline void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& part, Index c,
+                              std::vector<LocalRow>& rows) {
+  // of few rows without memory of the heap, which takes longer than their products
+  constexpr int few = 8;
+  using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, few, few>;
+  using Column = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, few, 1>;
+  const std::size_t size = part.size(c);
+  if (size == 0) return;
+  if (size <= few) {
+    leave_out_cluster<Square, Column>(dense, part, c, rows);
+  } else {
+    leave_out_cluster<Matrix, Vector>(dense, part, c, rows);
+  }
 }
 
 // A value in the sums over the rows of a cluster.
@@ -204,8 +222,9 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     out.columns += part.whitener.rows();
   }
   parallel_for(engine, (draws + block - 1) / block, [&](Index task) {
+    std::vector<LocalRow> rows;
     for (Index c = task * block; c < std::min(draws, (task + 1) * block); ++c) {
-      for (ClusteredCoordinate& part : parts) leave_out_cluster(worker, part, c);
+      for (ClusteredCoordinate& part : parts) leave_out_cluster(worker, part, c, rows);
     }
   });
 
@@ -213,16 +232,13 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
   if (moments) sums = std::make_unique<ClusterSums>(engine, draws, out.columns);
   // of all clusters, whose vectors are whitened at the end
   struct Total {
-    Matrix vectors;  // [columns x 2]: sums of x_c, A_c x_c
-    ClusterProducts products;
+    Matrix vectors;   // [columns x 2]: sums of x_c, A_c x_c
+    Matrix products;  // [1 or 4 x columns^2]: the sums of ClusterProducts, those of a pair together
   };
   const bool by_draw = moments && sums->by_draw(), squares = moments && !by_draw;
   const bool exact = squares && sums->exact();
   Total zero{Matrix::Zero(columns, 2), {}};
-  if (squares) {
-    zero.products.s = Matrix::Zero(columns, columns);
-    if (exact) zero.products.t0 = zero.products.t1 = zero.products.t2 = zero.products.s;
-  }
+  if (squares) zero.products = Matrix::Zero(exact ? 4 : 1, columns * columns);
   const Total total = parallel_reduce(
       engine, draws, columns <= shared_columns ? block : draws, zero,
       [&](Index begin, Index size) {
@@ -237,15 +253,12 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
           if (!squares) continue;
           for (const ClusterEntry& l : entries) {
             for (const ClusterEntry& k : entries) {
-              part.products.s(k.column, l.column) += k.root * l.root;
-            }
-          }
-          if (!exact) continue;
-          for (const ClusterEntry& l : entries) {
-            for (const ClusterEntry& k : entries) {
-              part.products.t0(k.column, l.column) += k.x * l.x;
-              part.products.t1(k.column, l.column) += k.y * l.x;
-              part.products.t2(k.column, l.column) += k.y * l.y;
+              double* pair = &part.products(0, l.column * columns + k.column);
+              pair[0] += k.root * l.root;
+              if (!exact) continue;
+              pair[1] += k.x * l.x;
+              pair[2] += k.y * l.x;
+              pair[3] += k.y * l.y;
             }
           }
         }
@@ -253,7 +266,7 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
       },
       [](Total& to, const Total& part) {
         to.vectors += part.vectors;
-        to.products.add(part.products);
+        to.products += part.products;
       });
 
   // [kept x columns] of all coordinates, block by block
@@ -266,11 +279,13 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     return half;
   };
   if (squares) {
-    const auto both_sides = [&](const Matrix& x) {
-      return x.size() == 0 ? Matrix() : Matrix(whitened(whitened(x).transpose()).transpose());
+    const auto both_sides = [&](Index which) {
+      if (which >= total.products.rows()) return Matrix();
+      const Vector values = total.products.row(which).transpose();
+      const Matrix x = Eigen::Map<const Matrix>(values.data(), columns, columns);
+      return Matrix(whitened(whitened(x).transpose()).transpose());
     };
-    ClusterProducts products{both_sides(total.products.s), both_sides(total.products.t0),
-                             both_sides(total.products.t1), both_sides(total.products.t2)};
+    ClusterProducts products{both_sides(0), both_sides(1), both_sides(2), both_sides(3)};
     double own = 0.0;
     for (Index c = 0; c < draws; ++c) {
       double sum = 0.0;
@@ -305,20 +320,22 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
   }
   parallel_for(engine, (draws + block - 1) / block, [&](Index task) {
     LocalRow row;
+    Matrix smooth;
     for (Index c = task * block; c < std::min(draws, (task + 1) * block); ++c) {
       for (std::size_t p = 0; p < parts.size(); ++p) {
         const ClusteredCoordinate& part = parts[p];
         const auto at = static_cast<std::size_t>(c);
         const auto from = static_cast<Index>(part.begin[at]);
         const auto m = static_cast<Index>(part.size(c));
-        Matrix smooth(m, 2);
+        if (smooth.rows() < m) smooth.resize(m, 3);
         for (Index r = 0; r < m; ++r) {
           part.basis->row(part.rows[part.begin[at] + static_cast<std::size_t>(r)], row);
           smooth(r, 0) = part.root(from + r) * linear(row, plain[p]);
           smooth(r, 1) = part.root(from + r) * linear(row, scaled[p]);
         }
         const Eigen::Map<const Matrix> a(part.left_out.data() + part.square[at], m, m);
-        const Vector gap = a * smooth.col(0) - part.own.segment(from, m);
+        auto gap = smooth.col(2).head(m);
+        gap = a.lazyProduct(smooth.col(0).head(m)) - part.own.segment(from, m);
         for (Index r = 0; r < m; ++r) {
           const Index i = part.rows[part.begin[at] + static_cast<std::size_t>(r)];
           const double back = smooth(r, 1) - part.own_scaled(from + r), root = part.root(from + r);

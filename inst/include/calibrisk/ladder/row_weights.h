@@ -6,6 +6,8 @@
 
 #include <calibrisk/types.h>
 
+#include <numeric>
+
 namespace calibrisk {
 
 class RowWeights {
@@ -41,23 +43,41 @@ class RowClusters {
   RowClusters() = default;
   // cluster: 1..C for each row, every one of them with a row
   explicit RowClusters(const Labels& cluster) : cluster_(cluster) {
+    const auto label = [&](std::size_t i) { return static_cast<std::size_t>(cluster[i]); };
     for (std::size_t i = 0; i < cluster.size(); ++i) {
-      const auto at = static_cast<std::size_t>(cluster[i] - 1);
-      if (members_.size() <= at) members_.resize(at + 1);
-      members_[at].push_back(static_cast<Index>(i));
+      if (begin_.size() <= label(i)) begin_.resize(label(i) + 1);
+      ++begin_[label(i)];
     }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    members_.resize(cluster.size());
+    for (std::size_t i = cluster.size(); i-- > 0;) {
+      members_[--begin_[label(i)]] = static_cast<Index>(i);
+    }
+    begin_.push_back(cluster.size());
   }
 
+  // The rows of a cluster, in their order.
+  struct Rows {
+    const Index *first, *last;
+    const Index* begin() const { return first; }
+    const Index* end() const { return last; }
+    std::size_t size() const { return static_cast<std::size_t>(last - first); }
+  };
+
   bool given() const { return !cluster_.empty(); }
-  Index draws(Index n) const { return given() ? static_cast<Index>(members_.size()) : n; }
+  Index draws(Index n) const { return given() ? static_cast<Index>(begin_.size()) - 2 : n; }
   Index draw(Index i) const {
     return given() ? static_cast<Index>(cluster_[static_cast<std::size_t>(i)]) - 1 : i;
   }
-  const std::vector<Index>& rows(Index c) const { return members_[static_cast<std::size_t>(c)]; }
+  Rows rows(Index c) const {
+    const auto label = static_cast<std::size_t>(c) + 1;
+    return {members_.data() + begin_[label], members_.data() + begin_[label + 1]};
+  }
 
  private:
   Labels cluster_;
-  std::vector<std::vector<Index>> members_;
+  std::vector<Index> members_;      // cluster by cluster
+  std::vector<std::size_t> begin_;  // by label
 };
 
 }  // namespace calibrisk
