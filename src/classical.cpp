@@ -205,14 +205,14 @@ Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
 Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster,
                                      int clusters) {
   calibrisk::require(cluster.size() == x.nrow(), "cluster_sums: one label per row.");
-  calibrisk::require(std::all_of(cluster.begin(), cluster.end(),
-                                 [&](int c) { return c >= 1 && c <= clusters; }),
-                     "cluster_sums: labels are 1, ..., C.");
+  calibrisk::require(
+      std::all_of(cluster.begin(), cluster.end(), [&](int c) { return c >= 1 && c <= clusters; }),
+      "cluster_sums: labels are 1, ..., C.");
   Rcpp::NumericMatrix out(clusters, x.ncol());
   for (int j = 0; j < x.ncol(); ++j) {
     const double* value = &x(0, j);
-    double* sum = &out(0, j) - 1;
-    for (R_xlen_t i = 0; i < cluster.size(); ++i) sum[cluster[i]] += value[i];
+    double* sum = &out(0, j);
+    for (R_xlen_t i = 0; i < cluster.size(); ++i) sum[cluster[i] - 1] += value[i];
   }
   return out;
 }

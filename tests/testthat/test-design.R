@@ -334,3 +334,37 @@ test_that("weights whose products are no doubles are an error that says so", {
   # a bin whose rows weigh nothing beside the others has no honest gap
   expect_identical(fold_gaps(cbind(0, 1), cbind(0, 1), list(size = 0, gap = NaN)), cbind(0, 0))
 })
+
+test_that("sums over clusters are those of rowsum(), in the order of the clusters", {
+  rows <- withr::with_seed(31, list(x = matrix(rnorm(180), 60), w = rexp(60), cluster = sample(rep(1:13, length.out = 60))))
+  by_hand <- unname(rowsum(rows$w * rows$x, rows$cluster, reorder = TRUE))
+  expect_equal(sum_by_cluster(rows$w * rows$x, rows$cluster), by_hand, tolerance = 1e-14)
+  expect_equal(sum_by_cluster(rows$w * rows$x[, 2], rows$cluster), by_hand[, 2], tolerance = 1e-14)
+  # a matrix of one column remains one; whole numbers; no row; clusters of one row
+  expect_equal(sum_by_cluster(rows$w * rows$x[, 2, drop = FALSE], rows$cluster), by_hand[, 2, drop = FALSE])
+  expect_identical(sum_by_cluster(1:4, c(3L, 1L, 2L, 1L)), c(6, 3, 1))
+  expect_identical(sum_by_cluster(numeric(), integer()), numeric())
+  expect_identical(sum_by_cluster(rows$w, 60:1), rev(rows$w))
+  # labels that are none would be written outside of the sums
+  expect_error(cpp_cluster_sums(matrix(1:2 / 2), c(1L, 3L), 2L), "labels are 1")
+  expect_error(cpp_cluster_sums(matrix(1:2 / 2), c(0L, 1L), 2L), "labels are 1")
+  expect_error(cpp_cluster_sums(matrix(1:2 / 2), c(NA, 1L), 2L), "labels are 1")
+  expect_error(cpp_cluster_sums(matrix(1:2 / 2), 1L, 2L), "one label per row")
+})
+
+test_that("clusters are numbered in the order of their labels, of any kind", {
+  labels <- withr::with_seed(32, list(
+    gaps = sample(c(3L, 7L, 8L, 40L), 50, TRUE), negative = sample(-9:4, 50, TRUE), one = rep(-5L, 3),
+    wide = c(5L, -.Machine$integer.max, .Machine$integer.max, 5L, 0L), edge = c(8L, 1L), beyond = c(9L, 1L),
+    factor = factor(sample(c("z", "b", "a"), 50, TRUE), levels = c("z", "unused", "b", "a")),
+    text = sample(c("b10", "b9", "A", "a"), 50, TRUE), doubles = sample(c(-.5, 1e9, 2, 1e-300), 50, TRUE),
+    logical = c(TRUE, FALSE, TRUE), none = integer()
+  ))
+  for (kind in names(labels)) {
+    expect_identical(cluster_codes(labels[[kind]]), match(labels[[kind]], sort(unique(labels[[kind]]))), info = kind)
+  }
+  # those near each other are counted, not sorted
+  expect_identical(lengths(lapply(labels[c("gaps", "edge", "beyond", "wide")], cpp_label_ranks)),
+                   c(gaps = 50L, edge = 2L, beyond = 0L, wide = 0L))
+  expect_null(cpp_label_ranks(c(1L, NA)))
+})

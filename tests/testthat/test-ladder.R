@@ -69,6 +69,25 @@ test_that("rungs of clusters are fits of the other clusters and sums over pairs 
   }
 })
 
+test_that("clusters of few rows and of more have one formula, of small and of large leverage", {
+  size <- rep(7:9, 20)
+  cluster <- withr::with_seed(9, sample(rep(seq_along(size), size)))
+  d <- withr::with_seed(10, list(p = rbeta(480, 2, 2), y = rbinom(480, 1, .4), w = rexp(480)))
+  e <- matrix(d$p - d$y)
+  for (w in list(rep(1, 480), d$w)) {
+    for (m in c(2, 25)) {
+      rung <- rungs_of(matrix(d$p), e, list(hats(m)), w, cluster)[[1]]
+      expected <- oracle_cluster_rung(e, oracle_hats(d$p, m, w), w, cluster)
+      for (name in c("psi", "noise", "linear", "scatter")) expect_close(rung[[name]], expected[[name]], 1e-8)
+      pairs <- rowsum(w * rung$half, cluster)[, 1]
+      for (rows in 7:9) {
+        expect_lt(max(abs(rung$gap - expected$gap)[size[cluster] == rows]), 1e-8)
+        expect_lt(max(abs(pairs - expected$pairs)[size == rows]), 1e-8)
+      }
+    }
+  }
+})
+
 test_that("clusters of one row are none, and many clusters' sums are those of few", {
   d <- ladder_data(200, 3, 4)
   v <- withr::with_seed(7, rexp(200))
