@@ -23,19 +23,31 @@ if (requireNamespace("ggplot2", quietly = TRUE)) {
   ggplot2::theme_set(
     ggplot2::theme_bw(base_size = 12) +
       ggplot2::theme(panel.grid.minor = ggplot2::element_blank(), strip.background = ggplot2::element_blank(),
-                     legend.position = "bottom")
+                     legend.position = "bottom", legend.margin = ggplot2::margin(2, 0, 0, 0),
+                     legend.box.spacing = grid::unit(4, "pt"), legend.key.height = grid::unit(1.1, "lines"))
   )
 }
-# Blue, orange, green, purple, grey: distinct to the colour-blind (Okabe and Ito).
+# Blue, orange, green, purple, grey: distinct to the colour-blind (Okabe and Ito). They are about as dark as each other,
+# so series also differ in shape or type of line.
 page_colours <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "grey40")
 
-# A table with a caption. Columns of numbers are aligned right, also those that are formatted already.
-paper_table <- function(data, caption, align = NULL, ...) {
+# A table with a caption. Columns of numbers are aligned right, also those that are formatted already. The cells of a
+# table that fits into the page's width are not wrapped.
+paper_table <- function(data, caption, align = NULL, class = "table", ...) {
   number <- "^[-+<]?[0-9.,]*( ?%)?( ?[(\u00b1\\[].*)?$"
   right <- vapply(data, function(x) is.numeric(x) || all(grepl(number, x) | is.na(x)), NA)
   if (is.null(align)) align <- ifelse(right, "r", "l")
   table <- knitr::kable(data, format = "pipe", caption = caption, align = align, row.names = FALSE, ...)
-  knitr::asis_output(paste(c("\n::: {.table}\n", table, "\n:::\n"), collapse = "\n"))
+  longest <- vapply(data, function(x) max(0L, nchar(as.character(x)), na.rm = TRUE), 0)
+  if (sum(pmax(longest, 4) + 2) <= 100) class <- c(class, "fits")
+  opening <- paste0("\n::: {", paste0(".", class, collapse = " "), "}\n")
+  knitr::asis_output(paste(c(opening, table, "\n:::\n"), collapse = "\n"))
+}
+# The items of a paper, rows of four words each: a table, on a phone one block per item.
+items_table <- function(items, caption) {
+  items <- as.data.frame(items)
+  names(items) <- c("item", "where here", "n; repetitions: ours (theirs)", "agrees within")
+  paper_table(items, caption, align = "llll", class = c("table", "items"))
 }
 
 # ---- Stored results --------------------------------------------------------------------------
@@ -96,20 +108,42 @@ knitr::knit_hooks$set(document = function(x) {
   scripts <- unlist(page_scripts())
   c(x, if (length(scripts) > 0) c("", "## Scripts of the stored results", scripts), "", "<style>",
     ".table, .sourceCode { overflow-x: auto; }",
-    "table { width: auto !important; }",
+    "table { width: auto !important; margin-left: 0; margin-right: 0; }",
     "table col { width: auto !important; }",
     "table td, table th { padding: 0.2em 0.6em; vertical-align: top; }",
+    "th:not([align]):not([style]) { text-align: left; }",
     "caption { caption-side: top; text-align: left; padding: 0.4em 0; }",
     "p.caption, caption, p.provenance { font-size: 90%; color: #444; }",
     "p.provenance { margin-top: -0.4em; font-size: 80%; overflow-wrap: anywhere; }",
-    ".table td:first-child { white-space: nowrap; }",
+    ".fits td, .table td:first-child { white-space: nowrap; }",
     "td[align=\"right\"], td[style*=\"right\"] { white-space: nowrap; }",
-    "img { max-width: 100%; height: auto; box-sizing: border-box; }",
-    "@media (max-width: 600px) {",
-    "  h1 { font-size: 1.5em; line-height: 1.3; }",
-    "  .figure { overflow-x: auto; text-align: left; }",
-    "  .figure img { max-width: none; width: 560px; }", # text stays legible
-    "}",
+    "table td { border-bottom-style: none; }",
+    "tr:has(> td:first-child:empty) > td { border-top-style: none; }",
+    "div.figure { text-align: left; }",
+    "img { max-width: 100%; height: auto; box-sizing: border-box; border: none; margin: 0; padding: 0; }",
     "math[display=\"block\"] { overflow-x: auto; overflow-y: hidden; }",
+    "@media screen and (max-width: 600px) {",
+    "  body { padding: 0 14px; }",
+    "  h1 { font-size: 1.5em; line-height: 1.3; }",
+    "  table { display: block; overflow-x: auto; }",
+    "  .figure { overflow-x: auto; }",
+    "  .table td:first-child { white-space: normal; min-width: 6em; }",
+    "  .figure img:not([width$=\"px\"]) { max-width: none; width: 500px; }", # text of 7 pt or more
+    "  .items caption, .items tbody, .items tr, .items td { display: block; white-space: normal; }",
+    "  .items thead, .items td:empty { display: none; }",
+    "  .items td { border-style: none; padding: 0 0.6em; }",
+    "  .items td:nth-child(1) { font-weight: bold; padding-top: 0.5em; }",
+    "  .items td:nth-child(2)::before { content: \"where here: \"; color: #444; }",
+    "  .items td:nth-child(3)::before { content: \"n; repetitions, ours (theirs): \"; color: #444; }",
+    "  .items td:nth-child(4)::before { content: \"agrees within: \"; color: #444; }",
+    "}",
+    "@media print {", # nothing scrolls on paper, and no figure is cut by the end of a page
+    "  body { max-width: none; padding: 0; font-size: 10pt; }",
+    "  .table, .figure { overflow: visible; }",
+    "  table { font-size: 88%; }",
+    "  .figure, .fits, tr, p.provenance, math { break-inside: avoid; }",
+    "  .figure, h1, h2, h3, h4 { break-after: avoid; }",
+    "  .figure img { max-width: 165mm; }",
+    "}",
     "</style>", "")
 })
