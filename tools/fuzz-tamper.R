@@ -318,7 +318,7 @@ tamper_here <- function(seed, from, to, log, only = NULL) {
 }
 
 # Batches in child processes of limited memory; a batch goes on after a case that ended its process.
-tamper_batches <- function(cases, seed, only, batch = 1000, memory = 6e6) {
+tamper_batches <- function(cases, seed, only, batch = 5000, memory = 6e6) {
   lines <- character()
   from <- 1
   while (from <= cases) {
