@@ -5,8 +5,8 @@ cpp_bins_fit <- function(z, residuals, outcome, n_bins, type, debias) {
     .Call(`_calibrisk_cpp_bins_fit`, z, residuals, outcome, n_bins, type, debias)
 }
 
-cpp_bins_problem <- function(z, residuals, outcome, fold, n_folds, threads) {
-    .Call(`_calibrisk_cpp_bins_problem`, z, residuals, outcome, fold, n_folds, threads)
+cpp_bins_problem <- function(z, residuals, outcome, fold, n_folds, weights, threads) {
+    .Call(`_calibrisk_cpp_bins_problem`, z, residuals, outcome, fold, n_folds, weights, threads)
 }
 
 cpp_bins_fold_fit <- function(problem, fold, n_bins, type, debias) {
@@ -133,12 +133,12 @@ cpp_kde_loo_density <- function(features, rows, bandwidths, threads, progress) {
     .Call(`_calibrisk_cpp_kde_loo_density`, features, rows, bandwidths, threads, progress)
 }
 
-cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, threads, progress)
+cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, threads, progress)
 }
 
-cpp_kde_fold_gaps <- function(z, labels, fold, n_folds, bandwidth, threads) {
-    .Call(`_calibrisk_cpp_kde_fold_gaps`, z, labels, fold, n_folds, bandwidth, threads)
+cpp_kde_fold_gaps <- function(z, labels, fold, n_folds, bandwidth, weights, threads) {
+    .Call(`_calibrisk_cpp_kde_fold_gaps`, z, labels, fold, n_folds, bandwidth, weights, threads)
 }
 
 cpp_gram <- function(kernel, x, y, threads) {
@@ -365,8 +365,8 @@ cpp_taylor_squared <- function(x, map, basis, core, threads) {
     .Call(`_calibrisk_cpp_taylor_squared`, x, map, basis, core, threads)
 }
 
-cpp_ridge_scalar <- function(x, residuals, fold, n_folds, centre, gamma, scale, rank, counts, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_scalar`, x, residuals, fold, n_folds, centre, gamma, scale, rank, counts, threads, progress)
+cpp_ridge_scalar <- function(x, residuals, fold, n_folds, centre, gamma, scale, rank, weights, copies, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_scalar`, x, residuals, fold, n_folds, centre, gamma, scale, rank, weights, copies, threads, progress)
 }
 
 cpp_ridge_scalar_path <- function(ridge, type, ridges, x, residuals, threads, progress) {

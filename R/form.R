@@ -95,8 +95,11 @@ form_risk <- function(form, features, residuals, threads, design = NULL) UseMeth
 
 #' @export
 form_risk.ce_form <- function(form, features, residuals, threads, design = NULL) {
-  phi <- pair_features(form, features, threads)
-  core <- core_matrix(form$core)
+  features_risk(pair_features(form, features, threads), core_matrix(form$core), residuals, threads, design)
+}
+
+# The same from the rows of the features Phi.
+features_risk <- function(phi, core, residuals, threads, design = NULL) {
   design_risk(function(rows, root) {
     if (is.null(rows)) return(cpp_pair_risk(residuals, phi, core, threads))
     cpp_pair_risk(root * residuals[rows, , drop = FALSE], root * phi[rows, , drop = FALSE], core, threads)

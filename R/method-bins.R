@@ -74,7 +74,8 @@ bins_form <- function(fit, debias) {
 bins_problem <- function(problem, fold, context) {
   key <- paste0("bins_", rlang::hash(fold))
   if (is.null(context$cache[[key]])) {
-    sorted <- cpp_bins_problem(problem$features, problem$residuals, problem$labels, fold, max(fold), context$threads)
+    sorted <- cpp_bins_problem(problem$features, problem$residuals, problem$labels, fold, max(fold),
+                               problem$design$w %||% numeric(), context$threads)
     assign(key, sorted, envir = context$cache)
   }
   context$cache[[key]]

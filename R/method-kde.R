@@ -73,9 +73,10 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   direct_pairs <- context$direct_pairs %||% direct_pairs_of(problem$features)
   path <- cpp_kde_path(
     problem$features, problem$residuals, problem$labels, fold, max(fold), grid$value,
-    direct_pairs, context$threads, context$progress
+    direct_pairs, problem$design$w %||% numeric(), context$threads, context$progress
   )
-  if (ncol(problem$features) == 1 && mean(fold != 0) * length(fold)^2 > direct_pairs) {
+  near_linear <- !is.null(problem$design$w) || mean(fold != 0) * length(fold)^2 > direct_pairs
+  if (ncol(problem$features) == 1 && near_linear) {
     path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], context)
   }
   path$form <- function(v, f) {
@@ -87,11 +88,13 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
 
 # The input of unseen_rows() for one bandwidth. Rows are sorted once for all folds.
 unseen_by_kde <- function(problem, fold, bandwidth, context) {
-  gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth, context$threads)
+  gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth,
+                            problem$design$w %||% numeric(), context$threads)
   rows <- unseen_parts(problem, fold, context$cache, context$threads)
   lapply(seq_len(max(fold)), function(f) {
     gap <- rows_of_part(gaps$held_out, rows$rows[[f]], context$threads)
-    list(risk = finish_risk(cpp_pair_risk(rows$held_out[[f]]$residuals, gap, NULL, context$threads)),
+    held_out <- rows$held_out[[f]]
+    list(risk = features_risk(gap, NULL, held_out$residuals, context$threads, held_out$design),
          test_squared = if (!is.null(rows$test)) gaps$test[, f]^2)
   })
 }

@@ -43,7 +43,7 @@ unseen_by_ridge <- function(unseen, v, problem, fold, context) {
   lapply(seq_len(max(fold)), function(f) {
     of <- unseen(v, f, context$threads)
     list(
-      risk = finish_risk(cpp_pair_risk(held_out[[f]]$residuals, of$held_out, of$core, context$threads)),
+      risk = features_risk(of$held_out, of$core, held_out[[f]]$residuals, context$threads),
       test_squared = if (any(fold == 0)) cpp_pair_squared(of$test, of$core, context$threads)
     )
   })
@@ -80,17 +80,15 @@ taylor_max_rank <- 60L
 # NULL if the kernel is not a Gaussian of one scalar, or too narrow for its range. `problem$counts`: rows that stand for
 # several (R/state-tune.R).
 scalar_bases <- function(kernel, problem, fold, context) {
-  if (kernel$type != "gaussian" || ncol(problem$features) != 1) return(NULL)
+  map <- if (ncol(problem$features) == 1) explicit_map(kernel, problem$features[, 1])
+  if (is.null(map)) return(NULL)
   x <- problem$features[, 1]
-  gamma <- 1 / (2 * kernel$bandwidth^2)
-  range <- range(x)
-  rank <- cpp_taylor_rank(gamma, diff(range) / 2, taylor_max_rank)
-  if (rank == 0) return(NULL)
-  map <- list(centre = mean(range), gamma = gamma, scale = kernel$scale, rank = rank)
-  pointer <- cpp_ridge_scalar(x, problem$residuals, fold, max(fold), map$centre, map$gamma,
-                              map$scale, map$rank, problem$counts %||% numeric(), context$threads, context$progress)
+  counts <- problem$counts
+  pointer <- cpp_ridge_scalar(x, problem$residuals, fold, max(fold), map$centre, map$gamma, map$scale, map$rank,
+                              counts %||% problem$design$w %||% numeric(), !is.null(counts), context$threads,
+                              context$progress)
   list(
-    rank = rank,
+    rank = map$rank,
     path = function(type, ridges, rank, context) {
       cpp_ridge_scalar_path(pointer, type, ridges, x, problem$residuals, context$threads,
                             context$progress)
@@ -100,6 +98,21 @@ scalar_bases <- function(kernel, problem, fold, context) {
       new_form("taylor", map = map, basis = parts$basis, core = parts$core, gap = type == "ukkr")
     }
   )
+}
+
+# Explicit features of a Gaussian kernel of one scalar; NULL elsewhere.
+explicit_map <- function(kernel, x) {
+  if (kernel$type != "gaussian") return(NULL)
+  gamma <- 1 / (2 * kernel$bandwidth^2)
+  range <- range(x)
+  rank <- cpp_taylor_rank(gamma, diff(range) / 2, taylor_max_rank)
+  if (rank > 0) list(centre = mean(range), gamma = gamma, scale = kernel$scale, rank = rank)
+}
+
+# Of all kernels of a method, whose bandwidths are numbers.
+has_explicit_features <- function(method, x) {
+  kernels <- if (is_kernel(method$kernel)) list(method$kernel) else method$kernel
+  all(vapply(kernels, function(kernel) is.numeric(kernel$bandwidth) && !is.null(explicit_map(kernel, x)), NA))
 }
 
 # Factor -------------------------------------------------------------------------------------

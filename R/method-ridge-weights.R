@@ -9,7 +9,7 @@ fit_weighted_ridge <- function(kernel, type, problem, ridge, context) {
   w <- problem$design$w
   root <- sqrt(w * n / sum(w))
   kernel <- resolve_kernel(kernel, x, context$threads)
-  found <- taylor_map(kernel, x, context$threads) %||% factor_map(kernel, x, ridge, context)
+  found <- explicit_features(kernel, x, context$threads) %||% factor_map(kernel, x, ridge, context)
   decomposition <- svd(root * found$features, nu = min(dim(found$features)), nv = min(dim(found$features)))
   s <- decomposition$d^2
   targets <- decomposition$d * crossprod(decomposition$u, root * problem$residuals)
@@ -20,16 +20,11 @@ fit_weighted_ridge <- function(kernel, type, problem, ridge, context) {
   new_form(found$type, map = found$map, basis = decomposition$v, core = core)
 }
 
-# Explicit features of a Gaussian kernel of one scalar; NULL elsewhere.
-taylor_map <- function(kernel, x, threads) {
-  if (kernel$type != "gaussian" || ncol(x) != 1) return(NULL)
-  gamma <- 1 / (2 * kernel$bandwidth^2)
-  range <- range(x)
-  rank <- cpp_taylor_rank(gamma, diff(range) / 2, taylor_max_rank)
-  if (rank == 0) return(NULL)
-  map <- list(centre = mean(range), gamma = gamma, scale = kernel$scale, rank = rank)
+explicit_features <- function(kernel, x, threads) {
+  map <- if (ncol(x) == 1) explicit_map(kernel, x[, 1])
+  if (is.null(map)) return(NULL)
   list(type = "taylor", map = map,
-       features = cpp_taylor_features(x[, 1], map$centre, gamma, map$scale, rank, NULL, threads))
+       features = cpp_taylor_features(x[, 1], map$centre, map$gamma, map$scale, map$rank, NULL, threads))
 }
 
 factor_map <- function(kernel, x, ridge, context) {

@@ -53,11 +53,18 @@ tune_path <- function(method, problem, fold, grid, context) {
   check_grid(grid)
   check_context(context)
   context$cache$checked <- tuned
-  # the shortcuts over folds and grids cannot handle weights
-  if (!is.null(problem$design) && !is_plain(problem$design)) {
+  # the shortcuts over folds and grids cannot handle clusters, and few of them weights
+  if (!is.null(problem$design) && !is_plain(problem$design) && !has_weighted_path(method, problem)) {
     return(tune_path.default(method, problem, fold, grid, context))
   }
   UseMethod("tune_path")
+}
+
+# Whether a method's own tune_path() takes these rows with weights: of scalars only, and of independent rows.
+has_weighted_path <- function(method, problem) {
+  if (!is.null(problem$design$cluster) || ncol(problem$features) != 1) return(FALSE)
+  inherits(method, c("ce_method_bins", "ce_method_kde")) ||
+    inherits(method, "ce_method_ridge") && has_explicit_features(method, problem$features[, 1])
 }
 
 # The grid of a method as a tibble, one row per value to try.

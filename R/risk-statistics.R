@@ -29,7 +29,7 @@ design_risk <- function(pair_sums, design) {
   }
   all <- sums_of(seq_len(design$n), design$n)
   if (design$n < 2) all$projections <- all$zero_projections <- rep(NA_real_, design$n)
-  for (rows in split(seq_len(design$n), design$cluster %||% seq_len(design$n))) {
+  for (rows in if (!is.null(design$cluster)) split(seq_len(design$n), design$cluster)) {
     if (length(rows) == 1) next
     own <- sums_of(rows, length(rows))
     for (name in c("projections", "zero_projections")) all[[name]][rows] <- all[[name]][rows] - own[[name]]

@@ -27,8 +27,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_bins_problem
-SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds, int threads);
-RcppExport SEXP _calibrisk_cpp_bins_problem(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP threadsSEXP) {
+SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector weights, int threads);
+RcppExport SEXP _calibrisk_cpp_bins_problem(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
@@ -36,8 +36,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type outcome(outcomeSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_bins_problem(z, residuals, outcome, fold, n_folds, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_bins_problem(z, residuals, outcome, fold, n_folds, weights, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -448,8 +449,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_kde_path
-Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector bandwidths, double direct_pairs, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector bandwidths, double direct_pairs, Rcpp::NumericVector weights, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -459,15 +460,16 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< double >::type direct_pairs(direct_pairsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_path(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_path(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_kde_fold_gaps
-Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, double bandwidth, int threads);
-RcppExport SEXP _calibrisk_cpp_kde_fold_gaps(SEXP zSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, double bandwidth, Rcpp::NumericVector weights, int threads);
+RcppExport SEXP _calibrisk_cpp_kde_fold_gaps(SEXP zSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
@@ -475,8 +477,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
     Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_fold_gaps(z, labels, fold, n_folds, bandwidth, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_fold_gaps(z, labels, fold, n_folds, bandwidth, weights, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1255,8 +1258,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ridge_scalar
-SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, double centre, double gamma, double scale, int rank, Rcpp::NumericVector counts, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_scalar(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP countsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, double centre, double gamma, double scale, int rank, Rcpp::NumericVector weights, bool copies, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_scalar(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
@@ -1267,10 +1270,11 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
     Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< bool >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_scalar(x, residuals, fold, n_folds, centre, gamma, scale, rank, counts, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_scalar(x, residuals, fold, n_folds, centre, gamma, scale, rank, weights, copies, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1539,7 +1543,7 @@ END_RCPP
 
 static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 6},
-    {"_calibrisk_cpp_bins_problem", (DL_FUNC) &_calibrisk_cpp_bins_problem, 6},
+    {"_calibrisk_cpp_bins_problem", (DL_FUNC) &_calibrisk_cpp_bins_problem, 7},
     {"_calibrisk_cpp_bins_fold_fit", (DL_FUNC) &_calibrisk_cpp_bins_fold_fit, 5},
     {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 5},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
@@ -1571,8 +1575,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},
-    {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 9},
-    {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 6},
+    {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 10},
+    {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 7},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
     {"_calibrisk_cpp_median_distance", (DL_FUNC) &_calibrisk_cpp_median_distance, 3},
@@ -1629,7 +1633,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
     {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},
     {"_calibrisk_cpp_taylor_squared", (DL_FUNC) &_calibrisk_cpp_taylor_squared, 5},
-    {"_calibrisk_cpp_ridge_scalar", (DL_FUNC) &_calibrisk_cpp_ridge_scalar, 11},
+    {"_calibrisk_cpp_ridge_scalar", (DL_FUNC) &_calibrisk_cpp_ridge_scalar, 12},
     {"_calibrisk_cpp_ridge_scalar_path", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_path, 7},
     {"_calibrisk_cpp_ridge_scalar_form", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_form, 4},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},

@@ -22,10 +22,10 @@ Rcpp::List wrap_fit(const std::vector<double>& edges, const calibrisk::BinValues
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
                         Rcpp::IntegerVector outcome, int n_bins, std::string type, bool debias) {
-  std::vector<double> sorted;
+  calibrisk::SortedValues sorted;
   if (bin_type(type) == BinType::mass) {
-    sorted.assign(z.begin(), z.end());
-    std::sort(sorted.begin(), sorted.end());
+    sorted.value.assign(z.begin(), z.end());
+    std::sort(sorted.value.begin(), sorted.value.end());
   }
   const std::vector<double> edges = calibrisk::bin_edges(bin_type(type), n_bins, sorted);
   const auto cells =
@@ -34,14 +34,15 @@ Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
   return wrap_fit(edges, values);
 }
 
-// The rows of every fold, sorted: what all numbers of bins share.
+// The rows of every fold, sorted: what all numbers of bins share. `weights` may be empty.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
                       Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds,
-                      int threads) {
+                      Rcpp::NumericVector weights, int threads) {
   REngine engine(threads);
   return ProblemPointer(new calibrisk::BinsProblem(engine, as_vector(z), as_vector(residuals),
-                                                   as_labels(outcome), as_labels(fold), n_folds));
+                                                   as_labels(outcome), as_labels(fold), n_folds,
+                                                   calibrisk::RowWeights(as_vector(weights))));
 }
 
 // Edges, b and v from the rows outside a fold.

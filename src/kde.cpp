@@ -56,13 +56,14 @@ Rcpp::NumericMatrix cpp_kde_loo_density(Rcpp::NumericMatrix features, Rcpp::Inte
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
                         Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds,
-                        Rcpp::NumericVector bandwidths, double direct_pairs, int threads,
-                        SEXP progress) {
+                        Rcpp::NumericVector bandwidths, double direct_pairs,
+                        Rcpp::NumericVector weights, int threads, SEXP progress) {
   REngine engine(threads, progress);
   const calibrisk::KdePath path =
       calibrisk::kde_path(engine, as_matrix(features), as_matrix(residuals), as_labels(labels),
                           std::vector<int>(fold.begin(), fold.end()), n_folds,
-                          std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs);
+                          std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs,
+                          calibrisk::RowWeights(as_vector(weights)));
   return named_list({{"risk", with_na(path.risk)},
                      {"squared_error", with_na(path.squared_error)},
                      {"squared_error_test", with_na(path.squared_error_test)}});
@@ -71,10 +72,11 @@ Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residu
 // Gaps z - r(z) of a scalar's held-out rows [n] and test rows [n_test x n_folds].
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels,
-                             Rcpp::IntegerVector fold, int n_folds, double bandwidth, int threads) {
+                             Rcpp::IntegerVector fold, int n_folds, double bandwidth,
+                             Rcpp::NumericVector weights, int threads) {
   REngine engine(threads);
-  const calibrisk::KdeFoldGaps gaps =
-      calibrisk::kde_fold_gaps(engine, as_vector(z), as_labels(labels),
-                               std::vector<int>(fold.begin(), fold.end()), n_folds, bandwidth);
+  const calibrisk::KdeFoldGaps gaps = calibrisk::kde_fold_gaps(
+      engine, as_vector(z), as_labels(labels), std::vector<int>(fold.begin(), fold.end()), n_folds,
+      bandwidth, calibrisk::RowWeights(as_vector(weights)));
   return named_list({{"held_out", with_na(gaps.held_out)}, {"test", with_na(gaps.test)}});
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_weights.h"
 #include "r_engine.h"
 #include <calibrisk/ladder/recipes.h>
 
@@ -71,8 +72,7 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
   REngine host(threads);
   const calibrisk::Engine engine = host;
   const auto x = as_matrix(features), e = as_matrix(residuals);
-  const calibrisk::RowWeights v = copies ? calibrisk::RowWeights::copies(as_vector(weights))
-                                         : calibrisk::RowWeights(as_vector(weights));
+  const calibrisk::RowWeights v = as_row_weights(weights, copies);
   const calibrisk::RowClusters clusters(as_labels(cluster));
   struct Step {
     Recipe recipe;

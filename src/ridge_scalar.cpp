@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_ridge.h"
 #include "as_risk.h"
+#include "as_weights.h"
 #include <calibrisk/methods/ridge_scalar.h>
 #include <calibrisk/taylor_risk.h>
 
@@ -69,17 +70,17 @@ Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map,
       calibrisk::taylor_squared(engine, as_vector(x), as_taylor_form(map, basis, core)));
 }
 
-// Eigenbases of the training sets of all folds, from explicit features of scalars. `counts` says
-// how many rows each one stands for; it may be empty.
+// Eigenbases of the training sets of all folds, from explicit features of scalars. `weights` may be
+// empty; of copies, they say how many rows each one stands for.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
                       Rcpp::IntegerVector fold, int n_folds, double centre, double gamma,
-                      double scale, int rank, Rcpp::NumericVector counts, int threads,
+                      double scale, int rank, Rcpp::NumericVector weights, bool copies, int threads,
                       SEXP progress) {
   REngine engine(threads, progress);
-  return ScalarPointer(new calibrisk::ScalarRidge(engine, as_taylor(centre, gamma, scale, rank),
-                                                  as_vector(x), as_matrix(residuals),
-                                                  as_labels(fold), n_folds, as_vector(counts)));
+  return ScalarPointer(new calibrisk::ScalarRidge(
+      engine, as_taylor(centre, gamma, scale, rank), as_vector(x), as_matrix(residuals),
+      as_labels(fold), n_folds, as_row_weights(weights, copies)));
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -6,6 +6,7 @@
 
 #include <calibrisk/linalg/pivoted_cholesky.h>
 #include <calibrisk/methods/bins.h>
+#include <calibrisk/methods/kde.h>
 #include <calibrisk/methods/ridge_factor.h>
 #include <calibrisk/methods/ridge_krylov.h>
 #include <calibrisk/pair_risk.h>
@@ -160,7 +161,7 @@ TEST(bins_paths_are_the_fits_of_every_fold) {
       }
       std::sort(train.begin(), train.end());
       for (std::size_t v = 0; v < numbers.size(); ++v) {
-        const auto edges = bin_edges(type, numbers[v], train);
+        const auto edges = bin_edges(type, numbers[v], SortedValues{train, {}});
         const std::size_t cells = edges.size() + 1;
         std::vector<double> count(cells), sum(cells), ones(cells);
         double all = 0.0;
@@ -203,4 +204,41 @@ TEST(bins_paths_are_the_fits_of_every_fold) {
       }
     }
   }
+}
+
+TEST(paths_of_weighted_rows_are_those_of_rows_that_occur_so_often) {
+  const Engine engine = serial_engine();
+  const Index n = 40;
+  const Vector z = (Vector::Random(n).array() + 1.0) / 2.0;
+  std::vector<int> fold, folds;
+  Vector counts(n), e(n);
+  Labels outcome, outcomes;
+  std::vector<double> value, residual;
+  for (Index i = 0; i < n; ++i) {
+    fold.push_back(static_cast<int>(i % 4));
+    outcome.push_back(static_cast<int>(i * i % 3 == 0));
+    counts(i) = static_cast<double>(1 + i % 3);
+    e(i) = z(i) - outcome.back();
+    for (Index k = 0; k <= i % 3; ++k) {
+      folds.push_back(fold.back());
+      outcomes.push_back(outcome.back());
+      value.push_back(z(i));
+      residual.push_back(e(i));
+    }
+  }
+  const auto repeated = [](const std::vector<double>& x) {
+    return Vector(Eigen::Map<const Vector>(x.data(), static_cast<Index>(x.size())));
+  };
+  const Vector all_z = repeated(value), all_e = repeated(residual);
+  const RowWeights copies = RowWeights::copies(counts);
+  const BinsPath bins = bins_path(engine, BinsProblem(engine, z, e, outcome, fold, 3, copies),
+                                  {3, 8}, BinType::width, true);
+  const BinsPath all_bins = bins_path(engine, BinsProblem(engine, all_z, all_e, outcomes, folds, 3),
+                                      {3, 8}, BinType::width, true);
+  CHECK((bins.risk - all_bins.risk).cwiseAbs().maxCoeff() < 1e-10);
+  CHECK((bins.squared_error_test - all_bins.squared_error_test).cwiseAbs().maxCoeff() < 1e-10);
+  const KdePath kde = kde_path(engine, z, e, outcome, fold, 3, {0.01, 0.2}, 0.0, copies);
+  const KdePath all_kde = kde_path(engine, all_z, all_e, outcomes, folds, 3, {0.01, 0.2}, 0.0);
+  CHECK((kde.risk - all_kde.risk).cwiseAbs().maxCoeff() < 1e-9);
+  CHECK((kde.squared_error_test - all_kde.squared_error_test).cwiseAbs().maxCoeff() < 1e-9);
 }

@@ -37,3 +37,61 @@ test_that("one-row folds have no risk, no test rows no test error", {
   expect_false(anyNA(path$squared_error))
   expect_identical(path$squared_error_test[1, ], rep(NA_real_, 5))
 })
+
+test_that("the paths of rows with weights are those of fits one by one", {
+  problem <- random_problem(160, seed = 3)
+  z <- problem$features[, 1]
+  # ties, both ends, and a fold of one row
+  z <- replace(z, 1:60, round(z[1:60], 1))
+  problem$features <- matrix(replace(z, 61:62, 0:1))
+  problem$residuals <- problem$features - problem$labels
+  weights <- withr::with_seed(4, sample(c(.1, 1.5, 2.25, 7), 160, replace = TRUE))
+  problem$design <- new_design(160, weights)
+  fold <- c(test_folds(159, 4, 30), 5L)
+  methods <- list(
+    method_bins(c(1, 5, 40)), method_bins(c(1, 5, 40), debias = TRUE), method_bins(c(3, 20), "mass"),
+    method_bins(c(3, 20), "mass", debias = TRUE), method_kde(c(1e-4, .01, .3)), method_kkr(c(1e-2, 1e-6)),
+    method_ukkr(c(.1, 1e-4), kernel = list(kernel_gaussian(1), kernel_gaussian(.3)))
+  )
+  for (method in methods) {
+    expect_path_is_plain(method, problem, fold, method_grid(method, "binary", 160), 1e-9)
+    path <- tune_path(method, problem, fold, method_grid(method, "binary", 160)[2, ], new_context(1L))
+    if (is.null(path$unseen)) next
+    rows <- unseen_parts(problem, fold, new_context()$cache, 1L)
+    for (f in c(1, 5)) {
+      held_out <- rows$held_out[[f]]
+      one <- path$unseen(1)[[f]]
+      risk <- form_risk(path$form(1, f), held_out$features, held_out$residuals, 1L, held_out$design)
+      expect_close(one$risk$projections, risk$projections, 1e-9)
+      expect_close(one$test_squared, form_squared(path$form(1, f), rows$test, 1L), 1e-9)
+    }
+  }
+})
+
+test_that("weights that are all 2 leave the path of plain rows", {
+  problem <- random_problem(90, seed = 5)
+  fold <- test_folds(90, 3, 12)
+  twice <- problem
+  twice$design <- new_design(90, rep(2, 90))
+  for (method in list(method_bins(c(2, 9), "mass", debias = TRUE), method_kde(c(.01, .2)), method_kkr(c(.1, 1e-5)))) {
+    grid <- method_grid(method, "binary", 90)
+    plain <- tune_path(method, problem, fold, grid, new_context(1L))
+    path <- tune_path(method, twice, fold, grid, new_context(1L))
+    untested <- tune_path(method, twice, replace(fold, fold == 0, 1L), grid, new_context(1L))
+    expect_identical(untested$squared_error_test, 0 * NA * plain$risk)
+    for (name in c("risk", "squared_error", "squared_error_test")) expect_close(path[[name]], plain[[name]], 1e-10)
+  }
+})
+
+test_that("kernels without explicit features, and clusters, take the loop over fits", {
+  problem <- random_problem(60, seed = 6)
+  problem$design <- new_design(60, rep(1:2, 30))
+  for (kernel in list(kernel_laplace(.5), kernel_gaussian("median"), kernel_gaussian(1e-4))) {
+    expect_false(has_weighted_path(method_kkr(kernel = kernel), problem))
+    method <- method_kkr(c(.1, .01), kernel = kernel)
+    expect_path_is_plain(method, problem, test_folds(60, 3), method_grid(method, "binary", 60))
+  }
+  expect_true(has_weighted_path(method_kkr(), problem))
+  problem$design <- new_design(60, cluster = rep(1:20, 3))
+  expect_false(has_weighted_path(method_bins(3), problem))
+})

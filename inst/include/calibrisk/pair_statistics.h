@@ -33,6 +33,12 @@ inline double pair_risk_value(double losses, double delta_squares, double n_obs)
   return n_obs < 2 ? not_a_number : (losses - delta_squares) / (n_obs * (n_obs - 1.0));
 }
 
+// R where rows have weights: `pairs` is the weight of all pairs (PairWeight), and what is taken off
+// are the squares of each draw with itself, times its squared weight.
+inline double weighted_pair_risk(double losses, double delta_squares, double pairs) {
+  return pairs > 0.0 ? (losses - delta_squares) / pairs : not_a_number;
+}
+
 // The r_i.
 inline Vector pair_risk_rows(const Vector& losses, const Vector& delta_squares) {
   if (losses.size() < 2) return Vector::Constant(losses.size(), not_a_number);

@@ -23,8 +23,10 @@ class RowWeights {
 
   // v_i = copies(i) draw(i): in a mean; how many draws the row stands for; of one of them
   double operator()(Index i) const { return values_.size() == 0 ? 1.0 : values_(i); }
-  double copies(Index i) const { return copies_ ? values_(i) : 1.0; }
+  double copies(Index i) const { return copies_ ? (*this)(i) : 1.0; }
   double draw(Index i) const { return copies_ ? 1.0 : (*this)(i); }
+  // the sum of the squared weights of its draws
+  double squares(Index i) const { return copies(i) * draw(i) * draw(i); }
   double total(Index n) const {
     return values_.size() == 0 ? static_cast<double>(n) : values_.sum();
   }
@@ -35,6 +37,19 @@ class RowWeights {
  private:
   Vector values_;
   bool copies_ = false;
+};
+
+// The weight of all pairs of two draws among some rows, sum_{i != j} w_i w_j: what the risk of a
+// pair form is a mean over.
+struct PairWeight {
+  double draws = 0.0, total = 0.0, squares = 0.0;
+
+  void add(const RowWeights& weights, Index row) {
+    draws += weights.copies(row);
+    total += weights(row);
+    squares += weights.squares(row);
+  }
+  double value() const { return draws < 2.0 ? 0.0 : total * total - squares; }
 };
 
 // Rows that belong together are one draw; without clusters every row is one.

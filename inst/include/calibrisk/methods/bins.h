@@ -7,13 +7,18 @@
 //   mass      edges the order statistics number ceiling(n k / B) of the fit rows, distinct
 //   b         mean residual of the fit rows in the cell, of all fit rows where it is empty
 //   v         acc (1 - acc) / (n - 1), 0 below two rows
+// Of rows with weights everything is weighted: edges are the values up to which k / B of the weight
+// lies, v = n / (n - 1) sum w^2 (y - acc)^2 / (sum w)^2.
 #ifndef CALIBRISK_METHODS_BINS_H
 #define CALIBRISK_METHODS_BINS_H
 
+#include <calibrisk/ladder/row_weights.h>
 #include <calibrisk/pair_statistics.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace calibrisk {
@@ -42,12 +47,33 @@ inline std::vector<double> mass_edges(const std::vector<double>& sorted, Index n
   return edges;
 }
 
+// `weights`: of the sorted values.
+inline std::vector<double> weighted_mass_edges(const std::vector<double>& sorted,
+                                               const std::vector<double>& weights, Index n_bins) {
+  std::vector<double> edges, reached(weights.size());
+  std::partial_sum(weights.begin(), weights.end(), reached.begin());
+  for (Index k = 1; k < n_bins && !sorted.empty(); ++k) {
+    const double share = static_cast<double>(k) / static_cast<double>(n_bins);
+    const auto at = std::lower_bound(reached.begin(), reached.end() - 1,
+                                     share * reached.back() * (1.0 - 1e-12));
+    const double edge = sorted[static_cast<std::size_t>(at - reached.begin())];
+    if (edges.empty() || edge > edges.back()) edges.push_back(edge);
+  }
+  return edges;
+}
+
 }  // namespace detail
 
+// Values in ascending order, with weights where they have some.
+struct SortedValues {
+  std::vector<double> value, weight;
+};
+
 // Inner edges; the sorted features of the fit rows are needed for equal mass only.
-inline std::vector<double> bin_edges(BinType type, Index n_bins,
-                                     const std::vector<double>& sorted) {
-  return type == BinType::width ? detail::width_edges(n_bins) : detail::mass_edges(sorted, n_bins);
+inline std::vector<double> bin_edges(BinType type, Index n_bins, const SortedValues& sorted) {
+  if (type == BinType::width) return detail::width_edges(n_bins);
+  return sorted.weight.empty() ? detail::mass_edges(sorted.value, n_bins)
+                               : detail::weighted_mass_edges(sorted.value, sorted.weight, n_bins);
 }
 
 // Cell of p, from 0.
@@ -55,17 +81,31 @@ inline Index cell_of(const std::vector<double>& edges, double p) {
   return std::lower_bound(edges.begin(), edges.end(), p) - edges.begin();
 }
 
-// Sums over the rows of a cell. Counts and outcomes are whole and so exact.
+// Sums over the draws of a cell, of weight w each. Without weights counts and outcomes are whole
+// and so exact.
 struct CellSums {
-  double n = 0, outcome = 0;
-  double residual = 0;  // sum of e
-  double square = 0;    // sum of e^2
+  double n = 0, outcome = 0;                    // sums of w, w y
+  double residual = 0, square = 0;              // of w e, w e^2
+  double draws = 0;                             // their number
+  double n_2 = 0, outcome_2 = 0, square_2 = 0;  // of w^2, w^2 y, w^2 e^2
+
   CellSums& operator+=(const CellSums& other) {
     n += other.n;
     outcome += other.outcome;
     residual += other.residual;
     square += other.square;
+    draws += other.draws;
+    n_2 += other.n_2;
+    outcome_2 += other.outcome_2;
+    square_2 += other.square_2;
     return *this;
+  }
+  // of rows without weights
+  void set_plain(double rows, double events, double residuals, double squares) {
+    n = draws = n_2 = rows;
+    outcome = outcome_2 = events;
+    residual = residuals;
+    square = square_2 = squares;
   }
 };
 
@@ -81,9 +121,11 @@ inline BinValues bin_values(const std::vector<CellSums>& cells, bool debias) {
   for (std::size_t k = 0; k < cells.size(); ++k) {
     const CellSums& cell = cells[k];
     if (cell.n > 0) out.b[k] = cell.residual / cell.n;
-    if (debias && cell.n >= 2) {
+    if (debias && cell.draws >= 2) {
       const double accuracy = cell.outcome / cell.n;
-      out.v[k] = accuracy * (1.0 - accuracy) / (cell.n - 1.0);
+      const double squares =
+          cell.outcome_2 * (1.0 - 2.0 * accuracy) + accuracy * accuracy * cell.n_2;
+      out.v[k] = std::max(squares, 0.0) * cell.draws / ((cell.draws - 1.0) * cell.n * cell.n);
     }
   }
   return out;
@@ -109,29 +151,41 @@ inline std::vector<CellSums> cell_sums(const ConstVectorRef& z, const ConstVecto
   for (Index row = 0; row < z.size(); ++row) {
     const auto k = static_cast<std::size_t>(cell_of(edges, z[row]));
     const double e = residuals[row];
-    out[k].n += 1;
+    out[k].n += 1.0;
     out[k].outcome += outcome[static_cast<std::size_t>(row)];
     residual[k].add(e);
     square[k].add(e * e);
   }
   for (std::size_t k = 0; k < out.size(); ++k) {
-    out[k].residual = residual[k].value();
-    out[k].square = square[k].value();
+    out[k].set_plain(out[k].n, out[k].outcome, residual[k].value(), square[k].value());
   }
   return out;
 }
 
 // Rows sorted by feature, with prefix sums that keep twice the digits, so that the sum over
-// a stretch has no cancellation.
+// a stretch has no cancellation. Rows with weights are added up for every set of edges.
 class SortedCells {
  public:
   SortedCells() = default;
 
   // rows: in the order of z
   SortedCells(const ConstVectorRef& z, const ConstVectorRef& residuals, const Labels& outcome,
-              const std::vector<Index>& rows) {
+              const std::vector<Index>& rows, const RowWeights& weights) {
     const std::size_t n = rows.size();
     z_.resize(n);
+    if (!weights.all_equal()) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const Index row = rows[i];
+        const double y = outcome[static_cast<std::size_t>(row)], e = residuals[row];
+        const double w = weights(row), w_2 = weights.squares(row);
+        z_[i] = z[row];
+        weight_.push_back(w);
+        terms_.push_back(
+            {w, w * y, w * e, w * e * e, weights.copies(row), w_2, w_2 * y, w_2 * e * e});
+        fourth_ += w_2 * e * e * e * e;
+      }
+      return;
+    }
     outcome_.assign(n + 1, 0);
     residual_.resize(n + 1);
     square_.resize(n + 1);
@@ -148,10 +202,12 @@ class SortedCells {
 
   Index size() const { return static_cast<Index>(z_.size()); }
   const std::vector<double>& values() const { return z_; }
-  double fourth() const { return fourth_; }  // sum of e^4
+  const std::vector<double>& weights() const { return weight_; }  // none where all are 1
+  double fourth() const { return fourth_; }                       // sum of w^2 e^4
 
   std::vector<CellSums> cells(const std::vector<double>& edges) const {
     std::vector<CellSums> out(edges.size() + 1);
+    if (z_.empty()) return out;
     std::size_t begin = 0;
     for (std::size_t k = 0; k <= edges.size(); ++k) {
       const std::size_t end =
@@ -160,17 +216,20 @@ class SortedCells {
                                   std::upper_bound(z_.begin() + static_cast<std::ptrdiff_t>(begin),
                                                    z_.end(), edges[k]) -
                                   z_.begin());
-      out[k].n = static_cast<double>(end - begin);
-      out[k].outcome = static_cast<double>(outcome_[end] - outcome_[begin]);
-      out[k].residual = residual_[end].minus(residual_[begin]);
-      out[k].square = square_[end].minus(square_[begin]);
+      if (terms_.empty()) {
+        out[k].set_plain(
+            static_cast<double>(end - begin), static_cast<double>(outcome_[end] - outcome_[begin]),
+            residual_[end].minus(residual_[begin]), square_[end].minus(square_[begin]));
+      }
+      for (std::size_t i = begin; i < end && !terms_.empty(); ++i) out[k] += terms_[i];
       begin = end;
     }
     return out;
   }
 
  private:
-  std::vector<double> z_;
+  std::vector<double> z_, weight_;
+  std::vector<CellSums> terms_;  // of each row with a weight
   std::vector<std::int64_t> outcome_;
   std::vector<LongSum> residual_, square_;
   double fourth_ = 0;
@@ -182,22 +241,26 @@ struct BinRisk {
 };
 
 inline BinRisk bin_risk(const std::vector<CellSums>& held, double fourth, const BinValues& h) {
-  double n = 0, s = 0, cb = 0, cv = 0, gb = 0, cross = 0, squares = 0, delta = fourth, diagonal = 0;
+  double s = 0, cb = 0, cv = 0, gb = 0, cross = 0, squares = 0, delta = fourth, diagonal = 0;
+  PairWeight weight;
   for (std::size_t k = 0; k < held.size(); ++k) {
     const CellSums& cell = held[k];
     const double b2 = h.b[k] * h.b[k], v = h.v[k], m = b2 - v;
-    n += cell.n;
+    weight.draws += cell.draws;
+    weight.total += cell.n;
+    weight.squares += cell.n_2;
     s += cell.square;
     cb += cell.residual * h.b[k];
     cv += cell.residual * cell.residual * v;
     gb += cell.n * b2;
     cross += cell.n * cell.n * b2 * v;
     squares += cell.n * cell.n * v * v;
-    delta += m * (cell.n * m - 2.0 * cell.square);
+    delta += m * (cell.n_2 * m - 2.0 * cell.square_2);
     diagonal += cell.n * m;
   }
   const double losses = pair_losses(s * s, cb * cb - cv, gb * gb - 2.0 * cross + squares);
-  return {std::max(pair_risk_value(losses, delta, n), 0.0), n < 1 ? not_a_number : diagonal / n};
+  return {std::max(weighted_pair_risk(losses, delta, weight.value()), 0.0),
+          weight.draws > 0.0 ? diagonal / weight.total : not_a_number};
 }
 
 // All folds and numbers of bins. fold: 0 = test row, 1..n_folds = held out by that fold.
@@ -208,7 +271,8 @@ struct BinsPath {
 class BinsProblem {
  public:
   BinsProblem(const Engine& engine, const ConstVectorRef& z, const ConstVectorRef& residuals,
-              const Labels& outcome, const std::vector<int>& fold, Index n_folds)
+              const Labels& outcome, const std::vector<int>& fold, Index n_folds,
+              const RowWeights& weights = RowWeights())
       : parts_(static_cast<std::size_t>(n_folds + 1)), n_folds_(n_folds) {
     std::vector<std::vector<Index>> rows(static_cast<std::size_t>(n_folds + 1));
     for (Index row = 0; row < z.size(); ++row) {
@@ -218,21 +282,34 @@ class BinsProblem {
       auto& mine = rows[static_cast<std::size_t>(f)];
       std::sort(mine.begin(), mine.end(),
                 [&](Index a, Index b) { return z[a] < z[b] || (z[a] == z[b] && a < b); });
-      parts_[static_cast<std::size_t>(f)] = SortedCells(z, residuals, outcome, mine);
+      parts_[static_cast<std::size_t>(f)] = SortedCells(z, residuals, outcome, mine, weights);
     });
   }
 
   Index n_folds() const { return n_folds_; }
 
   // Sorted features of the rows that train fold f; needed for equal mass only.
-  std::vector<double> train_values(Index f) const {
-    std::vector<double> out;
+  SortedValues train_values(Index f) const {
+    using Entry = std::pair<double, double>;
+    SortedValues out;
+    std::vector<Entry> weighted;
     for (Index g = 1; g <= n_folds_; ++g) {
       if (g == f) continue;
-      const std::vector<double>& part = parts_[static_cast<std::size_t>(g)].values();
-      const auto middle = static_cast<std::ptrdiff_t>(out.size());
-      out.insert(out.end(), part.begin(), part.end());
-      std::inplace_merge(out.begin(), out.begin() + middle, out.end());
+      const SortedCells& part = parts_[static_cast<std::size_t>(g)];
+      const std::vector<double>& weight = part.weights();
+      if (weight.empty()) {
+        append_sorted(out.value, part.values());
+      } else {
+        std::vector<Entry> entries;
+        for (std::size_t i = 0; i < weight.size(); ++i) {
+          entries.emplace_back(part.values()[i], weight[i]);
+        }
+        append_sorted(weighted, entries);
+      }
+    }
+    for (const Entry& entry : weighted) {
+      out.value.push_back(entry.first);
+      out.weight.push_back(entry.second);
     }
     return out;
   }
@@ -250,6 +327,16 @@ class BinsProblem {
   const SortedCells& part(Index f) const { return parts_[static_cast<std::size_t>(f)]; }
 
  private:
+  template <class Values>
+  static void append_sorted(Values& to, const Values& part) {
+    const auto middle = static_cast<std::ptrdiff_t>(to.size());
+    to.insert(to.end(), part.begin(), part.end());
+    std::inplace_merge(to.begin(), to.begin() + middle, to.end(),
+                       [](const auto& a, const auto& b) { return first_of(a) < first_of(b); });
+  }
+  static double first_of(double x) { return x; }
+  static double first_of(const std::pair<double, double>& x) { return x.first; }
+
   std::vector<SortedCells> parts_;  // test rows, then the folds
   Index n_folds_;
 };
@@ -262,8 +349,8 @@ struct BinsFit {
 
 inline BinsFit bins_fit(const BinsProblem& problem, Index f, int n_bins, BinType type,
                         bool debias) {
-  const auto edges = bin_edges(
-      type, n_bins, type == BinType::mass ? problem.train_values(f) : std::vector<double>());
+  const auto edges =
+      bin_edges(type, n_bins, type == BinType::mass ? problem.train_values(f) : SortedValues());
   return {edges, bin_values(problem.train_cells(f, edges), debias)};
 }
 
@@ -273,8 +360,7 @@ inline BinsPath bins_path(const Engine& engine, const BinsProblem& problem,
   BinsPath out{Matrix(n_values, n_folds), Matrix(n_values, n_folds), Matrix(n_values, n_folds)};
   parallel_for(engine, n_folds, [&](Index t) {
     const Index f = t + 1;
-    const std::vector<double> train =
-        type == BinType::mass ? problem.train_values(f) : std::vector<double>();
+    const SortedValues train = type == BinType::mass ? problem.train_values(f) : SortedValues();
     for (Index v = 0; v < n_values; ++v) {
       const auto edges = bin_edges(type, n_bins[static_cast<std::size_t>(v)], train);
       const BinValues h = bin_values(problem.train_cells(f, edges), debias);

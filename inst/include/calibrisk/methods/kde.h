@@ -6,6 +6,7 @@
 #ifndef CALIBRISK_METHODS_KDE_H
 #define CALIBRISK_METHODS_KDE_H
 
+#include <calibrisk/ladder/row_weights.h>
 #include <calibrisk/methods/kde_beta.h>
 #include <calibrisk/methods/kde_dirichlet.h>
 #include <calibrisk/pair_risk.h>
@@ -97,11 +98,11 @@ inline KdeQueries leave_one_out_queries(const Matrix& simplex, const KdeTraining
 }
 
 inline Matrix beta_ratio(const Engine& engine, const ConstVectorRef& z, const Labels& labels,
-                         const ConstVectorRef& x, double bandwidth) {
+                         const ConstVectorRef& x, double bandwidth, const RowWeights& weights) {
   require(static_cast<Index>(labels.size()) == z.size(), "kde: one label for each row is needed.");
   std::vector<BetaJob> jobs(1);
   for (Index i : ascending_order(engine, z)) {
-    jobs[0].train.add(z(i), labels[static_cast<std::size_t>(i)]);
+    jobs[0].train.add(z(i), labels[static_cast<std::size_t>(i)], weights(i));
   }
   const std::vector<Index> rows = ascending_order(engine, x);
   for (Index i : rows) jobs[0].queries.add(x(i));
@@ -128,8 +129,9 @@ inline Matrix kde_ratio(const Engine& engine, const ConstMatrixRef& features, co
   const bool scalar = features.cols() == 1;
   if (scalar) n_classes = 2;
   const double n_pairs = static_cast<double>(features.rows()) * static_cast<double>(x.rows());
-  if (scalar && !leave_one_out && weights.size() == 0 && n_pairs > direct_pairs) {
-    return detail::beta_ratio(engine, features.col(0), labels, x.col(0), bandwidth);
+  if (scalar && !leave_one_out && n_pairs > direct_pairs) {
+    return detail::beta_ratio(engine, features.col(0), labels, x.col(0), bandwidth,
+                              RowWeights(weights));
   }
   const Matrix simplex = simplex_features(features);
   KdeTraining train = detail::one_block(simplex, labels, n_classes, scalar);
@@ -249,10 +251,11 @@ struct BetaRows {
   std::vector<Index> row;
   std::vector<double> z;
   std::vector<int> label, fold;
+  const RowWeights& weights;  // of the rows as they were given
 
   BetaRows(const Engine& engine, const ConstVectorRef& all, const Labels& labels,
-           const std::vector<int>& folds)
-      : row(ascending_order(engine, all)) {
+           const std::vector<int>& folds, const RowWeights& weights)
+      : row(ascending_order(engine, all)), weights(weights) {
     require(labels.size() == row.size() && folds.size() == row.size(),
             "kde: one label and one fold for each row are needed.");
     constexpr Index block = 8192;
@@ -288,7 +291,7 @@ inline std::vector<BetaJob> beta_jobs(const Engine& engine, const BetaRows& rows
     BetaFold& queries = folds[static_cast<std::size_t>(f)];
     for (std::size_t i = 0; i < rows.z.size(); ++i) {
       if (rows.fold[i] != 0 && rows.fold[i] != first + f + 1) {
-        job.train.add(rows.z[i], rows.label[i]);
+        job.train.add(rows.z[i], rows.label[i], rows.weights(rows.row[i]));
       } else {
         job.queries.add(rows.z[i]);
         queries.at.push_back(i);
@@ -311,19 +314,22 @@ struct BetaFoldSums {
   double cross = 0.0, squared = 0.0, delta_squares = 0.0, squared_test = 0.0;
 };
 
-inline BetaFoldSums beta_fold_sums(const BetaFold& rows, const std::vector<double>& residuals,
-                                   Index begin, Index size, const double* ratio) {
+inline BetaFoldSums beta_fold_sums(const BetaRows& all, const BetaFold& rows,
+                                   const std::vector<double>& residuals, Index begin, Index size,
+                                   const double* ratio) {
   BetaFoldSums out;
   for (Index i = 0; i < size; ++i) {
     const std::size_t at = static_cast<std::size_t>(begin + i);
     const double gap = rows.z[at] - ratio[i], squared = gap * gap;
+    const Index row = all.row[rows.at[at]];
+    const double w = all.weights(row);
     if (rows.held_out[at] != 0) {
       const double e = residuals[rows.at[at]], delta = e * e - squared;
-      out.cross += e * gap;
-      out.squared += squared;
-      out.delta_squares += delta * delta;
+      out.cross += w * e * gap;
+      out.squared += w * squared;
+      out.delta_squares += all.weights.squares(row) * delta * delta;
     } else {
-      out.squared_test += squared;
+      out.squared_test += w * squared;
     }
   }
   return out;
@@ -333,9 +339,9 @@ inline BetaFoldSums beta_fold_sums(const BetaFold& rows, const std::vector<doubl
 inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
                          const ConstVectorRef& residuals, const Labels& labels,
                          const std::vector<int>& fold, Index n_folds,
-                         const std::vector<double>& bandwidths) {
+                         const std::vector<double>& bandwidths, const RowWeights& weights) {
   const Index n = z.size(), n_bandwidths = static_cast<Index>(bandwidths.size());
-  const BetaRows rows(engine, z, labels, fold);
+  const BetaRows rows(engine, z, labels, fold, weights);
   std::vector<double> sorted_residuals;
   for (Index i : rows.row) sorted_residuals.push_back(residuals(i));
   KdePath path{Matrix(n_bandwidths, n_folds), Matrix(n_bandwidths, n_folds),
@@ -353,20 +359,21 @@ inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
     beta_ratios(engine, std::move(jobs), bandwidths,
                 [&](Index f, Index h, Index begin, Index n_queries, const double* ratio) {
                   part(f, h, begin / beta_chunk) =
-                      beta_fold_sums(folds[static_cast<std::size_t>(f)], sorted_residuals, begin,
-                                     n_queries, ratio);
+                      beta_fold_sums(rows, folds[static_cast<std::size_t>(f)], sorted_residuals,
+                                     begin, n_queries, ratio);
                 },
                 {static_cast<double>(first) / static_cast<double>(n_folds),
                  static_cast<double>(first + size) / static_cast<double>(n_folds)});
     for (Index f = 0; f < size; ++f) {
       const BetaFold& queries = folds[static_cast<std::size_t>(f)];
-      double residual = 0.0, m = 0.0;
+      double residual = 0.0;
+      PairWeight held_out, test;
       for (std::size_t i = 0; i < queries.z.size(); ++i) {
-        if (queries.held_out[i] == 0) continue;
-        residual += sorted_residuals[queries.at[i]] * sorted_residuals[queries.at[i]];
-        m += 1.0;
+        const Index row = rows.row[queries.at[i]];
+        (queries.held_out[i] != 0 ? held_out : test).add(weights, row);
+        const double e = sorted_residuals[queries.at[i]];
+        if (queries.held_out[i] != 0) residual += weights(row) * e * e;
       }
-      const double n_test = static_cast<double>(queries.z.size()) - m;
       for (Index h = 0; h < n_bandwidths; ++h) {
         BetaFoldSums total;
         for (Index chunk = 0; chunk < most_chunks; ++chunk) {
@@ -378,10 +385,11 @@ inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
         }
         const double losses = pair_losses(residual * residual, total.cross * total.cross,
                                           total.squared * total.squared);
-        path.risk(h, first + f) = pair_risk_value(losses, total.delta_squares, m);
-        path.squared_error(h, first + f) = m > 0.0 ? total.squared / m : not_a_number;
+        path.risk(h, first + f) = weighted_pair_risk(losses, total.delta_squares, held_out.value());
+        path.squared_error(h, first + f) =
+            held_out.draws > 0.0 ? total.squared / held_out.total : not_a_number;
         path.squared_error_test(h, first + f) =
-            n_test > 0.0 ? total.squared_test / n_test : not_a_number;
+            test.draws > 0.0 ? total.squared_test / test.total : not_a_number;
       }
     }
   }
@@ -390,19 +398,21 @@ inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
 
 }  // namespace detail
 
-// fold: 0 for a test row, else the fold 1..k that holds the row out.
+// fold: 0 for a test row, else the fold 1..k that holds the row out. Only scalars have weights.
 inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
                         const ConstMatrixRef& residuals, const Labels& labels,
                         const std::vector<int>& fold, Index n_folds,
                         const std::vector<double>& bandwidths,
-                        double direct_pairs = kde_direct_pairs) {
+                        double direct_pairs = kde_direct_pairs,
+                        const RowWeights& weights = RowWeights()) {
   const bool scalar = features.cols() == 1;
+  require(scalar || weights.all_equal(), "kde: the rows of a path of vectors have no weights.");
   if (scalar) {
     const double n_tune =
         static_cast<double>(std::count_if(fold.begin(), fold.end(), [](int f) { return f != 0; }));
-    if (n_tune * static_cast<double>(fold.size()) > direct_pairs) {
+    if (!weights.all_equal() || n_tune * static_cast<double>(fold.size()) > direct_pairs) {
       return detail::beta_path(engine, features.col(0), residuals.col(0), labels, fold, n_folds,
-                               bandwidths);
+                               bandwidths, weights);
     }
   }
   const Index n_classes = scalar ? 2 : features.cols(), d = residuals.cols();
@@ -474,8 +484,8 @@ struct KdeFoldGaps {
 // z - r(z) of scalar rows that no function has seen, in near-linear time; fold: as in kde_path().
 inline KdeFoldGaps kde_fold_gaps(const Engine& engine, const ConstVectorRef& z,
                                  const Labels& labels, const std::vector<int>& fold, Index n_folds,
-                                 double bandwidth) {
-  const detail::BetaRows rows(engine, z, labels, fold);
+                                 double bandwidth, const RowWeights& weights = RowWeights()) {
+  const detail::BetaRows rows(engine, z, labels, fold, weights);
   std::vector<Index> test_row(fold.size());
   Index n_test = 0;
   for (std::size_t i = 0; i < fold.size(); ++i) {

@@ -10,9 +10,9 @@
 
 namespace calibrisk {
 
-// Distinct training values, ascending, with how often each occurs and with label 1.
-// Stored as the distance to the nearer end of [0, 1]: p below 1/2, p - 1 from there on, so
-// that values next to 1 keep their relative accuracy.
+// Distinct training values, ascending, with the weight of each (how often it occurs) and of those
+// with label 1. Stored as the distance to the nearer end of [0, 1]: p below 1/2, p - 1 from there
+// on, so that values next to 1 keep their relative accuracy.
 struct BetaTraining {
   std::vector<double> offset;
   std::vector<double> count;
@@ -21,7 +21,7 @@ struct BetaTraining {
 
   Index n() const { return static_cast<Index>(offset.size()); }
 
-  void add(double p, double label) {  // in ascending order of p
+  void add(double p, double label, double weight) {  // in ascending order of p
     const bool upper = p >= 0.5;
     const double x = upper ? p - 1.0 : p;
     const bool is_new = offset.empty() || offset.back() != x || (n() == n_lower) == upper;
@@ -31,8 +31,8 @@ struct BetaTraining {
       positive.push_back(0.0);
       if (!upper) ++n_lower;
     }
-    count.back() += 1.0;
-    positive.back() += label;
+    count.back() += weight;
+    positive.back() += weight * label;
   }
 };
 

@@ -3,11 +3,13 @@
 // block of [Phi D] leaves a small triangle R_b. The stacked triangles of the other folds have the
 // training set's SVD, and the held-out rows' statistics come from R_f. Additive over folds like a
 // Gram matrix, without squaring the condition number: ten digits at every ridge. Rows are streamed;
-// memory O(n) for the order of rows only.
+// memory O(n) for the order of rows only. Rows of weight w count as w rows in the training sets and
+// the means: rows of [Phi D] times sqrt(w).
 #ifndef CALIBRISK_METHODS_RIDGE_SCALAR_H
 #define CALIBRISK_METHODS_RIDGE_SCALAR_H
 
 #include <calibrisk/kernels/taylor_features.h>
+#include <calibrisk/ladder/row_weights.h>
 #include <calibrisk/linalg/qr_triangle.h>
 #include <calibrisk/methods/ridge_spectrum.h>
 #include <calibrisk/pair_statistics.h>
@@ -56,11 +58,11 @@ inline Matrix stack_rows(const std::vector<Matrix>& parts, Index cols) {
 
 class ScalarRidge {
  public:
-  // x: [n]; residuals: [n x d]; counts: how many rows each one stands for, empty where one
+  // x: [n]; residuals: [n x d]
   ScalarRidge(const Engine& engine, const TaylorFeatures& features, const ConstVectorRef& x,
               const ConstMatrixRef& residuals, const std::vector<int>& fold, Index n_folds,
-              const ConstVectorRef& counts)
-      : features_(features), d_(residuals.cols()), rows_(fold, n_folds), counts_(counts) {
+              const RowWeights& weights = RowWeights())
+      : features_(features), d_(residuals.cols()), rows_(fold, n_folds), weights_(weights) {
     for (Index f = 0; f <= n_folds; ++f) triangles_.push_back(triangle(engine, x, residuals, f));
     for (Index f = 1; f <= n_folds; ++f) spectra_.push_back(spectrum_without(f));
   }
@@ -83,11 +85,9 @@ class ScalarRidge {
   static constexpr Index chunk = 1024;
   static constexpr Index chunks_per_task = 8;
 
-  double count(Index row) const { return counts_.size() == 0 ? 1.0 : counts_(row); }
-  double count_of_fold(Index f) const {
-    if (counts_.size() == 0) return static_cast<double>(rows_.size(f));
-    double out = 0.0;
-    for (Index i = 0; i < rows_.size(f); ++i) out += counts_(rows_.row(f, i));
+  PairWeight weight_of_fold(Index f) const {
+    PairWeight out;
+    for (Index i = 0; i < rows_.size(f); ++i) out.add(weights_, rows_.row(f, i));
     return out;
   }
 
@@ -118,9 +118,9 @@ class ScalarRidge {
         Matrix stacked(part.rows() + size, cols);
         stacked.topRows(part.rows()) = part;
         gather(x, residuals, f, begin, stacked.bottomRows(size));
-        if (counts_.size() > 0) {
+        if (!weights_.all_equal()) {
           for (Index i = 0; i < size; ++i) {
-            stacked.row(part.rows() + i) *= std::sqrt(counts_(rows_.row(f, begin + i)));
+            stacked.row(part.rows() + i) *= std::sqrt(weights_(rows_.row(f, begin + i)));
           }
         }
         part = qr_triangle(stacked);
@@ -135,7 +135,7 @@ class ScalarRidge {
     for (Index b = 1; b <= rows_.folds(); ++b) {
       if (b == f) continue;
       others.push_back(triangles_[static_cast<std::size_t>(b)]);
-      n_obs += count_of_fold(b);
+      n_obs += weight_of_fold(b).total;
     }
     const Index cols = features_.rank + d_;
     const Matrix r = qr_triangle(detail::stack_rows(others, cols));
@@ -152,7 +152,7 @@ class ScalarRidge {
                     RidgePath& out) const {
     const RidgeSpectrum& s = spectrum(f);
     const Index m = rows_.size(f), d = d_, n_ridges = ridges.size();
-    const double n_test = count_of_fold(0);
+    const double n_test = weight_of_fold(0).total;
     const Matrix held_out = in_basis(f, s), test = in_basis(0, s);
     const Matrix errors = triangles_[static_cast<std::size_t>(f)].rightCols(d);
     const Matrix error_pairs = errors * errors.transpose();
@@ -189,8 +189,11 @@ class ScalarRidge {
           const Matrix phi = rows.leftCols(r) * s.basis;
           const Eigen::ArrayXd lengths = rows.rightCols(d).rowwise().squaredNorm().array();
           Matrix product(size, maps.front().cols());
-          Eigen::ArrayXd squared(size), counts(size);
-          for (Index i = 0; i < size; ++i) counts(i) = count(rows_.row(f, begin + i));
+          Eigen::ArrayXd squared(size), weights(size), squares(size);
+          for (Index i = 0; i < size; ++i) {
+            weights(i) = weights_(rows_.row(f, begin + i));
+            squares(i) = weights_.squares(rows_.row(f, begin + i));
+          }
           for (Index v = 0; v < n_ridges; ++v) {
             const Matrix& map = maps[static_cast<std::size_t>(v)];
             product.noalias() = phi * map;
@@ -199,23 +202,23 @@ class ScalarRidge {
               squared += product.col(k).array() *
                          (type == RidgeType::kronecker ? phi : product).col(k).array();
             }
-            part(0, v) = (counts * squared).sum();
-            part(1, v) = (counts * (lengths - squared).square()).sum();
+            part(0, v) = (weights * squared).sum();
+            part(1, v) = (squares * (lengths - squared).square()).sum();
           }
           return part;
         },
         [](Matrix& total, const Matrix& part) { total += part; });
-    const double rows = count_of_fold(f);
+    const PairWeight weight = weight_of_fold(f);
     for (Index v = 0; v < n_ridges && m > 0; ++v) {
-      out.squared(v, f - 1) = sums(0, v) / rows;
-      out.risk(v, f - 1) = pair_risk_value(losses(v), sums(1, v), rows);
+      out.squared(v, f - 1) = sums(0, v) / weight.total;
+      out.risk(v, f - 1) = weighted_pair_risk(losses(v), sums(1, v), weight.value());
     }
   }
 
   TaylorFeatures features_;
   Index d_;
   FoldRows rows_;
-  Vector counts_;
+  RowWeights weights_;
   std::vector<Matrix> triangles_;       // [0]: test rows
   std::vector<RidgeSpectrum> spectra_;  // [f - 1]
 };

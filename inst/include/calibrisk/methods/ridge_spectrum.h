@@ -19,7 +19,7 @@ struct RidgeSpectrum {
   Matrix basis;        // V [r x s]
   Vector values;       // s [s], descending
   Matrix targets;      // a [s x d]
-  double n_obs = 0.0;  // training rows, or the sum of their counts
+  double n_obs = 0.0;  // training rows, or the sum of their weights
 
   Index rank() const { return values.size(); }
 };
