@@ -129,7 +129,7 @@ knitr::knit_hooks$set(document = function(x) {
     "  .figure { overflow-x: auto; }",
     "  .table td:first-child { white-space: normal; min-width: 6em; }",
     "  .figure img:not([width$=\"px\"]) { max-width: none; width: 500px; }", # text of 7 pt or more
-    "  .items caption, .items tbody, .items tr, .items td { display: block; white-space: normal; }",
+    "  caption, .items tbody, .items tr, .items td { display: block; white-space: normal; }",
     "  .items thead, .items td:empty { display: none; }",
     "  .items td { border-style: none; padding: 0 0.6em; }",
     "  .items td:nth-child(1) { font-weight: bold; padding-top: 0.5em; }",
