@@ -21,6 +21,7 @@
 #'   exact.
 #' @param statistic Of `test_cumulative()`: the two-part statistic of mean and `"bridge"`, `"kuiper"` or `"ks"`.
 #' @param bases Nested bases in place of the default test, as in [ce_estimate()].
+#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.

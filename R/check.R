@@ -65,6 +65,8 @@ are_inside <- function(x, lower, upper, open) if (open) x > lower & x < upper el
 
 # The typed line with the default of an argument (1 if it has none), if that is a valid number, or without the argument.
 default_remedy <- function(arg, is_valid, call) {
+  made <- maker_remedy(call)
+  if (!is.null(made)) return(made)
   formals <- formals(frame_function(call))
   # a survival outcome and a planned study cannot do without these
   if (!arg %in% names(formals) || arg %in% c("horizon", "n") && is.null(formals[[arg]])) return(NULL)

@@ -18,7 +18,9 @@ choice_names <- function(kind) {
 
 choice_constructor <- function(kind, name) get(paste0(kind, "_", name), topenv(), mode = "function")
 
-has_options <- function(kind, name, options) all(options %in% names(formals(choice_constructor(kind, name))))
+has_options <- function(kind, name, options) all(options %in% option_names(kind, name))
+
+option_names <- function(kind, name) setdiff(names(formals(choice_constructor(kind, name))), "...")
 
 # A choice of `kind` from a name or a choice, with the options `given` to the calling function (NULL: not given). `arg`
 # is the argument of that function, `also` the names that it reads itself; errors are raised in its name.
@@ -27,7 +29,7 @@ as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value
   if (is_choice(value, kind)) check_object(value, arg, call) else check_choice_name(value, kind, arg, also, call)
   name <- if (is_choice(value, kind)) value$name else value
   given <- drop_null(given)
-  own <- if (is_choice(value, kind)) names(choice_options(value)) else names(formals(choice_constructor(kind, name)))
+  own <- if (is_choice(value, kind)) names(choice_options(value)) else option_names(kind, name)
   check_options(kind, name, own, names(given), call)
   if (is_choice(value, kind)) {
     if (length(given) == 0) return(value)

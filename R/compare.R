@@ -100,6 +100,9 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
                         resolve_threads(threads), call))
   }
   if (is.null(metric)) {
+    if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is.data.frame, NA))) {
+      rank_truth(objects, if ("truth" %in% names(sys.call())) enquo(truth) else enquo(x), call)
+    }
     stop_input(c(
       "{.arg metric} must be given to compare models.",
       "x" = "{.arg objects} is {describe(objects)}, not a list of fits.",

@@ -75,3 +75,11 @@ stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE, class =
                  "{.code dplyr::collect(x)} takes the rows into memory.")
   ), c(class, "unsupported", "database"), arg = arg, rule = what, fact = fact, call = call)
 }
+
+# Errors say which model they are about.
+in_model <- function(value, name, call) {
+  rlang::try_fetch(value, error = function(cnd) {
+    own <- sub("^calibrisk_error_", "", grep("^calibrisk_error_", class(cnd), value = TRUE))
+    stop_input("In model {.val {name}}.", c("model", own), parent = cnd, call = call)
+  })
+}

@@ -103,8 +103,8 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
   check_notion(notion)
   if (identical(notion, "canonical")) {
     stop_input(c(
-      "A reliability curve needs a scalar notion.",
-      "x" = "{.arg notion} is {.val canonical}.",
+      "A calibration curve shows one probability: of the event, of the predicted class, or of each class.",
+      "x" = "{.arg notion} is {.val canonical}: all classes at once.",
       "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}."
     ), "notion", arg = "notion")
   }
@@ -115,7 +115,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
   design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
   read <- function(part) {
     if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, truth, dots, na_rm, call, design)))
-    stop_curve_of_laws(part, dots, curve$name %||% "binned", call)
+    stop_curve_of_laws(part, truth, dots, curve$name %||% "binned", call)
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     if (predictions$na) stop_missing_curve(call)
     notion <<- notion %||% default_notion(predictions)
@@ -152,12 +152,15 @@ default_curve <- function(problems, given) {
 
 # Reliability of predictive distributions of numbers is another curve. Those of classes are
 # probabilities, as a matrix or a vector.
-stop_curve_of_laws <- function(part, dots, type, call) {
-  if (is.null(law_given(part, dots, call))) return(invisible())
+stop_curve_of_laws <- function(part, truth, dots, type, call) {
+  law <- law_given(part, dots, call)
+  if (is.null(law)) return(invisible())
+  if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(truth, part, NULL, call)$values), call)
+  given <- "type" %in% names(typed_call(call)$places)
   stop_input(c(
     "Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
-    "x" = "{.arg type} is {.val {type}}.",
-    "i" = "A reliability curve of classes takes their probabilities: a matrix, a vector or columns."
+    "x" = if (given) "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is not given.",
+    remedy("Predicted against observed quantiles are drawn by", mended_line(call, list(type = "quantile")))
   ), "argument", arg = "type", value = type, call = call)
 }
 
@@ -171,7 +174,8 @@ read_curves <- function(x, by, read, call) {
   for (m in seq_along(models)) {
     models[m] <- list(read_results(models[[m]], call))  # NULL too
     groups <- find_groups(models[[m]], by, call)
-    parts <- if (is.null(groups)) list(read(models[[m]])) else read_groups(models[[m]], groups, read, call)
+    part <- function() if (is.null(groups)) list(read(models[[m]])) else read_groups(models[[m]], groups, read, call)
+    parts <- if (several) in_model(part(), names[m], call) else part()
     for (g in seq_along(parts)) {
       for (problem in parts[[g]]) {
         key <- if (is.null(groups)) tibble::new_tibble(list(), nrow = 1L) else vctrs::vec_slice(groups$keys, g)

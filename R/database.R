@@ -55,6 +55,7 @@
 #'
 #' @param con A DBI connection.
 #' @param table The name of a table, a `DBI::Id()`, or a query as `DBI::SQL()`.
+#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_database`, for `x` of [ece()], [ce_estimate()] and [ce_tune()].
 #' @export
 #' @examplesIf rlang::is_installed(c("DBI", "RSQLite"))

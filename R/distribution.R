@@ -44,7 +44,8 @@
 #'
 #' @param mean,sd,cov,location,scale,rate,prob,probs,df,shape,size,meanlog,sdlog,shape1,shape2 Parameters, one per
 #'   observation (recycled from length 1).
-#' @param ... Vectors of predictive distributions, one per component.
+#' @param ... Of `pred_mixture()`: vectors of predictive distributions, one per component. Elsewhere empty: any other
+#'   argument is an error.
 #' @param weights Component weights.
 #' @param draws Draws of each prediction.
 #' @param values,levels Quantiles, a row per prediction and a column per level; their levels between 0 and 1.
@@ -89,7 +90,7 @@ stop_distribution <- function(rule, fact, hint = NULL, call = caller_env(), .env
 signature_text <- function(call) {
   typed <- typed_call(call)
   if (is.null(typed)) return(NULL)
-  expr <- as.call(c(typed$expr[[1]], lapply(names(formals(frame_function(call))), as.name)))
+  expr <- as.call(c(typed$expr[[1]], lapply(verb_arguments(call, NULL), as.name)))
   paste0("The arguments are, in this order, {.code ", line_text(expr), "}.")
 }
 

@@ -16,13 +16,14 @@ check_dot_names <- function(dots, call) {
   stop_input(c(
     "{.arg ...} selects columns and takes no named arguments.",
     "x" = "{.arg {named[1]}} is not an argument of {verb_text(call)}.",
-    dot_remedy(named[1], dots[[named[1]]], call)
+    dot_remedy(named[1], dots, call)
   ), "argument", arg = named[1], call = call)
 }
 
-# What a named argument that the verb does not have stands for: a column, another argument, or nothing here.
-dot_remedy <- function(name, quo, call) {
-  value <- if (rlang::is_quosure(quo)) rlang::quo_get_expr(quo) else quo
+# What a named argument that the verb does not have stands for: a column, another argument, or nothing here. `dots` are
+# all arguments that it does not have: the line mends them all.
+dot_remedy <- function(name, dots, call) {
+  value <- dot_value(dots[[name]])
   arguments <- verb_arguments(call)
   if (name %in% column_words && selects_column(value, call)) {
     return(remedy("Columns are selected without a name", mended_line(call, rename = setNames("", name))))
@@ -30,12 +31,29 @@ dot_remedy <- function(name, quo, call) {
   near <- near_argument(name, c(arguments, missing_data(call)))
   if (!is.null(near)) {
     more <- if (near == "times" && "interval" %in% arguments) list(interval = "bootstrap")
-    set <- c(setNames(list(argument_value(name, near, value)), name), more)
-    line <- mended_line(call, set, rename = setNames(near, name))
+    line <- meant_line(dots, c(arguments, missing_data(call)), more, call)
     return(remedy(paste0("Did you mean {.arg ", near, "}?"), line))
   }
   if (name %in% names(argument_notes)) return(remedy(argument_notes[[name]], mended_line(call, drop = name)))
+  if (!"truth" %in% names(formals(frame_function(call)))) return(remedy("Leave it out", mended_line(call, drop = name)))
   c("i" = paste0("The arguments are ", toString(ticks(arguments)), "."))
+}
+
+dot_value <- function(dot) if (rlang::is_quosure(dot)) rlang::quo_get_expr(dot) else dot
+
+# The typed call in which each of the named `dots` has the nearest name of those not given, or is left out.
+meant_line <- function(dots, arguments, more, call) {
+  rename <- set <- drop <- NULL
+  for (name in setdiff(names(dots), "")) {
+    near <- near_argument(name, setdiff(arguments, c(rename, names(typed_call(call)$args))))
+    if (is.null(near)) {
+      drop <- c(drop, name)
+    } else {
+      rename[name] <- near
+      set[name] <- list(argument_value(name, near, dot_value(dots[[name]]), verb_text(call)))
+    }
+  }
+  mended_line(call, c(set, more), drop = drop, rename = rename)
 }
 
 # An argument by another of its names, or the nearest.
@@ -49,7 +67,7 @@ near_argument <- function(name, arguments) {
 missing_data <- function(call) {
   typed <- typed_call(call)
   given <- names(typed$places)
-  if (is.null(typed)) return(NULL)
+  if (is.null(typed) || !"truth" %in% names(formals(frame_function(call)))) return(NULL)
   c(if (!"x" %in% given || any(given == "data")) "x", if (!"truth" %in% given) "truth")
 }
 
@@ -78,9 +96,10 @@ stop_no_predictions <- function(call) {
 }
 
 # The value (an expression) of an argument that another package calls `old`, for our argument `new`.
-argument_value <- function(old, new, value) {
-  translate <- argument_values[[new]]
-  if (is.null(translate)) value else translate(value, old)
+argument_value <- function(old, new, value, verb = "") {
+  translate <- argument_values[[new]] %||% parameter_values[[new]]
+  if (is.null(translate)) return(value)
+  if (length(formals(translate)) == 3) translate(value, old, verb) else translate(value, old)
 }
 
 # A number for a level or a norm, our word for a choice, a kernel for its bandwidth.
@@ -122,10 +141,10 @@ check_empty <- function(..., call = caller_env()) {
   }
 }
 
-# The arguments of the function that runs in this environment, but for its data.
-verb_arguments <- function(call) {
+# Arguments of the function that runs in this environment, without its `data`.
+verb_arguments <- function(call, data = c("x", "truth")) {
   verb <- frame_function(call)
-  setdiff(if (!is.null(verb)) names(formals(verb)), c("...", "x", "truth"))
+  setdiff(if (!is.null(verb)) names(formals(verb)), c("...", data))
 }
 
 # "`ece()`"

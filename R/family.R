@@ -45,7 +45,8 @@
 #' @param support `"real"`, `"positive"`, `"unit"` or `"count"`.
 #' @param closed_forms A named list; see Definition.
 #' @param family A record, or the name of a family of the package.
-#' @param ... Parameters by name, one value per observation (recycled from length 1).
+#' @param ... Of `pred_family()`: parameters by name, one value per observation (recycled from length 1). Of
+#'   `new_family()` empty.
 #' @return `new_family()`: a record of class `ce_family`. `pred_family()`: a vector of predictive distributions, of
 #'   class `ce_distribution`. It carries its record.
 #' @seealso [pred] for the families of the package; the vignette *Extending* for an example.

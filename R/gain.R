@@ -154,7 +154,13 @@ check_same_kind <- function(before, after, call) {
       "i" = "Give both as data frames with the same columns, or both as vectors or matrices."
     ), "argument", arg = "after", call = call)
   }
-  check_length(NROW(after), NROW(before), call)
+  if (NROW(after) == NROW(before)) return(invisible())
+  stop_input(c(
+    "{.arg before} and {.arg after} must be predictions of the same rows.",
+    "x" = "{.arg before} has {NROW(before)} rows, {.arg after} has {NROW(after)}.",
+    "i" = "Models leave out rows with missing values: predict with {.code newdata =}. A data frame that has both in \
+           columns keeps them together."
+  ), "length", arg = "after", call = call)
 }
 
 # by_groups() for two inputs with the same rows; the groups are those of the first.

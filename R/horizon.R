@@ -22,6 +22,7 @@
 #' @param censoring Follow-up data for estimating `G`, if not the rows themselves. A chunk of a [ce_state()] needs the
 #'   follow-up of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events, 0 for censored
 #'   rows), `strata` where there are any, and `count` where rows count unequally.
+#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_horizon`.
 #' @section Errors:
 #' `calibrisk_error_horizon` if nobody is followed to the horizon (`G(t) = 0`), if no event has happened by then (is the

@@ -31,6 +31,7 @@
 #' @param bandwidth Length scale, in the units of the features; a positive number or
 #'   `"median"`.
 #' @param nu Smoothness: 0.5, 1.5 or 2.5.
+#' @param ... Must be empty: any other argument is an error.
 #' @return An object of class `ce_kernel`.
 #' @name ce_kernels
 #' @examples

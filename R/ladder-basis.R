@@ -25,6 +25,7 @@
 #' @param knots Number of quantile knots of each coordinate's hat functions (at least 2); a coordinate with fewer
 #'   distinct values has one function per value.
 #' @param landmarks Number of landmarks.
+#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_basis` for `ce_estimate(bases = )`. There a function of the matrix of predictions that returns a matrix
 #'   of columns is a basis, too.
 #' @seealso [ce_estimate()]

@@ -37,10 +37,14 @@ typed_argument <- function(typed, name) {
   if (!is.na(at)) typed$args[[at]]
 }
 
-# Its value, of a vector; NULL if it cannot be evaluated.
+# Its value; NULL if it cannot be evaluated.
 typed_value <- function(name, call) {
   expr <- typed_argument(typed_call(call), name)
-  if (is.null(expr)) return(NULL)
+  if (!is.null(expr)) typed_eval(expr, call)
+}
+
+# The value of an argument where it was typed.
+typed_eval <- function(expr, call) {
   caller <- sys.parents()[which(vapply(sys.frames(), identical, NA, call))[1]]
   tryCatch(eval(expr, if (caller > 0) sys.frame(caller) else globalenv()), error = function(cnd) NULL)
 }
@@ -110,7 +114,8 @@ line_text <- function(expr, most = 120) {
 mended_predictions <- function(call, change, columns = NULL) {
   typed <- typed_call(call)
   x <- typed_argument(typed, typed$data)
-  if (is.null(x)) return(NULL)
+  # of several models one is wrong, which has no name in the call
+  if (is.null(x) || is_running(in_model)) return(NULL)
   if (!is_frame_call(call)) return(mended_line(call, setNames(list(change(x)), typed$data)))
   if (is.null(columns)) return(NULL)
   changed <- setNames(lapply(columns, function(column) change(as.name(column))), columns)
@@ -147,6 +152,8 @@ positional_remedy <- function(call, constant = FALSE) {
   remedy(paste0("Arguments after {.arg ...} need their name, such as {.arg ", named, "}"),
          line_text(as.call(c(typed$expr[[1]], typed$args[-at], setNames(typed$args[at], named)))))
 }
+
+is_running <- function(fn) any(vapply(sys.frames(), function(frame) identical(frame_function(frame), fn), NA))
 
 frame_function <- function(frame) {
   at <- which(vapply(sys.frames(), identical, NA, frame))

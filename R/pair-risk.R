@@ -14,6 +14,7 @@
 #' @param threads Number of threads; see [ce_threads].
 #' @param pairs `"all"`, or of neighbouring rows only: `"consecutive"` (1, 2), (2, 3), ... or `"disjoint"` (1, 2),
 #'   (3, 4), ...; see Definition.
+#' @param ... Must be empty: any other argument is an error.
 #' @return One row with `risk`, `root_risk`, `std.error` (of `risk`), `n` (rows that count),
 #'   `zero_risk` (of \eqn{h = 0}), `squared_error` (the mean of \eqn{h(p_i, p_i)}) and `n_missing`
 #'   (ordered pairs, diagonal included, where `h` is missing).

@@ -13,6 +13,7 @@
 #' @param mean,sd Mean and standard deviation of the linear predictor, the logit of the prediction, which is normal.
 #' @param shape1,shape2 Parameters of the Beta distribution of the prediction.
 #' @param intercept,slope Intercept and slope of the true logit as a function of the predicted one; 0 and 1: calibrated.
+#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_assumption`, which holds numbers and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where a number is out of range.

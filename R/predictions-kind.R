@@ -101,8 +101,8 @@ factor_remedy <- function(call) {
 
 swapped_line <- function(call) {
   typed <- typed_call(call)
-  both <- list(x = typed_argument(typed, "truth"), truth = typed_argument(typed, "x"))
-  if (!any(vapply(both, is.null, NA))) mended_line(call, both)
+  both <- list(typed_argument(typed, "truth"), typed_argument(typed, typed$data))
+  if (!any(vapply(both, is.null, NA))) mended_line(call, setNames(both, c(typed$data, "truth")))
 }
 
 # Models, columns of a data frame or of classes, or predictions of several models.

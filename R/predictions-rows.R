@@ -4,8 +4,9 @@
 check_length <- function(n, n_truth, call, k = 0) {
   if (n != n_truth) {
     stop_input(c(
-      "{.arg x} and {.arg truth} must have the same number of observations.",
-      "x" = "{.arg x} has {n}, {.arg truth} has {n_truth}.",
+      "There must be one outcome for each prediction.",
+      "x" = paste0("There ", if (n == 1) "is 1 prediction" else paste("are", n, "predictions"), " and ",
+                   if (n_truth == 1) "1 outcome" else paste(n_truth, "outcomes"), "."),
       if (k == n_truth) {
         remedy("Observations are rows", mended_predictions(call, transposed))
       } else {

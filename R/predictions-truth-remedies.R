@@ -3,6 +3,11 @@
 # `change` makes the new outcomes of the old ones, a vector or a column of the data.
 mended_truth <- function(call, change) {
   typed <- typed_call(call)
+  if ("objects" %in% names(typed$places)) {
+    # ce_compare(models, truth) has its outcomes as `x`
+    at <- if ("truth" %in% names(typed$places)) "truth" else "x"
+    return(mended_line(call, setNames(list(change(typed_argument(typed, at))), at)))
+  }
   truth <- if (length(typed$data) == 1) typed_argument(typed, "truth")
   if (rlang::is_string(truth)) truth <- as.name(truth)
   if (is.null(truth)) return(NULL)
@@ -21,10 +26,14 @@ missing_truth_remedy <- function(call) {
     return(remedy("Give the vector of outcomes", example))
   }
   x <- get0(typed$data, call, inherits = FALSE)
-  outcomes <- names(x)[vapply(x, function(v) is.factor(v) || is.logical(v) || is.numeric(v) && all(v %in% 0:1), NA)]
+  outcomes <- outcome_names(x)
   line <- if (length(outcomes) == 1) mended_line(call, list(truth = as.name(outcomes)))
   if (!is.null(line)) return(remedy("Name its column", line))
   c("i" = paste0("Name its column. Columns of {.arg x}: ", escape_braces(list_text(names(x), "and")), "."))
+}
+
+outcome_names <- function(x) {
+  names(x)[vapply(x, function(v) is.factor(v) || is.logical(v) || is.numeric(v) && all(v %in% 0:1), NA)]
 }
 
 # Two values as text: is it the event?
@@ -40,7 +49,8 @@ text_truth_remedy <- function(truth, column, call) {
 # Numbers beside a single probability: predictions and outcomes the wrong way round, two other codes, or measurements.
 single_truth_remedy <- function(truth, call) {
   known <- truth[!is.na(truth)]
-  x <- if ("x" %in% typed_call(call)$data) get0("x", call, inherits = FALSE)
+  data <- typed_call(call)$data
+  x <- if (length(data) == 1) get0(data, call, inherits = FALSE)
   if (is.numeric(x) && all(x %in% c(0, 1, NA)) && all(known >= 0 & known <= 1)) {
     return(remedy("Predictions come first, outcomes second", swapped_line(call)))
   }
@@ -57,10 +67,19 @@ number_truth_remedy <- function(truth, x, call) {
   if (any(truth != round(truth), na.rm = TRUE)) return(distribution_remedy())
   if (k == 2 && is.numeric(x) && isTRUE(any(abs(rowSums(x) - 1) > 0.05))) return(several_models_remedy(call))
   if (isTRUE(min(truth, na.rm = TRUE) == 0) && max(truth, na.rm = TRUE) == k - 1) {
-    remedy("If the classes start at 0, add 1", mended_truth(call, function(truth) call("+", truth, 1)))
+    event_first_remedy(x, call) %||%
+      remedy("If the classes start at 0, add 1", mended_truth(call, function(truth) call("+", truth, 1)))
   } else if (all(truth %in% c(0, 1, NA))) {
     remedy("For one class give one column of probabilities", mended_predictions(call, first_column))
   }
+}
+
+# Two columns of which the first is the event's are not those of the classes 0 and 1.
+event_first_remedy <- function(x, call) {
+  classes <- sub("^[.]pred_", "", colnames(x))
+  if (length(classes) != 2 || !tolower(classes[1]) %in% event_words) return(NULL)
+  named <- function(truth) call("factor", truth, quote(0:1), call("c", classes[2], classes[1]))
+  remedy("Name the classes", mended_truth(call, named))
 }
 
 distribution_remedy <- function() {

@@ -127,6 +127,7 @@ rank_truth <- function(models, truth, call) {
     column <- names(frames[[1]])[select_columns(truth, frames[[1]], "truth", call)]
   }
   if (is.null(column) || length(frames) == 0 || !all(vapply(frames, function(x) all(column %in% names(x)), NA))) {
+    if (length(frames) == length(models)) check_column_of_all(column, frames, truth, call)
     return(list(values = outcome_vector(truth, call)))
   }
   values <- lapply(frames, function(x) if (length(column) == 1) x[[column]] else as.matrix(x[column]))
@@ -139,6 +140,28 @@ rank_truth <- function(models, truth, call) {
     ), "truth", arg = "truth", call = call)
   }
   list(values = values[[1]], column = column)
+}
+
+# A name that is neither a column of every model nor a vector.
+check_column_of_all <- function(column, frames, truth, call) {
+  if (is.null(column) || !rlang::is_error(tryCatch(rlang::eval_tidy(truth), error = identity))) return(invisible())
+  lacks <- which(!vapply(frames, function(x) column %in% names(x), NA))[1]
+  shared <- Reduce(intersect, lapply(frames, outcome_names))
+  typed <- typed_call(call)
+  at <- which(vapply(typed$args, identical, NA, rlang::quo_get_expr(truth)))
+  line <- if (length(shared) == 1 && length(at) > 0) {
+    args <- typed$args
+    args[at[1]] <- list(as.name(shared))
+    if (!"metric" %in% c(names(typed$places), "")) args$metric <- quote(ece)
+    line_text(as.call(c(typed$expr[[1]], args)))
+  }
+  stop_input(c(
+    "{.arg truth} must be a column of every model's data frame, or a vector.",
+    "x" = "Model {.val {list_names(frames, rep('model', length(frames)))[lacks]}} has no column {.val {column}}, and \
+           there is no vector of that name.",
+    if (is.null(line)) c("i" = "Its columns are {.field {names(frames[[lacks]])}}.") else remedy(
+      paste0("Did you mean {.field ", escape_braces(shared), "}?"), line)
+  ), c("columns", "truth"), arg = "truth", call = call)
 }
 
 # `truth` or "truth", if that is how a column is meant.

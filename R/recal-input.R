@@ -139,7 +139,7 @@ layout_columns <- function(new, layout, call) {
     stop_input(c(
       "{.arg new} must have the shape of the data that the map was fitted to.",
       "x" = "It is a data frame; the fit saw a {seen}.",
-      "i" = "Give a {seen}."
+      new_remedy(new, layout, call)
     ), "columns", arg = "new", call = call)
   }
   absent <- setdiff(layout$columns, names(new))
@@ -147,11 +147,40 @@ layout_columns <- function(new, layout, call) {
     stop_input(c(
       "{.arg new} must have the columns that the map was fitted to.",
       "x" = "{.field {absent}} {?is/are} missing.",
-      "i" = "Its columns are {.field {names(new)}}."
+      "i" = "Its columns are {.field {names(new)}}.",
+      renamed_remedy(new, absent, layout, call)
     ), "columns", arg = "new", call = call)
   }
   values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
   if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
+}
+
+# The columns of probabilities, as a vector or a matrix.
+new_remedy <- function(new, layout, call) {
+  typed <- typed_argument(typed_call(call), "new")
+  columns <- grep("^[.]pred", candidate_columns(new), value = TRUE)
+  if (length(columns) == 0) columns <- candidate_columns(new)
+  if (!is.null(layout$order)) {
+    fits <- length(columns) == length(layout$order)
+    taken <- call("as.matrix", call("[", typed, as.call(c(quote(c), as.list(columns)))))
+    return(remedy("Give its columns of probabilities", if (fits) mended_line(call, list(new = taken))))
+  }
+  events <- c(tolower(layout$levels[layout$event]), event_words)
+  at <- match(events, tolower(sub("^[.]pred_", "", columns)))
+  column <- columns[c(at[!is.na(at)], 1)[1]]
+  remedy("Give its column of probabilities",
+         if (!is.na(column)) mended_line(call, list(new = call("$", typed, as.name(column)))))
+}
+
+# The columns under the names of the fit, if they only lack `.pred_` or have it.
+renamed_remedy <- function(new, absent, layout, call) {
+  other <- function(name) c(paste0(".pred_", name), sub("^[.]pred_", "", name))
+  there <- vapply(layout$columns, function(name) c(intersect(c(name, other(name)), names(new)), NA)[1], "")
+  typed <- typed_argument(typed_call(call), "new")
+  if (anyNA(there) || is.null(typed)) return(NULL)
+  listed <- function(names) as.call(c(quote(c), as.list(unname(names))))
+  named <- call("setNames", call("[", typed, listed(there)), listed(layout$columns))
+  remedy("Name them as in the fit", mended_line(call, list(new = named)))
 }
 
 # Classes in the order of the fit: by the names of the columns where they are the fit's or the classes', else by place.

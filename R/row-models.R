@@ -42,13 +42,6 @@ align_events <- function(models) {
   if (is_real(first)) models else lapply(models, align_event, first$levels[2])
 }
 
-# Errors say which model they are about.
-in_model <- function(value, name, call) {
-  rlang::try_fetch(value, error = function(cnd) {
-    stop_input("In model {.val {name}}.", "model", parent = cnd, call = call)
-  })
-}
-
 # The rows that are complete for all models; rows that frequency weights repeat are repeated in each.
 common_rows <- function(models) {
   rows <- models[[1]]$rows

@@ -32,6 +32,7 @@
 #'   `mean` and `variance`.
 #' @param outcome For scores of classes integers 1..K, else numbers.
 #' @param truth True distributions, like `prediction`; no outcomes, of which rows could have weights or clusters.
+#' @param ... Must be empty: any other argument is an error.
 #' @return `score_*()`: an object of class `ce_score_rule`. `score_value()`,
 #'   `score_entropy()`, `score_divergence()`: a number per row. The CRPS has its entropy and
 #'   divergence for normal distributions only.

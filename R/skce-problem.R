@@ -71,10 +71,11 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
              {.code kernel_wasserstein}."
     ), "kernel", arg = "kernel", call = call)
   }
-  if (length(formals(args(kernel))) != 4 && !"..." %in% names(formals(args(kernel)))) {
+  arguments <- setdiff(names(formals(args(kernel))), if (is_maker(kernel)) "...")
+  if (length(arguments) != 4 && !"..." %in% arguments) {
     stop_input(c(
       "A function as {.arg kernel} must take four arguments: probabilities, class, probabilities, class.",
-      "x" = "It takes {length(formals(args(kernel)))}.",
+      "x" = "It takes {length(arguments)}.",
       kernel_remedy(kernel, "kernel", call)
     ), "kernel", arg = "kernel", call = call)
   }

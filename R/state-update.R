@@ -17,6 +17,31 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   made_valid(update_chunk(object, data, truth, dots, given, call))
 }
 
+# Rows first, the state second: update() dispatches on the rows.
+#' @export
+update.numeric <- function(object, ...) {
+  if (...length() > 0 && is_updated(..1)) stop_rows_first(object, ..1, sys.call(), current_env())
+  NextMethod()
+}
+
+#' @export
+update.data.frame <- update.numeric
+
+#' @export
+update.factor <- update.numeric
+
+is_updated <- function(x) inherits(x, c("ce_state", "ce_monitor"))
+
+stop_rows_first <- function(rows, state, typed, call) {
+  args <- as.list(typed)[-1]
+  line <- line_text(as.call(c(quote(update), args[2:1], args[-(1:2)])))
+  stop_input(c(
+    "In {.fn update} the state or monitor comes first, the rows second.",
+    "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
+    remedy("Swap them", line)
+  ), c("state", "argument"), arg = "object", call = call)
+}
+
 stop_no_data <- function(call) {
   stop_input(c(
     "{.arg data} must be given: the rows to add.", "x" = "It is missing.",

@@ -7,8 +7,8 @@
 #' from prediction \eqn{P_i}: \eqn{z_{ij} = k(p_j, P_i)\,[l(t_j, Y_i) - E\,l(t_j, Z_i)]}. The estimate is
 #' \eqn{J^{-1}\sum_j \bar z_j^2} (Widmann et al. 2021, Definition C.1 and appendix C.2); biased, never negative.
 #'
-#' @inheritParams ce_tests
 #' @inheritParams skce
+#' @inheritParams ce_tests
 #' @return A tibble: `.metric`, `.estimator`, `.estimate` (squared), `std.error` (delta method), `conf.low`,
 #'   `conf.high`, `root`, `n`, `locations` (their number), `witness` (list column, mean witness at each, outcome
 #'   minus prediction), `kernel`, `target_kernel`, `target_form`.

@@ -1,0 +1,34 @@
+# Functions that make values take no further arguments. R's own errors ("unused argument", "argument is missing") name
+# no remedy, so each gets `...` and looks at what it was given: written into the functions when the package is built.
+
+local({
+  namespace <- topenv()
+  makers <- c(
+    paste0("assume_", c("beta", "logit")),
+    paste0("basis_", c("hats", "kernel")),
+    paste0("ce_", c("database", "horizon", "methods", "monitor", "source", "state_spec")),
+    paste0("computation_", c("auto", "dual", "eigen", "low_rank", "rff")),
+    paste0("curve_", c("binned", "isotonic", "pit", "quantile", "smooth")),
+    paste0("kernel_", c("embedding", "gaussian", "hellinger", "laplace", "linear", "matern", "matrix", "mmd", "tv",
+                        "wasserstein", "white")),
+    paste0("map_", c("beta", "constant_confidence", "diag", "dirichlet", "ets", "histogram", "isotonic",
+                     "label_frequency", "matrix", "platt", "temperature", "update", "variance", "vector")),
+    paste0("method_", c("bins", "function", "kde", "kkr", "power", "stack", "ukkr")),
+    paste0("pred_", c("bernoulli", "beta", "categorical", "draws", "gamma", "laplace", "lognormal", "mvnormal",
+                      "negbin", "normal", "poisson", "quantiles", "t")),
+    paste0("score_", c("brier", "crps", "dss", "log", "mse", "spherical")),
+    paste0("test_", c("block", "bootstrap", "bound", "cme", "conditional", "consistency", "cumulative", "joint")),
+    "ece_bias", "new_family", "pair_risk"
+  )
+  for (name in makers) {
+    maker <- get(name, namespace)
+    required <- required_arguments(maker)
+    # some say more of what is missing
+    if (any(c("missing", "check_bandwidth") %in% all.names(body(maker)))) required <- NULL
+    given <- lapply(setNames(nm = required), function(name) call("missing", as.name(name)))
+    check <- if (length(given) > 0) as.call(list(quote(check_given), as.call(c(quote(c), given))))
+    formals(maker) <- c(formals(maker), list(... = rlang::missing_arg()))
+    body(maker) <- as.call(c(quote(`{`), quote(if (...length() > 0) check_no_more(...)), check, body(maker)))
+    assign(name, maker, namespace)
+  }
+})
