@@ -107,15 +107,14 @@ honest_band <- function(pooled, at, level) {
   n_total <- sum(pooled$n)
   n_knots <- min(length(pooled$x), max(20, min(200, round(3 * n_total^(1 / 3)))))
   # blocks of consecutive values with about equally many rows
-  block <- pmin(ceiling(cumsum(pooled$n) / n_total * n_knots - 1e-9), n_knots)
-  block <- match(block, unique(block))
-  g <- max(block)
-  n <- as.vector(rowsum(pooled$n, block))
-  successes <- as.vector(rowsum(pooled$sum, block))
-  first <- pooled$x[!duplicated(block)]
-  last <- pooled$x[!duplicated(block, fromLast = TRUE)]
-  cum_n <- c(0, cumsum(n))
-  cum_s <- c(0, cumsum(successes))
+  sums <- cumsum(pooled$n)
+  block <- pmin(ceiling(sums / n_total * n_knots - 1e-9), n_knots)
+  ends <- c(which(block[-1] != block[-length(block)]), length(block))
+  g <- length(ends)
+  first <- pooled$x[c(1, ends[-g] + 1)]
+  last <- pooled$x[ends]
+  cum_n <- c(0, sums[ends])
+  cum_s <- c(0, cumsum(pooled$sum)[ends])
   j <- rep(seq_len(g), times = g + 1 - seq_len(g))
   k <- unlist(lapply(seq_len(g), function(i) i:g))
   limits <- clopper_pearson(cum_s[k + 1] - cum_s[j], cum_n[k + 1] - cum_n[j], (1 - level) / (g * (g + 1)))

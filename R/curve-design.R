@@ -60,16 +60,16 @@ curve_weighting <- function(p, y, w) {
 
 # Weighted numbers of events per cell, for outcomes drawn from `prob`: [cells x times]. Their variance is that of the
 # fractions of rows. Weights that depend on the outcome are drawn with it.
-weighted_draws <- function(prob, counts, cell, times, most = 2e7) {
+weighted_draws <- function(prob, counts, cell, times, most = 5e6) {
   n <- length(prob)
   u <- counts$v / counts$factor / sqrt(counts$shrink)
   chance <- times_odds(prob, 1 / counts$k)
   event <- counts$k * (1 - prob) + prob
-  mean <- as.vector(rowsum(counts$v * prob, cell))
+  mean <- sum_by_cluster(counts$v * prob, cell)
   each <- max(1, floor(most / n))
   parts <- lapply(split(seq_len(times), (seq_len(times) - 1) %/% each), function(some) {
     drawn <- matrix(stats::runif(n * length(some)) < chance, n)
-    mean + unname(rowsum(u * (drawn * event - prob), cell))
+    mean + sum_by_cluster(u * (drawn * event - prob), cell)
   })
   do.call(cbind, unname(parts))
 }
@@ -91,7 +91,7 @@ binned_points_weighted <- function(p, y, control, counts) {
   even <- even_counts(counts)
   u <- even$w
   prob <- times_odds(p, 1 / counts$k)
-  sums <- rowsum(cbind(w, w * p, u, u * y, u^2, u * prob, u^2 * prob * (1 - prob)), factor(bin, used))
+  sums <- sum_by_cluster(cbind(w, w * p, u, u * y, u^2, u * prob, u^2 * prob * (1 - prob)), integer_cells(bin - 1L))
   mean <- sums[, 2] / sums[, 1]
   share <- pmin(sums[, 4] / sums[, 3], 1)
   size <- counts$shrink * sums[, 3]^2 / sums[, 5]
@@ -129,7 +129,7 @@ pooled_weighted <- function(p, y, v) {
   pooled <- pooled_outcomes(p, y)
   at <- rep(seq_along(pooled$n), pooled$n)
   pooled$rows <- pooled$n
-  pooled$n <- as.vector(rowsum(v[pooled$order], at))
-  pooled$sum <- as.vector(rowsum((v * y)[pooled$order], at))
+  pooled$n <- sum_by_cluster(v[pooled$order], at)
+  pooled$sum <- sum_by_cluster((v * y)[pooled$order], at)
   pooled
 }

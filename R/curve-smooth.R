@@ -14,7 +14,10 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   smoother <- new_smoother(p, control$bandwidth, counts$v, if (!is.null(counts)) counts_noise(counts))
   observed <- smooth_all(smoother, matrix(smooth_sums(smoother, y)))
   x <- smoother$x
-  rate <- interpolate(x, pmin(pmax(observed$estimate[, 1], 0), 1), p)
+  truth <- pmin(pmax(observed$estimate[, 1], 0), 1)
+  rate <- interpolate(x, truth, p)
+  # between few values the curve of draws does not know it
+  if (smoother$few) truth <- interpolate(smoother$p, interpolate(x, truth, smoother$p), x)
   redraw <- function(prob) {
     smooth_all(smoother, if (is.null(counts)) {
       cpp_count_draws(prob[smoother$order], smoother$end, control$times, draw_seed(), control$threads)
@@ -24,7 +27,6 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   }
   null <- smooth_null(smoother, redraw(p), observed$chosen, control$level)
   boot <- redraw(rate)
-  truth <- interpolate(p, rate, x)
   t <- simulated_band((boot$centre - truth) / boot$std.error, control$level)
   centre <- observed$centre[, 1]
   se <- observed$std.error[, 1]
@@ -118,17 +120,19 @@ smooth_scale <- function(p) stats::qlogis(pmin(pmax(p, 1e-5), 1 - 1e-5))
 # (NULL: 1); `noise`: the variance of its noise, as a multiple of that of so many independent rows (NULL: 1).
 new_smoother <- function(p, bandwidth, v = NULL, noise = NULL, most = 200L, n_places = 160L, n_grid = 12L) {
   t <- smooth_scale(p)
-  distinct <- sort(unique(t))
-  cell <- if (length(distinct) <= most) match(t, distinct) else {
-    pmin(floor((t - min(t)) / (max(t) - min(t)) * most), most - 1)
+  distinct <- distinct_values(t, most)
+  cell <- if (is.null(distinct)) {
+    integer_cells(pmin(as.integer((t - min(t)) / (max(t) - min(t)) * most), most - 1L))
+  } else {
+    match(t, distinct)
   }
-  cell <- match(cell, sort(unique(cell)))
-  n <- if (is.null(v)) tabulate(cell) else as.vector(rowsum(v, cell))
-  total <- function(values) as.vector(rowsum(if (is.null(v)) values else v * values, cell))
+  n <- if (is.null(v)) tabulate(cell) else sum_by_cluster(v, cell)
+  total <- function(values) sum_by_cluster(if (is.null(v)) values else v * values, cell)
   mean_of <- function(values) total(values) / n
   out <- list(total = total, order = order(cell), cell = cell, end = cumsum(n), n = n, t = mean_of(t), p = mean_of(p),
               p2 = mean_of(p^2))
   out$noise <- if (is.null(noise)) 1 else mean_of(noise)
+  out$few <- !is.null(distinct)
   out$x <- smooth_places(range(p), n_places)
   span <- max(out$t) - min(out$t)
   out$grid <- bandwidth %||% if (span > 0) span * exp(seq(log(0.04), log(1), length.out = n_grid)) else 1
@@ -139,6 +143,23 @@ new_smoother <- function(p, bandwidth, v = NULL, noise = NULL, most = 200L, n_pl
   at <- smooth_scale(out$x)
   out$weights <- lapply(out$grid, function(h) place_weights(out, at, h))
   out
+}
+
+# The values of x in increasing order; NULL if there are more than `most`. Reads as many rows as it takes.
+distinct_values <- function(x, most, block = 1e5) {
+  found <- NULL
+  for (from in seq(1, length(x), by = block)) {
+    check_interrupt()
+    found <- unique(c(found, x[from:min(from + block - 1, length(x))]))
+    if (length(found) > most) return(NULL)
+  }
+  sort(found)
+}
+
+# 1, 2, ... in the order of codes 0, 1, ..., of which some are not used.
+integer_cells <- function(code) {
+  used <- tabulate(code + 1L) > 0
+  cumsum(used)[code + 1L]
 }
 
 # The weights at the places `at` when they are asked for: most bandwidths are never chosen. `both` is a promise.

@@ -25,19 +25,26 @@ binned_points <- function(p, y, control) {
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
   n <- tabulate(bin, length(edges) + 1L)
   used <- which(n > 0)
-  rows <- unname(split(seq_along(p), factor(bin, used)))
   n <- n[used]
-  successes <- vapply(rows, function(r) sum(y[r]), 0)
+  cell <- integer_cells(bin - 1L)
+  successes <- sum_by_cluster(as.numeric(y), cell)
+  probs <- split_by_cell(p, cell, length(used))
   one <- control$level
   all <- one^(1 / length(used))
-  tails <- c((1 - one) / 2, joint_tail(lapply(rows, function(r) p[r]), one))
-  counts <- vapply(rows, function(r) count_quantiles(p[r], c(rbind(tails, 1 - tails))), numeric(4))
+  tails <- c((1 - one) / 2, joint_tail(probs, one))
+  counts <- vapply(probs, count_quantiles, numeric(4), c(rbind(tails, 1 - tails)))
   share <- counts / rep(n, each = 4)
   curve_frame(
-    vapply(rows, function(r) mean(p[r]), 0), successes / n, n, c(0, edges)[used], c(edges, 1)[used],
+    vapply(probs, mean, 0), successes / n, n, c(0, edges)[used], c(edges, 1)[used],
     wilson_interval(successes, n, one), clopper_pearson(successes, n, (1 - all) / 2),
     list(low = share[1, ], high = share[2, ]), list(low = share[3, ], high = share[4, ])
   )
+}
+
+# The values of each of the cells 1, ..., m. split() by numbers would sort and name them first.
+split_by_cell <- function(values, cell, m) {
+  check_interrupt()
+  unname(split(values, structure(cell, levels = as.character(seq_len(m)), class = "factor")))
 }
 
 # Isotonic regression at the ends of its steps and some places between. Pointwise limits: likelihood
@@ -54,15 +61,19 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   fit <- cpp_isotonic(pooled$sum, pooled$n)
   # a null band at places that depend on the outcomes would hold fewer calibrated curves than it says
   fixed <- isotonic_places(pooled)
+  check_interrupt()
   at <- sort(unique(c(fixed, step_ends(fit, length(fixed) < length(pooled$x)))))
   x <- pooled$x[at]
   limits <- cpp_isotonic_limits(pooled$sum, pooled$n, at - 1L, isotonic_critical(rows[at], control$level),
                                 control$threads)
+  check_interrupt()
   band <- honest_band(pooled, x, control$level)
   draws <- if (is.null(counts)) {
     isotonic_draws(p[pooled$order], pooled, fixed, control)
   } else {
-    sums <- weighted_draws(times_odds(p, 1 / k), counts, match(p, pooled$x), control$times)
+    cell <- integer(length(p))
+    cell[pooled$order] <- rep(seq_along(pooled$x), pooled$rows)
+    sums <- weighted_draws(times_odds(p, 1 / k), counts, cell, control$times)
     matrix(apply(sums, 2, cpp_isotonic, pooled$n), nrow(sums))[fixed, , drop = FALSE]
   }
   null <- monotone_band(simulated_band(draws, control$level), fixed, at)

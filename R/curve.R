@@ -146,8 +146,8 @@ bind_curves <- function(read, keys, curve, level, threads, notion, axis, call) {
 # A smooth curve needs more than a few predictions; options of bins ask for bins.
 default_curve <- function(problems, given) {
   if (!is.null(given$n_bins) || !is.null(given$bins)) return("binned")
-  distinct <- vapply(problems, function(problem) length(unique(problem$features[, 1])), 0L)
-  if (min(distinct) < 20) "isotonic" else "smooth"
+  few <- vapply(problems, function(problem) !is.null(distinct_values(problem$features[, 1], 19)), NA)
+  if (any(few)) "isotonic" else "smooth"
 }
 
 # Reliability of predictive distributions of numbers is another curve. Those of classes are
@@ -207,6 +207,7 @@ model_names <- function(models) {
 one_curve <- function(problem, curve, control, call = caller_env()) {
   values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
   design <- problem$design
+  check_interrupt()
   # plain rows need no fit
   rows <- row_counts(values, problem$labels, if (is.null(problem$pit)) {
     isotonic_fit(values, problem$labels, design$w)$value
@@ -218,6 +219,7 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
   # a figure of rare events shows the tenth of them that it needs
   cells <- 500L
   counts <- function(used = TRUE) {
+    check_interrupt()
     cell <- findInterval(values[used], seq_len(cells - 1) / cells, left.open = TRUE) + 1L
     if (is.null(design$w)) return(tabulate(cell, cells))
     as.vector(rowsum(c(relative_weights(design)[used], numeric(cells)), c(cell, seq_len(cells))))
@@ -247,6 +249,7 @@ drawn_ends <- function(values, few = 5) {
 # What stands in the corner of a figure on request: slope of Cox's regression and the error that ce_estimate() reports.
 curve_numbers <- function(problem) {
   if (is.null(problem$labels)) return(list(slope = NA_real_, error = NA_real_))
+  check_interrupt()
   z <- smooth_scale(problem$features[, 1])
   fit <- cpp_logistic(z, as.numeric(problem$labels), TRUE, TRUE, relative_weights(problem$design))
   error <- binary_ladder(problem, 0.95, 1L)$estimate

@@ -26,6 +26,7 @@ new_problem <- function(features, residuals, labels, class = NULL, design = new_
 }
 
 scalar_problem <- function(prob, outcome, class = NULL) {
+  check_interrupt()
   new_problem(matrix(prob), matrix(prob - outcome), as.integer(outcome), class)
 }
 

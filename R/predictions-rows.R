@@ -19,7 +19,8 @@ check_length <- function(n, n_truth, call, k = 0) {
 
 transposed <- function(x) call("t", x)
 
-stop_empty <- function(dropped, call, raw = list()) {
+# `censored`: number of rows left out as censored before the horizon.
+stop_empty <- function(dropped, call, raw = list(), censored = NULL) {
   stop_input(c(
     "There must be at least one observation.",
     "x" = if (dropped > 0) {
@@ -34,7 +35,7 @@ stop_empty <- function(dropped, call, raw = list()) {
     } else {
       "Check how the rows were chosen."
     }
-  ), "empty", arg = "x", n = 0L, dropped = dropped, call = call)
+  ), "empty", arg = "x", n = 0L, dropped = dropped, censored = censored %||% 0, call = call)
 }
 
 # The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is

@@ -88,7 +88,7 @@ matrix_predictions <- function(x, truth, event_level, na_rm, call, direction, ra
     x <- x[keep, , drop = FALSE]
     truth <- truth[keep]
   }
-  if (nrow(x) == 0 && !complete$na) stop_empty(dropped, call, raw)
+  if (nrow(x) == 0 && !complete$na) stop_empty(dropped, call, raw, complete$censored)
   x <- check_simplex(x, keep, call)
   dimnames(x) <- NULL
   out <- new_ce_predictions(
@@ -142,6 +142,7 @@ unlabelled_predictions <- function(x, levels, event, call) {
 scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direction, raw) {
   check_length(length(x), length(truth), call)
   coded <- code_outcome(truth, event_level, call, column)
+  check_interrupt()
   complete <- complete_rows(as.matrix(x), !is.na(coded$outcome), na_rm, call, raw = raw)
   keep <- complete$rows
   dropped <- complete$dropped
@@ -150,13 +151,14 @@ scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direc
     x <- x[keep]
     outcome <- outcome[keep]
   }
-  if (length(x) == 0 && !complete$na) stop_empty(dropped, call, raw)
+  if (length(x) == 0 && !complete$na) stop_empty(dropped, call, raw, complete$censored)
   check_unit(x, keep, call, column)
   out <- new_ce_predictions(
     n_input = complete$n_input, prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
     rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named,
     design = bind_design(raw, keep, complete$censored)
   )
+  check_interrupt()
   if (direction) warn_direction(out, if (is.factor(truth)) event_level)
   out
 }

@@ -238,10 +238,12 @@ fit_scalar.map_isotonic <- function(method, p, log_p, log_q, outcome, design) {
 # `order` sorts the rows, `end` is the last sorted row of each value.
 pooled_outcomes <- function(p, outcome, w = NULL) {
   at <- order(p)
+  check_interrupt()
   sorted <- p[at]
   first <- c(TRUE, sorted[-1] != sorted[-length(sorted)])
   n <- tabulate(cumsum(first))
   end <- cumsum(n)
+  check_interrupt()
   total <- function(v) diff(c(0, cumsum(v[at])[end]))
   sums <- total(if (is.null(w)) outcome else w * outcome)
   list(x = sorted[first], n = if (is.null(w)) as.numeric(n) else total(w), sum = sums, order = at, end = end)
@@ -276,6 +278,7 @@ bin_edges <- function(p, n_bins, type, w = NULL) {
   k <- seq_len(n_bins - 1)
   if (type == "width") return(k / n_bins)
   if (!is.null(w)) return(weighted_quantiles(p, w, k / n_bins))
+  check_interrupt()
   unique(sort(p)[ceiling(length(p) * k / n_bins)])
 }
 

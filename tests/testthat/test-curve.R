@@ -507,3 +507,29 @@ test_that("the null band of a smooth curve is the set where both standardised di
   expect_lte(mean(left), .11)
   expect_gte(mean(left), .01)
 })
+
+test_that("a time limit ends the curve of many rows soon after it is reached", {
+  skip_on_cran()
+  d <- withr::with_seed(41, {
+    p <- runif(3e6)
+    list(p = p, y = as.numeric(runif(3e6) < p))
+  })
+  on.exit(setTimeLimit())
+  # of processor time, which does not depend on other jobs
+  limits <- c(smooth = 0.8, isotonic = 0.4, binned = 0.8)
+  for (type in names(limits)) {
+    started <- sum(proc.time()[1:2])
+    setTimeLimit(cpu = limits[[type]])
+    expect_error(ce_curve(d$p, d$y, type = type), "time limit")
+    setTimeLimit()
+    expect_lt(sum(proc.time()[1:2]) - started - limits[[type]], 0.6)
+  }
+})
+
+test_that("cells are those of the values, in their order", {
+  x <- withr::with_seed(42, sample(c(0.1, 0.25, 0.7), 50, TRUE))
+  expect_identical(distinct_values(x, 3, block = 7), c(0.1, 0.25, 0.7))
+  expect_null(distinct_values(x, 2, block = 7))
+  expect_identical(integer_cells(c(4L, 0L, 4L, 9L)), c(2L, 1L, 2L, 3L))
+  expect_identical(split_by_cell(c(5, 6, 7), c(2L, 1L, 2L), 2), list(6, c(5, 7)))
+})
