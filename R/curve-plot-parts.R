@@ -31,7 +31,7 @@ legend_labels <- function(rows, lines, names, width = 60) {
 # At the upper left, above the diagonal, one line below the other; in many panels fewer and smaller ones.
 corner_layer <- function(rows, lines) {
   panels <- nlevels(rows$panel)
-  size <- if (panels == 1) 2.6 else if (panels <= 6) 2.2 else 1.7
+  size <- if (panels == 1) 2.6 else if (panels <= 6) 2.4 else 2
   parts <- lapply(seq_len(nrow(rows)), function(i) {
     line <- lines[[i]]
     if (panels > 1) line <- line[intersect(names(line), c("O:E", "slope", "calibration error", "n"))]
@@ -40,7 +40,7 @@ corner_layer <- function(rows, lines) {
                line = seq_along(line))
   })
   ggplot2::geom_text(data = do.call(rbind, parts), inherit.aes = FALSE, hjust = 0, size = size, colour = "grey20",
-                     ggplot2::aes(x = -Inf, y = Inf, label = .data$text, vjust = 0.3 + 1.3 * .data$line))
+                     ggplot2::aes(x = -Inf, y = Inf, label = .data$text, vjust = 1.7 * .data$line))
 }
 
 # The histogram lies below the unit square; curves that share a panel have a lane each.

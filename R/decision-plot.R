@@ -44,7 +44,7 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
   plot <- plot +
     ggplot2::geom_line(ggplot2::aes(colour = .data$line, linetype = .data$line), linewidth = 0.6, na.rm = TRUE) +
     decision_scales(models, levels(lines$line)) +
-    ggplot2::labs(x = "threshold", y = NULL, caption = decision_caption(object, recalibrated, length(models))) +
+    ggplot2::labs(x = "threshold", y = NULL, caption = decision_caption(object, rows, recalibrated)) +
     theme_ce() +
     ggplot2::theme(strip.placement = "outside", strip.text.y = ggplot2::element_text(hjust = 0.5),
                    panel.spacing.y = ggplot2::unit(0.8, "lines"))
@@ -127,14 +127,20 @@ decision_lines <- function(rows, recalibrated = FALSE) {
   lines
 }
 
-decision_caption <- function(x, recalibrated, models) {
+decision_caption <- function(x, rows, recalibrated) {
   text <- c(
     if (recalibrated) paste0("Recalibrated by ", x$recalibration$label, "."),
-    if (models < 2) {
-      paste0("Below, dark: ", percent_text(x$level), " at one threshold; light: at all thresholds together.")
+    if (all(rows$changed == 0)) {
+      "Recalibration changes no decision at these thresholds."
+    } else if (nlevels(rows$model) < 2) {
+      paste("Below,", sub("^D", "d", band_note(x$level)))
     }
   )
-  if (length(text) > 0) paste(vapply(text, wrap_text, ""), collapse = "\n")
+  if (length(text) > 0) paste(vapply(text, wrap_text, "", width = 58), collapse = "\n")
+}
+
+band_note <- function(level) {
+  paste0("Dark: ", percent_text(level), " at one threshold; light: at all thresholds together.")
 }
 
 # A panel per pair, and per group beside it.
@@ -158,7 +164,6 @@ autoplot_differences <- function(object, thresholds, call) {
     ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6, na.rm = TRUE) +
     ggplot2::facet_grid(ggplot2::vars(.data$pair), if (nlevels(rows$group) > 1) ggplot2::vars(.data$group)) +
     ggplot2::labs(x = "threshold", y = "difference of net benefit",
-                  caption = paste0("Dark: ", percent_text(object$level),
-                                   " at one threshold; light: at all thresholds together.")) +
+                  caption = wrap_text(band_note(object$level), 58)) +
     theme_ce()
 }

@@ -6,10 +6,10 @@ colours_for <- function(names) {
   setNames(rep_len(ce_colours, length(names)), names)
 }
 
-# In grey print, colours alone do not tell lines apart.
+# Types that also differ in grey print, the most different ones first.
 line_types_for <- function(names) {
   if (length(names) < 2) return(rep("solid", length(names)))
-  rep_len(c("solid", "longdash", "42", "12", "dotdash", "twodash", "6222", "1343"), length(names))
+  rep_len(c("solid", "62", "1343", "12", "33", "2262", "821212", "93"), length(names))
 }
 
 theme_ce <- function(base_size = 11) {
@@ -33,7 +33,7 @@ theme_ce <- function(base_size = 11) {
     )
 }
 
-# Text above a figure of 6 inches.
+# Text above a figure of 6 inches; with a width of 58, below one of 90 mm.
 wrap_text <- function(text, width = 78) paste(strwrap(text, width), collapse = "\n")
 
 # A legend below the figure, in as many rows as a column of a journal needs, or with an entry per row.

@@ -139,7 +139,7 @@ autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
                                  guide = if (several) ggplot2::guide_legend(order = 1) else "none") +
     ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(shown$others)) +
     ggplot2::coord_cartesian(ylim = c(min(shown$bars$bottom), shown$range[2])) +
-    ggplot2::labs(x = gap_axis(panels[[1]]), y = "estimated gap\n(prediction - outcome)",
+    ggplot2::labs(x = gap_axis(panels[[1]]), y = "estimated miscalibration\n(predicted minus observed)",
                   subtitle = gap_subtitle(shown, notion)) +
     theme_ce() +
     ggplot2::theme(legend.box = "vertical", legend.spacing.y = ggplot2::unit(0, "pt"),

@@ -168,6 +168,12 @@ autoplot_risk <- function(panels, call) {
   curve <- shown$curve
   lines <- several_points(curve[!curve$per_class & !is.na(curve$value), ])
   zero <- data.frame(zero = shown$zero, panel = shown$panel)
+  # both scales have all methods, also those that are a single point, and one legend
+  used <- levels(droplevels(curve$method))
+  scale <- function(of, values) {
+    of(values = stats::setNames(values, levels(curve$method))[used], limits = used, labels = shown$labels,
+       guide = wrapped_legend(shown$labels))
+  }
   plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$place, y = .data$difference, colour = .data$method)) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey70", linewidth = 0.3) +
     ggplot2::geom_hline(data = zero, ggplot2::aes(yintercept = .data$zero), linetype = "dashed", colour = "grey40",
@@ -175,12 +181,12 @@ autoplot_risk <- function(panels, call) {
     ggplot2::geom_linerange(ggplot2::aes(ymin = .data$difference - .data$std.error,
                                          ymax = .data$difference + .data$std.error),
                             linewidth = 0.4, alpha = 0.55, na.rm = TRUE) +
-    ggplot2::geom_line(data = lines, ggplot2::aes(group = .data$method), linewidth = 0.5) +
+    ggplot2::geom_line(data = lines, ggplot2::aes(linetype = .data$method), linewidth = 0.5) +
     ggplot2::geom_point(data = curve[curve$chosen & !curve$per_class, ], size = 2.4) +
     ggplot2::geom_point(data = curve[curve$per_class, ], size = 2.4, shape = 21, fill = "white", stroke = 0.8,
                         show.legend = FALSE) +
-    ggplot2::scale_colour_manual(values = colours_for(levels(curve$method)), labels = shown$labels) +
-    ggplot2::guides(colour = wrapped_legend(shown$labels)) +
+    scale(ggplot2::scale_colour_manual, colours_for(levels(curve$method))) +
+    scale(ggplot2::scale_linetype_manual, line_types_for(levels(curve$method))) +
     ggplot2::coord_cartesian(ylim = shown$limits) +
     ggplot2::scale_x_continuous(breaks = c(0, 1), labels = c("smooth", "flexible"),
                                 expand = ggplot2::expansion(0.04)) +

@@ -127,6 +127,7 @@ knitr::knit_hooks$set(document = function(x) {
     "  h1 { font-size: 1.5em; line-height: 1.3; }",
     "  table { display: block; overflow-x: auto; }",
     "  .figure { overflow-x: auto; }",
+    "  .section > table td { min-width: 8em; }",
     "  .table td:first-child { white-space: normal; min-width: 6em; }",
     "  .figure img:not([width$=\"px\"]) { max-width: none; width: 500px; }", # text of 7 pt or more
     "  caption, .items tbody, .items tr, .items td { display: block; white-space: normal; }",

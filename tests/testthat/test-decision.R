@@ -315,3 +315,29 @@ test_that("bands of the net benefit hold it, also where few act", {
   }, NA))
   expect_gt(mean(held), .85)
 })
+
+test_that("the caption of a decision curve fits a column of 90 mm and describes what is drawn", {
+  skip_if_not_installed("ggplot2")
+  p <- withr::with_seed(1, runif(400))
+  caption <- function(y, ...) ggplot2::autoplot(ce_decision(p, y, thresholds = seq(0.1, 0.9, 0.1)), ...)$labels$caption
+  shifted <- withr::with_seed(2, as.integer(runif(400) < p^2))
+  bands <- caption(shifted)
+  expect_match(bands, "dark: 95% at one threshold")
+  expect_lte(max(nchar(strsplit(bands, "\n")[[1]])), 58)
+  expect_lte(max(nchar(strsplit(caption(shifted, recalibrated = TRUE), "\n")[[1]])), 58)
+  # every prediction is on the side of the thresholds on which its recalibrated one is
+  sure <- c(rep(0.05, 200), rep(0.95, 200))
+  agrees <- ce_decision(sure, rep(0:1, each = 200), thresholds = c(0.3, 0.5, 0.7))
+  expect_true(all(agrees$curve$changed == 0))
+  expect_identical(ggplot2::autoplot(agrees)$labels$caption, "Recalibration changes no decision at these thresholds.")
+})
+
+test_that("the lines of several models differ without colour", {
+  types <- line_types_for(letters[1:8])
+  # on and off lengths, in line widths
+  named <- c(solid = "1", dashed = "44", dotted = "13", dotdash = "1343", longdash = "73", twodash = "2262")
+  dashes <- ifelse(types %in% names(named), named[types], types)
+  expect_identical(anyDuplicated(dashes), 0L)
+  first <- as.integer(substr(dashes[2:3], 1, 1))
+  expect_gte(first[1] / first[2], 3)
+})

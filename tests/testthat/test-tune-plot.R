@@ -160,3 +160,16 @@ test_that("every figure of a tuning result draws, also by group", {
     }
   }
 })
+
+test_that("methods of the risk figure differ in the type of line, in panel and legend", {
+  skip_if_not_installed("ggplot2")
+  d <- withr::with_seed(1, list(p = runif(200), y = rbinom(200, 1, 0.4)))
+  tuned <- withr::with_seed(2, ce_tune(d$p, d$y, methods = ce_methods("binary")[c("bins", "kde")], repeats = 1))
+  figure <- ggplot2::ggplot_build(ggplot2::autoplot(tuned, "risk"))
+  line <- Filter(function(l) inherits(l$geom, "GeomLine"), figure$plot$layers)[[1]]
+  drawn <- ggplot2::layer_data(figure$plot, which(vapply(figure$plot$layers, identical, NA, line)))
+  expect_length(unique(drawn$linetype), 2)
+  guides <- ggplot2::ggplotGrob(figure$plot)
+  box <- guides$grobs[[which(guides$layout$name == "guide-box")]]
+  expect_identical(sum(box$layout$name == "guides"), 1L)
+})
