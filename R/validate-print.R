@@ -43,7 +43,8 @@ print.ce_validation <- function(x, ...) {
   for (i in seq_len(nrow(x$sample))) {
     rows <- validation_part(x, i)
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
-    cat(sample_sentence(x$sample[i, ], x$notion, x$event$label, x$horizon), "\n\n", sep = "")
+    about <- sample_sentence(x$sample[i, ], x$notion, x$event$label, x$horizon)
+    cat(strwrap(about, exdent = 2), "", "", sep = "\n")
     display <- validation_display(rows)
     columns <- lapply(display, function(v) format(v, justify = "left"))
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")

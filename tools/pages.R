@@ -1,11 +1,12 @@
 # What must hold for the built pages of the vignettes: functions for tools/check.R and tools/render.R.
 #
 # - no table shows as raw pipes, no heading or caption is NA;
-# - every figure and every table has a caption;
+# - every figure and every table has a caption, that of a figure one line;
 # - a page has at most 1 MB;
 # - the page of a paper names each of the paper's figures and tables, listed in tools/paper-items.csv.
 
 page_limit <- 1e6
+caption_limit <- 120 # characters: a line of the page
 
 # The faults of a page, in words; none: character().
 page_faults <- function(file, items = paper_items(file)) {
@@ -20,6 +21,8 @@ page_faults <- function(file, items = paper_items(file)) {
   # a figure is an image beside its caption
   caption <- "p[@class='caption'][normalize-space()] or figcaption[normalize-space()]"
   bare <- at(sprintf("//img[not(ancestor::*[@class='figure' or self::figure][%s])]", caption))
+  captions <- text(at("//p[@class='caption'] | //figcaption"))
+  long <- captions[nchar(captions) > caption_limit]
   words <- gsub("\\s+", " ", xml2::xml_text(xml2::xml_find_first(page, "//body")))
   named <- vapply(items, function(item) grepl(paste0("\\b", item, "[a-z]?\\b"), words, perl = TRUE), NA)
 
@@ -28,6 +31,7 @@ page_faults <- function(file, items = paper_items(file)) {
     if (any(headings == "NA")) "a heading or caption is NA",
     if (length(unnamed) > 0) paste0("a table without a caption: ", excerpt(text(unnamed))),
     if (length(bare) > 0) paste0("a figure without a caption: ", excerpt(xml2::xml_attr(bare, "alt", default = ""))),
+    if (length(long) > 0) paste0("a caption of more than a line: ", excerpt(long)),
     if (file.size(file) > page_limit) sprintf("%.2f MB, more than %.0f", file.size(file) / 1e6, page_limit / 1e6),
     if (!all(named)) paste0("not named: ", toString(items[!named]))
   )

@@ -198,3 +198,12 @@ test_that("a discrimination that is perfect up to rounding is 1", {
   rows <- tidy(found)
   expect_equal(rows$estimate[rows$term == "auroc"], 1)
 })
+
+test_that("lines of a printed validation of survival outcomes fit the width", {
+  d <- withr::with_seed(1, data.frame(risk = runif(80), time = rexp(80), status = rbinom(80, 1, 0.7)))
+  found <- suppressMessages(ce_validate(d, survival::Surv(time, status), risk, horizon = 0.8, times = 0))
+  withr::local_options(width = 80)
+  lines <- capture.output(print(found))
+  expect_lte(max(nchar(lines)), 80)
+  expect_match(paste(trimws(lines), collapse = " "), "80 rows, .* censored before; effective number .* observed, .*% predicted")
+})
