@@ -409,6 +409,18 @@ cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progre
     .Call(`_calibrisk_cpp_degenerate_bootstrap`, prediction, target, counts, threads, progress)
 }
 
+cpp_loess <- function(x, y, w, span, leaf) {
+    .Call(`_calibrisk_cpp_loess`, x, y, w, span, leaf)
+}
+
+cpp_resampled_cells <- function(x, y, w, end, cluster, n_draws, seed, threads) {
+    .Call(`_calibrisk_cpp_resampled_cells`, x, y, w, end, cluster, n_draws, seed, threads)
+}
+
+cpp_redrawn_cells <- function(y, w, end, n_draws, seed, threads) {
+    .Call(`_calibrisk_cpp_redrawn_cells`, y, w, end, n_draws, seed, threads)
+}
+
 cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {
     .Call(`_calibrisk_cpp_source_factor`, prediction, tolerance, max_rank, threads, progress)
 }

@@ -96,13 +96,15 @@ smooth_frequency <- function(x, y, smoother, span, design) {
   if (smoother == "isotonic") return(isotonic_fit(x, y, design$w)$value)
   w <- relative_weights(design) %||% rep(1, length(x))
   distinct <- unique(x)
+  if (length(distinct) >= 10) {
+    check_span(span, length(x))
+    curve <- loess_fit(x, y, w, span)
+    if (!is.null(curve)) return(curve)
+  }
   at <- match(x, distinct)
   size <- rowsum(w, at, reorder = TRUE)[, 1]
   frequency <- rowsum(w * y, at, reorder = TRUE)[, 1] / size
   if (length(distinct) < 10) return(unname(frequency[at]))
-  check_span(span, length(x))
-  curve <- loess_fit(x, y, w, span)
-  if (!is.null(curve)) return(curve)
   # where all neighbours are ties there is no slope: each distinct prediction as one row, with the weight of its rows
   curve <- loess_fit(distinct, frequency, size, max(span, 4 / length(distinct)))
   if (is.null(curve)) isotonic_fit(x, y, design$w)$value else curve[at]
@@ -118,13 +120,22 @@ check_span <- function(span, n) {
   ), c("rows", "argument"), arg = "span", value = span, n = n)
 }
 
-# A frequency, within [0, 1]. NULL where a local fit is singular, of which loess() warns or gives NaN.
+# A frequency, within [0, 1]: that of loess(). NULL where a local fit is singular.
 loess_fit <- function(x, y, weights, span) {
+  # rows between knots: the share that loess() takes
+  leaf <- 0.2 * span
+  order <- if (is.unsorted(x)) order(x, y, weights, method = "radix") else seq_along(x)
+  curve <- cpp_loess(x[order], y[order], weights[order], span, leaf)
+  curve <- if (length(curve) > 0) replace(curve, order, curve) else singular_loess(x, y, weights, span)
+  if (!is.null(curve) && all(is.finite(curve))) pmin(pmax(curve, 0), 1)
+}
+
+# Near singularities loess() itself, which warns where it is singular or gives NaN.
+singular_loess <- function(x, y, weights, span) {
   # only the fit: its standard errors would cost far more than itself
   control <- stats::loess.control(statistics = "none", trace.hat = "approximate")
-  curve <- tryCatch(
+  tryCatch(
     stats::fitted(stats::loess(y ~ x, data.frame(x = x, y = y), weights, span = span, degree = 2, control = control)),
     warning = function(condition) NULL
   )
-  if (!is.null(curve) && all(is.finite(curve))) pmin(pmax(curve, 0), 1)
 }

@@ -40,12 +40,13 @@ validate_problem <- function(problem, options, call) {
   large <- cox$term == "in_the_large"
   cox$level[large] <- "mean"
   ladder <- validation_ladder(problem, options)
+  sorted <- c(problem, list(sorted = sort_problem(problem)))
   table <- vctrs::vec_rbind(
     oe_row(problem, options), cox[large, ], cox[!large, ],
-    attempt(smooth_terms, "moderate", moderate_terms(problem, options)),
+    attempt(smooth_terms, "moderate", moderate_terms(sorted, options)),
     ladder_term(ladder),
     strong_terms(problem, options),
-    auroc_row(problem, options),
+    auroc_row(sorted, options),
     overall_rows(problem, options),
     utility_rows(problem, options)
   )
@@ -94,8 +95,8 @@ moderate_terms <- function(problem, options) {
   frequency <- problem_frequency(problem, options$smoother, options$span)
   value <- curve_distances(frequency - problem$features[, 1], problem)
   if (options$times == 0) return(validation_term("moderate", smooth_terms, value))
-  limits <- smooth_limits(value, moderate_draws(problem, frequency, value, options), options$level, problem$design,
-                          c(1, 1, 1, 1, 2))
+  draws <- with_seed_kept(1, moderate_draws(problem, frequency, value, options))
+  limits <- smooth_limits(value, draws, options$level, problem$design, c(1, 1, 1, 1, 2))
   within <- function(limit) pmin(pmax(limit, 0), c(1, 1, 1, 1, Inf))
   validation_term("moderate", smooth_terms, value, limits$std.error, within(limits$low), within(limits$high))
 }
@@ -115,12 +116,15 @@ moderate_draws <- function(problem, frequency, value, options, most = 5000, cell
   if (design$n <= most) {
     return(smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times))
   }
-  x <- problem$features[, 1]
-  w <- design_weights(design)
-  cell <- findInterval(x, weighted_edges(x, w, cells), left.open = TRUE) + 1L
-  # these rows as one per cell, with the curve's gap
-  sums <- function(counts, labels = problem$labels) {
-    part <- unname(rowsum(counts * cbind(w, w * x, w * labels), cell))
+  sorted <- sort_problem(problem)
+  order <- sorted$order
+  ends <- mass_ends(sorted, cells)
+  w <- sorted$w %||% numeric()
+  clusters <- design$cluster[order] %||% integer()
+  sums <- list(sorted$sum_w %||% seq_along(order), sorted$sum_d + sorted$sum_y, sorted$sum_y)
+  rows <- matrix(unlist(lapply(sums, bin_totals, ends)), ncol = 3)
+  # rows as one per cell, with the curve's gap
+  curve_of <- function(part) {
     used <- part[, 1] > 0
     part <- part[used, , drop = FALSE]
     at <- part[, 2] / part[, 1]
@@ -131,13 +135,17 @@ moderate_draws <- function(problem, frequency, value, options, most = 5000, cell
          problem = list(features = matrix(at), labels = events, design = new_design(nrow(part), part[, 1])))
   }
   distances <- function(own, gap = own$gap) curve_distances(gap[own$used], own$problem)
-  seen <- sums(1)
-  clustered <- !is.null(design$cluster)
-  each <- seq_len(options$times)
-  drawn <- lapply(each, function(b) sums(tabulate(resampled_rows(design), design$n)))
+  seen <- curve_of(rows)
+  drawn <- cpp_resampled_cells(sorted$x, sorted$y, w, ends, clusters, options$times, draw_seed(), options$threads)
+  drawn <- apply(drawn, 2, function(sums) curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
   samples <- vapply(drawn, distances, value)
   # between the curve and those of bootstrap samples, or of outcomes simulated from it
-  others <- if (clustered) drawn else lapply(each, function(b) sums(1, redrawn_labels(frequency)))
+  others <- if (!is.null(design$cluster)) {
+    drawn
+  } else {
+    events <- cpp_redrawn_cells(frequency[order], w, ends, options$times, draw_seed(), options$threads)
+    apply(events, 2, function(sums) curve_of(cbind(rows[, 1:2], sums)), simplify = FALSE)
+  }
   noise <- vapply(others, function(own) distances(own, own$gap - seen$gap), value)
   # the cells' value is near that of the rows
   list(samples = samples + (value - distances(seen)), noise = noise)
@@ -164,18 +172,23 @@ strong_terms <- function(problem, options) {
 
 # P(p > p') + P(p = p') / 2 for an event and a non-event; the influence is that of the placements.
 auroc_row <- function(problem, options) {
-  p <- problem$features[, 1]
-  y <- as.numeric(problem$labels)
   design <- problem$design
-  prevalence <- row_mean(y, design)
+  prevalence <- row_mean(as.numeric(problem$labels), design)
   if (prevalence %in% c(0, 1)) return(validation_term("discrimination", "auroc", NA_real_))
-  w <- design_weights(design)
-  place <- match(p, sort(unique(p)))
-  placement <- ifelse(y == 1, share_below(w * (1 - y), place), 1 - share_below(w * y, place))
+  sorted <- sort_problem(problem)
+  ties <- sorted$ties
+  place <- rep(seq_along(ties), diff(c(0, ties)))
+  events <- bin_totals(sorted$sum_y, ties)
+  others <- bin_totals(sorted$sum_w %||% seq_along(place), ties) - events
+  below <- function(mass) ((cumsum(mass) - mass / 2) / sum(mass))[place]
+  event <- sorted$y == 1
+  placement <- 1 - below(events)
+  placement[event] <- below(others)[event]
+  w <- sorted$w %||% 1
   # rounding does not take it beyond 1
-  value <- min(max(sum(w * y * placement) / sum(w * y), 0), 1)
-  validation_row("discrimination", "auroc", value, (placement - value) / ifelse(y == 1, prevalence, 1 - prevalence),
-                 design, options$level, logit_scale)
+  value <- min(max(sum((w * placement)[event]) / sum(events), 0), 1)
+  influence <- replace(placement, sorted$order, (placement - value) / c(1 - prevalence, prevalence)[sorted$y + 1])
+  validation_row("discrimination", "auroc", value, influence, design, options$level, logit_scale)
 }
 
 overall_rows <- function(problem, options) {

@@ -15,8 +15,8 @@
 #'   a single probability and for two classes, else `"class_wise"`.
 #' @param smoother,span For the moderate terms, see [ici()].
 #' @param floor For the regressions on the logit, see [cox_calibration()].
-#' @param times Bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI; 0 for none. They draw from R's
-#'   random numbers: [set.seed()] makes them reproducible.
+#' @param times Bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI; 0 for none. They are the
+#'   same in every call, and R's random numbers stay as they were.
 #' @return A `ce_validation`. `tidy()` returns a tibble with the models, groups and classes, then `level`, `term`,
 #'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`. `glance()` returns one row per model, group and class
 #'   with `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters`; with `horizon` also
@@ -48,7 +48,8 @@
 #' above 5,000 rows the samples are drawn on 1,000 cells of equal weight). `std.error` is on the scale of `estimate`.
 #' Terms that cannot be computed are `NA`, and a line below the printed table says why: nothing stops the report.
 #' @section Cost:
-#' A few sorts and linear passes, and `times` smooth curves: about two seconds for 10,000 rows.
+#' A few sorts and linear passes, and `times` smooth curves: under a second for 100,000 rows,
+#' six for a million.
 #' @section Errors:
 #' Those of [ece()]; `calibrisk_error_argument` for `thresholds` outside of (0, 1) and a `group` of another length.
 #' @references Van Calster, B., Nieboer, D., Vergouwe, Y., De Cock, B., Pencina, M. J. and Steyerberg, E. W. (2016). A

@@ -1413,6 +1413,52 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_loess
+Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, double span, double leaf);
+RcppExport SEXP _calibrisk_cpp_loess(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP spanSEXP, SEXP leafSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< double >::type span(spanSEXP);
+    Rcpp::traits::input_parameter< double >::type leaf(leafSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_loess(x, y, w, span, leaf));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_resampled_cells
+Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, std::vector<int> cluster, int n_draws, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_resampled_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP clusterSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_resampled_cells(x, y, w, end, cluster, n_draws, seed, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_redrawn_cells
+Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, int n_draws, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_redrawn_cells(SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
+    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_redrawn_cells(y, w, end, n_draws, seed, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_source_factor
 Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max_rank, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_source_factor(SEXP predictionSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1644,6 +1690,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_target_expectation", (DL_FUNC) &_calibrisk_cpp_target_expectation, 3},
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
+    {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 5},
+    {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 8},
+    {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 6},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_residual_factor", (DL_FUNC) &_calibrisk_cpp_residual_factor, 6},
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},
