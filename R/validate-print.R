@@ -44,7 +44,7 @@ print.ce_validation <- function(x, ...) {
     rows <- validation_part(x, i)
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
     about <- sample_sentence(x$sample[i, ], x$notion, x$event$label, x$horizon)
-    cat(strwrap(about, exdent = 2), "", "", sep = "\n")
+    cat(paste(strwrap(about, exdent = 2), collapse = "\n"), "\n\n", sep = "")
     display <- validation_display(rows)
     columns <- lapply(display, function(v) format(v, justify = "left"))
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
