@@ -31,4 +31,7 @@ local({
     body(maker) <- as.call(c(quote(`{`), quote(if (...length() > 0) check_no_more(...)), check, body(maker)))
     assign(name, maker, namespace)
   }
+  # the list was made of the functions before they changed
+  made <- names(namespace$score_makers)
+  namespace$score_makers <- setNames(mget(paste0("score_", made), namespace), made)
 })
