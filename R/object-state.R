@@ -42,6 +42,10 @@ about_rule <- once(fields(
 describe_object("ce_state", once(of_version(function(...) check_state_version(...), fields(
   spec = described("ce_state_spec"),
   n = a_count(), dropped = a_count(),
+  follow_up = function(x, o) {
+    found <- numbers(2, lower = 0, whole = TRUE)(x, o)
+    found %||% fault_if(!identical(names(x), c("events", "censored")), "the numbers `events` and `censored`", x)
+  },
   about = whether(function(o) o$n > 0, about_rule),
   also = function(x) {
     chosen <- x$spec$notion

@@ -5,6 +5,7 @@ print.ce_state <- function(x, ...) {
       sep = "")
   if (x$dropped > 0) cat(" (", count_of(x$dropped, "incomplete row"), " left out)", sep = "")
   cat("\n")
+  if (!is.null(x$about$horizon)) writeLines(strwrap(followed_sentence(x), exdent = 2))
   writeLines(strwrap(paste0("Keeps: ", spec_words(x$spec), "."), exdent = 2))
   cat("Holds ", format(round(sum(lengths(unlist(x$sums, recursive = FALSE))) * 8 / 1024)), " kB of sums",
       if (isTRUE(x$about$blocked)) ", in blocks", "; no rows.\n", sep = "")

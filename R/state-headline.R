@@ -7,7 +7,7 @@ state_estimate <- function(state, level, threads, call) {
   check_state_scalar(state, call)
   out <- state_headline(state, level, threads)
   attr(out, "dropped") <- c(state$dropped, state$n + state$dropped)
-  attr(out, "design") <- block_sentence(state)
+  attr(out, "design") <- c(followed_sentence(state), block_sentence(state))
   new_estimate_table(out, level)
 }
 
@@ -35,6 +35,19 @@ block_sentence <- function(state) {
   if (!in_blocks(state)) return(NULL)
   paste0(if (state$about$blocked) "Weighted or clustered rows" else "Classes of a row together", ": errors from ",
          count_of(used_blocks(state), "block"), ".")
+}
+
+# The sentence on censored rows and events of a state with a horizon.
+followed_sentence <- function(state) {
+  if (is.null(state$about$horizon)) return(NULL)
+  sums <- if (state$about$notion == "canonical") {
+    colSums(canonical_sums(state, "rows"))[2:3]
+  } else {
+    c(sum(block_weights(block_moments(state))), state_scores(state)[["weight_square"]])
+  }
+  effective <- sums[1]^2 / sums[2]
+  paste0(follow_up_text(state$n, state$follow_up[["events"]], state$follow_up[["censored"]], effective,
+                        state$about$horizon), ".")
 }
 
 state_headline <- function(state, level, threads) {

@@ -76,11 +76,17 @@ update_chunk <- function(object, data, truth, dots, given, call) {
     calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
   )
   if (inherits(predictions, "calibrisk_error_empty")) {
-    # rows of weight 0 are complete
+    # rows of weight 0 are complete, censored ones too
     object$dropped <- object$dropped + predictions$dropped
-    return(object)
+    return(add_follow_up(object, predictions))
   }
   add_chunk(object, predictions, columns, call, horizon$time)
+}
+
+# `of`: list(events, censored) of rows with a horizon, either missing for none.
+add_follow_up <- function(state, of) {
+  state$follow_up <- state$follow_up + c(of$events %||% 0, of$censored %||% 0)
+  state
 }
 
 # Rows before and after the chunk are censored too.
@@ -157,7 +163,7 @@ add_chunk <- function(state, predictions, columns, call, horizon = NULL) {
   state$about <- about
   state$n <- state$n + length(rows)
   state$dropped <- state$dropped + predictions$dropped
-  state
+  add_follow_up(state, predictions$design$follow_up)
 }
 
 # The identifier of rows, as it is hashed: see id_units().

@@ -125,9 +125,10 @@ ce_state <- function(spec = ce_state_spec(), ...) {
   }
   check_object(spec)
   # about: list(notion, levels, event, scalar, blocked, weights, owner), and of canonical states landmarks and kernel,
-  # known from the first rows; sums: of every problem
-  structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0, sums = list()),
-            class = "ce_state")
+  # known from the first rows; follow_up: rows with an event by the horizon, and rows censored before it, which n does
+  # not count; sums: of every problem
+  structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0,
+                 follow_up = c(events = 0, censored = 0), sums = list()), class = "ce_state")
 }
 
 # update(ce_state(), data, truth)
@@ -142,7 +143,7 @@ spec_line <- function(call) {
 }
 
 # Version of a saved state's content.
-state_version <- 6L
+state_version <- 7L
 
 #' @rdname ce_state
 #' @export
@@ -165,6 +166,7 @@ merge_states <- function(a, b, call) {
   a$about <- a$about %||% b$about
   a$n <- a$n + b$n
   a$dropped <- a$dropped + b$dropped
+  a$follow_up <- a$follow_up + b$follow_up
   a$sums <- if (length(a$sums) == 0) {
     b$sums
   } else if (length(b$sums) == 0) {

@@ -50,7 +50,7 @@ tbl_sum.ce_result <- function(x, ...) c(rows_line(x), NextMethod())
 # Whom survival outcomes are of: see design_sentence().
 rows_line <- function(x) {
   said <- attr(x, "design")
-  if (!is.null(said)) c(Rows = sub("[.]$", "", said))
+  if (!is.null(said)) c(Rows = paste(sub("[.]$", "", said), collapse = "; "))
 }
 
 # The same in a print that is not a table, of an object that holds it as `counted`: below its header.

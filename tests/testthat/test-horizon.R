@@ -187,7 +187,7 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   rows <- censored_rows(900, 6)
   rows$prob <- 0.01 + 0.98 * rows$prob
   used <- which(rows$w > 0)
-  spec <- ce_state_spec(blocks = 12)
+  spec <- ce_state_spec(blocks = 12, folds = 3)
   horizon <- ce_horizon(.8, censoring = rows$s)
   chunks <- split(seq_len(900), rep(1:9, c(1, 99, rep(100, 5), 150, 150)))
   of_chunks <- function(weights = NULL) {
@@ -206,6 +206,21 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   blocks[used] <- block
   memory <- suppressMessages(rbs(rows$prob, rows$s, horizon = .8, cluster = blocks))
   expect_equal(estimate(state)$.estimate[1], memory$.estimate, tolerance = tol$fixture)
+  # who is on the page, as in memory
+  n_events <- sum(rows$y[used] == 1)
+  line <- paste0("900 rows, ", n_events, " events by 0.8, ", 900 - length(used), " censored before; effective number ",
+                 round(sum(rows$w[used])^2 / sum(rows$w[used]^2)), ".")
+  in_memory <- suppressMessages(ce_estimate(rows$prob, rows$s, horizon = .8))
+  shown <- list(ce_estimate(state), ce_tune(state), state, c(state, ce_state(spec)), in_memory)
+  for (one in shown) {
+    expect_match(gsub("\\s+", " ", paste(capture.output(print(one)), collapse = " ")), line, fixed = TRUE)
+  }
+  # censored rows alone make no rows, but are counted
+  gone <- rows$w == 0
+  alone <- suppressMessages(update(ce_state(spec), rows$prob[gone], surv_outcomes(rows$s[gone, 1], rows$s[gone, 2]),
+                                   horizon = horizon))
+  expect_identical(c(alone$n, alone$follow_up[["censored"]]), c(0, sum(gone)))
+  expect_identical(c(alone, state)$follow_up, alone$follow_up + state$follow_up)
   # weights times weights, and copies
   double <- rep(c(.5, 1, 2), 300)
   both <- update(ce_state(spec), rows$prob[used], rows$y[used], weights = (rows$w * double)[used])
