@@ -13,7 +13,8 @@
 source("tools/library.R")
 .libPaths(unique(c(writable_library(), .libPaths())))
 suppressPackageStartupMessages(library(calibrisk))
-options(cli.num_colors = 1L, rlang_backtrace_on_error = "none")
+# a trace of each refusal would take longer than the calls
+options(cli.num_colors = 1L, rlang_backtrace_on_error = "none", "rlang:::disable_trace_capture" = TRUE)
 
 arguments <- commandArgs(TRUE)
 mode <- if (isTRUE(grepl("^[a-z]", arguments[1]))) arguments[1] else "calls"
@@ -21,7 +22,7 @@ single <- mode == "case"
 numbers <- as.integer(if (single) arguments[-1] else if (mode == "calls") arguments)
 cases <- if (single) numbers[2] else if (length(numbers) > 0) numbers[1] else 500L
 seed <- if (single) numbers[1] else if (length(numbers) > 1) numbers[2] else 1L
-seconds <- 300 # of processor time of one call
+seconds <- if (startsWith(mode, "tamper")) 20 else 300 # of processor time of one call
 
 `%||%` <- rlang::`%||%`
 pick <- function(x) x[[sample.int(length(x), 1)]]
