@@ -119,6 +119,17 @@ form_inputs <- function(form) {
   )
 }
 
+# Columns of the features of a form whose features are residuals; those of others are not.
+form_outputs <- function(form) {
+  switch(sub("^ce_form_", "", class(form)[1]),
+    taylor = , factor = , gram = ncol(form$basis), steps = , "function" = 0L,
+    ensemble = {
+      outputs <- unique(unlist(lapply(form$forms, form_outputs)))
+      if (length(outputs) > 1) -1L else outputs
+    }
+  )
+}
+
 result_notion <- function(x, o) one_of(ce_notions)(x, o)
 
 # `forms`: one for each problem of the notion, on features of as many columns as it has.
@@ -132,11 +143,17 @@ forms_fault <- function(forms, notion, levels, at) {
     if (!is.null(inputs) && inputs != columns) {
       return(fault(paste("of features of", columns, "columns"), forms[[j]], paste0(at, "[[", j, "]]")))
     }
+    outputs <- if (forms[[j]]$gap) form_outputs(forms[[j]])
+    if (!is.null(outputs) && outputs != columns) {
+      return(fault("FALSE, since its features are not residuals", TRUE, paste0(at, "[[", j, "]]$gap")))
+    }
   }
 }
 
-histogram_rule <- fields(breaks = numbers(sorted = TRUE, least = 2),
-                         counts = numbers(function(o) length(o$breaks) - 1, lower = 0))
+histogram_rule <- fields(
+  breaks = numbers(sorted = TRUE, least = 2), counts = numbers(function(o) length(o$breaks) - 1, lower = 0),
+  also = function(x) fault_if(sum(x$counts) == 0, "with a count above 0", x$counts, "$counts")
+)
 
 # For every scalar feature.
 histograms_rule <- function(x, o) {
@@ -151,9 +168,11 @@ source_rule <- maybe(fields(
 
 levels_rule <- texts(unique = TRUE, least = 2)
 event_rule <- function(x, o) a_count(1, length(o$levels))(x, o)
+# A single probability is of two classes.
+scalar_rule <- function(x, o) first_fault(a_flag(x, o), fault_if(x && length(o$levels) != 2, "FALSE", x))
 
 describe_object("ce_fit", once(fields(
-  notion = result_notion, levels = levels_rule, event = event_rule, scalar = a_flag,
+  notion = result_notion, levels = levels_rule, event = event_rule, scalar = scalar_rule,
   forms = each(described("ce_form"), least = 1),
   method = a_text, parameter = texts(1, na = TRUE), value = numbers(1, na = TRUE, infinite = TRUE), label = a_text,
   histogram = histograms_rule, source = source_rule, n = a_count(), counted = maybe(texts()),
@@ -171,7 +190,7 @@ tune_columns <- c(
 )
 
 describe_object("ce_tune", once(fields(
-  notion = result_notion, levels = levels_rule, event = event_rule, scalar = a_flag,
+  notion = result_notion, levels = levels_rule, event = event_rule, scalar = scalar_rule,
   level = function(x, o) level_rule(x, o),
   tidy = a_table(method = "text", parameter = "text", value = "numeric", fold = "numeric", risk = "numeric",
                  squared_error = "numeric", squared_error_test = "numeric"),

@@ -105,10 +105,10 @@ describe_object("ce_validation", fields(
                   of_type("numeric", "estimate", "std.error", "conf.low", "conf.high", "p.value")),
   sample = a_table(of_type("numeric", "n", "events", "prevalence", "mean_prediction", "n_effective"), least = 1),
   keys = keys_rule,
-  data = fields(keys = a_table(rows = function(o) length(o$read$problems)), read = fields(
+  data = fields(read = fields(
     problems = each(problem_rule, least = 1),
     keys = each(a_table(rows = function(o) 1), function(o) length(o$problems))
-  )),
+  ), keys = a_table(rows = function(o) length(o$read$problems))),
   notes = each(maybe(texts()), function(o) nrow(o$sample)), resolution = numbers(na = TRUE), design = maybe(texts()),
   horizon = maybe(a_number()), event = maybe(event_labels_rule), notion = result_notion, threads = a_count(1, 1e5),
   level = level_rule, dropped = a_count(), axis = a_text,

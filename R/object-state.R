@@ -19,7 +19,7 @@ about_rule <- once(fields(
   notion = one_of(c("binary", "top_label", "class_wise", "canonical")),
   levels = texts(unique = TRUE, least = 2),
   event = function(x, o) a_count(1, length(o$levels))(x, o),
-  scalar = a_flag, blocked = a_flag,
+  scalar = function(x, o) scalar_rule(x, o), blocked = a_flag,
   weights = one_of(c("none", "frequency", "importance")),
   owner = function(x, o) {
     ok <- is.character(x) && identical(names(x), c("given", "as")) && x[[1]] %in% c("none", "cluster", "id") &&
@@ -52,7 +52,7 @@ describe_object("ce_state", once(of_version(function(...) check_state_version(..
     if (!is.null(x$about) && !is.null(chosen) && chosen != x$about$notion) {
       return(fault(dQuote(chosen, FALSE), x$about$notion, "$about$notion"))
     }
-    sums_fault(x$sums, x$spec, x$about)
+    sums_fault(x$sums, x$spec, x$about, x$n)
   }
 ))))
 
@@ -75,13 +75,41 @@ sums_sizes <- function(spec, about, problem) {
   out
 }
 
-sums_fault <- function(sums, spec, about) {
+sums_fault <- function(sums, spec, about, n) {
   problems <- if (is.null(about)) 0 else if (about$notion == "class_wise") length(about$levels) else 1
   if (!is.list(sums) || length(sums) != problems) return(fault(paste("a list of", problems), sums, "$sums"))
   for (j in seq_along(sums)) {
-    found <- problem_sums_fault(sums[[j]], sums_sizes(spec, about, j))
+    found <- problem_sums_fault(sums[[j]], sums_sizes(spec, about, j)) %||%
+      rows_fault(sums, j, n, about)
     if (!is.null(found)) return(within_field(found, paste0("$sums[[", j, "]]")))
   }
+}
+
+# The sums of a problem are of n rows, whose weights are those of the first problem.
+rows_fault <- function(sums, j, n, about) {
+  total <- function(name, of = j, step = 1L, from = 1L) {
+    x <- sums[[of]][[name]]
+    sum(x[seq.int(from, nrow(x), step), ])
+  }
+  m <- if (about$blocked) moments_of_block else moments_of_cell
+  if (about$notion == "canonical") {
+    totals <- c(rows = total("rows", step = 3L))
+    weight <- total("rows", step = 3L, from = 2L)
+  } else {
+    weight <- if (about$blocked) total("moments", 1, m) else n
+    cells <- about$blocked || about$notion == "class_wise"
+    totals <- c(moments = total("moments", step = m), if (about$blocked) c(counts = total("counts")),
+                if (!about$blocked && cells) c(blocks = total("blocks", step = moments_of_block)),
+                fine = total("fine", step = if (cells) 2L else moments_of_block))
+  }
+  must <- ifelse(names(totals) %in% c("counts", "rows"), n, weight)
+  bad <- which(abs(totals - must) > 1e-6 * must)[1]
+  first_fault(
+    if (weight <= 0) fault("sums of rows with weights", weight, paste0("$", names(totals)[1])),
+    if (!is.na(bad)) {
+      fault(paste("sums of the same", count_of(n, "row")), totals[[bad]], paste0("$", names(totals)[bad]))
+    }
+  )
 }
 
 # Moments are sums of weights, which are at most 1e50, products those of their squares, of 2^53 rows: what is larger

@@ -12,6 +12,33 @@ small_state <- function(..., spec = list()) {
   update(ce_state(do.call(ce_state_spec, given)), ...)
 }
 
+# x with the field at a path of names and positions changed, and that path in words.
+set_at <- function(x, path, value) {
+  first <- path[[1]]
+  if (length(path) > 1) {
+    x[[first]] <- set_at(x[[first]], path[-1], value)
+  } else if (is.data.frame(x) && !is.null(value)) {
+    # what no data frame takes
+    x <- set_at_law(x, first, value)
+  } else {
+    x[first] <- list(value)
+  }
+  x
+}
+
+set_at_law <- function(law, name, value) {
+  kept <- attributes(law)
+  out <- unclass(law)
+  out[[name]] <- value
+  attributes(out) <- kept
+  out
+}
+
+path_text <- function(path) {
+  sub("^[$]", "", paste(vapply(path, function(k) if (is.numeric(k)) paste0("[[", k, "]]") else paste0("$", k), ""),
+                        collapse = ""))
+}
+
 refused <- function(value, field) {
   cnd <- expect_error(value, class = "calibrisk_error_object")
   expect_identical(cnd$field, field)
@@ -23,14 +50,14 @@ test_that("a changed spec of a state is refused by its field", {
     state <- small_state(p, y)
     changes <- list(folds = 1005, test = 1.5, blocks = 1e9, grid = 1e7, n_bins = 16, bins = NA, knots = 7,
                     fine = rep(state$spec$fine, 2), edges = rev(state$spec$edges), inner = NULL, notion = "other",
-                    event_level = 2, kernel = kernel_linear())
-    for (name in names(changes)) {
+                    event_level = 2, kernel = kernel_linear(), n_bins = Inf, fine = c(Inf, state$spec$fine[-1]))
+    for (i in seq_along(changes)) {
       broken <- state
-      broken$spec[name] <- changes[name]
-      refused(update(broken, p, y), paste0("spec$", name))
+      broken$spec[names(changes)[i]] <- changes[i]
+      refused(update(broken, p, y), paste0("spec$", names(changes)[i]))
     }
-    refused(ce_estimate(broken), "spec$kernel")
-    refused(ce_state(broken$spec), "kernel")
+    refused(ce_estimate(broken), "spec$fine")
+    refused(ce_state(broken$spec), "fine")
     broken <- small_state(p, y, weights = w)
     broken$spec$blocks <- 32
     refused(update(broken, p, y, weights = w), "sums[[1]]$moments")
@@ -60,7 +87,8 @@ test_that("changed sums of a state are refused", {
     refused(ce_tune(state), "sums[[1]]$fine")
     # of other rows than their numbers
     weighted <- small_state(p, y, weights = w)
-    weighted$sums[[1]]$moments[] <- 0.5
+    counts <- weighted$sums[[1]]$counts
+    weighted$sums[[1]]$counts[] <- replace(0 * counts, 1, sum(counts))
     expect_error(tidy(weighted), "of the same rows", class = "calibrisk_error_object")
     classes <- small_state(probs, truth, spec = list(notion = "class_wise"))
     classes$sums <- classes$sums[-1]
@@ -109,32 +137,26 @@ test_that("states go through files and text unharmed", {
   })
 })
 
-# x with the field at a path of names and positions changed, and that path in words.
-set_at <- function(x, path, value) {
-  first <- path[[1]]
-  if (length(path) > 1) {
-    x[[first]] <- set_at(x[[first]], path[-1], value)
-  } else if (is.data.frame(x) && !is.null(value)) {
-    # what no data frame takes
-    x <- set_at_law(x, first, value)
-  } else {
-    x[first] <- list(value)
-  }
-  x
-}
-
-set_at_law <- function(law, name, value) {
-  kept <- attributes(law)
-  out <- unclass(law)
-  out[[name]] <- value
-  attributes(out) <- kept
-  out
-}
-
-path_text <- function(path) {
-  sub("^[$]", "", paste(vapply(path, function(k) if (is.numeric(k)) paste0("[[", k, "]]") else paste0("$", k), ""),
-                        collapse = ""))
-}
+test_that("the sums of a state are of its rows", {
+  with(tampered, {
+    states <- list(
+      small_state(p, y), small_state(p, y, weights = w, cluster = rep(1:12, 5)),
+      small_state(probs, truth, spec = list(notion = "class_wise")),
+      small_state(probs, truth, spec = list(notion = "canonical", landmarks = 4))
+    )
+    for (state in states) {
+      expect_null(object_fault(state))
+      expect_error(print(set_at(state, list("n"), 7)), "of the same 7 rows", class = "calibrisk_error_object")
+      for (name in setdiff(names(state$sums[[1]]), c("scores", "squares", "cross"))) {
+        path <- list("sums", length(state$sums), name)
+        expect_error(tidy(set_at(state, path, 0 * state$sums[[1]][[name]])), class = "calibrisk_error_object", info = name)
+      }
+    }
+    monitor <- update(ce_monitor(block = 10), p, y)
+    monitor$state$sums[[1]]$moments[] <- 0
+    refused(ce_kable(monitor), "state$sums[[1]]$moments")
+  })
+})
 
 test_that("changed fits are refused by their field", {
   with(tampered, {
@@ -162,6 +184,12 @@ test_that("changed fits are refused by their field", {
       list(kde, probs, form("bandwidth"), quote(stop("evaluated"))), list(kde, probs, form("weights"), 1)
     )
     for (case in cases) refused(predict(set_at(case[[1]], case[[3]], case[[4]]), case[[2]]), path_text(case[[3]]))
+    # features that are not residuals
+    refused(predict(set_at(kkr, form("gap"), TRUE), p, type = "gap"), "forms[[1]]$gap")
+    refused(augment(set_at(steps, form("gap"), TRUE), data.frame(p), p), "forms[[1]]$gap")
+    # a single probability of three classes, and bars without height
+    refused(predict(set_at(kde, list("scalar"), TRUE), p), "scalar")
+    refused(plot(set_at(bins, list("histogram", "counts"), 0 * bins$histogram$counts)), "histogram$counts")
     # of features that the notion does not have
     refused(predict(set_at(kde, list("levels"), letters[1:4]), probs), "forms[[1]]")
     refused(ce_risk(set_at(bins, form("values"), 1:3), p, y), "forms[[1]]$values")
@@ -326,6 +354,7 @@ test_that("fields of results that figures and prints read are refused by their n
       list(validation, shown, list("notes"), list()), list(validation, shown, list("horizon"), 3),
       list(validation, drawn, list("data", "read", "problems", 1, "labels"), y[-1]),
       list(validation, drawn, list("data", "read", "problems", 1, "design", "n"), 3),
+      list(validation, shown, list("data", "read"), sum),
       list(rank, shown, list("orders", "full"), FALSE), list(rank, drawn, list("draws", "metric"), "other"),
       list(rank, shown, list("choices", "kernel"), 1), list(rank, shown, list("pairs", "ties"), list(1)),
       list(test, shown, list("null.value"), list(1)), list(test, shown, list("details", "rank"), "1"),
