@@ -129,7 +129,7 @@ law_metrics <- c("skce", "ckce", "jkce", "ucme")
 check_law_metric <- function(metric, model, call) {
   if (!is_real(model) || !is_one_number(metric$fn) || is_metric_of(metric, law_metrics)) return(invisible())
   score <- metric$options$score
-  if (is_metric_of(metric, c("ce_score", "ce_upper_bound"))) {
+  if (is_metric_of(metric, "ce_score")) {
     scores <- as_scores(score %||% "brier", call, of_both = TRUE)
     if (all(vapply(scores, function(one) !is.null(one$real), NA))) return(invisible())
   }

@@ -1,7 +1,7 @@
 #' Mean proper scores with their upper bounds
 #'
-#' `ce_score()` is the mean score. `ce_upper_bound()` is the mean score minus its smallest
-#' possible entropy, which bounds the proper calibration error from above.
+#' The mean score, and with `bound = TRUE` the mean score minus its smallest possible entropy, which bounds the proper
+#' calibration error from above.
 #'
 #' # Definition
 #' `mean_i S(p_i, y_i)`, see [score_rules]. The proper calibration error of the score is
@@ -18,9 +18,9 @@
 #' @param x For class scores as everywhere; for `"dss"`, `"mse"`, `"crps"` and `"log"` a vector of
 #'   predictive distributions such as [pred_normal()], or a data frame with such a column.
 #' @param score One or several scores: names, or a list of [score_rules].
-#' @param min_variance `ce_upper_bound()` of `"dss"`: a lower bound of the outcome's
-#'   variance given the prediction.
-#' @return A tibble with `.metric` (the score; for `ce_upper_bound()` its name), `.estimator`,
+#' @param bound Whether to estimate the upper bound \eqn{U_S} instead of the mean score.
+#' @param min_variance For the bound of `"dss"`: a lower bound of the outcome's variance given the prediction.
+#' @return A tibble with `.metric` (the score, or `"upper_bound"`), `.estimator`,
 #' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
 #' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
 #' no factor 2 for the second class, `"regression"`),
@@ -33,29 +33,17 @@
 #' ce_score(probs, c(1, 2, 1), score = c("brier", "log", "spherical"))
 #' ce_score(pred_normal(c(0, 1, 2), 1), c(0.3, 0.2, 2.5), score = "crps")
 #' @export
-ce_score <- new_metric(function(x, truth, ..., score = "brier", level = 0.95, .by = NULL,
-                                event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
+ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, min_variance = NULL, level = 0.95,
+                                .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL,
+                                horizon = NULL) {
   call <- current_env()
   scores <- as_scores(score, call, of_both = TRUE)
-  check_level(level)
-  score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
-              bound = FALSE, min_variance = NULL, call = call,
-              design = design_input(enquo(weights), enquo(cluster), horizon))
-}, "minimize", c(-Inf, Inf))
-
-#' @rdname ce_score
-#' @export
-ce_upper_bound <- new_metric(function(x, truth, ..., score = "brier", min_variance = NULL,
-                                   level = 0.95, .by = NULL, event_level = "first",
-                                   na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  scores <- as_scores(score, call, of_both = TRUE)
-  check_level(level)
+  check_flag(bound)
   check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
-  score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm,
-              bound = TRUE, min_variance = min_variance, call = call,
-              design = design_input(enquo(weights), enquo(cluster), horizon))
-}, "minimize", c(0, Inf))
+  check_level(level)
+  score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm, bound = bound,
+              min_variance = min_variance, call = call, design = design_input(enquo(weights), enquo(cluster), horizon))
+}, "minimize", c(-Inf, Inf))
 
 # of_both: the log score is one of classes and of numbers, for who has both.
 as_scores <- function(score, call, of_both = FALSE) {
@@ -84,7 +72,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
     stop_input(c(
       "A score whose entropy is unbounded below has no upper bound.",
       "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
-      "i" = "Give {.arg min_variance} for {.val dss}, or compare mean scores with {.fn ce_score}."
+      "i" = "Give {.arg min_variance} for {.val dss}, or compare mean scores: {.code bound = FALSE}."
     ), "score", arg = "score", call = call)
   }
   columns <- function(rows, notion, design) {

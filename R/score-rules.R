@@ -1,7 +1,7 @@
 #' Proper scoring rules
 #'
 #' Values that hold a scoring rule with its entropy and divergence: what [ce_score()],
-#' [ce_decompose()], [ce_upper_bound()] and [ce_gain()] take as `score` (or its name as text).
+#' [ce_decompose()] and [ce_gain()] take as `score` (or its name as text).
 #'
 #' # Definition
 #' All scores are negatively oriented: small is good. `s(P, Q)` is the expected score of
@@ -22,7 +22,7 @@
 #' strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and variance, MSE for the mean only. The DSS of a
 #' prediction without spread is `Inf`, or `-Inf` if it is right. With two outcomes, [ce_score()], [ce_decompose()],
 #' [ce_gain()] and [rbs()] take the Brier score of the event, `(p - y)^2`. That is half of the Brier score of the two
-#' classes, which `score_value()` gives.
+#' classes, which `score_parts()` gives.
 #'
 #' @param floor Smallest probability, or density, of the log score; 0 gives `Inf` where the
 #'   observed class had probability 0.
@@ -30,17 +30,17 @@
 #' @param prediction Predictions: for class scores a matrix n x K of probabilities; for the
 #'   others a vector of predictive distributions such as [pred_normal()], or a list with
 #'   `mean` and `variance`.
-#' @param outcome For scores of classes integers 1..K, else numbers.
-#' @param truth True distributions, like `prediction`; no outcomes, of which rows could have weights or clusters.
+#' @param truth Outcomes: for scores of classes integers 1..K, else numbers. Or true distributions, like `prediction`.
 #' @param ... Must be empty: any other argument is an error.
-#' @return `score_*()`: an object of class `ce_score_rule`. `score_value()`,
-#'   `score_entropy()`, `score_divergence()`: a number per row. The CRPS has its entropy and
-#'   divergence for normal distributions only.
+#' @return The makers, such as `score_brier()`: an object of class `ce_score_rule`. `score_parts()`: a tibble with a row
+#'   for each prediction: of outcomes their score, `value`; of true distributions the expected score, `value`, the
+#'   `entropy` of the truth and the `divergence` from it, which add up to it. The CRPS has entropy and divergence for
+#'   normal distributions only.
 #' @name score_rules
 #' @examples
 #' p <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3))
-#' score_value("brier", p, c(1, 3))
-#' score_divergence(score_log(), p, rbind(c(0.6, 0.3, 0.1), c(0.2, 0.5, 0.3)))
+#' score_parts("brier", p, c(1, 3))
+#' score_parts(score_log(), p, rbind(c(0.6, 0.3, 0.1), c(0.2, 0.5, 0.3)))
 NULL
 
 # real: of predictive distributions of a number
@@ -180,44 +180,42 @@ print.ce_score_rule <- function(x, ...) {
 
 #' @rdname score_rules
 #' @export
-score_value <- function(score, prediction, outcome) {
+score_parts <- function(score, prediction, truth) {
   score <- as_score(score)
-  if (score$kind == "class" && !(is_law(prediction) && !is.null(score$real))) {
-    predictions <- new_predictions(as_simplex_matrix(prediction), outcome)
-    return(score$value(predictions$probs, predictions$truth))
+  known <- is_law(truth) || is.list(truth) || is.matrix(truth)
+  classes <- score$kind == "class" && !(is_law(prediction) && !is.null(score$real) && !known)
+  if (!known) {
+    value <- if (classes) class_values(score, prediction, truth) else law_values(score, prediction, truth)
+    return(tibble::tibble(value = value))
   }
+  read <- if (classes) as_simplex_matrix else as_law
+  prediction <- read(prediction)
+  truth <- read(truth)
+  if (classes) check_same_shape(prediction, truth)
+  entropy <- score$entropy(truth)
+  divergence <- score$divergence(prediction, truth)
+  tibble::tibble(value = entropy + divergence, entropy = entropy, divergence = divergence)
+}
+
+class_values <- function(score, prediction, truth, call = caller_env()) {
+  predictions <- new_predictions(as_simplex_matrix(prediction, call), truth)
+  score$value(predictions$probs, predictions$truth)
+}
+
+law_values <- function(score, prediction, truth, call = caller_env()) {
   prediction <- as_law(prediction)
-  check_length(n_laws(prediction), length(outcome), current_env())
-  outcome <- as.numeric(outcome)
-  if (is_count(prediction)) check_count_outcomes(outcome, seq_along(outcome), current_env(), "outcome")
-  score$real(prediction, outcome)
+  check_length(n_laws(prediction), length(truth), call)
+  truth <- as.numeric(truth)
+  if (is_count(prediction)) check_count_outcomes(truth, seq_along(truth), call, "truth")
+  score$real(prediction, truth)
 }
 
-#' @rdname score_rules
-#' @export
-score_entropy <- function(score, truth) {
-  score <- as_score(score)
-  score$entropy(if (score$kind == "class") as_simplex_matrix(truth) else as_law(truth))
-}
-
-#' @rdname score_rules
-#' @export
-score_divergence <- function(score, prediction, truth) {
-  score <- as_score(score)
-  if (score$kind == "class") {
-    prediction <- as_simplex_matrix(prediction)
-    truth <- as_simplex_matrix(truth)
-    if (!identical(dim(prediction), dim(truth))) {
-      stop_input(c(
-        "{.arg prediction} and {.arg truth} must have the same rows and classes.",
-        "x" = "They are {nrow(prediction)} x {ncol(prediction)} and {nrow(truth)} x {ncol(truth)}."
-      ), "length", arg = "truth")
-    }
-  } else {
-    prediction <- as_law(prediction)
-    truth <- as_law(truth)
-  }
-  score$divergence(prediction, truth)
+check_same_shape <- function(prediction, truth, call = caller_env()) {
+  if (identical(dim(prediction), dim(truth))) return(invisible())
+  stop_input(c(
+    "{.arg prediction} and {.arg truth} must have the same rows and classes.",
+    "x" = "They are {nrow(prediction)} x {ncol(prediction)} and {nrow(truth)} x {ncol(truth)}."
+  ), "length", arg = "truth", call = call)
 }
 
 as_simplex_matrix <- function(p, call = caller_env()) {

@@ -98,9 +98,8 @@ choices <- list(
   },
   test = function(data) as.call(c(quote(ce_test), pair(data), list(test = one_of("test_")))),
   score = function(data) {
-    verb <- pick(list(quote(ce_score), quote(ce_decompose), quote(ce_upper_bound)))
-    as.call(c(verb, pair(data), list(score = one_of("score_", c("score_value", "score_divergence",
-                                                               "score_entropy")))))
+    verb <- pick(list(quote(ce_score), quote(ce_decompose)))
+    as.call(c(verb, pair(data), list(score = one_of("score_", "score_parts"))))
   },
   basis = function(data) as.call(c(quote(ce_estimate), pair(data), list(bases = list(one_of("basis_"))))),
   law = function(data) {
@@ -110,10 +109,8 @@ choices <- list(
     as.call(c(verb, if (identical(verb, quote(format))) list(data$x) else pair(data)))
   },
   value = function(data) {
-    verb <- pick(list(quote(score_value), quote(score_divergence), quote(score_entropy)))
-    second <- pick(list(data$truth, as.numeric(data$truth == data$truth[1]), runif(NROW(data$x))))
-    as.call(c(verb, one_of("score_", c("score_value", "score_divergence", "score_entropy")), list(data$x, second)[
-      if (identical(verb, quote(score_entropy))) 1 else 1:2]))
+    second <- pick(list(data$truth, as.numeric(data$truth == data$truth[1]), runif(NROW(data$x)), data$x))
+    as.call(c(quote(score_parts), one_of("score_", "score_parts"), list(data$x, second)))
   },
   bias = function(data) choice_call("ece_bias"),
   grid = function(data) {
@@ -134,7 +131,7 @@ choices <- list(
     fit <- as.call(c(quote(ce_fit), pair(data), list(method = quote(method_kde(0.2)))))
     as.call(list(quote(ce_risk), fit, pick(list(data$x, other_model(data$x))), data$truth))
   },
-  bound = function(data) as.call(c(quote(ce_upper_bound), pair(data))),
+  bound = function(data) as.call(c(quote(ce_score), pair(data), list(bound = TRUE))),
   database = function(data) {
     p <- if (is.numeric(data$x)) as.vector(data$x)[seq_along(data$truth)] else data$truth
     id <- seq_along(data$truth)

@@ -160,7 +160,7 @@ uses <- list(
   ce_choice = expression(ce_recalibrate(p, y, method = x), ce_recalibrate(probs, truth, method = x),
                          ce_curve(p, y, type = x), ce_test(p, y, test = x), print(x), format(x), ce_gain(p, x, y)),
   ce_score_rule = expression(ce_score(p, y, score = x), ce_score(law, z, score = x), print(x), format(x),
-                             score_value(x, p, y), ce_decompose(p, y, score = x),
+                             score_parts(x, p, y)$value, ce_decompose(p, y, score = x),
                              ce_gain(p, (p + 0.5) / 2, y, score = x)),
   ce_metric_value = expression(ce_compare(list(a = p, b = (p + 0.5) / 2), y, metric = x), print(x), format(x),
                                ce_panel(p, y, metrics = list(x))),

@@ -141,7 +141,7 @@ verbs <- list(
   ce_estimate = "bc", ce_tune = "bc", ce_fit = "bc", ce_validate = "bc", ce_curve = "bcl", ce_test = "bcl",
   skce = "bcl",
   ckce = "bcl", ckce_ridge = "bc", jkce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
-  ce_recalibrate = "bcl", ce_upper_bound = "bc", ce_decision = "b", u_score = "b",
+  ce_recalibrate = "bcl", ce_decision = "b", u_score = "b",
   ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
   predict = "bc"

@@ -40,7 +40,7 @@ metamorphic_verbs <- list(
   headline = new_law(function(d) ce_estimate(d, truth, notion = c("top_label", "class_wise", "canonical"))[2:9],
                      jitter = 1e-4),
   score = new_law(function(d) ce_score(d, truth, score = c("brier", "spherical", "log"))),
-  bound = new_law(function(d) ce_upper_bound(d, truth)),
+  bound = new_law(function(d) ce_score(d, truth, bound = TRUE)),
   skce = new_law(function(d) skce(d, truth, kernel = plain_kernel)),
   skce_biased = new_law(function(d) skce(d, truth, type = "biased")),
   ckce = new_law(function(d) ckce(d, truth, kernel = plain_kernel, ridge = 0.1)),

@@ -358,7 +358,7 @@ test_that("models of numbers are compared by kernel errors, and metrics that the
     ce_compare(lapply(normals, `[`, -i), data$y[-i], metric = metric)$difference
   })
   expect_equal(ce_compare(normals, data$y, metric = metric)$std.error, jackknife, tolerance = .01)
-  for (metric in list(ece, "rbs", score_brier(), ce_upper_bound, ce_estimate)) {
+  for (metric in list(ece, "rbs", score_brier(), ce_metric(ce_score, bound = TRUE), ce_estimate)) {
     expect_error(ce_compare(data, y, sharp, heavy, metric = metric), '"skce", "ckce", "jkce", and "ucme"', fixed = TRUE,
                  class = "calibrisk_error_argument")
   }

@@ -29,7 +29,7 @@ test_that("the distribution function goes through the quantiles", {
   fine <- pred_quantiles(outer(c(1, 2), stats::qnorm(levels)), levels)
   exact <- pred_normal(0, c(1, 2))
   y <- c(0.7, -3)
-  expect_equal(score_value("crps", fine, y), score_value("crps", exact, y), tolerance = 1e-3)
+  expect_equal(score_parts("crps", fine, y)$value, score_parts("crps", exact, y)$value, tolerance = 1e-3)
   expect_equal(law_moments(fine), law_moments(exact), tolerance = 1e-2)
   error <- function(law) skce(law, y, kernel = kernel_wasserstein(1))$.estimate
   expect_equal(error(fine), error(exact), tolerance = 0.02)
@@ -44,7 +44,7 @@ test_that("equal quantiles are points, with the jumps of the probability integra
   table <- pit$jumps(1:3)
   expect_identical(table$start, c(0L, 1L, 1L, 2L))
   expect_equal(table$high, c(0.6, 1))
-  expect_equal(score_value("crps", law[3], 3), 2)
+  expect_equal(score_parts("crps", law[3], 3)$value, 2)
   # rain: the probability of none is in the quantiles
   withr::local_seed(2)
   many <- rep(law[1:2], 300)

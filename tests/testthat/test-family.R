@@ -104,10 +104,10 @@ for (name in names(family_cases)) {
   test_that(paste0(name, ": the CRPS is its integral"), {
     y <- outcomes_of(law)
     naive <- vapply(rows, function(i) crps_naive(law[i], y[i]), 0)
-    expect_equal(score_value("crps", law, y), naive, tolerance = 1e-6)
+    expect_equal(score_parts("crps", law, y)$value, naive, tolerance = 1e-6)
     # outcomes far off
     far <- if (is_count(law)) rep(60, 3) else rep(25, 3)
-    expect_equal(score_value("crps", law, far), vapply(rows, function(i) crps_naive(law[i], far[i]), 0),
+    expect_equal(score_parts("crps", law, far)$value, vapply(rows, function(i) crps_naive(law[i], far[i]), 0),
                  tolerance = 1e-6)
   })
 
@@ -212,7 +212,7 @@ test_that("what a record lacks is said", {
   y <- c(0.2, 0.9, 0.4)
   expect_error(ce_recalibrate(law, y, method = "temperature"), class = "calibrisk_error_distribution")
   expect_error(kernel_matrix(kernel_hellinger(1), law), class = "calibrisk_error_kernel")
-  expect_error(score_entropy("crps", law), class = "calibrisk_error_distribution")
+  expect_error(score_parts("crps", law, law)$entropy, class = "calibrisk_error_distribution")
   # a distribution of two components, given as such
   two <- new_family(
     "two", c("a", "b"), moments = NULL, cdf = function(y, a, b) (stats::pnorm(y - a) + stats::pnorm(y - b)) / 2,
@@ -236,7 +236,7 @@ test_that("CRPS are those of scoringRules", {
   # not a declared dependency: it is not in Debian
   theirs <- function(family) getExportedValue("scoringRules", paste0("crps_", family))
   y <- c(0.2, 0.9, 0.4)
-  ours <- function(name) score_value("crps", family_cases[[name]], y)
+  ours <- function(name) score_parts("crps", family_cases[[name]], y)$value
   expect_equal(ours("gamma"), theirs("gamma")(y, c(0.7, 2, 9), c(1, 0.5, 3)))
   expect_equal(ours("t"), theirs("t")(y, c(4, 6, 30), c(0, 1, -2), c(1, 0.5, 2)))
   expect_equal(ours("lognormal"), theirs("lnorm")(y, c(0, 1, -1), c(1, 0.3, 0.5)))
@@ -276,13 +276,13 @@ test_that("heavy tails and extreme parameters have values or errors in words", {
   cauchy <- pred_t(c(1, 1), c(0, 2), 1)
   expect_error(ce_score(cauchy, 1:2, score = "mse"), "mean", class = "calibrisk_error_distribution")
   naive <- c(crps_naive(cauchy[1], 1), crps_naive(cauchy[2], 2))
-  expect_equal(score_value("crps", cauchy, 1:2), naive, tolerance = 1e-4)
+  expect_equal(score_parts("crps", cauchy, 1:2)$value, naive, tolerance = 1e-4)
   y <- withr::with_seed(1, stats::rt(30, 1))
   expect_gt(ce_test(pred_t(rep(1, 30), 0, 1), y, replicates = 50)$p.value, 0)
-  expect_equal(score_value("crps", pred_t(1e8, 0, 1), 0.3), score_value("crps", pred_normal(0, 1), 0.3),
+  expect_equal(score_parts("crps", pred_t(1e8, 0, 1), 0.3)$value, score_parts("crps", pred_normal(0, 1), 0.3)$value,
                tolerance = 1e-6)
-  expect_equal(score_value("crps", pred_negbin(c(2, 400), 1e9), c(3, 380)),
-               score_value("crps", pred_poisson(c(2, 400)), c(3, 380)), tolerance = 1e-5)
+  expect_equal(score_parts("crps", pred_negbin(c(2, 400), 1e9), c(3, 380))$value,
+               score_parts("crps", pred_poisson(c(2, 400)), c(3, 380))$value, tolerance = 1e-5)
   k <- 0:20000
   below <- stats::pnbinom(k, 0.5, mu = 500)
   expect_equal(negbin_spread(500, 0.5), sum(below * (1 - below)), tolerance = 1e-8)

@@ -76,11 +76,11 @@ test_that("intervals of mean scores end at the smallest value of the score", {
   p <- vehicle_predictions[1:3, ]
   low <- function(...) ce_score(...)$conf.low
   expect_identical(low(p, truth), 0)
-  expect_identical(ce_upper_bound(p, truth)$conf.low, 0)
+  expect_identical(ce_score(p, truth, bound = TRUE)$conf.low, 0)
   p <- rbind(c(1, 0), c(1, 0), c(.9, .1), c(.2, .8))
   y <- c(1, 1, 1, 1)
   expect_identical(low(p, y, score = c("brier", "log", "spherical")), c(0, 0, -1))
-  expect_identical(ce_upper_bound(p, y, score = c("brier", "log", "spherical"))$conf.low, c(0, 0, 0))
+  expect_identical(ce_score(p, y, score = c("brier", "log", "spherical"), bound = TRUE)$conf.low, c(0, 0, 0))
   expect_identical(low(pred_normal(c(0, 0, 3), .1), c(0, 0, 0), score = c("mse", "crps")), c(0, 0))
   # a log density has no smallest value
   expect_lt(low(pred_normal(c(0, 0, 1), .01), c(0, 0, 1), score = "dss"), -5)

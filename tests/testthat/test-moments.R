@@ -130,7 +130,7 @@ test_that("missing predictive distributions are dropped, and draws have moments 
   expect_equal(tidy(map), tidy(ce_recalibrate(pred_normal(mean, 1)[-3], outcome[-3], method = "variance")))
   expect_identical(which(is.na(suppressWarnings(predict(map, law)))), 3L)
   expect_error(as_distribution(law), "Value 3 is NA", class = "calibrisk_error_distribution")
-  expect_error(score_value("crps", law, outcome), class = "calibrisk_error_distribution")
+  expect_error(score_parts("crps", law, outcome)$value, class = "calibrisk_error_distribution")
   skip_if_not_installed("posterior")
   draws <- posterior::rvar(matrix(as.numeric(1:20), 4))
   moments <- law_moments(as_distribution(draws))

@@ -16,13 +16,13 @@ test_that("fixture C: MSE, DSS and CRPS are the published ones", {
   out <- ce_score(x, c$y, score = base::c("mse", "dss", "crps"))
   expect_equal(out$.estimate, base::c(1.643, 1.618402958, .7736436248), tolerance = 1e-9)
   expect_equal(out$notion, rep("regression", 3))
-  expect_equal(mean(score_entropy("crps", x)), .4993817316, tolerance = 1e-9)
-  expect_equal(score_divergence("dss", pred_normal(1, sqrt(.5)), pred_normal(2, sqrt(.8))),
+  expect_equal(mean(score_parts("crps", x, x)$entropy), .4993817316, tolerance = 1e-9)
+  expect_equal(score_parts("dss", pred_normal(1, sqrt(.5)), pred_normal(2, sqrt(.8)))$divergence,
                2.129996371, tolerance = 1e-9)
-  expect_equal(score_divergence("crps", pred_normal(1, sqrt(.5)), pred_normal(2, sqrt(.8))),
+  expect_equal(score_parts("crps", pred_normal(1, sqrt(.5)), pred_normal(2, sqrt(.8)))$divergence,
                .3352394693, tolerance = 1e-9)
-  expect_equal(score_value("dss", list(mean = c$mean, variance = c$variance), c$y),
-               score_value("dss", x, c$y))
+  expect_equal(score_parts("dss", list(mean = c$mean, variance = c$variance), c$y)$value,
+               score_parts("dss", x, c$y)$value)
   # scaling outcomes by a adds 2 log a to the DSS
   expect_equal(ce_score(pred_normal(3 * c$mean, 3 * sqrt(c$variance)), 3 * c$y, score = "dss")$.estimate,
                1.618402958 + 2 * log(3), tolerance = 1e-9)
@@ -33,70 +33,70 @@ test_that("divergences are expected scores minus entropies", {
   q <- list(mean = 2, variance = .8)
   for (score in c("mse", "dss", "crps")) {
     expected <- stats::integrate(function(y) {
-      vapply(y, function(v) score_value(score, p, v), 0) * stats::dnorm(y, 2, sqrt(.8))
+      vapply(y, function(v) score_parts(score, p, v)$value, 0) * stats::dnorm(y, 2, sqrt(.8))
     }, -8, 12, rel.tol = 1e-9)$value
-    expect_equal(score_divergence(score, p, q), expected - score_entropy(score, q), tolerance = 1e-6)
+    expect_equal(score_parts(score, p, q)$divergence, expected - score_parts(score, q, q)$entropy, tolerance = 1e-6)
   }
 })
 
 test_that("the CRPS of every family is its integral", {
   y <- .7
-  expect_equal(score_value("crps", pred_laplace(.2, 1.5), y), tolerance = 1e-6, crps_integral(
+  expect_equal(score_parts("crps", pred_laplace(.2, 1.5), y)$value, tolerance = 1e-6, crps_integral(
     function(t) ifelse(t < .2, exp((t - .2) / 1.5) / 2, 1 - exp(-(t - .2) / 1.5) / 2), y, -40, 40))
   mixture <- pred_mixture(pred_normal(0, 1), pred_normal(3, .5), weights = c(.3, .7))
-  expect_equal(score_value("crps", mixture, y), tolerance = 1e-6, crps_integral(
+  expect_equal(score_parts("crps", mixture, y)$value, tolerance = 1e-6, crps_integral(
     function(t) .3 * stats::pnorm(t) + .7 * stats::pnorm(t, 3, .5), y, -15, 15))
   for (count in c(0, 2, 7)) {
     k <- 0:80
-    expect_equal(score_value("crps", pred_poisson(2.5), count),
+    expect_equal(score_parts("crps", pred_poisson(2.5), count)$value,
                  sum((stats::ppois(k, 2.5) - (count <= k))^2), tolerance = 1e-9)
   }
   draws <- rbind(c(1, 4, 2, 2), c(0, -1, 3, 5))
   naive <- vapply(1:2, function(i) mean(abs(draws[i, ] - y)) - mean(abs(outer(draws[i, ], draws[i, ], "-"))) / 2, 0)
-  expect_equal(score_value("crps", pred_draws(draws), c(y, y)), naive)
-  expect_equal(score_value("crps", pred_bernoulli(.3), 1), .49)
-  expect_equal(score_value("mse", pred_draws(draws), c(y, y)), (rowMeans(draws) - y)^2)
-  expect_error(score_value("crps", pred_categorical(diag(2)), c(1, 2)), class = "calibrisk_error_distribution")
+  expect_equal(score_parts("crps", pred_draws(draws), c(y, y))$value, naive)
+  expect_equal(score_parts("crps", pred_bernoulli(.3), 1)$value, .49)
+  expect_equal(score_parts("mse", pred_draws(draws), c(y, y))$value, (rowMeans(draws) - y)^2)
+  expect_error(score_parts("crps", pred_categorical(diag(2)), c(1, 2))$value, class = "calibrisk_error_distribution")
   skip_if_not_installed("scoringRules")
   # not a declared dependency: it is not in Debian
   crps_of <- function(family) getExportedValue("scoringRules", paste0("crps_", family))
-  expect_equal(score_value("crps", pred_laplace(.2, 1.5), y), crps_of("lapl")(y, .2, 1.5))
-  expect_equal(score_value("crps", pred_normal(.2, 1.5), y), crps_of("norm")(y, .2, 1.5))
+  expect_equal(score_parts("crps", pred_laplace(.2, 1.5), y)$value, crps_of("lapl")(y, .2, 1.5))
+  expect_equal(score_parts("crps", pred_normal(.2, 1.5), y)$value, crps_of("norm")(y, .2, 1.5))
 })
 
 test_that("upper bounds of real scores, groups and refusals", {
   c <- fixture_c()
   x <- pred_normal(c$mean, sqrt(c$variance))
-  expect_equal(ce_upper_bound(x, c$y, score = "crps")$.estimate, .7736436248, tolerance = 1e-9)
-  expect_error(ce_upper_bound(x, c$y, score = "dss"), class = "calibrisk_error_score")
-  expect_equal(ce_upper_bound(x, c$y, score = "dss", min_variance = .3)$.estimate,
+  expect_equal(ce_score(x, c$y, score = "crps", bound = TRUE)$.estimate, .7736436248, tolerance = 1e-9)
+  expect_error(ce_score(x, c$y, score = "dss", bound = TRUE), class = "calibrisk_error_score")
+  expect_equal(ce_score(x, c$y, score = "dss", min_variance = .3, bound = TRUE)$.estimate,
                1.618402958 - 1 - log(.3), tolerance = 1e-9)
   frame <- tibble::tibble(law = x, y = c$y, g = rep(1:2, 5))
   out <- ce_score(frame, y, law, score = "mse", .by = g)
   expect_equal(out$.estimate, unname(tapply((c$mean - c$y)^2, rep(1:2, 5), mean)), ignore_attr = TRUE)
   expect_error(ce_score(c(.2, .3), c(0, 1), score = "crps"), class = "calibrisk_error_score")
-  expect_error(score_value("crps", list(mean = 1, variance = 0), 1), class = "calibrisk_error_variance")
+  expect_error(score_parts("crps", list(mean = 1, variance = 0), 1)$value, class = "calibrisk_error_variance")
 })
 
 test_that("laws without spread have their scores, or an error that says why not", {
-  expect_identical(score_value("crps", pred_laplace(0, 0), c(1)), 1)
-  expect_identical(score_value("crps", pred_laplace(2, 0), 2), 0)
-  expect_equal(score_value("crps", pred_laplace(0, 1e-12), 1), 1)
+  expect_identical(score_parts("crps", pred_laplace(0, 0), c(1))$value, 1)
+  expect_identical(score_parts("crps", pred_laplace(2, 0), 2)$value, 0)
+  expect_equal(score_parts("crps", pred_laplace(0, 1e-12), 1)$value, 1)
   none <- pred_normal(c(0, 1, 1), c(1, 0, 0))
-  expect_identical(score_value("dss", none, c(0, 1, 0)), c(0, -Inf, Inf))
+  expect_identical(score_parts("dss", none, c(0, 1, 0))$value, c(0, -Inf, Inf))
   expect_identical(ce_score(none[1:2], c(0, 1), score = "dss")$.estimate, -Inf)
   expect_warning(out <- ce_score(none, c(0, 1, 0), score = "dss"), class = "calibrisk_warning_infinite")
   expect_identical(out$.estimate, NA_real_)
   point <- pred_normal(0, 0)
-  expect_identical(score_divergence("dss", point, point), 0)
-  expect_identical(score_divergence("dss", point, pred_normal(0, 1)), Inf)
-  expect_identical(score_divergence("dss", pred_normal(0, 1), point), Inf)
+  expect_identical(score_parts("dss", point, point)$divergence, 0)
+  expect_identical(score_parts("dss", point, pred_normal(0, 1))$divergence, Inf)
+  expect_identical(score_parts("dss", pred_normal(0, 1), point)$divergence, Inf)
 })
 
 test_that("scores of classes refuse distributions and name those that read them", {
   data <- data.frame(m = c(0, 1, 2), y = c(.2, .9, 2.4))
   data$law <- pred_normal(data$m, 1)
-  for (verb in list(ce_score, ce_upper_bound, ce_decompose)) {
+  for (verb in list(ce_score, ce_decompose)) {
     expect_error(verb(pred_normal(data$m, 1), data$y), "score = \"crps\"", fixed = TRUE, class = "calibrisk_error_score")
     expect_error(verb(data, y, pred_normal(m, 1)), "crps", class = "calibrisk_error_score")
     expect_error(verb(data, y, law), "crps", class = "calibrisk_error_score")
@@ -107,20 +107,20 @@ test_that("the log score of distributions of numbers is that of their density", 
   y <- c(-1, 0.5, 40)
   mix <- pred_mixture(pred_normal(c(0, 1, 2), 1), pred_normal(0, 2), weights = c(.3, .7))
   density <- .3 * stats::dnorm(y, 0:2, 1) + .7 * stats::dnorm(y, 0, 2)
-  expect_equal(score_value("log", mix, y), -log(density))
+  expect_equal(score_parts("log", mix, y)$value, -log(density))
   # far out, where the density is 0 to rounding
-  expect_equal(score_value("log", pred_normal(0, 1)[c(1, 1, 1)], y * 2), (2 * y)^2 / 2 + log(2 * pi) / 2)
-  expect_equal(score_value("log", pred_laplace(0:2, 2), y), abs(y - 0:2) / 2 + log(4))
-  expect_equal(score_value("log", pred_t(3, 0:2, 2), y), -stats::dt((y - 0:2) / 2, 3, log = TRUE) + log(2))
-  expect_equal(score_value("log", pred_poisson(1:3), c(0, 2, 4)), -stats::dpois(c(0, 2, 4), 1:3, log = TRUE))
-  expect_identical(score_value("log", pred_normal(c(0, 0), 0), c(0, 1)), c(-Inf, Inf))
-  expect_identical(score_value(score_log(floor = .1), pred_normal(0, 1), 30), -log(.1))
-  expect_error(score_value("log", pred_draws(matrix(1:6, 3)), y), class = "calibrisk_error_distribution")
+  expect_equal(score_parts("log", pred_normal(0, 1)[c(1, 1, 1)], y * 2)$value, (2 * y)^2 / 2 + log(2 * pi) / 2)
+  expect_equal(score_parts("log", pred_laplace(0:2, 2), y)$value, abs(y - 0:2) / 2 + log(4))
+  expect_equal(score_parts("log", pred_t(3, 0:2, 2), y)$value, -stats::dt((y - 0:2) / 2, 3, log = TRUE) + log(2))
+  expect_equal(score_parts("log", pred_poisson(1:3), c(0, 2, 4))$value, -stats::dpois(c(0, 2, 4), 1:3, log = TRUE))
+  expect_identical(score_parts("log", pred_normal(c(0, 0), 0), c(0, 1))$value, c(-Inf, Inf))
+  expect_identical(score_parts(score_log(floor = .1), pred_normal(0, 1), 30)$value, -log(.1))
+  expect_error(score_parts("log", pred_draws(matrix(1:6, 3)), y)$value, class = "calibrisk_error_distribution")
   # as ce_score() does
-  expect_error(score_value("log", pred_poisson(1:2), c(1, 0.5)), class = "calibrisk_error_truth")
+  expect_error(score_parts("log", pred_poisson(1:2), c(1, 0.5))$value, class = "calibrisk_error_truth")
   both <- ce_score(pred_normal(0:2, 1), y, score = c("log", "crps"))
   expect_equal(both$.estimate[1], mean(-stats::dnorm(y, 0:2, 1, log = TRUE)))
   expect_identical(both$notion, rep("regression", 2))
-  expect_error(ce_upper_bound(pred_normal(0:2, 1), y, score = "log"), class = "calibrisk_error_score")
+  expect_error(ce_score(pred_normal(0:2, 1), y, score = "log", bound = TRUE), class = "calibrisk_error_score")
   expect_error(ce_decompose(pred_normal(0:2, 1), y, score = c("log", "crps")), class = "calibrisk_error_score")
 })

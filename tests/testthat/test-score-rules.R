@@ -5,7 +5,7 @@ test_that("mean scores and upper bounds are the published ones", {
   b <- fixture_b()
   expect_equal(ce_score(a$p, a$y, score = class_scores)$.estimate,
                c(.44875, .7891386321, -.7255889371), tolerance = 1e-9)
-  expect_equal(ce_upper_bound(a$p, a$y, score = class_scores)$.estimate,
+  expect_equal(ce_score(a$p, a$y, score = class_scores, bound = TRUE)$.estimate,
                c(.44875, .7891386321, .2744110629), tolerance = 1e-9)
   expect_equal(ce_score(b$p, b$y, score = class_scores)$.estimate,
                c(.3189926917, .5277866053, -.8191009895), tolerance = 1e-9)
@@ -28,23 +28,23 @@ test_that("values, entropies and divergences are those of the definition", {
     expected <- function(f, g) sum(vapply(seq_len(k), function(y) g[y] * loop[[name]](f, y), 0))
     entropy <- vapply(seq_len(nrow(q)), function(i) expected(q[i, ], q[i, ]), 0)
     cross <- vapply(seq_len(nrow(q)), function(i) expected(p[i, ], q[i, ]), 0)
-    expect_equal(score_entropy(name, q), entropy)
-    expect_equal(score_divergence(name, p, q), cross - entropy)
-    expect_true(all(score_divergence(name, p, q) >= 0))
-    expect_equal(score_divergence(name, p, p), rep(0, nrow(p)))
+    parts <- score_parts(name, p, q)
+    expect_equal(as.list(parts), list(value = cross, entropy = entropy, divergence = cross - entropy))
+    expect_true(all(parts$divergence >= 0))
+    expect_equal(score_parts(name, p, p)$divergence, rep(0, nrow(p)))
     y <- rep(1:k, length.out = nrow(p))
-    expect_equal(score_value(name, p, y),
-                 vapply(seq_along(y), function(i) loop[[name]](p[i, ], y[i]), 0))
+    expect_equal(as.list(score_parts(name, p, y)),
+                 list(value = vapply(seq_along(y), function(i) loop[[name]](p[i, ], y[i]), 0)))
   }
 })
 
 test_that("vertices: no entropy, log of 0 is Inf unless floored", {
   sure <- diag(3)
   least <- c(brier = 0, log = 0, spherical = -1)
-  for (name in class_scores) expect_equal(score_entropy(name, sure), rep(least[[name]], 3))
-  expect_equal(score_value("log", sure, c(1, 2, 1)), c(0, 0, Inf))
-  expect_equal(score_value(score_log(floor = 1e-3), sure, c(1, 2, 1)), c(0, 0, -log(1e-3)))
-  expect_equal(score_divergence("log", sure, matrix(1 / 3, 3, 3)), rep(Inf, 3))
+  for (name in class_scores) expect_equal(score_parts(name, sure, sure)$entropy, rep(least[[name]], 3))
+  expect_equal(score_parts("log", sure, c(1, 2, 1))$value, c(0, 0, Inf))
+  expect_equal(score_parts(score_log(floor = 1e-3), sure, c(1, 2, 1))$value, c(0, 0, -log(1e-3)))
+  expect_equal(score_parts("log", sure, matrix(1 / 3, 3, 3))$divergence, rep(Inf, 3))
 })
 
 test_that("the Brier score of two outcomes has no factor 2, other scores do not change", {
@@ -60,7 +60,7 @@ test_that("the Brier score of two outcomes has no factor 2, other scores do not 
 test_that("scores are properly refused", {
   expect_error(ce_score(diag(3), 1:3, score = "auc"), class = "calibrisk_error_score")
   expect_error(ce_score(diag(3), 1:3, score = c("brier", "crps")), class = "calibrisk_error_score")
-  expect_error(ce_upper_bound(c(.2, .3), c(0, 1), score = "dss"), class = "calibrisk_error_score")
-  expect_error(score_divergence("brier", diag(3), diag(2)), class = "calibrisk_error_length")
+  expect_error(ce_score(c(.2, .3), c(0, 1), score = "dss", bound = TRUE), class = "calibrisk_error_score")
+  expect_error(score_parts("brier", diag(3), diag(2))$divergence, class = "calibrisk_error_length")
   expect_output(print(score_log()), "score_log")
 })

@@ -12,7 +12,7 @@ test_that("the kernel score of order 2 is the squared kernel calibration error",
 
 test_that("a score of one prediction, averaged over the pair, is that score", {
   b <- fixture_b()
-  brier <- function(p1, y1, p2, y2) (score_value("brier", p1, y1) + score_value("brier", p2, y2)) / 2
+  brier <- function(p1, y1, p2, y2) (score_parts("brier", p1, y1)$value + score_parts("brier", p2, y2)$value) / 2
   one <- ce_score(b$p, b$y)
   two <- u_score(b$p, b$y, score = brier)
   expect_equal(two$.estimate, one$.estimate)
@@ -36,7 +36,7 @@ test_that("a score that fails is named, with what it was given", {
 
 test_that("scores of higher order are means over all sets", {
   b <- fixture_b()
-  one <- function(p, y) score_value("brier", p, y)
+  one <- function(p, y) score_parts("brier", p, y)$value
   three <- function(p1, y1, p2, y2, p3, y3) one(p1, y1) * one(p2, y2) * one(p3, y3)
   out <- u_score(b$p[1:8, ], b$y[1:8], score = three, order = 3)
   s <- one(b$p[1:8, ], b$y[1:8])

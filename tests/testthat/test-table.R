@@ -25,7 +25,6 @@ every_result <- function() {
     hosmer_lemeshow = list(hosmer_lemeshow(p, y)), cox_calibration = list(cox_calibration(p, y)),
     ce_panel = list(ce_panel(p, y)), ce_hierarchy = list(ce_hierarchy(vehicle_predictions, truth)),
     ce_score = list(ce_score(p, y)), ce_decompose = list(ce_decompose(round(p, 1), y)),
-    ce_upper_bound = list(ce_upper_bound(p, y)),
     ce_gain = list(ce_gain(p, p^1.5, y), ce_gain(p, after = list(map_platt()), y)),
     ce_recalibrate = list(ce_recalibrate(p, y)), ce_curve = list(ce_curve(p, y)),
     ce_decision = list(ce_decision(p, y, thresholds = 0.3)), ce_validate = list(ce_validate(p, y, times = 0)),

@@ -24,7 +24,7 @@ local({
     ce_panel = list(FALSE, function(x, ...) ce_panel(x, truth, notion = "binary", ...)),
     ce_hierarchy = list(FALSE, function(x, ...) ce_hierarchy(x, truth, ...)),
     ce_score = list(FALSE, function(x, ...) ce_score(x, truth, score = "log", ...)),
-    upper_bound = list(FALSE, function(x, ...) ce_upper_bound(x, truth, score = "log", ...)),
+    upper_bound = list(FALSE, function(x, ...) ce_score(x, truth, score = "log", ..., bound = TRUE)),
     ce_decompose = list(TRUE, function(x, level = NULL, ...) {
       ce_decompose(x, truth, method = "isotonic", notion = "binary", ...)
     }),
@@ -81,7 +81,7 @@ local({
   grouped("hosmer_lemeshow", hosmer_lemeshow(two$frame, truth, notion = "binary", n_groups = 4, .by = group))
   grouped("smooth_ece", smooth_ece(frame, truth, notion = "binary", bandwidth = 0.1, .by = group))
   grouped("kde_error", kde_error(frame, truth, notion = "binary", kernel = "triweight", .by = group))
-  grouped("upper_bound", ce_upper_bound(frame, truth, .by = group))
+  grouped("upper_bound", ce_score(frame, truth, .by = group, bound = TRUE))
 })
 
 # options of single verbs

@@ -59,7 +59,9 @@ pin_design("ce_score", 150, function(w, g) {
 pin_design("ce_score/real", real$n, function(w, g) {
   ce_score(laws$laplace, real$y, score = c("crps", "dss"), weights = w, cluster = g)
 })
-pin_design("upper_bound", 150, function(w, g) ce_upper_bound(five$p, five$y, score = "brier", weights = w, cluster = g))
+pin_design("upper_bound", 150, function(w, g) {
+  ce_score(five$p, five$y, score = "brier", bound = TRUE, weights = w, cluster = g)
+})
 pin_design("u_score", real$n, function(w, g) {
   score <- function(p1, y1, p2, y2) p1[cbind(seq_along(y1), y1)] * p2[cbind(seq_along(y2), y2)]
   u_score(five$p[seq_len(real$n), ], five$y[seq_len(real$n)], score = score, weights = w, cluster = g)

@@ -5,16 +5,16 @@ local({
   other <- rbind(five$p[-1, ], five$p[1, ])
   for (name in names(rules)) {
     rule <- rules[[name]]
-    pin(paste0("score_value/five/", name), score_value(rule, five$p, five$y))
-    pin(paste0("score_value/many/", name), score_value(rule, many$p, many$y))
-    pin(paste0("score_entropy/five/", name), score_entropy(rule, five$p))
-    pin(paste0("score_divergence/five/", name), score_divergence(rule, other, five$p))
+    pin(paste0("score_value/five/", name), score_parts(rule, five$p, five$y)$value)
+    pin(paste0("score_value/many/", name), score_parts(rule, many$p, many$y)$value)
+    pin(paste0("score_entropy/five/", name), score_parts(rule, five$p, five$p)$entropy)
+    pin(paste0("score_divergence/five/", name), score_parts(rule, other, five$p)$divergence)
     pin(paste0("ce_score/five/", name), ce_score(five$p, five$y, score = rule))
     pin(paste0("ce_score/two/", name), ce_score(two$p, two$y, score = rule))
     pin(paste0("ce_score/coarse/", name), ce_score(coarse$p, coarse$y, score = rule))
     pin(paste0("ce_score/fine/", name), ce_score(fine$p, fine$y, score = rule))
-    pin(paste0("upper_bound/five/", name), ce_upper_bound(five$p, five$y, score = rule))
-    pin(paste0("upper_bound/coarse/", name), ce_upper_bound(coarse$p, coarse$y, score = rule))
+    pin(paste0("upper_bound/five/", name), ce_score(five$p, five$y, score = rule, bound = TRUE))
+    pin(paste0("upper_bound/coarse/", name), ce_score(coarse$p, coarse$y, score = rule, bound = TRUE))
   }
   pin("ce_score/groups", ce_score(five$frame, truth, score = c("brier", "spherical"), .by = group))
 })
@@ -24,17 +24,17 @@ local({
   for (name in names(laws)) {
     y <- outcome_of(name)
     for (rule in names(rules)) {
-      pin(paste("score_value/law", name, rule, sep = "/"), score_value(rules[[rule]], laws[[name]], y))
+      pin(paste("score_value/law", name, rule, sep = "/"), score_parts(rules[[rule]], laws[[name]], y)$value)
       pin(paste("ce_score/law", name, rule, sep = "/"), ce_score(laws[[name]], y, score = rules[[rule]]))
     }
   }
   for (rule in names(rules)) {
-    pin(paste0("score_entropy/normal/", rule), score_entropy(rules[[rule]], laws$normal))
-    pin(paste0("score_divergence/normal/", rule), score_divergence(rules[[rule]], laws$normal, rev(laws$normal)))
+    pin(paste0("score_entropy/normal/", rule), score_parts(rules[[rule]], laws$normal, laws$normal)$entropy)
+    pin(paste0("score_divergence/normal/", rule), score_parts(rules[[rule]], laws$normal, rev(laws$normal))$divergence)
   }
-  pin("score_value/moments/dss", score_value(score_dss(), list(mean = real$mean, variance = real$sd^2), real$y))
-  pin("upper_bound/law/dss", ce_upper_bound(laws$normal, real$y, score = "dss", min_variance = 0.1))
-  pin("upper_bound/law/crps", ce_upper_bound(laws$normal, real$y, score = "crps"))
+  pin("score_value/moments/dss", score_parts(score_dss(), list(mean = real$mean, variance = real$sd^2), real$y)$value)
+  pin("upper_bound/law/dss", ce_score(laws$normal, real$y, score = "dss", min_variance = 0.1, bound = TRUE))
+  pin("upper_bound/law/crps", ce_score(laws$normal, real$y, score = "crps", bound = TRUE))
   pin("ce_score/law/groups",
       ce_score(data.frame(m = real$mean, s = real$sd, y = real$y, group = real$group), y, pred_normal(m, s),
                score = "crps", .by = group))
