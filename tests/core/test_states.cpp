@@ -136,7 +136,10 @@ TEST(shapes_and_weights_that_do_not_fit_are_refused) {
   CHECK(add(shape, {weights[0]}));
   CHECK(add(shape, std::vector<Matrix>(3, Matrix::Ones(2, 1))));
   CHECK(add(shape, std::vector<Matrix>(3, Matrix(3, 0))));
-  BasisShape fewer = shape, confident = shape, affine = shape, landmarks = shape;
+  BasisShape fewer = shape, confident = shape, affine = shape, landmarks = shape, unused = shape;
+  // knots that its recipe does not use
+  unused.fine = unused.coarse = {0.2, 0.4};
+  CHECK(!add(unused, weights));
   fewer.own.resize(1);
   CHECK(add(fewer, weights));
   confident.recipe = Recipe::own_top;

@@ -491,3 +491,12 @@ test_that("the core refuses sums, parts and edges that do not fit", {
   expect_true(cpp_are_sums(replace(sums, 2, 1), 0L))
   expect_false(cpp_are_sums(replace(sums, 2, Inf), 0L))
 })
+
+test_that("knots that a basis of a stack does not use are not read", {
+  fit <- ce_fit(tampered$p, tampered$y, method = method_stack())
+  gap <- predict(fit, tampered$p, type = "gap")
+  for (knots in c("fine", "coarse")) {
+    changed <- set_at(fit, list("forms", 1, "shapes", 1, knots), c(0.2, 0.4))
+    expect_identical(predict(changed, tampered$p, type = "gap"), gap)
+  }
+})

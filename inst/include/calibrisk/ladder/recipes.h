@@ -187,8 +187,11 @@ class LocalBases {
       with_log_ = features.unaryExpr([](double p) { return p * SimplexRows::log_of(p); });
       with_entropy_ = simplex_->entropy.asDiagonal() * features;
     }
-    if (!shape.fine.empty()) fine_ = hat_positions(engine, simplex_->confidence, shape.fine);
-    if (!shape.coarse.empty()) coarse_ = hat_positions(engine, simplex_->confidence, shape.coarse);
+    const bool both = recipe == Recipe::own_both;
+    if (both) coarse_ = hat_positions(engine, simplex_->confidence, shape.coarse);
+    if (both || recipe == Recipe::own_top) {
+      fine_ = hat_positions(engine, simplex_->confidence, shape.fine);
+    }
     for_columns(engine, features.cols(), [&](const Engine& within, Index j) {
       const auto at = static_cast<std::size_t>(j);
       if (recipe == Recipe::temperature) {
@@ -202,12 +205,8 @@ class LocalBases {
         column(at, with_log_.col(j).data());
         column(at, with_entropy_.col(j).data());
       }
-      if (recipe == Recipe::own_both) {
-        hats(at, coarse_, shape.coarse, values_.col(j).data(), false);
-      }
-      if (recipe == Recipe::own_top || recipe == Recipe::own_both) {
-        hats(at, fine_, shape.fine, nullptr, true);
-      }
+      if (both) hats(at, coarse_, shape.coarse, values_.col(j).data(), false);
+      if (both || recipe == Recipe::own_top) hats(at, fine_, shape.fine, nullptr, true);
     });
   }
 
