@@ -38,7 +38,7 @@ joint_expected <- function(n, nodes, rungs, alpha, high) {
   v[v == 0] <- 1e-12
   l <- pmin(pmax(nodes$logit, -12), 12)
   sloped <- diff(range(l)) > 1e-9
-  scores <- cbind(1, if (sloped) l - node_mean(nodes, v * l) / node_mean(nodes, v))
+  scores <- cbind(rep(1, length(l)), if (sloped) l - node_mean(nodes, v * l) / node_mean(nodes, v))
   unit <- sqrt(colSums(nodes$share * v * scores^2))
   gap <- nodes$p - nodes$eta
   theta <- colSums(nodes$share * gap * scores)

@@ -149,3 +149,12 @@ test_that("a pilot of one outcome plans nothing, certain and right predictions h
   # what 50 rows without a failure do not reject, in one of two columns
   expect_close(found$target[found$criterion == "calibration_error"], (1 - .025^(1 / 50)) * sqrt(2), 1e-12)
 })
+
+test_that("a study of patients with nearly one risk is planned", {
+  for (x in list(assume_logit(0, 1e-300), assume_logit(-40, 1))) {
+    found <- ce_power(x, n = 500)
+    expect_false(anyNA(found$target))
+    # without a spread the slope is not known
+    expect_gt(found$target[found$criterion == "slope"], 1e6)
+  }
+})
