@@ -209,8 +209,8 @@ a_matrix <- function(rows = NULL, cols = NULL, lower = -Inf, upper = Inf) {
   }
 }
 
-# A data frame with these columns at least, each a type of typeof() or "numeric", "finite", "text" or "any"; of
-# `optional` ones those that there are; `rows` as the size of each(), `least` rows otherwise.
+# A data frame with these columns at least, each a type of typeof() or "numeric", "finite", "text", "label" (text
+# or a factor) or "any"; of `optional` ones those that there are; `rows` as the size of each(), `least` rows otherwise.
 a_table <- function(..., optional = character(), rows = NULL, least = 0) {
   columns <- c(...)
   force(list(optional, rows, least))
@@ -265,7 +265,8 @@ is_column <- function(column, type) {
   missing || switch(type,
     numeric = is.numeric(column),
     finite = is.numeric(column) && all(is.finite(column) | is.na(column)),
-    text = is.character(column) || is.factor(column),
+    text = is.character(column),
+    label = is.character(column) || is.factor(column),
     typeof(column) == type && !is.object(column)
   )
 }

@@ -155,6 +155,7 @@ default_curve <- function(problems, given) {
 stop_curve_of_laws <- function(part, truth, dots, type, call) {
   law <- law_given(part, dots, call)
   if (is.null(law)) return(invisible())
+  if (is_distribution(law)) check_object(law, "x", call)
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(truth, part, NULL, call)$values), call)
   given <- "type" %in% names(typed_call(call)$places)
   stop_input(c(

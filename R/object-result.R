@@ -230,7 +230,7 @@ describe_object("ce_summary", fields(tables = each(a_table()), object = result_o
 # Tables may lose rows and columns as any data frame; those that are left are columns of one length.
 result_table <- function(numeric = character(), text = character(), ...) {
   a_table(optional = c(stats::setNames(rep("numeric", length(numeric)), numeric),
-                       stats::setNames(rep("text", length(text)), text), ...))
+                       stats::setNames(rep("label", length(text)), text), ...))
 }
 
 interval_columns <- c("std.error", "conf.low", "conf.high", "p.value", "n")

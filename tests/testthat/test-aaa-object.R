@@ -359,7 +359,8 @@ test_that("fields of results that figures and prints read are refused by their n
       list(rank, shown, list("choices", "kernel"), 1), list(rank, shown, list("pairs", "ties"), list(1)),
       list(test, shown, list("null.value"), list(1)), list(test, shown, list("details", "rank"), "1"),
       list(test, tidy, list("statistic"), c(a = 1, b = 2)), list(test, glance, list("target_form"), NULL),
-      list(tune, shown, list("diagnostics", "kkr", 1), 3), list(tune, shown, list("level"), 1)
+      list(tune, shown, list("diagnostics", "kkr", 1), 3), list(tune, shown, list("level"), 1),
+      list(tune, shown, list("glance", "method"), factor(tune$glance$method))
     )
     for (case in cases) {
       cnd <- expect_error(case[[2]](set_at(case[[1]], case[[3]], case[[4]])), class = "calibrisk_error_object",
@@ -426,6 +427,7 @@ test_that("vectors of predictions are refused by their field when they are print
   law <- pred_normal(tampered$p, 1)
   for (value in list(sum, new.env(), kernel_tv(1), ce_test(tampered$p, tampered$y))) {
     refused(print(set_at_law(law, "mean", value)), "mean")
+    refused(ce_curve(set_at_law(law, "mean", value), tampered$w), "mean")
   }
   expect_output(print(law), "ce_distribution<normal>")
   refused(print(set_at(assume_logit(0, 1), list("logit"), 1e300 * assume_logit(0, 1)$logit)), "logit")
