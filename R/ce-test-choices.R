@@ -6,7 +6,7 @@
 #' shorthand for the test with its defaults: `test = "block"` is `test = test_block()`. Options may be given to
 #' `ce_test()` as well; one that the test does not have is an error that names the tests that have it.
 #'
-#' @param replicates Number of redraws or resamples (R's random numbers: reproducible with `set.seed()`).
+#' @param replicates Number of redraws or resamples, at most 1e7 (R's random numbers: reproducible with `set.seed()`).
 #' @param tolerance Mean neglected diagonal of the factor that the conditional test uses (for classes, the consistency
 #'   test too), without a limit on the rank. The default is 1e-6 of the kernel's diagonal, with a bounded rank.
 #' @param add_one Whether resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0, or the
@@ -90,7 +90,8 @@ test_cme <- function(locations = 3, reference = c("redraw", "chisq", "f"), repli
 test_joint <- function(bases = NULL) new_choice("test", "joint", bases = check_bases(bases, NULL))
 
 check_redraws <- function(replicates, add_one, tolerance = NULL, call = caller_env()) {
-  check_count(replicates, call = call)
+  # their statistics are held in memory
+  check_counts(replicates, size = 1L, call = call, upper = 1e7)
   check_flag(add_one, call = call)
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE, call = call)
 }

@@ -53,11 +53,18 @@ curve_fault <- function(x) {
     fault_if(anyNA(x$summary$rejected), "TRUE or FALSE", NA, "$summary$rejected"),
     if (x$type == "binned") within_field(numbers(1)(bars, x), "$control$n_bins"),
     if (x$type == "binned") within_field(a_bins_type(x$control[["bins"]], x), "$control$bins"),
-    # bars have a width
-    fault_if(x$type == "pit" && !all(x$curve$right > x$curve$left), "with bins", x$curve, "$curve"),
     if (length(x$keys) == 0) fault_if(nrow(x$summary) != 1, "a table of one row", x$summary, "$summary"),
-    keys_fault(x, c("summary", "curve", "histogram", "ends"))
+    keys_fault(x, c("summary", "curve", "histogram", "ends")),
+    fault_if(x$type == "pit" && !are_bars(x$curve, x$keys), "with bins beside each other", x$curve, "$curve")
   )
+}
+
+# Bars have a width, and stand around their middles in the order of the rows of each curve.
+are_bars <- function(curve, keys) {
+  same <- if (length(keys) == 0) TRUE else diff(vctrs::vec_group_id(curve[keys])) == 0
+  before <- curve[["right"]][-nrow(curve)]
+  isTRUE(all(curve$right > curve$left, abs(curve$left + curve$right - 2 * curve$confidence) < 1e-9,
+             (curve$left[-1] > before - 1e-9)[same]))
 }
 
 a_bins_type <- one_of(c("width", "mass"))

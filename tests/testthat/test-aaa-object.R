@@ -224,7 +224,7 @@ test_that("changed kernels, methods, bases and other choices are refused by thei
             "spec$landmarks")
     refused(ce_recalibrate(p, y, method = set_at(map_diag(), list("hidden"), c(1000, 1000))), "hidden")
     refused(ce_curve(p, y, type = set_at(curve_smooth(), list("bandwidth"), -1)), "bandwidth")
-    refused(ce_test(p, y, test = set_at(test_bootstrap(), list("replicates"), 1e300)), "replicates")
+    refused(ce_test(p, y, test = set_at(test_bootstrap(), list("replicates"), 1e9)), "replicates")
     refused(ce_score(p, y, score = set_at(score_brier(), list("value"), 1)), "value")
     # functions and numbers that are of none of the package's scores
     refused(ce_score(pred_normal(p, 1), w, score = set_at(score_brier(), list("real"), sum)), "real")
@@ -347,6 +347,8 @@ test_that("fields of results that figures and prints read are refused by their n
       list(curve, shown, list("type"), "other"), list(curve, shown, list("notion"), "canonical"),
       list(two, shown, list("keys"), "power"), list(two, drawn, list("curve", "model"), rev(letters)),
       list(two, drawn, list("summary", "model"), c("a", "a")), list(pit, drawn, list("curve", "left"), pit$curve$right),
+      list(pit, drawn, list("curve", "right"), pit$curve$right + 0.1),
+      list(pit, drawn, list("curve"), stats::setNames(pit$curve, rev(names(pit$curve)))),
       list(decision, shown, list("event"), 3), list(decision, shown, list("event", "label"), sum),
       list(decision, shown, list("keys"), "power"), list(decision, drawn, list("curve", "recalibrated"), NULL),
       list(decision, shown, list("design"), 1), list(decision, shown, list("differences", "band.low"), NULL),
