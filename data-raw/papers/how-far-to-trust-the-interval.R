@@ -33,6 +33,18 @@ one_notion <- function(features, residuals, gap, notion, see) {
   c(unlist(fit$value[fields]), own_p = fit$value$p.value, seen = seen)
 }
 
+# As ce_estimate() has it: the limits and the p-value of the joint test.
+one_probability <- function(p, y, gap, notion, see) {
+  row <- ce_estimate(p, y, notion = notion, threads = 1)
+  seen <- if (see && any(gap != 0)) {
+    seen_share(p, cbind(gap), calibrisk:::ladder_bases("binary", 1, length(p)))
+  } else {
+    NA
+  }
+  c(estimate = row$estimate, low = row$conf.low, high = row$conf.high, lower_bound = row$lower_bound,
+    p.value = row$p.value, own_p = row$p.value, seen = seen)
+}
+
 # The canonical report takes the class-wise and the top-label ladder of the same rows into account; its
 # one-sided bound is its lower limit.
 canonical_report <- function(p, y, gap, see) {
@@ -91,7 +103,7 @@ if (wanted("scalar")) {
     p <- law$draw(cell$n)
     q <- law$risk(p)
     y <- as.numeric(runif(cell$n) < q)
-    one_notion(cbind(p), cbind(p - y), cbind(p - q), "binary", see)
+    one_probability(p, y, p - q, "binary", see)
   }
   cells <- expand.grid(law = names(scalar_laws), n = c(150, 500, 1000, 5000), stringsAsFactors = FALSE)
   run_cells(cells, "scalar", c("law", "n"), replicate, function(cell) truth[[cell$law]],
@@ -157,7 +169,8 @@ if (wanted("networks")) {
     if (cell$notion == "top_label") {
       p <- network$p[rows]
       q <- network$q[rows]
-      return(one_notion(cbind(p), cbind(p - (runif(cell$n) < q)), cbind(p - q), "top_label", see))
+      # the confidence as the probability of being right
+      return(one_probability(p, as.numeric(runif(cell$n) < q), p - q, "binary", see))
     }
     p <- network$p[rows, , drop = FALSE]
     q <- network$q[rows, , drop = FALSE]
