@@ -174,8 +174,8 @@ describe_object("ce_rank", fields(
   draws = a_table(metric = "text", model = "text", trial = "numeric", estimate = "numeric"),
   n = a_count(), n_sub = a_count(), trials = a_count(), level = level_rule, counted = maybe(texts()),
   choices = fields(
-    built_in = maybe(texts()),
-    kernel = whether(function(o) any(startsWith(as.character(o$built_in), "ckce")), described("ce_kernel"),
+    built_in = texts(),
+    kernel = whether(function(o) any(startsWith(o$built_in, "ckce")), described("ce_kernel"),
                      maybe(described("ce_kernel"))),
     ridge = maybe(numbers()), bandwidth = maybe(a_text), n_classes = maybe(a_count())
   ),

@@ -100,7 +100,11 @@ rows_fault <- function(sums, j, n, about) {
     cells <- about$blocked || about$notion == "class_wise"
     totals <- c(moments = total("moments", step = m), if (about$blocked) c(counts = total("counts")),
                 if (!about$blocked && cells) c(blocks = total("blocks", step = moments_of_block)),
-                fine = total("fine", step = if (cells) 2L else moments_of_block))
+                fine = total("fine", step = if (cells) 2L else moments_of_block),
+                # of unweighted rows the sum of squared weights, the last of the scores
+                if (!about$blocked) c(scores = total("scores", step = length(score_sums), from = length(score_sums))))
+    scores <- rowSums(sums[[j]]$scores)
+    if (any(scores < 0)) return(fault("sums of at least 0", min(scores), "$scores"))
   }
   must <- ifelse(names(totals) %in% c("counts", "rows"), n, weight)
   bad <- which(abs(totals - must) > 1e-6 * must)[1]

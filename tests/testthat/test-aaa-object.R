@@ -129,7 +129,7 @@ test_that("states go through files and text unharmed", {
     expect_identical(unserialize(serialize(state, NULL)), state)
     # what text gives back: whole numbers are integers
     whole <- state
-    whole$sums[[1]]$scores[] <- 0
+    whole$sums[[1]]$scores <- round(whole$sums[[1]]$scores)
     as_text <- whole
     storage.mode(as_text$sums[[1]]$scores) <- "integer"
     expect_identical(update(as_text, p, y), update(whole, p, y))
@@ -147,10 +147,15 @@ test_that("the sums of a state are of its rows", {
     for (state in states) {
       expect_null(object_fault(state))
       expect_error(print(set_at(state, list("n"), 7)), "of the same 7 rows", class = "calibrisk_error_object")
-      for (name in setdiff(names(state$sums[[1]]), c("scores", "squares", "cross"))) {
+      for (name in setdiff(names(state$sums[[1]]), c("squares", "cross", if (state$about$blocked) "scores"))) {
         path <- list("sums", length(state$sums), name)
-        expect_error(tidy(set_at(state, path, 0 * state$sums[[1]][[name]])), class = "calibrisk_error_object", info = name)
+        expect_error(tidy(set_at(state, path, 0 * state$sums[[1]][[name]])), class = "calibrisk_error_object",
+                     info = name)
       }
+    }
+    for (state in states[2:3]) {
+      expect_error(tidy(set_at(state, list("sums", 1, "scores"), -state$sums[[1]]$scores)), "at least 0",
+                   class = "calibrisk_error_object")
     }
     monitor <- update(ce_monitor(block = 10), p, y)
     monitor$state$sums[[1]]$moments[] <- 0
@@ -358,7 +363,8 @@ test_that("fields of results that figures and prints read are refused by their n
       list(validation, drawn, list("data", "read", "problems", 1, "design", "n"), 3),
       list(validation, shown, list("data", "read"), sum),
       list(rank, shown, list("orders", "full"), FALSE), list(rank, drawn, list("draws", "metric"), "other"),
-      list(rank, shown, list("choices", "kernel"), 1), list(rank, shown, list("pairs", "ties"), list(1)),
+      list(rank, shown, list("choices", "kernel"), 1), list(rank, shown, list("choices", "built_in"), NULL),
+      list(rank, shown, list("pairs", "ties"), list(1)),
       list(test, shown, list("null.value"), list(1)), list(test, shown, list("details", "rank"), "1"),
       list(test, tidy, list("statistic"), c(a = 1, b = 2)), list(test, glance, list("target_form"), NULL),
       list(tune, shown, list("diagnostics", "kkr", 1), 3), list(tune, shown, list("level"), 1),

@@ -53,7 +53,8 @@ test_that("subsamples see the metrics of their rows, paired over models", {
 test_that("shares, orders and pairs are counts over the subsamples", {
   full <- matrix(c(1, 2, 3), 1, dimnames = list("m", c("a", "b", "c")))
   draws <- array(c(1, 2, 3, 2, 1, 3, 1, 2, 3, 3, 2, 1), c(1, 3, 4), list("m", c("a", "b", "c"), NULL))
-  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95, choices = list(kernel = kernel_linear()))
+  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95,
+                choices = list(built_in = "m", kernel = kernel_linear()))
   expect_identical(r$orders$order, c("a < b < c", "b < a < c", "c < b < a"))
   expect_identical(r$orders$count, c(2L, 1L, 1L))
   expect_identical(r$orders$full, c(TRUE, FALSE, FALSE))
@@ -143,7 +144,8 @@ test_that("equal models share the first place and the order", {
   # rounding makes no winner, a difference does
   full <- matrix(c(1, 1 + 1e-14, 1 + 1e-9), 1, dimnames = list("m", c("a", "b", "c")))
   draws <- array(c(2, 1, 1, NA, NA, NA), c(1, 3, 2), list("m", c("a", "b", "c"), NULL))
-  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95, choices = list(kernel = kernel_linear()))
+  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95,
+                choices = list(built_in = "m", kernel = kernel_linear()))
   expect_identical(r$estimates$rank, c(1L, 1L, 3L))
   expect_identical(r$estimates$best_share, c(0, .25, .25))
   expect_setequal(r$orders$order, c("a = b < c", "b = c < a", "a < b < c"))
