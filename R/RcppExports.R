@@ -117,6 +117,10 @@ cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, n_draws, 
     .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, n_draws, seed, threads)
 }
 
+cpp_joint_upper <- function(facts, tail) {
+    .Call(`_calibrisk_cpp_joint_upper`, facts, tail)
+}
+
 cpp_joint <- function(p, outcomes, weights, copies, knots, level, redraws, threads) {
     .Call(`_calibrisk_cpp_joint`, p, outcomes, weights, copies, knots, level, redraws, threads)
 }

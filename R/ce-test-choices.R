@@ -21,6 +21,8 @@
 #'   exact.
 #' @param statistic Of `test_cumulative()`: the two-part statistic of mean and `"bridge"`, `"kuiper"` or `"ks"`.
 #' @param bases Nested bases in place of the default test, as in [ce_estimate()].
+#' @param delta Of `test_joint()`: `NULL`, or a calibration error, on the scale of the estimate of [ce_estimate()]. The
+#'   test then asks whether the error is below it.
 #' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
@@ -87,7 +89,10 @@ test_cme <- function(locations = 3, reference = c("redraw", "chisq", "f"), repli
 
 #' @rdname ce_tests
 #' @export
-test_joint <- function(bases = NULL) new_choice("test", "joint", bases = check_bases(bases, NULL))
+test_joint <- function(bases = NULL, delta = NULL) {
+  check_delta(delta)
+  new_choice("test", "joint", bases = check_bases(bases, NULL), delta = delta)
+}
 
 check_redraws <- function(replicates, add_one, tolerance = NULL, call = caller_env()) {
   # their statistics are held in memory

@@ -1,22 +1,43 @@
-# The test that the interval of ce_estimate() inverts.
+# The test that the interval of ce_estimate() inverts, and that of an error below delta by its upper limit.
 
 joint_test <- function(test, laws, level, threads, call) {
   if (!is.null(laws$law) || !is.null(laws$group)) {
     stop_input(c(
-      "The joint test takes class probabilities, without groups.",
+      if (is.null(test$delta)) {
+        "The joint test takes class probabilities, without groups."
+      } else {
+        "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have."
+      },
       "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
-      "i" = "Use {.code test = \"conditional\"}."
-    ), "test", arg = "test", call = call)
+      "i" = if (is.null(test$delta)) {
+        "Use {.code test = \"conditional\"}."
+      } else {
+        "Drop {.arg delta} to test whether there is any error."
+      }
+    ), "test", arg = if (is.null(test$delta)) "test" else "delta", call = call)
   }
   predictions <- laws$predictions
   if (ncol(laws$probs) == 2) predictions$event <- 2L
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
   ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion, call), call)
+  if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
   redrawn <- is.null(ladder$rungs)
   list(
     estimate = ladder$estimate, statistic = c(T = ladder$statistic),
     parameter = if (redrawn) c(redraws = joint_redraws) else c(rungs = length(ladder$rungs)), p.value = ladder$p.value,
     method = paste(if (redrawn) "Joint test of" else "Leave-one-out test on nested bases of", notion, "calibration"),
     conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error
+  )
+}
+
+# The interval is the one-sided one at `level`, whose upper limit is the two-sided one at 2 level - 1.
+equivalence_test <- function(ladder, notion, delta, level) {
+  found <- equivalence(ladder, delta, level)
+  list(
+    estimate = ladder$estimate, statistic = c("upper limit" = found$high), parameter = c(delta = delta),
+    p.value = found$p.value,
+    method = paste("Equivalence test of", notion, "calibration by the upper limit of its error"),
+    conf.int = structure(c(0, found$high), conf.level = level), std.error = ladder$std.error, null.value = delta,
+    alternative = "less"
   )
 }

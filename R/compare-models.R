@@ -88,6 +88,15 @@ compare_pairs <- function(models, metric, settings, call) {
   )
   if (settings$adjust != "none") out$p.adjusted <- stats::p.adjust(out$p.value, settings$adjust)
   out$n <- n_obs(models[[1]])
+  if (is.null(settings$margin)) out else add_margin(out, settings$margin)
+}
+
+# By the interval; of metrics of which smaller values are better.
+add_margin <- function(out, margin) {
+  a <- out$conf.high < margin
+  b <- out$conf.low > -margin
+  out$superior <- ifelse(out$conf.high < 0, "a", ifelse(out$conf.low > 0, "b", "neither"))
+  out$noninferior <- ifelse(a & b, "both", ifelse(a, "a", ifelse(b, "b", "neither")))
   out
 }
 

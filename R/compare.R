@@ -28,6 +28,14 @@
 #' debias = TRUE)`, and [skce], are without that bias; their roots are not. [ce_rank()] orders many models and says how
 #' certain the order is.
 #'
+#' @section Superiority and non-inferiority:
+#' With a `margin` m > 0 the interval \eqn{[l, u]} of the difference a minus b says more, for metrics of which smaller
+#' values are better. Model a is *superior* to b if \eqn{u < 0}, and b to a if \eqn{l > 0}. Model a is *non-inferior* to
+#' b if \eqn{u < m}, so its metric is worse by less than the margin, and b to a if \eqn{l > -m}. If both are, the models
+#' differ by less than m. Each is a one-sided test at half of 1 - `level`; `adjust` does not change them. The margin is
+#' on the scale of `difference`, and is chosen before the data are seen. For a metric of which larger values are better,
+#' give its negative.
+#'
 #' @section Fits:
 #' Risks on the same rows, best first, with the difference to the best and the standard error of that difference.
 #' Differences between good estimators are tiny (skill is at most \eqn{CE^4/R(0)}): only the paired standard error says
@@ -48,11 +56,14 @@
 #' @param metric Required for models: a metric such as [ece] or [ce_estimate] or its name, a score such as
 #'   [score_brier()], or [ce_metric()] with options.
 #' @param adjust For models: a method of [stats::p.adjust()] for the column `p.adjusted`.
+#' @param margin For models: `NULL`, or a difference above 0 that does not matter; see *Superiority and
+#'   non-inferiority*.
 #' @param times Number of bootstrap samples, for metrics that come without influences.
 #' @param level Level of the intervals of models; of the one-sided bound in `diagnosis` of fits.
 #' @return For models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (where the metric has one),
 #'   `estimate_a`, `estimate_b`, `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`, `p.adjusted`
-#'   on request, `n`. The standard error of a difference of roots is `NA` if one of them cannot be distinguished from 0.
+#'   on request, `n`; with `margin` also `superior` (`"a"`, `"b"` or `"neither"`) and `noninferior` (or `"both"`). The
+#'   standard error of a difference of roots is `NA` if one of them cannot be distinguished from 0.
 #'
 #'   For fits, one row per method (and group), ordered by risk: `method`, `risk`, `root_risk`, `std.error` (of `risk`),
 #'   `difference` (to the best), `difference_std.error` (paired), `skill`, `n` and `diagnosis`. The diagnosis is
@@ -86,16 +97,20 @@
 #' data <- data.frame(y, p, sharp = plogis(3 * qlogis(p)), flat = p / 2)
 #' ce_compare(data, y, p, sharp, flat, metric = ece, adjust = "holm")
 #' ce_compare(list(p = data$p, flat = data$flat), data$y, metric = rbs)
+#' # is the sharp one worse by less than .05?
+#' ce_compare(data, y, sharp, p, metric = rbs, margin = 0.05)
 #'
 #' # two models of a number
 #' ce_compare(cars, dist, pred_normal(3 * speed, 15), pred_poisson(3 * speed), metric = "crps")
-ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", times = 200, .by = NULL, level = 0.95,
-                       event_level = NULL, na_rm = TRUE, threads = NULL,
+ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", margin = NULL, times = 200,
+                       .by = NULL, level = 0.95, event_level = NULL, na_rm = TRUE, threads = NULL,
                        weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   check_level(level)
+  check_number(margin, lower = 0, open = TRUE, null = TRUE)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (is.null(metric) && is_fits(objects)) {
+    check_no_margin(margin, call)
     return(compare_fits(objects, x, enquo(truth), column_dots(...), enquo(.by), design, level, event_level, na_rm,
                         resolve_threads(threads), call))
   }
@@ -119,13 +134,21 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", t
   check_count(times, lower = 20)
   settings <- list(
     by = enquo(.by), design = design, level = level, event_level = event_level %||% "first", adjust = adjust,
-    times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
+    margin = margin, times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
   )
   check_models(objects, columns, call)
   out <- as_counted(collect_designs(compare_models(objects, if (named) second else first, columns, metric, settings,
                                                    call)))
+  if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
   new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", percent_text(level), " intervals"),
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
+}
+
+check_no_margin <- function(margin, call) {
+  if (is.null(margin)) return(invisible())
+  stop_input(c("{.arg margin} is for models.", "x" = "{.arg objects} are fits, which are compared by their risk.",
+               remedy("Leave it out", mended_line(call, drop = "margin"))), "argument", arg = "margin",
+             value = margin, call = call)
 }
 
 # Two vectors, models that have not predicted, or no metric.
@@ -145,19 +168,6 @@ compare_remedy <- function(objects, call) {
     return(remedy("Give the models as one list", line))
   }
   remedy("Choose one", mended_line(call, ece) %||% "metric = ece")
-}
-
-# The answer first: who, by how much, how sure. Leaves out what the header says.
-#' @export
-print.ce_differences <- function(x, ...) {
-  if (!all(c("a", "b", "difference") %in% names(x))) return(NextMethod())
-  keys <- names(x)[seq_len(match("a", names(x)) - 1)]
-  first <- intersect(c(keys, "a", "b", "difference", "conf.low", "conf.high", "p.value", "p.adjusted"), names(x))
-  shown <- x[union(first, setdiff(names(x), c(".metric", "notion")))]
-  attr(shown, "estimand") <- attr(x, "estimand")
-  class(shown) <- setdiff(class(x), "ce_differences")
-  print(shown, ...)
-  invisible(x)
 }
 
 is_fits <- function(objects) {

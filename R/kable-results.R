@@ -43,6 +43,14 @@ paper_sentences.ce_estimate <- function(x) {
 }
 
 #' @export
+paper_sentences.ce_test <- function(x) {
+  if (identical(x$alternative, "less")) equivalence_sentence(x$parameter, x$p.value, test_level(x))
+}
+
+#' @export
+paper_sentences.ce_differences <- function(x) margin_sentences(x)
+
+#' @export
 paper_sentences.ce_tune <- function(x) tune_headline(x)
 
 #' @export

@@ -37,8 +37,14 @@ joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
     low = found$low, high = found$high, lower_bound = found$lower_bound,
     p.value = if (certainly_right(p, y)) NA_real_ else found$p.value, statistic = found$statistic,
     upper_bound = found$cap, resolution = found$resolution, weights = found$weights,
+    upper = joint_upper(found$upper),
     value = new_estimate(found$square, 2 * found$half, new_design(length(p), counts), power = 2, noise = found$noise)
   )
+}
+
+joint_upper <- function(facts) {
+  force(facts)
+  function(tail) cpp_joint_upper(facts, tail)
 }
 
 # Where nothing was uncertain nothing was tested.
@@ -49,6 +55,8 @@ doubled_ladder <- function(ladder) {
   for (field in c("estimate", "std.error", "low", "high", "lower_bound", "upper_bound")) {
     ladder[[field]] <- sqrt(2) * ladder[[field]]
   }
+  of_one <- ladder$upper
+  ladder$upper <- function(tail) sqrt(2) * of_one(tail)
   one <- ladder$value
   ladder$value <- new_estimate(2 * one$value, 2 * one$influence, one$design, power = 2, noise = 4 * one$noise)
   ladder

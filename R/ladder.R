@@ -7,7 +7,8 @@
 #   estimate, std.error (root scale, NA below twice its noise), low, high, lower_bound (roots),
 #   p.value and the statistic of the rung that decides it, upper_bound (upper limit of the root Brier
 #   score), resolution (knots of the finest basis), weights (of the rungs in the estimate), value (the squared estimate
-#   with its influence rows, R/influence.R), rungs
+#   with its influence rows, R/influence.R), rungs, upper (a function: the upper limits of the error and of the root
+#   Brier score that are missed with the probability `tail`; high and upper_bound are those of (1 - level) / 2)
 
 # The rungs of a notion for n rows. With two classes every notion is a function of one probability.
 ladder_bases <- function(notion, n_classes, n) {
@@ -66,15 +67,15 @@ run_ladder <- function(problem, bases, level, threads) {
 # score_facts(); `df`: of the draws, see design_df().
 finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
   resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
-  bound <- brier_bound(facts, level, df)
-  unseen <- unseen_error(max(vapply(rungs, function(rung) rung$columns / ncol(rung$gap), 0)), facts, level)
+  columns <- max(vapply(rungs, function(rung) rung$columns / ncol(rung$gap), 0))
   rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0 && df > 0, rungs)
+  upper <- nested_upper(rungs, columns, facts, df)
+  limits <- upper((1 - level) / 2)
   if (length(rungs) == 0) {
     sure <- facts$mean == 0 && df > 0
-    return(list(estimate = if (sure) 0 else NA_real_, std.error = NA_real_, low = 0,
-                high = if (sure) min(bound, sqrt(unseen)) else bound, lower_bound = 0,
-                p.value = NA_real_, statistic = NA_real_, upper_bound = bound, resolution = resolution,
-                weights = numeric(), rungs = rungs))
+    return(list(estimate = if (sure) 0 else NA_real_, std.error = NA_real_, low = 0, high = limits[1], lower_bound = 0,
+                p.value = NA_real_, statistic = NA_real_, upper_bound = limits[2], resolution = resolution,
+                weights = numeric(), rungs = rungs, upper = upper))
   }
   m <- length(rungs)
   psi <- vapply(rungs, `[[`, 0, "psi")
@@ -84,7 +85,7 @@ finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
   p_values <- vapply(rungs, rung_p_value, 0, df)
   lows <- vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)
   low <- sqrt(max(lows))
-  high <- max(low, min(bound, sqrt(max(vapply(rungs, rung_high, 0, level, df), unseen))))
+  high <- max(low, limits[1])
   leading <- which.max(w)
   if (squared < low^2) {
     # the stack shrinks noisy rungs; one of them is sure of more than all of them together
@@ -104,8 +105,21 @@ finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
     },
     low = low, high = high, lower_bound = min(sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / m, df))), high),
     p.value = min(1, 2 * m * min(p_values)), statistic = rung_statistic(rungs[[which.min(p_values)]]),
-    upper_bound = bound, resolution = resolution, weights = w, rungs = rungs
+    upper_bound = limits[2], resolution = resolution, weights = w, rungs = rungs, upper = upper
   )
+}
+
+# Of the rungs only what a limit needs: the function is kept with results. `columns`: of the finest basis.
+nested_upper <- function(rungs, columns, facts, df) {
+  rungs <- lapply(rungs, `[`, c("psi", "noise", "linear", "scatter"))
+  force(list(columns, facts, df))
+  function(tail) {
+    level <- 1 - 2 * tail
+    bound <- brier_bound(facts, level, df)
+    unseen <- unseen_error(columns, facts, level)
+    if (length(rungs) == 0 && !(facts$mean == 0 && df > 0)) return(c(bound, bound))
+    c(min(bound, sqrt(max(vapply(rungs, rung_high, 0, level, df), unseen))), bound)
+  }
 }
 
 stacked_square <- function(w, psi) if (sum(w) > 0) max(0, sum(w * psi)) / sqrt(sum(w)) else 0
@@ -174,12 +188,22 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   }
   own$low <- largest("low", tested)
   own$high <- largest("high")
+  own$upper <- largest_upper(lapply(all, `[[`, "upper"))
   # the largest of three bounds at 95 % each would hold in 91 % of calibrated samples only
   own$lower_bound <- own$low
   own$high <- min(own$high, max(own$upper_bound, own$low))
   p_values <- vapply(tested, `[[`, 0, "p.value")
   if (!all(is.na(p_values))) own[c("p.value", "statistic")] <- tested[[which.min(p_values)]][c("p.value", "statistic")]
   own
+}
+
+# The largest of several, within the bound of the first.
+largest_upper <- function(uppers) {
+  force(uppers)
+  function(tail) {
+    limits <- vapply(uppers, function(upper) upper(tail), c(0, 0))
+    c(min(max(limits[1, ]), limits[2, 1]), limits[2, 1])
+  }
 }
 
 # What the top label says of the canonical error: by nested bases, and as its own row has it.

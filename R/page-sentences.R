@@ -4,11 +4,14 @@
 # A sentence about a number claims what its own interval or test shows, whichever excludes the calibrated value. A
 # sentence about the model needs every test of the page: "no evidence" only where none of them rejects.
 
-# The sentences of a page, by what each is about: mean, slope, error, model.
-# `facts`: list(level, ratio, large, slope, joint, error, evidence); what a page does not show is left out. Numbers are
-# rows with estimate, conf.low, conf.high and p.value; `evidence` is that of page_evidence().
+# The sentences of a page, by what each is about: mean, slope, error, below, model.
+# `facts`: list(level, ratio, large, slope, joint, error, below, evidence); what a page does not show is left out.
+# Numbers are rows with estimate, conf.low, conf.high and p.value; `evidence` is that of page_evidence().
 page_sentences <- function(facts) {
   c(mean = mean_sentence(facts), slope = slope_sentence(facts), error = error_sentence(facts),
+    below = if (NROW(facts$below) > 0) {
+      equivalence_sentence(term_value(facts$below$term), facts$below$p.value, facts$level)
+    },
     model = model_sentence(facts))
 }
 
@@ -74,6 +77,13 @@ error_sentence <- function(facts) {
   }
   text <- number_text("The calibration error is above 0:", error, 0, facts$level, 3)
   paste0(sub(": (", " (", text, fixed = TRUE), ".")
+}
+
+# `delta`: a number, or its text.
+equivalence_sentence <- function(delta, p_value, level) {
+  if (is.na(p_value)) return(NULL)
+  paste0("The calibration error is ", if (p_value >= 1 - level) "not shown to be ", "below ", format(delta), ": p ",
+         p_text(p_value), ".")
 }
 
 # A single test says what its own sentence says; of several the strongest is quoted.

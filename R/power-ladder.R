@@ -88,8 +88,8 @@ expected_rungs <- function(n, nodes, clusters = NULL) {
     fitted <- drop(whitened %*% projection)
     psi <- sum(projection^2)
     cube <- sum((spread %*% spread) * spread)
-    # rows, or clusters, are left out of their own gap
-    leverage <- min(ncol(whitened) * (1 + (clusters$others %||% 0)) / n, 0.5)
+    # rows, or clusters, are left out of their own gap; those of a cluster have different predictions
+    leverage <- min((ncol(whitened) + (clusters$others %||% 0)) / n, 0.5)
     list(psi = psi, columns = ncol(whitened), noise = 2 * sum(spread^2) / (n * (1 - leverage))^2,
          skew = min(2.8, 8 * cube / (2 * sum(spread^2))^1.5),
          linear = 4 * max(node_mean(nodes, second * fitted^2) - psi^2 + shared_by(fitted), 0) / n,
@@ -115,19 +115,73 @@ node_hats <- function(nodes, m, n) {
 # The probability that a rung exceeds its critical value, at the quantile z. The distribution is Pearson III, less skew
 # away from calibration.
 expected_rejection <- function(rung, z) {
-  variance <- rung$noise + rung$linear
-  critical <- pearson3_quantile(z, rung$skew) * sqrt(rung$noise)
-  pearson3_tail((critical - rung$psi) / sqrt(variance), rung$skew * (rung$noise / variance)^1.5)
+  1 - rung_below(rung, pearson3_quantile(z, rung$skew) * sqrt(rung$noise))
 }
 
-# The same of drawn data sets: mean width and share of rejections.
+# The probability that the upper limit at 1 - 2 alpha is below delta: that psi of every basis is below the value at
+# which its limit is delta. The finest basis has that of the coarser one and an increment, independent of it, which
+# counts above half of its own noise (inst/include/calibrisk/joint/headline.h). The mean residual has a limit of its
+# own, from the binomial law of the number of events.
+equivalence_expected <- function(n, nodes, facts) {
+  clusters <- facts$clusters
+  df <- expected_df(n, clusters)
+  if (df < 1) return(0)
+  delta <- facts$delta
+  tail <- 1 - facts$level
+  scores <- expected_scores(n, nodes, clusters)
+  rungs <- expected_rungs(n, nodes, clusters)
+  unseen <- unseen_error(max(vapply(rungs, `[[`, 0, "columns")), scores, 1 - 2 * tail)
+  if (sqrt(unseen) >= delta) return(0)
+  # limits are those of a psi of at least 0
+  reached <- function(psi) if (psi > 0) psi else -Inf
+  if (brier_bound(scores, 1 - 2 * tail, df) < delta) return(1)
+  rungs <- Filter(function(rung) isTRUE(rung$noise > 0), rungs)
+  if (length(rungs) == 0) return(1)
+  if (!is.null(clusters)) {
+    z <- stats::qt(1 - tail, df)
+    below <- function(rung) rung_below(rung, reached(delta^2 - z * sqrt(rung$noise + rung_slope(rung) * delta^2)))
+    return(min(vapply(rungs, below, 0)))
+  }
+  v <- pmax(nodes$p * (1 - nodes$p), 1e-12)
+  carriers <- n * node_mean(nodes, v^2)^2 / node_mean(nodes, v^3)
+  limit <- function(rung) {
+    slope <- rung_slope(rung)
+    variance <- rung$noise + slope * delta^2
+    skew <- min((rung$skew * rung$noise^1.5 + 1.5 * slope^2 * delta^2) / variance^1.5, 2.8)
+    reached(delta^2 + pearson3_quantile(qnorm(tail), carriers / (carriers + 30) * skew) * sqrt(variance))
+  }
+  coarse <- rungs[[max(length(rungs) - 1, 1)]]
+  fine <- rungs[[length(rungs)]]
+  own <- rung_below(coarse, limit(coarse))
+  at <- (seq_len(64) - 0.5) / 64 * own
+  psi <- coarse$psi + rung_deviation(coarse) * pearson3_quantile(qnorm(at), rung_skew(coarse))
+  more <- list(psi = fine$psi - coarse$psi, noise = max(fine$noise - coarse$noise, 1e-12 * fine$noise),
+               linear = max(fine$linear - coarse$linear, 0))
+  more$skew <- max(fine$skew * fine$noise^1.5 - coarse$skew * coarse$noise^1.5, 0) / more$noise^1.5
+  together <- own * mean(rung_below(more, pmax(sqrt(more$noise) / 2, limit(fine) - psi)))
+  # the mean residual, by the limits of the event rate
+  spread <- sqrt(node_mean(nodes, nodes$eta * (1 - nodes$eta)) / n)
+  within <- delta - qnorm(1 - tail) * sqrt(facts$prevalence * (1 - facts$prevalence) / n)
+  gap <- node_mean(nodes, nodes$p - nodes$eta)
+  max(min(together, pnorm((within - gap) / spread) - pnorm((-within - gap) / spread)), 0)
+}
+
+rung_deviation <- function(rung) sqrt(rung$noise + rung$linear)
+
+rung_skew <- function(rung) min(rung$skew * (rung$noise / (rung$noise + rung$linear))^1.5, 2.8)
+
+# The probability that psi is below a value.
+rung_below <- function(rung, value) 1 - pearson3_tail((value - rung$psi) / rung_deviation(rung), rung_skew(rung))
+
+# The same of drawn data sets: mean width and shares of rejections.
 simulated_ladder <- function(n, nodes, facts, times, threads) {
   drawn <- vapply(seq_len(times), function(i) {
     rows <- draw_study(nodes, n, facts$clusters)
     problem <- scalar_problem(rows$p, rows$y)
     problem$design <- new_design(n, cluster = rows$cluster)
     ladder <- binary_ladder(problem, facts$level, threads)
-    c(width = ladder$high - ladder$low, power = isTRUE(ladder$p.value < 1 - facts$level))
-  }, c(width = 0, power = 0))
+    c(calibration_error = ladder$high - ladder$low, test = isTRUE(ladder$p.value < 1 - facts$level),
+      equivalence = isTRUE(ladder$upper(1 - facts$level)[1] < (facts$delta %||% 0)))
+  }, c(calibration_error = 0, test = 0, equivalence = 0))
   rowMeans(drawn)
 }

@@ -28,6 +28,14 @@
 #'     [ce_estimate()].}
 #'   \item{`test`}{the power of its test at \eqn{1 - level}: that of its best part, so a little below the truth. Scores
 #'     of intercept and slope are taken as normal.}
+#'   \item{`equivalence`}{the power of the test that the calibration error is below `delta`, see *Equivalence* of
+#'     [ce_test()]: the probability that the upper limit at \eqn{1 - 2\alpha} is below \eqn{\delta}, \eqn{\alpha = 1 -}
+#'     `level`. A basis lets it be where \eqn{\hat\psi < c = \delta^2 + Q_\alpha \sqrt{2\,tr T^2 / n^2 + s \delta^2}},
+#'     with the lower quantile \eqn{Q_\alpha} and the slope s of [ce_estimate()]; \eqn{\hat\psi} has the mean
+#'     \eqn{\psi} and a Pearson III distribution. That of the finest basis is the one of 8 knots and an independent
+#'     increment d, which counts above half of its own noise: \eqn{P(\hat\psi_8 < c_8, d \le \max(sd(d)/2, c -
+#'     \hat\psi_8))}. The rate of events must allow it too, so the power is at most the probability that the mean
+#'     residual and its binomial limit are within \eqn{\delta}.}
 #' }
 #' *Clusters* of \eqn{m} rows with the intra-cluster correlation \eqn{\rho}: the criteria of Riley et al. are those of
 #' \eqn{n / D} rows, \eqn{D = 1 + (\bar m - 1) \rho} the design effect, \eqn{\bar m = \sum m_c^2 / \sum m_c} where sizes
@@ -37,16 +45,20 @@
 #' \eqn{(\bar m - 1) \rho\, E[b b' (\min(\eta, \eta') - \eta \eta')]}, over independent predictions, to \eqn{T} and as
 #' much to the other variances. Quantiles are Student's with one degree of freedom less than there are clusters.
 #'
-#' `simulate` checks these two by drawing data sets. In twelve cases of 300 to 5,000 rows (four forms of miscalibration,
-#' 60 to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%, and the power within .06.
-#' In six clustered cases of 600 to 2,000 rows the expected width was 7 to 19% above the mean one, and the power within
-#' .09.
+#' `simulate` checks these three by drawing data sets. In twelve cases of 300 to 5,000 rows (four forms of
+#' miscalibration, 60 to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%, and the
+#' power of the test within .06. In six clustered cases of 600 to 2,000 rows (60 data sets) the expected width was 8%
+#' below to 3% above the mean one, and the power within .11. The power of `equivalence` was within .09 of the simulated
+#' one in fifteen cases of 1,000 to 4,000 independent rows (`delta` = .05, 100 data sets), and within .17 in those six
+#' (`delta` = .08).
 #'
 #' @param x Assumptions on the study's data: [assume_logit()] or [assume_beta()]; or the predictions of a pilot, a data
 #'   frame or a vector of probabilities.
 #' @param truth,... For a pilot: its outcomes, and the probability column of a data frame.
 #' @param width Wished widths, a named vector of some of the criteria above, such as `c(oe_ratio = 1, slope = 0.2)`.
 #' @param power Wished power of the test of calibration.
+#' @param delta A calibration error between 0 and 1: `power`, by default 0.8, is then that of showing that the error is
+#'   below it (`equivalence`), if it is as assumed; with `assume_logit()` and its defaults, that of a calibrated model.
 #' @param n A number of rows, instead of `width` and `power`: the table then gives what to expect from it for all
 #'   criteria (net benefit with a `threshold`).
 #' @param prevalence,auroc For `oe_ratio` and `auroc`, where they are known better than by the assumption.
@@ -58,7 +70,7 @@
 #' @param recalibration For a pilot: the estimator of its miscalibration, see [ce_decision()]. Noise in that estimate
 #'   makes the test look more powerful than it will be.
 #' @param simulate Number of data sets to draw at the needed (or given) number of rows; the criteria `calibration_error`
-#'   and `test` then have what these gave in the column `simulated`. `NULL` for none.
+#'   `test` and `equivalence` then have what these gave in the column `simulated`. `NULL` for none.
 #' @param level Confidence level of the intervals; the test is at one minus it.
 #' @param event_level,na_rm,weights,horizon For a pilot; see [ece()]. Weights are shares of the assumed distribution:
 #'   the rows to be sampled are unweighted and independent.
@@ -94,9 +106,11 @@
 #' # predictions that are too extreme: is it found, and how precise is its size?
 #' ce_power(assume_beta(1, 3, slope = 0.8), width = c(calibration_error = 0.06), power = 0.9)
 #' ce_power(assume_beta(1, 3, slope = 0.8), n = 500)
+#' # rows to show that the error of a calibrated model is below .05
+#' ce_power(assume_beta(1, 3), delta = 0.05)
 #' # centres of 20 patients
 #' ce_power(assume_beta(1, 3, slope = 0.8), width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
-ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, prevalence = NULL, auroc = NULL,
+ce_power <- function(x, truth, ..., width = NULL, power = NULL, delta = NULL, n = NULL, prevalence = NULL, auroc = NULL,
                      threshold = NULL, cluster_size = NULL, icc = NULL, recalibration = method_stack(),
                      simulate = NULL, level = 0.95, event_level = "first", na_rm = TRUE, threads = NULL,
                      weights = NULL, horizon = NULL) {
@@ -114,7 +128,9 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
   check_number(auroc, lower = 0, upper = 1, open = TRUE, null = TRUE)
   check_number(threshold, lower = 0, upper = 1, open = TRUE, null = TRUE)
   check_count(simulate, lower = 2, null = TRUE)
-  check_wishes(width, power, n, threshold, call)
+  check_delta(delta)
+  if (is.null(c(width, power, n)) && !is.null(delta)) power <- 0.8
+  check_wishes(width, power, n, threshold, delta, call)
   threads <- resolve_threads(threads)
   nodes <- if (inherits(x, "ce_assumption")) {
     check_no_pilot(enquo(truth), dots, call)
@@ -125,6 +141,7 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
                recalibration, threads, call)
   }
   facts <- power_facts(nodes, prevalence, auroc, threshold, level)
+  facts$delta <- delta
   check_both_outcomes(facts$prevalence, call)
   facts$clusters <- new_power_clusters(cluster_size, icc, call)
   rows <- if (is.null(n)) wished_rows(nodes, facts, width, power) else expected_of(n, nodes, facts)
@@ -136,7 +153,7 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, n = NULL, preval
   rows
 }
 
-check_wishes <- function(width, power, n, threshold, call) {
+check_wishes <- function(width, power, n, threshold, delta, call) {
   wished <- !is.null(width) || !is.null(power)
   if (wished == !is.null(n)) {
     stop_input(c(
@@ -147,6 +164,11 @@ check_wishes <- function(width, power, n, threshold, call) {
   }
   check_count(n, lower = 2, null = TRUE, call = call)
   check_number(power, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
+  if (!is.null(delta) && is.null(power) && is.null(n)) {
+    stop_input(c("{.arg delta} needs a {.arg power} beside {.arg width}.", "x" = "There is only {.arg width}.",
+                 remedy("For example", mended_line(call, list(power = 0.8)) %||% "power = 0.8")),
+               "argument", arg = "delta", value = delta, call = call)
+  }
   if (is.null(width)) return(invisible())
   check_numbers(width, lower = 0, open = TRUE, call = call)
   known <- names(power_widths)
@@ -203,28 +225,36 @@ wished_rows <- function(nodes, facts, width, power) {
   rows <- columns_frame(criterion = names(width) %||% character(), quantity = rep("width", length(width)),
                         target = as.numeric(width), n = unname(found))
   if (is.null(power)) return(rows)
-  # of a calibrated model the test has no power, except for its level
-  gap <- node_mean(nodes, (nodes$p - nodes$eta)^2)
-  test <- if (gap > 1e-14) {
-    needed_rows(function(n) ladder_expected(n, nodes, facts)$power, power, falls = FALSE)
+  error <- sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2))
+  power_of <- if (is.null(facts$delta)) {
+    # of a calibrated model the test has no power, except for its level
+    if (error > 1e-7) function(n) ladder_expected(n, nodes, facts)$power
   } else {
-    Inf
+    # and none shows that an error is below a smaller one
+    if (error < facts$delta) function(n) equivalence_expected(n, nodes, facts)
   }
-  vctrs::vec_rbind(rows, columns_frame(criterion = "test", quantity = "power", target = power, n = test))
+  needed <- if (is.null(power_of)) Inf else needed_rows(power_of, power, falls = FALSE)
+  vctrs::vec_rbind(rows, columns_frame(criterion = if (is.null(facts$delta)) "test" else "equivalence",
+                                       quantity = "power", target = power, n = needed))
 }
 
 expected_of <- function(n, nodes, facts) {
   names <- names(power_widths)
   if (is.null(facts$threshold)) names <- names[!grepl("net_benefit", names)]
   widths <- vapply(names, function(name) expected_width(name, n, nodes, facts), 0)
-  columns_frame(criterion = c(names, "test"), quantity = c(rep("width", length(names)), "power"),
-                target = c(unname(widths), ladder_expected(n, nodes, facts)$power), n = n)
+  powers <- c(test = ladder_expected(n, nodes, facts)$power,
+              equivalence = if (!is.null(facts$delta)) equivalence_expected(n, nodes, facts))
+  columns_frame(criterion = c(names, names(powers)),
+                quantity = rep(c("width", "power"), c(length(names), length(powers))),
+                target = unname(c(widths, powers)), n = n)
 }
 
 simulated_column <- function(rows, nodes, facts, times, threads) {
   vapply(seq_len(nrow(rows)), function(i) {
-    if (!rows$criterion[i] %in% c("calibration_error", "test") || !is.finite(rows$n[i])) return(NA_real_)
-    simulated_ladder(rows$n[i], nodes, facts, times, threads)[[rows$quantity[i]]]
+    if (!rows$criterion[i] %in% c("calibration_error", "test", "equivalence") || !is.finite(rows$n[i])) {
+      return(NA_real_)
+    }
+    simulated_ladder(rows$n[i], nodes, facts, times, threads)[[rows$criterion[i]]]
   }, 0)
 }
 
@@ -234,6 +264,7 @@ power_header <- function(nodes, facts) {
     "Prevalence" = paste0(number(facts$prevalence), ", C statistic ", number(facts$auroc), ", calibration error ",
                           number(sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2)))),
     "Intervals" = percent_text(facts$level),
+    "Equivalence" = if (!is.null(facts$delta)) paste("error below", format(facts$delta)),
     "Clusters" = clusters_label(facts$clusters))
 }
 

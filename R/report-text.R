@@ -23,7 +23,8 @@ sign_paragraph <- function(name, validation, i, evidence) {
                of("Brier score", "brier", 3))
   paste0(
     name, " (", rows_and_events(sample, validation$notion, validation$event$label, validation$horizon), "). ",
-    paste(c(said["error"], paste0(first_upper(paste(numbers, collapse = "; ")), "."), said[names(said) == "model"]),
+    paste(c(said[names(said) %in% c("error", "below")], paste0(first_upper(paste(numbers, collapse = "; ")), "."),
+            said[names(said) == "model"]),
           collapse = " ")
   )
 }
@@ -78,8 +79,8 @@ curve_alt <- function(curve) {
 }
 
 # Definitions of the terms that a page shows.
-report_definitions <- function() {
-  data.frame(
+report_definitions <- function(delta = NULL) {
+  rows <- data.frame(
     Number = c("O:E ratio", "Calibration in the large", "Intercept, slope", "ICI, E50, E90, Emax", "ECI",
                "Calibration error", "AUROC", "Brier score", "Scaled Brier score", "Log loss", "Net benefit at c"),
     Definition = c(
@@ -100,6 +101,13 @@ report_definitions <- function() {
       "mean of 1{p >= c} (y - c) / (1 - c): true positives less false positives weighted by the odds of c, per row"
     )
   )
+  if (is.null(delta)) return(rows)
+  below <- data.frame(
+    Number = paste("Calibration error below", format(delta)),
+    Definition = paste("one-sided interval to the upper limit of the calibration error; p-value of the hypothesis that",
+                       "the error is at least", format(delta))
+  )
+  vctrs::vec_rbind(rows[1:6, ], below, rows[-(1:6), ])
 }
 
 # The classes of several against the others, a row each.

@@ -35,9 +35,9 @@
 #' ce_report(women, type, risk, event_level = "second", file = file, times = 20)
 #' unlink(file)
 ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibration of a prediction model",
-                      model = "The model", group = NULL, thresholds = c(0.1, 0.5), notion = NULL, times = 200,
-                      level = 0.95, seed = 1, event_level = "first", na_rm = TRUE, floor = NULL, threads = NULL,
-                      weights = NULL, cluster = NULL, horizon = NULL, quiet = TRUE) {
+                      model = "The model", group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
+                      times = 200, level = 0.95, seed = 1, event_level = "first", na_rm = TRUE, floor = NULL,
+                      threads = NULL, weights = NULL, cluster = NULL, horizon = NULL, quiet = TRUE) {
   call <- current_env()
   format <- check_report(file, quiet, title, model, call)
   check_count(seed, lower = 0)
@@ -48,14 +48,14 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   cluster <- enquo(cluster)
   check_validation_notion(check_notion(notion), call)
   design <- evaluate_design_once(design_input(weights, cluster, horizon), x)
-  options <- report_options(thresholds, times, level, floor, threads, design$horizon, call)
+  options <- report_options(thresholds, times, delta, level, floor, threads, design$horizon, call)
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else setNames(list(x), model)
   models <- lapply(models, read_results, call)
   data <- lapply(models, function(one) {
     predictions <- as_predictions(one, truth, dots, event_level, na_rm, call, design = design)
     report_data(predictions, validation_groups(group, one, predictions$rows, call, truth, design))
   })
-  about <- list(title = title, models = names(models), seed = seed, times = times, level = level,
+  about <- list(title = title, models = names(models), seed = seed, times = times, level = level, delta = delta,
                 horizon = design$horizon$time, incomplete = vapply(data, `[[`, 0, "dropped"))
   with_seed_kept(seed, {
     parts <- report_parts(data, notion, options, call)
@@ -65,12 +65,13 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
 }
 
 # Those of ce_validate() beside the horizon of survival outcomes.
-report_options <- function(thresholds, times, level, floor, threads, horizon, call) {
+report_options <- function(thresholds, times, delta, level, floor, threads, horizon, call) {
+  check_delta(delta, call)
   check_level(level, call = call)
   check_validation_times(times, call)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE, call = call)
   list(thresholds = check_thresholds(thresholds, call), smoother = "loess", span = 0.75, floor = floor, times = times,
-       level = level, threads = resolve_threads(threads), horizon = horizon)
+       delta = delta, level = level, threads = resolve_threads(threads), horizon = horizon)
 }
 
 report_formats <- c(html = "html_document", docx = "word_document", pdf = "pdf_document")

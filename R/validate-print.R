@@ -3,16 +3,20 @@
 validation_labels <- c(
   oe_ratio = "O:E ratio", in_the_large = "calibration in the large", intercept = "intercept",
   slope = "slope", joint = "joint test (statistic)", ici = "ICI", e50 = "E50", e90 = "E90", emax = "Emax", eci = "ECI",
-  calibration_error = "calibration error", all_groups = "all groups (test)", auroc = "AUROC", brier = "Brier score",
+  calibration_error = "calibration error", equivalence = "calibration error below",
+  all_groups = "all groups (test)", auroc = "AUROC", brier = "Brier score",
   scaled_brier = "scaled Brier score", log_loss = "log loss", net_benefit = "net benefit at"
 )
 
 term_label <- function(term) {
   name <- sub("[(].*", "", term)
-  of <- ifelse(grepl("(", term, fixed = TRUE), sub("^[^(]*[(](.*)[)]$", "\\1", term), "")
+  of <- ifelse(grepl("(", term, fixed = TRUE), term_value(term), "")
   label <- validation_labels[name]
-  unname(ifelse(nzchar(of), paste0(label, ifelse(name == "net_benefit", " ", ", "), of), label))
+  unname(ifelse(nzchar(of), paste0(label, ifelse(name %in% c("net_benefit", "equivalence"), " ", ", "), of), label))
 }
+
+# Between the brackets.
+term_value <- function(term) sub("^[^(]*[(](.*)[)]$", "\\1", term)
 
 # "0.092 (0.055 to 0.131)"
 interval_text <- function(estimate, low, high, digits = 3) {
@@ -92,7 +96,7 @@ validation_sentences <- function(rows, level, more = NULL) {
   value <- function(term) rows[match(term, rows$term), ]
   page_sentences(list(
     level = level, ratio = value("oe_ratio"), large = value("in_the_large"), slope = value("slope"),
-    joint = value("joint"), error = value("calibration_error"),
+    joint = value("joint"), error = value("calibration_error"), below = rows[startsWith(rows$term, "equivalence("), ],
     evidence = rbind(validation_evidence(rows, level), more)
   ))
 }

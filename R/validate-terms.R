@@ -45,6 +45,7 @@ validate_problem <- function(problem, options, call) {
     oe_row(problem, options), cox[large, ], cox[!large, ],
     attempt(smooth_terms, "moderate", moderate_terms(sorted, options)),
     ladder_term(ladder),
+    equivalence_term(ladder, options),
     strong_terms(problem, options),
     auroc_row(sorted, options),
     overall_rows(problem, options),
@@ -86,6 +87,13 @@ validation_ladder <- function(problem, options) binary_ladder(problem, options$l
 
 ladder_term <- function(ladder, level = "moderate", term = "calibration_error") {
   validation_term(level, term, ladder$estimate, ladder$std.error, ladder$low, ladder$high, ladder$p.value)
+}
+
+equivalence_term <- function(ladder, options) {
+  if (is.null(options$delta)) return(NULL)
+  found <- equivalence(ladder, options$delta, options$level)
+  validation_term("moderate", paste0("equivalence(", format(options$delta), ")"), NA_real_, low = 0, high = found$high,
+                  p = found$p.value)
 }
 
 smooth_terms <- c("ici", "e50", "e90", "emax", "eci")

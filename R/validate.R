@@ -13,6 +13,8 @@
 #'   shows all of them.
 #' @param notion `"binary"`, `"top_label"`, or `"class_wise"`: every class against the others. By default `"binary"` for
 #'   a single probability and for two classes, else `"class_wise"`.
+#' @param delta `NULL`, or a calibration error between 0 and 1: the page then says whether the model's error is shown to
+#'   be below it, see *Equivalence* of [ce_test()].
 #' @param smoother,span For the moderate terms, see [ici()].
 #' @param floor For the regressions on the logit, see [cox_calibration()].
 #' @param times Bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI; 0 for none. They are the
@@ -32,7 +34,9 @@
 #'   the joint test (`joint`, the statistic). A slope above 1 means that the risks are too moderate.
 #' * **moderate**: `ici`, `e50`, `e90`, `emax` of [ici()]; `eci` \eqn{= \overline{(p - c)^2} / \overline{(p - \bar
 #'   y)^2}} with the smooth curve \eqn{c} (Van Hoorde et al. 2015, relative to a model that predicts the prevalence);
-#'   `calibration_error`, the number of [ce_estimate()] with its interval and test.
+#'   `calibration_error`, the number of [ce_estimate()] with its interval and test; with `delta` also
+#'   `equivalence(delta)`, the one-sided interval from 0 to the upper limit at `level` and the p-value of
+#'   [ce_test()] with `delta`.
 #' * **strong**, with `group`: for each group `oe_ratio` and `calibration_error`, and `all_groups`, whose `p.value`
 #'   tests that all are calibrated (the smallest of the groups' p-values by Bonferroni's rule). For covariates that are
 #'   continuous see [ckce()] with `group`.
@@ -51,7 +55,8 @@
 #' A few sorts and linear passes, and `times` smooth curves: under a second for 100,000 rows,
 #' six for a million.
 #' @section Errors:
-#' Those of [ece()]; `calibrisk_error_argument` for `thresholds` outside of (0, 1) and a `group` of another length.
+#' Those of [ece()]; `calibrisk_error_argument` for `thresholds` or `delta` outside of (0, 1) and a `group` of another
+#' length.
 #' @references Van Calster, B., Nieboer, D., Vergouwe, Y., De Cock, B., Pencina, M. J. and Steyerberg, E. W. (2016). A
 #'   calibration hierarchy for risk models was defined: from utopia to empirical data. *Journal of Clinical
 #'   Epidemiology* 74, 167-176. \doi{10.1016/j.jclinepi.2015.12.005}
@@ -70,7 +75,7 @@
 #' validation <- ce_validate(women, type, risk, event_level = "second", times = 50)
 #' validation
 #' tidy(validation)
-ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), notion = NULL,
+ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
                         smoother = c("loess", "isotonic"), span = 0.75, floor = NULL, times = 200, level = 0.95,
                         .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
                         cluster = NULL, horizon = NULL) {
@@ -81,10 +86,11 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), n
   check_number(span, lower = 0, upper = 100, open = TRUE)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_validation_times(times, call)
+  check_delta(delta)
   check_level(level)
   options <- list(
     thresholds = check_thresholds(thresholds, call), smoother = check_choice(smoother, c("loess", "isotonic")),
-    span = span, floor = floor, times = times, level = level, threads = resolve_threads(threads)
+    span = span, floor = floor, times = times, delta = delta, level = level, threads = resolve_threads(threads)
   )
   truth <- evaluate_once(enquo(truth), x)
   group <- evaluate_once(enquo(group), x)

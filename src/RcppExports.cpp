@@ -382,6 +382,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_joint_upper
+Rcpp::NumericVector cpp_joint_upper(const Rcpp::List& facts, double tail);
+RcppExport SEXP _calibrisk_cpp_joint_upper(SEXP factsSEXP, SEXP tailSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< double >::type tail(tailSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_joint_upper(facts, tail));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_joint
 Rcpp::List cpp_joint(Rcpp::NumericVector p, Rcpp::NumericMatrix outcomes, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::List knots, double level, int redraws, int threads);
 RcppExport SEXP _calibrisk_cpp_joint(SEXP pSEXP, SEXP outcomesSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP knotsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
@@ -1617,6 +1628,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_cosine_sums", (DL_FUNC) &_calibrisk_cpp_cosine_sums, 1},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 5},
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
+    {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},
     {"_calibrisk_cpp_joint", (DL_FUNC) &_calibrisk_cpp_joint, 8},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},

@@ -16,7 +16,7 @@ rooms <- c(
                   "tune-results|metric-sorted|distribution-read|summary)$"),
   est    = "^est-|^(influence|crossfit|pair-clusters|risk-statistics|ladder-limits|resample)$",
   pair   = "^pair-(?!risk|clusters)|^(kernel-d.*|kernel-features|skce-.*|ckce-(engine|features|group|input))$",
-  ladder = "^ladder(-basis|-rare|-joint)?$|^ladder-(bases|stack)$|^moment-ladder$",
+  ladder = "^ladder(-basis|-rare|-joint|-equivalence)?$|^ladder-(bases|stack)$|^moment-ladder$",
   form   = "^form(-.*)?$|^pair-risk.*$",
   meth   = "^meth-|^method(-.*)?$|^tune-path$",
   metric = paste0("^metric-(?!sorted)|^(aaa-metric|score-.*|moments|pit|ece-bias|smooth-limits|skce|jkce|",

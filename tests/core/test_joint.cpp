@@ -265,3 +265,27 @@ TEST(of_one_prediction_the_interval_covers) {
     }
   }
 }
+
+TEST(the_upper_limit_falls_with_the_probability_of_a_miss) {
+  const Engine engine = serial_engine();
+  Vector equal = Vector::Constant(80, 0.3);
+  for (const Vector& p : {predictions(250, 3.0), predictions(60, 12.0), equal}) {
+    for (const double power : {1.0, 1.5, 4.0}) {
+      const Vector y = outcomes(p, power, 9);
+      const JointTest test = test_of(engine, p, y, 199);
+      const Vector e = test.parts().rows.residuals(y);
+      const JointUpper upper = test.headline(e, 0.95).upper;
+      double before = 2.0, cap_before = 2.0;
+      for (const double tail : {1e-9, 1e-3, 0.005, 0.025, 0.1, 0.4, 0.5, 0.6, 0.9, 0.999}) {
+        const double high = upper.high(tail), cap = upper.cap(tail);
+        CHECK(high <= before && high >= 0.0 && cap <= cap_before && high <= cap);
+        before = high;
+        cap_before = cap;
+        if (tail >= 0.5) continue;
+        const JointHeadline h = test.headline(e, 1.0 - 2.0 * tail);
+        CHECK(is_near(h.high, std::max(h.low, high), 1e-9));
+        CHECK(is_near(h.cap, cap, 1e-9));
+      }
+    }
+  }
+}

@@ -410,3 +410,54 @@ test_that("an interval of roots that were not distinguished from 0 excludes 0 ex
   expect_gte(sum(agrees[1, ]), 8)
   expect_true(all(agrees[-1, ]))
 })
+
+test_that("a margin says which model is superior or non-inferior, by the interval of the difference", {
+  data <- models_frame()
+  found <- ce_compare(data, y, p, sharp, flat, metric = rbs, margin = 0.05)
+  expect_identical(found$superior, ifelse(found$conf.high < 0, "a", ifelse(found$conf.low > 0, "b", "neither")))
+  # limits by hand: each case, and its mirror image
+  limits <- data.frame(conf.low = c(-0.3, -0.2, -0.02, -0.01, -0.2, 0.01, 0.2, NA),
+                       conf.high = c(-0.2, 0.02, -0.01, 0.02, 0.2, 0.02, 0.3, NA))
+  of <- add_margin(limits, 0.05)
+  expect_identical(of$superior, c("a", "neither", "a", "neither", "neither", "b", "b", NA))
+  expect_identical(of$noninferior, c("a", "a", "both", "both", "neither", "both", "b", NA))
+  turned <- add_margin(data.frame(conf.low = -limits$conf.high, conf.high = -limits$conf.low), 0.05)
+  other <- c(a = "b", b = "a", both = "both", neither = "neither")
+  expect_identical(turned$superior, unname(other[of$superior]))
+  expect_identical(turned$noninferior, unname(other[of$noninferior]))
+  # nothing else moves
+  plain <- ce_compare(data, y, p, sharp, flat, metric = rbs)
+  for (name in names(plain)) expect_identical(found[[name]], plain[[name]])
+})
+
+test_that("the printed comparison has a sentence for each pair with a margin, and none without", {
+  data <- models_frame()
+  data$near <- data$p + 0.001
+  found <- ce_compare(data, y, p, near, flat, metric = rbs, margin = 0.05)
+  printed <- gsub("\\s+", " ", capture_output(print(found)))
+  expect_match(printed, "p and near differ by less than 0.05: difference -0.000 \\(95% CI|p and near differ by less")
+  expect_match(printed, "p is superior to flat", fixed = TRUE)
+  expect_match(printed, "(95% CI ", fixed = TRUE)
+  row <- function(superior, noninferior) {
+    margin_claim(list(a = "x", b = "z", superior = superior, noninferior = noninferior), "0.1")
+  }
+  expect_identical(row("b", "both"), "z is superior to x, by less than 0.1")
+  expect_identical(row("a", "a"), "x is superior to z")
+  expect_identical(row("neither", "b"), "z is non-inferior to x (margin 0.1), and not shown to be superior")
+  expect_identical(row("neither", "neither"), "Neither x nor z is shown to be non-inferior (margin 0.1)")
+  expect_identical(row(NA, NA), "No interval, no conclusion")
+  expect_no_match(capture_output(print(ce_compare(data, y, p, flat, metric = rbs))), "superior")
+  by_site <- ce_compare(data, y, p, flat, metric = rbs, margin = 0.05, .by = site)
+  expect_match(margin_sentences(by_site)[1], "^u: ")
+})
+
+test_that("a margin that is no positive number, or of fits, is a classed error", {
+  data <- models_frame(60)
+  for (margin in list(0, -1, "a", c(1, 2), NA)) {
+    expect_error(ce_compare(data, y, p, flat, metric = rbs, margin = margin), "margin",
+                 class = "calibrisk_error_argument")
+  }
+  fit <- ce_fit(data, y, p, method = method_bins(3))
+  expect_error(ce_compare(list(a = fit, b = fit), data, y, p, margin = 0.1), "margin.* is for models",
+               class = "calibrisk_error_argument")
+})

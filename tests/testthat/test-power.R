@@ -152,9 +152,57 @@ test_that("a pilot of one outcome plans nothing, certain and right predictions h
 
 test_that("a study of patients with nearly one risk is planned", {
   for (x in list(assume_logit(0, 1e-300), assume_logit(-40, 1))) {
-    found <- ce_power(x, n = 500)
+    found <- ce_power(x, n = 500, delta = 0.1)
     expect_false(anyNA(found$target))
     # without a spread the slope is not known
     expect_gt(found$target[found$criterion == "slope"], 1e6)
   }
+})
+
+test_that("delta plans for showing that the error is below it, by default with a power of 0.8", {
+  plan <- assume_logit(-0.5, 1.2)
+  found <- ce_power(plan, delta = 0.06)
+  expect_identical(found$criterion, "equivalence")
+  expect_identical(found$target, 0.8)
+  expect_identical(ce_power(plan, delta = 0.06, power = 0.8)$n, found$n)
+  # the smallest n with that power
+  at <- function(n, delta = 0.06) {
+    row <- tidy(ce_power(plan, delta = delta, n = n))
+    row$target[row$criterion == "equivalence"]
+  }
+  expect_gte(at(found$n), 0.8)
+  expect_lt(at(found$n - 1), 0.8)
+  # more rows for a smaller delta, for more power, and for a model with an error
+  expect_gt(ce_power(plan, delta = 0.04)$n, found$n)
+  expect_gt(ce_power(plan, delta = 0.06, power = 0.9)$n, found$n)
+  expect_gt(ce_power(assume_logit(-0.5, 1.2, slope = 0.9), delta = 0.06)$n, found$n)
+  expect_match(capture_output(print(found)), "Rows needed: .*")
+  expect_match(capture_output(print(found)), "Equivalence: error below 0.06", fixed = TRUE)
+})
+
+test_that("no number of rows shows that an error is below a smaller delta", {
+  biased <- assume_logit(-0.5, 1.2, intercept = 0.8)
+  expect_gt(glance(ce_power(biased, n = 100))$error, 0.1)
+  expect_identical(ce_power(biased, delta = 0.1)$n, Inf)
+  expect_match(capture_output(print(ce_power(biased, delta = 0.1))), "No number of rows is enough for: equivalence")
+})
+
+test_that("a delta without a power beside widths is a classed error", {
+  expect_error(ce_power(assume_logit(-0.5, 1.2), width = c(slope = 0.2), delta = 0.05), "delta.* needs a .power",
+               class = "calibrisk_error_argument")
+})
+
+test_that("the expected power to show equivalence is near the simulated one", {
+  skip_on_cran()
+  cases <- list(list(assume_logit(-0.5, 1.2), 800, 0.06), list(assume_beta(4, 4), 800, 0.05),
+                list(assume_logit(-0.5, 1.2, slope = 0.8), 2000, 0.06))
+  for (case in cases) {
+    found <- withr::with_seed(5, ce_power(case[[1]], n = case[[2]], delta = case[[3]], simulate = 120))
+    row <- found[found$criterion == "equivalence", ]
+    expect_lt(abs(row$target - row$simulated), 0.15)
+  }
+  clustered <- withr::with_seed(5, ce_power(assume_logit(-0.5, 1.2), n = 2000, delta = 0.06, cluster_size = 20,
+                                            icc = 0.05, simulate = 60))
+  row <- clustered[clustered$criterion == "equivalence", ]
+  expect_lt(abs(row$target - row$simulated), 0.2)
 })

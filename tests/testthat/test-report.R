@@ -21,17 +21,21 @@ test_that("a page has the numbers of the verbs, in one file", {
   withr::local_seed(9)
   runif(1)
   before <- get(".Random.seed", globalenv())
-  out <- ce_report(d, y, p, group = sex, event_level = "second", file = file, times = 20, model = "glm")
+  out <- ce_report(d, y, p, group = sex, event_level = "second", file = file, times = 20, model = "glm",
+                   delta = 0.3)
   expect_identical(out, file)
   expect_identical(get(".Random.seed", globalenv()), before)
   text <- paste(readLines(file), collapse = "\n")
-  v <- tidy(ce_validate(d, y, p, group = sex, event_level = "second", times = 0))
-  for (term in c("oe_ratio", "slope", "auroc", "oe_ratio(sex = f)", "net_benefit(0.1)")) {
+  v <- tidy(ce_validate(d, y, p, group = sex, event_level = "second", times = 0, delta = 0.3))
+  for (term in c("oe_ratio", "slope", "auroc", "oe_ratio(sex = f)", "net_benefit(0.1)", "equivalence(0.3)")) {
     row <- v[v$term == term, ]
     expect_true(has(text, interval_text(row$estimate, row$conf.low, row$conf.high), fixed = TRUE), info = term)
   }
   expect_true(has(text, "glm (200 rows, ", fixed = TRUE))
+  expect_true(has(text, "Calibration error below 0.3", fixed = TRUE))
   plain <- gsub("\\s+", " ", gsub("<[^>]*>", " ", sub("(?s).*<body>", "", text, perl = TRUE)))
+  # to sign, and below the table
+  expect_length(gregexpr("The calibration error is below 0.3: p &lt; 0.001.", plain, fixed = TRUE)[[1]], 2)
   expect_identical(contradictions(plain, v), character())
   expect_true(has(plain, "vidence of miscalibration: "))
   expect_true(has(text, "sex = f", fixed = TRUE))
@@ -41,7 +45,7 @@ test_that("a page has the numbers of the verbs, in one file", {
 })
 
 test_that("a page contradicts neither its numbers nor itself", {
-  options <- report_options(.3, 20, .95, NULL, 1L, NULL, rlang::current_env())
+  options <- report_options(.3, 20, NULL, .95, NULL, 1L, NULL, rlang::current_env())
   laws <- list(list(332), list(332, slope = .75), list(1000, slope = .75), list(332, intercept = .5), list(332, base = -3))
   kinds <- withr::with_seed(11, vapply(laws, function(law) {
     d <- do.call(page_rows, law)
@@ -90,10 +94,11 @@ test_that("models are compared, weights and clusters go through", {
     predictions <- as_predictions(one, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
     report_data(predictions, NULL)
   })
-  options <- report_options(.3, 0, .95, NULL, 1L, NULL, rlang::current_env())
+  options <- report_options(.3, 0, 0.2, .95, NULL, 1L, NULL, rlang::current_env())
   parts <- report_parts(data, "binary", options, rlang::current_env())
   expect_equal(tidy(parts$validations$b), tidy(ce_validate(transform(d, p = p^2), y, p, event_level = "second",
-                                                           weights = w, cluster = site, thresholds = .3, times = 0)))
+                                                           weights = w, cluster = site, thresholds = .3, delta = 0.2,
+                                                           times = 0)))
   direct <- ce_compare(transform(d, a = p, b = p^2), y, a, b, metric = rbs, event_level = "second", weights = w,
                        cluster = site)
   expect_equal(parts$comparison$difference[2], direct$difference)

@@ -28,7 +28,7 @@ struct ConstantPrediction {
   // An error of p in either direction, from Clopper and Pearson's limits of the event rate.
   double high(double tail) const {
     const ShareLimits share = clopper_pearson(events, n, tail);
-    return std::max(share.high - p, p - share.low);
+    return std::max({share.high - p, p - share.low, 0.0});
   }
 
   // The least error c that is not rejected: with an event rate p + c (or p - c) the observed number

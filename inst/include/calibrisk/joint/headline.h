@@ -4,7 +4,6 @@
 #ifndef CALIBRISK_JOINT_HEADLINE_H
 #define CALIBRISK_JOINT_HEADLINE_H
 
-#include <calibrisk/joint/constant.h>
 #include <calibrisk/joint/law.h>
 #include <calibrisk/joint/redraws.h>
 #include <calibrisk/joint/stack.h>
@@ -23,6 +22,7 @@ struct JointHeadline {
   Vector half;                       // [n] rows as given: influence of a row is 2 half
   std::vector<double> lows, highs, psi, weighted;  // of the parts, of the rungs
   Vector weights;                                  // of the rungs in the estimate
+  JointUpper upper;
 };
 
 // What the predictions alone determine: parts, redraws and their laws.
@@ -62,26 +62,23 @@ class JointTest {
     out.low = *std::max_element(out.lows.begin(), out.lows.end());
     out.lower_bound = std::max(out.low, *std::max_element(bounds.begin(), bounds.end()));
 
-    upper(e, rungs, failures, tail, out);
-    if (exact()) constant(e, alpha, out);
+    out.upper = upper(e, rungs, failures);
+    for (std::size_t m = 0; m < rungs.size(); ++m) out.highs.push_back(out.upper.rung(m, tail));
+    if (out.upper.constant) constant(alpha, out);
+    out.high = std::max(out.low, out.upper.high(tail));
+    out.cap = out.upper.cap(tail);
     estimate(rungs, out);
     out.lower_bound = std::min(out.lower_bound, out.high);
     return out;
   }
 
  private:
-  bool exact() const { return parts_.rows.constant() && parts_.rows.equal_draws(); }
-
-  void constant(const Vector& e, double alpha, JointHeadline& out) const {
-    const JointRows& rows = parts_.rows;
-    const double p = rows.p(0), share = std::min(std::max(p - rows.mean(e), 0.0), 1.0);
-    const ConstantPrediction exact{p, rows.count, nine_digits(rows.count * share)};
+  void constant(double alpha, JointHeadline& out) const {
+    const ConstantPrediction& exact = out.upper.exact;
     out.p_value = exact.p_value();
     const bool rejects = out.p_value < alpha;
     out.low = rejects ? exact.low(alpha / 2.0) : 0.0;
     out.lower_bound = rejects ? exact.low(alpha) : 0.0;
-    out.high = std::max(out.low, exact.high(alpha / 2.0));
-    out.cap = std::max(out.cap, out.high);
   }
 
   // Limit of a part that rejects. `sides`: the tail of the noncentral law is that share of the
@@ -119,10 +116,16 @@ class JointTest {
     return trust * std::sqrt(lower_rung(rungs[at], critical, tail / sides));
   }
 
-  void upper(const Vector& e, std::vector<ObservedRung> rungs, const Failures& failures,
-             double tail, JointHeadline& out) const {
+  JointUpper upper(const Vector& e, const std::vector<ObservedRung>& rungs,
+                   const Failures& failures) const {
     const JointRows& rows = parts_.rows;
-    const double lack = std::max(0.0, 1.0 - failures.count / 10.0);
+    JointUpper out;
+    out.failures = failures.count;
+    out.expected = failures.share;
+    out.draws = failures.size;
+    out.apart = std::min(
+        2.0, rows.mean(rows.variance.cwiseAbs2()) / std::pow(rows.mean(rows.variance), 2.0));
+    out.brier = brier_facts(rows, e);
     double squares = 0.0, cubes = 0.0;
     for (Index i = 0; i < rows.size(); ++i) {
       const double v = rows.variance(i);
@@ -130,31 +133,29 @@ class JointTest {
       cubes += rows.weight(i) * rows.each(i) * v * v * v;
     }
     const double carriers = squares * squares / cubes;  // that bear the variance
-    double coarse = 0.0, coarse_noise = 0.0, widest = 0.0;
+    out.normal = carriers / (carriers + 30.0);
+    double coarse = 0.0, coarse_noise = 0.0;
     for (std::size_t m = 0; m < rungs.size(); ++m) {
-      ObservedRung& rung = rungs[m];
-      if (lack * rung.null.variance > rung.here.variance) {
-        rung.here.variance = lack * rung.null.variance;
-        rung.here.cube = rung.null.cube;
+      JointUpper::Rung rung{rungs[m].psi, rungs[m].here, true};
+      if (out.lack() * rungs[m].null.variance > rung.here.variance) {
+        rung.here.variance = out.lack() * rungs[m].null.variance;
+        rung.here.cube = rungs[m].null.cube;
       }
-      out.highs.push_back(std::sqrt(upper_rung(rung, tail, carriers / (carriers + 30.0))));
       const bool fine = m + 1 == rungs.size() && m > 0 && is_fine(m);
       if (fine) {  // where it exceeds the others by its own noise
         const double noise = std::sqrt(std::max(rung.here.variance - coarse_noise, 0.0));
-        if (rung.psi - coarse <= 0.5 * noise) continue;
+        rung.counts = rung.psi - coarse > 0.5 * noise;
       }
       coarse = m == 0 ? rung.psi : std::max(coarse, rung.psi);
       coarse_noise = std::max(coarse_noise, rung.here.variance);
-      widest = std::max(widest, out.highs.back());
+      out.rungs.push_back(rung);
     }
-    const ShareLimits share = clopper_pearson(failures.count, failures.size, tail);
-    const double gap = std::max(share.high - failures.share, failures.share - share.low);
-    // failures may lie where the predictions vary most
-    const double apart = std::min(
-        2.0, rows.mean(rows.variance.cwiseAbs2()) / std::pow(rows.mean(rows.variance), 2.0));
-    const double unseen = std::max(gap * gap, lack * std::min(gap * gap * apart, gap));
-    out.cap = std::max(root_brier_limit(rows, e, tail), gap);
-    out.high = std::max(out.low, std::min(out.cap, std::max(widest, std::sqrt(unseen))));
+    out.constant = rows.constant() && rows.equal_draws();
+    if (out.constant) {
+      const double p = rows.p(0), share = std::min(std::max(p - rows.mean(e), 0.0), 1.0);
+      out.exact = {p, rows.count, nine_digits(rows.count * share)};
+    }
+    return out;
   }
 
   bool is_fine(std::size_t m) const { return std::string(parts_.rungs[m]->name) == "fine"; }

@@ -3,49 +3,105 @@
 #ifndef CALIBRISK_JOINT_UPPER_H
 #define CALIBRISK_JOINT_UPPER_H
 
+#include <calibrisk/joint/constant.h>
 #include <calibrisk/joint/lower.h>
 
 namespace calibrisk {
 
 // The largest squared error that a rung does not reject: the noncentral law's own lower quantile as
 // far as many failures bear the normal law (`normal` near 1). `tail`: of this side.
-inline double upper_rung(const ObservedRung& o, double tail, double normal) {
-  const double z = normal_quantile(tail), psi = std::max(o.psi, 0.0);
+inline double upper_rung(double observed, const RungMoments& here, double tail, double normal) {
+  const double z = normal_quantile(tail), psi = std::max(observed, 0.0);
   const auto excess = [&](double x) {
-    const double variance = o.here.variance + o.here.slope * x;
+    const double variance = here.variance + here.slope * x;
     if (!(variance > 0.0)) return x - psi;
-    const double skew = std::min(
-        2.8, (o.here.cube + 1.5 * o.here.slope * o.here.slope * x) / std::pow(variance, 1.5));
+    const double skew =
+        std::min(2.8, (here.cube + 1.5 * here.slope * here.slope * x) / std::pow(variance, 1.5));
     return x - psi + pearson3_quantile(-z, normal * skew) * std::sqrt(variance);
   };
   if (excess(1.0) < 0.0) return 1.0;
-  return bracketed_root([&](double x) { return -excess(x); }, psi, 1.0, 1e-12);
+  return bracketed_root([&](double x) { return -excess(x); }, z < 0.0 ? 0.0 : psi, 1.0, 1e-12);
 }
 
-// Upper limit of the root Brier score, which no calibration error exceeds. The variance of a mean
-// of few large squares grows with the mean, by their skewness.
-inline double root_brier_limit(const JointRows& rows, const Vector& e, double tail) {
-  const double z = normal_quantile(tail), mean = rows.mean(e.cwiseAbs2());
+// The mean of squared residuals, which no squared calibration error exceeds: what its upper limit
+// needs. The variance of a mean of few large squares grows with the mean, by their skewness.
+struct BrierFacts {
+  double mean = 0.0, variance = 0.0, slope = 0.0, size = 0.0;
+  bool known = true;  // of one draw nothing is
+
+  double root_limit(double tail) const {
+    if (!known) return 1.0;
+    const double z = normal_quantile(tail);
+    const double high =
+        mean + z * z * slope / 2.0 + z * std::sqrt(variance + z * z * slope * slope / 4.0);
+    const double unseen = (1.0 - std::pow(tail, 1.0 / size)) * std::max(0.0, 1.0 - size * mean);
+    return std::sqrt(std::min(1.0, std::max(high, unseen)));
+  }
+};
+
+inline BrierFacts brier_facts(const JointRows& rows, const Vector& e) {
+  BrierFacts out;
+  out.mean = rows.mean(e.cwiseAbs2());
+  out.size = rows.effective();
+  out.known = rows.count > 1.0;
+  if (!out.known) return out;
   double squares = 0.0, cubes = 0.0;
   for (Index i = 0; i < rows.size(); ++i) {
-    const double off = e(i) * e(i) - mean, w = rows.weight(i) * rows.each(i) * off * off;
+    const double off = e(i) * e(i) - out.mean, w = rows.weight(i) * rows.each(i) * off * off;
     squares += w;
     cubes += w * rows.each(i) * off;
   }
-  if (!(rows.count > 1.0)) return 1.0;
-  const double variance = rows.count / (rows.count - 1.0) * squares / (rows.total * rows.total);
+  out.variance = rows.count / (rows.count - 1.0) * squares / (rows.total * rows.total);
   const double third = cubes / std::pow(rows.total, 3.0);
-  const double slope =
-      variance > 0.0 && third > 0.0
-          ? third / variance *
-                std::max(0.0, 1.0 - variance * variance * variance / (third * third) / 25.0)
-          : 0.0;
-  const double high =
-      mean + z * z * slope / 2.0 + z * std::sqrt(variance + z * z * slope * slope / 4.0);
-  const double size = rows.effective();
-  const double unseen = (1.0 - std::pow(tail, 1.0 / size)) * std::max(0.0, 1.0 - size * mean);
-  return std::sqrt(std::min(1.0, std::max(high, unseen)));
+  if (out.variance > 0.0 && third > 0.0) {
+    const double cube = out.variance * out.variance * out.variance;
+    out.slope = third / out.variance * std::max(0.0, 1.0 - cube / (third * third) / 25.0);
+  }
+  return out;
 }
+
+// What the upper limit needs of the rows, so that it can be had at any level: `tail` is the
+// probability of a miss that it allows, and the limit falls as that grows.
+struct JointUpper {
+  struct Rung {
+    double psi;
+    RungMoments here;
+    bool counts;
+  };
+  std::vector<Rung> rungs;
+  double normal = 0.0;  // as far as failures bear the normal law
+  double failures = 0.0, expected = 0.0,
+         draws = 0.0;  // their number, predicted share, and of how many
+  double apart = 1.0;  // failures may lie where the predictions vary most
+  BrierFacts brier;
+  bool constant = false;  // one prediction, of equal draws: the law is the binomial one
+  ConstantPrediction exact{0.0, 0.0, 0.0};
+
+  double lack() const { return std::max(0.0, 1.0 - failures / 10.0); }
+  double rung(std::size_t m, double tail) const {
+    return std::sqrt(upper_rung(rungs[m].psi, rungs[m].here, tail, normal));
+  }
+  // of the rate of failures
+  double gap(double tail) const {
+    const ShareLimits share = clopper_pearson(failures, draws, tail);
+    return std::max({share.high - expected, expected - share.low, 0.0});
+  }
+  // no calibration error exceeds it
+  double cap(double tail) const {
+    const double most = std::max(brier.root_limit(tail), gap(tail));
+    return constant ? std::max(most, exact.high(tail)) : most;
+  }
+  double high(double tail) const {
+    if (constant) return exact.high(tail);
+    double out = 0.0;
+    for (std::size_t m = 0; m < rungs.size(); ++m) {
+      if (rungs[m].counts) out = std::max(out, rung(m, tail));
+    }
+    const double d = gap(tail);
+    const double unseen = std::max(d * d, lack() * std::min(d * d * apart, d));
+    return std::min(cap(tail), std::max(out, std::sqrt(unseen)));
+  }
+};
 
 }  // namespace calibrisk
 

@@ -1,0 +1,24 @@
+# The printed test: as R prints tests, then what the rows and kernels were.
+
+#' @export
+print.ce_test <- function(x, ...) {
+  NextMethod()
+  cat("n = ", x$n, ", predictions: ", x$prediction, "\n", counted_line(x), sep = "")
+  if (!is.null(x$kernel)) {
+    cat("kernel on predictions: ", format(x$kernel), "\n", sep = "")
+    cat("kernel on outcomes: ", format(x$target_kernel), ", ", x$target_form, "\n", sep = "")
+  }
+  for (line in paper_sentences(x)) cat(line, "\n", sep = "")
+  cat(factor_text(x$details), "\n"[!is.null(x$details$rank)], cumulative_sentence(x), sep = "")
+  cat("\n")
+  invisible(x)
+}
+
+# Distance between the kernel of a test and the one that was asked for.
+factor_text <- function(details) {
+  if (is.null(details$rank)) return("")
+  paste0("kernel on predictions by a factor of rank ", details$rank, ", which lacks ",
+         format(100 * details$neglected, digits = 2), "% of its diagonal")
+}
+
+test_level <- function(x) attr(x$conf.int, "conf.level") %||% 0.95

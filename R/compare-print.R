@@ -1,0 +1,49 @@
+# The printed comparison of models: the table, and with a margin a sentence for each pair.
+
+# The answer first: who, by how much, how sure. Leaves out what the header says.
+#' @export
+print.ce_differences <- function(x, ...) {
+  if (!all(c("a", "b", "difference") %in% names(x))) return(NextMethod())
+  keys <- names(x)[seq_len(match("a", names(x)) - 1)]
+  first <- intersect(c(keys, "a", "b", "difference", "conf.low", "conf.high", "p.value", "p.adjusted"), names(x))
+  shown <- x[union(first, setdiff(names(x), c(".metric", "notion")))]
+  attr(shown, "estimand") <- attr(x, "estimand")
+  class(shown) <- setdiff(class(x), "ce_differences")
+  print(shown, ...)
+  for (line in margin_sentences(x)) cat(strwrap(line, exdent = 2), sep = "\n")
+  invisible(x)
+}
+
+margin_sentences <- function(x, most = 6) {
+  about <- attr(x, "margin")
+  if (is.null(about) || nrow(x) == 0 || !all(margin_facts %in% names(x))) return(NULL)
+  rows <- vctrs::new_data_frame(unclass(x), n = nrow(x))
+  keys <- names(rows)[seq_len(match("a", names(rows)) - 1)]
+  shown <- utils::head(seq_len(nrow(rows)), most)
+  lines <- vapply(shown, function(i) {
+    row <- rows[i, ]
+    label <- if (length(keys) > 0) paste0(paste(vapply(row[keys], format, ""), collapse = ", "), ": ")
+    paste0(label, margin_claim(row, format(about$margin)), ": difference ",
+           sub("(", paste0("(", percent_text(about$level), " CI "), fixed = TRUE,
+               interval_text(row$difference, row$conf.low, row$conf.high)), ".")
+  }, "")
+  c(lines, if (nrow(rows) > most) paste0("... and ", nrow(rows) - most, " more pairs."))
+}
+
+margin_facts <- c("a", "b", "difference", "conf.low", "conf.high", "superior", "noninferior")
+
+margin_claim <- function(row, margin) {
+  if (is.na(row$superior) || is.na(row$noninferior)) return("No interval, no conclusion")
+  turned <- row$superior == "b" || row$superior == "neither" && row$noninferior == "b"
+  better <- if (turned) row$b else row$a
+  other <- if (turned) row$a else row$b
+  if (row$superior != "neither") {
+    return(paste0(better, " is superior to ", other, if (row$noninferior == "both") paste(", by less than", margin)))
+  }
+  switch(
+    row$noninferior,
+    both = paste0(better, " and ", other, " differ by less than ", margin),
+    neither = paste0("Neither ", better, " nor ", other, " is shown to be non-inferior (margin ", margin, ")"),
+    paste0(better, " is non-inferior to ", other, " (margin ", margin, "), and not shown to be superior")
+  )
+}
