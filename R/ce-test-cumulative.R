@@ -25,7 +25,7 @@ cumulative_test <- function(test, laws, threads, call) {
     statistic = stats::setNames(statistic, c(bridge = "T", kuiper = "range", ks = "max|S|")[[test$statistic]]),
     parameter = c(replicates = test$replicates),
     p.value = resampled_p(statistic, null, test$add_one),
-    method = paste0("Cumulated residuals (", name, "), outcomes redrawn from the predictions"), null = null,
+    method = paste0("Cumulated residuals (", name, "), outcomes simulated from the predictions"), null = null,
     details = list(cumulative = test$statistic, walk = observed, extremes = extremes,
                    place = cumulative_place(test$statistic, observed, extremes))
   )

@@ -9,10 +9,10 @@ joint_test <- function(test, laws, level, threads, call) {
         "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have."
       },
       "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
-      "i" = if (is.null(test$delta)) {
-        "Use {.code test = \"conditional\"}."
+      if (is.null(test$delta)) {
+        remedy("Use the conditional test", mended_line(call, list(test = "conditional")))
       } else {
-        "Drop {.arg delta} to test whether there is any error."
+        remedy("Drop {.arg delta} to test whether there is any error", mended_line(call, drop = "delta"))
       }
     ), "test", arg = if (is.null(test$delta)) "test" else "delta", call = call)
   }
@@ -24,7 +24,8 @@ joint_test <- function(test, laws, level, threads, call) {
   redrawn <- is.null(ladder$rungs)
   list(
     estimate = ladder$estimate, statistic = c(T = ladder$statistic),
-    parameter = if (redrawn) c(redraws = joint_redraws) else c(rungs = length(ladder$rungs)), p.value = ladder$p.value,
+    parameter = if (redrawn) c(simulations = joint_redraws) else c(bases = length(ladder$rungs)),
+    p.value = ladder$p.value,
     method = paste(if (redrawn) "Joint test of" else "Leave-one-out test on nested bases of", notion, "calibration"),
     conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error
   )

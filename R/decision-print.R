@@ -14,9 +14,9 @@ print.ce_decision <- function(x, ...) {
   }
   lines <- c(
     if (!is.null(x$differences)) difference_sentences(x$differences, x$keys, x$level),
-    paste0("Recalibrated by ", x$recalibration$label, ", every row without its fold",
+    paste0("Recalibrated by ", x$recalibration$label, ", cross-fitted",
            if (length(x$recalibration$folds) == 1 && is.numeric(x$recalibration$folds)) {
-             paste0(" (", x$recalibration$folds, ")")
+             paste0(" in ", x$recalibration$folds, " folds")
            }, "; a perfect recalibration adds at least as much on average."),
     x$event$hint,
     x$design,
@@ -74,7 +74,7 @@ area_sentence <- function(summary, level) {
   if (is.na(summary$std.error)) return(NULL)
   # no -0.0000
   number <- function(v) formatC(round(v, 4) + 0, digits = 4, format = "f")
-  paste0("Over all thresholds (area, a lower bound of the squared calibration error): ", number(summary$area), " (",
+  paste0("Area over all thresholds (a lower bound of the squared calibration error): ", number(summary$area), " (",
          number(summary$conf.low), " to ", number(summary$conf.high), ").")
 }
 

@@ -172,22 +172,22 @@ design_sentence <- function(designs, rows = TRUE) {
                    of(function(design) design$follow_up$censored),
                    of(function(design) 1 / weight_concentration(design)), designs[[1]]$follow_up$horizon)
   } else if (any(given("w") | given("sums"))) {
-    paste0("rows are weighted (effective number ", span(function(design) 1 / weight_concentration(design)), " of ",
-           span(function(design) design$n), ")")
+    paste0("rows are weighted: effective sample size ", span(function(design) 1 / weight_concentration(design)), " of ",
+           span(function(design) design$n))
   }
   clustered <- if (any(given("cluster") | given("draws"))) {
     clusters <- function(design) cluster_count(design) %||% design$n
-    paste("only rows of different clusters count as independent (", span(clusters), " clusters)", sep = "")
+    paste("standard errors treat the", span(clusters), "clusters as independent units")
   }
   said <- paste(c(counted, clustered), collapse = "; ")
   if (nzchar(said)) paste0(first_upper(said), ".")
 }
 
-# "686 rows, 285 events by 1826, 280 censored before; effective number 338". `n` without the censored ones.
+# "686 rows, 285 events by 1826, 280 censored before; effective sample size 338". `n` without the censored ones.
 follow_up_text <- function(n, events, censored, effective, horizon) {
   span <- function(values) paste(unique(count_text(round(range(values)))), collapse = " to ")
   paste0(span(n + censored), " row", if (any(n + censored != 1)) "s", ", ",
          span(events), " event", if (any(events != 1)) "s", " by ", format(horizon), ", ",
          if (all(censored == 0)) "none" else span(censored), " censored before",
-         if (any(censored > 0)) paste0("; effective number ", span(effective)))
+         if (any(censored > 0)) paste0("; effective sample size ", span(effective)))
 }

@@ -38,7 +38,7 @@ fit_panel <- function(x, call) {
 #' @export
 print.ce_fit <- function(x, ...) {
   cat("<ce_fit> ", x$label, "\n", sep = "")
-  cat("Notion:  ", notion_label(x), "\n", sep = "")
+  cat("Type:    ", notion_label(x), "\n", sep = "")
   cat("Rows:    ", count_text(x$n), "\n", counted_line(x), sep = "")
   invisible(x)
 }

@@ -87,7 +87,7 @@ print.ce_hierarchy <- function(x, ...) {
   })
   if (!anyNA(x$value) && isTRUE(x$n_distinct[1] > x$n[1] / 2)) {
     cat(x$n_distinct[1], " of ", x$n[1], " predictions are distinct: errors without bins (CE, CWCE, TCE) are\n",
-        "as large as can be. They describe these rows, not the model.\n", sep = "")
+        "as large as they can be. They describe these rows, not the model.\n", sep = "")
   }
   invisible(x)
 }

@@ -15,12 +15,12 @@ print.ce_monitor <- function(x, ...) {
   )
   row <- glance(x)
   if (!is.na(row$slope) && any(x$streams[[1]]$bets[[2]] != 0)) {
-    lines <- c(lines, paste0("The bets recalibrate by intercept ", format(row$intercept, digits = 2), " and slope ",
+    lines <- c(lines, paste0("The bets recalibrate with intercept ", format(row$intercept, digits = 2), " and slope ",
                              format(row$slope, digits = 2), " on the logit scale."))
   }
   if (!is.na(row$estimate)) {
     limits <- interval_text(row$estimate, row$conf.low, row$conf.high)
-    lines <- c(lines, paste0("Calibration error of all rows: ", limits, ", at a single look."))
+    lines <- c(lines, paste0("Calibration error of all rows: ", limits, " (valid for a single analysis)."))
   }
   cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)

@@ -9,13 +9,13 @@
 #' (`"temperature"`, `"ets"`, `"diag"`, `"constant_confidence"`) have one curve, others one per class.
 #'
 #' @param object,x A `ce_recalibration`, or a [ce_grouped] list of them.
-#' @param new,truth Predictions and outcomes as in [ce_recalibrate()], for reliability curves; best those of
+#' @param new,truth Predictions and outcomes as in [ce_recalibrate()], for calibration curves; best those of
 #'   other rows than the fit's. Not for `"variance"`; see [ce_moments()].
 #' @param classes Which classes' curves to draw, by name; by default all, at most the first eight.
 #' @param ... With `new`: passed on to [ce_curve()]. Without: not used.
 #' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @section Errors:
-#' `calibrisk_error_argument` for `new` without `truth`, unknown classes, and reliability curves of a variance map.
+#' `calibrisk_error_argument` for `new` without `truth`, unknown classes, and calibration curves of a variance map.
 #' @name autoplot.ce_recalibration
 #' @exportS3Method ggplot2::autoplot
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
@@ -172,7 +172,7 @@ print.ce_recalibration <- function(x, ...) {
   } else {
     cat(nrow(x$terms), " parameters, see tidy()\n", sep = "")
   }
-  cat(if (x$injective$value) "injective: " else "not injective: ", x$injective$reason, "\n", sep = "")
+  cat("one-to-one: ", if (x$injective$value) "yes" else "no", " (", x$injective$reason, ")\n", sep = "")
   if (!x$convergence$converged) cat("NOT CONVERGED: ", x$convergence$message, "\n", sep = "")
   invisible(x)
 }

@@ -36,7 +36,7 @@ predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
 
 warn_same_rows <- function(same, n) {
   warn_result(c(
-    "A map is to be judged on other rows than those it was fitted to.",
+    "Judge a map on rows that were not used to fit it.",
     "x" = "{same} of {n} row{?s} {?was/were} used in the fit.",
     "i" = "Use other data, or {.arg folds} for out-of-fold predictions: {.code predict(x)} without {.arg new}."
   ), "same_rows")

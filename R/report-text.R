@@ -72,7 +72,7 @@ curve_alt <- function(curve) {
   text <- paste0(
     ifelse(nzchar(label), paste0(label, ": "), ""), "mean prediction ", formatC(rows$mean_confidence, 3, format = "f"),
     ", observed frequency ", formatC(rows$event_rate, 3, format = "f"),
-    "; its own simultaneous band misses the diagonal at ", percent_text(rows$outside, 0), " of the places"
+    "; its simultaneous band excludes the diagonal at ", percent_text(rows$outside, 0), " of the points"
   )
   # in one line: a blank one may end the tag of the figure, and what follows would be markup
   single_line(paste0("Smooth calibration curve with its bands. ", paste(text, collapse = ". "), "."))

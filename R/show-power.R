@@ -9,7 +9,7 @@ print.ce_power <- function(x, ...) {
   shown <- data.frame(criterion = x$criterion, target = paste(x$quantity, format_each(x$target)),
                       rows = ifelse(is.finite(x$n), count_each(x$n), "none enough"),
                       events = ifelse(is.finite(x$n), count_each(ceiling(x$events)), ""))
-  names(shown)[2] <- if (facts$given) "expected" else "wished"
+  names(shown)[2] <- if (facts$given) "expected" else "aim"
   if ("simulated" %in% names(x)) shown$simulated <- ifelse(is.na(x$simulated), "", format_each(x$simulated))
   print(shown, row.names = FALSE, right = TRUE)
   cat(strwrap(c(if (!facts$given) power_sentence(x), facts$event$hint), exdent = 2), sep = "\n")

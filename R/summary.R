@@ -65,7 +65,7 @@ summary.ce_decision <- function(object, ...) {
   key <- if (length(object$keys) == 0) rep(1L, nrow(curve)) else vctrs::vec_group_id(curve[object$keys])
   most <- vapply(split(seq_along(key), key), function(rows) rows[which.max(curve$loss[rows])][1], 0L)
   columns <- c(object$keys, "threshold", "net_benefit", "treat_all", "loss", "band.low", "band.high")
-  new_summary(object, list("Curves" = object$summary, "Where most is lost" = curve[most, columns]))
+  new_summary(object, list("Curves" = object$summary, "Largest loss" = curve[most, columns]))
 }
 
 #' @rdname ce_summary

@@ -2,10 +2,10 @@
 print.ce_tune <- function(x, ...) {
   cat("<ce_tune> Calibration error: ", notion_label(x), "\n", sep = "")
   cat(split_label(x$split, x$n_splits), if (x$dropped > 0) paste0("; ", sub("[.]$", "", dropped_text(x$dropped))),
-      "\n", counted_line(x), "\nWhich function describes it best\n", sep = "")
+      "\n", counted_line(x), "\nWhich function describes it best?\n", sep = "")
   print(tune_display(x), row.names = FALSE, right = TRUE)
   cat(paste(strwrap(tune_footnotes(x), exdent = 2), collapse = "\n"), "\n\n", sep = "")
-  cat("How large it is\n", paste(strwrap(tune_headline(x), indent = 2, exdent = 2), collapse = "\n"), "\n", sep = "")
+  cat("How large is it?\n", paste(strwrap(tune_headline(x), indent = 2, exdent = 2), collapse = "\n"), "\n", sep = "")
   invisible(x)
 }
 

@@ -154,7 +154,7 @@ run_test.test_cme <- function(test, problem, level, threads, call) {
       if (is.na(q)) NA_real_ else resampled_p(q, null, test$add_one)
     }
   )
-  text <- c(redraw = "outcomes redrawn from the predictions", chisq = "chi-squared", f = "F")[[reference]]
+  text <- c(redraw = "outcomes simulated from the predictions", chisq = "chi-squared", f = "F")[[reference]]
   list(
     estimate = mean(colMeans(z)^2), statistic = c(Q = q), parameter = c(locations = j), p.value = p,
     method = paste0("Calibration test: mean embedding at test locations, ", text), null = null,

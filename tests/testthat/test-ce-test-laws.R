@@ -122,7 +122,7 @@ test_that("the default is the conditional test at every n, and has its power", {
   expect_identical(out$default$test, "conditional")
   expect_lte(out$default$p.value, .02)
   expect_gt(out$block$p.value, .05)
-  expect_output(print(out$default), "factor of rank [0-9]+, which lacks")
+  expect_output(print(out$default), "factor of rank [0-9]+, without")
   expect_identical(out$law$p.value, .05)
   # of the factor, as the statistic is
   expect_identical(unname(out$default$estimate), unname(out$default$statistic))

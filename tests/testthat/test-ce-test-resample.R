@@ -86,7 +86,7 @@ test_that("normal predictions: redrawn outcomes", {
       consistency = ce_test(p, rnorm(64, .1, .1), test = "consistency", replicates = 99)
     )
   })
-  expect_match(out$good$method, "redrawn")
+  expect_match(out$good$method, "simulated from the predictions")
   expect_gt(out$good$p.value, .05)
   expect_equal(out$bad$p.value, .01)
   expect_equal(out$consistency$p.value, .01)

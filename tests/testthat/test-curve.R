@@ -366,9 +366,9 @@ test_that("no predictions at all are an error that says so", {
 })
 
 test_that("a print says where the band leaves the diagonal", {
-  expect_identical(place_of_diagonal(0, "the diagonal"), "its own simultaneous band holds the diagonal")
+  expect_identical(place_of_diagonal(0, "the diagonal"), "its simultaneous band contains the diagonal")
   expect_identical(place_of_diagonal(.256, "uniformity"),
-                   "its own simultaneous band misses uniformity at 26% of the places")
+                   "its simultaneous band excludes uniformity at 26% of the points")
 })
 
 test_that("a curve is rejected exactly if its own band leaves the diagonal", {

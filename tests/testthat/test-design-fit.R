@@ -160,7 +160,7 @@ test_that("fits, tunes and maps say in print what their rows count", {
   d <- withr::with_seed(6, data.frame(p = runif(60), w = rep(c(1, 2, 1.5), 20), g = rep(1:12, 5)))
   d$y <- as.numeric(withr::with_seed(7, runif(60)) < d$p)
   said <- function(x) paste(capture.output(print(x)), collapse = " ")
-  weighted <- "Rows are weighted \\(effective number 55.9 of 60\\)"
+  weighted <- "Rows are weighted: effective\\s+sample size 55.9 of 60"
   verbs <- list(
     function(...) ce_fit(d$p, d$y, method = method_bins(3), ...),
     function(...) suppressWarnings(ce_tune(d$p, d$y, methods = method_bins(c(2, 3)), progress = FALSE, ...)),
@@ -170,7 +170,7 @@ test_that("fits, tunes and maps say in print what their rows count", {
   for (verb in verbs) {
     expect_no_match(said(verb()), "weighted|clusters")
     expect_match(said(verb(weights = d$w)), weighted)
-    expect_match(said(verb(cluster = d$g)), "rows of different clusters count as independent \\(12\\s+clusters\\).")
+    expect_match(said(verb(cluster = d$g)), "treat the 12\\s+clusters as\\s+independent\\s+units.")
     expect_match(said(verb(weights = d$w, cluster = d$g)), paste0(weighted, "; only rows .*\\(12\\s+clusters"))
   }
 })

@@ -247,7 +247,7 @@ test_that("every result with a horizon says how many rows, events and censored o
   left_out <- sum(rows$w == 0)
   w <- rows$w[rows$w > 0]
   fact <- paste0("150 rows, ", sum(rows$y == 1 & rows$w > 0), " events by 0.8, ", left_out,
-                 " censored before; effective number ", round(sum(w)^2 / sum(w^2)))
+                 " censored before; effective sample size ", round(sum(w)^2 / sum(w^2)))
   said <- function(x) gsub("[\n# ]+", " ", paste(cli::ansi_strip(utils::capture.output(print(x))), collapse = "\n"))
   at <- function(verb, ...) suppressMessages(verb(p, s, horizon = .8, ...))
   results <- c(

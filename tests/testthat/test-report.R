@@ -189,7 +189,7 @@ test_that("a report says how many rows, events and censored ones there are", {
   file <- withr::local_tempfile(fileext = ".html")
   suppressMessages(ce_report(prob, s, horizon = .8, file = file, times = 0))
   text <- paste(readLines(file), collapse = " ")
-  expect_match(text, paste0("150 rows, [0-9]+ events by 0.8, ", sum(stop < pmin(event, .8)), " censored before; effective number"))
+  expect_match(text, paste0("150 rows, [0-9]+ events by 0.8, ", sum(stop < pmin(event, .8)), " censored before; effective sample size"))
 })
 
 test_that("groups in columns with the names of the page's own have the curves of any other name", {

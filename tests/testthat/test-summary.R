@@ -22,7 +22,7 @@ test_that("summaries print the result and its tables", {
   expect_true(any(grepl("^Orders", text(ranked))))
   decided <- ce_decision(list(a = c(0.1, 0.4, 0.9, 0.7), b = c(0.2, 0.1, 0.2, 0.9)), c(0, 1, 1, 1),
                          thresholds = 1:9 / 10)
-  most <- summary(decided)$tables[["Where most is lost"]]
+  most <- summary(decided)$tables[["Largest loss"]]
   expect_identical(most$model, c("a", "b"))
   expect_equal(most$loss, unname(vapply(split(tidy(decided)$loss, tidy(decided)$model), max, 0)))
   v$half <- rep(1:2, 250)

@@ -225,5 +225,5 @@ test_that("lines of a printed validation of survival outcomes fit the width", {
   expect_lte(max(nchar(lines)), 80)
   # one empty line before the table and one after it
   expect_identical(sum(!nzchar(lines)), 2L)
-  expect_match(paste(trimws(lines), collapse = " "), "80 rows, .* censored before; effective number .* observed, .*% predicted")
+  expect_match(paste(trimws(lines), collapse = " "), "80 rows, .* censored before; effective sample size .* observed, .*% predicted")
 })
