@@ -33,11 +33,18 @@ theme_ce <- function(base_size = 11) {
     )
 }
 
-# Text above a figure of 6 inches; with a width of 58, below one of 90 mm.
+# Text above a figure of 6 inches; with a width of 58, the caption of one of 90 mm.
 wrap_text <- function(text, width = 78) paste(strwrap(text, width), collapse = "\n")
 
 # A legend below the figure, in as many rows as a column of a journal needs, or with an entry per row.
-wrapped_legend <- function(labels, width = 48, one_column = FALSE) {
-  rows <- if (one_column) length(labels) else ceiling(sum(nchar(labels) + 8) / width)
-  ggplot2::guide_legend(nrow = min(rows, length(labels)), byrow = TRUE)
+wrapped_legend <- function(labels, one_column = FALSE) {
+  rows <- if (one_column) length(labels) else legend_rows(nchar(labels))
+  ggplot2::guide_legend(nrow = rows, byrow = TRUE)
+}
+
+# The fewest rows in which a legend fits into 90 mm. Each column is as wide as its longest label of `sizes` letters.
+legend_rows <- function(sizes, width = 60, key = 9) {
+  fits <- function(columns) sum(tapply(sizes, (seq_along(sizes) - 1) %% columns, max) + key) <= width
+  columns <- rev(seq_along(sizes))
+  ceiling(length(sizes) / c(columns[vapply(columns, fits, NA)], 1)[1])
 }

@@ -106,12 +106,12 @@ gap_reading <- function(notion) {
   )
 }
 
-gap_subtitle <- function(shown, notion) {
+gap_caption <- function(shown, notion) {
   wrap_text(paste0(
     gap_reading(notion),
     if (shown$band) paste0("; band: ", percent_text(shown$level), " pointwise (jackknife over folds)"),
     if (length(shown$others) > 0) "; grey: other methods", "; below: the predictions (square root scale)"
-  ))
+  ), 58)
 }
 
 autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
@@ -140,7 +140,7 @@ autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
     ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(shown$others)) +
     ggplot2::coord_cartesian(ylim = c(min(shown$bars$bottom), shown$range[2])) +
     ggplot2::labs(x = gap_axis(panels[[1]]), y = "estimated miscalibration\n(predicted minus observed)",
-                  subtitle = gap_subtitle(shown, notion)) +
+                  caption = gap_caption(shown, notion)) +
     theme_ce() +
     ggplot2::theme(legend.box = "vertical", legend.spacing.y = ggplot2::unit(0, "pt"),
                    legend.margin = ggplot2::margin(0, 0, 0, 0), panel.spacing.x = ggplot2::unit(1.2, "lines"))

@@ -148,7 +148,7 @@ method_labels <- function(panels, curve) {
 
 signif_text <- function(v) ifelse(is.na(v), NA_character_, vapply(v, function(u) format(signif(u, 2)), ""))
 
-risk_subtitle <- function(shown) {
+risk_caption <- function(shown) {
   far <- is.finite(shown$zero) & shown$zero > shown$limits[2]
   wrap_text(paste0(
     "Points: each method's smallest mean risk; bars: paired standard error over folds; ",
@@ -158,7 +158,7 @@ risk_subtitle <- function(shown) {
       "dashed: assuming perfect calibration"
     },
     if (any(shown$curve$per_class)) "; at the right, open: a value by class"
-  ))
+  ), 58)
 }
 
 risk_axis <- function(shown) bquote("risk minus the smallest" %*% 10^.(-shown$power))
@@ -190,7 +190,7 @@ autoplot_risk <- function(panels, call) {
     ggplot2::coord_cartesian(ylim = shown$limits) +
     ggplot2::scale_x_continuous(breaks = c(0, 1), labels = c("smooth", "flexible"),
                                 expand = ggplot2::expansion(0.04)) +
-    ggplot2::labs(x = "each method's grid", y = risk_axis(shown), subtitle = risk_subtitle(shown)) +
+    ggplot2::labs(x = "each method's grid", y = risk_axis(shown), caption = risk_caption(shown)) +
     theme_ce() +
     ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"), panel.grid.major.x = ggplot2::element_blank())
   if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))

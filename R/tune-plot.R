@@ -90,11 +90,13 @@ autoplot_estimate <- function(panels) {
     ggplot2::expand_limits(x = 0) +
     ggplot2::labs(
       x = "calibration error", y = NULL,
-      subtitle = paste0("Points: each method on the test rows (bars: sampling error of these rows alone)",
-                        # the sums of a canonical state have no headline
-                        if (!all(is.na(headline$conf.high))) paste0(
-                          "\nLine and band: estimate of all rows and its ", percent_text(level), " interval"
-                        ))
+      caption = wrap_text(paste0(
+        "Points: each method on the test rows (bars: sampling error of these rows alone).",
+        # the sums of a canonical state have no headline
+        if (!all(is.na(headline$conf.high))) paste0(
+          " Line and band: estimate of all rows and its ", percent_text(level), " interval."
+        )
+      ), 58)
     ) +
     theme_ce() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())

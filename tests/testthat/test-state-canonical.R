@@ -55,7 +55,7 @@ test_that("kernel ridges on landmarks are those of the rows' features", {
   expect_output(print(sums), "6 landmarks")
   skip_if_not_installed("ggplot2")
   expect_silent(ggplot2::ggplotGrob(plot <- ggplot2::autoplot(sums, type = "estimate")))
-  expect_false(grepl("Line and band", plot$labels$subtitle))
+  expect_false(grepl("Line and band", plot$labels$caption))
 })
 
 test_that("with all rows as landmarks they are those in memory, where the ridge does not see what the factor leaves", {

@@ -84,8 +84,26 @@ test_that("class-wise risks show what each class chose", {
     expect_equal(sum(best), glance(tuned)$risk[glance(tuned)$method == m])
   }
   shown <- risk_shown(list(tuned), NULL)
-  expect_match(risk_subtitle(shown), "by\\s+class")
+  expect_match(risk_caption(shown), "by\\s+class")
   expect_match(shown$labels[["kde"]], "by class")
+})
+
+test_that("captions and legends of tuning figures fit a column of 90 mm", {
+  skip_if_not_installed("ggplot2")
+  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, repeats = 1))
+  withr::local_pdf(NULL)
+  for (type in tune_plots) {
+    plot <- ggplot2::autoplot(tuned, type = type)
+    expect_lte(max(nchar(strsplit(plot$labels$caption, "\n")[[1]])), 58)
+    grob <- ggplot2::ggplotGrob(plot)
+    legends <- grob$grobs[startsWith(grob$layout$name, "guide-box")]
+    width <- function(legend) if (is.null(legend$widths)) 0 else sum(grid::convertWidth(legend$widths, "mm", TRUE))
+    expect_lt(max(vapply(legends, width, 0)), 90)
+  }
+  # short labels share a row, and each column is as wide as its longest label
+  expect_identical(legend_rows(c(3, 3, 3)), 1)
+  expect_identical(legend_rows(c(20, 3, 20, 3)), 2)
+  expect_identical(legend_rows(c(30, 30, 5)), 3)
 })
 
 test_that("the selected gap has the jackknife's band, the others none in the figure", {
