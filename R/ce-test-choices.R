@@ -6,7 +6,8 @@
 #' shorthand for the test with its defaults: `test = "block"` is `test = test_block()`. Options may be given to
 #' `ce_test()` as well; one that the test does not have is an error that names the tests that have it.
 #'
-#' @param replicates Number of redraws or resamples, at most 1e7 (R's random numbers: reproducible with `set.seed()`).
+#' @param replicates Number of simulations or resamples, at most 1e7 (R's random numbers: reproducible with
+#'   `set.seed()`).
 #' @param tolerance Mean neglected diagonal of the factor that the conditional test uses (for classes, the consistency
 #'   test too), without a limit on the rank. The default is 1e-6 of the kernel's diagonal, with a bounded rank.
 #' @param add_one Whether resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0, or the
@@ -17,7 +18,7 @@
 #' @param type Estimate of the bound: `"unbiased"`, `"biased"` or `"block"`, the only one that has a `block`.
 #' @param locations Number of test locations, or a list with elements `x` (predictions, as `x` of [ce_test()]) and
 #'   `truth`. By default three of the predictions observed, far from each other in the kernel (the pivots of its
-#'   factor), each with an outcome drawn from it. They depend on the predictions alone, so the redrawn p-value stays
+#'   factor), each with an outcome drawn from it. They depend on the predictions alone, so the simulated p-value stays
 #'   exact.
 #' @param statistic Of `test_cumulative()`: the two-part statistic of mean and `"bridge"`, `"kuiper"` or `"ks"`.
 #' @param bases Nested bases in place of the default test, as in [ce_estimate()].

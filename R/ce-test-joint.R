@@ -12,7 +12,7 @@ joint_test <- function(test, laws, level, threads, call) {
       if (is.null(test$delta)) {
         remedy("Use the conditional test", mended_line(call, list(test = "conditional")))
       } else {
-        remedy("Drop {.arg delta} to test whether there is any error", mended_line(call, drop = "delta"))
+        remedy("Drop {.arg delta} to test whether there is any error")
       }
     ), "test", arg = if (is.null(test$delta)) "test" else "delta", call = call)
   }

@@ -1,6 +1,6 @@
 #' Plot a calibration test
 #'
-#' Draws the statistic of [ce_test()] with its distribution under calibration. For tests that redraw outcomes or
+#' Draws the statistic of [ce_test()] with its distribution under calibration. For tests that simulate outcomes or
 #' resample rows this is a histogram of the resampled statistics. Other tests have the density of their reference
 #' distribution: a normal one for the block test, that of \eqn{Q} for the mean embedding test with `reference = "chisq"`
 #' or `"f"` (a rescaled F distribution). The cumulative test draws its walk instead: the cumulated residual, observed

@@ -17,7 +17,7 @@ print.ce_test <- function(x, ...) {
 # Distance between the kernel of a test and the one that was asked for.
 factor_text <- function(details) {
   if (is.null(details$rank)) return("")
-  paste0("kernel on predictions by a factor of rank ", details$rank, ", which lacks ",
+  paste0("kernel on predictions approximated by a factor of rank ", details$rank, ", without ",
          format(100 * details$neglected, digits = 2), "% of its diagonal")
 }
 

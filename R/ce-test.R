@@ -1,17 +1,17 @@
 #' Calibration tests
 #'
 #' Tests of the hypothesis that predictions are calibrated in the strong sense: given the prediction, the outcome
-#' has the predicted distribution. One front door for all tests of the kernel calibration error.
+#' has the predicted distribution. `ce_test()` runs every test of calibration of the package.
 #'
 #' @section Definition:
 #' \describe{
-#'   \item{`"conditional"`}{Outcomes are redrawn from the predictions `replicates` times and the unbiased [skce()]
-#'     recomputed: given the predictions this is an exact Monte Carlo test, for any n. The kernel on the predictions is
-#'     replaced by a low-rank factor. For distributions other than counts the kernel on the outcomes is replaced as well
-#'     (above 256 rows; below, the kernels are used as they are). The cost is n times rank per redraw. The test is exact
-#'     for the kernel that the factor stands for; the rank, and the share of the kernel's diagonal that the factor
-#'     lacks, are printed. Rank: up to 512, from 20,000 rows on \eqn{10^7 / n} and at least 32. Draws that stand in for
-#'     a closed form are drawn once.}
+#'   \item{`"conditional"`}{Outcomes are simulated from the predictions `replicates` times and the unbiased [skce()]
+#'     is recomputed. Given the predictions this is an exact Monte Carlo test, for any n. The kernel on the predictions
+#'     is replaced by a low-rank factor. For distributions other than counts the kernel on the outcomes is replaced as
+#'     well (above 256 rows; below, the kernels are used as they are). The cost is n times rank per simulation. The test
+#'     is exact for the kernel that the factor stands for; the rank, and the share of the kernel's diagonal that the
+#'     factor does not reproduce, are printed. Rank: up to 512, from 20,000 rows on \eqn{10^7 / n} and at least 32.
+#'     Draws that stand in for a closed form are drawn once.}
 #'   \item{`"bootstrap"`}{The unbiased estimate against the bootstrap of its degenerate null distribution (Arcones &
 #'     Giné): T = n/(n-1) U - V against \eqn{T^* = n^{-2}[\frac{n}{n-1}(c'Hc - \sum c_i H_{ii}) - 2 c'H1]},
 #'     multinomial counts c. Asymptotic.}
@@ -23,39 +23,38 @@
 #'     \rfloor} (blocks of size b: \eqn{\lfloor n/b \rfloor \lfloor b/2 \rfloor}). Valid for any n and usually near
 #'     1.}
 #'   \item{`"cme"`}{Hotelling statistic of the mean witness values at `locations` test locations; p-value by
-#'     redrawing outcomes (`reference = "redraw"`, exact), or `"chisq"` as in Widmann et al. (2021, appendix C.3), or
+#'     simulating outcomes (`reference = "redraw"`, exact), or `"chisq"` as in Widmann et al. (2021, appendix C.3), or
 #'     `"f"`. The chi-squared p-value is far too small if n is not much larger than the number of locations: at n = 16
 #'     and 10 locations it rejects calibrated predictions in about 80 % of cases at level 5 %. The F version is too
 #'     small if locations are close. Few locations far apart have the most power. Its power was measured in 100 samples
-#'     of 500 binary predictions at level 5 % with 99 redraws. With logits a third too large it rejected 51 times with
-#'     three locations far apart, 36 times with three at random and never with ten. The conditional test rejected 48
-#'     times. With logits off by .35 these were 69, 69 and 15 to 21 (80).}
+#'     of 500 binary predictions at level 5% with 99 simulations. With logits a third too large it rejected 51 times
+#'     with three locations far apart, 36 times with three at random and never with ten. The conditional test rejected
+#'     48 times. With logits off by .35 these were 69, 69 and 15 to 21 (80).}
 #'   \item{`"joint"`}{The test that the interval of [ce_estimate()] inverts, which has the formulas. It is for class
 #'     probabilities. Two classes: scores of intercept and slope, the sum of the residuals with its sign, and two
-#'     quadratic forms of hat functions, with one p-value from the same redrawn outcomes for all of them. The redraws
-#'     have a seed of their own, so the result is the same in every call. More classes: leave-one-out projections of the
-#'     residuals on nested bases, p-value \eqn{\min(1, 2M \min_m p_m)} over M bases, asymptotic; in simulations its
-#'     level is below the nominal one. So are rows with importance weights or clusters. Its time is linear. `estimate`
-#'     is the calibration error itself, on the root scale, with its interval; the statistic is that of the part that
-#'     decides.
-#'     With `delta` it is the test of *Equivalence* below.}
+#'     quadratic forms of hat functions, with one p-value from the same simulated outcomes for all of them. The
+#'     simulations have a fixed seed, so the result is the same in every call. More classes: leave-one-out projections
+#'     of the residuals on nested bases, p-value \eqn{\min(1, 2M \min_m p_m)} over M bases, asymptotic; in simulations
+#'     its level is below the nominal one. Rows with importance weights or clusters are tested in the same way. Its time
+#'     is linear. `estimate` is the calibration error itself, on the root scale, with its interval; the statistic is
+#'     that of the part that decides. With `delta` it is the test of *Equivalence* below.}
 #'   \item{`"cumulative"`}{The walk of cumulated residuals of one event's probability, predictions sorted by size:
 #'     \eqn{S_k = \sum_{i \le k} (y_i - p_i) / \sqrt{V_n}} at the time \eqn{t_k = V_k / V_n}, \eqn{V_k = \sum_{i \le k}
 #'     p_i (1 - p_i)}. `statistic = "ks"` is \eqn{\max_k |S_k|}, `"kuiper"` \eqn{\max_k S_k -
 #'     \min_k S_k} (0 included), `"bridge"` the two-part statistic of Sadatsafavi and Petkau (2024): Fisher's
 #'     combination \eqn{-2 \log p_A - 2 \log p_B} of the normal p-value of the mean part \eqn{S_n} and the Kolmogorov
-#'     p-value of \eqn{B = \max_k |S_k - t_k S_n|}. The p-value is redrawn as in the conditional test and exact for any
-#'     n. Ties count together. It has no bins and no kernel, and the output says where the walk is farthest from 0;
+#'     p-value of \eqn{B = \max_k |S_k - t_k S_n|}. The p-value is simulated as in the conditional test and exact for
+#'     any n. Ties count together. It has no bins and no kernel, and the output says where the walk is farthest from 0;
 #'     `plot()` draws the walk. `estimate` is [ks_error()]. O(n replicates), after a sort.}
 #'   \item{`"consistency"`}{Consistency resampling (Bröcker & Smith): predictions drawn with replacement, outcomes
 #'     drawn from them.}
 #' }
 #' The kernels are those of [skce()], and so is the estimate. They do not depend on the outcomes and are the same for
-#' all redraws.
+#' all simulations.
 #'
-#' `"auto"` is the joint test of two classes, and of weighted or clustered rows (see below); if a kernel or an option
-#' of the conditional test is given, and for all other predictions, it is the conditional test at any number of rows.
-#' The exception is the bootstrap for a kernel that is a function, above 256 rows. The method line says what was chosen.
+#' `"auto"` is the joint test for two classes and for weighted or clustered rows (see below). It is the conditional test
+#' for all other predictions, at any number of rows, and if a kernel or an option of that test is given. There is one
+#' exception: above 256 rows, a kernel that is a function gets the bootstrap. The printed method names the choice.
 #' Up to 10,000 rows `estimate` of the conditional test uses the kernel itself, beyond that its factor, as the statistic
 #' does.
 #'
@@ -79,11 +78,11 @@
 #' never with 1,000 rows.
 #'
 #' @section Weights and clusters:
-#' The conditional test keeps importance weights in every redraw: it is exact for weights that do not depend on the
+#' The conditional test keeps importance weights in every simulation: it is exact for weights that do not depend on the
 #' outcome given the prediction. The weights of `horizon` and of samples drawn by outcome do depend on it, and they
 #' change the level: at 5% the test rejected 6 to 7% of calibrated samples with censoring. It rejected 12% if rare
 #' events were thinned to a fifth and had the weight 5, and 2% if the other rows were thinned (`"joint"`: at most 4%).
-#' Of weighted rows `"joint"` uses the variance of the weighted residuals. For class probabilities with importance
+#' With weighted rows `"joint"` uses the variance of the weighted residuals. For class probabilities with importance
 #' weights `"auto"` chooses it, unless a kernel or an option of the conditional test is given. If rows belong together
 #' (`cluster`), outcomes are not independent given the predictions. `"auto"` is then `"joint"`, which leaves whole
 #' clusters out; other tests are refused with an error.

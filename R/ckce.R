@@ -92,7 +92,7 @@
 #'   observation.
 #' @param group_kernel `"delta"` (default: groups on their own), `"shared"` (1 + delta), or a
 #'   kernel on numeric covariates, to which 1 is added.
-#' @param n_draws Number of redrawn label vectors for the conditional null distribution:
+#' @param n_draws Number of simulated label vectors for the conditional null distribution:
 #'   `p.value` is exact for strong calibration with independent observations. For predictive distributions of numbers
 #'   median bandwidths of the target kernel are then those of [ce_test()], which the outcomes do not enter.
 #' @param tolerance,max_rank,n_features,frequencies Options of `computation`, see [ce_computations]; one that it does

@@ -1,4 +1,4 @@
-# Intervals and bands of reliability curves.
+# Intervals and bands of calibration curves.
 #   conf       for the conditional event frequency at one prediction (pointwise)
 #   band       for the whole curve at once (simultaneous)
 #   null       where the curve lies if the predictions are calibrated (consistency), pointwise

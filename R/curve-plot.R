@@ -1,13 +1,13 @@
-#' Draw a reliability curve
+#' Draw a calibration curve
 #'
 #' @param object,x A `ce_curve`.
 #' @param bands `"conf"`: intervals (darker) and the simultaneous band (lighter) around the curve; `"null"`: where
 #'   the curve of a calibrated model lies, around the diagonal; `"none"`. By default `"conf"`, and `"none"` for curves
 #'   that share a panel.
-#' @param histogram Whether to draw the distribution of the predictions underneath; of a binary notion events point
-#'   up and the others down. Curves that share a panel have a strip each.
-#' @param numbers Whether numbers stand beside the curve: calibration error, slope and number of rows, and those of
-#'   [ce_validate()] on its figure. In the corner of a panel, or in the legend for curves that share a panel.
+#' @param histogram Whether to draw the distribution of the predictions underneath. For binary calibration, events point
+#'   up and non-events down. Curves that share a panel have a strip each.
+#' @param numbers Whether to print numbers: calibration error, slope and number of rows, or those of [ce_validate()] on
+#'   its figure. They are in the corner of a panel, or in the legend for curves that share a panel.
 #' @param facet Whether several models or groups get a panel each instead of a colour.
 #' @param ... Not used; of `plot()`, the arguments of `autoplot()`.
 #' @return A ggplot object; `plot()` draws it and returns `x`. Smooth and isotonic curves are drawn from the fifth

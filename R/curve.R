@@ -1,50 +1,51 @@
-#' Reliability curves
+#' Calibration curves
 #'
-#' The frequency of the event (of a correct top label, of each class) as a function of the
-#' predicted probability, with intervals, bands and the distribution of the predictions; draw it with
+#' Estimates the frequency of the event (of a correct top label, of each class) as a function of the predicted
+#' probability, with intervals, bands and the distribution of the predictions. Draw the curve with
 #' [autoplot()][autoplot.ce_curve] or [plot()][autoplot.ce_curve].
 #'
 #' @section Definition:
 #' \describe{
 #'   \item{`"binned"`}{Mean outcome over mean prediction per bin. Intervals: Wilson. Band: Clopper-Pearson at
 #'     the level that makes all bins cover at once. Under calibration: the exact distribution of each bin's count, a sum
-#'     of independent Bernoulli trials with the predicted probabilities (Broecker & Smith 2007); for all bins at once
-#'     beyond one tail probability, the largest that the level allows.}
+#'     of independent Bernoulli trials with the predicted probabilities (Broecker & Smith 2007). For all bins at once,
+#'     their tail probability is the largest one that the level allows.}
 #'   \item{`"isotonic"`}{Isotonic regression, CORP (Dimitriadis, Gneiting & Jordan 2021). Intervals: smoothed bootstrap.
 #'     Band: honest at any n if the true curve increases, from Clopper-Pearson limits over
 #'     intervals of predictions (after Dimitriadis et al. 2023). Under calibration: outcomes simulated from the
 #'     predictions, at places that do not depend on the outcomes.}
 #'   \item{`"smooth"`}{The prediction plus the local linear regression of the residual on the prediction's logit,
 #'     Gaussian kernel, bandwidth by leave-one-out cross-validation. Intervals and band: centred at the local
-#'     quadratic fit, which corrects the bias. Under calibration: distances from the diagonal of at most so many
-#'     standard errors, those of calibrated curves or those of the curve itself, that curves of outcomes simulated from
-#'     the predictions stay within them. The standard errors are those of the curve's own bandwidth.}
+#'     quadratic fit, which corrects the bias. Under calibration: a band of a number of standard errors around the
+#'     diagonal, so wide that curves of outcomes simulated from the predictions stay within it. The standard errors are
+#'     those of calibrated curves or of the curve itself, with its own bandwidth.}
 #'   \item{`"quantile"`}{Regression: share of outcomes below the predicted quantile, by its level. Band:
 #'     Dvoretzky-Kiefer-Wolfowitz.}
 #'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1)
 #'     under calibration.}
-#'   \item{Quantile forecasts}{Of [pred_quantiles()] both curves show the given levels only, since nothing is known of
-#'     the outcomes between two of them: `"quantile"` has a place per level, the bars of `"pit"` end at levels.}
+#'   \item{Quantile forecasts}{For [pred_quantiles()] both curves show the given levels only, since such a
+#'     forecast has no values between them: `"quantile"` has a point per level, and the bars of `"pit"` end at levels.}
 #'   \item{Counts and ensembles}{A predicted distribution function that jumps has no uniform transform. An outcome
 #'     whose jump is \eqn{(F_i(y_i-), F_i(y_i)]} is spread evenly over it (Czado, Gneiting & Held 2009), in both
 #'     curves: their expectation is that of uniform values, without randomisation. For an ensemble of S draws
 #'     ([pred_draws()]) the jump is that of the outcome's rank among the S + 1 values, ties sharing theirs:
-#'     uniform if members and outcome are draws of one law. Under calibration: outcomes redrawn from the
+#'     uniform if members and outcome are draws of one distribution. Under calibration: outcomes simulated from the
 #'     predictions (ensembles: from the S + 1 values of each row), of 20,000 rows where there are more.}
 #' }
 #'
 #' @section Weights and clusters:
-#' Means, regressions and histograms are weighted. Limits and bands are those of as many independent rows as there are
-#' effectively: the squared sum of the weights over the sum of their squares (per bin; of all rows for the other
-#' curves), with clusters divided by the design effect of the mean outcome (of the noise around the isotonic
-#' regression, at least 1), and by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
-#' Weights may depend on the outcome given the prediction (`horizon`, samples drawn by outcome): with `k` how many times
-#' as large they are with an event as without one (as in [hosmer_lemeshow()]), binned and isotonic curves and their
-#' limits are those of the weights \eqn{w_i / k^{y_i}}, whose odds of an event are k times lower, at the k-fold odds;
-#' smooth curves have the variance that such weights give. `"pit"` and `"quantile"` take weights as unrelated to the
-#' outcome: where outcomes far above their prediction are drawn four times as often as others, PIT histograms of
-#' calibrated predictions left their band in 9 to 13 % of samples. Where the bands of calibrated models come from
-#' redrawn outcomes, these are weighted and spread as much.
+#' Means, regressions and histograms are weighted. Limits and bands use the effective sample size: the squared sum of
+#' the weights over the sum of their squares (per bin; of all rows for the other curves). With clusters it is divided by
+#' the design effect of the mean outcome (for isotonic curves of the noise around the regression, at least 1), and by
+#' the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
+#'
+#' Weights may depend on the outcome given the prediction (`horizon`, samples drawn by outcome). Let k be the ratio of
+#' the weights of rows with and without an event, as in [hosmer_lemeshow()]. Binned and isotonic curves use the weights
+#' \eqn{w_i / k^{y_i}}, which lower the odds of an event by the factor k. The odds of the curve and its limits are then
+#' multiplied by k. Smooth curves have the variance that such weights give. `"pit"` and `"quantile"` treat weights as
+#' unrelated to the outcome: if outcomes far above their prediction were drawn four times as often as others, PIT
+#' histograms of calibrated predictions left their band in 9 to 13% of samples. Bands that come from simulated outcomes
+#' weight these in the same way.
 #'
 #' @section Test and bands:
 #' `rejected`, `null_band` and `band` are one decision. The curve leaves `null_band` with probability 1 - `level` if the
@@ -65,8 +66,8 @@
 #' @inheritParams ece
 #' @inheritParams ce_recalibrate
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
-#'   those, one per model; for `"pit"` and `"quantile"` predictive distributions ([pred]) or
-#'   two columns that are named so, mean and variance (or sd) of normal ones; see [ce_moments()].
+#'   those, one per model. For `"pit"` and `"quantile"`: predictive distributions ([pred]), or the two columns `mean`
+#'   and `variance` (or `sd`) of normal ones; see [ce_moments()].
 #' @param type A curve, or its name: `"smooth"` for [curve_smooth()], and so on. By default `"smooth"`,
 #'   `"isotonic"` where there are less than 20 different predictions, `"binned"` if `n_bins` or `bins` is given.
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
@@ -75,15 +76,17 @@
 #' @param level Level of intervals and bands.
 #' @return A `ce_curve`.
 #'
-#' `tidy()` gives a row per curve and place: `model` and groups where there are several, `class`
-#' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, `left`, `right`
-#' (bins), and four pairs of limits: `conf` (one place), `band` (the whole curve), `null` and `null_band` (where a
-#' calibrated model's curve lies, at one place and as a whole). `band` holds the diagonal everywhere exactly if the
-#' curve stays within `null_band`. `glance()` gives a row per curve: `n`, `event_rate` and
-#' `mean_confidence` (mean outcome and mean prediction; for regression `NA` and the mean PIT value), `outside` (share of
-#' places where the diagonal leaves `band`), `rejected` (whether the curve leaves `null_band`, a test of calibration at
-#' level 1 - `level`; exactly then `outside` is above 0), `bandwidth`, `slope` (of Cox's regression, logits of at most
-#' 1e-5 from 0 and 1) and `error` (the calibration error of [ce_estimate()]).
+#' `tidy()` gives a row per curve and point. Its columns are `model` and groups if there are several, `class`
+#' (class-wise), `confidence` (for regression the level or the middle of the bin), `observed`, `n`, and `left` and
+#' `right` (bins). Then follow four pairs of limits: `conf` (one point), `band` (the whole curve), and `null` and
+#' `null_band` (where the curve of a calibrated model lies, at one point and as a whole). `band` contains the diagonal
+#' everywhere exactly if the curve stays within `null_band`.
+#'
+#' `glance()` gives a row per curve: `n`, `event_rate` and `mean_confidence` (mean outcome and mean prediction; for
+#' regression `NA` and the mean PIT value), and `outside` (share of points where `band` excludes the diagonal).
+#' `rejected` says whether the curve leaves `null_band`: a test of calibration at level 1 - `level`, and exactly then
+#' `outside` is above 0. Then follow `bandwidth`, `slope` (of Cox's regression, with predictions at least 1e-5 from 0
+#' and 1) and `error` (the calibration error of [ce_estimate()]).
 #' @export
 #' @examples
 #' set.seed(1)
@@ -265,8 +268,8 @@ glance.ce_curve <- function(x, ...) x$summary
 
 #' @export
 print.ce_curve <- function(x, ...) {
-  what <- c(binned = "Binned reliability curve", isotonic = "Isotonic (CORP) reliability curve",
-            smooth = "Smooth reliability curve", quantile = "Quantile calibration", pit = "PIT histogram")
+  what <- c(binned = "Reliability diagram", isotonic = "Isotonic (CORP) calibration curve",
+            smooth = "Smooth calibration curve", quantile = "Quantile calibration", pit = "PIT histogram")
   regression <- x$type %in% c("quantile", "pit")
   cat("<ce_curve> ", what[[x$type]],
       if (!regression) paste0(", ", gsub("_", "-", x$notion)),
@@ -289,8 +292,8 @@ print.ce_curve <- function(x, ...) {
 
 # Where the curve's own band has the diagonal, which agrees with the test: see agreeing_band().
 place_of_diagonal <- function(outside, what) {
-  if (isTRUE(outside == 0)) return(paste("its own simultaneous band holds", what))
-  paste0("its own simultaneous band misses ", what, " at ", percent_text(signif(outside, 2)), " of the places")
+  if (isTRUE(outside == 0)) return(paste("its simultaneous band contains", what))
+  paste0("its simultaneous band excludes ", what, " at ", percent_text(signif(outside, 2)), " of the points")
 }
 
 curve_labels <- function(rows, keys) {

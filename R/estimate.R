@@ -1,9 +1,9 @@
-#' The calibration error, with its interval
+#' Estimate the calibration error with a confidence interval
 #'
-#' The number to report: how far predictions are from what then happens, with a confidence interval, a one-sided lower
-#' bound and a test of calibration, from all rows. Nothing is tuned and nothing is random: the same rows give the same
-#' number in any order. For rows that are not in one place, pass a [ce_state()] as `x`; then only `level` and `threads`
-#' may be given.
+#' Estimates how far predicted probabilities are from the event probabilities given the prediction (root mean square).
+#' Returns a confidence interval, a one-sided lower bound and a test of calibration. The result uses all rows, needs no
+#' tuning and involves no random numbers: the same rows give the same number in any order. For rows that are not in one
+#' place, pass a [ce_state()] as `x`; then only `level` and `threads` may be given.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
@@ -18,27 +18,27 @@
 #'   squared calibration error), `std.error` (of the root; `NA` where it cannot be distinguished from 0), `conf.low` and
 #'   `conf.high`. Then follow the one-sided `lower_bound`, the `p.value` of the test of calibration, `resolution` (knots
 #'   of the finest basis per coordinate), `upper_bound` (upper limit of the root Brier score), `method` and `n`. The
-#'   printed table says it in words, and how many incomplete rows were dropped.
+#'   printed table adds the result in words and the number of incomplete rows that were dropped.
 #'
 #' @section Definition:
-#' Residuals \eqn{e_i} (prediction minus outcome) are projected on bases \eqn{B_m} that depend on the predictions only
-#' (from coarse to fine: of one residual per row a constant, \eqn{(v, v l)} and hats on 8 and on \eqn{\lceil\sqrt
-#' n\rceil}, at most 100, quantile knots, with \eqn{v = p(1 - p)} and \eqn{l} the logit of p; else see
-#' [basis_hats()]). With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
+#' Residuals \eqn{e_i} (prediction minus outcome) are projected on bases \eqn{B_m} that depend on the predictions only.
+#' With one residual per row the bases are, from coarse to fine, a constant, \eqn{(v, v l)}, and hats on 8 and on
+#' \eqn{\lceil\sqrt n\rceil} (at most 100) quantile knots, where \eqn{v = p(1 - p)} and \eqn{l} is the logit of p.
+#' [basis_hats()] describes the bases of several residuals. With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
 #' \eqn{g_i = (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the miscalibration at row i, estimated from the other rows,
 #' and
 #' \deqn{\psi_m = \frac1n \sum_i \langle e_i, g_i\rangle}
-#' estimates the squared error that the basis can represent. It is unbiased for miscalibration in the span of the basis
-#' and never too large in expectation otherwise, for any variances of the outcomes (leave-out estimation of quadratic
-#' forms: Kline, Saggio and Soelvsten 2020). On bins it is the debiased error of Broecker (2012) and Kumar et al.
-#' (2019). It may be negative. The estimate combines the bases with the weights of [method_stack()]: \eqn{CE^2 = \sum_m
-#' w_m\psi_m / \sqrt{\sum_m w_m}}; where that is below `conf.low`, it is \eqn{\psi_m} of the basis that is surest of
-#' an error.
+#' estimates the squared error that the basis can represent. It is unbiased if the miscalibration is in the span of the
+#' basis. Otherwise its expectation is never too large. Both hold for any variances of the outcomes (leave-out
+#' estimation of quadratic forms: Kline, Saggio and Soelvsten 2020). On bins it is the debiased error of Broecker (2012)
+#' and Kumar et al. (2019). It may be negative. The estimate combines the bases with the weights of [method_stack()]:
+#' \eqn{CE^2 = \sum_m w_m\psi_m / \sqrt{\sum_m w_m}}. If that is below `conf.low`, the estimate is \eqn{\psi_m} of the
+#' basis with the strongest evidence of an error.
 #'
 #' @section Test and interval of one residual per row:
-#' For the binary and the top-label error (and the others of two classes) of rows without clusters and importance
-#' weights. A calibrated model's outcomes are drawn from its predictions, so their variances \eqn{v_i = p_i (1 - p_i)}
-#' are known. Five statistics have these shares \eqn{w_m} of the level (in elevenths):
+#' This section is about the binary and the top-label error, and any error of two classes, of rows without clusters and
+#' importance weights. Outcomes of a calibrated model are drawn from its predictions, so their variances \eqn{v_i = p_i
+#' (1 - p_i)} are known. Five statistics have these shares \eqn{w_m} of the level (in elevenths):
 #' \describe{
 #'   \item{intercept and slope (6)}{\eqn{z_1^2 + z_2^2} of the scores \eqn{z_j = \sum_i U_{ij} e_i / \sqrt{\sum_i v_i
 #'     U_{ij}^2}}, \eqn{U_i = (1, l_i - \sum v l / \sum v)}, whose skewness s is taken out: \eqn{z - s (z^2 - 1) / 6 +
@@ -46,15 +46,16 @@
 #'   \item{more events, fewer events (1.5 each)}{\eqn{z_1} with its sign.}
 #'   \item{hats (1 each)}{\eqn{\psi_m} on 8 and on \eqn{\lceil\sqrt n\rceil} knots.}
 #' }
-#' All are computed on the same 1,999 sets of redrawn outcomes (of a seed of its own: R's random numbers are neither
-#' used nor changed; above some size the sums are drawn from their normal law). With \eqn{S_m} the share of redraws
-#' with a statistic of at least that of the sample (an exponential tail beyond the highest 2 %), \eqn{t = \min_m S_m /
-#' w_m} is compared with its own values among the redraws: `p.value` is \eqn{(1 + \#\{t^* \le t\}) / 2000} (Westfall
-#' and Young 1993), and in proportion to t below the tenth smallest. A part rejects where \eqn{S_m / w_m} is below the
-#' \eqn{t_\alpha} at which the p-value is \eqn{\alpha}.
+#' All are computed on the same 1,999 sets of outcomes, simulated from the predictions with a fixed seed: R's random
+#' numbers are neither used nor changed. If many failures have to be simulated, the sums are drawn from their normal
+#' distribution instead. Let \eqn{S_m} be the share of simulations with a statistic of at least that of the sample; an
+#' exponential tail is fitted beyond the highest 2%. The smallest ratio \eqn{t = \min_m S_m / w_m} is compared with its
+#' own values in the simulations (Westfall and Young 1993): `p.value` is \eqn{(1 + \#\{t^* \le t\}) / 2000}, and in
+#' proportion to t below the tenth smallest. A part rejects if \eqn{S_m / w_m} is below the \eqn{t_\alpha} at which the
+#' p-value is \eqn{\alpha}.
 #'
-#' `conf.low` is the largest lower limit of the parts that reject, so that the interval holds 0 exactly where the
-#' p-value is at least \eqn{\alpha}. Intercept and slope: by Cauchy and Schwarz \eqn{CE^2 \ge \theta' W \theta} with
+#' `conf.low` is the largest lower limit of the parts that reject, so the interval contains 0 exactly if the p-value is
+#' at least \eqn{\alpha}. Intercept and slope: by Cauchy and Schwarz \eqn{CE^2 \ge \theta' W \theta} with
 #' \eqn{\theta = U'E[e] / n} and \eqn{W = (U'U / n)^{-1}}; the limit is the least root of \eqn{\theta' W \theta} over
 #' the ellipsoid of \eqn{\theta} at the level of the part. The sum: the same in one dimension, Wilson's limit, at most
 #' that of Clopper and Pearson. Hats: the x with \eqn{\psi_m - x = Q(x) \sqrt{k_2(x) + s(x) x}}, Q a Pearson III
@@ -62,28 +63,26 @@
 #' fewer than 20 failures (seen or expected) the limit of hats is smaller in proportion. `lower_bound` has the one-sided
 #' level.
 #'
-#' `conf.high` is the largest of the bases' upper limits, as below, with the lower Pearson III quantile as far as many
-#' failures bear the normal law; the finest basis counts where it exceeds the others by half of its noise. It is at
-#' least what the number of failures allows: with Clopper and Pearson's limits of their rate, d the larger distance to
-#' the mean prediction, and F failures it is \eqn{\max(d^2, (1 - F/10)_+ \min(d^2 a, d))} on the squared scale, \eqn{a =
-#' \min(2, \overline{v^2} / \bar v^2)}. If all predictions are the same, test and limits are those of the binomial law,
-#' exactly.
+#' `conf.high` is the largest of the bases' upper limits (next section). Their quantile is the lower one of a Pearson
+#' III distribution, and closer to the normal one the fewer failures there are. The finest basis is used only if it
+#' exceeds the others by half of its noise. `conf.high` is at least what the number of failures F allows. Let d be the
+#' larger distance of Clopper and Pearson's limits of the failure rate from the mean prediction, and \eqn{a = \min(2,
+#' \overline{v^2} / \bar v^2)}: on the squared scale that is \eqn{\max(d^2, (1 - F/10)_+ \min(d^2 a, d))}. If all
+#' predictions are the same, test and limits are those of the binomial distribution, exactly.
 #'
 #' @section Intervals of several residuals per row:
-#' The same for rows with clusters or importance weights, and for given `bases`.
-#' Built on the squared scale by inverting tests. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
+#' These intervals are also those of rows with clusters or importance weights, and of given `bases`. They invert tests
+#' on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
 #' variance and skewness are estimated and its distribution is approximated by a Pearson III. Away from it, the variance
 #' grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits at level
 #' \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the interval
-#' holds 0 exactly where the p-value is at least \eqn{\alpha}. These limits hold for every form of miscalibration.
+#' contains 0 exactly if the p-value is at least \eqn{\alpha}. These limits hold for every form of miscalibration.
 #' `conf.high` is the largest of the bases' upper limits, at most `upper_bound`: it covers the error that is
-#' **detectable at
-#' this resolution**, where some basis nearly spans the miscalibration. No method can bound miscalibration from above
-#' that no basis resolves, such as one that changes sign on thousands of small cells. There only `upper_bound`
-#' holds, since no
-#' calibration error exceeds the root Brier score. For \eqn{K^2 > n/4} classes the canonical upper limit assumes
-#' miscalibration that is additive in the classes, or in the span of the kernel columns. The vignette *Coverage of the
-#' confidence interval* shows its coverage by simulation.
+#' **detectable at this resolution**, which means that some basis nearly spans the miscalibration. No method can give an
+#' upper limit for miscalibration finer than its bases, such as one that changes sign on thousands of small cells. Only
+#' `upper_bound` is valid then, since no calibration error exceeds the root Brier score. For \eqn{K^2 > n/4} classes the
+#' canonical upper limit assumes miscalibration that is additive in the classes, or in the span of the kernel columns.
+#' The vignette *Coverage of the confidence interval* shows its coverage by simulation.
 #'
 #' There, if predictions are nearly certain and nearly all right, the squared residuals carry little information about
 #' their variance. Failures are counted as the sum of squared residuals in units of the largest possible one, 1 or 2.
@@ -96,9 +95,10 @@
 #' account. Samples with more failures have the same numbers as without these rules.
 #'
 #' The canonical error is never below the class-wise and top-label errors of the same rows, so with more than two
-#' classes its row takes theirs into account. Estimate and `conf.high` are the largest of the three. So is `conf.low`,
-#' and the p-value is the smallest, with the nested bases for the top label, too: for calibrated models it is below .05
-#' in .03 to .05 of samples, since each of the three is conservative. The one-sided `lower_bound` is `conf.low`.
+#' classes its row takes theirs into account. Estimate, `conf.low` and `conf.high` are the largest of the three, and the
+#' p-value is the smallest; the top-label error then also uses the nested bases. For calibrated models this p-value is
+#' below .05 in .03 to .05 of samples, since each of the three is conservative. The one-sided `lower_bound` is
+#' `conf.low`.
 #'
 #' @section Weights and clusters:
 #' Frequency weights are repeated rows. With importance weights \eqn{v} every mean is a weighted one, and bases are
@@ -107,7 +107,7 @@
 #' \eqn{A_c = (I - \sum_{i \in c} v_i b_i b_i')^{-1}} it is \eqn{b_i' A_c \sum_{c' \ne c} x_{c'}}, and \eqn{\psi_m} is a
 #' sum over pairs of clusters, as are its variance and skewness. Limits then use quantiles of Student's t instead of
 #' normal ones, with one degree of freedom less than there are clusters (with weights: as many as their effective
-#' number, see [ece()]). There are as many knots as the rows ask for, at weighted quantiles.
+#' number, see [ece()]). The number of knots depends on the number of rows; the knots are weighted quantiles.
 #'
 #' @section Invariants:
 #' The order of the rows, the order and names of the classes and the number of threads do not change the result. The one
@@ -117,8 +117,9 @@
 #' The p-value is that of the binary error. Which class is the event does not matter.
 #'
 #' @section Cost:
-#' Linear in the number of rows: 2 to 3 s of processor time for a million rows of a scalar type, and 10 to 30 ms for up
-#' to a few thousand, of redraws; the canonical one grows with the square of the number of classes.
+#' Linear in the number of rows: 2 to 3 s of processor time for a million rows of binary or top-label predictions. Up to
+#' a few thousand rows take 10 to 30 ms, mostly for simulations. The canonical error grows with the square of the number
+#' of classes.
 #' @inheritSection ce_tune Errors
 #' @references
 #' Hall, P. (1992). On the removal of skewness by transformation. *Journal of the Royal Statistical Society B* 54,
@@ -210,7 +211,7 @@ check_estimate_method <- function(method, notion, call) {
   if (identical(method, "adaptive")) return(invisible())
   if (!is_method(method)) {
     stop_input(c(
-      "{.arg method} must be {.val adaptive} or a method of {.help ce_methods}.",
+      "{.arg method} must be {.val adaptive} or a method of {.code ?ce_methods}.",
       "x" = "It is {describe(method)}.",
       method_remedy(method, "method", call, several = TRUE),
       "i" = "{.fn ce_tune} chooses among methods by their risk."

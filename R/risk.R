@@ -7,11 +7,11 @@
 #' @inheritParams ce_args
 #' @inheritParams ece
 #' @param object A `ce_fit`, or a `ce_tune` (then the ensemble of its selected method).
-#' @return One row (per group) with `risk`, `root_risk`, `std.error` (of `risk`), `n`;
-#'   `root_std.error`; `zero_risk`, the risk of \eqn{h = 0}; `skill = 1 - risk / zero_risk`
-#'   (at most \eqn{CE^4 / R(0)}, so small by nature); `estimate`, the root of the mean
-#'   \eqn{h(p, p)} (0 where that is negative), without its bias; and `lower_bound`, a one-sided bound at `level` for the
-#'   calibration error. That of [ce_estimate()] uses all rows and is usually the larger.
+#' @return One row (per group) with `risk`, `root_risk`, `std.error` (of `risk`), `n` and `root_std.error`. `zero_risk`
+#'   is the risk of \eqn{h = 0}, and `skill = 1 - risk / zero_risk` is at most \eqn{CE^4 / R(0)}, so small by nature.
+#'   `estimate` is the root of the mean \eqn{h(p, p)} (0 if that is negative), corrected for bias. `lower_bound` is a
+#'   one-sided bound at `level` for the calibration error; the one of [ce_estimate()] uses all rows and is usually
+#'   larger.
 #'
 #' @section Definition:
 #' \eqn{R(h) = E(\langle e, e'\rangle - h(p, p'))^2} over two independent samples
@@ -96,7 +96,11 @@ as_fit <- function(object, arg = "object", call = caller_env()) {
   stop_input(c(
     "{.arg {arg}} must be made by {.fn ce_fit} or {.fn ce_tune}.",
     "x" = "It is {.cls {class(object)[1]}}.",
-    "i" = if (inherits(object, "ce_grouped")) "Take the result of one group: {.code {arg}$results[[1]]}."
+    if (inherits(object, "ce_grouped")) {
+      c("i" = "Take the result of one group: {.code {arg}$results[[1]]}.")
+    } else {
+      remedy("Fit one", "ce_fit(x, truth, method = method_bins(15))")
+    }
   ), "argument", arg = arg, value = object, call = call)
 }
 

@@ -26,8 +26,9 @@
 #' changes these means only in second order. The standard error is the rows' standard deviation over `sqrt(n)` (for
 #' weighted and clustered rows see [ece()]). It accounts for noise, not for bias. With few rows per distinct prediction,
 #' calibration and sharpness are both too large by about the same amount. With `"discrete"` a warning of class
-#' `calibrisk_warning_distinct` is raised if there are more than half as many distinct predictions as rows. With `times
-#' > 0` the bootstrap's standard errors replace those of the parts. `NA` for one row, and where a score is infinite.
+#' `calibrisk_warning_distinct` is raised if there are more than half as many distinct predictions as rows. With
+#' `times` above 0 the bootstrap's standard errors replace those of the parts. They are `NA` for one row, and if a score
+#' is infinite.
 #'
 #' # Invariants
 #' `entropy + calibration - sharpness = mean_score`; calibration and sharpness are at least 0.
@@ -193,7 +194,7 @@ part_errors <- function(score, probs, frequency, overall, truth, design) {
 warn_distinct <- function(distinct, n) {
   if (!isTRUE(distinct > n / 2) || n < 2) return(invisible())
   warn_result(c(
-    "The decomposition says little: {distinct} of {n} prediction{?s} {?is/are} distinct.",
+    "The decomposition is not informative: {distinct} of {n} prediction{?s} {?is/are} distinct.",
     "x" = "Each is compared with the outcomes of its own few rows: calibration comes out near the score, \
            sharpness near the entropy.",
     "i" = "Round or bin the predictions, or use {.code method = \"isotonic\"}; {.fn ce_estimate} estimates the \

@@ -77,7 +77,7 @@
 #'   be a product (an R call per pair of rows and of classes: for small data).
 #' @param target_kernel Kernel on outcomes: default [kernel_white()] for classes and counts, [kernel_gaussian()] for
 #'   numbers. For numbers its default bandwidth, and `"median"`, is the root mean squared distance between outcomes of
-#'   two predictions. It depends on the predictions alone, so outcomes can be redrawn with the same kernel.
+#'   two predictions. It depends on the predictions alone, so outcomes can be simulated with the same kernel.
 #' @param type Estimator.
 #' @param block Block size; default \eqn{\sqrt n}. 2 gives the linear-time estimator.
 #' @param group A grouping of the observations (a column of `x`, or a vector): calibration given the prediction

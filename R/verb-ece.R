@@ -23,7 +23,7 @@
 #' Zachariah 2021, Definition B.1) of the binned predictions, `sum_b N_b / N dist(acc_b, conf_b)`. The distance need not
 #' be a sum over classes: total variation `sum_k |gap_k| / 2`, the Euclidean distance, or the Hellinger distance. Its
 #' standard error and interval come from a bootstrap of the rows (`interval = "bootstrap"`, else `NA`). The lower limit
-#' is at most the estimate minus the upper quantile of the errors that outcomes redrawn from the predictions give (0
+#' is at most the estimate minus the upper quantile of the errors that outcomes simulated from the predictions give (0
 #' with clusters).
 #'
 #' The `type` of binning: `"width"` has the bins `((b-1)/B, b/B]`, with 0 in the first. `"mass"` cuts at the order
