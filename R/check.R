@@ -12,11 +12,17 @@ describe <- function(x) {
 }
 
 describe_atomic <- function(x) {
-  if (length(x) != 1) return(paste0(class(x)[1], " of length ", length(x)))
+  if (length(x) != 1) return(paste0(vector_words(x), " of length ", length(x)))
   if (!is.null(dim(x))) return(paste("an array of dimension", paste(dim(x), collapse = " x ")))
   if (is.numeric(x) && !is.object(x)) return(paste(signif(x, 7)))
   if (rlang::is_string(x)) return(encodeString(substr(x, 1, 200), quote = "\""))
   format(x)
+}
+
+vector_words <- function(x) {
+  class <- class(x)[1]
+  if (!is.object(x) && is.null(dim(x))) class <- paste(class, "vector")
+  paste(if (grepl("^[aeiou]", class)) "an" else "a", class)
 }
 
 # The value of a user's function `arg`, or a classed error that says where it failed; `where` is
@@ -151,7 +157,8 @@ check_flag <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
 
 flag_remedy <- function(x, arg, call) {
   flag <- if (rlang::is_string(x) || is.numeric(x) && length(x) == 1) as.logical(x) else NA
-  if (!is.na(flag)) remedy("Give a logical value", mended_line(call, setNames(list(flag), arg)))
+  if (is.na(flag)) return(default_remedy(arg, function(value) FALSE, call))
+  remedy("Give a logical value", mended_line(call, setNames(list(flag), arg)))
 }
 
 # The value of a choice argument: its first choice where the default is untouched.
@@ -175,7 +182,7 @@ choice_remedy <- function(x, choices, arg, call) {
     return(remedy(paste0("Did you mean \"", meant, "\"?"), mended_line(call, setNames(list(meant), arg))))
   }
   verb <- meant_verb(x)
-  if (!is.null(verb)) verb_remedy(verb, call)
+  if (!is.null(verb)) verb_remedy(verb, call) else default_remedy(arg, function(value) FALSE, call)
 }
 
 verb_remedy <- function(verb, call, only = c("x", "truth", "")) {

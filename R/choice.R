@@ -104,6 +104,6 @@ stop_no_generic <- function(generic, x, prefix, arg = "method") {
     "{.arg {arg}} has no {.fn {generic}}: it cannot be used.",
     "x" = "Its class is {.cls {own}}.",
     "i" = "Write {.code {generic}.{own}()} and register it: {.code registerS3method(\"{generic}\", \"{own}\", ...)}; \
-           see {.help extending}."
+           see {.code ?extending}."
   ), "method", arg = arg, call = NULL)
 }

@@ -9,9 +9,9 @@
 #' rows; its limits and p-value hold both with and without the bias that resampling shows. The test is on the scale on
 #' which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too). If one of two roots
 #' cannot be distinguished from 0 (its power is below twice its standard error), the interval of their difference
-#' contains every difference of two roots that are within both models' own limits, except that it excludes 0 exactly if
-#' the p-value is below 1 - `level`: the end next to 0 then comes from the paired limits of the difference of the
-#' powers. The root of an unbiased estimate of a squared error is biased downwards, and upwards near 0, where negative
+#' contains every difference of two roots that are within both models' own limits. It still excludes 0 exactly if the
+#' p-value is below 1 - `level`: the end next to 0 then comes from the paired limits of the difference of the powers.
+#' The root of an unbiased estimate of a squared error is biased downwards, and upwards near 0, where negative
 #' estimates count as 0. If both models have the same predictions, the difference is 0 and the p-value 1. `metric =
 #' ce_estimate` compares the main estimates. Models of a number are vectors of predictive distributions ([pred]),
 #' columns of such, or expressions that make them, `pred_normal(mu, sigma)`: compared by scores (`"crps"`, `"log"`,
@@ -115,7 +115,8 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
                         resolve_threads(threads), call))
   }
   if (is.null(metric)) {
-    if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is.data.frame, NA))) {
+    is_data <- function(object) is.data.frame(object) && !is_result(object)
+    if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_data, NA))) {
       rank_truth(objects, if ("truth" %in% names(sys.call())) enquo(truth) else enquo(x), call)
     }
     stop_input(c(
@@ -151,23 +152,38 @@ check_no_margin <- function(margin, call) {
              value = margin, call = call)
 }
 
-# Two vectors, models that have not predicted, or no metric.
+# Results, models that have not predicted, vectors one by one, or no metric.
 compare_remedy <- function(objects, call) {
+  each <- if (rlang::is_bare_list(objects)) objects else list(objects)
+  if (any(vapply(each, is_result, NA))) {
+    return(remedy("Give the models' predictions, not their results", "ce_compare(list(a = p, b = q), y, metric = ece)"))
+  }
   typed <- typed_call(call)
-  ece <- list(metric = quote(ece))
-  if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_model, NA))) {
-    line <- if (all(c("objects", "x", "truth") %in% names(typed$places))) {
-      predicted <- call("ce_predictions", typed_argument(typed, "objects"), typed_argument(typed, "x"))
-      line_text(as.call(c(typed$expr[[1]], predicted, typed_argument(typed, "truth"), ece)))
-    }
+  options <- setdiff(names(formals(ce_compare)), c("objects", "x", "truth"))
+  args <- typed$args[!rlang::names2(typed$args) %in% options]
+  values <- lapply(args, typed_eval, call)
+  if (length(args) > 0 && length(each) > 0 && all(vapply(each, is_model, NA))) {
+    models <- c(TRUE, vapply(values[-1], is_model, NA))
+    # the new data and the outcomes, which may not have been given
+    rest <- c(unname(args[!models]), utils::tail(list(quote(newdata), quote(truth)), max(0, 2 - sum(!models))))
+    given <- if (sum(models) > 1) as.call(c(quote(list), args[models])) else args[[1]]
+    line <- compare_line(typed, call("ce_predictions", given, rest[[1]]), rest[[2]])
     return(remedy("Add the predictions of the models to new data", line))
   }
-  if (!is.list(objects) && all(c("objects", "x", "truth") %in% names(typed$places))) {
-    models <- call("list", typed_argument(typed, "objects"), typed_argument(typed, "x"))
-    line <- line_text(as.call(c(typed$expr[[1]], models, typed_argument(typed, "truth"), ece)))
-    return(remedy("Give the models as one list", line))
+  at <- which(vapply(values, is.function, NA))
+  if (length(at) == 1) {
+    line <- line_text(as.call(c(typed$expr[[1]], typed$args[-match(args[at], typed$args)], list(metric = args[[at]]))))
+    return(remedy("Arguments after {.arg ...} need their name", line))
   }
-  remedy("Choose one", mended_line(call, ece) %||% "metric = ece")
+  if (!is.list(objects) && length(args) > 2) {
+    models <- as.call(c(quote(list), args[-length(args)]))
+    return(remedy("Give the models as one list", compare_line(typed, models, args[[length(args)]])))
+  }
+  remedy("Choose one", mended_line(call, list(metric = quote(ece))) %||% "metric = ece")
+}
+
+compare_line <- function(typed, models, truth) {
+  line_text(as.call(c(typed$expr[[1]], models, truth, list(metric = quote(ece)))))
 }
 
 is_fits <- function(objects) {
@@ -182,6 +198,9 @@ check_models <- function(objects, columns, call) {
       "x" = "It is {describe(objects)}.",
       if (is_fits(objects)) {
         remedy("Fits are compared by their risk", mended_line(call, drop = "metric"))
+      } else if (rlang::is_bare_list(typed_value("x", call))) {
+        typed <- typed_call(call)
+        remedy("Predictions come first, outcomes second", swapped_places(typed, typed$places[c("objects", "x")]))
       } else {
         remedy("Give the models as one list", "ce_compare(list(a = p, b = q), y, metric = ece)")
       }

@@ -11,7 +11,7 @@ check_recalibration <- function(recalibration, call) {
     stop_input(c(
       "{.arg recalibration} must be a method such as {.fn method_stack}, a map such as {.fn map_platt}, or its name.",
       "x" = "It is {describe(recalibration)}.",
-      "i" = "See {.help ce_methods} and {.help ce_maps}."
+      "i" = "See {.code ?ce_methods} and {.code ?ce_maps}."
     ), c("method", "argument"), arg = "recalibration", value = recalibration, call = call)
   }
   check_bins_notion(list(recalibration), "binary", call)

@@ -16,7 +16,7 @@ as_distribution <- function(x) {
   stop_distribution(
     "{.arg x} must be a vector of predictive distributions.",
     "It is {.cls {class(x)[1]}}.",
-    "Make one with {.fn pred_normal}, {.fn pred_draws}, ...; see {.help pred}. Vectors of the package \\
+    "Make one with {.fn pred_normal}, {.fn pred_draws}, ...; see {.code ?pred}. Vectors of the package \\
      distributional and {.cls rvar}s of posterior are accepted too."
   )
 }

@@ -102,7 +102,7 @@ check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env
   }
   bad <- which(!is.finite(x) | x < lower | x > upper)
   if (length(bad) > 0) {
-    stop_distribution("{.arg {arg}} must be finite{range_text(lower, upper, FALSE)}.",
+    stop_distribution("{.arg {arg}} must hold finite numbers{range_text(lower, upper, FALSE)}.",
                       "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.",
                       signature_text(call), call = call)
   }

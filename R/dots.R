@@ -9,12 +9,12 @@ column_dots <- function(..., .call = caller_env()) {
 # What enquos() returns of no dots, without looking for them.
 no_dots <- rlang::quos()
 
-check_dot_names <- function(dots, call) {
+check_dot_names <- function(dots, call, rule = "{.arg ...} selects columns and takes no named arguments.") {
   named <- names(dots)[nzchar(rlang::names2(dots))]
   if (length(named) == 0) return(dots)
   check_no_formula(call)
   stop_input(c(
-    "{.arg ...} selects columns and takes no named arguments.",
+    rule,
     "x" = "{.arg {named[1]}} is not an argument of {verb_text(call)}.",
     dot_remedy(named[1], dots, call)
   ), "argument", arg = named[1], call = call)
@@ -28,18 +28,33 @@ dot_remedy <- function(name, dots, call) {
   if (name %in% column_words && selects_column(value, call)) {
     return(remedy("Columns are selected without a name", mended_line(call, rename = setNames("", name))))
   }
-  near <- near_argument(name, c(arguments, missing_data(call)))
+  near <- if ("truth" %in% missing_data(call) && !is.null(selected_name(value, call))) "truth"
+  near <- near %||% near_argument(name, c(arguments, missing_data(call)))
   if (!is.null(near)) {
     more <- if (near == "times" && "interval" %in% arguments) list(interval = "bootstrap")
-    line <- meant_line(dots, c(arguments, missing_data(call)), more, call)
+    line <- if (near == "truth") {
+      mended_line(call, rename = setNames("truth", name))
+    } else {
+      meant_line(dots, c(arguments, missing_data(call)), more, call)
+    }
     return(remedy(paste0("Did you mean {.arg ", near, "}?"), line))
   }
-  if (name %in% names(argument_notes)) return(remedy(argument_notes[[name]], mended_line(call, drop = name)))
-  if (!"truth" %in% names(formals(frame_function(call)))) return(remedy("Leave it out", mended_line(call, drop = name)))
-  c("i" = paste0("The arguments are ", toString(ticks(arguments)), "."))
+  if (name %in% names(argument_notes)) {
+    note <- argument_notes[[name]]
+    return(remedy(note, if (note != figure_note) mended_line(call, drop = name)))
+  }
+  if (!"truth" %in% names(formals(frame_function(call)))) return(remedy("Leave it out", complete_line(call, name)))
+  c("i" = paste0("The arguments are ", toString(ticks(arguments)), "."),
+    remedy("Leave it out", mended_line(call, drop = name)))
 }
 
 dot_value <- function(dot) if (rlang::is_quosure(dot)) rlang::quo_get_expr(dot) else dot
+
+# The typed call without an argument; NULL if it would lack one that is required.
+complete_line <- function(call, drop) {
+  given <- setdiff(names(typed_call(call)$places), "")
+  if (all(required_arguments(frame_function(call)) %in% given)) mended_line(call, drop = drop)
+}
 
 # The typed call in which each of the named `dots` has the nearest name of those not given, or is left out.
 meant_line <- function(dots, arguments, more, call) {
@@ -71,11 +86,16 @@ missing_data <- function(call) {
   c(if (!"x" %in% given || any(given == "data")) "x", if (!"truth" %in% given) "truth")
 }
 
-# Does it name a column of the data?
+# Does it select columns of the data?
 selects_column <- function(value, call) {
+  rlang::is_call(value) && is_frame_call(call) || !is.null(selected_name(value, call))
+}
+
+# The column of the data that it names; NULL if it names none.
+selected_name <- function(value, call) {
   x <- tryCatch(get0("x", call, inherits = FALSE), error = function(cnd) NULL)
-  if (!is.data.frame(x)) return(FALSE)
-  rlang::is_call(value) || (is.name(value) || rlang::is_string(value)) && as.character(value) %in% names(x)
+  name <- if (is.name(value) || rlang::is_string(value)) as.character(value)
+  if (is.data.frame(x) && length(name) == 1 && name %in% names(x)) name
 }
 
 # `x` is missing, or was given by another name.
@@ -89,10 +109,14 @@ stop_no_predictions <- function(call) {
     if (length(name) > 0) {
       remedy("Did you mean {.arg x}?", mended_line(call, rename = c(setNames("x", name[1]))))
     } else {
-      remedy("A data frame and the names of its columns, or a vector of probabilities and one of outcomes, as in",
-             "ece(data, outcome, .pred_yes)")
+      predictions_remedy()
     }
   ), c("probs", "argument"), arg = "x", call = call)
+}
+
+predictions_remedy <- function() {
+  remedy("A data frame and the names of its columns, or a vector of probabilities and one of outcomes, as in",
+         "ece(data, outcome, .pred_yes)")
 }
 
 # The value (an expression) of an argument that another package calls `old`, for our argument `new`.
@@ -108,6 +132,7 @@ argument_values <- list(
     if (old == "alpha") return(if (is.numeric(value)) 1 - value else call("-", 1, value))
     if (is.numeric(value) && value > 1 && value < 100) value / 100 else value
   },
+  event_level = function(value, old) if (is.name(value) || value %in% c("first", "second")) value else "second",
   p = function(value, old) {
     norms <- c(l1 = 1, l2 = 2, linf = Inf, max = Inf, inf = Inf)
     if (is.character(value) && plain_word(value) %in% names(norms)) norms[[plain_word(value)]] else value
@@ -131,10 +156,11 @@ method_expr <- function(value) {
 # Of a verb that selects no columns.
 check_empty <- function(..., call = caller_env()) {
   if (...length() == 0) return(invisible())
-  dots <- check_dot_names(enquos(...), call)
+  rule <- "{.arg ...} must be empty."
+  dots <- check_dot_names(enquos(...), call, rule)
   if (length(dots) > 0) {
     stop_input(c(
-      "{.arg ...} must be empty.",
+      rule,
       "x" = "{length(dots)} extra argument{?s} given.",
       positional_remedy(call)
     ), "argument", arg = "...", call = call)

@@ -5,7 +5,8 @@ pred_draws <- function(draws) {
   if (!is.numeric(draws) || !length(size) %in% 2:3) {
     stop_distribution("{.arg draws} must be a numeric matrix (observations x draws) or an array \\
                        (observations x draws x dimensions).",
-                      "It is {describe(draws)}.")
+                      "It is {describe(draws)}.",
+                      "Give a row for each observation, such as {.code do.call(rbind, list_of_draws)}.")
   }
   draws <- check_parameter(draws, "draws")
   if (size[2] < 2) {

@@ -21,10 +21,10 @@ pred_quantiles <- function(values, levels) {
     first <- crossing[order(crossing[, 1]), , drop = FALSE][1, ]
     rows <- length(unique(crossing[, 1]))
     stop_input(c(
-      "Quantiles must not cross: a higher level has no smaller value.",
-      "x" = "Row {first[1]} has {.val {values[first[1], first[2]]}} at level {levels[first[2]]} and \\
-             {.val {values[first[1], first[2] + 1]}} at level {levels[first[2] + 1]}; {rows} of {nrow(values)} rows \\
-             {?is/are} affected.",
+      "Quantiles must not cross: the value of a higher level must not be smaller.",
+      "x" = "Row {first[1]} has {.val {signif(values[first[1], first[2]], 4)}} at level {levels[first[2]]} and \\
+             {.val {signif(values[first[1], first[2] + 1], 4)}} at level {levels[first[2] + 1]}; {rows} of \\
+             {nrow(values)} rows {?is/are} affected.",
       "i" = "Sort the quantiles of every row: {.code t(apply(values, 1, sort))}."
     ), "distribution", arg = "values", row = first[[1]], call = current_env())
   }

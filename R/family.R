@@ -108,7 +108,7 @@ pred_family <- function(family, ...) {
   if (is.null(names(values)) && length(values) == length(wanted)) names(values) <- wanted
   if (!setequal(names(values), wanted) || length(values) != length(wanted)) {
     stop_distribution("The parameters of {.val {family$name}} are {.arg {wanted}}.",
-                      "{.arg ...} has {.arg {names(values)}}.")
+                      if (length(values) == 0) "None is given." else "{.arg ...} has {.arg {names(values)}}.")
   }
   make_distribution(family, values[wanted], current_env())
 }

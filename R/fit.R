@@ -98,7 +98,9 @@ fit_method_remedy <- function(call) {
   is_made <- vapply(typed$args, function(arg) rlang::is_call(arg) && startsWith(deparse(arg)[1], "method_"), NA)
   made <- which(is_made & seq_along(typed$args) %in% typed$places[names(typed$places) == ""])
   if (length(made) == 0) {
-    return(remedy("Give one, or let {.fn ce_tune} choose", mended_line(call, list(method = quote(method_bins(15))))))
+    unknown <- setdiff(names(typed$places), c(names(formals(ce_fit)), ""))
+    line <- mended_line(call, list(method = quote(method_bins(15))), drop = unknown)
+    return(remedy("Give one, or let {.fn ce_tune} choose", line))
   }
   remedy("Arguments after {.arg ...} need their name",
          line_text(as.call(c(typed$expr[[1]], typed$args[-made[1]], list(method = typed$args[[made[1]]])))))
@@ -183,12 +185,6 @@ predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")
                            threads = NULL) {
   type <- check_choice(type, c("squared", "pairs", "gap"))
   threads <- resolve_threads(threads)
-  if (missing(new)) {
-    stop_input(c(
-      "{.arg new} must be given.",
-      "i" = "A data frame, matrix or vector of predictions like the one of the fit."
-    ), "argument", arg = "new")
-  }
   n <- NROW(new)
   if (type == "pairs") check_pair_count(n)
   predictions <- read_new(object, new, column_dots(...), current_env())
@@ -241,6 +237,13 @@ expand_rows <- function(out, rows, n, type, levels) {
 read_new <- function(object, new, dots, call) {
   if (is.data.frame(new)) {
     new <- read_probs(new, dots, factor(character(), levels = object$levels), integer(), call)
+    # their order would say nothing
+    if (object$scalar && ncol(new) > 1 && is.null(matched_columns(colnames(new), object$levels))) {
+      stop_input(c("{.arg new} must have the shape of the data of the fit.",
+                   "x" = "It has the columns {.field {colnames(new)}}; the fit saw one probability per row.",
+                   "i" = "Give its column of probabilities, such as {.code new${colnames(new)[1]}}."),
+                 "columns", arg = "new", call = call)
+    }
   }
   predictions <- unlabelled_predictions(new, object$levels, object$event, call)
   predictions <- align_event(predictions, object$levels[object$event])

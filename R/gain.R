@@ -81,6 +81,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     check_flag(injective, call = call)
   }
   check_level(level)
+  if (missing(truth)) check_gain_truth(before, call)
   dots <- after_dots <- column_dots(...)
   before <- read_results(before, call)
   truth <- evaluate_once(enquo(truth), before)
@@ -133,7 +134,24 @@ check_gain_folds <- function(predicted, injective, given, call) {
   }
 }
 
+# `ce_gain(data, truth)`
+check_gain_truth <- function(before, call) {
+  after <- typed_argument(typed_call(call), "after")
+  if (!is.name(after) || !is.data.frame(before) || !as.character(after) %in% names(before)) return()
+  line <- mended_line(call, list(after = quote(map_platt()), truth = after))
+  stop_input(c("{.arg after} must be a map, or predictions.",
+               "x" = "{.field {as.character(after)}} is a column of {.arg before}.",
+               remedy("Outcomes come after the map", line)), "argument", arg = "after", call = call)
+}
+
 check_gain_map <- function(after, call) {
+  truth <- typed_value("truth", call)
+  if (is.atomic(after) && (inherits(truth, c("ce_choice", "ce_recalibration")) || rlang::is_string(truth))) {
+    typed <- typed_call(call)
+    stop_input(c("{.arg after} must be a map, or predictions.", "x" = "It is {describe(after)}; {.arg truth} is a map.",
+                 remedy("Outcomes come after the map", swapped_places(typed, typed$places[c("after", "truth")]))),
+               "argument", arg = "after", call = call)
+  }
   if (inherits(after, "ce_recalibration")) check_object(after, "after", call)
   if (inherits(after, "ce_grouped")) {
     stop_input(c("{.arg after} must be one map, or predictions.", "x" = "It is a map per group.",

@@ -89,21 +89,23 @@ follow_up_of <- function(whole, stratum, call) {
 }
 
 check_horizon_time <- function(x, arg, call) {
-  if (is.numeric(x) && !inherits(x, "Surv") && length(x) == 1) {
-    return(check_number(x, arg, lower = 0, open = TRUE, call = call))
-  }
-  surv <- inherits(x, "Surv")
+  if (is.numeric(x) && !is.object(x) && length(x) == 1 && is.finite(x) && x > 0) return(invisible(x))
   stop_input(c(
     "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
-    "x" = if (surv) "It is {.cls Surv}." else "It is {describe(x)}.",
-    if (surv) {
-      c("i" = "The outcomes are {.arg truth}, as in {.code ce_estimate(p, Surv(time, status), horizon = 5)}.")
-    } else if (has_numbers(x) && x[1] > 0) {
-      remedy("Choose one", mended_line(call, setNames(list(x[1]), arg)))
-    } else {
-      c("i" = "As in {.code horizon = 5}.")
-    }
+    "x" = if (inherits(x, "Surv")) "It is {.cls Surv}." else "It is {describe(x)}.",
+    horizon_remedy(x, arg, call)
   ), "argument", arg = arg, value = x, call = call)
+}
+
+# The first of several numbers, the median time if the outcomes are there, or any number.
+horizon_remedy <- function(x, arg, call) {
+  if (inherits(x, "Surv")) {
+    return(c("i" = "The outcomes are {.arg truth}, as in {.code ce_estimate(p, Surv(time, status), horizon = 5)}."))
+  }
+  times <- if (arg == "horizon") typed_value("truth", call)
+  at <- if (inherits(times, "Surv")) signif(stats::median(unclass(times)[, 1]), 2) else 5
+  if (has_numbers(x) && x[1] > 0) at <- x[1]
+  remedy("For example", mended_line(call, setNames(list(at), arg)) %||% paste0(arg, " = 5"))
 }
 
 as_horizon <- function(horizon, call) {

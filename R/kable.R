@@ -24,6 +24,7 @@
 #' ce_kable(errors, format = "pipe")
 #' format(errors)
 ce_kable <- function(x, digits = 3, format = NULL, caption = NULL, escape = TRUE, ...) {
+  if (!is.data.frame(x) && !is.list(x)) paper_table(x)
   check_count(digits, lower = 0)
   check_flag(escape)
   check_package("knitr", "Tables for papers need")
@@ -73,7 +74,9 @@ paper_table.default <- function(x, digits = 3, call = caller_env()) {
   check_object(x, "x", call)
   if (is.data.frame(x)) return(paper_columns(x, digits))
   stop_input(c("{.arg x} must be a result of this package, or a table of one.",
-               "x" = "It is {describe(x)}."), "argument", arg = "x", value = x, call = call)
+               "x" = "It is {describe(x)}.",
+               "i" = "For example {.code ce_kable(ce_validate(data, outcome, .pred_yes))}."),
+             "argument", arg = "x", value = x, call = call)
 }
 
 #' @export

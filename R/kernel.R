@@ -46,8 +46,9 @@ new_kernel <- function(type, ..., scale = 1) {
 check_bandwidth <- function(bandwidth, call = caller_env()) {
   if (missing(bandwidth)) {
     stop_input(c(
-      "{.arg bandwidth} must be given.",
-      "i" = "A positive number, or {.val median}."
+      "{.arg bandwidth} must be given: a positive number, or {.val median}.",
+      "x" = "It is missing.",
+      remedy("For example", mended_line(call, list(bandwidth = "median")))
     ), "argument", arg = "bandwidth", call = call)
   }
   if (!identical(bandwidth, "median")) {
@@ -125,7 +126,7 @@ kernel_remedy <- function(x, arg, call) {
   name <- if (rlang::is_string(x)) meant_word(sub("^kernel_", "", x), names)
   if (is.function(x)) name <- Find(function(one) identical(x, get(paste0("kernel_", one), topenv())), names)
   if (is.null(name)) {
-    return(c("i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.help ce_kernels}."))
+    return(c("i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.code ?ce_kernels}."))
   }
   code <- paste0("kernel_", name, if (name %in% with_bandwidth) "(\"median\")" else "()")
   remedy("Kernels are values of functions", mended_line(call, setNames(list(str2lang(code)), arg)) %||% code)
@@ -212,7 +213,7 @@ check_feature_kernel <- function(kernel, arg = "kernel", call = caller_env()) {
     stop_input(c(
       "{.arg {arg}} must compare vectors: of probabilities, or of outcomes.",
       "x" = "{.code {format(kernel)}} compares predictive distributions.",
-      "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_tv}; see {.help ce_kernels}."
+      "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_tv}; see {.code ?ce_kernels}."
     ), "kernel", arg = arg, call = call)
   }
   kernel

@@ -5,7 +5,10 @@
 argument_words <- list(
   x = c("data", "df", "predictions", "y_pred", "y_prob", "probs"),
   truth = c("outcome", "obs", "observed", "y", "y_true", "labels", "label", "response", "target", "actual"),
-  data = c("x", "df"),
+  data = c("x", "df", "newdata", "new_data", "new"),
+  new = c("newdata", "new_data", "data", "x", "df"),
+  newdata = c("data", "new_data", "new", "df", "test", "x"),
+  smoother = c("method", "type"),
   before = "x",
   level = c("conf.level", "conf_level", "conf", "confidence", "confidence_level", "ci", "ci_level", "alpha"),
   n_bins = c("bins", "nbins", "num_bins", "n.bins", "breaks", "groups", "g", "cuts", "k"),
@@ -18,7 +21,7 @@ argument_words <- list(
   p = c("norm", "power", "order", "exponent"),
   score = c("metric", "scoring", "loss", "rule", "measure"),
   metric = c("score", "scoring", "loss", "rule", "measure"),
-  .by = c("by", "group", "groups", "group_by", "strata", "subgroup", "facet"),
+  .by = c("by", "group", "groups", "group_by", "strata", "subgroup", "subgroups", "facet"),
   cluster = c("id", "ids", "clusters", "subject", "cluster_id", "patient", "groups"),
   weights = c("w", "wt", "wts", "case_weights", "sample_weight", "weight"),
   event_level = c("positive", "pos_label", "pos", "event", "positive_class", "positive_level"),
@@ -72,6 +75,8 @@ column_words <- c("estimate", ".estimate", "estimates", "prob", "probs", "pred",
                   "predictions", "probabilities", "probability", "phat", "y_pred", "y_prob", "y_hat", "model",
                   "models", "fitted", "score")
 
+figure_note <- "Figures of {.fn autoplot} are ggplots: add to them, as in {.code autoplot(x) + ggplot2::ggtitle(\"A\")}"
+
 # Arguments of other packages that have no counterpart here.
 argument_notes <- c(
   seed = "Call {.fn set.seed} before",
@@ -87,6 +92,12 @@ argument_notes <- c(
   paired = "Models of the same rows are always compared in pairs",
   cause = "Code other causes as censored in {.code status}",
   verbose = "Drop it",
+  title = figure_note,
+  main = figure_note,
+  xlab = figure_note,
+  ylab = figure_note,
+  xlim = figure_note,
+  ylim = figure_note,
   model = "{.fn ce_predictions} adds the predictions of a model to new data"
 )
 

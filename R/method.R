@@ -102,7 +102,15 @@ method_remedy <- function(x, arg, call, several = FALSE) {
   if (is.function(x)) {
     name <- Find(function(one) identical(x, get(paste0("method_", one), topenv())), names(method_calls))
   }
-  if (is.null(name)) return(c("i" = "Make one with {.fn method_bins}, {.fn method_kkr}, ...; see {.help ce_methods}."))
+  if (is.null(name)) {
+    names <- if (is.character(x)) unlist(lapply(x, meant_word, names(method_calls)))
+    several <- several && length(names) > 1
+    made <- lapply(paste0("method_", names), function(name) as.call(list(as.name(name))))
+    code <- if (several) as.call(c(quote(list), made))
+    example <- code %||% if (is.numeric(x)) call("method_bins", short_value(x)) else quote(method_bins(15))
+    return(remedy("{.code ?ce_methods} lists the functions that make them; for example",
+                  mended_line(call, setNames(list(example), arg))))
+  }
   code <- if (several) paste0("method_", name, "()") else method_calls[[name]]
   remedy("Methods are values of functions", mended_line(call, setNames(list(str2lang(code)), arg)) %||% code)
 }

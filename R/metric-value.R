@@ -88,8 +88,13 @@ metric_remedy <- function(metric, call) {
     return(remedy(paste0("Did you mean {.val ", meant, "}?"), mended_line(call, list(metric = meant))))
   }
   if (rlang::is_call(typed) && is.data.frame(metric)) {
-    remedy("Give the function, not its value", mended_line(call, list(metric = typed[[1]])))
+    return(remedy("Give the function, not its value", mended_line(call, list(metric = typed[[1]]))))
   }
+  known <- function(one) is.function(one) || rlang::is_string(one) && one %in% metric_names()
+  first <- if (is.list(metric) || length(metric) > 1) Find(known, metric)
+  expr <- if (rlang::is_call(typed, c("c", "list")) && !is.null(first)) typed[[2]]
+  if (!is.null(expr)) return(remedy("Give one at a time", mended_line(call, list(metric = expr))))
+  remedy("For example", mended_line(call, list(metric = quote(ece))))
 }
 
 metric_names <- function() {

@@ -50,6 +50,9 @@
 #'
 #' ce_score(ce_predictions(lm(mpg ~ wt, cars[train, ]), cars[-train, ]), mpg, score = "crps")
 ce_predictions <- function(model, newdata, ...) {
+  if (missing(newdata) && any(names(list(...)) %in% argument_words$newdata)) {
+    check_dot_names(enquos(...), current_env(), "{.arg newdata} must be given.")
+  }
   UseMethod("ce_predictions")
 }
 
@@ -92,7 +95,7 @@ check_newdata <- function(newdata) {
     stop_input(c(
       "{.arg newdata} must be a data frame of rows to predict.",
       "x" = if (missing(newdata)) "It is missing." else "It is {.cls {class(newdata)[1]}}.",
-      "i" = "Best rows that the model has not seen, with their outcomes."
+      remedy("Give rows that were not used to fit the model, with their outcomes", "ce_predictions(model, newdata)")
     ), "argument", arg = "newdata", call = NULL)
   }
 }
@@ -114,7 +117,8 @@ add_columns <- function(newdata, columns) {
   taken <- intersect(names(columns), names(newdata))
   if (length(taken) > 0) {
     stop_input(c("{.arg newdata} must not have the columns of predictions yet.",
-                 "x" = "It has {.field {taken}}.", "i" = "Rename or drop {cli::qty(length(taken))}{?it/them}."),
+                 "x" = "It has {.field {taken}}.",
+                 remedy("Drop what it has, as in", paste0("subset(newdata, select = -", taken[1], ")"))),
                "columns", arg = "newdata", call = NULL)
   }
   if (!inherits(newdata, "grouped_df")) newdata <- tibble::as_tibble(newdata)

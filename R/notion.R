@@ -96,7 +96,7 @@ check_two_classes <- function(predictions, call) {
     stop_input(c(
       "{.code notion = \"binary\"} needs two classes.",
       "x" = "There are {n_classes(predictions)}.",
-      "i" = "Use {.code notion = \"canonical\"}, {.val class_wise} or {.val top_label}."
+      "i" = "Leave it out for the default of several classes, or use {.val class_wise} or {.val canonical}."
     ), "notion", arg = "notion", call = call)
   }
 }

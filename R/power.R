@@ -76,7 +76,7 @@
 #'   the rows to be sampled are unweighted and independent.
 #' @param threads Number of threads; see [ce_threads].
 #' @return A tibble of class `ce_power`, one row per criterion: `criterion`, `quantity` (`"width"` or `"power"`),
-#'   `target` (what was wished, or is to be expected of `n`), `n`, `events` (expected) and, on request, `simulated`.
+#'   `target` (the aim, or what `n` rows are expected to give), `n`, `events` (expected) and, on request, `simulated`.
 #'   `n` is `Inf` where no number of rows up to a billion is enough: the test of a calibrated model. `tidy()` gives the
 #'   plain tibble, `glance()` one row: `n`, `events`, `criterion` (that decides), `prevalence`, `auroc`, `error` (root
 #'   calibration error of the assumption).
@@ -157,9 +157,10 @@ check_wishes <- function(width, power, n, threshold, delta, call) {
   wished <- !is.null(width) || !is.null(power)
   if (wished == !is.null(n)) {
     stop_input(c(
-      "Give {.arg width} or {.arg power}, what is wished, or {.arg n}, the rows there will be.",
-      "x" = if (wished) "All are given." else "None is given.",
-      "i" = "As in {.code width = c(slope = 0.2), power = 0.9}."
+      "Give either the aim, {.arg width} or {.arg power}, or the number of rows, {.arg n}.",
+      "x" = if (wished) "Both are given." else "Neither is given.",
+      remedy("For example", if (wished) mended_line(call, drop = "n") else
+        mended_line(call, list(width = quote(c(slope = 0.2)))))
     ), "argument", arg = "n", call = call)
   }
   check_count(n, lower = 2, null = TRUE, call = call)

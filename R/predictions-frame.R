@@ -71,7 +71,7 @@ select_columns <- function(quo, x, arg, call) {
     tidyselect::eval_select(quo, x, error_call = call),
     error = function(cnd) {
       unknown <- unknown_column(quo, names(x))
-      remedy <- if (is.null(unknown)) selection_remedy(quo, call) else unknown_remedy(unknown, x, arg, call)
+      remedy <- if (is.null(unknown)) selection_remedy(quo, x, call) else unknown_remedy(unknown, x, arg, call)
       stop_input(c("{.arg {arg}} must select columns of {.arg x}.", remedy), "columns", arg = arg,
                  parent = if (is.null(remedy)) cnd, call = call)
     }
@@ -103,16 +103,39 @@ vector_hint <- function(quo, x, arg, call) {
   # several columns may be meant
   if (arg != "..." && rlang::quo_is_call(quo, c("c", ":"))) return(NULL)
   parts <- if (arg == "...") Filter(function(one) rlang::quo_is_call(one, c("$", "[[")), selected_quos(quo))
+  if (arg == "truth") {
+    value <- tryCatch(rlang::eval_tidy(quo), error = function(cnd) NULL)
+    if (inherits(value, "Surv")) stop_survival(call)
+    if (is_model(value)) return(model_hint(value, call))
+  }
   values <- Find(function(one) is_row_values(one, x), parts %||% list(quo))
   if (is.null(values) || arg == "..." && length(parts) == 0) return(NULL)
-  expr <- rlang::quo_get_expr(values)
+  c("x" = paste0("It is a vector of ", nrow(x), " values."), column_remedy(rlang::quo_get_expr(values), x, arg, call))
+}
+
+# The column of this name; a variable that has none becomes one.
+column_remedy <- function(expr, x, arg, call) {
   name <- variable_name(expr)
-  line <- if (!is.null(name) && name %in% names(x)) replaced_line(call, expr, as.name(name))
-  c(
-    "x" = paste0("It is a vector of ", nrow(x), " values."),
-    remedy(paste0("If {.arg x} is a data frame, name its column",
-                  if (arg != "...") paste0(": {.code ", arg, "}, not {.code x$", arg, "}")), line)
-  )
+  known <- length(name) == 1 && name %in% names(x)
+  if (rlang::is_symbol(expr) && !known) {
+    data <- typed_argument(typed_call(call), "x")
+    return(remedy("Add it to the data frame", mended_line(call, list(x = call("cbind", data, expr)))))
+  }
+  remedy(paste0("If {.arg x} is a data frame, name its column",
+                if (arg != "...") paste0(": {.code ", arg, "}, not {.code x$", arg, "}")),
+         if (known) replaced_line(call, expr, as.name(name)))
+}
+
+# `f(newdata, model, truth)`
+model_hint <- function(model, call) {
+  typed <- typed_call(call)
+  columns <- typed$args[typed$places[names(typed$places) == ""]]
+  line <- if (length(columns) > 0) {
+    predicted <- call("ce_predictions", typed_argument(typed, "truth"), typed_argument(typed, "x"))
+    mended_line(call, list(x = predicted, truth = columns[[1]]), drop = "")
+  }
+  c("x" = paste0("It is of class ", class(model)[1], "."),
+    remedy("Add the predictions of the model to the data", line))
 }
 
 is_row_values <- function(quo, x) {
@@ -136,8 +159,16 @@ unknown_column <- function(quo, names) {
   if (length(unknown) > 0) unknown[1]
 }
 
-# A number beyond the last column.
-selection_remedy <- function(quo, call) {
+# Something computed from columns, or a number beyond the last one.
+selection_remedy <- function(quo, x, call) {
+  exprs <- Filter(function(expr) rlang::is_call(expr) && any(all.vars(expr) %in% names(x)), selected_exprs(quo))
+  if (length(exprs) > 0) {
+    used <- intersect(all.vars(exprs[[1]]), names(x))
+    line <- if (length(used) == 1) replaced_line(call, exprs[[1]], as.name(used))
+    text <- escape_braces(paste(deparse(exprs[[1]]), collapse = " "))
+    return(c("x" = paste0("{.code ", text, "} is computed from columns."),
+             remedy("Name columns as they are; {.fn transform} computes others before", line)))
+  }
   numbers <- Filter(is.numeric, selected_exprs(quo))
   if (length(numbers) > 0) {
     c("x" = paste0("It is the number ", numbers[[1]][1], "; there are fewer columns."), positional_remedy(call, TRUE))

@@ -24,11 +24,20 @@ kind_remedy <- function(x, call) {
   if (length(dim(x)) == 2) {
     return(remedy("Make it a matrix", mended_predictions(call, function(x) call("as.matrix", x))))
   }
-  if (is.object(x) && (is.list(x) || isS4(x))) model_remedy(x, call)
+  if (is.object(x) && (is.list(x) || isS4(x))) return(model_remedy(x, call))
+  predictions_remedy()
+}
+
+# Is it what a function of the package returned?
+is_result <- function(x) {
+  inherits(x, c("ce_table", "ce_result", "ce_summary", "ce_curve", "ce_decision", "ce_fit", "ce_gain", "ce_grouped",
+                "ce_hierarchy", "ce_monitor", "ce_rank", "ce_recalibration", "ce_test", "ce_tune", "ce_validation"))
 }
 
 # Kinds of objects that users may give, with their descriptions and remedies. The first that fits is used.
 known_kinds <- list(
+  list(is = is_result, words = function(x) paste0("a result of calibrisk (", class(x)[1], ")"),
+       remedy = function(x, call) remedy("Give the predictions and outcomes from which it was computed")),
   list(is = function(x) is_law(x), words = function(x) "a vector of predictive distributions",
        remedy = function(x, call) law_remedy(call)),
   list(is = function(x) inherits(x, "ce_state"), words = function(x) "a state, which holds sums and no rows",
@@ -44,7 +53,7 @@ known_kinds <- list(
        }),
   list(is = function(x) is.factor(x),
        words = function(x) paste0("a factor with the levels ", toString(utils::head(levels(x), 5))),
-       remedy = function(x, call) factor_remedy(call)),
+       remedy = function(x, call) factor_remedy(x, call)),
   list(is = function(x) is.matrix(x) && is.atomic(x), words = function(x) paste("a matrix of type", typeof(x)),
        remedy = function(x, call) {
          remedy("Make it numeric", mended_predictions(call, function(x) call("apply", x, 2, quote(as.numeric))))
@@ -61,10 +70,14 @@ known_kinds <- list(
     remedy("Give the predicted probabilities. Decisions count as probabilities of 0 and 1 after",
            mended_predictions(call, function(x) call("as.numeric", x)) %||% "as.numeric(x)")
   }),
-  list(is = is.function, words = function(x) "a function", remedy = function(x, call) NULL)
+  list(is = is.function, words = function(x) "a function", remedy = function(x, call) predictions_remedy())
 )
 
 law_remedy <- function(call) {
+  if (verb_text(call) == "`ce_recalibrate()`") {
+    return(remedy("Maps of distributions are \"variance\", of normal ones, and temperature scaling of draws",
+                  mended_line(call, drop = "method")))
+  }
   text <- "This function reads class probabilities. {.fn skce}, {.fn ce_test}, {.fn ce_score} and {.fn ce_curve} read \\
            distributions"
   remedy(text, mended_line(call, only = c("x", "truth", ""), verb = "skce"))
@@ -81,6 +94,10 @@ text_remedy <- function(x, call) {
   if (length(known) > 0 && !anyNA(suppressWarnings(as.numeric(known)))) {
     return(remedy("Make it numeric", mended_predictions(call, function(x) call("as.numeric", x))))
   }
+  if (length(known) > 0 && all(grepl("^[0-9.]+ ?%$", known))) {
+    number <- function(x) call("/", call("as.numeric", call("sub", "%", "", x)), 100)
+    return(remedy("Make it numeric", mended_predictions(call, number)))
+  }
   remedy("Give the predicted probabilities, not the predicted classes")
 }
 
@@ -91,8 +108,13 @@ file_reader <- function(path) {
   if (!is.na(found)) unname(found)
 }
 
-# Outcomes before predictions, or predicted classes.
-factor_remedy <- function(call) {
+# Numbers as levels, outcomes before predictions, or predicted classes.
+factor_remedy <- function(x, call) {
+  numbers <- suppressWarnings(as.numeric(levels(x)))
+  if (nlevels(x) > 2 && !anyNA(numbers) && all(numbers >= 0 & numbers <= 1)) {
+    return(remedy("Make it numeric",
+                  mended_predictions(call, function(x) call("as.numeric", call("as.character", x)))))
+  }
   if (!is.numeric(typed_value("truth", call))) {
     return(remedy("Give the predicted probabilities, not the predicted classes"))
   }
@@ -115,6 +137,10 @@ list_remedy <- function(x, call) {
     return(remedy("Make it a data frame", mended_predictions(call, function(x) call("as.data.frame", x))))
   }
   if (all(numbers)) return(vectors_remedy(x, one_length, call))
+  compared_remedy(call)
+}
+
+compared_remedy <- function(call) {
   remedy("Predictions of several models are compared by", mended_line(
     call, list(metric = quote(ece)), only = c("x", "truth"), verb = "ce_compare"
   ) %||% "ce_compare(models, truth, metric = ece)")
@@ -124,6 +150,8 @@ vectors_remedy <- function(x, one_length, call) {
   if (!one_length || length(x[[1]]) < 2 || length(x[[1]]) != NROW(typed_value("truth", call) %||% x[[1]])) {
     return(remedy("Give one vector for all rows; {.arg .by} groups the rows of a data frame"))
   }
+  sums <- Reduce(`+`, x)
+  if (isTRUE(any(abs(sums - 1) > 0.05)) && isTRUE(all(unlist(x) <= 1))) return(compared_remedy(call))
   remedy("Bind columns of classes", mended_predictions(call, function(x) call("do.call", quote(cbind), x)))
 }
 

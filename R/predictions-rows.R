@@ -9,6 +9,9 @@ check_length <- function(n, n_truth, call, k = 0) {
                    if (n_truth == 1) "1 outcome" else paste(n_truth, "outcomes"), "."),
       if (k == n_truth) {
         remedy("Observations are rows", mended_predictions(call, transposed))
+      } else if (n == 1) {
+        remedy("Repeat the prediction for every outcome",
+               mended_predictions(call, function(x) call("rep", x, as.numeric(n_truth))))
       } else {
         c("i" = "Models leave out rows with missing values: predict with {.code newdata =}, and take the outcomes of \\
                  the same rows. Columns of one data frame have one length.")

@@ -39,11 +39,18 @@ outcome_names <- function(x) {
 # Two values as text: is it the event?
 text_truth_remedy <- function(truth, column, call) {
   values <- if (is.character(truth)) sort(unique(truth), method = "radix")
-  if (length(values) != 2) return(NULL)
+  if (length(values) != 2) return(event_remedy(truth, call))
   event <- values[named_level(column, values) %||% c(match(TRUE, tolower(values) %in% event_words), 2)]
   event <- stats::na.omit(event)[1]
   remedy(paste0("If {.arg x} is the probability of {.val ", escape_braces(event), "}"),
          mended_truth(call, function(truth) call("==", truth, event)))
+}
+
+# Other values: which of them is the event?
+event_remedy <- function(truth, call) {
+  first <- truth[!is.na(truth)][1]
+  line <- if (rlang::is_string(first)) mended_truth(call, function(truth) call("==", truth, first))
+  remedy("Say of each row whether the event happened, as in", line %||% "truth == \"yes\"")
 }
 
 # Numbers beside a single probability: predictions and outcomes the wrong way round, two other codes, or measurements.
@@ -83,7 +90,7 @@ event_first_remedy <- function(x, call) {
 }
 
 distribution_remedy <- function() {
-  c("i" = "Numbers are predicted by distributions, as in {.code skce(pred_normal(mean, sd), y)}; see {.help pred}.")
+  c("i" = "Numbers are predicted by distributions, as in {.code skce(pred_normal(mean, sd), y)}; see {.code ?pred}.")
 }
 
 # More or fewer columns of probabilities than levels.

@@ -30,21 +30,50 @@ stop_survival <- function(call) {
   stop_input(c(
     "Survival outcomes need a {.arg horizon}.",
     "x" = "{.arg truth} is a {.cls Surv}.",
-    "i" = "With {.code horizon = 5}, predictions are the probabilities of an event by time 5; see {.help ce_horizon}. \\
-           Functions without this argument take 0/1 outcomes."
+    "i" = "With {.code horizon = 5}, predictions are the probabilities of an event by time 5; see \\
+           {.code ?ce_horizon}. Functions without this argument take 0/1 outcomes."
   ), c("survival", "truth"), arg = "truth", call = call)
 }
 
 # `truth` beside a matrix or a vector: the outcomes themselves.
 outcome_vector <- function(truth, call) {
   value <- rlang::try_fetch(rlang::eval_tidy(truth), error = function(cnd) {
+    name <- as.character(rlang::quo_get_expr(truth))
+    unknown <- rlang::quo_is_symbol(truth) && !exists(name, envir = rlang::quo_get_env(truth))
     stop_input(c(
       "{.arg truth} cannot be evaluated.",
-      "i" = "If {.arg x} is a matrix or a vector, {.arg truth} is a vector of outcomes. Only a data frame has columns."
-    ), "truth", arg = "truth", parent = cnd, call = call)
+      "x" = if (unknown) "There is no object {.val {name}}.",
+      remedy("Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the name of a column",
+             if (unknown) column_truth_line(name, call))
+    ), "truth", arg = "truth", parent = if (!unknown) cnd, call = call)
   })
   if (is.data.frame(value)) stop_truth_frame(value, call)
   value
+}
+
+# `f(data$p, y)`, where `y` is a column of the data.
+column_truth_line <- function(name, call) {
+  typed <- typed_call(call)
+  x <- if (length(typed$data) == 1) typed_argument(typed, typed$data)
+  if (!rlang::is_call(x, "$") || !name %in% names(typed_eval(x[[2]], call))) return(NULL)
+  mended_line(call, list(truth = call("$", x[[2]], as.name(name))))
+}
+
+# Times and status, or a column of 0 and 1 for each class.
+stop_truth_matrix <- function(value, call) {
+  columns <- function(truth) lapply(colnames(value), function(name) call("[", truth, rlang::missing_arg(), name))
+  stop_input(c(
+    "{.arg truth} must be a vector of outcomes.",
+    "x" = "It is a matrix of {ncol(value)} columns.",
+    if (identical(colnames(value), c("time", "status"))) {
+      remedy("Survival outcomes are",
+             mended_truth(call, function(truth) as.call(c(quote(survival::Surv), columns(truth)))))
+    } else if (is.numeric(value) && all(value %in% 0:1) && all(rowSums(value) == 1)) {
+      remedy("If its columns are the classes", mended_truth(call, function(truth) call("max.col", truth)))
+    } else {
+      remedy("Give one of its columns", mended_truth(call, first_column))
+    }
+  ), "truth", arg = "truth", call = call)
 }
 
 # Several outcomes are a matrix.
@@ -163,8 +192,12 @@ two_outcomes <- function(truth, call, column = NULL) {
       stop_input(c(
         "With a single probability, a factor {.arg truth} must have two levels.",
         "x" = "It has {nlevels(truth)}: {.val {levels(truth)}}.",
-        "i" = "Give one probability column per class, or say which class the probability is of, as in \\
-               {.code truth == \"{levels(truth)[1]}\"}."
+        "i" = if (nlevels(truth) < 2) {
+          "Name both levels, as in {.code factor(truth, levels = c(\"no\", \"yes\"))}; all rows may have one of them."
+        } else {
+          "Give one probability column per class, or say which class the probability is of, as in \\
+           {.code truth == \"{levels(truth)[1]}\"}."
+        }
       ), "truth", arg = "truth", call = call)
     }
     return(list(code = as.integer(truth), levels = levels(truth)))

@@ -17,6 +17,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
                            call = caller_env(), direction = TRUE, design = NULL) {
   check_flag(na_rm, call = call)
   event_level <- check_event_level(event_level, truth, x, call)
+  if (is_result(x)) check_kind(x, call)
   if (!is.data.frame(x)) {
     check_rows_here(x, "x", call)
     check_kind(x, call)
@@ -63,6 +64,7 @@ check_no_columns <- function(x, dots, call) {
 new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env(), direction = TRUE,
                             raw = list()) {
   check_no_survival(truth, call)
+  if (is.matrix(truth) && ncol(truth) > 1) stop_truth_matrix(truth, call)
   check_kind(x, call)
   if (is.null(dim(x)) || is_lone_column(x)) {
     scalar_predictions(as.numeric(x), truth, event_level, na_rm, call, colnames(x), direction, raw)
@@ -207,7 +209,7 @@ check_rows_here <- function(x, arg, call, to = "state") {
     "i" = if (arg == "data") {
       "Files, tables and pieces are read by {.fn ce_source}: {.code update({to}, {source}, truth)}."
     } else {
-      "A state reads it: {.code update(ce_state(), {sub('data', arg, source)}, truth)}; see {.help ce_source}."
+      "A state reads it: {.code update(ce_state(), {sub('data', arg, source)}, truth)}; see {.code ?ce_source}."
     }
   ), c("source", "probs"), arg = arg, call = call)
 }

@@ -93,13 +93,35 @@ check_rank_design <- function(metrics, data, call = caller_env()) {
   }
 }
 
+# Outcomes before models, or columns of a data frame.
+rank_remedy <- function(models, truth, call) {
+  typed <- typed_call(call)
+  if (rlang::is_bare_list(typed_value("truth", call))) {
+    return(remedy("Predictions come first, outcomes second",
+                  swapped_places(typed, typed$places[c("models", "truth")])))
+  }
+  name <- truth_name(truth)
+  if (is.data.frame(models) && !is.null(typed) && length(name) == 1 && name %in% names(models)) {
+    frame <- typed_argument(typed, "models")
+    columns <- setdiff(names(models)[vapply(models, is.numeric, NA)], name)
+    chosen <- intersect(columns, vapply(typed$args, function(arg) if (is.name(arg)) as.character(arg) else "", ""))
+    if (length(chosen) > 1) columns <- chosen
+    list <- as.call(c(quote(list), lapply(setNames(nm = columns), function(column) call("$", frame, as.name(column)))))
+    if (length(columns) > 1 && !any(startsWith(columns, ".pred_"))) {
+      line <- line_text(as.call(c(typed$expr[[1]], list, call("$", frame, as.name(name)))))
+      return(remedy("If the columns belong to different models, give them as a list", line))
+    }
+  }
+  c("i" = "Give all models, as in {.code ce_rank(list(a = p, b = q), y)}.")
+}
+
 # Every model's probabilities on the rows that are complete for all of them.
 rank_data <- function(models, truth, event_level, design = NULL, call = caller_env()) {
   if (!is.list(models) || is.data.frame(models) || length(models) < 2) {
     stop_input(c(
       "{.arg models} must be a list with the predictions of two or more models.",
-      "x" = "It is {describe(models)}{if (is.list(models)) paste0(' with ', length(models), ' element')}.",
-      "i" = "Give all models, as in {.code ce_rank(list(a = p, b = q), y)}."
+      "x" = "It is {describe(models)}.",
+      rank_remedy(models, truth, call)
     ), "argument", arg = "models", call = call)
   }
   check_truth_given(truth, call)

@@ -166,7 +166,7 @@ score_remedy <- function(score, call) {
     code <- paste0("score_", made[1], "()")
     return(remedy("Call the function", mended_line(call, list(score = str2lang(code))) %||% code))
   }
-  choice_remedy(score, names(score_makers), "score", call) %||% c("i" = "See {.help score_rules}.")
+  choice_remedy(score, names(score_makers), "score", call) %||% c("i" = "See {.code ?score_rules}.")
 }
 
 #' @export

@@ -54,7 +54,7 @@ ce_source <- function(x, rows = 1e5, close = NULL) {
   stop_input(c(
     "{.arg x} must be files, a data frame, a table or result of a database, a reader of batches, or a function.",
     "x" = "It is {.cls {class(x)[1]}}.",
-    "i" = "For example {.code ce_source(list.files(\"folder\", full.names = TRUE))}; see {.help ce_source}."
+    "i" = "For example {.code ce_source(list.files(\"folder\", full.names = TRUE))}; see {.code ?ce_source}."
   ), c("source", "argument"), arg = "x", value = x)
 }
 

@@ -73,7 +73,7 @@ blocks_sentence <- function(state, used) {
   } else {
     c(sum(block_weights(block_moments(state))), state_scores(state)[["weight_square"]])
   }
-  if (weighted) rows <- paste0(rows, ": effective sample size ", signif(sums[1]^2 / sums[2], 3), " of ", state$n)
+  if (weighted) rows <- paste0(rows, " (effective sample size ", signif(sums[1]^2 / sums[2], 3), " of ", state$n, ")")
   said <- paste0(if (!is.null(rows)) paste0(rows, ": "), "risks of pairs across ", count_of(used, "block"),
                  "; folds and test rows are whole blocks",
                  if (canonical) paste0("; kernel on ", nrow(state$about$landmarks), " landmarks"), ".")

@@ -115,7 +115,7 @@ ce_state <- function(spec = ce_state_spec(), ...) {
     n_more <- ...length()
     stop_input(c(
       "{.arg spec} must be made by {.fn ce_state_spec}, and the only argument.",
-      "x" = if (inherits(spec, "ce_state_spec")) "There are {n_more} more." else "It is {describe(spec)}.",
+      "x" = if (inherits(spec, "ce_state_spec")) "{n_more} more {?is/are} given." else "It is {describe(spec)}.",
       if (rows) {
         remedy("Rows are added by {.fn update}", state_line(current_env()))
       } else if (n_more > 0) {

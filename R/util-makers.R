@@ -18,9 +18,9 @@ check_no_more <- function(..., .call = caller_env()) {
     },
     if (length(named) > 0) {
       near <- near_argument(named[1], arguments)
-      (if (is.null(near)) single_remedy(named[1], .call)) %||% dot_remedy(named[1], dots, .call)
+      (if (is.null(near)) single_remedy(named[1], .call) %||% form_remedy(.call)) %||% dot_remedy(named[1], dots, .call)
     } else {
-      maker_remedy(.call) %||% remedy("Leave it out", mended_line(.call, drop = ""))
+      maker_remedy(.call) %||% remedy("Leave it out", complete_line(.call, ""))
     }
   ), "argument", arg = c(named, "...")[1], call = .call)
 }
@@ -31,9 +31,16 @@ is_maker <- function(fn) is.function(fn) && "check_no_more" %in% all.names(body(
 check_given <- function(missing, call = caller_env()) {
   if (!any(missing)) return(invisible())
   arg <- names(missing)[missing][1]
-  form <- as.call(c(rlang::error_call(call)[[1]], lapply(verb_arguments(call, NULL), as.name)))
-  stop_input(c("{.arg {arg}} must be given.", "x" = "It is missing.", remedy("The call has the form", line_text(form))),
-             "argument", arg = arg, call = call)
+  stop_input(c("{.arg {arg}} must be given.", "x" = "It is missing.", form_remedy(call)), "argument", arg = arg,
+             call = call)
+}
+
+# The call with its required arguments; NULL if all of them were given.
+form_remedy <- function(call) {
+  required <- required_arguments(frame_function(call))
+  if (all(required %in% names(typed_call(call)$places)) && !is.null(typed_call(call))) return(NULL)
+  form <- as.call(c(rlang::error_call(call)[[1]], lapply(required, as.name)))
+  remedy("The call has the form", line_text(form))
 }
 
 # An only argument, which has no default, is meant by any name.
@@ -42,6 +49,12 @@ single_remedy <- function(name, call) {
   required <- identical(only, required_arguments(frame_function(call)))
   if (length(only) != 1 || !required || only %in% names(typed_call(call)$places)) return(NULL)
   remedy(paste0("Did you mean {.arg ", only, "}?"), mended_line(call, rename = setNames(only, name)))
+}
+
+# The calls of these functions in an expression.
+calls_in <- function(expr, names) {
+  if (!is.call(expr)) return(NULL)
+  c(if (rlang::is_call(expr, names)) list(expr), unlist(lapply(as.list(expr), calls_in, names), FALSE))
 }
 
 # Names of the arguments without a default.

@@ -1,5 +1,6 @@
-# Functions that make values take no further arguments. R's own errors ("unused argument", "argument is missing") name
-# no remedy, so each gets `...` and looks at what it was given: written into the functions when the package is built.
+# R's own errors ("unused argument", "argument is missing") name no remedy. Functions that make values take no further
+# arguments: each gets `...` and looks at what it was given. Functions with required arguments look for them. Both are
+# written into the functions when the package is built.
 
 local({
   namespace <- topenv()
@@ -20,13 +21,27 @@ local({
     paste0("test_", c("block", "bootstrap", "bound", "cme", "conditional", "consistency", "cumulative", "joint")),
     "ece_bias", "new_family", "pair_risk"
   )
+  # other functions with required arguments
+  with_required <- c(paste0("ce_", c("compare", "gain", "kable", "metric", "predictions", "rank", "report", "risk")),
+                     "as_distribution", "fit_form", "new_form", "new_method", "pair_features", "pred_family",
+                     "predict.ce_fit", "predict.ce_tune", "score_parts", "tune_path")
+  # a check for the required arguments of which the function does not say more itself; `truth`, and `x` beside models,
+  # have one of their own
+  check_of_missing <- function(fn) {
+    calls <- calls_in(body(fn), c("missing", "check_bandwidth"))
+    required <- setdiff(required_arguments(fn), c("truth", unlist(lapply(calls, all.vars))))
+    required <- required[required != "x" | seq_along(required) == 1]
+    given <- lapply(setNames(nm = required), function(name) call("missing", as.name(name)))
+    if (length(given) > 0) as.call(list(quote(check_given), as.call(c(quote(c), given))))
+  }
+  for (name in setdiff(with_required, makers)) {
+    fn <- get(name, namespace)
+    body(fn) <- as.call(c(quote(`{`), check_of_missing(fn), body(fn)))
+    assign(name, fn, namespace)
+  }
   for (name in makers) {
     maker <- get(name, namespace)
-    required <- required_arguments(maker)
-    # some say more of what is missing
-    if (any(c("missing", "check_bandwidth") %in% all.names(body(maker)))) required <- NULL
-    given <- lapply(setNames(nm = required), function(name) call("missing", as.name(name)))
-    check <- if (length(given) > 0) as.call(list(quote(check_given), as.call(c(quote(c), given))))
+    check <- check_of_missing(maker)
     formals(maker) <- c(formals(maker), list(... = rlang::missing_arg()))
     body(maker) <- as.call(c(quote(`{`), quote(if (...length() > 0) check_no_more(...)), check, body(maker)))
     assign(name, maker, namespace)

@@ -1,5 +1,5 @@
-# Every method of a class with a description (R/aaa-object.R) compares its object with it first: written into the
-# methods when the package is built.
+# Every method of a class with a description (R/aaa-object.R) compares its object with it first, and refuses further
+# arguments: written into the methods when the package is built.
 
 local({
   namespace <- topenv()
@@ -16,7 +16,10 @@ local({
       if (generic == "print") {
         check <- bquote(if (is_reshaped(.(own))) return(print_reshaped(.(own), ...)) else .(check))
       }
-      body(method) <- call("{", check, body(method))
+      # what no one reads would be ignored; tidy() and glance() are called with options of other classes
+      empty <- if (generic %in% c("autoplot", "augment", "predict") && "..." %in% names(formals(method)) &&
+                     !any(c("...", "no_figure", "one_group") %in% all.names(body(method)))) quote(check_empty(...))
+      body(method) <- as.call(c(quote(`{`), check, empty, body(method)))
       assign(name, method, namespace)
     }
   }

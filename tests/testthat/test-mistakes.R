@@ -56,7 +56,7 @@ fault <- function(mistake, data) {
 
 test_that("a mistake is one classed error at once, which names the value and a remedy", {
   data <- mistake_data()
-  expect_gt(nrow(mistakes), 330)
+  expect_gt(nrow(mistakes), 450)
   expect_equal(anyDuplicated(mistakes$call), 0)
   withr::local_options(cli.width = 1e4, width = 1e4)
   rows <- which(vapply(mistakes$call, can_run, NA))

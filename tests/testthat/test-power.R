@@ -117,8 +117,8 @@ test_that("a pilot is what its rows are", {
 test_that("what cannot be is a classed error that says why", {
   nodes <- assume_beta(1, 3)
   expect_error(ce_power(nodes, widht = c(slope = 1)), "width", class = "calibrisk_error_argument")
-  expect_error(ce_power(nodes), "None is given", class = "calibrisk_error_argument")
-  expect_error(ce_power(nodes, n = 100, power = 0.8), "All are given", class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes), "Neither is given", class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, n = 100, power = 0.8), "Both are given", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, width = c(slop = 1)), "slop", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, width = 0.2), class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, width = c(slope = -1)), class = "calibrisk_error_argument")

@@ -39,5 +39,5 @@ test_that("wrong kinds of input are classed errors before truth is looked at", {
   expect_error(ece(NULL, truth), "NULL", class = "calibrisk_error_probs")
   expect_error(ece(as.list(v), truth), "list", class = "calibrisk_error_probs")
   expect_error(ece(as.matrix(v), truth), "character", class = "calibrisk_error_probs")
-  expect_error(ece(c(.2, .4), truth), "data frame", class = "calibrisk_error_truth")
+  expect_error(ece(c(.2, .4), truth), "not the name of a column", class = "calibrisk_error_truth")
 })
