@@ -125,6 +125,10 @@ cpp_joint <- function(p, outcomes, weights, copies, knots, level, redraws, threa
     .Call(`_calibrisk_cpp_joint`, p, outcomes, weights, copies, knots, level, redraws, threads)
 }
 
+cpp_joint_flips <- function(p, outcomes, weights, cluster, knots, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_joint_flips`, p, outcomes, weights, cluster, knots, level, redraws, threads)
+}
+
 cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress) {
     .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress)
 }

@@ -410,6 +410,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_joint_flips
+Rcpp::List cpp_joint_flips(Rcpp::NumericVector p, Rcpp::NumericVector outcomes, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List knots, double level, int redraws, int threads);
+RcppExport SEXP _calibrisk_cpp_joint_flips(SEXP pSEXP, SEXP outcomesSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP knotsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type outcomes(outcomesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type knots(knotsSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_joint_flips(p, outcomes, weights, cluster, knots, level, redraws, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_kde_ratio
 Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int n_classes, Rcpp::NumericMatrix x, double bandwidth, bool leave_one_out, double direct_pairs, Rcpp::NumericVector weights, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_kde_ratio(SEXP featuresSEXP, SEXP labelsSEXP, SEXP n_classesSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP leave_one_outSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1630,6 +1647,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
     {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},
     {"_calibrisk_cpp_joint", (DL_FUNC) &_calibrisk_cpp_joint, 8},
+    {"_calibrisk_cpp_joint_flips", (DL_FUNC) &_calibrisk_cpp_joint_flips, 8},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
+#include <calibrisk/joint/flips.h>
 #include <calibrisk/joint/headline.h>
 
 namespace {
@@ -43,6 +44,14 @@ calibrisk::JointUpper as_upper(const Rcpp::List& facts) {
   return out;
 }
 
+std::vector<std::vector<double>> knots_of(const Rcpp::List& knots) {
+  std::vector<std::vector<double>> out;
+  for (R_xlen_t m = 0; m < knots.size(); ++m) {
+    out.push_back(Rcpp::as<std::vector<double>>(knots[m]));
+  }
+  return out;
+}
+
 }  // namespace
 
 // Upper limits from the facts of cpp_joint(), each missed with the probability `tail`: of the
@@ -64,15 +73,11 @@ Rcpp::List cpp_joint(Rcpp::NumericVector p, Rcpp::NumericMatrix outcomes,
   const calibrisk::Engine engine = host;
   const auto y = as_matrix(outcomes);
   const calibrisk::Vector none;
-  std::vector<std::vector<double>> own;
-  for (R_xlen_t m = 0; m < knots.size(); ++m) {
-    own.push_back(Rcpp::as<std::vector<double>>(knots[m]));
-  }
   const calibrisk::JointTest test(
       engine,
       calibrisk::joint_rows(as_vector(p), as_vector(weights), as_vector(copies),
                             y.cols() == 1 ? calibrisk::Vector(y.col(0)) : none),
-      redraws, own);
+      redraws, knots_of(knots));
   Rcpp::List out(y.cols());
   for (calibrisk::Index j = 0; j < y.cols(); ++j) {
     const calibrisk::Vector e = test.parts().rows.residuals(y.col(j));
@@ -97,4 +102,25 @@ Rcpp::List cpp_joint(Rcpp::NumericVector p, Rcpp::NumericMatrix outcomes,
                          {"weighted", h.weighted}});
   }
   return out;
+}
+
+// The test of sign flips and the lower limit that agrees with it. `weights` and `cluster` (1..C)
+// may be empty, and so may `knots`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_joint_flips(Rcpp::NumericVector p, Rcpp::NumericVector outcomes,
+                           Rcpp::NumericVector weights, Rcpp::IntegerVector cluster,
+                           Rcpp::List knots, double level, int redraws, int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const calibrisk::JointRows rows = calibrisk::joint_rows(as_vector(p), as_vector(weights),
+                                                          calibrisk::Vector(), as_vector(outcomes));
+  const calibrisk::FlipResult found = calibrisk::joint_flips(
+      engine, rows, rows.residuals(as_vector(outcomes)), Rcpp::as<std::vector<int>>(cluster),
+      knots_of(knots), redraws, calibrisk::rejected_level(level));
+  return named_list({{"p.value", found.p_value},
+                     {"statistic", found.statistic},
+                     {"low", found.low},
+                     {"least", found.least},
+                     {"clusters", static_cast<double>(found.clusters)},
+                     {"flips", static_cast<double>(found.flips)}});
 }

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "threads.h"
 
+#include <calibrisk/joint/flips.h>
 #include <calibrisk/joint/headline.h>
 
 using namespace calibrisk;
@@ -288,4 +289,36 @@ TEST(the_upper_limit_falls_with_the_probability_of_a_miss) {
       }
     }
   }
+}
+
+TEST(flips_of_few_clusters_are_counted_and_those_of_many_agree_with_their_interval) {
+  const Engine engine = serial_engine();
+  const Vector p = predictions(240, 4.0);
+  int rejected = 0, all = 0;
+  for (const int clusters : {1, 4, 6, 12, 13, 40}) {
+    std::vector<int> cluster, renamed;
+    for (int i = 0; i < 240; ++i) {
+      cluster.push_back(i % clusters + 1);
+      renamed.push_back(clusters - i % clusters);
+    }
+    for (std::uint64_t draw = 0; draw < 20; ++draw) {
+      const Vector y = outcomes(p, draw % 2 == 0 ? 1.0 : 1.6, draw);
+      const JointRows rows = joint_rows(p, Vector(), Vector(), y);
+      const Vector e = rows.residuals(y);
+      const FlipResult found = joint_flips(engine, rows, e, cluster, {}, 199, 0.05);
+      CHECK(found.clusters == clusters);
+      CHECK(found.flips == (clusters > 12 ? 199 : 1 << (clusters - 1)));
+      CHECK(found.p_value >= found.least && found.p_value <= 1.0);
+      CHECK((found.low > 0.0) == (found.p_value < 0.05));
+      if (clusters < 6) CHECK(found.low == 0.0);
+      const FlipResult other = joint_flips(engine, rows, e, renamed, {}, 199, 0.05);
+      CHECK(other.p_value == found.p_value && other.low == found.low);
+      rejected += found.low > 0.0 ? 1 : 0;
+      ++all;
+    }
+  }
+  CHECK(rejected > 10 && rejected < all / 2);
+  const Vector sure = predictions(50, 0.0);
+  const JointRows rows = joint_rows(sure, Vector(), Vector(), sure);
+  CHECK(joint_flips(engine, rows, Vector::Zero(50), {}, {}, 199, 0.05).p_value == 1.0);
 }

@@ -40,8 +40,7 @@ class JointTest {
   // e: residuals of the sorted rows
   JointHeadline headline(const Vector& e, double level) const {
     JointHeadline out;
-    // 1 - .95 is more than .05
-    const double alpha = std::nearbyint((1.0 - level) * 1e12) / 1e12, tail = alpha / 2.0;
+    const double alpha = rejected_level(level), tail = alpha / 2.0;
     const std::vector<ObservedRung> rungs = observe_rungs(engine_, parts_, e);
     const Vector observed = observed_statistics(parts_, e, rungs);
     out.weighted = law_.weighted(observed);

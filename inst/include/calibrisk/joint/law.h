@@ -16,6 +16,9 @@
 
 namespace calibrisk {
 
+// 1 - .95 is more than .05.
+inline double rejected_level(double level) { return std::nearbyint((1.0 - level) * 1e12) / 1e12; }
+
 // Survival function of one statistic from its redraws: ranks, and beyond the highest 2 % an
 // exponential tail.
 class RedrawnTail {

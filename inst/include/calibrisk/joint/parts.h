@@ -135,10 +135,27 @@ inline std::vector<double> even_shares(Index m) {
 
 }  // namespace detail
 
-// `knots` of the two rungs of hats, in place of quantiles, where they are given.
+// Of the two rungs of hats: quantiles where none are given, else those of the event that the rows
+// have.
+inline std::vector<std::vector<double>> rung_knots(const JointRows& rows,
+                                                   std::vector<std::vector<double>> given) {
+  require(given.empty() || given.size() == 2, "There are two rungs of hats.");
+  if (given.empty()) {
+    const auto fine = static_cast<Index>(std::min(100.0, std::ceil(std::sqrt(rows.count))));
+    return {joint_knots(rows, detail::even_shares(8)),
+            joint_knots(rows, detail::even_shares(fine))};
+  }
+  if (!rows.turned) return given;
+  for (std::vector<double>& own : given) {
+    std::reverse(own.begin(), own.end());
+    for (double& at : own) at = 1.0 - at;
+  }
+  return given;
+}
+
+// `knots`: see rung_knots().
 inline JointParts joint_parts(const Engine& engine, JointRows rows,
                               std::vector<std::vector<double>> knots = {}) {
-  require(knots.empty() || knots.size() == 2, "There are two rungs of hats.");
   JointParts out;
   out.rows = std::move(rows);
   const JointRows& r = out.rows;
@@ -191,15 +208,7 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
     rung.basis.add(term, static_cast<Index>(own.size()));
     known_knots.push_back(std::move(own));
   };
-  if (knots.empty()) {
-    const auto fine = static_cast<Index>(std::min(100.0, std::ceil(std::sqrt(r.count))));
-    knots = {joint_knots(r, detail::even_shares(8)), joint_knots(r, detail::even_shares(fine))};
-  } else if (r.turned) {
-    for (std::vector<double>& own : knots) {
-      std::reverse(own.begin(), own.end());
-      for (double& at : own) at = 1.0 - at;
-    }
-  }
+  knots = rung_knots(r, std::move(knots));
   hats("eight", std::move(knots[0]));
   hats("fine", std::move(knots[1]));
   for (auto& rung : out.rungs) detail::finish_joint_rung(engine, r, *rung);

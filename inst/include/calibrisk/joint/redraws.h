@@ -196,6 +196,19 @@ inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index r
   return out;
 }
 
+// Of redraws begin ... begin + size - 1, a column each.
+inline Matrix standard_normals(Index rows, Index begin, Index size) {
+  Matrix out(rows, size);
+  for (Index r = 0; r < size; ++r) {
+    for (Index j = 0; j < rows; ++j) {
+      const double u = counter_uniform(redraw_key, static_cast<std::uint64_t>(begin + r),
+                                       static_cast<std::uint64_t>(j));
+      out(j, r) = normal_quantile(1.0 - u);
+    }
+  }
+  return out;
+}
+
 // The same from the normal law of all sums; own pairs are taken at their mean.
 inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts, Index redraws) {
   const JointRows& rows = parts.rows;
@@ -252,15 +265,7 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
   Matrix out(redraws, 3 + static_cast<Index>(rungs.size()));
   parallel_for(engine, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
     const Index begin = task * redraw_block, size = std::min(redraw_block, redraws - begin);
-    Matrix normal(kept, size);
-    for (Index r = 0; r < size; ++r) {
-      for (Index j = 0; j < kept; ++j) {
-        const double u = counter_uniform(redraw_key, static_cast<std::uint64_t>(begin + r),
-                                         static_cast<std::uint64_t>(j));
-        normal(j, r) = normal_quantile(1.0 - u);
-      }
-    }
-    const Matrix sums = root * normal;
+    const Matrix sums = root * standard_normals(kept, begin, size);
     for (Index r = 0; r < size; ++r) {
       Vector z = sums.col(r).head(q);
       // the normal law has no skewness to take out

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The test of rows whose variances are not known: of clusters, or with weights that may depend on
+// the outcome. Sums over independent clusters of w_i e_i phi_i have mean 0 at calibration, so a
+// flip of their signs is as likely as the sample. Every part has a norm
+//   Q = |W S| / sqrt(N),  S = sum_g s_g c_g,  c_g = sum_{i in g} w_i e_i phi_i,  N = sum_i w_i,
+// with W' W the inverse of sum_i w_i phi_i phi_i': the root of the calibration error's projection
+// on phi, and its noise. With q the critical values of the parts at their common level all norms of
+// the noise are at most q with probability 1 - alpha, and the error is at least the largest Q - q.
+// Too few events also mean too small squares of residuals, and few clusters do not average that
+// out: where the squares at calibration are r > 1 times those seen, the noise there is taken to be
+// r^(1/4) times that of the flips.
+#ifndef CALIBRISK_JOINT_FLIPS_H
+#define CALIBRISK_JOINT_FLIPS_H
+
+#include <calibrisk/joint/law.h>
+#include <calibrisk/joint/lower.h>
+#include <calibrisk/joint/parts.h>
+#include <calibrisk/joint/redraws.h>
+
+#include <Eigen/Cholesky>
+
+#include <array>
+#include <functional>
+
+namespace calibrisk {
+
+constexpr Index flip_block = 32;
+constexpr Index most_enumerated = 12;  // clusters whose flips are all used
+// Products of all flips together; above, the sums are drawn from their normal law.
+constexpr double most_flipped = 4e8;
+
+// Sums c_g of the clusters as their nonzero entries. A cluster without any is none.
+class FlipSums {
+ public:
+  explicit FlipSums(Index columns)
+      : open_(Vector::Zero(columns)), used_(static_cast<std::size_t>(columns), false) {}
+
+  void add(Index column, double value) {
+    const auto at = static_cast<std::size_t>(column);
+    if (!used_[at]) touched_.push_back(static_cast<int>(column));
+    used_[at] = true;
+    open_(column) += value;
+  }
+  // ends a cluster
+  void close() {
+    std::sort(touched_.begin(), touched_.end());
+    const std::size_t begin = entries_.size();
+    for (int column : touched_) {
+      if (open_(column) != 0.0) entries_.push_back({column, open_(column)});
+      open_(column) = 0.0;
+      used_[static_cast<std::size_t>(column)] = false;
+    }
+    touched_.clear();
+    if (entries_.size() > begin) start_.push_back(entries_.size());
+  }
+
+  Index size() const { return static_cast<Index>(start_.size()) - 1; }
+  Index columns() const { return open_.size(); }
+  std::size_t entries() const { return entries_.size(); }
+
+  // task(column, value) for the entries of cluster g
+  template <class Task>
+  void each(Index g, const Task& task) const {
+    for (std::size_t e = start_[static_cast<std::size_t>(g)];
+         e < start_[static_cast<std::size_t>(g) + 1]; ++e) {
+      task(entries_[e].column, entries_[e].value);
+    }
+  }
+
+  // The clusters by their sums, not by their numbers, from the largest on.
+  std::vector<Index> order() const {
+    std::vector<double> square(static_cast<std::size_t>(size()), 0.0);
+    for (Index g = 0; g < size(); ++g) {
+      each(g, [&](int, double value) { square[static_cast<std::size_t>(g)] += value * value; });
+    }
+    std::vector<Index> out(square.size());
+    std::iota(out.begin(), out.end(), Index{0});
+    const auto begin = [&](Index g) {
+      return entries_.begin() + start_[static_cast<std::size_t>(g)];
+    };
+    std::sort(out.begin(), out.end(), [&](Index a, Index b) {
+      const double left = square[static_cast<std::size_t>(a)],
+                   right = square[static_cast<std::size_t>(b)];
+      if (left != right) return left > right;
+      return std::lexicographical_compare(begin(a), begin(a + 1), begin(b), begin(b + 1));
+    });
+    return out;
+  }
+
+  // sum_g c_g c_g', in this order
+  Matrix products(const Engine& engine, const std::vector<Index>& order) const {
+    Matrix out = parallel_reduce(
+        engine, size(), rung_block, Matrix(Matrix::Zero(columns(), columns())),
+        [&](Index begin, Index count) {
+          Matrix part = Matrix::Zero(columns(), columns());
+          for (Index at = begin; at < begin + count; ++at) {
+            const Index g = order[static_cast<std::size_t>(at)];
+            each(g, [&](int a, double left) {
+              each(g, [&](int b, double right) {
+                if (b <= a) part(a, b) += left * right;
+              });
+            });
+          }
+          return part;
+        },
+        [](Matrix& total, const Matrix& part) { total += part; });
+    out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+    return out;
+  }
+
+ private:
+  struct Entry {
+    int column;
+    double value;
+    bool operator<(const Entry& other) const {
+      return std::tie(column, value) < std::tie(other.column, other.value);
+    }
+  };
+  Vector open_;
+  std::vector<bool> used_;
+  std::vector<int> touched_;
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> start_ = {0};
+};
+
+// Some of the columns, in one norm.
+struct FlipPart {
+  Index first;
+  Matrix whitener;
+  double share;  // of the level
+  double null;   // variance at calibration over that of the flips, at least 1
+};
+
+// The law of all flips, the sample among them: counts.
+class CountedLaw {
+ public:
+  CountedLaw(const Matrix& flipped, std::vector<double> shares) : shares_(std::move(shares)) {
+    for (Index m = 0; m < flipped.cols(); ++m) {
+      const Vector column = flipped.col(m);
+      sorted_.emplace_back(column.data(), column.data() + column.size());
+      std::sort(sorted_.back().begin(), sorted_.back().end(), std::greater<double>());
+    }
+    for (Index s = 0; s < flipped.rows(); ++s) {
+      const std::vector<double> all = weighted(flipped.row(s).transpose());
+      smallest_.push_back(*std::min_element(all.begin(), all.end()));
+    }
+    std::sort(smallest_.begin(), smallest_.end());
+  }
+
+  std::vector<double> weighted(const Vector& observed) const {
+    std::vector<double> out;
+    for (std::size_t m = 0; m < shares_.size(); ++m) {
+      const double x = observed(static_cast<Index>(m));
+      const auto end =
+          std::upper_bound(sorted_[m].begin(), sorted_[m].end(), x, std::greater<double>());
+      out.push_back(of_rank(m, static_cast<std::size_t>(end - sorted_[m].begin())));
+    }
+    return out;
+  }
+  double p_value(double t) const {
+    return static_cast<double>(std::upper_bound(smallest_.begin(), smallest_.end(), t) -
+                               smallest_.begin()) /
+           static_cast<double>(smallest_.size());
+  }
+  // the least t with a p-value of at least alpha
+  double threshold(double alpha) const {
+    const double rank = std::ceil(alpha * static_cast<double>(smallest_.size()) - 1e-9);
+    return smallest_[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+  }
+  // the largest statistic of a flip that does not reject
+  double edge(std::size_t m, double threshold) const {
+    for (std::size_t r = 0; r + 1 < sorted_[m].size(); ++r) {
+      const bool tied = sorted_[m][r + 1] == sorted_[m][r];
+      if (!tied && of_rank(m, r + 1) >= threshold) return sorted_[m][r];
+    }
+    return sorted_[m].back();
+  }
+
+ private:
+  // ranks of parts whose shares are 5 to 4 can be ties
+  double of_rank(std::size_t m, std::size_t rank) const {
+    const double p = static_cast<double>(rank) / static_cast<double>(sorted_[m].size());
+    return nine_digits(p / shares_[m]);
+  }
+  std::vector<double> shares_;
+  std::vector<std::vector<double>> sorted_;  // descending
+  std::vector<double> smallest_;
+};
+
+struct FlipResult {
+  double p_value = 1.0, statistic = 0.0;
+  double low = 0.0;    // root
+  double least = 1.0;  // p-value that so few clusters can have
+  Index clusters = 0, flips = 0;
+};
+
+namespace detail {
+
+// S of flips begin ... begin + 31, a row each. `all`: flip r has the bits of r.
+inline Matrix flipped_sums(const FlipSums& sums, const std::vector<Index>& order, Index begin,
+                           bool all) {
+  Matrix out = Matrix::Zero(flip_block, sums.columns());
+  Eigen::Matrix<double, flip_block, 1> sign;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const double u = counter_uniform(redraw_key, static_cast<std::uint64_t>(begin), at);
+    const auto bits = static_cast<std::uint64_t>(u * 0x1.0p53);
+    for (Index r = 0; r < flip_block; ++r) {
+      const std::uint64_t bit = all ? static_cast<std::uint64_t>(begin + r) >> at : bits >> r;
+      sign(r) = (bit & 1) != 0 ? -1.0 : 1.0;
+    }
+    sums.each(order[at], [&](int column, double value) { out.col(column) += value * sign; });
+  }
+  return out;
+}
+
+// |W S|^2 over its mean among the flips, rounded: sums in another order are ties.
+inline Vector flip_statistics(const std::vector<FlipPart>& parts, const std::vector<double>& scale,
+                              const Vector& s) {
+  Vector out(static_cast<Index>(parts.size()));
+  for (std::size_t m = 0; m < parts.size(); ++m) {
+    const Matrix& w = parts[m].whitener;
+    out(static_cast<Index>(m)) =
+        nine_digits((w * s.segment(parts[m].first, w.cols())).squaredNorm() / scale[m]);
+  }
+  return out;
+}
+
+}  // namespace detail
+
+// `total`: N; `redraws`: flips where there are too many for all.
+inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vector<FlipPart> parts,
+                            double total, Index redraws, double alpha) {
+  FlipResult out;
+  out.clusters = sums.size();
+  if (sums.size() == 0) return out;
+  out.least = std::pow(2.0, -static_cast<double>(std::min<Index>(sums.size() - 1, 1000)));
+  const std::vector<Index> order = sums.order();
+  const Matrix products = sums.products(engine, order);
+  std::vector<double> scale, shares;
+  std::vector<FlipPart> kept;
+  for (FlipPart& part : parts) {
+    const Index k = part.whitener.cols();
+    const double mean = (part.whitener * products.block(part.first, part.first, k, k))
+                            .cwiseProduct(part.whitener)
+                            .sum();
+    if (!(mean > 0.0)) continue;
+    scale.push_back(mean);
+    shares.push_back(part.share);
+    kept.push_back(std::move(part));
+  }
+  if (kept.empty()) return out;
+  const double all_shares = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) share /= all_shares;
+
+  Vector seen = Vector::Zero(sums.columns());
+  for (Index g : order) sums.each(g, [&](int column, double value) { seen(column) += value; });
+  Vector observed = detail::flip_statistics(kept, scale, seen);
+  for (std::size_t m = 0; m < kept.size(); ++m) observed(static_cast<Index>(m)) /= kept[m].null;
+
+  const bool all = sums.size() <= most_enumerated;
+  out.flips = all ? Index{1} << (sums.size() - 1) : redraws;
+  const bool normal =
+      !all && static_cast<double>(sums.entries()) * static_cast<double>(redraws) > most_flipped;
+  Matrix root;
+  if (normal) {
+    const Eigen::LDLT<Matrix> factor(products);
+    root = Matrix(factor.matrixL()) * factor.vectorD().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+    root = factor.transpositionsP().transpose() * root;
+  }
+  Matrix flipped(out.flips, static_cast<Index>(kept.size()));
+  parallel_for(engine, (out.flips + flip_block - 1) / flip_block, [&](Index task) {
+    const Index begin = task * flip_block, size = std::min(flip_block, out.flips - begin);
+    const Matrix drawn =
+        normal ? Matrix((root * standard_normals(root.cols(), begin, size)).transpose())
+               : detail::flipped_sums(sums, order, begin, all);
+    for (Index r = 0; r < size; ++r) {
+      flipped.row(begin + r) =
+          detail::flip_statistics(kept, scale, drawn.row(r).transpose()).transpose();
+    }
+  });
+
+  const auto finish = [&](const auto& law, const auto& edge) {
+    const std::vector<double> t = law.weighted(observed);
+    const auto at = std::min_element(t.begin(), t.end()) - t.begin();
+    out.p_value = std::max(law.p_value(t[static_cast<std::size_t>(at)]), out.least);
+    out.statistic = observed(static_cast<Index>(at));
+    if (!(out.p_value < alpha)) return;
+    const double threshold = law.threshold(alpha);
+    for (std::size_t m = 0; m < kept.size(); ++m) {
+      if (!(t[m] < threshold)) continue;
+      const double unit = std::sqrt(scale[m] / total), null = kept[m].null;
+      const double size = unit * std::sqrt(null * observed(static_cast<Index>(m)));
+      const double q = unit * std::sqrt(edge(m, threshold));
+      const auto excess = [&](double x) {
+        return size - x - q * std::sqrt(null + (1.0 - null) * x / size);
+      };
+      out.low = std::max(out.low, detail::root_below(excess, size));
+    }
+  };
+  if (all) {
+    const CountedLaw law(flipped, shares);
+    finish(law, [&](std::size_t m, double t) { return law.edge(m, t); });
+  } else {
+    const JointLaw law(flipped, shares);
+    finish(law, [&](std::size_t m, double t) { return law.tail(m).edge(law.share(m) * t); });
+  }
+  return out;
+}
+
+// Of a column phi: half of the way (in logarithms) from the observed squares to those expected at
+// calibration, where these are larger. As weights may depend on the outcome, those of events and of
+// others have means of their own.
+inline double null_variance(const JointRows& rows, const Vector& e, const Vector& phi) {
+  std::array<double, 2> sum = {0.0, 0.0}, square = {0.0, 0.0}, mean;
+  const auto event = [&](Index i) { return static_cast<std::size_t>(rows.p(i) - e(i) > 0.5); };
+  for (Index i = 0; i < rows.size(); ++i) {
+    sum[event(i)] += rows.weight(i);
+    square[event(i)] += rows.weight(i) * rows.weight(i);
+  }
+  for (std::size_t y = 0; y < 2; ++y) {
+    const std::size_t from = sum[y] > 0.0 ? y : 1 - y;
+    mean[y] = square[from] / sum[from];
+  }
+  double known = 0.0, seen = 0.0;
+  for (Index i = 0; i < rows.size(); ++i) {
+    const double p = rows.p(i), factor = rows.weight(i) * phi(i) * phi(i);
+    known += factor * rows.variance(i) * ((1.0 - p) * mean[1] + p * mean[0]);
+    seen += factor * mean[event(i)] * e(i) * e(i);
+  }
+  return seen > 0.0 ? std::sqrt(std::max(known / seen, 1.0)) : 1.0;
+}
+
+// The test of a scalar notion, on the sum of residuals, the slope in the logit, and hats on 8 and
+// on as many knots as the rows ask for. `cluster`: of the rows as given, empty where each is its
+// own.
+inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const Vector& e,
+                              const std::vector<int>& cluster,
+                              std::vector<std::vector<double>> knots, Index redraws, double alpha) {
+  const Index n = rows.size();
+  std::vector<double> shares = {5.0}, nulls = {null_variance(rows, e, Vector::Ones(n))};
+  LocalBasis basis;
+  basis.add(LocalTerm(), 1);
+  const Vector known = rows.weight.cwiseProduct(rows.variance);
+  const Vector slope = rows.logit.array() - known.dot(rows.logit) / known.sum();
+  std::array<HatPositions, 2> hats;
+  std::vector<Index> first = {0};
+  if (!rows.constant()) {
+    LocalTerm term;
+    term.factor = slope.data();
+    first.push_back(basis.columns());
+    shares.push_back(4.0);
+    nulls.push_back(null_variance(rows, e, slope));
+    basis.add(term, 1);
+    knots = rung_knots(rows, std::move(knots));
+    for (std::size_t m = 0; m < 2; ++m) {
+      if (knots[m].size() < 2 || (m == 1 && knots[1] == knots[0])) continue;
+      hats[m] = hat_positions(engine, rows.p, knots[m]);
+      LocalTerm hat;
+      hat.hats = &hats[m];
+      first.push_back(basis.columns());
+      shares.push_back(1.0);
+      nulls.push_back(nulls[0]);
+      basis.add(hat, static_cast<Index>(knots[m].size()));
+    }
+  }
+  const Matrix gram =
+      detail::weighted_gram(engine, basis, n, [&](Index i) { return rows.weight(i); });
+  std::vector<FlipPart> parts;
+  for (std::size_t m = 0; m < first.size(); ++m) {
+    const Index end = m + 1 < first.size() ? first[m + 1] : basis.columns(), k = end - first[m];
+    parts.push_back(
+        {first[m], whitening(gram.block(first[m], first[m], k, k)), shares[m], nulls[m]});
+  }
+
+  std::vector<Index> by_cluster(static_cast<std::size_t>(n));
+  std::iota(by_cluster.begin(), by_cluster.end(), Index{0});
+  const auto label = [&](Index i) {
+    return cluster[static_cast<std::size_t>(rows.order[static_cast<std::size_t>(i)])];
+  };
+  if (!cluster.empty()) {
+    std::stable_sort(by_cluster.begin(), by_cluster.end(),
+                     [&](Index a, Index b) { return label(a) < label(b); });
+  }
+  // residuals of the other sign are the same test
+  const double turn = rows.weight.dot(e) < 0.0 ? -1.0 : 1.0;
+  FlipSums sums(basis.columns());
+  LocalRow row;
+  for (std::size_t at = 0; at < by_cluster.size(); ++at) {
+    const Index i = by_cluster[at];
+    const double term = turn * rows.weight(i) * e(i);
+    basis.row(i, row);
+    for (int a = 0; a < row.size; ++a) sums.add(row.column[a], term * row.value[a]);
+    if (cluster.empty() || at + 1 == by_cluster.size() || label(by_cluster[at + 1]) != label(i)) {
+      sums.close();
+    }
+  }
+  return flip_test(engine, sums, std::move(parts), rows.total, redraws, alpha);
+}
+
+}  // namespace calibrisk
+
+#endif
