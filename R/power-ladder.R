@@ -3,7 +3,7 @@
 #   psi = |E b (p - eta)|^2,  T = E[v b b'] with v = E[(p - y)^2 | p],  noise = 2 tr T^2 / n^2 (leverages: 1 / (1 - h))
 #   linear = 4 Var(e g) / n,  scatter = 4 E v / n
 # With clusters the pairs of rows of a cluster add R = E[b b' Cov(y, y')] times their number to T, and the same to the
-# variances (R/power-clusters.R). Limits are then those of ladder-limits.R.
+# variances (R/power-clusters.R). Upper limits are then those of ladder-limits.R.
 
 ladder_expected <- function(n, nodes, facts) {
   clusters <- facts$clusters
@@ -14,19 +14,40 @@ ladder_expected <- function(n, nodes, facts) {
   scores <- expected_scores(n, nodes, clusters)
   unseen <- unseen_error(max(vapply(rungs, `[[`, 0, "columns")), scores, facts$level)
   rungs <- Filter(function(rung) isTRUE(rung$noise > 0), rungs)
-  m <- length(rungs)
   # certain predictions, and right ones: no row has a residual
-  if (m == 0) return(list(low = 0, high = sqrt(unseen), width = sqrt(unseen), power = 0))
+  if (length(rungs) == 0) return(list(low = 0, high = sqrt(unseen), width = sqrt(unseen), power = 0))
   alpha <- 1 - facts$level
   bound <- brier_bound(scores, facts$level, df)
   if (is.null(clusters)) {
     high <- min(bound, sqrt(max(vapply(rungs, rung_high, 0, facts$level), unseen)))
     return(joint_expected(n, nodes, rungs, alpha, high))
   }
-  low <- sqrt(max(vapply(rungs, rung_low, 0, 1 - alpha / (2 * m), df)))
   high <- min(bound, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df), unseen)))
-  list(low = low, high = high, width = max(high - low, 0),
-       power = max(vapply(rungs, expected_rejection, 0, stats::qt(1 - alpha / (2 * m), df))))
+  flipped_expected(n, nodes, clusters, rungs, alpha, df, high)
+}
+
+# Of clusters: sum and slope of the flipped residuals at their shares of the threshold, which is about 1.4 alpha, with
+# Student's t for the flips; hats and the nested bases' limits as they are.
+flipped_expected <- function(n, nodes, clusters, rungs, alpha, df, high) {
+  share <- 1.4 * alpha * c(5, 4, 1) / 11
+  scores <- score_columns(nodes)$scores
+  gap <- nodes$p - nodes$eta
+  of_rows <- colSums(nodes$share * nodes$eta * (1 - nodes$eta) * scores^2)
+  error <- sqrt(pmax(of_rows + diag(cluster_covariance(nodes, scores, clusters)), 1e-12) / n)
+  distance <- abs(colSums(nodes$share * gap * scores)) - stats::qt(1 - share[seq_len(ncol(scores))] / 2, df) * error
+  low <- max(0, distance / sqrt(colSums(nodes$share * scores^2)),
+             sqrt(vapply(rungs, rung_low, 0, 1 - alpha / (2 * length(rungs)), df)))
+  hats <- vapply(utils::tail(rungs, 2), expected_rejection, 0, stats::qt(1 - share[3], df))
+  list(low = min(low, high), high = high, width = max(high - low, 0), power = max(pnorm(distance / error), hats))
+}
+
+# 1, and the logit orthogonal to it under calibration; `v`: variance there.
+score_columns <- function(nodes) {
+  v <- nodes$p * (1 - nodes$p)
+  v[v == 0] <- 1e-12
+  l <- pmin(pmax(nodes$logit, -12), 12)
+  sloped <- diff(range(l)) > 1e-9
+  list(v = v, scores = cbind(rep(1, length(l)), if (sloped) l - node_mean(nodes, v * l) / node_mean(nodes, v)))
 }
 
 # Of independent rows: the parts of the joint test at their shares of the threshold, which is about 1.4 alpha since the
@@ -34,12 +55,9 @@ ladder_expected <- function(n, nodes, facts) {
 # variable with the variance that the assumed risks give.
 joint_expected <- function(n, nodes, rungs, alpha, high) {
   share <- 1.4 * alpha * c(cox = 6, total = 1.5, hats = 1) / 11
-  v <- nodes$p * (1 - nodes$p)
-  v[v == 0] <- 1e-12
-  l <- pmin(pmax(nodes$logit, -12), 12)
-  sloped <- diff(range(l)) > 1e-9
-  scores <- cbind(rep(1, length(l)), if (sloped) l - node_mean(nodes, v * l) / node_mean(nodes, v))
-  unit <- sqrt(colSums(nodes$share * v * scores^2))
+  columns <- score_columns(nodes)
+  scores <- columns$scores
+  unit <- sqrt(colSums(nodes$share * columns$v * scores^2))
   gap <- nodes$p - nodes$eta
   theta <- colSums(nodes$share * gap * scores)
   delta <- sqrt(n) * theta / unit
