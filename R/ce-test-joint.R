@@ -22,11 +22,18 @@ joint_test <- function(test, laws, level, threads, call) {
   ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion, call), call)
   if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
   redrawn <- is.null(ladder$rungs)
+  joint <- redrawn || !is.null(ladder$flips)
   list(
     estimate = ladder$estimate, statistic = c(T = ladder$statistic),
-    parameter = if (redrawn) c(simulations = joint_redraws) else c(bases = length(ladder$rungs)),
+    parameter = if (redrawn) {
+      c(simulations = joint_redraws)
+    } else if (joint) {
+      c(flips = ladder$flips)
+    } else {
+      c(bases = length(ladder$rungs))
+    },
     p.value = ladder$p.value,
-    method = paste(if (redrawn) "Joint test of" else "Leave-one-out test on nested bases of", notion, "calibration"),
+    method = paste(if (joint) "Joint test of" else "Leave-one-out test on nested bases of", notion, "calibration"),
     conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error
   )
 }

@@ -133,7 +133,8 @@ clustered_ladder <- function(rows, pairs, weight, design, level, threads, call, 
     cpp_ladder(problem$features, predicted_residuals(problem$features), own$count, integer(), bases, TRUE, threads,
                TRUE)
   })
-  finish_ladder(rungs, problem$design, facts, level, design_df(design))
+  out <- finish_ladder(rungs, problem$design, facts, level, design_df(design))
+  flipped_ladder(out, own$x, own$y, problem$design, level, threads, knots[-1])
 }
 
 # The moments of every cell between two edges, of rows with outcome 0 and 1, from sums of powers of u; of so many

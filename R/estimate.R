@@ -71,7 +71,8 @@
 #' predictions are the same, test and limits are those of the binomial distribution, exactly.
 #'
 #' @section Intervals of several residuals per row:
-#' These intervals are also those of rows with clusters or importance weights, and of given `bases`. They invert tests
+#' These intervals are those of given `bases`. The upper limits are also those of rows with clusters or importance
+#' weights. They invert tests
 #' on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
 #' variance and skewness are estimated and its distribution is approximated by a Pearson III. Away from it, the variance
 #' grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits at level
@@ -108,6 +109,23 @@
 #' sum over pairs of clusters, as are its variance and skewness. Limits then use quantiles of Student's t instead of
 #' normal ones, with one degree of freedom less than there are clusters (with weights: as many as their effective
 #' number, see [ece()]). The number of knots depends on the number of rows; the knots are weighted quantiles.
+#'
+#' Outcomes of a cluster cannot be drawn from the predictions, and neither can those of rows whose weights depend on
+#' them. With one residual per row the test therefore flips signs. A cluster has the sums \eqn{c_g = \sum_{i \in g} v_i
+#' e_i \phi_i} (a row without a cluster is its own), which have mean 0 at calibration. For signs \eqn{s_g = \pm 1} let
+#' \eqn{S = \sum_g s_g c_g} and \eqn{Q^2 = S' (\sum_i v_i \phi_i \phi_i')^{-1} S / \sum_i v_i}. With all signs 1,
+#' \eqn{Q} is the root of the error that the columns \eqn{\phi} represent, plus noise. The columns are 1 (share of the
+#' level: 5 elevenths), the logit less its mean (4), and hats on 8 and on \eqn{\lceil\sqrt n\rceil} knots (1 each). One
+#' p-value is computed from all flips of up to 12 clusters and from 1,999 of more, as for independent rows. (Of many
+#' clusters S is drawn from its normal distribution.) Samples with too few events have too small squared residuals as
+#' well. \eqn{Q^2} of the sample is therefore divided by \eqn{r \ge 1}, the square root of the ratio of their expected
+#' sum at calibration to the observed one, if that exceeds 1. Weights of events and of other outcomes have a mean each
+#' in that ratio.
+#'
+#' Let q be the largest Q of a flip that does not reject. If the part rejects, its lower limit is the x with \eqn{Q - x
+#' = q \sqrt{r + (1 - r) x / Q}}, by the triangle inequality. `conf.low` is the largest of these limits and of those of
+#' the nested bases; it is 0 exactly where the p-value is at least \eqn{\alpha}. G clusters have no p-value below
+#' \eqn{2^{1 - G}}. With 5 or fewer no result can be significant at the 5% level, and the printed table says so.
 #'
 #' @section Invariants:
 #' The order of the rows, the order and names of the classes and the number of threads do not change the result. The one
@@ -166,6 +184,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   x <- read_results(x, call)
   dropped <- 0
   designs <- list()
+  least <- numeric()
   events <- NULL
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
@@ -184,6 +203,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
       known <- if (is.null(bases)) ladders else list()
       ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, call, known)
     }
+    least <<- c(least, unlist(lapply(unname(ladders), `[[`, "least")))
     if (!is_method(method)) keep_estimates(lapply(unname(ladders), ladder_value))
     rows <- lapply(notion, function(one) {
       row <- headline_row(ladders[[one]], one, n_obs(predictions))
@@ -195,7 +215,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     vctrs::vec_rbind(!!!rows)
   })
   attr(out, "dropped") <- if (na_rm) c(dropped, NROW(x))
-  attr(out, "design") <- design_sentence(designs)
+  attr(out, "design") <- c(design_sentence(designs), few_clusters_sentence(least, level))
   new_estimate_table(out, level, events)
 }
 

@@ -1,7 +1,7 @@
 # The headline of outcomes that are 0 or 1: one test and the interval that agrees with it. The formulas are in
 # inst/include/calibrisk/joint. Outcomes are redrawn from the predictions, whose variances p (1 - p) are known at
-# calibration. Of clusters, and of weights that may depend on the outcome, they are not: such rows have the limits of
-# ladder-limits.R.
+# calibration. Of clusters, and of weights that may depend on the outcome, they are not: such rows have the upper limits
+# of ladder-limits.R, and the test flips the signs of the clusters' sums.
 
 # As many as the second digit of a p-value near .05 needs.
 joint_redraws <- 1999L
@@ -15,11 +15,13 @@ can_redraw <- function(design) {
 # The ladder of a problem with one residual per row, or with the two of two classes.
 binary_ladder <- function(problem, level, threads) {
   classes <- ncol(problem$residuals)
-  if (!can_redraw(problem$design)) {
-    return(run_ladder(problem, ladder_bases("binary", classes, problem$design$n), level, threads))
-  }
   p <- problem$features[, 1]
-  out <- joint_ladder(p, round(p - problem$residuals[, 1]), NULL, level, threads)
+  y <- round(p - problem$residuals[, 1])
+  if (!can_redraw(problem$design)) {
+    out <- run_ladder(problem, ladder_bases("binary", classes, problem$design$n), level, threads)
+    return(flipped_ladder(out, p, y, problem$design, level, threads, classes = classes))
+  }
+  out <- joint_ladder(p, y, NULL, level, threads)
   out$value$design <- problem$design
   if (classes == 2) doubled_ladder(out) else out
 }
@@ -49,6 +51,34 @@ joint_upper <- function(facts) {
 
 # Where nothing was uncertain nothing was tested.
 certainly_right <- function(p, y) all(p == y)
+
+# Test and lower limits of rows that are not redrawn, by flips of their clusters' signs; all else is that of the nested
+# bases.
+flipped_ladder <- function(ladder, p, y, design, level, threads, knots = list(), classes = 1) {
+  if (is.na(ladder$p.value)) return(ladder)
+  found <- cpp_joint_flips(p, y, design$w %||% numeric(), design$cluster %||% integer(), knots, level, joint_redraws,
+                           threads)
+  rejects <- found$low > 0
+  low <- sqrt(classes) * found$low
+  ladder$low <- if (rejects) max(ladder$low, low) else 0
+  ladder$lower_bound <- if (rejects) max(ladder$lower_bound, low) else 0
+  ladder$high <- max(ladder$high, ladder$lower_bound)
+  if (ladder$estimate < ladder$low) {
+    ladder$estimate <- ladder$low
+    ladder$value$value <- ladder$low^2
+  }
+  ladder[c("p.value", "statistic", "flips")] <- found[c("p.value", "statistic", "flips")]
+  ladder$least <- setNames(found$least, if (is.null(design$cluster)) "row" else "cluster")
+  ladder
+}
+
+# `least`: of ladders, the smallest p-value that flips can have, with its unit as name.
+few_clusters_sentence <- function(least, level) {
+  least <- least[which.max(least)]
+  if (length(least) == 0 || least < 1 - level - 1e-12) return(NULL)
+  paste0("With ", count_of(1 - log2(least), names(least)), " no result could be significant at the ",
+         percent_text(1 - level), " level: the smallest possible p-value is ", signif(least, 3), ".")
+}
 
 # The residuals of two classes are e and -e: the squared error of both is twice that of one.
 doubled_ladder <- function(ladder) {

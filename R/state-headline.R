@@ -101,7 +101,9 @@ block_ladder <- function(state, level, threads) {
     cpp_ladder(features, predicted_residuals(features) * sqrt(length(classes)), rows$count * facts$rows / total,
                integer(), bases, TRUE, threads, TRUE)
   })
-  finish_ladder(rungs, design, facts, level, df)
+  out <- finish_ladder(rungs, design, facts, level, df)
+  if (length(classes) > 1) return(out)
+  flipped_ladder(out, rows$x, rows$y, design, level, threads, state_knots(state, 1)[-1])
 }
 
 block_weights <- function(moments) colSums(moments[1, , , , drop = FALSE], dims = 3)

@@ -28,7 +28,7 @@ validation_term <- function(level, term, estimate, std_error = NA_real_, low = N
                 conf.high = high, p.value = p %||% NA_real_)
 }
 
-# list(table, notes, resolution)
+# list(table, notes, resolution, least)
 validate_problem <- function(problem, options, call) {
   notes <- character()
   # one that cannot be computed is a note
@@ -59,7 +59,8 @@ validate_problem <- function(problem, options, call) {
   if (any(is.infinite(table$estimate))) {
     notes <- c(notes, "The log loss is infinite: an outcome was predicted to be impossible.")
   }
-  list(table = table, notes = unique(notes), resolution = if (is.na(ladder$p.value)) NA_real_ else ladder$resolution)
+  list(table = table, notes = unique(notes), resolution = if (is.na(ladder$p.value)) NA_real_ else ladder$resolution,
+       least = ladder$least)
 }
 
 biased_upwards <- function(table) {

@@ -137,7 +137,9 @@ new_validation <- function(data, notion, horizon, options, call) {
       notes = lapply(parts, `[[`, "notes"), resolution = vapply(parts, `[[`, 0, "resolution"),
       keys = names(keys), notion = notion, level = options$level,
       # of survival outcomes the line of each sample has counted the rows
-      design = design_sentence(designs, rows = is.null(horizon)), dropped = sum(vapply(about, `[[`, 0, "dropped")),
+      design = c(design_sentence(designs, rows = is.null(horizon)),
+                 few_clusters_sentence(unlist(lapply(parts, `[[`, "least")), options$level)),
+      dropped = sum(vapply(about, `[[`, 0, "dropped")),
       horizon = horizon$time, axis = last$axis, event = last$event, threads = options$threads
     ),
     class = "ce_validation"

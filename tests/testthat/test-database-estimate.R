@@ -5,7 +5,8 @@ expect_same_headline <- function(there, here, tolerance = 1e-11, redrawn = toler
   for (name in numbers) {
     expect_close(there[[name]], here[[name]], if (name %in% c("conf.low", "lower_bound")) redrawn else tolerance)
   }
-  expect_equal(there$p.value, here$p.value, tolerance = 1e-9)
+  expect_identical(is.na(there$p.value), is.na(here$p.value))
+  expect_lt(max(0, abs(there$p.value - here$p.value), na.rm = TRUE), max(redrawn, 1e-9))
   other <- setdiff(names(here), c(numbers, "p.value"))
   expect_identical(lapply(there[other], identity), lapply(here[other], identity))
   expect_equal(attr(there, "dropped"), attr(here, "dropped"))
@@ -45,9 +46,9 @@ test_that("the headline of many different rows comes from sums, with the digits 
   expect_same_headline(ce_estimate(x, y, prob), ce_estimate(data, y, prob), 1e-7, .005)
   expect_same_headline(ce_estimate(x, y, prob, weights = k), ce_estimate(data, y, prob, weights = k), 1e-7, .005)
   expect_error(ce_estimate(x, y, prob, weights = v), class = "calibrisk_error_unsupported")
-  expect_same_headline(ce_estimate(x, y, prob, cluster = g), ce_estimate(data, y, prob, cluster = g))
+  expect_same_headline(ce_estimate(x, y, prob, cluster = g), ce_estimate(data, y, prob, cluster = g), redrawn = .005)
   expect_same_headline(ce_estimate(x, y, prob, cluster = g, weights = k),
-                       ce_estimate(data, y, prob, cluster = g, weights = k))
+                       ce_estimate(data, y, prob, cluster = g, weights = k), redrawn = .005)
   expect_error(ce_estimate(x, y, prob, cluster = g, weights = v), class = "calibrisk_error_unsupported")
 })
 
@@ -60,7 +61,10 @@ test_that("the headline of clusters from sums is that of their rows, where few a
   here <- ce_estimate(data, y, p, cluster = g)
   local_stand_ins(list(few_rows = 100))
   there <- ce_estimate(x, y, p, cluster = g)
-  for (name in numbers) expect_equal(there[[name]], here[[name]], tolerance = 1e-9)
+  limits <- c("conf.low", "lower_bound")
+  for (name in setdiff(numbers, limits)) expect_equal(there[[name]], here[[name]], tolerance = 1e-9)
+  # knots are quantiles of another type
+  for (name in limits) expect_lt(abs(there[[name]] - here[[name]]), .002)
   # fewer values than knots, and one
   for (digits in 1:0) {
     data$p <- round(0.3 + 0.6 * data$p, digits)
