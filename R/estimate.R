@@ -72,8 +72,7 @@
 #'
 #' @section Intervals of several residuals per row:
 #' These intervals are those of given `bases`. The upper limits are also those of rows with clusters or importance
-#' weights. They invert tests
-#' on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
+#' weights. They invert tests on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
 #' variance and skewness are estimated and its distribution is approximated by a Pearson III. Away from it, the variance
 #' grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits at level
 #' \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the interval
