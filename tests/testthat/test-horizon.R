@@ -208,8 +208,9 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   expect_equal(estimate(state)$.estimate[1], memory$.estimate, tolerance = tol$fixture)
   # who is on the page, as in memory
   n_events <- sum(rows$y[used] == 1)
-  line <- paste0("900 rows, ", n_events, " events by 0.8, ", 900 - length(used), " censored before; effective number ",
-                 round(sum(rows$w[used])^2 / sum(rows$w[used]^2)), ".")
+  n_effective <- round(sum(rows$w[used])^2 / sum(rows$w[used]^2))
+  line <- paste0("900 rows, ", n_events, " events by 0.8, ", 900 - length(used), " censored before; effective sample ",
+                 "size ", n_effective, ".")
   in_memory <- suppressMessages(ce_estimate(rows$prob, rows$s, horizon = .8))
   shown <- list(ce_estimate(state), ce_tune(state), state, c(state, ce_state(spec)), in_memory)
   for (one in shown) {
