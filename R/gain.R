@@ -145,7 +145,11 @@ check_gain_truth <- function(before, call) {
 }
 
 check_gain_map <- function(after, call) {
-  truth <- typed_value("truth", call)
+  typed <- typed_argument(typed_call(call), "truth")
+  # other calls are evaluated once
+  made <- is.name(typed) || is.character(typed) ||
+    rlang::is_call(typed) && startsWith(rlang::call_name(typed) %||% "", "map_")
+  truth <- if (made) typed_value("truth", call)
   if (is.atomic(after) && (inherits(truth, c("ce_choice", "ce_recalibration")) || rlang::is_string(truth))) {
     typed <- typed_call(call)
     stop_input(c("{.arg after} must be a map, or predictions.", "x" = "It is {describe(after)}; {.arg truth} is a map.",
