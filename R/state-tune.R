@@ -36,8 +36,8 @@ state_tune <- function(state, level, threads, call) {
     histogram = if (state$about$notion == "class_wise") histogram else histogram[[1]], source = NULL,
     notion = state$about$notion, level = level,
     split = structure(list(sizes = sizes, k = spec$folds), class = "ce_split"), n_splits = 1, n = state$n,
-    counted = c(followed_sentence(state), counted), dropped = state$dropped, levels = state$about$levels, event = state$about$event,
-    scalar = state$about$scalar
+    counted = c(followed_sentence(state), counted), dropped = state$dropped, levels = state$about$levels,
+    event = state$about$event, scalar = state$about$scalar
   ), if (in_blocks(state)) split_difference else counted_difference)
 }
 
