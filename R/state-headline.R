@@ -40,14 +40,18 @@ block_sentence <- function(state) {
 # The sentence on censored rows and events of a state with a horizon.
 followed_sentence <- function(state) {
   if (is.null(state$about$horizon)) return(NULL)
+  paste0(follow_up_text(state$n, state$follow_up[["events"]], state$follow_up[["censored"]], effective_rows(state),
+                        state$about$horizon), ".")
+}
+
+# Effective sample size of weighted rows.
+effective_rows <- function(state) {
   sums <- if (state$about$notion == "canonical") {
     colSums(canonical_sums(state, "rows"))[2:3]
   } else {
     c(sum(block_weights(block_moments(state))), state_scores(state)[["weight_square"]])
   }
-  effective <- sums[1]^2 / sums[2]
-  paste0(follow_up_text(state$n, state$follow_up[["events"]], state$follow_up[["censored"]], effective,
-                        state$about$horizon), ".")
+  sums[1]^2 / sums[2]
 }
 
 state_headline <- function(state, level, threads) {

@@ -68,12 +68,9 @@ blocks_sentence <- function(state, used) {
   rows <- if (length(kinds) > 0) paste(paste(kinds, collapse = ", "), "rows") else if (!canonical) {
     "classes of a row together"
   }
-  sums <- if (canonical) {
-    colSums(canonical_sums(state, "rows"))[2:3]
-  } else {
-    c(sum(block_weights(block_moments(state))), state_scores(state)[["weight_square"]])
+  if (weighted) {
+    rows <- paste0(rows, " (effective sample size ", signif(effective_rows(state), 3), " of ", state$n, ")")
   }
-  if (weighted) rows <- paste0(rows, " (effective sample size ", signif(sums[1]^2 / sums[2], 3), " of ", state$n, ")")
   said <- paste0(if (!is.null(rows)) paste0(rows, ": "), "risks of pairs across ", count_of(used, "block"),
                  "; folds and test rows are whole blocks",
                  if (canonical) paste0("; kernel on ", nrow(state$about$landmarks), " landmarks"), ".")
