@@ -44,14 +44,6 @@ calibrisk::JointUpper as_upper(const Rcpp::List& facts) {
   return out;
 }
 
-std::vector<std::vector<double>> knots_of(const Rcpp::List& knots) {
-  std::vector<std::vector<double>> out;
-  for (R_xlen_t m = 0; m < knots.size(); ++m) {
-    out.push_back(Rcpp::as<std::vector<double>>(knots[m]));
-  }
-  return out;
-}
-
 }  // namespace
 
 // Upper limits from the facts of cpp_joint(), each missed with the probability `tail`: of the
@@ -77,7 +69,7 @@ Rcpp::List cpp_joint(Rcpp::NumericVector p, Rcpp::NumericMatrix outcomes,
       engine,
       calibrisk::joint_rows(as_vector(p), as_vector(weights), as_vector(copies),
                             y.cols() == 1 ? calibrisk::Vector(y.col(0)) : none),
-      redraws, knots_of(knots));
+      redraws, Rcpp::as<std::vector<std::vector<double>>>(knots));
   Rcpp::List out(y.cols());
   for (calibrisk::Index j = 0; j < y.cols(); ++j) {
     const calibrisk::Vector e = test.parts().rows.residuals(y.col(j));
@@ -116,7 +108,7 @@ Rcpp::List cpp_joint_flips(Rcpp::NumericVector p, Rcpp::NumericVector outcomes,
                                                           calibrisk::Vector(), as_vector(outcomes));
   const calibrisk::FlipResult found = calibrisk::joint_flips(
       engine, rows, rows.residuals(as_vector(outcomes)), Rcpp::as<std::vector<int>>(cluster),
-      knots_of(knots), redraws, calibrisk::rejected_level(level));
+      Rcpp::as<std::vector<std::vector<double>>>(knots), redraws, calibrisk::rejected_level(level));
   return named_list({{"p.value", found.p_value},
                      {"statistic", found.statistic},
                      {"low", found.low},
