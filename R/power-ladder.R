@@ -12,17 +12,16 @@ ladder_expected <- function(n, nodes, facts) {
   if (df < 1) return(list(low = 0, high = Inf, width = Inf, power = 0))
   rungs <- expected_rungs(n, nodes, clusters)
   scores <- expected_scores(n, nodes, clusters)
-  unseen <- unseen_error(max(vapply(rungs, `[[`, 0, "columns")), scores, facts$level)
+  columns <- max(vapply(rungs, `[[`, 0, "columns"))
   rungs <- Filter(function(rung) isTRUE(rung$noise > 0), rungs)
-  # certain predictions, and right ones: no row has a residual
-  if (length(rungs) == 0) return(list(low = 0, high = sqrt(unseen), width = sqrt(unseen), power = 0))
-  alpha <- 1 - facts$level
-  bound <- brier_bound(scores, facts$level, df)
-  if (is.null(clusters)) {
-    high <- min(bound, sqrt(max(vapply(rungs, rung_high, 0, facts$level), unseen)))
-    return(joint_expected(n, nodes, rungs, alpha, high))
+  if (length(rungs) == 0) {
+    # certain predictions, and right ones: no row has a residual
+    high <- sqrt(unseen_error(columns, scores, facts$level))
+    return(list(low = 0, high = high, width = high, power = 0))
   }
-  high <- min(bound, sqrt(max(vapply(rungs, rung_high, 0, facts$level, df), unseen)))
+  alpha <- 1 - facts$level
+  high <- nested_upper(rungs, columns, scores, df)(alpha / 2)[1]
+  if (is.null(clusters)) return(joint_expected(n, nodes, rungs, alpha, high))
   flipped_expected(n, nodes, clusters, rungs, alpha, df, high)
 }
 
