@@ -199,8 +199,7 @@ check_models <- function(objects, columns, call) {
       if (is_fits(objects)) {
         remedy("Fits are compared by their risk", mended_line(call, drop = "metric"))
       } else if (rlang::is_bare_list(typed_value("x", call))) {
-        typed <- typed_call(call)
-        remedy("Predictions come first, outcomes second", swapped_places(typed, typed$places[c("objects", "x")]))
+        remedy("Predictions come first, outcomes second", swapped_line(call, c("objects", "x")))
       } else {
         remedy("Give the models as one list", "ce_compare(list(a = p, b = q), y, metric = ece)")
       }

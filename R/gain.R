@@ -151,9 +151,8 @@ check_gain_map <- function(after, call) {
     rlang::is_call(typed) && startsWith(rlang::call_name(typed) %||% "", "map_")
   truth <- if (made) typed_value("truth", call)
   if (is.atomic(after) && (inherits(truth, c("ce_choice", "ce_recalibration")) || rlang::is_string(truth))) {
-    typed <- typed_call(call)
     stop_input(c("{.arg after} must be a map, or predictions.", "x" = "It is {describe(after)}; {.arg truth} is a map.",
-                 remedy("Outcomes come after the map", swapped_places(typed, typed$places[c("after", "truth")]))),
+                 remedy("Outcomes come after the map", swapped_line(call, c("after", "truth")))),
                "argument", arg = "after", call = call)
   }
   if (inherits(after, "ce_recalibration")) check_object(after, "after", call)

@@ -73,6 +73,12 @@ mended_line <- function(call, set = list(), drop = character(), only = NULL, ver
   line_text(as.call(c(verb_symbol(typed$expr[[1]], verb), args[keep])), most)
 }
 
+# The typed call with two arguments in each other's place, by default data and outcomes; NULL if one was not given.
+swapped_line <- function(call, names = c(typed_call(call)$data, "truth")) {
+  both <- lapply(names, typed_argument, typed = typed_call(call))
+  if (length(both) == 2 && !any(vapply(both, is.null, NA))) mended_line(call, setNames(rev(both), names))
+}
+
 # The typed call with the argument `old`, an expression, replaced by `new`.
 replaced_line <- function(call, old, new) {
   typed <- typed_call(call)

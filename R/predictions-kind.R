@@ -121,12 +121,6 @@ factor_remedy <- function(x, call) {
   remedy("Predictions come first, outcomes second", swapped_line(call))
 }
 
-swapped_line <- function(call) {
-  typed <- typed_call(call)
-  both <- list(typed_argument(typed, "truth"), typed_argument(typed, typed$data))
-  if (!any(vapply(both, is.null, NA))) mended_line(call, setNames(both, c(typed$data, "truth")))
-}
-
 # Models, columns of a data frame or of classes, or predictions of several models.
 list_remedy <- function(x, call) {
   if (length(x) == 0) return(NULL)

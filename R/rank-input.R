@@ -97,8 +97,7 @@ check_rank_design <- function(metrics, data, call = caller_env()) {
 rank_remedy <- function(models, truth, call) {
   typed <- typed_call(call)
   if (rlang::is_bare_list(typed_value("truth", call))) {
-    return(remedy("Predictions come first, outcomes second",
-                  swapped_places(typed, typed$places[c("models", "truth")])))
+    return(remedy("Predictions come first, outcomes second", swapped_line(call, c("models", "truth"))))
   }
   name <- truth_name(truth)
   if (is.data.frame(models) && !is.null(typed) && length(name) == 1 && name %in% names(models)) {
