@@ -9,11 +9,7 @@ equivalence_p_value <- function(ladder, delta, least = 1e-12) {
   if (anyNA(at)) return(NA_real_)
   if (at[1] < 0) return(least)
   if (at[2] >= 0) return(1)
-  while (diff(ends) > 1e-10) {
-    middle <- mean(ends)
-    if (excess(middle) < 0) ends[2] <- middle else ends[1] <- middle
-  }
-  pnorm(ends[2])
+  pnorm(uniroot(excess, ends, f.lower = at[1], f.upper = at[2], tol = 1e-10)$root)
 }
 
 # The one-sided interval at `level`, and its test. `delta`: on the scale of the estimate.
