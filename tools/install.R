@@ -7,6 +7,31 @@
 source("tools/library.R")
 source("tools/objects.R")
 
+# One installation into a library at a time. The file names the process that installs: one that was killed leaves its
+# own lock and R's behind, which nobody else would remove.
+take_turn <- function(library_path, minutes = 15) {
+  turn <- file.path(library_path, ".calibrisk-installer")
+  until <- Sys.time() + 60 * minutes
+  while (is_installing(turn) && Sys.time() < until) Sys.sleep(1)
+  writeLines(as.character(Sys.getpid()), turn)
+  unlink(file.path(library_path, paste0("00LOCK-", basename(getwd()))), recursive = TRUE)
+  turn
+}
+
+is_installing <- function(turn) {
+  process <- if (file.exists(turn)) suppressWarnings(as.integer(readLines(turn, 1)))
+  if (length(process) != 1 || is.na(process) || process == Sys.getpid()) return(FALSE)
+  words <- file.path("/proc", process, "cmdline")
+  # another program may have the number now
+  if (dir.exists("/proc/self")) return(file.exists(words) && any(grepl("install.R", words_of(words), fixed = TRUE)))
+  tools::pskill(process, 0)
+}
+
+words_of <- function(path) {
+  bytes <- tryCatch(readBin(path, "raw", 1e4), error = function(e) raw())
+  rawToChar(bytes[bytes != 0])
+}
+
 write_dependencies()
 files <- c("DESCRIPTION", "NAMESPACE",
            list.files(c("R", "src", "inst", "data", "man"), recursive = TRUE, full.names = TRUE))
@@ -24,16 +49,14 @@ if (file.exists(stamp) && identical(readLines(stamp), sums)) {
   message("Installing calibrisk into ", library_path, " (compiles what changed) ...")
   strip_symbols()
   drop_foreign_objects()
-  # an installation that was killed leaves its lock behind
-  lock <- file.path(library_path, paste0("00LOCK-", basename(getwd())))
-  age <- difftime(Sys.time(), file.mtime(lock), units = "mins")
-  if (isTRUE(age > 30)) unlink(lock, recursive = TRUE)
+  turn <- take_turn(library_path)
   log <- tempfile()
   status <- system2(file.path(R.home("bin"), "R"), c(
     "CMD", "INSTALL", "--no-multiarch",
     paste0("--library=", shQuote(library_path)), "."
   ), stdout = log, stderr = log)
   record_objects()
+  unlink(turn)
   if (status != 0) {
     writeLines(readLines(log), stderr())
     quit(status = 1)
