@@ -131,7 +131,8 @@ options_of <- list(
   thresholds = list(0.5, c(0.1, 0.9), 1), ridge = list(1e-6, 1, 1e-300, 0), scale = list("root", "squared"),
   adjust = list("holm", "none", "x"), horizon = list(1, NA), progress = list(FALSE), injective = list(TRUE, FALSE),
   replicates = list(5, 50, 0), block = list(2, 50, 1), order = list(2, 3, 9), n_groups = list(3, 10, 1),
-  fitted = list(TRUE, FALSE), span = list(0.3, 2, 1e-9, 0)
+  fitted = list(TRUE, FALSE), span = list(0.3, 2, 1e-9, 0),
+  delta = list(0.05, 0.9, 1e-300, 1), margin = list(0.01, 10, 1e-300, 0)
 )
 
 # Verbs and the kinds of predictions that they take.
@@ -255,7 +256,8 @@ own_calls <- list(
     law <- pick(list(quote(assume_logit(-3, 1)), quote(assume_logit(0, 1e-3)), quote(assume_beta(0.5, 5)),
                      quote(assume_logit(0, 2, slope = 0.8)), data$x))
     width <- pick(list(c(slope = 0.2), c("O:E" = 1, auroc = 0.1), c(error = 0.1), c(nothing = 1), c(slope = -1)))
-    options <- if (runif(1) < 0.5) list(width = width) else list(n = pick(list(500, 5, 0)))
+    options <- pick(list(list(width = width), list(n = pick(list(500, 5, 0))), list()))
+    if (runif(1) < 0.5) options$delta <- pick(list(0.05, 0.5, 1e-300, 1))
     as.call(c(quote(ce_power), law, if (is.numeric(law)) list(data$truth), options))
   }
 )
