@@ -142,8 +142,8 @@ autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
     ggplot2::labs(x = gap_axis(panels[[1]]), y = "estimated miscalibration\n(predicted minus observed)",
                   caption = gap_caption(shown, notion)) +
     theme_ce() +
-    ggplot2::theme(legend.box = "vertical", legend.spacing.y = ggplot2::unit(0, "pt"),
-                   legend.margin = ggplot2::margin(0, 0, 0, 0), panel.spacing.x = ggplot2::unit(1.2, "lines"))
+    tight_legend() +
+    ggplot2::theme(legend.box = "vertical", panel.spacing.x = ggplot2::unit(1.2, "lines"))
   groups <- length(panels) > 1
   if (groups && notion == "class_wise") {
     plot + ggplot2::facet_grid(ggplot2::vars(.data$panel), ggplot2::vars(.data$class))

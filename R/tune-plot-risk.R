@@ -192,6 +192,7 @@ autoplot_risk <- function(panels, call) {
                                 expand = ggplot2::expansion(0.04)) +
     ggplot2::labs(x = "each method's grid", y = risk_axis(shown), caption = risk_caption(shown)) +
     theme_ce() +
+    tight_legend() +
     ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"), panel.grid.major.x = ggplot2::element_blank())
   if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
   plot
