@@ -100,9 +100,10 @@ model_sentence <- function(facts) {
                   " (the smallest of ", with_p, " p-values)."))
   }
   found <- evidence$label[evidence$rejects]
-  paste0("Evidence of miscalibration: ", percent_text(facts$level), " interval of ",
-         paste(utils::head(found, 3), collapse = ", "), if (length(found) > 3) paste(" and", length(found) - 3, "more"),
-         "; ", quoted, ".")
+  many <- length(found) > 1
+  named <- if (length(found) > 3) c(found[1:3], paste(length(found) - 3, "more")) else found
+  paste0("Evidence of miscalibration: the ", percent_text(facts$level), if (many) " intervals of " else " interval of ",
+         list_text(named, "and"), if (many) " exclude" else " excludes", " perfect calibration; ", quoted, ".")
 }
 
 # "slope 0.96 (95% CI 0.74 to 1.17)"; with its p-value where that and the interval disagree.
@@ -119,8 +120,9 @@ number_text <- function(name, row, null, level, digits = 2) {
 
 has_interval <- function(row) !is.null(row) && !is.na(row$conf.low)
 
+# As printed: nobody should read "0.000 to 0.118" beside a sentence that says that 0 is not in it.
 interval_excludes <- function(row, null) {
-  !is.null(null) & !is.na(row$conf.low) & (row$conf.low > null | row$conf.high < null)
+  !is.null(null) & !is.na(row$conf.low) & (round(row$conf.low, 3) > null | round(row$conf.high, 3) < null)
 }
 
 # By the test or by the interval; FALSE where the page has neither.

@@ -48,8 +48,15 @@ test_that("the model is judged by all tests of the page", {
   expect_match(said(evidence = page_evidence(c("slope", "joint test"), c(0.4, 0.07), 0.9), level = 0.9), "^Strongest")
   expect_identical(said(evidence = page_evidence(c("slope", "joint test", "ICI"), c(0.4, 0.12, NA), 0.95,
                                                  c(FALSE, FALSE, TRUE)))[["model"]],
-                   paste("Evidence of miscalibration: 95% interval of ICI; the smallest of 2 p-values is 0.120",
-                         "(joint test)."))
+                   paste("Evidence of miscalibration: the 95% interval of ICI excludes perfect calibration; the",
+                         "smallest of 2 p-values is 0.120 (joint test)."))
+  expect_match(said(evidence = page_evidence(c("E50", "ICI"), c(0.4, 0.5), 0.95, c(TRUE, TRUE)))[["model"]],
+               "the 95% intervals of E50 and ICI exclude perfect calibration; the smallest")
+})
+
+test_that("an interval that is printed as starting at 0 is no evidence", {
+  row <- data.frame(conf.low = c(0.0004, 0.0006), conf.high = 0.1)
+  expect_identical(interval_excludes(row, 0), c(FALSE, TRUE))
 })
 
 test_that("the search finds pages that contradict themselves", {
