@@ -108,9 +108,20 @@ estimate_limits <- function(estimate, level, draws = NULL) {
   if (is.null(draws) && !is.null(pairs)) return(pairs)
   std_error <- if (is.null(draws)) estimate_std_error(estimate) else sd(draws)
   half <- design_quantile((1 + level) / 2, estimate$design) * std_error
+  if (is.finite(estimate$smallest) && isTRUE(half < 1e-8)) return(constant_limits(estimate, level))
   # a value below the smallest possible one is taken as that, so the interval has a width
   list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level), pairs$low),
        high = max(max(estimate$value, estimate$smallest) + half, pairs$high))
+}
+
+# Rows that all contribute the same have no variance, but there may be others: those of which none is among m rows are
+# a share of at most 1 - (alpha / 2)^(1 / m) (Clopper and Pearson 1934). They lower a gap by at most their share, and
+# raise its power by as much.
+constant_limits <- function(estimate, level) {
+  size <- min(1 / weight_concentration(estimate$design), cluster_count(estimate$design))
+  unseen <- 1 - ((1 - level) / 2)^(1 / size)
+  value <- max(estimate$value, 0)
+  list(std.error = 0, low = max(value^(1 / estimate$power) - unseen, 0)^estimate$power, high = value + unseen)
 }
 
 # For a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R);

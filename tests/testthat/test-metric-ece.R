@@ -226,3 +226,17 @@ test_that("a root that is 0 up to rounding has no standard error", {
   expect_gt(ece(rep(.3 + 1e-9, 50), y, p = 2)$std.error, 0)
   expect_gt(ece(rep(.3, 50), y)$std.error, 0)
 })
+
+test_that("rows that all contribute the same leave room for rows of another kind", {
+  certain <- ece(rep(1, 100), factor(rep(1, 100), 1:0))
+  # the rate of failures that is compatible with none among 100
+  unseen <- binom.test(0, 100)$conf.int[2]
+  expect_equal(c(certain$conf.low, certain$conf.high), c(0, unseen), tolerance = 1e-12)
+  lucky <- ece(rep(0.8, 100), factor(rep(1, 100), 1:0))
+  expect_equal(c(lucky$conf.low, lucky$conf.high), 0.2 + c(-unseen, unseen), tolerance = 1e-12)
+  squared <- rbs(rep(0.8, 100), factor(rep(1, 100), 1:0))
+  expect_equal(squared$conf.low, 0.2 - unseen, tolerance = 1e-12)
+  # ten patients, not a hundred
+  clustered <- ece(rep(1, 100), factor(rep(1, 100), 1:0), cluster = rep(1:10, 10))
+  expect_equal(clustered$conf.high, binom.test(0, 10)$conf.int[2], tolerance = 1e-12)
+})
