@@ -71,7 +71,8 @@ bought_sentence <- function(curve, level) {
 band_text <- function(level) paste("simultaneous", percent_text(level), "band")
 
 area_sentence <- function(summary, level) {
-  if (is.na(summary$std.error)) return(NULL)
+  # predictions that recalibration leaves as they are bound nothing
+  if (is.na(summary$std.error) || summary$std.error < 1e-12) return(NULL)
   # no -0.0000
   number <- function(v) formatC(round(v, 4) + 0, digits = 4, format = "f")
   paste0("Area over all thresholds (a lower bound of the squared calibration error): ", number(summary$area), " (",

@@ -330,6 +330,8 @@ test_that("the caption of a decision curve fits a column of 90 mm and describes 
   agrees <- ce_decision(sure, rep(0:1, each = 200), thresholds = c(0.3, 0.5, 0.7))
   expect_true(all(agrees$curve$changed == 0))
   expect_identical(ggplot2::autoplot(agrees)$labels$caption, "Recalibration changes no decision at these thresholds.")
+  # no interval of width 0
+  expect_false(any(grepl("Area over all thresholds", capture.output(print(agrees)))))
 })
 
 test_that("the lines of several models differ without colour", {
