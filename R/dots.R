@@ -28,6 +28,8 @@ dot_remedy <- function(name, dots, call) {
   if (name %in% column_words && selects_column(value, call)) {
     return(remedy("Columns are selected without a name", mended_line(call, rename = setNames("", name))))
   }
+  owner <- owner_remedy(name, call)
+  if (!is.null(owner)) return(owner)
   near <- if ("truth" %in% missing_data(call) && !is.null(selected_name(value, call))) "truth"
   near <- near %||% near_argument(name, c(arguments, missing_data(call)))
   if (!is.null(near)) {
@@ -46,6 +48,20 @@ dot_remedy <- function(name, dots, call) {
   if (!"truth" %in% names(formals(frame_function(call)))) return(remedy("Leave it out", complete_line(call, name)))
   c("i" = paste0("The arguments are ", toString(ticks(arguments)), "."),
     remedy("Leave it out", mended_line(call, drop = name)))
+}
+
+# Where an argument of the call is made by a function that has this argument, as in `ce_power(assume_logit(0, 1), slope =
+# 0.7)`.
+owner_remedy <- function(name, call) {
+  typed <- typed_call(call)
+  args <- typed$args
+  for (at in which(rlang::names2(args) != name)) {
+    maker <- if (rlang::is_call(args[[at]], getNamespaceExports("calibrisk"))) rlang::call_name(args[[at]])
+    if (is.null(maker) || !name %in% setdiff(names(formals(maker)), names(args[[at]]))) next
+    args[[at]][name] <- args[name]
+    args[name] <- NULL
+    return(remedy(paste0("It is one of {.fn ", maker, "}"), line_text(as.call(c(typed$expr[[1]], args)))))
+  }
 }
 
 dot_value <- function(dot) if (rlang::is_quosure(dot)) rlang::quo_get_expr(dot) else dot

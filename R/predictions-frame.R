@@ -11,6 +11,14 @@ read_probs <- function(x, dots, outcomes, except, call) {
   }
   columns <- columns[!columns %in% except]
   if (length(columns) == 0) {
+    laws <- names(x)[vapply(x, is_law, NA)]
+    if (length(dots) == 0 && length(laws) > 0) {
+      stop_input(c(
+        "{.arg x} must have columns of probabilities.",
+        "x" = "{.field {laws[1]}} holds predictive distributions.",
+        law_remedy(call)
+      ), "columns", arg = "x", call = call)
+    }
     stop_input(c(
       "{.arg ...} must select the probability columns.",
       "x" = "It selects none.",
