@@ -28,8 +28,6 @@ dot_remedy <- function(name, dots, call) {
   if (name %in% column_words && selects_column(value, call)) {
     return(remedy("Columns are selected without a name", mended_line(call, rename = setNames("", name))))
   }
-  owner <- owner_remedy(name, call)
-  if (!is.null(owner)) return(owner)
   near <- if ("truth" %in% missing_data(call) && !is.null(selected_name(value, call))) "truth"
   near <- near %||% near_argument(name, c(arguments, missing_data(call)))
   if (!is.null(near)) {
@@ -45,18 +43,23 @@ dot_remedy <- function(name, dots, call) {
     note <- argument_notes[[name]]
     return(remedy(note, if (note != figure_note) mended_line(call, drop = name)))
   }
+  owner_remedy(name, call) %||% omission_remedy(name, arguments, call)
+}
+
+omission_remedy <- function(name, arguments, call) {
   if (!"truth" %in% names(formals(frame_function(call)))) return(remedy("Leave it out", complete_line(call, name)))
   c("i" = paste0("The arguments are ", toString(ticks(arguments)), "."),
     remedy("Leave it out", mended_line(call, drop = name)))
 }
 
-# Where an argument of the call is made by a function that has this argument, as in `ce_power(assume_logit(0, 1), slope =
-# 0.7)`.
+# Where an argument of the call is made by a function that has this argument, as in
+# `ce_power(assume_logit(0, 1), slope = 0.7)`.
 owner_remedy <- function(name, call) {
   typed <- typed_call(call)
   args <- typed$args
+  makers <- grep("^(assume|kernel|map|method|pred|score|test)_", getNamespaceExports("calibrisk"), value = TRUE)
   for (at in which(rlang::names2(args) != name)) {
-    maker <- if (rlang::is_call(args[[at]], getNamespaceExports("calibrisk"))) rlang::call_name(args[[at]])
+    maker <- if (rlang::is_call(args[[at]], makers)) rlang::call_name(args[[at]])
     if (is.null(maker) || !name %in% setdiff(names(formals(maker)), names(args[[at]]))) next
     args[[at]][name] <- args[name]
     args[name] <- NULL

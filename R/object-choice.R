@@ -176,6 +176,7 @@ describe_object("ce_distribution", function(x, o) {
     fault_if(is.null(record) && is.null(families[[family]]), "a family of the package", family, "$family"),
     fault_if(!is.list(values) || length(values) == 0, "a list of parameters", values),
     parameters_fault(values, (record %||% families[[family]])$ranges),
+    if (is.null(record) && family != "quantiles") columns_of_one(values, names(families[[family]]$ranges)),
     switch(family, quantiles = quantiles_fault(values), draws = draws_fault(values$draws, attr(x, "dimension")))
   )
 })
@@ -197,6 +198,12 @@ parameters_fault <- function(values, ranges) {
   missing <- do.call(cbind, lapply(unname(values), is.na))
   fault_if(any(rowSums(missing) %% ncol(missing) != 0), "whole, or missing in all parameters of a row", NA,
            paste0("$", names(values)[1]))
+}
+
+# Parameters with a range are single numbers.
+columns_of_one <- function(values, names) {
+  wide <- Filter(function(name) NCOL(values[[name]]) != 1, names)[1]
+  fault_if(!is.na(wide), "a number for each prediction", values[[wide]], paste0("$", wide))
 }
 
 quantiles_fault <- function(values) {

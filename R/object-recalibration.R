@@ -34,7 +34,7 @@ describe_object("ce_map_label", fields(images = function(x, o) {
   found <- a_matrix(nrow(x), nrow(x), 0, 1)(x, o)
   if (is.null(found) && nrow(x) < 2) fault("a matrix of the classes", x) else found
 }))
-describe_object("ce_map_variance", fields(w = a_number(), b = a_number()))
+describe_object("ce_map_variance", fields(w = a_number(0), b = a_number(0)))
 describe_object("ce_map_density", fields(temperature = a_number(0), w = a_number(), b = a_number(), family = a_text))
 
 # Classes that a map takes; NULL where any number of them will do.

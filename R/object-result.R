@@ -139,6 +139,11 @@ named_numbers <- function(size = NULL, least = 1) {
   }
 }
 
+# Fields of a test of cumulated residuals, which has all of them.
+of_walk <- function(rule) {
+  whether(function(o) !all(vapply(o[c("cumulative", "place", "extremes", "walk")], is.null, NA)), rule)
+}
+
 describe_object("ce_test", fields(
   statistic = named_numbers(1), parameter = maybe(named_numbers()), p.value = a_number(0, 1, na = TRUE),
   estimate = named_numbers(1), null.value = maybe(named_numbers(1)), method = a_text, data.name = texts(),
@@ -148,10 +153,13 @@ describe_object("ce_test", fields(
   details = maybe(fields(
     rank = maybe(a_count()),
     neglected = whether(function(o) !is.null(o$rank), numbers(1, na = TRUE), maybe(numbers(na = TRUE))),
-    cumulative = maybe(a_text), place = maybe(numbers(least = 1)),
-    extremes = maybe(fields(end = numbers(1), bridge = numbers(1))),
-    walk = maybe(fields(place = numbers(least = 1), walk = numbers(least = 1), time = numbers(least = 1),
-                        scale = numbers(1)))
+    cumulative = of_walk(one_of(c("bridge", "kuiper", "ks"))),
+    walk = of_walk(fields(place = numbers(least = 1), walk = numbers(function(o) length(o$place)),
+                          time = numbers(function(o) length(o$place)), scale = numbers(1))),
+    place = of_walk(function(x, o) {
+      first_fault(numbers(least = 1)(x, o), fault_if(any(!x %in% c(0, o$walk$place)), "places of the walk", x))
+    }),
+    extremes = of_walk(fields(end = numbers(1), bridge = numbers(1)))
   )),
   kernel = maybe(described("ce_kernel")),
   target_kernel = whether(function(o) !is.null(o$kernel), described("ce_kernel"), maybe(described("ce_kernel"))),

@@ -441,6 +441,25 @@ test_that("vectors of predictions are refused by their field when they are print
   refused(print(set_at(assume_logit(0, 1), list("logit"), 1e300 * assume_logit(0, 1)$logit)), "logit")
 })
 
+test_that("a parameter of a distribution is a number for each prediction", {
+  law <- pred_gamma(tampered$p + 1, 2)
+  refused(print(set_at_law(law, "shape", cbind(tampered$p, 1))), "shape")
+})
+
+test_that("the scale and the shift of variances are not negative", {
+  map <- ce_recalibrate(pred_normal(tampered$p, 1), tampered$w, method = "variance")
+  refused(predict(set_at(map, list("map", "w"), -1e-12), pred_normal(0, 1)), "map$w")
+  refused(predict(set_at(map, list("map", "b"), -1), pred_normal(0, 1)), "map$b")
+})
+
+test_that("a test of cumulated residuals has all parts of its walk", {
+  test <- with(tampered, ce_test(p, y, test = "cumulative"))
+  for (field in c("cumulative", "place", "extremes", "walk")) {
+    refused(print(set_at(test, list("details", field), NULL)), paste0("details$", field))
+  }
+  refused(print(set_at(test, list("details", "place"), 2)), "details$place")
+})
+
 test_that("a changed table of a database is refused by its field", {
   skip_if_not_installed("RSQLite")
   con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
