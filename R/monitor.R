@@ -80,7 +80,7 @@
 #' monitor
 #' tidy(monitor)
 ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf, event_level = "first") {
-  if (is.numeric(notion) || is.data.frame(notion)) stop_monitor_rows(notion, current_env())
+  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_monitor", current_env())
   notion <- check_notion(notion)
   if (identical(notion, "canonical")) {
     stop_input(c(
@@ -95,20 +95,10 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
   structure(
     # the state knows the notion, the classes and how many rows there are
     list(version = monitor_version, alpha = alpha, block = block, half_life = half_life,
-         state = ce_state(ce_state_spec(notion = notion, event_level = event_level)), streams = NULL, log_e = 0,
+         state = ce_state(notion, event_level = event_level), streams = NULL, log_e = 0,
          largest = 0, rejected_at = NA_real_, history = NULL, clusters = NULL),
     class = "ce_monitor"
   )
-}
-
-stop_monitor_rows <- function(notion, call) {
-  typed <- typed_call(call)
-  line <- if (!is.null(typed)) line_text(as.call(c(quote(update), quote(ce_monitor()), typed$args)))
-  stop_input(c(
-    "{.fn ce_monitor} takes choices; rows are added by {.fn update}.",
-    "x" = "{.arg notion} is {describe(notion)}.",
-    remedy("Start a monitor and add the rows", line)
-  ), "notion", arg = "notion", value = notion, call = call)
 }
 
 # Version of a saved monitor's content.

@@ -1,7 +1,7 @@
-# Fields of states, their specs and monitors.
+# Fields of states and monitors.
 
 # A spec serves many chunks.
-describe_object("ce_state_spec", once(remade(function(x) {
+spec_rule <- once(remade(function(x) {
   inside <- function(values) if (is.numeric(values) && length(values) > 1) values[-c(1, length(values))] else values
   canonical <- identical(x$notion, "canonical")
   equal <- are_numbers(x$n_bins, 1, 1) && are_numbers(x$bins, x$n_bins + 1, 0) &&
@@ -12,8 +12,8 @@ describe_object("ce_state_spec", once(remade(function(x) {
     if (equal) list(n_bins = x$n_bins) else list(breaks = if (is.null(x$bins)) NA else inside(x$bins)),
     if (canonical) list(landmarks = x$landmarks, kernel = x$kernel)
   )
-  do.call(ce_state_spec, choices, quote = TRUE)
-}, c(breaks = "bins"))))
+  do.call(ce_state, choices, quote = TRUE)$spec
+}, c(breaks = "bins")))
 
 about_rule <- once(fields(
   notion = one_of(c("binary", "top_label", "class_wise", "canonical")),
@@ -40,7 +40,7 @@ about_rule <- once(fields(
 ))
 
 describe_object("ce_state", once(of_version(function(...) check_state_version(...), fields(
-  spec = described("ce_state_spec"),
+  spec = spec_rule,
   n = a_count(), dropped = a_count(),
   follow_up = function(x, o) {
     found <- numbers(2, lower = 0, whole = TRUE)(x, o)

@@ -59,7 +59,7 @@ whole_clusters <- function(source, cluster, call) {
 
 # A state per source, in the workers of the user's plan where there are any; merged in the order of the list.
 update_from_sources <- function(state, sources, take, call) {
-  parts <- told_once(warned_once(over_workers(sources, source_reader(ce_state(state$spec), take), call),
+  parts <- told_once(warned_once(over_workers(sources, source_reader(new_state(state$spec), take), call),
                                  "calibrisk_warning_direction"))
   Reduce(function(a, b) merge_states(a, b, call), parts, state)
 }

@@ -57,7 +57,7 @@ frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
     stop_input(c(
       "The first chunk must have two different rows of probabilities: the landmarks are taken from it.",
       "x" = "It has {nrow(rows)}.",
-      "i" = "Update with more rows at once, or give {.arg landmarks} in {.fn ce_state_spec}: a matrix."
+      "i" = "Update with more rows at once, or give {.arg landmarks} in {.fn ce_state}: a matrix."
     ), c("state", "landmarks"), arg = "landmarks", call = call)
   }
   list(landmarks = rows[pivots, , drop = FALSE], kernel = kernel)

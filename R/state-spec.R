@@ -5,47 +5,14 @@
 #   fine   edges of the cells whose unions are the bins of Algorithm 1, and every hundredth
 #   inner  knots the ladder may choose among
 
-#' @rdname ce_state
-#' @export
-ce_state_spec <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,
-                          blocks = 64, event_level = "first", landmarks = 20, kernel = kernel_gaussian(1 / sqrt(2)),
-                          breaks = NULL) {
-  call <- current_env()
-  check_notion(notion)
-  canonical <- identical(notion, "canonical")
-  if (canonical) {
-    landmarks <- check_landmarks(landmarks, call)
-    check_feature_kernel(check_kernel(kernel))
-  }
-  check_counts(n_bins, "n_bins", upper = 1000, size = 1L)
-  check_counts(grid, "grid", upper = 1000)
-  check_counts(folds, "folds", lower = 2, upper = 100, size = 1L)
-  check_counts(blocks, "blocks", lower = 8, upper = 1000, size = 1L)
-  breaks <- check_breaks(breaks, !missing(n_bins), call)
-  check_numbers(knots, "knots", lower = 0, upper = 1, null = TRUE)
-  # 15L and 15 are one choice, and so are knots in any order
-  folds <- as.numeric(folds)
-  blocks <- as.numeric(blocks)
-  grid <- sort(unique(as.numeric(grid)))
-  knots <- check_many_edges(knots, "knots")
-  if (!is_share(test) || test == 0) {
-    stop_input(c("{.arg test} must be a share of the rows, above 0 and below 1.",
-                 "x" = "It is {describe(test)}."), "argument", arg = "test", value = test)
-  }
-  bins <- if (is.null(breaks)) (0:n_bins) / n_bins else c(0, breaks, 1)
-  fixed <- sort(unique(c(cell_edges(), bins)))
+state_edges <- function(spec) {
+  fixed <- sort(unique(c(cell_edges(), spec$bins)))
   # a knot that is an edge up to rounding is that edge
-  own <- knots[vapply(knots, function(knot) min(abs(knot - fixed)) > 1e-12, NA)]
+  own <- spec$knots[vapply(spec$knots, function(knot) min(abs(knot - fixed)) > 1e-12, NA)]
   edges <- sort(unique(c(fixed, own)))
-  inner <- if (is.null(knots)) edges else edges[vapply(edges, function(edge) min(abs(edge - knots)) <= 1e-12, NA)]
-  structure(
-    list(notion = notion, n_bins = length(bins) - 1, bins = bins, grid = grid, folds = folds, test = test,
-         blocks = blocks, event_level = check_choice(event_level, c("first", "second")), knots = knots, edges = edges,
-         inner = inner,
-         fine = sort(unique(c((0:100) / 100, unlist(lapply(grid, function(b) seq_len(b) / b))))),
-         landmarks = if (canonical) landmarks, kernel = if (canonical) kernel),
-    class = "ce_state_spec"
-  )
+  near <- vapply(edges, function(edge) is.null(spec$knots) || min(abs(edge - spec$knots)) <= 1e-12, NA)
+  fine <- sort(unique(c((0:100) / 100, unlist(lapply(spec$grid, function(b) seq_len(b) / b)))))
+  c(spec, list(edges = edges, inner = edges[near], fine = fine))
 }
 
 check_breaks <- function(breaks, n_bins_given, call) {
@@ -100,12 +67,6 @@ fine_dim <- function(spec, blocks) {
 cell_edges <- function(octaves = 7:20) {
   tail <- sort(c(2^-octaves, 0.75 * 2^-octaves))
   sort(unique(c((0:100) / 100, tail, 1 - tail)))
-}
-
-#' @export
-print.ce_state_spec <- function(x, ...) {
-  cat("<ce_state_spec> ", spec_words(x), "\n", sep = "")
-  invisible(x)
 }
 
 spec_words <- function(spec) {

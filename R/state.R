@@ -2,9 +2,9 @@
 #'
 #' A state takes rows chunk by chunk and keeps sums only. States of parts of the data (files, machines, days) are added
 #' up by `c()`. The sums give the main estimate of [ce_estimate()], a panel of classical errors and the table of
-#' [ce_tune()]: rows need not be in one place, nor in memory.
+#' [ce_tune()]: rows need not be in one place, nor in memory. The arguments of `ce_state()` fix what
+#' is kept; states with the same ones can be merged.
 #'
-#' @param spec From `ce_state_spec()`: what is kept. States with the same one can be merged.
 #' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` alone); by
 #'   default `"binary"` for a single probability and for two classes, else `"top_label"`.
 #' @param n_bins,breaks The panel's bins: a number of bins of equal width, or the inner edges of the bins. The edges may
@@ -91,7 +91,7 @@
 #' the square of classes and landmarks together), and takes about 1 s of processor time per 100,000 rows.
 #'
 #' @section Errors:
-#' `calibrisk_error_state`: states of different specs, types of calibration, classes, landmarks or versions are not
+#' `calibrisk_error_state`: states of different options, types of calibration, classes, landmarks or versions are not
 #' merged; also a request for what a state does not hold. `calibrisk_error_weights` and `calibrisk_error_owner` (`id`,
 #' `cluster`): given in some chunks only, or of different kinds, such as integers and fractions, numbers and text.
 #' `calibrisk_error_folds`: a fold of `ce_tune()` has fewer than two rows, or two blocks with rows. Those of the rows
@@ -109,41 +109,59 @@
 #' estimate(state)
 #' ce_estimate(state)
 #' ce_tune(state)
-ce_state <- function(spec = ce_state_spec(), ...) {
-  if (!inherits(spec, "ce_state_spec") || ...length() > 0) {
-    rows <- is.data.frame(spec) || is.numeric(spec)
-    n_more <- ...length()
-    stop_input(c(
-      "{.arg spec} must be made by {.fn ce_state_spec}, and the only argument.",
-      "x" = if (inherits(spec, "ce_state_spec")) "{n_more} more {?is/are} given." else "It is {describe(spec)}.",
-      if (rows) {
-        remedy("Rows are added by {.fn update}", state_line(current_env()))
-      } else if (n_more > 0) {
-        remedy("{.fn ce_state_spec} takes the options", spec_line(current_env()))
-      }
-    ), c("argument", "state"), arg = "spec", value = spec)
+ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,
+                     blocks = 64, event_level = "first", landmarks = 20, kernel = kernel_gaussian(1 / sqrt(2)),
+                     breaks = NULL) {
+  call <- current_env()
+  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_state", call)
+  check_notion(notion)
+  canonical <- identical(notion, "canonical")
+  if (canonical) {
+    landmarks <- check_landmarks(landmarks, call)
+    check_feature_kernel(check_kernel(kernel))
   }
-  check_object(spec)
-  # about: list(notion, levels, event, scalar, blocked, weights, owner), and of canonical states landmarks and kernel,
-  # known from the first rows; follow_up: rows with an event by the horizon, and rows censored before it, which n does
-  # not count; sums: of every problem
+  check_counts(n_bins, "n_bins", upper = 1000, size = 1L)
+  check_counts(grid, "grid", upper = 1000)
+  check_counts(folds, "folds", lower = 2, upper = 100, size = 1L)
+  check_counts(blocks, "blocks", lower = 8, upper = 1000, size = 1L)
+  breaks <- check_breaks(breaks, !missing(n_bins), call)
+  check_numbers(knots, "knots", lower = 0, upper = 1, null = TRUE)
+  knots <- check_many_edges(knots, "knots")
+  if (!is_share(test) || test == 0) {
+    stop_input(c("{.arg test} must be a share of the rows, above 0 and below 1.",
+                 "x" = "It is {describe(test)}."), "argument", arg = "test", value = test)
+  }
+  # 15L and 15 are one choice, and so are knots in any order
+  spec <- list(notion = notion, n_bins = length(breaks) + 1, bins = c(0, breaks, 1),
+               grid = sort(unique(as.numeric(grid))), folds = as.numeric(folds), test = test,
+               blocks = as.numeric(blocks), event_level = check_choice(event_level, c("first", "second")),
+               knots = knots)
+  if (is.null(breaks)) spec[c("n_bins", "bins")] <- list(as.numeric(n_bins), (0:n_bins) / n_bins)
+  if (canonical) spec[c("landmarks", "kernel")] <- list(landmarks, kernel)
+  new_state(state_edges(spec))
+}
+
+# about: list(notion, levels, event, scalar, blocked, weights, owner), and of canonical states landmarks and kernel,
+# known from the first rows; follow_up: rows with an event by the horizon, and rows censored before it, which n does
+# not count; sums: of every problem
+new_state <- function(spec) {
   structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0,
                  follow_up = c(events = 0, censored = 0), sums = list()), class = "ce_state")
 }
 
-# update(ce_state(), data, truth)
-state_line <- function(call) {
+# For ce_state(x, truth) and ce_monitor(x, truth).
+stop_rows_as_choice <- function(notion, fn, call) {
   typed <- typed_call(call)
-  if (!is.null(typed)) line_text(as.call(c(quote(update), quote(ce_state()), typed$args)))
-}
-
-spec_line <- function(call) {
-  typed <- typed_call(call)
-  if (!is.null(typed)) line_text(call("ce_state", as.call(c(quote(ce_state_spec), typed$args))))
+  line <- if (!is.null(typed)) line_text(as.call(c(quote(update), call(fn), typed$args)))
+  stop_input(c(
+    "{.fn {fn}} takes choices; rows are added by {.fn update}.",
+    "x" = "{.arg notion} is {describe(notion)}.",
+    remedy(paste("Start a", sub("ce_", "", fn), "and add the rows"), line)
+  ), "notion", arg = "notion", value = notion, call = call)
 }
 
 # Version of a saved state's content.
-state_version <- 7L
+state_version <- 8L
 
 #' @rdname ce_state
 #' @export
@@ -158,8 +176,9 @@ merge_states <- function(a, b, call) {
   choices <- setdiff(names(a$spec), c("edges", "inner", "fine"))
   differ <- choices[!vapply(choices, function(name) same_values(a$spec[[name]], b$spec[[name]]), NA)]
   if (length(differ) > 0) {
-    stop_input(c("States that are merged must have the same spec.", "x" = "They differ in {.field {differ}}.",
-                 "i" = "Make every part by {.code update(ce_state(spec), ...)} with one {.code spec}."),
+    stop_input(c("States that are merged must have the same options.", "x" = "They differ in {.field {differ}}.",
+                 "i" = "Start every part from one {.fn ce_state}: {.code empty <- ce_state()}, then \\
+                        {.code update(empty, ...)}."),
                "state", call = call)
   }
   check_same_rows(a$about, b$about, call)
@@ -192,7 +211,7 @@ check_same_rows <- function(a, b, call) {
     stop_input(c(
       "Canonical states that are merged must have the same landmarks.",
       "x" = "They took theirs from different first rows.",
-      "i" = "Give {.arg landmarks} in {.fn ce_state_spec}: a matrix of rows of probabilities."
+      "i" = "Give {.arg landmarks} in {.fn ce_state}: a matrix of rows of probabilities."
     ), c("state", "landmarks"), call = call)
   }
   stop_input(c(

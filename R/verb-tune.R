@@ -92,6 +92,6 @@ check_state_call <- function(no_truth, called, known, call) {
   stop_input(c(
     "With a state only {.arg {setdiff(known, 'x')}} can be chosen.",
     "x" = if (length(other) > 0) "{.arg {other}} {?was/were} given." else "{.arg truth} was given.",
-    "i" = "{.fn ce_state_spec} fixes what a state keeps of the rows."
+    "i" = "{.fn ce_state} takes the other options: they fix what a state keeps of the rows."
   ), c("state", "argument"), call = call)
 }

@@ -24,17 +24,16 @@ id <- seq_len(n_tampered)
 frame <- stats::setNames(as.data.frame(probs), paste0(".pred_", levels(truth)))
 by_group <- data.frame(p = p, g = rep(1:2, n_tampered / 2))
 quiet <- function(expr) suppressMessages(suppressWarnings(expr))
-small_spec <- function(...) ce_state_spec(..., grid = c(5, 10), blocks = 16, folds = 2)
+small_state <- function(...) ce_state(..., grid = c(5, 10), blocks = 16, folds = 2)
 
 # Objects by name, each made when it is first needed.
 originals <- list(
-  state = quote(update(ce_state(small_spec()), p, y)),
-  state_spec = quote(small_spec(n_bins = 5)),
-  state_empty = quote(ce_state(small_spec(n_bins = 5))),
-  state_blocks = quote(update(ce_state(small_spec()), p, y, weights = w, cluster = site)),
-  state_classes = quote(update(ce_state(small_spec(notion = "class_wise")), probs, truth)),
-  state_canonical = quote(update(ce_state(small_spec(notion = "canonical", landmarks = 4)), probs, truth, id = id)),
-  state_canonical_spec = quote(small_spec(notion = "canonical", landmarks = probs[1:5, ])),
+  state = quote(update(small_state(), p, y)),
+  state_empty = quote(small_state(n_bins = 5)),
+  state_blocks = quote(update(small_state(), p, y, weights = w, cluster = site)),
+  state_classes = quote(update(small_state(notion = "class_wise"), probs, truth)),
+  state_canonical = quote(update(small_state(notion = "canonical", landmarks = 4), probs, truth, id = id)),
+  state_canonical_empty = quote(small_state(notion = "canonical", landmarks = probs[1:5, ])),
   monitor = quote(update(ce_monitor(block = 10), p, y)),
   monitor_classes = quote(update(ce_monitor(notion = "class_wise", block = 20), probs, truth)),
   fit_bins = quote(ce_fit(p, y, method = method_bins(5))),
@@ -57,7 +56,7 @@ originals <- list(
                                methods = list(method_bins(c(2, 5)), method_ukkr(1)))),
   tune_canonical = quote(ce_tune(probs, truth, notion = "canonical", progress = FALSE, folds = 2, repeats = 1,
                                  methods = list(method_kkr(c(0.1, 1)), method_stack()))),
-  tune_state = quote(ce_tune(update(ce_state(small_spec()), p, y, id = id))),
+  tune_state = quote(ce_tune(update(small_state(), p, y, id = id))),
   map_temperature = quote(ce_recalibrate(probs, truth, method = "temperature")),
   map_ets = quote(ce_recalibrate(probs, truth, method = "ets")),
   map_vector = quote(ce_recalibrate(probs, truth, method = "vector")),
@@ -134,7 +133,6 @@ uses <- list(
   ce_state = expression(update(x, p, y), update(x, probs, truth), update(x, p, y, weights = w, cluster = site), c(x, x),
                         c(x, original("state")), estimate(x), ce_estimate(x), ce_tune(x), print(x), tidy(x), glance(x),
                         update(x, probs, truth, id = id)),
-  ce_state_spec = expression(ce_state(x), update(ce_state(x), p, y), update(ce_state(x), probs, truth), print(x)),
   ce_monitor = expression(update(x, p, y), update(x, probs, truth), c(x, x), print(x), tidy(x), glance(x), draw(x),
                           ce_kable(x)),
   ce_fit = expression(predict(x, p), predict(x, probs), predict(x, p, type = "pairs"), predict(x, probs, type = "gap"),

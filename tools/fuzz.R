@@ -213,11 +213,11 @@ own_calls <- list(
     as.call(c(quote(update), list(monitor, data$x, data$truth)))
   },
   ce_state = function(data) {
-    spec <- as.call(c(quote(ce_state_spec), maybe(list(n_bins = pick(list(1, 7, 100, 0)))),
+    empty <- as.call(c(quote(ce_state), maybe(list(n_bins = pick(list(1, 7, 100, 0)))),
                       maybe(list(folds = pick(list(2, 10, 1)))), maybe(list(test = pick(list(0, 0.5, 1)))),
                       maybe(list(notion = pick(list("binary", "top_label", "class_wise", "canonical")))),
                       maybe(list(knots = pick(list(c(0.1, 0.9), numeric(), 2))), 0.1)))
-    state <- as.call(c(quote(update), list(substitute(ce_state(s), list(s = spec)), data$x, data$truth),
+    state <- as.call(c(quote(update), list(empty, data$x, data$truth),
                        maybe(list(weights = design_column(NROW(data$x), "weights"))),
                        maybe(list(cluster = design_column(NROW(data$x), "cluster")))))
     if (runif(1) < 0.3) state <- as.call(list(quote(c), state, state))

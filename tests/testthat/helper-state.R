@@ -1,13 +1,13 @@
 # The sums of a state by their definition, in plain doubles.
-state_of <- function(d, spec = ce_state_spec(), ...) update(ce_state(spec), d$x, d$y, ...)
+state_of <- function(d, empty = ce_state(), ...) update(empty, d$x, d$y, ...)
 
 # Rows in chunks of random sizes, in random order, merged two by two.
-chunked_state <- function(d, seed, spec = ce_state_spec(), weights = NULL, cluster = NULL, id = NULL) {
+chunked_state <- function(d, seed, empty = ce_state(), weights = NULL, cluster = NULL, id = NULL) {
   withr::with_seed(seed, {
     order <- sample(length(d$x))
     chunk <- sample(5, length(d$x), TRUE)
     parts <- lapply(split(order, chunk[order]), function(rows) {
-      update(ce_state(spec), d$x[rows], d$y[rows], weights = weights[rows], cluster = cluster[rows], id = id[rows])
+      update(empty, d$x[rows], d$y[rows], weights = weights[rows], cluster = cluster[rows], id = id[rows])
     })
     names(parts) <- NULL
     while (length(parts) > 1) {

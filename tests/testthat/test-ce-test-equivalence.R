@@ -100,7 +100,7 @@ test_that("states and tables of the same rows give the same p-value", {
   frame <- data.frame(cells, y2 = factor(ifelse(cells$y == 1, "yes", "no"), c("yes", "no")))
   frame$n <- as.integer(frame$n)
   expect_equal(ce_test(frame, y2, p, weights = n, delta = 0.08)$p.value, of_rows, tolerance = 1e-6)
-  state <- ce_state(ce_state_spec(notion = "binary"))
+  state <- ce_state(notion = "binary")
   state <- update(state, data.frame(p = d$p, y = factor(d$y, 1:0)), y, p)
   edges <- state$spec$edges
   of_state <- moment_ladder(edges, over_parts(state_moments(state)), state_knots(state, 1), 0.95)

@@ -187,21 +187,21 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   rows <- censored_rows(900, 6)
   rows$prob <- 0.01 + 0.98 * rows$prob
   used <- which(rows$w > 0)
-  spec <- ce_state_spec(blocks = 12, folds = 3)
+  empty <- ce_state(blocks = 12, folds = 3)
   horizon <- ce_horizon(.8, censoring = rows$s)
   chunks <- split(seq_len(900), rep(1:9, c(1, 99, rep(100, 5), 150, 150)))
   of_chunks <- function(weights = NULL) {
     Reduce(function(state, at) {
       s <- surv_outcomes(rows$s[at, 1], rows$s[at, 2])
       update(state, rows$prob[at], s, weights = weights[at], horizon = horizon)
-    }, chunks, ce_state(spec))
+    }, chunks, empty)
   }
   state <- suppressMessages(of_chunks())
-  weighted <- update(ce_state(spec), rows$prob[used], rows$y[used], weights = rows$w[used])
+  weighted <- update(empty, rows$prob[used], rows$y[used], weights = rows$w[used])
   expect_same_numbers(ce_estimate(state), ce_estimate(weighted), tol$law)
   expect_same_numbers(estimate(state), estimate(weighted), tol$law)
   # the verb in memory, whose clusters are the blocks
-  block <- block_parts(value_units(list(prob = rows$prob[used], outcome = rows$y[used])), spec)
+  block <- block_parts(value_units(list(prob = rows$prob[used], outcome = rows$y[used])), empty$spec)
   blocks <- integer(900)
   blocks[used] <- block
   memory <- suppressMessages(rbs(rows$prob, rows$s, horizon = .8, cluster = blocks))
@@ -212,28 +212,28 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   line <- paste0("900 rows, ", n_events, " events by 0.8, ", 900 - length(used), " censored before; effective sample ",
                  "size ", n_effective, ".")
   in_memory <- suppressMessages(ce_estimate(rows$prob, rows$s, horizon = .8))
-  shown <- list(ce_estimate(state), ce_tune(state), state, c(state, ce_state(spec)), in_memory)
+  shown <- list(ce_estimate(state), ce_tune(state), state, c(state, empty), in_memory)
   for (one in shown) {
     expect_match(gsub("\\s+", " ", paste(capture.output(print(one)), collapse = " ")), line, fixed = TRUE)
   }
   # censored rows alone make no rows, but are counted
   gone <- rows$w == 0
-  alone <- suppressMessages(update(ce_state(spec), rows$prob[gone], surv_outcomes(rows$s[gone, 1], rows$s[gone, 2]),
+  alone <- suppressMessages(update(empty, rows$prob[gone], surv_outcomes(rows$s[gone, 1], rows$s[gone, 2]),
                                    horizon = horizon))
   expect_identical(c(alone$n, alone$follow_up[["censored"]]), c(0, sum(gone)))
   expect_identical(c(alone, state)$follow_up, alone$follow_up + state$follow_up)
   # weights times weights, and copies
   double <- rep(c(.5, 1, 2), 300)
-  both <- update(ce_state(spec), rows$prob[used], rows$y[used], weights = (rows$w * double)[used])
+  both <- update(empty, rows$prob[used], rows$y[used], weights = (rows$w * double)[used])
   expect_same_numbers(ce_estimate(of_chunks(double)), ce_estimate(both), tol$law)
   copies <- rep(0:2, 300)
   again <- rep(used, copies[used])
-  repeated <- update(ce_state(spec), rows$prob[again], rows$y[again], weights = rows$w[again])
+  repeated <- update(empty, rows$prob[again], rows$y[again], weights = rows$w[again])
   expect_same_numbers(ce_estimate(of_chunks(copies)), ce_estimate(repeated), tol$law)
   # in a source
   data <- data.frame(p = rows$prob)
   data$s <- rows$s
-  read <- update(ce_state(spec), ce_source(data, rows = 200), s, p, horizon = horizon)
+  read <- update(empty, ce_source(data, rows = 200), s, p, horizon = horizon)
   expect_same_numbers(ce_estimate(read), ce_estimate(state), tol$law)
   cnd <- expect_error(update(ce_state(), rows$prob, rows$s, horizon = .8), "censoring = all",
                       class = "calibrisk_error_horizon")

@@ -95,7 +95,7 @@ test_that("counted and blocked rows have the limits of the rows", {
   fields <- c("estimate", "low", "high", "lower_bound", "p.value", "upper_bound")
   expect_equal(a[fields], b[fields], tolerance = 1e-10)
   expect_gt(a$p.value, .05)
-  state <- ce_state(ce_state_spec(blocks = 8))
+  state <- ce_state(blocks = 8)
   expect_gt(ce_estimate(update(state, x, y, cluster = seq_along(x)))$p.value, .05)
   all_right <- ce_estimate(update(state, x, rep(1, 600), cluster = seq_along(x)))
   # the blocks are of much the same size, and no residual is a failure

@@ -192,7 +192,7 @@ test_that("maps, fits and landmarks read the columns of new data by name, or ref
   expect_equal(predict(fit, turned[201:400, ]), predict(fit, x[201:400, ]))
   expect_equal(ce_risk(fit, turned[201:400, ], truth[201:400])$risk, ce_risk(fit, x[201:400, ], truth[201:400])$risk)
   expect_error(predict(fit, partly), class = "calibrisk_error_columns")
-  state <- function(marks) update(ce_state(ce_state_spec("canonical", landmarks = marks)), x, truth)$about$landmarks
+  state <- function(marks) update(ce_state("canonical", landmarks = marks), x, truth)$about$landmarks
   expect_identical(state(turned[1:4, ]), state(x[1:4, ]))
   expect_error(state(partly[1:4, ]), "landmarks|classes of the state", class = "calibrisk_error_columns")
 })

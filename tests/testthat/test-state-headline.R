@@ -27,7 +27,7 @@ test_that("the headline is that of the rows on the same knots", {
 test_that("given knots are the verb's own", {
   d <- inside_sample(900, 3)
   own <- unique(quantile(d$x, c((0:29) / 29, (0:7) / 7), type = 1, names = FALSE))
-  state <- state_of(d, ce_state_spec(knots = own))
+  state <- state_of(d, ce_state(knots = own))
   expect_identical(lengths(state_knots(state, 1)), c(2L, 8L, 30L))
   expect_headline(ce_estimate(state), binary_ladder(scalar_problem(d$x, d$y), .95, 1L), 1e-4, .03)
 })
@@ -36,11 +36,11 @@ test_that("blocks are clusters: whole ones are left out", {
   d <- inside_sample(3000, 4)
   w <- withr::with_seed(5, rexp(3000))
   cluster <- withr::with_seed(6, sample(300, 3000, TRUE))
-  spec <- ce_state_spec(blocks = 16)
+  empty <- ce_state(blocks = 16)
   for (given in list(list(weights = w), list(cluster = cluster), list(weights = w, cluster = cluster))) {
-    state <- do.call(state_of, c(list(d, spec), given))
+    state <- do.call(state_of, c(list(d, empty), given))
     units <- if (is.null(given$cluster)) value_units(list(prob = d$x, outcome = d$y)) else id_units(cluster)
-    block <- block_parts(units, spec)
+    block <- block_parts(units, empty$spec)
     problem <- scalar_problem(d$x, d$y)
     problem$design <- new_design(3000, given$weights, match(block, sort(unique(block))))
     ladder <- run_ladder(problem, fixed_bases(state_knots(state, 1)), .95, 1L)
@@ -53,9 +53,9 @@ test_that("blocks are clusters: whole ones are left out", {
 
 test_that("the class-wise headline is that of the rows in blocks as clusters", {
   data <- cbind(vehicle_predictions, id = seq_len(nrow(vehicle_predictions)))
-  spec <- ce_state_spec("class_wise", blocks = 16)
-  state <- update(ce_state(spec), data, truth, id = id)
-  block <- block_parts(id_units(data$id), spec)
+  empty <- ce_state("class_wise", blocks = 16)
+  state <- update(empty, data, truth, id = id)
+  block <- block_parts(id_units(data$id), empty$spec)
   predictions <- as_predictions(vehicle_predictions, rlang::quo(truth), list(), "first", TRUE, NULL)
   problem <- ladder_problem(predictions, "class_wise", NULL)
   problem$design <- new_design(nrow(data), NULL, match(block, sort(unique(block))))
@@ -65,11 +65,11 @@ test_that("the class-wise headline is that of the rows in blocks as clusters", {
   expect_output(print(ce_estimate(state)), "Classes of a row together: errors from 16 blocks")
   expect_identical(ce_tune(state)$headline$conf.high, ce_estimate(state)$conf.high)
   # as clusters of one row each where they are given
-  clustered <- update(ce_state(spec), data, truth, cluster = id)
+  clustered <- update(empty, data, truth, cluster = id)
   expect_headline(ce_estimate(clustered), run_ladder(problem, bases, .95, 1L), 1e-8)
   # merged from two halves
   odd <- data$id %% 2 == 1
-  halves <- c(update(ce_state(spec), data[odd, ], truth, id = id), update(ce_state(spec), data[!odd, ], truth, id = id))
+  halves <- c(update(empty, data[odd, ], truth, id = id), update(empty, data[!odd, ], truth, id = id))
   expect_same_numbers(ce_estimate(halves), ce_estimate(state))
 
   # the panel's sums over the classes

@@ -51,16 +51,16 @@ test_that("a prediction just above an edge is in the bin above it", {
   d <- list(x = rep(c(1:14 / 15, 1:14 / 15 * (1 + 2^-52), 0.1 * 3), each = 3), y = rep(c(0, 1, 1), 29))
   row <- pick(estimate(state_of(d)), "ece", "p = 1")
   expect_close(row$.estimate, ece(d$x, d$y)$.estimate, tol$law)
-  spec <- ce_state_spec(n_bins = 10)
-  expect_close(pick(estimate(state_of(d, spec)), "ece", "p = 1")$.estimate, ece(d$x, d$y, n_bins = 10)$.estimate,
+  empty <- ce_state(n_bins = 10)
+  expect_close(pick(estimate(state_of(d, empty)), "ece", "p = 1")$.estimate, ece(d$x, d$y, n_bins = 10)$.estimate,
                tol$law)
 })
 
 test_that("bins between given breaks are those of equal mass where the breaks are their ends", {
   d <- inside_sample(400, 4)
   ends <- sort(d$x)[ceiling(400 * 1:9 / 10)]
-  spec <- ce_state_spec(breaks = ends)
-  whole <- estimate(state_of(d, spec))
+  empty <- ce_state(breaks = ends)
+  whole <- estimate(state_of(d, empty))
   exponents <- list("p = 1$" = list(), "p = 2$" = list(p = 2), debiased = list(p = 2, debias = TRUE))
   for (name in names(exponents)) {
     row <- pick(whole, "ece", name)
@@ -70,16 +70,16 @@ test_that("bins between given breaks are those of equal mass where the breaks ar
     expect_match(row$detail, "10 bins between given breaks")
   }
   site <- rep(1:40, 10)
-  clustered <- pick(estimate(state_of(d, spec, cluster = site)), "ece", "p = 1;")
+  clustered <- pick(estimate(state_of(d, empty, cluster = site)), "ece", "p = 1;")
   expect_close(clustered$.estimate, pick(whole, "ece", "p = 1$")$.estimate, tol$law)
-  expect_same_numbers(whole, estimate(chunked_state(d, 3, spec)))
+  expect_same_numbers(whole, estimate(chunked_state(d, 3, empty)))
   # the other numbers do not see the bins
   expect_close(pick(whole, "brier")$.estimate, pick(estimate(state_of(d)), "brier")$.estimate, tol$law)
-  expect_error(c(ce_state(spec), ce_state(ce_state_spec(n_bins = 10))), "bins", class = "calibrisk_error_state")
+  expect_error(c(empty, ce_state(n_bins = 10)), "bins", class = "calibrisk_error_state")
   for (wrong in list(c(0, .5), c(.2, 1), 1.5, numeric(), NA, "a", (1:1500) / 1501)) {
-    expect_error(ce_state_spec(breaks = wrong), "breaks", class = "calibrisk_error_argument")
+    expect_error(ce_state(breaks = wrong), "breaks", class = "calibrisk_error_argument")
   }
-  expect_error(ce_state_spec(n_bins = 3, breaks = .5), "takes the place", class = "calibrisk_error_argument")
+  expect_error(ce_state(n_bins = 3, breaks = .5), "takes the place", class = "calibrisk_error_argument")
 })
 
 test_that("tidy() is the panel, glance() the headline's row", {
@@ -92,7 +92,7 @@ test_that("tidy() is the panel, glance() the headline's row", {
   expect_error(tidy(state, 3), class = "calibrisk_error_argument")
   expect_error(glance(state, 3), class = "calibrisk_error_argument")
   whole <- matrix(c(.2, .3, .5, .6, .3, .1), 2, byrow = TRUE)[rep(1:2, 20), ]
-  canonical <- update(ce_state(ce_state_spec("canonical", landmarks = whole[1:2, ])), whole, rep(1:3, length.out = 40))
+  canonical <- update(ce_state("canonical", landmarks = whole[1:2, ]), whole, rep(1:3, length.out = 40))
   for (verb in list(tidy, glance)) {
     expect_error(verb(ce_state()), "must have rows", class = "calibrisk_error_state")
     expect_error(verb(canonical), "ce_tune", class = "calibrisk_error_notion")
@@ -111,9 +111,9 @@ test_that("errors of blocks are the jackknife's", {
   d <- inside_sample(1500, 2)
   cluster <- withr::with_seed(3, sample(200, 1500, TRUE))
   w <- withr::with_seed(4, rexp(1500))
-  spec <- ce_state_spec(blocks = 12)
-  table <- estimate(state_of(d, spec, weights = w, cluster = cluster))
-  block <- block_parts(id_units(cluster), spec)
+  empty <- ce_state(blocks = 12)
+  table <- estimate(state_of(d, empty, weights = w, cluster = cluster))
+  block <- block_parts(id_units(cluster), empty$spec)
   jackknife <- function(statistic) {
     left <- vapply(0:11, function(b) statistic(block != b), 0)
     c(statistic(rep(TRUE, 1500)), sqrt(11 / 12 * sum((left - mean(left))^2)))
@@ -134,12 +134,12 @@ test_that("errors of blocks are the jackknife's", {
 })
 
 test_that("what is not defined is missing, and knots beyond the predictions are no knots", {
-  panel <- function(p, y, ...) estimate(update(ce_state(ce_state_spec(...)), p, y))
+  panel <- function(p, y, ...) estimate(update(ce_state(...), p, y))
   found <- list(panel(c(0, 0, 1), c(0, 0, 1)), panel(c(0, 0), c(0, 0)), panel(c(1, 1), 1:0), panel(0.5, 1))
   for (one in found) expect_false(any(vapply(one, function(v) any(is.nan(v)), NA)))
   expect_true(is.na(found[[1]]$.estimate[found[[1]]$.metric == "spiegelhalter"]))
   high <- withr::with_seed(1, stats::runif(40, 0.95, 1))
-  state <- update(ce_state(ce_state_spec(knots = c(0.1, 0.9))), high, rep(1:0, 20))
+  state <- update(ce_state(knots = c(0.1, 0.9)), high, rep(1:0, 20))
   expect_gt(ce_estimate(state)$estimate, 0.3)
 })
 
@@ -172,7 +172,7 @@ test_that("errors from blocks have an honest lower end", {
   }))
   # of calibrated predictions; without it nearly all of the first and the fifth
   expect_lte(max(rowSums(above)), 3)
-  classes <- estimate(update(ce_state(ce_state_spec("class_wise")), vehicle_predictions[1:100, ], truth))
+  classes <- estimate(update(ce_state("class_wise"), vehicle_predictions[1:100, ], truth))
   own <- ece(vehicle_predictions[1:100, ], truth, notion = "class_wise")
   sum <- classes[is.na(classes$class) & classes$.metric == "ece", ]
   expect_equal(sum$conf.low[1], own$conf.low, tolerance = 0.2)

@@ -49,7 +49,7 @@ test_that("what two predictions stand for in a cell of a block moves the ridges 
     d$y <- rbinom(2e4, 1, d$x^1.2)
     w <- rexp(2e4)
   })
-  state <- state_of(d, ce_state_spec(blocks = 16), weights = w, id = 1:2e4)
+  state <- state_of(d, ce_state(blocks = 16), weights = w, id = 1:2e4)
   # five rows of an outcome in a cell of a block, and more in the middle
   expect_gt(mean(abs(block_moments(state)[1, , , ]) > 5), .2)
   methods <- list("15 bins" = method_bins(15), bins = method_bins(seq(5, 100, 5)), kkr = method_kkr(10^-(2:5)),
@@ -82,17 +82,17 @@ test_that("chunks and their order change nothing, and integers are copies of row
 })
 
 test_that("class-wise risks, differences and their errors are those of the rows in blocks as clusters", {
-  spec <- ce_state_spec(notion = "class_wise", grid = c(5, 10))
+  empty <- ce_state(notion = "class_wise", grid = c(5, 10))
   data <- cbind(vehicle_predictions, row = seq_len(nrow(vehicle_predictions)))
   data$w <- withr::with_seed(1, rexp(nrow(data)))
   methods <- list(bins = method_bins(c(5, 10)), kkr = method_kkr(), ukkr = method_ukkr())
-  block <- block_parts(id_units(data$row), spec)
+  block <- block_parts(id_units(data$row), empty$spec)
   block <- match(block, sort(unique(block)))
-  fold <- fold_of_blocks(max(block), spec)[block]
+  fold <- fold_of_blocks(max(block), empty$spec)[block]
   data$block <- block
   for (weighted in c(TRUE, FALSE)) {
     if (!weighted) data$w <- 1L
-    sums <- ce_tune(update(ce_state(spec), data, truth, id = row, weights = w))
+    sums <- ce_tune(update(empty, data, truth, id = row, weights = w))
     tuned <- ce_tune(data, truth, notion = "class_wise", folds = fold, test = which(fold == 0), cluster = block,
                      weights = w, methods = methods)
     for (name in compared) expect_equal(glance(sums)[[name]], glance(tuned)[[name]], tolerance = 1e-6)
@@ -120,11 +120,11 @@ test_that("the risk of clustered rows has no bias, and would have one if cluster
   }
   fresh <- withr::with_seed(7, draw(2e4, 1))
   fresh <- list(features = matrix(fresh$x), residuals = matrix(fresh$x - fresh$y))
-  spec <- ce_state_spec(grid = 40, blocks = 32)
+  empty <- ce_state(grid = 40, blocks = 32)
   withr::with_seed(8, {
     found <- replicate(24, {
       d <- draw(60, 6)
-      c(risk_of(state_of(d, spec, cluster = d$id)), risk_of(state_of(d, spec, weights = rep(1, 360), id = 1:360)))
+      c(risk_of(state_of(d, empty, cluster = d$id)), risk_of(state_of(d, empty, weights = rep(1, 360), id = 1:360)))
     })
   })
   off <- function(rows) {
@@ -137,14 +137,14 @@ test_that("the risk of clustered rows has no bias, and would have one if cluster
 })
 
 test_that("folds are whole blocks; too few of them are an error that says what to do", {
-  spec <- ce_state_spec()
-  expect_identical(table(fold_of_blocks(64, spec)), table(rep(0:5, c(13, 11, rep(10, 4)))), ignore_attr = TRUE)
+  empty <- ce_state()
+  expect_identical(table(fold_of_blocks(64, empty$spec)), table(rep(0:5, c(13, 11, rep(10, 4)))), ignore_attr = TRUE)
   d <- inside_sample(300, 5)
   state <- state_of(d, cluster = rep(1:11, length.out = 300))
   cnd <- expect_error(ce_tune(state), class = "calibrisk_error_folds")
   expect_error(ce_tune(state_of(d, cluster = rep(1, 300))), "1 of the 64 blocks has rows")
   expect_match(conditionMessage(cnd), "blocks have rows; 5 folds and the test rows need 13.*Fewer `folds`")
-  few <- state_of(d, ce_state_spec(folds = 2), cluster = rep(1:11, length.out = 300))
+  few <- state_of(d, ce_state(folds = 2), cluster = rep(1:11, length.out = 300))
   expect_false(anyNA(glance(ce_tune(few))[compared[1:5]]))
   values <- list(x = rep(.5, 50), y = rep(0:1, 25))
   expect_error(ce_tune(state_of(values, weights = 1:50 / 2)), "give `id`", class = "calibrisk_error_folds")

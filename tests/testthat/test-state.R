@@ -72,7 +72,7 @@ test_that("data frames, matrices and factors are read as by the verbs", {
   rbs <- estimate(a)[1, ]
   expect_close(rbs$.estimate, rbs(vehicle_predictions, truth, notion = "top_label")$.estimate, tol$law)
 
-  classes <- update(ce_state(ce_state_spec(notion = "class_wise")), vehicle_predictions, truth)
+  classes <- update(ce_state(notion = "class_wise"), vehicle_predictions, truth)
   expect_identical(unique(estimate(classes)$class), c(levels(vehicle_predictions$truth), NA))
 })
 
@@ -85,9 +85,9 @@ test_that("folds and blocks are those of the id, else of the values", {
   units <- c(id_units(c(1, 2.5)), id_units(c("a", "Z\u00fcrich")), value_units(list(prob = c(.25, .5), outcome = 0:1)))
   expect_equal(units, c(.5345422839, .3813054346, .5312810616, .7085839128, .7604159567, .0926449756), tolerance = 1e-9)
   units <- id_units(as.character(1:20000))
-  spec <- ce_state_spec(folds = 4, test = .25, blocks = 10)
-  expect_lt(max(abs(table(fold_parts(units, spec)) / 20000 - c(.25, rep(.75 / 4, 4)))), .015)
-  expect_lt(max(abs(table(block_parts(units, spec)) / 20000 - .1)), .01)
+  empty <- ce_state(folds = 4, test = .25, blocks = 10)
+  expect_lt(max(abs(table(fold_parts(units, empty$spec)) / 20000 - c(.25, rep(.75 / 4, 4)))), .015)
+  expect_lt(max(abs(table(block_parts(units, empty$spec)) / 20000 - .1)), .01)
   expect_gt(abs(cor(units[-1], units[-20000])), 0)
   expect_lt(abs(cor(units[-1], units[-20000])), .03)
   d <- inside_sample(100, 9)
@@ -100,7 +100,7 @@ test_that("folds and blocks are those of the id, else of the values", {
 test_that("what does not fit together is an error that says so", {
   d <- inside_sample(50, 1)
   state <- state_of(d)
-  expect_error(c(state, ce_state(ce_state_spec(n_bins = 10))), "n_bins", class = "calibrisk_error_state")
+  expect_error(c(state, ce_state(n_bins = 10)), "n_bins", class = "calibrisk_error_state")
   expect_error(c(state, 1), class = "calibrisk_error_state")
   old <- state
   old$version <- 0L
@@ -117,16 +117,16 @@ test_that("what does not fit together is an error that says so", {
   expect_error(ce_estimate(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_estimate(state, d$y), class = "calibrisk_error_state")
   expect_error(ce_estimate(state, bases = basis_hats(3)), "bases", class = "calibrisk_error_state")
-  expect_error(ce_state(list()), class = "calibrisk_error_argument")
-  expect_error(ce_state_spec(knots = 2), class = "calibrisk_error_argument")
-  expect_error(ce_state_spec(test = 0), class = "calibrisk_error_argument")
+  expect_error(ce_state(list()), class = "calibrisk_error_notion")
+  expect_error(ce_state(knots = 2), class = "calibrisk_error_argument")
+  expect_error(ce_state(test = 0), class = "calibrisk_error_argument")
 })
 
 test_that("a state says what it holds", {
   expect_output(print(state_of(inside_sample(300, 2))), "300 rows, binary")
   expect_output(print(ce_state()), "0 rows")
-  expect_output(print(ce_state_spec(knots = c(.1, .5))), "2 given knots")
-  expect_output(print(ce_state_spec(knots = .5, n_bins = 1)), "1 given knot\\), 1 bin;")
+  expect_output(print(ce_state(knots = c(.1, .5))), "2 given knots")
+  expect_output(print(ce_state(knots = .5, n_bins = 1)), "1 given knot\\), 1 bin;")
   expect_output(print(update(ce_state(), c(.3, NA), 1:0)), "1 row, binary \\(1 incomplete row left out\\)")
   expect_output(print(ce_source(data.frame(p = 1))), "1 row in memory")
 })
@@ -170,13 +170,13 @@ test_that("weights are of one kind in all parts", {
 
 test_that("specs are one where their choices are, and come back from text", {
   d <- inside_sample(60, 5)
-  a <- ce_state_spec(n_bins = 15L, folds = 5L, grid = c(10L, 5L, 5L), blocks = 64L, knots = c(.5, .1, .5))
-  b <- ce_state_spec(grid = c(5, 10), knots = c(.1, .5))
+  a <- ce_state(n_bins = 15L, folds = 5L, grid = c(10L, 5L, 5L), blocks = 64L, knots = c(.5, .1, .5))
+  b <- ce_state(grid = c(5, 10), knots = c(.1, .5))
   expect_identical(a, b)
   merged <- c(state_of(d, a), state_of(d, b))
   expect_identical(merged$n, 120)
   file <- withr::local_tempfile()
-  knots <- ce_state_spec(knots = (1:29 / 30)^1.3, test = 1 / 7)
+  knots <- ce_state(knots = (1:29 / 30)^1.3, test = 1 / 7)
   for (saved in list(state_of(d), state_of(d, knots))) {
     saveRDS(saved, file, ascii = TRUE)
     back <- readRDS(file)
@@ -184,13 +184,13 @@ test_that("specs are one where their choices are, and come back from text", {
     expect_identical(update(back, d$x, d$y)$n, 120)
     expect_same_numbers(estimate(back), estimate(saved))
   }
-  other <- ce_state_spec(knots = (1:29 / 30)^1.3 + 1e-9, test = 1 / 7)
+  other <- ce_state(knots = (1:29 / 30)^1.3 + 1e-9, test = 1 / 7)
   expect_error(c(state_of(d, knots), state_of(d, other)), "differ in knots", class = "calibrisk_error_state")
 })
 
 test_that("a spec has at most 1,000 knots", {
-  expect_error(ce_state_spec(knots = 1:1001 / 1002), "1,001", class = "calibrisk_error_size")
-  expect_length(ce_state_spec(knots = c(1:1000 / 1001, 1 / 1001))$knots, 1000)
+  expect_error(ce_state(knots = 1:1001 / 1002), "1,001", class = "calibrisk_error_size")
+  expect_length(ce_state(knots = c(1:1000 / 1001, 1 / 1001))$spec$knots, 1000)
 })
 
 test_that("ids are exact: 64-bit integers, and no doubles beyond 2^53", {

@@ -78,14 +78,14 @@ local({
   pin("ce_state/headline", ce_estimate(state))
   # the choice among ridges of much the same risk is up to rounding
   pin("ce_state/tune", tidy(ce_tune(state))[c("method", "value", "fold", "risk")], "iterated")
-  blocks <- update(ce_state(ce_state_spec(blocks = 12)), coarse$p, coarse$y, cluster = seq_along(coarse$p) %% 40)
+  blocks <- update(ce_state(blocks = 12), coarse$p, coarse$y, cluster = seq_along(coarse$p) %% 40)
   pin("ce_state/blocks", ce_estimate(blocks), "iterated")
   pin("ce_state/block panel", numbers_of(estimate(blocks)), "iterated")
   differences <- c("method", "difference", "difference_std.error")
   pin("ce_state/tune differences", glance(ce_tune(state))[differences], "iterated")
-  classes <- update(ce_state(ce_state_spec("class_wise", blocks = 12)), three$p, three$y)
+  classes <- update(ce_state("class_wise", blocks = 12), three$p, three$y)
   pin("ce_state/class_wise", ce_estimate(classes), "iterated")
-  canonical <- update(ce_state(ce_state_spec("canonical", landmarks = three$p[1:6, ])), three$p, three$y)
+  canonical <- update(ce_state("canonical", landmarks = three$p[1:6, ]), three$p, three$y)
   large_ridges <- function(state) {
     table <- tidy(ce_tune(state))
     table[table$value > 1e-6, ]
@@ -93,6 +93,6 @@ local({
   pin("ce_state/canonical", large_ridges(canonical), "iterated")
   weighted <- update(ce_state(), coarse$p, coarse$y, weights = 1 + coarse$p, cluster = seq_along(coarse$p) %% 40)
   pin("ce_state/tune of blocks", large_ridges(weighted), "iterated")
-  classes <- update(ce_state(ce_state_spec("class_wise")), three$p, three$y, id = seq_along(three$y))
+  classes <- update(ce_state("class_wise"), three$p, three$y, id = seq_along(three$y))
   pin("ce_state/class-wise tune", large_ridges(classes), "iterated")
 })
