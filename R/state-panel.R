@@ -1,19 +1,10 @@
 # The panel of a state: classical errors of rows with counts, with the errors of independent rows or of blocks.
 
-#' @rdname ce_state
-#' @export
-estimate <- function(x, ...) UseMethod("estimate")
-
-#' @rdname ce_state
-#' @param x A `ce_state`.
-#' @export
-estimate.ce_state <- function(x, ..., level = 0.95) {
-  check_empty(...)
-  call <- current_env()
+state_panel <- function(x, level, call) {
   check_state(x, call)
   check_state_rows(x, call)
   check_state_scalar(x, call)
-  check_level(level)
+  check_level(level, call)
   classes <- if (x$about$notion == "class_wise") x$about$levels
   parts <- lapply(seq_along(x$sums), function(j) {
     out <- if (x$about$blocked) block_panel(x, j, level) else row_panel(x, j, level)
@@ -25,12 +16,17 @@ estimate.ce_state <- function(x, ..., level = 0.95) {
   out$n <- x$n
   out$notion <- x$about$notion
   out$level <- level
-  out
+  attr(out, "design") <- followed_sentence(x)
+  metric_table(as_result(out))
 }
 
 #' @rdname ce_state
+#' @param x A `ce_state`.
 #' @export
-tidy.ce_state <- function(x, ..., level = 0.95) estimate(x, ..., level = level)
+tidy.ce_state <- function(x, ..., level = 0.95) {
+  check_empty(...)
+  tidy(state_panel(x, level, current_env()))
+}
 
 panel_frame <- function(metric, columns, detail, estimator = "binary") {
   missing <- rep(NA_real_, length(metric))

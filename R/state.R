@@ -27,8 +27,9 @@
 #' @param id Identifies a row (a column, or a vector): folds and blocks are those of its hash. By default the hash of
 #'   the predictions and the outcome.
 #' @param level Confidence level.
-#' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed. `estimate()`: a tibble like
-#'   that of [ce_panel()] (class-wise also `class`, `NA` for sums over the classes), and so `tidy()`.
+#' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed.
+#'   `ce_panel(state)`: the table of [ce_panel()] (class-wise also `class`, `NA` for sums over the classes);
+#'   `tidy()` gives it as a plain tibble.
 #'   `ce_estimate(state)`: its row, and with the incomplete rows, `dropped`, `glance()`.
 #'   `ce_tune(state)`: a [ce_tune()] of bins, kernel ridge and two-step kernel ridge, with tables, figures and
 #'   predictions as of rows in memory.
@@ -106,7 +107,7 @@
 #' b <- update(ce_state(), halves[[2]], truth)
 #' state <- c(a, b)
 #' state
-#' estimate(state)
+#' ce_panel(state)
 #' ce_estimate(state)
 #' ce_tune(state)
 ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,

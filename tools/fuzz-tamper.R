@@ -131,7 +131,7 @@ original <- function(name) {
 anything <- expression(print(x), tidy(x), glance(x), summary(x), draw(x), ce_kable(x))
 uses <- list(
   ce_state = expression(update(x, p, y), update(x, probs, truth), update(x, p, y, weights = w, cluster = site), c(x, x),
-                        c(x, original("state")), estimate(x), ce_estimate(x), ce_tune(x), print(x), tidy(x), glance(x),
+                        c(x, original("state")), ce_panel(x), ce_estimate(x), ce_tune(x), print(x), tidy(x), glance(x),
                         update(x, probs, truth, id = id)),
   ce_monitor = expression(update(x, p, y), update(x, probs, truth), c(x, x), print(x), tidy(x), glance(x), draw(x),
                           ce_kable(x)),

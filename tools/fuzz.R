@@ -222,7 +222,7 @@ own_calls <- list(
                        maybe(list(cluster = design_column(NROW(data$x), "cluster")))))
     if (runif(1) < 0.3) state <- as.call(list(quote(c), state, state))
     if (runif(1) < 0.2) return(state)
-    as.call(list(pick(list(quote(estimate), quote(ce_estimate), quote(ce_tune))), state))
+    as.call(list(pick(list(quote(ce_panel), quote(ce_estimate), quote(ce_tune))), state))
   },
   ce_source = function(data) {
     if (is.matrix(data$x) || NROW(data$x) != length(data$truth)) return(as.call(list(quote(ce_source), data$x)))

@@ -72,7 +72,7 @@ test_that("changed sums of a state are refused", {
     for (change in changes) {
       broken <- state
       broken$sums[[1]]["moments"] <- list(change)
-      for (use in list(function(s) update(s, p, y), function(s) c(s, state), function(s) c(state, s), estimate,
+      for (use in list(function(s) update(s, p, y), function(s) c(s, state), function(s) c(state, s), ce_panel,
                        ce_estimate, ce_tune, function(s) capture.output(print(s)))) {
         expect_error(use(broken), class = "calibrisk_error_object")
       }

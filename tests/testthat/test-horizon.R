@@ -199,13 +199,13 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   state <- suppressMessages(of_chunks())
   weighted <- update(empty, rows$prob[used], rows$y[used], weights = rows$w[used])
   expect_same_numbers(ce_estimate(state), ce_estimate(weighted), tol$law)
-  expect_same_numbers(estimate(state), estimate(weighted), tol$law)
+  expect_same_numbers(ce_panel(state), ce_panel(weighted), tol$law)
   # the verb in memory, whose clusters are the blocks
   block <- block_parts(value_units(list(prob = rows$prob[used], outcome = rows$y[used])), empty$spec)
   blocks <- integer(900)
   blocks[used] <- block
   memory <- suppressMessages(rbs(rows$prob, rows$s, horizon = .8, cluster = blocks))
-  expect_equal(estimate(state)$.estimate[1], memory$.estimate, tolerance = tol$fixture)
+  expect_equal(ce_panel(state)$.estimate[1], memory$.estimate, tolerance = tol$fixture)
   # who is on the page, as in memory
   n_events <- sum(rows$y[used] == 1)
   n_effective <- round(sum(rows$w[used])^2 / sum(rows$w[used]^2))

@@ -250,7 +250,7 @@ test_that("numbers that were saved as text of 15 digits are the same rows", {
   expect_identical(cpp_row_folds(matrix(text$p), text$y, 5L), cpp_row_folds(matrix(data$p), data$y, 5L))
   # in folds by the values
   expect_equal(ece(text, y, p)[c("conf.low", "conf.high")], ece(data, y, p)[c("conf.low", "conf.high")])
-  states <- lapply(list(data, file), function(x) estimate(update(ce_state(), ce_source(x), y, p)))
+  states <- lapply(list(data, file), function(x) ce_panel(update(ce_state(), ce_source(x), y, p)))
   expect_equal(states[[2]], states[[1]])
   # values that differ in single precision are different rows
   near <- c(.3, .3 + 1e-7)

@@ -92,7 +92,7 @@ test_that("what canonical sums do not hold says so", {
   state <- update(ce_state("canonical"), d$p, d$y)
   expect_output(print(state), "20 landmarks of the first rows")
   expect_error(ce_estimate(state), class = "calibrisk_error_notion")
-  expect_error(estimate(state), class = "calibrisk_error_notion")
+  expect_error(ce_panel(state), class = "calibrisk_error_notion")
   expect_error(ce_tune(update(new_state(state$spec), d$p[1:8, ], d$y[1:8])), class = "calibrisk_error_folds")
   for (landmarks in list(1, 100, matrix(1, 3, 3), "a")) {
     expect_error(ce_state("canonical", landmarks = landmarks), class = "calibrisk_error_argument")

@@ -73,7 +73,7 @@ test_that("the class-wise headline is that of the rows in blocks as clusters", {
   expect_same_numbers(ce_estimate(halves), ce_estimate(state))
 
   # the panel's sums over the classes
-  table <- estimate(state)
+  table <- ce_panel(state)
   table <- table[is.na(table$class), ]
   expect_identical(table$.metric, c("rbs", "ece", "ece", "ece", "brier"))
   verbs <- list(rbs(vehicle_predictions, truth, notion = "class_wise"),

@@ -2,7 +2,7 @@ pick <- function(table, metric, detail = "") table[table$.metric == metric & gre
 
 test_that("the panel of sums is that of the verbs", {
   d <- inside_sample(3000, 1)
-  table <- estimate(state_of(d))
+  table <- ce_panel(state_of(d))
   same <- function(row, verb, tolerance = tol$oracle, columns = c(".estimate", "std.error", "conf.high")) {
     expect_identical(nrow(row), 1L)
     for (name in columns) expect_close(row[[name]], verb[[name]], tolerance)
@@ -31,28 +31,28 @@ test_that("the panel of sums is that of the verbs", {
 
 test_that("predictions of 0 and 1 are no accident", {
   d <- list(x = c(0, 1, .2, .7, 1), y = c(0, 1, 0, 1, 0))
-  table <- estimate(state_of(d))
+  table <- ce_panel(state_of(d))
   expect_identical(pick(table, "log_loss")$.estimate, Inf)
   expect_true(is.na(pick(table, "cox_slope")$.estimate))
   expect_match(pick(table, "cox_slope")$detail, "infinite logits")
   expect_close(pick(table, "rbs")$.estimate, sqrt(mean((d$x - d$y)^2)), tol$law)
   for (d in list(list(x = 1:0, y = 1:0), list(x = .3, y = 1), list(x = rep(.5, 9), y = rep(0:1, c(5, 4))), d)) {
-    for (table in list(estimate(state_of(d)), estimate(state_of(d, cluster = seq_along(d$x))),
-                       estimate(state_of(d, cluster = 0 * d$x)))) {
+    for (table in list(ce_panel(state_of(d)), ce_panel(state_of(d, cluster = seq_along(d$x))),
+                       ce_panel(state_of(d, cluster = 0 * d$x)))) {
       expect_false(any(is.nan(columns_of(table))))
     }
   }
   d$x <- c(.2, .3, .6, .8, .9)
   d$y <- c(0, 0, 1, 1, 1)
-  expect_match(pick(estimate(state_of(d)), "cox_slope")$detail, "no finite estimate")
+  expect_match(pick(ce_panel(state_of(d)), "cox_slope")$detail, "no finite estimate")
 })
 
 test_that("a prediction just above an edge is in the bin above it", {
   d <- list(x = rep(c(1:14 / 15, 1:14 / 15 * (1 + 2^-52), 0.1 * 3), each = 3), y = rep(c(0, 1, 1), 29))
-  row <- pick(estimate(state_of(d)), "ece", "p = 1")
+  row <- pick(ce_panel(state_of(d)), "ece", "p = 1")
   expect_close(row$.estimate, ece(d$x, d$y)$.estimate, tol$law)
   empty <- ce_state(n_bins = 10)
-  expect_close(pick(estimate(state_of(d, empty)), "ece", "p = 1")$.estimate, ece(d$x, d$y, n_bins = 10)$.estimate,
+  expect_close(pick(ce_panel(state_of(d, empty)), "ece", "p = 1")$.estimate, ece(d$x, d$y, n_bins = 10)$.estimate,
                tol$law)
 })
 
@@ -60,7 +60,7 @@ test_that("bins between given breaks are those of equal mass where the breaks ar
   d <- inside_sample(400, 4)
   ends <- sort(d$x)[ceiling(400 * 1:9 / 10)]
   empty <- ce_state(breaks = ends)
-  whole <- estimate(state_of(d, empty))
+  whole <- ce_panel(state_of(d, empty))
   exponents <- list("p = 1$" = list(), "p = 2$" = list(p = 2), debiased = list(p = 2, debias = TRUE))
   for (name in names(exponents)) {
     row <- pick(whole, "ece", name)
@@ -70,11 +70,11 @@ test_that("bins between given breaks are those of equal mass where the breaks ar
     expect_match(row$detail, "10 bins between given breaks")
   }
   site <- rep(1:40, 10)
-  clustered <- pick(estimate(state_of(d, empty, cluster = site)), "ece", "p = 1;")
+  clustered <- pick(ce_panel(state_of(d, empty, cluster = site)), "ece", "p = 1;")
   expect_close(clustered$.estimate, pick(whole, "ece", "p = 1$")$.estimate, tol$law)
-  expect_same_numbers(whole, estimate(chunked_state(d, 3, empty)))
+  expect_same_numbers(whole, ce_panel(chunked_state(d, 3, empty)))
   # the other numbers do not see the bins
-  expect_close(pick(whole, "brier")$.estimate, pick(estimate(state_of(d)), "brier")$.estimate, tol$law)
+  expect_close(pick(whole, "brier")$.estimate, pick(ce_panel(state_of(d)), "brier")$.estimate, tol$law)
   expect_error(c(empty, ce_state(n_bins = 10)), "bins", class = "calibrisk_error_state")
   for (wrong in list(c(0, .5), c(.2, 1), 1.5, numeric(), NA, "a", (1:1500) / 1501)) {
     expect_error(ce_state(breaks = wrong), "breaks", class = "calibrisk_error_argument")
@@ -85,7 +85,9 @@ test_that("bins between given breaks are those of equal mass where the breaks ar
 test_that("tidy() is the panel, glance() the headline's row", {
   d <- inside_sample(300, 2)
   state <- update(ce_state(), c(d$x, NA), c(d$y, 1))
-  expect_identical(tidy(state, level = .9), estimate(state, level = .9))
+  table <- ce_panel(state, level = .9)
+  expect_identical(class(table), class(ce_panel(d$x, d$y)))
+  expect_identical(tidy(state, level = .9), tidy(table))
   row <- glance(state, level = .9)
   expect_identical(as.list(row), c(as.list(ce_estimate(state, level = .9)), list(dropped = 1)))
   expect_identical(c(dim(row), class(row)[1]), c("1", as.character(ncol(row)), "tbl_df"))
@@ -93,7 +95,7 @@ test_that("tidy() is the panel, glance() the headline's row", {
   expect_error(glance(state, 3), class = "calibrisk_error_argument")
   whole <- matrix(c(.2, .3, .5, .6, .3, .1), 2, byrow = TRUE)[rep(1:2, 20), ]
   canonical <- update(ce_state("canonical", landmarks = whole[1:2, ]), whole, rep(1:3, length.out = 40))
-  for (verb in list(tidy, glance)) {
+  for (verb in list(tidy, glance, ce_panel)) {
     expect_error(verb(ce_state()), "must have rows", class = "calibrisk_error_state")
     expect_error(verb(canonical), "ce_tune", class = "calibrisk_error_notion")
   }
@@ -103,7 +105,7 @@ test_that("tidy() is the panel, glance() the headline's row", {
 
 test_that("one block is one", {
   rows <- suppressWarnings(state_of(inside_sample(30, 1), cluster = rep("a", 30)))
-  expect_match(estimate(rows)$detail, "errors from 1 block$")
+  expect_match(ce_panel(rows)$detail, "errors from 1 block$")
   expect_output(print(ce_estimate(rows)), "errors from 1 block\\.")
 })
 
@@ -112,7 +114,7 @@ test_that("errors of blocks are the jackknife's", {
   cluster <- withr::with_seed(3, sample(200, 1500, TRUE))
   w <- withr::with_seed(4, rexp(1500))
   empty <- ce_state(blocks = 12)
-  table <- estimate(state_of(d, empty, weights = w, cluster = cluster))
+  table <- ce_panel(state_of(d, empty, weights = w, cluster = cluster))
   block <- block_parts(id_units(cluster), empty$spec)
   jackknife <- function(statistic) {
     left <- vapply(0:11, function(b) statistic(block != b), 0)
@@ -134,7 +136,7 @@ test_that("errors of blocks are the jackknife's", {
 })
 
 test_that("what is not defined is missing, and knots beyond the predictions are no knots", {
-  panel <- function(p, y, ...) estimate(update(ce_state(...), p, y))
+  panel <- function(p, y, ...) ce_panel(update(ce_state(...), p, y))
   found <- list(panel(c(0, 0, 1), c(0, 0, 1)), panel(c(0, 0), c(0, 0)), panel(c(1, 1), 1:0), panel(0.5, 1))
   for (one in found) expect_false(any(vapply(one, function(v) any(is.nan(v)), NA)))
   expect_true(is.na(found[[1]]$.estimate[found[[1]]$.metric == "spiegelhalter"]))
@@ -152,12 +154,12 @@ test_that("weights of a state count relative to each other, and debiased errors 
   d <- withr::with_seed(2, weighted_rows())
   tables <- lapply(c(0.1, 1, 70), function(scale) {
     state <- update(ce_state(), transform(d, w = scale * w), y, p, weights = w)
-    list(panel = as.data.frame(estimate(state)), headline = as.data.frame(ce_estimate(state)))
+    list(panel = as.data.frame(ce_panel(state)), headline = as.data.frame(ce_estimate(state)))
   })
   for (table in tables[-1]) expect_equal(table, tables[[1]], tolerance = 1e-9, ignore_attr = TRUE)
   d$y[1:60] <- 1
   state <- update(ce_state(), d, y, p, weights = w)
-  table <- estimate(state)
+  table <- ce_panel(state)
   own <- ece(d, y, p, weights = w, p = 2, debias = TRUE)
   expect_equal(table$.estimate[grepl("debiased", table$detail)], own$.estimate, tolerance = 1e-9)
   expect_gt(own$.estimate, 0.05)
@@ -166,23 +168,23 @@ test_that("weights of a state count relative to each other, and debiased errors 
 test_that("errors from blocks have an honest lower end", {
   above <- withr::with_seed(3, replicate(12, {
     d <- weighted_rows()
-    weighted <- estimate(update(ce_state(), d, y, p, weights = w))
-    clustered <- estimate(update(ce_state(), d, y, p, cluster = group))
+    weighted <- ce_panel(update(ce_state(), d, y, p, weights = w))
+    clustered <- ce_panel(update(ce_state(), d, y, p, cluster = group))
     c(weighted$conf.low[2:5] > 0, clustered$conf.low[2:5] > 0)
   }))
   # of calibrated predictions; without it nearly all of the first and the fifth
   expect_lte(max(rowSums(above)), 3)
-  classes <- estimate(update(ce_state("class_wise"), vehicle_predictions[1:100, ], truth))
+  classes <- ce_panel(update(ce_state("class_wise"), vehicle_predictions[1:100, ], truth))
   own <- ece(vehicle_predictions[1:100, ], truth, notion = "class_wise")
   sum <- classes[is.na(classes$class) & classes$.metric == "ece", ]
   expect_equal(sum$conf.low[1], own$conf.low, tolerance = 0.2)
   # and an upper bound of what is missed within the cells
   state <- update(ce_state(), withr::with_seed(1, weighted_rows()), y, p, weights = w)
-  expect_match(estimate(state)$detail[5], "at most [0-9.e-]+ more in between; errors from")
+  expect_match(ce_panel(state)$detail[5], "at most [0-9.e-]+ more in between; errors from")
 })
 
 test_that("a path of residuals that is 0 throughout has its error", {
   d <- data.frame(p = 0.3, y = rep(c(1, 0), c(15, 35)))
-  found <- estimate(update(ce_state(), d, y, p))
+  found <- ce_panel(update(ce_state(), d, y, p))
   expect_equal(found$conf.high[found$.metric == "ks_error"], ks_error(d, y, p)$conf.high, tolerance = 1e-9)
 })

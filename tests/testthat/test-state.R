@@ -6,7 +6,7 @@ test_that("chunks and the order of merging change nothing", {
   parts <- list(chunked_state(d, 4), chunked_state(d, 5, weights = w), chunked_state(d, 6, cluster = cluster))
   for (k in 1:3) {
     expect_identical(parts[[k]]$n, 800)
-    expect_same_numbers(estimate(parts[[k]]), estimate(whole[[k]]))
+    expect_same_numbers(ce_panel(parts[[k]]), ce_panel(whole[[k]]))
     expect_same_numbers(ce_estimate(parts[[k]]), ce_estimate(whole[[k]]))
     # to the last digit
     for (sum in names(whole[[k]]$sums[[1]])) {
@@ -16,7 +16,7 @@ test_that("chunks and the order of merging change nothing", {
   # updates of updates are merges
   rows <- seq_along(d$x) > 300
   twice <- update(update(ce_state(), d$x[!rows], d$y[!rows]), d$x[rows], d$y[rows])
-  expect_same_numbers(estimate(twice), estimate(whole[[1]]))
+  expect_same_numbers(ce_panel(twice), ce_panel(whole[[1]]))
 })
 
 test_that("a state is a value: what is updated stays, what is saved comes back, and it is small", {
@@ -33,7 +33,7 @@ test_that("a state is a value: what is updated stays, what is saved comes back, 
   expect_identical(update(first, d$x[0], d$y[0]), first)
   file <- withr::local_tempfile()
   saveRDS(first, file)
-  expect_identical(estimate(readRDS(file)), estimate(first))
+  expect_identical(ce_panel(readRDS(file)), ce_panel(first))
   expect_lt(file.size(file), 400 * 1024)
 })
 
@@ -59,7 +59,7 @@ test_that("integers are copies of rows", {
   count <- withr::with_seed(8, sample(0:3, 200, TRUE))
   weighted <- state_of(d, weights = count)
   repeated <- state_of(lapply(d, rep, count))
-  expect_same_numbers(estimate(weighted), estimate(repeated))
+  expect_same_numbers(ce_panel(weighted), ce_panel(repeated))
   expect_identical(weighted$n, as.numeric(sum(count)))
 })
 
@@ -68,12 +68,12 @@ test_that("data frames, matrices and factors are read as by the verbs", {
   expect_identical(a$about$notion, "top_label")
   probs <- as.matrix(vehicle_predictions[grep("^\\.pred_", names(vehicle_predictions))])
   b <- update(ce_state(), probs, vehicle_predictions$truth)
-  expect_same_numbers(estimate(a), estimate(b))
-  rbs <- estimate(a)[1, ]
+  expect_same_numbers(ce_panel(a), ce_panel(b))
+  rbs <- ce_panel(a)[1, ]
   expect_close(rbs$.estimate, rbs(vehicle_predictions, truth, notion = "top_label")$.estimate, tol$law)
 
   classes <- update(ce_state(notion = "class_wise"), vehicle_predictions, truth)
-  expect_identical(unique(estimate(classes)$class), c(levels(vehicle_predictions$truth), NA))
+  expect_identical(unique(ce_panel(classes)$class), c(levels(vehicle_predictions$truth), NA))
 })
 
 test_that("folds and blocks are those of the id, else of the values", {
@@ -104,7 +104,7 @@ test_that("what does not fit together is an error that says so", {
   expect_error(c(state, 1), class = "calibrisk_error_state")
   old <- state
   old$version <- 0L
-  for (call in list(quote(c(state, old)), quote(update(old, d$x, d$y)), quote(estimate(old)), quote(print(old)))) {
+  for (call in list(quote(c(state, old)), quote(update(old, d$x, d$y)), quote(ce_panel(old)), quote(print(old)))) {
     expect_error(eval(call), class = "calibrisk_error_version")
   }
   expect_error(update(state, d$x, d$y, weights = d$x), class = "calibrisk_error_weights")
@@ -113,7 +113,7 @@ test_that("what does not fit together is an error that says so", {
   expect_error(update(state), class = "calibrisk_error_argument")
   expect_error(update(state, d$x), class = "calibrisk_error_truth")
   expect_error(update(state, d$x, d$y, id = 1:3), class = "calibrisk_error_length")
-  expect_error(estimate(ce_state()), class = "calibrisk_error_empty")
+  expect_error(ce_panel(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_estimate(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_estimate(state, d$y), class = "calibrisk_error_state")
   expect_error(ce_estimate(state, bases = basis_hats(3)), "bases", class = "calibrisk_error_state")
@@ -182,7 +182,7 @@ test_that("specs are one where their choices are, and come back from text", {
     back <- readRDS(file)
     expect_identical(c(saved, back)$n, 120)
     expect_identical(update(back, d$x, d$y)$n, 120)
-    expect_same_numbers(estimate(back), estimate(saved))
+    expect_same_numbers(ce_panel(back), ce_panel(saved))
   }
   other <- ce_state(knots = (1:29 / 30)^1.3 + 1e-9, test = 1 / 7)
   expect_error(c(state_of(d, knots), state_of(d, other)), "differ in knots", class = "calibrisk_error_state")

@@ -74,13 +74,13 @@ local({
 local({
   state <- update(ce_state(), coarse$p, coarse$y, id = seq_along(coarse$p))
   numbers_of <- function(table) table[names(table) != "detail"]
-  pin("ce_state/panel", numbers_of(estimate(state)), "iterated")
+  pin("ce_state/panel", numbers_of(ce_panel(state)), "iterated")
   pin("ce_state/headline", ce_estimate(state))
   # the choice among ridges of much the same risk is up to rounding
   pin("ce_state/tune", tidy(ce_tune(state))[c("method", "value", "fold", "risk")], "iterated")
   blocks <- update(ce_state(blocks = 12), coarse$p, coarse$y, cluster = seq_along(coarse$p) %% 40)
   pin("ce_state/blocks", ce_estimate(blocks), "iterated")
-  pin("ce_state/block panel", numbers_of(estimate(blocks)), "iterated")
+  pin("ce_state/block panel", numbers_of(ce_panel(blocks)), "iterated")
   differences <- c("method", "difference", "difference_std.error")
   pin("ce_state/tune differences", glance(ce_tune(state))[differences], "iterated")
   classes <- update(ce_state("class_wise", blocks = 12), three$p, three$y)
