@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_kernel.h"
 #include "r_engine.h"
-#include <calibrisk/linalg/pivoted_cholesky.h>
+#include <calibrisk/kernels/pivoted_cholesky.h>
 
 using calibrisk::Index;
 using FactorPointer = Rcpp::XPtr<calibrisk::KernelFactor>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_ridge.h"
-#include <calibrisk/linalg/kernel_factor.h>
+#include <calibrisk/kernels/kernel_factor.h>
 #include <calibrisk/methods/ridge_factor.h>
 
 using calibrisk::Index;

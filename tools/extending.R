@@ -17,6 +17,20 @@ checks <- list(
     weights <- exp(-distance / (2 * 0.3^2))
     naive <- weights %*% residuals / rowSums(weights)
     all.equal(smooth_residuals(x, train, residuals, 0.3), naive, tolerance = 1e-10)
+  },
+  risk_and_skce.cpp = function() {
+    set.seed(2)
+    n <- 300
+    probs <- matrix(stats::rexp(3 * n), n)
+    probs <- probs / rowSums(probs)
+    residuals <- probs - diag(3)[sample.int(3, n, TRUE), ]
+    features <- cbind(1, probs[, 1:2])
+    core <- crossprod(matrix(stats::rnorm(9), 3)) / 100
+    off <- row(diag(n)) != col(diag(n))
+    errors <- (tcrossprod(residuals) - features %*% core %*% t(features))[off]^2
+    pairs <- (exp(-as.matrix(stats::dist(probs)) / 0.2) * tcrossprod(residuals))[off]
+    all.equal(c(form_risk(residuals, features, core), laplace_skce(probs, residuals, 0.2)),
+              c(mean(errors), mean(pairs)), tolerance = 1e-10)
   }
 )
 

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "threads.h"
 
-#include <calibrisk/linalg/pivoted_cholesky.h>
+#include <calibrisk/kernels/pivoted_cholesky.h>
 #include <calibrisk/methods/bins.h>
 #include <calibrisk/methods/kde.h>
 #include <calibrisk/methods/ridge_factor.h>

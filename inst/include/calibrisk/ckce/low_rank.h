@@ -6,7 +6,7 @@
 #define CALIBRISK_CKCE_LOW_RANK_H
 
 #include <calibrisk/ckce/spectrum.h>
-#include <calibrisk/linalg/pivoted_cholesky.h>
+#include <calibrisk/kernels/pivoted_cholesky.h>
 #include <calibrisk/pairs/source_factor.h>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pivoted Cholesky of any pair source, one pivot at a time: for kernels on the predictions that are
-// not a function of one matrix of features. Kernels of features: linalg/pivoted_cholesky.h.
+// not a function of one matrix of features. Kernels of features: kernels/pivoted_cholesky.h.
 #ifndef CALIBRISK_PAIRS_SOURCE_FACTOR_H
 #define CALIBRISK_PAIRS_SOURCE_FACTOR_H
 
-#include <calibrisk/linalg/pivoted_cholesky.h>
+#include <calibrisk/kernels/pivoted_cholesky.h>
 #include <calibrisk/pairs/pair_source.h>
 
 #include <cmath>

@@ -8,7 +8,7 @@
 #define CALIBRISK_TARGETS_DRAWS_EMBEDDING_H
 
 #include <calibrisk/engine.h>
-#include <calibrisk/linalg/pivoted_cholesky.h>
+#include <calibrisk/kernels/pivoted_cholesky.h>
 #include <calibrisk/targets/target.h>
 
 #include <algorithm>

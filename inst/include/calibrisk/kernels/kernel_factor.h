@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A factor of a kernel's Gram matrix on the rows it was built on (linalg/pivoted_cholesky.h).
-#ifndef CALIBRISK_LINALG_KERNEL_FACTOR_H
-#define CALIBRISK_LINALG_KERNEL_FACTOR_H
+// A factor of a kernel's Gram matrix on the rows it was built on (kernels/pivoted_cholesky.h).
+#ifndef CALIBRISK_KERNELS_KERNEL_FACTOR_H
+#define CALIBRISK_KERNELS_KERNEL_FACTOR_H
 
 #include <calibrisk/kernels/kernel.h>
 

@@ -3,11 +3,11 @@
 // with the largest residual diagonal becomes a pivot until the mean residual diagonal
 // is at most a tolerance. The first pivots are chosen one by one; then a block of the
 // largest residuals at a time, so that a matrix product carries the work.
-#ifndef CALIBRISK_LINALG_PIVOTED_CHOLESKY_H
-#define CALIBRISK_LINALG_PIVOTED_CHOLESKY_H
+#ifndef CALIBRISK_KERNELS_PIVOTED_CHOLESKY_H
+#define CALIBRISK_KERNELS_PIVOTED_CHOLESKY_H
 
 #include <calibrisk/engine.h>
-#include <calibrisk/linalg/kernel_factor.h>
+#include <calibrisk/kernels/kernel_factor.h>
 
 #include <algorithm>
 #include <limits>
