@@ -46,6 +46,9 @@ result_frame <- function(metric, estimator, values, choices = list()) {
 mask_numbers <- function(values, kept = "n") {
   masked <- vapply(values, is.numeric, NA) & !names(values) %in% kept
   values[masked] <- lapply(values[masked], function(v) v[rep(NA_integer_, length(v))])
+  # list columns of tables
+  lists <- vapply(values, is.list, NA)
+  values[lists] <- lapply(values[lists], lapply, function(v) if (is.data.frame(v)) mask_numbers(v, kept) else v)
   values
 }
 

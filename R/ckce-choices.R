@@ -1,9 +1,8 @@
-# The computations of ckce(), jkce() and ckce_ridge(), as values.
+# The computations of ckce() and jkce(), as values.
 
 #' Computations as values
 #'
-#' How [ckce()], [jkce()] and [ckce_ridge()] compute, with the options of each way; the section Computation of [ckce()]
-#' says what they do and what they cost. The name of a computation is shorthand for the computation with its defaults:
+#' How [ckce()] and [jkce()] compute, with the options of each way; the section Computation of [ckce()] says what they do and what they cost. The name of a computation is shorthand for the computation with its defaults:
 #' `computation = "low_rank"` is `computation = computation_low_rank()`. Options may be given to these functions as
 #' well; one that the computation does not have is an error that names those that have it.
 #'

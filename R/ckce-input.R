@@ -1,7 +1,8 @@
-# From the arguments of ckce(), jkce() and ckce_ridge() to what ckce_numbers() takes.
+# From the arguments of ckce() and jkce() to what ckce_numbers() takes.
 
 check_ridge <- function(ridge, call = caller_env()) {
-  if (is.null(ridge) || identical(ridge, "loo")) return(ridge)
+  if (is.null(ridge)) return(NULL)
+  if (is.character(ridge) || inherits(ridge, "ce_choice")) return(as_choice(ridge, "ridge", call = call))
   check_numbers(ridge, "ridge", lower = 0, open = TRUE, call = call)
   as.numeric(ridge)
 }

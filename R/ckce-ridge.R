@@ -1,7 +1,7 @@
-#' Leave-one-out error of the conditional mean operator
+#' Ridge with the smallest leave-one-out error
 #'
-#' Chooses the ridge of [ckce()] by treating the conditional mean operator as the
-#' vector-valued regression it is.
+#' Has [ckce()] choose its ridge: the conditional mean operator is a vector-valued regression, and its leave-one-out
+#' error says which ridge predicts best.
 #'
 #' @section Definition:
 #' With \eqn{S = K(K + n\,ridge\,I)^{-1}} and targets \eqn{T},
@@ -11,61 +11,34 @@
 #' clusters are left out, \eqn{LOO = \frac1n\sum_c |(I - S_{cc})^{-1}(T - ST)_c|^2}: the rows of one would choose a
 #' ridge that predicts the others of the same. It is infinite where the ridge is so small that a row, or a cluster, has
 #' all the weight in its own fit, to rounding. With weights all of this is of rows and targets times \eqn{\sqrt{w}}.
+#' Random features (`computation = "rff"`) have the ridge of `"auto"`.
 #'
-#' @inheritParams ckce
-#' @param ridge Values to try; `NULL` for \eqn{n^{-1/4}} times powers of ten from
+#' @section Cost:
+#' One eigendecomposition or factor, then \eqn{O(n r)} per value and class.
+#' @param values Ridges to try; `NULL` for \eqn{n^{-1/4}} times powers of ten from
 #'   \eqn{10^{-3}} to 10, four per decade.
 #' @param target `"outcome"` or `"gap"`.
-#' @param tolerance,max_rank Options of `computation`, see [ce_computations]; one that it does not have is an error.
-#' @param draws Number of draws or quantiles per prediction, where expectations of a kernel have no closed form.
-#' @return A tibble with a row per value: `ridge`, `loo`, `selected`. Cost: one
-#'   eigendecomposition or factor, then \eqn{O(n r)} per value and class.
-#' @seealso [ckce()] with `ridge = "loo"`.
+#' @param ... Must be empty: any other argument is an error.
+#' @return A `ce_choice` for `ckce(ridge = )`; `"loo"` is short for `ridge_loo()`. The result of [ckce()] then has the
+#'   columns `loo` and `path`: a list of tibbles with a row per value and the columns `ridge`, `loo`, `selected`.
 #' @export
 #' @examples
 #' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4),
 #'                c(.5, .25, .25), c(.05, .15, .8), c(.2, .7, .1))
-#' ckce_ridge(probs, c(1, 2, 3, 2, 3, 1), ridge = c(1, .1, .01))
-ckce_ridge <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
-                       target_kernel = NULL, ridge = NULL,
-                       target = c("outcome", "gap"),
-                       computation = "auto", group = NULL,
-                       group_kernel = NULL, tolerance = NULL, max_rank = NULL, draws = 100, .by = NULL,
-                       event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL,
-                       horizon = NULL) {
-  check_numbers(ridge, lower = 0, open = TRUE, null = TRUE)
-  target <- check_choice(target, c("outcome", "gap"))
-  choices <- list(
-    kernel = check_kernel(kernel), default_kernel = missing(kernel),
-    target_kernel = if (!is.null(target_kernel)) check_kernel(target_kernel), group_kernel = group_kernel,
-    computation = computation, debias = "none", n_draws = 0, tolerance = tolerance, max_rank = max_rank,
-    draws = check_count(draws, lower = 2)
-  )
-  choices <- read_computation(choices, "rff")
-  threads <- resolve_threads(threads)
-  call <- current_env()
-  group <- enquo(group)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  dots <- column_dots(...)
-  out <- conditional_frame(x, enquo(truth), dots, enquo(.by), group, design, "loo", event_level, na_rm, list(
-    classes = function(predictions, group) {
-      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("LOO"), call)
-      loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, predictions$design, target, call)
-    },
-    laws = function(laws, group) {
-      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("LOO"), call, target == "outcome")
-      loo_path(inputs$problem, inputs$kernel, ridge, inputs$options, inputs$group, laws$design, target, call)
-    }
-  ), call)
-  out[setdiff(names(out), c(".metric", ".estimator"))]
+#' found <- ckce(probs, c(1, 2, 3, 2, 3, 1), ridge = ridge_loo(c(1, .1, .01)))
+#' found$path[[1]]
+ridge_loo <- function(values = NULL, target = c("outcome", "gap")) {
+  check_numbers(values, lower = 0, open = TRUE, null = TRUE)
+  new_choice("ridge", "loo", values = values, target = check_choice(target, c("outcome", "gap")))
 }
 
-loo_path <- function(problem, kernel, ridge, options, group, design, target = "outcome",
-                     call = caller_env()) {
+# The errors of the ridges of a ridge_loo(), and which is the smallest. Random features have no error of their own.
+loo_path <- function(problem, kernel, choice, options, group, design, call) {
   check_clusters(design, call = call)
   n <- nrow(problem$residuals)
-  ridge <- ridge %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
-  options$targets <- target
+  ridge <- choice$values %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
+  if (options$computation == "rff") options$computation <- "auto"
+  options$targets <- choice$target
   options$n_draws <- 0
   options$errors <- FALSE
   options$keep <- !is.null(design$cluster)
@@ -75,11 +48,11 @@ loo_path <- function(problem, kernel, ridge, options, group, design, target = "o
   loo <- if (is.null(design$cluster)) {
     numbers$loo
   } else {
-    leave_clusters_out(numbers$blocks, ckce_targets(problem, target), design$cluster)
+    leave_clusters_out(numbers$blocks, ckce_targets(problem, choice$target), design$cluster)
   }
   # 0 / 0: a row that is all of its own fit
   loo[is.nan(loo)] <- Inf
-  list(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
+  columns_frame(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
 }
 
 # |(I - S_cc)^-1 (T - S T)_c|^2 / n, summed over clusters c of rows: S = P diag(filter) P' within each block.
@@ -99,10 +72,4 @@ leave_clusters_out <- function(blocks, targets, cluster) {
     })
   })
   Reduce(`+`, parts) / nrow(targets)
-}
-
-best_ridge <- function(problem, kernel, options, group, design, call) {
-  if (options$computation == "rff") options$computation <- "auto"
-  path <- loo_path(problem, kernel, NULL, options, group, design, call = call)
-  list(ridge = path$ridge[path$selected], loo = path$loo[path$selected])
 }

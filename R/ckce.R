@@ -83,7 +83,8 @@
 #'   [kernel_gaussian()] for numbers. Its bandwidth is the median distance of the outcomes, the same for every model;
 #'   with `n_draws` it is that of [skce()].
 #' @param ridge The papers' lambda: positive numbers (one row each), `NULL` for
-#'   \eqn{n^{-1/4}}, or `"loo"` for the best leave-one-out error of [ckce_ridge()].
+#'   \eqn{n^{-1/4}}, or `"loo"` (or [ridge_loo()] with its options) for the one with the best
+#'   leave-one-out error.
 #' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`, or one of these as a value with its
 #'   options, such as [computation_low_rank()].
 #' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
@@ -109,12 +110,12 @@
 #' @return A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`, `.estimate`, `std.error`,
 #' `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one), `kernel`,
 #' `computation`, `rank`, `error_bound`, `certified`. `n_draws` adds `p.value` and `null_mean`, the mean of the draws.
-#' `ridge = "loo"` adds `loo`, the selected ridge's leave-one-out error. A `group` whose kernel is `"delta"` adds the
-#' list column `groups` with the terms that add up, which is printed below the rows and returned by `tidy()`. Predictive
-#' distributions add `target_kernel` and `target_form` (`"closed form"` or the number of draws). Units: squared norm in
-#' the kernel's space.
+#' `ridge = "loo"` adds the selected ridge's leave-one-out error `loo` and the list column `path` of all of them. A
+#' `group` whose kernel is `"delta"` adds the list column `groups` with the terms that add up, which is printed below
+#' the rows and returned by `tidy()`. Predictive distributions add `target_kernel` and `target_form` (`"closed form"` or
+#' the number of draws). Units: squared norm in the kernel's space.
 #' @references `r ref_moskvichev()`
-#' @seealso [jkce()] for the joint version, [ckce_ridge()], [ce_rank()].
+#' @seealso [jkce()] for the joint version, [ce_rank()].
 #' @export
 #' @examples
 #' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4),
@@ -151,8 +152,8 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
     },
     laws = function(laws, group) {
       check_ckce_design(laws$design, choices, call)
-      loo <- identical(choices$ridge, "loo")
-      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("CKCE"), call, outcome = loo)
+      regressed <- is_choice(choices$ridge, "ridge") && choices$ridge$target == "outcome"
+      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("CKCE"), call, outcome = regressed)
       ckce_columns(inputs, laws$design, choices, threads, call)
     }
   ), call)
@@ -165,12 +166,11 @@ ckce_columns <- function(inputs, design, choices, threads, call) {
   kernel <- inputs$kernel
   options <- inputs$options
   n <- nrow(problem$residuals)
-  loo <- NULL
+  path <- NULL
   ridge <- choices$ridge %||% n^(-1 / 4)
-  if (identical(ridge, "loo")) {
-    best <- best_ridge(problem, kernel, options, inputs$group, design, call)
-    ridge <- best$ridge
-    loo <- best$loo
+  if (is_choice(ridge, "ridge")) {
+    path <- loo_path(problem, kernel, ridge, options, inputs$group, design, call)
+    ridge <- path$ridge[path$selected]
   }
   numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
   if (too_coarse(numbers, problem, choices, kernel, inputs$group)) {
@@ -191,7 +191,7 @@ ckce_columns <- function(inputs, design, choices, threads, call) {
     error_bound = numbers$values$error_bound,
     certified = numbers$values$error_bound <= choices$tolerance * numbers$values$estimate,
     target_kernel = if (!is.null(target)) format(target$kernel), target_form = target$form,
-    loo = loo,
+    loo = path$loo[path$selected], path = if (!is.null(path)) list(path),
     p.value = null_p_value(numbers, estimate, choices),
     null_mean = if (choices$n_draws > 0) colMeans(null_statistic(numbers, choices$debias)),
     groups = group_rows(numbers$groups, choices$debias)

@@ -19,7 +19,7 @@ local({
                       "negbin", "normal", "poisson", "quantiles", "t")),
     paste0("score_", c("brier", "crps", "dss", "log", "mse", "spherical")),
     paste0("test_", c("block", "bootstrap", "bound", "cme", "conditional", "consistency", "cumulative", "joint")),
-    "ece_bias", "new_family", "pair_risk"
+    "ece_bias", "new_family", "pair_risk", "ridge_loo"
   )
   # other functions with required arguments
   with_required <- c(paste0("ce_", c("compare", "gain", "kable", "metric", "predictions", "rank", "report", "risk")),

@@ -22,7 +22,7 @@ verbs <- c(
   "kde_error()" = "kde_error(d$probs, d$truth, threads = threads)",
   "ce_rank(), 2 models" = "ce_rank(list(a = d$probs, b = d$other), d$truth, threads = threads)",
   "ckce()" = "ckce(d$probs, d$truth, threads = threads)",
-  "ckce_ridge()" = "ckce_ridge(d$probs, d$truth, threads = threads)",
+  "ckce(ridge = \"loo\")" = "ckce(d$probs, d$truth, ridge = 'loo', threads = threads)",
   "ce_fit(), canonical kkr" =
     "ce_fit(d$probs, d$truth, notion = 'canonical', method = method_kkr(0.01), threads = threads)",
   "ece(type = \"discrete\")" = "ece(d$p, d$y, type = 'discrete')"

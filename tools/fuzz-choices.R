@@ -72,7 +72,7 @@ pair <- function(data) unname(data[c("x", "truth")])
 # Calls by what they are of: each takes predictions (binary, classes or laws) and gives a call.
 choices <- list(
   kernel = function(data) {
-    verb <- pick(list(quote(skce), quote(ckce), quote(ce_test), quote(jkce), quote(ckce_ridge)))
+    verb <- pick(list(quote(skce), quote(ckce), quote(ce_test), quote(jkce)))
     as.call(c(verb, pair(data), list(kernel = a_kernel())))
   },
   target = function(data) {

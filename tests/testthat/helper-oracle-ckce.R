@@ -72,3 +72,6 @@ temper <- function(probs, t) softmax(log(pmax(probs, 1e-300)) / t)
 influence_errors <- function(call) {
   vapply(collect_estimates(call)$estimates, function(one) row_std_error(one$influence, one$design), 0)
 }
+
+# The leave-one-out errors of ckce(ridge = "loo").
+loo_errors <- function(..., ridge = NULL, target = "outcome") ckce(..., ridge = ridge_loo(ridge, target))$path[[1]]

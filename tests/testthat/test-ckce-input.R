@@ -1,5 +1,5 @@
 test_that("the kernel errors check the arguments they share", {
-  for (metric in list(ckce, jkce, ckce_ridge)) {
+  for (metric in list(ckce, jkce)) {
     value <- function(...) metric(toy_probs(), toy_truth(), ...)
     expect_error(value(kernel = kernel_gaussian), class = "calibrisk_error_kernel")
     expect_error(value(target_kernel = 1), class = "calibrisk_error_kernel")
@@ -28,8 +28,11 @@ test_that("an option of another computation is an error that says which has it",
     expect_identical(metric(p, y, computation = computation_low_rank(max_rank = 3)),
                      metric(p, y, computation = "low_rank", max_rank = 3))
   }
-  refused(ckce_ridge(p, y, computation = "eigen", max_rank = 5), "low_rank")
-  refused(ckce_ridge(p, y, computation = computation_rff()), "\"rff\"")
+  refused(ckce(p, y, computation = "eigen", max_rank = 5), "low_rank")
+  refused(ckce(p, y, ridge = "best"), "\"loo\"")
+  refused(ckce(p, y, ridge = computation_rff()), "\"loo\"")
+  refused(ridge_loo(c(1, 0)), "values")
+  expect_identical(ckce(p, y, ridge = "loo"), ckce(p, y, ridge = ridge_loo()))
   refused(jkce(p, y, computation = "eigen"), "\"eigen\"")
   refused(skce(p, y, block = 2), "\"block\" and \"block_biased\" have it")
   refused(skce(p, y, type = "block", tolerance = .1), "\"unbiased\" and \"biased\" have it")

@@ -117,7 +117,7 @@ test_that("leave-one-out errors are those of the refits", {
     kernel <- if (of == "normal") kernel_gaussian(1) else kernel_white()
     m <- matrices40(d, of, kernel)
     outcome <- matrix_root(kernel_matrix(kernel, matrix(as.numeric(m$y)), matrix(as.numeric(m$y))))
-    fit <- function(...) ckce_ridge(m$law, m$y, kernel = w2(), target_kernel = kernel, ridge = ridge, ...)$loo
+    fit <- function(...) loo_errors(m$law, m$y, kernel = w2(), target_kernel = kernel, ridge = ridge, ...)$loo
     naive <- function(targets) vapply(ridge, function(r) oracle_loo(m$gram, targets, r), 0)
     for (computation in c("dual", "eigen", "low_rank")) {
       expect_equal(fit(computation = computation, tolerance = 1e-9), naive(outcome), tolerance = 1e-6)
@@ -126,7 +126,7 @@ test_that("leave-one-out errors are those of the refits", {
     }
   }
   best <- ckce(m$law, m$y, kernel = w2(), ridge = "loo")
-  path <- ckce_ridge(m$law, m$y, kernel = w2())
+  path <- loo_errors(m$law, m$y, kernel = w2())
   expect_equal(best$loo, min(path$loo))
   expect_identical(best$ridge, path$ridge[path$selected])
   expect_equal(best$.estimate, ckce(m$law, m$y, kernel = w2(), ridge = best$ridge)$.estimate)

@@ -53,7 +53,7 @@ test_that("groups, leave-one-out errors, the null and the joint error share the 
   expect_equal(low_rank(6, group = a, group_kernel = kernel_gaussian(1))$.estimate, .972092170729,
                tolerance = 1e-9)
   expect_equal(low_rank(6, debias = TRUE)$.estimate, -0.0495760235579, tolerance = 1e-9)
-  loo <- ckce_ridge(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1, max_rank = 6,
+  loo <- loo_errors(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1, max_rank = 6,
                     tolerance = 1e-12, computation = "low_rank")
   expect_equal(loo$loo, 1.0463026306, tolerance = 1e-9)
   joint <- jkce(toy_probs(), toy_truth(), kernel = toy_kernel(), computation = "low_rank",

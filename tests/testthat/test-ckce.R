@@ -141,16 +141,16 @@ test_that("several ridges come from one decomposition and agree with one at a ti
 
 test_that("the leave-one-out error equals refitting", {
   d <- oracle_residuals(toy_probs(), toy_truth())
-  exact(ckce_ridge(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1)$loo, 1.0463026306)
-  exact(ckce_ridge(toy_probs(), toy_truth(), ridge = 6^(-1 / 4))$loo, .90585939723)
+  exact(loo_errors(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1)$loo, 1.0463026306)
+  exact(loo_errors(toy_probs(), toy_truth(), ridge = 6^(-1 / 4))$loo, .90585939723)
   for (computation in c("dual", "eigen")) {
-    gap <- ckce_ridge(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = c(.01, .3),
+    gap <- loo_errors(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = c(.01, .3),
                       target = "gap", computation = computation)
     expected <- vapply(c(.01, .3), function(r) oracle_loo(oracle_gram(toy_probs(), .5), d, r), 0)
     expect_equal(gap$loo, expected, tolerance = 1e-9)
   }
   chosen <- ckce(toy_probs(), toy_truth(), ridge = "loo")
-  path <- ckce_ridge(toy_probs(), toy_truth())
+  path <- loo_errors(toy_probs(), toy_truth())
   expect_identical(chosen$ridge, path$ridge[path$selected])
   expect_identical(chosen$loo, min(path$loo))
 })
@@ -168,7 +168,7 @@ test_that("with clusters the leave-one-out error equals refitting without each c
     }, 0)) / 6
   }
   path <- function(...) {
-    ckce_ridge(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = c(.01, .3), cluster = cluster, ...)$loo
+    loo_errors(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = c(.01, .3), cluster = cluster, ...)$loo
   }
   for (computation in c("auto", "dual", "eigen", "low_rank")) {
     expect_equal(path(computation = computation), c(without(gram, outcome, .01), without(gram, outcome, .3)),
@@ -182,19 +182,19 @@ test_that("with clusters the leave-one-out error equals refitting without each c
   expect_equal(path(group = a), c(without(gram * outer(a, a, `==`), outcome, .01),
                                   without(gram * outer(a, a, `==`), outcome, .3)), tolerance = 1e-9)
   # clusters of one row are rows
-  expect_equal(ckce_ridge(toy_probs(), toy_truth(), cluster = 1:6)$loo, ckce_ridge(toy_probs(), toy_truth())$loo)
+  expect_equal(loo_errors(toy_probs(), toy_truth(), cluster = 1:6)$loo, loo_errors(toy_probs(), toy_truth())$loo)
   chosen <- ckce(toy_probs(), toy_truth(), ridge = "loo", cluster = cluster)
-  expect_identical(chosen$loo, min(ckce_ridge(toy_probs(), toy_truth(), cluster = cluster)$loo))
+  expect_identical(chosen$loo, min(loo_errors(toy_probs(), toy_truth(), cluster = cluster)$loo))
   law <- pred_normal(1:6 / 2, 1)
   y <- c(1, 0, 2, 2, 3, 1)
-  expect_equal(ckce_ridge(law, y, cluster = 1:6)$loo, ckce_ridge(law, y)$loo)
-  expect_false(isTRUE(all.equal(ckce_ridge(law, y, cluster = cluster)$loo, ckce_ridge(law, y)$loo)))
-  expect_error(suppressWarnings(ckce_ridge(law, y, cluster = rep(1, 6))), class = "calibrisk_error_rows")
+  expect_equal(loo_errors(law, y, cluster = 1:6)$loo, loo_errors(law, y)$loo)
+  expect_false(isTRUE(all.equal(loo_errors(law, y, cluster = cluster)$loo, loo_errors(law, y)$loo)))
+  expect_error(suppressWarnings(loo_errors(law, y, cluster = rep(1, 6))), class = "calibrisk_error_rows")
 })
 
 test_that("a ridge below rounding makes the error left out infinite, of rows and of clusters", {
   p <- rbind(c(.41, .04, .55), c(.09, .73, .18))
-  path <- function(...) suppressWarnings(ckce_ridge(p, c(1, 1), ridge = c(1e-300, 1e-3), ...), "calibrisk_warning")
+  path <- function(...) suppressWarnings(loo_errors(p, c(1, 1), ridge = c(1e-300, 1e-3), ...), "calibrisk_warning")
   expect_identical(path()$loo[1], Inf)
   expect_equal(path(cluster = 1:2), path())
   expect_identical(path(cluster = 1:2)$selected, c(FALSE, TRUE))
@@ -203,7 +203,7 @@ test_that("a ridge below rounding makes the error left out infinite, of rows and
   for (i in 1:20) {
     p <- matrix(sample(1:4, 18, TRUE), 6)
     y <- sample.int(3, 6, TRUE)
-    out <- suppressWarnings(ckce_ridge(p / rowSums(p), y, ridge = c(1e-300, 1)), "calibrisk_warning")
+    out <- suppressWarnings(loo_errors(p / rowSums(p), y, ridge = c(1e-300, 1)), "calibrisk_warning")
     expect_false(anyNA(out$loo))
   }
 })
@@ -239,7 +239,7 @@ test_that("joint, debiased and leave-one-out numbers of groups equal the block-d
     exact(jkce(toy_probs(), toy_truth(), kernel = toy_kernel(), group = a, type = type)$.estimate,
           oracle_jkce(gram, g)[[type]])
   }
-  loo <- ckce_ridge(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1, group = a)
+  loo <- loo_errors(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1, group = a)
   outcome <- diag(3)[toy_truth(), ]
   exact(loo$loo, oracle_loo(gram, outcome, .1))
 })
@@ -510,7 +510,7 @@ test_that("kernels between distributions are no kernels of groups", {
     for (fn in list(ckce, jkce)) {
       expect_error(fn(p, y, group = x, group_kernel = kernel), "group_kernel", class = "calibrisk_error_kernel")
     }
-    expect_error(ckce_ridge(p, y, group = x, group_kernel = kernel), class = "calibrisk_error_kernel")
+    expect_error(loo_errors(p, y, group = x, group_kernel = kernel), class = "calibrisk_error_kernel")
   }
   expect_error(ckce(p, y, group = x, group_kernel = kernel_gaussian), class = "calibrisk_error_argument")
 })

@@ -22,7 +22,7 @@ test_that("names in `...` are errors that name the nearest argument, in every ve
   near(skce(d, truth, kernels = kernel_tv()), "kernel")
   near(skce(pred_normal(1:9, 1), 1:9, kernels = kernel_tv()), "kernel")
   near(ckce(d, truth, ridges = 1), "ridge")
-  near(ckce_ridge(d, truth, ridges = 1), "ridge")
+  near(ckce(d, truth, ridges = 1), "ridge")
   near(jkce(d, truth, rank = 1), "max_rank")
   near(ucme(d, truth, location = 3), "locations")
   near(ce_test(d, truth, by = truth), ".by")

@@ -35,7 +35,7 @@ few <- withr::with_seed(3, {
 long_verbs <- list(
   skce = function() skce(rows$p, rows$y),
   test = function() ce_test(rows$p, rows$y, test = "bootstrap", replicates = 200),
-  ckce = function() ckce_ridge(rows$p, rows$y, ridge = c(0.1, 1)),
+  ckce = function() ckce(rows$p, rows$y, ridge = ridge_loo(c(0.1, 1))),
   rank = function() ce_rank(list(a = rows$p, b = (rows$p + 1 / 3) / 2), rows$y, trials = 4, n_sub = 100),
   fit = function() ce_fit(rows$p, rows$y, notion = "canonical", method = method_kkr(0.01)),
   tune = function() {

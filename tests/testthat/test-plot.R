@@ -4,7 +4,7 @@ test_that("results without a figure are classed errors of plot() and of autoplot
   y <- rep(c(0, 1, 1, 0), 10)
   law <- pred_normal(1:5, 1)
   results <- list(
-    ece(p, y), rbs(data.frame(p, y, g = y), y, p, .by = g), skce(p, y), ckce(p, y), ckce_ridge(p, y), mmce(p, y),
+    ece(p, y), rbs(data.frame(p, y, g = y), y, p, .by = g), skce(p, y), ckce(p, y), ckce(p, y, ridge = "loo"), mmce(p, y),
     ce_panel(p, y, metrics = list(rbs, ece)), ce_score(law, 1:5, score = "crps"), ce_moments(law, 1:5), ici(p, y),
     ce_compare(list(a = p, b = p^2), y, metric = rbs), ce_risk(ce_fit(p, y, method = method_bins(3)), p, y),
     ce_power(assume_beta(1, 3), n = 100), assume_beta(1, 3), update(ce_state(), p, y), ce_decompose(round(p, 1), y),

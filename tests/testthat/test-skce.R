@@ -333,7 +333,7 @@ test_that("outcomes and parameters whose squares overflow are refused", {
 
 test_that("a group that is no vector is refused", {
   p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
-  for (fn in list(skce, ckce, jkce, ckce_ridge)) {
+  for (fn in list(skce, ckce, jkce)) {
     expect_error(fn(p, c(1, 2, 2), group = mean), class = "calibrisk_error_argument")
   }
 })

@@ -16,7 +16,7 @@ every_result <- function() {
     ce_fit = list(fits$a, summary(fits$a)), ce_risk = list(ce_risk(fits$a, p, y)),
     ce_compare = list(ce_compare(fits, p, y), ce_compare(frame, y, p, q, metric = rbs)),
     skce = list(skce(probs, truth), skce(laws, p)), ucme = list(ucme(probs, truth)), ckce = list(ckce(probs, truth)),
-    jkce = list(jkce(probs, truth)), ckce_ridge = list(ckce_ridge(probs, truth)),
+    jkce = list(jkce(probs, truth)), 
     ce_test = list(ce_test(p, y, test = "joint"), ce_test(frame, y, p, test = "joint", .by = g)),
     ce_rank = list(ce_rank(models, truth, metric = ece, trials = 20)),
     ece = list(ece(p, y), ece(frame, y, p, .by = g), ece(p, y, notion = "class_wise")), rbs = list(rbs(p, y)),
@@ -36,7 +36,7 @@ every_result <- function() {
 
 # Exported functions whose values are no results: choices, data, parts of methods, numbers and files.
 other_exports <- paste0(
-  "^(assume|basis|computation|curve|kernel|map|method|new|pred|score|test)_|^(tidy|glance|augment)$|",
+  "^(assume|basis|computation|curve|kernel|map|method|new|pred|ridge|score|test)_|^(tidy|glance|augment)$|",
   "^(as_distribution|ce_database|ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
   "default_grid|ece_bias|fit_form|pair_features|pair_risk|tune_path|u_score|upper_bound)$"
 )

@@ -4,7 +4,7 @@ test_that("every exported function that makes a value refuses other arguments", 
     fn <- get(name, namespace)
     is.function(fn) && is_maker(fn)
   }, getNamespaceExports(namespace))
-  families <- "^(assume|basis|computation|curve|kernel|map|method|pred|score|test)_"
+  families <- "^(assume|basis|computation|curve|kernel|map|method|pred|ridge|score|test)_"
   exported <- grep(families, getNamespaceExports(namespace), value = TRUE)
   # these read data or records, or are generic
   others <- c("pred_family", "pred_mixture", "score_parts")

@@ -39,7 +39,7 @@ local({
     skce = list(FALSE, function(x, ...) skce(x, truth, ...)),
     jkce = list(FALSE, function(x, ...) jkce(x, truth, computation = "dual", ...)),
     ckce = list(FALSE, function(x, ...) ckce(x, truth, ridge = 0.2, computation = computation_dual(), ...)),
-    ckce_ridge = list(FALSE, function(x, level = NULL, ...) ckce_ridge(x, truth, ridge = 0.2, ...)),
+    ckce_ridge = list(FALSE, function(x, level = NULL, ...) loo_errors(x, truth, ridge = 0.2, ...)),
     ucme = list(FALSE, function(x, ...) ucme(x, truth, locations = 3, ...)),
     ce_test = list(FALSE, function(x, ...) tidy(ce_test(x, truth, test = "block", ...))),
     ce_fit = list(TRUE, function(x, level = NULL, ...) {
@@ -93,13 +93,13 @@ for (diagonal in c("all", "different")) {
       ckce(laws$mixture_laplace, real$y, draws = 10, draws_diagonal = diagonal, ridge = 0.1))
 }
 pin("ckce_ridge/kernel",
-    ckce_ridge(three$p, three$y, kernel = kernel_laplace(0.5),
+    loo_errors(three$p, three$y, kernel = kernel_laplace(0.5),
                target_kernel = kernel_gaussian(1), ridge = c(0.01, 0.1)))
-pin("ckce_ridge/eigen", ckce_ridge(three$p, three$y, computation = computation_eigen(), ridge = c(0.01, 0.1)))
+pin("ckce_ridge/eigen", loo_errors(three$p, three$y, computation = computation_eigen(), ridge = c(0.01, 0.1)))
 pin("ckce_ridge/low_rank",
-    ckce_ridge(three$p, three$y, computation = computation_low_rank(0.1, 20), ridge = c(0.01, 0.1)))
+    loo_errors(three$p, three$y, computation = computation_low_rank(0.1, 20), ridge = c(0.01, 0.1)))
 pin("ckce_ridge/group",
-    ckce_ridge(five$frame, truth, group = group, group_kernel = "shared", computation = "dual", ridge = c(0.01, 0.1)))
+    loo_errors(five$frame, truth, group = group, group_kernel = "shared", computation = "dual", ridge = c(0.01, 0.1)))
 pin("jkce/target", jkce(three$p, three$y, target_kernel = kernel_gaussian(1), computation = "dual"))
 pin("jkce/frequencies",
     jkce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5),

@@ -52,7 +52,7 @@ local({
   }
   pin("design/ucme", withr::with_seed(1, ucme(three$p, three$y, weights = w, cluster = centre)))
   pin("design/ce_test", withr::with_seed(1, tidy(ce_test(three$p, three$y, weights = w, replicates = 50))))
-  pin("design/ckce_ridge", ckce_ridge(three$p, three$y, weights = w))
+  pin("design/ckce_ridge", loo_errors(three$p, three$y, weights = w))
   pin("design/law", skce(laws$normal, real$y, weights = (seq_along(real$y) %% 5) + .5,
                          cluster = seq_along(real$y) %% 9))
   pin("design/kde_error", kde_error(fine$p, fine$y, weights = (seq_along(fine$y) %% 7) / 7 + .1, bandwidth = .1))

@@ -50,7 +50,7 @@ pin("ckce/rff", ckce(three$p, three$y, computation = computation_rff(20), kernel
 pin("ckce/frequencies",
     ckce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5),
          frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2))
-pin("ckce/loo", ckce(three$p, three$y, ridge = "loo"))
+pin("ckce/loo", within(ckce(three$p, three$y, ridge = "loo"), rm(path)))
 pin("ckce/coarse", ckce(coarse$p, coarse$y, ridge = 0.2))
 pin("ckce/many", ckce(many$p, many$y))
 pin("ckce/null", ckce(three$p, three$y, n_draws = 60))
@@ -60,9 +60,10 @@ pin("ckce/group/kernel",
     ckce(five$p, five$y, group = (1:150 %% 11) / 10, group_kernel = kernel_gaussian(0.5)))
 pin("ckce/groups", ckce(five$frame, truth, .by = group))
 for (target in c("outcome", "gap")) {
-  pin(paste0("ckce_ridge/", target), ckce_ridge(three$p, three$y, target = target, ridge = 10^(-3:1)))
+  pin(paste0("ckce_ridge/", target), ckce(three$p, three$y, ridge = ridge_loo(10^(-3:1), target))$path[[1]])
 }
-pin("ckce_ridge/default", ckce_ridge(five$frame, truth, .by = group)[c("group", "ridge", "loo")])
+chosen <- ckce(five$frame, truth, .by = group, ridge = "loo")
+pin("ckce_ridge/default", do.call(rbind, Map(cbind, group = chosen$group, chosen$path))[c("group", "ridge", "loo")])
 
 for (draw in 1:2) {
   pin(paste0("ucme/five/", draw), ucme(five$p, five$y, locations = 5), seed = draw)
