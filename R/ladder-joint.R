@@ -76,8 +76,8 @@ flipped_ladder <- function(ladder, p, y, design, level, threads, knots = list(),
 few_clusters_sentence <- function(least, level) {
   least <- least[which.max(least)]
   if (length(least) == 0 || least < 1 - level - 1e-12) return(NULL)
-  paste0("With ", count_of(1 - log2(least), names(least)), " no result could be significant at the ",
-         percent_text(1 - level), " level: the smallest possible p-value is ", signif(least, 3), ".")
+  paste0("With ", count_of(1 - log2(least), names(least)), " no calibration error could be significant at the ",
+         percent_text(1 - level), " level: the smallest possible p-value of its test is ", signif(least, 3), ".")
 }
 
 # The residuals of two classes are e and -e: the squared error of both is twice that of one.

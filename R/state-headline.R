@@ -7,7 +7,9 @@ state_estimate <- function(state, level, threads, call) {
   check_state_scalar(state, call)
   out <- state_headline(state, level, threads)
   attr(out, "dropped") <- c(state$dropped, state$n + state$dropped)
-  attr(out, "design") <- c(followed_sentence(state), block_sentence(state))
+  least <- attr(out, "least")
+  attr(out, "design") <- c(followed_sentence(state), block_sentence(state), few_clusters_sentence(least, level))
+  attr(out, "least") <- NULL
   new_estimate_table(out, level)
 }
 
@@ -62,6 +64,7 @@ state_headline <- function(state, level, threads) {
   }
   out <- headline_row(ladder, state$about$notion, state$n)
   attr(out, "error") <- ladder$error
+  if (!is.null(ladder$least)) attr(out, "least") <- c(block = unname(ladder$least))
   out
 }
 

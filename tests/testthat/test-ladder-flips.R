@@ -80,7 +80,11 @@ test_that("clusters that are too few for any evidence are said to be", {
   d <- flip_sample(200, 4, 2, 1)
   row <- ce_estimate(d$p, d$y, cluster = d$cluster)
   expect_identical(c(row$p.value, row$conf.low), c(1 / 8, 0))
-  said <- "With 4 clusters no\\s+result could be significant at the 5% level: the\\s+smallest possible p-value is 0.125"
+  said <- "With 4 UNIT no calibration error could be significant at the 5% level: the smallest possible p-value of its"
+  said <- gsub(" ", "\\s+", said, fixed = TRUE)
+  blocks <- ce_estimate(update(ce_state(), d$p, d$y, cluster = d$cluster))
+  expect_output(print(blocks), sub("UNIT", "blocks", said))
+  said <- sub("UNIT", "clusters", said)
   expect_output(print(row), said)
   expect_output(print(ce_validate(d$p, d$y, cluster = d$cluster, times = 0)), said)
   d <- flip_sample(200, 6, 2, 1)
