@@ -9,15 +9,16 @@
 #   pairs      of a mean over pairs whose interval depends on both: see degenerate_limits(); NULL
 #   power      what is reported is value^(1 / power)
 #   smallest   the smallest value there can be: intervals end there
+#   size       how many rows the value is of, where those are not all; NULL
 #   design     weights and clusters of the rows (R/design.R)
 # Sums, multiples and differences of estimates are estimates: whoever computes one leaves its standard error and its
 # interval to summarise_estimate().
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
-                         smallest = 0, variance = NULL, pairs = NULL) {
+                         smallest = 0, variance = NULL, pairs = NULL, size = NULL) {
   structure(list(value = value, influence = influence, squares = squares, honest = honest, noise = noise,
                  power = power, design = design, smallest = smallest, variance = variance,
-                 pairs = pairs), class = "ce_value")
+                 pairs = pairs, size = size), class = "ce_value")
 }
 
 influence_rows <- function(estimate) {
@@ -116,12 +117,13 @@ estimate_limits <- function(estimate, level, draws = NULL) {
 
 # Rows that all contribute the same have no variance, but there may be others: those of which none is among m rows are
 # a share of at most 1 - (alpha / 2)^(1 / m) (Clopper and Pearson 1934). They lower a gap by at most their share, and
-# raise its power by as much.
+# raise its power by as much, up to 1.
 constant_limits <- function(estimate, level) {
-  size <- min(1 / weight_concentration(estimate$design), cluster_count(estimate$design))
+  size <- min(1 / weight_concentration(estimate$design), cluster_count(estimate$design), estimate$size)
   unseen <- 1 - ((1 - level) / 2)^(1 / size)
   value <- max(estimate$value, 0)
-  list(std.error = 0, low = max(value^(1 / estimate$power) - unseen, 0)^estimate$power, high = value + unseen)
+  low <- max(value^(1 / estimate$power) - unseen, 0)^estimate$power
+  list(std.error = 0, low = min(low, honest_limit(estimate, level)), high = max(value, min(value + unseen, 1)))
 }
 
 # For a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R);

@@ -88,7 +88,7 @@ problem_ece <- function(problem, scheme, honest) {
     of <- (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, folds)
     bound <- if (honest) new_estimate(of$bound$mean, of$bound_rows, problem$design, squares = of$bound$squares)
     estimate <- new_estimate(of$value$power, of$rows, problem$design, reported_power(scheme$p), bound,
-                             of$value$noise, of$value$squares)
+                             of$value$noise, of$value$squares, size = of$size)
     list(estimate = estimate, n_bins = length(ends))
   })
   list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0, "n_bins"))
@@ -111,7 +111,8 @@ errors_of_bins <- function(sorted, ends, scheme, folds) {
   value <- binned_power(bins, scheme$p, scheme$debias)
   bins <- bins[c("ends", "size", "gap")]
   bound <- if (!is.null(folds)) crossfit_bins(folds$prefixes(), bins, scheme$p)
-  list(value = value, rows = function() row_influence(sorted, bins, value), bound = bound,
+  top <- if (is.infinite(scheme$p)) diff(c(0, bins$ends))[which.max(abs(bins$gap))]
+  list(value = value, size = top, rows = function() row_influence(sorted, bins, value), bound = bound,
        bound_rows = function() crossfit_bin_rows(sorted, bins, folds$prefixes(), bound))
 }
 

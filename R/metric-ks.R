@@ -17,8 +17,13 @@
 #' are class-wise.
 #'
 #' # Intervals
-#' `"analytic"` takes the place of the maximum as known. The lower end is at most the cross-fitted limit of
-#' [ece()]: the cumulative residual at the place, and with the sign, of the other folds' maximum.
+#' The upper end takes the place of the maximum as known. The cumulative residual differs from its expectation by at
+#' most \eqn{c \sigma} with probability `level`, where \eqn{c} is the quantile of the Brownian motion above and
+#' \eqn{\sigma} the standard deviation of the whole sum. The lower end is the error less \eqn{c \sigma}, so it is
+#' above 0 exactly where `p.value` is below `1 - level`. There \eqn{\sigma^2} is that of calibrated predictions for an
+#' error of 0 and \eqn{\sum_i w_i^2 (conf_i - outcome_i)^2 / (\sum_i w_i)^2} for the estimated error, linear in
+#' between. With clusters and class-wise the lower end is at most the cross-fitted limit of [ece()]: the cumulative
+#' residual at the place, and with the sign, of the other folds' maximum.
 #'
 #' # Cost
 #' One sort.
@@ -55,23 +60,42 @@ ks_columns <- function(problems, interval) {
     value <- ks_value(sorted)
     honest <- mean_estimate(crossfit_ks(sorted, problem_folds(problem)), problem$design)
     list(estimate = new_estimate(value$value, value$influence, problem$design, honest = honest),
-         location = value$location, kuiper = value$kuiper, sigma = ks_sigma(problem, value$value))
+         location = value$location, kuiper = value$kuiper, spread = ks_spread(problem))
   })
   columns <- error_columns(
     list(combine_estimates(lapply(parts, `[[`, "estimate"))), interval, problems,
     function(part) sum(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0))
   )
-  shown <- c("location", "kuiper", "sigma")
-  if (length(parts) > 1) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), c(shown, "p.value"))))
-  c(columns, parts[[1]][shown], list(p.value = largest_motion_p(parts[[1]]$sigma)))
+  shown <- c("location", "kuiper", "sigma", "p.value")
+  if (length(parts) > 1) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), shown)))
+  part <- parts[[1]]
+  test <- if (is.null(part$spread)) list(sigma = NA_real_, p.value = NA_real_) else {
+    ks_test(part$estimate$value, part$spread, interval$level)
+  }
+  if (!is.null(test$low)) columns$conf.low <- test$low
+  c(columns, c(part, test)[shown])
 }
 
-# The error in units of the standard deviation of the whole sum under calibration.
-ks_sigma <- function(problem, value) {
-  if (!is.null(problem$design$cluster)) return(NA_real_)
+# Variances of the whole sum: of calibrated predictions, and estimated by squared residuals. NULL with clusters.
+ks_spread <- function(problem) {
+  if (!is.null(problem$design$cluster)) return(NULL)
   p <- problem$features[, 1]
-  spread <- sqrt(sum(row_shares(problem$design)^2 * p * (1 - p)))
-  if (spread == 0 && value == 0) 0 else value / spread
+  share <- row_shares(problem$design)^2
+  c(known = sum(share * p * (1 - p)), estimated = sum(share * problem$residuals[, 1]^2))
+}
+
+# The error in units of the standard deviation under calibration, its p-value, and the lower limit: the least x with
+# value - x <= c sigma(x), sigma(x)^2 linear from the known variance at 0 to the estimated one at the value.
+ks_test <- function(value, spread, level) {
+  sigma <- if (value == 0) 0 else value / sqrt(spread[["known"]])
+  p_value <- largest_motion_p(sigma)
+  low <- 0
+  if (p_value < 1 - level) {
+    quantile <- stats::uniroot(function(x) largest_motion_p(x) - (1 - level), c(1e-3, 40), tol = 1e-10)$root
+    bend <- quantile^2 * (spread[["estimated"]] - spread[["known"]]) / (2 * value)
+    low <- max(value + bend - sqrt(bend^2 + quantile^2 * spread[["estimated"]]), 0)
+  }
+  list(sigma = sigma, p.value = p_value, low = low)
 }
 
 # P(max |B(t)| > x) of a Brownian motion on [0, 1]: by reflection, and where that converges slowly, for small x, by the

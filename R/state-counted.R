@@ -47,7 +47,7 @@ cumulated_residuals <- function(rows, edges) {
 }
 
 # As ks_columns(), with the paths of the other parts for the honest end.
-counted_ks <- function(rows, n_parts, edges, design) {
+counted_ks <- function(rows, n_parts, edges, design, level) {
   n <- design$n
   parts <- lapply(seq_len(n_parts), function(part) cumulated_residuals(rows_of(rows, part), edges))
   all <- Reduce(`+`, lapply(parts, `[[`, "at"))
@@ -63,12 +63,12 @@ counted_ks <- function(rows, n_parts, edges, design) {
     c(sign * part$at[other], sum(part$squares[seq_len(other)]))
   }, numeric(2))
   bound <- sum(honest[1, ]) / n
-  spread <- sqrt(sum(rows$count * rows$x * (1 - rows$x))) / n
+  spread <- c(known = sum(rows$count * rows$x * (1 - rows$x)), estimated = sum(whole$squares)) / n^2
   list(
     estimate = new_estimate(value, no_rows, design,
                             honest = new_estimate(bound, no_rows, design, squares = sum(honest[2, ]) - n * bound^2),
                             squares = sum(whole$squares[below]) - n * value^2),
-    sigma = if (spread == 0 && value == 0) 0 else value / spread,
+    test = ks_test(value, spread, level),
     more = max(0, max(whole$within) / n - value)
   )
 }

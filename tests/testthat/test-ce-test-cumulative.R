@@ -102,7 +102,7 @@ test_that("what the test cannot take is refused", {
   expect_error(ce_test(pred_normal(1:5, 1), 1:5, test = "cumulative"), "one event", class = "calibrisk_error_test")
   expect_error(ce_test(c(.2, .4), 0:1, test = "cumulative", kernel = kernel_linear()), "has no kernel",
                class = "calibrisk_error_argument")
-  expect_error(ce_test(c(.2, .4), 0:1, test = "cumulative", cluster = c(1, 1)), "correlated",
+  expect_error(ce_test(c(.2, .4), 0:1, test = "cumulative", cluster = 1:2), "correlated",
                class = "calibrisk_error_cluster")
   expect_error(test_cumulative("cramer"), class = "calibrisk_error_argument")
 })

@@ -63,3 +63,28 @@ test_that("the law of the largest Brownian motion, and the level of its test", {
   expect_identical(ks_error(c(0, 1, 1), c(1, 1, 1))$p.value, 0)
   expect_true(is.na(ks_error(c(.2, .4, .6), c(0, 1, 1), cluster = c(1, 1, 2))$p.value))
 })
+
+test_that("the lower limit is above 0 exactly where the p-value is below alpha, and holds", {
+  chance <- function(p) p^1.3
+  # the largest of E[(p - p^1.3); p <= s], at the end
+  truth <- 1 / 2 - 1 / 2.3
+  found <- withr::with_seed(5, vapply(1:300, function(i) {
+    p <- stats::runif(200)
+    w <- if (i %% 2 == 0) stats::runif(200, .5, 1.5)
+    calibrated <- if (is.null(w)) ks_error(p, stats::rbinom(200, 1, p)) else
+      ks_error(p, stats::rbinom(200, 1, p), weights = w)
+    gap <- ks_error(p, stats::rbinom(200, 1, chance(p)))
+    c((calibrated$conf.low > 0) == (calibrated$p.value < .05), (gap$conf.low > 0) == (gap$p.value < .05),
+      calibrated$conf.low > 0, gap$conf.low > truth, gap$conf.high < truth, gap$conf.low > 0)
+  }, logical(6)))
+  share <- rowMeans(found)
+  expect_identical(share[1:2], c(1, 1))
+  expect_lt(share[3], .08)
+  expect_lt(max(share[4:5]), .05)
+  expect_gt(share[6], .3)
+  # the equation of the limit
+  spread <- c(known = 4e-4, estimated = 6e-4)
+  low <- ks_test(.1, spread, .95)$low
+  sigma <- sqrt(4e-4 + 2e-4 * low / .1)
+  expect_equal(largest_motion_p((.1 - low) / sigma), .05, tolerance = 1e-8)
+})
