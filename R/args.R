@@ -1,29 +1,30 @@
-#' Arguments that many functions share
+#' Shared arguments
 #'
 #' @param x Predictions, of one of three kinds. A data frame: `truth` is a column and `...` tidyselects the probability
 #'   columns. A numeric matrix with a row per observation and a column per class: `truth` is a factor or integers 1,
-#'   ..., K. A numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels. It says whether the
-#'   event happened or whether the top label was right. Results of `tune::fit_resamples()`, `tune_grid()` and
-#'   `last_fit()` that kept their predictions are read as a data frame of these; see [ce_predictions()] for fitted
-#'   models.
+#'   ..., K. A numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels, and tells whether
+#'   the event happened or whether the top label was right. Results of `tune::fit_resamples()`, `tune_grid()` and
+#'   `last_fit()` that kept their predictions are read as a data frame of these predictions; for fitted models see
+#'   [ce_predictions()].
 #' @param truth The outcomes; see `x`.
-#' @param ... For a data frame: tidyselect the probability columns, by default the numeric
-#'   columns that start with `.pred_`; where there are none, those named exactly as the levels of `truth`.
-#'   They are matched to the levels of `truth` by name; see *Columns and levels*. A single column that is named after a
-#'   level (`Yes`, `.pred_Yes`, `prob_yes`) is the probability of that level.
-#' @param notion Type of calibration, which names the prediction that is conditioned on. `"top_label"`: the confidence
-#'   in the most probable class (is it right that often?). `"class_wise"`: the probability of each class on its own,
-#'   squared errors summed. `"canonical"`: the whole vector of probabilities. `"binary"`: the probability of one event.
-#'   The default is `"binary"` for a single probability and for two classes, else `"top_label"`. A single probability
-#'   per row is taken as it is for `"top_label"` (the confidence in a label that was right or not) and `"binary"`, as
-#'   the two classes (1 - p, p) else. See the vignette *Notation*.
-#' @param event_level Binary: which level of `truth` is the event, `"first"` (as in
-#'   yardstick) or `"second"`. A single column that is named after a level, such as `.pred_<level>`, takes precedence.
-#' @param na_rm Drop rows with a missing value? Otherwise a missing value gives `NA`, and an error where something
-#'   is fitted.
-#' @param .by Columns to group by, tidyselected; an alternative to a grouped data frame. Groups come in the order of
-#'   their levels, else sorted. One with too little data has a row of `NA`, and a warning of class
-#'   `calibrisk_warning_group` names it.
+#' @param ... For a data frame: the probability columns (tidyselect). By default these are the numeric columns that
+#'   start with `.pred_` or, if there are none, those named exactly as the levels of `truth`. They are matched to the
+#'   levels of `truth` by name; see *Columns and levels*. A single column that is named after a level (`Yes`,
+#'   `.pred_Yes`, `prob_yes`) is the probability of that level.
+#' @param notion Type of calibration: the prediction given which the outcome should have the predicted probability.
+#'   `"top_label"`: the confidence in the most probable class (is it right that often?). `"class_wise"`: the probability
+#'   of each class on its own, squared errors summed. `"canonical"`: the whole vector of probabilities. `"binary"`: the
+#'   probability of one event. The default is `"binary"` for a single probability and for two classes, and `"top_label"`
+#'   otherwise. A single probability per row is used directly for `"binary"` and for `"top_label"` (the confidence in a
+#'   label that was right or not); for the other types it stands for two classes, (1 - p, p). See the vignette
+#'   *Notation*.
+#' @param event_level For two classes: the level of `truth` that is the event, `"first"` (as in yardstick) or
+#'   `"second"`. A single column that is named after a level, such as `.pred_<level>`, takes precedence.
+#' @param na_rm Whether to drop rows with a missing value. If `FALSE`, a missing value makes the result `NA`; functions
+#'   that fit something then raise an error.
+#' @param .by Columns to group by (tidyselect), as an alternative to a grouped data frame. Groups come in the order of
+#'   their levels, or sorted if they are not factors. A group with too little data gets a row of `NA`, and a warning of
+#'   class `calibrisk_warning_group` names it.
 #' @param level Confidence level of intervals and bounds.
 #' @param threads Number of threads; see [ce_threads].
 #' @section Columns and levels:

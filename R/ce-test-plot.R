@@ -23,7 +23,8 @@
 #' @param ... Not used.
 #' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @name autoplot.ce_test
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_test
+#' @exportS3Method ggplot2::autoplot ce_test
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- runif(200)

@@ -25,7 +25,7 @@
 #'   \item{`"cme"`}{Hotelling statistic of the mean witness values at `locations` test locations; p-value by
 #'     simulating outcomes (`reference = "redraw"`, exact), or `"chisq"` as in Widmann et al. (2021, appendix C.3), or
 #'     `"f"`. The chi-squared p-value is far too small if n is not much larger than the number of locations: at n = 16
-#'     and 10 locations it rejects calibrated predictions in about 80 % of cases at level 5 %. The F version is too
+#'     and 10 locations it rejects calibrated predictions in about 80% of cases at level 5%. The F version is too
 #'     small if locations are close. Few locations far apart have the most power. Its power was measured in 100 samples
 #'     of 500 binary predictions at level 5% with 99 simulations. With logits a third too large it rejected 51 times
 #'     with three locations far apart, 36 times with three at random and never with ten. The conditional test rejected

@@ -48,8 +48,8 @@
 #' For every `debias`, standard error and interval are therefore those of [skce()], for the sum over pairs \eqn{\sum_{i
 #' \ne j} M_{ij} G_{ij}}. Its variance at calibration is \eqn{2 \sum_{i \ne j} M_{ij}^2 G_{ij}^2} (from 1,000 rows on,
 #' of the pairs with some 500 of them), and its trace is \eqn{\sum_i M_{ii} G_{ii}}. The upper limit is at least the
-#' estimate. In simulations at least 94 % of intervals held the error; an interval around the plain estimate held it in
-#' 51 to 95 %. They had two and three classes, 100 to 1,000 rows, ridges of .1 and the default, calibrated predictions
+#' estimate. In simulations at least 94% of intervals held the error; an interval around the plain estimate held it in
+#' 51 to 95%. They had two and three classes, 100 to 1,000 rows, ridges of .1 and the default, calibrated predictions
 #' and logits too large by a quarter or two thirds, and importance weights or none. With clusters variance and trace at
 #' calibration are multiplied by what clusters make of those of [jkce()]. Whether a model is calibrated is a question
 #' for `n_draws`, which is exact, or [ce_test()].
@@ -245,8 +245,8 @@ group_rows <- function(groups, debias) {
   })
 }
 
-# If the largest allowed rank leaves more than 1 % of the trace of a kernel with diagonal near 1, the factor is worse
-# than random features (about 1 % at 100 frequencies).
+# If the largest allowed rank leaves more than 1% of the trace of a kernel with diagonal near 1, the factor is worse
+# than random features (about 1% at 100 frequencies).
 too_coarse <- function(numbers, problem, choices, kernel, group) {
   if (choices$computation != "auto" || numbers$computation != "low_rank") return(FALSE)
   plain <- is.null(group) && is.null(problem$scale) && is.null(problem$source) && is.null(problem$excess)

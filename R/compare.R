@@ -1,82 +1,86 @@
 #' Compare models by a metric, or fitted estimators by their risk
 #'
-#' Paired differences on the same rows, which share most of their noise. *Models* (their predictions) are compared by
-#' any `metric`; *fits* of calibration estimation functions for one model, by their risk.
+#' Compares *models* (their predictions) by any `metric`, or *fits* of calibration estimation functions for one model by
+#' their risk. Differences are paired: they are taken on the same rows, so most of the noise cancels.
 #'
 #' @section Models:
-#' The value of the metric for every model, and its difference for every pair, with a standard error from the
+#' Each model gets the value of the metric, and each pair of models the difference, with a standard error from the
 #' differences of the rows' influences. Metrics without influences ([ici], functions of your own) use a bootstrap of the
-#' rows; its limits and p-value hold both with and without the bias that resampling shows. The test is on the scale on
-#' which the metric is a mean over rows (for a root the mean power, where it is defined near 0 too). If one of two roots
-#' cannot be distinguished from 0 (its power is below twice its standard error), the interval of their difference
-#' contains every difference of two roots that are within both models' own limits. It still excludes 0 exactly if the
-#' p-value is below 1 - `level`: the end next to 0 then comes from the paired limits of the difference of the powers.
-#' The root of an unbiased estimate of a squared error is biased downwards, and upwards near 0, where negative
-#' estimates count as 0. If both models have the same predictions, the difference is 0 and the p-value 1. `metric =
-#' ce_estimate` compares the main estimates. Models of a number are vectors of predictive distributions ([pred]),
-#' columns of such, or expressions that make them, `pred_normal(mu, sigma)`: compared by scores (`"crps"`, `"log"`,
-#' `"dss"`, `"mse"`), by [skce], [ckce], [jkce] and [ucme], and by functions of your own. Median bandwidths, and the
-#' random locations of [ucme], are each model's own: give `ce_metric()` a kernel with a bandwidth, and `locations`, for
-#' ones that all share. Estimates of two models by the same binning or kernel share their bias only where both are
-#' equally far from calibrated and fill as many bins; see [ece_bias()]. Some metrics have an honest lower bound ([ece],
-#' [ks_error], [smooth_ece]), whose bias is in the other direction and 0 for calibrated models. Their interval contains
-#' the interval of the difference of the errors and the interval of the difference of the bounds, within the models' own
-#' limits. The p-value is the larger of the two (1 if their signs differ). Simulations with 500 rows show the effect.
-#' Two calibrated models, one with three distinct predictions and one with 500, are called different at the 5 % level in
-#' 2 % of samples (from the errors alone: 14 %). For a calibrated and an overconfident model, 90 % of the intervals hold
-#' the difference of their errors (from the errors alone: 56 %). The squares of `ce_estimate` and `ce_metric(ece, p = 2,
-#' debias = TRUE)`, and [skce], are without that bias; their roots are not. [ce_rank()] orders many models and says how
-#' certain the order is.
+#' rows. Its interval and p-value cover the difference both with and without a correction for the bias seen in the
+#' resamples. If both models have the same predictions, the difference is 0 and the p-value 1. `metric = ce_estimate`
+#' compares the main estimates. To order many models, and to see how certain the order is, use [ce_rank()].
+#'
+#' *Roots.* The test is on the scale on which the metric is a mean over rows. For a root this is the mean power, which
+#' behaves well near 0 too. If one of two roots cannot be distinguished from 0 (its power is below twice its standard
+#' error), the interval of their difference contains every difference of two roots that are within both models' own
+#' limits. It still excludes 0 exactly if the p-value is below 1 - `level`: the end next to 0 then comes from the paired
+#' limits of the difference of the powers. The root of an unbiased estimate of a squared error is biased downwards,
+#' except near 0, where it is biased upwards because negative estimates are set to 0.
+#'
+#' *Bias.* Two estimates by the same binning or kernel have the same bias only if both models are equally far from
+#' calibrated and fill as many bins; see [ece_bias()]. The metrics [ece], [ks_error] and [smooth_ece] also have a
+#' conservative lower bound, whose bias is in the other direction and 0 for calibrated models. Their interval contains
+#' two intervals, that of the difference of the errors and that of the difference of the bounds, within the models' own
+#' limits. The p-value is the larger one of the two (1 if the differences have opposite signs). Simulations with 500
+#' rows show the effect. Two calibrated models, one with three distinct predictions and one with 500, differ
+#' significantly at the 5% level in 2% of samples (from the errors alone: 14%). For a calibrated and an overconfident
+#' model, 90% of the intervals contain the difference of their errors (from the errors alone: 56%). The squares of
+#' `ce_estimate` and `ce_metric(ece, p = 2, debias = TRUE)`, and [skce], do not have that bias; their roots do.
+#'
+#' *Models that predict a number* are vectors or columns of predictive distributions ([pred]), or expressions that make
+#' them, such as `pred_normal(mu, sigma)`. They are compared by scores (`"crps"`, `"log"`, `"dss"`, `"mse"`), by [skce],
+#' [ckce], [jkce] and [ucme], and by functions of your own. Each model has its own median bandwidth and, in [ucme], its
+#' own random locations. For shared ones, give `ce_metric()` a kernel with a bandwidth, and `locations`.
 #'
 #' @section Superiority and non-inferiority:
-#' With a `margin` m > 0 the interval \eqn{[l, u]} of the difference a minus b says more, for metrics of which smaller
-#' values are better. Model a is *superior* to b if \eqn{u < 0}, and b to a if \eqn{l > 0}. Model a is *non-inferior* to
-#' b if \eqn{u < m}, so its metric is worse by less than the margin, and b to a if \eqn{l > -m}. If both are, the models
-#' differ by less than m. Each is a one-sided test at half of 1 - `level`; `adjust` does not change them. The margin is
-#' on the scale of `difference`, and is chosen before the data are seen. For a metric of which larger values are better,
-#' give its negative.
+#' A `margin` m > 0 is for metrics of which smaller values are better. Let \eqn{[l, u]} be the interval of the
+#' difference a minus b. Model a is *superior* to b if \eqn{u < 0}, and b to a if \eqn{l > 0}. Model a is *non-inferior*
+#' to b if \eqn{u < m}, so its metric is worse by less than the margin, and b to a if \eqn{l > -m}. If both are
+#' non-inferior, the models differ by less than m. Each statement is a one-sided test at the level (1 - `level`) / 2;
+#' `adjust` does not change it. The margin is on the scale of `difference`. Choose it before you see the data. If larger
+#' values of a metric are better, pass a function that returns its negative.
 #'
 #' @section Fits:
-#' Risks on the same rows, best first, with the difference to the best and the standard error of that difference.
-#' Differences between good estimators are tiny (skill is at most \eqn{CE^4/R(0)}): only the paired standard error says
-#' whether two methods can be told apart. See [ce_risk()]. The paired standard error is that of the U-statistic's
-#' Hájek projections' differences \eqn{r_i^A - r_i^B}. Choosing the best of several on these rows makes its own
-#' risk optimistic, and the comparison is not corrected for the number of methods.
+#' The risks of all fits on the same rows (see [ce_risk()]), best first, with the difference to the best and the
+#' standard error of that difference. Differences between good estimators are tiny, since the skill is at most
+#' \eqn{CE^4/R(0)}; only the paired standard error shows whether two methods differ. It is computed from the differences
+#' \eqn{r_i^A - r_i^B} of the Hájek projections of the two U-statistics. If you choose the best of several fits on these
+#' rows, its risk is optimistic. The comparison is not corrected for the number of methods.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
-#' @param objects A named list of predictions, or a data frame with a column of probabilities (or distributions) for
-#'   every model; or a named list of `ce_fit` or `ce_tune` objects for the same type of calibration, of one model's
-#'   predictions.
+#' @param objects For models: a named list of predictions, or a data frame with a column of probabilities (or
+#'   distributions) for every model. For fits: a named list of `ce_fit` or `ce_tune` objects of the same type of
+#'   calibration, for the predictions of one model.
 #' @param x For fits: the predictions on which they are compared.
-#' @param truth The outcomes. For models it comes after `objects`: a column of the data frame, or of all data frames of
-#'   a list; or a vector.
-#' @param ... For models in a data frame: their columns; an expression that makes distributions may have a name, `wide =
-#'   pred_normal(mu, 2 * sigma)`. For fits: the probability columns of `x`.
-#' @param metric Required for models: a metric such as [ece] or [ce_estimate] or its name, a score such as
-#'   [score_brier()], or [ce_metric()] with options.
+#' @param truth The outcomes: a vector, or a column of the data frame or of every data frame in the list. For models it
+#'   is the second argument, after `objects`.
+#' @param ... For models in a data frame: their columns, or expressions that make distributions, which may be named:
+#'   `wide = pred_normal(mu, 2 * sigma)`. For fits: the probability columns of `x`.
+#' @param metric For models, required: a metric such as [ece] or [ce_estimate], or its name; a score such as
+#'   [score_brier()]; or [ce_metric()] with options.
 #' @param adjust For models: a method of [stats::p.adjust()] for the column `p.adjusted`.
-#' @param margin For models: `NULL`, or a difference above 0 that does not matter; see *Superiority and
-#'   non-inferiority*.
-#' @param times Number of bootstrap samples, for metrics that come without influences.
-#' @param level Level of the intervals of models; of the one-sided bound in `diagnosis` of fits.
-#' @return For models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (where the metric has one),
+#' @param margin For models: `NULL`, or a positive number, the largest difference that does not matter; see *Superiority
+#'   and non-inferiority*.
+#' @param times Number of bootstrap samples, for metrics without influences.
+#' @param level Confidence level: of the intervals for models, and of the one-sided bound in `diagnosis` for fits.
+#' @return For models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (if the metric has one),
 #'   `estimate_a`, `estimate_b`, `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`, `p.adjusted`
-#'   on request, `n`; with `margin` also `superior` (`"a"`, `"b"` or `"neither"`) and `noninferior` (or `"both"`). The
-#'   standard error of a difference of roots is `NA` if one of them cannot be distinguished from 0.
+#'   (if `adjust` is given) and `n`; with `margin` also `superior` (`"a"`, `"b"` or `"neither"`) and `noninferior`
+#'   (these, or `"both"`). The standard error of a difference of roots is `NA` if one of them cannot be distinguished
+#'   from 0.
 #'
 #'   For fits, one row per method (and group), ordered by risk: `method`, `risk`, `root_risk`, `std.error` (of `risk`),
 #'   `difference` (to the best), `difference_std.error` (paired), `skill`, `n` and `diagnosis`. The diagnosis is
 #'   `"best"`, `"worse"` if the difference exceeds its one-sided bound at `level`, else `"not distinguishable"`.
 #' @section Cost:
-#' Cost of the metric or the risks, for every model. Under a [future::plan()] of several workers, fits, and metrics of
-#' packages that draw no random numbers, are computed there, with the same digits; bootstrap samples and functions of
-#' yours are not.
+#' The cost of the metric or the risk, for every model. Under a [future::plan()] of several workers, risks of fits, and
+#' metrics from packages that draw no random numbers, are computed on the workers, with the same digits. Bootstrap
+#' samples and functions of your own are not.
 #' @section Errors:
-#' `calibrisk_error_model` where two fits were clearly fitted on predictions of different models (different
-#' predictions of the same outcomes, or no row in common): their risks are for different targets. `_argument` where
-#' models come without a metric or with one that is not for their kind, `_columns`, `_length`,
-#' `_truth`, and the errors of the metric.
+#' `calibrisk_error_model` if two fits are clearly for predictions of different models (different predictions of the
+#' same outcomes, or no row in common), because their risks have different targets. `_argument` if models come without a
+#' metric or with one that is not for their kind. `_columns`, `_length`, `_truth`, and the errors of the metric.
 #' @references `r ref_gruber_bach()`
 #' @seealso [ce_rank()], [ce_gain()].
 #' @export

@@ -14,7 +14,8 @@
 #'   smallest to the fifth largest prediction (of 20 rows or more); `tidy()` has all of them. Both axes end at .1, .2 or
 #'   .5 where all predictions, curves and intervals are below.
 #' @name autoplot.ce_curve
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_curve
+#' @exportS3Method ggplot2::autoplot ce_curve
 autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FALSE, numbers = FALSE, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   bands <- bands %||% if (shared_panel(object, facet) && object$type != "pit") "none" else "conf"

@@ -55,9 +55,9 @@
 #' stay as they were.
 #'
 #' In simulations of miscalibrated models (500 uniform predictions, slopes 0.75 and 1.5, \eqn{p^2}, a sine wave; 100
-#' samples each) `band` held the whole true curve in 99 to 100 % of samples (isotonic) and in 92 to 96 % (smooth).
-#' `conf` held the true frequency at 93 to 94 % of the places. At the worst place, where the true curve bends or near
-#' the ends, it did so in 87 % of samples (isotonic) and in 83 % (smooth).
+#' samples each) `band` held the whole true curve in 99 to 100% of samples (isotonic) and in 92 to 96% (smooth).
+#' `conf` held the true frequency at 93 to 94% of the places. At the worst place, where the true curve bends or near
+#' the ends, it did so in 87% of samples (isotonic) and in 83% (smooth).
 #'
 #' @section Cost:
 #' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for

@@ -11,9 +11,10 @@
 #' @param thresholds The range of thresholds to draw, two numbers; by default that of the curve.
 #' @param recalibrated Whether to draw the net benefit of the recalibrated predictions too, dashed.
 #' @return A ggplot object; `plot()` draws it and returns `x`. Lines end where their net benefit falls below 0 by more
-#'   than 15 % of the largest net benefit; a model's loss ends there too.
+#'   than 15% of the largest net benefit; a model's loss ends there too.
 #' @name autoplot.ce_decision
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_decision
+#' @exportS3Method ggplot2::autoplot ce_decision
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- rbeta(600, 1, 3)

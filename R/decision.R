@@ -1,84 +1,93 @@
-#' The decision curve of calibration
+#' Decision curve and the net benefit lost to miscalibration
 #'
-#' What are predictions of a yes/no outcome worth where people act above a threshold, and how much of that is lost
-#' because the predictions are miscalibrated? Net benefit at every threshold, and what recalibrating would add to it,
-#' with intervals and a band for all thresholds at once.
+#' How useful are predictions of a yes/no outcome for decisions at a threshold, and how much is lost because they are
+#' miscalibrated? `ce_decision()` estimates the net benefit at every threshold and the gain in net benefit from
+#' recalibration, with intervals and simultaneous bands.
 #'
 #' @section Definition:
-#' Treating rows with \eqn{p \ge c} accepts \eqn{1/c - 1} needless actions for one that is needed. With \eqn{\eta = P(Y
-#' = 1 \mid p)}, what follows is counted in needed actions per row:
-#' \deqn{NB(c) = \frac{E[1\{p \ge c\}(Y - c)]}{1 - c}, \qquad
-#'   loss(c) = \frac{E[|\eta - c|\, 1\{c \textrm{ lies between } p \textrm{ and } \eta\}]}{1 - c},}
-#' the net benefit (Vickers and Elkin 2006) and the net benefit lost to miscalibration. The best that any function of
-#' the predictions could reach is \eqn{NB(c) + loss(c)}. `treat_all` is the net benefit of treating all rows; that of
-#' treating none is 0. With recalibrated probabilities \eqn{\hat\eta} in whose fit a row had no part,
-#' \deqn{l_i(c) = (1\{\hat\eta_i \ge c\} - 1\{p_i \ge c\}) (y_i - c) / (1 - c)}
-#' has a mean of at most \eqn{loss(c)}, and of exactly that where \eqn{\hat\eta = \eta}: `loss` estimates what this
-#' recalibration buys, a **lower bound** of what a perfect one would. It may be negative. `recalibrated` is
+#' To treat the rows with \eqn{p \ge c} is to accept \eqn{1/c - 1} false positives for each true positive. Let \eqn{\eta
+#' = P(Y = 1 \mid p)}. In true positives per row, let
+#' \deqn{NB(c) = \frac{E[1\{p \ge c\}(Y - c)]}{1 - c}, \qquad loss(c) = \frac{E[|\eta - c|\, 1\{c \textrm{ lies between
+#'   } p \textrm{ and } \eta\}]}{1 - c},} be the net benefit (Vickers and Elkin 2006) and the net benefit lost to
+#'   miscalibration. The highest net benefit of any function of the predictions is \eqn{NB(c) + loss(c)}. `treat_all` is
+#'   the net benefit of treating all rows; that of treating none is 0. Let \eqn{\hat\eta_i} be the recalibrated
+#'   probability of row i, from a recalibration that was fitted without this row. Then
+#' \deqn{l_i(c) = (1\{\hat\eta_i \ge c\} - 1\{p_i \ge c\}) (y_i - c) / (1 - c)} has an expectation of at most
+#' \eqn{loss(c)}, with equality if \eqn{\hat\eta = \eta}. So `loss`, its mean, estimates the gain from this
+#' recalibration, which is a **lower bound** of the gain from a perfect one. It may be negative. `recalibrated` is
 #' \eqn{NB + loss}.
 #'
-#' By default \eqn{\hat\eta_i = p_i - g(p_i)}, where the miscalibration g is the stack of projections of
-#' [method_stack()] on the other folds' rows: the bases of [ce_estimate()], shrunk where there is only noise. (Its
-#' leave-one-out values would not do: all rows choose the weights of the stack, so the mean of \eqn{l_i} exceeds 0 for
-#' calibrated predictions too.) Folds depend on the values of the rows: nothing is random but the width of the bands.
+#' By default \eqn{\hat\eta_i = p_i - g(p_i)}, where the miscalibration g is estimated by [method_stack()] on the rows
+#' of the other folds: the bases of [ce_estimate()], shrunk towards 0 if there is only noise. (Leave-one-out values of
+#' the stack cannot replace the folds. All rows determine its weights, so the mean of \eqn{l_i} would exceed 0 for
+#' calibrated predictions too.) Folds depend on the values of the rows only, so nothing is random except the width of
+#' the bands.
 #'
-#' *Several models* on the same rows are compared in pairs: \eqn{NB_a(c) - NB_b(c)}, from the rows where the two decide
-#' differently, with intervals and a band as for the loss. Columns of a data frame always have the same rows; data
-#' frames and matrices of a list where they have the same outcomes and the same complete rows.
+#' *Several models* on the same rows are compared in pairs by \eqn{NB_a(c) - NB_b(c)}, with intervals and a band as for
+#' the loss; only the rows for which the two decide differently contribute. Columns of a data frame always have the same
+#' rows. Data frames and matrices in a list do if they have the same outcomes and the same complete rows.
 #'
 #' @section Area:
-#' \eqn{2\int_0^1 (1 - c)\, loss(c)\, dc = E(p - \eta)^2}, the squared calibration error: the loss shows at which
-#' thresholds the error lies. For a fitted \eqn{\hat\eta} the area under the estimate, `area` in `glance()`, is the
-#' difference of mean squared errors \eqn{(p_i - y_i)^2 - (\hat\eta_i - y_i)^2}, in expectation \eqn{CE^2 -
-#' E(\hat\eta - \eta)^2}; it may be negative.
+#' \eqn{2\int_0^1 (1 - c)\, loss(c)\, dc = E(p - \eta)^2}, the squared calibration error. The loss therefore shows at
+#' which thresholds the error lies. For a fitted \eqn{\hat\eta}, the area under the estimate (`area` in `glance()`) is
+#' the mean of \eqn{(p_i - y_i)^2 - (\hat\eta_i - y_i)^2}, with the expectation \eqn{CE^2 - E(\hat\eta - \eta)^2}. It
+#' may be negative.
 #'
 #' @section Intervals:
-#' From the influence of the rows, weighted or summed by cluster. The variance of `loss` is at least that of outcomes
-#' which happen as often as the threshold says, since the few rows whose decision changes may all have the more likely
-#' outcome. Bands hold at all thresholds at once: value plus or minus the quantile of the largest standardised value in
-#' a multiplier bootstrap. The multipliers of rows or clusters are independent and normal; the sums are drawn from the
-#' normal distribution that they have given the data. Limits of the net benefit are never closer to it than Wilson's
-#' limits for the shares of treated rows with and without an event, combined (Zou and Donner 2008). At high thresholds
-#' few rows are treated; they may all have the same outcome, and where no row is treated the next sample may have some.
-#' In simulations at 95% (300 and 1,500 rows, common and rare events, calibrated and overconfident; 100 samples each)
-#' intervals held in 94 to 100% and bands in 96 to 99% of samples. From the influence alone they held in 40 to 80% if at
-#' most 10 rows were treated. The recalibration is taken as it is: limits of `loss` are those of what this one buys, and
-#' the lower ones hold for the loss to miscalibration, too. Simulations had 300 and 1,000 rows of common and rare
-#' events, and calibrated, sloped, shifted and wavy predictions (120 to 250 samples each). The lower end of the band at
-#' 95% was above the loss at some threshold in at most 2% of samples. The band missed the gain of the recalibration at
-#' some threshold in 1 to 15%, since the rows of each fold contribute to the recalibration of the others. Read the lower
-#' ends.
+#' Standard errors come from the influence of the rows, weighted or summed by cluster. Bands are simultaneous, for all
+#' thresholds: value plus or minus the quantile of the largest standardised value in a multiplier bootstrap. The
+#' multipliers of rows or clusters are independent and normal, so the sums are drawn from their normal distribution
+#' given the data.
+#'
+#' *Net benefit.* At high thresholds few rows are treated. They may all have the same outcome, and if no row is treated
+#' here, some may be in the next sample. The limits of the net benefit are therefore never closer to it than Wilson's
+#' limits for the shares of treated rows with and without an event, combined (Zou and Donner 2008). In simulations at
+#' 95% (300 and 1,500 rows, common and rare events, calibrated and overconfident; 100 samples each), intervals covered
+#' in 94 to 100% and bands in 96 to 99% of samples. Limits from the influence alone covered in 40 to 80% if at most 10
+#' rows were treated.
+#'
+#' *Loss.* The few rows whose decision changes may all have the more likely outcome. The variance of `loss` is therefore
+#' at least that of outcomes whose probability is the threshold. The recalibration is treated as fixed: the limits of
+#' `loss` are for the gain from this recalibration, and the lower ones are valid for the loss to miscalibration too.
+#' Simulations had 300 and 1,000 rows, common and rare events, and calibrated, sloped, shifted and wavy predictions (120
+#' to 250 samples each). The lower limit of the 95% band was above the loss at some threshold in at most 2% of samples.
+#' The band did not cover the gain from the recalibration at some threshold in 1 to 15%, since the rows of each fold
+#' contribute to the recalibration of the others. Rely on the lower limits.
 #'
 #' @section Invariants:
 #' `net_benefit`, `treat_all`, `loss` and their errors do not depend on the order of the rows or the number of threads.
-#' Where no row's decision changes, `loss` and its limits are 0. If all outcomes are of one class the curve is defined
-#' but carries little information: without events no threshold has a positive net benefit.
+#' Where no decision changes, `loss` and its limits are 0. If all outcomes are of one class, the curve is defined but
+#' carries little information: without events, the net benefit is positive at no threshold.
 #'
 #' @section Cost:
-#' \eqn{O(n \log T)} for T thresholds after the recalibration, which takes most of the time: about 6 s of processor
-#' time for a million rows and the default. Under a [future::plan()] of several workers the folds are fitted there, with
-#' the same digits.
+#' The recalibration takes most of the time, by default about 6 s of processor time for a million rows. The curve then
+#' takes \eqn{O(n \log T)} for n rows and T thresholds. Under a [future::plan()] of several workers the folds are fitted
+#' on the workers, with the same digits.
 #'
 #' @inheritParams ece
-#' @param x A data frame, matrix or vector of probabilities, or a list of those, one per model. Of two classes.
-#' @param ... For a data frame: tidyselect the probability columns. Two that are named as the classes are one model;
-#'   other ones are a model each, all of the probability of the event.
-#' @param thresholds Numbers strictly between 0 and 1, at most 1,000; rounded to 12 decimals, in increasing order.
+#' @param x Predictions of two classes: a data frame, a matrix or a vector of probabilities, or a list of these, one per
+#'   model.
+#' @param ... For a data frame: the probability columns (tidyselect). Two columns that are named after the classes are
+#'   one model. Otherwise each column is a model, with the probability of the event.
+#' @param thresholds Threshold probabilities: at most 1,000 numbers strictly between 0 and 1. They are rounded to 12
+#'   decimals and sorted.
 #' @param recalibration The recalibration: a method that estimates the miscalibration, with a single value of its
-#'   hyperparameter ([ce_methods]), or a map of [ce_recalibrate()] ([ce_maps]) or its name, such as `"platt"`.
-#' @param folds A number of folds; or the fold of every row, or an rsample `rset`.
-#' @param times Number of draws for the bands.
-#' @param level Level of intervals and bands.
+#'   hyperparameter ([ce_methods]); or a map of [ce_recalibrate()] ([ce_maps]) or its name, such as `"platt"`.
+#' @param folds Number of folds of the recalibration, or an integer vector with the fold of every row, or an rsample
+#'   `rset`.
+#' @param times Number of bootstrap draws for the bands.
+#' @param level Confidence level of intervals and bands.
 #' @param threads Number of threads; see [ce_threads].
-#' @return A `ce_decision`. `tidy()` gives a row per model, group and threshold: `model` and groups where there are
-#'   several, `threshold`, `net_benefit`, `treat_all`, `loss`, its `std.error`, `conf.low` and `conf.high` (one
-#'   threshold), `band.low` and `band.high` (all thresholds), `recalibrated` (net benefit after it), `changed` (rows
-#'   whose decision recalibration changes). Also `net_benefit.std.error`, `net_benefit.conf.low`, ..., the same for the
-#'   net benefit. `tidy(type = "differences")` gives a row per pair of models, group and threshold: `a`, `b`, groups,
-#'   `threshold`, `difference` (of net benefit, a minus b), `std.error`, `conf.low`, `conf.high`, `band.low` and
-#'   `band.high`. `glance()` gives a row per model and group: `n`, `event_rate`, the `area` with `std.error`, `conf.low`
-#'   and `conf.high`, the threshold `worst` with the largest estimated `loss`, the shares of thresholds `bought`
-#'   (`band.low` above 0) and `useful` (net benefit above treating all and treating none).
+#' @return A `ce_decision`. `tidy()` returns a row per model, group and threshold, with `model` and the groups (if there
+#'   are several), `threshold`, `net_benefit`, `treat_all`, `loss` with its `std.error`, `conf.low` and `conf.high`
+#'   (pointwise) and `band.low` and `band.high` (simultaneous), `recalibrated` (net benefit after recalibration) and
+#'   `changed` (number of rows whose decision recalibration changes). `net_benefit.std.error`, `net_benefit.conf.low`
+#'   and so on are the same for the net benefit. `tidy(type = "differences")` returns a row per pair of models, group
+#'   and threshold: `a`, `b`, groups, `threshold`, `difference` (of net benefit, a minus b), `std.error`, `conf.low`,
+#'   `conf.high`, `band.low` and `band.high`. `glance()` returns a row per model and group: `n`, `event_rate`, `area`
+#'   with `std.error`, `conf.low` and `conf.high`, the threshold `worst` with the largest estimated `loss`, and two
+#'   shares of thresholds: `bought` (`band.low` is above 0) and `useful` (the net benefit is above that of treat all and
+#'   treat none).
 #' @section Errors:
 #' `calibrisk_error_argument` for thresholds outside (0, 1), `_classes` for more than two classes, `_method` for a
 #' recalibration that does not estimate miscalibration, `_missing` for incomplete rows with `na_rm = FALSE`, and those
@@ -203,7 +212,7 @@ check_decision_input <- function(predictions, call) {
 }
 
 #' @rdname ce_decision
-#' @param type `"curve"`, or of several models on the same rows `"differences"` of their net benefit.
+#' @param type `"curve"`, or, for several models on the same rows, `"differences"` of their net benefit.
 #' @export
 tidy.ce_decision <- function(x, type = c("curve", "differences"), ...) {
   type <- check_choice(type, c("curve", "differences"))

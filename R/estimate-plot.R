@@ -34,7 +34,8 @@ estimate_columns <- function(x, columns) {
 }
 
 #' @rdname ce_estimate_tables
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_estimate
+#' @exportS3Method ggplot2::autoplot ce_estimate
 autoplot.ce_estimate <- function(object, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   check_columns(object, c("notion", "estimate", "conf.low", "conf.high"))

@@ -10,7 +10,8 @@
 #' @section Errors:
 #' `calibrisk_error_notion` for a canonical fit, `calibrisk_error_argument` for unknown classes.
 #' @name autoplot.ce_fit
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_fit
+#' @exportS3Method ggplot2::autoplot ce_fit
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' plot(ce_fit(vehicle_predictions, truth, method = method_kde(0.05)))
 autoplot.ce_fit <- function(object, classes = NULL, ...) autoplot_fits(list(object), classes)

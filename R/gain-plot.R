@@ -9,7 +9,8 @@
 #' @section Errors:
 #' `calibrisk_error_argument` for the gain of given predictions, which is one number.
 #' @name autoplot.ce_gain
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_gain
+#' @exportS3Method ggplot2::autoplot ce_gain
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- runif(300)

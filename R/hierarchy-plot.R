@@ -7,7 +7,8 @@
 #' @param ... Not used.
 #' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @name autoplot.ce_hierarchy
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_hierarchy
+#' @exportS3Method ggplot2::autoplot ce_hierarchy
 autoplot.ce_hierarchy <- function(object, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   check_columns(object, c("quantity", "value", "conf.low", "conf.high", "below", "holds", "p", "n_classes", "n"))

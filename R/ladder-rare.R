@@ -1,5 +1,5 @@
 # Where next to no outcome surprises, squares of residuals say little of the variance that they have: among 300
-# predictions of .999 that were all right nothing varies, but the accuracy may be .99 (all are right in 5 % of such
+# predictions of .999 that were all right nothing varies, but the accuracy may be .99 (all are right in 5% of such
 # samples), and all are right in three of four samples of a calibrated model. What a sample has not seen is then added.
 # A sample's failures are counted in units of the largest squared residual.
 

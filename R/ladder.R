@@ -189,7 +189,7 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   own$low <- largest("low", tested)
   own$high <- largest("high")
   own$upper <- largest_upper(lapply(all, `[[`, "upper"))
-  # the largest of three bounds at 95 % each would hold in 91 % of calibrated samples only
+  # the largest of three bounds at 95% each would hold in 91% of calibrated samples only
   own$lower_bound <- own$low
   own$high <- min(own$high, max(own$upper_bound, own$low))
   p_values <- vapply(tested, `[[`, 0, "p.value")

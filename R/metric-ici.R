@@ -5,7 +5,7 @@
 #'
 #' # Definition
 #' With the smoothed frequency `c(p)` of the outcome at the prediction p: ICI is the mean of
-#' `|p_i - c(p_i)|`, E50 its median, E90 its 90 % quantile and Emax its largest value
+#' `|p_i - c(p_i)|`, E50 its median, E90 its 90% quantile and Emax its largest value
 #' (Austin and Steyerberg 2019; E50, E90 and Emax after Harrell). The smoother is a `"loess"` of
 #' the outcome on the prediction with `span` 0.75 and degree 2, as published, or
 #' `"isotonic"`: pooled adjacent violators. A loess that leaves `[0, 1]` is cut to it. Below ten distinct predictions,
@@ -35,8 +35,8 @@
 #' (with clusters, Student's) quantiles times the samples' standard deviation; for E50, which noise may also lower, at
 #' least the quantile of the noise. It is not lowered, since large differences of one sign have no bias. Both are of the
 #' curve as the smoother sees it. In simulations (332 rows, two distributions of predictions, calibrated and three
-#' forms of miscalibration) they hold ICI and Emax in 90 to 100 % of samples. A quantile that lies where the distances
-#' jump has no such limits: E50 was held in 30 % of samples if half of the rows had no distance and half one of 0.15.
+#' forms of miscalibration) they hold ICI and Emax in 90 to 100% of samples. A quantile that lies where the distances
+#' jump has no such limits: E50 was held in 30% of samples if half of the rows had no distance and half one of 0.15.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
 #' @examples
 #' p <- seq(0.05, 0.95, length.out = 60)
@@ -82,7 +82,7 @@ check_one_problem <- function(notion, call = caller_env()) {
   notion
 }
 
-# Mean, median, 90 % quantile and maximum of the gaps' sizes.
+# Mean, median, 90% quantile and maximum of the gaps' sizes.
 gap_distances <- function(gap, problem) {
   gap <- abs(gap)
   c(row_mean(gap, problem$design), weighted_quantile(gap, c(0.5, 0.9, 1), problem$design))

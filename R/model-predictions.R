@@ -17,7 +17,7 @@
 #'   \item{Numbers}{A column `.pred` of predictive distributions. [stats::lm()], and glm and gam of a Gaussian family:
 #'     normal, with the sum of the variances of the residuals and of the fitted mean. Families Poisson, Gamma and
 #'     negative binomial: the distribution at the fitted mean. `gam(family = gaulss())`: its mean and standard
-#'     deviation. `ranger(quantreg = TRUE)`: the quantiles 1 %, 3 %, ..., 99 %.}
+#'     deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%.}
 #'   \item{Survival}{With `horizon`: a column `.pred_event`, the probability of the event by this time.
 #'     `survival::coxph()`, survival forests of ranger, censored regression of tidymodels; see [ce_horizon()].}
 #'   \item{Posterior draws}{Models of rstanarm and brms, by the generics of rstantools: probabilities are posterior

@@ -88,7 +88,7 @@ cell_sums <- function(z, y) {
   cbind(tabulate(cell, n_cells), sum_in(y), sum_in(z))
 }
 
-# Every block at first, then after 2 % more rows: as often as the estimates move.
+# Every block at first, then after 2% more rows: as often as the estimates move.
 refit_bets <- function(stream, settings) {
   blocks <- max(1, floor(0.02 * stream$n / settings$block))
   used <- stream$cells[stream$cells[, 1] > 0, , drop = FALSE]

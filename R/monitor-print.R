@@ -46,7 +46,8 @@ e_text <- function(log_e) {
 }
 
 #' @rdname ce_monitor
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_monitor
+#' @exportS3Method ggplot2::autoplot ce_monitor
 autoplot.ce_monitor <- function(object, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   check_empty(...)

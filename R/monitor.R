@@ -1,64 +1,68 @@
-#' Watch the calibration of a model while outcomes come in
+#' Monitor the calibration of a model while outcomes come in
 #'
-#' A test of calibration that may be looked at after every row. A monitor takes predictions and their outcomes in the
-#' order in which they arrive, and holds an *e-value*, the wealth of a gambler who bets against the predictions. If the
-#' predictions are calibrated, it ever reaches \eqn{1/\alpha} with probability at most \eqn{\alpha}, however often you
-#' look and whenever you stop. It keeps sums, not rows; those of a [ce_state()] are among them, for the main estimate.
+#' A test of calibration that you may check after every row. A monitor takes predictions and their outcomes in the order
+#' in which they arrive, and keeps an *e-value*, the wealth of a gambler who bets against the predictions. If the
+#' predictions are calibrated, the probability that the e-value ever reaches \eqn{1/\alpha} is at most \eqn{\alpha}, no
+#' matter how often you check and when you stop. A monitor keeps sums, not rows; among them are those of a [ce_state()],
+#' for the main estimate.
 #'
-#' @param notion `"binary"` (the probability of an event), `"top_label"` or `"class_wise"`; by default that of the first
-#'   rows, see [ce_estimate()].
+#' @param notion `"binary"` (the probability of an event), `"top_label"` or `"class_wise"`; by default chosen from the
+#'   first rows, as in [ce_estimate()].
 #' @param alpha Level of the test.
-#' @param block After how many rows the bets are fitted anew (later, after 2 % more rows).
-#' @param half_life After how many rows a row counts half as much for the bets, `Inf` for never: a monitor that is to
-#'   find *changes* should forget.
+#' @param block Number of rows after which the bets are fitted again. With many rows it is a multiple of this number,
+#'   about 2% of the rows so far.
+#' @param half_life Number of later rows after which a row has half its weight in the fit of the bets; `Inf` for never.
+#'   To detect *changes*, choose a finite number.
 #' @inheritParams ce_args
 #' @param object A `ce_monitor`.
-#' @param data Predictions as in [ce_estimate()]: a data frame, a matrix or a vector; or a [ce_source()], whose pieces
-#'   are an update each, or a list of sources, which are read one after the other.
+#' @param data Predictions as in [ce_estimate()]: a data frame, a matrix or a vector; or a [ce_source()], each piece of
+#'   which is one update, or a list of sources, which are read one after the other.
 #' @param x A `ce_monitor`.
-#' @param weights Frequency weights, integers: rows that stand for several. Importance weights are an error: a test that
-#'   is valid at all times cannot take them; [ce_test()] and [ce_estimate()] can.
-#' @param cluster Rows that belong together, see section Definition.
+#' @param weights Frequency weights (integers), for rows that stand for several. Importance weights are an error,
+#'   because a test that is valid at all times cannot use them; [ce_test()] and [ce_estimate()] can.
+#' @param cluster The cluster of each row, such as the patient: a column of `data`, or a vector; see *Definition*.
 #' @return An object of class `ce_monitor`; `update()` returns the monitor with the new rows, and does not change its
 #'   argument. `tidy()` has a row per update: `n` (rows so far), `e_value`, `log_e_value`, `largest` (e-value so far),
 #'   `p.value` (1 / largest, at most 1), `rejected`. `glance()` has the last of these rows with `rejected_at`, the row
 #'   after which the e-value first reached \eqn{1/\alpha} (`NA` if never). It adds the running `intercept` and `slope`
 #'   of the recalibration and the main estimate of all rows so far (`estimate`, `conf.low`, `conf.high`), as in
-#'   [ce_estimate()] of the state. That interval is for a single look. `autoplot()` and `plot()` draw the e-value. `c()`
-#'   joins monitors of *different* rows (sites, say): their wealth is multiplied.
+#'   [ce_estimate()] of the state. That interval is for a single time; unlike the e-value, it is not valid if you check
+#'   repeatedly. `autoplot()` and `plot()` draw the e-value. `c()` combines monitors of *different* rows, such as those
+#'   of two sites, by multiplying their e-values.
 #'
 #' @section Definition:
-#' \deqn{E_t = \frac1J \sum_{j=1}^J \prod_{s \le t} \frac{q_{j,s}(y_s)}{p_s(y_s)},}
-#' with \eqn{p_s} the prediction and \eqn{q_{j,s}} a recalibration fitted to rows before s only: on the logit scale,
-#' \eqn{\mathrm{logit}\, q = \mathrm{logit}\, p + f_j(\mathrm{logit}\, p)'\beta}, with \eqn{f_j} a constant
-#' (intercept), a constant and the logit (intercept and slope), and linear B-splines on the knots -4, -3, ..., 4 (any
-#' shape). Coefficients maximise the likelihood with a normal prior of standard deviation 1/2, on sums over cells of the
-#' logit of width 1/10. If every \eqn{p_s} is the probability of its outcome given the rows before, each product is a
+#' \deqn{E_t = \frac1J \sum_{j=1}^J \prod_{s \le t} \frac{q_{j,s}(y_s)}{p_s(y_s)},} where \eqn{p_s} is the prediction
+#' and \eqn{q_{j,s}} a recalibration fitted only to rows before s. On the logit scale, \eqn{\mathrm{logit}\, q =
+#' \mathrm{logit}\, p + f_j(\mathrm{logit}\, p)'\beta}. The J = 3 choices of \eqn{f_j} are a constant (intercept), a
+#' constant and the logit (intercept and slope), and linear B-splines on the knots -4, -3, ..., 4 (any shape).
+#' Coefficients maximise the likelihood with a normal prior of standard deviation 1/2, on sums over cells of the logit
+#' of width 1/10. If every \eqn{p_s} is the probability of its outcome given the rows before, each product is a
 #' nonnegative martingale that starts at 1, and so is their mean. Ville's inequality then gives \eqn{P(\exists t: E_t
-#' \ge 1/\alpha) \le \alpha} (Ramdas et al. 2023; for forecasts Arnold, Henzi and Ziegel 2023). `"class_wise"` is the
-#' mean over classes of their e-values. A prediction of exactly 0 or 1 is not bet on; an outcome that it excludes makes
-#' the e-value infinite.
+#' \ge 1/\alpha) \le \alpha} (Ramdas et al. 2023; for forecasts Arnold, Henzi and Ziegel 2023). For `"class_wise"` the
+#' e-value is the mean of those of the classes. There is no bet on a prediction of exactly 0 or 1; an outcome that it
+#' excludes makes the e-value infinite.
 #'
-#' With `cluster` the bets are on whole clusters: the factor of a cluster is the mean of its rows' ratios
-#' \eqn{q_{j,s}(y_s)/p_s(y_s)}, with \eqn{q} fitted to clusters before. That has mean 1 however the rows of a cluster
-#' depend on each other, and wins less than bets on independent rows. The rows of a cluster come in one update; in a
-#' source they are next to each other, and those at the end of a piece wait for the next one.
+#' With `cluster` the bets are on whole clusters. The factor of a cluster is the mean of the ratios
+#' \eqn{q_{j,s}(y_s)/p_s(y_s)} of its rows, with \eqn{q} fitted to the clusters before. Its expectation is 1 for any
+#' dependence between the rows of a cluster, and it grows more slowly than the product for independent rows. All rows of
+#' a cluster must be in one update. In a source they must be next to each other; those at the end of a piece wait for
+#' the next one.
 #'
-#' Rows must come once and be new to the model. Repeated measures of one subject without `cluster`, or rows sorted by
-#' outcome, are not calibrated given the rows before them, even if the model is.
+#' Every row must come only once and be new to the model. Repeated measures of one subject without `cluster`, or rows
+#' sorted by outcome, are not calibrated given the rows before them, even if the model is.
 #'
 #' @section Power:
-#' Simulations (`data-raw/monitor.R`) had p = plogis(z), z normal with standard deviation 1.5, and a look after every
-#' row. Calibrated predictions were rejected in 3.7 % of 1,000 samples of 1,000 rows and in 5.3 % of 300 samples of
-#' 10,000 rows. Predictions with slope 0.7 were rejected in 88 % of 300 samples of 1,000 rows (96 % with a standard
-#' deviation of 2.5), half of them within 420 rows; predictions with slope 0.8 in 42 %, with intercept 0.3 in 86 %.
+#' Simulations (`data-raw/monitor.R`) had p = plogis(z), z normal with standard deviation 1.5, and a check after every
+#' row. Calibrated predictions were rejected in 3.7% of 1,000 samples of 1,000 rows and in 5.3% of 300 samples of
+#' 10,000 rows. Predictions with slope 0.7 were rejected in 88% of 300 samples of 1,000 rows (96% with a standard
+#' deviation of 2.5), half of them within 420 rows; predictions with slope 0.8 in 42%, with intercept 0.3 in 86%.
 #' Where the slope falls to 0.7 after 5,000 rows, half of the rejections came within 2,200 rows after the change, within
 #' 1,400 with `half_life = 1000`.
 #'
 #' @section Invariants:
-#' How rows are cut into updates changes nothing; their order does.
+#' The result depends on the order of the rows, but not on how they are divided into updates.
 #' @section Cost:
-#' Linear in the rows; memory does not grow with them, except for the names of clusters.
+#' Time linear in the number of rows. Memory does not grow with them, except for the names of clusters.
 #' @inheritSection ce_tune Errors
 #' @references
 #' Ramdas, A., Gruenwald, P., Vovk, V. and Shafer, G. (2023). Game-theoretic statistics and safe anytime-valid
@@ -67,6 +71,7 @@
 #' Arnold, S., Henzi, A. and Ziegel, J. F. (2023). Sequentially valid tests for forecast calibration. *Annals of Applied
 #' Statistics* 17, 1909-1935. \doi{10.1214/22-AOAS1697}
 #' @seealso [ce_test()] for tests of a fixed number of rows.
+#' @order 1
 #' @export
 #' @examples
 #' set.seed(1)

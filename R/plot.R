@@ -35,19 +35,24 @@ plot.ce_summary <- function(x, ...) no_figure(x)
 #' @export
 plot.ce_assumption <- function(x, ...) no_figure(x)
 
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_table
+#' @exportS3Method ggplot2::autoplot ce_table
 autoplot.ce_table <- function(object, ...) no_figure(object)
 
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_result
+#' @exportS3Method ggplot2::autoplot ce_result
 autoplot.ce_result <- function(object, ...) no_figure(object)
 
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_state
+#' @exportS3Method ggplot2::autoplot ce_state
 autoplot.ce_state <- function(object, ...) no_figure(object)
 
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_summary
+#' @exportS3Method ggplot2::autoplot ce_summary
 autoplot.ce_summary <- function(object, ...) no_figure(object)
 
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_assumption
+#' @exportS3Method ggplot2::autoplot ce_assumption
 autoplot.ce_assumption <- function(object, ...) no_figure(object)
 
 #' @rdname autoplot.ce_tune
@@ -99,7 +104,8 @@ plot.ce_grouped <- function(x, ...) draw_figure(x, ...)
 plot.ce_monitor <- function(x, ...) draw_figure(x, ...)
 
 #' @rdname ce_grouped
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_grouped
+#' @exportS3Method ggplot2::autoplot ce_grouped
 autoplot.ce_grouped <- function(object, ...) {
   switch(class(object$results[[1]])[1],
     ce_tune = autoplot_tunes(group_panels(object), ...),

@@ -7,16 +7,18 @@
 
 #' Assumptions about a planned validation
 #'
-#' How predictions will be distributed and how far off they will be, for [ce_power()]. The true logit is `intercept +
-#' slope` times the predicted one: a `slope` below 1 are predictions that are too extreme.
+#' Describes, for [ce_power()], how predictions will be distributed and how miscalibrated they will be. The true logit
+#' is `intercept` plus `slope` times the predicted logit; with a `slope` below 1, predictions are too extreme.
 #'
-#' @param mean,sd Mean and standard deviation of the linear predictor, the logit of the prediction, which is normal.
+#' @param mean,sd Mean and standard deviation of the linear predictor (the logit of the prediction), which has a normal
+#'   distribution.
 #' @param shape1,shape2 Parameters of the Beta distribution of the prediction.
-#' @param intercept,slope Intercept and slope of the true logit as a function of the predicted one; 0 and 1: calibrated.
+#' @param intercept,slope Intercept and slope of the true logit as a function of the predicted logit; 0 and 1 for a
+#'   calibrated model.
 #' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_assumption`, which holds numbers and no data.
 #' @section Errors:
-#' `calibrisk_error_argument` where a number is out of range.
+#' `calibrisk_error_argument` if a number is out of range.
 #' @seealso [ce_power()]
 #' @name ce_assumptions
 #' @export

@@ -1,88 +1,93 @@
-#' How many rows a validation needs
+#' Sample size of a validation study
 #'
-#' The number of rows that makes the intervals of a validation as narrow as you want, and lets the test of calibration
-#' find a given miscalibration: one table, whose largest number is the answer. With `n` given, the widths and the power
-#' to expect of it.
+#' Computes how many rows a validation needs, for intervals as narrow as you want and for a test of calibration that
+#' detects a given miscalibration. The result is one table with a row per criterion; the largest number of rows is the
+#' answer. If you give `n` instead, the table has the widths and the power to expect from `n` rows.
 #'
 #' @section Definition:
-#' The *width* is upper minus lower limit of the interval at `level`, with \eqn{\phi} the prevalence, \eqn{z} the normal
-#' quantile and expectations over the assumed predictions. After Riley et al. (2021), with exact integrals:
+#' The *width* of an interval is its upper minus its lower limit. Below, \eqn{\phi} is the prevalence and \eqn{z} the
+#' normal quantile at `level`; expectations are over the assumed predictions. Five criteria follow Riley et al. (2021),
+#' with exact integrals:
 #' \describe{
-#'   \item{`oe_ratio`}{observed over expected events: \eqn{OE\,(e^{z s} - e^{-z s})}, \eqn{s^2 = (1 - \phi) / (n
-#'     \phi)}.}
+#'   \item{`oe_ratio`}{the ratio of observed to expected events: \eqn{OE\,(e^{z s} - e^{-z s})}, \eqn{s^2 = (1 - \phi) /
+#'     (n \phi)}.}
 #'   \item{`slope`}{of the logistic regression of the outcome on the linear predictor \eqn{l}: \eqn{2 z s}, \eqn{s^2 =
 #'     I_{11} / (n (I_{11} I_{22} - I_{12}^2))} with \eqn{I = E[\eta (1 - \eta) (1, l)(1, l)']}.}
 #'   \item{`auroc`}{the C statistic: \eqn{2 z s}, \eqn{s^2 = C (1 - C) \{1 + (n/2 - 1) (1 - C)/(2 - C) + (n/2 - 1) C/(1
 #'     + C)\} / (n^2 \phi (1 - \phi))} (Newcombe 2006).}
 #'   \item{`net_benefit`}{at `threshold`, as [ce_decision()] and [ce_validate()] report it: \eqn{s^2 = \{a + o^2 b - (a
-#'     - o b)^2\} / n} with the odds \eqn{o} of the threshold, \eqn{a} true and \eqn{b} false positives per row.}
-#'   \item{`standardized_net_benefit`}{that over the prevalence: \eqn{s^2 = \{sens (1 - sens)/\phi + w^2 spec (1 -
-#'     spec)/(1 - \phi) + w^2 (1 - spec)^2 / (\phi (1 - \phi))\} / n}, \eqn{w = o (1 - \phi)/\phi}.}
-#' }
-#' and of this package:
+#'     - o b)^2\} / n} with the odds \eqn{o} of the threshold, \eqn{a} true positives and \eqn{b} false positives per
+#'     row, and the width \eqn{2 z s}.}
+#'   \item{`standardized_net_benefit`}{net benefit divided by the prevalence: \eqn{s^2 = \{sens (1 - sens)/\phi + w^2
+#'     spec (1 - spec)/(1 - \phi) + w^2 (1 - spec)^2 / (\phi (1 - \phi))\} / n}, \eqn{w = o (1 - \phi)/\phi}.}
+#' } Three criteria are new here:
 #' \describe{
-#'   \item{`calibration_error`}{the interval of [ce_estimate()] (binary): its nested bases with all sums over rows
+#'   \item{`calibration_error`}{the interval of [ce_estimate()] (binary): its nested bases, with all sums over rows
 #'     replaced by their expectations. A basis with orthonormal hats \eqn{b} measures \eqn{\psi = |E[b (p - \eta)]|^2};
 #'     with \eqn{T = E[v b b']}, \eqn{v = E[(p - y)^2 | p]}, its variance at calibration is \eqn{2\,tr T^2 / n^2}, and
 #'     \eqn{4 Var(e g) / n} beyond it, \eqn{g} the projected miscalibration. Limits and critical values are those of
 #'     [ce_estimate()].}
-#'   \item{`test`}{the power of its test at \eqn{1 - level}: that of its best part, so a little below the truth. Scores
-#'     of intercept and slope are taken as normal.}
+#'   \item{`test`}{the power of the test of [ce_estimate()] at the level \eqn{1 - level}. The power of its best part is
+#'     reported, which is slightly below that of the test. The scores of intercept and slope are treated as normal.}
 #'   \item{`equivalence`}{the power of the test that the calibration error is below `delta`, see *Equivalence* of
-#'     [ce_test()]: the probability that the upper limit at \eqn{1 - 2\alpha} is below \eqn{\delta}, \eqn{\alpha = 1 -}
-#'     `level`. A basis lets it be where \eqn{\hat\psi < c = \delta^2 + Q_\alpha \sqrt{2\,tr T^2 / n^2 + s \delta^2}},
-#'     with the lower quantile \eqn{Q_\alpha} and the slope s of [ce_estimate()]; \eqn{\hat\psi} has the mean
-#'     \eqn{\psi} and a Pearson III distribution. That of the finest basis is the one of 8 knots and an independent
-#'     increment d, which counts above half of its own noise: \eqn{P(\hat\psi_8 < c_8, d \le \max(sd(d)/2, c -
-#'     \hat\psi_8))}. The rate of events must allow it too, so the power is at most the probability that the mean
-#'     residual and its binomial limit are within \eqn{\delta}.}
-#' }
-#' *Clusters* of \eqn{m} rows with the intra-cluster correlation \eqn{\rho}: the criteria of Riley et al. are those of
-#' \eqn{n / D} rows, \eqn{D = 1 + (\bar m - 1) \rho} the design effect, \eqn{\bar m = \sum m_c^2 / \sum m_c} where sizes
-#' differ. That is exact where the rows of a cluster have one risk, and more than is needed where their risks differ as
-#' much within clusters as between them. The interval and test of the calibration error are those of [ce_estimate()]
-#' with `cluster`. Outcomes of a cluster share a uniform number with probability \eqn{\sqrt\rho} each. This adds
-#' \eqn{(\bar m - 1) \rho\, E[b b' (\min(\eta, \eta') - \eta \eta')]}, over independent predictions, to \eqn{T} and as
-#' much to the other variances. Quantiles are Student's with one degree of freedom less than there are clusters.
+#'     [ce_test()]: the probability that the upper limit at \eqn{1 - 2\alpha} is below \eqn{\delta}, where \eqn{\alpha =
+#'     1 -} `level`. The limit of one basis is below \eqn{\delta} if \eqn{\hat\psi < c = \delta^2 + Q_\alpha \sqrt{2\,tr
+#'     T^2 / n^2 + s \delta^2}}, with the lower quantile \eqn{Q_\alpha} and the slope s of [ce_estimate()];
+#'     \eqn{\hat\psi} has the mean \eqn{\psi} and a Pearson III distribution. The estimate of the finest basis is that
+#'     of 8 knots plus an independent increment d, which is used if it exceeds half of its own standard deviation, so
+#'     the probability is \eqn{P(\hat\psi_8 < c_8, d \le \max(sd(d)/2, c - \hat\psi_8))}. The event rate sets another
+#'     limit: the power is at most the probability that the mean residual and its binomial limit are within
+#'     \eqn{\delta}.}
+#' } *Clusters* of \eqn{m} rows with the intra-cluster correlation \eqn{\rho}: the criteria of Riley et al. are computed
+#' for \eqn{n / D} rows, where \eqn{D = 1 + (\bar m - 1) \rho} is the design effect, with \eqn{\bar m = \sum m_c^2 /
+#' \sum m_c} if the sizes \eqn{m_c} differ. This is exact if all rows of a cluster have the same risk, and conservative
+#' if risks differ as much within clusters as between them. The interval and test of the calibration error are those of
+#' [ce_estimate()] with `cluster`. In the assumed model, each outcome uses the uniform random number of its cluster with
+#' probability \eqn{\sqrt\rho}, and its own otherwise (Lunn and Davies 1998). This adds \eqn{(\bar m - 1) \rho\, E[b b'
+#' (\min(\eta, \eta') - \eta \eta')]}, over independent predictions, to \eqn{T}, and the same to the other variances.
+#' Quantiles are Student's, with one degree of freedom less than there are clusters.
 #'
-#' `simulate` checks these three by drawing data sets. In twelve cases of 300 to 5,000 rows (four forms of
-#' miscalibration, 60 to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%, and the
-#' power of the test within .06. In six clustered cases of 600 to 2,000 rows (60 data sets) the expected width was 8%
-#' below to 3% above the mean one, and the power within .11. The power of `equivalence` was within .09 of the simulated
-#' one in fifteen cases of 1,000 to 4,000 independent rows (`delta` = .05, 100 data sets), and within .17 in those six
-#' (`delta` = .08).
+#' With `simulate`, these three criteria are checked on simulated data sets. In twelve cases of 300 to 5,000 rows (four
+#' forms of miscalibration, 60 to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%,
+#' and the power of the test within .06. In six clustered cases of 600 to 2,000 rows (60 data sets) the expected width
+#' was between 8% below and 3% above the mean one, and the power was within .11. The power of `equivalence` was within
+#' .09 of the simulated one in fifteen cases of 1,000 to 4,000 independent rows (`delta` = .05, 100 data sets), and
+#' within .17 in those six (`delta` = .08).
 #'
-#' @param x Assumptions on the study's data: [assume_logit()] or [assume_beta()]; or the predictions of a pilot, a data
-#'   frame or a vector of probabilities.
-#' @param truth,... For a pilot: its outcomes, and the probability column of a data frame.
-#' @param width Wished widths, a named vector of some of the criteria above, such as `c(oe_ratio = 1, slope = 0.2)`.
-#' @param power Wished power of the test of calibration.
-#' @param delta A calibration error between 0 and 1: `power`, by default 0.8, is then that of showing that the error is
-#'   below it (`equivalence`), if it is as assumed; with `assume_logit()` and its defaults, that of a calibrated model.
-#' @param n A number of rows, instead of `width` and `power`: the table then gives what to expect from it for all
-#'   criteria (net benefit with a `threshold`).
-#' @param prevalence,auroc For `oe_ratio` and `auroc`, where they are known better than by the assumption.
-#' @param threshold For net benefit.
-#' @param cluster_size,icc For rows that come in clusters, such as centres or patients. `cluster_size`: the rows of a
-#'   cluster, one number or the sizes of several clusters, from which the study draws its own. `icc`: the intra-cluster
-#'   correlation of the outcomes of two rows with the same risk. There is no `cluster` of the pilot's rows: its
-#'   predictions and miscalibration are read row by row, and these two numbers describe the clusters of the study.
-#' @param recalibration For a pilot: the estimator of its miscalibration, see [ce_decision()]. Noise in that estimate
-#'   makes the test look more powerful than it will be.
-#' @param simulate Number of data sets to draw at the needed (or given) number of rows; the criteria `calibration_error`
-#'   `test` and `equivalence` then have what these gave in the column `simulated`. `NULL` for none.
-#' @param level Confidence level of the intervals; the test is at one minus it.
-#' @param event_level,na_rm,weights,horizon For a pilot; see [ece()]. Weights are shares of the assumed distribution:
-#'   the rows to be sampled are unweighted and independent.
+#' @param x Assumptions about the data of the study, from [assume_logit()] or [assume_beta()]; or the predictions of a
+#'   pilot study, a data frame or a vector of probabilities.
+#' @param truth,... For a pilot study: its outcomes, and the probability column of a data frame.
+#' @param width Target widths of the intervals: a named vector for some of the criteria in *Definition*, such as
+#'   `c(oe_ratio = 1, slope = 0.2)`.
+#' @param power Target power of the test of calibration, between 0 and 1.
+#' @param delta A calibration error between 0 and 1. `power` (by default 0.8) is then the probability of showing that
+#'   the calibration error is below `delta` (the criterion `equivalence`), if the error is as assumed. The defaults of
+#'   `assume_logit()` assume a calibrated model.
+#' @param n Number of rows, instead of `width` and `power`. The table then gives what to expect from `n` rows for all
+#'   criteria (for net benefit only if there is a `threshold`).
+#' @param prevalence,auroc Prevalence and C statistic for the criteria `oe_ratio` and `auroc`, if you know them better
+#'   than the assumption implies.
+#' @param threshold Threshold probability of net benefit.
+#' @param cluster_size,icc For rows that come in clusters, such as centres or patients. `cluster_size`: the number of
+#'   rows of a cluster, or the sizes of several clusters, from which those of the study are drawn. `icc`: the
+#'   intra-cluster correlation of the outcomes of two rows with the same risk. Both describe the clusters of the planned
+#'   study. The rows of a pilot study have no `cluster`; its predictions and miscalibration are used row by row.
+#' @param recalibration For a pilot study: the estimator of its miscalibration, see [ce_decision()]. Noise in that
+#'   estimate makes the computed power too high.
+#' @param simulate Number of data sets to simulate with the needed (or given) number of rows, at least 2, or `NULL` for
+#'   none. The column `simulated` then has the result for the criteria `calibration_error`, `test` and `equivalence`.
+#' @param level Confidence level of the intervals; the level of the test is 1 - `level`.
+#' @param event_level,na_rm,weights,horizon For a pilot study; see [ece()]. Weights are shares of the assumed
+#'   distribution; the rows of the planned study are unweighted and independent.
 #' @param threads Number of threads; see [ce_threads].
 #' @return A tibble of class `ce_power`, one row per criterion: `criterion`, `quantity` (`"width"` or `"power"`),
-#'   `target` (the aim, or what `n` rows are expected to give), `n`, `events` (expected) and, on request, `simulated`.
-#'   `n` is `Inf` where no number of rows up to a billion is enough: the test of a calibrated model. `tidy()` gives the
-#'   plain tibble, `glance()` one row: `n`, `events`, `criterion` (that decides), `prevalence`, `auroc`, `error` (root
-#'   calibration error of the assumption).
+#'   `target` (the target, or what to expect from `n` rows), `n`, `events` (expected) and, with `simulate`, `simulated`.
+#'   `n` is `Inf` if a billion rows are not enough, as for the test of a calibrated model. `tidy()` returns the plain
+#'   tibble, and `glance()` one row with `n`, `events`, `criterion` (the one that needs most rows), `prevalence`,
+#'   `auroc` and `error` (the calibration error under the assumption).
 #' @section Errors:
-#' `calibrisk_error_argument` for an unknown criterion, a net benefit without `threshold`, neither or both of `n` and
-#' wishes; those of [ece()] for a pilot.
+#' `calibrisk_error_argument` for an unknown criterion, for net benefit without `threshold`, and if there is neither `n`
+#' nor a target, or both; for a pilot study also the errors of [ece()].
 #' @references
 #' Riley, R. D., Debray, T. P. A., Collins, G. S. et al. (2021). Minimum sample size for external validation of a
 #' clinical prediction model with a binary outcome. *Statistics in Medicine* 40, 4230-4251.

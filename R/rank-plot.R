@@ -12,7 +12,8 @@
 #' @param ... Not used.
 #' @return A ggplot object; `plot()` draws it and returns `x`.
 #' @name autoplot.ce_rank
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_rank
+#' @exportS3Method ggplot2::autoplot ce_rank
 autoplot.ce_rank <- function(object, type = c("differences", "estimates", "orders", "pairs"), metrics = NULL,
                              max_orders = 6, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")

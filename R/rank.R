@@ -1,55 +1,58 @@
 #' Rank models by their calibration
 #'
-#' Compares several models' predictions of the same outcomes by one or more calibration
-#' metrics and says how certain the order is: the metrics are recomputed on subsamples,
-#' paired over the models.
+#' Orders several models, whose predictions are for the same outcomes, by one or more calibration metrics. To show how
+#' certain the order is, the metrics are recomputed on subsamples, which are the same for all models.
 #'
 #' @section Definition:
-#' `trials` subsamples of `n_sub` observations are drawn without replacement (not a bootstrap, since repeated rows would
-#' act like a smaller ridge in the kernel metrics) and every model is evaluated on the same rows. Reported are the share
+#' `trials` subsamples of `n_sub` observations are drawn without replacement (in a bootstrap, repeated rows would act
+#' like a smaller ridge in the kernel metrics), and every model is evaluated on the same rows. The result has the share
 #' of subsamples with each order of the models, the share in which one model is better than another, and the paired
-#' differences; shares have Wilson intervals. Models that are equal (up to rounding) in a subsample share its first
-#' place, count as half better each, and stand side by side in its order, `a = b < c`. Shares describe the certainty
-#' that `n_sub` observations give, not all `n`: values of the kernel metrics at different sizes are not comparable,
-#' since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations. A share is an unbiased estimate of the
-#' probability that `n_sub` new observations have this order. Its Wilson interval is that of the number of subsamples
-#' alone: it holds the share of all subsamples of these observations, not that probability. Subsamples overlap: standard
-#' deviations and ranges over them are smaller than those over new samples of `n_sub`, for means by the factor `sqrt(1 -
-#' n_sub / n)`; [ce_compare()] has standard errors and tests of the differences.
+#' differences. If models are equal in a subsample (up to rounding), they share its first place, each counts as better
+#' by one half, and the order is written `a = b < c`.
 #'
-#' For every metric smaller is better. The metrics are `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]), `"jkce"`
-#' (unbiased; [jkce()]), `"ece_canonical"` and `"ece_pointwise"`. `"ece_canonical"` is the binned error in L1 with
-#' `n_bins` intervals per class, from the differences of bin means ([ece()] with `notion = "canonical"`).
-#' `"ece_pointwise"` has the same bins and compares every prediction with its bin's outcomes; it is not 0 for calibrated
-#' models. For reporting there are also the proper scores `"brier"` and `"log_loss"` and the misclassification
-#' `"error"`, which rank models by more than calibration. (The Brier score is the sum over the classes; for vectors of
-#' probabilities it is \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()].) Every other metric is what it is
-#' in [ce_compare()]: `"ece"` or [ece], `"crps"`, `ce_metric(ece, p = 2)`, a function of your own; see [ce_metric()].
+#' Shares describe the certainty that `n_sub` observations give, not all `n`. Kernel metrics at different sizes are not
+#' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations. A share is an unbiased estimate of
+#' the probability that `n_sub` new observations have this order. Its Wilson interval covers the share among all
+#' subsamples of these observations, not that probability. Because subsamples overlap, standard deviations and ranges
+#' over them are smaller than those over new samples of size `n_sub`, for means by the factor `sqrt(1 - n_sub / n)`.
+#' [ce_compare()] has standard errors and tests of the differences.
 #'
-#' Models of a number (vectors of predictive distributions, [pred], or data frames with a column of such) have the
-#' metrics that compare such in [ce_compare()], with `"ckce_debiased"` and `"ckce_null_mean"`. Kernels and bandwidths
-#' are then each model's own.
+#' For every metric, smaller is better. The metrics are `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]),
+#' `"jkce"` (unbiased; [jkce()]), `"ece_canonical"` and `"ece_pointwise"`. `"ece_canonical"` is the binned error in L1
+#' with `n_bins` intervals per class, from the differences of bin means ([ece()] with `notion = "canonical"`).
+#' `"ece_pointwise"` has the same bins and compares every prediction with the outcomes of its bin; it is not 0 for
+#' calibrated models. For reporting there are also the proper scores `"brier"` and `"log_loss"` and the
+#' misclassification rate `"error"`; these rank models by more than calibration. (The Brier score is the sum over the
+#' classes; for vectors of probabilities it is \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()].) Any other
+#' metric is passed on as in [ce_compare()]: `"ece"` or [ece], `"crps"`, `ce_metric(ece, p = 2)`, or a function of your
+#' own; see [ce_metric()].
 #'
-#' @param models A named list with every model's predictions of the same observations in the same order: matrices,
-#'   vectors of probabilities or of distributions, or data frames. In a data frame, the numeric columns that start with
-#'   `.pred_` are used (if there are none, all numeric columns), or its one column of distributions.
+#' Models that predict a number (vectors of predictive distributions, [pred], or data frames with a column of these) are
+#' ranked by the metrics that [ce_compare()] has for them, and by `"ckce_debiased"` and `"ckce_null_mean"`. Each model
+#' then has its own kernels and bandwidths.
+#'
+#' @param models A named list with the predictions of each model for the same observations in the same order: matrices,
+#'   vectors of probabilities or of distributions, or data frames. Of a data frame, the numeric columns that start with
+#'   `.pred_` are used (if there are none, all numeric columns), or its only column of distributions.
 #' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.
 #' @param metric Names of metrics, a metric such as [ece], [skce] or [ce_metric()], a score such as [score_log()], or a
 #'   list of these and of named functions.
-#' @param n_sub Size of a subsample; default 500, at most half of the observations.
+#' @param n_sub Size of a subsample. By default 500, or half of the observations if that is less.
 #' @param trials Number of subsamples.
-#' @param kernel,ridge For the kernel metrics; a ridge of `NULL` is \eqn{m^{-1/4}}.
-#' @param bandwidth `"model"`: a median bandwidth is each model's own, on each sample;
-#'   `"pooled"`: one for all, the median over all models' predictions. Pooled bandwidths are
-#'   recommended together with `"ckce_debiased"` only.
-#' @param n_bins Intervals per class of `"ece_canonical"` and `"ece_pointwise"`.
-#' @param level Level of the Wilson intervals, and of the central range over subsamples.
-#' @param event_level As for the other metrics.
+#' @param kernel,ridge Kernel and ridge of the kernel metrics; `NULL` is a ridge of \eqn{m^{-1/4}} for \eqn{m}
+#'   observations.
+#' @param bandwidth How a median bandwidth is computed. `"model"`: for each model, on each sample. `"pooled"`: one
+#'   bandwidth for all models, the median over their predictions together. Use pooled bandwidths only with
+#'   `"ckce_debiased"`.
+#' @param n_bins Number of intervals per class for `"ece_canonical"` and `"ece_pointwise"`.
+#' @param level Confidence level of the Wilson intervals, and coverage of the central range over subsamples.
+#' @param event_level For two classes: the level of `truth` that is the event, `"first"` or `"second"`.
 #' @param threads Number of threads; see [ce_threads].
 #' @param horizon For outcomes `Surv(time, status)`, see [ce_horizon()].
-#' @param weights,cluster For metrics as values: weights of rows and clusters of rows that belong together, as in
-#'   [ece()]: a column of all data frames or a vector. Subsamples then take whole clusters, about `n_sub` rows.
+#' @param weights,cluster Weights and clusters of the rows, as in [ece()]: a column that all data frames have, or a
+#'   vector. They need a metric that is a function or a `ce_metric()`, such as `metric = ece`. Subsamples take whole
+#'   clusters, with about `n_sub` rows in total.
 #' @return A `ce_rank`: a list with tibbles
 #'   * `estimates`: `metric`, `model`, `estimate` and `rank` on all observations, best first;
 #'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`
@@ -61,11 +64,10 @@
 #'     smaller, plus half of those where they are equal), `conf.low`, `conf.high`, `ties` (share of equal ones);
 #'   * `draws`: `trial`, `metric`, `model`, `estimate`.
 #'
-#'   `tidy()` gives `estimates`, `glance()` one row per metric, `autoplot()` and `plot()` draw
-#'   it.
+#'   `tidy()` returns `estimates`, `glance()` one row per metric; `autoplot()` and `plot()` draw the result.
 #' @section Cost:
-#' `trials` times the number of models times that of the metric at `n_sub` observations. Under a
-#' [future::plan()] of several workers the named metrics of each model are computed there, with the same digits.
+#' `trials` times the number of models times the cost of the metric at `n_sub` observations. Under a [future::plan()] of
+#' several workers, the named metrics of each model are computed on the workers, with the same digits.
 #' @section Errors:
 #' `calibrisk_error_argument`, `calibrisk_error_length`, `calibrisk_error_kernel`, and the
 #' errors of the predictions.

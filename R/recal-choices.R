@@ -19,7 +19,7 @@
 #' @param model Name of a model (`"none"`, `"intercept"`, `"slope"` or `"flexible"`), used regardless of the tests; or
 #'   `NULL`, to choose it by the closed test.
 #' @param df Degrees of freedom of the flexible model's curve, 2 to 6; the intercept is one more. Its df + 1 knots are
-#'   equally spaced quantiles of the logits, from 5 % to 95 % (10 % with df = 2, 2.5 % with df = 6).
+#'   equally spaced quantiles of the logits, from 5% to 95% (10% with df = 2, 2.5% with df = 6).
 #' @param alpha Level of the tests: how often predictions that need no change are changed.
 #' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice`, which holds options and no data.

@@ -17,7 +17,8 @@
 #' @section Errors:
 #' `calibrisk_error_argument` for `new` without `truth`, unknown classes, and calibration curves of a variance map.
 #' @name autoplot.ce_recalibration
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_recalibration
+#' @exportS3Method ggplot2::autoplot ce_recalibration
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- runif(500)

@@ -1,21 +1,21 @@
 #' Recalibrate predictions
 #'
-#' Fits a map that turns predicted probabilities (or variances) into calibrated ones. Fit it on data that trained no
-#' model, and judge it on other data again. [ce_gain()] gives the improvement with its standard error, and `folds` gives
-#' every row a prediction by a map that has not seen it.
+#' Fits a map that turns predicted probabilities (or variances) into calibrated ones. Fit the map on data that the model
+#' was not trained on, and evaluate it on a third data set; [ce_gain()] estimates the improvement with its standard
+#' error. With `folds`, every row also gets a prediction from a map that was fitted without it.
 #'
 #' @section Definition:
-#' With \eqn{l = \log p} (or the log-softmax of logits) and \eqn{\sigma} the softmax:
+#' Let \eqn{l = \log p} (or the log-softmax of the logits), and let \eqn{\sigma} be the softmax function.
 #' \describe{
-#'   \item{`"temperature"`}{\eqn{\sigma(l / T)}, \eqn{T > 0} (Guo et al. 2017). Newton's method on
-#'     \eqn{1/T}, in which the log loss is convex.
-#'     Predictive densities (`x` a vector or column of normal, multivariate normal or Laplace distributions, `truth` the
-#'     outcome) become \eqn{p^{1/T}}, normalised: variances or covariances times T, Laplace scales times T (Widmann et
-#'     al. 2021, appendix F). The best T of the log score is then a mean: of squared standardised residuals, over the
-#'     dimension, or of the absolute residuals over the scale.}
-#'   \item{`"ets"`}{\eqn{w_1 \sigma(l/T) + w_2\, p + w_3 / K} with weights on the simplex (Zhang et al. 2020).
-#'     First \eqn{T}, then the weights: for the Brier score the exact solution of the quadratic
-#'     programme, for the log score EM with a certificate for what is left to gain.}
+#'   \item{`"temperature"`}{\eqn{\sigma(l / T)}, \eqn{T > 0} (Guo et al. 2017). It is found by Newton's method on
+#'     \eqn{1/T}, in which the log loss is convex. `x` may also be a vector or column of normal, multivariate normal or
+#'     Laplace distributions, with the outcome as `truth`. Their densities become \eqn{p^{1/T}}, normalised: variances,
+#'     covariances and Laplace scales are multiplied by T (Widmann et al. 2021, appendix F). The T with the best log
+#'     score is then a mean: of the squared standardised residuals divided by the dimension, or of the absolute
+#'     residuals divided by the scale.}
+#'   \item{`"ets"`}{\eqn{w_1 \sigma(l/T) + w_2\, p + w_3 / K} with weights on the simplex (Zhang et al. 2020). First
+#'     \eqn{T} is fitted, then the weights: for the Brier score by the exact solution of the quadratic programme, for
+#'     the log score by EM, which stops on a bound for the remaining gain.}
 #'   \item{`"diag"`}{\eqn{\sigma(m(l_1), \ldots, m(l_K))} with one increasing function \eqn{m}, the integral of a
 #'     positive ReLU network (Rahimi et al. 2020), started at the temperature solution.}
 #'   \item{`"vector"`, `"matrix"`}{\eqn{\sigma(w \circ l + b)} and \eqn{\sigma(W l + b)} (Guo et al. 2017).}
@@ -26,30 +26,30 @@
 #'   \item{`"update"`}{The smallest change that the data support (Vergouwe et al. 2017; see *Updating*): none, an
 #'     intercept (the slope of the logit is 1), intercept and slope (`"platt"`), or flexible, a restricted cubic spline
 #'     of the logit.}
-#'   \item{`"isotonic"`, `"histogram"`}{The increasing least squares fit, linear between its steps' ends; the outcome's
-#'     mean per bin (an empty bin keeps its midpoint).}
-#'   \item{`"constant_confidence"`, `"label_frequency"`}{The first gives the top label the accuracy of the fit; the
-#'     others share the rest equally. The second turns every prediction into the label frequencies among the fitted rows
-#'     with its top label (of all rows for a label that was never predicted; Gruber & Buettner 2022, Proposition D.2 and
-#'     appendix E.1). Demonstrations, not remedies: the first makes ECE, TCE_p, KS and MMCE of the fitted rows zero, the
-#'     second even CE_p, by throwing the predictions away.}
-#'   \item{`"variance"`}{Regression: \eqn{\sigma^2 \to w \sigma^2 + b}, \eqn{w, b \ge 0}, mean unchanged, by the mean
-#'     Dawid-Sebastiani score (Gruber & Buettner 2022, section 5 and appendix G.5). Here `x` holds two columns, mean and
-#'     variance, and `truth` the outcome.}
-#' }
-#' `"platt"`, `"beta"`, `"update"`, `"isotonic"` and `"histogram"` treat more than two classes one against the rest and
-#' divide by the sum (a row of zeros becomes uniform).
+#'   \item{`"isotonic"`, `"histogram"`}{The increasing least squares fit, linear between the ends of its steps; the mean
+#'     outcome of each bin (an empty bin keeps its midpoint).}
+#'   \item{`"constant_confidence"`, `"label_frequency"`}{The first gives the top label the accuracy on the rows of the
+#'     fit; the other labels share the rest equally. The second replaces every prediction by the label frequencies among
+#'     the fitted rows with its top label, or among all rows if that label was never predicted (Gruber & Buettner 2022,
+#'     Proposition D.2 and appendix E.1). These two are demonstrations, not remedies. The first makes ECE, TCE_p, KS and
+#'     MMCE of the fitted rows zero, the second even CE_p, by discarding the predictions.}
+#'   \item{`"variance"`}{For regression: \eqn{\sigma^2 \to w \sigma^2 + b} with \eqn{w, b \ge 0}, which leaves the mean
+#'     unchanged and minimises the mean Dawid-Sebastiani score (Gruber & Buettner 2022, section 5 and appendix G.5).
+#'     Here `x` has two columns, mean and variance, and `truth` is the outcome.}
+#' } `"platt"`, `"beta"`, `"update"`, `"isotonic"` and `"histogram"` treat each of more than two classes against the
+#' rest, and then divide by the sum (a row of zeros becomes uniform).
 #'
-#' All maps are functions of the predicted distribution: logits are centred first. Guo et al. apply
-#' vector and matrix scaling to raw logits, which carry one number more per row than the prediction does.
+#' All maps are functions of the predicted distribution, so logits are centred first. Guo et al. apply vector and matrix
+#' scaling to the raw logits, which have one number per row more than the prediction.
 #'
 #' @section Updating:
 #' `"update"` compares the flexible model, with the intercept, the logit's slope and `df - 1` spline terms, with each
 #' smaller one, in this order and each at the level `alpha`:
 #' \enumerate{
-#'   \item no change (`df + 1` degrees of freedom): not significantly worse, the predictions stay as they are;
-#'   \item else the intercept alone (`df`): not significantly worse, it is taken;
-#'   \item else intercept and slope (`df - 1`): not significantly worse, they are taken; else the flexible model.
+#'   \item no change (`df + 1` degrees of freedom): if it is not significantly worse, the predictions stay as they are;
+#'   \item otherwise the intercept alone (`df`): it is chosen if it is not significantly worse;
+#'   \item otherwise intercept and slope (`df - 1`): they are chosen if they are not significantly worse; if they are,
+#'     the flexible model is chosen.
 #' }
 #' A larger model is considered only after all simpler ones are rejected. So predictions that need no change are left
 #' alone with probability 1 - `alpha`, and no correction for several tests is needed. The test statistic is twice the
@@ -58,56 +58,60 @@
 #' (Wald's quadratic form; with clusters, and few effective rows, Hotelling's F). Vergouwe et al. refit the model with
 #' its own predictors instead of a flexible curve, which a vector of predictions does not allow.
 #'
-#' A model is left out where there are too few distinct predictions for it, or, with a warning, where it has no finite
-#' optimum; the largest that remains is then compared. Standard errors of the parameters do not account for the choice.
+#' A model is left out if there are too few distinct predictions for it or, with a warning, if it has no finite optimum.
+#' The smaller models are then compared with the largest one that remains. Standard errors of the parameters do not
+#' account for the choice.
 #'
 #' @section Injective maps:
-#' A difference of proper scores equals the difference of the proper calibration errors only for a map that is one to
-#' one and was fixed before seeing the data (Gruber & Buettner 2022, Proposition 4.5). Others also lose sharpness.
-#' `glance()$injective` says which case it is, `x$injective$reason` why.
+#' A difference of proper scores equals the difference of the proper calibration errors only for a map that is
+#' one-to-one and was fixed before the data were seen (Gruber & Buettner 2022, Proposition 4.5). Other maps also lose
+#' sharpness. For a result `map`, `glance(map)$injective` is `TRUE` for a one-to-one map, and `map$injective$reason`
+#' gives the reason.
 #'
 #' @section Invariants:
-#' Temperature, ETS and DIAG never change the order of the classes (ties aside), so accuracy stays. On the rows of the
-#' fit and with the same `loss`, the objective never gets worse, and ETS and DIAG are at least as good as temperature.
-#' The exceptions are the two demonstrations, and one-against-the-rest maps of more than two classes. At the temperature
-#' optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals the mean of \eqn{l_y}; at the optimum of the variance
-#' map the mean squared residual over variance is 1.
+#' Temperature, ETS and DIAG never change the order of the classes (except for ties), so the accuracy stays the same. On
+#' the rows of the fit and with the same `loss`, the objective never gets worse, and ETS and DIAG are at least as good
+#' as temperature. The exceptions are the two demonstrations, and one-against-the-rest maps of more than two classes. At
+#' the temperature optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals the mean of \eqn{l_y}; at the optimum
+#' of the variance map the mean squared residual over variance is 1.
 #'
 #' @section Errors:
-#' Where there are not more clusters than parameters, `"update"` cannot choose and is an error of class
-#' `calibrisk_error_cluster`. The optimum may be at infinity (labels that the predictions separate, a class that never
-#' occurs). The result is then at the bound, or where the iterations ended; `glance()$converged` is `FALSE` and there is
-#' a warning of class `calibrisk_warning_convergence`. `penalty > 0` makes it finite (unless the diagonal of `"matrix"`
-#' or `"dirichlet"`, which has no penalty, separates by itself). Logits of `-Inf` and probabilities of 0 are floored at
-#' `floor`; `+Inf` is an error of class `calibrisk_error_logits`.
+#' `"update"` needs more clusters than parameters; otherwise it raises an error of class `calibrisk_error_cluster`.
+#' Logits of `+Inf` are an error of class `calibrisk_error_logits`; logits of `-Inf` and probabilities of 0 are replaced
+#' by those of `floor`.
 #'
-#' @param x A data frame, a numeric matrix with one column per class, or a numeric vector of
-#'   probabilities of the event; with `logits = TRUE` the logits instead.
-#' @param truth The outcomes: a column of a data frame `x`, else a factor or integers `1..K`, or
-#'   logical or 0/1 for a vector `x`.
+#' The optimum may be at infinity, if the predictions separate the labels or a class never occurs. The result is then at
+#' the bound, or where the iterations ended. `glance()$converged` is `FALSE`, and there is a warning of class
+#' `calibrisk_warning_convergence`. A `penalty` above 0 makes the optimum finite, unless the diagonal of `"matrix"` or
+#' `"dirichlet"`, which has no penalty, separates the labels by itself.
+#'
+#' @param x Predictions: a data frame, a numeric matrix with one column per class, or a numeric vector of probabilities
+#'   of the event; with `logits = TRUE` logits. See *Definition* for distributions and variances.
+#' @param truth The outcomes: a column of the data frame `x`; a factor or integers `1..K` for a matrix; logical or 0/1
+#'   for a vector.
 #' @param ... <[`tidy-select`][tidyselect::language]> Probability columns of a data frame; by default those
 #'   that start with `.pred_`.
-#' @param method A map, or its name: `"platt"` for [map_platt()], and so on.
+#' @param method A map such as [map_platt()], or its name, such as `"platt"`; see [ce_maps].
 #' @param logits Whether `x` holds logits.
-#' @param loss,penalty,hidden,n_bins,type,range Options of the map, see [ce_maps]; by default those that it holds.
-#' @param folds For a cross-fitted version: the number of folds, an integer vector with each
-#'   row's fold, or an rsample `rset`.
-#' @param floor Smallest probability whose logarithm is taken.
-#' @param event_level Which level of a two-level factor is the event.
+#' @param loss,penalty,hidden,n_bins,type,range Options of the map, see [ce_maps]. `NULL` keeps those of `method`.
+#' @param folds `NULL`, or for cross-fitted predictions the number of folds, an integer vector with the fold of each
+#'   row, or an rsample `rset`.
+#' @param floor Smallest probability whose logarithm is taken; smaller ones are replaced by it.
+#' @param event_level The level of a two-level factor that is the event, `"first"` or `"second"`.
 #' @param na_rm Whether to drop incomplete rows.
 #' @param .by <[`tidy-select`][tidyselect::language]> Groups, one map for each.
 #' @param threads Number of threads, see [ce_threads].
 #' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, see
 #'   [ce_horizon()].
-#' @param weights,cluster Weights of rows, and clusters of rows that belong together; see [ece()]. Losses are weighted
-#'   means (for `"isotonic"` and `"histogram"` weighted means of outcomes), the rows of a cluster are in one fold, and
-#'   standard errors of parameters are those of the scores' influences, by cluster. Rows of frequency 0 have no fitted
-#'   prediction.
-#' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` gives the parameters
-#'   (`term, class, estimate, std.error`), of `"update"` the tests, see [predict.ce_recalibration()]; `glance()` one
-#'   row: `method, loss, objective_before, objective_after` (mean loss on the rows of the fit), `objective_crossfit`
-#'   (of the cross-fitted predictions; `NA` without `folds`), `n, n_classes, n_parameters, converged, iterations,
-#'   injective, folds`. See [predict.ce_recalibration()].
+#' @param weights,cluster Weights and clusters of the rows; see [ece()]. Losses are weighted means (for `"isotonic"` and
+#'   `"histogram"` weighted means of outcomes), and the rows of a cluster are in one fold. Standard errors of the
+#'   parameters come from the influence of the rows or, with clusters, from its sums by cluster. Rows of frequency 0
+#'   have no fitted prediction.
+#' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` returns the parameters (`term`, `class`,
+#'   `estimate`, `std.error`), or for `"update"` the tests. `glance()` returns one row with `method`, `loss`,
+#'   `objective_before` and `objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the
+#'   cross-fitted predictions; `NA` without `folds`), `n`, `n_classes`, `n_parameters`, `converged`, `iterations`,
+#'   `injective` and `folds`. See [predict.ce_recalibration()].
 #' @references `r ref_gruber_buettner()`
 #'
 #' Vergouwe, Y., Nieboer, D., Oostenbrink, R., Debray, T. P. A., Murray, G. D., Kattan, M. W., Koffijberg, H., Moons, K.

@@ -1,38 +1,36 @@
 #' Risk of a fitted calibration estimation function
 #'
-#' The mean squared error of \eqn{h(p, p')} as an estimate of products of calibration gaps,
-#' estimated without bias on rows that were not used to fit it. Lower is better: it is the
-#' scale on which calibration estimators are compared.
+#' Estimates the mean squared error of \eqn{h(p, p')} as an estimate of products of calibration gaps. The estimate is
+#' unbiased if the rows were not used to fit \eqn{h}. Calibration estimators are compared by this risk; smaller is
+#' better.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
-#' @param object A `ce_fit`, or a `ce_tune` (then the ensemble of its selected method).
+#' @param object A `ce_fit`, or a `ce_tune`, which stands for the averaged function of its selected method.
 #' @return One row (per group) with `risk`, `root_risk`, `std.error` (of `risk`), `n` and `root_std.error`. `zero_risk`
-#'   is the risk of \eqn{h = 0}, and `skill = 1 - risk / zero_risk` is at most \eqn{CE^4 / R(0)}, so small by nature.
-#'   `estimate` is the root of the mean \eqn{h(p, p)} (0 if that is negative), corrected for bias. `lower_bound` is a
-#'   one-sided bound at `level` for the calibration error; the one of [ce_estimate()] uses all rows and is usually
-#'   larger.
+#'   is the risk of \eqn{h = 0}, and `skill = 1 - risk / zero_risk` is at most \eqn{CE^4 / R(0)}, so it is small even
+#'   for the best estimator. `estimate` is the root of the mean \eqn{h(p, p)} (0 if that is negative), corrected for
+#'   bias. `lower_bound` is a one-sided bound at `level` for the calibration error; the one of [ce_estimate()] uses all
+#'   rows and is usually larger.
 #'
 #' @section Definition:
-#' \eqn{R(h) = E(\langle e, e'\rangle - h(p, p'))^2} over two independent samples
-#' (Gruber & Bach 2025, Eq. 17), by its U-statistic over all ordered pairs
-#' \eqn{i \ne j} (Eq. 20). `std.error` is that of the Hájek projections,
-#' \eqn{se^2 = 4/(m(m-1)) \sum_i (r_i - R)^2}.
-#' For every fixed \eqn{h}, \eqn{R(0) - R(h) \le CE^4}; the bound is
-#' \eqn{\max(0, R(0) - R(h) - z\, se)^{1/4}} with the paired standard error. Class-wise
-#' risks are sums over the classes.
+#' \eqn{R(h) = E(\langle e, e'\rangle - h(p, p'))^2} over two independent samples (Gruber & Bach 2025, Eq. 17), where
+#' \eqn{e} is the residual of a row, prediction minus outcome. It is estimated by its U-statistic over all ordered pairs
+#' \eqn{i \ne j} of the \eqn{m} rows (Eq. 20). `std.error` is that of the Hájek projections, \eqn{se^2 = 4/(m(m-1))
+#' \sum_i (r_i - R)^2}. For every fixed \eqn{h}, \eqn{R(0) - R(h) \le CE^4}; the bound is \eqn{\max(0, R(0) - R(h) - z\,
+#' se)^{1/4}} with the paired standard error. Class-wise risks are sums over the classes.
 #'
 #' @section Weights and clusters:
-#' With importance weights \eqn{w} a pair counts \eqn{w_i w_j}; pairs are taken across clusters only. The standard error
-#' is that of the influences \eqn{2 W P_i (r_i - R) / \sum_k w_k P_k}, with \eqn{P_i} the weight of the partners of
-#' row i.
+#' With importance weights \eqn{w}, a pair has the weight \eqn{w_i w_j}. With clusters, only pairs of rows from
+#' different clusters are used. The standard error is computed from the influences \eqn{2 W P_i (r_i - R) / \sum_k w_k
+#' P_k}, where \eqn{W} is the sum of all weights and \eqn{P_i} the sum of the weights of the partners of row i.
 #'
 #' @section Invariants:
-#' Permuting rows, relabelling classes and the number of threads change nothing.
+#' The result does not depend on the order of the rows, the labels of the classes or the number of threads.
 #'
 #' @section Cost:
-#' Time \eqn{O(m (d + r)^2)} for \eqn{r} features and residuals of dimension \eqn{d}; quadratic in
-#' \eqn{m} only for [method_function()].
+#' Time \eqn{O(m (d + r)^2)} for \eqn{m} rows, \eqn{r} features and residuals of dimension \eqn{d}. Only
+#' [method_function()] takes time quadratic in \eqn{m}.
 #' @references `r ref_gruber_bach()`
 #' @seealso [ce_compare()] for differences between fits.
 #' @export

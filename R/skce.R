@@ -34,8 +34,8 @@
 #' taken as 0. Quantiles are those of a Pearson III distribution with third moment \eqn{2\nu^2/t + 3 \nu s x/t}, as for
 #' \eqn{t^2 / (\nu / 2)} equal eigenvalues. An error is not negative: under calibration only the lower end can miss, and
 #' near it the upper end does not. In simulations (two and three classes, 100 to 1,000 rows, calibrated or with logits
-#' too large by a tenth to nearly a half) intervals at 95 % covered in 94 % of samples or more. In clusters of 8 rows
-#' with correlated outcomes and predictions, 4 % of the intervals of calibrated models were above 0. Standard errors
+#' too large by a tenth to nearly a half) intervals at 95% covered in 94% of samples or more. In clusters of 8 rows
+#' with correlated outcomes and predictions, 4% of the intervals of calibrated models were above 0. Standard errors
 #' near calibration are too large by up to a third. For both types, standard error and interval are those of the
 #' `"unbiased"` mean U: the upward bias of `"biased"`, about t, is not in them, and the upper end is at least the
 #' estimate. From a factor the sum of squares is estimated from the pairs of all rows with some 500 of them (`"rff"`:

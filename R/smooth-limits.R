@@ -27,7 +27,7 @@ smooth_draws <- function(problem, frequency, smoother, span, distances, times) {
 
 redrawn_labels <- function(x) as.integer(stats::runif(length(x)) < x)
 
-# For mean, median, 90 % quantile, maximum (and more). `degree`: T(t g) = t^degree T(g).
+# For mean, median, 90% quantile, maximum (and more). `degree`: T(t g) = t^degree T(g).
 smooth_limits <- function(value, draws, level, design, degree = 1) {
   z <- design_quantile((1 + level) / 2, design)
   std_error <- apply(draws$samples, 1, sd, na.rm = TRUE)

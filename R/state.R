@@ -1,103 +1,108 @@
-#' Sums of rows that merge: calibration of any number of rows
+#' Mergeable summaries for data of any size
 #'
-#' A state takes rows chunk by chunk and keeps sums only. States of parts of the data (files, machines, days) are added
-#' up by `c()`. The sums give the main estimate of [ce_estimate()], a panel of classical errors and the table of
-#' [ce_tune()]: rows need not be in one place, nor in memory. The arguments of `ce_state()` fix what
-#' is kept; states with the same ones can be merged.
+#' A state reads rows chunk by chunk and keeps only sums. `c()` merges the states of parts of the data, such as files,
+#' machines or days. From these sums come the main estimate of [ce_estimate()], a panel of classical errors and the
+#' table of [ce_tune()], so the rows need not be in memory or in one place. The arguments of `ce_state()` determine which
+#' sums are kept; states with the same arguments can be merged.
 #'
-#' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` alone); by
-#'   default `"binary"` for a single probability and for two classes, else `"top_label"`.
-#' @param n_bins,breaks The panel's bins: a number of bins of equal width, or the inner edges of the bins. The edges may
-#'   be quantiles of the predictions of a first part of the rows (quantiles of all rows give the bins of [ece()] with
-#'   `"mass"`).
-#' @param knots Values at which the bases of the main estimate may have knots, such as quantiles of the predictions of a
-#'   first part of the rows; by default the edges of the cells.
-#' @param grid,folds,test For Algorithm 1: numbers of bins, folds, and the share of test rows.
-#' @param blocks Number of blocks, for rows that are weighted or clustered, class-wise and canonical.
-#' @param event_level With two classes, which level of `truth` is the event.
+#' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` only). The
+#'   default is `"binary"` for a single probability and for two classes, and `"top_label"` otherwise.
+#' @param n_bins,breaks Bins of the panel: their number, for bins of equal width, or their inner edges. The edges may be
+#'   quantiles of the predictions in a first part of the rows (quantiles of all rows give the bins of [ece()] with `type
+#'   = "mass"`).
+#' @param knots Values at which the bases of the main estimate may have knots, such as quantiles of the predictions in a
+#'   first part of the rows. By default the edges of the cells; see *Definition*.
+#' @param grid,folds,test For `ce_tune()`: the numbers of bins to try, the number of folds, and the share of test rows.
+#' @param blocks Number of blocks into which rows are grouped if they are weighted or clustered, and for class-wise and
+#'   canonical calibration; see *Weights and clusters*.
+#' @param event_level For two classes: the level of `truth` that is the event, `"first"` or `"second"`.
 #' @param landmarks,kernel For canonical states. `landmarks`: a matrix of up to 40 rows of probabilities (a column per
-#'   class), or the number of rows to take from the first chunk. `kernel`: the kernel of kkr and ukkr; with bandwidth
-#'   `"median"` the median is over the landmarks (or the first chunk).
+#'   class), or the number of rows to take from the first chunk. `kernel`: the kernel of [method_kkr()] and
+#'   [method_ukkr()]; a bandwidth of `"median"` is the median over the landmarks (or the first chunk).
 #' @param object A `ce_state`.
-#' @param data,truth,... Of `update()`: as `x`, `truth` and the columns of [ce_estimate()], or for `data` a
-#'   [ce_source()] or a list of sources; of `c()`: states.
-#'   Incomplete rows are left out and counted.
-#' @param weights,cluster See [ece()]; integers repeat rows. In every chunk or in none.
-#' @param horizon For outcomes `Surv(time, status)`: [ce_horizon()] with `censoring`, the follow-up of all rows.
-#' @param id Identifies a row (a column, or a vector): folds and blocks are those of its hash. By default the hash of
-#'   the predictions and the outcome.
+#' @param data,truth,... For `update()`: predictions, outcomes and columns, like `x`, `truth` and `...` of
+#'   [ce_estimate()]; `data` may also be a [ce_source()] or a list of sources. Incomplete rows are left out and counted.
+#'   For `c()`: states.
+#' @param weights,cluster Weights and clusters of the rows, see [ece()]; integer weights are frequencies. Give them in
+#'   every chunk or in none.
+#' @param horizon For outcomes `Surv(time, status)`: a result of [ce_horizon()] with `censoring`, the follow-up of all
+#'   rows.
+#' @param id Identifier of each row (a column, or a vector), whose hash determines the fold and the block of the row. By
+#'   default the hash of the predictions and the outcome is used.
 #' @param level Confidence level.
-#' @return `ce_state()`, `update()` and `c()`: a `ce_state`, the arguments are not changed.
-#'   `ce_panel(state)`: the table of [ce_panel()] (class-wise also `class`, `NA` for sums over the classes);
-#'   `tidy()` gives it as a plain tibble.
-#'   `ce_estimate(state)`: its row, and with the incomplete rows, `dropped`, `glance()`.
-#'   `ce_tune(state)`: a [ce_tune()] of bins, kernel ridge and two-step kernel ridge, with tables, figures and
-#'   predictions as of rows in memory.
+#' @return `ce_state()`, `update()` and `c()` return a `ce_state`; their arguments do not change. `ce_panel(state)`
+#'   returns the table of [ce_panel()], class-wise with the column `class`, `NA` for sums over the classes; `tidy()`
+#'   returns it as a plain tibble. `ce_estimate(state)` returns a row as for data in memory; `glance()` adds `dropped`,
+#'   the number of incomplete rows. `ce_tune(state)` returns a [ce_tune()] of bins, kernel ridge and two-step kernel
+#'   ridge, with tables, figures and predictions as for data in memory.
 #'
 #' @section Definition:
-#' The interval from 0 to 1 is cut into cells \eqn{c} (hundredths, the bins' edges, given knots, and halved octaves down
-#' to \eqn{2^{-20}} towards both ends). With \eqn{u \in [-1, 1]} the place of a prediction in its cell and Chebyshev's
-#' polynomials \eqn{T_k}, a state keeps \eqn{\sum T_k(u_i)}, \eqn{k < 10}, over the rows of every cell, fold and
-#' outcome. Gauss's rule turns the sums of a cell into at most five predictions with counts. They are the rows
-#' themselves if there are no more distinct ones; otherwise they have the same sum of every polynomial of degree below
-#' 10. Results that are defined for repeated rows are computed on them, since residuals and their functions are smooth
-#' in the prediction given the outcome. Bins of Algorithm 1, and the paired differences of its methods, have cells of
-#' their own (k < 4; in blocks the sums of \eqn{w} and \eqn{w e}), and the log score has its own sums.
+#' The interval from 0 to 1 is cut into cells \eqn{c} at the hundredths, the edges of the bins, the given knots, and
+#' halved octaves down to \eqn{2^{-20}} towards both ends. Let \eqn{u \in [-1, 1]} be the position of a prediction in
+#' its cell, and \eqn{T_k} Chebyshev's polynomials. A state keeps \eqn{\sum T_k(u_i)}, \eqn{k < 10}, over the rows of
+#' every cell, fold and outcome. Gauss's rule turns the sums of a cell into at most five predictions with counts. If a
+#' cell has at most five distinct predictions, these are the rows themselves; otherwise they have the same sum of every
+#' polynomial of degree below ten. Results are computed on these predictions as on repeated rows. The error is small,
+#' since residuals and their functions are smooth in the prediction given the outcome. The bins of `ce_tune()`, and the
+#' paired differences of its methods, have their own cells (k < 4; in blocks the sums of \eqn{w} and \eqn{w e}), and
+#' the log score has its own sums.
 #'
-#' Knots of the main estimate are the edges that are nearest to the quantiles which [ce_estimate()] takes.
+#' The knots of the main estimate are the edges nearest to the quantiles that [ce_estimate()] uses.
 #'
 #' @section Weights and clusters:
-#' Rows are put into blocks by the hash of their cluster (or `id`, or values), each with its own sums of \eqn{w
-#' T_k(u)}, k < 4. The main estimate leaves whole blocks out, as [ce_estimate()] with `cluster = block` does, and the
-#' panel's errors are those of the jackknife over blocks; the output says so. Lower limits of binned and cumulated
-#' errors hold for calibrated predictions too: the differences in bins and their signs come from blocks in other folds,
-#' as in [ece()]. Errors never come from chunks. If many rows show an error clearly, the limits of the main estimate are
-#' wider than limits from the rows would be, as with few large clusters: more `blocks` narrow them.
+#' Rows are grouped into blocks by the hash of their cluster (or `id`, or values). Each block has its own sums of \eqn{w
+#' T_k(u)}, k < 4. The main estimate leaves out whole blocks, as [ce_estimate()] does with `cluster = block`, and the
+#' standard errors of the panel are those of the jackknife over blocks; the printed result says so. Lower limits of
+#' binned and cumulative errors are valid for calibrated predictions too, because the differences in bins and their
+#' signs come from blocks in other folds, as in [ece()]. Results do not depend on the chunks. If there are many rows and
+#' the error is clearly above 0, the limits of the main estimate are wider than limits from the rows would be, as with
+#' few large clusters. More `blocks` make them narrower.
 #'
-#' `ce_tune()` of blocks keeps them whole in its folds and test rows. A risk is the weighted mean over the pairs of rows
-#' in different blocks, as in [ce_tune()] with `weights` and `cluster = block`. Two rows of a cluster are never a pair,
-#' nor is a row with itself, so the risk has the same expectation as over all pairs of independent rows. Standard errors
-#' of differences are those of the blocks. Without `id` and `cluster` rows of the same values are in one block, and none
-#' of their pairs counts: where these are many, a warning asks for an `id`.
+#' With blocks, `ce_tune()` puts whole blocks into folds and test rows. A risk is the weighted mean over the pairs of
+#' rows in different blocks, as in [ce_tune()] with `weights` and `cluster = block`. Two rows of a cluster are never a
+#' pair, nor is a row with itself, so the risk has the same expectation as over all pairs of independent rows. Standard
+#' errors of differences come from the blocks. Without `id` and `cluster`, rows with the same values are in the same
+#' block, and pairs of them are not used. If there are many such rows, a warning asks for an `id`.
 #'
-#' Class-wise the same blocks are kept of rows without weights and clusters, beside their folds: the error of a sum over
-#' classes needs all classes of a row, and a block has them. `ce_estimate()` of such a state leaves out blocks of
-#' independent rows, `ce_tune()` has folds of blocks, and the panel ends with the sums over classes, whose errors are
-#' the jackknife's.
+#' Class-wise states keep blocks also for rows without weights and clusters, in addition to folds. The standard error of
+#' a sum over classes needs all classes of a row, and these are in the same block. `ce_estimate()` of such a state
+#' leaves out blocks of independent rows, `ce_tune()` has folds of blocks, and the panel ends with the sums over
+#' classes, with standard errors of the jackknife.
 #'
 #' @section Canonical states:
-#' The kernel is replaced by that of its landmarks \eqn{z_1, ..., z_r}: \eqn{\phi(p)'\phi(p')} with
-#' \eqn{\phi(p) = T^{-1} (k(p, z_1), ..., k(p, z_r))'} and \eqn{T T'} the kernel's matrix of the landmarks, of which
-#' those that are combinations of others are left out. For every block, with weights and clusters or without, a state
-#' keeps \eqn{\sum w e e'}, \eqn{\sum w \phi e'} and \eqn{\sum w \phi\phi'}. These suffice for kkr and ukkr with their
-#' risks of pairs in different blocks. They agree to 1e-10 with the same features in memory (kkr at a ridge
-#' \eqn{\lambda} below 1e-9 to about \eqn{10^{-19} / \lambda}). There is no main estimate. Landmarks from a first chunk
-#' depend on it; states that are to be merged are given a matrix.
+#' The kernel is replaced by its approximation from landmarks \eqn{z_1, ..., z_r}, \eqn{\phi(p)'\phi(p')} with
+#' \eqn{\phi(p) = T^{-1} (k(p, z_1), ..., k(p, z_r))'} and \eqn{T T'} the kernel matrix of the landmarks. Landmarks that
+#' are combinations of others are left out. For every block, with or without weights and clusters, a state keeps
+#' \eqn{\sum w e e'}, \eqn{\sum w \phi e'} and \eqn{\sum w \phi\phi'}. These suffice for kkr, ukkr and their risks over
+#' pairs in different blocks. Results agree to 1e-10 with those of the same features in memory (kkr at a ridge
+#' \eqn{\lambda} below 1e-9 to about \eqn{10^{-19} / \lambda}). There is no main estimate. Landmarks taken from a first
+#' chunk depend on that chunk; to merge states, give all of them the same matrix of landmarks.
 #'
 #' @section Invariants:
-#' Chunks, their order, and the order and grouping of merging change nothing (1e-12: sums keep twice the digits of a
-#' double). With the same knots the numbers agree with those in memory. Bins, their errors, the root Brier score,
-#' Spiegelhalter's statistic and the log score agree to rounding; Algorithm 1 with the same folds, its paired
-#' differences and their standard errors to 1e-10. The main estimate and Cox's regression agree up to the error of
-#' Gauss's rule, about 1e-8 or less. (A knot is the edge next to a quantile; for heavily tied predictions, such as ten
-#' levels, it is another one than in memory.) For blocks, bins of Algorithm 1 agree with those in memory to 1e-10, and
-#' risks of kernel ridges, with two predictions in a cell of a block, to 1e-6 (relative, for ridges from 1e-5 on). The
-#' cumulative error is taken at the edges of cells only, and `detail` says how much larger it may be. Rows with the same
-#' values are in the same fold unless `id` tells them apart.
+#' The result does not depend on the chunks, their order, or the order and grouping of merges (to 1e-12, since sums keep
+#' twice the digits of a double). With the same knots, the numbers agree with those in memory. Bins, their errors, the
+#' root Brier score, Spiegelhalter's statistic and the log score agree up to rounding. `ce_tune()` with the same folds,
+#' its paired differences and their standard errors agree to 1e-10. The main estimate and Cox's regression agree up to
+#' the error of Gauss's rule, about 1e-8 or less. (A knot is the edge next to a quantile. For heavily tied predictions,
+#' such as ten levels, it differs from the knot in memory.) With blocks, the bins of `ce_tune()` agree with those in
+#' memory to 1e-10. Risks of kernel ridges, with two predictions in a cell of a block, agree to 1e-6 (relative, for
+#' ridges from 1e-5 on). The cumulative error is computed at the edges of cells only; `detail` gives a bound for how
+#' much larger it may be. Rows with the same values are in the same fold unless they differ in `id`.
 #'
 #' @section Cost:
-#' Linear in the rows, about 0.3 s of processor time per million on one thread; memory is that of a chunk. A state of
-#' independent rows takes 100 to 400 kB saved, for any number of rows, and up to 1.5 MB in blocks; class-wise as much
-#' per class. A canonical one of 10 classes has 0.2 MB with 10 landmarks, 0.4 MB with 20 and 1 MB with 40 (it grows with
-#' the square of classes and landmarks together), and takes about 1 s of processor time per 100,000 rows.
+#' Time linear in the number of rows, about 0.3 s of processor time per million on one thread; only one chunk is in
+#' memory. A saved state of independent rows takes 100 to 400 kB for any number of rows, and up to 1.5 MB with blocks; a
+#' class-wise state takes this much per class. A canonical state of 10 classes takes 0.2 MB with 10 landmarks, 0.4 MB
+#' with 20 and 1 MB with 40 (it grows with the square of the number of classes and landmarks together), and about 1 s of
+#' processor time per 100,000 rows.
 #'
 #' @section Errors:
-#' `calibrisk_error_state`: states of different options, types of calibration, classes, landmarks or versions are not
-#' merged; also a request for what a state does not hold. `calibrisk_error_weights` and `calibrisk_error_owner` (`id`,
-#' `cluster`): given in some chunks only, or of different kinds, such as integers and fractions, numbers and text.
-#' `calibrisk_error_folds`: a fold of `ce_tune()` has fewer than two rows, or two blocks with rows. Those of the rows
-#' are the ones of [ce_estimate()]. A warning of class `calibrisk_warning_ties` says that many rows are in the block of
-#' their values.
+#' `calibrisk_error_state` if states that are merged differ in their spec, type of calibration, classes, landmarks or
+#' version, or if a state does not have what is asked for. `calibrisk_error_weights` and `calibrisk_error_owner` (`id`,
+#' `cluster`) if the argument is given in some chunks only, or in different kinds, such as integers and fractions, or
+#' numbers and text. `calibrisk_error_folds` if a fold of `ce_tune()` has fewer than two rows, or fewer than two blocks
+#' with rows. Errors in the rows are those of [ce_estimate()]. A warning of class `calibrisk_warning_ties` is given if
+#' many rows share a block because they have the same values.
 #' @seealso [ce_monitor()] to test calibration while rows come in.
 #' @order 1
 #' @export

@@ -21,7 +21,8 @@
 #' `calibrisk_error_argument` for unknown methods or classes, `calibrisk_error_risk` if no fold has two held-out rows,
 #' `calibrisk_error_notion` for the calibration gap of a canonical result.
 #' @name autoplot.ce_tune
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_tune
+#' @exportS3Method ggplot2::autoplot ce_tune
 autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), methods = NULL, classes = NULL, ...) {
   autoplot_tunes(list(object), type, methods, classes)
 }

@@ -1,7 +1,8 @@
 # The calibration curve of a validation with its numbers.
 
 #' @rdname ce_validation_tables
-#' @exportS3Method ggplot2::autoplot
+#' @method autoplot ce_validation
+#' @exportS3Method ggplot2::autoplot ce_validation
 autoplot.ce_validation <- function(object, type = "smooth", numbers = TRUE, ...) {
   curve <- validation_curve(object, type)
   curve$numbers <- validation_numbers(object)

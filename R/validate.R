@@ -1,62 +1,63 @@
 #' Validate a risk model: the hierarchy of calibration
 #'
-#' The numbers of a validation report, from one reading of the data: mean, weak, moderate and strong calibration in the
-#' terms of Van Calster et al. (2016), with discrimination, overall performance and utility. Every number has an
-#' interval.
+#' Computes the numbers of a validation report in one call: mean, weak, moderate and strong calibration in the terms of
+#' Van Calster et al. (2016), discrimination, overall performance and utility, each with a confidence interval.
 #'
 #' @inheritParams ece
 #' @inheritParams ce_args
-#' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of those, one per model.
+#' @param x Predictions: a data frame, a matrix or a vector of probabilities as for [ece()], or a list of these, one per
+#'   model.
 #' @param group Covariate patterns within which predictions should be calibrated too ("strong" calibration): one or
 #'   several columns of `x` (tidyselect), or a vector or a data frame with a value per row.
-#' @param thresholds Treatment thresholds for net benefit: rows with a larger probability are treated; [ce_decision()]
-#'   shows all of them.
-#' @param notion `"binary"`, `"top_label"`, or `"class_wise"`: every class against the others. By default `"binary"` for
-#'   a single probability and for two classes, else `"class_wise"`.
-#' @param delta `NULL`, or a calibration error between 0 and 1: the page then says whether the model's error is shown to
-#'   be below it, see *Equivalence* of [ce_test()].
-#' @param smoother,span For the moderate terms, see [ici()].
-#' @param floor For the regressions on the logit, see [cox_calibration()].
-#' @param times Bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI; 0 for none. They are the
-#'   same in every call, and R's random numbers stay as they were.
+#' @param thresholds Threshold probabilities for net benefit. Rows with a prediction at or above the threshold count as
+#'   treated; [ce_decision()] covers the whole range of thresholds.
+#' @param notion Type of calibration: `"binary"`, `"top_label"`, or `"class_wise"` (every class against the others). The
+#'   default is `"binary"` for a single probability and for two classes, and `"class_wise"` otherwise.
+#' @param delta `NULL`, or a calibration error between 0 and 1. The result then includes a test of whether the model's
+#'   error is below `delta`; see *Equivalence* in [ce_test()].
+#' @param smoother,span Smoother of the moderate terms, and the span of loess; see [ici()].
+#' @param floor Smallest probability whose logit is taken in the regressions; see [cox_calibration()].
+#' @param times Number of bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI: at least 20, or 0 for
+#'   none. Every call uses the same samples, and the state of R's random numbers does not change.
 #' @return A `ce_validation`. `tidy()` returns a tibble with the models, groups and classes, then `level`, `term`,
 #'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`. `glance()` returns one row per model, group and class
 #'   with `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters`; with `horizon` also
-#'   `n_censored`, the rows censored before it, which `n` does not count. `autoplot()` and `plot()` draw the smooth
-#'   calibration curve with its bands.
+#'   `n_censored`, the number of rows censored before it, which are not in `n`. `autoplot()` and `plot()` draw the
+#'   smooth calibration curve with its bands.
 #'
 #' @section Definitions:
-#' With predictions \eqn{p_i} and outcomes \eqn{y_i} (of weights \eqn{w_i}: weighted means throughout):
-#' * **mean**: `oe_ratio`, \eqn{\bar y / \bar p}, observed over expected events, interval on the log scale from the
-#'   influence \eqn{y_i / \bar y - p_i / \bar p}; `in_the_large`, the intercept of a logistic regression whose offset is
-#'   \eqn{logit(p)}; see [cox_calibration()].
-#' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, each with the test of its own, and
-#'   the joint test (`joint`, the statistic). A slope above 1 means that the risks are too moderate.
+#' Let \eqn{p_i} be the predictions and \eqn{y_i} the outcomes. All means are weighted if there are weights.
+#' * **mean**: `oe_ratio`, the ratio \eqn{\bar y / \bar p} of observed to expected events, with an interval on the log
+#'   scale from the influence \eqn{y_i / \bar y - p_i / \bar p}; `in_the_large`, the intercept of a logistic regression
+#'   with offset \eqn{logit(p)}; see [cox_calibration()].
+#' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, each with its own test, and their
+#'   joint test (`joint`, whose `estimate` is the statistic). A slope above 1 means that the risks are too moderate.
 #' * **moderate**: `ici`, `e50`, `e90`, `emax` of [ici()]; `eci` \eqn{= \overline{(p - c)^2} / \overline{(p - \bar
 #'   y)^2}} with the smooth curve \eqn{c} (Van Hoorde et al. 2015, relative to a model that predicts the prevalence);
-#'   `calibration_error`, the number of [ce_estimate()] with its interval and test; with `delta` also
-#'   `equivalence(delta)`, the one-sided interval from 0 to the upper limit at `level` and the p-value of
+#'   `calibration_error`, the estimate of [ce_estimate()] with its interval and test. If `delta` is given,
+#'   `equivalence(delta)` has the one-sided interval from 0 to the upper limit at `level`, and the p-value of
 #'   [ce_test()] with `delta`.
 #' * **strong**, with `group`: for each group `oe_ratio` and `calibration_error`, and `all_groups`, whose `p.value`
-#'   tests that all are calibrated (the smallest of the groups' p-values by Bonferroni's rule). For covariates that are
-#'   continuous see [ckce()] with `group`.
-#' * **discrimination**: `auroc`, \eqn{P(p > p') + P(p = p')/2} for an event and a non-event, interval on the logit
-#'   scale from the placements (DeLong et al. 1988).
+#'   tests that all groups are calibrated (the smallest p-value of the groups, with Bonferroni's correction). For
+#'   continuous covariates see [ckce()] with `group`.
+#' * **discrimination**: `auroc` (the C statistic), \eqn{P(p > p') + P(p = p')/2} for the predictions \eqn{p} of an
+#'   event and \eqn{p'} of a non-event, with an interval on the logit scale from the placements (DeLong et al. 1988).
 #' * **overall**: `brier` \eqn{= \overline{(y - p)^2}}; `scaled_brier` \eqn{= 1 - brier / (\bar y (1 - \bar y))}, also
-#'   called index of prediction accuracy; `log_loss` in nats.
+#'   called the index of prediction accuracy; `log_loss`, in nats.
 #' * **utility**: `net_benefit(c)` \eqn{= \overline{1\{p \ge c\} (y - c)} / (1 - c)} per row, see [ce_decision()].
 #'
 #' @section Intervals:
-#' From influence rows by the rules of [ece()] (weights, clusters). The exceptions are the regression without weights
-#' and clusters (Wald), the calibration error ([ce_estimate()]), and the smooth curve's terms (bootstrap, as in [ici()];
-#' above 5,000 rows the samples are drawn on 1,000 cells of equal weight). `std.error` is on the scale of `estimate`.
-#' Terms that cannot be computed are `NA`, and a line below the printed table says why: nothing stops the report.
+#' Intervals come from the influence of each row, with weights and clusters as in [ece()]. There are three exceptions:
+#' the regression without weights and clusters (Wald's interval), the calibration error (see [ce_estimate()]), and the
+#' terms of the smooth curve (a bootstrap as in [ici()]; above 5,000 rows the samples are drawn on 1,000 cells of equal
+#' weight). `std.error` is on the scale of `estimate`. A term that cannot be computed is `NA`, and a line below the
+#' printed table gives the reason; the other terms are still reported.
 #' @section Cost:
-#' A few sorts and linear passes, and `times` smooth curves: under a second for 100,000 rows,
-#' six for a million.
+#' A few sorts and linear passes, and `times` smooth curves: less than a second for 100,000 rows, and six seconds for a
+#' million.
 #' @section Errors:
-#' Those of [ece()]; `calibrisk_error_argument` for `thresholds` or `delta` outside of (0, 1) and a `group` of another
-#' length.
+#' The errors of [ece()], and `calibrisk_error_argument` for `thresholds` or `delta` outside (0, 1) or a `group` of
+#' another length.
 #' @references Van Calster, B., Nieboer, D., Vergouwe, Y., De Cock, B., Pencina, M. J. and Steyerberg, E. W. (2016). A
 #'   calibration hierarchy for risk models was defined: from utopia to empirical data. *Journal of Clinical
 #'   Epidemiology* 74, 167-176. \doi{10.1016/j.jclinepi.2015.12.005}
@@ -215,9 +216,9 @@ validation_sample <- function(problem) {
 #'
 #' @param x,object A result of [ce_validate()].
 #' @param type A curve, or its name, as for [ce_curve()].
-#' @param numbers Whether O:E, intercept and slope, C, Brier score, calibration error, and the numbers of rows and of
-#'   events are drawn with the curve; in the legend if curves share a panel.
-#' @param ... For `autoplot()` and `plot()` passed on to [autoplot.ce_curve()].
+#' @param numbers Whether the figure shows the O:E ratio, intercept, slope, C statistic, Brier score, calibration error,
+#'   and the numbers of rows and events; they are in the legend if curves share a panel.
+#' @param ... For `autoplot()` and `plot()`: passed on to [autoplot.ce_curve()].
 #' @return `tidy()`, `glance()`: tibbles, see [ce_validate()]. `autoplot()`: a ggplot object. `plot()` draws it and
 #'   returns `x`.
 #' @order 1

@@ -4,52 +4,53 @@
 #' held-out part, and selects the value with the smallest mean risk. The calibration error of the folds' averaged
 #' functions is then computed on test rows that no fit has seen (Gruber & Bach 2025, Algorithm 1). The printed result
 #' ends with the estimate and interval of [ce_estimate()]. For rows that are not in one place, pass a [ce_state()] as
-#' `x`; then only `level` and `threads` may be given.
+#' `x`; only `level` and `threads` can then be set.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
-#' @param methods A list of methods, see [ce_methods]; names (else the constructors') are
-#'   the column `method`.
-#' @param folds Number of folds; or an integer vector with the fold of each non-test row (or of every row, where 0 marks
-#'   the test rows); or an rsample `rset` that holds out every row once. For a table in a database: a number, or a
+#' @param methods A list of methods, see [ce_methods]. Its names are the column `method`; a method without a name has
+#'   that of its constructor.
+#' @param folds Number of folds, or an integer vector with the fold of each non-test row (or of every row, with 0 for
+#'   the test rows), or an rsample `rset` that holds out every row once. For a table in a database: a number, or a
 #'   column of the table (see [ce_database()]).
-#' @param test The share of rows kept for the estimate, or their row numbers. With 0 the
-#'   estimate is taken on the held-out rows of the folds.
-#' @param repeats Number of random splits that risks are averaged over; `NULL`: 10 below 500 rows, 5 below 2,000, else
-#'   1, and 1 where one method or a split is given.
-#' @param progress Show a progress bar in interactive sessions?
-#' @return A `ce_tune`. `tidy()` has one row per method, value and fold (of each split), `glance()` one row per
-#'   method, [autoplot()][autoplot.ce_tune] draws risks, estimates and estimated miscalibration, `predict()` and
-#'   [ce_risk()] use the averaged functions. For grouped data a `ce_grouped` list of them.
+#' @param test Share of rows kept for the estimate, or their row numbers. If 0, the estimate is computed on the held-out
+#'   rows of the folds.
+#' @param repeats Number of random splits that risks are averaged over; `NULL` means 10 below 500 rows, 5 below 2,000
+#'   and otherwise 1; it also means 1 if there is a single method or if the split is given.
+#' @param progress Whether to show a progress bar in interactive sessions.
+#' @return A `ce_tune`. `tidy()` has one row per method, value and fold (of each split), `glance()` one row per method,
+#'   and [autoplot()][autoplot.ce_tune] draws risks, estimates and estimated miscalibration. `predict()` and [ce_risk()]
+#'   use the averaged functions. For grouped data, a `ce_grouped` list of such results.
 #' @section Definition:
-#' Rows are shuffled once with R's random numbers; the first 80 % tune, the rest test;
-#' folds are consecutive blocks. With \eqn{h_{i,\eta}} fitted outside fold \eqn{i},
-#' \eqn{\hat\eta = \arg\min_\eta \frac1k \sum_i R_i(h_{i,\eta})} (ties: the smallest),
-#' \eqn{h = \frac1k \sum_i h_{i,\hat\eta}} and \eqn{CE^2} is the mean of \eqn{h(p,p)} on the test
-#' rows. Class-wise, values are selected per class and the squared errors summed. With few rows the choice depends on
-#' the split: risks are then averaged over `repeats` splits, and `won` says in which share of them each method was best.
+#' Rows are shuffled once with R's random numbers. The first rows, by default 80% of them, are for tuning and the others
+#' for the test; folds are consecutive blocks of the former. Let \eqn{h_{i,\eta}} be the function fitted outside fold
+#' \eqn{i} with the value \eqn{\eta} of the hyperparameter. The selected value is \eqn{\hat\eta = \arg\min_\eta \frac1k
+#' \sum_i R_i(h_{i,\eta})} (the smallest one if there are ties), the averaged function is \eqn{h = \frac1k \sum_i
+#' h_{i,\hat\eta}}, and \eqn{CE^2} is the mean of \eqn{h(p,p)} over the test rows. For class-wise calibration, values
+#' are selected per class and the squared errors are summed. With few rows the choice depends on the split: risks are
+#' then averaged over `repeats` splits, and `won` is the share of splits in which a method had the smallest risk.
 #'
-#' The rows of a cluster are in one fold, and on one side of the test split; shares and numbers of folds are those of
-#' clusters. Weighted and clustered rows count as in [ce_risk()]; fits are weighted, and every one of them is computed
-#' by itself, without the short cuts over grids and folds.
+#' The rows of a cluster are in one fold, and on one side of the test split; `test` and `folds` then divide the
+#' clusters. Risks of weighted and clustered rows are those of [ce_risk()]. Their fits are weighted and computed one by
+#' one, without the short cuts over grids and folds, so they take longer.
 #'
-#' The risk says *which function* describes the miscalibration best. Its *size* is the main estimate: that of
-#' [ce_estimate()] with its interval, from all rows. It is the same for every method because the target is the same. The
-#' interval is for the error detectable at the stated resolution; it uses no method, and `estimate_holdout` may lie
-#' outside.
+#' The risk shows *which function* describes the miscalibration best. The *size* of the miscalibration is estimated by
+#' [ce_estimate()], with its interval, from all rows; that number does not depend on the method, because every method
+#' has the same target. The interval is for the error detectable at the stated resolution. It uses no method, so
+#' `estimate_holdout` may lie outside.
 #' @section Errors:
-#' Errors have the class `calibrisk_error_<what>`. The values of `<what>` are `length`, `empty`, `method`, `argument`
-#' and those explained here. `probs`: rows that are negative, infinite or do not sum to 1, `NaN`, logits. `truth`:
-#' outcomes that are not classes of `x`. `columns`: none selected, unknown, not one per class, or names that match the
-#' levels only in part. `missing`: missing values with `na_rm = FALSE`. `notion`: a type of calibration that the data or
-#' a method does not have. `folds`: fewer rows than folds, or a vector of another length. `group`: an error in one
-#' group, which it names. Other functions have the same classes. An estimate that is larger than every residual (kkr on
-#' a few rows) is a warning of class `calibrisk_warning_impossible_estimate`.
+#' Errors have the class `calibrisk_error_<what>`. Here `<what>` is `length`, `empty`, `method`, `argument` or one of
+#' the following. `probs`: rows that are negative, infinite or do not sum to 1, `NaN`, logits. `truth`: outcomes that
+#' are not classes of `x`. `columns`: none selected, unknown, not one per class, or names that match the levels only in
+#' part. `missing`: missing values with `na_rm = FALSE`. `notion`: a type of calibration that the data or a method does
+#' not have. `folds`: fewer rows than folds, or a vector of another length. `group`: an error in one group, which the
+#' message names. Other functions have the same classes. An estimate that is larger than every residual (kkr on a few
+#' rows) gives a warning of class `calibrisk_warning_impossible_estimate`.
 #' @section Cost:
-#' Linear in the number of rows for scalar types of calibration; see the vignettes for measured times. Long work can be
-#' interrupted. Under a [future::plan()] of several workers methods and classes are tuned there, with the same digits
-#' (unless a function of [method_function()] draws random numbers); a worker that is lost is an error of class
-#' `calibrisk_error_worker`.
+#' Time linear in the number of rows for binary, top-label and class-wise calibration; the vignettes give measured
+#' times. You can interrupt long work. Under a [future::plan()] of several workers, methods and classes are tuned on the
+#' workers, with the same digits (unless a function of [method_function()] draws random numbers); a lost worker is an
+#' error of class `calibrisk_error_worker`.
 #' @references `r ref_gruber_bach()`
 #' @export
 #' @examples
