@@ -153,7 +153,7 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
       test <- as_choice(name_of, "test", given, call = call)
     }
     if (test$name %in% kernel_free_tests) {
-      if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, call)
+      if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, !is.null(delta), call)
       result <- switch(test$name, joint = joint_test(test, laws, level, threads, call),
                        cumulative = cumulative_test(test, laws, threads, call))
       return(new_ce_test(result, test, list(laws = laws, n = laws$n), name))
@@ -168,11 +168,14 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
 
 kernel_free_tests <- c("joint", "cumulative")
 
-stop_kernel_free <- function(test, call) {
+# Only the joint test has a `delta`.
+stop_kernel_free <- function(test, delta, call) {
   stop_input(c(
     "{.code test = \"{test}\"} has no kernel.",
-    "x" = "{.arg kernel} or {.arg target_kernel} is given.",
-    "i" = "Drop it, or use {.code test = \"conditional\"}."
+    "x" = "{.arg kernel} or {.arg target_kernel} is given{if (delta) ' beside `delta`'}.",
+    remedy("Leave it out", mended_line(call, drop = c("kernel", "target_kernel"))),
+    if (!delta) remedy("Or use a test with a kernel", mended_line(call, list(test = "conditional")) %||%
+                         "test = \"conditional\"")
   ), "argument", arg = "kernel", call = call)
 }
 

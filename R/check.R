@@ -76,7 +76,7 @@ default_remedy <- function(arg, is_valid, call) {
   formals <- formals(frame_function(call))
   # a survival outcome and a planned study cannot do without these
   if (!arg %in% names(formals) || arg %in% c("horizon", "n") && is.null(formals[[arg]])) return(NULL)
-  default <- if (rlang::is_missing(formals[[arg]])) 1 else formals[[arg]]
+  default <- if (rlang::is_missing(formals[[arg]])) Find(is_valid, c(1, 2, 10, 0.5)) %||% 1 else formals[[arg]]
   shown <- is.numeric(default) && is_valid(default)
   line <- if (shown) mended_line(call, setNames(list(default), arg)) else mended_line(call, drop = arg)
   if (is.null(line) || rlang::is_missing(formals[[arg]]) && !shown) return(NULL)
@@ -177,11 +177,14 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = caller_e
 # The choice that is meant, or the function.
 choice_remedy <- function(x, choices, arg, call) {
   if (is.numeric(x) && length(x) == 1) x <- as.character(x)
+  # a word without quotes that is the name of a function
+  typed <- if (is.function(x)) typed_argument(typed_call(call), arg)
+  if (rlang::is_symbol(typed)) x <- as.character(typed)
   meant <- meant_word(x, choices)
   if (!is.null(meant)) {
     return(remedy(paste0("Did you mean \"", meant, "\"?"), mended_line(call, setNames(list(meant), arg))))
   }
-  verb <- meant_verb(x)
+  verb <- if ("truth" %in% names(formals(frame_function(call)))) meant_verb(x)
   if (!is.null(verb)) verb_remedy(verb, call) else default_remedy(arg, function(value) FALSE, call)
 }
 

@@ -58,11 +58,16 @@ check_choice_name <- function(value, kind, arg, also, call) {
     "{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {kind}_{names[length(names)]}}.",
     "x" = "It is {describe(value)}.",
     if (is.null(made)) {
-      choice_remedy(value, names, arg, call)
+      choice_remedy(value, names, arg, call) %||% choice_example(kind, names, arg, call)
     } else {
       remedy("To use its defaults, call it", mended_line(call, setNames(list(made), arg)) %||% line_text(made))
     }
   ), "argument", arg = arg, value = value, call = call)
+}
+
+choice_example <- function(kind, names, arg, call) {
+  name <- if (kind == "map") "platt" else names[1]
+  remedy("For example", mended_line(call, setNames(list(name), arg)) %||% paste0(arg, " = \"", name, "\""))
 }
 
 # An option that the choice does not have would be ignored.

@@ -130,6 +130,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
     ), "argument", arg = "metric", call = call)
   }
   # models have no `x`: the second argument is the truth, unless that has its name
+  if (!is.list(objects)) check_models(objects, NULL, call)
   first <- enquo(x)
   second <- enquo(truth)
   named <- "truth" %in% names(sys.call())
@@ -205,7 +206,7 @@ check_models <- function(objects, columns, call) {
       } else if (rlang::is_bare_list(typed_value("x", call))) {
         remedy("Predictions come first, outcomes second", swapped_line(call, c("objects", "x")))
       } else {
-        remedy("Give the models as one list", "ce_compare(list(a = p, b = q), y, metric = ece)")
+        remedy("Give the models as one list", models_line(call) %||% "ce_compare(list(a = p, b = q), y, metric = ece)")
       }
     ), "argument", arg = "objects", call = call)
   }

@@ -102,6 +102,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
   if (missing(x)) stop_no_predictions(call)
   given <- list(n_bins = n_bins, bins = bins, times = times, bandwidth = bandwidth)
   # several models or groups are known when the data are read
+  if (rlang::is_string(type) && is_law(x) && !type %in% choice_names("curve")) stop_law_curve(type, TRUE, call)
   curve <- if (!is.null(type)) as_choice(type, "curve", given)
   check_notion(notion)
   if (identical(notion, "canonical")) {
@@ -160,10 +161,15 @@ stop_curve_of_laws <- function(part, truth, dots, type, call) {
   if (is.null(law)) return(invisible())
   if (is_distribution(law)) check_object(law, "x", call)
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(truth, part, NULL, call)$values), call)
-  given <- "type" %in% names(typed_call(call)$places)
+  stop_law_curve(type, "type" %in% names(typed_call(call)$places), call)
+}
+
+stop_law_curve <- function(type, given, call) {
+  classes <- type %in% choice_names("curve")
   stop_input(c(
     "Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
-    "x" = if (given) "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is not given.",
+    "x" = if (!given) "{.arg type} is not given." else if (classes)
+      "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is {.val {type}}.",
     remedy("Predicted against observed quantiles are drawn by", mended_line(call, list(type = "quantile")))
   ), "argument", arg = "type", value = type, call = call)
 }

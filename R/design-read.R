@@ -50,18 +50,26 @@ select_column <- function(quo, x, arg, call) {
   if (length(columns) == 1) columns
 }
 
+# A vector beside predictions that are no data frame.
+row_vector <- function(quo, arg, call) {
+  rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
+    name <- if (rlang::quo_is_symbol(quo)) as.character(rlang::quo_get_expr(quo))
+    unknown <- !is.null(name) && !exists(name, envir = rlang::quo_get_env(quo))
+    stop_input(c(
+      "{.arg {arg}} cannot be evaluated.",
+      "x" = if (unknown) "There is no object {.val {name}}.",
+      "i" = "If {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row."
+    ), "argument", arg = arg, parent = if (!unknown) cnd, call = call)
+  })
+}
+
 design_column <- function(quo, x, n, arg, call) {
   if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(NULL)
   if (is.data.frame(x)) {
     column <- select_column(quo, x, arg, call)
     return(if (!is.null(column)) x[[column]])
   }
-  value <- rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
-    stop_input(c(
-      "{.arg {arg}} cannot be evaluated.",
-      "i" = "If {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row."
-    ), "argument", arg = arg, parent = cnd, call = call)
-  })
+  value <- row_vector(quo, arg, call)
   if (!is.null(value) && length(value) != n) {
     stop_input(c(
       "{.arg {arg}} must have a value for every row.",

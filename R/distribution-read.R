@@ -142,7 +142,7 @@ read_group <- function(group, x, call) {
 
 # The values of a `group` argument, NULL where there is none.
 group_values <- function(group, x, call) {
-  if (!is.data.frame(x)) return(check_group_values(rlang::eval_tidy(group), call))
+  if (!is.data.frame(x)) return(check_group_values(row_vector(group, "group", call), call))
   # also a variable that is NULL
   none <- tryCatch(is.null(rlang::eval_tidy(group, data = x)), error = function(e) FALSE)
   if (none) NULL else read_group(group, ungroup_frame(x), call)

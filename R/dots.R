@@ -28,17 +28,12 @@ dot_remedy <- function(name, dots, call) {
   if (name %in% column_words && selects_column(value, call)) {
     return(remedy("Columns are selected without a name", mended_line(call, rename = setNames("", name))))
   }
-  near <- if ("truth" %in% missing_data(call) && !is.null(selected_name(value, call))) "truth"
-  near <- near %||% near_argument(name, c(arguments, missing_data(call)))
-  if (!is.null(near)) {
-    more <- if (near == "times" && "interval" %in% arguments) list(interval = "bootstrap")
-    line <- if (near == "truth") {
-      mended_line(call, rename = setNames("truth", name))
-    } else {
-      meant_line(dots, c(arguments, missing_data(call)), more, call)
-    }
-    return(remedy(paste0("Did you mean {.arg ", near, "}?"), line))
-  }
+  known <- c(arguments, missing_data(call))
+  column <- "truth" %in% missing_data(call) && !is.null(selected_name(value, call))
+  foreign <- if (!column) foreign_remedy(name, known, call)
+  if (!is.null(foreign)) return(foreign)
+  near <- if (column) "truth" else near_argument(name, known)
+  if (!is.null(near)) return(near_remedy(name, near, dots, known, call))
   if (name %in% names(argument_notes)) {
     note <- argument_notes[[name]]
     return(remedy(note, if (note != figure_note) mended_line(call, drop = name)))
@@ -65,6 +60,27 @@ owner_remedy <- function(name, call) {
     args[name] <- NULL
     return(remedy(paste0("It is one of {.fn ", maker, "}"), line_text(as.call(c(typed$expr[[1]], args)))))
   }
+}
+
+near_remedy <- function(name, near, dots, known, call) {
+  more <- if (near == "times" && "interval" %in% known) list(interval = "bootstrap")
+  line <- if (near == "truth") {
+    mended_line(call, rename = setNames("truth", name))
+  } else {
+    meant_line(dots, known, more, call)
+  }
+  remedy(paste0("Did you mean {.arg ", near, "}?"), line)
+}
+
+# An argument of another function of the package, and no other name of one that this function has.
+foreign_remedy <- function(name, known, call) {
+  verb <- if (name %in% names(argument_verbs)) argument_verbs[[name]]
+  listed <- plain_word(name) %in% plain_word(known) ||
+    !is.null(listed_word(name, argument_words[intersect(known, names(argument_words))]))
+  if (listed || is.null(verb) || !all(c("x", "truth") %in% names(typed_call(call)$places))) return(NULL)
+  own <- if (name %in% c("threshold", "metric")) paste0(name, "s") else name
+  line <- mended_line(call, only = c("x", "truth", "", name), verb = verb, rename = setNames(own, name))
+  if (!is.null(line)) remedy(paste0("{.arg ", own, "} is an argument of {.fn ", verb, "}"), line)
 }
 
 dot_value <- function(dot) if (rlang::is_quosure(dot)) rlang::quo_get_expr(dot) else dot

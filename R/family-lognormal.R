@@ -1,7 +1,21 @@
 #' @rdname pred
 #' @export
 pred_lognormal <- function(meanlog, sdlog) {
+  check_no_partial(current_env())
   make_distribution(families$lognormal, list(meanlog = meanlog, sdlog = sdlog), current_env())
+}
+
+# R would take `mean` for `meanlog`: another distribution, and no error.
+check_no_partial <- function(call) {
+  short <- setdiff(names(typed_call(call)$args), c("", names(formals(pred_lognormal))))
+  if (length(short) == 0) return(invisible())
+  stop_input(c(
+    "{.fn pred_lognormal} takes the mean and standard deviation of the logarithm, {.arg meanlog} and {.arg sdlog}.",
+    "x" = "{.arg {short[1]}} is given.",
+    remedy("If it is that of the logarithm",
+           mended_line(call, rename = c(mean = "meanlog", sd = "sdlog")[short[short %in% c("mean", "sd")]])),
+    "i" = "Otherwise {.code sdlog = sqrt(log(1 + (sd / mean)^2))} and {.code meanlog = log(mean) - sdlog^2 / 2}."
+  ), "argument", arg = short[1], call = call)
 }
 
 family_lognormal <- function() {

@@ -291,8 +291,9 @@ augment.ce_fit <- function(x, data, ..., threads = NULL) {
 check_data <- function(data, call = caller_env()) {
   if (missing(data)) {
     stop_input(c(
-      "{.arg data} must be given.",
-      "i" = "A data frame of predictions; the result itself keeps none."
+      "{.arg data} must be given: a data frame of predictions.",
+      "x" = "It is missing; the result itself keeps none.",
+      remedy("For example", mended_line(call, list(data = quote(newdata))))
     ), "argument", arg = "data", call = call)
   }
   if (!is.data.frame(data)) {

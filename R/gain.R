@@ -81,7 +81,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     check_flag(injective, call = call)
   }
   check_level(level)
-  if (missing(truth)) check_gain_truth(before, call)
+  check_gain_places(before, missing(truth), call)
   dots <- after_dots <- column_dots(...)
   before <- read_results(before, call)
   truth <- evaluate_once(enquo(truth), before)
@@ -131,6 +131,37 @@ check_gain_folds <- function(predicted, injective, given, call) {
   if (!predicted && !is.null(injective)) {
     stop_input(c("{.arg injective} is for given predictions.", "x" = "Maps know whether they are."), "argument",
                arg = "injective", call = call)
+  }
+}
+
+# Outcomes in the place of the second predictions. Calls are evaluated once, except for that in the place of outcomes.
+check_gain_order <- function(before, call) {
+  numbers <- function(v) is.atomic(v) && is.numeric(v) && length(v) > 1
+  known <- function(v) all(v %in% c(0, 1, NA))
+  if (!numbers(before) || known(before) || !is.name(typed_argument(typed_call(call), "after"))) return()
+  after <- typed_value("after", call)
+  truth <- if (numbers(after) && known(after)) typed_value("truth", call)
+  if (!numbers(truth) || known(truth)) return()
+  stop_input(c("{.arg after} must be a map, or predictions.", "x" = "All of its values are 0 or 1.",
+               remedy("Predictions come first, outcomes third", swapped_line(call, c("after", "truth")))), "argument",
+             arg = "after", call = call)
+}
+
+check_gain_places <- function(before, alone, call) {
+  if (!alone) return(check_gain_order(before, call))
+  check_gain_truth(before, call)
+  known <- c("", names(formals(ce_gain)))
+  if (all(rlang::names2(typed_call(call)$args) %in% known)) check_gain_outcomes(before, call)
+}
+
+check_gain_outcomes <- function(before, call) {
+  after <- typed_argument(typed_call(call), "after")
+  outcomes <- if (is.name(after) && is.numeric(before)) typed_value("after", call)
+  if (length(outcomes) > 1 && is.atomic(outcomes) && (is.factor(outcomes) || all(outcomes %in% 0:1))) {
+    stop_input(c("{.arg after} must be a map, or predictions.", "x" = "It is {describe(outcomes)}, with two values.",
+                 remedy("If these are the outcomes, name a map",
+                        mended_line(call, list(after = "platt", truth = after)))),
+               c("truth", "argument"), arg = "after", call = call)
   }
 }
 

@@ -174,7 +174,7 @@ check_horizon <- function(followed, horizon, call) {
 stop_unfollowed <- function(last, horizon, call) {
   stop_input(c(
     "At {.arg horizon} some rows must still be followed.",
-    "x" = "The last time is {.val {last}}, the horizon {.val {horizon}}.",
+    "x" = "The last time is {signif(last, 7)}, the horizon {horizon}.",
     "i" = "Choose an earlier {.arg horizon}, in the unit of the times."
   ), c("horizon", "rows"), arg = "horizon", value = horizon, call = call)
 }

@@ -52,7 +52,9 @@ check_bandwidth <- function(bandwidth, call = caller_env()) {
     ), "argument", arg = "bandwidth", call = call)
   }
   if (!identical(bandwidth, "median")) {
-    if (rlang::is_string(bandwidth) && grepl("median", bandwidth, ignore.case = TRUE)) stop_median(bandwidth, call)
+    meant <- identical(bandwidth, stats::median) ||
+      rlang::is_string(bandwidth) && (grepl("median", bandwidth, ignore.case = TRUE) || is.na(string_number(bandwidth)))
+    if (meant) stop_median(bandwidth, call)
     check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
     check_bandwidth_range(bandwidth, call)
   }
@@ -65,10 +67,12 @@ kernel_gaussian <- function(bandwidth) {
   new_kernel("gaussian", bandwidth = check_bandwidth(bandwidth))
 }
 
+string_number <- function(x) suppressWarnings(as.numeric(x))
+
 stop_median <- function(bandwidth, call) {
   stop_input(c(
     "{.arg bandwidth} must be a positive number, or {.val median}.",
-    "x" = "It is {.val {bandwidth}}.",
+    "x" = "It is {describe(bandwidth)}.",
     remedy("The median heuristic is", mended_line(call, list(bandwidth = "median")))
   ), "argument", arg = "bandwidth", value = bandwidth, call = call)
 }
@@ -92,7 +96,11 @@ kernel_matern <- function(nu, bandwidth) {
     stop_input(c(
       "{.arg nu} must be 0.5, 1.5 or 2.5.",
       "x" = "It is {describe(nu)}.",
-      "i" = "As {.arg nu} grows the kernel becomes {.fn kernel_gaussian}."
+      if (is.numeric(nu) && length(nu) == 1 && is.finite(nu)) {
+        nearest <- c(0.5, 1.5, 2.5)[which.min(abs(c(0.5, 1.5, 2.5) - nu))]
+        remedy("The nearest is", mended_line(current_env(), list(nu = nearest)))
+      },
+      "i" = "As {.arg nu} grows, the kernel becomes {.fn kernel_gaussian}."
     ), "argument", arg = "nu", value = nu)
   }
   new_kernel("matern", nu = nu, bandwidth = check_bandwidth(bandwidth))
@@ -124,7 +132,12 @@ kernel_remedy <- function(x, arg, call) {
   with_bandwidth <- c("gaussian", "laplace", "tv", "hellinger", "wasserstein")
   names <- c(with_bandwidth, "linear", "white")
   name <- if (rlang::is_string(x)) meant_word(sub("^kernel_", "", x), names)
-  if (is.function(x)) name <- Find(function(one) identical(x, get(paste0("kernel_", one), topenv())), names)
+  if (is.function(x)) {
+    name <- Find(function(one) identical(x, get(paste0("kernel_", one), topenv())), names)
+    # the name of a function of another package, such as `gaussian` of stats
+    typed <- typed_argument(typed_call(call), arg)
+    if (is.null(name) && rlang::is_symbol(typed) && as.character(typed) %in% names) name <- as.character(typed)
+  }
   if (is.null(name)) {
     return(c("i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.code ?ce_kernels}."))
   }

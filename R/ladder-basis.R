@@ -61,15 +61,11 @@ most_bases <- 10
 
 check_bases <- function(bases, notion, call = caller_env()) {
   if (is.null(bases)) return(NULL)
-  if (inherits(bases, "ce_basis") || is.function(bases)) bases <- list(bases)
-  ok <- is.list(bases) && length(bases) %in% seq_len(most_bases) &&
-    all(vapply(bases, function(basis) inherits(basis, "ce_basis") || is.function(basis), NA))
-  if (!ok) {
-    stop_input(c(
-      "{.arg bases} must be a list of up to {most_bases} bases: {.fn basis_hats}, {.fn basis_kernel} or functions of \\
-       the matrix of predictions.",
-      "x" = "It is {describe(bases)}."
-    ), "argument", arg = "bases", value = bases, call = call)
+  is_basis <- function(x) inherits(x, "ce_basis") || is.function(x)
+  maker <- identical(bases, basis_hats) || identical(bases, basis_kernel)
+  if (is_basis(bases) && !maker) bases <- list(bases)
+  if (!is.list(bases) || !length(bases) %in% seq_len(most_bases) || !all(vapply(bases, is_basis, NA))) {
+    stop_no_bases(bases, call)
   }
   for (basis in Filter(Negate(is.function), bases)) check_object(basis, "bases", call)
   own <- vapply(bases, function(basis) inherits(basis, "ce_basis") && basis$spec$recipe == "hats", NA)
@@ -81,6 +77,16 @@ check_bases <- function(bases, notion, call = caller_env()) {
     ), "argument", arg = "bases", call = call)
   }
   bases
+}
+
+stop_no_bases <- function(bases, call) {
+  knots <- if (is.numeric(bases) && length(bases) == 1 && isTRUE(bases >= 2)) bases else 8
+  stop_input(c(
+    "{.arg bases} must be a list of up to {most_bases} bases: {.fn basis_hats}, {.fn basis_kernel} or functions of \\
+     the matrix of predictions.",
+    "x" = "It is {describe(bases)}.",
+    remedy("For example", mended_line(call, list(bases = call("basis_hats", knots))))
+  ), "argument", arg = "bases", value = bases, call = call)
 }
 
 # The arguments of the core: functions are evaluated on the features.

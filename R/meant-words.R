@@ -75,6 +75,16 @@ column_words <- c("estimate", ".estimate", "estimates", "prob", "probs", "pred",
                   "predictions", "probabilities", "probability", "phat", "y_pred", "y_prob", "y_hat", "model",
                   "models", "fitted", "score")
 
+# Arguments that take a choice by its name, or a value that a function makes.
+word_arguments <- c("notion", "type", "test", "method", "methods", "recalibration", "preset", "interval", "smoother",
+                    "event_level", "bandwidth", "metric", "score", "adjust", "reference", "statistic", "computation",
+                    "group_kernel", "draws_diagonal", "pairs", "kernel", "target_kernel", "format", "distance", "loss",
+                    "debias", "support", "bins")
+
+# Arguments of one function that people give to another.
+argument_verbs <- c(delta = "ce_test", replicates = "ce_test", metric = "ce_panel", metrics = "ce_panel",
+                    thresholds = "ce_decision", threshold = "ce_decision", after = "ce_gain", score = "ce_score")
+
 figure_note <- "Figures of {.fn autoplot} are ggplots: add to them, as in {.code autoplot(x) + ggplot2::ggtitle(\"A\")}"
 
 # Arguments of other packages that have no counterpart here.
@@ -129,6 +139,8 @@ choice_words <- list(
   kde = c("kernel_density", "density", "dirichlet"),
   bins = c("histogram", "binning", "ece", "binned"),
   kkr = c("ridge", "kernel_ridge", "krr"),
+  auroc = c("auc", "roc_auc", "c_statistic", "cstat", "c_index", "c"),
+  oe_ratio = c("oe", "or", "eo", "citl", "ratio"),
   first = "1",
   second = "2"
 )

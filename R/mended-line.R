@@ -137,6 +137,7 @@ is_frame_call <- function(call) {
 
 # A remedy in words, with its line if there is one. `text` ends without a stop, or with a question mark.
 remedy <- function(text, line = NULL) {
+  if (is.null(line) && text == "For example") return(NULL)
   asks <- endsWith(text, "?")
   if (is.null(line)) return(c("i" = paste0(text, if (!asks) ".")))
   c("i" = paste0(text, if (asks) " " else ": ", "{.code ", escape_braces(line), "}."))
@@ -155,8 +156,12 @@ positional_remedy <- function(call, constant = FALSE) {
   names <- if (length(at) == 1) names(formals(frame_function(call)))
   named <- names[match("...", names) + 1]
   if (length(named) == 0 || is.na(named)) return(c("i" = "Arguments after {.arg ...} need their name."))
-  remedy(paste0("Arguments after {.arg ...} need their name, such as {.arg ", named, "}"),
-         line_text(as.call(c(typed$expr[[1]], typed$args[-at], setNames(typed$args[at], named)))))
+  value <- typed$args[[at]]
+  word <- rlang::is_symbol(value) && named %in% word_arguments && is.null(typed_eval(value, call))
+  if (word) value <- as.character(value)
+  quoted <- if (word) ", and words quotes"
+  remedy(paste0("Arguments after {.arg ...} need their name, such as {.arg ", named, "}", quoted),
+         line_text(as.call(c(typed$expr[[1]], typed$args[-at], setNames(list(value), named)))))
 }
 
 is_running <- function(fn) any(vapply(sys.frames(), function(frame) identical(frame_function(frame), fn), NA))

@@ -14,7 +14,8 @@ method_function <- function(f, na_rm = FALSE) {
   if (!is.function(f)) {
     stop_input(c(
       "{.arg f} must be a function of two feature matrices.",
-      "x" = "It is {.cls {class(f)[1]}}."
+      "x" = "It is {.cls {class(f)[1]}}.",
+      "i" = "For example {.code method_function(function(P, Q) tcrossprod(P - 1 / ncol(P), Q - 1 / ncol(Q)))}."
     ), "argument", arg = "f", value = f)
   }
   check_flag(na_rm)

@@ -128,6 +128,7 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, delta = NULL, n 
     ), "argument", arg = "x")
   }
   dots <- column_dots(...)
+  check_planned(x, missing(truth), call)
   check_level(level)
   check_number(prevalence, lower = 0, upper = 1, open = TRUE, null = TRUE)
   check_number(auroc, lower = 0, upper = 1, open = TRUE, null = TRUE)
@@ -180,16 +181,42 @@ check_wishes <- function(width, power, n, threshold, delta, call) {
   known <- names(power_widths)
   named <- rlang::names2(width)
   bad <- which(!named %in% known | duplicated(named))
-  if (length(bad) > 0) {
-    stop_input(c(
-      "{.arg width} must be named by different criteria: {.or {.val {known}}}.",
-      "x" = "Element {bad[1]} is named {.val {named[bad[1]]}}."
-    ), "argument", arg = "width", value = width, call = call)
-  }
+  if (length(bad) > 0) stop_unknown_width(width, named, bad, known, call)
   if (any(grepl("net_benefit", named)) && is.null(threshold)) {
-    stop_input(c("Net benefit needs a {.arg threshold}.", "i" = "The risk above which people act."), "argument",
+    stop_input(c("Net benefit needs a {.arg threshold}, the risk from which on people are treated.",
+                 "x" = "It is missing.", remedy("For example", mended_line(call, list(threshold = 0.1)))), "argument",
                arg = "threshold", call = call)
   }
+}
+
+stop_unknown_width <- function(width, named, bad, known, call) {
+  for (i in bad) named[i] <- c(meant_word(named[i], setdiff(known, named)), setdiff(known, named))[1]
+  line <- mended_line(call, list(width = as.call(c(quote(c), setNames(as.list(unname(width)), named)))))
+  stop_input(c(
+    "{.arg width} must be named by different criteria: {.or {.val {known}}}.",
+    "x" = if (nzchar(names(width)[bad[1]] %||% "")) "Element {bad[1]} is named {.val {names(width)[bad[1]]}}." else
+      "Element {bad[1]} has no name.",
+    if (!anyNA(named)) remedy("For example", line)
+  ), "argument", arg = "width", value = width, call = call)
+}
+
+# A number of rows, a word or a model in the place of an assumption. `alone`: without outcomes.
+check_planned <- function(x, alone, call) {
+  number <- alone && is.numeric(x) && length(x) == 1
+  if (!number && !rlang::is_string(x) && !is_model(x)) return(invisible())
+  stop_input(c("{.arg x} must be an assumption on the predictions, or those of a pilot study.",
+               "x" = "It is {describe(x)}.", planned_remedy(x, call)),
+             "argument", arg = "x", value = if (!is_model(x)) x, call = call)
+}
+
+planned_remedy <- function(x, call) {
+  if (is_model(x)) {
+    made <- call("ce_predictions", typed_argument(typed_call(call), "x"), quote(newdata))
+    return(remedy("Add the predictions of the model to new data", mended_line(call, list(x = made))))
+  }
+  # a number of rows, or a power
+  more <- if (is.numeric(x) && x > 1) list(n = x) else if (is.numeric(x) && x > 0) list(power = x)
+  remedy("Assumptions are values of functions", mended_line(call, c(list(x = quote(assume_beta(1, 3))), more)))
 }
 
 check_no_pilot <- function(truth, dots, call) {

@@ -129,6 +129,12 @@ column_remedy <- function(expr, x, arg, call) {
     data <- typed_argument(typed_call(call), "x")
     return(remedy("Add it to the data frame", mended_line(call, list(x = call("cbind", data, expr)))))
   }
+  data <- typed_argument(typed_call(call), "x")
+  # a part of the data without the column
+  part <- !known && arg == "truth" && rlang::is_call(data, "[")
+  if (part && all(vapply(x, is.numeric, NA)) && isTRUE(all(abs(rowSums(x) - 1) < 0.01))) {
+    return(remedy("Give the probabilities as a matrix", mended_line(call, list(x = call("as.matrix", data)))))
+  }
   remedy(paste0("If {.arg x} is a data frame, name its column",
                 if (arg != "...") paste0(": {.code ", arg, "}, not {.code x$", arg, "}")),
          if (known) replaced_line(call, expr, as.name(name)))
@@ -195,7 +201,10 @@ unknown_remedy <- function(name, x, arg, call) {
   near <- if (sum(grepl(name, names(x), fixed = TRUE)) < 2) meant_word(name, names(x), list())
   if (!is.null(near)) {
     asked <- paste0("Did you mean {.val ", escape_braces(near), "}?")
-    return(c("x" = fact, remedy(asked, renamed_line(call, name, near))))
+    # ce_compare() has its outcomes as `x`
+    compared <- arg == "truth" && "objects" %in% names(typed_call(call)$places)
+    line <- if (compared) replaced_line(call, as.name(name), as.name(near)) else renamed_line(call, name, near)
+    return(c("x" = fact, remedy(asked, line)))
   }
   constant <- arg == "..." && name %in% Filter(is.character, typed_call(call)$args)
   c("x" = fact, if (constant) positional_remedy(call, TRUE) else

@@ -18,7 +18,22 @@ read_outcomes <- function(truth, x, horizon, call, weights = NULL) {
   if (!is.data.frame(x)) return(list(values = outcome_vector(truth, call)))
   x <- ungroup_frame(x)
   column <- match(truth_column(truth, x, call), names(x))
+  check_no_prediction(x, column, call)
   list(values = x[[column]], column = column)
+}
+
+# Predicted classes beside the outcomes, as `.pred_class` of tidymodels, are no outcomes.
+check_no_prediction <- function(x, column, call) {
+  name <- names(x)[column]
+  if (!grepl("^[.]?pred(ict(ed|ion)s?)?([._]?(class|label))?$", name, ignore.case = TRUE)) return(invisible())
+  twin <- vapply(x, function(v) is.factor(v) && identical(levels(v), levels(x[[column]])), NA)
+  twin[column] <- FALSE
+  if (!is.factor(x[[column]]) || !any(twin)) return(invisible())
+  stop_input(c(
+    "{.arg truth} must be the outcomes, not the predicted classes.",
+    "x" = "It is {.field {name}}, beside {.field {names(x)[twin][1]}} with the same levels.",
+    remedy("If that column has the outcomes", mended_line(call, list(truth = as.name(names(x)[twin][1]))))
+  ), "truth", arg = "truth", value = name, call = call)
 }
 
 # Survival times are outcomes that are only partly known.

@@ -40,7 +40,15 @@ u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
   if (missing(score) || !is.function(score)) {
     stop_input(c(
       "{.arg score} must be a function of {.code (p1, y1, p2, y2)}.",
-      "x" = if (missing(score)) "It is missing." else "It is {.cls {class(score)[1]}}."
+      "x" = if (missing(score)) "It is missing." else "It is {describe(score)}.",
+      kernel_score_remedy(if (!missing(score)) score, current_env())
+    ), "score", arg = "score")
+  }
+  if (length(formals(args(score))) < 4) {
+    stop_input(c(
+      "{.arg score} must be a function of {.code (p1, y1, p2, y2)}.",
+      "x" = "It takes {length(formals(args(score)))} argument{?s}.",
+      kernel_score_remedy(score, current_env())
     ), "score", arg = "score")
   }
   check_level(level)
@@ -121,4 +129,16 @@ check_scores <- function(value, size, call) {
       "x" = "For {size} of them it returned {describe(value)}."
     ), "score", arg = "score", call = call)
   }
+}
+
+# Scores of one row at a time are those of ce_score().
+kernel_score_remedy <- function(score, call) {
+  made <- names(score_makers)[vapply(score_makers, identical, NA, score)]
+  name <- c(made, if (rlang::is_string(score)) meant_word(score, names(score_makers)))
+  if (length(name) > 0) {
+    return(remedy("{.fn ce_score} does this", mended_line(call, list(score = name[1]), verb = "ce_score")))
+  }
+  verb <- meant_verb(score)
+  if (!is.null(verb)) return(verb_remedy(verb, call))
+  c("i" = "As in {.code function(p1, y1, p2, y2) rowSums((p1 - p2)^2)}; see the example of {.code ?u_score}.")
 }

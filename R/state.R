@@ -97,7 +97,7 @@
 #' processor time per 100,000 rows.
 #'
 #' @section Errors:
-#' `calibrisk_error_state` if states that are merged differ in their spec, type of calibration, classes, landmarks or
+#' `calibrisk_error_state` if states that are merged differ in their options, type of calibration, classes, landmarks or
 #' version, or if a state does not have what is asked for. `calibrisk_error_weights` and `calibrisk_error_owner` (`id`,
 #' `cluster`) if the argument is given in some chunks only, or in different kinds, such as integers and fractions, or
 #' numbers and text. `calibrisk_error_folds` if a fold of `ce_tune()` has fewer than two rows, or fewer than two blocks

@@ -51,7 +51,8 @@ check_locations <- function(locations, call = caller_env()) {
     check_count(locations, "locations", call = call)
   } else if (is.data.frame(locations) || !all(c("x", "truth") %in% names(locations))) {
     stop_input(c("{.arg locations} must be a number, or a list with elements {.field x} and {.field truth}.",
-                 "x" = "Its elements are {.field {names(locations)}}."),
+                 "x" = if (is.null(names(locations))) "Its elements have no names." else
+                   "Its elements are {.field {names(locations)}}."),
                "argument", arg = "locations", call = call)
   }
   locations

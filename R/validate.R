@@ -177,7 +177,7 @@ validation_groups <- function(group, part, rows, call, truth, design) {
     columns <- select_columns(group, part, "group", call)
     ungroup_frame(part)[unname(columns)]
   } else {
-    given <- rlang::eval_tidy(group)
+    given <- row_vector(group, "group", call)
     if (is.data.frame(given)) given else drop_null(list(group = given))
   }
   values <- vctrs::new_data_frame(as.list(values))

@@ -1,6 +1,7 @@
-# R's own errors ("unused argument", "argument is missing") name no remedy. Functions that make values take no further
-# arguments: each gets `...` and looks at what it was given. Functions with required arguments look for them. Both are
-# written into the functions when the package is built.
+# R's own errors ("unused argument", "argument is missing", "object not found") name no remedy. Functions that make
+# values take no further arguments: each gets `...` and looks at what it was given. Functions with required arguments
+# look for them, and those that take a choice look for one without quotes. All are written into the functions when the
+# package is built.
 
 local({
   namespace <- topenv()
@@ -46,6 +47,36 @@ local({
     body(maker) <- as.call(c(quote(`{`), quote(if (...length() > 0) check_no_more(...)), check, body(maker)))
     assign(name, maker, namespace)
   }
+  with_words <- c(paste0("ce_", c("compare", "curve", "decision", "decompose", "estimate", "fit", "gain", "hierarchy",
+                                  "kable", "metric", "panel", "power", "rank", "recalibrate", "report", "risk", "score",
+                                  "test", "tune", "validate")),
+                  "ckce", "cox_calibration", "default_grid", "ece", "fit_form", "hosmer_lemeshow", "ici",
+                  "jkce", "kde_error", "kernel_matrix", "ks_error", "mmce", "new_form", "rbs", "score_parts", "skce",
+                  "smooth_ece", "spiegelhalter", "tune_path", "u_score", "ucme")
+  for (name in c(with_words, makers)) {
+    fn <- get(name, namespace)
+    words <- intersect(names(formals(fn)), namespace$word_arguments)
+    if (length(words) == 0) next
+    kept <- attributes(fn)
+    body(fn) <- call("{", call("check_words", words), body(fn))
+    attributes(fn) <- kept
+    assign(name, fn, namespace)
+  }
+  chosen <- function(kind) sub(paste0("^", kind, "_"), "", grep(paste0("^", kind, "_"), makers, value = TRUE))
+  kernels <- c("gaussian", "laplace", "tv", "hellinger", "wasserstein")
+  kernels <- setNames(paste0("kernel_", c(paste0(kernels, "(\"median\")"), "linear()", "white()")),
+                      c(kernels, "linear", "white"))
+  scores <- names(namespace$score_makers)
+  metrics <- Filter(function(name) namespace$is_own_metric(namespace[[name]]), with_words)
+  namespace$word_texts <- list(
+    notion = namespace$ce_notions, event_level = c("first", "second"), adjust = stats::p.adjust.methods,
+    preset = names(namespace$preset_choices), score = scores, recalibration = chosen("map"),
+    metric = c(metrics, namespace$one_number_verbs, scores), kernel = kernels, target_kernel = kernels,
+    method = namespace$method_calls, methods = setNames(sub("[(].*", "()", namespace$method_calls),
+                                                        names(namespace$method_calls)),
+    "ce_test$test" = c("auto", chosen("test")), "ce_recalibrate$method" = chosen("map"),
+    "ce_curve$type" = chosen("curve")
+  )
   # the list was made of the functions before they changed
   made <- names(namespace$score_makers)
   namespace$score_makers <- setNames(mget(paste0("score_", made), namespace), made)

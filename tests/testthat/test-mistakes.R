@@ -56,7 +56,7 @@ fault <- function(mistake, data) {
 
 test_that("a mistake is one classed error at once, which names the value and a remedy", {
   data <- mistake_data()
-  expect_gt(nrow(mistakes), 450)
+  expect_gt(nrow(mistakes), 540)
   expect_equal(anyDuplicated(mistakes$call), 0)
   withr::local_options(cli.width = 1e4, width = 1e4)
   rows <- which(vapply(mistakes$call, can_run, NA))
@@ -84,4 +84,23 @@ test_that("lines that errors give as their remedy run", {
 test_that("calls made of values, which have no line to mend, are refused too", {
   p <- c(0.2, 0.4, 0.9, 0.7, 0.1)
   expect_error(do.call(ece, list(list(p), c(0, 1, 1, 0, 0))), class = "calibrisk_error")
+})
+
+test_that("functions that take a choice look for one without quotes", {
+  names <- Filter(function(name) is.function(get(name, asNamespace("calibrisk"))), getNamespaceExports("calibrisk"))
+  lacks <- Filter(function(name) {
+    fn <- get(name, asNamespace("calibrisk"))
+    any(names(formals(fn)) %in% calibrisk:::word_arguments) && !"check_words" %in% all.names(body(fn))
+  }, names)
+  expect_equal(sort(lacks), character())
+})
+
+test_that("a choice without quotes that is a variable, also of an outer function, is its value", {
+  p <- seq(0.05, 0.95, length.out = 40)
+  y <- rep(0:1, 20)
+  mass <- "mass"
+  expect_equal(ece(p, y, type = mass), ece(p, y, type = "mass"))
+  outer <- function(...) lapply(list(p), ece, y, ...)
+  inner <- function(width) outer(type = width)
+  expect_equal(inner("mass")[[1]], ece(p, y, type = "mass"))
 })
