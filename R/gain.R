@@ -31,10 +31,10 @@
 #' `1 - 1 / folds` of the rows. The squared standard error has two parts. The first is that of the rows' mean, which
 #' suffices if a map gains or loses much (cross-validation's central limit theorem, Bayle et al. 2020). The second is
 #' the sum over folds of the squared standard error of a difference: mean score of the fold's map minus mean score of
-#' all folds, on all rows. It matters for nearly calibrated predictions, where a map adds only its own noise and any two
-#' rows meet twice, one judging what the other has fitted. The row `"none"` leaves the predictions as they are. Folds
-#' follow from the rows' values: the same rows have the same folds in any order and for any seed. The rows of a cluster
-#' are in one fold.
+#' all folds, on all rows. It matters for nearly calibrated predictions, for which a map adds only its own noise: any
+#' two rows of different folds contribute twice, since each is evaluated by a map that was fitted to the other. The row
+#' `"none"` leaves the predictions as they are. Folds follow from the rows' values: the same rows have the same folds in
+#' any order and for any seed. The rows of a cluster are in one fold.
 #'
 #' @inheritParams ece
 #' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the same

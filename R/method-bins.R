@@ -95,7 +95,7 @@ tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
   path
 }
 
-# Bins are for scalar notions only: the functions say so before any work is done.
+# Bins need one probability per row, so canonical calibration is refused before any work is done.
 check_bins_notion <- function(methods, notion, call = NULL) {
   bins <- vapply(methods, inherits, NA, "ce_method_bins")
   if (any(bins) && "canonical" %in% notion) stop_vector_notion(call)

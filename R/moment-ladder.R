@@ -1,9 +1,9 @@
-# The headline of a scalar notion from sums over the cells of a partition of [0, 1], without the rows. For each cell and
-# outcome (0 or 1), the sums of w T_k(u) are kept, k < m. T_k are Chebyshev's polynomials; u is the place of a
-# prediction in its cell, -1 at the lower edge and 1 at the upper one. Residuals are x - y, so every sum of e^b f(x)
-# over rows is an integral of a smooth function over these two measures. Gauss's rule gives each measure as floor(m / 2)
-# rows with counts (inst/include/calibrisk/states/cell_rule.h). It is exact if there are no more distinct values, and
-# for polynomials up to degree m - 1. Code for repeated rows then runs on these rows.
+# The main estimate, for one probability per row, from sums over the cells of a partition of [0, 1], without the rows.
+# For each cell and outcome (0 or 1), the sums of w T_k(u) are kept, k < m. T_k are Chebyshev's polynomials; u is the
+# place of a prediction in its cell, -1 at the lower edge and 1 at the upper one. Residuals are x - y, so every sum of
+# e^b f(x) over rows is an integral of a smooth function over these two measures. Gauss's rule gives each measure as
+# floor(m / 2) rows with counts (inst/include/calibrisk/states/cell_rule.h). It is exact if there are no more distinct
+# values, and for polynomials up to degree m - 1. Code for repeated rows then runs on these rows.
 #
 #   edges    increasing; cells are (e_k, e_k+1], the first one with its lower edge
 #   moments  array m x 2 x cells: sums of w T_k(u) over the rows with outcome 0 and 1

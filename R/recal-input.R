@@ -1,7 +1,7 @@
 # The input of a recalibration map, `recal data`, a list:
 #   kind    "matrix" (probs n x K) or "scalar" (read as the two columns (1 - p, p))
 #   probs   n x K; logp its logarithm, floored (from logits: exact); truth 1..K, NULL for new data
-#   rows    which rows of the input were kept; design: what they count (R/design.R)
+#   rows    which rows of the input were kept; design: their weights and clusters (R/design.R)
 #
 # and `layout`, the shape of the input, for reading new data and writing results in the same way: frame, columns (names
 # or NULL), order (internal <- input), levels, event. All maps act on log-probabilities, so each is a function of the

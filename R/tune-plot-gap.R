@@ -1,6 +1,6 @@
-# The estimated gap over the confidence: of a scalar notion, or of each class.
+# The estimated gap over the confidence: of the one probability per row, or of each class.
 
-# A list of list(label, histogram, forms) with one element per class, or the one of a scalar notion.
+# A list of list(label, histogram, forms), with one element per class, or a single one for one probability per row.
 gap_parts <- function(x, classes = NULL, call = caller_env()) {
   if (x$notion == "canonical") {
     stop_input(c(
