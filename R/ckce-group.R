@@ -42,9 +42,7 @@ covariate_group <- function(values, kernel, threads, call) {
 }
 
 group_labels <- function(keys) {
-  if (is.data.frame(keys)) {
-    return(vapply(seq_len(nrow(keys)), function(g) group_label(keys, g), ""))
-  }
+  if (is.data.frame(keys)) return(key_labels(keys))
   if (is.matrix(keys)) return(apply(keys, 1, paste, collapse = ", "))
   if (is.atomic(keys)) as.character(keys) else format(keys)
 }

@@ -43,9 +43,7 @@ autoplot.ce_estimate <- function(object, ...) {
   grouped <- nlevels(rows$group) > 1
   rows$line <- if (grouped) rows$group else rows$notion
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$line)) +
-    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ce_colours[1],
-                            linewidth = 0.7, na.rm = TRUE) +
-    ggplot2::geom_point(colour = ce_colours[1], size = 2.4, na.rm = TRUE) +
+    interval_layers() +
     ggplot2::expand_limits(x = 0) +
     ggplot2::scale_y_discrete(limits = rev) +
     ggplot2::labs(
@@ -59,12 +57,7 @@ autoplot.ce_estimate <- function(object, ...) {
 }
 
 estimate_display <- function(x) {
-  groups <- estimate_groups(x)
-  rows <- as.data.frame(as.list(x), check.names = FALSE)
-  label <- if (length(groups) == 0) rep("", nrow(rows)) else {
-    vapply(seq_len(nrow(rows)), function(i) group_label(rows[groups], i), "")
-  }
-  rows$group <- factor(label, levels = unique(label))
+  rows <- rows_of_groups(x, "notion")
   notion <- sub("_", "-", rows$notion)
   rows$notion <- factor(notion, levels = unique(notion))
   rows

@@ -74,19 +74,23 @@ tail_scales <- function(values, levels) {
        high = (1 - levels[, k]) * (values[, k] - values[, k - 1]) / (levels[, k] - levels[, k - 1]))
 }
 
+# Of every row the piece between two quantiles that begins at number `at`; at the tails the outermost.
+quantile_pieces <- function(at, values, levels) {
+  left <- cbind(seq_len(nrow(values)), pmin(pmax(at, 1), ncol(values) - 1))
+  right <- cbind(left[, 1], left[, 2] + 1)
+  list(value = values[left], width = values[right] - values[left], level = levels[left],
+       rise = levels[right] - levels[left])
+}
+
 # P(Y <= y), or P(Y < y).
 quantile_cdf <- function(y, values, levels, open = FALSE) {
   k <- ncol(values)
-  rows <- seq_len(nrow(values))
   tails <- tail_scales(values, levels)
-  reached <- if (open) values < y else values <= y
-  at <- rowSums(reached)
-  inside <- pmin(pmax(at, 1), k - 1)
-  pick <- function(m, column) m[cbind(rows, column)]
-  left <- pick(values, inside)
-  width <- pick(values, inside + 1) - left
-  share <- ifelse(width > 0, pmin(pmax((y - left) / ifelse(width > 0, width, 1), 0), 1), 0)
-  value <- pick(levels, inside) + share * (pick(levels, inside + 1) - pick(levels, inside))
+  at <- rowSums(if (open) values < y else values <= y)
+  piece <- quantile_pieces(at, values, levels)
+  wide <- piece$width > 0
+  share <- ifelse(wide, pmin(pmax((y - piece$value) / ifelse(wide, piece$width, 1), 0), 1), 0)
+  value <- piece$level + share * piece$rise
   below <- at == 0
   decay <- function(gap, scale) ifelse(scale > 0, exp(-pmax(gap, 0) / ifelse(scale > 0, scale, 1)), 0)
   value[below] <- (levels[, 1] * decay(values[, 1] - y, tails$low))[below]
@@ -98,13 +102,10 @@ quantile_cdf <- function(y, values, levels, open = FALSE) {
 
 quantile_level <- function(u, values, levels) {
   k <- ncol(values)
-  rows <- seq_len(nrow(values))
   tails <- tail_scales(values, levels)
   at <- rowSums(levels < u)
-  inside <- pmin(pmax(at, 1), k - 1)
-  pick <- function(m, column) m[cbind(rows, column)]
-  share <- (u - pick(levels, inside)) / (pick(levels, inside + 1) - pick(levels, inside))
-  value <- pick(values, inside) + share * (pick(values, inside + 1) - pick(values, inside))
+  piece <- quantile_pieces(at, values, levels)
+  value <- piece$value + (u - piece$level) / piece$rise * piece$width
   below <- at == 0
   value[below] <- (values[, 1] + tails$low * log(u / levels[, 1]))[below]
   above <- at == k
@@ -114,15 +115,12 @@ quantile_level <- function(u, values, levels) {
 
 quantile_density <- function(y, values, levels) {
   k <- ncol(values)
-  rows <- seq_len(nrow(values))
   tails <- tail_scales(values, levels)
   at <- rowSums(values <= y)
-  inside <- pmin(pmax(at, 1), k - 1)
-  pick <- function(m, column) m[cbind(rows, column)]
-  value <- (pick(levels, inside + 1) - pick(levels, inside)) / (pick(values, inside + 1) - pick(values, inside))
+  piece <- quantile_pieces(at, values, levels)
   low <- levels[, 1] / tails$low * exp(-(values[, 1] - y) / tails$low)
   high <- (1 - levels[, k]) / tails$high * exp(-(y - values[, k]) / tails$high)
-  ifelse(at == 0, low, ifelse(at == k, high, value))
+  ifelse(at == 0, low, ifelse(at == k, high, piece$rise / piece$width))
 }
 
 # Mixtures of uniform distributions and two exponential ones.

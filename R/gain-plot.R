@@ -24,19 +24,14 @@ autoplot.ce_gain <- function(object, ...) {
                arg = "object")
   }
   check_columns(object, c("score", "gain", "conf.low", "conf.high", "level"))
-  rows <- as.data.frame(as.list(object), check.names = FALSE)
-  groups <- names(rows)[seq_len(match("map", names(rows)) - 1)]
-  label <- if (length(groups) > 0) vapply(seq_len(nrow(rows)), function(i) group_label(rows[groups], i), "") else ""
-  rows$group <- factor(label, unique(label))
+  rows <- rows_of_groups(object, "map")
   rows$map <- factor(rows$map, unique(rows$map))
   shown <- rows[rows$map != "none", ]
   names <- c(brier = "Brier score", log = "log loss", spherical = "spherical score")
   score <- rows$score[1]
   plot <- ggplot2::ggplot(shown, ggplot2::aes(x = .data$gain, y = .data$map)) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey35", linewidth = 0.35, linetype = "22") +
-    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ce_colours[1],
-                            linewidth = 0.7, na.rm = TRUE) +
-    ggplot2::geom_point(colour = ce_colours[1], size = 2.4, na.rm = TRUE) +
+    interval_layers() +
     ggplot2::scale_y_discrete(limits = rev) +
     ggplot2::labs(
       x = paste0("gain in ", if (score %in% names(names)) names[[score]] else score, " (before minus after)"), y = NULL,

@@ -153,3 +153,9 @@ group_label <- function(keys, g) {
   key <- vctrs::vec_slice(keys, g)
   paste0(names(key), " = ", vapply(key, function(v) format(v)[1], ""), collapse = ", ")
 }
+
+# Those of all rows of a table of keys, "" without keys.
+key_labels <- function(keys) {
+  if (ncol(keys) == 0) return(rep("", nrow(keys)))
+  vapply(seq_len(nrow(keys)), function(g) group_label(keys, g), "")
+}

@@ -46,12 +46,7 @@ hierarchy_depth <- function(quantity, below) {
 }
 
 hierarchy_display <- function(x) {
-  keys <- names(x)[seq_len(match("quantity", names(x)) - 1)]
-  rows <- as.data.frame(as.list(x), check.names = FALSE)
-  label <- if (length(keys) == 0) rep("", nrow(rows)) else {
-    vapply(seq_len(nrow(rows)), function(i) group_label(rows[keys], i), "")
-  }
-  rows$group <- factor(label, levels = unique(label))
+  rows <- rows_of_groups(x, "quantity")
   parts <- lapply(split(rows, rows$group), function(one) {
     depth <- hierarchy_depth(one$quantity, one$below)
     one$label <- paste0(strrep("    ", depth), ifelse(depth > 0, ">= ", ""), one$quantity)

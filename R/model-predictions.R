@@ -90,7 +90,7 @@ ce_predictions.list <- function(model, newdata, ...) {
 
 # ---- what the methods share ---------------------------------------------------------------------------------------
 
-check_newdata <- function(newdata) {
+check_newdata <- function(newdata, package = character()) {
   if (missing(newdata) || !is.data.frame(newdata)) {
     stop_input(c(
       "{.arg newdata} must be a data frame of rows to predict.",
@@ -98,6 +98,7 @@ check_newdata <- function(newdata) {
       remedy("Give rows that were not used to fit the model, with their outcomes", "ce_predictions(model, newdata)")
     ), "argument", arg = "newdata", call = NULL)
   }
+  rlang::check_installed(package, reason = "to predict from its model.")
 }
 
 # predict(), whose errors say what the data lack.
@@ -164,8 +165,6 @@ check_horizon_given <- function(horizon) {
 }
 
 # The model's package has its predict() method, which a model read from a file does not load.
-need_package <- function(package) rlang::check_installed(package, reason = "to predict from its model.")
-
 # ---- R's own models -----------------------------------------------------------------------------------------------
 
 #' @export
@@ -186,8 +185,7 @@ ce_predictions.lm <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.gam <- function(model, newdata, ...) {
-  check_newdata(newdata)
-  need_package("mgcv")
+  check_newdata(newdata, "mgcv")
   family <- stats::family(model)
   mean <- function() predict_rows(model, newdata, type = "response", ...)
   if (family$family == "multinom") {
@@ -230,9 +228,8 @@ add_family <- function(model, newdata, family, ...) {
 #' @rdname ce_predictions
 #' @export
 ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
-  check_newdata(newdata)
+  check_newdata(newdata, "survival")
   check_horizon_given(horizon)
-  need_package("survival")
   used <- intersect(all.vars(stats::delete.response(stats::terms(model))), names(newdata))
   known <- stats::complete.cases(as.data.frame(newdata)[used])
   prob <- rep(NA_real_, nrow(newdata))
@@ -248,8 +245,7 @@ ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
 #' @rdname ce_predictions
 #' @export
 ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
-  check_newdata(newdata)
-  need_package("ranger")
+  check_newdata(newdata, "ranger")
   kind <- model$treetype
   if (kind == "Classification") {
     stop_no_probabilities("It is a forest of class votes.", "Fit it with {.code ranger(probability = TRUE)}.")
@@ -279,8 +275,7 @@ add_ordered <- function(newdata, probs, levels = NULL) {
 
 #' @export
 ce_predictions.randomForest <- function(model, newdata, ...) {
-  check_newdata(newdata)
-  need_package("randomForest")
+  check_newdata(newdata, "randomForest")
   if (model$type == "regression") {
     stop_no_probabilities("It is a forest of means.", "{.code ranger::ranger(quantreg = TRUE)} predicts distributions.")
   }
@@ -289,8 +284,7 @@ ce_predictions.randomForest <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.train <- function(model, newdata, ...) {
-  check_newdata(newdata)
-  need_package("caret")
+  check_newdata(newdata, "caret")
   if (model$modelType != "Classification") {
     stop_no_probabilities("It predicts means.", "Give the model itself, {.code model$finalModel}, where that is known.")
   }
@@ -302,8 +296,7 @@ ce_predictions.train <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.multinom <- function(model, newdata, ...) {
-  check_newdata(newdata)
-  need_package("nnet")
+  check_newdata(newdata, "nnet")
   probs <- predict_rows(model, newdata, type = "probs", ...)
   if (length(model$lev) == 2) return(add_event(newdata, probs, model$lev[2]))
   add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
@@ -311,16 +304,14 @@ ce_predictions.multinom <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.polr <- function(model, newdata, ...) {
-  check_newdata(newdata)
-  need_package("MASS")
+  check_newdata(newdata, "MASS")
   probs <- predict_rows(model, newdata, type = "probs", ...)
   add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
 }
 
 #' @export
 ce_predictions.lda <- function(model, newdata, ...) {
-  check_newdata(newdata)
-  need_package("MASS")
+  check_newdata(newdata, "MASS")
   add_classes(newdata, predict_rows(model, newdata, ...)$posterior)
 }
 
@@ -329,8 +320,7 @@ ce_predictions.qda <- ce_predictions.lda
 
 #' @export
 ce_predictions.rpart <- function(model, newdata, ...) {
-  check_newdata(newdata)
-  need_package("rpart")
+  check_newdata(newdata, "rpart")
   if (model$method != "class") {
     stop_no_probabilities("It is a tree of the method {.val {model$method}}.",
                           "Fit it with {.code method = \"class\"}.")
@@ -353,8 +343,7 @@ ce_predictions.workflow <- ce_predictions.model_fit
 workflow_mode <- function(model) model$fit$actions$model$spec$mode
 
 add_parsnip <- function(model, newdata, mode, horizon, ...) {
-  check_newdata(newdata)
-  need_package(if (inherits(model, "workflow")) "workflows" else "parsnip")
+  check_newdata(newdata, if (inherits(model, "workflow")) "workflows" else "parsnip")
   if (mode == "classification") {
     probs <- predict_rows(model, newdata, type = "prob", ...)
     return(add_classes(newdata, probs, sub("^[.]pred_", "", names(probs))))
@@ -372,8 +361,7 @@ add_parsnip <- function(model, newdata, mode, horizon, ...) {
 
 #' @export
 ce_predictions.stanreg <- function(model, newdata, ...) {
-  check_newdata(newdata)
-  need_package("rstantools")
+  check_newdata(newdata, "rstantools")
   draws <- function(generic) getExportedValue("rstantools", generic)(model, newdata = newdata, ...)
   family <- stats::family(model)$family
   if (family %in% c("binomial", "bernoulli")) {

@@ -114,3 +114,18 @@ autoplot.ce_grouped <- function(object, ...) {
     one_group(object, "autoplot")
   )
 }
+
+# The rows of a table as a data frame with the factor `group`: the label of the columns before `first`.
+rows_of_groups <- function(x, first) {
+  rows <- as.data.frame(as.list(x), check.names = FALSE)
+  label <- key_labels(rows[seq_len(match(first, names(rows)) - 1)])
+  rows$group <- factor(label, levels = unique(label))
+  rows
+}
+
+# A dot with its interval, across.
+interval_layers <- function() {
+  list(ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ce_colours[1],
+                               linewidth = 0.7, na.rm = TRUE),
+       ggplot2::geom_point(colour = ce_colours[1], size = 2.4, na.rm = TRUE))
+}

@@ -90,10 +90,8 @@ fold_sums <- function(table, f) {
 }
 
 row_coefficients <- function(held, h) {
-  n <- held[, "n"]
-  m <- h$b^2 - h$v
-  list(c0 = h$b^2 * sum(n * h$b^2) - 2 * n * h$b^2 * h$v + n * h$v^2 - m^2,
-       c1 = -2 * (h$b * sum(h$b * held[, "d1"]) - h$v * held[, "d1"]), c2 = sum(held[, "d2"]) + 2 * m)
+  of <- weighted_coefficients(held, h)
+  list(c0 = of$a - of$m^2, c1 = of$c1, c2 = sum(held[, "d2"]) + 2 * of$m)
 }
 
 cell_risk <- function(held, h, fourth) {

@@ -196,7 +196,7 @@ validation_groups <- function(group, part, rows, call, truth, design) {
   values <- vctrs::vec_slice(values, rows)
   found <- vctrs::vec_group_loc(values)
   found <- vctrs::vec_slice(found, level_order(found$key))
-  labels <- vapply(seq_len(nrow(found)), function(g) group_label(found$key, g), "")
+  labels <- key_labels(found$key)
   drop_null(list(rows = as.list(found$loc), labels = labels, values = values, weights = weights))
 }
 
