@@ -20,7 +20,7 @@ streamed <- function(millions, weighted = FALSE) {
   }
   file <- tempfile()
   saveRDS(state, file)
-  numbers <- sum(system.time(list(ce_estimate(state, threads = 1), estimate(state)))[1:2])
+  numbers <- sum(system.time(list(ce_estimate(state, threads = 1), ce_panel(state)))[1:2])
   tuned <- if (weighted) NA else sum(system.time(ce_tune(state, threads = 1))[1:2])
   row <- ce_estimate(state, threads = 1)
   data.frame(rows = 1e6 * millions, design = if (weighted) "weights" else "independent", update = seconds,
