@@ -2,7 +2,7 @@
 #'
 #' @param x Predictions, of one of three kinds. A data frame: `truth` is a column and `...` tidyselects the probability
 #'   columns. A numeric matrix with a row per observation and a column per class: `truth` is a factor or integers 1,
-#'   ..., K. A numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels, and tells whether
+#'   ..., K. A numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels. It states whether
 #'   the event happened or whether the top label was right. Results of `tune::fit_resamples()`, `tune_grid()` and
 #'   `last_fit()` that kept their predictions are read as a data frame of these predictions; for fitted models see
 #'   [ce_predictions()].

@@ -20,8 +20,8 @@
 #' *Bias.* Two estimates by the same binning or kernel have the same bias only if both models are equally far from
 #' calibrated and fill as many bins; see [ece_bias()]. The metrics [ece], [ks_error] and [smooth_ece] also have a
 #' conservative lower bound, whose bias is in the other direction and 0 for calibrated models. Their interval contains
-#' two intervals, that of the difference of the errors and that of the difference of the bounds, within the models' own
-#' limits. The p-value is the larger one of the two (1 if the differences have opposite signs). Simulations with 500
+#' the interval for the difference of the errors and the interval for the difference of the bounds, within the models'
+#' own limits. The p-value is the larger one of the two (1 if the differences have opposite signs). Simulations with 500
 #' rows show the effect. Two calibrated models, one with three distinct predictions and one with 500, differ
 #' significantly at the 5% level in 2% of samples (from the errors alone: 14%). For a calibrated and an overconfident
 #' model, 90% of the intervals contain the difference of their errors (from the errors alone: 56%). The squares of

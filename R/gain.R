@@ -31,7 +31,7 @@
 #' `1 - 1 / folds` of the rows. The squared standard error has two parts. The first is that of the rows' mean, which
 #' suffices if a map gains or loses much (cross-validation's central limit theorem, Bayle et al. 2020). The second is
 #' the sum over folds of the squared standard error of a difference: mean score of the fold's map minus mean score of
-#' all folds, on all rows. It matters for nearly calibrated predictions, for which a map adds only its own noise: any
+#' all folds, on all rows. It matters for nearly calibrated predictions, for which a map adds only its own noise. Any
 #' two rows of different folds contribute twice, since each is evaluated by a map that was fitted to the other. The row
 #' `"none"` leaves the predictions as they are. Folds follow from the rows' values: the same rows have the same folds in
 #' any order and for any seed. The rows of a cluster are in one fold.
@@ -134,7 +134,7 @@ check_gain_folds <- function(predicted, injective, given, call) {
   }
 }
 
-# Outcomes in the place of the second predictions. Calls are evaluated once, except for that in the place of outcomes.
+# Outcomes given as second predictions. No typed call is evaluated twice, except one given as outcomes.
 check_gain_order <- function(before, call) {
   numbers <- function(v) is.atomic(v) && is.numeric(v) && length(v) > 1
   known <- function(v) all(v %in% c(0, 1, NA))

@@ -200,7 +200,7 @@ stop_unknown_width <- function(width, named, bad, known, call) {
   ), "argument", arg = "width", value = width, call = call)
 }
 
-# A number of rows, a word or a model in the place of an assumption. `alone`: without outcomes.
+# A number of rows, a word or a model instead of an assumption. `alone`: without outcomes.
 check_planned <- function(x, alone, call) {
   number <- alone && is.numeric(x) && length(x) == 1
   if (!number && !rlang::is_string(x) && !is_model(x)) return(invisible())

@@ -32,7 +32,7 @@
 #' then has its own kernels and bandwidths.
 #'
 #' @param models A named list with the predictions of each model for the same observations in the same order: matrices,
-#'   vectors of probabilities or of distributions, or data frames. Of a data frame, the numeric columns that start with
+#'   vectors of probabilities or of distributions, or data frames. In a data frame, the numeric columns that start with
 #'   `.pred_` are used (if there are none, all numeric columns), or its only column of distributions.
 #' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.

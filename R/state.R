@@ -93,8 +93,8 @@
 #' Time linear in the number of rows, about 0.3 s of processor time per million on one thread; only one chunk is in
 #' memory. A saved state of independent rows takes 100 to 400 kB for any number of rows, and up to 1.5 MB with blocks; a
 #' class-wise state takes this much per class. A canonical state of 10 classes takes 0.2 MB with 10 landmarks, 0.4 MB
-#' with 20 and 1 MB with 40 (it grows with the square of the number of classes and landmarks together), and about 1 s of
-#' processor time per 100,000 rows.
+#' with 20 and 1 MB with 40; it grows with the square of the number of classes and landmarks together. It needs about 1
+#' s of processor time per 100,000 rows.
 #'
 #' @section Errors:
 #' `calibrisk_error_state` if states that are merged differ in their options, type of calibration, classes, landmarks or

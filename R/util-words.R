@@ -1,7 +1,7 @@
 # A choice typed without its quotes: `type = mass`, `test = bootstrap`. R's own error, "object 'mass' not found", names
 # no argument. R/zzz-makers.R writes this check into the functions that take such arguments.
 
-# Only a name that is no object of the caller is evaluated here: other arguments stay promises.
+# Only a name without an object in the calling frame is evaluated here; other arguments stay promises.
 check_words <- function(names, frame = parent.frame(), caller = parent.frame(2)) {
   for (name in names) {
     # in a list: a missing argument has no value
