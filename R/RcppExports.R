@@ -129,6 +129,10 @@ cpp_joint_flips <- function(p, outcomes, weights, cluster, knots, level, redraws
     .Call(`_calibrisk_cpp_joint_flips`, p, outcomes, weights, cluster, knots, level, redraws, threads)
 }
 
+cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_class_test`, p, labels, parts, level, redraws, threads)
+}
+
 cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress) {
     .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress)
 }

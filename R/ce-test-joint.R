@@ -19,7 +19,7 @@ joint_test <- function(test, laws, level, threads, call) {
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
   ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion, call), call)
   if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
-  redrawn <- is.null(ladder$rungs)
+  redrawn <- is.null(ladder$rungs) || !is.null(ladder$found)
   joint <- redrawn || !is.null(ladder$flips)
   list(
     estimate = ladder$estimate, statistic = c(T = ladder$statistic),
@@ -32,7 +32,8 @@ joint_test <- function(test, laws, level, threads, call) {
     },
     p.value = ladder$p.value,
     method = paste(if (joint) "Joint test of" else "Leave-one-out test on nested bases of", notion, "calibration"),
-    conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error
+    conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error,
+    details = if (!is.null(ladder$found)) list(found = ladder$found)
   )
 }
 

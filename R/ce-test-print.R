@@ -8,7 +8,7 @@ print.ce_test <- function(x, ...) {
     cat("kernel on predictions: ", format(x$kernel), "\n", sep = "")
     cat("kernel on outcomes: ", format(x$target_kernel), ", ", x$target_form, "\n", sep = "")
   }
-  for (line in paper_sentences(x)) cat(line, "\n", sep = "")
+  for (line in strwrap(paper_sentences(x))) cat(line, "\n", sep = "")
   cat(factor_text(x$details), "\n"[!is.null(x$details$rank)], cumulative_sentence(x), sep = "")
   cat("\n")
   invisible(x)

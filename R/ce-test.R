@@ -32,12 +32,13 @@
 #'     48 times. With logits off by .35 these were 69, 69 and 15 to 21 (80).}
 #'   \item{`"joint"`}{The test that the interval of [ce_estimate()] inverts, which has the formulas. It is for class
 #'     probabilities. Two classes: scores of intercept and slope, the sum of the residuals with its sign, and two
-#'     quadratic forms of hat functions, with one p-value from the same simulated outcomes for all of them. The
-#'     simulations have a fixed seed, so the result is the same in every call. More classes: leave-one-out projections
-#'     of the residuals on nested bases, p-value \eqn{\min(1, 2M \min_m p_m)} over M bases, asymptotic; in simulations
-#'     its level is below the nominal one. Rows with importance weights or clusters are tested in the same way. Its time
-#'     is linear. `estimate` is the calibration error itself, on the root scale, with its interval; the statistic is
-#'     that of the part that decides. With `delta` it is the test of *Equivalence* below.}
+#'     quadratic forms of hat functions. More classes: the seven parts of *Joint test of classes* below. All parts have
+#'     one p-value from the same simulated outcomes. The simulations have a fixed seed, so the result is the same in
+#'     every call. For more than two classes, rows with importance weights or clusters, and more than 20,000 rows, are
+#'     tested by leave-one-out projections of the residuals on nested bases. Their p-value \eqn{\min(1, 2M \min_m p_m)}
+#'     over M bases is asymptotic; in simulations its level is below the nominal one. `estimate` is the calibration
+#'     error itself, on the root scale, with its interval; the statistic is that of the part that decides. With `delta`
+#'     it is the test of *Equivalence* below.}
 #'   \item{`"cumulative"`}{The walk of cumulated residuals of one event's probability, predictions sorted by size:
 #'     \eqn{S_k = \sum_{i \le k} (y_i - p_i) / \sqrt{V_n}} at the time \eqn{t_k = V_k / V_n}, \eqn{V_k = \sum_{i \le k}
 #'     p_i (1 - p_i)}. `statistic = "ks"` is \eqn{\max_k |S_k|}, `"kuiper"` \eqn{\max_k S_k -
@@ -52,11 +53,40 @@
 #' The kernels are those of [skce()], and so is the estimate. They do not depend on the outcomes and are the same for
 #' all simulations.
 #'
-#' `"auto"` is the joint test for two classes and for weighted or clustered rows (see below). It is the conditional test
-#' for all other predictions, at any number of rows, and if a kernel or an option of that test is given. There is one
-#' exception: above 256 rows, a kernel that is a function gets the bootstrap. The printed method names the choice.
+#' `"auto"` is the joint test for class probabilities. It is the conditional test for all other predictions, at any
+#' number of rows, with `group`, and if a kernel or an option of that test is given. There is one exception: above 256
+#' rows, a kernel that is a function gets the bootstrap. The printed method names the choice.
 #' Up to 10,000 rows `estimate` of the conditional test uses the kernel itself, beyond that its factor, as the statistic
 #' does.
+#'
+#' @section Joint test of classes:
+#' With K > 2 classes, residuals \eqn{e_{ik}} (probability minus outcome), \eqn{l = \log p} (at least -12), \eqn{B_k =
+#' \sum_i e_{ik}} and C the covariance matrix of B at calibration, the parts and their shares of the level are (in
+#' sixteenths):
+#' \describe{
+#'   \item{temperature (3)}{The squared score \eqn{\sum_{ik} e_{ik} l_{ik}} over its variance, skewness taken out. A
+#'     positive score means probabilities that are too extreme (overconfident).}
+#'   \item{biases (6)}{\eqn{B' (C + I)^{-1} B}.}
+#'   \item{bias (2)}{\eqn{\max_k B_k^2 / (C_{kk} + 1)}.}
+#'   \item{slope (2)}{The largest sum of squared scores of intercept and slope of one class against the others.}
+#'   \item{gap (1)}{The largest quadratic form of hats on 8 knots of one class.}
+#'   \item{confidence, steps (1 each)}{The same two of the predicted class; of rows with several most probable classes,
+#'     of all of these together.}
+#' }
+#' The 1 that is added to variances is the variance of one outcome: it keeps classes that are hardly ever expected from
+#' dominating the statistics. Slope and gap are multiplied by \eqn{C_{kk} / (C_{kk} + 1)} for the same reason. Labels
+#' are simulated 1,999 times from the predicted probabilities, and the p-value is that of the smallest ratio of a part's
+#' p-value to its share, as in [ce_estimate()]. The printed result names the parts that reject, with their class. The
+#' order of rows and classes does not change it. Time is linear in the number of rows times 1,999; memory is linear in
+#' rows times classes.
+#'
+#' At the level 5% the test rejected 4.1 to 5.7% of calibrated samples (2,000 each of 100 and 300 rows with 3, 10 and 26
+#' classes; flat, peaked and rare Dirichlet predictions). Its power was measured in 150 samples each of 300 rows and
+#' flat Dirichlet predictions, next to the likelihood-ratio test of biases and temperature and the conditional test. It
+#' found a temperature of 1.3 in 55% of samples with 3 classes (52 and 9%) and in 66% with 10 classes (51 and 6%). If
+#' the odds of one of 3 classes were 1.5 times too low, these were 65, 67 and 69%. The test has less power than the
+#' other two against biases of several classes together, since it shares its level. With the odds of two of 3 classes
+#' 1.4 times too low it rejected 43% (51 and 48%).
 #'
 #' @section Equivalence:
 #' A large p-value of a test above does not show that a model is calibrated. `delta` turns the question round: the
@@ -82,10 +112,9 @@
 #' outcome given the prediction. The weights of `horizon` and of samples drawn by outcome do depend on it, and they
 #' change the level: at 5% the test rejected 6 to 7% of calibrated samples with censoring. It rejected 12% if rare
 #' events were thinned to a fifth and had the weight 5, and 2% if the other rows were thinned (`"joint"`: at most 4%).
-#' With weighted rows `"joint"` uses the variance of the weighted residuals. For class probabilities with importance
-#' weights `"auto"` chooses it, unless a kernel or an option of the conditional test is given. If rows belong together
-#' (`cluster`), outcomes are not independent given the predictions. `"auto"` is then `"joint"`, which leaves whole
-#' clusters out; other tests are refused with an error.
+#' With weighted rows `"joint"` uses the variance of the weighted residuals. If rows belong together (`cluster`),
+#' outcomes are not independent given the predictions. `"auto"` is then `"joint"`, which leaves whole clusters out;
+#' other tests are refused with an error.
 #'
 #' @section Errors:
 #' Those of [skce()], and: `calibrisk_error_argument` for blocks of which there are fewer than two,
@@ -205,12 +234,11 @@ check_test_design <- function(test, laws, call) {
   }
 }
 
-# A kernel that is a function of predictions and outcomes together has no factor. Redraws take weights as if they did
-# not depend on the outcome, which is not known; whoever asks for a kernel or redraws (`plain` is FALSE) gets them.
+# A kernel that is a function of predictions and outcomes together has no factor. Whoever asks for a kernel or for an
+# option of the conditional test (`plain` is FALSE) gets it.
 auto_test <- function(laws, kernel, plain) {
   if (!is.null(laws$design$cluster)) return("joint")
-  classes <- plain && is.null(laws$law) && is.null(laws$group)
-  if (classes && (!is.null(laws$design$w) || ncol(laws$probs) == 2)) return("joint")
+  if (plain && is.null(laws$law) && is.null(laws$group)) return("joint")
   if (is.function(kernel) && laws$n > joint_rows) "bootstrap" else "conditional"
 }
 

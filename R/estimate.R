@@ -71,12 +71,14 @@
 #' predictions are the same, test and limits are those of the binomial distribution, exactly.
 #'
 #' @section Intervals of several residuals per row:
-#' These intervals are those of given `bases`. The upper limits are also those of rows with clusters or importance
-#' weights. They invert tests on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic form: its
-#' variance and skewness are estimated and its distribution is approximated by a Pearson III. Away from it, the variance
-#' grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits at level
-#' \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the interval
-#' contains 0 exactly if the p-value is at least \eqn{\alpha}. These limits hold for every form of miscalibration.
+#' These intervals are those of given `bases`, and of class-wise and canonical errors with clusters, importance weights
+#' or more than 20,000 rows. Their upper limits are those of all class-wise and canonical errors of more than two
+#' classes, and of one residual per row with clusters or importance weights. They invert tests on the squared scale. At
+#' calibration \eqn{\psi_m} is a degenerate quadratic form: its variance and skewness are estimated and its
+#' distribution is approximated by a Pearson III. Away from it, the variance grows in proportion to the squared error.
+#' With M bases, `conf.low` is the largest of their lower limits at level \eqn{1 - \alpha/(2M)}, `lower_bound` at
+#' \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the interval contains 0 exactly if the p-value is at
+#' least \eqn{\alpha}. These limits hold for every form of miscalibration.
 #' `conf.high` is the largest of the bases' upper limits, at most `upper_bound`: it covers the error that is
 #' **detectable at this resolution**, which means that some basis nearly spans the miscalibration. No method can give an
 #' upper limit for miscalibration finer than its bases, such as one that changes sign on thousands of small cells. Only
@@ -95,11 +97,19 @@
 #' account. Samples with more failures have the same numbers as without these rules.
 #'
 #' The canonical error is never below the class-wise and top-label errors of the same rows, so with more than two
-#' classes its row takes theirs into account. Estimate, `conf.low` and `conf.high` are the largest of the three, and the
-#' p-value is the smallest; the top-label error then also uses the nested bases. For calibrated models this p-value is
-#' below .05 in .03 to .05 of samples of up to 1,000 rows, since each of the three is conservative, and in 15 of 172
-#' samples of 5,000 rows. The one-sided `lower_bound` is
-#' `conf.low`.
+#' classes its row takes theirs into account. Estimate and `conf.high` are the largest of the three. The one-sided
+#' `lower_bound` is `conf.low`.
+#'
+#' @section Test of several residuals per row:
+#' The class-wise and the canonical error of more than two classes have the test of simulated labels of [ce_test()],
+#' *Joint test of classes*, up to 20,000 rows without clusters and importance weights. The class-wise error has its
+#' parts of single classes: biases, bias, slope and gap. `conf.low` is 0 exactly if the p-value is at least
+#' \eqn{\alpha}. Otherwise it is the largest lower limit of the nested bases and of the parts that reject. A part's
+#' limit follows from the inequality of Cauchy and Schwarz, as for one residual: the error is at least \eqn{|\theta| /
+#' \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the temperature, and at least the norm of the
+#' vector of mean residuals. Limits of one class and of the predicted class are those of one residual per row. The test
+#' of the canonical error shares the level among more parts, so a class-wise test can reject if the canonical one does
+#' not.
 #'
 #' @section Weights and clusters:
 #' Frequency weights are repeated rows. With importance weights \eqn{v} every mean is a weighted one, and bases are

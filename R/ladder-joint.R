@@ -58,17 +58,22 @@ flipped_ladder <- function(ladder, p, y, design, level, threads, knots = list(),
   if (is.na(ladder$p.value)) return(ladder)
   found <- cpp_joint_flips(p, y, design$w %||% numeric(), design$cluster %||% integer(), knots, level, joint_redraws,
                            threads)
-  rejects <- found$low > 0
-  low <- sqrt(classes) * found$low
-  ladder$low <- if (rejects) max(ladder$low, low) else 0
-  ladder$lower_bound <- if (rejects) max(ladder$lower_bound, low) else 0
+  ladder <- agreeing_ladder(ladder, found, sqrt(classes) * found$low)
+  ladder$flips <- found$flips
+  ladder$least <- setNames(found$least, if (is.null(design$cluster)) "row" else "cluster")
+  ladder
+}
+
+# A ladder with another test, whose lower limit is `low`, 0 where it does not reject.
+agreeing_ladder <- function(ladder, found, low = found$low) {
+  ladder$low <- if (low > 0) max(ladder$low, low) else 0
+  ladder$lower_bound <- if (low > 0) max(ladder$lower_bound, low) else 0
   ladder$high <- max(ladder$high, ladder$lower_bound)
   if (ladder$estimate < ladder$low) {
     ladder$estimate <- ladder$low
     ladder$value$value <- ladder$low^2
   }
-  ladder[c("p.value", "statistic", "flips")] <- found[c("p.value", "statistic", "flips")]
-  ladder$least <- setNames(found$least, if (is.null(design$cluster)) "row" else "cluster")
+  ladder[c("p.value", "statistic")] <- found[c("p.value", "statistic")]
   ladder
 }
 
@@ -90,4 +95,50 @@ doubled_ladder <- function(ladder) {
   one <- ladder$value
   ladder$value <- new_estimate(2 * one$value, 2 * one$influence, one$design, power = 2, noise = 4 * one$noise)
   ladder
+}
+
+# More than two classes: the parts, in the order of inst/include/calibrisk/joint/class_test.h. Those of single classes
+# see the class-wise error.
+class_parts <- c("temperature", "biases", "bias", "slope", "gap", "confidence", "steps")
+class_wise_parts <- c("biases", "bias", "slope", "gap")
+
+# Beyond, the redraws would take minutes, and the nested bases have power enough.
+most_redrawn_classes <- 20000
+
+# The ladder of nested bases, with the test of redrawn labels in place of its own; `nested` is what it was.
+redrawn_classes <- function(ladder, predictions, notion, level, threads) {
+  n <- nrow(predictions$probs)
+  if (!can_redraw(predictions$design) || is.na(ladder$p.value) || n > most_redrawn_classes) return(ladder)
+  tested <- if (notion == "canonical") class_parts else class_wise_parts
+  found <- cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)), match(tested, class_parts) - 1L,
+                          level, joint_redraws, threads)[[1]]
+  out <- agreeing_ladder(ladder, found)
+  out$nested <- ladder
+  out$found <- class_claims(tested, found, predictions$levels, level)
+  out
+}
+
+# What the parts that reject show, the strongest evidence first.
+class_claims <- function(parts, found, levels, level) {
+  at <- order(found$weighted)
+  at <- at[found$lows[at] > 0]
+  if (length(at) == 0) return(paste0("No part of the test rejects at the ", percent_text(1 - level), " level."))
+  claims <- vapply(at, function(m) {
+    class <- if (found$classes[m] > 0) paste0("class \"", levels[found$classes[m]], "\" ")
+    above <- found$signs[m] > 0
+    claim <- switch(
+      parts[m],
+      temperature = paste("probabilities are too",
+                          if (above) "extreme (overconfident)" else "moderate (underconfident)"),
+      biases = "classes are not as frequent as their mean probabilities",
+      bias = paste0(class, "has too ", if (above) "high" else "low", " probabilities on average"),
+      slope = paste0(class, "has another intercept and slope than 0 and 1"),
+      gap = paste0(class, "is not as frequent as its probability says"),
+      confidence = paste0("confidences in the predicted class are too ", if (above) "high" else "low",
+                          " on average, or have the wrong slope"),
+      steps = "the predicted class is not as often right as its confidence says"
+    )
+    paste0(claim, " (", parts[m], ")")
+  }, "")
+  paste0("What the test finds at the ", percent_text(1 - level), " level (part): ", paste(claims, collapse = "; "), ".")
 }

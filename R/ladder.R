@@ -175,9 +175,19 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
     basis_specs(bases, problem$features, call)
   }
   own <- run_ladder(problem, specs, level, threads)
-  if (notion != "canonical" || ncol(problem$residuals) == 2) return(own)
-  all <- c(list(own, known$class_wise %||% notion_ladder(predictions, "class_wise", level, threads, call = call)),
-           top_ladders(predictions, problem, level, threads, known, call))
+  if (notion == "canonical" && ncol(problem$residuals) > 2) {
+    own <- canonical_ladder(own, predictions, problem, level, threads, known, call)
+  }
+  if (is.null(bases)) redrawn_classes(own, predictions, notion, level, threads) else own
+}
+
+# With what the coarser notions say of the canonical error, all of them by their nested bases.
+canonical_ladder <- function(own, predictions, problem, level, threads, known, call) {
+  class_wise <- known$class_wise$nested %||% known$class_wise %||% {
+    classes <- ladder_problem(predictions, "class_wise", call)
+    run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level, threads)
+  }
+  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, threads, known, call))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
   tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
   largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)

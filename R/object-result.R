@@ -153,6 +153,7 @@ describe_object("ce_test", fields(
   details = maybe(fields(
     rank = maybe(a_count()),
     neglected = whether(function(o) !is.null(o$rank), numbers(1, na = TRUE), maybe(numbers(na = TRUE))),
+    found = maybe(a_text),
     cumulative = of_walk(one_of(c("bridge", "kuiper", "ks"))),
     walk = of_walk(fields(place = numbers(least = 1), walk = numbers(function(o) length(o$place)),
                           time = numbers(function(o) length(o$place)), scale = numbers(1))),

@@ -245,7 +245,9 @@ report_tests <- function(data, notion, options) {
     columns_frame(test = character(), p.value = numeric(), validated = logical()),
     attempt("Calibration error (the test that its interval inverts)", ce_test, test = "joint",
             threads = options$threads, validated = TRUE),
-    if (plain) attempt("Kernel calibration error, simulated outcomes", ce_test, threads = options$threads),
+    if (plain) {
+      attempt("Kernel calibration error, simulated outcomes", ce_test, test = "conditional", threads = options$threads)
+    },
     attempt("Joint test of intercept and slope (Cox)", cox_calibration, notion = notion, floor = options$floor,
             validated = TRUE),
     attempt("Spiegelhalter", spiegelhalter, notion = notion)

@@ -427,6 +427,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_class_test
+Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, std::vector<int> parts, double level, int redraws, int threads);
+RcppExport SEXP _calibrisk_cpp_class_test(SEXP pSEXP, SEXP labelsSEXP, SEXP partsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type parts(partsSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_test(p, labels, parts, level, redraws, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_kde_ratio
 Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int n_classes, Rcpp::NumericMatrix x, double bandwidth, bool leave_one_out, double direct_pairs, Rcpp::NumericVector weights, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_kde_ratio(SEXP featuresSEXP, SEXP labelsSEXP, SEXP n_classesSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP leave_one_outSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1648,6 +1663,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},
     {"_calibrisk_cpp_joint", (DL_FUNC) &_calibrisk_cpp_joint, 8},
     {"_calibrisk_cpp_joint_flips", (DL_FUNC) &_calibrisk_cpp_joint_flips, 8},
+    {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
+#include <calibrisk/joint/class_test.h>
 #include <calibrisk/joint/flips.h>
 #include <calibrisk/joint/headline.h>
 
@@ -115,4 +116,35 @@ Rcpp::List cpp_joint_flips(Rcpp::NumericVector p, Rcpp::NumericVector outcomes,
                      {"least", found.least},
                      {"clusters", static_cast<double>(found.clusters)},
                      {"flips", static_cast<double>(found.flips)}});
+}
+
+// The joint test of more than two classes, a column of `labels` (1..K) for each result; `parts`:
+// the numbers of those tested, from 0 on.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, std::vector<int> parts,
+                          double level, int redraws, int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const auto column = [&](int j) {
+    return calibrisk::Labels(labels.begin() + j * labels.nrow(),
+                             labels.begin() + (j + 1) * labels.nrow());
+  };
+  const calibrisk::ClassTest test(
+      engine,
+      calibrisk::class_rows(as_matrix(p), labels.ncol() == 1 ? column(0) : calibrisk::Labels()),
+      redraws);
+  const calibrisk::JointLaw law = test.law(parts);
+  Rcpp::List out(labels.ncol());
+  for (int j = 0; j < labels.ncol(); ++j) {
+    const calibrisk::ClassResult found =
+        test.result(test.rows().labels(column(j)), parts, law, level);
+    out[j] = named_list({{"p.value", found.p_value},
+                         {"statistic", found.statistic},
+                         {"low", found.low},
+                         {"lows", found.lows},
+                         {"weighted", found.weighted},
+                         {"classes", found.classes},
+                         {"signs", found.signs}});
+  }
+  return out;
 }

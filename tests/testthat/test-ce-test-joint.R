@@ -17,12 +17,14 @@ test_that("the joint test is the one that the interval inverts", {
   expect_lt(min(abs(parts - binary$statistic)), 1e-6)
 })
 
-test_that("the joint test is that of two classes where no kernel or option of another test is given", {
+test_that("the joint test is that of classes where no kernel or option of another test is given", {
   d <- withr::with_seed(1, list(p = runif(80), y = rbinom(80, 1, .5)))
   chosen <- function(...) ce_test(d$p, d$y, ...)$test
   expect_identical(c(chosen(), chosen(replicates = 20), chosen(kernel = kernel_tv(1))),
                    c("joint", "conditional", "conditional"))
-  expect_identical(ce_test(ladder_data(60, 3, 1)$p, ladder_data(60, 3, 1)$y)$test, "conditional")
+  three <- ladder_data(60, 3, 1)
+  expect_identical(ce_test(three$p, three$y)$test, "joint")
+  expect_identical(ce_test(three$p, three$y, replicates = 20)$test, "conditional")
   expect_error(ce_test(d$p, d$y, test = "ladder"), "test_joint", class = "calibrisk_error_argument")
 })
 
@@ -36,4 +38,124 @@ test_that("the joint test takes class probabilities only, by group, and has no r
   expect_identical(tidy(grouped)$p.value, ce_estimate(v, truth, notion = "canonical", .by = half)$p.value)
   skip_if_not_installed("ggplot2")
   expect_error(plot(grouped$results[[1]]), class = "calibrisk_error_test")
+})
+
+# The statistics of the seven parts, by plain loops; rows without ties of the most probable class.
+oracle_class_statistics <- function(p, y) {
+  n <- nrow(p)
+  K <- ncol(p)
+  hit <- outer(y, seq_len(K), "==") + 0
+  total <- variance <- cube <- 0
+  covariance <- diag(K)
+  for (i in seq_len(n)) {
+    l <- log(pmax(p[i, ], exp(-12)))
+    mean <- sum(p[i, ] * l)
+    total <- total + mean - l[y[i]]
+    variance <- variance + sum(p[i, ] * (l - mean)^2)
+    cube <- cube - sum(p[i, ] * (l - mean)^3)
+    covariance <- covariance + diag(p[i, ]) - tcrossprod(p[i, ])
+  }
+  z <- total / sqrt(variance)
+  s <- cube / variance^1.5
+  z <- z - s / 6 * (z^2 - 1) + s^2 / 108 * z^3
+  bias <- colSums(p - hit)
+  event <- function(q, y) {
+    at <- order(q)
+    found <- oracle_joint_statistics(q[at], (q - y)[at])
+    info <- oracle_joint_scores(q[at], rep(1, n))$info[1]
+    c(found[["cox"]], found[["eight"]], info / (1 + info))
+  }
+  classes <- vapply(seq_len(K), function(k) event(p[, k], hit[, k]), numeric(3))
+  top <- event(apply(p, 1, max), hit[cbind(seq_len(n), max.col(p))])
+  c(temperature = z^2, biases = sum(bias * solve(covariance, bias)), bias = max(bias^2 / diag(covariance)),
+    slope = max(classes[1, ] * classes[3, ]), gap = max(classes[2, ] * classes[3, ]), confidence = top[1],
+    steps = top[2])
+}
+
+test_that("each part of the test of classes is its formula", {
+  for (case in list(c(80, 3), c(150, 6))) {
+    d <- ladder_data(case[1], case[2], 4)
+    of_part <- vapply(0:6, function(m) cpp_class_test(d$p, as.matrix(d$y), m, .95, 50L, 1L)[[1]]$statistic, 0)
+    expect_close(of_part, unname(oracle_class_statistics(d$p, d$y)), 1e-6)
+  }
+})
+
+test_that("one p-value comes from the smallest of the parts' over their shares", {
+  # against labels that R draws
+  d <- ladder_data(60, 3, 2, power = .8)
+  redrawn <- withr::with_seed(1, t(replicate(400, oracle_class_statistics(
+    d$p, max.col(t(apply(d$p, 1, cumsum)) >= runif(60), "first")
+  ))))
+  share <- c(3, 6, 2, 2, 1, 1, 1) / 16
+  for (seed in 2:5) {
+    y <- ladder_data(60, 3, seed)$y
+    expected <- oracle_joint_p(redrawn, share, oracle_class_statistics(d$p, y))
+    found <- ce_test(d$p, y)$p.value
+    expect_lt(abs(found - expected), 5 * sqrt(found * (1 - found) / 400) + .01)
+  }
+})
+
+test_that("the interval of classes holds 0 exactly where the test does not reject, at every level", {
+  rejected <- 0
+  for (seed in 1:6) for (level in c(.8, .95, .99)) {
+    d <- ladder_data(150, 5, seed, power = if (seed %% 2) 1 else .6)
+    row <- ce_estimate(d$p, d$y, notion = c("class_wise", "canonical"), level = level)
+    rejects <- row$p.value < 1 - level - 1e-12
+    expect_identical(row$conf.low > 0, rejects)
+    # which notions are asked for does not matter
+    expect_identical(ce_estimate(d$p, d$y, notion = "canonical", level = level)$estimate, row$estimate[2])
+    rejected <- rejected + sum(rejects)
+  }
+  expect_gt(rejected, 6)
+  expect_lt(rejected, 30)
+})
+
+test_that("the print says what is wrong, and of which class", {
+  said <- function(p, y, ...) gsub("\\s+", " ", capture_output(print(ce_test(p, factor(c("a", "b", "c")[y]), ...))))
+  extreme <- ladder_data(500, 3, 1, power = .5)
+  expect_match(said(extreme$p, extreme$y), "too extreme (overconfident) (temperature)", fixed = TRUE)
+  moderate <- ladder_data(500, 3, 1, power = 2)
+  expect_match(said(moderate$p, moderate$y), "too moderate (underconfident) (temperature)", fixed = TRUE)
+  good <- ladder_data(500, 3, 1, power = 1)
+  expect_match(said(good$p, good$y), "No part of the test rejects at the 5% level.", fixed = TRUE)
+  expect_match(said(good$p, good$y, level = .9), "at the 10% level", fixed = TRUE)
+  biased <- good$p * rep(c(1, 2.5, 1), each = 500)
+  biased <- biased / rowSums(biased)
+  expect_match(said(biased, good$y), "class \"b\" has too high probabilities on average (bias)", fixed = TRUE)
+})
+
+test_that("the test of classes has its level, leaves random numbers alone, and finds a temperature", {
+  skip_on_cran()
+  rejected <- function(power, seeds) {
+    mean(vapply(seeds, function(seed) {
+      p <- ladder_data(120, 4, seed)$p
+      y <- withr::with_seed(seed + 1000, vapply(1:40, function(s) {
+        max.col(t(apply(p^power / rowSums(p^power), 1, cumsum)) >= runif(120), "first")
+      }, integer(120)))
+      mean(vapply(cpp_class_test(p, y, 0:6, .95, 1999L, 2L), `[[`, 0, "p.value") < .05)
+    }, 0))
+  }
+  # 800 samples: beyond these with probability .001
+  level <- rejected(1, 1:20)
+  expect_gt(level, .025)
+  expect_lt(level, .075)
+  expect_gt(rejected(.6, 1:5), .6)
+  d <- ladder_data(100, 3, 1)
+  withr::with_seed(1, {
+    before <- .Random.seed
+    first <- ce_test(d$p, d$y)$p.value
+    expect_identical(.Random.seed, before)
+  })
+  expect_identical(withr::with_seed(2, ce_test(d$p, d$y)$p.value), first)
+})
+
+test_that("classes of weighted, clustered and very many rows are tested on nested bases", {
+  d <- ladder_data(200, 3, 1)
+  nested <- "nested bases of canonical"
+  expect_match(ce_test(d$p, d$y, weights = rep(1:2 + .5, 100))$method, nested)
+  expect_match(ce_test(d$p, d$y, cluster = rep(1:50, 4))$method, nested)
+  expect_match(ce_test(d$p, d$y, test = test_joint(bases = basis_hats(5)))$method, nested)
+  expect_match(ce_test(d$p, d$y)$method, "Joint test of canonical")
+  many <- rep(1:200, 101)
+  expect_match(ce_test(d$p[many, ], d$y[many])$method, nested)
 })

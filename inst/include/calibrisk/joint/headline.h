@@ -111,8 +111,7 @@ class JointTest {
     const double critical =
         std::max(edge, std::min({pearson3_quantile(z, null.cube / std::pow(null.variance, 1.5)),
                                  law_.tail(m).beyond(edge) * inside, seen}));
-    const double trust = std::min(1.0, std::max(failures.count, failures.expected) / few_failures);
-    return trust * std::sqrt(lower_rung(rungs[at], critical, tail / sides));
+    return few_failures_trust(failures) * std::sqrt(lower_rung(rungs[at], critical, tail / sides));
   }
 
   JointUpper upper(const Vector& e, const std::vector<ObservedRung>& rungs,
@@ -226,7 +225,6 @@ class JointTest {
     out.half = parts_.rows.as_given(out.half);
   }
 
-  static constexpr double few_failures = 20.0;  // below which hats see clumps
   const Engine engine_;
   JointParts parts_;
   JointLaw law_;

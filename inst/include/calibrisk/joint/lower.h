@@ -101,8 +101,31 @@ inline double ellipsoid_least(const Vector& that, const Matrix& s, const Matrix&
   return std::sqrt(square);
 }
 
-// By Cauchy and Schwarz: the squared norm of the gap's projection on the scores, over the ellipsoid
-// at the value c.
+// By Cauchy and Schwarz: the norm of the gap's projection, theta' W theta squared, over the
+// ellipsoid of theta at the value c, whose matrix goes from s0 at calibration to s1 at the
+// estimate.
+inline double lower_ellipsoid(const Vector& that, const Matrix& s0, const Matrix& s1,
+                              const Matrix& w, double c) {
+  const double size = std::sqrt(that.dot(w * that));
+  return size * detail::root_below(
+                    [&](double s) {
+                      const Matrix at = (1.0 - s) * s0 + s * s1 + 1e-12 * s0;
+                      return ellipsoid_least(that, at, w, c) / size - s;
+                    },
+                    1.0);
+}
+
+// In one dimension, where `edge` of a statistic of that `size` would not reject; `ratio`: of its
+// variance at the estimate to that at calibration.
+inline double lower_size(double size, double edge, double ratio) {
+  return detail::root_below(
+      [&](double x) {
+        return size - x - edge * std::sqrt(std::max(1.0 + (ratio - 1.0) * x / size, 0.0));
+      },
+      size);
+}
+
+// Of the scores.
 inline double lower_cox(const JointParts& parts, const Vector& e, double c) {
   const JointRows& rows = parts.rows;
   const Vector that = observed_scores(parts, e) / rows.total;
@@ -114,16 +137,10 @@ inline double lower_cox(const JointParts& parts, const Vector& e, double c) {
     s1 += rows.weight(i) * rows.each(i) * part * part.transpose();
   }
   s1 *= rows.count / (rows.count - 1.0) / square;
-  const double size = std::sqrt(that.dot(parts.norm * that));
-  return size * detail::root_below(
-                    [&](double s) {
-                      const Matrix at = (1.0 - s) * s0 + s * s1 + 1e-12 * s0;
-                      return ellipsoid_least(that, at, parts.norm, c) / size - s;
-                    },
-                    1.0);
+  return lower_ellipsoid(that, s0, s1, parts.norm, c);
 }
 
-// The same in one dimension, at the value z: Wilson's limit where the null variance is the
+// Of the sum of residuals at the value z: Wilson's limit where the null variance is the
 // binomial one.
 inline double lower_total(const JointParts& parts, const Vector& e, double z) {
   const JointRows& rows = parts.rows;
@@ -132,10 +149,9 @@ inline double lower_total(const JointParts& parts, const Vector& e, double z) {
   for (Index i = 0; i < rows.size(); ++i) {
     squares += rows.weight(i) * rows.each(i) * (e(i) - mean) * (e(i) - mean);
   }
-  const double v0 = z * z * parts.information(0) / square;
-  const double v1 = z * z * rows.count / (rows.count - 1.0) * squares / square;
-  return detail::root_below(
-      [&](double x) { return m - x - std::sqrt(std::max(v0 + (v1 - v0) * x / m, 0.0)); }, m);
+  const double known = parts.information(0) / square;
+  const double seen = rows.count / (rows.count - 1.0) * squares / square;
+  return lower_size(m, z * std::sqrt(known), seen / known);
 }
 
 // Failures: outcomes of the rarer kind, as many as equal draws would have.
@@ -152,6 +168,11 @@ inline Failures count_failures(const JointRows& rows, const Vector& e) {
   const double observed = std::min(std::max(expected - rows.mean(e), 0.0), 1.0);
   if (expected <= 0.5) return {size * observed, size * expected, expected, size, variance};
   return {size * (1.0 - observed), size * (1.0 - expected), 1.0 - expected, size, variance};
+}
+
+// Of the limits of hats, which see clumps where there are few failures.
+inline double few_failures_trust(const Failures& failures) {
+  return std::min(1.0, std::max(failures.count, failures.expected) / 20.0);
 }
 
 // Lower limit of the mean gap from the number of failures: that of Clopper and Pearson for the

@@ -99,7 +99,7 @@ class RowDraws {
   std::vector<DrawBlock> blocks_;
 };
 
-// What one rare outcome adds to all sums: entries of columns, rung after rung.
+// What one other outcome adds to all sums: entries of columns, rung after rung.
 struct DrawEntry {
   int column;
   double plain, scaled;
@@ -113,85 +113,116 @@ inline bool redraws_rows(const JointRows& rows, Index redraws) {
   return rare * static_cast<double>(redraws) <= most_redrawn && rows.count <= most_drawn_rows;
 }
 
-// Statistics [redraws x parts] under calibration.
-inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index redraws) {
-  const JointRows& rows = parts.rows;
-  const detail::RowDraws draws(rows);
-  const std::vector<const JointRung*> rungs = tested_rungs(parts);
-  const Index n = rows.size(), q = parts.scores.cols();
-  std::vector<Index> first(rungs.size() + 1, 0);
-  for (std::size_t m = 0; m < rungs.size(); ++m) {
-    first[m + 1] = first[m] + rungs[m]->basis.columns();
-  }
-  const Index k = first.back(), m_rungs = static_cast<Index>(rungs.size());
-
-  // sums where every outcome is the likelier one, and what a rare one changes
-  std::vector<detail::DrawEntry> entries;
-  std::vector<std::size_t> entry_of(static_cast<std::size_t>(n) + 1, 0);
-  Matrix own_change(m_rungs, n), score_change(q, n);
-  Vector plain0 = Vector::Zero(k), scaled0 = plain0, own0 = Vector::Zero(m_rungs),
-         score0 = Vector::Zero(q);
-  LocalRow row;
-  for (Index i = 0; i < n; ++i) {
-    const double factor = draws.factor(i), v = rows.weight(i);
-    const double usual = rows.p(i) > 0.5 ? rows.p(i) - 1.0 : rows.p(i);
-    const double turn = rows.p(i) > 0.5 ? 1.0 : -1.0;
-    // of the factor: m draws with residual sqrt(c / m) e each, of weight v / c
-    const double base = v / factor * usual, change = rows.each(i) * factor * turn;
-    for (std::size_t m = 0; m < rungs.size(); ++m) {
-      const JointRung& rung = *rungs[m];
-      rung.basis.row(i, row);
-      for (int a = 0; a < row.size; ++a) {
-        const Index column = first[m] + row.column[a];
-        plain0(column) += base * row.value[a];
-        scaled0(column) += base * rung.scale(i) * row.value[a];
-        entries.push_back({static_cast<int>(column), change * row.value[a],
-                           change * rung.scale(i) * row.value[a]});
-      }
-      const double own = rung.scale(i) * rung.leverage(i);
-      const auto at = static_cast<Index>(m);
-      own0(at) += v * own * usual * usual;
-      own_change(at, i) =
-          rows.each(i) * factor * factor * own * ((usual + turn) * (usual + turn) - usual * usual);
+// The statistics of redrawn outcomes from those of their rows that are not the usual ones, `usual`
+// (0 and 1). `factor` of a row: m draws with residual sqrt(c / m) e each, of weight v / c.
+template <class Factor>
+class RowRedraws {
+ public:
+  RowRedraws(const JointParts& parts, const Vector& usual, const Factor& factor_of)
+      : parts_(parts), rungs_(tested_rungs(parts)), first_(rungs_.size() + 1, 0) {
+    const JointRows& rows = parts.rows;
+    const Index n = rows.size(), q = parts.scores.cols();
+    for (std::size_t m = 0; m < rungs_.size(); ++m) {
+      first_[m + 1] = first_[m] + rungs_[m]->basis.columns();
     }
-    entry_of[static_cast<std::size_t>(i) + 1] = entries.size();
-    score0 += base * parts.scores.row(i).transpose();
-    score_change.col(i) = change * parts.scores.row(i).transpose();
+    const auto m_rungs = static_cast<Index>(rungs_.size());
+    entry_of_.assign(static_cast<std::size_t>(n) + 1, 0);
+    own_change_.resize(m_rungs, n);
+    score_change_.resize(q, n);
+    plain0_ = scaled0_ = Vector::Zero(first_.back());
+    own0_ = Vector::Zero(m_rungs);
+    score0_ = Vector::Zero(q);
+    LocalRow row;
+    for (Index i = 0; i < n; ++i) {
+      const double factor = factor_of(i), v = rows.weight(i);
+      const double residual = rows.p(i) - usual(i), turn = usual(i) > 0.5 ? 1.0 : -1.0;
+      const double base = v / factor * residual, change = rows.each(i) * factor * turn;
+      for (std::size_t m = 0; m < rungs_.size(); ++m) {
+        const JointRung& rung = *rungs_[m];
+        rung.basis.row(i, row);
+        for (int a = 0; a < row.size; ++a) {
+          const Index column = first_[m] + row.column[a];
+          plain0_(column) += base * row.value[a];
+          scaled0_(column) += base * rung.scale(i) * row.value[a];
+          entries_.push_back({static_cast<int>(column), change * row.value[a],
+                              change * rung.scale(i) * row.value[a]});
+        }
+        const double own = rung.scale(i) * rung.leverage(i);
+        const auto at = static_cast<Index>(m);
+        own0_(at) += v * own * residual * residual;
+        own_change_(at, i) = rows.each(i) * factor * factor * own *
+                             ((residual + turn) * (residual + turn) - residual * residual);
+      }
+      entry_of_[static_cast<std::size_t>(i) + 1] = entries_.size();
+      score0_ += base * parts.scores.row(i).transpose();
+      score_change_.col(i) = change * parts.scores.row(i).transpose();
+    }
   }
 
-  Matrix out(redraws, 3 + m_rungs);
-  const Vector deviation = parts.information.cwiseSqrt();
-  parallel_for(engine, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
-    const Index begin = task * redraw_block, size = std::min(redraw_block, redraws - begin);
-    Matrix plain = plain0.replicate(1, size), scaled = scaled0.replicate(1, size),
-           own = own0.replicate(1, size), score = score0.replicate(1, size);
+  // A row of `out` for each redraw. unusual(r, task): task(row) for every draw of redraw r with the
+  // other outcome.
+  template <class Unusual>
+  void statistics(Index size, const Unusual& unusual, Eigen::Ref<Matrix> out) const {
+    Matrix plain = plain0_.replicate(1, size), scaled = scaled0_.replicate(1, size),
+           own = own0_.replicate(1, size), score = score0_.replicate(1, size);
     for (Index r = 0; r < size; ++r) {
       double* p = plain.col(r).data();
       double* s = scaled.col(r).data();
-      draws.rare(static_cast<std::uint64_t>(begin + r), [&](Index i) {
+      unusual(r, [&](Index i) {
         const auto at = static_cast<std::size_t>(i);
-        for (std::size_t e = entry_of[at]; e < entry_of[at + 1]; ++e) {
-          p[entries[e].column] += entries[e].plain;
-          s[entries[e].column] += entries[e].scaled;
+        for (std::size_t e = entry_of_[at]; e < entry_of_[at + 1]; ++e) {
+          p[entries_[e].column] += entries_[e].plain;
+          s[entries_[e].column] += entries_[e].scaled;
         }
-        own.col(r) += own_change.col(i);
-        score.col(r) += score_change.col(i);
+        own.col(r) += own_change_.col(i);
+        score.col(r) += score_change_.col(i);
       });
     }
+    const Vector deviation = parts_.information.cwiseSqrt();
     for (Index r = 0; r < size; ++r) {
       const Vector z = score.col(r).cwiseQuotient(deviation);
-      score_statistics(parts, z, [&](Index at) -> double& { return out(begin + r, at); });
+      score_statistics(parts_, z, [&](Index at) -> double& { return out(r, at); });
     }
-    for (std::size_t m = 0; m < rungs.size(); ++m) {
-      const Index columns = first[m + 1] - first[m];
-      const Matrix fitted = rungs[m]->inverse * scaled.middleRows(first[m], columns);
+    for (std::size_t m = 0; m < rungs_.size(); ++m) {
+      const Index columns = first_[m + 1] - first_[m];
+      const Matrix fitted = rungs_[m]->inverse * scaled.middleRows(first_[m], columns);
       const auto at = static_cast<Index>(m);
       const Vector forms =
-          (plain.middleRows(first[m], columns).cwiseProduct(fitted)).colwise().sum().transpose() -
+          (plain.middleRows(first_[m], columns).cwiseProduct(fitted)).colwise().sum().transpose() -
           own.row(at).transpose();
-      const double unit = rows.total * std::sqrt(rungs[m]->null.variance);
-      for (Index r = 0; r < size; ++r) out(begin + r, 3 + at) = nine_digits(forms(r) / unit);
+      const double unit = parts_.rows.total * std::sqrt(rungs_[m]->null.variance);
+      for (Index r = 0; r < size; ++r) out(r, 3 + at) = nine_digits(forms(r) / unit);
     }
+  }
+
+ private:
+  const JointParts& parts_;
+  std::vector<const JointRung*> rungs_;
+  std::vector<Index> first_;
+  // sums of the usual outcomes, and what another one changes
+  std::vector<detail::DrawEntry> entries_;
+  std::vector<std::size_t> entry_of_;
+  Matrix own_change_, score_change_;
+  Vector plain0_, scaled0_, own0_, score0_;
+};
+
+// Statistics [redraws x parts] under calibration.
+inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index redraws) {
+  const detail::RowDraws draws(parts.rows);
+  const auto factor = [&](Index i) { return draws.factor(i); };
+  const Vector usual = (parts.rows.p.array() > 0.5).cast<double>();
+  const RowRedraws<decltype(factor)> rows(parts, usual, factor);
+  Matrix out(redraws, 3 + static_cast<Index>(tested_rungs(parts).size()));
+  parallel_for(engine, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
+    const Index begin = task * redraw_block, size = std::min(redraw_block, redraws - begin);
+    Matrix block(size, out.cols());
+    rows.statistics(
+        size,
+        [&](Index r, const auto& change) {
+          draws.rare(static_cast<std::uint64_t>(begin + r), change);
+        },
+        block);
+    out.middleRows(begin, size) = block;
   });
   return out;
 }
