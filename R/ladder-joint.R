@@ -102,13 +102,13 @@ doubled_ladder <- function(ladder) {
 class_parts <- c("temperature", "biases", "bias", "slope", "gap", "confidence", "steps")
 class_wise_parts <- c("biases", "bias", "slope", "gap")
 
-# Beyond, the redraws would take minutes, and the nested bases have power enough.
-most_redrawn_classes <- 20000
+# Beyond, the redraws would take minutes. More classes than these have not been simulated.
+most_redrawn <- list(rows = 20000, classes = 100, probs = 5e5)
 
 # The ladder of nested bases, with the test of redrawn labels in place of its own; `nested` is what it was.
 redrawn_classes <- function(ladder, predictions, notion, level, threads) {
-  n <- nrow(predictions$probs)
-  if (!can_redraw(predictions$design) || is.na(ladder$p.value) || n > most_redrawn_classes) return(ladder)
+  many <- any(c(dim(predictions$probs), length(predictions$probs)) > unlist(most_redrawn))
+  if (!can_redraw(predictions$design) || is.na(ladder$p.value) || many) return(ladder)
   tested <- if (notion == "canonical") class_parts else class_wise_parts
   found <- cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)), match(tested, class_parts) - 1L,
                           level, joint_redraws, threads)[[1]]

@@ -159,3 +159,12 @@ test_that("classes of weighted, clustered and very many rows are tested on neste
   many <- rep(1:200, 101)
   expect_match(ce_test(d$p[many, ], d$y[many])$method, nested)
 })
+
+test_that("very many classes keep the nested bases", {
+  probs <- withr::with_seed(1, matrix(stats::rexp(120 * 101), 120))
+  probs <- probs / rowSums(probs)
+  truth <- factor(withr::with_seed(2, sample.int(101, 120, TRUE)), seq_len(101))
+  expect_named(ce_test(probs, truth)$parameter, "bases")
+  few <- cbind(probs[, 1:99], rowSums(probs[, 100:101]))
+  expect_named(ce_test(few, factor(pmin(as.integer(truth), 100), 1:100))$parameter, "simulations")
+})
