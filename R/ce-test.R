@@ -36,9 +36,9 @@
 #'     one p-value from the same simulated outcomes. The simulations have a fixed seed, so the result is the same in
 #'     every call. For more than two classes, rows with importance weights or clusters, and more than 20,000 rows,
 #'     100 classes or 500,000 probabilities (rows times classes), are tested by leave-one-out projections of the
-#'     residuals on nested bases. Their p-value \eqn{\min(1, 2M \min_m p_m)} over M bases is asymptotic; in simulations its level is below the nominal one. `estimate` is the calibration
-#'     error itself, on the root scale, with its interval; the statistic is that of the part that decides. With `delta`
-#'     it is the test of *Equivalence* below.}
+#'     residuals on nested bases. Their p-value \eqn{\min(1, 2M \min_m p_m)} over M bases is asymptotic; in simulations
+#'     its level is below the nominal one. `estimate` is the calibration error itself, on the root scale, with its
+#'     interval; the statistic is that of the part that decides. With `delta` it is the test of *Equivalence* below.}
 #'   \item{`"cumulative"`}{The walk of cumulated residuals of one event's probability, predictions sorted by size:
 #'     \eqn{S_k = \sum_{i \le k} (y_i - p_i) / \sqrt{V_n}} at the time \eqn{t_k = V_k / V_n}, \eqn{V_k = \sum_{i \le k}
 #'     p_i (1 - p_i)}. `statistic = "ks"` is \eqn{\max_k |S_k|}, `"kuiper"` \eqn{\max_k S_k -

@@ -72,19 +72,19 @@
 #'
 #' @section Intervals of several residuals per row:
 #' These intervals are those of given `bases`, and of class-wise and canonical errors with clusters, importance
-#' weights, or more than 20,000 rows, 100 classes or 500,000 probabilities (rows times classes). Their upper limits are
+#' weights, or above 20,000 rows, 100 classes or 500,000 probabilities (rows times classes). Their upper limits are
 #' those of all class-wise and canonical errors of more than two classes, and of one residual per row with clusters or
-#' importance weights. They invert tests on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic form: its variance and skewness are estimated and its
-#' distribution is approximated by a Pearson III. Away from it, the variance grows in proportion to the squared error.
-#' With M bases, `conf.low` is the largest of their lower limits at level \eqn{1 - \alpha/(2M)}, `lower_bound` at
-#' \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the interval contains 0 exactly if the p-value is at
-#' least \eqn{\alpha}. These limits hold for every form of miscalibration.
-#' `conf.high` is the largest of the bases' upper limits, at most `upper_bound`: it covers the error that is
-#' **detectable at this resolution**, which means that some basis nearly spans the miscalibration. No method can give an
-#' upper limit for miscalibration finer than its bases, such as one that changes sign on thousands of small cells. Only
-#' `upper_bound` is valid then, since no calibration error exceeds the root Brier score. For \eqn{K^2 > n/4} classes the
-#' canonical upper limit assumes miscalibration that is additive in the classes, or in the span of the kernel columns.
-#' The vignette *Coverage of the confidence interval* shows its coverage by simulation.
+#' importance weights. They invert tests on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic
+#' form: its variance and skewness are estimated and its distribution is approximated by a Pearson III. Away from it,
+#' the variance grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits
+#' at level \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the
+#' interval contains 0 exactly if the p-value is at least \eqn{\alpha}. These limits hold for every form of
+#' miscalibration. `conf.high` is the largest of the bases' upper limits, at most `upper_bound`: it covers the error
+#' that is **detectable at this resolution**, which means that some basis nearly spans the miscalibration. No method can
+#' give an upper limit for miscalibration finer than its bases, such as one that changes sign on thousands of small
+#' cells. Only `upper_bound` is valid then, since no calibration error exceeds the root Brier score. For \eqn{K^2 > n/4}
+#' classes the canonical upper limit assumes miscalibration that is additive in the classes, or in the span of the
+#' kernel columns. The vignette *Coverage of the confidence interval* shows its coverage by simulation.
 #'
 #' There, if predictions are nearly certain and nearly all right, the squared residuals carry little information about
 #' their variance. Failures are counted as the sum of squared residuals in units of the largest possible one, 1 or 2.
@@ -104,12 +104,12 @@
 #' The class-wise and the canonical error of more than two classes have the test of simulated labels of [ce_test()],
 #' *Joint test of classes*, up to 20,000 rows, 100 classes and 500,000 probabilities, without clusters and
 #' importance weights. The class-wise error has its parts of single classes: biases, bias, slope and gap. `conf.low` is
-#' 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise it is the largest lower limit of the nested bases and of the parts that reject. A part's
-#' limit follows from the inequality of Cauchy and Schwarz, as for one residual: the error is at least \eqn{|\theta| /
-#' \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the temperature, and at least the norm of the
-#' vector of mean residuals. Limits of one class and of the predicted class are those of one residual per row. The test
-#' of the canonical error shares the level among more parts, so a class-wise test can reject if the canonical one does
-#' not.
+#' 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise it is the largest lower limit of the nested bases and of
+#' the parts that reject. A part's limit follows from the inequality of Cauchy and Schwarz, as for one residual: the
+#' error is at least \eqn{|\theta| / \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the
+#' temperature, and at least the norm of the vector of mean residuals. Limits of one class and of the predicted class
+#' are those of one residual per row. The test of the canonical error shares the level among more parts, so a class-wise
+#' test can reject if the canonical one does not.
 #'
 #' @section Weights and clusters:
 #' Frequency weights are repeated rows. With importance weights \eqn{v} every mean is a weighted one, and bases are
