@@ -150,11 +150,16 @@ escape_braces <- function(text) gsub("}", "}}", gsub("{", "{{", text, fixed = TR
 positional_remedy <- function(call, constant = FALSE) {
   typed <- typed_call(call)
   at <- typed$places[names(typed$places) == ""]
-  if (constant) at <- at[vapply(typed$args[at], function(arg) is.numeric(arg) || is.character(arg), NA)]
+  made <- at[vapply(typed$args[at], function(arg) !is.null(maker_argument(arg, call)), NA)]
+  if (length(made) > 0) {
+    at <- made[1]
+  } else if (constant) {
+    at <- at[vapply(typed$args[at], function(arg) is.numeric(arg) || is.character(arg), NA)]
+  }
   verb <- if (length(at) == 1) meant_verb(typed$args[[at]])
   if (!is.null(verb)) return(verb_remedy(verb, call, c("x", "truth")))
   names <- if (length(at) == 1) names(formals(frame_function(call)))
-  named <- names[match("...", names) + 1]
+  named <- if (length(made) > 0) maker_argument(typed$args[[at]], call) else names[match("...", names) + 1]
   if (length(named) == 0 || is.na(named)) return(c("i" = "Arguments after {.arg ...} need their name."))
   value <- typed$args[[at]]
   word <- rlang::is_symbol(value) && named %in% word_arguments && is.null(typed_eval(value, call))
@@ -162,6 +167,15 @@ positional_remedy <- function(call, constant = FALSE) {
   quoted <- if (word) ", and words quotes"
   remedy(paste0("Arguments after {.arg ...} need their name, such as {.arg ", named, "}", quoted),
          line_text(as.call(c(typed$expr[[1]], typed$args[-at], setNames(list(value), named)))))
+}
+
+# The argument of the verb that takes what a typed call makes, as `methods` takes `method_bins()`.
+maker_argument <- function(expr, call) {
+  if (!rlang::is_call(expr, getNamespaceExports("calibrisk"))) return(NULL)
+  takers <- list(basis = "bases", curve = "type", kernel = "kernel", map = "method", method = c("methods", "method"),
+                 score = "score", test = "test")
+  found <- intersect(takers[[sub("_.*", "", rlang::call_name(expr))]], names(formals(frame_function(call))))
+  if (length(found) > 0) found[1]
 }
 
 is_running <- function(fn) any(vapply(sys.frames(), function(frame) identical(frame_function(frame), fn), NA))

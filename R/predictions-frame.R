@@ -175,6 +175,8 @@ unknown_column <- function(quo, names) {
 
 # Something computed from columns, or a number beyond the last one.
 selection_remedy <- function(quo, x, call) {
+  made <- vapply(selected_exprs(quo), function(expr) !is.null(maker_argument(expr, call)), NA)
+  if (any(made)) return(positional_remedy(call))
   exprs <- Filter(function(expr) rlang::is_call(expr) && any(all.vars(expr) %in% names(x)), selected_exprs(quo))
   if (length(exprs) > 0) {
     used <- intersect(all.vars(exprs[[1]]), names(x))
