@@ -243,8 +243,8 @@ report_tests <- function(data, notion, options) {
   plain <- is.null(data$weights) && is.null(data$cluster)
   vctrs::vec_rbind(
     columns_frame(test = character(), p.value = numeric(), validated = logical()),
-    attempt("Calibration error (the test that its interval inverts)", ce_test, test = "joint",
-            threads = options$threads, validated = TRUE),
+    attempt(paste0("Joint test of the ", if (data$n_classes > 2) "canonical ", "calibration error"), ce_test,
+            test = "joint", threads = options$threads, validated = TRUE),
     if (plain) {
       attempt("Kernel calibration error, simulated outcomes", ce_test, test = "conditional", threads = options$threads)
     },
