@@ -276,10 +276,11 @@ is_column <- function(column, type) {
 remade <- function(make, renamed = character()) {
   force(list(make, renamed))
   function(x, o) {
+    if (!is.list(x)) return(fault("a list", x))
     # what is no argument at all may fail in other words
     out <- tryCatch(list(value = make(x)), error = identity)
     if (inherits(out, "error")) {
-      at <- if (rlang::is_string(out$arg)) out$arg else names(x)[1]
+      at <- if (rlang::is_string(out$arg)) out$arg else (names(x) %||% "")[1]
       if (at %in% names(renamed)) at <- renamed[[at]]
       return(fault("as its constructor takes it", .subset2(unclass(x), at), paste0("$", at), out))
     }

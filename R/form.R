@@ -169,6 +169,10 @@ merge_forms.default <- function(form, forms) NULL
 
 block_diagonal <- function(cores) {
   if (all(vapply(cores, is.null, NA))) return(NULL)
+  if (any(vapply(cores, is.null, NA))) {
+    stop_input(c("Pair forms that are joined must all have a {.field core}, or none.",
+                 "x" = "Fields of a result were changed or lost. Create it again."), "object")
+  }
   cores <- lapply(cores, core_matrix)
   sizes <- vapply(cores, nrow, 0L)
   ends <- cumsum(sizes)

@@ -92,6 +92,7 @@ rows_fault <- function(sums, j, n, about) {
     sum(x[seq.int(from, nrow(x), step), ])
   }
   m <- if (about$blocked) moments_of_block else moments_of_cell
+  impossible <- FALSE
   if (about$notion == "canonical") {
     totals <- c(rows = total("rows", step = 3L))
     weight <- total("rows", step = 3L, from = 2L)
@@ -105,6 +106,10 @@ rows_fault <- function(sums, j, n, about) {
                 if (!about$blocked) c(scores = total("scores", step = length(score_sums), from = length(score_sums))))
     scores <- rowSums(sums[[j]]$scores)
     if (any(scores < 0)) return(fault("sums of at least 0", min(scores), "$scores"))
+    squares <- function(name) total("scores", step = length(score_sums), from = match(name, score_sums))
+    of_weights <- squares("weight_square")
+    # residuals are at most 1, and n weights have a sum
+    impossible <- max(squares("square"), weight^2 / n) > 1.000001 * of_weights || of_weights > 1.000001 * weight^2
   }
   must <- ifelse(names(totals) %in% c("counts", "rows"), n, weight)
   bad <- which(abs(totals - must) > 1e-6 * must)[1]
@@ -112,7 +117,8 @@ rows_fault <- function(sums, j, n, about) {
     if (weight <= 0) fault("sums of rows with weights", weight, paste0("$", names(totals)[1])),
     if (!is.na(bad)) {
       fault(paste("sums of the same", count_of(n, "row")), totals[[bad]], paste0("$", names(totals)[bad]))
-    }
+    },
+    if (impossible) fault(paste("squares of weights and residuals of", count_of(n, "row")), of_weights, "$scores")
   )
 }
 

@@ -440,6 +440,24 @@ test_that("vectors of predictions are refused by their field when they are print
   refused(print(set_at(assume_logit(0, 1), list("logit"), 1e300 * assume_logit(0, 1)$logit)), "logit")
 })
 
+test_that("a spec that is no list, and squares that no weights have, are refused", {
+  with(tampered, {
+    state <- update(ce_state(blocks = 16), p, y, weights = w + .1)
+    for (value in list(1, "a", NULL, list())) expect_error(update(set_at(state, list("spec"), value), p, y),
+                                                           class = "calibrisk_error_object")
+    scores <- state$sums[[1]]$scores
+    last <- nrow(scores) - length(score_sums) * 0:15
+    refused(ce_estimate(set_at(state, list("sums", 1, "scores"), replace(scores, last, scores[last] * 1e6))),
+            "sums[[1]]$scores")
+    refused(ce_estimate(set_at(state, list("sums", 1, "scores"), replace(scores, last, 0))), "sums[[1]]$scores")
+  })
+})
+
+test_that("pair forms that are joined all have a core, or none", {
+  expect_error(block_diagonal(list(diag(2), NULL)), class = "calibrisk_error_object")
+  expect_null(block_diagonal(list(NULL, NULL)))
+})
+
 test_that("a parameter of a distribution is a number for each prediction", {
   law <- pred_gamma(tampered$p + 1, 2)
   refused(print(set_at_law(law, "shape", cbind(tampered$p, 1))), "shape")
