@@ -276,7 +276,7 @@ is_column <- function(column, type) {
 remade <- function(make, renamed = character()) {
   force(list(make, renamed))
   function(x, o) {
-    if (!is.list(x)) return(fault("a list", x))
+    if (!is.list(x) || is.data.frame(x)) return(fault("a list", x))
     # what is no argument at all may fail in other words
     out <- tryCatch(list(value = make(x)), error = identity)
     if (inherits(out, "error")) {

@@ -443,8 +443,9 @@ test_that("vectors of predictions are refused by their field when they are print
 test_that("a spec that is no list, and squares that no weights have, are refused", {
   with(tampered, {
     state <- update(ce_state(blocks = 16), p, y, weights = w + .1)
-    for (value in list(1, "a", NULL, list())) expect_error(update(set_at(state, list("spec"), value), p, y),
-                                                           class = "calibrisk_error_object")
+    for (value in list(1, "a", NULL, list(), tibble::tibble(a = 1))) {
+      expect_no_warning(expect_error(update(set_at(state, list("spec"), value), p, y), class = "calibrisk_error_object"))
+    }
     scores <- state$sums[[1]]$scores
     last <- nrow(scores) - length(score_sums) * 0:15
     refused(ce_estimate(set_at(state, list("sums", 1, "scores"), replace(scores, last, scores[last] * 1e6))),
