@@ -2,8 +2,9 @@
 
 #' Computations as values
 #'
-#' How [ckce()] and [jkce()] compute, with the options of each way; the section Computation of [ckce()] says what they do and what they cost. The name of a computation is shorthand for the computation with its defaults:
-#' `computation = "low_rank"` is `computation = computation_low_rank()`. Options may be given to these functions as
+#' How [ckce()] and [jkce()] compute, with the options of each way; the section Computation of [ckce()] says what they
+#' do and what they cost. The name of a computation is shorthand for the computation with its defaults: `computation =
+#' "low_rank"` is `computation = computation_low_rank()`. Options may be given to these functions as
 #' well; one that the computation does not have is an error that names those that have it.
 #'
 #' @param tolerance Relative error of the estimate that `certified` asks for, and at which the low-rank computation
