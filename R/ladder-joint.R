@@ -28,7 +28,7 @@ binary_ladder <- function(problem, level, threads) {
 
 # `counts`: of the rows, NULL for 1; `knots`: a vector for each of the two rungs of hats, NULL for quantiles.
 joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
-  # one row says nothing of others
+  # nothing is known about other rows from a single one
   if (!is.null(counts) && sum(counts) < 1.5) {
     return(run_ladder(scalar_problem(p[1], y[1]), ladder_bases("binary", 1, 1), level, threads))
   }
@@ -100,21 +100,24 @@ doubled_ladder <- function(ladder) {
 # More than two classes: the parts, in the order of inst/include/calibrisk/joint/class_test.h. Those of single classes
 # see the class-wise error.
 class_parts <- c("temperature", "biases", "bias", "slope", "gap", "confidence", "steps")
-class_wise_parts <- c("biases", "bias", "slope", "gap")
+tested_parts <- list(class_wise = c("biases", "bias", "slope", "gap"), canonical = class_parts)
 
 # Beyond, the redraws would take minutes. More classes than these have not been simulated.
 most_redrawn <- list(rows = 20000, classes = 100, probs = 5e5)
 
-# The ladder of nested bases, with the test of redrawn labels in place of its own; `nested` is what it was.
-redrawn_classes <- function(ladder, predictions, notion, level, threads) {
+# The ladder of nested bases, with the test of redrawn labels in place of its own; `nested` is what it was. `tests`:
+# those of both notions, from one set of redraws, where a ladder of these rows has them.
+redrawn_classes <- function(ladder, predictions, notion, level, threads, tests = NULL) {
   many <- any(c(dim(predictions$probs), length(predictions$probs)) > unlist(most_redrawn))
   if (!can_redraw(predictions$design) || is.na(ladder$p.value) || many) return(ladder)
-  tested <- if (notion == "canonical") class_parts else class_wise_parts
-  found <- cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)), match(tested, class_parts) - 1L,
-                          level, joint_redraws, threads)[[1]]
+  tests <- tests %||% cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)),
+                                     lapply(tested_parts, function(parts) match(parts, class_parts) - 1L), level,
+                                     joint_redraws, threads)
+  found <- tests[[notion]][[1]]
   out <- agreeing_ladder(ladder, found)
   out$nested <- ladder
-  out$found <- class_claims(tested, found, predictions$levels, level)
+  out$tests <- tests
+  out$found <- class_claims(tested_parts[[notion]], found, predictions$levels, level)
   out
 }
 

@@ -30,7 +30,7 @@ drawn_labels <- function(p, sets) {
 normed <- function(p) p / rowSums(p)
 joint <- function(p, labels) {
   storage.mode(labels) <- "integer"
-  out <- calibrisk:::cpp_class_test(p, labels, 0:6, 0.95, 1999L, 1L)
+  out <- calibrisk:::cpp_class_test(p, labels, list(0:6), 0.95, 1999L, 1L)[[1]]
   data.frame(p = vapply(out, `[[`, 0, "p.value"), low = vapply(out, `[[`, 0, "low"))
 }
 

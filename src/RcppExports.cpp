@@ -428,13 +428,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_class_test
-Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, std::vector<int> parts, double level, int redraws, int threads);
+Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, Rcpp::List parts, double level, int redraws, int threads);
 RcppExport SEXP _calibrisk_cpp_class_test(SEXP pSEXP, SEXP labelsSEXP, SEXP partsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type p(pSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type parts(partsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type parts(partsSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);

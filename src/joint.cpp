@@ -118,10 +118,10 @@ Rcpp::List cpp_joint_flips(Rcpp::NumericVector p, Rcpp::NumericVector outcomes,
                      {"flips", static_cast<double>(found.flips)}});
 }
 
-// The joint test of more than two classes, a column of `labels` (1..K) for each result; `parts`:
-// the numbers of those tested, from 0 on.
+// The joint test of more than two classes, for each set of `parts` (their numbers, from 0 on) a
+// list with a result for each column of `labels` (1..K).
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, std::vector<int> parts,
+Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, Rcpp::List parts,
                           double level, int redraws, int threads) {
   REngine host(threads);
   const calibrisk::Engine engine = host;
@@ -133,18 +133,23 @@ Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, std
       engine,
       calibrisk::class_rows(as_matrix(p), labels.ncol() == 1 ? column(0) : calibrisk::Labels()),
       redraws);
-  const calibrisk::JointLaw law = test.law(parts);
-  Rcpp::List out(labels.ncol());
-  for (int j = 0; j < labels.ncol(); ++j) {
-    const calibrisk::ClassResult found =
-        test.result(test.rows().labels(column(j)), parts, law, level);
-    out[j] = named_list({{"p.value", found.p_value},
-                         {"statistic", found.statistic},
-                         {"low", found.low},
-                         {"lows", found.lows},
-                         {"weighted", found.weighted},
-                         {"classes", found.classes},
-                         {"signs", found.signs}});
+  Rcpp::List out = Rcpp::clone(parts);  // their names
+  for (R_xlen_t s = 0; s < parts.size(); ++s) {
+    const auto tested = Rcpp::as<std::vector<int>>(parts[s]);
+    const calibrisk::JointLaw law = test.law(tested);
+    Rcpp::List results(labels.ncol());
+    for (int j = 0; j < labels.ncol(); ++j) {
+      const calibrisk::ClassResult found =
+          test.result(test.rows().labels(column(j)), tested, law, level);
+      results[j] = named_list({{"p.value", found.p_value},
+                               {"statistic", found.statistic},
+                               {"low", found.low},
+                               {"lows", found.lows},
+                               {"weighted", found.weighted},
+                               {"classes", found.classes},
+                               {"signs", found.signs}});
+    }
+    out[s] = results;
   }
   return out;
 }

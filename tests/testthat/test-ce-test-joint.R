@@ -75,7 +75,7 @@ oracle_class_statistics <- function(p, y) {
 test_that("each part of the test of classes is its formula", {
   for (case in list(c(80, 3), c(150, 6))) {
     d <- ladder_data(case[1], case[2], 4)
-    of_part <- vapply(0:6, function(m) cpp_class_test(d$p, as.matrix(d$y), m, .95, 50L, 1L)[[1]]$statistic, 0)
+    of_part <- vapply(0:6, function(m) cpp_class_test(d$p, as.matrix(d$y), list(m), .95, 50L, 1L)[[1]][[1]]$statistic, 0)
     expect_close(of_part, unname(oracle_class_statistics(d$p, d$y)), 1e-6)
   }
 })
@@ -132,7 +132,7 @@ test_that("the test of classes has its level, leaves random numbers alone, and f
       y <- withr::with_seed(seed + 1000, vapply(1:40, function(s) {
         max.col(t(apply(p^power / rowSums(p^power), 1, cumsum)) >= runif(120), "first")
       }, integer(120)))
-      mean(vapply(cpp_class_test(p, y, 0:6, .95, 1999L, 2L), `[[`, 0, "p.value") < .05)
+      mean(vapply(cpp_class_test(p, y, list(0:6), .95, 1999L, 2L)[[1]], `[[`, 0, "p.value") < .05)
     }, 0))
   }
   # 800 samples: beyond these with probability .001

@@ -90,7 +90,6 @@ class ClassTest {
   }
 
   const ClassRows& rows() const { return rows_; }
-  const Matrix& null() const { return null_; }
 
   // The law of some of the parts.
   JointLaw law(const std::vector<int>& parts) const {
