@@ -9,16 +9,17 @@
 #   pairs      of a mean over pairs whose interval depends on both: see degenerate_limits(); NULL
 #   power      what is reported is value^(1 / power)
 #   smallest   the smallest value there can be: intervals end there
+#   lower      the lower limit as a function of the level, of an estimate with a test that it inverts; NULL
 #   size       how many rows the value is of, where those are not all; NULL
 #   design     weights and clusters of the rows (R/design.R)
 # Sums, multiples and differences of estimates are estimates: whoever computes one leaves its standard error and its
 # interval to summarise_estimate().
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
-                         smallest = 0, variance = NULL, pairs = NULL, size = NULL) {
+                         smallest = 0, variance = NULL, pairs = NULL, lower = NULL, size = NULL) {
   structure(list(value = value, influence = influence, squares = squares, honest = honest, noise = noise,
                  power = power, design = design, smallest = smallest, variance = variance,
-                 pairs = pairs, size = size), class = "ce_value")
+                 pairs = pairs, lower = lower, size = size), class = "ce_value")
 }
 
 influence_rows <- function(estimate) {
@@ -105,6 +106,12 @@ honest_limit <- function(estimate, level) {
 # of one sign. Limits that subtract it can be too small, and near calibration they exclude 0. The upper limit therefore
 # has no correction, and the lower one is honest.
 estimate_limits <- function(estimate, level, draws = NULL) {
+  limits <- moment_limits(estimate, level, draws)
+  if (!is.null(estimate$lower)) limits$low <- estimate$lower(level)
+  limits
+}
+
+moment_limits <- function(estimate, level, draws) {
   pairs <- if (!is.null(estimate$pairs) && !is.null(estimate$influence)) degenerate_limits(estimate, level)
   if (is.null(draws) && !is.null(pairs)) return(pairs)
   std_error <- if (is.null(draws)) estimate_std_error(estimate) else sd(draws)

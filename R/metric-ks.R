@@ -59,8 +59,10 @@ ks_columns <- function(problems, interval) {
     sorted <- sort_problem(problem)
     value <- ks_value(sorted)
     honest <- mean_estimate(crossfit_ks(sorted, problem_folds(problem)), problem$design)
-    list(estimate = new_estimate(value$value, value$influence, problem$design, honest = honest),
-         location = value$location, kuiper = value$kuiper, spread = ks_spread(problem))
+    spread <- ks_spread(problem)
+    list(estimate = new_estimate(value$value, value$influence, problem$design, honest = honest,
+                                 lower = if (!is.null(spread)) ks_lower(value$value, spread)),
+         location = value$location, kuiper = value$kuiper, sigma = ks_sigma(value$value, spread))
   })
   columns <- error_columns(
     list(combine_estimates(lapply(parts, `[[`, "estimate"))), interval, problems,
@@ -68,12 +70,7 @@ ks_columns <- function(problems, interval) {
   )
   shown <- c("location", "kuiper", "sigma", "p.value")
   if (length(parts) > 1) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), shown)))
-  part <- parts[[1]]
-  test <- if (is.null(part$spread)) list(sigma = NA_real_, p.value = NA_real_) else {
-    ks_test(part$estimate$value, part$spread, interval$level)
-  }
-  if (!is.null(test$low)) columns$conf.low <- test$low
-  c(columns, c(part, test)[shown])
+  c(columns, c(parts[[1]], list(p.value = largest_motion_p(parts[[1]]$sigma)))[shown])
 }
 
 # Variances of the whole sum: of calibrated predictions, and estimated by squared residuals. NULL with clusters.
@@ -84,18 +81,20 @@ ks_spread <- function(problem) {
   c(known = sum(share * p * (1 - p)), estimated = sum(share * problem$residuals[, 1]^2))
 }
 
-# The error in units of the standard deviation under calibration, its p-value, and the lower limit: the least x with
-# value - x <= c sigma(x), sigma(x)^2 linear from the known variance at 0 to the estimated one at the value.
-ks_test <- function(value, spread, level) {
-  sigma <- if (value == 0) 0 else value / sqrt(spread[["known"]])
-  p_value <- largest_motion_p(sigma)
-  low <- 0
-  if (p_value < 1 - level) {
+# The error in units of the standard deviation under calibration.
+ks_sigma <- function(value, spread) {
+  if (is.null(spread)) NA_real_ else if (value == 0) 0 else value / sqrt(spread[["known"]])
+}
+
+# The least x with value - x <= c sigma(x), sigma(x)^2 linear from the known variance at 0 to the estimated one at the
+# value; 0 where the test does not reject.
+ks_lower <- function(value, spread) {
+  function(level) {
+    if (largest_motion_p(ks_sigma(value, spread)) >= 1 - level) return(0)
     quantile <- stats::uniroot(function(x) largest_motion_p(x) - (1 - level), c(1e-3, 40), tol = 1e-10)$root
     bend <- quantile^2 * (spread[["estimated"]] - spread[["known"]]) / (2 * value)
-    low <- max(value + bend - sqrt(bend^2 + quantile^2 * spread[["estimated"]]), 0)
+    max(value + bend - sqrt(bend^2 + quantile^2 * spread[["estimated"]]), 0)
   }
-  list(sigma = sigma, p.value = p_value, low = low)
 }
 
 # P(max |B(t)| > x) of a Brownian motion on [0, 1]: by reflection, and where that converges slowly, for small x, by the

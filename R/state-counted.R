@@ -47,7 +47,7 @@ cumulated_residuals <- function(rows, edges) {
 }
 
 # As ks_columns(), with the paths of the other parts for the honest end.
-counted_ks <- function(rows, n_parts, edges, design, level) {
+counted_ks <- function(rows, n_parts, edges, design) {
   n <- design$n
   parts <- lapply(seq_len(n_parts), function(part) cumulated_residuals(rows_of(rows, part), edges))
   all <- Reduce(`+`, lapply(parts, `[[`, "at"))
@@ -67,8 +67,8 @@ counted_ks <- function(rows, n_parts, edges, design, level) {
   list(
     estimate = new_estimate(value, no_rows, design,
                             honest = new_estimate(bound, no_rows, design, squares = sum(honest[2, ]) - n * bound^2),
-                            squares = sum(whole$squares[below]) - n * value^2),
-    test = ks_test(value, spread, level),
+                            squares = sum(whole$squares[below]) - n * value^2, lower = ks_lower(value, spread)),
+    sigma = ks_sigma(value, spread),
     more = max(0, max(whole$within) / n - value)
   )
 }

@@ -53,12 +53,11 @@ row_panel <- function(state, problem, level) {
   bins <- lapply(list(c(1, 0), c(2, 0), c(2, 1)), function(choice) {
     sums_estimate(table, choice[1], choice[2] == 1, design)
   })
-  ks <- counted_ks(by_fold, dim(moments)[4], state$spec$edges, design, level)
+  ks <- counted_ks(by_fold, dim(moments)[4], state$spec$edges, design)
   estimates <- c(list(counted_mean(rows, (rows$x - rows$y)^2, design, 2)), bins, list(ks$estimate),
                  list(counted_mean(rows, (rows$x - rows$y)^2, design)), list(log_estimate(scores, state$n, design)))
   columns <- summarise_estimates(estimates, level)
-  columns$p.value <- c(rep(NA, 4), ks$test$p.value, NA, NA)
-  columns$conf.low[5] <- ks$test$low
+  columns$p.value <- c(rep(NA, 4), largest_motion_p(ks$sigma), NA, NA)
   mean_rows <- panel_frame(c("rbs", "ece", "ece", "ece", "ks_error", "brier", "log_loss"), columns,
                            panel_details(state, ks$more), state_estimator(state))
   oe <- oe_columns(rows, level, design)

@@ -84,7 +84,7 @@ test_that("the lower limit is above 0 exactly where the p-value is below alpha, 
   expect_gt(share[6], .3)
   # the equation of the limit
   spread <- c(known = 4e-4, estimated = 6e-4)
-  low <- ks_test(.1, spread, .95)$low
+  low <- ks_lower(.1, spread)(.95)
   sigma <- sqrt(4e-4 + 2e-4 * low / .1)
   expect_equal(largest_motion_p((.1 - low) / sigma), .05, tolerance = 1e-8)
 })
