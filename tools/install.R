@@ -23,13 +23,9 @@ is_installing <- function(turn) {
   if (length(process) != 1 || is.na(process) || process == Sys.getpid()) return(FALSE)
   words <- file.path("/proc", process, "cmdline")
   # another program may have the number now
-  if (dir.exists("/proc/self")) return(file.exists(words) && any(grepl("install.R", words_of(words), fixed = TRUE)))
-  tools::pskill(process, 0)
-}
-
-words_of <- function(path) {
-  bytes <- tryCatch(readBin(path, "raw", 1e4), error = function(e) raw())
-  rawToChar(bytes[bytes != 0])
+  if (!dir.exists("/proc/self")) return(tools::pskill(process, 0))
+  words <- tryCatch(readLines(words, warn = FALSE, skipNul = TRUE), error = function(e) "", warning = function(w) "")
+  any(grepl("install.R", words, fixed = TRUE))
 }
 
 write_dependencies()
