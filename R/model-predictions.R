@@ -90,6 +90,7 @@ ce_predictions.list <- function(model, newdata, ...) {
 
 # ---- what the methods share ---------------------------------------------------------------------------------------
 
+# `package`: of the model, with its predict() method, which a model read from a file does not load.
 check_newdata <- function(newdata, package = character()) {
   if (missing(newdata) || !is.data.frame(newdata)) {
     stop_input(c(
@@ -164,7 +165,6 @@ check_horizon_given <- function(horizon) {
   check_number(horizon, call = NULL)
 }
 
-# The model's package has its predict() method, which a model read from a file does not load.
 # ---- R's own models -----------------------------------------------------------------------------------------------
 
 #' @export

@@ -99,15 +99,14 @@ rows_fault <- function(sums, j, n, about) {
   } else {
     weight <- if (about$blocked) total("moments", 1, m) else n
     cells <- about$blocked || about$notion == "class_wise"
+    squares <- function(name) total("scores", step = length(score_sums), from = match(name, score_sums))
+    of_weights <- squares("weight_square")
     totals <- c(moments = total("moments", step = m), if (about$blocked) c(counts = total("counts")),
                 if (!about$blocked && cells) c(blocks = total("blocks", step = moments_of_block)),
                 fine = total("fine", step = if (cells) 2L else moments_of_block),
-                # of unweighted rows the sum of squared weights, the last of the scores
-                if (!about$blocked) c(scores = total("scores", step = length(score_sums), from = length(score_sums))))
+                if (!about$blocked) c(scores = of_weights))
     scores <- rowSums(sums[[j]]$scores)
     if (any(scores < 0)) return(fault("sums of at least 0", min(scores), "$scores"))
-    squares <- function(name) total("scores", step = length(score_sums), from = match(name, score_sums))
-    of_weights <- squares("weight_square")
     # residuals are at most 1, and n weights have a sum
     impossible <- max(squares("square"), weight^2 / n) > 1.000001 * of_weights || of_weights > 1.000001 * weight^2
   }

@@ -76,6 +76,3 @@ laws <- local({
   )
 })
 outcome_of <- function(name) if (name == "poisson") real$count else real$y
-
-# The leave-one-out errors of ridges.
-loo_errors <- function(..., ridge = NULL, target = "outcome") ckce(..., ridge = ridge_loo(ridge, target))$path[[1]]

@@ -109,6 +109,7 @@ contract_now <- function(dir, section) {
   # most functions run once or twice: compiling them takes longer
   jit <- compiler::enableJIT(0)
   on.exit(compiler::enableJIT(jit))
+  sys.source(file.path(dirname(dir), "helper-oracle-ckce.R"), env)
   sys.source(file.path(dir, "data.R"), env)
   withr::with_seed(1, sys.source(file.path(dir, paste0("pins-", section, ".R")), env))
   data.frame(key = ledger$keys, value = ledger$values, why = ledger$why)
