@@ -1,5 +1,5 @@
-# `...` selects columns. Arguments come after it, so that a misspelt one would select columns, too:
-# what has a name is no selection.
+# `...` selects columns. Arguments come after it, so a misspelt one would select columns, too. Therefore what has a name
+# is not taken as a selection.
 
 # The selections of a verb, whose environment is `.call`.
 column_dots <- function(..., .call = caller_env()) {
@@ -52,10 +52,10 @@ omission_remedy <- function(name, arguments, call) {
 owner_remedy <- function(name, call) {
   typed <- typed_call(call)
   args <- typed$args
-  makers <- grep("^(assume|kernel|map|method|pred|score|test)_", getNamespaceExports("calibrisk"), value = TRUE)
   for (at in which(rlang::names2(args) != name)) {
-    maker <- if (rlang::is_call(args[[at]], makers)) rlang::call_name(args[[at]])
-    if (is.null(maker) || !name %in% setdiff(names(formals(maker)), names(args[[at]]))) next
+    maker <- package_call(args[[at]])
+    if (is.null(maker) || !grepl("^(assume|kernel|map|method|pred|score|test)_", maker)) next
+    if (!name %in% setdiff(names(formals(maker)), names(args[[at]]))) next
     args[[at]][name] <- args[name]
     args[name] <- NULL
     return(remedy(paste0("It is one of {.fn ", maker, "}"), line_text(as.call(c(typed$expr[[1]], args)))))

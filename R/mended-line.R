@@ -150,16 +150,17 @@ escape_braces <- function(text) gsub("}", "}}", gsub("{", "{{", text, fixed = TR
 positional_remedy <- function(call, constant = FALSE) {
   typed <- typed_call(call)
   at <- typed$places[names(typed$places) == ""]
-  made <- at[vapply(typed$args[at], function(arg) !is.null(maker_argument(arg, call)), NA)]
-  if (length(made) > 0) {
-    at <- made[1]
+  takers <- unlist(lapply(typed$args[at], function(arg) maker_argument(arg, call) %||% NA))
+  made <- which(!is.na(takers))[1]
+  if (!is.na(made)) {
+    at <- at[made]
   } else if (constant) {
     at <- at[vapply(typed$args[at], function(arg) is.numeric(arg) || is.character(arg), NA)]
   }
   verb <- if (length(at) == 1) meant_verb(typed$args[[at]])
   if (!is.null(verb)) return(verb_remedy(verb, call, c("x", "truth")))
   names <- if (length(at) == 1) names(formals(frame_function(call)))
-  named <- if (length(made) > 0) maker_argument(typed$args[[at]], call) else names[match("...", names) + 1]
+  named <- if (!is.na(made)) takers[[made]] else names[match("...", names) + 1]
   if (length(named) == 0 || is.na(named)) return(c("i" = "Arguments after {.arg ...} need their name."))
   value <- typed$args[[at]]
   word <- rlang::is_symbol(value) && named %in% word_arguments && is.null(typed_eval(value, call))
@@ -169,12 +170,16 @@ positional_remedy <- function(call, constant = FALSE) {
          line_text(as.call(c(typed$expr[[1]], typed$args[-at], setNames(list(value), named)))))
 }
 
-# The argument of the verb that takes what a typed call makes, as `methods` takes `method_bins()`.
+# The name of the package's function that an expression calls; NULL of any other.
+package_call <- function(expr) if (rlang::is_call(expr, getNamespaceExports("calibrisk"))) rlang::call_name(expr)
+
+# The argument of the function that takes what a typed call makes, as `methods` takes `method_bins()`.
 maker_argument <- function(expr, call) {
-  if (!rlang::is_call(expr, getNamespaceExports("calibrisk"))) return(NULL)
+  maker <- package_call(expr)
+  if (is.null(maker)) return(NULL)
   takers <- list(basis = "bases", curve = "type", kernel = "kernel", map = "method", method = c("methods", "method"),
                  score = "score", test = "test")
-  found <- intersect(takers[[sub("_.*", "", rlang::call_name(expr))]], names(formals(frame_function(call))))
+  found <- intersect(takers[[sub("_.*", "", maker)]], names(formals(frame_function(call))))
   if (length(found) > 0) found[1]
 }
 
