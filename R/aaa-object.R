@@ -209,8 +209,9 @@ a_matrix <- function(rows = NULL, cols = NULL, lower = -Inf, upper = Inf) {
   }
 }
 
-# A data frame with these columns at least, each a type of typeof() or "numeric", "finite", "text", "label" (text
-# or a factor) or "any"; of `optional` ones those that there are; `rows` as the size of each(), `least` rows otherwise.
+# A data frame with at least these columns, each of a type of typeof() or "numeric", "finite", "text", "label" (text or
+# a factor) or "any". `optional` columns are checked if they exist. `rows` is as the size of each(); without it there
+# are at least `least` rows.
 a_table <- function(..., optional = character(), rows = NULL, least = 0) {
   columns <- c(...)
   force(list(optional, rows, least))

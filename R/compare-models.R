@@ -244,7 +244,7 @@ limits_of_own <- function(pair, shown, honest, level) {
        conf.high = max(most(own[, 1], own[, 2], apart[2]), difference))
 }
 
-# Of the difference before roots are taken: those of the estimates, and of their honest bounds.
+# Limits of the difference before roots are taken, from the estimates and from their honest bounds.
 power_limits <- function(pair, honest, level) {
   limits <- function(pair, inflation = 1) {
     of <- combine_estimates(pair, c(1, -1))

@@ -85,9 +85,9 @@
 #'   and so on are the same for the net benefit. `tidy(type = "differences")` returns a row per pair of models, group
 #'   and threshold: `a`, `b`, groups, `threshold`, `difference` (of net benefit, a minus b), `std.error`, `conf.low`,
 #'   `conf.high`, `band.low` and `band.high`. `glance()` returns a row per model and group: `n`, `event_rate`, `area`
-#'   with `std.error`, `conf.low` and `conf.high`, the threshold `worst` with the largest estimated `loss`, and two
-#'   shares of thresholds: `bought` (`band.low` is above 0) and `useful` (the net benefit is above that of treat all and
-#'   treat none).
+#'   with `std.error`, `conf.low` and `conf.high`, and the threshold `worst` with the largest estimated `loss`. Two
+#'   columns are shares of thresholds: `bought` (`band.low` is above 0) and `useful` (the net benefit is above that of
+#'   treat all and treat none).
 #' @section Errors:
 #' `calibrisk_error_argument` for thresholds outside (0, 1), `_classes` for more than two classes, `_method` for a
 #' recalibration that does not estimate miscalibration, `_missing` for incomplete rows with `na_rm = FALSE`, and those

@@ -5,9 +5,9 @@
 #'
 #' @section Definition:
 #' With one residual per row (top-label, binary) and for the residuals of each class (class-wise) the bases are hat
-#' functions (linear splines) of the prediction on 2, 8 and \eqn{\lceil\sqrt n\rceil} (at most 100) quantile knots
-#' (type 2 of [quantile()]), also for the canonical error of two classes. For that of more classes, with
-#' \eqn{l = \log p}, \eqn{H = \sum_k p_k l_k}, the top class t with confidence c,
+#' functions (linear splines) of the prediction. Their knots are 2, 8 and \eqn{\lceil\sqrt n\rceil} (at most 100)
+#' quantiles (type 2 of [quantile()]). The canonical error of two classes has the same bases. For that of more classes,
+#' with \eqn{l = \log p}, \eqn{H = \sum_k p_k l_k}, the top class t with confidence c,
 #' \eqn{m = \max(4, \lceil n^{1/3}\rceil)} and the class j of the residual:
 #' \enumerate{
 #'   \item the temperature family's tangent: \eqn{1, p_j, p_j l_j, p_j H};

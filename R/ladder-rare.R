@@ -39,7 +39,7 @@ lack_of_failures <- function(facts, most = few_failures) max(0, 1 - failures(fac
 # with this variance does not reject, as rung_high(). From 25 of them (1 / skewness^2 of the mean) that makes no
 # difference.
 brier_bound <- function(facts, level, df = Inf) {
-  # one row says nothing of others
+  # nothing is known about other rows from a single one
   if (is.na(facts$error)) return(sqrt(facts$largest))
   z <- if (df < 1) NA_real_ else stats::qt((1 + level) / 2, df)
   slope <- if (facts$error > 0 && facts$third > 0) {

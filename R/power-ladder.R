@@ -49,9 +49,9 @@ score_columns <- function(nodes) {
   list(v = v, scores = cbind(rep(1, length(l)), if (sloped) l - node_mean(nodes, v * l) / node_mean(nodes, v)))
 }
 
-# Of independent rows: the parts of the joint test at their shares of the threshold, which is about 1.4 alpha since the
-# parts are dependent. The scores z of intercept and slope are normal, |z|^2 is taken as a scaled noncentral chi-squared
-# variable with the variance that the assumed risks give.
+# For independent rows, from the parts of the joint test at their shares of the threshold. The threshold is about 1.4
+# alpha since the parts are dependent. The scores z of intercept and slope are normal; |z|^2 is taken as a scaled
+# noncentral chi-squared variable with the variance that the assumed risks give.
 joint_expected <- function(n, nodes, rungs, alpha, high) {
   share <- 1.4 * alpha * c(cox = 6, total = 1.5, hats = 1) / 11
   columns <- score_columns(nodes)

@@ -27,7 +27,7 @@ namespace calibrisk {
 
 constexpr Index flip_block = 32;
 constexpr Index most_enumerated = 12;  // clusters whose flips are all used
-// Products of all flips together; above, the sums are drawn from their normal law.
+// Products of all flips together. Above, the sums are drawn from their normal approximation.
 constexpr double most_flipped = 4e8;
 
 // Some of the columns, in one norm.

@@ -25,7 +25,7 @@ struct JointHeadline {
   JointUpper upper;
 };
 
-// What the predictions alone determine: parts, redraws and their laws.
+// Parts, redraws and their distributions, which depend on the predictions alone.
 class JointTest {
  public:
   JointTest(const Engine& engine, JointRows rows, Index redraws,

@@ -76,7 +76,7 @@ inline bool turns_events(const ConstVectorRef& p, const ConstVectorRef& weights,
 
 // `weights` and `copies` may be empty: 1 for every row, and the weights as copies where
 // `copies_are_weights`. Rows of weight 0 must be left out. `ties` (outcomes) orders rows that have
-// the same prediction and count the same, so that sums over rows do not depend on the given order.
+// the same prediction and the same weight, so that sums over rows do not depend on the given order.
 // Events that are likelier than not are turned into their complements.
 inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weights,
                             const ConstVectorRef& copies, const ConstVectorRef& ties) {
