@@ -70,11 +70,28 @@ TEST(gram_matrices_are_symmetric_positive_and_match_their_diagonal) {
 
 TEST(median_distance_is_the_median_of_all_pairs) {
   ThreadedEngine host(2);
-  for (Index n : {2, 3, 40, 151}) {
-    const Matrix x = Matrix::Random(n, 3);
+  // more than half of the distances are 0 where few rows differ; `far`: the rows by which the
+  // middle is sought are not like the others
+  for (const auto& [n, distinct, far] :
+       std::vector<std::tuple<Index, Index, bool>>{{2, 2, false},
+                                                   {3, 3, false},
+                                                   {40, 40, false},
+                                                   {151, 151, false},
+                                                   {700, 700, false},
+                                                   {700, 30, false},
+                                                   {700, 150, false},
+                                                   {640, 640, true}}) {
+    Matrix x = Matrix::Random(n, 3);
+    for (Index i = distinct; i < n; ++i) x.row(i) = x.row(0);
+    for (Index i = 0; far && i < n; i += 4) x.row(i) *= 100.0;
     std::vector<double> distances;
     for (Index i = 0; i < n; ++i) {
       for (Index j = 0; j < i; ++j) distances.push_back((x.row(i) - x.row(j)).norm());
+    }
+    const std::size_t zeros =
+        static_cast<std::size_t>(std::count(distances.begin(), distances.end(), 0.0));
+    if (2 * zeros > distances.size()) {
+      distances.erase(std::remove(distances.begin(), distances.end(), 0.0), distances.end());
     }
     std::sort(distances.begin(), distances.end());
     const std::size_t m = distances.size();

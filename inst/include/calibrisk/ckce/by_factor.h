@@ -41,16 +41,24 @@ inline std::vector<double> leave_one_out_rows(const Engine& engine, const ConstM
 
 }  // namespace detail
 
+inline FactorMoments factor_moments(const Engine& engine, const ConstMatrixRef& f,
+                                    const ConstMatrixRef& residuals,
+                                    const ConstVectorRef& variances, bool diagonals) {
+  constexpr Index block = 16384;  // weighted copies of F, a block at a time
+  FactorMoments moments(f.cols(), residuals.cols());
+  for (Index i = 0; i < f.rows(); i += block) {
+    const Index m = std::min(block, f.rows() - i);
+    moments.add(engine, f.middleRows(i, m), residuals.middleRows(i, m), variances.segment(i, m),
+                diagonals);
+  }
+  return moments;
+}
+
 // From an explicit factor F (n x r) with tr(K - FF') = trace_remainder.
 inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
                                  double trace_remainder, const CkceJob& job) {
-  constexpr Index block = 16384;  // weighted copies of F, a block at a time
-  FactorMoments moments(f.cols(), job.residuals.cols());
-  for (Index i = 0; i < f.rows(); i += block) {
-    const Index m = std::min(block, f.rows() - i);
-    moments.add(engine, f.middleRows(i, m), job.residuals.middleRows(i, m),
-                job.variances.segment(i, m), job.diagonals);
-  }
+  const FactorMoments moments =
+      factor_moments(engine, f, job.residuals, job.variances, job.diagonals);
   const RotatedSpectrum rotated = spectrum_of(engine, moments, trace_remainder);
   CkceResult out;
   Matrix factor;

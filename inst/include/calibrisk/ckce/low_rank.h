@@ -25,11 +25,10 @@ inline double certified_remainder(const Engine& engine, const ConstMatrixRef& l,
                                   const ConstMatrixRef& residuals, double ridge, double tolerance) {
   FactorMoments moments(l.cols(), residuals.cols());
   moments.add(engine, l, residuals, Vector(), false);
-  const Spectrum spectrum = spectrum_of(engine, moments, remainder).spectrum;
-  if (!(spectrum.trace_residual > 0)) return std::numeric_limits<double>::infinity();
+  if (!(moments.trace_residual > 0)) return std::numeric_limits<double>::infinity();
   const double c = ridge * static_cast<double>(residuals.rows());
-  return tolerance * ckce_values(spectrum, ridge).estimate * c * c /
-         (3.0 * spectrum.trace_residual);
+  return tolerance * ckce_of_moments(engine, moments, remainder, ridge, false).estimate * c * c /
+         (3.0 * moments.trace_residual);
 }
 
 // Refined until CKCE at ridges >= `ridge` is certified, or the rank the largest allowed.

@@ -90,8 +90,9 @@ inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& k
     const bool many = n > most_exact_rows;
     const Index rank = many ? std::max<Index>(50, std::min<Index>(1000, 100000000 / n)) : n / 3;
     const KernelFactor factor = ckce_factor(engine, kernel, q, residuals, ridge, {tolerance, rank});
-    const CkceResult result = ckce_by_factor(engine, factor.l, factor.residual.sum(), job);
-    const CkceValues& value = result.values[0];
+    const CkceValues value = ckce_of_moments(
+        engine, factor_moments(engine, factor.l, residuals, variances, settings.debiased),
+        factor.residual.sum(), ridge, settings.debiased);
     if (many || value.error_bound <= tolerance * value.estimate) {
       return {value, factor_totals(engine, factor.l, residuals).unbiased()};
     }

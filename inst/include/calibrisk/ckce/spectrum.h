@@ -130,6 +130,37 @@ inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& mo
   return out;
 }
 
+// Those numbers of a single ridge, by a Cholesky factor instead of the spectrum. With c = n ridge
+// and H = (F'F + c I)^-1 F'D they are |H|^2 and the like. The spectrum where c is as good as 0,
+// which only its dropped directions bear.
+inline CkceValues ckce_of_moments(const Engine& engine, const FactorMoments& moments,
+                                  double trace_remainder, double ridge, bool diagonals) {
+  const double n = static_cast<double>(moments.n_obs), c = n * ridge;
+  Matrix l = moments.gram;
+  l.diagonal().array() += c;
+  if (c < 1e-6 * moments.gram.trace() || !engine.dense.cholesky(l)) {
+    return ckce_values(spectrum_of(engine, moments, trace_remainder).spectrum, ridge);
+  }
+  const auto solve = [&](Matrix b) {
+    engine.dense.solve_lower(l, false, b);
+    engine.dense.solve_lower(l, true, b);
+    return b;
+  };
+  const Matrix h = solve(moments.cross);
+  CkceValues out;
+  out.estimate = h.squaredNorm();
+  const double fit = moments.cross.cwiseProduct(h).sum();
+  out.cce2 = (fit - c * out.estimate) / n;
+  out.residual_mse = (moments.trace_residual - fit - c * out.estimate) / n;
+  out.error_bound = ckce_error_bound(moments.trace_residual, trace_remainder, c);
+  if (!diagonals) return out;
+  const Matrix b = solve(Matrix::Identity(l.rows(), l.cols()));
+  const Matrix square = engine.dense.multiply(b, b);
+  out.diagonal = square.cwiseProduct(moments.residual).sum();
+  out.null_mean = square.cwiseProduct(moments.null).sum();
+  return out;
+}
+
 // The spectrum of a whole Gram matrix, by its eigendecomposition (n^3); P for the
 // row-wise quantities. Eigenvalues below n eps s_1 are rounding noise and dropped:
 // over (s + c)^2 with a tiny c they would explode.

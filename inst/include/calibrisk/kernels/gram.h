@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace calibrisk {
@@ -51,25 +53,85 @@ inline Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrix
 
 namespace detail {
 
-// Streams metric(x_i, x_j), i < j, to visit(values, count) per row tile, in parallel;
-// `State` collects per tile and is merged in order.
-template <class State, class Visit, class Merge>
-State visit_pairs(const Engine& engine, Metric metric, const ConstMatrixRef& x, State total,
-                  const Visit& visit, const Merge& merge) {
+// Distances from `from` to `to`, and how many are below.
+struct DistanceStretch {
+  std::int64_t below = 0;
+  std::vector<double> inside;
+  bool has(std::int64_t rank) const {
+    return rank >= below && rank < below + static_cast<std::int64_t>(inside.size());
+  }
+};
+
+// Of the pairs i < j, in blocks that stay in the cache.
+inline DistanceStretch distance_stretch(const Engine& engine, Metric metric,
+                                        const ConstMatrixRef& x, double from, double to) {
+  constexpr Index tile = 64, block = 512;
   return parallel_reduce(
-      engine, x.rows(), 64, std::move(total),
+      engine, x.rows(), tile, DistanceStretch(),
       [&](Index begin, Index size) {
-        State state = State();
-        Matrix block(x.rows(), size);
-        // rows begin.. only: pairs (i, j) with i > j
-        const Index rest = x.rows() - begin;
-        metric_block(metric, x.bottomRows(rest), x.middleRows(begin, size), block.topRows(rest));
-        for (Index j = 0; j < size; ++j) {
-          visit(state, block.col(j).data() + j + 1, rest - j - 1);
+        DistanceStretch out;
+        Matrix distances(std::min(block, x.rows() - begin), size);
+        for (Index i = begin; i < x.rows(); i += block) {
+          const Index m = std::min(block, x.rows() - i);
+          metric_block(metric, x.middleRows(i, m), x.middleRows(begin, size), distances.topRows(m));
+          for (Index j = 0; j < size; ++j) {
+            const double* v = distances.col(j).data();
+            // without a branch that the processor would have to guess
+            std::size_t used = out.inside.size();
+            out.inside.resize(used + static_cast<std::size_t>(m));
+            double* inside = out.inside.data();
+            for (Index k = std::max<Index>(0, begin + j + 1 - i); k < m; ++k) {
+              inside[used] = v[k];
+              out.below += v[k] < from;
+              used += static_cast<std::size_t>((v[k] >= from) & (v[k] <= to));
+            }
+            out.inside.resize(used);
+          }
         }
-        return state;
+        return out;
       },
-      merge);
+      [](DistanceStretch& total, const DistanceStretch& part) {
+        total.below += part.below;
+        total.inside.insert(total.inside.end(), part.inside.begin(), part.inside.end());
+      });
+}
+
+// The distances of these ranks, counted from 0: among those around the same shares of the
+// distances between some of the rows, and of wider stretches until they are there.
+inline std::pair<double, double> ordered_distances(const Engine& engine, Metric metric,
+                                                   const ConstMatrixRef& x, std::int64_t low,
+                                                   std::int64_t high) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const Index n = x.rows(),
+              few = std::min<Index>(n, std::max<Index>(64, std::min<Index>(n / 4, 1000)));
+  const double pairs = 0.5 * static_cast<double>(n) * static_cast<double>(n - 1);
+  std::vector<double> some;
+  if (few < n) {
+    Matrix rows(few, x.cols());
+    for (Index i = 0; i < few; ++i) rows.row(i) = x.row(i * n / few);
+    some = distance_stretch(engine, metric, rows, 0.0, infinite).inside;
+  }
+  const auto at_share = [&](double share) {
+    if (!(share > 0.0 && share < 1.0) || some.empty()) return share > 0.0 ? infinite : 0.0;
+    const auto at =
+        some.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(some.size()));
+    std::nth_element(some.begin(), at, some.end());
+    return *at;
+  };
+  DistanceStretch found;
+  for (double margin = few < n ? 1.6 / std::sqrt(static_cast<double>(few)) : 1.0;; margin *= 3.0) {
+    found = distance_stretch(engine, metric, x, at_share(static_cast<double>(low) / pairs - margin),
+                             at_share(static_cast<double>(high) / pairs + margin));
+    if (found.has(low) && found.has(high)) break;
+    require(margin < 1.0, "Distances must be numbers.");
+  }
+  const auto at = [&](std::int64_t rank) {
+    const auto place = found.inside.begin() + (rank - found.below);
+    std::nth_element(found.inside.begin(), place, found.inside.end());
+    return *place;
+  };
+  const double lower = at(low);
+  return {lower, low == high ? lower : at(high)};
 }
 
 }  // namespace detail
@@ -77,12 +139,10 @@ State visit_pairs(const Engine& engine, Metric metric, const ConstMatrixRef& x, 
 // The exact median over i < j of the metric's distance (square root taken for the
 // squared Euclidean one); the mean of the two middle values if their number is even. If it is 0,
 // the median of the positive distances, or 1 if there are none (Moskvichev & Sejdinovic 2025 leave
-// this open). Cost n^2 q, memory O(n): one pass counts distances in 2^16 cells, a second collects
-// the cell(s) in the middle. Infinite where a distance is.
+// this open). Cost n^2 q, memory of about a tenth of the distances. Infinite where a distance is.
 inline double median_distance(const Engine& engine, Metric metric, const ConstMatrixRef& x) {
   require(metric == Metric::squared_euclidean || metric == Metric::total_variation,
           "The median heuristic needs a distance.");
-  constexpr Index n_cells = 1 << 16;
   // Distances are at most this: the diagonal of the bounding box, or half its L1 size.
   const Vector range = x.colwise().maxCoeff() - x.colwise().minCoeff();
   const double largest =
@@ -94,57 +154,20 @@ inline double median_distance(const Engine& engine, Metric metric, const ConstMa
   if (!(largest > 1e-250 && largest < 1e250)) {
     return widest * median_distance(engine, metric, x / widest);
   }
-  // Cell 0 is exactly zero; others are equal in width.
-  const double scale = static_cast<double>(n_cells - 2) / largest;
-  auto cell = [&](double v) {
-    return v == 0 ? Index(0) : 1 + std::min<Index>(static_cast<Index>(v * scale), n_cells - 2);
-  };
-  using Counts = std::vector<std::int64_t>;
-  const Counts counts = detail::visit_pairs(
-      engine, metric, x, Counts(n_cells, 0),
-      [&](Counts& state, const double* v, Index n) {
-        if (state.empty()) state.assign(n_cells, 0);
-        for (Index i = 0; i < n; ++i) ++state[static_cast<std::size_t>(cell(v[i]))];
-      },
-      [](Counts& total, const Counts& state) {
-        for (std::size_t c = 0; c < state.size(); ++c) total[c] += state[c];
-      });
-  std::int64_t n_pairs = 0;
-  for (std::int64_t c : counts) n_pairs += c;
-  std::int64_t low = (n_pairs - 1) / 2, high = n_pairs / 2, skipped = 0;
-  if (counts[0] > high) {  // the median is zero: of the positive distances instead
-    const std::int64_t positive = n_pairs - counts[0];
-    if (positive == 0) return 1.0;
-    low = counts[0] + (positive - 1) / 2;
-    high = counts[0] + positive / 2;
+  const std::int64_t n = x.rows(), pairs = n * (n - 1) / 2;
+  auto middle = detail::ordered_distances(engine, metric, x, (pairs - 1) / 2, pairs / 2);
+  if (middle.second == 0.0) {
+    constexpr double positive = std::numeric_limits<double>::denorm_min();
+    const std::int64_t zeros = detail::distance_stretch(engine, metric, x, positive, 0.0).below;
+    if (zeros == pairs) return 1.0;
+    middle = detail::ordered_distances(engine, metric, x, zeros + (pairs - zeros - 1) / 2,
+                                       zeros + (pairs - zeros) / 2);
   }
-  Index first = 0;
-  while (skipped + counts[static_cast<std::size_t>(first)] <= low) {
-    skipped += counts[static_cast<std::size_t>(first)];
-    ++first;
-  }
-  Index last = first;
-  std::int64_t upto = skipped + counts[static_cast<std::size_t>(first)];
-  while (upto <= high) upto += counts[static_cast<std::size_t>(++last)];
-  using Values = std::vector<double>;
-  Values middle = detail::visit_pairs(
-      engine, metric, x, Values(),
-      [&](Values& state, const double* v, Index n) {
-        for (Index i = 0; i < n; ++i) {
-          const Index c = cell(v[i]);
-          if (c == first || c == last) state.push_back(v[i]);
-        }
-      },
-      [](Values& total, const Values& state) {
-        total.insert(total.end(), state.begin(), state.end());
-      });
-  auto order_statistic = [&](std::int64_t rank) {
-    auto at = middle.begin() + (rank - skipped);
-    std::nth_element(middle.begin(), at, middle.end());
-    return metric == Metric::squared_euclidean ? std::sqrt(*at) : *at;
+  const auto distance = [&](double v) {
+    return metric == Metric::squared_euclidean ? std::sqrt(v) : v;
   };
-  const double lower = order_statistic(low);
-  return low == high ? lower : 0.5 * (lower + order_statistic(high));
+  return middle.first == middle.second ? distance(middle.first)
+                                       : 0.5 * (distance(middle.first) + distance(middle.second));
 }
 
 }  // namespace calibrisk

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The conditional kernel calibration error of one ridge, and the folds of rows.
+#include "check.h"
+
+#include <calibrisk/ckce/by_factor.h>
+#include <calibrisk/classical/row_folds.h>
+#include <calibrisk/serial_engine.h>
+
+using namespace calibrisk;
+
+TEST(ckce_of_one_ridge_without_a_spectrum_is_that_of_the_spectrum) {
+  const Engine& engine = serial_engine();
+  const Matrix f = Matrix::Random(60, 7), residuals = Matrix::Random(60, 3);
+  const Vector variances = Vector::Random(60).cwiseAbs();
+  const FactorMoments moments = factor_moments(engine, f, residuals, variances, true);
+  for (double ridge : {1e-9, 1e-3, 0.2, 50.0}) {
+    const CkceValues one = ckce_of_moments(engine, moments, 0.1, ridge, true);
+    const CkceValues other = ckce_values(spectrum_of(engine, moments, 0.1).spectrum, ridge);
+    CHECK(is_near(one.estimate / other.estimate, 1.0, 1e-10));
+    CHECK(is_near(one.diagonal / other.diagonal, 1.0, 1e-10));
+    CHECK(is_near(one.null_mean / other.null_mean, 1.0, 1e-10));
+    CHECK(is_near(one.cce2 / other.cce2, 1.0, 1e-10));
+    CHECK(is_near(one.residual_mse / other.residual_mse, 1.0, 1e-10));
+    CHECK(is_near(one.error_bound / other.error_bound, 1.0));
+  }
+}
+
+TEST(occurrences_count_the_equal_keys_before) {
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t i = 0; i < 3000; ++i) keys.push_back(mix_bits(i % 7 < 3 ? i % 11 : i));
+  const std::vector<std::uint64_t> found = occurrences(keys);
+  bool same = true;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    std::uint64_t before = 0;
+    for (std::size_t j = 0; j < i; ++j) before += keys[j] == keys[i];
+    same = same && found[i] == before;
+  }
+  CHECK(same);
+}
