@@ -145,19 +145,45 @@ moderate_draws <- function(problem, frequency, value, options, most = 5000, cell
   }
   distances <- function(own, gap = own$gap) curve_distances(gap[own$used], own$problem)
   seen <- curve_of(rows)
-  drawn <- cpp_resampled_cells(sorted$x, sorted$y, w, ends, clusters, options$times, draw_seed(), options$threads)
+  plain <- is_plain(design) && design$n >= 100 * cells
+  drawn <- if (plain) {
+    drawn_cells(sorted, ends, options$times)
+  } else {
+    cpp_resampled_cells(sorted$x, sorted$y, w, ends, clusters, options$times, draw_seed(), options$threads)
+  }
   drawn <- apply(drawn, 2, function(sums) curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
   samples <- vapply(drawn, distances, value)
   # between the curve and those of bootstrap samples, or of outcomes simulated from it
   others <- if (!is.null(design$cluster)) {
     drawn
   } else {
-    events <- cpp_redrawn_cells(frequency[order], w, ends, options$times, draw_seed(), options$threads)
+    events <- if (plain) {
+      expected <- bin_totals(cumsum(frequency[order]), ends)
+      matrix(stats::rbinom(length(ends) * options$times, rows[, 1], pmin(expected / rows[, 1], 1)), length(ends))
+    } else {
+      cpp_redrawn_cells(frequency[order], w, ends, options$times, draw_seed(), options$threads)
+    }
     apply(events, 2, function(sums) curve_of(cbind(rows[, 1:2], sums)), simplify = FALSE)
   }
   noise <- vapply(others, function(own) distances(own, own$gap - seen$gap), value)
   # the cells' value is near that of the rows
   list(samples = samples + (value - distances(seen)), noise = noise)
+}
+
+# As cpp_resampled_cells(), of rows that count alike, without drawing each row: how many of a cell are drawn is
+# multinomial, how many of these are events is binomial, and the sum of their predictions is as good as normal.
+drawn_cells <- function(sorted, ends, times) {
+  total <- function(v) bin_totals(cumsum(v), ends)
+  n <- diff(c(0, ends))
+  events <- total(sorted$y)
+  of_events <- total(sorted$x * sorted$y)
+  at_event <- of_events / pmax(events, 1)
+  at_other <- (total(sorted$x) - of_events) / pmax(n - events, 1)
+  spread <- sqrt(pmax(total(sorted$x^2) - events * at_event^2 - (n - events) * at_other^2, 0) / n)
+  size <- stats::rmultinom(times, sum(n), n)
+  event <- matrix(stats::rbinom(length(size), size, events / n), length(n))
+  place <- event * at_event + (size - event) * at_other + spread * sqrt(size) * stats::rnorm(length(size))
+  rbind(size, place, event)
 }
 
 # Strong calibration: what holds for all rows, in every pattern of covariates.

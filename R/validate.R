@@ -53,8 +53,8 @@
 #' weight). `std.error` is on the scale of `estimate`. A term that cannot be computed is `NA`, and a line below the
 #' printed table gives the reason; the other terms are still reported.
 #' @section Cost:
-#' A few sorts and linear passes, and `times` smooth curves: less than a second for 100,000 rows, and six seconds for a
-#' million.
+#' A few sorts and linear passes, and `times` smooth curves: less than a second for 100,000 rows, and three seconds for
+#' a million.
 #' @section Errors:
 #' The errors of [ece()], and `calibrisk_error_argument` for `thresholds` or `delta` outside (0, 1) or a `group` of
 #' another length.

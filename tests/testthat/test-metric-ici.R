@@ -161,4 +161,13 @@ test_that("samples of cells are sums of drawn rows", {
   spread <- sqrt(sums(w^2 * x * (1 - x)))
   expect_lt(max(abs(rowMeans(drawn) - sums(w * x)) / spread * sqrt(2000)), 4)
   expect_equal(apply(drawn, 1, sd), spread, tolerance = .06)
+  # cells of rows that count alike, without their rows
+  rows <- withr::with_seed(4, drawn_cells(sort_values(x, y), ends, 2000))
+  parts <- matrix(0, n, 9)
+  for (k in 1:3) parts[cell == k, k + c(0, 3, 6)] <- cbind(1, x, y)[cell == k, ]
+  exact <- crossprod(parts) - tcrossprod(colSums(parts)) / n
+  error <- sqrt((tcrossprod(diag(exact)) + exact^2) / 2000)
+  expect_lt(max(abs(rowMeans(rows) - colSums(parts)) / sqrt(diag(exact) / 2000)), 4)
+  expect_lt(max(abs(cov(t(rows)) - exact) / error), 4)
+  expect_equal(colSums(rows[1:3, ]), rep(n, 2000))
 })
