@@ -49,6 +49,10 @@ cpp_smallest_keys <- function(x, labels, n_keys, threads) {
     .Call(`_calibrisk_cpp_smallest_keys`, x, labels, n_keys, threads)
 }
 
+cpp_width_cells <- function(x, y, fold, n_bins, n_folds) {
+    .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds)
+}
+
 cpp_mostly_tied <- function(x) {
     .Call(`_calibrisk_cpp_mostly_tied`, x)
 }
@@ -73,8 +77,12 @@ cpp_all_whole <- function(x, from, to) {
     .Call(`_calibrisk_cpp_all_whole`, x, from, to)
 }
 
-cpp_all_finite <- function(x) {
-    .Call(`_calibrisk_cpp_all_finite`, x)
+cpp_all_within <- function(x, from, to) {
+    .Call(`_calibrisk_cpp_all_within`, x, from, to)
+}
+
+cpp_folded_normal <- function(m, s) {
+    .Call(`_calibrisk_cpp_folded_normal`, m, s)
 }
 
 cpp_row_moments <- function(x) {

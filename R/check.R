@@ -225,7 +225,7 @@ check_package <- function(package, what, call = caller_env()) {
              package = package, call = call)
 }
 
-all_finite <- function(x) if (is.double(x)) cpp_all_finite(x) else all(is.finite(x))
+all_finite <- function(x) if (is.double(x)) cpp_all_within(x, -Inf, Inf) else all(is.finite(x))
 
 sum_tolerance <- list(exact = 1e-12, float = 1e-6)
 

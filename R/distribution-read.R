@@ -201,16 +201,22 @@ join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
   if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call, raw = raw), group, call))
   y <- numeric_outcomes(y, law, call)
   check_magnitude(y, parameters_of(law), call)
-  complete <- stats::complete.cases(y) & design_complete(raw, nrow(y))
-  keep <- design_kept(raw, which(complete))
-  na <- !na_rm && !all(complete)
-  if (length(keep) == 0 && !na) stop_empty(sum(!complete), call, raw)
-  if (!is.null(group)) group <- check_group(group, keep, nrow(y), call)
   rows <- nrow(y)
-  y <- y[keep, , drop = FALSE]
+  # the usual case, without a pass over all rows for each condition
+  whole <- is.null(raw$weights) && is.null(raw$cluster) && !anyNA(y)
+  complete <- if (whole) seq_len(rows) else which(stats::complete.cases(y) & design_complete(raw, rows))
+  keep <- design_kept(raw, complete)
+  dropped <- rows - length(complete)
+  na <- !na_rm && dropped > 0
+  if (length(keep) == 0 && !na) stop_empty(dropped, call, raw)
+  if (!is.null(group)) group <- check_group(group, keep, rows, call)
+  if (!whole) {
+    y <- y[keep, , drop = FALSE]
+    law <- law[keep]
+  }
   if (is_count(law)) check_count_outcomes(y, keep, call)
-  list(law = law[keep], probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
-       na = na, binary = FALSE, rows = keep, n_input = rows, dropped = sum(!complete),
+  list(law = law, probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
+       na = na, binary = FALSE, rows = keep, n_input = rows, dropped = dropped,
        design = bind_design(raw, keep))
 }
 
@@ -237,9 +243,9 @@ numeric_outcomes <- function(y, law, call) {
                "length", arg = "truth", call = call)
   }
   check_length(length(law), nrow(y), call)
-  infinite <- rowSums(is.nan(y) | is.infinite(y)) > 0
-  if (any(infinite)) {
-    row <- which(infinite)[1]
+  infinite <- if (!all_finite(y)) which(rowSums(is.nan(y) | is.infinite(y)) > 0)
+  if (length(infinite) > 0) {
+    row <- infinite[1]
     stop_input(c("{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}."),
                "truth", arg = "truth", row = row, call = call)
   }
@@ -250,7 +256,10 @@ largest_number <- 1e50
 
 # Products of a few squares have to be finite: of outcomes y and parameters, a list by their names.
 check_magnitude <- function(y, parameters, call, arg = "x") {
-  values <- vapply(c(list(truth = y), parameters), function(v) max(0, abs(v), na.rm = TRUE), 0)
+  values <- vapply(c(list(truth = y), parameters), function(v) {
+    if (is.double(v) && cpp_all_within(v, -largest_number, largest_number)) return(0)
+    max(0, abs(v), na.rm = TRUE)
+  }, 0)
   bad <- which(values > largest_number)
   if (length(bad) > 0) {
     stop_input(c(

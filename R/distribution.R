@@ -100,8 +100,9 @@ check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env
     stop_distribution("{.arg {arg}} must be numeric, with at least one value.",
                       "It is {describe(x)}.", signature_text(call), call = call)
   }
-  bad <- which(!is.finite(x) | x < lower | x > upper)
-  if (length(bad) > 0) {
+  if (!(is.double(x) && cpp_all_within(x, lower, upper))) {
+    bad <- which(!is.finite(x) | x < lower | x > upper)
+    if (length(bad) == 0) return(x)
     stop_distribution("{.arg {arg}} must hold finite numbers{range_text(lower, upper, FALSE)}.",
                       "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.",
                       signature_text(call), call = call)

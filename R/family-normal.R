@@ -44,9 +44,7 @@ family_normal <- function() {
 }
 
 # E |m + s Z|
-folded_normal <- function(m, s) {
-  ifelse(s == 0, abs(m), sqrt(2 / pi) * s * exp(-(m / s)^2 / 2) + m * (1 - 2 * pnorm(-m / s)))
-}
+folded_normal <- function(m, s) cpp_folded_normal(m, s)
 
 normal_affinity <- function(mean, sd) {
   check_spread(sd)

@@ -80,18 +80,52 @@ scalar_ece <- function(problems, scheme, honest = TRUE) {
 }
 
 problem_ece <- function(problem, scheme, honest) {
+  if (is_counted(problem, scheme)) return(counted_ece(problem, scheme, honest))
   sorted <- sort_problem(problem)
   folds <- if (honest) prefixes_of_folds(sorted, problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {
     ends <- used_ends(scheme$ends(sorted, n_bins))
     many <- length(ends) > many_bins && is.finite(scheme$p)
     of <- (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, folds)
-    bound <- if (honest) new_estimate(of$bound$mean, of$bound_rows, problem$design, squares = of$bound$squares)
-    estimate <- new_estimate(of$value$power, of$rows, problem$design, reported_power(scheme$p), bound,
-                             of$value$noise, of$value$squares, size = of$size)
-    list(estimate = estimate, n_bins = length(ends))
+    list(estimate = power_estimate(of$value, of$rows, of$bound, of$bound_rows, problem$design, scheme$p, of$size),
+         n_bins = length(ends))
   })
   list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0, "n_bins"))
+}
+
+# Whether the sums of bins can do without a sort: one pass for each number of bins.
+is_counted <- function(problem, scheme, most = 8) {
+  scheme$type == "width" && is.null(scheme$preset) && length(scheme$n_bins) <= most &&
+    max(scheme$n_bins) <= many_bins && is_plain(problem$design) && is.null(problem$sorted)
+}
+
+counted_ece <- function(problem, scheme, honest) {
+  fold <- if (honest) problem_folds(problem) else integer()
+  parts <- lapply(scheme$n_bins, function(n_bins) {
+    cells <- cpp_width_cells(problem$features, problem$labels, fold, n_bins, crossfit_folds)
+    bins <- bins_of_sums(cells$size, cells$d, cells$d2, cells$events)
+    value <- binned_power(bins, scheme$p, scheme$debias)
+    bound <- if (honest) crossfit_sums(cells$size, cells$d, cells$d2, bins, scheme$p)
+    bin <- function() {
+      bin <- cpp_intervals(problem$features, seq_len(n_bins - 1) / n_bins, 1L)
+      match(bin, sort(unique(bin)))
+    }
+    d <- problem$residuals[, 1]
+    rows <- function() value$offset[bin()] + value$slope[bin()] * d
+    bound_rows <- function() {
+      at <- cbind(bin(), fold)
+      bound$slope[at] * d - bound$offset[at]
+    }
+    size <- if (is.infinite(scheme$p)) bins$size[which.max(abs(bins$gap))]
+    list(estimate = power_estimate(value, rows, bound, bound_rows, problem$design, scheme$p, size),
+         n_bins = length(bins$size))
+  })
+  list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0L, "n_bins"))
+}
+
+power_estimate <- function(value, rows, bound, bound_rows, design, p, size) {
+  honest <- if (!is.null(bound)) new_estimate(bound$mean, bound_rows, design, squares = bound$squares)
+  new_estimate(value$power, rows, design, reported_power(p), honest, value$noise, value$squares, size = size)
 }
 
 # More bins than this are treated in blocks.

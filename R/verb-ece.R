@@ -62,7 +62,8 @@
 #' lowers the plug-in error; `ece(p = 2, notion = "class_wise")` is at most [rbs()] with `notion = "canonical"`.
 #'
 #' # Cost
-#' One sort per scalar problem. Each entry of `n_bins` then takes time linear in its number of bins.
+#' Bins of equal width take one pass over the rows for each entry of `n_bins`. Other bins, weighted and clustered rows
+#' and more than eight entries take one sort, and then time linear in the number of bins.
 #'
 #' # Errors
 #' `calibrisk_error_probs`, `_truth`, `_columns`, `_argument`, `_notion`.

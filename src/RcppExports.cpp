@@ -174,6 +174,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_width_cells
+Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold, int n_bins, int n_folds);
+RcppExport SEXP _calibrisk_cpp_width_cells(SEXP xSEXP, SEXP ySEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_width_cells(x, y, fold, n_bins, n_folds));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_mostly_tied
 bool cpp_mostly_tied(Rcpp::NumericVector x);
 RcppExport SEXP _calibrisk_cpp_mostly_tied(SEXP xSEXP) {
@@ -246,13 +260,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_all_finite
-bool cpp_all_finite(Rcpp::NumericVector x);
-RcppExport SEXP _calibrisk_cpp_all_finite(SEXP xSEXP) {
+// cpp_all_within
+bool cpp_all_within(Rcpp::NumericVector x, double from, double to);
+RcppExport SEXP _calibrisk_cpp_all_within(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_all_finite(x));
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< double >::type to(toSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_all_within(x, from, to));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_folded_normal
+Rcpp::NumericVector cpp_folded_normal(Rcpp::NumericVector m, Rcpp::NumericVector s);
+RcppExport SEXP _calibrisk_cpp_folded_normal(SEXP mSEXP, SEXP sSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type m(mSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type s(sSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_folded_normal(m, s));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1643,13 +1670,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_class_sums", (DL_FUNC) &_calibrisk_cpp_class_sums, 2},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
+    {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 5},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
     {"_calibrisk_cpp_fold_rows", (DL_FUNC) &_calibrisk_cpp_fold_rows, 4},
     {"_calibrisk_cpp_matrix_rows", (DL_FUNC) &_calibrisk_cpp_matrix_rows, 3},
     {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
-    {"_calibrisk_cpp_all_finite", (DL_FUNC) &_calibrisk_cpp_all_finite, 1},
+    {"_calibrisk_cpp_all_within", (DL_FUNC) &_calibrisk_cpp_all_within, 3},
+    {"_calibrisk_cpp_folded_normal", (DL_FUNC) &_calibrisk_cpp_folded_normal, 2},
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},

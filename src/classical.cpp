@@ -10,9 +10,11 @@
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/triweight.h>
+#include <calibrisk/classical/width_cells.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace {
@@ -74,6 +76,43 @@ Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, 
   std::vector<double> keys(found.keys.size());
   std::transform(found.keys.begin(), found.keys.end(), keys.begin(), calibrisk::unit_of);
   return named_list({{"keys", keys}, {"n_keys", static_cast<int>(found.distinct)}});
+}
+
+// Numbers of rows and events and the sums of d and d^2, d = x - y, of the bins of equal width that
+// have rows, a column for each fold; one column where `fold` is empty.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold,
+                           int n_bins, int n_folds) {
+  const bool folded = fold.size() > 0;
+  if (y.size() != x.size() || (folded && fold.size() != x.size())) {
+    Rcpp::stop("width_cells: one outcome and fold per row.");
+  }
+  if (!folded) n_folds = 1;
+  const auto cells = calibrisk::width_cells(x.begin(), y.begin(), folded ? fold.begin() : nullptr,
+                                            size_of(x.size()), n_bins, n_folds);
+  const auto cell = [&](int bin, int f) -> const calibrisk::WidthCell& {
+    return cells[size_of(bin) + size_of(n_bins) * size_of(f)];
+  };
+  std::vector<int> used;
+  for (int bin = 0; bin < n_bins; ++bin) {
+    for (int f = 0; f < n_folds; ++f) {
+      if (cell(bin, f).rows == 0) continue;
+      used.push_back(bin);
+      break;
+    }
+  }
+  const auto table = [&](const auto& value) {
+    Rcpp::NumericMatrix out(static_cast<int>(used.size()), n_folds);
+    for (int b = 0; b < out.nrow(); ++b) {
+      for (int f = 0; f < n_folds; ++f) out(b, f) = value(cell(used[size_of(b)], f));
+    }
+    return out;
+  };
+  using Cell = calibrisk::WidthCell;
+  return named_list({{"size", table([](const Cell& c) { return static_cast<double>(c.rows); })},
+                     {"events", table([](const Cell& c) { return static_cast<double>(c.events); })},
+                     {"d", table([](const Cell& c) { return c.residual.value(); })},
+                     {"d2", table([](const Cell& c) { return c.square.value(); })}});
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -166,14 +205,29 @@ bool cpp_all_whole(SEXP x, double from, double to) {
   });
 }
 
+// Whether all are finite and from `from` to `to`.
 // [[Rcpp::export(rng = false)]]
-bool cpp_all_finite(Rcpp::NumericVector x) {
-  // x - x is 0 or not a number; four sums, which do not wait for one another
-  double sums[4] = {0.0, 0.0, 0.0, 0.0};
-  const double* value = x.begin();
-  const R_xlen_t n = x.size();
-  for (R_xlen_t i = 0; i < n; ++i) sums[i % 4] += value[i] - value[i];
-  return sums[0] + sums[1] + sums[2] + sums[3] == 0.0;
+bool cpp_all_within(Rcpp::NumericVector x, double from, double to) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  const double low = std::max(from, -largest), high = std::min(to, largest);
+  // counted, so that the loop has no branch
+  R_xlen_t within = 0;
+  for (const double value : x) within += (value >= low) & (value <= high);
+  return within == x.size();
+}
+
+// E |m + s Z| of a standard normal Z.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_folded_normal(Rcpp::NumericVector m, Rcpp::NumericVector s) {
+  calibrisk::require(m.size() == s.size(), "folded_normal: a mean for each deviation.");
+  Rcpp::NumericVector out(Rcpp::no_init(m.size()));
+  for (R_xlen_t i = 0; i < m.size(); ++i) {
+    const double u = m[i] / s[i];
+    out[i] = s[i] == 0.0 ? std::abs(m[i])
+                         : std::sqrt(2.0 / M_PI) * s[i] * std::exp(-0.5 * u * u) +
+                               m[i] * std::erf(u * M_SQRT1_2);
+  }
+  return out;
 }
 
 // Their mean, and the sum of squares about it.

@@ -94,6 +94,37 @@ test_that("p = Inf is the largest gap", {
   expect_gt(ece(b$p, b$y, n_bins = 5, p = Inf)$std.error, 0)
 })
 
+test_that("bins that are counted in one pass are those of sorted rows, row by row", {
+  x <- withr::with_seed(1, c(runif(900), rbeta(600, 4, 1), rep(c(0:15 / 15, 1:7 / 7), each = 4)))
+  y <- withr::with_seed(2, as.numeric(runif(length(x)) < x^1.3))
+  counted <- scalar_problem(x, y)
+  sorted <- c(counted, list(sorted = sort_problem(counted)))
+  order <- withr::with_seed(3, sample(length(x)))
+  numbers <- function(of) {
+    lapply(of$estimates, function(one) {
+      list(unclass(one)[c("value", "squares", "noise", "size", "power")], one$honest$value, one$honest$squares)
+    })
+  }
+  for (p in c(1, 2, Inf)) {
+    scheme <- plain_scheme(c(1, 7, 15, 1000), "width", p, p == 2, "binary")
+    expect_true(is_counted(counted, scheme) && !is_counted(sorted, scheme))
+    one <- problem_ece(counted, scheme, TRUE)
+    other <- problem_ece(sorted, scheme, TRUE)
+    expect_equal(numbers(one), numbers(other), tolerance = 1e-11)
+    expect_equal(one$n_bins, other$n_bins)
+    for (b in 1:4) {
+      rows <- lapply(list(one, other), function(of) {
+        cbind(influence_rows(of$estimates[[b]]), influence_rows(of$estimates[[b]]$honest))
+      })
+      expect_equal(rows[[1]], rows[[2]], tolerance = 1e-11)
+    }
+    # sums of whole numbers do not depend on the order
+    expect_identical(numbers(problem_ece(scalar_problem(x[order], y[order]), scheme, TRUE)), numbers(one))
+    expect_equal(numbers(problem_ece(counted, scheme, FALSE)), numbers(problem_ece(sorted, scheme, FALSE)),
+                 tolerance = 1e-11)
+  }
+})
+
 test_that("published top-label errors are met on real networks", {
   skip_if_no_shared("data", "toplabel", "nncal-cifar100-densenet40.rds")
   data <- readRDS(shared_path("data", "toplabel", "nncal-cifar100-densenet40.rds"))

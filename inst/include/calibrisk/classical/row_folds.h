@@ -38,17 +38,31 @@ inline std::uint64_t bits_of_text(double value) {
   return (bits_of(value) + offset) >> dropped;
 }
 
-// How often each key occurred before, in the order of the keys.
+// How often each key occurred before, in the order of the keys. Most keys have no equal: two bits
+// at a place of each key say whether another one was there, and only the keys of such places are
+// counted.
 inline std::vector<std::uint64_t> occurrences(const std::vector<std::uint64_t>& keys) {
-  std::size_t capacity = 16;
-  while (capacity < 2 * keys.size()) capacity *= 2;
+  std::size_t places = 64, capacity = 16, shared = 0;
+  while (places < 8 * keys.size()) places *= 2;
+  std::vector<std::uint64_t> once(places / 64), twice(places / 64);
+  const auto word = [&](std::uint64_t key) { return (key & (places - 1)) >> 6; };
+  const auto bit = [](std::uint64_t key) { return std::uint64_t{1} << (key & 63); };
+  for (const std::uint64_t key : keys) {
+    const std::size_t at = word(key);
+    twice[at] |= once[at] & bit(key);
+    once[at] |= bit(key);
+  }
+  const auto is_shared = [&](std::uint64_t key) { return (twice[word(key)] & bit(key)) != 0; };
+  for (const std::uint64_t key : keys) shared += is_shared(key);
+  while (capacity < 2 * shared) capacity *= 2;
   struct Slot {
     std::uint64_t key, count;
   };
   std::vector<Slot> slots(capacity, Slot{0, 0});
   std::vector<std::uint64_t> out(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    std::size_t at = keys[i] & (capacity - 1);
+    if (!is_shared(keys[i])) continue;
+    std::size_t at = (keys[i] >> 32) & (capacity - 1);
     while (slots[at].count > 0 && slots[at].key != keys[i]) at = (at + 1) & (capacity - 1);
     slots[at].key = keys[i];
     out[i] = slots[at].count++;
