@@ -42,9 +42,10 @@ test_that("subsamples see the metrics of their rows, paired over models", {
     for (t in 1:2) for (model in names(d$models)) {
       p <- d$models[[model]][rows[[t]], ]
       y <- d$truth[rows[[t]]]
-      expect_equal(draws["ckce", model, t], ckce(p, y)$.estimate, tolerance = 1e-4)
+      # far below the noise of a subsample
+      expect_equal(draws["ckce", model, t], ckce(p, y)$.estimate, tolerance = 1e-3)
       expect_equal(draws["ckce_debiased", model, t], ckce(p, y, debias = TRUE)$.estimate, tolerance = 1e-3)
-      expect_equal(draws["jkce", model, t], jkce(p, y)$.estimate, tolerance = 1e-4)
+      expect_equal(draws["jkce", model, t], jkce(p, y)$.estimate, tolerance = 1e-3)
       expect_equal(draws["ece_canonical", model, t], ranked_ece(p, y))
     }
   }
