@@ -137,6 +137,14 @@ cpp_joint_flips <- function(p, outcomes, weights, cluster, knots, level, redraws
     .Call(`_calibrisk_cpp_joint_flips`, p, outcomes, weights, cluster, knots, level, redraws, threads)
 }
 
+cpp_class_flips <- function(p, labels, weights, cluster, canonical, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_class_flips`, p, labels, weights, cluster, canonical, level, redraws, threads)
+}
+
+cpp_class_sums_flips <- function(classes, rows, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_class_sums_flips`, classes, rows, level, redraws, threads)
+}
+
 cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
     .Call(`_calibrisk_cpp_class_test`, p, labels, parts, level, redraws, threads)
 }

@@ -19,21 +19,23 @@ joint_test <- function(test, laws, level, threads, call) {
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
   ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion, call), call)
   if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
-  redrawn <- is.null(ladder$rungs) || !is.null(ladder$found)
-  joint <- redrawn || !is.null(ladder$flips)
+  flipped <- !is.null(ladder$flips)
+  said <- c(ladder$found, ladder$note, few_clusters_sentence(ladder$least, level))
+  redrawn <- !flipped && (is.null(ladder$rungs) || !is.null(ladder$found))
   list(
     estimate = ladder$estimate, statistic = c(T = ladder$statistic),
     parameter = if (redrawn) {
       c(simulations = joint_redraws)
-    } else if (joint) {
+    } else if (flipped) {
       c(flips = ladder$flips)
     } else {
       c(bases = length(ladder$rungs))
     },
     p.value = ladder$p.value,
-    method = paste(if (joint) "Joint test of" else "Leave-one-out test on nested bases of", notion, "calibration"),
+    method = paste(if (redrawn || flipped) "Joint test of" else "Leave-one-out test on nested bases of", notion,
+                   "calibration"),
     conf.int = structure(c(ladder$low, ladder$high), conf.level = level), std.error = ladder$std.error,
-    details = if (!is.null(ladder$found)) list(found = ladder$found)
+    details = if (length(said) > 0) list(found = paste(said, collapse = " "))
   )
 }
 

@@ -34,11 +34,13 @@
 #'     probabilities. Two classes: scores of intercept and slope, the sum of the residuals with its sign, and two
 #'     quadratic forms of hat functions. More classes: the seven parts of *Joint test of classes* below. All parts have
 #'     one p-value from the same simulated outcomes. The simulations have a fixed seed, so the result is the same in
-#'     every call. For more than two classes, rows with importance weights or clusters, and more than 20,000 rows,
-#'     100 classes or 500,000 probabilities (rows times classes), are tested by leave-one-out projections of the
-#'     residuals on nested bases. Their p-value \eqn{\min(1, 2M \min_m p_m)} over M bases is asymptotic; in simulations
-#'     its level is below the nominal one. `estimate` is the calibration error itself, on the root scale, with its
-#'     interval; the statistic is that of the part that decides. With `delta` it is the test of *Equivalence* below.}
+#'     every call. Rows with importance weights or clusters are tested by flips of signs, see *Weights and clusters* of
+#'     [ce_estimate()]. More than 20,000 rows, 100 classes or 500,000 probabilities (rows times classes) of more than
+#'     two classes are tested by leave-one-out projections of the residuals on nested bases. Their p-value
+#'     \eqn{\min(1, 2M \min_m p_m)} over M bases is asymptotic; in simulations its level is below the nominal one, and
+#'     so is its power: it can miss what the joint test of fewer rows finds, and the printed result says so.
+#'     `estimate` is the calibration error itself, on the root scale, with its interval; the statistic is that of the
+#'     part that decides. With `delta` it is the test of *Equivalence* below.}
 #'   \item{`"cumulative"`}{The walk of cumulated residuals of one event's probability, predictions sorted by size:
 #'     \eqn{S_k = \sum_{i \le k} (y_i - p_i) / \sqrt{V_n}} at the time \eqn{t_k = V_k / V_n}, \eqn{V_k = \sum_{i \le k}
 #'     p_i (1 - p_i)}. `statistic = "ks"` is \eqn{\max_k |S_k|}, `"kuiper"` \eqn{\max_k S_k -
@@ -112,9 +114,9 @@
 #' outcome given the prediction. The weights of `horizon` and of samples drawn by outcome do depend on it, and they
 #' change the level: at 5% the test rejected 6 to 7% of calibrated samples with censoring. It rejected 12% if rare
 #' events were thinned to a fifth and had the weight 5, and 2% if the other rows were thinned (`"joint"`: at most 4%).
-#' With weighted rows `"joint"` uses the variance of the weighted residuals. If rows belong together (`cluster`),
-#' outcomes are not independent given the predictions. `"auto"` is then `"joint"`, which leaves whole clusters out;
-#' other tests are refused with an error.
+#' With weighted rows `"joint"` flips the signs of weighted residuals. If rows belong together (`cluster`), outcomes are
+#' not independent given the predictions. `"auto"` is then `"joint"`, which flips the signs of whole clusters; other
+#' tests are refused with an error.
 #'
 #' @section Errors:
 #' Those of [skce()], and: `calibrisk_error_argument` for blocks of which there are fewer than two,

@@ -71,10 +71,10 @@
 #' predictions are the same, test and limits are those of the binomial distribution, exactly.
 #'
 #' @section Intervals of several residuals per row:
-#' These intervals are those of given `bases`, and of class-wise and canonical errors with clusters, importance
-#' weights, or above 20,000 rows, 100 classes or 500,000 probabilities (rows times classes). Their upper limits are
-#' those of all class-wise and canonical errors of more than two classes, and of one residual per row with clusters or
-#' importance weights. They invert tests on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic
+#' These intervals are those of given `bases`, and of class-wise and canonical errors above 20,000 rows, 100 classes
+#' or 500,000 probabilities (rows times classes); the printed result says so. Their upper limits are those of all
+#' class-wise and canonical errors of more than two classes, and of one residual per row with clusters or importance
+#' weights. They invert tests on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic
 #' form: its variance and skewness are estimated and its distribution is approximated by a Pearson III. Away from it,
 #' the variance grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits
 #' at level \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the
@@ -102,11 +102,11 @@
 #'
 #' @section Test of several residuals per row:
 #' The class-wise and the canonical error of more than two classes have the test of simulated labels of [ce_test()],
-#' *Joint test of classes*, up to 20,000 rows, 100 classes and 500,000 probabilities, without clusters and
-#' importance weights. The class-wise error has its parts of single classes: biases, bias, slope and gap. `conf.low` is
-#' 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise it is the largest lower limit of the nested bases and of
-#' the parts that reject. A part's limit follows from the inequality of Cauchy and Schwarz, as for one residual: the
-#' error is at least \eqn{|\theta| / \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the
+#' *Joint test of classes*, up to 20,000 rows, 100 classes and 500,000 probabilities. With clusters or importance
+#' weights its parts are tested by flips of signs (next section). The class-wise error has its parts of single classes:
+#' biases, bias, slope and gap. `conf.low` is 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise it is the
+#' largest lower limit of the nested bases and of the parts that reject. A part's limit follows from the inequality of
+#' Cauchy and Schwarz, as for one residual: the error is at least \eqn{|\theta| / \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the
 #' temperature, and at least the norm of the vector of mean residuals. Limits of one class and of the predicted class
 #' are those of one residual per row. The test of the canonical error shares the level among more parts, so a class-wise
 #' test can reject if the canonical one does not.
@@ -121,9 +121,9 @@
 #' number, see [ece()]). The number of knots depends on the number of rows; the knots are weighted quantiles.
 #'
 #' Outcomes of a cluster cannot be drawn from the predictions, and neither can those of rows whose weights depend on
-#' them. With one residual per row the test therefore flips signs. A cluster has the sums \eqn{c_g = \sum_{i \in g} v_i
-#' e_i \phi_i} (a row without a cluster is its own), which have mean 0 at calibration. For signs \eqn{s_g = \pm 1} let
-#' \eqn{S = \sum_g s_g c_g} and \eqn{Q^2 = S' (\sum_i v_i \phi_i \phi_i')^{-1} S / \sum_i v_i}. With all signs 1,
+#' them. The test therefore flips signs. First, one residual per row. A cluster has the sums \eqn{c_g = \sum_{i \in g}
+#' v_i e_i \phi_i} (a row without a cluster is its own), which have mean 0 at calibration. For signs \eqn{s_g = \pm 1}
+#' let \eqn{S = \sum_g s_g c_g} and \eqn{Q^2 = S' (\sum_i v_i \phi_i \phi_i')^{-1} S / \sum_i v_i}. With all signs 1,
 #' \eqn{Q} is the root of the error that the columns \eqn{\phi} represent, plus noise. The columns are 1 (share of the
 #' level: 5 elevenths), the logit less its mean (4), and hats on 8 and on \eqn{\lceil\sqrt n\rceil} knots (1 each). One
 #' p-value is computed from all flips of up to 12 clusters and from 1,999 of more, as for independent rows. (Of many
@@ -136,6 +136,14 @@
 #' = q \sqrt{r + (1 - r) x / Q}}, by the triangle inequality. `conf.low` is the largest of these limits and of those of
 #' the nested bases; it is 0 exactly where the p-value is at least \eqn{\alpha}. G clusters have no p-value below
 #' \eqn{2^{1 - G}}. With 5 or fewer no result can be significant at the 5% level, and the printed table says so.
+#'
+#' Of more than two classes the parts are those of the joint test of classes, with their shares of the level, and the
+#' same signs for all of them. The columns are \eqn{l - \bar l} of all classes (temperature), 1 for each class (biases),
+#' and of one class 1 (bias), its logit (slope), and hats (gap). Of these the class with the largest \eqn{Q^2} over its
+#' mean among all flips counts, times \eqn{I / (I + 1)} with the variance I of its number of events at calibration. The
+#' predicted class has 1 and the logit (confidence) and hats (steps). The class-wise test of a [ce_state()] is this one,
+#' with the blocks of the state as clusters. Its p-value is not that of simulated labels, and it can miss an error that
+#' the test of the rows finds.
 #'
 #' @section Invariants:
 #' The order of the rows, the order and names of the classes and the number of threads do not change the result. The one
@@ -195,6 +203,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   dropped <- 0
   designs <- list()
   least <- numeric()
+  notes <- character()
   events <- NULL
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
@@ -214,6 +223,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
       ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, call, known)
     }
     least <<- c(least, unlist(lapply(unname(ladders), `[[`, "least")))
+    notes <<- union(notes, unlist(lapply(ladders, `[[`, "note")))
     if (!is_method(method)) keep_estimates(lapply(unname(ladders), ladder_value))
     rows <- lapply(notion, function(one) {
       row <- headline_row(ladders[[one]], one, n_obs(predictions))
@@ -225,7 +235,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     vctrs::vec_rbind(!!!rows)
   })
   attr(out, "dropped") <- if (na_rm) c(dropped, NROW(x))
-  attr(out, "design") <- c(design_sentence(designs), few_clusters_sentence(least, level))
+  attr(out, "design") <- c(design_sentence(designs), few_clusters_sentence(least, level), notes)
   new_estimate_table(out, level, events)
 }
 

@@ -58,10 +58,14 @@ flipped_ladder <- function(ladder, p, y, design, level, threads, knots = list(),
   if (is.na(ladder$p.value)) return(ladder)
   found <- cpp_joint_flips(p, y, design$w %||% numeric(), design$cluster %||% integer(), knots, level, joint_redraws,
                            threads)
-  ladder <- agreeing_ladder(ladder, found, sqrt(classes) * found$low)
-  ladder$flips <- found$flips
-  ladder$least <- setNames(found$least, if (is.null(design$cluster)) "row" else "cluster")
-  ladder
+  with_flips(ladder, found, sqrt(classes) * found$low, design)
+}
+
+with_flips <- function(ladder, found, low, design) {
+  out <- agreeing_ladder(ladder, found, low)
+  out$flips <- found$flips
+  out$least <- setNames(found$least, if (is.null(design$cluster)) "row" else "cluster")
+  out
 }
 
 # A ladder with another test, whose lower limit is `low`, 0 where it does not reject.
@@ -105,20 +109,39 @@ tested_parts <- list(class_wise = c("biases", "bias", "slope", "gap"), canonical
 # Beyond, the redraws would take minutes. More classes than these have not been simulated.
 most_redrawn <- list(rows = 20000, classes = 100, probs = 5e5)
 
-# The ladder of nested bases, with the test of redrawn labels in place of its own; `nested` is what it was. `tests`:
-# those of both notions, from one set of redraws, where a ladder of these rows has them.
-redrawn_classes <- function(ladder, predictions, notion, level, threads, tests = NULL) {
-  many <- any(c(dim(predictions$probs), length(predictions$probs)) > unlist(most_redrawn))
-  if (!can_redraw(predictions$design) || is.na(ladder$p.value) || many) return(ladder)
-  tests <- tests %||% cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)),
-                                     lapply(tested_parts, function(parts) match(parts, class_parts) - 1L), level,
-                                     joint_redraws, threads)
-  found <- tests[[notion]][[1]]
-  out <- agreeing_ladder(ladder, found)
+# The ladder of nested bases, with the test of redrawn labels in place of its own, or of flips where labels are not
+# redrawn; `nested` is what it was. `tests`: those of both notions, from one set of redraws, where a ladder of these
+# rows has them.
+tested_classes <- function(ladder, predictions, notion, level, threads, tests = NULL) {
+  if (is.na(ladder$p.value)) return(ladder)
+  if (any(c(dim(predictions$probs), length(predictions$probs)) > unlist(most_redrawn))) {
+    ladder$note <- many_rows_sentence()
+    return(ladder)
+  }
+  parts <- tested_parts[[notion]]
+  if (can_redraw(predictions$design)) {
+    tests <- tests %||% cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)),
+                                       lapply(tested_parts, function(parts) match(parts, class_parts) - 1L), level,
+                                       joint_redraws, threads)
+    found <- tests[[notion]][[1]]
+    out <- agreeing_ladder(ladder, found)
+    out$tests <- tests
+  } else {
+    design <- predictions$design
+    found <- cpp_class_flips(predictions$probs, as.integer(predictions$truth), design$w %||% numeric(),
+                             design$cluster %||% integer(), notion == "canonical", level, joint_redraws, threads)
+    parts <- class_parts[found$parts + 1]
+    out <- with_flips(ladder, found, found$low, design)
+  }
   out$nested <- ladder
-  out$tests <- tests
-  out$found <- class_claims(tested_parts[[notion]], found, predictions$levels, level)
+  out$found <- class_claims(parts, found, predictions$levels, level)
   out
+}
+
+many_rows_sentence <- function() {
+  paste0("With more than ", count_text(most_redrawn$rows), " rows, ", most_redrawn$classes, " classes or ",
+         count_text(most_redrawn$probs), " probabilities the test is that of nested bases. The test of fewer rows, ",
+         "which simulates labels, can reject where this one does not.")
 }
 
 # What the parts that reject show, the strongest evidence first.

@@ -178,7 +178,7 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   if (notion == "canonical" && ncol(problem$residuals) > 2) {
     own <- canonical_ladder(own, predictions, problem, level, threads, known, call)
   }
-  if (is.null(bases)) redrawn_classes(own, predictions, notion, level, threads, known$class_wise$tests) else own
+  if (is.null(bases)) tested_classes(own, predictions, notion, level, threads, known$class_wise$tests) else own
 }
 
 # With what the coarser notions say of the canonical error, all of them by their nested bases.

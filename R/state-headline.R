@@ -8,7 +8,8 @@ state_estimate <- function(state, level, threads, call) {
   out <- state_headline(state, level, threads)
   attr(out, "dropped") <- c(state$dropped, state$n + state$dropped)
   least <- attr(out, "least")
-  attr(out, "design") <- c(followed_sentence(state), block_sentence(state), few_clusters_sentence(least, level))
+  attr(out, "design") <- c(followed_sentence(state), block_sentence(state), block_test_sentence(state),
+                           few_clusters_sentence(least, level))
   attr(out, "least") <- NULL
   new_estimate_table(out, level)
 }
@@ -32,11 +33,18 @@ check_state_rows <- function(state, call) {
   ), c("empty", "state"), call = call)
 }
 
-# The sentence on standard errors from blocks.
+# The sentences on standard errors, and on the test of `ce_estimate()`, from blocks.
 block_sentence <- function(state) {
   if (!in_blocks(state)) return(NULL)
   paste0(if (state$about$blocked) "Weighted or clustered rows" else "Classes of a row together", ": errors from ",
          count_of(used_blocks(state), "block"), ".")
+}
+
+block_test_sentence <- function(state) {
+  if (!in_blocks(state)) return(NULL)
+  of_rows <- if (state$about$blocked) "flips those of single rows or clusters" else "simulates labels"
+  paste0("The test flips the signs of whole blocks. `ce_estimate()` of the rows ", of_rows,
+         ", so its p-value differs and it can reject where this test does not.")
 }
 
 # The sentence on censored rows and events of a state with a horizon.
@@ -109,8 +117,19 @@ block_ladder <- function(state, level, threads) {
                integer(), bases, TRUE, threads, TRUE)
   })
   out <- finish_ladder(rungs, design, facts, level, df)
-  if (length(classes) > 1) return(out)
+  if (length(classes) > 1) return(flipped_sums(out, state, own, knots, level, threads))
   flipped_ladder(out, rows$x, rows$y, design, level, threads, state_knots(state, 1)[-1])
+}
+
+# The class-wise test of blocks, from the rows of each class (see block_ladder()).
+flipped_sums <- function(ladder, state, own, knots, level, threads) {
+  if (is.na(ladder$p.value)) return(ladder)
+  blocks <- sort(unique(unlist(lapply(own, `[[`, "part"))))
+  classes <- Map(function(rows, knots) {
+    c(rows[c("x", "y", "count")], list(cluster = match(rows$part, blocks), knots = unname(knots[-1])))
+  }, own, knots)
+  found <- cpp_class_sums_flips(classes, state$n, level, joint_redraws, threads)
+  with_flips(ladder, found, found$low, list(cluster = blocks))
 }
 
 block_weights <- function(moments) colSums(moments[1, , , , drop = FALSE], dims = 3)

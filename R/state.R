@@ -58,6 +58,11 @@
 #' the error is clearly above 0, the limits of the main estimate are wider than limits from the rows would be, as with
 #' few large clusters. More `blocks` make them narrower.
 #'
+#' The p-value and the lower limit of a state in blocks come from flips of the signs of whole blocks, see *Weights and
+#' clusters* of [ce_estimate()]. For class-wise calibration the rows themselves have a test of simulated labels, which
+#' needs all probabilities of a row together. A state has sums of each class alone. Its test can therefore miss an error
+#' that [ce_estimate()] finds on the rows; the printed result says which test it is.
+#'
 #' With blocks, `ce_tune()` puts whole blocks into folds and test rows. A risk is the weighted mean over the pairs of
 #' rows in different blocks, as in [ce_tune()] with `weights` and `cluster = block`. Two rows of a cluster are never a
 #' pair, nor is a row with itself, so the risk has the same expectation as over all pairs of independent rows. Standard

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
+#include <calibrisk/joint/class_flips.h>
 #include <calibrisk/joint/class_test.h>
 #include <calibrisk/joint/flips.h>
 #include <calibrisk/joint/headline.h>
@@ -43,6 +44,20 @@ calibrisk::JointUpper as_upper(const Rcpp::List& facts) {
   out.brier = {brier.at(0), brier.at(1), brier.at(2), brier.at(3), brier.at(4) > 0.0};
   out.exact = {exact.at(0), exact.at(1), exact.at(2)};
   return out;
+}
+
+Rcpp::List wrap_flips(const calibrisk::FlipResult& found) {
+  return named_list({{"p.value", found.p_value},
+                     {"statistic", found.statistic},
+                     {"low", found.low},
+                     {"least", found.least},
+                     {"clusters", static_cast<double>(found.clusters)},
+                     {"flips", static_cast<double>(found.flips)},
+                     {"parts", found.parts},
+                     {"weighted", found.weighted},
+                     {"lows", found.lows},
+                     {"classes", found.events},
+                     {"signs", found.signs}});
 }
 
 }  // namespace
@@ -110,12 +125,45 @@ Rcpp::List cpp_joint_flips(Rcpp::NumericVector p, Rcpp::NumericVector outcomes,
   const calibrisk::FlipResult found = calibrisk::joint_flips(
       engine, rows, rows.residuals(as_vector(outcomes)), Rcpp::as<std::vector<int>>(cluster),
       Rcpp::as<std::vector<std::vector<double>>>(knots), redraws, calibrisk::rejected_level(level));
-  return named_list({{"p.value", found.p_value},
-                     {"statistic", found.statistic},
-                     {"low", found.low},
-                     {"least", found.least},
-                     {"clusters", static_cast<double>(found.clusters)},
-                     {"flips", static_cast<double>(found.flips)}});
+  return wrap_flips(found);
+}
+
+// The same of more than two classes, from rows with labels (1..K).
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_class_flips(Rcpp::NumericMatrix p, Rcpp::IntegerVector labels,
+                           Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, bool canonical,
+                           double level, int redraws, int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  return wrap_flips(calibrisk::class_flips(
+      engine, as_matrix(p), Rcpp::as<calibrisk::Labels>(labels), as_vector(weights),
+      Rcpp::as<std::vector<int>>(cluster), canonical, redraws, calibrisk::rejected_level(level)));
+}
+
+// Class-wise from the rows of each class: a list of x, y, count and cluster (1..C), and knots. Each
+// stands for `rows` rows.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_class_sums_flips(Rcpp::List classes, double rows, double level, int redraws,
+                                int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  std::vector<calibrisk::FlipEvent> events(static_cast<std::size_t>(classes.size()));
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    const Rcpp::List one = classes[static_cast<R_xlen_t>(k)];
+    const Rcpp::NumericVector x = field(one, "x"), y = field(one, "y"), count = field(one, "count");
+    calibrisk::FlipEvent& event = events[k];
+    event.number = static_cast<int>(k) + 1;
+    event.rows =
+        calibrisk::joint_rows(as_vector(x), as_vector(count), calibrisk::Vector(), as_vector(y));
+    event.draws = rows;
+    event.e = event.rows.residuals(as_vector(y));
+    for (const int cluster : Rcpp::as<std::vector<int>>(field(one, "cluster"))) {
+      event.cluster.push_back(cluster - 1);
+    }
+    event.knots = Rcpp::as<std::vector<std::vector<double>>>(field(one, "knots"));
+  }
+  return wrap_flips(calibrisk::class_flips(engine, std::move(events), nullptr, nullptr, 1.0,
+                                           redraws, calibrisk::rejected_level(level)));
 }
 
 // The joint test of more than two classes, for each set of `parts` (their numbers, from 0 on) a

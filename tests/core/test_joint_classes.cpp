@@ -2,6 +2,7 @@
 #include "check.h"
 #include "threads.h"
 
+#include <calibrisk/joint/class_flips.h>
 #include <calibrisk/joint/class_test.h>
 
 using namespace calibrisk;
@@ -246,4 +247,53 @@ TEST(certain_predictions_and_classes_that_never_occur_have_a_test) {
   const Matrix equal = Matrix::Constant(30, 4, 0.25);
   const ClassResult one = result_of(engine, equal, y, 199);
   CHECK(one.p_value > 0.0 && one.p_value <= 1.0 && one.low >= 0.0);
+}
+
+TEST(flips_of_classes_agree_with_their_interval_at_any_order_and_number_of_threads) {
+  const Engine engine = serial_engine();
+  ThreadedEngine threads(3);
+  constexpr Index n = 200;
+  const Matrix p = simplex(n, 4, 3.0);
+  int rejected = 0, all = 0;
+  for (const int clusters : {1, 5, 8, 40}) {
+    std::vector<int> cluster, other;
+    for (int i = 0; i < n; ++i) cluster.push_back(i % clusters + 1);
+    for (std::uint64_t draw = 0; draw < 6; ++draw) {
+      const Labels y = labels_of(p, draw % 2 == 0 ? 1.0 : 3.0, draw);
+      for (const bool canonical : {true, false}) {
+        const FlipResult found = class_flips(engine, p, y, Vector(), cluster, canonical, 199, 0.05);
+        CHECK(found.clusters == clusters && found.p_value >= found.least);
+        CHECK((found.low > 0.0) == (found.p_value < 0.05));
+        CHECK(found.parts.size() == (canonical ? 7 : 4));
+        if (clusters < 6) CHECK(found.low == 0.0);
+        Matrix turned(n, 4);  // rows and classes the other way round
+        Labels labels;
+        std::vector<int> renamed;
+        for (Index i = 0; i < n; ++i) {
+          const auto from = static_cast<std::size_t>(n - 1 - i);
+          turned.row(i) = p.row(n - 1 - i).reverse();
+          labels.push_back(5 - y[from]);
+          renamed.push_back(clusters + 1 - cluster[from]);
+        }
+        const FlipResult same =
+            class_flips(threads.engine(), turned, labels, Vector(), renamed, canonical, 199, 0.05);
+        CHECK(same.p_value == found.p_value && same.low == found.low);
+        CHECK(same.statistic == found.statistic && same.weighted == found.weighted);
+        rejected += found.low > 0.0 ? 1 : 0;
+        ++all;
+      }
+    }
+  }
+  CHECK(rejected > 4 && rejected < all / 2);
+}
+
+TEST(flips_of_certain_predictions_reject_nothing) {
+  const Engine engine = serial_engine();
+  Matrix certain = Matrix::Zero(30, 4);
+  Labels y;
+  for (Index i = 0; i < 30; ++i) {
+    certain(i, i % 3) = 1.0;
+    y.push_back(static_cast<int>(i % 3) + 1);
+  }
+  CHECK(class_flips(engine, certain, y, Vector(), {}, true, 199, 0.05).p_value == 1.0);
 }

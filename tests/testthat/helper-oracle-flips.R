@@ -37,3 +37,74 @@ oracle_flips <- function(p, y, cluster, w = rep(1, length(p)), alpha = .05, oute
   }, 0)
   list(p.value = p_value(min(own)), low = max(low))
 }
+
+# The same of classes. A part has one norm or several, of which its statistic is the largest; a norm is that of the sums
+# of w e'phi over clusters, phi with a column per class for each of its columns.
+oracle_class_flips <- function(p, y, cluster, w = rep(1, nrow(p)), canonical = TRUE, alpha = .05) {
+  n <- nrow(p)
+  hit <- outer(y, seq_len(ncol(p)), "==") + 0
+  norm_of <- function(terms, gram, null, trust = 1) list(terms = terms, inverse = solve(gram), null = null, trust = trust)
+  squares <- function(p, y, phi) {
+    mean_weight <- vapply(0:1, function(event) sum(w[y == event]^2) / sum(w[y == event]), 0)
+    c(known = sum(w * p * (1 - p) * ((1 - p) * mean_weight[2] + p * mean_weight[1]) * phi^2),
+      seen = sum(w * mean_weight[y + 1] * (p - y)^2 * phi^2))
+  }
+  ratio <- function(s) sqrt(max(1, s[["known"]] / s[["seen"]]))
+  event <- function(p, y) {
+    v <- p * (1 - p)
+    logit <- pmin(pmax(qlogis(p), -12), 12)
+    bases <- list(matrix(1, n), matrix(logit - sum(w * v * logit) / sum(w * v)), oracle_hats(p, 8, w))
+    information <- sum(w)^2 / sum(w^2) * sum(w * v) / sum(w)
+    nulls <- c(ratio(squares(p, y, 1)), ratio(squares(p, y, bases[[2]][, 1])), ratio(squares(p, y, 1)))
+    Map(function(b, null) norm_of(w * (p - y) * b, crossprod(b, w * b), null, information / (1 + information)), bases,
+        nulls)
+  }
+  classes <- lapply(seq_len(ncol(p)), function(k) event(p[, k], hit[, k]))
+  all <- rowSums(vapply(seq_len(ncol(p)), function(k) squares(p[, k], hit[, k], 1), numeric(2)))
+  parts <- list(biases = list(norm_of(w * (p - hit), diag(sum(w), ncol(p)), ratio(all))), bias = lapply(classes, `[[`, 1),
+                slope = lapply(classes, `[[`, 2), gap = lapply(classes, `[[`, 3))
+  if (canonical) {
+    logs <- log(pmax(p, exp(-12)))
+    mean <- rowSums(p * logs)
+    term <- mean - logs[cbind(seq_len(n), y)]
+    s <- c(known = sum(w * p * (logs - mean)^2), seen = sum(w * term^2))
+    top <- lapply(event(apply(p, 1, max), hit[cbind(seq_len(n), max.col(p, "first"))]), function(norm) {
+      norm$trust <- 1
+      norm
+    })
+    parts <- c(list(temperature = list(norm_of(cbind(w * term), sum(w * (logs - rowMeans(logs))^2), ratio(s)))), parts,
+               list(confidence = top[1:2], steps = top[3]))
+  }
+  shares <- setNames(oracle_class_shares, class_parts)[names(parts)]
+  shares <- shares / sum(shares)
+  clusters <- unique(cluster)
+  signs <- as.matrix(expand.grid(rep(list(c(1, -1)), length(clusters))))
+  squared <- function(norm) {
+    of_cluster <- rowsum(norm$terms, match(cluster, clusters))
+    s <- signs %*% of_cluster
+    square <- rowSums((s %*% norm$inverse) * s)
+    list(statistic = norm$trust * square / mean(square), error = square / sum(w), null = norm$null)
+  }
+  found <- lapply(parts, lapply, squared)
+  flips <- vapply(found, function(norms) do.call(pmax, lapply(norms, `[[`, "statistic")), numeric(nrow(signs)))
+  flips <- signif(flips, 8)
+  own <- vapply(found, function(norms) max(vapply(norms, function(norm) norm$statistic[1] / norm$null, 0)), 0)
+  own <- signif(own, 8)
+  survival <- function(x, m) round(mean(flips[, m] >= x) / shares[[m]], 9)
+  m <- seq_along(parts)
+  t <- apply(flips, 1, function(x) min(mapply(survival, x, m)))
+  mine <- mapply(survival, own, m)
+  p_value <- function(x) max(mean(t <= x), 2 / nrow(signs))
+  threshold <- min(t[vapply(t, p_value, 0) >= alpha])
+  lows <- vapply(m, function(k) {
+    if (p_value(min(mine)) >= alpha || mine[k] >= threshold) return(0)
+    edge <- max(flips[vapply(flips[, k], survival, 0, k) >= threshold, k])
+    max(vapply(found[[k]], function(norm) {
+      if (norm$statistic[1] / norm$null <= edge * (1 + 1e-7)) return(0)
+      size <- sqrt(norm$error[1])
+      q <- sqrt(edge / norm$statistic[1]) * size
+      uniroot(function(x) size - x - q * sqrt(norm$null + (1 - norm$null) * x / size), c(0, size), tol = 1e-12)$root
+    }, 0))
+  }, 0)
+  list(p.value = p_value(min(mine)), low = max(lows), lows = lows)
+}

@@ -40,38 +40,6 @@ test_that("the joint test takes class probabilities only, by group, and has no r
   expect_error(plot(grouped$results[[1]]), class = "calibrisk_error_test")
 })
 
-# The statistics of the seven parts, by plain loops; rows without ties of the most probable class.
-oracle_class_statistics <- function(p, y) {
-  n <- nrow(p)
-  K <- ncol(p)
-  hit <- outer(y, seq_len(K), "==") + 0
-  total <- variance <- cube <- 0
-  covariance <- diag(K)
-  for (i in seq_len(n)) {
-    l <- log(pmax(p[i, ], exp(-12)))
-    mean <- sum(p[i, ] * l)
-    total <- total + mean - l[y[i]]
-    variance <- variance + sum(p[i, ] * (l - mean)^2)
-    cube <- cube - sum(p[i, ] * (l - mean)^3)
-    covariance <- covariance + diag(p[i, ]) - tcrossprod(p[i, ])
-  }
-  z <- total / sqrt(variance)
-  s <- cube / variance^1.5
-  z <- z - s / 6 * (z^2 - 1) + s^2 / 108 * z^3
-  bias <- colSums(p - hit)
-  event <- function(q, y) {
-    at <- order(q)
-    found <- oracle_joint_statistics(q[at], (q - y)[at])
-    info <- oracle_joint_scores(q[at], rep(1, n))$info[1]
-    c(found[["cox"]], found[["eight"]], info / (1 + info))
-  }
-  classes <- vapply(seq_len(K), function(k) event(p[, k], hit[, k]), numeric(3))
-  top <- event(apply(p, 1, max), hit[cbind(seq_len(n), max.col(p))])
-  c(temperature = z^2, biases = sum(bias * solve(covariance, bias)), bias = max(bias^2 / diag(covariance)),
-    slope = max(classes[1, ] * classes[3, ]), gap = max(classes[2, ] * classes[3, ]), confidence = top[1],
-    steps = top[2])
-}
-
 test_that("each part of the test of classes is its formula", {
   for (case in list(c(80, 3), c(150, 6))) {
     d <- ladder_data(case[1], case[2], 4)
@@ -86,10 +54,9 @@ test_that("one p-value comes from the smallest of the parts' over their shares",
   redrawn <- withr::with_seed(1, t(replicate(400, oracle_class_statistics(
     d$p, max.col(t(apply(d$p, 1, cumsum)) >= runif(60), "first")
   ))))
-  share <- c(3, 6, 2, 2, 1, 1, 1) / 16
   for (seed in 2:5) {
     y <- ladder_data(60, 3, seed)$y
-    expected <- oracle_joint_p(redrawn, share, oracle_class_statistics(d$p, y))
+    expected <- oracle_joint_p(redrawn, oracle_class_shares, oracle_class_statistics(d$p, y))
     found <- ce_test(d$p, y)$p.value
     expect_lt(abs(found - expected), 5 * sqrt(found * (1 - found) / 400) + .01)
   }
@@ -149,15 +116,22 @@ test_that("the test of classes has its level, leaves random numbers alone, and f
   expect_identical(withr::with_seed(2, ce_test(d$p, d$y)$p.value), first)
 })
 
-test_that("classes of weighted, clustered and very many rows are tested on nested bases", {
+test_that("classes of very many rows are tested on nested bases, and those of weighted rows and clusters are not", {
   d <- ladder_data(200, 3, 1)
   nested <- "nested bases of canonical"
-  expect_match(ce_test(d$p, d$y, weights = rep(1:2 + .5, 100))$method, nested)
-  expect_match(ce_test(d$p, d$y, cluster = rep(1:50, 4))$method, nested)
+  for (test in list(ce_test(d$p, d$y, weights = rep(1:2 + .5, 100)), ce_test(d$p, d$y, cluster = rep(1:50, 4)))) {
+    expect_match(test$method, "Joint test of canonical")
+    expect_identical(test$parameter, c(flips = 1999))
+  }
   expect_match(ce_test(d$p, d$y, test = test_joint(bases = basis_hats(5)))$method, nested)
   expect_match(ce_test(d$p, d$y)$method, "Joint test of canonical")
   many <- rep(1:200, 101)
   expect_match(ce_test(d$p[many, ], d$y[many])$method, nested)
+  said <- "more than 20,000 rows, 100 classes or 500,000 probabilities the test is that of nested bases."
+  text <- function(x) gsub("\\s+", " ", capture_output(print(x)))
+  expect_match(text(ce_test(d$p[many, ], d$y[many])), said)
+  expect_match(text(ce_estimate(d$p[many, ], d$y[many], notion = c("top_label", "class_wise"))), said)
+  expect_no_match(text(ce_estimate(d$p[many, ], d$y[many], notion = "top_label")), "nested bases")
 })
 
 test_that("very many classes keep the nested bases", {

@@ -112,3 +112,92 @@ test_that("of rare events in few clusters a calibrated model is not rejected mor
   }))
   expect_lt(mean(rejected), .075)
 })
+
+class_clusters <- function(n, classes, clusters, seed, odds = 1, power = 1) {
+  d <- ladder_data(n, classes, seed, power)
+  withr::with_seed(seed, {
+    q <- d$p^power * rep(rep_len(c(odds, 1), classes), each = n)
+    y <- max.col(t(apply(q / rowSums(q), 1, cumsum)) >= runif(n), "first")
+    list(p = d$p, y = y, cluster = sample(rep_len(seq_len(clusters), n)), w = rexp(n) + .2)
+  })
+}
+
+class_flips_of <- function(d, w = numeric(), cluster = d$cluster, canonical = TRUE, level = .95) {
+  cpp_class_flips(d$p, d$y, w, cluster, canonical, level, joint_redraws, 1L)
+}
+
+test_that("the test of classes is that of a loop over all flips of few clusters", {
+  rejected <- logical()
+  for (odds in c(1, 2, 4)) for (seed in 1:2) for (canonical in c(TRUE, FALSE)) {
+    d <- class_clusters(95, 3, 8, seed, odds, if (seed == 1) 1 else .6)
+    for (weights in list(numeric(), d$w)) {
+      found <- class_flips_of(d, weights, canonical = canonical)
+      expected <- oracle_class_flips(d$p, d$y, d$cluster, if (length(weights) == 0) rep(1, 95) else weights, canonical)
+      expect_identical(class_parts[found$parts + 1], if (canonical) class_parts else tested_parts$class_wise)
+      expect_equal(found$p.value, expected$p.value, tolerance = 1e-12)
+      expect_close(found$lows, expected$lows, 1e-5)
+      expect_identical(found$low, max(found$lows))
+      rejected <- c(rejected, found$p.value < .05)
+    }
+  }
+  expect_true(any(rejected) && !all(rejected))
+})
+
+test_that("order of rows and classes, and the names of clusters, do not change the test of classes", {
+  for (clusters in c(9, 40)) {
+    d <- class_clusters(160, 4, clusters, clusters, 2)
+    first <- class_flips_of(d, d$w)
+    order <- withr::with_seed(1, sample(160))
+    classes <- c(3, 1, 4, 2)
+    moved <- list(p = d$p[order, classes], y = match(d$y[order], classes))
+    moved <- class_flips_of(moved, d$w[order], rev(seq_len(clusters))[d$cluster[order]])
+    same <- setdiff(names(first), "classes")
+    expect_identical(moved[same], first[same])
+    expect_identical(c(0, classes)[moved$classes + 1], as.numeric(first$classes))
+    expect_false(identical(class_flips_of(d)$statistic, first$statistic))
+  }
+})
+
+test_that("the interval of clustered classes holds 0 exactly where the p-value is at least alpha", {
+  rejected <- 0
+  for (seed in 1:4) for (clusters in c(6, 12, 30)) for (level in c(.8, .95)) {
+    d <- class_clusters(150, 3, clusters, seed, if (seed < 3) 1 else 2.5)
+    row <- ce_estimate(d$p, d$y, cluster = d$cluster, level = level, notion = c("class_wise", "canonical"))
+    rejects <- row$p.value < 1 - level - 1e-12
+    expect_identical(row$conf.low > 0, rejects)
+    expect_true(all(row$conf.low <= row$estimate & row$estimate <= row$conf.high))
+    expect_identical(ce_test(d$p, d$y, cluster = d$cluster, level = level)$p.value, row$p.value[2])
+    rejected <- rejected + sum(rejects)
+  }
+  expect_true(rejected > 12 && rejected < 44)
+})
+
+test_that("the print of a test names what clusters show, and says where they are too few", {
+  d <- class_clusters(300, 3, 30, 3, 4)
+  text <- gsub("\\s+", " ", capture_output(print(ce_test(d$p, d$y, cluster = d$cluster))))
+  expect_match(text, "Joint test of canonical calibration")
+  expect_match(text, "flips = 1999")
+  expect_match(text, "class \"2\" has too high probabilities on average (bias)", fixed = TRUE)
+  d <- class_clusters(100, 3, 4, 1)
+  few <- "With 4 clusters no calibration error could be significant at the 5% level"
+  expect_match(gsub("\\s+", " ", capture_output(print(ce_test(d$p, d$y, cluster = d$cluster)))), few)
+  expect_match(gsub("\\s+", " ", capture_output(print(ce_estimate(d$p, d$y, cluster = d$cluster, notion = "class_wise")))),
+               few)
+  one <- flip_sample(200, 4, 2, 1)
+  expect_match(gsub("\\s+", " ", capture_output(print(ce_test(one$p, one$y, cluster = one$cluster)))), few)
+})
+
+test_that("clusters of classes have the level of the test", {
+  skip_on_cran()
+  rejected <- withr::with_seed(5, replicate(300, {
+    z <- matrix(rnorm(600), 200)
+    p <- exp(z) / rowSums(exp(z))
+    cluster <- rep(1:10, 20)
+    # a common normal variable of each cluster
+    u <- pnorm(sqrt(.2) * rnorm(10)[cluster] + sqrt(.8) * rnorm(200))
+    y <- max.col(t(apply(p, 1, cumsum)) >= u, "first")
+    class_flips_of(list(p = p, y = y, cluster = cluster))$p.value < .05
+  }))
+  expect_lt(mean(rejected), .085)
+  expect_gt(mean(rejected), .015)
+})

@@ -61,12 +61,21 @@ test_that("the class-wise headline is that of the rows in blocks as clusters", {
   problem$design <- new_design(nrow(data), NULL, match(block, sort(unique(block))))
   knots <- lapply(seq_along(state$sums), function(j) state_knots(state, j))
   bases <- lapply(1:3, function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
-  expect_headline(ce_estimate(state), run_ladder(problem, bases, .95, 1L), 1e-8)
+  y <- as.integer(predictions$truth)
+  rows <- lapply(seq_along(knots), function(k) {
+    list(x = predictions$probs[, k], y = as.numeric(y == k), count = rep(1, length(y)), cluster = problem$design$cluster,
+         knots = unname(knots[[k]][-1]))
+  })
+  found <- cpp_class_sums_flips(rows, nrow(data), .95, joint_redraws, 1L)
+  ladder <- with_flips(run_ladder(problem, bases, .95, 1L), found, found$low, problem$design)
+  expect_headline(ce_estimate(state), ladder, 1e-8)
   expect_output(print(ce_estimate(state)), "Classes of a row together: errors from 16 blocks")
+  said <- gsub("\\s+", " ", capture_output(print(ce_estimate(state))))
+  expect_match(said, "The test flips the signs of whole blocks. `ce_estimate()` of the rows simulates labels, so its", fixed = TRUE)
   expect_identical(ce_tune(state)$headline$conf.high, ce_estimate(state)$conf.high)
   # as clusters of one row each where they are given
   clustered <- update(empty, data, truth, cluster = id)
-  expect_headline(ce_estimate(clustered), run_ladder(problem, bases, .95, 1L), 1e-8)
+  expect_headline(ce_estimate(clustered), ladder, 1e-8)
   # merged from two halves
   odd <- data$id %% 2 == 1
   halves <- c(update(empty, data[odd, ], truth, id = id), update(empty, data[!odd, ], truth, id = id))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The test of rows whose variances are not known: of clusters, or with weights that may depend on
 // the outcome. Sums over independent clusters of w_i e_i phi_i have mean 0 at calibration, so a
-// flip of their signs is as likely as the sample. Every part has a norm
+// flip of their signs is as likely as the sample. Every part has a norm, or is the largest of
+// several
 //   Q = |W S| / sqrt(N),  S = sum_g s_g c_g,  c_g = sum_{i in g} w_i e_i phi_i,  N = sum_i w_i,
 // with W' W the inverse of sum_i w_i phi_i phi_i': the root of the calibration error's projection
 // on phi, and its noise. With q the critical values of the parts at their common level all norms of
@@ -31,11 +32,26 @@ constexpr Index most_enumerated = 12;  // clusters whose flips are all used
 constexpr double most_flipped = 4e8;
 
 // Some of the columns, in one norm.
-struct FlipPart {
+struct FlipNorm {
   Index first;
   Matrix whitener;
+  double null;     // variance at calibration over that of the flips, at least 1
+  int event = 0;   // number of its class, from 1 on
+  Index sum = -1;  // column of residuals alone; `turn` of their sign
+  double turn = 1.0;
+  double trust = 1.0;  // factor of the statistic
+  double unit = 1.0;   // the error is at least as many times the norm
+  double scale = 0.0;  // mean of |W S|^2 among the flips
+
+  double statistic(const Vector& s) const {
+    return trust * (whitener * s.segment(first, whitener.cols())).squaredNorm() / scale;
+  }
+};
+
+struct FlipPart {
+  int number;
   double share;  // of the level
-  double null;   // variance at calibration over that of the flips, at least 1
+  std::vector<FlipNorm> norms;
 };
 
 // The law of all flips, the sample among them: counts.
@@ -99,6 +115,10 @@ struct FlipResult {
   double low = 0.0;    // root
   double least = 1.0;  // p-value that so few clusters can have
   Index clusters = 0, flips = 0;
+  // of the parts that have any noise
+  std::vector<int> parts, events;
+  std::vector<double> weighted, lows;
+  std::vector<double> signs;  // of the sum of residuals
 };
 
 namespace detail {
@@ -120,14 +140,13 @@ inline Matrix flipped_sums(const FlipSums& sums, const std::vector<Index>& order
   return out;
 }
 
-// |W S|^2 over its mean among the flips, rounded: sums in another order are ties.
-inline Vector flip_statistics(const std::vector<FlipPart>& parts, const std::vector<double>& scale,
-                              const Vector& s) {
+// The largest |W S|^2 over its mean among the flips, rounded: sums in another order are ties.
+inline Vector flip_statistics(const std::vector<FlipPart>& parts, const Vector& s) {
   Vector out(static_cast<Index>(parts.size()));
   for (std::size_t m = 0; m < parts.size(); ++m) {
-    const Matrix& w = parts[m].whitener;
-    out(static_cast<Index>(m)) =
-        nine_digits((w * s.segment(parts[m].first, w.cols())).squaredNorm() / scale[m]);
+    double most = 0.0;
+    for (const FlipNorm& norm : parts[m].norms) most = std::max(most, norm.statistic(s));
+    out(static_cast<Index>(m)) = nine_digits(most);
   }
   return out;
 }
@@ -143,17 +162,20 @@ inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vec
   out.least = std::pow(2.0, -static_cast<double>(std::min<Index>(sums.size() - 1, 1000)));
   const std::vector<Index> order = sums.order();
   const Matrix products = sums.products(engine, order);
-  std::vector<double> scale, shares;
+  std::vector<double> shares;
   std::vector<FlipPart> kept;
   for (FlipPart& part : parts) {
-    const Index k = part.whitener.cols();
-    const double mean = (part.whitener * products.block(part.first, part.first, k, k))
-                            .cwiseProduct(part.whitener)
-                            .sum();
-    if (!(mean > 0.0)) continue;
-    scale.push_back(mean);
+    std::vector<FlipNorm> norms;
+    for (FlipNorm& norm : part.norms) {
+      const Index k = norm.whitener.cols();
+      norm.scale = (norm.whitener * products.block(norm.first, norm.first, k, k))
+                       .cwiseProduct(norm.whitener)
+                       .sum();
+      if (norm.scale > 0.0) norms.push_back(std::move(norm));
+    }
+    if (norms.empty()) continue;
     shares.push_back(part.share);
-    kept.push_back(std::move(part));
+    kept.push_back({part.number, part.share, std::move(norms)});
   }
   if (kept.empty()) return out;
   const double all_shares = std::accumulate(shares.begin(), shares.end(), 0.0);
@@ -161,8 +183,20 @@ inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vec
 
   Vector seen = Vector::Zero(sums.columns());
   for (Index g : order) sums.each(g, [&](int column, double value) { seen(column) += value; });
-  Vector observed = detail::flip_statistics(kept, scale, seen);
-  for (std::size_t m = 0; m < kept.size(); ++m) observed(static_cast<Index>(m)) /= kept[m].null;
+  Vector observed = Vector::Zero(static_cast<Index>(kept.size()));
+  for (std::size_t m = 0; m < kept.size(); ++m) {
+    const FlipNorm* most = nullptr;
+    for (const FlipNorm& norm : kept[m].norms) {
+      const double value = nine_digits(norm.statistic(seen)) / norm.null;
+      if (most != nullptr && value <= observed(static_cast<Index>(m))) continue;
+      observed(static_cast<Index>(m)) = value;
+      most = &norm;
+    }
+    out.parts.push_back(kept[m].number);
+    out.events.push_back(most->event);
+    const double sum = most->sum < 0 ? 0.0 : most->turn * seen(most->sum);
+    out.signs.push_back(sum > 0.0 ? 1.0 : sum < 0.0 ? -1.0 : 0.0);
+  }
 
   const bool all = sums.size() <= most_enumerated;
   out.flips = all ? Index{1} << (sums.size() - 1) : redraws;
@@ -181,27 +215,33 @@ inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vec
         normal ? Matrix((root * standard_normals(root.cols(), begin, size)).transpose())
                : detail::flipped_sums(sums, order, begin, all);
     for (Index r = 0; r < size; ++r) {
-      flipped.row(begin + r) =
-          detail::flip_statistics(kept, scale, drawn.row(r).transpose()).transpose();
+      flipped.row(begin + r) = detail::flip_statistics(kept, drawn.row(r).transpose()).transpose();
     }
   });
 
   const auto finish = [&](const auto& law, const auto& edge) {
-    const std::vector<double> t = law.weighted(observed);
-    const auto at = std::min_element(t.begin(), t.end()) - t.begin();
-    out.p_value = std::max(law.p_value(t[static_cast<std::size_t>(at)]), out.least);
+    out.weighted = law.weighted(observed);
+    const auto at =
+        std::min_element(out.weighted.begin(), out.weighted.end()) - out.weighted.begin();
+    out.p_value = std::max(law.p_value(out.weighted[static_cast<std::size_t>(at)]), out.least);
     out.statistic = observed(static_cast<Index>(at));
+    out.lows.assign(kept.size(), 0.0);
     if (!(out.p_value < alpha)) return;
     const double threshold = law.threshold(alpha);
     for (std::size_t m = 0; m < kept.size(); ++m) {
-      if (!(t[m] < threshold)) continue;
-      const double unit = std::sqrt(scale[m] / total), null = kept[m].null;
-      const double size = unit * std::sqrt(null * observed(static_cast<Index>(m)));
-      const double q = unit * std::sqrt(edge(m, threshold));
-      const auto excess = [&](double x) {
-        return size - x - q * std::sqrt(null + (1.0 - null) * x / size);
-      };
-      out.low = std::max(out.low, detail::root_below(excess, size));
+      if (!(out.weighted[m] < threshold)) continue;
+      const double limit = edge(m, threshold);
+      for (const FlipNorm& norm : kept[m].norms) {
+        const double value = nine_digits(norm.statistic(seen)) / norm.null;
+        if (value < observed(static_cast<Index>(m)) && value <= limit) continue;
+        const double unit = norm.unit * std::sqrt(norm.scale / norm.trust / total);
+        const double size = unit * std::sqrt(norm.null * value), q = unit * std::sqrt(limit);
+        const auto excess = [&](double x) {
+          return size - x - q * std::sqrt(norm.null + (1.0 - norm.null) * x / size);
+        };
+        out.lows[m] = std::max(out.lows[m], detail::root_below(excess, size));
+      }
+      out.low = std::max(out.low, out.lows[m]);
     }
   };
   if (all) {
@@ -214,10 +254,22 @@ inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vec
   return out;
 }
 
-// Of a column phi: half of the way (in logarithms) from the observed squares to those expected at
-// calibration, where these are larger. As weights may depend on the outcome, those of events and of
-// others have means of their own.
-inline double null_variance(const JointRows& rows, const Vector& e, const Vector& phi) {
+// Sums of squares of a column phi, those expected at calibration and those observed. As weights may
+// depend on the outcome, those of events and of others have means of their own.
+struct ColumnSquares {
+  double known = 0.0, seen = 0.0;
+
+  ColumnSquares& operator+=(const ColumnSquares& other) {
+    known += other.known;
+    seen += other.seen;
+    return *this;
+  }
+  // half of the way (in logarithms) from the observed ones to the expected ones, where these are
+  // larger
+  double null_ratio() const { return seen > 0.0 ? std::sqrt(std::max(known / seen, 1.0)) : 1.0; }
+};
+
+inline ColumnSquares column_squares(const JointRows& rows, const Vector& e, const Vector& phi) {
   std::array<double, 2> sum = {0.0, 0.0}, square = {0.0, 0.0}, mean;
   const auto event = [&](Index i) { return static_cast<std::size_t>(rows.p(i) - e(i) > 0.5); };
   for (Index i = 0; i < rows.size(); ++i) {
@@ -228,13 +280,13 @@ inline double null_variance(const JointRows& rows, const Vector& e, const Vector
     const std::size_t from = sum[y] > 0.0 ? y : 1 - y;
     mean[y] = square[from] / sum[from];
   }
-  double known = 0.0, seen = 0.0;
+  ColumnSquares out;
   for (Index i = 0; i < rows.size(); ++i) {
     const double p = rows.p(i), factor = rows.weight(i) * phi(i) * phi(i);
-    known += factor * rows.variance(i) * ((1.0 - p) * mean[1] + p * mean[0]);
-    seen += factor * mean[event(i)] * e(i) * e(i);
+    out.known += factor * rows.variance(i) * ((1.0 - p) * mean[1] + p * mean[0]);
+    out.seen += factor * mean[event(i)] * e(i) * e(i);
   }
-  return seen > 0.0 ? std::sqrt(std::max(known / seen, 1.0)) : 1.0;
+  return out;
 }
 
 // The test of a scalar notion, on the sum of residuals, the slope in the logit, and hats on 8 and
@@ -244,7 +296,8 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
                               const std::vector<int>& cluster,
                               std::vector<std::vector<double>> knots, Index redraws, double alpha) {
   const Index n = rows.size();
-  std::vector<double> shares = {5.0}, nulls = {null_variance(rows, e, Vector::Ones(n))};
+  std::vector<double> shares = {5.0},
+                      nulls = {column_squares(rows, e, Vector::Ones(n)).null_ratio()};
   LocalBasis basis;
   basis.add(LocalTerm(), 1);
   const Vector known = rows.weight.cwiseProduct(rows.variance);
@@ -256,7 +309,7 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
     term.factor = slope.data();
     first.push_back(basis.columns());
     shares.push_back(4.0);
-    nulls.push_back(null_variance(rows, e, slope));
+    nulls.push_back(column_squares(rows, e, slope).null_ratio());
     basis.add(term, 1);
     knots = rung_knots(rows, std::move(knots));
     for (std::size_t m = 0; m < 2; ++m) {
@@ -275,8 +328,9 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
   std::vector<FlipPart> parts;
   for (std::size_t m = 0; m < first.size(); ++m) {
     const Index end = m + 1 < first.size() ? first[m + 1] : basis.columns(), k = end - first[m];
-    parts.push_back(
-        {first[m], whitening(gram.block(first[m], first[m], k, k)), shares[m], nulls[m]});
+    parts.push_back({static_cast<int>(m),
+                     shares[m],
+                     {{first[m], whitening(gram.block(first[m], first[m], k, k)), nulls[m]}}});
   }
 
   std::vector<Index> by_cluster(static_cast<std::size_t>(n));

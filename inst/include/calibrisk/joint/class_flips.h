@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The test of flips (flips.h) of more than two classes, with the parts of the test of redrawn
+// labels (class_test.h). In place of a statistic in the metric of the covariance at calibration
+// each has a norm of sums of residuals e_ik:
+//   temperature   sum_i w_i <e_i, l_i> over the norm of l, l = log p less its mean over the classes
+//   biases        the sums of all classes
+//   bias          the sum of a class, the largest one
+//   slope, gap    those of a class with its logit, and with hats: the largest ones
+//   confidence    the larger one of the sum and the slope of the most probable classes
+//   steps         their hats
+// A statistic of a class is multiplied by I / (I + 1), I the variance of its number of events at
+// calibration: classes that are hardly ever expected would have the largest ones.
+#ifndef CALIBRISK_JOINT_CLASS_FLIPS_H
+#define CALIBRISK_JOINT_CLASS_FLIPS_H
+
+#include <calibrisk/joint/class_test.h>
+#include <calibrisk/joint/flips.h>
+
+namespace calibrisk {
+
+// One class against the others, or the most probable ones.
+struct FlipEvent {
+  int number = 0;  // of the class, from 1 on
+  JointRows rows;
+  double draws = 0.0;                      // effective number of rows
+  Vector e;                                // of the sorted rows
+  std::vector<int> cluster;                // of the rows as given, from 0 on
+  std::vector<std::vector<double>> knots;  // as rung_knots() has them
+};
+
+// Sums over rows of all classes together, a row's term and the squares of its factors.
+struct FlipTemperature {
+  Vector terms, squares, variance, weight;
+  std::vector<int> cluster;
+};
+
+namespace detail {
+
+// The columns 1, slope and hats of an event.
+class EventColumns {
+ public:
+  EventColumns(const Engine& engine, const FlipEvent& event) : event_(event) {
+    const JointRows& rows = event.rows;
+    basis_.add(LocalTerm(), 1);
+    const Vector known = rows.weight.cwiseProduct(rows.variance);
+    information_ = event.draws * known.sum() / rows.total;
+    if (!rows.constant()) {
+      slope_ = rows.logit.array() - known.dot(rows.logit) / known.sum();
+      LocalTerm term;
+      term.factor = slope_.data();
+      basis_.add(term, 1);
+      const std::vector<double> knots = event.knots.empty() ? joint_knots(rows, even_shares(8))
+                                                            : rung_knots(rows, event.knots)[0];
+      if (knots.size() > 1) {
+        hats_ = hat_positions(engine, rows.p, knots);
+        LocalTerm hat;
+        hat.hats = &hats_;
+        basis_.add(hat, static_cast<Index>(knots.size()));
+      }
+    }
+    gram_ = weighted_gram(engine, basis_, rows.size(), [&](Index i) { return rows.weight(i); });
+    ones_ = column_squares(rows, event.e, Vector::Ones(rows.size()));
+    sort_by_cluster();
+  }
+  EventColumns(const EventColumns&) = delete;
+  EventColumns& operator=(const EventColumns&) = delete;
+
+  const FlipEvent& event() const { return event_; }
+  const ColumnSquares& ones() const { return ones_; }
+  Index columns() const { return basis_.columns(); }
+  // where its column 1 is, and the others
+  void place(Index one, Index others) {
+    one_ = one;
+    others_ = others;
+  }
+  int clusters() const { return static_cast<int>(start_.size()) - 1; }
+
+  // of the columns 0, 1, and of the hats (2)
+  bool has(int kind) const { return columns() > kind; }
+  FlipNorm norm(int kind) const {
+    const Index from = kind, size = kind < 2 ? 1 : columns() - 2;
+    double null = ones_.null_ratio();
+    if (kind == 1) null = column_squares(event_.rows, event_.e, slope_).null_ratio();
+    return {kind == 0 ? one_ : others_ + from - 1,
+            whitening(gram_.block(from, from, size, size)),
+            null,
+            event_.number,
+            one_,
+            event_.rows.turned ? -1.0 : 1.0,
+            information_ / (1.0 + information_)};
+  }
+
+  void add(int cluster, FlipSums& sums) const {
+    const auto c = static_cast<std::size_t>(cluster);
+    LocalRow row;
+    for (std::size_t at = start_[c]; at < start_[c + 1]; ++at) {
+      const Index i = by_cluster_[at];
+      basis_.row(i, row);
+      const double term = event_.rows.weight(i) * event_.e(i);
+      for (int a = 0; a < row.size; ++a) {
+        sums.add(row.column[a] == 0 ? one_ : others_ + row.column[a] - 1, term * row.value[a]);
+      }
+    }
+  }
+
+ private:
+  void sort_by_cluster() {
+    const auto label = [&](Index i) {
+      return event_
+          .cluster[static_cast<std::size_t>(event_.rows.order[static_cast<std::size_t>(i)])];
+    };
+    int most = 0;
+    for (const int own : event_.cluster) most = std::max(most, own);
+    start_.assign(static_cast<std::size_t>(most) + 2, 0);
+    for (Index i = 0; i < event_.rows.size(); ++i) ++start_[static_cast<std::size_t>(label(i)) + 1];
+    std::partial_sum(start_.begin(), start_.end(), start_.begin());
+    std::vector<std::size_t> next = start_;
+    by_cluster_.resize(static_cast<std::size_t>(event_.rows.size()));
+    for (Index i = 0; i < event_.rows.size(); ++i) {
+      by_cluster_[next[static_cast<std::size_t>(label(i))]++] = i;
+    }
+  }
+
+  const FlipEvent& event_;
+  LocalBasis basis_;
+  Vector slope_;
+  HatPositions hats_;
+  Matrix gram_;
+  ColumnSquares ones_;
+  double information_ = 0.0;
+  Index one_ = 0, others_ = 0;
+  std::vector<std::size_t> start_;
+  std::vector<Index> by_cluster_;
+};
+
+// Classes in an order that does not depend on the given one.
+inline void sort_classes(std::vector<FlipEvent>& classes) {
+  using Key = std::array<double, 5>;
+  const auto key = [](const FlipEvent& event) {
+    const JointRows& rows = event.rows;
+    const auto rounded = [&](double mean) { return std::nearbyint(mean * 1e9); };
+    const Vector p = rows.turned ? Vector(1.0 - rows.p.array()) : rows.p;
+    const Vector e = rows.turned ? Vector(-event.e) : event.e;
+    return Key{-rounded(rows.mean(p)), rounded(rows.mean(p.cwiseAbs2())),
+               rounded(rows.mean(p.array().cube().matrix())), rounded(rows.mean(e)),
+               rounded(rows.mean(e.cwiseProduct(p)))};
+  };
+  std::vector<std::pair<Key, std::size_t>> keys;
+  for (std::size_t k = 0; k < classes.size(); ++k) keys.emplace_back(key(classes[k]), k);
+  std::stable_sort(keys.begin(), keys.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<FlipEvent> out;
+  for (const auto& one : keys) out.push_back(std::move(classes[one.second]));
+  classes = std::move(out);
+}
+
+}  // namespace detail
+
+// Class-wise from the classes alone; canonical with the most probable ones (`top`) and the
+// temperature. `shared`: the largest number of most probable classes of a row.
+inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> classes,
+                              const FlipEvent* top, const FlipTemperature* temperature,
+                              double shared, Index redraws, double alpha) {
+  detail::sort_classes(classes);
+  std::vector<std::unique_ptr<detail::EventColumns>> events;
+  for (const FlipEvent& one : classes) {
+    events.push_back(std::make_unique<detail::EventColumns>(engine, one));
+  }
+  const auto k = static_cast<Index>(classes.size());
+  if (top != nullptr) events.push_back(std::make_unique<detail::EventColumns>(engine, *top));
+  Index columns = static_cast<Index>(events.size());
+  int clusters = 0;
+  for (std::size_t j = 0; j < events.size(); ++j) {
+    events[j]->place(static_cast<Index>(j), columns);
+    columns += events[j]->columns() - 1;
+    clusters = std::max(clusters, events[j]->clusters());
+  }
+  const Index of_temperature = columns;
+  if (temperature != nullptr) ++columns;
+
+  const double total = classes[0].rows.total;
+  std::vector<FlipPart> parts;
+  const auto part = [&](ClassPart number) -> std::vector<FlipNorm>& {
+    parts.push_back({number, class_shares[number], {}});
+    return parts.back().norms;
+  };
+  std::vector<std::vector<Index>> in_cluster;
+  if (temperature != nullptr) {
+    const FlipTemperature& t = *temperature;
+    const double unit = 1.0 / std::sqrt(t.weight.dot(t.squares));
+    const double known = t.weight.dot(t.variance), seen = t.weight.dot(t.terms.cwiseAbs2());
+    if (std::isfinite(unit)) {
+      part(temperature_part)
+          .push_back({of_temperature, Matrix::Constant(1, 1, unit),
+                      ColumnSquares{known, seen}.null_ratio(), 0, of_temperature});
+    }
+    in_cluster.resize(static_cast<std::size_t>(clusters));
+    for (Index i = 0; i < t.terms.size(); ++i) {
+      in_cluster[static_cast<std::size_t>(t.cluster[static_cast<std::size_t>(i)])].push_back(i);
+    }
+  }
+  ColumnSquares all;
+  for (Index j = 0; j < k; ++j) all += events[static_cast<std::size_t>(j)]->ones();
+  part(biases_part).push_back({0, Matrix::Identity(k, k) / std::sqrt(total), all.null_ratio()});
+  const std::array<ClassPart, 3> of_class = {bias_part, slope_part, gap_part};
+  for (int kind = 0; kind < 3; ++kind) {
+    std::vector<FlipNorm>& norms = part(of_class[static_cast<std::size_t>(kind)]);
+    for (Index j = 0; j < k; ++j) {
+      const detail::EventColumns& event = *events[static_cast<std::size_t>(j)];
+      if (event.has(kind)) norms.push_back(event.norm(kind));
+    }
+  }
+  if (top != nullptr) {
+    for (const ClassPart number : {confidence_part, steps_part}) {
+      std::vector<FlipNorm>& norms = part(number);
+      for (const int kind : {0, 1, 2}) {
+        if ((kind == 2) != (number == steps_part) || !events.back()->has(kind)) continue;
+        norms.push_back(events.back()->norm(kind));
+        norms.back().trust = 1.0;
+        norms.back().unit = 1.0 / std::sqrt(shared);
+      }
+    }
+  }
+
+  FlipSums sums(columns);
+  for (int c = 0; c < clusters; ++c) {
+    for (const auto& event : events) {
+      if (c < event->clusters()) event->add(c, sums);
+    }
+    if (temperature != nullptr) {
+      for (const Index i : in_cluster[static_cast<std::size_t>(c)]) {
+        sums.add(of_temperature, temperature->weight(i) * temperature->terms(i));
+      }
+    }
+    sums.close();
+  }
+  return flip_test(engine, sums, std::move(parts), total, redraws, alpha);
+}
+
+// The same from rows of predictions (the columns are classes) with labels 1 ... K, weights and
+// clusters (1 ... C); both may be empty.
+inline FlipResult class_flips(const Engine& engine, const ConstMatrixRef& p, const Labels& labels,
+                              const Vector& weights, const std::vector<int>& clusters,
+                              bool canonical, Index redraws, double alpha) {
+  const Index n = p.rows(), k = p.cols();
+  const ClassRows sorted = class_rows(p, labels);
+  const auto given = [&](Index i) { return sorted.order[static_cast<std::size_t>(i)]; };
+  const std::vector<int> own_labels = sorted.labels(labels);
+  const auto label = [&](Index i) { return own_labels[static_cast<std::size_t>(i)]; };
+  const auto weight_of = [&](Index i) { return weights.size() == 0 ? 1.0 : weights(given(i)); };
+  // rows with the same predictions by what else they are
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+    for (Index j = 0; j < k; ++j) {
+      if (sorted.p(a, j) != sorted.p(b, j)) return sorted.p(a, j) < sorted.p(b, j);
+    }
+    return std::make_pair(label(a), weight_of(a)) < std::make_pair(label(b), weight_of(b));
+  });
+  Matrix probs(n, k);
+  Vector weight(n);
+  std::vector<int> y(static_cast<std::size_t>(n)), cluster(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    probs.row(i) = sorted.p.row(order[at]);
+    weight(i) = weight_of(order[at]);
+    y[at] = label(order[at]);
+    cluster[at] = clusters.empty() ? static_cast<int>(i)
+                                   : clusters[static_cast<std::size_t>(given(order[at]))] - 1;
+  }
+  const auto event = [&](int number, const Vector& of, const Vector& occurs) {
+    FlipEvent out;
+    out.number = number;
+    out.rows = joint_rows(of, weight, Vector(), occurs);
+    out.draws = out.rows.effective();
+    out.e = out.rows.residuals(occurs);
+    out.cluster = cluster;
+    return out;
+  };
+  const auto outcome = [&](const auto& occurs) {
+    Vector out(n);
+    for (Index i = 0; i < n; ++i) {
+      out(i) = occurs(i, y[static_cast<std::size_t>(i)]) ? 1.0 : 0.0;
+    }
+    return out;
+  };
+  std::vector<FlipEvent> events;
+  for (Index j = 0; j < k; ++j) {
+    events.push_back(event(static_cast<int>(sorted.classes[static_cast<std::size_t>(j)]) + 1,
+                           probs.col(j), outcome([&](Index, int own) { return own == j; })));
+  }
+  if (!canonical) return class_flips(engine, events, nullptr, nullptr, 1.0, redraws, alpha);
+
+  const Vector most = probs.rowwise().maxCoeff();
+  Vector number = Vector::Zero(n);
+  for (Index j = 0; j < k; ++j) {
+    number += (probs.col(j).array() == most.array()).cast<double>().matrix();
+  }
+  const FlipEvent top = event(0, number.cwiseProduct(most).cwiseMin(1.0),
+                              outcome([&](Index i, int own) { return probs(i, own) == most(i); }));
+  const Matrix logs = probs.array().max(std::exp(-12.0)).log();
+  const Vector mean = probs.cwiseProduct(logs).rowwise().sum();
+  FlipTemperature temperature;
+  temperature.terms.resize(n);
+  for (Index i = 0; i < n; ++i) {
+    temperature.terms(i) = mean(i) - logs(i, y[static_cast<std::size_t>(i)]);
+  }
+  temperature.squares = (logs.colwise() - logs.rowwise().mean()).rowwise().squaredNorm();
+  temperature.variance = probs.cwiseProduct((logs.colwise() - mean).cwiseAbs2()).rowwise().sum();
+  temperature.weight = weight;
+  temperature.cluster = cluster;
+  return class_flips(engine, events, &top, &temperature, number.maxCoeff(), redraws, alpha);
+}
+
+}  // namespace calibrisk
+
+#endif
