@@ -33,14 +33,13 @@ class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
   result_frame(metric, if (n_classes(predictions) == 2) "binary" else "multiclass", values, choices)
 }
 
-# The value of a metric as rows. Its own columns replace choices of the same name, and its estimates are passed to the
-# caller that collects them. A function that returns rows of several metrics sets `.metric` itself.
+# The value of a metric as rows. Its own columns replace choices of the same name, and its estimates are for the caller
+# that collects them. A function that returns rows of several metrics sets `.metric` itself.
 result_frame <- function(metric, estimator, values, choices = list()) {
-  keep_estimates(values$.estimates)
-  values$.estimates <- NULL
   choices <- choices[!names(choices) %in% names(values)]
   first <- list(.metric = values$.metric %||% metric, .estimator = estimator)
-  columns_frame(!!!c(first, values[names(values) != ".metric"], choices))
+  keep_estimates(values$.estimates)
+  columns_frame(!!!c(first, values[!names(values) %in% c(".metric", ".estimates")], choices))
 }
 
 mask_numbers <- function(values, kept = "n") {

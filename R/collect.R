@@ -1,39 +1,28 @@
-# Collects what a computation leaves besides its value: the estimates of a metric with their rows, and the designs of
-# survival outcomes that were read.
+# What a computation tells its callers besides its value, by signals that nobody has to take: the estimates of a metric
+# with their rows, the designs of survival outcomes that were read, and the question whether rows are those of a group.
 
-collector <- new.env(parent = emptyenv())
-collector$in_groups <- FALSE
-
-# While a metric is evaluated here, frames leave their estimates (R/aaa-metric.R): list(value, estimates).
-collect_estimates <- function(value) {
-  old <- collector$estimates
-  on.exit(collector$estimates <- old)
-  collector$estimates <- list()
-  force(value)
-  list(value = value, estimates = collector$estimates)
+tell_caller <- function(what, ...) {
+  signalCondition(structure(list(message = what, call = NULL, ...), class = c(paste0("calibrisk_", what), "condition")))
 }
 
-keep_estimates <- function(estimates) {
-  if (!is.null(collector$estimates)) collector$estimates <- c(collector$estimates, estimates)
+keep_estimates <- function(estimates) tell_caller("kept", name = "estimates", values = estimates)
+
+keep_design <- function(design) tell_caller("kept", name = "designs", values = list(design))
+
+# list(value, kept): all that was kept under the name while the value was computed.
+collect_kept <- function(value, name) {
+  kept <- list()
+  value <- withCallingHandlers(value, calibrisk_kept = function(cnd) if (cnd$name == name) kept <<- c(kept, cnd$values))
+  list(value = value, kept = kept)
 }
 
-# list(value, designs): those of survival outcomes, see bind_design().
-collect_designs <- function(value) {
-  old <- collector$designs
-  on.exit(collector$designs <- old)
-  collector$designs <- list()
-  force(value)
-  list(value = value, designs = collector$designs)
+in_groups <- function() {
+  withRestarts({
+    tell_caller("question")
+    FALSE
+  }, in_groups = function() TRUE)
 }
 
-keep_design <- function(design) {
-  if (!is.null(collector$designs)) collector$designs <- c(collector$designs, list(design))
-}
-
-# Whether the rows that are read are those of a group.
 while_in_groups <- function(value) {
-  old <- collector$in_groups
-  on.exit(collector$in_groups <- old)
-  collector$in_groups <- TRUE
-  force(value)
+  withCallingHandlers(value, calibrisk_question = function(cnd) invokeRestart("in_groups"))
 }

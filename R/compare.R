@@ -143,8 +143,8 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
     margin = margin, times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
   )
   check_models(objects, columns, call)
-  out <- as_counted(collect_designs(compare_models(objects, if (named) second else first, columns, metric, settings,
-                                                   call)))
+  out <- as_counted(collect_kept(compare_models(objects, if (named) second else first, columns, metric, settings, call),
+                            "designs"))
   if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
   new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", percent_text(level), " intervals"),
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")

@@ -75,11 +75,18 @@ read_distributional_mixture <- function(x, par) {
 #   design  what each row counts and which belong together (R/design.R)
 read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
                       group = NULL, call = caller_env(), design = NULL) {
+  given <- !is.null(group) && !rlang::quo_is_null(group)
+  if (is_read(x)) {
+    by <- if (given) rlang::eval_tidy(group)
+    if (!is_real(x)) return(class_laws(x, by, call))
+    if (given) x$group <- check_group(by, x$rows, x$n_input, call)
+    return(x)
+  }
   check_flag(na_rm, call = call)
   check_truth_given(truth, call)
   if (is.data.frame(x)) {
     x <- ungroup_frame(x)
-    by <- if (!is.null(group) && !rlang::quo_is_null(group)) read_group(group, x, call)
+    by <- if (given) read_group(group, x, call)
     law <- law_in_frame(x, dots, call)
     if (!is.null(law)) {
       columns <- select_columns(truth, x, "truth", call)
@@ -88,7 +95,7 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
       return(join_laws(law, y, by, event_level, na_rm, call, read_design(design, x, nrow(x), call)))
     }
   } else {
-    by <- if (!is.null(group) && !rlang::quo_is_null(group)) rlang::eval_tidy(group)
+    by <- if (given) rlang::eval_tidy(group)
     if (is_law(x)) {
       check_no_columns(x, dots, call)
       y <- outcome_vector(truth, call)
@@ -215,9 +222,9 @@ join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
     law <- law[keep]
   }
   if (is_count(law)) check_count_outcomes(y, keep, call)
-  list(law = law, probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
-       na = na, binary = FALSE, rows = keep, n_input = rows, dropped = dropped,
-       design = bind_design(raw, keep))
+  structure(list(law = law, probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
+                 na = na, binary = FALSE, rows = keep, n_input = rows, dropped = dropped,
+                 design = bind_design(raw, keep)), class = "ce_laws")
 }
 
 # Class probabilities, of predictions that are made of them.

@@ -208,7 +208,6 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     notion <- notion %||% default_notion(predictions)
-    predictions$n_input <- NROW(part)
     dropped <<- dropped + predictions$dropped
     events <<- add_events(events, predictions, notion, design$horizon)
     designs[[length(designs) + 1]] <<- predictions$design
@@ -234,7 +233,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     })
     vctrs::vec_rbind(!!!rows)
   })
-  attr(out, "dropped") <- if (na_rm) c(dropped, NROW(x))
+  attr(out, "dropped") <- if (na_rm) c(dropped, if (is_read(x)) x$n_input else NROW(x))
   attr(out, "design") <- c(design_sentence(designs), few_clusters_sentence(least, level), notes)
   new_estimate_table(out, level, events)
 }

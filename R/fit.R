@@ -55,7 +55,6 @@ fit_groups <- function(x, truth, dots, by, event_level, na_rm, design, fit, call
   force(dots) # errors are not those of a group
   objects_by_groups(x, by, function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
-    predictions$n_input <- NROW(part)
     check_complete(predictions, call)
     fit(predictions)
   }, call)

@@ -108,11 +108,11 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     }
   }
   check_same_kind(before, after, call)
-  out <- as_counted(collect_designs(by_pairs(before, after, enquo(.by), function(before, after) {
+  out <- as_counted(collect_kept(by_pairs(before, after, enquo(.by), function(before, after) {
     pair <- gain_pair(before, after, truth, dots, after_dots, event_level, na_rm, call, design)
     one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA
     gain_table(pair, score, one, level)
-  }, call)))
+  }, call), "designs"))
   if (!stated && any(out$injective %in% FALSE)) warn_not_injective(reason)
   measures <- unique(out$measures[out$scale == "squared"])
   new_table(out, c("Gain" = "before minus after, on the same rows",

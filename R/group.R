@@ -3,14 +3,15 @@
 
 by_groups <- function(x, by, fn, call = caller_env()) {
   if (missing(x)) stop_no_predictions(call)
+  if (is_read(x)) return(fn(x))
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(as_counted(collect_designs(metric_table(as_result(fn(x))))))
+  if (is.null(groups)) return(as_counted(collect_kept(metric_table(as_result(fn(x))), "designs")))
   x <- ungroup_frame(x)
-  found <- collect_designs(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call))
+  found <- collect_kept(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call), "designs")
   out <- bind_parts(groups$keys, found$value)
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
-  as_counted(list(value = metric_table(as_result(out)), designs = found$designs))
+  as_counted(list(value = metric_table(as_result(out)), kept = found$kept))
 }
 
 # Tables of metrics print in their own way.
@@ -25,10 +26,10 @@ as_result <- function(out) {
   out
 }
 
-# A result that says whose survival it is of: see design_sentence(). `found`: list(value, designs).
+# A result that says whose survival it is of: see design_sentence(). `found`: what collect_kept() returns.
 as_counted <- function(found) {
-  if (length(found$designs) == 0) return(found$value)
-  said <- design_sentence(found$designs)
+  if (length(found$kept) == 0) return(found$value)
+  said <- design_sentence(found$kept)
   if (is.data.frame(found$value)) {
     attr(found$value, "design") <- said
   } else if (is.list(found$value)) {
@@ -45,10 +46,9 @@ run_groups <- function(groups, fn, call) {
       if (lacks_data(cnd)) cnd else rlang::zap()
     })
   }
-  found <- collect_designs(while_in_groups(told_once(warned_once(warned_once(
-    lapply(seq_along(groups$rows), one), "calibrisk_warning_cluster"), "calibrisk_warning_direction"))))
-  for (design in found$designs) keep_design(design)
-  check_group_events(found$designs, call)
+  found <- collect_kept(while_in_groups(told_once(warned_once(warned_once(
+    lapply(seq_along(groups$rows), one), "calibrisk_warning_cluster"), "calibrisk_warning_direction"))), "designs")
+  check_group_events(found$kept, call)
   parts <- found$value
   failed <- vapply(parts, rlang::is_error, NA)
   if (all(failed)) rlang::cnd_signal(parts[[1]])
@@ -77,12 +77,13 @@ in_group <- function(value, keys, g, call, rows = NULL) {
 # The same for functions that return an object: one per group (see R/grouped.R).
 objects_by_groups <- function(x, by, fn, call = caller_env()) {
   if (missing(x)) stop_no_predictions(call)
+  if (is_read(x)) return(fn(x))
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(as_counted(collect_designs(fn(x))))
+  if (is.null(groups)) return(as_counted(collect_kept(fn(x), "designs")))
   x <- ungroup_frame(x)
   new_grouped(groups$keys, run_groups(groups, function(rows) {
-    as_counted(collect_designs(fn(vctrs::vec_slice(x, rows))))
+    as_counted(collect_kept(fn(vctrs::vec_slice(x, rows)), "designs"))
   }, call))
 }
 

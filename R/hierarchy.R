@@ -53,25 +53,54 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, lev
 }
 
 hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
-  n <- n_obs(predictions) + if (predictions$na) predictions$dropped else 0L
-  if (n_obs(predictions) == 0) predictions <- stand_in(predictions)
   scalar <- is.null(predictions$probs)
-  k <- if (scalar) 1L else n_classes(predictions)
+  # where values are missing there is nothing to compute, maybe not a single row
+  errors <- if (!predictions$na) hierarchy_errors(predictions, p, n_bins, bandwidth, level, call)
+  ece_names <- paste0("ECE, ", n_bins, " bins")
+  names <- c("ceiling", "RBS", if (!scalar) c("CE", "CWCE"), if (p != 1) "TCE", "TCE_1", "KS", ece_names, "MMCE")
+  column <- function(name) vapply(names, function(q) as.numeric(errors[[q]][[name]] %||% NA_real_), 0)
+  values <- column(".estimate")
+  top_above <- if (scalar) "RBS" else "CE"
+  above <- c(ceiling = NA, RBS = "ceiling", CE = "RBS", CWCE = "CE", TCE = top_above,
+             TCE_1 = if (p == 1) top_above else "TCE", KS = "TCE_1", setNames(rep("TCE_1", length(n_bins)), ece_names),
+             MMCE = "TCE_1")[names]
+  slack <- unname(values[above] - values)
+  holds <- slack >= -1e-12 * pmax(1, unname(values))
+  # the root makes 1e-8 of a rounding error of 1e-16
+  if (isTRUE(values[["MMCE"]]^2 <= values[["TCE_1"]]^2 + 1e-12)) holds[names == "MMCE"] <- TRUE
+  holds[above %in% "RBS" & p > 2] <- NA
+  weight <- if (scalar || p == 2) "" else "K^(1/p-1/2) "
+  exponent <- paste0("_", format(p))
+  label <- c(ceiling = if (scalar) "ceiling 1" else paste0("ceiling ", weight, "sqrt(2)"),
+             RBS = paste0(weight, "RBS"), CE = paste0("CE", exponent),
+             CWCE = paste0("CWCE", exponent), TCE = paste0(if (scalar) "CE" else "TCE", exponent),
+             TCE_1 = if (scalar) "CE_1" else "TCE_1")
+  name_of <- function(v) ifelse(v %in% names(label), label[v], v)
+  columns_frame(
+    quantity = unname(name_of(names)), value = unname(values), std.error = unname(column("std.error")),
+    conf.low = unname(column("conf.low")), conf.high = unname(column("conf.high")),
+    below = unname(name_of(unname(above))), slack = slack, holds = holds, p = p,
+    n_classes = n_classes(predictions), n_distinct = vctrs::vec_unique_count(predictions$probs %||% predictions$prob),
+    n = n_obs(predictions) + if (predictions$na) predictions$dropped else 0L
+  )
+}
+
+# The columns of every error, by its name.
+hierarchy_errors <- function(predictions, p, n_bins, bandwidth, level, call) {
+  scalar <- is.null(predictions$probs)
   interval <- list(type = "analytic", level = level)
   top <- notion_problems(predictions, if (scalar) "binary" else "top_label", call)
   top[[1]]$sorted <- sort_problem(top[[1]])
   whole <- if (scalar) top else notion_problems(predictions, "canonical", call)
-  factor <- k^(1 / p - 1 / 2)
+  factor <- if (scalar) 1 else n_classes(predictions)^(1 / p - 1 / 2)
   columns <- function(value) error_columns(value$estimates, interval)
   binned <- function(problems, p, type = "discrete", n_bins = 1) {
     columns(scalar_ece(problems, plain_scheme(n_bins, type, p, FALSE, "top_label", call)))
   }
-  squares <- rowSums(whole[[1]]$residuals^2)
-  parts <- c(
-    list(
-      ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
-      RBS = lapply(rbs_columns(squares, "scalar", interval, predictions$design)[shown_columns], `*`, factor)
-    ),
+  rbs <- rbs_columns(rowSums(whole[[1]]$residuals^2), "scalar", interval, predictions$design)
+  c(
+    list(ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
+         RBS = lapply(rbs[shown_columns], `*`, factor)),
     if (!scalar) {
       list(CE = columns(canonical_estimates(whole, plain_scheme(1, "discrete", p, FALSE, "canonical", call))),
            CWCE = binned(notion_problems(predictions, "class_wise", call), p))
@@ -81,52 +110,6 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
     setNames(lapply(n_bins, function(m) binned(top, 1, "width", m)), paste0("ECE, ", n_bins, " bins")),
     list(MMCE = mmce_columns(top, bandwidth, "biased", interval))
   )
-  column <- function(name) vapply(parts, function(part) as.numeric(part[[name]] %||% NA_real_), 0)
-  values <- column(".estimate")
-  ece_names <- paste0("ECE, ", n_bins, " bins")
-  top_above <- if (scalar) "RBS" else "CE"
-  above <- c(ceiling = NA, RBS = "ceiling", CE = "RBS", CWCE = "CE", TCE = top_above,
-             TCE_1 = if (p == 1) top_above else "TCE", KS = "TCE_1", setNames(rep("TCE_1", length(n_bins)), ece_names),
-             MMCE = "TCE_1")[names(values)]
-  slack <- unname(values[above] - values)
-  holds <- slack >= -1e-12 * pmax(1, unname(values))
-  # the root makes 1e-8 of a rounding error of 1e-16
-  if (isTRUE(values[["MMCE"]]^2 <= values[["TCE_1"]]^2 + 1e-12)) holds[names(values) == "MMCE"] <- TRUE
-  holds[above %in% "RBS" & p > 2] <- NA
-  weight <- if (scalar || p == 2) "" else "K^(1/p-1/2) "
-  exponent <- paste0("_", format(p))
-  label <- c(ceiling = if (scalar) "ceiling 1" else paste0("ceiling ", weight, "sqrt(2)"),
-             RBS = paste0(weight, "RBS"), CE = paste0("CE", exponent),
-             CWCE = paste0("CWCE", exponent), TCE = paste0(if (scalar) "CE" else "TCE", exponent),
-             TCE_1 = if (scalar) "CE_1" else "TCE_1")
-  name_of <- function(v) ifelse(v %in% names(label), label[v], v)
-  if (predictions$na) {
-    parts <- lapply(parts, function(part) list())
-    values[] <- NA_real_
-    slack[] <- NA_real_
-    holds[] <- NA
-  }
-  columns_frame(
-    quantity = unname(name_of(names(values))), value = unname(values), std.error = unname(column("std.error")),
-    conf.low = unname(column("conf.low")), conf.high = unname(column("conf.high")),
-    below = unname(name_of(unname(above))), slack = slack, holds = holds, p = p,
-    n_classes = n_classes(predictions), n_distinct = n_distinct_rows(whole[[1]]), n = n
-  )
-}
-
-# One row in place of none, for the names of the errors; the values are missing.
-stand_in <- function(predictions) {
-  if (is.null(predictions$probs)) {
-    predictions[c("prob", "outcome")] <- c(0.5, 1)
-  } else {
-    k <- ncol(predictions$probs)
-    predictions$probs <- matrix(1 / k, 1, k)
-    predictions$truth <- 1L
-  }
-  predictions$design <- new_design(1L)
-  predictions
 }
 
 shown_columns <- c(".estimate", "std.error", "conf.low", "conf.high")
-
-n_distinct_rows <- function(problem) vctrs::vec_unique_count(problem$features)

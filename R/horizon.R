@@ -161,7 +161,7 @@ followed_weights <- function(followed, rows, horizon, call) {
 # A horizon in another unit than the times is beyond all of them, or before all events. In a group without events both
 # may be true of the right one: run_groups() looks at all groups.
 check_horizon <- function(followed, horizon, call) {
-  if (collector$in_groups) return(invisible())
+  if (in_groups()) return(invisible())
   all <- horizon$censoring %||% followed
   known <- !is.na(all$time) & !is.na(all$event) & (all$count > 0) %in% TRUE
   time <- all$time[known]

@@ -70,7 +70,7 @@ metric_rows <- function(metrics, notion, level, given, call) {
     detail <- toString(sprintf("%s = %s", names(shown), vapply(shown, option_text, "")))
     name <- metric_text(metric)
     list(metric = name, detail = detail, fn = function(predictions) {
-      value <- named_row(evaluate_metric(metric, predictions, call)$value, metric$name)
+      value <- named_row(estimate_metric(metric, predictions, call), metric$name)
       if (!is.data.frame(value)) return(list(.metric = metric$name %||% name, .estimate = metric_number(value, call)))
       size <- nrow(value)
       # of the headline

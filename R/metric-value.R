@@ -38,6 +38,12 @@ ce_metric <- function(metric, ..., name = NULL) {
     stop_input(c("The options of a metric must be named.", "i" = "As in {.code ce_metric(ece, n_bins = 5)}."),
                "argument", arg = "...", call = call)
   }
+  of_rows <- intersect(names(options), c("event_level", "na_rm", ".by", "weights", "cluster", "horizon"))
+  if (length(of_rows) > 0 && reads_data(value$fn)) {
+    stop_input(c("{.arg {of_rows[1]}} says how rows are read, and is no option of a metric.",
+                 "i" = "Give it to the function that reads the rows, such as {.fn ce_compare}."), "argument",
+               arg = of_rows[1], call = call)
+  }
   if (!is.null(name) && !rlang::is_string(name)) {
     stop_input(c("{.arg name} must be a text.", "x" = "It is {describe(name)}."), "argument", arg = "name",
                call = call)
@@ -128,6 +134,9 @@ is_one_number <- function(x) {
   is_own_metric(x) || any(vapply(one_number_verbs, function(name) identical(x, get(name, topenv())), NA))
 }
 
+# Those of this package; others that are like them (of yardstick, or written by users) read rows.
+reads_data <- function(fn) identical(environment(fn), topenv()) && is_one_number(fn)
+
 # Functions of this package that read predictive distributions of numbers, besides their scores.
 law_metrics <- c("skce", "ckce", "jkce", "ucme")
 
@@ -162,9 +171,10 @@ metric_text <- function(metric) {
 # Metrics of the package and of yardstick.
 is_own_metric <- function(x) inherits(x, "prob_metric")
 
-# The result of a metric for complete predictions, list(value, estimates).
-evaluate_metric <- function(metric, predictions, call) {
-  input <- metric_input(predictions)
+# What a metric returns for data that were read. The metrics of this package take them as they are.
+estimate_metric <- function(metric, data, call) {
+  if (reads_data(metric$fn)) return(try_metric(rlang::exec(metric$fn, data, !!!metric$options), call))
+  input <- metric_input(data)
   arguments <- names(formals(metric$fn))
   if ("event_level" %in% arguments) metric$options$event_level <- metric$options$event_level %||% input$event_level
   if (!is.null(input$design$weights) && !"weights" %in% arguments) {
@@ -174,7 +184,7 @@ evaluate_metric <- function(metric, predictions, call) {
   # who resamples clusters needs no argument for them
   design <- input$design[names(input$design) %in% arguments]
   withCallingHandlers(
-    collect_estimates(try_metric(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options), call)),
+    try_metric(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options), call),
     calibrisk_message_weights = function(cnd) rlang::cnd_muffle(cnd),
     # said when the predictions were read
     calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd),
@@ -196,14 +206,14 @@ try_metric <- function(value, call) {
 
 # The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
 metric_value <- function(metric, predictions, call = caller_env()) {
-  found <- evaluate_metric(metric, predictions, call)
+  found <- collect_kept(estimate_metric(metric, predictions, call), "estimates")
   value <- named_row(found$value, metric_text(metric))
   # the headline's column has no dot
   column <- if (is.data.frame(value)) intersect(c(".estimate", "estimate"), names(value))
   one <- metric_number(if (length(column) > 0) value[[column[1]]] else value, call,
                        if (is.data.frame(value)) value[[".metric"]])
   name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "custom"
-  list(value = one, estimate = if (length(found$estimates) == 1) found$estimates[[1]], name = name,
+  list(value = one, estimate = if (length(found$kept) == 1) found$kept[[1]], name = name,
        notion = if (is.data.frame(value)) value[["notion"]])
 }
 
@@ -229,7 +239,7 @@ metric_number <- function(value, call, names = NULL) {
   as.numeric(value)
 }
 
-# Arguments of a metric's call: weights and clusters if there are any.
+# Arguments of a call of a user's metric: weights and clusters if there are any.
 metric_input <- function(predictions) {
   design <- predictions$design
   design <- drop_null(list(weights = design$w, cluster = design$cluster))

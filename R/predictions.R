@@ -12,9 +12,10 @@
 # All input errors of predictions and outcomes are raised here and in R/predictions-*.R.
 
 # `truth` and `dots` are quosures, so that data frames are tidyselected and matrices evaluated with the same function.
-# `direction`: whether to look at it (see warn_direction()).
+# `direction`: whether to look at it (see warn_direction()). Data that were read stay as they are.
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
                            call = caller_env(), direction = TRUE, design = NULL) {
+  if (is_read(x)) return(x)
   check_flag(na_rm, call = call)
   event_level <- check_event_level(event_level, truth, x, call)
   if (is_result(x)) check_kind(x, call)
@@ -213,6 +214,9 @@ check_rows_here <- function(x, arg, call, to = "state") {
     }
   ), c("source", "probs"), arg = arg, call = call)
 }
+
+# Predictions and outcomes as one of the readers returned them?
+is_read <- function(x) inherits(x, c("ce_predictions", "ce_laws"))
 
 # Are these predictions of a number? Otherwise they are of classes.
 is_real <- function(data) !is.null(data[["law"]])

@@ -125,15 +125,15 @@ rank_data <- function(models, truth, event_level, design = NULL, call = caller_e
   }
   check_truth_given(truth, call)
   settings <- list(design = design, event_level = event_level)
-  found <- collect_designs(told_once(warned_once(list_models(models, truth, settings, call),
-                                                 "calibrisk_warning_cluster")))
+  found <- collect_kept(told_once(warned_once(list_models(models, truth, settings, call), "calibrisk_warning_cluster")),
+                   "designs")
   parts <- found$value
   check_two_models(parts, call, "models")
   parts <- common_rows(parts)
   if (n_obs(parts[[1]]) == 0) stop_empty(NROW(models[[1]]), call)
   if (is_real(parts[[1]])) return(list(models = parts))
   list(
-    models = parts, counted = if (length(found$designs) > 0) design_sentence(found$designs),
+    models = parts, counted = if (length(found$kept) > 0) design_sentence(found$kept),
     probs = lapply(parts, simplex_probs), truth = simplex_truth(parts[[1]]),
     scalar = all(vapply(parts, function(part) is.null(part$probs), NA))
   )

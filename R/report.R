@@ -53,10 +53,10 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   models <- lapply(models, read_results, call)
   data <- lapply(models, function(one) {
     predictions <- as_predictions(one, truth, dots, event_level, na_rm, call, design = design)
-    report_data(predictions, validation_groups(group, one, predictions$rows, call, truth, design))
+    list(predictions = predictions, groups = validation_groups(group, one, predictions$rows, call, truth, design))
   })
   about <- list(title = title, models = names(models), seed = seed, times = times, level = level, delta = delta,
-                horizon = design$horizon$time, incomplete = vapply(data, `[[`, 0, "dropped"))
+                horizon = design$horizon$time, incomplete = vapply(data, function(one) one$predictions$dropped, 0))
   with_seed_kept(seed, {
     parts <- report_parts(data, notion, options, call)
     render_report(c(parts, list(about = about)), file, format, quiet, call)
@@ -106,22 +106,7 @@ check_report <- function(file, quiet, title, model, call) {
   ending
 }
 
-# Predictions as every function takes them: a vector or a matrix beside vectors, read once.
-report_data <- function(predictions, groups) {
-  design <- predictions$design
-  scalar <- is.null(predictions$probs)
-  levels <- predictions$levels
-  x <- if (scalar) predictions$prob else predictions$probs
-  if (!scalar) colnames(x) <- levels
-  list(
-    x = x, truth = factor(levels[if (scalar) predictions$outcome + 1 else predictions$truth], levels),
-    event_level = if (scalar || predictions$event == 2) "second" else "first", weights = design$w,
-    cluster = design$cluster, groups = groups, n_classes = n_classes(predictions), rows = predictions$rows,
-    dropped = predictions$dropped, predictions = predictions
-  )
-}
-
-# Its validation, of predictions that have been read.
+# The validation of `data`, list(predictions, groups) of a model that have been read once.
 report_validation <- function(data, notion, options, call) {
   problems <- validated_problems(data$predictions, data$groups, notion, options$horizon, call)
   keys <- lapply(problems, function(problem) {
@@ -131,32 +116,26 @@ report_validation <- function(data, notion, options, call) {
   new_validation(list(problems = problems, keys = keys), notion, options$horizon, options, call)
 }
 
-# A function on such data.
-report_verb <- function(data, verb, ...) {
-  weights <- data$weights
-  cluster <- data$cluster
-  told_before(told_once(verb(data$x, data$truth, ..., event_level = data$event_level, weights = weights,
-                             cluster = cluster)))
-}
-
 # Everything that the page shows, computed before anything is written.
 report_parts <- function(data, notion, options, call) {
-  many <- data[[1]]$n_classes > 2
+  classes <- n_classes(data[[1]]$predictions)
+  many <- classes > 2
   whole <- notion %||% if (many) "top_label" else "binary"
   notions <- if (many && is.null(notion)) c("top_label", "class_wise", "canonical") else whole
   list(
     validations = lapply(data, report_validation, whole, options, call),
-    estimates = lapply(data, report_verb, ce_estimate, notion = notions, level = options$level,
-                       threads = options$threads),
+    estimates = lapply(data, function(one) {
+      ce_estimate(one$predictions, notion = notions, level = options$level, threads = options$threads)
+    }),
     classes = if (many) {
       lapply(data, report_validation, "class_wise", replace(options, "times", 0), call)
     },
     groups = if (!is.null(data[[1]]$groups)) lapply(data, report_groups, whole, options),
-    comparison = report_comparison(data, whole, options),
+    comparison = report_comparison(data, whole, options, call),
     decisions = if (!many) lapply(data, report_decision, options),
     gains = lapply(data, report_gain, options),
     tests = lapply(data, report_tests, whole, options),
-    notion = whole, n_classes = data[[1]]$n_classes
+    notion = whole, n_classes = classes
   )
 }
 
@@ -164,10 +143,14 @@ report_parts <- function(data, notion, options, call) {
 report_groups <- function(data, notion, options) {
   frame <- tibble::as_tibble(data$groups$values)
   by <- names(frame)
-  added <- list(truth = data$truth, weights = data$groups$weights %||% data$weights, cluster = data$cluster)
-  added <- added[!vapply(added, is.null, NA)]
-  probs <- if (is.matrix(data$x)) as.data.frame(data$x) else list(data$x)
-  names(probs) <- paste0(".pred_", if (is.matrix(data$x)) colnames(data$x) else levels(data$truth)[2])
+  predictions <- data$predictions
+  scalar <- is.null(predictions$probs)
+  levels <- predictions$levels
+  truth <- factor(levels[if (scalar) predictions$outcome + 1 else predictions$truth], levels)
+  added <- drop_null(list(truth = truth, weights = data$groups$weights %||% predictions$design$w,
+                          cluster = predictions$design$cluster))
+  probs <- if (scalar) list(predictions$prob) else as.data.frame(predictions$probs)
+  names(probs) <- paste0(".pred_", if (scalar) levels[2] else levels)
   # columns of its own make way for the groups' names
   group_names <- make.unique(c(names(probs), paste0(".", names(added)), by))[-seq_len(length(probs) + length(added))]
   names(frame) <- group_names
@@ -175,7 +158,8 @@ report_groups <- function(data, notion, options) {
   frame[paste0(".", names(added))] <- added
   out <- suppressWarnings(ce_curve(
     frame, ".truth", tidyselect::all_of(!!names(probs)), .by = tidyselect::all_of(!!group_names), type = "smooth",
-    notion = notion, level = options$level, threads = options$threads, event_level = data$event_level,
+    notion = notion, level = options$level, threads = options$threads,
+    event_level = if (scalar || predictions$event == 2) "second" else "first",
     weights = tidyselect::any_of(".weights"), cluster = tidyselect::any_of(".cluster")
   ))
   named <- function(names) ifelse(names %in% group_names, by[match(names, group_names)], names)
@@ -186,71 +170,67 @@ report_groups <- function(data, notion, options) {
 }
 
 # Paired differences of the calibration error and the score of all pairs of models, on the rows that all of them have.
-report_comparison <- function(data, notion, options) {
+report_comparison <- function(data, notion, options, call) {
   if (length(data) < 2) return(NULL)
-  common <- Reduce(intersect, lapply(data, `[[`, "rows"))
-  if (length(common) == 0 || any(vapply(data, function(one) anyDuplicated(one$rows) > 0, NA))) return(NULL)
-  at <- lapply(data, function(one) match(common, one$rows))
-  first <- data[[1]]
-  pick <- function(v, rows) if (is.matrix(v)) v[rows, , drop = FALSE] else v[rows]
-  models <- Map(function(one, rows) pick(one$x, rows), data, at)
-  truth <- first$truth[at[[1]]]
-  weights <- first$weights[at[[1]]]
-  cluster <- first$cluster[at[[1]]]
+  models <- common_rows(align_events(lapply(data, `[[`, "predictions")))
+  if (n_obs(models[[1]]) == 0) return(NULL)
+  settings <- list(level = options$level, adjust = "holm", incomplete = function(models) FALSE)
   metrics <- list("calibration error" = ce_metric(ce_estimate, notion = notion),
                   "root Brier score" = ce_metric(rbs))
   tables <- lapply(names(metrics), function(name) {
-    out <- ce_compare(models, truth, metric = metrics[[name]], level = options$level, adjust = "holm",
-                      event_level = first$event_level, weights = weights, cluster = cluster)
+    out <- compare_pairs(models, metrics[[name]], settings, call)
     out$.metric <- name
     # the page says it once; the table is narrow
     out[setdiff(names(out), "notion")]
   })
-  vctrs::vec_rbind(!!!lapply(tables, tibble::as_tibble))
+  vctrs::vec_rbind(!!!tables)
 }
 
 report_decision <- function(data, options) {
-  at <- seq(0.05, 0.95, 0.01)
-  report_optional(data, ce_decision, thresholds = at, level = options$level, threads = options$threads)
+  report_optional(ce_decision(data$predictions, thresholds = seq(0.05, 0.95, 0.01), level = options$level,
+                              threads = options$threads))
 }
 
 # Gain of maps fitted to these rows on new ones, by cross-fitting.
 report_gain <- function(data, options) {
-  maps <- if (data$n_classes == 2) {
+  maps <- if (n_classes(data$predictions) == 2) {
     list(map_update(), map_platt(), map_isotonic())
   } else {
     list(map_temperature(), map_vector())
   }
-  report_optional(data, ce_gain, after = maps, level = options$level)
+  input <- metric_input(data$predictions)
+  weights <- input$design$weights
+  cluster <- input$design$cluster
+  report_optional(ce_gain(input$x, maps, input$truth, level = options$level, event_level = input$event_level,
+                          weights = weights, cluster = cluster))
 }
 
 # NULL where the rows do not suffice.
-report_optional <- function(data, verb, ...) {
-  rlang::try_fetch(suppressWarnings(suppressMessages(report_verb(data, verb, ...))),
-                   calibrisk_error = function(cnd) NULL)
+report_optional <- function(value) {
+  rlang::try_fetch(suppressWarnings(suppressMessages(value)), calibrisk_error = function(cnd) NULL)
 }
 
 # Tests of calibration that suit the rows: of clustered ones those that allow for it.
 report_tests <- function(data, notion, options) {
+  rows <- data$predictions
+  threads <- options$threads
   # `validated`: ce_validate() has the same p-value
-  attempt <- function(name, verb, ..., validated = FALSE) {
-    out <- report_optional(data, verb, ...)
+  attempt <- function(name, value, validated = FALSE) {
+    out <- report_optional(value)
     if (is.null(out)) return(NULL)
-    if (inherits(out, "ce_test")) out <- glance(out)
-    p <- out$p.value[nrow(out)]
+    p <- if (inherits(out, "ce_test")) out$p.value else out$p.value[nrow(out)]
     columns_frame(test = name, p.value = p, validated = validated)
   }
-  plain <- is.null(data$weights) && is.null(data$cluster)
   vctrs::vec_rbind(
     columns_frame(test = character(), p.value = numeric(), validated = logical()),
-    attempt(paste0("Joint test of the ", if (data$n_classes > 2) "canonical ", "calibration error"), ce_test,
-            test = "joint", threads = options$threads, validated = TRUE),
-    if (plain) {
-      attempt("Kernel calibration error, simulated outcomes", ce_test, test = "conditional", threads = options$threads)
+    attempt(paste0("Joint test of the ", if (n_classes(rows) > 2) "canonical ", "calibration error"),
+            ce_test(rows, test = "joint", threads = threads), validated = TRUE),
+    if (is_plain(rows$design)) {
+      attempt("Kernel calibration error, simulated outcomes", ce_test(rows, test = "conditional", threads = threads))
     },
-    attempt("Joint test of intercept and slope (Cox)", cox_calibration, notion = notion, floor = options$floor,
+    attempt("Joint test of intercept and slope (Cox)", cox_calibration(rows, notion = notion, floor = options$floor),
             validated = TRUE),
-    attempt("Spiegelhalter", spiegelhalter, notion = notion)
+    attempt("Spiegelhalter", spiegelhalter(rows, notion = notion))
   )
 }
 

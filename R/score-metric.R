@@ -102,6 +102,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
 read_as_real <- function(x, dots, scores, call) {
   if (any(vapply(scores, `[[`, "", "kind") == "real")) return(TRUE)
   if (missing(x)) return(FALSE)
+  if (is_read(x)) return(is_real(x))
   if (any(vapply(scores, function(one) is.null(one$real), NA)) || "data" %in% names(dots)) return(FALSE)
   if (length(dots) == 1 && makes_law(dots[[1]])) return(TRUE)
   !is.null(law_given(x, check_dot_names(dots, call), call))

@@ -68,9 +68,12 @@ draw_labels <- function(probs) {
 }
 temper <- function(probs, t) softmax(log(pmax(probs, 1e-300)) / t)
 
+# The estimates behind the columns of metrics.
+estimates_of <- function(value) collect_kept(value, "estimates")$kept
+
 # Standard errors of the influence alone, without the variance at calibration.
 influence_errors <- function(call) {
-  vapply(collect_estimates(call)$estimates, function(one) row_std_error(one$influence, one$design), 0)
+  vapply(estimates_of(call), function(one) row_std_error(one$influence, one$design), 0)
 }
 
 # The leave-one-out errors of ckce(ridge = "loo").

@@ -1,6 +1,6 @@
 # Standard errors and intervals of CKCE without its diagonal: the variance at calibration.
 
-ckce_parts <- function(...) collect_estimates(ckce(..., debias = "off_diagonal"))$estimates[[1]]
+ckce_parts <- function(...) estimates_of(ckce(..., debias = "off_diagonal"))[[1]]
 
 noise_sample <- function(n, slope = 1) {
   p <- stats::plogis(stats::rnorm(n, 0, 1.5))
@@ -38,7 +38,7 @@ test_that("the variance at calibration is that of all pairs, whatever the comput
     }
   }
   # a ridge far above the kernel, and several at once
-  both <- collect_estimates(ckce(d$p, d$y, kernel = toy_kernel(), ridge = c(100, .1), debias = TRUE))$estimates
+  both <- estimates_of(ckce(d$p, d$y, kernel = toy_kernel(), ridge = c(100, .1), debias = TRUE))
   expect_equal(vapply(both, `[[`, 0, "noise"), c(naive_pairs(d$p, d$y, 100)$noise, naive_pairs(d$p, d$y, .1)$noise))
   # random frequencies are a kernel of their own
   frequencies <- withr::with_seed(3, matrix(stats::rnorm(20, 0, 2), 10))

@@ -75,7 +75,7 @@ test_that("the conditional error of weighted rows is that of the weighted operat
   for (computation in c("dual", "eigen", "low_rank")) {
     expect_equal(value(computation, weights = d$w)$.estimate, naive(d$w))
   }
-  estimate <- collect_estimates(value("dual", weights = d$w))$estimates[[1]]
+  estimate <- estimates_of(value("dual", weights = d$w))[[1]]
   change <- (naive(replace(d$w, 5, d$w[5] + 1e-6)) - naive(d$w)) / 1e-6 * sum(d$w)
   expect_equal(change, estimate$influence[5] - row_mean(estimate$influence, estimate$design), tolerance = 1e-4)
   random <- function() ckce(d$p, d$y, kernel = kernel_gaussian(.5), computation = "rff", weights = d$w)

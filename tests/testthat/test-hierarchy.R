@@ -195,5 +195,6 @@ test_that("nothing but missing values gives a chain of missing values", {
     chain <- ce_hierarchy(x, if (is.matrix(x)) c(1, 2, 1) else c(1, 0, 1), na_rm = FALSE)
     expect_true(all(is.na(chain$value)))
     expect_identical(unique(chain$n), 3L)
+    expect_identical(unique(chain$n_distinct), 0L)
   }
 })

@@ -296,6 +296,7 @@ test_that("a horizon in another unit than the times is an error that says so", {
   data$s <- s
   expect_identical(rbs(data, s, p, horizon = 1050, .by = site)$n, c(3L, 4L))
   expect_error(rbs(data, s, p, horizon = 5, .by = site), class = "calibrisk_error_horizon")
+  expect_error(ce_test(data, s, p, horizon = 5, .by = site), class = "calibrisk_error_horizon")
   data$s <- surv_outcomes(time, c(1, 1, 0, 1, 0, 1, 0))
   expect_warning(found <- suppressMessages(rbs(data, s, p, horizon = 1200, .by = site)), "site = a",
                  class = "calibrisk_warning_group")

@@ -50,7 +50,7 @@ test_that("a page contradicts neither its numbers nor itself", {
   kinds <- withr::with_seed(11, vapply(laws, function(law) {
     d <- do.call(page_rows, law)
     predictions <- as_predictions(d$p, rlang::quo(d$y), rlang::quos(), "second", design = design_input(rlang::quo(NULL), rlang::quo(NULL)))
-    parts <- report_parts(list(m = report_data(predictions, NULL)), "binary", options, rlang::current_env())
+    parts <- report_parts(list(m = list(predictions = predictions, groups = NULL)), "binary", options, rlang::current_env())
     v <- parts$validations$m
     evidence <- report_evidence(c(parts, list(about = list(level = .95))), "m", validation_curve(v))
     text <- paste(c(sign_sentences("m", v, evidence), validation_paragraphs(v, evidence)), collapse = " ")
@@ -92,7 +92,7 @@ test_that("models are compared, weights and clusters go through", {
   data <- lapply(list(a = d, b = transform(d, p = p^2)), function(one) {
     quo <- rlang::quo
     predictions <- as_predictions(one, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
-    report_data(predictions, NULL)
+    list(predictions = predictions, groups = NULL)
   })
   options <- report_options(.3, 0, 0.2, .95, NULL, 1L, NULL, rlang::current_env())
   parts <- report_parts(data, "binary", options, rlang::current_env())
@@ -195,7 +195,7 @@ test_that("a report says how many rows, events and censored ones there are", {
 test_that("groups in columns with the names of the page's own have the curves of any other name", {
   d <- report_rows(120)
   curves <- function(name) {
-    data <- list(x = d$p, truth = d$y, event_level = "second", weights = NULL, cluster = NULL,
+    data <- list(predictions = as_predictions(d$p, rlang::quo(d$y), event_level = "second"),
                  groups = list(values = stats::setNames(data.frame(d$sex), name), weights = d$w))
     report_groups(data, "binary", list(level = .95, threads = 1))
   }

@@ -7,7 +7,7 @@ noise_data <- function(n, slope = 1, classes = 2) {
   list(p = share(logits), y = y)
 }
 
-estimate_of <- function(call) collect_estimates(call)$estimates[[1]]
+estimate_of <- function(call) estimates_of(call)[[1]]
 
 test_that("the variance at calibration is that of a loop over pairs", {
   d <- withr::with_seed(1, noise_data(40, classes = 3))
