@@ -151,14 +151,15 @@ crossfit_cell_gaps <- function(residuals, cell, fold, design) {
   gaps
 }
 
-# Gaps of a function of the features that is fitted on the other folds: fit(rows) -> function(rows).
-crossfit_gaps <- function(problem, fit) {
-  fold <- problem_folds(problem)
-  gaps <- 0 * problem$residuals
-  for (f in seq_len(crossfit_folds)) {
-    rows <- which(fold == f)
-    others <- which(fold != f)
-    if (length(rows) > 0 && length(others) > 0) gaps[rows, ] <- fit(others)(rows)
-  }
-  gaps
+# What fit(rows) makes of the rows of the other folds, and apply(fit, rows) of those of each fold: list(fits, values).
+# `values` is a matrix with a row for each; those of a fold that has all rows stay.
+cross_fit <- function(fold, values, fit, apply) {
+  fits <- lapply(seq_len(max(fold)), function(f) {
+    held <- which(fold == f)
+    if (length(held) == 0 || length(held) == length(fold)) return(NULL)
+    fitted <- fit(which(fold != f))
+    values[held, ] <<- apply(fitted, held)
+    fitted
+  })
+  list(fits = fits, values = values)
 }

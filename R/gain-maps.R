@@ -83,11 +83,12 @@ gain_scores <- function(probs, data, score) {
 # row is judged by maps that others have fitted, and fits maps that judge them. Both are the same products of the noise
 # of two rows, of which the rows' variance knows one.
 fold_probs <- function(map, data, fold, threads, score) {
-  found <- fold_fits(map, data, fold, threads)
+  of <- map_of_rows(map, data, threads)
+  found <- cross_fit(fold, data$probs, of$fit, of$apply)
   all <- vapply(found$fits, function(fit) gain_scores(map_probs(fit$map, data, threads), data, score),
                 numeric(length(fold)))
   each <- apply(all - rowMeans(all), 2, row_std_error, data$design)
-  list(probs = found$probs, noise = sum(each[is.finite(each)]^2),
+  list(probs = found$values, noise = sum(each[is.finite(each)]^2),
        injective = all(vapply(found$fits, function(fit) fit$injective$value, NA)),
        message = unlist(lapply(found$fits, function(fit) if (!fit$converged) fit$message)) %||% character())
 }

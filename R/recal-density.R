@@ -24,36 +24,24 @@ recalibrate.map_temperature <- function(method, part, input, threads, call) {
   recalibrate_density(method, laws, density_layout(part), input$folds, call)
 }
 
+# The values of the rows are temperatures.
 recalibrate_density <- function(method, laws, layout, folds, call) {
-  if (laws$na) {
-    stop_input(c("A recalibration map cannot be fitted to missing values.",
-                 "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
-  }
-  check_tempered(laws$law, call)
-  temper <- record_of(laws$law)$temper
-  a <- temper$exponents(laws$law, laws$y)
-  k <- temper$order(laws$law)
-  n <- length(a)
-  fit <- fit_density(a, k, method$range, laws$law, laws$design)
-  out <- new_recalibration(
-    method, layout, fit, laws$design, objective = density_losses(laws$law, a, k, fit$map$temperature, laws$design),
-    n = n, n_classes = NA_integer_, kind = "distribution", fingerprint = density_fingerprint(laws$law),
-    rows = laws$rows, n_rows = laws$n_input
+  if (laws$na) stop_incomplete_map(call)
+  law <- laws$law
+  check_tempered(law, call)
+  temper <- record_of(law)$temper
+  a <- temper$exponents(law, laws$y)
+  k <- temper$order(law)
+  base <- log(temper$volume(law)) + temper$constant(law)
+  of <- list(
+    fit = function(rows) fit_density(a[rows], k, method$range, law, design_rows(laws$design, rows)),
+    apply = function(fit, rows) fit$map$temperature,
+    loss = function(t) row_mean(base + k * log(t[, 1]) + a / t[, 1], laws$design),
+    write = function(t) write_laws(temper_law(law, t[, 1]), laws$rows, laws$n_input, layout)
   )
-  temperature <- rep(fit$map$temperature, n)
-  if (!is.null(folds)) {
-    fold <- recal_folds(folds, n, laws$rows, laws$n_input, call, laws$design$cluster)
-    out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
-      part <- fit_density(a[fold != f], k, method$range, laws$law, design_rows(laws$design, fold != f))
-      temperature[fold == f] <<- part$map$temperature
-      part$terms
-    })
-    out$fold <- fold
-    out$objective_crossfit <- density_losses(laws$law, a, k, temperature, laws$design)[["after"]]
-  }
-  out$fitted <- write_laws(temper_law(laws$law, temperature), laws$rows, laws$n_input, layout)
-  warn_convergence(fit, "temperature")
-  out
+  data <- list(design = laws$design, rows = laws$rows, n_rows = laws$n_input)
+  fit_recalibration(method, of, matrix(1, length(a)), data, layout, folds, call, n_classes = NA_integer_,
+                    kind = "distribution", fingerprint = density_fingerprint(law))
 }
 
 check_tempered <- function(law, call) {
@@ -73,12 +61,6 @@ check_tempered <- function(law, call) {
       "x" = "Row {flat[1]} has none; {length(flat)} of {length(law)} rows are affected."
     ), "distribution", arg = "x", row = flat[1], call = call)
   }
-}
-
-density_losses <- function(law, a, k, temperature, design) {
-  temper <- record_of(law)$temper
-  base <- log(temper$volume(law)) + temper$constant(law)
-  c(before = row_mean(base + a, design), after = row_mean(base + k * log(temperature) + a / temperature, design))
 }
 
 fit_density <- function(a, k, range, law, design) {

@@ -26,13 +26,7 @@ recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, thread
     read <- list(x = p$probs %||% p$prob, truth = p$truth %||% p$outcome, levels = p$levels,
                  event = p$event, rows = p$rows, na = p$na, design = p$design)
   }
-  if (read$na) {
-    stop_input(c(
-      "A recalibration map cannot be fitted to missing values.",
-      "x" = "{.arg na_rm} is {.val {FALSE}} and some rows are incomplete.",
-      "i" = "Use {.code na_rm = TRUE} to drop them."
-    ), "missing", arg = "na_rm", call = call)
-  }
+  if (read$na) stop_incomplete_map(call)
   columns <- colnames(input$x)
   order <- if (NCOL(input$x) > 1) {
     # what their names say was said above
@@ -211,7 +205,7 @@ describe_shape <- function(x) {
 }
 
 # Internal n x K probabilities -> the shape of the input.
-write_like <- function(probs, layout, keep, n, new = NULL) {
+write_like <- function(probs, layout, keep, n) {
   if (is.null(layout$order)) {
     out <- rep(NA_real_, n)
     out[keep] <- probs[, 2]

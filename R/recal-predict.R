@@ -63,39 +63,6 @@ augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
   tibble::as_tibble(values)
 }
 
-# Out-of-fold predictions for every row; the map itself is fitted to all of them.
-cross_fit <- function(out, method, data, layout, folds, threads, call) {
-  n <- length(data$truth)
-  fold <- recal_folds(folds, n, data$rows, data$n_rows, call, data$design$cluster)
-  found <- fold_fits(method, data, fold, threads)
-  out$fold_terms <- list()
-  for (f in seq_along(found$fits)) {
-    fit <- found$fits[[f]]
-    if (!fit$converged) {
-      out$convergence <- fit[c("converged", "iterations", "message")]
-      out$convergence$message <- paste0("Fold ", f, ": ", fit$message)
-      warn_convergence(out$convergence, method$name)
-    }
-    out$fold_terms[[f]] <- fit$terms
-  }
-  out$fold <- fold
-  out$objective_crossfit <- probs_loss(found$probs, data, map_loss(method))
-  out$fitted <- write_like(found$probs, layout, data$rows, data$n_rows)
-  out
-}
-
-# The map of every fold, fitted to the others, and what it makes of the fold's rows.
-fold_fits <- function(method, data, fold, threads) {
-  probs <- matrix(NA_real_, length(data$truth), ncol(data$probs))
-  fits <- lapply(seq_len(max(fold)), function(f) {
-    held <- which(fold == f)
-    fit <- fit_map(method, take_rows(data, which(fold != f)), threads)
-    probs[held, ] <<- map_probs(fit$map, take_rows(data, held), threads)
-    fit
-  })
-  list(probs = probs, fits = fits)
-}
-
 # A fold 1..k for every complete row.
 recal_folds <- function(folds, n, rows, n_rows, call, cluster = NULL) {
   if (length(folds) == 1 && is.numeric(folds)) {

@@ -24,34 +24,20 @@ map_loss.map_variance <- function(method) "dss"
 #' @export
 recalibrate.map_variance <- function(method, part, input, threads, call) {
   data <- read_moments(part, input$truth, input$dots, input$na_rm, call, design = input$design)
-  if (data$na) {
-    stop_input(c("A recalibration map cannot be fitted to missing values.",
-                 "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
-  }
+  if (data$na) stop_incomplete_map(call)
   check_moments(data$outcome, data, call)
   r <- (data$mean - data$outcome)^2
-  fit <- fit_variance(data$variance, r, data$design, call)
-  after <- scale_variance(fit$map, data$variance)
-  out <- new_recalibration(
-    method, data$layout, fit, data$design,
-    objective = c(before = dss(data$variance, r, data$design), after = dss(after, r, data$design)),
-    n = length(r), n_classes = NA_integer_, kind = "distribution",
-    fingerprint = fingerprint(cbind(data$mean, data$variance)), rows = data$rows, n_rows = data$n_rows
-  )
-  if (!is.null(input$folds)) {
-    fold <- recal_folds(input$folds, length(r), data$rows, data$n_rows, call, data$design$cluster)
-    out$fold_terms <- lapply(seq_len(max(fold)), function(f) {
-      fit <- fit_variance(data$variance[fold != f], r[fold != f], design_rows(data$design, fold != f), call)
-      after[fold == f] <<- scale_variance(fit$map, data$variance[fold == f])
-      fit$terms
-    })
-    out$fold <- fold
-    out$objective_crossfit <- dss(after, r, data$design)
-  }
   full <- rep(NA_real_, data$n_rows)
-  out$fitted <- write_moments(replace(full, data$rows, data$mean), replace(full, data$rows, after), data$layout)
-  warn_convergence(fit, "variance")
-  out
+  of <- list(
+    fit = function(rows) fit_variance(data$variance[rows], r[rows], design_rows(data$design, rows), call),
+    apply = function(fit, rows) scale_variance(fit$map, data$variance[rows]),
+    loss = function(variance) dss(variance[, 1], r, data$design),
+    write = function(variance) {
+      write_moments(replace(full, data$rows, data$mean), replace(full, data$rows, variance), data$layout)
+    }
+  )
+  fit_recalibration(method, of, matrix(data$variance), data, data$layout, input$folds, call, n_classes = NA_integer_,
+                    kind = "distribution", fingerprint = fingerprint(cbind(data$mean, data$variance)))
 }
 
 # Their squares are finite.

@@ -152,35 +152,63 @@ recalibrate <- function(method, part, input, threads, call) UseMethod("recalibra
 recalibrate.ce_choice <- function(method, part, input, threads, call) {
   read <- recal_data(part, input$truth, input$dots, input$logits, input$floor, input$event_level, input$na_rm, threads,
                      call, input$design)
-  recalibrate_probs(method, read$data, read$layout, input$folds, threads, call)
+  data <- read$data
+  loss <- map_loss(method)
+  of <- c(map_of_rows(method, data, threads), list(
+    loss = function(probs) probs_loss(probs, data, loss),
+    write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)
+  ))
+  fit_recalibration(method, of, data$probs, data, read$layout, input$folds, call, n_classes = ncol(data$probs),
+                    kind = data$kind, fingerprint = fingerprint(data$source))
 }
 
-recalibrate_probs <- function(method, data, layout, folds, threads, call) {
-  fit <- fit_map(method, data, threads)
-  probs <- map_probs(fit$map, data, threads)
-  loss <- map_loss(method)
-  out <- new_recalibration(
-    method, layout, fit, data$design,
-    objective = c(before = probs_loss(data$probs, data, loss), after = probs_loss(probs, data, loss)),
-    n = length(data$truth), n_classes = ncol(data$probs), kind = data$kind,
-    fingerprint = fingerprint(data$source), rows = data$rows, n_rows = data$n_rows
+# The map of some rows of recal data, and the probabilities that it makes of others.
+map_of_rows <- function(method, data, threads) {
+  some <- function(rows) if (length(rows) == nrow(data$probs)) data else take_rows(data, rows)
+  list(fit = function(rows) fit_map(method, some(rows), threads),
+       apply = function(fit, rows) map_probs(fit$map, some(rows), threads))
+}
+
+# A map fitted to all rows. With `folds` a row's prediction is of a map that was fitted to the other folds.
+#   of      list(fit(rows), apply(fit, rows): predictions, loss(predictions), write(predictions): as they were given)
+#   before  the predictions as they are, a matrix
+#   data    list(design, rows, n_rows), as recal data
+fit_recalibration <- function(method, of, before, data, layout, folds, call, ...) {
+  n <- nrow(before)
+  fit <- of$fit(seq_len(n))
+  after <- before
+  after[] <- of$apply(fit, seq_len(n))
+  out <- structure(
+    list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
+         terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
+         injective = fit$injective, counted = design_sentence(list(data$design)),
+         objective = c(before = of$loss(before), after = of$loss(after)), n = n, ..., rows = data$rows,
+         n_rows = data$n_rows),
+    class = "ce_recalibration"
   )
-  if (is.null(folds)) {
-    out$fitted <- write_like(probs, layout, data$rows, data$n_rows)
-  } else {
-    out <- cross_fit(out, method, data, layout, folds, threads, call)
+  if (!is.null(folds)) {
+    out$fold <- recal_folds(folds, n, data$rows, data$n_rows, call, data$design$cluster)
+    found <- cross_fit(out$fold, before, of$fit, of$apply)
+    after <- found$values
+    out$fold_terms <- lapply(found$fits, `[[`, "terms")
+    for (f in which(!vapply(found$fits, `[[`, NA, "converged"))) {
+      out$convergence <- found$fits[[f]][c("converged", "iterations", "message")]
+      out$convergence$message <- paste0("Fold ", f, ": ", out$convergence$message)
+      warn_convergence(out$convergence, method$name)
+    }
+    out$objective_crossfit <- of$loss(after)
   }
+  out$fitted <- of$write(after)
   warn_convergence(fit, method$name)
   out
 }
 
-new_recalibration <- function(method, layout, fit, design, ...) {
-  structure(
-    list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
-         terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
-         injective = fit$injective, counted = design_sentence(list(design)), ...),
-    class = "ce_recalibration"
-  )
+stop_incomplete_map <- function(call) {
+  stop_input(c(
+    "A recalibration map cannot be fitted to missing values.",
+    "x" = "{.arg na_rm} is {.val {FALSE}} and some rows are incomplete.",
+    "i" = "Use {.code na_rm = TRUE} to drop them."
+  ), "missing", arg = "na_rm", call = call)
 }
 
 # The result of fit_map() methods. `terms` is a tibble term, class, estimate, std.error; `tests` are those by which the
