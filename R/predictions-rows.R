@@ -66,6 +66,33 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
        dropped = dropped, n_input = nrow(x), censored = count_censored(raw, complete))
 }
 
+check_probs <- function(x, rows, call, column = NULL) {
+  if (is.matrix(x)) return(check_simplex(x, rows, call))
+  check_unit(x, rows, call, column)
+  x
+}
+
+# -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
+check_logits <- function(x, rows, call) {
+  m <- as.matrix(x)
+  bad <- which(rowSums(m == Inf) > 0 | (ncol(m) > 1 & rowSums(is.finite(m)) == 0))
+  if (length(bad) > 0) {
+    stop_input(c(
+      "Logits must be below infinity, with at least one finite value per row.",
+      "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of \\
+             {nrow(m)} rows are affected.",
+      "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; replace {.val {Inf}} by a finite number."
+    ), "logits", arg = "x", row = rows[bad[1]], call = call)
+  }
+  if (ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float)) {
+    warn_result(c(
+      "With {.code logits = TRUE}, {.arg x} is read as logits.",
+      "x" = "All rows are on the simplex: these look like probabilities."
+    ), "logits")
+  }
+  invisible(x)
+}
+
 check_unit <- function(x, rows, call, column = NULL) {
   if (length(x) > 0 && isTRUE(min(x) >= 0 && max(x) <= 1)) return(invisible())
   bad <- which(!is.finite(x) | x < 0 | x > 1)

@@ -4,6 +4,7 @@
 #   prob    numeric n in [0, 1] and outcome 0/1 numeric n: the scalar form; NULL for a matrix
 #   levels  character K; event: index of the event among them (a scalar's event is level 2)
 #   column  name of a scalar's column, NULL where it has none; named: whether that says the event
+#   columns their names in the input; order: which of them is that of each level; NULL where there are none
 #   truth_name, event_level  what the outcomes are called, NULL where nothing says it; as it was given
 #   rows    which rows of the input were kept (repeated by frequency weights), of n_input
 #   dropped how many rows were incomplete
@@ -14,7 +15,7 @@
 # `truth` and `dots` are quosures, so that data frames are tidyselected and matrices evaluated with the same function.
 # `direction`: whether to look at it (see warn_direction()). Data that were read stay as they are.
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
-                           call = caller_env(), direction = TRUE, design = NULL) {
+                           call = caller_env(), direction = TRUE, design = NULL, logits = FALSE) {
   if (is_read(x)) return(x)
   check_flag(na_rm, call = call)
   event_level <- check_event_level(event_level, truth, x, call)
@@ -29,7 +30,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   raw$censoring <- outcomes$censoring
   name <- outcome_name(truth, x, outcomes$column)
   if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column, call)
-  out <- new_predictions(x, outcomes$values, event_level, na_rm, call, direction, raw)
+  out <- new_predictions(x, outcomes$values, event_level, na_rm, call, direction, raw, logits)
   out[c("truth_name", "event_level")] <- list(name, event_level)
   out
 }
@@ -61,47 +62,56 @@ check_no_columns <- function(x, dots, call) {
   }
 }
 
-# `raw`: the columns of weights and clusters, see read_design().
+# `raw`: the columns of weights and clusters, see read_design(). With `logits` the numbers are kept as they are.
 new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env(), direction = TRUE,
-                            raw = list()) {
+                            raw = list(), logits = FALSE) {
   check_no_survival(truth, call)
   if (is.matrix(truth) && ncol(truth) > 1) stop_truth_matrix(truth, call)
   check_kind(x, call)
-  if (is.null(dim(x)) || is_lone_column(x)) {
-    scalar_predictions(as.numeric(x), truth, event_level, na_rm, call, colnames(x), direction, raw)
-  } else {
-    matrix_predictions(x, truth, event_level, na_rm, call, direction, raw)
+  scalar <- is.null(dim(x)) || is_lone_column(x)
+  columns <- colnames(x)
+  coded <- if (scalar) code_scalar(x, truth, event_level, call) else code_matrix(x, truth, event_level, call)
+  x <- coded$x
+  outcome <- coded$outcome
+  check_interrupt()
+  complete <- complete_rows(as.matrix(x), !is.na(outcome), na_rm, call, if (logits) "Logits" else "Probabilities", raw)
+  keep <- complete$rows
+  if (!complete$whole) {
+    x <- rows_of_part(x, keep)
+    outcome <- outcome[keep]
   }
+  if (length(keep) == 0 && !complete$na) stop_empty(complete$dropped, call, raw, complete$censored)
+  x <- if (logits) check_logits(x, keep, call) else check_probs(x, keep, call, coded$column)
+  dimnames(x) <- NULL
+  out <- new_ce_predictions(
+    n_input = complete$n_input, levels = coded$levels, event = coded$event, rows = keep, dropped = complete$dropped,
+    na = complete$na, column = coded$column, named = isTRUE(coded$named),
+    design = bind_design(raw, keep, complete$censored)
+  )
+  out[if (scalar) c("prob", "outcome") else c("probs", "truth")] <- list(x, outcome)
+  out[c("columns", "order")] <- list(columns, coded$order)
+  check_interrupt()
+  if (direction && !logits) warn_direction(out, if (scalar && is.factor(truth)) event_level)
+  out
 }
 
-# A single probability with a name.
-is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1 && !is.null(colnames(x))
+# Numbers and coded outcomes: list(x, outcome, levels, event, and of a scalar column and named, of a matrix order).
+code_scalar <- function(x, truth, event_level, call) {
+  check_length(length(x), length(truth), call)
+  c(list(x = as.numeric(x), column = colnames(x)), code_outcome(truth, event_level, call, colnames(x)))
+}
 
-matrix_predictions <- function(x, truth, event_level, na_rm, call, direction, raw) {
+code_matrix <- function(x, truth, event_level, call) {
   check_several_columns(x, call)
   check_length(nrow(x), length(truth), call, ncol(x))
   storage.mode(x) <- "double"
   coded <- code_truth(truth, x, call)
-  x <- coded$x
-  truth <- coded$truth
-  complete <- complete_rows(x, !is.na(truth), na_rm, call, raw = raw)
-  keep <- complete$rows
-  dropped <- complete$dropped
-  if (!complete$whole) {
-    x <- x[keep, , drop = FALSE]
-    truth <- truth[keep]
-  }
-  if (nrow(x) == 0 && !complete$na) stop_empty(dropped, call, raw, complete$censored)
-  x <- check_simplex(x, keep, call)
-  dimnames(x) <- NULL
-  out <- new_ce_predictions(
-    n_input = complete$n_input, probs = x, truth = truth, levels = coded$levels,
-    event = if (event_level == "first") 1L else 2L,
-    rows = keep, dropped = dropped, na = complete$na, design = bind_design(raw, keep, complete$censored)
-  )
-  if (direction) warn_direction(out)
-  out
+  list(x = coded$x, outcome = coded$truth, levels = coded$levels, event = if (event_level == "first") 1L else 2L,
+       order = coded$order)
 }
+
+# A single probability with a name.
+is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1 && !is.null(colnames(x))
 
 check_several_columns <- function(x, call) {
   if (ncol(x) < 2) {
@@ -140,30 +150,6 @@ unlabelled_predictions <- function(x, levels, event, call) {
   dimnames(x) <- NULL
   new_ce_predictions(n_input = complete$n_input, probs = x, levels = levels, event = event, rows = keep,
                      dropped = complete$dropped, na = complete$na)
-}
-
-scalar_predictions <- function(x, truth, event_level, na_rm, call, column, direction, raw) {
-  check_length(length(x), length(truth), call)
-  coded <- code_outcome(truth, event_level, call, column)
-  check_interrupt()
-  complete <- complete_rows(as.matrix(x), !is.na(coded$outcome), na_rm, call, raw = raw)
-  keep <- complete$rows
-  dropped <- complete$dropped
-  outcome <- coded$outcome
-  if (!complete$whole) {
-    x <- x[keep]
-    outcome <- outcome[keep]
-  }
-  if (length(x) == 0 && !complete$na) stop_empty(dropped, call, raw, complete$censored)
-  check_unit(x, keep, call, column)
-  out <- new_ce_predictions(
-    n_input = complete$n_input, prob = x, outcome = outcome, levels = coded$levels, event = coded$event,
-    rows = keep, dropped = dropped, na = complete$na, column = column, named = coded$named,
-    design = bind_design(raw, keep, complete$censored)
-  )
-  check_interrupt()
-  if (direction) warn_direction(out, if (is.factor(truth)) event_level)
-  out
 }
 
 new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome = NULL, levels,

@@ -8,82 +8,14 @@
 # predicted distribution. Logits enter after subtracting log(sum(exp)), which does not change the probabilities.
 
 recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call, design = NULL) {
-  frame <- is.data.frame(x)
-  if (!frame) {
-    check_rows_here(x, "x", call)
-    if (!is_law(x)) check_kind(x, call)
-    check_no_columns(x, dots, call)
-  }
-  raw <- read_design(design, x, NROW(x), call)
-  outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
-  raw$censoring <- outcomes$censoring
-  input <- list(x = if (frame) read_probs(x, dots, outcomes$values, outcomes$column, call) else x,
-                truth = outcomes$values)
-  if (logits) {
-    read <- read_logits(input$x, input$truth, event_level, na_rm, call, raw)
-  } else {
-    p <- new_predictions(input$x, input$truth, event_level, na_rm, call, raw = raw)
-    read <- list(x = p$probs %||% p$prob, truth = p$truth %||% p$outcome, levels = p$levels,
-                 event = p$event, rows = p$rows, na = p$na, design = p$design)
-  }
+  read <- as_predictions(x, truth, dots, event_level, na_rm, call, design = design, logits = logits)
   if (read$na) stop_incomplete_map(call)
-  columns <- colnames(input$x)
-  order <- if (NCOL(input$x) > 1) {
-    # what their names say was said above
-    told_before(code_truth(input$truth, input$x[0, , drop = FALSE], call)$order)
-  }
-  layout <- list(frame = frame, columns = columns, order = order, levels = read$levels,
+  layout <- list(frame = is.data.frame(x), columns = read$columns, order = read$order, levels = read$levels,
                  event = read$event, logits = logits, floor = floor)
-  data <- expand_probs(read$x, layout, threads)
-  data$truth <- if (data$kind == "scalar") as.integer(read$truth) + 1L else read$truth
-  data$rows <- read$rows
-  data$design <- read$design
-  data$n_rows <- NROW(input$x)
+  data <- expand_probs(read$probs %||% read$prob, layout, threads)
+  data$truth <- read$truth %||% (as.integer(read$outcome) + 1L)
+  data[c("rows", "n_rows", "design")] <- read[c("rows", "n_input", "design")]
   list(data = data, layout = layout)
-}
-
-read_logits <- function(x, truth, event_level, na_rm, call, raw = list()) {
-  if (!is.numeric(x) || length(dim(x)) > 2) {
-    stop_input(c(
-      "With {.code logits = TRUE}, {.arg x} must be a numeric matrix, data frame or vector of logits.",
-      "x" = "It is {.cls {class(x)[1]}}."
-    ), "logits", arg = "x", value = x, call = call)
-  }
-  check_no_survival(truth, call)
-  check_length(NROW(x), length(truth), call)
-  scalar <- is.null(dim(x)) || is_lone_column(x)
-  coded <- if (scalar) code_outcome(truth, event_level, call, colnames(x)) else code_truth(truth, x, call)
-  x <- if (scalar) as.numeric(x) else unname(coded$x)
-  outcome <- if (scalar) coded$outcome else coded$truth
-  complete <- complete_rows(as.matrix(x), !is.na(outcome), na_rm, call, "Logits", raw)
-  keep <- complete$rows
-  if (length(keep) == 0 && !complete$na) stop_empty(complete$dropped, call, raw)
-  x <- if (scalar) x[keep] else x[keep, , drop = FALSE]
-  check_logits(x, keep, call)
-  event <- if (scalar) coded$event else if (event_level == "first") 1L else 2L
-  list(x = x, truth = outcome[keep], levels = coded$levels, event = event, rows = keep, na = complete$na,
-       design = bind_design(raw, keep, complete$censored))
-}
-
-# -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
-check_logits <- function(x, rows, call) {
-  m <- as.matrix(x)
-  bad <- which(rowSums(m == Inf) > 0 | (ncol(m) > 1 & rowSums(is.finite(m)) == 0))
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Logits must be below infinity, with at least one finite value per row.",
-      "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of \\
-             {nrow(m)} rows are affected.",
-      "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; replace {.val {Inf}} by a finite number."
-    ), "logits", arg = "x", row = rows[bad[1]], call = call)
-  }
-  if (ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float)) {
-    warn_result(c(
-      "With {.code logits = TRUE}, {.arg x} is read as logits.",
-      "x" = "All rows are on the simplex: these look like probabilities."
-    ), "logits")
-  }
-  invisible(x)
 }
 
 # Probabilities or logits as read -> probs and floored log-probabilities.
@@ -116,13 +48,7 @@ read_new_probs <- function(new, layout, threads, call = caller_env()) {
   keep <- complete_rows(as.matrix(x), TRUE, TRUE, call,
                         if (layout$logits) "Logits" else "Probabilities")$rows
   x <- if (is.matrix(x)) x[keep, , drop = FALSE] else as.numeric(x)[keep]
-  if (layout$logits) {
-    check_logits(x, keep, call)
-  } else if (is.matrix(x)) {
-    x <- check_simplex(x, keep, call)
-  } else {
-    check_unit(x, keep, call)
-  }
+  x <- if (layout$logits) check_logits(x, keep, call) else check_probs(x, keep, call)
   list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new))
 }
 

@@ -198,11 +198,7 @@ report_gain <- function(data, options) {
   } else {
     list(map_temperature(), map_vector())
   }
-  input <- metric_input(data$predictions)
-  weights <- input$design$weights
-  cluster <- input$design$cluster
-  report_optional(ce_gain(input$x, maps, input$truth, level = options$level, event_level = input$event_level,
-                          weights = weights, cluster = cluster))
+  report_optional(ce_gain(data$predictions, maps, level = options$level))
 }
 
 # NULL where the rows do not suffice.
