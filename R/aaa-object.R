@@ -161,6 +161,7 @@ numbers_text <- function(one, whole, sorted) {
 
 numbers_fault <- function(x, n, least, lower, upper, na, whole, infinite, sorted, bounded) {
   if (!are_numbers(x, n, least)) return(fault(size_text(n, least), x))
+  if (!whole && !sorted && are_within(x, lower, upper)) return(NULL)
   odd <- odd_values(x, na, infinite)
   if (any(odd)) return(fault(if (na || infinite) "" else "finite ", x[odd][1]))
   range_fault(if (na) x[!is.na(x)] else x, lower, upper, whole, sorted, bounded)
@@ -171,9 +172,12 @@ are_numbers <- function(x, n, least) {
   plain && (is.null(n) || length(x) == n) && length(x) >= least
 }
 
+# Many numbers, without a pass for each condition.
+are_within <- function(x, lower, upper) length(x) >= 1000 && is.double(x) && cpp_all_within(x, lower, upper)
+
 # Which are not a number, nor missing or infinite where these are allowed.
 odd_values <- function(x, na, infinite) {
-  if (!na && !infinite) return(if (length(x) >= 1000 && all_finite(x)) FALSE else !is.finite(x))
+  if (!na && !infinite) return(!is.finite(x))
   (if (na) is.nan(x) else is.na(x)) | (if (infinite) FALSE else is.infinite(x))
 }
 

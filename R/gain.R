@@ -287,8 +287,8 @@ finite_difference <- function(before, after) {
 }
 
 gain_table <- function(pair, score, injective, level) {
-  s <- score_rows(pair$before, list(score))[, 1]
-  t <- score_rows(pair$after, list(score))[, 1]
+  s <- score_rows(pair$before, list(score))[[1]]
+  t <- score_rows(pair$after, list(score))[[1]]
   n <- length(s)
   design <- pair$before$design
   difference <- finite_difference(s, t)

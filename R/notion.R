@@ -27,7 +27,9 @@ new_problem <- function(features, residuals, labels, class = NULL, design = new_
 
 scalar_problem <- function(prob, outcome, class = NULL) {
   check_interrupt()
-  new_problem(matrix(prob), matrix(prob - outcome), as.integer(outcome), class)
+  residuals <- prob - outcome
+  dim(prob) <- dim(residuals) <- c(length(prob), 1L)
+  new_problem(prob, residuals, as.integer(outcome), class)
 }
 
 # Two outcomes are an event or not; of more, the top label.

@@ -195,6 +195,7 @@ parameters_fault <- function(values, ranges) {
     if (!is.null(found)) return(within_field(found, paste0("$", name)))
   }
   # a missing prediction has no parameter
+  if (!anyNA(values, recursive = TRUE)) return(NULL)
   missing <- do.call(cbind, lapply(unname(values), is.na))
   fault_if(any(rowSums(missing) %% ncol(missing) != 0), "whole, or missing in all parameters of a row", NA,
            paste0("$", names(values)[1]))

@@ -42,9 +42,12 @@ stop_empty <- function(dropped, call, raw = list(), censored = NULL) {
 }
 
 # The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is
-# an error, not a missing value: it comes from a computation that failed. `known`: rows whose outcome is, or TRUE.
+# an error, not a missing value: it comes from a computation that failed. `x`: a matrix or a vector; `known`: rows whose
+# outcome is, or TRUE.
 complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = list()) {
   missing <- anyNA(x)
+  n <- NROW(x)
+  if (missing) x <- as.matrix(x)
   if (missing && any(nan <- is.nan(x))) {
     row <- which(rowSums(nan) > 0)[1]
     stop_input(c(
@@ -56,14 +59,14 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
   # the usual case, without a pass over all rows for each condition
   every <- !missing && is.null(raw$weights) && is.null(raw$cluster) && all(known)
   complete <- if (every) {
-    seq_len(nrow(x))
+    seq_len(n)
   } else {
-    which(known & design_complete(raw, nrow(x)) & (if (missing) rowSums(is.na(x)) == 0 else TRUE))
+    which(known & design_complete(raw, n) & (if (missing) rowSums(is.na(x)) == 0 else TRUE))
   }
   rows <- design_kept(raw, complete)
-  dropped <- nrow(x) - length(complete)
-  list(rows = rows, whole = is.null(raw$weights) && length(rows) == nrow(x), na = !na_rm && dropped > 0,
-       dropped = dropped, n_input = nrow(x), censored = count_censored(raw, complete))
+  dropped <- n - length(complete)
+  list(rows = rows, whole = is.null(raw$weights) && length(rows) == n, na = !na_rm && dropped > 0,
+       dropped = dropped, n_input = n, censored = count_censored(raw, complete))
 }
 
 check_probs <- function(x, rows, call, column = NULL) {

@@ -74,7 +74,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
   x <- coded$x
   outcome <- coded$outcome
   check_interrupt()
-  complete <- complete_rows(as.matrix(x), !is.na(outcome), na_rm, call, if (logits) "Logits" else "Probabilities", raw)
+  complete <- complete_rows(x, !is.na(outcome), na_rm, call, if (logits) "Logits" else "Probabilities", raw)
   keep <- complete$rows
   if (!complete$whole) {
     x <- rows_of_part(x, keep)

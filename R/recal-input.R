@@ -45,7 +45,7 @@ split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
 read_new_probs <- function(new, layout, threads, call = caller_env()) {
   x <- if (is.data.frame(new)) layout_columns(new, layout, call) else new
   x <- layout_order(x, new, layout, call)
-  keep <- complete_rows(as.matrix(x), TRUE, TRUE, call,
+  keep <- complete_rows(x, TRUE, TRUE, call,
                         if (layout$logits) "Logits" else "Probabilities")$rows
   x <- if (is.matrix(x)) x[keep, , drop = FALSE] else as.numeric(x)[keep]
   x <- if (layout$logits) check_logits(x, keep, call) else check_probs(x, keep, call)

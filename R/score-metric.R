@@ -80,7 +80,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
     mean <- score_means(rows, design) - shift
     # no value of the score lies below `smallest`, hence no mean of them
     estimates <- lapply(seq_along(mean), function(k) {
-      new_estimate(mean[k], if (all(is.finite(rows[, k]))) rows[, k], design, smallest = smallest[k] - shift[k])
+      new_estimate(mean[k], if (all_finite(rows[[k]])) rows[[k]], design, smallest = smallest[k] - shift[k])
     })
     c(summarise_estimates(estimates, level)[shown_columns],
       list(upper_bound = ifelse(is.finite(infima), mean + shift - infima, NA_real_),
@@ -89,7 +89,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   metric <- if (bound) "upper_bound" else names
   if (real) {
     return(regression_frame(x, truth, dots, by, metric, function(law, y, design) {
-      columns(matrix(unlist(lapply(scores, function(s) s$real(law, y))), design$n), "regression", design)
+      columns(lapply(scores, function(s) s$real(law, y)), "regression", design)
     }, na_rm, list(level = level), call, design))
   }
   if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots, call), scores, call)
@@ -119,12 +119,12 @@ check_no_laws <- function(x, dots, scores, call) {
   ), "score", arg = "score", value = scores[[1]]$name, call = call)
 }
 
-# Rows of Inf and of -Inf have no mean: NA, with a warning.
+# Of each score's rows. Rows of Inf and of -Inf have no mean: NA, with a warning.
 score_means <- function(rows, design) {
-  mean <- apply(rows, 2, row_mean, design)
-  none <- which(is.nan(mean) & colSums(is.na(rows)) == 0)
+  mean <- vapply(rows, row_mean, 0, design)
+  none <- Filter(function(k) !anyNA(rows[[k]]), which(is.nan(mean)))
   if (length(none) > 0) {
-    values <- rows[, none[1]]
+    values <- rows[[none[1]]]
     warn_result(c(
       "The mean score is {.val {NA}}: some scores are infinite, with both signs.",
       "x" = "{sum(values == Inf)} of {length(values)} are {.val {Inf}}, {sum(values == -Inf)} are {.val {-Inf}}: \
@@ -136,15 +136,14 @@ score_means <- function(rows, design) {
   mean
 }
 
-# Matrix n x number of scores.
+# A vector for each score.
 score_rows <- function(predictions, scores) {
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
-  rows <- lapply(scores, function(s) {
+  lapply(scores, function(s) {
     value <- s$value(probs, truth)
     if (n_classes(predictions) == 2) s$scalar * value else value
   })
-  matrix(unlist(rows), ncol = length(scores))
 }
 
 # metric_frame() for real outcomes.

@@ -18,6 +18,7 @@ is_plain_tibble <- function(x) identical(class(x), c("tbl_df", "tbl", "data.fram
 # names of their own, as most are, need no rules of vctrs either.
 columns_frame <- function(...) {
   columns <- rlang::list2(...)
+  columns <- columns[lengths(columns) > 0 | !vapply(columns, is.null, NA)]
   if (plain_columns(columns)) {
     attr(columns, "row.names") <- .set_row_names(length(columns[[1]]))
     class(columns) <- c("tbl_df", "tbl", "data.frame")
