@@ -128,7 +128,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_row_folds
-std::vector<int> cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k);
+Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k);
 RcppExport SEXP _calibrisk_cpp_row_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP kSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;

@@ -40,8 +40,10 @@ Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVec
 
 // Folds 1..k from the values of the rows.
 // [[Rcpp::export(rng = false)]]
-std::vector<int> cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k) {
-  return calibrisk::row_folds(keys_of(features, labels), k);
+Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k) {
+  Rcpp::IntegerVector out(Rcpp::no_init(features.nrow()));
+  calibrisk::row_folds(keys_of(features, labels), k, out.begin());
+  return out;
 }
 
 // Of each class, the sums of its column over its own rows and over all, [classes x 2].

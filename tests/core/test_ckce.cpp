@@ -25,10 +25,11 @@ TEST(ckce_of_one_ridge_without_a_spectrum_is_that_of_the_spectrum) {
   }
 }
 
-TEST(occurrences_count_the_equal_keys_before) {
+TEST(repeated_keys_are_counted_before_each_row) {
   std::vector<std::uint64_t> keys;
   for (std::uint64_t i = 0; i < 3000; ++i) keys.push_back(mix_bits(i % 7 < 3 ? i % 11 : i));
-  const std::vector<std::uint64_t> found = occurrences(keys);
+  std::vector<std::uint64_t> found(keys.size());
+  for_repeated(keys, [&](std::size_t i, std::uint64_t before) { found[i] = before; });
   bool same = true;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     std::uint64_t before = 0;

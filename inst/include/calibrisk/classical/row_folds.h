@@ -38,10 +38,11 @@ inline std::uint64_t bits_of_text(double value) {
   return (bits_of(value) + offset) >> dropped;
 }
 
-// How often each key occurred before, in the order of the keys. Most keys have no equal: two bits
-// at a place of each key say whether another one was there, and only the keys of such places are
-// counted.
-inline std::vector<std::uint64_t> occurrences(const std::vector<std::uint64_t>& keys) {
+// task(i, how often the key of row i occurred before), in order, where it did. Most keys have no
+// equal: two bits at a place of each key say whether another one was there, and only the keys of
+// such places are counted.
+template <class Task>
+void for_repeated(const std::vector<std::uint64_t>& keys, const Task& task) {
   std::size_t places = 64, capacity = 16, shared = 0;
   while (places < 8 * keys.size()) places *= 2;
   std::vector<std::uint64_t> once(places / 64), twice(places / 64);
@@ -59,15 +60,14 @@ inline std::vector<std::uint64_t> occurrences(const std::vector<std::uint64_t>& 
     std::uint64_t key, count;
   };
   std::vector<Slot> slots(capacity, Slot{0, 0});
-  std::vector<std::uint64_t> out(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!is_shared(keys[i])) continue;
     std::size_t at = (keys[i] >> 32) & (capacity - 1);
     while (slots[at].count > 0 && slots[at].key != keys[i]) at = (at + 1) & (capacity - 1);
     slots[at].key = keys[i];
-    out[i] = slots[at].count++;
+    if (slots[at].count > 0) task(i, slots[at].count);
+    ++slots[at].count;
   }
-  return out;
 }
 
 // A key per row of features [n x q] and its label: equal rows have equal keys, also where one was
@@ -86,17 +86,15 @@ inline std::vector<std::uint64_t> row_keys(const double* features, std::size_t n
 
 inline double unit_of(std::uint64_t h) { return static_cast<double>(h >> 11) * 0x1.0p-53; }
 
-// Folds 1..k of rows with these keys. Equal rows are scattered as well, by how many came before:
-// their folds as a set do not depend on their order.
-inline std::vector<int> row_folds(const std::vector<std::uint64_t>& keys, int k) {
-  const std::vector<std::uint64_t> before = occurrences(keys);
-  std::vector<int> out(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    out[i] =
-        static_cast<int>(unit_of(mix_bits(mix_bits(keys[i] + hash_step * (before[i] + 1)))) * k) +
-        1;
-  }
-  return out;
+// Folds 1..k of rows with these keys, into `fold`. Equal rows are scattered as well, by how many
+// came before: their folds as a set do not depend on their order.
+inline void row_folds(const std::vector<std::uint64_t>& keys, int k, int* fold) {
+  const auto set = [&](std::size_t i, std::uint64_t before) {
+    fold[i] =
+        static_cast<int>(unit_of(mix_bits(mix_bits(keys[i] + hash_step * (before + 1)))) * k) + 1;
+  };
+  for (std::size_t i = 0; i < keys.size(); ++i) set(i, 0);
+  for_repeated(keys, set);
 }
 
 // Whether fewer than half of the values differ from each other; reads no further than it must.
