@@ -225,7 +225,19 @@ difference_limits <- function(pair, shown, honest, level) {
     reach <- c(max(min(reach[1], also[1]), min(own[1, 1] - own[2, 2], reach[1], 0)),
                min(max(reach[2], also[2]), max(own[2, 1] - own[1, 2], reach[2], 0)))
   }
+  if (power != 1) reach <- tested_reach(reach, pair, shown, honest, level)
   c(out, conf.low = reach[1], conf.high = reach[2])
+}
+
+# The test is that of the difference before roots are taken. Limits of the roots that include 0 where it rejects, or
+# exclude 0 where it does not, get the end next to 0 that agrees with it.
+tested_reach <- function(reach, pair, shown, honest, level) {
+  apart <- power_limits(pair, honest, level)
+  if (anyNA(apart) || anyNA(reach)) return(reach)
+  if (apart[1] <= 0 && apart[2] >= 0) return(c(min(reach[1], 0), max(reach[2], 0)))
+  if (reach[1] > 0 || reach[2] < 0) return(reach)
+  own <- limits_of_own(pair, shown, honest, level)
+  if (apart[1] > 0) c(own$conf.low, reach[2]) else c(reach[1], own$conf.high)
 }
 
 # Smallest and largest a - b of roots within their own limits. If the paired limits of a^p - b^p exclude 0, which is
