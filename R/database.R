@@ -111,7 +111,8 @@ tables_remedy <- function(con, table, call) {
 new_database <- function(con, from, groups, call) {
   out <- structure(list(con = con, from = from, groups = groups), class = "ce_database")
   # types are seen in rows only: some databases know none of an expression
-  out$columns <- tibble::as_tibble(database_query(out, paste0(select_from(out), " LIMIT 100"), call))
+  first <- paste0("SELECT * FROM (", out$from, ") ce_rows LIMIT 100")
+  out$columns <- tibble::as_tibble(database_query(out, first, call))
   out
 }
 
@@ -136,8 +137,6 @@ as_database <- function(x, call) {
   # the groups are a note of dbplyr, not part of its SQL
   new_database(con, as.character(dbplyr::remote_query(x)), dplyr::group_vars(x), call)
 }
-
-select_from <- function(db, columns = "*") paste0("SELECT ", columns, " FROM (", db$from, ") ce_rows")
 
 # The rows of a query; what goes wrong in the database is an error of ours that says what it said.
 database_query <- function(db, sql, call) {

@@ -27,10 +27,9 @@ glance.ce_estimate <- function(x, ...) {
 }
 
 # Groups stand before the notion.
-estimate_groups <- function(x) names(x)[seq_len(match("notion", names(x)) - 1)]
-
 estimate_columns <- function(x, columns) {
-  tibble::as_tibble(as.list(x)[c(estimate_groups(x), intersect(columns, names(x)))])
+  groups <- names(x)[seq_len(match("notion", names(x)) - 1)]
+  tibble::as_tibble(as.list(x)[c(groups, intersect(columns, names(x)))])
 }
 
 #' @rdname ce_estimate_tables

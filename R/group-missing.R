@@ -1,8 +1,6 @@
 # Groups whose data do not suffice, where others do: their rows are NA, and one warning names them. Wrong arguments
 # and wrong values remain errors.
 
-lacks_data <- function(cnd) !is.null(data_condition(cnd))
-
 # The error among `cnd` and its parents that says that the data do not suffice.
 data_condition <- function(cnd) {
   while (!is.null(cnd)) {

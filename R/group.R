@@ -43,7 +43,7 @@ run_groups <- function(groups, fn, call) {
   one <- function(g) {
     rows <- groups$rows[[g]]
     rlang::try_fetch(in_group(fn(rows), groups$keys, g, call, rows), calibrisk_error_group = function(cnd) {
-      if (lacks_data(cnd)) cnd else rlang::zap()
+      if (is.null(data_condition(cnd))) rlang::zap() else cnd
     })
   }
   found <- collect_kept(while_in_groups(told_once(warned_once(warned_once(

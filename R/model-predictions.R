@@ -333,14 +333,13 @@ ce_predictions.rpart <- function(model, newdata, ...) {
 #' @rdname ce_predictions
 #' @export
 ce_predictions.model_fit <- function(model, newdata, ..., horizon = NULL) {
-  add_parsnip(model, newdata, if (inherits(model, "workflow")) workflow_mode(model) else model$spec$mode, horizon, ...)
+  spec <- if (inherits(model, "workflow")) model$fit$actions$model$spec else model$spec
+  add_parsnip(model, newdata, spec$mode, horizon, ...)
 }
 
 #' @rdname ce_predictions
 #' @export
 ce_predictions.workflow <- ce_predictions.model_fit
-
-workflow_mode <- function(model) model$fit$actions$model$spec$mode
 
 add_parsnip <- function(model, newdata, mode, horizon, ...) {
   check_newdata(newdata, if (inherits(model, "workflow")) "workflows" else "parsnip")

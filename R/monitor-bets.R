@@ -145,5 +145,3 @@ join_streams <- function(a, b, settings) {
                  n = a$n + b$n)
   refit_bets(joined, settings)
 }
-
-stream_wealth <- function(streams) log_mean_exp(t(unlist(lapply(streams, `[[`, "log_e"))))

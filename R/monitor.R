@@ -244,7 +244,7 @@ c.ce_monitor <- function(...) {
   joined["clusters"] <- list(unlist(lapply(monitors, `[[`, "clusters")))
   joined$streams <- Reduce(function(a, b) Map(join_streams, a, b, list(first)), lapply(monitors, `[[`, "streams"))
   joined$state <- do.call(c, lapply(monitors, `[[`, "state"))
-  joined$log_e <- stream_wealth(joined$streams)
+  joined$log_e <- log_mean_exp(t(unlist(lapply(joined$streams, `[[`, "log_e"))))
   # a possible order of the rows: all of the first monitor, then all of the second, ... ...
   joined$largest <- max(0, first$largest, joined$log_e)
   if (is.na(first$rejected_at) && joined$log_e >= -log(joined$alpha)) joined$rejected_at <- joined$state$n

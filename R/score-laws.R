@@ -23,8 +23,6 @@ as_law <- function(x, call = caller_env()) {
   ), "distribution", arg = "prediction", call = call)
 }
 
-n_laws <- function(law) vctrs::vec_size(law)
-
 score_moments <- function(law, call = caller_env()) {
   if (dimension_of(law) > 1) stop_family(law, "The score of several outcomes")
   moments <- law_moments(law)

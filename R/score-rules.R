@@ -209,7 +209,7 @@ class_values <- function(score, prediction, truth, call = caller_env()) {
 
 law_values <- function(score, prediction, truth, call = caller_env()) {
   prediction <- as_law(prediction)
-  check_length(n_laws(prediction), length(truth), call)
+  check_length(vctrs::vec_size(prediction), length(truth), call)
   truth <- as.numeric(truth)
   if (is_count(prediction)) check_count_outcomes(truth, seq_along(truth), call, "truth")
   score$real(prediction, truth)

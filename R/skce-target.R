@@ -207,7 +207,7 @@ outcome_candidates <- 2048L
 # Pivots of a factor of the target kernel, the factor at the pivots, and E l(t, Z_i) for every
 # prediction. The pivots are outcomes drawn from predictions: the factor must not depend on what
 # was observed.
-outcome_factor <- function(problem, threads, rank = outcome_rank(problem$n)) {
+outcome_factor <- function(problem, threads, rank = max(16, min(64, 2e6 %/% problem$n))) {
   laws <- problem$laws
   n <- problem$n
   rows <- round(seq(1, n, length.out = min(n, outcome_candidates)))
@@ -219,5 +219,3 @@ outcome_factor <- function(problem, threads, rank = outcome_rank(problem$n)) {
   list(pivots = pivots, triangle = factor$L[factor$pivots, , drop = FALSE],
        expected = cpp_target_expectation(problem$target, target_points(problem$target, pivots), threads))
 }
-
-outcome_rank <- function(n) max(16, min(64, 2e6 %/% n))

@@ -20,12 +20,10 @@ smooth_draws <- function(problem, frequency, smoother, span, distances, times) {
     return(list(samples = draws[terms, , drop = FALSE], noise = draws[-terms, , drop = FALSE]))
   }
   list(samples = draws, noise = vapply(seq_len(times), function(b) {
-    problem$labels <- redrawn_labels(frequency)
+    problem$labels <- as.integer(stats::runif(length(frequency)) < frequency)
     distances(problem_frequency(problem, smoother, span) - frequency, problem)
   }, distances(x, problem)))
 }
-
-redrawn_labels <- function(x) as.integer(stats::runif(length(x)) < x)
 
 # For mean, median, 90% quantile, maximum (and more). `degree`: T(t g) = t^degree T(g).
 smooth_limits <- function(value, draws, level, design, degree = 1) {

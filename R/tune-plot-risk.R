@@ -84,13 +84,12 @@ path_place <- function(value, per_class, parameter) {
   out[per_class] <- 1.08
   at <- which(!per_class & !is.na(value))
   if (length(unique(value[at])) < 2) return(out)
-  v <- if (spans_decades(value[at])) log10(value[at]) else value[at]
+  v <- value[at]
+  if (min(v) > 0 && max(v) / min(v) > 100) v <- log10(v)
   share <- (v - min(v)) / diff(range(v))
   out[at] <- if (parameter %in% c("ridge", "bandwidth")) 1 - share else share
   out
 }
-
-spans_decades <- function(v) min(v) > 0 && max(v) / min(v) > 100
 
 risk_curve <- function(x, call = caller_env(2)) {
   table <- risk_table(x, call)
