@@ -37,6 +37,10 @@ cpp_row_folds <- function(features, labels, k) {
     .Call(`_calibrisk_cpp_row_folds`, features, labels, k)
 }
 
+cpp_draw_folds <- function(features, labels, copies, k) {
+    .Call(`_calibrisk_cpp_draw_folds`, features, labels, copies, k)
+}
+
 cpp_class_sums <- function(probs, labels) {
     .Call(`_calibrisk_cpp_class_sums`, probs, labels)
 }
@@ -97,8 +101,8 @@ cpp_label_ranks <- function(label) {
     .Call(`_calibrisk_cpp_label_ranks`, label)
 }
 
-cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y) {
-    .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y)
+cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y, draws) {
+    .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y, draws)
 }
 
 cpp_isotonic_pools <- function(total, weight, end) {
@@ -133,8 +137,8 @@ cpp_joint <- function(p, outcomes, weights, copies, knots, level, redraws, threa
     .Call(`_calibrisk_cpp_joint`, p, outcomes, weights, copies, knots, level, redraws, threads)
 }
 
-cpp_joint_flips <- function(p, outcomes, weights, cluster, knots, level, redraws, threads) {
-    .Call(`_calibrisk_cpp_joint_flips`, p, outcomes, weights, cluster, knots, level, redraws, threads)
+cpp_joint_flips <- function(p, outcomes, weights, copies, cluster, knots, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_joint_flips`, p, outcomes, weights, copies, cluster, knots, level, redraws, threads)
 }
 
 cpp_class_flips <- function(p, labels, weights, cluster, canonical, level, redraws, threads) {
@@ -201,8 +205,8 @@ cpp_ridge_pivots <- function(factor, rank) {
     .Call(`_calibrisk_cpp_ridge_pivots`, factor, rank)
 }
 
-cpp_ladder <- function(features, residuals, weights, cluster, bases, moments, threads, copies = FALSE) {
-    .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, cluster, bases, moments, threads, copies)
+cpp_ladder <- function(features, residuals, weights, copies, cluster, bases, moments, threads) {
+    .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, copies, cluster, bases, moments, threads)
 }
 
 cpp_symmetric_order <- function(probs) {

@@ -130,8 +130,8 @@ clustered_ladder <- function(rows, pairs, weight, design, level, threads, call, 
   })
   facts <- score_facts(e^2, problem$design, 1, design$n)
   rungs <- predicted_noise(rungs, facts, function() {
-    cpp_ladder(problem$features, predicted_residuals(problem$features), own$count, integer(), bases, TRUE, threads,
-               TRUE)
+    cpp_ladder(problem$features, predicted_residuals(problem$features), own$count, own$count, integer(), bases, TRUE,
+               threads)
   })
   out <- finish_ladder(rungs, problem$design, facts, level, design_df(design))
   flipped_ladder(out, own$x, own$y, problem$design, level, threads, knots[-1])

@@ -1,9 +1,10 @@
 # The arguments `weights`, `cluster` and `horizon` of the functions that take outcomes: columns of the data (selected as
 # `truth` is), or vectors beside vectors.
 
-# Quosures, evaluated once, with the data they belong to, and the horizon of survival outcomes (R/horizon.R).
-design_input <- function(weights, cluster, horizon = NULL, call = caller_env()) {
-  list(weights = weights, cluster = cluster, horizon = as_horizon(horizon, call))
+# Quosures, evaluated once, with the data they belong to, and the horizon of survival outcomes (R/horizon.R). `copies`:
+# whether the function takes rows that stand for several; else rows are repeated by frequency weights.
+design_input <- function(weights, cluster, horizon = NULL, copies = FALSE, call = caller_env()) {
+  list(weights = weights, cluster = cluster, horizon = as_horizon(horizon, call), copies = copies)
 }
 
 # Beside matrices and vectors (or a list of them) an expression is a vector, which is evaluated once, however many
@@ -26,15 +27,16 @@ evaluate_design_once <- function(input, x) {
   input
 }
 
-# The raw columns for the rows of x: list(weights, cluster, kind), NULL where not given; the reader of outcomes adds
-# `censoring`, see outcomes_at().
+# The raw columns for the rows of x: list(weights, cluster, kind, copies), NULL where not given; the reader of outcomes
+# adds `censoring`, see outcomes_at().
 read_design <- function(input, x, n, call) {
   if (is.null(input)) return(list())
   args <- c("weights", "cluster")
   out <- lapply(setNames(nm = args), function(arg) design_column(input[[arg]], x, n, arg, call))
   if (!is.null(out$weights)) {
     out$kind <- weight_kind(out$weights, call)
-    out$weights <- check_weights(as.numeric(out$weights), out$kind, call)
+    out$copies <- out$kind == "frequency" && isTRUE(input$copies)
+    out$weights <- check_weights(as.numeric(out$weights), out$kind == "frequency" && !out$copies, call)
   }
   out
 }
@@ -117,10 +119,8 @@ weight_kind <- function(weights, call) {
   "importance"
 }
 
-# Beyond it the repeated rows would take more memory than most computers have.
-most_repeated_rows <- 5e7
-
-check_weights <- function(weights, kind, call) {
+# `repeated`: whether rows are made of them.
+check_weights <- function(weights, repeated, call) {
   bad <- which(!is.na(weights) & (!is.finite(weights) | weights < 0))
   if (length(bad) > 0) {
     stop_input(c(
@@ -139,7 +139,7 @@ check_weights <- function(weights, kind, call) {
       "i" = "Divide all by one number: only their ratios count."
     ), c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]], call = call)
   }
-  if (kind == "frequency" && sum(weights, na.rm = TRUE) > most_repeated_rows) {
+  if (repeated && sum(weights, na.rm = TRUE) > most_repeated_rows) {
     stop_input(c(
       "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",
       "x" = "They sum to {count_text(sum(weights, na.rm = TRUE))}, in {count_text(length(weights))} rows.",
@@ -159,12 +159,13 @@ design_complete <- function(raw, n) {
   complete
 }
 
-# The rows that are used, of those that are complete: without the ones of weight 0, repeated by their frequencies.
+# The rows that are used, of those that are complete: without the ones of weight 0, repeated by their frequencies unless
+# these are copies.
 design_kept <- function(raw, rows) {
   if (!is.null(raw$censoring)) rows <- rows[raw$censoring$weights[rows] > 0]
   if (is.null(raw$weights)) return(rows)
   weights <- raw$weights[rows]
-  if (raw$kind == "frequency") return(rep(rows, weights))
+  if (raw$kind == "frequency" && !raw$copies) return(rep(rows, weights))
   rows[weights > 0]
 }
 
@@ -180,15 +181,19 @@ count_censored <- function(raw, rows) {
 # the rows.
 bind_design <- function(raw, rows, censored = NULL) {
   cluster <- raw$cluster[rows]
+  # of each draw
   w <- if (identical(raw$kind, "importance")) raw$weights[rows]
+  copies <- if (isTRUE(raw$copies)) raw$weights[rows]
+  if (all(copies == 1)) copies <- NULL
   if (!is.null(raw$censoring)) w <- raw$censoring$weights[rows] * (w %||% 1)
   # weights of one value are none; of a part of the rows they still say how much it counts beside the others
   if (length(w) > 0 && all(w == w[1])) w <- NULL
-  if (length(cluster) > 1 && all(cluster == cluster[1])) warn_one_cluster(length(cluster))
-  out <- new_design(length(rows), w, if (!is.null(cluster)) cluster_codes(cluster))
+  if (!is.null(copies)) w <- if (is.null(w)) copies else w * copies
+  out <- new_design(length(rows), w, if (!is.null(cluster)) cluster_codes(cluster), copies)
+  if (length(cluster) > 0 && all(cluster == cluster[1]) && draw_count(out) > 1) warn_one_cluster(draw_count(out))
   if (!is.null(censored)) {
-    out$follow_up <- list(horizon = raw$censoring$horizon, events = sum(raw$censoring$outcomes[rows]),
-                          censored = censored)
+    out$follow_up <- list(horizon = raw$censoring$horizon,
+                          events = sum(raw$censoring$outcomes[rows] * (copies %||% 1)), censored = censored)
     keep_design(out)
   }
   out

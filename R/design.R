@@ -1,17 +1,44 @@
 # Weights and clusters of the rows. A design is a list:
 #   n        rows
-#   w        numeric n, importance weights; NULL for unweighted rows
+#   w        numeric n, what each row counts in a mean; NULL: 1
+#   copies   numeric n, how many draws each row stands for, each of the weight w / copies; NULL: 1
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
 #   draws    number of clusters, where their rows are elsewhere; else NULL
 #   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n; else NULL
 #
-# With frequency weights the rows are repeated when they are read (R/design-read.R). Every number, error and test is
-# then that of the repeated rows, and no later code depends on the frequencies.
+# Frequency weights are copies where a function takes them (design_input(copies = TRUE)). For all others the rows are
+# repeated when they are read (R/design-read.R). Every number, error and test is that of the repeated rows.
 
-new_design <- function(n, w = NULL, cluster = NULL) list(n = n, w = w, cluster = cluster)
+new_design <- function(n, w = copies, cluster = NULL, copies = NULL) {
+  out <- list(n = n, w = w, cluster = cluster)
+  out$copies <- copies
+  out
+}
 
 is_plain <- function(design) is.null(design$w) && is.null(design$cluster)
+
+# Whether all draws have one weight: of plain rows and of copies.
+equal_draws <- function(design) is.null(design$w) || identical(design$w, design$copies)
+
+# Number of draws, an integer if it is small enough.
+draw_count <- function(design) {
+  if (is.null(design$copies)) return(design$n)
+  n <- sum(design$copies)
+  if (n == round(n) && n <= .Machine$integer.max) as.integer(n) else n
+}
+
+# Of every row, the sum of weight^k over its draws: w^k / copies^(k - 1).
+draw_powers <- function(design, k) {
+  w <- design_weights(design)
+  if (is.null(design$copies)) w^k else w * (w / design$copies)^(k - 1)
+}
+
+# The rows with other numbers of draws of the same weights.
+recounted <- function(design, copies) {
+  w <- if (equal_draws(design)) copies else design$w * (copies / (design$copies %||% 1))
+  new_design(design$n, w, design$cluster, copies)
+}
 
 design_rows <- function(design, rows) {
   out <- if (is_plain(design)) {
@@ -19,7 +46,7 @@ design_rows <- function(design, rows) {
   } else {
     cluster <- design$cluster[rows]
     w <- design$w[rows]
-    new_design(length(cluster %||% w), w, if (!is.null(cluster)) cluster_codes(cluster))
+    new_design(length(cluster %||% w), w, if (!is.null(cluster)) cluster_codes(cluster), design$copies[rows])
   }
   # of a part nobody knows how many were censored
   if (isTRUE(out$n == design$n)) out$follow_up <- design$follow_up
@@ -51,10 +78,10 @@ total_weight <- function(design) if (is.null(design$w)) design$n else sum(design
 # w / W1
 row_shares <- function(design) if (is.null(design$w)) rep(1 / design$n, design$n) else design$w / sum(design$w)
 
-# sum w^2 / W1^2: 1 over the effective number of rows
+# sum w^2 / W1^2 over all draws: 1 over their effective number
 weight_concentration <- function(design) {
   if (!is.null(design$sums)) return(design$sums[2] / design$sums[1]^2)
-  if (is.null(design$w)) 1 / design$n else sum(design$w^2) / sum(design$w)^2
+  if (is.null(design$w)) 1 / design$n else sum(draw_powers(design, 2)) / sum(design$w)^2
 }
 
 row_mean <- function(rows, design) {
@@ -63,30 +90,33 @@ row_mean <- function(rows, design) {
 
 # Standard error of the weighted mean of rows that are means over all others only to first order: influence values.
 #   rows         se^2 = sum (psi - mean)^2 / (n (n - 1))
-#   importance   se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
+#   draws        se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
 #   clusters     se^2 = C / (C - 1) sum_c (sum_{i in c} w_i (psi_i - mean))^2 / W1^2
 row_std_error <- function(rows, design) {
-  n <- design$n
+  n <- as.numeric(draw_count(design))
   if (is_plain(design) && is.double(rows) && n > 1) return(sqrt(cpp_row_moments(rows)[2] / (n * (n - 1))))
   centred <- rows - row_mean(rows, design)
-  if (!is.null(design$w)) centred <- design$w * centred
   if (!is.null(design$cluster)) {
-    centred <- sum_by_cluster(centred, design$cluster)
-    n <- length(centred)
+    squares <- sum_by_cluster(if (is.null(design$w)) centred else design$w * centred, design$cluster)^2
+    n <- length(squares)
+  } else {
+    squares <- if (is.null(design$w)) centred^2 else draw_powers(design, 2) * centred^2
   }
   if (n < 2) return(NA_real_)
-  sqrt(n / (n - 1) * sum(centred^2)) / total_weight(design)
+  sqrt(n / (n - 1) * sum(squares)) / total_weight(design)
 }
 
 # Covariance matrix of the weighted means of several influences, a column each; row_std_error() is the root of its
 # diagonal.
 row_covariance <- function(rows, design) {
-  n <- design$n
+  n <- as.numeric(draw_count(design))
   w <- design_weights(design)
-  centred <- w * (rows - rep(colSums(w * rows) / sum(w), each = n))
+  centred <- rows - rep(colSums(w * rows) / sum(w), each = design$n)
   if (!is.null(design$cluster)) {
-    centred <- sum_by_cluster(centred, design$cluster)
+    centred <- sum_by_cluster(w * centred, design$cluster)
     n <- nrow(centred)
+  } else {
+    centred <- sqrt(draw_powers(design, 2)) * centred
   }
   if (n < 2) return(matrix(NA_real_, ncol(rows), ncol(rows)))
   n / (n - 1) * crossprod(centred) / sum(w)^2
@@ -109,10 +139,10 @@ weighted_quantile <- function(values, probs, design) {
 # weights.
 design_df <- function(design) {
   clusters <- cluster_count(design) %||% Inf
-  weights <- if (is.null(design$w) && is.null(design$sums)) {
+  weights <- if (equal_draws(design) && is.null(design$sums)) {
     Inf
   } else {
-    1 / max(weight_concentration(design) - 1 / design$n, 0)
+    1 / max(weight_concentration(design) - 1 / draw_count(design), 0)
   }
   min(clusters - 1, weights)
 }
@@ -123,11 +153,25 @@ design_quantile <- function(p, design) {
   stats::qt(p, df)
 }
 
-# Rows of a bootstrap sample: rows, or whole clusters.
+# Rows of a bootstrap sample: those of its draws, or of whole clusters.
 resampled_rows <- function(design) {
-  if (is.null(design$cluster)) return(sample.int(design$n, design$n, replace = TRUE))
+  n <- draw_count(design)
+  if (is.null(design$cluster)) {
+    drawn <- sample.int(n, n, replace = TRUE)
+    return(if (is.null(design$copies)) drawn else rep(seq_len(design$n), design$copies)[drawn])
+  }
   members <- split(seq_len(design$n), design$cluster)
   unlist(members[sample.int(length(members), replace = TRUE)], use.names = FALSE)
+}
+
+# Beyond it repeated rows would take more memory than most computers have.
+most_repeated_rows <- 5e7
+
+# How many draws of every row are in a bootstrap sample. Very many are Poisson numbers.
+resampled_copies <- function(design) {
+  if (is.null(design$cluster) && draw_count(design) > most_repeated_rows) return(stats::rpois(design$n, design$copies))
+  times <- tabulate(resampled_rows(design), design$n)
+  if (is.null(design$cluster)) times else times * (design$copies %||% 1)
 }
 
 # NULL where rows are independent.
@@ -168,15 +212,15 @@ design_sentence <- function(designs, rows = TRUE) {
     NULL
   } else if (length(designs) > 0 && all(given("follow_up"))) {
     of <- function(value) vapply(designs, value, 0)
-    follow_up_text(of(function(design) design$n), of(function(design) design$follow_up$events),
+    follow_up_text(of(draw_count), of(function(design) design$follow_up$events),
                    of(function(design) design$follow_up$censored),
                    of(function(design) 1 / weight_concentration(design)), designs[[1]]$follow_up$horizon)
-  } else if (any(given("w") | given("sums"))) {
+  } else if (!all(vapply(designs, equal_draws, NA)) || any(given("sums"))) {
     paste0("rows are weighted: effective sample size ", span(function(design) 1 / weight_concentration(design)), " of ",
-           span(function(design) design$n))
+           span(draw_count))
   }
   clustered <- if (any(given("cluster") | given("draws"))) {
-    clusters <- function(design) cluster_count(design) %||% design$n
+    clusters <- function(design) cluster_count(design) %||% draw_count(design)
     paste("standard errors treat the", span(clusters), "clusters as independent units")
   }
   said <- paste(c(counted, clustered), collapse = "; ")

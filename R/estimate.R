@@ -194,7 +194,8 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  design <- design_input(enquo(weights), enquo(cluster), horizon,
+                         copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
   if (is_database(x)) {
     check_database_estimate(method, bases, call)
     return(database_estimate(x, truth, dots, enquo(.by), notion, event_level, na_rm, level, threads, design, call))
@@ -243,7 +244,7 @@ add_events <- function(so_far, predictions, notion, horizon) {
   label <- if ("binary" %in% notion) event_label(predictions, "binary", horizon)
   if (is.null(label)) return(NULL)
   is_event <- if (is.null(predictions$probs)) predictions$outcome == 1 else predictions$truth == predictions$event
-  list(n = sum(so_far$n, is_event), label = label, hint = event_hint(predictions))
+  list(n = sum(so_far$n, is_event * (predictions$design$copies %||% 1)), label = label, hint = event_hint(predictions))
 }
 
 check_estimate_method <- function(method, notion, call) {

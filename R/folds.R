@@ -178,3 +178,16 @@ value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds
   codes <- seq_len(max(cluster))
   cpp_row_folds(matrix(as.numeric(codes)), 0L * codes, folds)[cluster]
 }
+
+# A problem whose rows stand for draws of one fold each, that of `fold`. Equal draws are in several folds, those of a
+# cluster in one.
+fold_draws <- function(problem) {
+  copies <- problem$design$copies
+  if (is.null(copies) || !is.null(problem$design$cluster)) return(problem)
+  counts <- problem$draw_folds %||% cpp_draw_folds(problem$features, problem$labels, copies, crossfit_folds)
+  at <- which(counts > 0)
+  out <- take_rows(problem, (at - 1L) %% nrow(counts) + 1L)
+  out$design <- recounted(out$design, counts[at])
+  out$fold <- (at - 1L) %/% nrow(counts) + 1L
+  out
+}

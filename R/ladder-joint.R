@@ -7,9 +7,11 @@
 joint_redraws <- 1999L
 
 # Whether outcomes drawn from the predictions are as those of a calibrated model would be.
-# A cluster of one row is a row.
+# A cluster of one draw is a draw.
 can_redraw <- function(design) {
-  design$n > 1 && anyDuplicated(design$cluster) == 0 && (is.null(design$w) || all(design$w == design$w[1]))
+  alone <- is.null(design$cluster) || is.null(design$copies) && anyDuplicated(design$cluster) == 0
+  each <- design$w / (design$copies %||% 1)
+  draw_count(design) > 1 && alone && all(each == each[1])
 }
 
 # The ladder of a problem with one residual per row, or with the two of two classes.
@@ -18,10 +20,10 @@ binary_ladder <- function(problem, level, threads) {
   p <- problem$features[, 1]
   y <- round(p - problem$residuals[, 1])
   if (!can_redraw(problem$design)) {
-    out <- run_ladder(problem, ladder_bases("binary", classes, problem$design$n), level, threads)
+    out <- run_ladder(problem, ladder_bases("binary", classes, draw_count(problem$design)), level, threads)
     return(flipped_ladder(out, p, y, problem$design, level, threads, classes = classes))
   }
-  out <- joint_ladder(p, y, NULL, level, threads)
+  out <- joint_ladder(p, y, problem$design$copies, level, threads)
   out$value$design <- problem$design
   if (classes == 2) doubled_ladder(out) else out
 }
@@ -56,8 +58,8 @@ certainly_right <- function(p, y) all(p == y)
 # bases.
 flipped_ladder <- function(ladder, p, y, design, level, threads, knots = list(), classes = 1) {
   if (is.na(ladder$p.value)) return(ladder)
-  found <- cpp_joint_flips(p, y, design$w %||% numeric(), design$cluster %||% integer(), knots, level, joint_redraws,
-                           threads)
+  found <- cpp_joint_flips(p, y, design$w %||% numeric(), design$copies %||% numeric(), design$cluster %||% integer(),
+                           knots, level, joint_redraws, threads)
   with_flips(ladder, found, sqrt(classes) * found$low, design)
 }
 

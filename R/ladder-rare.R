@@ -14,15 +14,17 @@ score_facts <- function(scores, design, largest, rows = 1 / weight_concentration
     return(list(mean = mean, error = row_std_error(scores, design), third = sum((scores - mean)^3) / n^3, size = n,
                 rows = rows, largest = largest))
   }
-  parts <- design_weights(design) * (scores - mean)
   weights <- design_weights(design)
   if (!is.null(design$cluster)) {
-    parts <- sum_by_cluster(parts, design$cluster)
-    weights <- sum_by_cluster(weights, design$cluster)
+    cubes <- sum_by_cluster(weights * (scores - mean), design$cluster)^3
+    squares <- sum_by_cluster(weights, design$cluster)^2
+  } else {
+    cubes <- draw_powers(design, 3) * (scores - mean)^3
+    squares <- draw_powers(design, 2)
   }
   total <- sum(weights)
-  list(mean = mean, error = row_std_error(scores, design), third = sum(parts^3) / total^3,
-       size = total^2 / sum(weights^2), rows = rows, largest = largest)
+  list(mean = mean, error = row_std_error(scores, design), third = sum(cubes) / total^3,
+       size = total^2 / sum(squares), rows = rows, largest = largest)
 }
 
 # The share of failures that a sample of none says nothing of: none of so many in `size` draws has the probability

@@ -42,8 +42,8 @@ ladder_problem <- function(predictions, notion, call) {
 # The weights and clusters of a problem, as the core reads them.
 core_ladder <- function(problem, bases, moments, threads) {
   design <- problem$design
-  cpp_ladder(problem$features, problem$residuals, design$w %||% numeric(), design$cluster %||% integer(), bases,
-             moments, threads)
+  cpp_ladder(problem$features, problem$residuals, design$w %||% numeric(), design$copies %||% numeric(),
+             design$cluster %||% integer(), bases, moments, threads)
 }
 
 run_ladder <- function(problem, bases, level, threads) {

@@ -85,7 +85,7 @@ scalar_bases <- function(kernel, problem, fold, context) {
   x <- problem$features[, 1]
   counts <- problem$counts
   pointer <- cpp_ridge_scalar(x, problem$residuals, fold, max(fold), map$centre, map$gamma, map$scale, map$rank,
-                              counts %||% problem$design$w %||% numeric(), !is.null(counts), context$threads,
+                              counts %||% problem$design$w %||% numeric(), counts %||% numeric(), context$threads,
                               context$progress)
   list(
     rank = map$rank,

@@ -21,12 +21,13 @@ error_columns <- function(estimates, interval, problems = NULL, statistic = NULL
   c(summarise_estimates(estimates, interval$level, draws), list(.estimates = estimates))
 }
 
-# A sample is how often each row was drawn. Scalar problems are sorted once: a sample repeats rows of the sorted ones.
+# A sample is how often each row was drawn. Scalar problems are sorted once: a sample repeats rows of the sorted ones,
+# or counts them where rows stand for several.
 bootstrap_values <- function(problems, statistic, times) {
   design <- problems[[1]]$design
   ordered <- lapply(problems, order_problem)
   one <- function(b) {
-    counts <- tabulate(resampled_rows(design), design$n)
+    counts <- resampled_copies(design)
     statistic(lapply(ordered, function(problem) repeat_rows(problem, counts[problem$order])))
   }
   draws <- lapply(seq_len(times), one)
@@ -45,9 +46,12 @@ order_problem <- function(problem) {
 }
 
 repeat_rows <- function(problem, counts) {
-  part <- take_rows(problem, rep(seq_along(counts), counts))
+  counted <- !is.null(problem$design$copies)
+  part <- take_rows(problem, if (counted) which(counts > 0) else rep(seq_along(counts), counts))
+  if (counted) part$design <- recounted(part$design, as.numeric(counts[counts > 0]))
   if (problem$scalar) {
-    part$sorted <- sorted_values(part$features[, 1], part$labels, seq_along(part$labels), part$design$w)
+    part$sorted <- sorted_values(part$features[, 1], part$labels, seq_along(part$labels), part$design$w,
+                                 part$design$copies)
   }
   part
 }

@@ -51,11 +51,12 @@ ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ks_error", function(predictions) {
     c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
 }, "minimize", c(0, Inf))
 
 ks_columns <- function(problems, interval) {
   parts <- lapply(problems, function(problem) {
+    problem <- fold_draws(problem)
     sorted <- sort_problem(problem)
     value <- ks_value(sorted)
     honest <- mean_estimate(crossfit_ks(sorted, problem_folds(problem)), problem$design)
@@ -77,7 +78,7 @@ ks_columns <- function(problems, interval) {
 ks_spread <- function(problem) {
   if (!is.null(problem$design$cluster)) return(NULL)
   p <- problem$features[, 1]
-  share <- row_shares(problem$design)^2
+  share <- draw_powers(problem$design, 2) / total_weight(problem$design)^2
   c(known = sum(share * p * (1 - p)), estimated = sum(share * problem$residuals[, 1]^2))
 }
 

@@ -45,7 +45,7 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
     }))
     rbs_columns(scores, used, interval, predictions$design)
   }, event_level, na_rm, choices = list(interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
 }, "minimize", c(0, sqrt(2)))
 
 rbs_columns <- function(scores, notion, interval, design) {
@@ -56,6 +56,6 @@ rbs_columns <- function(scores, notion, interval, design) {
   root <- columns$.estimate
   c(columns, list(
     corrected = if (root > 0) root + estimate_std_error(estimate)^2 / (8 * root^3) else root,
-    n = design$n, notion = notion
+    n = draw_count(design), notion = notion
   ))
 }

@@ -3,27 +3,30 @@
 # of bins.
 
 # x ascending with its outcome y, residual d = x - y, weights w (NULL: none), the ends of the tie blocks, and prefix
-# sums; n is the total weight. (cumsum() adds in long double, so a prefix is off by one rounding.) A problem may carry
-# its sorted form, so that several errors share one sort.
+# sums; n is the total weight, sum_draws counts the draws where rows stand for several. (cumsum() adds in long double,
+# so a prefix is off by one rounding.) A problem may carry its sorted form, so that several errors share one sort.
 sort_problem <- function(problem) {
-  problem$sorted %||% sort_values(problem$features[, 1], problem$labels, problem$design$w)
+  problem$sorted %||% sort_values(problem$features[, 1], problem$labels, problem$design$w, problem$design$copies)
 }
 
-sort_values <- function(x, y, w = NULL) {
+sort_values <- function(x, y, w = NULL, copies = NULL) {
   # ties by outcome: the same digits for every order of the rows
   order <- if (is.null(w)) order(x, y, method = "radix") else order(x, y, w, method = "radix")
-  sorted_values(x[order], y[order], order, w[order])
+  sorted_values(x[order], y[order], order, w[order], copies[order])
 }
 
-sorted_values <- function(x, y, order = NULL, w = NULL) {
+sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {
   rows <- length(x)
   d <- x - y
+  # sums of squared weights of each row's draws
+  w2 <- if (is.null(copies)) w^2 else w * (w / copies)
   weighted <- function(v) cumsum(if (is.null(w)) as.numeric(v) else w * v)
   list(
-    x = x, y = y, d = d, w = w, order = order, ties = c(which(x[-1L] != x[-rows]), rows),
+    x = x, y = y, d = d, w = w, w2 = if (!is.null(w)) w2, order = order, ties = c(which(x[-1L] != x[-rows]), rows),
     # n times a number of bins can exceed 2^31
     n = if (is.null(w)) as.numeric(rows) else sum(w),
-    sum_w = if (!is.null(w)) cumsum(w), sum_w2 = if (!is.null(w)) cumsum(w^2),
+    sum_w = if (!is.null(w)) cumsum(w), sum_w2 = if (!is.null(w)) cumsum(w2),
+    draws = if (is.null(copies)) rows else sum(copies), sum_draws = if (!is.null(copies)) cumsum(copies),
     sum_d = weighted(d), sum_d2 = weighted(d^2), sum_y = weighted(y)
   )
 }
@@ -59,7 +62,7 @@ weighted_ends <- function(sorted, shares) {
 }
 
 sweep_bins <- function(sorted) {
-  cpp_sweep_bins(sorted$y, sorted$ties, sorted$sum_w, if (!is.null(sorted$w)) sorted$sum_y)
+  cpp_sweep_bins(sorted$y, sorted$ties, sorted$sum_w, if (!is.null(sorted$w)) sorted$sum_y, sorted$draws)
 }
 
 bin_ends <- function(sorted, type, n_bins) {
@@ -71,17 +74,19 @@ bin_ends <- function(sorted, type, n_bins) {
   )
 }
 
-# Per non-empty bin: weight, mean residual, accuracy, mean square of the residuals around their mean, and
-# sum w^2 / (sum w)^2, which is 1 over the number of rows without weights.
+# Per non-empty bin: draws, weight, mean residual, accuracy, mean square of the residuals around their mean, and
+# sum w^2 / (sum w)^2, which is 1 over the number of draws of one weight.
 bin_table <- function(sorted, ends, from = 0) {
   ends <- used_ends(ends)
   sums <- list(d = sorted$sum_d, d2 = sorted$sum_d2, y = sorted$sum_y, w = sorted$sum_w, w2 = sorted$sum_w2)
   sums <- lapply(sums[lengths(sums) > 0], bin_totals, ends = ends, from = from)
   if (!is.null(sorted$w)) sums <- sum_light_bins(sums, sorted, ends, from)
-  size <- sums$w %||% diff(c(from, ends))
+  rows <- diff(c(from, ends))
+  size <- sums$w %||% rows
   gap <- sums$d / size
   list(
-    ends = ends, size = size, gap = gap,
+    ends = ends, draws = if (is.null(sorted$sum_draws)) rows else bin_totals(sorted$sum_draws, ends, from),
+    size = size, gap = gap,
     accuracy = sums$y / size,
     spread = pmax(sums$d2 / size - gap^2, 0),
     concentration = if (is.null(sorted$w)) 1 / size else sums$w2 / size^2
@@ -97,7 +102,7 @@ sum_light_bins <- function(sums, sorted, ends, from) {
   rows <- sequence(ends[light] - starts, starts + 1)
   w <- sorted$w[rows]
   d <- sorted$d[rows]
-  alone <- rowsum(cbind(d = w * d, d2 = w * d^2, y = w * sorted$y[rows], w = w, w2 = w^2),
+  alone <- rowsum(cbind(d = w * d, d2 = w * d^2, y = w * sorted$y[rows], w = w, w2 = sorted$w2[rows]),
                   rep(light, ends[light] - starts), reorder = FALSE)
   for (sum in names(sums)) sums[[sum]][light] <- alone[, sum]
   sums
@@ -125,7 +130,7 @@ bin_blocks <- function(sorted, ends, at_once) {
 bins_of_sums <- function(size, d, d2, events) {
   total <- rowSums(size)
   gap <- rowSums(d) / total
-  list(ends = cumsum(total), size = total, gap = gap, accuracy = rowSums(events) / total,
+  list(draws = total, size = total, gap = gap, accuracy = rowSums(events) / total,
        spread = pmax(rowSums(d2) / total - gap^2, 0), concentration = 1 / total)
 }
 
@@ -169,7 +174,7 @@ bin_terms <- function(bins, n, p, debias) {
   }
   if (debias) {
     noise <- bins$accuracy * (1 - bins$accuracy) * bins$concentration / (1 - bins$concentration)
-    kept <- diff(c(bins$from %||% 0, bins$ends)) >= 2
+    kept <- bins$draws >= 2
     centre <- ifelse(kept, centre - noise, 0)
     slope <- ifelse(kept, slope, 0)
     power <- sum(share * centre)

@@ -65,7 +65,7 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
     problem <- notion_problems(predictions, notion, call)[[1]]
     c(cox_columns(problem, floor, level, call), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
 }, "zero", c(-Inf, Inf))
 
 cox_columns <- function(problem, floor, level, call) {
@@ -80,8 +80,10 @@ cox_columns <- function(problem, floor, level, call) {
       "i" = "Give {.arg floor}, for example {.code floor = 1e-6}; the estimate will depend on it."
     ), "logit", arg = "x", row = bad[1], call = call)
   }
-  fit <- cox_fits(stats::qlogis(p), y, problem$design)
-  columns <- if (is_plain(problem$design)) cox_likelihood(fit, level) else cox_robust(fit, problem$design, level)
+  design <- problem$design
+  alike <- equal_draws(design) && is.null(design$cluster)
+  fit <- cox_fits(stats::qlogis(p), y, design, if (alike) design$copies)
+  columns <- if (alike) cox_likelihood(fit, level) else cox_robust(fit, design, level)
   columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
   c(columns, list(converged = fit$ok))
 }
@@ -181,7 +183,7 @@ spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
     c(spiegelhalter_columns(notion_problems(predictions, notion, call)[[1]]),
       list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
 }, "zero", c(-Inf, Inf))
 
 # Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the
@@ -191,12 +193,13 @@ spiegelhalter_columns <- function(problem) {
   design <- problem$design
   w <- design_weights(design)
   rows <- (problem$labels - p) * (1 - 2 * p)
-  variance <- sum(w^2 * (1 - 2 * p)^2 * p * (1 - p))
+  squares <- draw_powers(design, 2)
+  variance <- sum(squares * (1 - 2 * p)^2 * p * (1 - p))
   clustered <- !is.null(design$cluster)
   error <- if (clustered) {
     row_std_error(rows, design) * total_weight(design)
   } else {
-    sqrt(if (is.null(design$w)) variance else sum((w * rows)^2))
+    sqrt(if (equal_draws(design)) variance else sum(squares * rows^2))
   }
   z <- sum(w * rows) / error
   if (variance == 0) {
@@ -227,14 +230,15 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
     c(hosmer_columns(notion_problems(predictions, notion, call)[[1]], n_groups, fitted, call),
       list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
 }, "minimize", c(0, Inf))
 
 hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   if (!is.null(problem$design$cluster)) {
     stop_input(c(
       "The Hosmer-Lemeshow test needs independent rows.",
-      "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of {problem$design$n} rows.",
+      "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of \\
+             {draw_count(problem$design)} rows.",
       "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \
              {.code ce_test(test = \"joint\")}."
     ), c("cluster", "argument"), arg = "cluster", call = call)
@@ -247,9 +251,9 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   share <- expected / bins$size
   # N_g where all rows count 1, sum w^2 of weights
   variance <- share * (1 - share) * bins$size^2 * bins$concentration
-  if (!is.null(problem$design$w)) {
+  if (!equal_draws(problem$design)) {
     squares <- bins$size^2 * bins$concentration
-    k <- outcome_weighting(squares, bins$size * bins$accuracy, bins$size, sum(sorted$w^2 * sorted$y))
+    k <- outcome_weighting(squares, bins$size * bins$accuracy, bins$size, sum(sorted$w2 * sorted$y))
     variance <- variance * (k * (1 - share) + share) / (k * share + 1 - share)
   }
   # a group of certain predictions that all came true adds nothing

@@ -119,10 +119,12 @@ canonical_residuals <- function(probs, truth) {
 class_wise_problems <- function(predictions) {
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
-  fold <- value_folds(probs, truth)
+  copies <- predictions$design$copies
+  fold <- if (is.null(copies)) value_folds(probs, truth)
+  counts <- if (!is.null(copies)) cpp_draw_folds(probs, truth, copies, crossfit_folds)
   lapply(seq_len(ncol(probs)), function(k) {
     problem <- scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k])
-    problem$fold <- fold
+    problem[c("fold", "draw_folds")] <- list(fold, counts)
     problem
   })
 }

@@ -4,7 +4,7 @@
 # of other classes. `event_level`: the one that made a single probability that of the event; NULL if nothing did.
 warn_direction <- function(predictions, event_level = NULL) {
   found <- if (is.null(predictions$probs)) {
-    list(falling_trend(predictions$prob, predictions$outcome))
+    list(falling_trend(predictions$prob, predictions$outcome, predictions$design))
   } else {
     class_trends(predictions)
   }
@@ -26,26 +26,34 @@ class_trends <- function(predictions, most = 20) {
   out <- vector("list", length(classes))
   if (nrow(probs) == 0) return(out)
   # means among the rows of a class and among the others spare nearly all classes the sort
-  n <- tabulate(truth, ncol(probs))
-  sums <- cpp_class_sums(probs, truth)
-  gap <- sums[, 1] / n - (sums[, 2] - sums[, 1]) / (nrow(probs) - n)
+  design <- predictions$design
+  copies <- design$copies
+  n <- if (is.null(copies)) {
+    tabulate(truth, ncol(probs))
+  } else {
+    rowsum_all(matrix(copies), factor(truth, seq_len(ncol(probs))))[, 1]
+  }
+  sums <- cpp_class_sums(if (is.null(copies)) probs else copies * probs, truth)
+  gap <- sums[, 1] / n - (sums[, 2] - sums[, 1]) / (draw_count(design) - n)
   worst <- classes[order(gap[classes])]
   for (class in utils::head(worst[which(gap[worst] < 0)], most)) {
-    out[[match(class, classes)]] <- falling_trend(probs[, class], as.numeric(truth == class))
+    out[[match(class, classes)]] <- falling_trend(probs[, class], as.numeric(truth == class), design)
   }
   out
 }
 
 # The trend where it may fall clearly: where the means do not, or by less than two standard errors, there is none.
-falling_trend <- function(prob, outcome) {
-  n <- length(prob)
-  events <- sum(outcome)
-  among <- sum(prob * outcome)
-  gap <- among / events - (sum(prob) - among) / (n - events)
+falling_trend <- function(prob, outcome, design) {
+  copies <- design$copies
+  total <- function(v) if (is.null(copies)) sum(v) else sum(copies * v)
+  n <- draw_count(design)
+  events <- total(outcome)
+  among <- total(prob * outcome)
+  gap <- among / events - (total(prob) - among) / (n - events)
   if (!isTRUE(gap < 0)) return(NULL)
-  square <- sum((prob - mean(prob))^2) / n
+  square <- total((prob - total(prob) / n)^2) / n
   if (gap^2 < 4 * square * n / (events * (n - events))) return(NULL)
-  rank_trend(prob, outcome)
+  rank_trend(prob, outcome, copies)
 }
 
 warn_trends <- function(trends, classes, predictions, event_level) {
@@ -109,11 +117,12 @@ direction_remedy <- function(predictions, event_level) {
 }
 
 # Area under the ROC curve, ties counted half, and its distance from 1/2 in standard errors of the rank test.
-rank_trend <- function(prob, outcome) {
-  sorted <- sort_values(prob, outcome)
-  size <- diff(c(0, sorted$ties))
-  rank <- sorted$ties - (size - 1) / 2
-  trend_of_sums(sorted$n, as.numeric(sum(outcome)), sum(rank * bin_totals(sorted$sum_y, sorted$ties)),
+rank_trend <- function(prob, outcome, copies = NULL) {
+  sorted <- sort_values(prob, outcome, copies, copies)
+  reached <- if (is.null(copies)) sorted$ties else sorted$sum_w[sorted$ties]
+  size <- diff(c(0, reached))
+  rank <- reached - (size - 1) / 2
+  trend_of_sums(sorted$n, sorted$sum_y[length(sorted$sum_y)], sum(rank * bin_totals(sorted$sum_y, sorted$ties)),
                 sum(size^3 - size))
 }
 

@@ -6,7 +6,7 @@
 #   column  name of a scalar's column, NULL where it has none; named: whether that says the event
 #   columns their names in the input; order: which of them is that of each level; NULL where there are none
 #   truth_name, event_level  what the outcomes are called, NULL where nothing says it; as it was given
-#   rows    which rows of the input were kept (repeated by frequency weights), of n_input
+#   rows    which rows of the input were kept (repeated by frequency weights that are no copies), of n_input
 #   dropped how many rows were incomplete
 #   design  what each row counts and which belong together (R/design.R)
 #   na      TRUE where a missing value is to give NA (na_rm = FALSE)
@@ -163,7 +163,9 @@ new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome 
   )
 }
 
+# Number of draws.
 n_obs <- function(predictions) {
+  if (!is.null(predictions$design$copies)) return(draw_count(predictions$design))
   if (is_real(predictions)) return(predictions$n)
   if (is.null(predictions$probs)) length(predictions$prob) else nrow(predictions$probs)
 }

@@ -42,7 +42,8 @@ ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, m
   check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
   check_level(level)
   score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm, bound = bound,
-              min_variance = min_variance, call = call, design = design_input(enquo(weights), enquo(cluster), horizon))
+              min_variance = min_variance, call = call,
+              design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
 }, "minimize", c(-Inf, Inf))
 
 # of_both: the log score is one of classes and of numbers, for who has both.
@@ -84,7 +85,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
     })
     c(summarise_estimates(estimates, level)[shown_columns],
       list(upper_bound = ifelse(is.finite(infima), mean + shift - infima, NA_real_),
-           score = names, n = design$n, notion = notion, .estimates = estimates))
+           score = names, n = draw_count(design), notion = notion, .estimates = estimates))
   }
   metric <- if (bound) "upper_bound" else names
   if (real) {

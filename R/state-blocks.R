@@ -15,7 +15,7 @@ counted_bins <- function(rows, spec, counts) {
   if (is.null(counts)) return(bins)
   kept <- counts$counts > 0
   check_counted(sum(kept), length(bins$size))
-  bins$ends <- cumsum(counts$counts[kept])
+  bins$draws <- counts$counts[kept]
   bins$concentration <- counts$squares[kept] / bins$size^2
   bins
 }

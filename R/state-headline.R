@@ -113,8 +113,9 @@ block_ladder <- function(state, level, threads) {
                   })
   facts <- score_facts(e^2, design, if (length(classes) == 1) 1 else 2, total^2 / scores["weight_square", 1])
   rungs <- predicted_noise(rungs, facts, function() {
-    cpp_ladder(features, predicted_residuals(features) * sqrt(length(classes)), rows$count * facts$rows / total,
-               integer(), bases, TRUE, threads, TRUE)
+    copies <- rows$count * facts$rows / total
+    cpp_ladder(features, predicted_residuals(features) * sqrt(length(classes)), copies, copies, integer(), bases, TRUE,
+               threads)
   })
   out <- finish_ladder(rungs, design, facts, level, df)
   if (length(classes) > 1) return(flipped_sums(out, state, own, knots, level, threads))

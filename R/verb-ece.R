@@ -144,7 +144,9 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
   check_bin_options(scheme, preset, c("n_bins", "min_size", "distance")[c(!missing(n_bins), !missing(min_size),
                                                                           !is.null(distance))], current_env())
   interval <- check_interval(interval, level, times, !missing(times), current_env())
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  # vectors are binned row by row
+  design <- design_input(enquo(weights), enquo(cluster), horizon,
+                         copies = is.null(preset) && !identical(scheme$notion, "canonical"))
   choices <- list(
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
     preset = scheme$preset, interval = interval$type, level = level,

@@ -139,6 +139,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_draw_folds
+Rcpp::NumericMatrix cpp_draw_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k);
+RcppExport SEXP _calibrisk_cpp_draw_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< int >::type k(kSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draw_folds(features, labels, copies, k));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_class_sums
 Rcpp::NumericMatrix cpp_class_sums(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels);
 RcppExport SEXP _calibrisk_cpp_class_sums(SEXP probsSEXP, SEXP labelsSEXP) {
@@ -316,15 +329,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_sweep_bins
-double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y);
-RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP) {
+double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y, double draws);
+RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP, SEXP drawsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type tie_ends(tie_endsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_w(sum_wSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_y(sum_ySEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends, sum_w, sum_y));
+    Rcpp::traits::input_parameter< double >::type draws(drawsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends, sum_w, sum_y, draws));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -438,19 +452,20 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_joint_flips
-Rcpp::List cpp_joint_flips(Rcpp::NumericVector p, Rcpp::NumericVector outcomes, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List knots, double level, int redraws, int threads);
-RcppExport SEXP _calibrisk_cpp_joint_flips(SEXP pSEXP, SEXP outcomesSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP knotsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_joint_flips(Rcpp::NumericVector p, Rcpp::NumericVector outcomes, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::IntegerVector cluster, Rcpp::List knots, double level, int redraws, int threads);
+RcppExport SEXP _calibrisk_cpp_joint_flips(SEXP pSEXP, SEXP outcomesSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP clusterSEXP, SEXP knotsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type outcomes(outcomesSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type knots(knotsSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_joint_flips(p, outcomes, weights, cluster, knots, level, redraws, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_joint_flips(p, outcomes, weights, copies, cluster, knots, level, redraws, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -686,19 +701,19 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ladder
-Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads, bool copies);
-RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP, SEXP copiesSEXP) {
+Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads);
+RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type bases(basesSEXP);
     Rcpp::traits::input_parameter< bool >::type moments(momentsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< bool >::type copies(copiesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, weights, cluster, bases, moments, threads, copies));
+    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, weights, copies, cluster, bases, moments, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1359,7 +1374,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ridge_scalar
-SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, double centre, double gamma, double scale, int rank, Rcpp::NumericVector weights, bool copies, int threads, SEXP progress);
+SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, double centre, double gamma, double scale, int rank, Rcpp::NumericVector weights, Rcpp::NumericVector copies, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_ridge_scalar(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1372,7 +1387,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< bool >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_ridge_scalar(x, residuals, fold, n_folds, centre, gamma, scale, rank, weights, copies, threads, progress));
@@ -1698,6 +1713,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
+    {"_calibrisk_cpp_draw_folds", (DL_FUNC) &_calibrisk_cpp_draw_folds, 4},
     {"_calibrisk_cpp_class_sums", (DL_FUNC) &_calibrisk_cpp_class_sums, 2},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
@@ -1713,7 +1729,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
-    {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 4},
+    {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 5},
     {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},
     {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
@@ -1722,7 +1738,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
     {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},
     {"_calibrisk_cpp_joint", (DL_FUNC) &_calibrisk_cpp_joint, 8},
-    {"_calibrisk_cpp_joint_flips", (DL_FUNC) &_calibrisk_cpp_joint_flips, 8},
+    {"_calibrisk_cpp_joint_flips", (DL_FUNC) &_calibrisk_cpp_joint_flips, 9},
     {"_calibrisk_cpp_class_flips", (DL_FUNC) &_calibrisk_cpp_class_flips, 8},
     {"_calibrisk_cpp_class_sums_flips", (DL_FUNC) &_calibrisk_cpp_class_sums_flips, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},

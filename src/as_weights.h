@@ -5,10 +5,10 @@
 #include "r_values.h"
 #include <calibrisk/ladder/row_weights.h>
 
-// `weights` may be empty; as `copies` they say how many rows each one stands for.
-inline calibrisk::RowWeights as_row_weights(const Rcpp::NumericVector& weights, bool copies) {
-  return copies ? calibrisk::RowWeights::copies(as_vector(weights))
-                : calibrisk::RowWeights(as_vector(weights));
+// Both may be empty: all rows count 1, and each of them is one draw.
+inline calibrisk::RowWeights as_row_weights(const Rcpp::NumericVector& weights,
+                                            const Rcpp::NumericVector& copies) {
+  return calibrisk::RowWeights(as_vector(weights), as_vector(copies));
 }
 
 #endif

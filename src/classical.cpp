@@ -46,6 +46,13 @@ Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVec
   return out;
 }
 
+// Numbers of draws in the folds 1..k, of rows that stand for several.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_draw_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
+                                   Rcpp::NumericVector copies, int k) {
+  return wrap_matrix(calibrisk::draw_folds(keys_of(features, labels), as_vector(copies), k));
+}
+
 // Of each class, the sums of its column over its own rows and over all, [classes x 2].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_class_sums(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels) {
@@ -293,11 +300,11 @@ SEXP cpp_label_ranks(Rcpp::IntegerVector label) {
 }
 
 // Number of equal-mass bins that the monotone sweep chooses; sum_w, sum_y: cumulative weights of
-// the rows and of the successes, NULL where all rows count the same.
+// the rows and of the successes, NULL where all rows count the same; `draws` of all of these.
 // [[Rcpp::export(rng = false)]]
 double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends,
                       Rcpp::Nullable<Rcpp::NumericVector> sum_w,
-                      Rcpp::Nullable<Rcpp::NumericVector> sum_y) {
+                      Rcpp::Nullable<Rcpp::NumericVector> sum_y, double draws) {
   using namespace calibrisk;
   const std::size_t blocks = size_of(tie_ends.size());
   if (sum_w.isNull()) {
@@ -306,7 +313,8 @@ double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends,
   }
   const Rcpp::NumericVector w(sum_w), ones(sum_y);
   if (w.size() != y.size() || ones.size() != y.size()) Rcpp::stop("sweep: one sum per row.");
-  const WeightedRows rows(w.begin(), ones.begin(), y.size(), tie_ends.begin(), blocks);
+  const WeightedRows rows(w.begin(), ones.begin(), y.size(), static_cast<std::int64_t>(draws),
+                          tie_ends.begin(), blocks);
   return static_cast<double>(MonotoneSweep<WeightedRows>(rows, y.begin()).run());
 }
 

@@ -71,12 +71,12 @@ Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map,
 }
 
 // Eigenbases of the training sets of all folds, from explicit features of scalars. `weights` may be
-// empty; of copies, they say how many rows each one stands for.
+// empty, and so may `copies`, how many draws each row stands for.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
                       Rcpp::IntegerVector fold, int n_folds, double centre, double gamma,
-                      double scale, int rank, Rcpp::NumericVector weights, bool copies, int threads,
-                      SEXP progress) {
+                      double scale, int rank, Rcpp::NumericVector weights,
+                      Rcpp::NumericVector copies, int threads, SEXP progress) {
   REngine engine(threads, progress);
   return ScalarPointer(new calibrisk::ScalarRidge(
       engine, as_taylor(centre, gamma, scale, rank), as_vector(x), as_matrix(residuals),

@@ -7,7 +7,7 @@ flip_sample <- function(n, clusters, shift, seed) {
 }
 
 flips_of <- function(d, w = numeric(), cluster = d$cluster, level = .95, redraws = joint_redraws) {
-  cpp_joint_flips(d$p, d$y, w, cluster, list(), level, redraws, 1L)
+  cpp_joint_flips(d$p, d$y, w, numeric(), cluster, list(), level, redraws, 1L)
 }
 
 test_that("the test is that of a loop over all flips of few clusters", {

@@ -4,7 +4,7 @@ expect_rung <- function(rung, oracle, tolerance = 1e-8) {
 }
 
 rungs_of <- function(features, residuals, bases, v = numeric(), cluster = integer(), threads = 1L) {
-  cpp_ladder(features, residuals, v, cluster, bases, TRUE, threads)
+  cpp_ladder(features, residuals, v, numeric(), cluster, bases, TRUE, threads)
 }
 
 hats <- function(m) list(recipe = "hats", own = m)

@@ -6,6 +6,7 @@
 #include <calibrisk/engine.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -40,9 +41,9 @@ inline std::uint64_t bits_of_text(double value) {
 
 // task(i, how often the key of row i occurred before), in order, where it did. Most keys have no
 // equal: two bits at a place of each key say whether another one was there, and only the keys of
-// such places are counted.
-template <class Task>
-void for_repeated(const std::vector<std::uint64_t>& keys, const Task& task) {
+// such places are counted. count(i): how often row i counts.
+template <class Count, class Task>
+void for_repeated(const std::vector<std::uint64_t>& keys, const Count& count, const Task& task) {
   std::size_t places = 64, capacity = 16, shared = 0;
   while (places < 8 * keys.size()) places *= 2;
   std::vector<std::uint64_t> once(places / 64), twice(places / 64);
@@ -66,8 +67,14 @@ void for_repeated(const std::vector<std::uint64_t>& keys, const Task& task) {
     while (slots[at].count > 0 && slots[at].key != keys[i]) at = (at + 1) & (capacity - 1);
     slots[at].key = keys[i];
     if (slots[at].count > 0) task(i, slots[at].count);
-    ++slots[at].count;
+    slots[at].count += count(i);
   }
+}
+
+template <class Task>
+void for_repeated(const std::vector<std::uint64_t>& keys, const Task& task) {
+  const auto one = [](std::size_t) { return std::uint64_t{1}; };
+  for_repeated(keys, one, task);
 }
 
 // A key per row of features [n x q] and its label: equal rows have equal keys, also where one was
@@ -86,15 +93,45 @@ inline std::vector<std::uint64_t> row_keys(const double* features, std::size_t n
 
 inline double unit_of(std::uint64_t h) { return static_cast<double>(h >> 11) * 0x1.0p-53; }
 
+// Fold 0..k - 1 of a draw whose key occurred before so many times.
+inline int fold_of(std::uint64_t key, std::uint64_t before, int k) {
+  return static_cast<int>(unit_of(mix_bits(mix_bits(key + hash_step * (before + 1)))) * k);
+}
+
 // Folds 1..k of rows with these keys, into `fold`. Equal rows are scattered as well, by how many
 // came before: their folds as a set do not depend on their order.
 inline void row_folds(const std::vector<std::uint64_t>& keys, int k, int* fold) {
   const auto set = [&](std::size_t i, std::uint64_t before) {
-    fold[i] =
-        static_cast<int>(unit_of(mix_bits(mix_bits(keys[i] + hash_step * (before + 1)))) * k) + 1;
+    fold[i] = fold_of(keys[i], before, k) + 1;
   };
   for (std::size_t i = 0; i < keys.size(); ++i) set(i, 0);
   for_repeated(keys, set);
+}
+
+// Draws that are scattered one by one, all rows together.
+constexpr double most_scattered = 5e7;
+
+// The numbers of draws in folds 1..k [n x k] of rows that stand for several, as of so many equal
+// rows. Where all draws are too many, each fold has as many of a row's surplus ones.
+inline Matrix draw_folds(const std::vector<std::uint64_t>& keys, const ConstVectorRef& copies,
+                         int k) {
+  const auto n = static_cast<Index>(keys.size());
+  const double own = std::floor(most_scattered / std::max(static_cast<double>(n), 1.0));
+  const double most = copies.sum() > most_scattered ? own : most_scattered;
+  const auto count = [&](std::size_t i) {
+    return static_cast<std::uint64_t>(std::nearbyint(copies(static_cast<Index>(i))));
+  };
+  std::vector<std::uint64_t> before(keys.size(), 0);
+  for_repeated(keys, count, [&](std::size_t i, std::uint64_t found) { before[i] = found; });
+  Matrix out(n, k);
+  for (Index i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const double surplus = std::floor(std::max(copies(i) - most, 0.0) / k);
+    out.row(i).setConstant(surplus);
+    const std::uint64_t end = before[at] + count(at) - static_cast<std::uint64_t>(surplus * k);
+    for (std::uint64_t d = before[at]; d < end; ++d) out(i, fold_of(keys[at], d, k)) += 1.0;
+  }
+  return out;
 }
 
 // Whether fewer than half of the values differ from each other; reads no further than it must.

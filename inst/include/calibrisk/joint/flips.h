@@ -274,7 +274,7 @@ inline ColumnSquares column_squares(const JointRows& rows, const Vector& e, cons
   const auto event = [&](Index i) { return static_cast<std::size_t>(rows.p(i) - e(i) > 0.5); };
   for (Index i = 0; i < rows.size(); ++i) {
     sum[event(i)] += rows.weight(i);
-    square[event(i)] += rows.weight(i) * rows.weight(i);
+    square[event(i)] += rows.weight(i) * rows.each(i);
   }
   for (std::size_t y = 0; y < 2; ++y) {
     const std::size_t from = sum[y] > 0.0 ? y : 1 - y;
@@ -348,11 +348,15 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
   LocalRow row;
   for (std::size_t at = 0; at < by_cluster.size(); ++at) {
     const Index i = by_cluster[at];
-    const double term = turn * rows.weight(i) * e(i);
+    // without clusters every draw has a sign of its own
+    const auto draws = cluster.empty() ? static_cast<Index>(std::nearbyint(rows.draws(i))) : 1;
+    const double term = turn * rows.weight(i) * e(i) / static_cast<double>(draws);
     basis.row(i, row);
-    for (int a = 0; a < row.size; ++a) sums.add(row.column[a], term * row.value[a]);
-    if (cluster.empty() || at + 1 == by_cluster.size() || label(by_cluster[at + 1]) != label(i)) {
-      sums.close();
+    for (Index d = 0; d < draws; ++d) {
+      for (int a = 0; a < row.size; ++a) sums.add(row.column[a], term * row.value[a]);
+      if (cluster.empty() || at + 1 == by_cluster.size() || label(by_cluster[at + 1]) != label(i)) {
+        sums.close();
+      }
     }
   }
   return flip_test(engine, sums, std::move(parts), rows.total, redraws, alpha);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Weights and clusters of the rows. With frequency weights, rows are repeated before they come
-// here, or carry their counts (RowWeights::copies).
+// Weights and clusters of the rows. A row may stand for several draws (of frequency weights).
 #ifndef CALIBRISK_LADDER_ROW_WEIGHTS_H
 #define CALIBRISK_LADDER_ROW_WEIGHTS_H
 
@@ -10,33 +9,35 @@
 
 namespace calibrisk {
 
+// What row i counts in a mean, v_i, and how many draws it stands for, c_i, each of weight v_i /
+// c_i: a sum over its draws of weight^k is v_i^k / c_i^(k - 1).
 class RowWeights {
  public:
-  RowWeights() = default;  // 1 for all rows
-  explicit RowWeights(const ConstVectorRef& values) : values_(values) {}
-  // Every row stands for so many equal ones (not necessarily a whole number).
-  static RowWeights copies(const ConstVectorRef& counts) {
-    RowWeights out(counts);
-    out.copies_ = true;
-    return out;
+  RowWeights() = default;  // one draw of weight 1 for all rows
+  // either may be empty: 1 for all rows
+  explicit RowWeights(const ConstVectorRef& values, const ConstVectorRef& copies = Vector())
+      : values_(values), copies_(copies) {
+    require(copies_.size() == 0 || copies_.size() == values_.size(), "Copies need weights.");
   }
+  // Every row stands for so many equal ones (not necessarily a whole number).
+  static RowWeights copies(const ConstVectorRef& counts) { return RowWeights(counts, counts); }
 
-  // v_i = copies(i) draw(i): in a mean; how many draws the row stands for; of one of them
   double operator()(Index i) const { return values_.size() == 0 ? 1.0 : values_(i); }
-  double copies(Index i) const { return copies_ ? (*this)(i) : 1.0; }
-  double draw(Index i) const { return copies_ ? 1.0 : (*this)(i); }
+  double copies(Index i) const { return copies_.size() == 0 ? 1.0 : copies_(i); }
+  double draw(Index i) const { return (*this)(i) / copies(i); }
   // the sum of the squared weights of its draws
-  double squares(Index i) const { return copies(i) * draw(i) * draw(i); }
+  double squares(Index i) const { return (*this)(i)*draw(i); }
   double total(Index n) const {
     return values_.size() == 0 ? static_cast<double>(n) : values_.sum();
   }
-  double draws(Index n) const { return copies_ ? total(n) : static_cast<double>(n); }
-  bool are_copies() const { return copies_; }
+  double draws(Index n) const {
+    return copies_.size() == 0 ? static_cast<double>(n) : copies_.sum();
+  }
+  bool have_copies() const { return copies_.size() > 0; }
   bool all_equal() const { return values_.size() == 0; }
 
  private:
-  Vector values_;
-  bool copies_ = false;
+  Vector values_, copies_;
 };
 
 // The weight of all pairs of two draws among some rows, sum_{i != j} w_i w_j: what the risk of a

@@ -103,7 +103,6 @@ inline Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRe
 inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
                         const RowWeights& weights, const RowClusters& clusters,
                         const RungSums& sums, Rung& rung) {
-  require(!(clusters.given() && weights.are_copies()), "Rows of clusters must be repeated.");
   const Index n = residuals.rows(), draws = clusters.draws(n);
   const double total = weights.total(n), square = total * total;
   rung.psi =
@@ -118,16 +117,18 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   // squares are of draws: a row of several has the root of their number
   const auto root = [&](Index i) { return std::sqrt(weights.copies(i)) * weights.draw(i); };
   const auto square_of = [](double x) { return x * x; };
-  const auto influence = [&](Index i) { return root(i) * (rung.half(i) - rung.psi); };
   double squares;
   if (clusters.given()) {
     Vector sums_of_draws = Vector::Zero(draws);
-    for (Index i = 0; i < n; ++i) sums_of_draws(clusters.draw(i)) += influence(i);
+    for (Index i = 0; i < n; ++i) {
+      sums_of_draws(clusters.draw(i)) += weights(i) * (rung.half(i) - rung.psi);
+    }
     squares = sums_of_draws.squaredNorm();
   } else {
-    squares = sum_of_rows(engine, n, [&](Index i) { return square_of(influence(i)); });
+    squares = sum_of_rows(engine, n,
+                          [&](Index i) { return square_of(root(i) * (rung.half(i) - rung.psi)); });
   }
-  const double size = weights.are_copies() ? total : static_cast<double>(draws);
+  const double size = clusters.given() ? static_cast<double>(draws) : weights.draws(n);
   const double variance = 4.0 * size / (size - 1.0) * squares / square;
   rung.linear = std::max(0.0, variance - 2.0 * rung.noise);
   if (residuals.cols() == 1 && !clusters.given()) {
@@ -145,7 +146,9 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   rung.scatter = spread(scaled);
   if (!clusters.given()) return;
   Matrix sums_of_draws = Matrix::Zero(draws, residuals.cols());
-  for (Index i = 0; i < n; ++i) sums_of_draws.row(clusters.draw(i)) += scaled.row(i);
+  for (Index i = 0; i < n; ++i) {
+    sums_of_draws.row(clusters.draw(i)) += weights(i) * residuals.row(i);
+  }
   rung.scatter = std::max(rung.scatter, spread(sums_of_draws));
 }
 

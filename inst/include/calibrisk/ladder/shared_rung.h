@@ -147,7 +147,7 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
 inline Rung shared_rung(const Engine& engine, const std::vector<SharedGroup>& groups,
                         const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
   const Index n = residuals.rows(), d = residuals.cols();
-  require(!weights.are_copies(), "Rows of a shared basis must be repeated.");
+  require(!weights.have_copies(), "Rows of a shared basis must be repeated.");
   Rung out;
   out.gap = Matrix::Zero(n, d);
   out.half = Vector::Zero(n);

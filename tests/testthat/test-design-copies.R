@@ -1,0 +1,148 @@
+# Functions that take rows with counts: their results are those of the repeated rows, up to rounding.
+copies_metrics <- c(
+  design_metrics[c("width", "mass", "discrete", "debiased", "largest", "sweep", "rbs", "ks")],
+  design_tables[c("cox", "spiegelhalter", "score", "bound")],
+  list(both = function(...) ece(..., n_bins = c(4, 15)), class_wise = function(...) ece(..., notion = "class_wise"),
+       estimate = function(...) ce_estimate(...), top_label = function(...) ce_estimate(..., notion = "top_label"))
+)
+copies_bootstraps <- lapply(list(ece = ece, ks = ks_error, rbs = rbs), function(metric) {
+  function(...) withr::with_seed(1, metric(..., interval = "bootstrap", times = 20))
+})
+
+copies_frame <- function(n = 80, most = 4, seed = 1) {
+  data <- design_rows_frame(n, seed)
+  withr::with_seed(seed + 1, {
+    data$copies <- sample(0:most, n, TRUE)
+    data$part <- rep(c("a", "b"), length.out = n)
+    data$prob <- pmin(pmax(data$prob, .01), .99)
+    data$time <- stats::rexp(n, .3)
+    data$status <- stats::rbinom(n, 1, .7)
+  })
+  data
+}
+
+repeat_frame <- function(data) data[rep(seq_len(nrow(data)), ifelse(is.na(data$copies), 0, data$copies)), ]
+
+# Up to rounding.
+expect_same_columns <- function(a, b) expect_equal(lapply(a, c), lapply(b, c), tolerance = 1e-10)
+
+expect_copies <- function(verb, data, truth, ...) {
+  truth <- rlang::enquo(truth)
+  of <- function(rows, ...) suppressWarnings(suppressMessages(verb(rows, !!truth, prob, ...)))
+  counted <- of(data, ..., weights = copies)
+  repeated <- of(repeat_frame(data), ...)
+  expect_same_columns(counted, repeated)
+  expect_identical(attr(counted, "design"), attr(repeated, "design"))
+}
+
+test_that("rows with counts give the numbers of repeated rows", {
+  data <- copies_frame()
+  for (verb in c(copies_metrics, design_tables["hosmer"], copies_bootstraps)) expect_copies(verb, data, y)
+})
+
+test_that("rows with counts give the numbers of repeated rows in groups", {
+  data <- copies_frame()
+  for (verb in copies_metrics) expect_copies(verb, data, y, .by = part)
+})
+
+test_that("rows with counts give the numbers of repeated rows in clusters", {
+  data <- copies_frame()
+  for (verb in c(copies_metrics, copies_bootstraps)) expect_copies(verb, data, y, cluster = centre)
+  for (verb in copies_metrics[c("width", "ks", "estimate")]) {
+    expect_copies(verb, data, y, cluster = centre, .by = part)
+    data$own <- seq_len(nrow(data))
+    expect_copies(verb, data, y, cluster = own)
+  }
+})
+
+test_that("censoring weights times counts are those of repeated rows", {
+  skip_if_not_installed("survival")
+  data <- copies_frame()
+  for (verb in c(copies_metrics, copies_bootstraps)) {
+    expect_copies(verb, data, survival::Surv(time, status), horizon = 1.5)
+  }
+  for (verb in copies_metrics[c("debiased", "ks", "cox", "spiegelhalter", "estimate")]) {
+    expect_copies(verb, data, survival::Surv(time, status), horizon = 1.5, cluster = centre)
+    expect_copies(verb, data, survival::Surv(time, status), horizon = ce_horizon(1.5, strata = part))
+    expect_copies(verb, data, survival::Surv(time, status), horizon = 1.5, .by = part)
+  }
+})
+
+test_that("missing counts, outcomes and predictions leave rows out", {
+  data <- copies_frame()
+  data$copies[3] <- NA
+  data$y[5] <- NA
+  data$prob[7] <- NA
+  for (verb in copies_metrics) expect_copies(verb, data, y)
+  expect_identical(ece(data, y, prob, weights = copies)$n, sum(data$copies[-c(3, 5, 7)]))
+  expect_identical(ece(data, y, prob, weights = copies, na_rm = FALSE)$.estimate, NA_real_)
+})
+
+test_that("counts of several classes are those of repeated rows", {
+  data <- copies_frame()
+  p <- withr::with_seed(4, matrix(stats::rexp(240), 80))
+  p <- round(p / rowSums(p), 2)
+  p[, 3] <- 1 - p[, 1] - p[, 2]
+  y <- factor(withr::with_seed(5, sample(3, 80, TRUE)))
+  at <- rep(1:80, data$copies)
+  verbs <- list(
+    ece = ece, class_wise = function(...) ece(..., notion = "class_wise", p = 2, debias = TRUE), ks = ks_error,
+    ks_classes = function(...) ks_error(..., notion = "class_wise"), rbs = rbs, estimate = ce_estimate,
+    score = function(...) ce_score(..., score = c("log", "brier"))
+  )
+  for (verb in verbs) {
+    expect_same_columns(verb(p, y, weights = data$copies), verb(p[at, ], y[at]))
+    expect_same_columns(verb(p, y, weights = data$copies, cluster = data$centre),
+                        verb(p[at, ], y[at], cluster = data$centre[at]))
+  }
+  falling <- p[, c(2, 3, 1)]
+  truth <- factor(max.col(p))
+  counts <- rep(5L, 80)
+  of <- function(...) tryCatch(rbs(...), calibrisk_warning_direction = conditionMessage)
+  expect_identical(of(falling, truth, weights = counts), of(falling[rep(1:80, each = 5), ], rep(truth, each = 5)))
+  expect_type(of(falling, truth, weights = counts), "character")
+  wrong <- tryCatch(rbs(p[, 1], as.integer(p[, 1] < .3), weights = data$copies),
+                    calibrisk_warning_direction = conditionMessage)
+  expect_identical(wrong, tryCatch(rbs(p[at, 1], as.integer(p[at, 1] < .3)),
+                                   calibrisk_warning_direction = conditionMessage))
+})
+
+test_that("draws of a row are in the folds of as many equal rows", {
+  data <- copies_frame(200, 40)
+  data$prob <- round(data$prob, 1) # equal rows
+  features <- matrix(data$prob)
+  at <- rep(1:200, data$copies)
+  folds <- cpp_row_folds(features[at, , drop = FALSE], data$y[at], 5L)
+  expect_equal(cpp_draw_folds(features, data$y, data$copies, 5L), unclass(table(factor(at, 1:200), folds)),
+               ignore_attr = TRUE)
+  many <- cpp_draw_folds(features, data$y, 1e9 * data$copies, 5L)
+  expect_equal(rowSums(many), 1e9 * data$copies)
+  expect_lt(max(abs(many[data$copies > 0, ] / (1e9 * data$copies[data$copies > 0]) - .2)), .01)
+})
+
+test_that("counts have no limit where rows stand for several, and one where rows are made of them", {
+  data <- copies_frame()
+  data$many <- data$copies * 2e7L
+  data$prob <- (3 * data$prob + data$y) / 4
+  whole <- ece(data, y, prob, weights = many)
+  expect_equal(whole$.estimate, ece(data, y, prob, weights = copies)$.estimate)
+  expect_identical(whole$n, sum(as.numeric(data$many)))
+  expect_lt(whole$std.error, 1e-4)
+  for (verb in copies_metrics[c("ks", "rbs", "cox", "score", "estimate")]) {
+    expect_true(all(is.finite(verb(data, y, prob, weights = many)$n)))
+  }
+  drawn <- withr::with_seed(1, ece(data, y, prob, weights = many, interval = "bootstrap", times = 50))
+  expect_gt(drawn$std.error, whole$std.error / 1.5)
+  expect_lt(drawn$std.error, whole$std.error * 1.5)
+  expect_error(mmce(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made of them",
+               class = "calibrisk_error_size")
+})
+
+test_that("scores of predictive distributions with counts are those of repeated rows", {
+  data <- copies_frame()
+  repeated <- repeat_frame(data)
+  score <- function(d, ...) ce_score(pred_normal(d$mean, d$sd), d$z, score = c("crps", "dss"), ...)
+  expect_same_columns(score(data, weights = data$copies), score(repeated))
+  expect_same_columns(score(data, weights = data$copies, cluster = data$centre),
+                      score(repeated, cluster = repeated$centre))
+})
