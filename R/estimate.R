@@ -145,6 +145,10 @@
 #' with the blocks of the state as clusters. Its p-value is not that of simulated labels, and it can miss an error that
 #' the test of the rows finds.
 #'
+#' At the level 5% the flips rejected 4.3, 4.2 and 5.6% of calibrated binary samples with 10, 30 and 100 clusters of 20
+#' rows (1,000 samples each; 0.3 of the variance common to the cluster). With 3 and 10 classes the canonical test
+#' rejected 1.3 to 6.0% and the class-wise test 3.0 to 6.0% (150 to 600 samples each).
+#'
 #' @section Invariants:
 #' The order of the rows, the order and names of the classes and the number of threads do not change the result. The one
 #' exception is the top-label error of rows with several most probable classes: their label is the first of these. With

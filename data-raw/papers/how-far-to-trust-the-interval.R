@@ -1,8 +1,9 @@
-# Results of the vignette "Coverage of the confidence interval", in the parts scalar, class-wise, canonical and
-# networks; the last one needs networks of the shared data. A row is a cell: a law, a number of rows and what `runs`
-# samples gave. Rows that are stored are kept, so that a run can be continued and cells be added (one whose coverage
-# was in doubt was given more samples: the table says how many); the part `afresh` computes all of them. Hours of
-# processor time for everything; a part that is a number is the largest number of rows:
+# Results of the vignette "Coverage of the confidence interval", in the parts scalar, class-wise, canonical, networks
+# and classes; `networks` needs networks of the shared data. The parts class-wise and canonical test by nested bases,
+# `classes` has the rows of ce_estimate() with the test of simulated labels. A row is a cell: a law, a number of rows
+# and what `runs` samples gave. Rows that are stored are kept, so that a run can be continued and cells be added (one
+# whose coverage was in doubt was given more samples: the table says how many); the part `afresh` computes all of them.
+# Hours of processor time for everything; a part that is a number is the largest number of rows:
 #   make papers PAPER=how-far-to-trust-the-interval PARTS='scalar canonical 1000'
 library(calibrisk)
 source("data-raw/papers/store.R")
@@ -11,7 +12,7 @@ source("data-raw/papers/interval-laws.R")
 largest_n <- max(suppressWarnings(as.numeric(parts)), 0, na.rm = TRUE)
 if (largest_n == 0) largest_n <- Inf
 afresh <- "afresh" %in% parts
-parts <- intersect(c("scalar", "class-wise", "canonical", "networks"), parts)
+parts <- intersect(c("scalar", "class-wise", "canonical", "networks", "classes"), parts)
 
 ladder <- function(features, residuals, notion) {
   bases <- calibrisk:::ladder_bases(notion, ncol(residuals), nrow(residuals))
@@ -190,4 +191,33 @@ if (wanted("networks")) {
     few <- NCOL(networks[[cell$network]][[cell$map]]$p) < 10
     switch(paste(cell$n), "300" = 80, "1000" = if (few) 80 else 40, if (few) 24 else 12)
   })
+}
+
+# Class-wise and canonical errors of the same samples, as ce_estimate() has them.
+if (wanted("classes")) {
+  done <- if (!afresh) stored("classes")
+  cells <- expand.grid(law = names(canonical_laws), K = c(3, 10), n = 300, stringsAsFactors = FALSE)
+  for (i in seq_len(nrow(cells))) {
+    cell <- cells[i, ]
+    name <- paste(cell$law, cell$K, cell$n)
+    if (cell$n > largest_n || name %in% paste(done$law, done$K, done$n)) next
+    law <- canonical_laws[[cell$law]]
+    set.seed(1)
+    p <- law$draw(2e5, cell$K)
+    gap <- p - law$map(p)
+    ce <- c(class_wise = if (all(gap == 0)) 0 else class_wise_error(p, gap), canonical = sqrt(mean(rowSums(gap^2))))
+    set.seed(sum(utf8ToInt(name) * seq_along(utf8ToInt(name))))
+    rows <- do.call(rbind, lapply(seq_len(if (all(gap == 0)) 160 else 40), function(r) {
+      p <- law$draw(cell$n, cell$K)
+      ce_estimate(p, draw_labels(law$map(p)), notion = names(ce), threads = 1)
+    }))
+    for (notion in names(ce)) {
+      own <- rows[rows$notion == notion, ]
+      done <- rbind(done, cbind(cell, notion = notion, runs = nrow(own), ce = ce[[notion]], covered =
+        sum(own$conf.low <= ce[[notion]] & ce[[notion]] <= own$conf.high), above = sum(own$conf.low > ce[[notion]]),
+        below = sum(own$conf.high < ce[[notion]]), rejected = sum(own$p.value < .05), low = mean(own$conf.low),
+        high = mean(own$conf.high)))
+    }
+    store("classes", done, seed = "one per cell", repetitions = paste(unique(range(done$runs)), collapse = " to "))
+  }
 }
