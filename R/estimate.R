@@ -106,7 +106,8 @@
 #' weights its parts are tested by flips of signs (next section). The class-wise error has its parts of single classes:
 #' biases, bias, slope and gap. `conf.low` is 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise it is the
 #' largest lower limit of the nested bases and of the parts that reject. A part's limit follows from the inequality of
-#' Cauchy and Schwarz, as for one residual: the error is at least \eqn{|\theta| / \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the
+#' Cauchy and Schwarz, as for one residual: the error is at least
+#' \eqn{|\theta| / \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the
 #' temperature, and at least the norm of the vector of mean residuals. Limits of one class and of the predicted class
 #' are those of one residual per row. The test of the canonical error shares the level among more parts, so a class-wise
 #' test can reject if the canonical one does not.
