@@ -100,10 +100,7 @@ form_risk.ce_form <- function(form, features, residuals, threads, design = NULL)
 
 # The same from the rows of the features Phi.
 features_risk <- function(phi, core, residuals, threads, design = NULL) {
-  design_risk(function(rows, root) {
-    if (is.null(rows)) return(cpp_pair_risk(residuals, phi, core, threads))
-    cpp_pair_risk(root * residuals[rows, , drop = FALSE], root * phi[rows, , drop = FALSE], core, threads)
-  }, design)
+  finish_risk(cpp_pair_risk(residuals, phi, core, threads, design = design), design)
 }
 
 # M x, and M as a matrix or NULL.

@@ -221,10 +221,11 @@ pair_mean <- function(sums, partners, design, ..., order = 2) {
   new_estimate(value, order * sum(w) * (sums - value * partners) / size, design, ...)
 }
 
-# The weight of every row's partners in an unbiased mean over pairs.
+# The weight of the partners of each row's draws in an unbiased mean over pairs.
 partner_weight <- function(design) {
   own <- design_weights(design)
-  if (!is.null(design$cluster)) own <- sum_by_cluster(own, design$cluster)[design$cluster]
+  cluster <- design$cluster
+  own <- if (is.null(cluster)) own / (design$copies %||% 1) else sum_by_cluster(own, cluster)[cluster]
   total_weight(design) - own
 }
 

@@ -60,9 +60,8 @@ default_grid.ce_method_bins <- function(method, notion, n) {
 #' @export
 fit_form.ce_method_bins <- function(method, problem, point, context) {
   check_scalar_problem(problem)
-  if (!is.null(problem$design) && !is_plain(problem$design)) return(fit_design_bins(method, problem, point$value))
-  fit <- cpp_bins_fit(problem$features, problem$residuals, problem$labels, point$value,
-                      method$type, method$debias)
+  fit <- cpp_bins_fit(problem$features, problem$residuals, problem$labels, point$value, method$type, method$debias,
+                      problem$design)
   bins_form(fit, method$debias)
 }
 
@@ -76,7 +75,7 @@ bins_problem <- function(problem, fold, context) {
   key <- paste0("bins_", rlang::hash(fold))
   if (is.null(context$cache[[key]])) {
     sorted <- cpp_bins_problem(problem$features, problem$residuals, problem$labels, fold, max(fold),
-                               problem$design$w %||% numeric(), context$threads)
+                               problem$design, context$threads)
     assign(key, sorted, envir = context$cache)
   }
   context$cache[[key]]
@@ -118,25 +117,6 @@ stop_vector_notion <- function(call = NULL) {
 #' @export
 pair_features.ce_form_bins <- function(form, features, threads) {
   cpp_interval_values(features, form$edges, form$values, threads)
-}
-
-# Bins of weighted or clustered rows: edges at quantiles of the weighted values, weighted means, their variances.
-fit_design_bins <- function(method, problem, n_bins) {
-  design <- problem$design
-  w <- design_weights(design)
-  z <- problem$features[, 1]
-  k <- seq_len(n_bins - 1)
-  edges <- if (method$type == "width") k / n_bins else weighted_quantiles(z, w, k / n_bins)
-  cell <- findInterval(z, edges, left.open = TRUE) + 1L
-  b <- rep(row_mean(problem$residuals[, 1], design), length(edges) + 1)
-  v <- 0 * b
-  for (rows in split(seq_along(cell), cell)) {
-    own <- design_rows(design, rows)
-    b[cell[rows[1]]] <- row_mean(problem$residuals[rows, 1], own)
-    error <- row_std_error(problem$labels[rows], own)
-    if (method$debias && !is.na(error)) v[cell[rows[1]]] <- error^2
-  }
-  bins_form(list(edges = edges, b = b, v = v), method$debias)
 }
 
 # Distinct values up to which the share p of the weight lies.

@@ -65,19 +65,10 @@ evaluate_pairs <- function(form, x, y) {
 
 #' @export
 form_risk.ce_form_function <- function(form, features, residuals, threads, design = NULL) {
-  risk <- design_risk(function(rows, root) {
-    at <- rows %||% seq_len(nrow(features))
-    root <- rep_len(root, length(at))
-    tile <- function(first_row, last_row, first_col, last_col) {
-      i <- first_row:last_row
-      j <- first_col:last_col
-      outer(root[i], root[j]) *
-        evaluate_pairs(form, features[at[i], , drop = FALSE], features[at[j], , drop = FALSE])
-    }
-    found <- cpp_pair_risk_function(root * residuals[at, , drop = FALSE], tile, form$na_rm, threads)
-    if (!is.null(rows) && found$n_missing > 0 && form$na_rm) stop_missing_pairs()
-    found
-  }, design)
+  tile <- function(i, j) evaluate_pairs(form, features[i, , drop = FALSE], features[j, , drop = FALSE])
+  risk <- cpp_pair_risk_function(residuals, tile, form$na_rm, threads, design)
+  if (!is.null(design) && !is_plain(design) && risk$n_missing > 0 && form$na_rm) stop_missing_pairs()
+  risk <- finish_risk(risk, design)
   warn_missing_pairs(risk, nrow(features), form$na_rm)
   risk$na_rm <- form$na_rm
   risk

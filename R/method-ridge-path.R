@@ -77,16 +77,13 @@ ridge_bases <- function(kernel, problem, fold, context) {
 # Above this many explicit features a factor is cheaper, and no less accurate.
 taylor_max_rank <- 60L
 
-# NULL if the kernel is not a Gaussian of one scalar, or too narrow for its range. `problem$counts`: rows that stand for
-# several (R/state-tune.R).
+# NULL if the kernel is not a Gaussian of one scalar, or too narrow for its range.
 scalar_bases <- function(kernel, problem, fold, context) {
   map <- if (ncol(problem$features) == 1) explicit_map(kernel, problem$features[, 1])
   if (is.null(map)) return(NULL)
   x <- problem$features[, 1]
-  counts <- problem$counts
   pointer <- cpp_ridge_scalar(x, problem$residuals, fold, max(fold), map$centre, map$gamma, map$scale, map$rank,
-                              counts %||% problem$design$w %||% numeric(), counts %||% numeric(), context$threads,
-                              context$progress)
+                              problem$design, context$threads, context$progress)
   list(
     rank = map$rank,
     path = function(type, ridges, rank, context) {

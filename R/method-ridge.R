@@ -103,11 +103,16 @@ method_grid.ce_method_ridge <- function(method, notion, n) {
 fit_form.ce_method_ridge <- function(method, problem, point, context) {
   kernel <- point$kernel %||% method$kernel
   if (!is_kernel(kernel)) kernel <- kernel[[1]]
-  if (!is.null(problem$design$w)) return(fit_weighted_ridge(kernel, method$name, problem, point$value, context))
   # all rows train: those of fold 2 are the training set of fold 1, which is empty
   fold <- rep(2L, nrow(problem$features))
   context$cache <- new.env(parent = emptyenv())
-  bases <- ridge_bases(kernel, problem, fold, context)
+  bases <- if (is.null(problem$design$w)) {
+    ridge_bases(kernel, problem, fold, context)
+  } else {
+    kernel <- resolve_kernel(kernel, problem$features, context$threads)
+    scalar_bases(kernel, problem, fold, context)
+  }
+  if (is.null(bases)) return(fit_weighted_ridge(kernel, method$name, problem, point$value, context))
   fit_ridge(bases, method$name, point$value, isTRUE(method$exact), context)
 }
 

@@ -57,10 +57,7 @@ pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL, pairs = c("al
   result <- if (pairs != "all") {
     incomplete_risk(if (is.function(h)) h else check_pair_matrix(h, m), residuals, pairs == "disjoint", na_rm)
   } else if (is.function(h)) {
-    tile <- function(first_row, last_row, first_col, last_col) {
-      index_tile(h, first_row:last_row, first_col:last_col)
-    }
-    cpp_pair_risk_function(residuals, tile, na_rm, threads)
+    cpp_pair_risk_function(residuals, function(rows, cols) index_tile(h, rows, cols), na_rm, threads)
   } else {
     cpp_pair_risk_matrix(residuals, check_pair_matrix(h, m), na_rm, threads)
   }

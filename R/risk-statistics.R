@@ -13,39 +13,6 @@ finish_risk <- function(risk, design = NULL) {
          "n", "n_missing", "clipped")]
 }
 
-# The risk of weighted or clustered rows from that of plain ones. pair_sums(rows, root): the core's list for these
-# rows (NULL: all) with residuals times the roots `root` of their weights, and h times those of both. Then
-#   sum_{j != i} w_i w_j (<e_i, e_j> - h_ij)^2
-# are sums of plain rows; pairs within a cluster are taken off, cluster by cluster.
-#   r_i = sum_j w_j (<e_i, e_j> - h_ij)^2 / P_i,  P_i the weight of its partners;  R = sum w_i P_i r_i / sum w_i P_i
-design_risk <- function(pair_sums, design) {
-  if (is.null(design) || is_plain(design)) return(finish_risk(pair_sums(NULL, 1)))
-  w <- design_weights(design)
-  root <- sqrt(w)
-  sums_of <- function(rows, n) {
-    part <- pair_sums(rows, root[rows])
-    part[c("projections", "zero_projections")] <- lapply(part[c("projections", "zero_projections")], `*`, n - 1)
-    part
-  }
-  all <- sums_of(seq_len(design$n), design$n)
-  if (design$n < 2) all$projections <- all$zero_projections <- rep(NA_real_, design$n)
-  for (rows in if (!is.null(design$cluster)) split(seq_len(design$n), design$cluster)) {
-    if (length(rows) == 1) next
-    own <- sums_of(rows, length(rows))
-    for (name in c("projections", "zero_projections")) all[[name]][rows] <- all[[name]][rows] - own[[name]]
-  }
-  partners <- partner_weight(design)
-  size <- sum(w * partners)
-  value <- function(sums) if (size > 0) sum(sums) / size else NA_real_
-  risk <- value(all$projections)
-  finish_risk(list(
-    risk = max(risk, 0), projections = all$projections / (w * partners),
-    zero_risk = max(value(all$zero_projections), 0), zero_projections = all$zero_projections / (w * partners),
-    squared = all$squared / w, n = design$n, n_missing = all$n_missing,
-    clipped = isTRUE(risk < -1e-12 * value(all$zero_projections))
-  ), design)
-}
-
 # A risk from its projections, with their influences.
 risk_estimate <- function(projections, design = NULL) {
   design <- design %||% new_design(length(projections))
@@ -75,7 +42,7 @@ risk_facts <- function(projections, design = NULL) {
     }
   }
   estimate <- risk_estimate(projections, design)
-  draws <- cluster_count(estimate$design) %||% estimate$design$n
+  draws <- cluster_count(estimate$design) %||% draw_count(estimate$design)
   list(value = estimate$value, std.error = if (draws < 3) NA_real_ else estimate_std_error(estimate))
 }
 

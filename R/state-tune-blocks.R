@@ -86,7 +86,8 @@ block_problem <- function(state, j, split) {
   fine <- sum_array(state$sums[[j]]$fine, fine_dim(spec, TRUE))[1, , , split$used, drop = FALSE]
   fine <- fine / sum(fine[1, 1, , ]) * state$n
   cells <- function(k) matrix(fine[1, k, , ], length(spec$fine) - 1)
-  list(rows = rows, features = matrix(rows$x), residuals = matrix(e), counts = rows$count, fold = split$fold,
+  list(rows = rows, features = matrix(rows$x), residuals = matrix(e), fold = split$fold,
+       design = new_design(length(e), copies = rows$count),
        edges = spec$fine[-c(1, length(spec$fine))], n = cells(1), d = cells(2),
        weight = as.vector(rowsum(rows$count, rows$part)), S = rbind(as.vector(rowsum(rows$count * e^2, rows$part))),
        class = if (state$about$notion == "class_wise") state$about$levels[j])

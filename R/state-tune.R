@@ -57,9 +57,9 @@ counted_problem <- function(state) {
   e <- rows$x - rows$y
   by_fold <- function(v) as.vector(rowsum_all(matrix(rows$count * v), factor(rows$part, seq_len(parts))))
   fine <- part_rows(state$spec$fine, sum_array(state$sums[[1]]$fine, fine_dim(state$spec, FALSE)))
-  list(features = matrix(rows$x), residuals = matrix(e), labels = as.integer(rows$y), counts = rows$count,
-       fold = rows$part - 1L, rows = rows, fine = fine, table = counted_cells(fine, by_fold(e^4), state$spec),
-       size = by_fold(rep(1, length(e))), squares = by_fold(e^2))
+  list(features = matrix(rows$x), residuals = matrix(e), labels = as.integer(rows$y),
+       design = new_design(length(e), copies = rows$count), fold = rows$part - 1L, rows = rows, fine = fine,
+       table = counted_cells(fine, by_fold(e^4), state$spec), size = by_fold(rep(1, length(e))), squares = by_fold(e^2))
 }
 
 # The sums that R/tune-cells.R needs; `fourth` is that of more moments.
@@ -118,17 +118,11 @@ counted_ridge <- function(method, problem, grid, context) {
   )
 }
 
-# Hajek projections of the risk at rows with counts c: (sum_j c_j (e_i e_j - h_ij)^2 - (e_i^2 - h_ii)^2) / (n - 1). The
-# core's projections are those of weighted rows, which lack the pairs of a row's copies.
+# Projections of the risk at rows with counts.
 counted_projections <- function(form, rows, threads) {
-  root <- sqrt(rows$count)
-  e <- rows$x - rows$y
-  if (length(e) < 2) return(0 * e)
-  phi <- pair_features(form, matrix(rows$x), threads)
-  found <- cpp_pair_risk(matrix(root * e), root * phi, core_matrix(form$core), threads)
-  own <- (e^2 - found$squared / rows$count)^2
-  losses <- found$projections * (length(e) - 1) / rows$count + rows$count * own
-  (losses - own) / (sum(rows$count) - 1)
+  design <- new_design(length(rows$x), copies = rows$count)
+  if (length(rows$x) == 0) return(numeric())
+  form_risk(form, matrix(rows$x), matrix(rows$x - rows$y), threads, design)$projections
 }
 
 # As split_difference(), of rows with counts.

@@ -12,8 +12,8 @@ Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
 // cpp_bins_fit
-Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rcpp::IntegerVector outcome, int n_bins, std::string type, bool debias);
-RcppExport SEXP _calibrisk_cpp_bins_fit(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP n_binsSEXP, SEXP typeSEXP, SEXP debiasSEXP) {
+Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rcpp::IntegerVector outcome, int n_bins, std::string type, bool debias, Rcpp::Nullable<Rcpp::List> design);
+RcppExport SEXP _calibrisk_cpp_bins_fit(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP n_binsSEXP, SEXP typeSEXP, SEXP debiasSEXP, SEXP designSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
@@ -22,13 +22,14 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
     Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_bins_fit(z, residuals, outcome, n_bins, type, debias));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bins_fit(z, residuals, outcome, n_bins, type, debias, design));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_bins_problem
-SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector weights, int threads);
-RcppExport SEXP _calibrisk_cpp_bins_problem(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
+SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals, Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds, Rcpp::Nullable<Rcpp::List> design, int threads);
+RcppExport SEXP _calibrisk_cpp_bins_problem(SEXP zSEXP, SEXP residualsSEXP, SEXP outcomeSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP designSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
@@ -36,9 +37,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type outcome(outcomeSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_bins_problem(z, residuals, outcome, fold, n_folds, weights, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_bins_problem(z, residuals, outcome, fold, n_folds, design, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -813,8 +814,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_pair_risk
-Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix features, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path);
-RcppExport SEXP _calibrisk_cpp_pair_risk(SEXP residualsSEXP, SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP, SEXP pathSEXP) {
+Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix features, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path, Rcpp::Nullable<Rcpp::List> design);
+RcppExport SEXP _calibrisk_cpp_pair_risk(SEXP residualsSEXP, SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP, SEXP pathSEXP, SEXP designSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
@@ -822,7 +823,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< int >::type path(pathSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pair_risk(residuals, features, core, threads, path));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pair_risk(residuals, features, core, threads, path, design));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -866,15 +868,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_pair_risk_function
-Rcpp::List cpp_pair_risk_function(Rcpp::NumericMatrix residuals, Rcpp::Function h, bool skip_missing, int threads);
-RcppExport SEXP _calibrisk_cpp_pair_risk_function(SEXP residualsSEXP, SEXP hSEXP, SEXP skip_missingSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_pair_risk_function(Rcpp::NumericMatrix residuals, Rcpp::Function h, bool skip_missing, int threads, Rcpp::Nullable<Rcpp::List> design);
+RcppExport SEXP _calibrisk_cpp_pair_risk_function(SEXP residualsSEXP, SEXP hSEXP, SEXP skip_missingSEXP, SEXP threadsSEXP, SEXP designSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Function >::type h(hSEXP);
     Rcpp::traits::input_parameter< bool >::type skip_missing(skip_missingSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pair_risk_function(residuals, h, skip_missing, threads));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pair_risk_function(residuals, h, skip_missing, threads, design));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1374,8 +1377,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ridge_scalar
-SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, double centre, double gamma, double scale, int rank, Rcpp::NumericVector weights, Rcpp::NumericVector copies, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_scalar(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, double centre, double gamma, double scale, int rank, Rcpp::Nullable<Rcpp::List> design, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_scalar(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP designSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
@@ -1386,11 +1389,10 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
     Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_scalar(x, residuals, fold, n_folds, centre, gamma, scale, rank, weights, copies, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_scalar(x, residuals, fold, n_folds, centre, gamma, scale, rank, design, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1704,7 +1706,7 @@ END_RCPP
 }
 
 static const R_CallMethodDef CallEntries[] = {
-    {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 6},
+    {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 7},
     {"_calibrisk_cpp_bins_problem", (DL_FUNC) &_calibrisk_cpp_bins_problem, 7},
     {"_calibrisk_cpp_bins_fold_fit", (DL_FUNC) &_calibrisk_cpp_bins_fold_fit, 5},
     {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 5},
@@ -1763,11 +1765,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 9},
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
-    {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 5},
+    {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_risk_rows", (DL_FUNC) &_calibrisk_cpp_pair_risk_rows, 5},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
-    {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 4},
+    {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 5},
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
     {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},
     {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 6},
@@ -1803,7 +1805,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
     {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},
     {"_calibrisk_cpp_taylor_squared", (DL_FUNC) &_calibrisk_cpp_taylor_squared, 5},
-    {"_calibrisk_cpp_ridge_scalar", (DL_FUNC) &_calibrisk_cpp_ridge_scalar, 12},
+    {"_calibrisk_cpp_ridge_scalar", (DL_FUNC) &_calibrisk_cpp_ridge_scalar, 11},
     {"_calibrisk_cpp_ridge_scalar_path", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_path, 7},
     {"_calibrisk_cpp_ridge_scalar_form", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_form, 4},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_weights.h"
 #include "r_engine.h"
 #include <calibrisk/methods/bins.h>
 
@@ -21,28 +22,34 @@ Rcpp::List wrap_fit(const std::vector<double>& edges, const calibrisk::BinValues
 // Edges, b and v from the fit rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
-                        Rcpp::IntegerVector outcome, int n_bins, std::string type, bool debias) {
+                        Rcpp::IntegerVector outcome, int n_bins, std::string type, bool debias,
+                        Rcpp::Nullable<Rcpp::List> design = R_NilValue) {
+  const RowDesign of(design);
+  const calibrisk::Labels labels = as_labels(outcome);
   calibrisk::SortedValues sorted;
   if (bin_type(type) == BinType::mass) {
-    sorted.value.assign(z.begin(), z.end());
-    std::sort(sorted.value.begin(), sorted.value.end());
+    sorted = calibrisk::sort_values(as_vector(z), of.weights);
   }
   const std::vector<double> edges = calibrisk::bin_edges(bin_type(type), n_bins, sorted);
   const auto cells =
-      calibrisk::cell_sums(as_vector(z), as_vector(residuals), as_labels(outcome), edges);
-  const calibrisk::BinValues values = calibrisk::bin_values(cells, debias);
+      calibrisk::cell_sums(as_vector(z), as_vector(residuals), labels, edges, of.weights);
+  calibrisk::BinValues values = calibrisk::bin_values(cells, debias);
+  if (debias && of.clusters.given()) {
+    values.v =
+        calibrisk::clustered_noise(as_vector(z), labels, edges, cells, of.weights, of.clusters);
+  }
   return wrap_fit(edges, values);
 }
 
-// The rows of every fold, sorted: what all numbers of bins share. `weights` may be empty.
+// The rows of every fold, sorted: what all numbers of bins share. Clusters are not looked at.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
                       Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds,
-                      Rcpp::NumericVector weights, int threads) {
+                      Rcpp::Nullable<Rcpp::List> design, int threads) {
   REngine engine(threads);
   return ProblemPointer(new calibrisk::BinsProblem(engine, as_vector(z), as_vector(residuals),
                                                    as_labels(outcome), as_labels(fold), n_folds,
-                                                   calibrisk::RowWeights(as_vector(weights))));
+                                                   RowDesign(design).weights));
 }
 
 // Edges, b and v from the rows outside a fold.

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_risk.h"
+#include "as_weights.h"
+#include <calibrisk/pair_design.h>
 
 using calibrisk::Index;
 using calibrisk::PairTile;
 
 // Risk of h = phi'M phi by the cheaper of the linear and the tiled form.
-// path: 0 = the cheaper, 1 = linear, 2 = tiled.
+// path: 0 = the cheaper, 1 = linear, 2 = tiled, both of plain rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix features,
-                         Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path = 0) {
-  REngine engine(threads);
+                         Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path = 0,
+                         Rcpp::Nullable<Rcpp::List> design = R_NilValue) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
   const Rcpp::NumericMatrix m = core_or_empty(core);
-  const auto risk = path == 1   ? calibrisk::pair_risk_linear
-                    : path == 2 ? calibrisk::pair_risk_tiled
-                                : calibrisk::pair_risk;
-  return wrap_risk(risk(engine, as_matrix(residuals), as_matrix(features), as_matrix(m)));
+  const auto e = as_matrix(residuals), phi = as_matrix(features), M = as_matrix(m);
+  if (path == 1) return wrap_risk(calibrisk::pair_risk_linear(engine, e, phi, M));
+  if (path == 2) return wrap_risk(calibrisk::pair_risk_tiled(engine, e, phi, M));
+  const RowDesign of(design);
+  return wrap_risk(calibrisk::pair_risk(engine, e, phi, M, of.weights, of.clusters));
 }
 
 // Risk from each row's terms in S, C and G, its |e_i|^2 and its h(p_i, p_i).
@@ -51,21 +56,50 @@ Rcpp::List cpp_pair_risk_matrix(Rcpp::NumericMatrix residuals, Rcpp::NumericMatr
       skip_missing));
 }
 
-// Risk of an R function of tiles: h(first row, last row, first column, last column),
-// 1-based, returns a double matrix of that size.
+// Risk of an R function of tiles: h(rows, columns) of row numbers from 1 on returns a double matrix
+// of that size.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_pair_risk_function(Rcpp::NumericMatrix residuals, Rcpp::Function h,
-                                  bool skip_missing, int threads) {
-  REngine engine(threads);
+                                  bool skip_missing, int threads,
+                                  Rcpp::Nullable<Rcpp::List> design = R_NilValue) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const auto e = as_matrix(residuals);
+  const RowDesign of(design);
+  const bool plain = of.weights.all_equal() && !of.clusters.given();
   Rcpp::NumericMatrix values;
-  return wrap_risk(calibrisk::pair_risk_of_function(
-      engine, as_matrix(residuals),
-      [&](Index row, Index col, Index n_rows, Index n_cols) {
-        values = h(static_cast<double>(row + 1), static_cast<double>(row + n_rows),
-                   static_cast<double>(col + 1), static_cast<double>(col + n_cols));
-        calibrisk::require(values.nrow() == n_rows && values.ncol() == n_cols,
-                           "A tile of h has the wrong size.");
-        return PairTile(values.begin(), n_rows, n_cols, Eigen::OuterStride<>(n_rows));
-      },
-      skip_missing));
+  calibrisk::Matrix rooted;
+  // row(i): the number of row i, from 0
+  const auto risk = [&](const calibrisk::ConstMatrixRef& e_rows, const auto& row) {
+    const auto numbers = [&](Index begin, Index size) {
+      Rcpp::IntegerVector out(size);
+      for (Index i = 0; i < size; ++i) out[i] = static_cast<int>(row(begin + i)) + 1;
+      return out;
+    };
+    return calibrisk::pair_risk_of_function(
+        engine, e_rows,
+        [&](Index i, Index j, Index n_rows, Index n_cols) {
+          values = h(numbers(i, n_rows), numbers(j, n_cols));
+          calibrisk::require(values.nrow() == n_rows && values.ncol() == n_cols,
+                             "A tile of h has the wrong size.");
+          const double* first = values.begin();
+          if (!plain) {
+            rooted = as_matrix(values);
+            for (Index c = 0; c < n_cols; ++c) {
+              for (Index r = 0; r < n_rows; ++r) {
+                rooted(r, c) *= std::sqrt(of.weights(row(i + r)) * of.weights(row(j + c)));
+              }
+            }
+            first = rooted.data();
+          }
+          return PairTile(first, n_rows, n_cols, Eigen::OuterStride<>(n_rows));
+        },
+        skip_missing);
+  };
+  if (plain) return wrap_risk(risk(e, [](Index i) { return i; }));
+  using Rows = std::vector<Index>;
+  return wrap_risk(calibrisk::design_risk(e, of.weights, of.clusters, [&](const Rows& rows) {
+    return risk(calibrisk::rooted_rows(e, rows, of.weights),
+                [&](Index i) { return rows[static_cast<std::size_t>(i)]; });
+  }));
 }

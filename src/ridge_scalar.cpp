@@ -70,17 +70,17 @@ Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map,
       calibrisk::taylor_squared(engine, as_vector(x), as_taylor_form(map, basis, core)));
 }
 
-// Eigenbases of the training sets of all folds, from explicit features of scalars. `weights` may be
-// empty, and so may `copies`, how many draws each row stands for.
+// Eigenbases of the training sets of all folds, from explicit features of scalars. Clusters are not
+// looked at.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
                       Rcpp::IntegerVector fold, int n_folds, double centre, double gamma,
-                      double scale, int rank, Rcpp::NumericVector weights,
-                      Rcpp::NumericVector copies, int threads, SEXP progress) {
+                      double scale, int rank, Rcpp::Nullable<Rcpp::List> design, int threads,
+                      SEXP progress) {
   REngine engine(threads, progress);
   return ScalarPointer(new calibrisk::ScalarRidge(
       engine, as_taylor(centre, gamma, scale, rank), as_vector(x), as_matrix(residuals),
-      as_labels(fold), n_folds, as_row_weights(weights, copies)));
+      as_labels(fold), n_folds, RowDesign(design).weights));
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -4,7 +4,7 @@
 #include "threads.h"
 
 #include <calibrisk/methods/bins.h>
-#include <calibrisk/pair_risk.h>
+#include <calibrisk/pair_design.h>
 #include <calibrisk/taylor_risk.h>
 
 #include <random>
@@ -123,5 +123,41 @@ TEST(explicit_features_are_made_where_they_are_used) {
         }
       }
     }
+  }
+}
+
+TEST(risks_of_weights_copies_and_clusters_are_those_of_the_double_loop) {
+  const Engine engine = serial_engine();
+  const Index m = 19;
+  const Matrix e = normal_matrix(m, 2, 11), phi = normal_matrix(m, 3, 12);
+  const Matrix half = normal_matrix(3, 3, 13), core = half + half.transpose();
+  const Matrix losses = (e * e.transpose() - phi * core * phi.transpose()).array().square();
+  const Vector w = normal_matrix(m, 1, 14).col(0).array().abs() + 0.2;
+  Vector copies(m);
+  Labels cluster(static_cast<std::size_t>(m));
+  for (Index i = 0; i < m; ++i) {
+    copies(i) = static_cast<double>(1 + i % 4);
+    cluster[static_cast<std::size_t>(i)] = static_cast<int>(1 + i % 5);
+  }
+  const RowClusters groups(cluster);
+  for (const bool clustered : {false, true}) {
+    const PairRisk risk =
+        pair_risk(engine, e, phi, core, RowWeights(w, copies), clustered ? groups : RowClusters());
+    double total = 0.0, pairs = 0.0;
+    for (Index i = 0; i < m; ++i) {
+      double sum = 0.0, partners = 0.0;
+      for (Index j = 0; j < m; ++j) {
+        // of another row, or of the other copies of this one
+        const double weight = i != j ? w(j) : w(i) - w(i) / copies(i);
+        if (clustered && i % 5 == j % 5) continue;
+        sum += weight * losses(i, j);
+        partners += weight;
+      }
+      CHECK(is_near(risk.projections(i), sum / partners));
+      total += w(i) * sum;
+      pairs += w(i) * partners;
+      CHECK(is_near(risk.squared(i), phi.row(i).dot(core * phi.row(i).transpose())));
+    }
+    CHECK(is_near(risk.risk, total / pairs));
   }
 }

@@ -34,7 +34,7 @@ test_that("outer() of one-column features is a 4-d array of the right length", {
 test_that("several tiles equal the linear path, with the same digits for any threads", {
   pairs <- random_pairs(1500, 3, 2)
   linear <- cpp_pair_risk(pairs$E, pairs$X, pairs$M, 1L, 1L)
-  tile <- function(a, b, c, d) pairs$X[a:b, ] %*% pairs$M %*% t(pairs$X[c:d, ])
+  tile <- function(rows, cols) pairs$X[rows, ] %*% pairs$M %*% t(pairs$X[cols, ])
   tiles <- cpp_pair_risk_function(pairs$E, tile, FALSE, 1L)
   expect_close(tiles$risk, linear$risk, 1e-11)
   expect_close(tiles$projections, linear$projections, 1e-10)

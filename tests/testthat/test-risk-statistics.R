@@ -120,3 +120,27 @@ test_that("a fold whose rows are all left out has no standard error, whatever it
   design <- new_design(4, c(1e12, 1, 1, 1), c(1L, 1L, 2L, 2L))
   expect_identical(expect_silent(risk_std_error(rep(NA_real_, 4), design)), NA_real_)
 })
+
+test_that("rows with counts have the risk of repeated rows, in clusters and with weights too", {
+  pairs <- random_pairs(14, 2, 2)
+  copies <- rep(c(1, 3, 2, 5), length.out = 14)
+  w <- withr::with_seed(6, rexp(14))
+  cluster <- rep(1:4, length.out = 14)
+  at <- rep(1:14, copies)
+  risk <- function(rows, ...) {
+    form_risk(fixed_form(pairs$M), pairs$X[rows, , drop = FALSE], pairs$E[rows, , drop = FALSE], 1L, new_design(...))
+  }
+  compare <- function(counted, repeated) {
+    same <- c("risk", "std.error", "zero_risk")
+    expect_close(unlist(counted[same]), unlist(repeated[same]), tol$law)
+    for (name in c("projections", "zero_projections", "squared")) {
+      expect_close(counted[[name]][at], repeated[[name]], tol$law)
+    }
+  }
+  compare(risk(1:14, 14, copies = copies), risk(at, length(at)))
+  compare(risk(1:14, 14, w * copies, copies = copies), risk(at, length(at), w[at]))
+  compare(risk(1:14, 14, w * copies, cluster, copies), risk(at, length(at), w[at], cluster[at]))
+  one <- risk(1, 1, copies = 4)
+  compare_one <- risk(rep(1, 4), 4)
+  expect_close(one$risk, compare_one$risk, tol$law)
+})

@@ -5,6 +5,7 @@
 #define CALIBRISK_CALIBRISK_H
 
 #include <calibrisk/kernels/kernel.h>
+#include <calibrisk/pair_design.h>
 #include <calibrisk/pair_risk.h>
 #include <calibrisk/pairs/pair_sums.h>
 #include <calibrisk/serial_engine.h>

@@ -8,7 +8,8 @@
 //   b         mean residual of the fit rows in the cell, of all fit rows where it is empty
 //   v         acc (1 - acc) / (n - 1), 0 below two rows
 // Of rows with weights everything is weighted: edges are the values up to which k / B of the weight
-// lies, v = n / (n - 1) sum w^2 (y - acc)^2 / (sum w)^2.
+// lies, v = n / (n - 1) sum w^2 (y - acc)^2 / (sum w)^2 over n draws. Of clusters, these are their
+// sums: v = C / (C - 1) sum_c (sum_{i in c} w_i (y_i - acc))^2 / (sum w)^2.
 #ifndef CALIBRISK_METHODS_BINS_H
 #define CALIBRISK_METHODS_BINS_H
 
@@ -68,6 +69,24 @@ inline std::vector<double> weighted_mass_edges(const std::vector<double>& sorted
 struct SortedValues {
   std::vector<double> value, weight;
 };
+
+// `weights`: of the values in their order.
+inline SortedValues sort_values(const ConstVectorRef& z, const RowWeights& weights) {
+  SortedValues out;
+  if (weights.all_equal()) {
+    out.value.assign(z.data(), z.data() + z.size());
+    std::sort(out.value.begin(), out.value.end());
+    return out;
+  }
+  std::vector<Index> order(static_cast<std::size_t>(z.size()));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return z[a] < z[b]; });
+  for (Index i : order) {
+    out.value.push_back(z[i]);
+    out.weight.push_back(weights(i));
+  }
+  return out;
+}
 
 // Inner edges; the sorted features of the fit rows are needed for equal mass only.
 inline std::vector<double> bin_edges(BinType type, Index n_bins, const SortedValues& sorted) {
@@ -131,6 +150,37 @@ inline BinValues bin_values(const std::vector<CellSums>& cells, bool debias) {
   return out;
 }
 
+// v of cells of clusters; 0 below two of them.
+inline std::vector<double> clustered_noise(const ConstVectorRef& z, const Labels& outcome,
+                                           const std::vector<double>& edges,
+                                           const std::vector<CellSums>& cells,
+                                           const RowWeights& weights, const RowClusters& clusters) {
+  std::vector<double> sum(cells.size(), 0.0), squares(cells.size(), 0.0), draws(cells.size(), 0.0);
+  std::vector<bool> met(cells.size(), false);
+  std::vector<std::size_t> own;
+  for (Index c = 0; c < clusters.draws(z.size()); ++c) {
+    own.clear();
+    for (Index row : clusters.rows(c)) {
+      const auto k = static_cast<std::size_t>(cell_of(edges, z[row]));
+      if (!met[k]) own.push_back(k);
+      met[k] = true;
+      sum[k] +=
+          weights(row) * (outcome[static_cast<std::size_t>(row)] - cells[k].outcome / cells[k].n);
+    }
+    for (std::size_t k : own) {
+      squares[k] += sum[k] * sum[k];
+      draws[k] += 1.0;
+      sum[k] = 0.0;
+      met[k] = false;
+    }
+  }
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    squares[k] =
+        draws[k] < 2.0 ? 0.0 : squares[k] * draws[k] / ((draws[k] - 1.0) * cells[k].n * cells[k].n);
+  }
+  return squares;
+}
+
 // A sum in two parts that keeps twice the digits (Knuth's two-sum).
 struct LongSum {
   double high = 0, low = 0;
@@ -143,10 +193,22 @@ struct LongSum {
   double minus(const LongSum& other) const { return (high - other.high) + (low - other.low); }
 };
 
+// Of the draws of a row.
+inline CellSums sums_of_row(const RowWeights& weights, Index row, double y, double e) {
+  const double w = weights(row), w_2 = weights.squares(row);
+  return {w, w * y, w * e, w * e * e, weights.copies(row), w_2, w_2 * y, w_2 * e * e};
+}
+
 // Cells of rows in any order.
 inline std::vector<CellSums> cell_sums(const ConstVectorRef& z, const ConstVectorRef& residuals,
-                                       const Labels& outcome, const std::vector<double>& edges) {
+                                       const Labels& outcome, const std::vector<double>& edges,
+                                       const RowWeights& weights = RowWeights()) {
   std::vector<CellSums> out(edges.size() + 1);
+  for (Index row = 0; row < z.size() && !weights.all_equal(); ++row) {
+    out[static_cast<std::size_t>(cell_of(edges, z[row]))] +=
+        sums_of_row(weights, row, outcome[static_cast<std::size_t>(row)], residuals[row]);
+  }
+  if (!weights.all_equal()) return out;
   std::vector<LongSum> residual(out.size()), square(out.size());
   for (Index row = 0; row < z.size(); ++row) {
     const auto k = static_cast<std::size_t>(cell_of(edges, z[row]));
@@ -177,12 +239,10 @@ class SortedCells {
       for (std::size_t i = 0; i < n; ++i) {
         const Index row = rows[i];
         const double y = outcome[static_cast<std::size_t>(row)], e = residuals[row];
-        const double w = weights(row), w_2 = weights.squares(row);
         z_[i] = z[row];
-        weight_.push_back(w);
-        terms_.push_back(
-            {w, w * y, w * e, w * e * e, weights.copies(row), w_2, w_2 * y, w_2 * e * e});
-        fourth_ += w_2 * e * e * e * e;
+        weight_.push_back(weights(row));
+        terms_.push_back(sums_of_row(weights, row, y, e));
+        fourth_ += weights.squares(row) * e * e * e * e;
       }
       return;
     }
