@@ -3,8 +3,7 @@
 #' Tests as values
 #'
 #' A test with its options, for the argument `test` of [ce_test()], which defines them. The name of a test is
-#' shorthand for the test with its defaults: `test = "block"` is `test = test_block()`. Options may be given to
-#' `ce_test()` as well; one that the test does not have is an error that names the tests that have it.
+#' shorthand for the test with its defaults: `test = "block"` is `test = test_block()`.
 #'
 #' @param replicates Number of simulations or resamples, at most 1e7 (R's random numbers: reproducible with
 #'   `set.seed()`).

@@ -56,8 +56,8 @@
 #' all simulations.
 #'
 #' `"auto"` is the joint test for class probabilities. It is the conditional test for all other predictions, at any
-#' number of rows, with `group`, and if a kernel or an option of that test is given. There is one exception: above 256
-#' rows, a kernel that is a function gets the bootstrap. The printed method names the choice.
+#' number of rows, with `group`, and if a kernel is given. There is one exception: above 256 rows, a kernel that is a
+#' function gets the bootstrap. The printed method names the choice.
 #' Up to 10,000 rows `estimate` of the conditional test uses the kernel itself, beyond that its factor, as the statistic
 #' does.
 #'
@@ -125,11 +125,10 @@
 #' class `calibrisk_warning_degenerate`.
 #'
 #' @inheritParams skce
-#' @param test A test, or its name: `"conditional"` for [test_conditional()], and so on; or `"auto"`.
+#' @param test A test with its options, such as `test_block(block = 10)`, or the name of one, such as `"block"` for
+#'   [test_block()]; see [ce_tests]. Or `"auto"`.
 #' @param delta A calibration error between 0 and 1, such as 0.05: tests whether the error is below it (`"joint"`); see
 #'   *Equivalence*.
-#' @param replicates,block,type,reference,locations,tolerance,add_one Options of the test, see [ce_tests]; by default
-#'   those that it holds. With `"auto"` they are options of the test that is chosen.
 #' @return An object of class `ce_test` and `htest`. `tidy()` gives one row. Its first columns are `estimate` (of the
 #'   squared kernel calibration error), `statistic`, `p.value`, `parameter` (replicates, block size, number of
 #'   locations, the M of the bound, or `delta`), `conf.low` and `conf.high` (one-sided for blocks and with `delta`,
@@ -139,8 +138,8 @@
 #'   `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the statistic in its distribution under calibration. With
 #'   `.by` or a grouped data frame, a [ce_grouped] of such objects.
 #'
-#' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; `add_one = FALSE` gives the
-#' plain fraction.
+#' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; the option `add_one = FALSE`
+#' gives the plain fraction.
 #' @references `r ref_widmann()`
 #'
 #'   Widmann, Lindsten and Zachariah (2019) \doi{10.48550/arXiv.1910.11385} (the bound).
@@ -151,20 +150,18 @@
 #' @examples
 #' set.seed(1)
 #' p <- runif(200)
-#' ce_test(p, rbinom(200, 1, p), replicates = 200)
+#' ce_test(p, rbinom(200, 1, p), test = test_conditional(replicates = 200))
 #' ce_test(p, rbinom(200, 1, p^2), test = test_block(block = 10))
 #' # is the error below a tenth?
 #' ce_test(p, rbinom(200, 1, p), delta = 0.1)
-ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, target_kernel = NULL, replicates = NULL,
-                    block = NULL, type = NULL, reference = NULL, locations = NULL, group = NULL, tolerance = NULL,
-                    draws = 100, level = 0.95, add_one = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
-                    threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, target_kernel = NULL, group = NULL,
+                    draws = 100, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
+                    weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
-  given <- list(replicates = replicates, block = block, type = type, reference = reference, locations = locations,
-                tolerance = tolerance, add_one = add_one, delta = delta)
   check_delta(delta)
+  if (!is.null(delta)) test <- equivalence_choice(test, delta, call)
   auto <- identical(test, "auto")
-  if (!auto) test <- as_choice(test, "test", given, also = "auto")
+  if (!auto) test <- as_choice(test, "test", also = "auto")
   check_count(draws, lower = 2)
   check_level(level)
   threads <- resolve_threads(threads)
@@ -179,9 +176,7 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
     check_test_design(if (auto) "auto" else test$name, laws, call)
     if (auto) {
-      plain <- is.null(kernel) && is.null(target_kernel) && all(vapply(given, is.null, NA))
-      name_of <- if (is.null(delta)) auto_test(laws, kernel, plain) else "joint"
-      test <- as_choice(name_of, "test", given, call = call)
+      test <- as_choice(auto_test(laws, kernel, is.null(kernel) && is.null(target_kernel)), "test", call = call)
     }
     if (test$name %in% kernel_free_tests) {
       if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, !is.null(delta), call)
@@ -210,6 +205,18 @@ stop_kernel_free <- function(test, delta, call) {
   ), "argument", arg = "kernel", call = call)
 }
 
+# Only the joint test asks whether the error is below a number.
+equivalence_choice <- function(test, delta, call) {
+  if (identical(test, "auto")) return(test_joint(delta = delta))
+  test <- as_choice(test, "test", "test", "auto", call)
+  if (test$name == "joint") return(test_joint(test$bases, delta))
+  stop_input(c(
+    "{.arg delta} is an option of {.fn test_joint}.",
+    "x" = "{.arg test} is {.val {test$name}}.",
+    remedy("Leave out one of both", mended_line(call, drop = "test"))
+  ), "argument", arg = "delta", value = delta, call = call)
+}
+
 # As rlang labels it, which takes longer than some tests where it is a call.
 short_label <- function(quo) {
   text <- if (rlang::quo_is_call(quo)) deparse(rlang::quo_get_expr(quo), 60L, nlines = 2L)
@@ -236,8 +243,8 @@ check_test_design <- function(test, laws, call) {
   }
 }
 
-# A kernel that is a function of predictions and outcomes together has no factor. Whoever asks for a kernel or for an
-# option of the conditional test (`plain` is FALSE) gets it.
+# A kernel that is a function of predictions and outcomes together has no factor. Whoever asks for a kernel (`plain` is
+# FALSE) gets the conditional test.
 auto_test <- function(laws, kernel, plain) {
   if (!is.null(laws$design$cluster)) return("joint")
   if (plain && is.null(laws$law) && is.null(laws$group)) return("joint")

@@ -1,7 +1,6 @@
 # Choices are values that own their options: test_block(block = 5), curve_smooth(bandwidth = 0.3), map_platt().
 # `kind` is the prefix of their constructors, which are exported: what is exported is what can be chosen, and a new
-# choice is a constructor and its methods. Functions take a choice by its name too, with options among their own
-# arguments.
+# choice is a constructor and its methods. A choice may be given by its name: it then has its defaults.
 
 new_choice <- function(kind, name, ...) {
   structure(list(kind = kind, name = name, ...), class = c(paste0(kind, "_", name), "ce_choice"))
@@ -18,33 +17,14 @@ choice_names <- function(kind) {
 
 choice_constructor <- function(kind, name) get(paste0(kind, "_", name), topenv(), mode = "function")
 
-has_options <- function(kind, name, options) all(options %in% option_names(kind, name))
-
 option_names <- function(kind, name) setdiff(names(formals(choice_constructor(kind, name))), "...")
 
-# A choice of `kind` from a name or a choice, with the options `given` to the calling function (NULL: not given). `arg`
-# is the argument of that function, `also` the names that it reads itself; errors are raised in its name.
-as_choice <- function(value, kind, given = list(), arg = rlang::caller_arg(value), also = character(),
-                      call = caller_env()) {
-  if (is_choice(value, kind)) check_object(value, arg, call) else check_choice_name(value, kind, arg, also, call)
-  name <- if (is_choice(value, kind)) value$name else value
-  given <- drop_null(given)
-  own <- if (is_choice(value, kind)) names(choice_options(value)) else option_names(kind, name)
-  check_options(kind, name, own, names(given), call)
-  if (is_choice(value, kind)) {
-    if (length(given) == 0) return(value)
-    own <- choice_options(value)
-    given <- c(own[setdiff(names(own), names(given))], given)
-  }
-  rlang::try_fetch(
-    do.call(choice_constructor(kind, name), given, quote = TRUE),
-    calibrisk_error = function(cnd) {
-      cnd$call <- rlang::error_call(call)
-      line <- if (!"i" %in% names(cnd$body) && rlang::is_string(cnd$arg)) mended_line(call, drop = cnd$arg)
-      if (!is.null(line)) cnd$body <- c(cnd$body, "i" = paste0("Leave it out for the default: `", line, "`."))
-      rlang::cnd_signal(cnd)
-    }
-  )
+# A choice of `kind` from a name or a choice. `arg` is the argument of the calling function, `also` the names that it
+# reads itself; errors are raised in its name.
+as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character(), call = caller_env()) {
+  if (is_choice(value, kind)) return(check_object(value, arg, call))
+  check_choice_name(value, kind, arg, also, call)
+  choice_constructor(kind, value)()
 }
 
 check_choice_name <- function(value, kind, arg, also, call) {
@@ -68,18 +48,6 @@ check_choice_name <- function(value, kind, arg, also, call) {
 choice_example <- function(kind, names, arg, call) {
   name <- if (kind == "map") "platt" else names[1]
   remedy("For example", mended_line(call, setNames(list(name), arg)) %||% paste0(arg, " = \"", name, "\""))
-}
-
-# An option that the choice does not have would be ignored.
-check_options <- function(kind, name, own, options, call) {
-  foreign <- setdiff(options, own)
-  if (length(foreign) == 0) return(invisible())
-  others <- Filter(function(other) has_options(kind, other, foreign[1]), choice_names(kind))
-  stop_input(c(
-    "{.arg {foreign[1]}} is not an option of the {kind} {.val {name}}.",
-    "x" = if (length(own) == 0) "It has none." else "Its options are {.arg {own}}.",
-    "i" = if (length(others) > 0) "It is an option of {.fn {paste0(kind, '_', others)}}."
-  ), "argument", arg = foreign[1], value = name, call = call)
 }
 
 #' @export

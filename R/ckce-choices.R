@@ -4,8 +4,7 @@
 #'
 #' How [ckce()] and [jkce()] compute, with the options of each way; the section Computation of [ckce()] says what they
 #' do and what they cost. The name of a computation is shorthand for the computation with its defaults: `computation =
-#' "low_rank"` is `computation = computation_low_rank()`. Options may be given to these functions as
-#' well; one that the computation does not have is an error that names those that have it.
+#' "low_rank"` is `computation = computation_low_rank()`.
 #'
 #' @param tolerance Relative error of the estimate that `certified` asks for, and at which the low-rank computation
 #'   stops.
@@ -58,12 +57,9 @@ computation_rff <- function(n_features = 100, frequencies = NULL) {
   new_choice("computation", "rff", n_features = check_count(n_features), frequencies = frequencies)
 }
 
-# choices with the name of the computation and its options in place of what the function was given; `lacks`: a
-# computation that the function does not have.
+# choices with the name of the computation and its options; `lacks`: a computation that the function does not have.
 read_computation <- function(choices, lacks = character(), call = caller_env()) {
-  options <- c("tolerance", "max_rank", "n_features", "frequencies")
-  computation <- as_choice(choices$computation, "computation", choices[intersect(options, names(choices))],
-                           "computation", call = call)
+  computation <- as_choice(choices$computation, "computation", "computation", call = call)
   if (computation$name %in% lacks) {
     others <- setdiff(choice_names("computation"), lacks)
     stop_input(c("{.arg computation} must be one of {.or {.val {others}}} here.",
@@ -71,8 +67,8 @@ read_computation <- function(choices, lacks = character(), call = caller_env()) 
                "argument", arg = "computation", value = computation$name, call = call)
   }
   choices$computation <- computation$name
-  choices[options] <- list(computation$tolerance %||% 0.01, computation$max_rank, computation$n_features,
-                           computation$frequencies)
+  choices[c("tolerance", "max_rank", "n_features", "frequencies")] <-
+    list(computation$tolerance %||% 0.01, computation$max_rank, computation$n_features, computation$frequencies)
   choices
 }
 

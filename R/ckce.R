@@ -86,7 +86,7 @@
 #'   \eqn{n^{-1/4}}, or `"loo"` (or [ridge_loo()] with its options) for the one with the best
 #'   leave-one-out error.
 #' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`, or one of these as a value with its
-#'   options, such as [computation_low_rank()].
+#'   options, such as `computation_low_rank(max_rank = 200)`; see [ce_computations].
 #' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
 #' @param group Groups or covariates that calibration conditions on besides the prediction. Either a column of `x` (its
 #'   name, also as a string, a selection or an expression of columns), or a vector, matrix or data frame with a row per
@@ -96,8 +96,6 @@
 #' @param n_draws Number of simulated label vectors for the conditional null distribution:
 #'   `p.value` is exact for strong calibration with independent observations. For predictive distributions of numbers
 #'   median bandwidths of the target kernel are then those of [ce_test()], which the outcomes do not enter.
-#' @param tolerance,max_rank,n_features,frequencies Options of `computation`, see [ce_computations]; one that it does
-#'   not have is an error.
 #' @param draws,draws_diagonal Number of draws from each predictive distribution without a closed form, and the pairs of
 #'   draws that the diagonal of G uses. With `"all"` pairs the estimate is at least 0, but about 1/draws too large; with
 #'   pairs of `"different"` draws it is unbiased in the draws.
@@ -127,15 +125,13 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  target_kernel = NULL, ridge = NULL,
                  computation = "auto",
                  debias = c("none", "off_diagonal", "null_mean"), group = NULL,
-                 group_kernel = NULL, n_draws = 0, tolerance = NULL, max_rank = NULL,
-                 n_features = NULL, frequencies = NULL, draws = 100, draws_diagonal = c("all", "different"),
+                 group_kernel = NULL, n_draws = 0, draws = 100, draws_diagonal = c("all", "different"),
                  level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
                  cluster = NULL, horizon = NULL) {
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias), n_draws = n_draws,
-    tolerance = tolerance, max_rank = max_rank, n_features = n_features,
-    frequencies = frequencies, draws = draws,
+    draws = draws,
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = level
   ))
   threads <- resolve_threads(threads)

@@ -3,8 +3,7 @@
 #' Curves as values
 #'
 #' A curve with its options, for the argument `type` of [ce_curve()], which defines them. The name of a curve is
-#' shorthand for the curve with its defaults: `type = "smooth"` is `type = curve_smooth()`. Options may be given to
-#' `ce_curve()` as well; one that the curve does not have is an error that names the curves that have it.
+#' shorthand for the curve with its defaults: `type = "smooth"` is `type = curve_smooth()`.
 #'
 #' @param n_bins Number of bins, by default 15; of PIT histograms of ensembles of less than 30 members, a bin per rank.
 #' @param bins Bins of equal `"width"` or equal `"mass"`.

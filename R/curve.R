@@ -68,11 +68,11 @@
 #' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
 #'   those, one per model. For `"pit"` and `"quantile"`: predictive distributions ([pred]), or the two columns `mean`
 #'   and `variance` (or `sd`) of normal ones; see [ce_moments()].
-#' @param type A curve, or its name: `"smooth"` for [curve_smooth()], and so on. By default `"smooth"`,
-#'   `"isotonic"` where there are less than 20 different predictions, `"binned"` if `n_bins` or `bins` is given.
+#' @param type A curve with its options, such as `curve_binned(n_bins = 10)`, or the name of one, such as `"smooth"`
+#'   for [curve_smooth()]; see [ce_curves]. By default `"smooth"`, and `"isotonic"` where there are less than 20
+#'   different predictions.
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
-#' @param n_bins,bins,times,bandwidth Options of the curve, see [ce_curves]; by default those that it holds.
 #' @param level Level of intervals and bands.
 #' @return A `ce_curve`.
 #'
@@ -95,15 +95,13 @@
 #' curve <- ce_curve(p, y)
 #' curve
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(curve)
-ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, bins = NULL, level = 0.95,
-                     times = NULL, bandwidth = NULL, event_level = "first", na_rm = TRUE, .by = NULL,
-                     threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
+                     .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   if (missing(x)) stop_no_predictions(call)
-  given <- list(n_bins = n_bins, bins = bins, times = times, bandwidth = bandwidth)
   # several models or groups are known when the data are read
   if (rlang::is_string(type) && is_law(x) && !type %in% choice_names("curve")) stop_law_curve(type, TRUE, call)
-  curve <- if (!is.null(type)) as_choice(type, "curve", given)
+  curve <- if (!is.null(type)) as_choice(type, "curve")
   check_notion(notion)
   if (identical(notion, "canonical")) {
     stop_input(c(
@@ -129,7 +127,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, n_bins = NULL, b
   axis <- NULL
   curves <- read_curves(x, enquo(.by), read, call)
   keys <- vctrs::vec_rbind(!!!curves$keys)
-  if (is.null(curve)) curve <- as_choice(default_curve(curves$problems, given), "curve", given, "type", call = call)
+  if (is.null(curve)) curve <- as_choice(default_curve(curves$problems), "curve", "type", call = call)
   bind_curves(curves, keys, curve, level, threads, notion, axis, call)
 }
 
@@ -147,9 +145,8 @@ bind_curves <- function(read, keys, curve, level, threads, notion, axis, call) {
   )
 }
 
-# A smooth curve needs more than a few predictions; options of bins ask for bins.
-default_curve <- function(problems, given) {
-  if (!is.null(given$n_bins) || !is.null(given$bins)) return("binned")
+# A smooth curve needs more than a few predictions.
+default_curve <- function(problems) {
   few <- vapply(problems, function(problem) !is.null(distinct_values(problem$features[, 1], 19)), NA)
   if (any(few)) "isotonic" else "smooth"
 }

@@ -24,21 +24,30 @@ check_dot_names <- function(dots, call, rule = "{.arg ...} selects columns and t
 # all arguments that it does not have: the line mends them all.
 dot_remedy <- function(name, dots, call) {
   value <- dot_value(dots[[name]])
-  arguments <- verb_arguments(call)
   if (name %in% column_words && selects_column(value, call)) {
     return(remedy("Columns are selected without a name", mended_line(call, rename = setNames("", name))))
   }
-  known <- c(arguments, missing_data(call))
+  # elsewhere `bins` is their number
+  owned <- owner_remedy(name, dots, call, if (name == "bins" && is.numeric(value)) "n_bins" else name)
+  owned %||% other_name_remedy(name, value, dots, call) %||% note_remedy(name, call) %||%
+    omission_remedy(name, verb_arguments(call), call)
+}
+
+# Of an argument by another of its names, an argument of another function, or a column.
+other_name_remedy <- function(name, value, dots, call) {
+  known <- c(verb_arguments(call), missing_data(call))
   column <- "truth" %in% missing_data(call) && !is.null(selected_name(value, call))
   foreign <- if (!column) foreign_remedy(name, known, call)
   if (!is.null(foreign)) return(foreign)
-  near <- if (column) "truth" else near_argument(name, known)
-  if (!is.null(near)) return(near_remedy(name, near, dots, known, call))
-  if (name %in% names(argument_notes)) {
-    note <- argument_notes[[name]]
-    return(remedy(note, if (note != figure_note) mended_line(call, drop = name)))
-  }
-  owner_remedy(name, call) %||% omission_remedy(name, arguments, call)
+  near <- if (column) "truth" else near_argument(name, c(known, taken_options(call)))
+  if (is.null(near)) return(NULL)
+  if (near %in% known) near_remedy(name, near, dots, known, call) else owner_remedy(name, dots, call, near)
+}
+
+note_remedy <- function(name, call) {
+  if (!name %in% names(argument_notes)) return(NULL)
+  note <- argument_notes[[name]]
+  remedy(note, if (note != figure_note) mended_line(call, drop = name))
 }
 
 omission_remedy <- function(name, arguments, call) {
@@ -47,19 +56,73 @@ omission_remedy <- function(name, arguments, call) {
     remedy("Leave it out", mended_line(call, drop = name)))
 }
 
-# Where an argument of the call is made by a function that has this argument, as in
-# `ce_power(assume_logit(0, 1), slope = 0.7)`.
-owner_remedy <- function(name, call) {
+# Options belong to values: those that the call makes, as in `ce_power(assume_logit(0, 1), slope = 0.7)`, or to choices
+# that it names or leaves out, as in `ce_curve(p, y, n_bins = 10)`. `option`: what `name` stands for.
+owner_remedy <- function(name, dots, call, option = name) {
   typed <- typed_call(call)
-  args <- typed$args
-  for (at in which(rlang::names2(args) != name)) {
+  if (is.null(typed)) return(NULL)
+  kinds <- choice_arguments[[verb_name(call)]]
+  args <- named_choices(typed, kinds, option)
+  options <- setNames(nm = setdiff(names(dots), ""))
+  options[name] <- option
+  for (at in which(!rlang::names2(args) %in% names(options))) {
     maker <- package_call(args[[at]])
-    if (is.null(maker) || !grepl("^(assume|kernel|map|method|pred|score|test)_", maker)) next
-    if (!name %in% setdiff(names(formals(maker)), names(args[[at]]))) next
-    args[[at]][name] <- args[name]
-    args[name] <- NULL
-    return(remedy(paste0("It is one of {.fn ", maker, "}"), line_text(as.call(c(typed$expr[[1]], args)))))
+    if (is.null(maker) || !grepl("^(assume|computation|curve|kernel|map|method|pred|ridge|score|test)_", maker)) next
+    moved <- options[options %in% setdiff(names(formals(maker)), names(args[[at]])) & names(options) %in% names(args)]
+    if (!option %in% moved) next
+    args[[at]][moved] <- args[names(moved)]
+    args[names(moved)] <- NULL
+    what <- if (option == name) "It" else paste0("{.arg ", option, "}")
+    return(remedy(paste0(what, " is an option of {.fn ", maker, "}"), line_text(as.call(c(typed$expr[[1]], args)))))
   }
+  other_owners(option, kinds, verb_name(call))
+}
+
+# The choices that have the option where the one that was named, or is made here, has not.
+other_owners <- function(option, kinds, verb) {
+  kind <- sub("_.*", "", verb)
+  if (kind %in% unlist(lapply(choice_arguments, names))) kinds <- setNames("", kind)
+  owners <- option_owners(kinds, option)
+  if (length(owners) == 0 || verb %in% owners) return(NULL)
+  c("i" = paste0("{.arg ", option, "} is an option of ", toString(ticks(paste0(owners, "()"))), "."))
+}
+
+# The typed arguments with calls in place of the names of choices, and of one left out with the usual choice that has
+# the option.
+named_choices <- function(typed, kinds, option) {
+  args <- typed$args
+  for (kind in names(kinds)) {
+    at <- unname(typed$places[kinds[[kind]]])
+    owners <- option_owners(kinds[kind], option)
+    if (is.na(at)) {
+      if (length(owners) > 0) args[[kinds[[kind]]]] <- call(owners[1])
+    } else if (rlang::is_string(args[[at]], choice_names(kind))) {
+      args[[at]] <- call(paste0(kind, "_", args[[at]]))
+    }
+  }
+  args
+}
+
+# The arguments of functions that take choices, by the choice's kind.
+choice_arguments <- list(
+  ce_test = c(test = "test"), ce_recalibrate = c(map = "method"), ce_curve = c(curve = "type"),
+  ckce = c(computation = "computation", ridge = "ridge"), jkce = c(computation = "computation")
+)
+
+usual_choices <- c("test_conditional", "curve_smooth", "map_temperature", "computation_auto")
+
+# The functions that make choices with this option, the usual one first.
+option_owners <- function(kinds, option) {
+  owners <- unlist(lapply(names(kinds), function(kind) {
+    paste0(kind, "_", Filter(function(name) option %in% option_names(kind, name), choice_names(kind)), recycle0 = TRUE)
+  }))
+  c(intersect(usual_choices, owners), setdiff(owners, usual_choices))
+}
+
+# All options of the choices that the function takes.
+taken_options <- function(call) {
+  kinds <- choice_arguments[[verb_name(call)]]
+  unique(unlist(lapply(names(kinds), function(kind) lapply(choice_names(kind), option_names, kind = kind))))
 }
 
 near_remedy <- function(name, near, dots, known, call) {
@@ -210,7 +273,11 @@ verb_arguments <- function(call, data = c("x", "truth")) {
 
 # "`ece()`"
 verb_text <- function(call) {
+  name <- verb_name(call)
+  if (nzchar(name)) paste0("`", name, "()`") else "this function"
+}
+
+verb_name <- function(call) {
   verb <- rlang::error_call(call)
-  name <- if (rlang::is_call(verb)) rlang::call_name(verb)
-  if (is.null(name)) "this function" else paste0("`", name, "()`")
+  (if (rlang::is_call(verb)) rlang::call_name(verb)) %||% ""
 }

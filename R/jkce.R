@@ -30,16 +30,13 @@
 #' jkce(probs, c(1, 2, 3))
 jkce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
                  target_kernel = NULL, type = c("unbiased", "biased"),
-                 computation = "auto", group = NULL,
-                 group_kernel = NULL, tolerance = NULL, max_rank = NULL, n_features = NULL,
-                 frequencies = NULL, draws = 100, level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE,
-                 threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                 computation = "auto", group = NULL, group_kernel = NULL, draws = 100, level = 0.95, .by = NULL,
+                 event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL,
+                 horizon = NULL) {
   choices <- check_ckce_choices(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     type = check_choice(type, c("unbiased", "biased")), computation = computation, debias = "none", n_draws = 0,
-    tolerance = tolerance, max_rank = max_rank, n_features = n_features,
-    frequencies = frequencies, draws = draws, pooled = TRUE,
-    level = level
+    draws = draws, pooled = TRUE, level = level
   ), "eigen")
   threads <- resolve_threads(threads)
   call <- current_env()

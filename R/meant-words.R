@@ -82,7 +82,7 @@ word_arguments <- c("notion", "type", "test", "method", "methods", "recalibratio
                     "debias", "support", "bins")
 
 # Arguments of one function that people give to another.
-argument_verbs <- c(delta = "ce_test", replicates = "ce_test", metric = "ce_panel", metrics = "ce_panel",
+argument_verbs <- c(delta = "ce_test", metric = "ce_panel", metrics = "ce_panel",
                     thresholds = "ce_decision", threshold = "ce_decision", after = "ce_gain", score = "ce_score")
 
 figure_note <- "Figures of {.fn autoplot} are ggplots: add to them, as in {.code autoplot(x) + ggplot2::ggtitle(\"A\")}"

@@ -3,8 +3,7 @@
 #' Recalibration maps as values
 #'
 #' A map with its options, for the argument `method` of [ce_recalibrate()], which defines them. The name of a map is
-#' shorthand for the map with its defaults: `method = "platt"` is `method = map_platt()`. Most options may be given to
-#' `ce_recalibrate()` as well; one that the map does not have is an error that names the maps that have it.
+#' shorthand for the map with its defaults: `method = "platt"` is `method = map_platt()`.
 #'
 #' @param loss `"log"` or `"brier"`, what to minimise; the first is the default. The parameters of
 #'   `map_constant_confidence()` and `map_label_frequency()` are best for both. Maps without this option have their own:

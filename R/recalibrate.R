@@ -91,9 +91,9 @@
 #'   for a vector.
 #' @param ... <[`tidy-select`][tidyselect::language]> Probability columns of a data frame; by default those
 #'   that start with `.pred_`.
-#' @param method A map such as [map_platt()], or its name, such as `"platt"`; see [ce_maps].
+#' @param method A map with its options, such as `map_histogram(n_bins = 5)`, or the name of one, such as `"platt"` for
+#'   [map_platt()]; see [ce_maps].
 #' @param logits Whether `x` holds logits.
-#' @param loss,penalty,hidden,n_bins,type,range Options of the map, see [ce_maps]. `NULL` keeps those of `method`.
 #' @param folds `NULL`, or for cross-fitted predictions the number of folds, an integer vector with the fold of each
 #'   row, or an rsample `rset`.
 #' @param floor Smallest probability whose logarithm is taken; smaller ones are replaced by it.
@@ -126,14 +126,12 @@
 #' map
 #' predict(map, c(0.05, 0.5, 0.95))
 #' tidy(ce_recalibrate(p, y, method = "update"))
-ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE, loss = NULL, folds = NULL,
-                           penalty = NULL, hidden = NULL, n_bins = NULL, type = NULL, range = NULL,
+ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE, folds = NULL,
                            floor = .Machine$double.eps, event_level = "first", na_rm = TRUE, .by = NULL,
                            threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   design <- design_input(enquo(weights), enquo(cluster), horizon)
-  given <- list(loss = loss, penalty = penalty, hidden = hidden, n_bins = n_bins, type = type, range = range)
-  method <- as_choice(method, "map", given)
+  method <- as_choice(method, "map")
   threads <- resolve_threads(threads)
   check_flag(logits)
   check_flag(na_rm)

@@ -237,6 +237,6 @@ glance.ce_validation <- function(x, ...) x$sample
 
 # The curve is drawn from the data that the validation has read.
 validation_curve <- function(x, type = "smooth", call = caller_env()) {
-  curve <- as_choice(type, "curve", list(), "type", call = call)
+  curve <- as_choice(type, "curve", "type", call = call)
   bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, call)
 }

@@ -14,7 +14,7 @@ simulate <- function(n, k) {
 }
 
 # Without the messages about unregularised optima: the time is asked for.
-fit <- function(d, method, ...) suppressWarnings(ce_recalibrate(d$z, d$y, logits = TRUE, method = method, ...))
+fit <- function(d, method) suppressWarnings(ce_recalibrate(d$z, d$y, logits = TRUE, method = method))
 
 # Elapsed and processor time; the latter, summed over threads, hardly depends on what else runs.
 clock <- function(expr) {
@@ -22,11 +22,11 @@ clock <- function(expr) {
   c(elapsed = time[["elapsed"]], cpu = time[["user.self"]] + time[["sys.self"]])
 }
 
-row <- function(d, method, required = NA, ...) {
-  time <- clock(result <- fit(d, method, ...))
+row <- function(d, method, required = NA) {
+  time <- clock(result <- fit(d, method))
   out <- glance(result)
   data.frame(
-    map = method, n = nrow(d$z), classes = ncol(d$z), elapsed = time[["elapsed"]], cpu = time[["cpu"]], required = required,
+    map = if (is.character(method)) method else method$name, n = nrow(d$z), classes = ncol(d$z), elapsed = time[["elapsed"]], cpu = time[["cpu"]], required = required,
     iterations = out$iterations, before = out$objective_before, after = out$objective_after,
     converged = if (out$converged) "yes" else "no"
   )
@@ -37,7 +37,7 @@ narrow <- simulate(5000, 10)
 long <- simulate(1e6, 10)
 fits <- rbind(
   row(wide, "temperature"), row(wide, "ets", 2),
-  row(wide, "diag", 20, hidden = c(2, 2)), row(wide, "diag", 20),
+  row(wide, map_diag(hidden = c(2, 2)), 20), row(wide, "diag", 20),
   row(wide, "vector"), row(wide, "platt"), row(wide, "beta"), row(wide, "isotonic"), row(wide, "histogram"),
   row(narrow, "matrix"), row(narrow, "dirichlet"),
   row(long, "temperature"), row(long, "ets")

@@ -12,12 +12,11 @@ synthetic <- function(n, d, calibrated) {
   if (!calibrated) y[, 1] <- rnorm(n, .1, .1)
   list(p = if (d == 1) pred_normal(c, .1) else pred_mvnormal(matrix(c, n, d), .01), y = y)
 }
-tests <- list(
-  `B = 2` = list(test = "block", block = 2), `B = sqrt n` = list(test = "block"),
-  bootstrap = list(test = "bootstrap", replicates = 400),
-  conditional = list(test = "conditional", replicates = 39),
-  `CME redrawn` = list(test = "cme", replicates = 39), `CME chi2` = list(test = "cme", reference = "chisq"),
-  `CME F` = list(test = "cme", reference = "f"), bound = list(test = "bound")
+# `at`: locations.
+tests <- function(at) list(
+  `B = 2` = test_block(2), `B = sqrt n` = "block", bootstrap = test_bootstrap(400), conditional = test_conditional(39),
+  `CME redrawn` = test_cme(at, replicates = 39), `CME chi2` = test_cme(at, "chisq"), `CME F` = test_cme(at, "f"),
+  bound = "bound"
 )
 runs <- 300
 rates <- do.call(rbind, lapply(c(1, 10), function(d) {
@@ -33,18 +32,15 @@ rates <- do.call(rbind, lapply(c(1, 10), function(d) {
       set.seed(n + d)
       reject <- vapply(seq_len(if (calibrated) runs else 100), function(r) {
         s <- synthetic(n, d, calibrated)
-        vapply(names(tests), function(name) {
-          if (name == "conditional" && n > 64) return(NA)
-          extra <- if (grepl("CME", name)) list(locations = at)
-          out <- suppressWarnings(do.call(ce_test, c(
-            list(s$p, s$y, kernel = w1, target_kernel = g1), tests[[name]], extra
-          )))
+        vapply(tests(at), function(test) {
+          if (inherits(test, "test_conditional") && n > 64) return(NA)
+          out <- suppressWarnings(ce_test(s$p, s$y, kernel = w1, target_kernel = g1, test = test))
           isTRUE(out$p.value <= .05)
         }, NA)
-      }, logical(length(tests)))
+      }, logical(length(tests(at))))
       cells <- format(round(rowMeans(reject), 3), nsmall = 3)
       data.frame(d = as.character(d), n = as.character(n), predictions = if (calibrated) "calibrated" else "not calibrated",
-                 as.list(setNames(sub(" *NA", "", cells), names(tests))), check.names = FALSE)
+                 as.list(setNames(sub(" *NA", "", cells), names(tests(at)))), check.names = FALSE)
     }))
   }))
 }))

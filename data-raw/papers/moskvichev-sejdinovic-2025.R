@@ -55,8 +55,9 @@ result("figure-2", seed = 2025, repetitions = 100, {
 # ---- Figure 4a: covariate shift --------------------------------------------------------------
 shifted <- function(alpha, run) {
   drawn <- draw_shifted(alpha)
-  conditional <- ckce(drawn$q, drawn$y, ridge = c(1000^(-1 / 4), 0.01), computation = "low_rank", tolerance = 1e-6)
-  joint <- jkce(drawn$q, drawn$y, computation = "low_rank", tolerance = 1e-6)
+  conditional <- ckce(drawn$q, drawn$y, ridge = c(1000^(-1 / 4), 0.01),
+                      computation = computation_low_rank(tolerance = 1e-6))
+  joint <- jkce(drawn$q, drawn$y, computation = computation_low_rank(tolerance = 1e-6))
   data.frame(
     alpha = alpha, run = run, metric = c("ckce", "ckce, ridge 0.01", "jkce", "ece"),
     estimate = c(conditional$.estimate, joint$.estimate,

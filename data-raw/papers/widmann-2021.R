@@ -38,12 +38,12 @@ result("line", seed = 3100, repetitions = 1000, {
     mean <- predict(fit, new)
     level <- sort(pnorm(new$y, mean, sd))
     law <- pred_normal(mean, sd)
-    p_value <- function(test, ...) ce_test(law, new$y, test = test, replicates = 1000, ...)$p.value
+    p_value <- function(test, ...) ce_test(law, new$y, test = test, ...)$p.value
     data.frame(
       intercept = coef(fit)[[1]], slope = coef(fit)[[2]], sd = sd,
       distance = max(level - (0:49) / 50, (1:50) / 50 - level),
-      bootstrap = p_value("bootstrap", kernel = on_predictions, target_kernel = on_outcomes, add_one = FALSE),
-      default = p_value("bootstrap", add_one = FALSE), conditional = p_value("conditional"),
+      bootstrap = p_value(test_bootstrap(add_one = FALSE), kernel = on_predictions, target_kernel = on_outcomes),
+      default = p_value(test_bootstrap(add_one = FALSE)), conditional = p_value("conditional"),
       t(stats::setNames(findInterval(seq(0.02, 0.98, by = 0.02), level) / 50, paste0("share_", 1:49)))
     )
   })
@@ -103,15 +103,15 @@ result("estimators", seed = "3001 to 3020", repetitions = 2000, in_order(over(se
 
 # p-values of a data set. The mean embedding takes ten locations; four observations allow three.
 tests <- {
-  p_value <- function(s, test, ...) {
-    suppressWarnings(ce_test(s$p, s$y, test = test, kernel = on_predictions, target_kernel = on_outcomes, ...)$p.value)
+  p_value <- function(s, test) {
+    suppressWarnings(ce_test(s$p, s$y, test = test, kernel = on_predictions, target_kernel = on_outcomes)$p.value)
   }
   list(
-    block_2 = function(s, at) p_value(s, "block", block = 2),
-    block_root = function(s, at) p_value(s, "block", block = root_block(length(s$c))),
-    bootstrap = function(s, at) p_value(s, "bootstrap", add_one = FALSE),
-    conditional = function(s, at) p_value(s, "conditional", replicates = 99),
-    cme_redraw = function(s, at) p_value(s, "cme", replicates = 99, locations = at)
+    block_2 = function(s, at) p_value(s, test_block(2)),
+    block_root = function(s, at) p_value(s, test_block(root_block(length(s$c)))),
+    bootstrap = function(s, at) p_value(s, test_bootstrap(add_one = FALSE)),
+    conditional = function(s, at) p_value(s, test_conditional(99)),
+    cme_redraw = function(s, at) p_value(s, test_cme(at, replicates = 99))
   )
 }
 few_locations <- function(at, n) {
@@ -164,7 +164,7 @@ result("mean-embedding", seed = "3301 to 3320", repetitions = 500, {
     # the package's statistic, where it has one
     if (cell$n >= 64) {
       s <- synthetic(cell$n, cell$d, cell$calibrated)
-      ours <- ce_test(s$p, s$y, test = "cme", reference = "chisq", locations = at[[1]][c("x", "truth")],
+      ours <- ce_test(s$p, s$y, test = test_cme(reference = "chisq", locations = at[[1]][c("x", "truth")]),
                       kernel = on_predictions, target_kernel = on_outcomes)$statistic
       stopifnot(abs(plain_hotelling(witness(s, at[[1]])) / ours - 1) < 1e-4)
     }
@@ -196,7 +196,7 @@ result("times", seed = "3401 to 3420", repetitions = 2, digits = 4, {
     used / calls
   }
   timed <- c(tests[c("block_2", "block_root", "bootstrap")], list(cme_chisq = function(s, at) {
-    p_value(s, "cme", reference = "chisq", locations = at)
+    p_value(s, test_cme(at, "chisq"))
   }), lapply(estimators, function(f) function(s, at) f(s)))
   # one cell after the other: they would disturb each other
   rows <- lapply(which(cells$calibrated), function(i) {
@@ -246,8 +246,8 @@ friedman_row <- function(mean, sd, y) {
   law <- if (ncol(mean) == 1) pred_normal(mean[, 1], sd) else {
     do.call(pred_mixture, lapply(seq_len(ncol(mean)), function(k) pred_normal(mean[, k], sd[k])))
   }
-  tested <- suppressWarnings(ce_test(law, y, test = "bootstrap", kernel = on_predictions,
-                                     target_kernel = on_outcomes, add_one = FALSE))
+  tested <- suppressWarnings(ce_test(law, y, test = test_bootstrap(add_one = FALSE), kernel = on_predictions,
+                                     target_kernel = on_outcomes))
   skce_u <- unname(tested$estimate)
   # h(i, i) = 1 - 2 E l(Z, y) + E l(Z, Z'): the biased estimate from the unbiased one
   expected <- function(distance, variance) exp(-distance^2 / (2 * (1 + variance))) / sqrt(1 + variance)
@@ -303,11 +303,11 @@ result("cifar10", seed = "5001 to 5007", repetitions = 1000, digits = 10, {
     p <- data$probs
     y <- data$label
     # the default kernel with its median bandwidth as a number
-    kernel <- suppressMessages(ce_test(p, y, test = "block", block = 2))$kernel
+    kernel <- suppressMessages(ce_test(p, y, test = test_block(block = 2)))$kernel
     estimate <- function(...) suppressMessages(skce(p, y, kernel = kernel, ...))$.estimate
-    test <- function(name, ...) suppressMessages(ce_test(p, y, test = name, kernel = kernel, ...))
-    bootstrap <- test("bootstrap", replicates = 1000)
-    conditional <- test("conditional", replicates = 1000)
+    test <- function(test) suppressMessages(ce_test(p, y, test = test, kernel = kernel))
+    bootstrap <- test("bootstrap")
+    conditional <- test("conditional")
     data.frame(
       model = errors$model[i], bandwidth = kernel$bandwidth,
       quantity = c("ece", "ece_dynamic", "skce_b", "skce_u", "skce_linear", "p_bound_biased", "p_bound_unbiased",

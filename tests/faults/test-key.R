@@ -18,7 +18,8 @@ test_that("the key ends long verbs, and both R and the state are as before", {
   was <- copy_of(state)
   expected <- ece(rows$p, rows$y)
   verbs <- list(
-    skce = function() skce(rows$p, rows$y), test = function() ce_test(rows$p, rows$y, replicates = 1000),
+    skce = function() skce(rows$p, rows$y), test = function() ce_test(rows$p, rows$y,
+                                                                      test = test_conditional(replicates = 1000)),
     tune = function() ce_tune(rows$p, rows$y, notion = "canonical"), rank = function() {
       ce_rank(list(a = rows$p, b = (rows$p + 1 / 3) / 2), rows$y, trials = 50)
     },

@@ -39,18 +39,17 @@ design_objects <- list(
   stack = fitted_with(method_stack())
 )
 
-mapped_with <- function(method, ...) {
-  arguments <- list(...)
+mapped_with <- function(method) {
   function(...) {
-    map <- suppressWarnings(do.call(ce_recalibrate, c(list(...), list(method = method), arguments)))
+    map <- suppressWarnings(ce_recalibrate(..., method = method))
     data.frame(squared = predict(map, design_grid), loss = map$objective[["after"]])
   }
 }
 design_maps <- c(
   lapply(stats::setNames(nm = c("temperature", "vector", "matrix", "dirichlet", "ets", "beta", "platt", "isotonic",
                                 "histogram", "constant_confidence", "label_frequency")), mapped_with),
-  list(diag = mapped_with("diag", hidden = 3), ets_log = mapped_with("ets", loss = "log"),
-       brier = mapped_with("temperature", loss = "brier"), update = mapped_with("update"),
+  list(diag = mapped_with(map_diag(hidden = 3)), ets_log = mapped_with(map_ets("log")),
+       brier = mapped_with(map_temperature("brier")), update = mapped_with("update"),
        flexible = mapped_with(map_update("flexible")))
 )
 

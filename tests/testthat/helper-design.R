@@ -38,10 +38,11 @@ design_laws <- list(
     suppressWarnings(ce_decompose(pred_normal(d$mean, d$sd), d$z, score = c("crps", "mse", "dss"), n_bins = 4, ...))
   },
   moments = function(d, ...) ce_moments(pred_normal(d$mean, d$sd), d$z, ...),
-  pit = function(d, ...) tidy(ce_curve(pred_normal(d$mean, d$sd), d$z, type = "pit", n_bins = 5, ...)),
+  pit = function(d, ...) tidy(ce_curve(pred_normal(d$mean, d$sd), d$z, type = curve_pit(n_bins = 5), ...)),
   quantile = function(d, ...) tidy(ce_curve(pred_normal(d$mean, d$sd), d$z, type = "quantile", ...)),
   pit_counts = function(d, ...) {
-    withr::with_seed(1, tidy(ce_curve(pred_poisson(exp(d$mean)), d$copies, type = "pit", times = 20, n_bins = 4, ...)))
+    withr::with_seed(1,
+                     tidy(ce_curve(pred_poisson(exp(d$mean)), d$copies, type = curve_pit(times = 20, n_bins = 4), ...)))
   }
 )
 

@@ -78,7 +78,7 @@ test_that("the output says where events are missing", {
   expect_output(print(ks), "Up to the prediction 0.95 there are 20 events fewer than predicted.", fixed = TRUE)
   kuiper <- ce_test(p, y, test = test_cumulative("kuiper", replicates = 99))
   expect_output(print(kuiper), "Between the predictions 0\\.[0-9]+ and 0\\.95 there are 20 events fewer than predicted")
-  bridge <- ce_test(p, y, test = "cumulative", replicates = 99)
+  bridge <- ce_test(p, y, test = test_cumulative(replicates = 99))
   expect_output(print(bridge), "mean: S = -[0-9.]+, bridge: B = [0-9.]+")
   expect_equal(bridge$details$place, .45)
 })

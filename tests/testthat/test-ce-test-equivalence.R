@@ -184,7 +184,7 @@ test_that("what has no upper limit, and a delta that is no error, is a classed e
   expect_equivalence_error(ce_validate(d$p, d$y, delta = 2, times = 0), "delta")
   expect_equivalence_error(ce_report(d$p, d$y, delta = 2, file = tempfile(fileext = ".html")), "delta")
   expect_equivalence_error(ce_power(assume_logit(0, 1), delta = 2), "delta")
-  expect_equivalence_error(ce_test(d$p, d$y, test = "block", delta = 0.1), "It is an option of .test_joint")
+  expect_equivalence_error(ce_test(d$p, d$y, test = "block", delta = 0.1), "is an option of .test_joint")
   expect_equivalence_error(ce_test(pred_normal(d$p, 1), d$p, delta = 0.1), "needs an upper limit",
                            "calibrisk_error_test")
   expect_equivalence_error(ce_test(d$p, d$y, kernel = kernel_gaussian(1), delta = 0.1), "no kernel")

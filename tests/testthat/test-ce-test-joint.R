@@ -17,14 +17,13 @@ test_that("the joint test is the one that the interval inverts", {
   expect_lt(min(abs(parts - binary$statistic)), 1e-6)
 })
 
-test_that("the joint test is that of classes where no kernel or option of another test is given", {
+test_that("the joint test is that of classes where no kernel is given", {
   d <- withr::with_seed(1, list(p = runif(80), y = rbinom(80, 1, .5)))
   chosen <- function(...) ce_test(d$p, d$y, ...)$test
-  expect_identical(c(chosen(), chosen(replicates = 20), chosen(kernel = kernel_tv(1))),
-                   c("joint", "conditional", "conditional"))
+  expect_identical(c(chosen(), chosen(kernel = kernel_tv(1))), c("joint", "conditional"))
   three <- ladder_data(60, 3, 1)
   expect_identical(ce_test(three$p, three$y)$test, "joint")
-  expect_identical(ce_test(three$p, three$y, replicates = 20)$test, "conditional")
+  expect_identical(ce_test(three$p, three$y, test = test_conditional(replicates = 20))$test, "conditional")
   expect_error(ce_test(d$p, d$y, test = "ladder"), "test_joint", class = "calibrisk_error_argument")
 })
 
@@ -43,7 +42,8 @@ test_that("the joint test takes class probabilities only, by group, and has no r
 test_that("each part of the test of classes is its formula", {
   for (case in list(c(80, 3), c(150, 6))) {
     d <- ladder_data(case[1], case[2], 4)
-    of_part <- vapply(0:6, function(m) cpp_class_test(d$p, as.matrix(d$y), list(m), .95, 50L, 1L)[[1]][[1]]$statistic, 0)
+    of_part <- vapply(0:6, function(m) cpp_class_test(d$p, as.matrix(d$y), list(m), .95, 50L, 1L)[[1]][[1]]$statistic,
+                      0)
     expect_close(of_part, unname(oracle_class_statistics(d$p, d$y)), 1e-6)
   }
 })

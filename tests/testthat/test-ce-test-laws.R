@@ -114,9 +114,10 @@ test_that("the default is the conditional test at every n, and has its power", {
     p <- plogis(2 * rnorm(12000))
     y <- rbinom(12000, 1, plogis(.9 * qlogis(p)))
     list(
-      default = ce_test(p, y, kernel = kernel_tv(.3), replicates = 99),
+      default = ce_test(p, y, kernel = kernel_tv(.3), test = test_conditional(replicates = 99)),
       block = ce_test(p, y, kernel = kernel_tv(.3), test = "block"),
-      law = ce_test(pred_normal(p, 1), rnorm(12000, .7 * p, 1), replicates = 19, kernel = kernel_wasserstein(.3))
+      law = ce_test(pred_normal(p, 1), rnorm(12000, .7 * p, 1), test = test_conditional(replicates = 19),
+                    kernel = kernel_wasserstein(.3))
     )
   })
   expect_identical(out$default$test, "conditional")
@@ -131,7 +132,8 @@ test_that("the default is the conditional test at every n, and has its power", {
 test_that("laws above the rows of a kept matrix hold the level", {
   p <- withr::with_seed(3, replicate(50, {
     m <- rnorm(260)
-    ce_test(pred_normal(m, 1), rnorm(260, m), replicates = 19, kernel = kernel_wasserstein(1))$p.value
+    ce_test(pred_normal(m, 1), rnorm(260, m), test = test_conditional(replicates = 19),
+            kernel = kernel_wasserstein(1))$p.value
   }))
   expect_lt(abs(mean(p <= .1) - .1), 4 * sqrt(.09 / 50))
 })
@@ -146,7 +148,7 @@ test_that("default locations of the CME test are pivots of the kernel, few, and 
     withr::with_seed(3, mean(replicate(40, {
       p <- plogis(2 * rnorm(300))
       y <- rbinom(300, 1, plogis(.6 * qlogis(p)))
-      ce_test(p, y, test = "cme", locations = locations, replicates = 39, kernel = kernel_tv(.3))$p.value <= .05
+      ce_test(p, y, test = test_cme(locations = locations, replicates = 39), kernel = kernel_tv(.3))$p.value <= .05
     })))
   }
   expect_gt(power(3), .6)

@@ -4,7 +4,7 @@ run <- function(...) withr::with_seed(2, ce_test(data$p, data$y, ...))
 
 test_that("the critical value is where the p-value passes alpha", {
   for (add_one in c(TRUE, FALSE)) {
-    out <- run(test = "bootstrap", replicates = 99, add_one = add_one)
+    out <- run(test = test_bootstrap(99, add_one))
     critical <- null_shape(out, 0.1)$critical
     p_at <- function(statistic) {
       reached <- sum(out$null >= statistic)
@@ -13,14 +13,14 @@ test_that("the critical value is where the p-value passes alpha", {
     expect_gt(p_at(critical), 0.1)
     expect_lte(p_at(critical + 1e-9), 0.1)
   }
-  expect_null(null_shape(run(replicates = 9), 0.05)$critical)
-  expect_null(null_shape(run(replicates = 99), NULL)$critical)
+  expect_null(null_shape(run(test = test_conditional(9)), 0.05)$critical)
+  expect_null(null_shape(run(test = test_conditional(99)), NULL)$critical)
 })
 
 test_that("reference laws have the test's p-value right of the statistic", {
   tests <- list(
-    run(test = "block", block = 2), run(test = "block", block = 2, reference = "pairs"),
-    run(test = "cme", reference = "chisq", locations = 3), run(test = "cme", reference = "f", locations = 3)
+    run(test = test_block(2)), run(test = test_block(2, "pairs")), run(test = test_cme(reference = "chisq")),
+    run(test = test_cme(reference = "f"))
   )
   for (out in tests) {
     law <- reference_law(out)
@@ -42,9 +42,9 @@ test_that("bars hold all finite draws", {
 
 test_that("every test with a null distribution draws", {
   tests <- list(
-    run(replicates = 39), run(test = "bootstrap", replicates = 39), run(test = "consistency", replicates = 39),
-    run(test = "block"), run(test = "cme", locations = 3, replicates = 39),
-    run(test = "cme", reference = "chisq", locations = 3), run(replicates = 5)
+    run(test = test_conditional(39)), run(test = test_bootstrap(39)), run(test = test_consistency(39)),
+    run(test = "block"), run(test = test_cme(replicates = 39)), run(test = test_cme(reference = "chisq")),
+    run(test = test_conditional(5))
   )
   file <- withr::local_tempfile(fileext = ".pdf")
   grDevices::pdf(file)
@@ -61,9 +61,9 @@ test_that("every test with a null distribution draws", {
 test_that("tests without a null distribution say so", {
   skip_if_not_installed("ggplot2")
   expect_error(plot(run(test = "bound")), class = "calibrisk_error_test")
-  same <- suppressWarnings(ce_test(rep(c(.2, .8), 4), rep(0:1, 4), test = "block", block = 2))
+  same <- suppressWarnings(ce_test(rep(c(.2, .8), 4), rep(0:1, 4), test = test_block(block = 2)))
   expect_error(plot(same), class = "calibrisk_error_test")
-  expect_error(plot(run(replicates = 9), alpha = 2), class = "calibrisk_error_argument")
+  expect_error(plot(run(test = test_conditional(9)), alpha = 2), class = "calibrisk_error_argument")
   expect_error(ggplot2::autoplot(run(test = "bound")), class = "calibrisk_error_test")
 })
 

@@ -51,7 +51,7 @@ test_that("conditional, bootstrap and consistency tests hold their level and hav
     mean(replicate(runs, {
       p <- dirichlet(n, 3)
       y <- if (calibrated) cpp_draw_classes(p) else rep(1L, n)
-      ce_test(p, y, kernel = kernel_laplace(.5), test = test, replicates = 99)$p.value <= .1
+      ce_test(p, y, kernel = kernel_laplace(.5), test = get(paste0("test_", test))(replicates = 99))$p.value <= .1
     }))
   }
   rates <- withr::with_seed(11, c(
@@ -69,7 +69,7 @@ test_that("the block test holds its level; the bound never exceeds it", {
   p <- withr::with_seed(5, replicate(200, {
     p <- dirichlet(100, 2)
     y <- cpp_draw_classes(p)
-    c(ce_test(p, y, kernel = kernel_laplace(10), test = "block", block = 2)$p.value,
+    c(ce_test(p, y, kernel = kernel_laplace(10), test = test_block(block = 2))$p.value,
       ce_test(p, y, kernel = kernel_laplace(10), test = "bound")$p.value)
   }))
   expect_lt(abs(mean(p[1, ] <= .1) - .1), 4 * sqrt(.09 / 200))
@@ -81,9 +81,9 @@ test_that("normal predictions: redrawn outcomes", {
     mu <- runif(64)
     p <- pred_normal(mu, .1)
     list(
-      good = ce_test(p, rnorm(64, mu, .1), replicates = 99),
-      bad = ce_test(p, rnorm(64, .1, .1), replicates = 99),
-      consistency = ce_test(p, rnorm(64, .1, .1), test = "consistency", replicates = 99)
+      good = ce_test(p, rnorm(64, mu, .1), test = test_conditional(replicates = 99)),
+      bad = ce_test(p, rnorm(64, .1, .1), test = test_conditional(replicates = 99)),
+      consistency = ce_test(p, rnorm(64, .1, .1), test = test_consistency(replicates = 99))
     )
   })
   expect_match(out$good$method, "simulated from the predictions")
@@ -94,7 +94,7 @@ test_that("normal predictions: redrawn outcomes", {
 
 test_that("no kernel depends on outcomes that are redrawn", {
   p <- pred_normal(c(0, 1, 3), c(1, 2, .5))
-  of <- function(y) ce_test(p, y, test = "conditional", replicates = 2)$target_kernel$bandwidth
+  of <- function(y) ce_test(p, y, test = test_conditional(replicates = 2))$target_kernel$bandwidth
   expect_equal(of(c(0, 1, 2)), of(c(5, 9, -20)))
   within <- mean(c(1, 4, .25))
   between <- mean((c(0, 1, 3) - 4 / 3)^2)
@@ -139,7 +139,8 @@ test_that("with groups: a factor per group, the statistic and null law of the ge
   data$g[7] <- "alone"
   data$y <- withr::with_seed(2, cpp_draw_classes(data$p))
   run <- function(replicates) {
-    ce_test(data$p, data$y, group = data$g, kernel = kernel_gaussian(.4), replicates = replicates, tolerance = 1e-13)
+    ce_test(data$p, data$y, group = data$g, kernel = kernel_gaussian(.4),
+            test = test_conditional(replicates = replicates, tolerance = 1e-13))
   }
   out <- withr::with_seed(3, run(2000))
   expect_equal(out$test, "conditional")
@@ -202,13 +203,13 @@ test_that("synthetic models: levels and power", {
   }
   withr::with_seed(2, {
     for (d in c(1, 10)) {
-      expect_lt(rate(64, d, TRUE, 100, test = "block", block = 2), .05 + 4 * sqrt(.0475 / 100))
-      expect_lt(rate(64, d, TRUE, 100, test = "bootstrap", replicates = 199), .065 + 4 * sqrt(.06 / 100))
-      expect_gt(rate(64, d, FALSE, 20, test = "block", block = 2), .9)
-      expect_equal(rate(64, d, FALSE, 20, test = "bootstrap", replicates = 199), 1)
+      expect_lt(rate(64, d, TRUE, 100, test = test_block(2)), .05 + 4 * sqrt(.0475 / 100))
+      expect_lt(rate(64, d, TRUE, 100, test = test_bootstrap(199)), .065 + 4 * sqrt(.06 / 100))
+      expect_gt(rate(64, d, FALSE, 20, test = test_block(2)), .9)
+      expect_equal(rate(64, d, FALSE, 20, test = test_bootstrap(199)), 1)
     }
-    expect_lt(abs(rate(16, 1, TRUE, 150, test = "conditional", replicates = 39) - .05), 4 * sqrt(.0475 / 150))
-    expect_gt(rate(16, 1, FALSE, 10, test = "conditional", replicates = 39), .85)
+    expect_lt(abs(rate(16, 1, TRUE, 150, test = test_conditional(39)) - .05), 4 * sqrt(.0475 / 150))
+    expect_gt(rate(16, 1, FALSE, 10, test = test_conditional(39)), .85)
   })
 })
 
@@ -244,7 +245,7 @@ test_that("redrawn outcomes change a weighted sum of h_Y as the matrix itself do
 test_that("certain predictions that come true are no evidence, in spite of rounding", {
   y <- withr::with_seed(1, sample(3, 30, TRUE))
   for (test in c("consistency", "conditional")) {
-    fit <- withr::with_seed(1, ce_test(diag(3)[y, ], y, test = test, replicates = 50))
+    fit <- withr::with_seed(1, ce_test(diag(3)[y, ], y, test = get(paste0("test_", test))(replicates = 50)))
     expect_identical(fit$p.value, 1)
   }
 })

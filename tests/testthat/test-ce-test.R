@@ -5,15 +5,15 @@ rows6 <- as.matrix(expand.grid(1:6, 1:6, 1:6, 1:6, 1:6, 1:6))
 all_counts <- apply(rows6, 1, tabulate, nbins = 6) * 1.0
 
 test_that("block test", {
-  two <- ce_test(probs, truth, kernel = tv, test = "block", block = 2)
+  two <- ce_test(probs, truth, kernel = tv, test = test_block(block = 2))
   expect_equal(unname(two$statistic), -1.25393719883, tolerance = 1e-10)
   expect_equal(two$p.value, .895067583559, tolerance = 1e-10)
   expect_equal(two$conf.int[1], 0)
-  pairs <- ce_test(probs, truth, kernel = tv, test = "block", block = 2, reference = "pairs")
+  pairs <- ce_test(probs, truth, kernel = tv, test = test_block(block = 2, reference = "pairs"))
   expect_equal(pairs$p.value, .874743210094, tolerance = 1e-10)
-  three <- ce_test(probs, truth, kernel = tv, test = "block", block = 3)
+  three <- ce_test(probs, truth, kernel = tv, test = test_block(block = 3))
   expect_equal(three$p.value, .538544500899, tolerance = 1e-10)
-  three <- ce_test(probs, truth, kernel = tv, test = "block", block = 3, reference = "pairs")
+  three <- ce_test(probs, truth, kernel = tv, test = test_block(block = 3, reference = "pairs"))
   expect_equal(three$p.value, .538560800835, tolerance = 1e-10)
 })
 
@@ -30,7 +30,7 @@ test_that("exact enumeration of the bootstrap at n = 6", {
                -.0697010744621, tolerance = 1e-10)
   expect_equal(mean(null), -.0371519544501, tolerance = 1e-10)
   expect_equal(mean((null - mean(null))^2), .00573721517526, tolerance = 1e-10)
-  statistic <- unname(ce_test(probs, truth, kernel = tv, test = "bootstrap", replicates = 2)$statistic)
+  statistic <- unname(ce_test(probs, truth, kernel = tv, test = test_bootstrap(replicates = 2))$statistic)
   expect_equal(statistic, -.105453140042, tolerance = 1e-10)
   expect_equal(calibrisk:::resampled_p(statistic, null, FALSE), .81674382716, tolerance = 1e-10)
 })
@@ -54,14 +54,14 @@ test_that("published p-values of seeded data sets", {
     list(p = p / rowSums(p), y = sample(1:3, 100, replace = TRUE))
   })
   run <- function(...) withr::with_seed(1, ce_test(three$p, three$y, kernel = kernel_tv(1), ...))
-  full <- run(test = "bootstrap", replicates = 20000, add_one = FALSE)
+  full <- run(test = test_bootstrap(20000, add_one = FALSE))
   expect_equal(unname(full$statistic), -.00729140399463, tolerance = 1e-10)
   expect_equal(full$p.value, .0047, tolerance = 5 * sqrt(.0047 / 20000) / .0047)
-  two <- run(test = "block", block = 2)
+  two <- run(test = test_block(2))
   expect_equal(unname(two$estimate), .00959764972796, tolerance = 1e-10)
   expect_equal(two$std.error, .0615468547314, tolerance = 1e-10)
   expect_equal(two$p.value, .438039945157, tolerance = 1e-10)
-  ten <- run(test = "block", block = 10)
+  ten <- run(test = test_block(10))
   expect_equal(ten$p.value, .11698633058, tolerance = 1e-10)
 })
 
@@ -75,14 +75,14 @@ test_that("distribution-free bounds", {
   expect_equal(bound(-.05, 1000, "unbiased"), 1)
   expect_equal(ce_test(probs, truth, kernel = tv, test = "bound")$p.value, 1)
   # floor(7 / 3) * floor(3 / 2) pairs that are independent, not floor(7 / 2)
-  seven <- ce_test(rbind(probs, probs[1, ]), c(truth, 1L), kernel = tv, test = "bound", type = "block", block = 3)
+  seven <- ce_test(rbind(probs, probs[1, ]), c(truth, 1L), kernel = tv, test = test_bound(type = "block", block = 3))
   expect_equal(unname(seven$parameter), 2)
   expect_error(ce_test(pred_normal(0, 1:6), 1:6, test = "bound", kernel = kernel_linear()),
                class = "calibrisk_error_kernel")
 })
 
 test_that("a test is an htest with tidy and glance", {
-  out <- ce_test(probs, truth, kernel = tv, test = "block", block = 2)
+  out <- ce_test(probs, truth, kernel = tv, test = test_block(block = 2))
   expect_s3_class(out, "htest")
   expect_output(print(out), "Calibration test")
   expect_output(print(out), "tv(0.45)", fixed = TRUE)
@@ -90,20 +90,20 @@ test_that("a test is an htest with tidy and glance", {
   expect_equal(nrow(row), 1)
   expect_true(all(c("estimate", "statistic", "p.value", "parameter", "method") %in% names(row)))
   expect_equal(glance(out)$kernel, "tv(0.45)")
-  expect_match(ce_test(probs, truth, replicates = 9)$method, "chosen")
+  expect_match(ce_test(probs, truth, kernel = tv)$method, "chosen")
 })
 
 test_that("bad input", {
-  expect_error(ce_test(probs, truth, test = "block", block = 4), class = "calibrisk_error_argument")
+  expect_error(ce_test(probs, truth, test = test_block(block = 4)), class = "calibrisk_error_argument")
   expect_error(ce_test(probs[1, , drop = FALSE], 1L, test = "bootstrap"), class = "calibrisk_error_rows")
   same <- probs[rep(1:2, 3), ]
-  expect_warning(out <- ce_test(same, rep(1:2, 3), test = "block", block = 2),
+  expect_warning(out <- ce_test(same, rep(1:2, 3), test = test_block(block = 2)),
                  class = "calibrisk_warning_degenerate")
   expect_true(is.na(out$p.value))
   expect_error(ce_test(probs, truth, test = "exact"), class = "calibrisk_error_argument")
   expect_error(ce_test(pred_normal(0, 1:6)), class = "calibrisk_error_truth")
   expect_error(ce_test(pred_normal(0, 1:3), 1:3, test = "cme"), class = "calibrisk_error_rows")
-  expect_error(ce_test(pred_normal(0, 1:6), 1:6, test = "cme", locations = list(p = pred_normal(0, 1), y = 1)),
+  expect_error(ce_test(pred_normal(0, 1:6), 1:6, test = test_cme(locations = list(p = pred_normal(0, 1), y = 1))),
                "elements are p and y", class = "calibrisk_error_argument")
   # a kernel's maker in place of the kernel
   expect_error(ce_test(probs, truth, kernel = kernel_tv), "four arguments", class = "calibrisk_error_kernel")
@@ -148,12 +148,11 @@ test_that("skce(), jkce() and every test have the same kernels by default, and s
     p <- case[[1]]
     y <- case[[2]]
     one <- skce(p, y, threads = 1L)
-    for (test in c("conditional", "bootstrap", "block", "bound", "consistency")) {
-      few <- if (!test %in% c("block", "bound")) list(replicates = 2)
-      found <- suppressWarnings(rlang::inject(ce_test(p, y, test = test, threads = 1L, !!!few)))
+    for (test in list(test_conditional(2), test_bootstrap(2), test_block(), test_bound(), test_consistency(2))) {
+      found <- suppressWarnings(ce_test(p, y, test = test, threads = 1L))
       expect_equal(format(found$target_kernel), one$target_kernel)
       expect_equal(format(found$kernel), one$kernel)
-      estimate <- switch(test, block = skce(p, y, type = "block", threads = 1L)$.estimate,
+      estimate <- switch(test$name, block = skce(p, y, type = "block", threads = 1L)$.estimate,
                          bound = skce(p, y, type = test_bound()$type, threads = 1L)$.estimate,
                          one$.estimate)
       expect_equal(unname(found$estimate), estimate, tolerance = 1e-8)
@@ -167,6 +166,7 @@ test_that("skce(), jkce() and every test have the same kernels by default, and s
   # the unbiased mean over pairs needs a kernel that the outcomes did not choose
   expect_equal(skce(normal[[1]], 10 * normal[[2]])$target_kernel, skce(normal[[1]], normal[[2]])$target_kernel)
   given <- kernel_laplace("median")
-  expect_equal(unname(ce_test(normal[[1]], normal[[2]], target_kernel = given, replicates = 2)$estimate),
+  expect_equal(unname(ce_test(normal[[1]], normal[[2]], target_kernel = given,
+                              test = test_conditional(replicates = 2))$estimate),
                skce(normal[[1]], normal[[2]], target_kernel = given)$.estimate, tolerance = 1e-8)
 })

@@ -9,7 +9,7 @@ draw_curve <- function(seed, n, type, rate = identity, ..., support = NULL) {
 inside <- function(target, low, high) target >= low - 1e-9 & target <= high + 1e-9
 
 test_that("binned curves hold the bins' means and the textbook intervals", {
-  f <- draw_curve(1, 200, "binned", n_bins = 8)
+  f <- draw_curve(1, 200, curve_binned(8))
   out <- tidy(f$curve)
   bin <- ceiling(f$p * 8)
   expect_equal(out$confidence, as.vector(tapply(f$p, bin, mean)))
@@ -22,7 +22,7 @@ test_that("binned curves hold the bins' means and the textbook intervals", {
     exact <- stats::binom.test(successes[i], out$n[i], conf.level = 0.95^(1 / nrow(out)))$conf.int
     expect_equal(c(out$band.low[i], out$band.high[i]), as.vector(exact), tolerance = 1e-9)
   }
-  mass <- tidy(ce_curve(f$p, f$y, bins = "mass", n_bins = 10))
+  mass <- tidy(ce_curve(f$p, f$y, type = curve_binned(bins = "mass", n_bins = 10)))
   expect_equal(mass$n, rep(20, 10))
 })
 
@@ -46,22 +46,22 @@ test_that("counts of independent trials have exact quantiles", {
 })
 
 test_that("isotonic curves are isotonic regression, also with ties", {
-  f <- draw_curve(2, 150, "isotonic", times = 50)
+  f <- draw_curve(2, 150, curve_isotonic(50))
   out <- tidy(f$curve)
   expect_equal(out$confidence, sort(f$p))
   expect_equal(out$observed, stats::isoreg(f$p, f$y)$yf, tolerance = 1e-12)
-  g <- draw_curve(2, 150, "isotonic", times = 50, support = c(.2, .5, .7))
+  g <- draw_curve(2, 150, curve_isotonic(50), support = c(.2, .5, .7))
   means <- tapply(g$y, g$p, mean)
   expect_equal(tidy(g$curve)$observed, stats::isoreg(rep(means, table(g$p)))$yf[cumsum(table(g$p))], tolerance = 1e-12)
   # many distinct predictions are thinned, the steps kept
-  h <- draw_curve(3, 3000, "isotonic", times = 50)
+  h <- draw_curve(3, 3000, curve_isotonic(50))
   out <- tidy(h$curve)
   fit <- stats::isoreg(h$p, h$y)$yf
   expect_setequal(unique(round(out$observed, 10)), unique(round(fit, 10)))
 })
 
 test_that("likelihood ratio limits are where twice the log ratio reaches the critical value", {
-  f <- draw_curve(4, 80, "isotonic", times = 50)
+  f <- draw_curve(4, 80, curve_isotonic(50))
   at <- order(f$p)
   y <- f$y[at]
   log_lik <- function(p) sum(ifelse(y == 1, log(p), log1p(-p)))
@@ -89,10 +89,10 @@ test_that("local weights stay means where a place sees one or two cells, far awa
   withr::with_seed(1, {
     p <- stats::runif(60)
     y <- stats::rbinom(60, 1, p)
-    curve <- ce_curve(p, y, type = "smooth", bandwidth = 1e-6, times = 40)
+    curve <- ce_curve(p, y, type = curve_smooth(bandwidth = 1e-6, times = 40))
   })
   expect_true(all(is.finite(tidy(curve)$conf.high)))
-  expect_error(ce_curve(p, y, type = "smooth", bandwidth = 1e-300), "bandwidth", class = "calibrisk_error_argument")
+  expect_error(ce_curve(p, y, type = curve_smooth(bandwidth = 1e-300)), "bandwidth", class = "calibrisk_error_argument")
 })
 
 test_that("smooth curves reproduce what local regression must", {
@@ -123,16 +123,16 @@ test_that("intervals and bands have their level", {
   skip_on_cran()
   share <- function(type, rate, seeds = 1:40, n = 250, ...) {
     rowMeans(vapply(seeds, function(seed) {
-      f <- draw_curve(seed, n, type, rate, times = if (type != "binned") 120, ...)
+      f <- draw_curve(seed, n, type, rate, ...)
       out <- tidy(f$curve)
       target <- rate(out$confidence)
-      if (type == "binned") target <- as.vector(tapply(rate(f$p), ceiling(f$p * 15), mean))
+      if (type$name == "binned") target <- as.vector(tapply(rate(f$p), ceiling(f$p * 15), mean))
       c(conf = mean(inside(target, out$conf.low, out$conf.high)),
         band = all(inside(target, out$band.low, out$band.high)),
         null = mean(inside(out$observed, out$null.low, out$null.high)), kept = !glance(f$curve)$rejected)
     }, numeric(4)))
   }
-  for (type in c("binned", "isotonic", "smooth")) {
+  for (type in list(curve_binned(), curve_isotonic(120), curve_smooth(times = 120))) {
     calibrated <- share(type, identity)
     expect_gte(calibrated[["conf"]], 0.9)
     expect_gte(calibrated[["band"]], 0.88)
@@ -144,7 +144,7 @@ test_that("intervals and bands have their level", {
     expect_gte(bent[["band"]], 0.85)
     expect_lte(bent[["kept"]], 0.6)
   }
-  few <- share("isotonic", identity, support = seq(.05, .95, .1))
+  few <- share(curve_isotonic(120), identity, support = seq(.05, .95, .1))
   expect_gte(few[["conf"]], 0.91)
   expect_gte(few[["band"]], 0.93)
 })
@@ -163,7 +163,7 @@ test_that("regression: uniform transforms stay within their bands, others do not
   out <- tidy(ce_curve(narrow, y, type = "quantile"))
   expect_equal(out$observed[51], mean(y <= mu), tolerance = 1e-12)
   expect_equal(out$observed[c(1, 101)], c(0, 1))
-  pit <- tidy(ce_curve(narrow, y, type = "pit", n_bins = 10))
+  pit <- tidy(ce_curve(narrow, y, type = curve_pit(n_bins = 10)))
   expect_equal(pit$n, as.vector(table(cut(pnorm(y - mu), (0:10) / 10))))
   expect_equal(mean(pit$observed), 1)
   expect_equal(tidy(ce_curve(pred_normal(mu, 1), y, type = "quantile")), out)
@@ -194,10 +194,10 @@ test_that("edge cases are defined", {
   for (type in c("isotonic", "smooth")) {
     expect_equal(tidy(ce_curve(rep(.4, 5), c(0, 1, 0, 0, 0), type = type))$observed, .2, tolerance = 1e-9)
     for (y in list(rep(0, 30), rep(1, 30))) {
-      out <- tidy(ce_curve(seq(0, 1, length.out = 30), y, type = type, times = 40))
+      out <- tidy(ce_curve(seq(0, 1, length.out = 30), y, type = get(paste0("curve_", type))(times = 40)))
       expect_false(anyNA(out[c("observed", band_columns)]))
     }
-    expect_equal(nrow(tidy(ce_curve(1, 1, type = type, times = 20))), 1)
+    expect_equal(nrow(tidy(ce_curve(1, 1, type = get(paste0("curve_", type))(times = 20)))), 1)
   }
   expect_error(ce_curve(.5, 1, notion = "canonical"), class = "calibrisk_error_notion")
   expect_error(ce_curve(1.5, 1), class = "calibrisk_error_probs")
@@ -208,9 +208,9 @@ test_that("edge cases are defined", {
 })
 
 test_that("draws do not depend on threads", {
-  f <- draw_curve(5, 300, "isotonic", times = 50)
+  f <- draw_curve(5, 300, curve_isotonic(50))
   run <- function(threads) {
-    withr::with_seed(9, tidy(ce_curve(f$p, f$y, type = "isotonic", times = 50, threads = threads)))
+    withr::with_seed(9, tidy(ce_curve(f$p, f$y, type = curve_isotonic(times = 50), threads = threads)))
   }
   expect_identical(run(1), run(2))
 })
@@ -221,8 +221,8 @@ test_that("figures are drawn", {
   mu <- rep(0, 50)
   y <- withr::with_seed(1, rnorm(50))
   curves <- list(
-    ce_curve(f$p, f$y), ce_curve(f$p, f$y, type = "isotonic", times = 40),
-    ce_curve(f$p, f$y, type = "smooth", times = 40), ce_curve(list(a = f$p, b = f$p), f$y),
+    ce_curve(f$p, f$y), ce_curve(f$p, f$y, type = curve_isotonic(times = 40)),
+    ce_curve(f$p, f$y, type = curve_smooth(times = 40)), ce_curve(list(a = f$p, b = f$p), f$y),
     ce_curve(f$p, f$y, notion = "class_wise"), ce_curve(moment_columns(mu, 1), y, type = "pit"),
     ce_curve(moment_columns(mu, 1), y, type = "quantile"),
     ce_curve(list(a = moment_columns(mu, 1), b = moment_columns(mu, 2)), y, type = "pit")
@@ -250,7 +250,7 @@ test_that("bands of regression curves have their level", {
   cover <- withr::with_seed(1, rowMeans(vapply(1:150, function(i) {
     mu <- rnorm(100)
     y <- rnorm(100, mu)
-    pit <- ce_curve(pred_normal(mu, 1), y, type = "pit", n_bins = 8)
+    pit <- ce_curve(pred_normal(mu, 1), y, type = curve_pit(n_bins = 8))
     quantile <- ce_curve(pred_normal(mu, 1), y, type = "quantile")
     c(pit_band = glance(pit)$outside == 0, pit_kept = !glance(pit)$rejected,
       pit_conf = mean(inside(1, tidy(pit)$conf.low, tidy(pit)$conf.high)),
@@ -268,17 +268,14 @@ test_that("predictive distributions ask for their own types", {
   expect_s3_class(ce_curve(data, y, pred_normal(mu, sd), type = "quantile"), "ce_curve")
 })
 
-test_that("curves are smooth unless a type or bins are asked for, or there are few predictions", {
+test_that("curves are smooth unless a type is asked for, or there are few predictions", {
   f <- simulate_classes(120, 3)
   models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
-  expect_identical(ce_curve(models, f$y, times = 20)$type, "smooth")
+  expect_identical(ce_curve(models, f$y)$type, "smooth")
   expect_identical(ce_curve(models, f$y, type = "binned")$type, "binned")
   expect_identical(ce_curve(f$p, f$y, notion = "class_wise")$type, "smooth")
-  for (bins in list(ce_curve(f$p, f$y, n_bins = 5), ce_curve(f$p, f$y, bins = "mass"))) {
-    expect_identical(bins$type, "binned")
-  }
   few <- list(a = rep(c(.2, .4), 30), b = rep(c(.3, .5), 30))
-  expect_identical(ce_curve(few, rep(0:1, each = 30), times = 20)$type, "isotonic")
+  expect_identical(ce_curve(few, rep(0:1, each = 30))$type, "isotonic")
 })
 
 test_that("figures have events apart and numbers in the corner", {
@@ -294,7 +291,8 @@ test_that("figures have events apart and numbers in the corner", {
   skip_if_not_installed("ggplot2")
   expect_no_error(plot(curve, numbers = TRUE))
   pit <- ce_curve(pred_normal(rep(0, 50), 1), seq(-1, 1, length.out = 50), type = "pit")
-  for (one in list(curve, pit, ce_curve(list(a = f$p, b = f$p^2), f$y, notion = "binary", times = 20))) {
+  for (one in list(curve, pit,
+                   ce_curve(list(a = f$p, b = f$p^2), f$y, notion = "binary", type = curve_smooth(times = 20)))) {
     expect_no_error(ggplot2::ggplotGrob(ggplot2::autoplot(one, numbers = TRUE)))
   }
   expect_error(ggplot2::autoplot(curve, numbers = 1), class = "calibrisk_error_argument")
@@ -303,23 +301,23 @@ test_that("figures have events apart and numbers in the corner", {
 test_that("smooth and isotonic curves are drawn to the fifth most extreme prediction on each side", {
   f <- draw_curve(1, 300, "binned", true_rate)
   for (type in c("smooth", "isotonic")) {
-    curve <- ce_curve(f$p, f$y, type = type, times = 20)
+    curve <- ce_curve(f$p, f$y, type = get(paste0("curve_", type))(times = 20))
     drawn <- curve_layers(curve, FALSE)$curve$confidence
     expect_gte(min(drawn), sort(f$p)[5])
     expect_lte(max(drawn), sort(f$p)[296])
     expect_lt(min(tidy(curve)$confidence), min(drawn))
   }
-  groups <- ce_curve(list(a = f$p, b = sqrt(f$p)), f$y, times = 20)
+  groups <- ce_curve(list(a = f$p, b = sqrt(f$p)), f$y, type = curve_smooth(times = 20))
   rows <- curve_layers(groups, FALSE)$curve
   expect_gte(min(rows$confidence[rows$model == "b"]), sqrt(sort(f$p)[5]))
-  few <- ce_curve(f$p[1:15], f$y[1:15], type = "smooth", times = 20)
+  few <- ce_curve(f$p[1:15], f$y[1:15], type = curve_smooth(times = 20))
   expect_identical(nrow(curve_layers(few, FALSE)$curve), nrow(tidy(few)))
 })
 
 test_that("axes end early where events are rare, and bars keep their counts", {
   p <- withr::with_seed(1, stats::rbeta(3000, .5, 50))
   y <- withr::with_seed(2, stats::rbinom(3000, 1, p))
-  layers <- curve_layers(ce_curve(p, y, type = "isotonic", times = 20), FALSE)
+  layers <- curve_layers(ce_curve(p, y, type = curve_isotonic(times = 20)), FALSE)
   expect_lt(layers$top, 1)
   expect_identical(nrow(layers$histogram), 50L)
   within <- p <= layers$top
@@ -330,7 +328,7 @@ test_that("axes end early where events are rare, and bars keep their counts", {
 test_that("curves that share a panel are lines with their numbers in the legend; one curve has no legend", {
   skip_if_not_installed("ggplot2")
   f <- draw_curve(1, 200, "binned", true_rate)
-  several <- ce_curve(list(first = f$p, second = f$p^2), f$y, times = 20)
+  several <- ce_curve(list(first = f$p, second = f$p^2), f$y, type = curve_smooth(times = 20))
   kinds <- function(plot) vapply(plot$layers, function(layer) class(layer$geom)[1], "")
   expect_false("GeomRibbon" %in% kinds(ggplot2::autoplot(several)))
   expect_true("GeomRibbon" %in% kinds(ggplot2::autoplot(several, facet = TRUE)))
@@ -341,7 +339,7 @@ test_that("curves that share a panel are lines with their numbers in the legend;
   expect_true(all(nchar(legend_labels(curve_layers(several, FALSE)$summary, curve_numbers_text(several$summary),
                                       c("first", "second"), width = 20)) <= 20))
   withr::local_pdf(NULL)
-  one <- ggplot2::autoplot(ce_curve(f$p, f$y, times = 20)) + ggplot2::theme_minimal()
+  one <- ggplot2::autoplot(ce_curve(f$p, f$y, type = curve_smooth(times = 20))) + ggplot2::theme_minimal()
   expect_false(any(grepl("^guides", vapply(ggplot2::ggplotGrob(one)$grobs, function(g) g$name[1], ""))))
   expect_s3_class(ggplot2::ggplotGrob(ggplot2::autoplot(several, numbers = TRUE)), "gtable")
 })
@@ -415,11 +413,10 @@ test_that("rejection and band agree in all samples, and calibrated ones are reje
       off
     }, NA)
   }
-  for (type in c("binned", "isotonic", "smooth")) {
-    times <- if (type != "binned") 200
+  for (type in list(curve_binned(), curve_isotonic(200), curve_smooth(times = 200))) {
     # 4.4 standard errors above .05
-    expect_lte(mean(found(type, 1:60, 1, times = times)), .17)
-    expect_gte(mean(found(type, 101:115, .4, n = 400, times = times)), .5)
+    expect_lte(mean(found(type, 1:60, 1)), .17)
+    expect_gte(mean(found(type, 101:115, .4, n = 400)), .5)
   }
 })
 
@@ -430,10 +427,10 @@ test_that("limits are the same in every call and leave the random numbers alone"
   })
   for (type in c("smooth", "isotonic")) {
     withr::with_seed(4, {
-      one <- tidy(ce_curve(f$p, f$y, type = type, times = 60))
+      one <- tidy(ce_curve(f$p, f$y, type = get(paste0("curve_", type))(times = 60)))
       after <- stats::runif(1)
     })
-    expect_identical(withr::with_seed(5, tidy(ce_curve(f$p, f$y, type = type, times = 60))), one)
+    expect_identical(withr::with_seed(5, tidy(ce_curve(f$p, f$y, type = get(paste0("curve_", type))(times = 60)))), one)
     expect_identical(withr::with_seed(4, stats::runif(1)), after)
   }
 })

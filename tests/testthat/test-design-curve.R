@@ -9,7 +9,7 @@ test_that("limits of curves of a sample drawn by outcome are those of its rows, 
   df <- 1 / (sum(w^2) / sum(w)^2 - 1 / n)
   shrink <- (stats::qnorm(.975) / stats::qt(.975, df))^2
   odds <- function(share) share / (share + (1 - share) * 2.5)
-  curve <- tidy(ce_curve(p, y, weights = w, n_bins = 4))
+  curve <- tidy(ce_curve(p, y, weights = w, type = curve_binned(n_bins = 4)))
   bin <- ceiling(p * 4)
   trials <- tabulate(bin) * shrink
   events <- as.vector(rowsum(y, bin)) * shrink
@@ -28,7 +28,7 @@ test_that("limits of curves of a sample drawn by outcome are those of its rows, 
   expect_lt(max(abs(curve$null.low - odds(vapply(likely, min, 0)))), .02)
   expect_lt(max(abs(curve$null.high - odds(vapply(likely, max, 0)))), .02)
   # a redrawn null band that the curve leaves would cut its limits at the diagonal
-  isotonic <- withr::with_seed(1, tidy(ce_curve(p, y, weights = w, type = "isotonic", times = 20)))
+  isotonic <- withr::with_seed(1, tidy(ce_curve(p, y, weights = w, type = curve_isotonic(times = 20))))
   expect_equal(isotonic$observed, isotonic_fit(p, y, w)$value[match(isotonic$confidence, p)])
   at <- order(p)
   naive <- cpp_isotonic_limits(y[at] * shrink, rep(shrink, n), seq_len(n) - 1L, isotonic_critical(rep(1, n), .95), 1L)
@@ -51,24 +51,24 @@ test_that("curves of weights that depend on the outcome, and of small clusters, 
     noise <- sqrt(.3) * stats::rnorm(30)[centre] + sqrt(.7) * stats::rnorm(210)
     list(p = p, y = as.numeric(stats::pnorm(noise) < p), cluster = centre)
   }
-  share <- function(draw, type, times, samples) {
+  share <- function(draw, type, samples) {
     rowMeans(withr::with_seed(8, vapply(seq_len(samples), function(i) {
       data <- draw()
-      curve <- ce_curve(data$p, data$y, weights = data$weights, cluster = data$cluster, type = type, times = times)
+      curve <- ce_curve(data$p, data$y, weights = data$weights, cluster = data$cluster, type = type)
       out <- tidy(curve)
       at <- out$confidence > .05 & out$confidence < .95
       inside <- out$conf.low <= out$confidence & out$confidence <= out$conf.high
       c(conf = mean(inside[at]), rejected = glance(curve)$rejected)
     }, numeric(2))))
   }
-  binned <- share(by_outcome, "binned", NULL, 60)
+  binned <- share(by_outcome, "binned", 60)
   expect_gt(binned[["conf"]], .93)
   expect_lt(binned[["rejected"]], .08)
-  expect_lt(share(clustered, "binned", NULL, 50)[["rejected"]], .08)
-  isotonic <- share(by_outcome, "isotonic", 100, 60)
+  expect_lt(share(clustered, "binned", 50)[["rejected"]], .08)
+  isotonic <- share(by_outcome, curve_isotonic(100), 60)
   expect_gt(isotonic[["conf"]], .9)
   expect_lt(isotonic[["rejected"]], .12)
-  smooth <- share(by_outcome, "smooth", 100, 40)
+  smooth <- share(by_outcome, curve_smooth(times = 100), 40)
   expect_gt(smooth[["conf"]], .92)
   expect_lt(smooth[["rejected"]], .12)
 })

@@ -200,12 +200,12 @@ test_that("weights and clusters of curves", {
     expect_gt(width(clustered), width(plain))
     expect_error(suppressWarnings(curve(data$prob, data$y, cluster = rep(1, 120))), class = "calibrisk_error_rows")
   }
-  binned <- ce_curve(data, y, prob, weights = share, n_bins = 5)
+  binned <- ce_curve(data, y, prob, weights = share, type = curve_binned(n_bins = 5))
   bin <- ceiling(data$prob * 5)
   bin[bin == 0] <- 1
   expect_equal(tidy(binned)$observed, unname(c(rowsum(data$share * data$y, bin) / rowsum(data$share, bin))))
   expect_equal(glance(binned)$event_rate, sum(data$share * data$y) / sum(data$share))
-  isotonic <- tidy(ce_curve(data, y, prob, weights = share, type = "isotonic", times = 20))
+  isotonic <- tidy(ce_curve(data, y, prob, weights = share, type = curve_isotonic(times = 20)))
   fit <- isotonic_fit(data$prob, data$y, data$share)$value
   expect_equal(isotonic$observed, fit[match(isotonic$confidence, data$prob)])
 })
@@ -218,7 +218,7 @@ test_that("limits of clustered curves hold the event frequency, those of indepen
     share <- stats::rbeta(50, 5 * p[20 * 1:50], 5 * (1 - p[20 * 1:50]))[centre]
     y <- stats::rbinom(1000, 1, share)
     inside <- function(...) {
-      curve <- tidy(ce_curve(p, y, n_bins = 3, ...))
+      curve <- tidy(ce_curve(p, y, type = curve_binned(n_bins = 3), ...))
       truth <- curve$confidence
       c(mean(curve$conf.low <= truth & truth <= curve$conf.high),
         any(curve$observed < curve$null_band.low | curve$observed > curve$null_band.high))
@@ -336,7 +336,8 @@ test_that("weights whose products are no doubles are an error that says so", {
 })
 
 test_that("sums over clusters are those of rowsum(), in the order of the clusters", {
-  rows <- withr::with_seed(31, list(x = matrix(rnorm(180), 60), w = rexp(60), cluster = sample(rep(1:13, length.out = 60))))
+  rows <- withr::with_seed(31,
+                           list(x = matrix(rnorm(180), 60), w = rexp(60), cluster = sample(rep(1:13, length.out = 60))))
   by_hand <- unname(rowsum(rows$w * rows$x, rows$cluster, reorder = TRUE))
   expect_equal(sum_by_cluster(rows$w * rows$x, rows$cluster), by_hand, tolerance = 1e-14)
   expect_equal(sum_by_cluster(rows$w * rows$x[, 2], rows$cluster), by_hand[, 2], tolerance = 1e-14)

@@ -66,7 +66,7 @@ test_that("curves of quantile forecasts show their levels only, and hold their l
   expect_equal(pit$right, c(levels, 1))
   expect_equal(pit$left, c(0, levels))
   expect_equal(pit$observed, diff(c(0, quantile$observed, 1)) / diff(c(0, levels, 1)))
-  expect_equal(tidy(ce_curve(law(mean), y, type = "pit", n_bins = 3))$right, c(.25, .75, 1))
+  expect_equal(tidy(ce_curve(law(mean), y, type = curve_pit(n_bins = 3)))$right, c(.25, .75, 1))
   # outcomes at a quantile are not above it
   expect_equal(tidy(ce_curve(law(0), stats::qnorm(.95), type = "quantile"))$observed, c(0, 0, 0, 0, 1))
   # between the levels these laws are wrong, which nobody can say of them

@@ -100,7 +100,7 @@ test_that("maps that are not for the gain, and infinite scores, are named", {
 test_that("columns that augment() added are the predictions after", {
   b <- fixture_b()
   frame <- cbind(stats::setNames(as.data.frame(b$p), c(".pred_1", ".pred_2", ".pred_3")), y = b$y)
-  map <- suppressWarnings(ce_recalibrate(frame, y, loss = "brier"))
+  map <- suppressWarnings(ce_recalibrate(frame, y, method = map_temperature(loss = "brier")))
   both <- suppressWarnings(augment(map, frame))
   expect_equal(ce_gain(frame, both, y), ce_gain(b$p, as.matrix(suppressWarnings(predict(map, frame))), b$y))
   expect_gt(ce_gain(both, both, y)$gain[1], 0)

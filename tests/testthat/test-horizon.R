@@ -141,7 +141,7 @@ test_that("fits, risks, tunes, maps, gains and comparisons take a horizon", {
   expect_equal(withr::with_seed(1, glance(at(ce_tune, methods = methods))),
                withr::with_seed(1, glance(known(ce_tune, methods = methods))))
   expect_equal(tidy(at(ce_recalibrate, method = "platt")), tidy(known(ce_recalibrate, method = "platt")))
-  expect_equal(tidy(at(ce_curve, n_bins = 5)), tidy(known(ce_curve, n_bins = 5)))
+  expect_equal(tidy(at(ce_curve, type = curve_binned(5))), tidy(known(ce_curve, type = curve_binned(5))))
   other <- prob^2
   gain <- suppressMessages(ce_gain(prob, other, s, horizon = .8, injective = TRUE))
   expect_equal(unsaid(gain), ce_gain(prob[used], other[used], y[used], weights = w[used], injective = TRUE))

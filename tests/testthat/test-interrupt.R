@@ -34,7 +34,7 @@ few <- withr::with_seed(3, {
 
 long_verbs <- list(
   skce = function() skce(rows$p, rows$y),
-  test = function() ce_test(rows$p, rows$y, test = "bootstrap", replicates = 200),
+  test = function() ce_test(rows$p, rows$y, test = test_bootstrap(replicates = 200)),
   ckce = function() ckce(rows$p, rows$y, ridge = ridge_loo(c(0.1, 1))),
   rank = function() ce_rank(list(a = rows$p, b = (rows$p + 1 / 3) / 2), rows$y, trials = 4, n_sub = 100),
   fit = function() ce_fit(rows$p, rows$y, notion = "canonical", method = method_kkr(0.01)),
@@ -46,8 +46,8 @@ long_verbs <- list(
   jkce = function() jkce(rows$p[1:99, ], rows$y[1:99]),
   laws = function() ckce(few$law, few$y, ridge = 0.1, n_draws = 0),
   draws = function() skce(few$draws, few$y, kernel = kernel_mmd(1)),
-  redrawn = function() ce_test(few$law, few$y, replicates = 99),
-  redrawn_draws = function() ce_test(few$draws, few$y, replicates = 19),
+  redrawn = function() ce_test(few$law, few$y, test = test_conditional(replicates = 99)),
+  redrawn_draws = function() ce_test(few$draws, few$y, test = test_conditional(replicates = 19)),
   functions = function() {
     h <- method_function(function(p, q) outer(p[, 1], q[, 1]))
     glance(ce_tune(rows$p[, 1], as.numeric(rows$y == 1), methods = list(h)))
@@ -98,9 +98,9 @@ test_that("a verb checks for an interrupt at every call of the core", {
   p <- rows$p[, 1]
   y <- rows$y == 1
   verbs <- list(
-    smooth = function() ce_curve(p, y, type = "smooth", times = 20),
+    smooth = function() ce_curve(p, y, type = curve_smooth(times = 20)),
     binned = function() ce_curve(p, y),
-    isotonic = function() ce_curve(p, y, type = "isotonic", times = 20),
+    isotonic = function() ce_curve(p, y, type = curve_isotonic(times = 20)),
     ks = function() ks_error(p, y),
     ece = function() ece(p, y),
     estimate = function() ce_estimate(p, y),

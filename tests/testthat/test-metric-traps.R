@@ -35,7 +35,7 @@ test_that("an ensemble of predictions with zeros stays finite", {
   p <- rbind(c(1, 0, 0), c(.5, .5, 0), c(0, .2, .8), c(0, 1, 0), c(.1, .9, 0), c(0, .3, .7))
   y <- c(1, 2, 3, 1, 2, 2)
   for (loss in c("brier", "log")) {
-    map <- ce_recalibrate(p, y, method = "ets", loss = loss)
+    map <- ce_recalibrate(p, y, method = map_ets(loss = loss))
     q <- suppressWarnings(predict(map))
     expect_true(all(is.finite(q)))
     expect_equal(rowSums(q), rep(1, 6))
@@ -73,8 +73,8 @@ test_that("more bins than memory holds are an error before any work", {
   y <- c(0, 1, 1)
   calls <- list(
     function(n) ece(p, y, n_bins = c(10, n)), function(n) ce_panel(p, y, n_bins = n),
-    function(n) ce_hierarchy(p, y, n_bins = n), function(n) ce_curve(p, y, n_bins = n),
-    function(n) ce_recalibrate(p, y, method = "histogram", n_bins = n), function(n) method_bins(n)
+    function(n) ce_hierarchy(p, y, n_bins = n), function(n) ce_curve(p, y, type = curve_binned(n_bins = n)),
+    function(n) ce_recalibrate(p, y, method = map_histogram(n_bins = n)), function(n) method_bins(n)
   )
   for (call in calls) expect_error(call(1e6 + 1), "between 1 and 1e\\+06", class = "calibrisk_error_argument")
 })

@@ -118,7 +118,7 @@ rejections <- function(make, runs, n, ...) {
   rowMeans(vapply(seq_len(runs), function(run) withr::with_seed(run, {
     data <- make(n)
     unlist(lapply(c(pit = "pit", quantile = "quantile"), function(type) {
-      curve <- ce_curve(data$x, data$y, type = type, times = 200, threads = 1, ...)
+      curve <- ce_curve(data$x, data$y, type = get(paste0("curve_", type))(times = 200), threads = 1, ...)
       out <- tidy(curve)
       target <- if (type == "pit") 1 else out$confidence
       c(null = glance(curve)$rejected, band = glance(curve)$outside > 0,
@@ -162,9 +162,9 @@ test_that("a histogram of ranks has a bar for each, unless bins are asked for", 
   })
   out <- tidy(ce_curve(x, y, type = "pit"))
   expect_equal(out$n, as.numeric(table(factor(rowSums(vctrs::field(x, "draws") < y), 0:9))))
-  expect_equal(nrow(tidy(ce_curve(x, y, type = "pit", n_bins = 5))), 5)
+  expect_equal(nrow(tidy(ce_curve(x, y, type = curve_pit(n_bins = 5)))), 5)
   expect_equal(nrow(tidy(ce_curve(pred_normal(rep(0, 50), 1), y, type = "pit"))), 15)
-  expect_equal(sum(tidy(ce_curve(x, y, type = "pit", n_bins = 7))$n), 50)
+  expect_equal(sum(tidy(ce_curve(x, y, type = curve_pit(n_bins = 7)))$n), 50)
 })
 
 test_that("what has no such transform is an error, missing rows are dropped or are one", {

@@ -69,7 +69,8 @@ test_that("frames, folds, missing rows and refusals", {
   expect_error(ce_recalibrate(data, y, law, na_rm = FALSE), class = "calibrisk_error_missing")
   expect_error(ce_recalibrate(pred_poisson(1:5), 1:5), class = "calibrisk_error_distribution")
   expect_error(ce_recalibrate(pred_normal(1:3, c(1, 0, 1)), 1:3), class = "calibrisk_error_distribution")
-  expect_error(ce_recalibrate(pred_normal(1:3, 1), 3:1, loss = "brier"), class = "calibrisk_error_argument")
+  expect_error(ce_recalibrate(pred_normal(1:3, 1), 3:1, method = map_temperature(loss = "brier")),
+               class = "calibrisk_error_argument")
   expect_error(predict(plain, matrix(.5, 2, 2)), class = "calibrisk_error_distribution")
   expect_warning(out <- ce_recalibrate(pred_normal(1:3, 1), 1000 * 3:1), class = "calibrisk_warning_convergence")
   expect_false(glance(out)$converged)

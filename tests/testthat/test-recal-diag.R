@@ -73,7 +73,7 @@ test_that("the network starts at temperature scaling and does not get worse", {
   expect_equal(value, temperature$objective[["after"]], tolerance = 1e-6)
   for (hidden in list(1, c(2, 2), c(10, 10))) {
     # whether the optimiser is content with the last digits depends on the machine
-    fit <- suppressWarnings(ce_recalibrate(f$p, f$y, method = "diag", hidden = hidden),
+    fit <- suppressWarnings(ce_recalibrate(f$p, f$y, method = map_diag(hidden = hidden)),
                             classes = "calibrisk_warning_convergence")
     expect_lte(fit$objective[["after"]], temperature$objective[["after"]] + 1e-7)
   }

@@ -35,11 +35,11 @@ test_that("their parameters are best among all maps of their kind, for both loss
   top <- max.col(f$p, "first")
   at <- function(images, loss) probs_loss(images[top, ], list(truth = f$y, design = new_design(length(f$y))), loss)
   for (loss in c("brier", "log")) {
-    fit <- ce_recalibrate(f$p, f$y, method = "constant_confidence", loss = loss)
+    fit <- ce_recalibrate(f$p, f$y, method = map_constant_confidence(loss = loss))
     best <- stats::optimize(function(a) at(constant_images(a, 3), loss), c(.34, .99), tol = 1e-10)
     expect_equal(parameter(fit, "confidence"), best$minimum, tolerance = 1e-6)
     expect_equal(fit$objective[["after"]], best$objective)
-    fit <- ce_recalibrate(f$p, f$y, method = "label_frequency", loss = loss)
+    fit <- ce_recalibrate(f$p, f$y, method = map_label_frequency(loss = loss))
     nudged <- withr::with_seed(1, vapply(1:20, function(i) {
       images <- abs(fit$map$images + matrix(rnorm(9, sd = .02), 3))
       at(images / rowSums(images), loss)

@@ -66,10 +66,10 @@ test_that("isotonic regression pools violators and ties", {
 test_that("histogram binning gives the outcome's mean per bin", {
   p <- c(0, .1, .2, .3, .9, 1)
   y <- c(0, 0, 1, 1, 1, 0)
-  fit <- ce_recalibrate(p, y, method = "histogram", n_bins = 5, type = "width")
+  fit <- ce_recalibrate(p, y, method = map_histogram(n_bins = 5, type = "width"))
   # (0, .2] with 0; (.2, .4]; (.4, .6] and (.6, .8] empty: their midpoints; (.8, 1]
   expect_equal(predict(fit, c(.01, .19, .21, .5, .7, .95)), c(1 / 3, 1 / 3, 1, .5, .7, .5))
-  mass <- ce_recalibrate(p, y, method = "histogram", n_bins = 3)
+  mass <- ce_recalibrate(p, y, method = map_histogram(n_bins = 3))
   expect_equal(tidy(mass)$estimate, c(0, 1, .5))
 })
 
@@ -124,7 +124,7 @@ test_that("what has no finite optimum is flagged, and a penalty makes it finite"
     expect_warning(fit <- ce_recalibrate(p, y, method = method), class = "calibrisk_warning_convergence")
     expect_false(glance(fit)$converged)
     expect_true(all(is.finite(predict(fit, c(.15, .5)))))
-    expect_no_warning(fit <- ce_recalibrate(p, y, method = method, penalty = 0.01))
+    expect_no_warning(fit <- ce_recalibrate(p, y, method = get(paste0("map_", method))(penalty = 0.01)))
     expect_true(glance(fit)$converged)
   }
   expect_warning(ce_recalibrate(p, rep(1, 6), method = "platt"), "outcomes are equal", class = "calibrisk_warning")
@@ -138,7 +138,7 @@ test_that("what has no finite optimum is flagged, and a penalty makes it finite"
   }
   expect_warning(ce_recalibrate(f$p, max.col(f$p), method = "vector"), class = "calibrisk_warning_convergence")
   expect_equal(suppressWarnings(predict(ce_recalibrate(p, rep(1, 6), method = "isotonic"))), rep(1, 6))
-  expect_equal(suppressWarnings(predict(ce_recalibrate(p, rep(1, 6), method = "histogram", n_bins = 2))), rep(1, 6))
+  expect_equal(suppressWarnings(predict(ce_recalibrate(p, rep(1, 6), method = map_histogram(n_bins = 2)))), rep(1, 6))
 })
 
 test_that("separable data are flagged for every loss, and under a penalty that leaves the diagonal free", {
@@ -150,13 +150,13 @@ test_that("separable data are flagged for every loss, and under a penalty that l
     fit
   }
   for (loss in c("log", "brier")) {
-    for (method in c("temperature", "vector", "matrix", "dirichlet")) flagged(method = method, loss = loss)
+    for (map in list(map_temperature, map_vector, map_matrix, map_dirichlet)) flagged(method = map(loss))
   }
   expect_match(flagged(method = "dirichlet")$convergence$message, "diagonal")
-  expect_true(glance(ce_recalibrate(p, y, method = "vector", penalty = .01))$converged)
+  expect_true(glance(ce_recalibrate(p, y, method = map_vector(penalty = .01)))$converged)
   # the Brier score is 0, to the last digit, at finite temperatures
   sharp <- rbind(c(.999, .001, 0), c(0, .99, .01), c(.001, 0, .999))
-  expect_warning(ce_recalibrate(sharp, 1:3, loss = "brier"), "without exception",
+  expect_warning(ce_recalibrate(sharp, 1:3, method = map_temperature(loss = "brier")), "without exception",
                  class = "calibrisk_warning_convergence")
 })
 

@@ -5,7 +5,7 @@ test_that("temperature scaling finds the known optima", {
   expect_equal(glance(fit)$objective_before, .5277866053, tolerance = 1e-8)
   expect_equal(glance(fit)$objective_after, .4978772528, tolerance = 1e-8)
   expect_true(glance(fit)$converged)
-  brier <- ce_recalibrate(f$z, f$y, logits = TRUE, loss = "brier")
+  brier <- ce_recalibrate(f$z, f$y, logits = TRUE, method = map_temperature(loss = "brier"))
   expect_equal(parameter(brier, "temperature"), .8314191998, tolerance = 1e-6)
   expect_equal(glance(brier)$objective_after, .3159460678, tolerance = 1e-8)
 })
@@ -53,7 +53,7 @@ test_that("the ensemble's weights solve the quadratic programme", {
   expect_equal(glance(fit)$objective_before, .3605171975, tolerance = 1e-8)
   expect_equal(tidy(fit)$estimate, c(1.394802755, .77718544, .19299900, .02981556), tolerance = 1e-5)
   expect_equal(glance(fit)$objective_after, .3526993061, tolerance = 1e-8)
-  temperature <- ce_recalibrate(f$z, f$y, logits = TRUE, loss = "brier")
+  temperature <- ce_recalibrate(f$z, f$y, logits = TRUE, method = map_temperature(loss = "brier"))
   expect_equal(glance(temperature)$objective_after, .3529299212, tolerance = 1e-8)
   log <- ce_recalibrate(f$z, f$y, logits = TRUE)
   expect_equal(parameter(log, "temperature"), 1.41833902, tolerance = 1e-6)
@@ -64,8 +64,8 @@ test_that("the ensemble is no worse than temperature scaling, and that no worse 
   for (seed in 1:12) {
     f <- simulate_classes(80, 3, c(0.5, 1, 2.5)[seed %% 3 + 1], seed)
     for (loss in c("log", "brier")) {
-      one <- ce_recalibrate(f$p, f$y, loss = loss)
-      three <- ce_recalibrate(f$p, f$y, method = "ets", loss = loss)
+      one <- ce_recalibrate(f$p, f$y, method = map_temperature(loss = loss))
+      three <- ce_recalibrate(f$p, f$y, method = map_ets(loss = loss))
       expect_lte(one$objective[["after"]], one$objective[["before"]] + 1e-12)
       expect_lte(three$objective[["after"]], one$objective[["after"]] + 1e-9)
       expect_true(glance(three)$converged)
@@ -97,7 +97,7 @@ test_that("injective maps keep sharpness: score and calibration error change ali
   law <- t(vapply(id, function(g) tabulate(y[id == g], 3) / sum(id == g), numeric(3)))
   calibration <- function(q) mean(rowSums((q - law)^2))
   gains <- vapply(c("temperature", "ets", "diag"), function(method) {
-    fit <- ce_recalibrate(p, y, method = method, loss = "brier")
+    fit <- ce_recalibrate(p, y, method = get(paste0("map_", method))(loss = "brier"))
     q <- suppressWarnings(predict(fit))
     expect_true(glance(fit)$injective)
     expect_equal(naive_brier(p, y) - naive_brier(q, y), calibration(p) - calibration(q), tolerance = 1e-10)
@@ -125,9 +125,11 @@ test_that("a range that is too narrow is told from an optimum at infinity", {
       z <- f$z * scale
       if (scale > 1) z <- pmax(z, apply(z, 1, max) - 30) # above the floor of probabilities
       limits <- if (scale > 1) c(.01, 2) else c(.01, 100)
-      expect_warning(ce_recalibrate(z, f$y, logits = TRUE, loss = loss, range = limits), "wider `range`",
+      expect_warning(ce_recalibrate(z, f$y, logits = TRUE, method = map_temperature(loss = loss, range = limits)),
+                     "wider `range`",
                      class = "calibrisk_warning_convergence")
     }
   }
-  expect_true(glance(ce_recalibrate(f$z * 1e-4, f$y, logits = TRUE, range = c(1e-6, 1)))$converged)
+  expect_true(glance(ce_recalibrate(f$z * 1e-4, f$y, logits = TRUE,
+                                    method = map_temperature(range = c(1e-6, 1))))$converged)
 })

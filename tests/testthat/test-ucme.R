@@ -7,12 +7,12 @@ test_that("classes", {
   out <- ucme(probs, truth, locations = at, kernel = tv)
   expect_equal(out$.estimate, .00132062838067, tolerance = 1e-9)
   expect_equal(out$witness[[1]], c(-.0449032671333, -.0249990672244), tolerance = 1e-9)
-  q <- ce_test(probs, truth, test = "cme", kernel = tv, locations = at, reference = "chisq")
+  q <- ce_test(probs, truth, test = test_cme(locations = at, reference = "chisq"), kernel = tv)
   expect_equal(unname(q$statistic), .684811465798, tolerance = 1e-9)
   expect_equal(q$p.value, .710060051533, tolerance = 1e-9)
-  f <- ce_test(probs, truth, test = "cme", kernel = tv, locations = at, reference = "f")
+  f <- ce_test(probs, truth, test = test_cme(locations = at, reference = "f"), kernel = tv)
   expect_equal(f$p.value, .773584708634, tolerance = 1e-9)
-  redrawn <- withr::with_seed(1, ce_test(probs, truth, test = "cme", kernel = tv, locations = at, replicates = 99))
+  redrawn <- withr::with_seed(1, ce_test(probs, truth, test = test_cme(locations = at, replicates = 99), kernel = tv))
   expect_gt(redrawn$p.value, .2)
 })
 
@@ -32,10 +32,10 @@ test_that("normal predictions", {
   kernels <- list(kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1))
   out <- do.call(ucme, c(list(p, o$y, locations = at), kernels))
   expect_equal(out$.estimate, .000834344321898, tolerance = 1e-9)
-  test <- do.call(ce_test, c(list(p, o$y, test = "cme", locations = at, reference = "chisq"), kernels))
+  test <- do.call(ce_test, c(list(p, o$y, test = test_cme(at, "chisq")), kernels))
   expect_equal(unname(test$statistic), 1.56184542449, tolerance = 1e-9)
   expect_equal(test$p.value, .457983229549, tolerance = 1e-9)
-  test <- do.call(ce_test, c(list(p, o$y, test = "cme", locations = at, reference = "f"), kernels))
+  test <- do.call(ce_test, c(list(p, o$y, test = test_cme(at, "f")), kernels))
   expect_equal(test$p.value, .580614687075, tolerance = 1e-9)
   two <- pred_normal(0:1, 1:2)
   one <- list(x = pred_normal(.5, .5), truth = 1)
@@ -49,22 +49,22 @@ test_that("the redrawn CME test holds its level where chi-squared does not", {
   p <- withr::with_seed(4, replicate(120, {
     mu <- runif(16)
     y <- rnorm(16, mu, .1)
-    run <- function(...) {
+    run <- function(test) {
       withr::with_preserve_seed(withr::with_seed(9, suppressWarnings(
-        ce_test(pred_normal(mu, .1), y, test = "cme", locations = 5, kernel = kernel_wasserstein(1),
-                target_kernel = kernel_gaussian(1), ...)$p.value
+        ce_test(pred_normal(mu, .1), y, test = test, kernel = kernel_wasserstein(1),
+                target_kernel = kernel_gaussian(1))$p.value
       )))
     }
-    c(run(replicates = 39), run(reference = "chisq"))
+    c(run(test_cme(5, replicates = 39)), run(test_cme(5, "chisq")))
   }))
   expect_lt(mean(p[1, ] <= .1, na.rm = TRUE), .1 + 4 * sqrt(.09 / 120))
   expect_gt(mean(p[2, ] <= .1, na.rm = TRUE), .3)
 })
 
 test_that("bad input", {
-  expect_error(ce_test(probs, truth, test = "cme", locations = 6), class = "calibrisk_error_rows")
+  expect_error(ce_test(probs, truth, test = test_cme(locations = 6)), class = "calibrisk_error_rows")
   expect_error(ucme(probs, truth, locations = list(x = diag(2), truth = 1:2)), class = "calibrisk_error_argument")
-  expect_warning(out <- ce_test(diag(2)[rep(1:2, 5), ], rep(1:2, 5), test = "cme", locations = 2),
+  expect_warning(out <- ce_test(diag(2)[rep(1:2, 5), ], rep(1:2, 5), test = test_cme(locations = 2)),
                  class = "calibrisk_warning_degenerate")
   expect_true(is.na(out$p.value))
   # distances between predictions, and between their outcomes, are beyond doubles

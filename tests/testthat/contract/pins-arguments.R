@@ -57,10 +57,10 @@ local({
       ce_estimate(x, truth, notion = "binary", method = method_bins(4), folds = 3, test = 0.3, ...)
     }),
     ce_curve = list(TRUE, function(x, ...) {
-      tidy(ce_curve(x, truth, type = "binned", notion = "binary", n_bins = 3, ...))
+      tidy(ce_curve(x, truth, type = curve_binned(n_bins = 3), notion = "binary", ...))
     }),
     ce_recalibrate = list(TRUE, function(x, level = NULL, ...) {
-      tidy(ce_recalibrate(x, truth, method = "histogram", n_bins = 3, ...))
+      tidy(ce_recalibrate(x, truth, method = map_histogram(n_bins = 3), ...))
     })
   )
   for (verb in names(verbs)) {
@@ -102,9 +102,9 @@ pin("ckce_ridge/group",
     loo_errors(five$frame, truth, group = group, group_kernel = "shared", computation = "dual", ridge = c(0.01, 0.1)))
 pin("jkce/target", jkce(three$p, three$y, target_kernel = kernel_gaussian(1), computation = "dual"))
 pin("jkce/frequencies",
-    jkce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5),
-         frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2))
-pin("jkce/max_rank", jkce(three$p, three$y, computation = "low_rank", max_rank = 12, tolerance = 0.2))
+    jkce(three$p, three$y, computation = computation_rff(frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2),
+         kernel = kernel_gaussian(0.5)))
+pin("jkce/max_rank", jkce(three$p, three$y, computation = computation_low_rank(max_rank = 12, tolerance = 0.2)))
 pin("jkce/group_kernel", jkce(five$frame, truth, group = group, group_kernel = "shared", computation = "dual"))
 pin("ucme/kernels",
     ucme(three$p, three$y, locations = 3, kernel = kernel_gaussian(0.5), target_kernel = kernel_gaussian(1)))
@@ -112,7 +112,8 @@ pin("ce_rank/kernel",
     tidy(ce_rank(list(a = three$p, b = three$p[, c(2, 1, 3)]), three$y, metric = "jkce", kernel = kernel_laplace(0.4),
                  level = 0.8, n_sub = 40, trials = 5)))
 pin("ce_rank/event",
-    tidy(ce_rank(list(a = two$frame[1:2], b = two$frame[2:1]), two$truth, metric = "ece_canonical", event_level = "second",
+    tidy(ce_rank(list(a = two$frame[1:2], b = two$frame[2:1]), two$truth, metric = "ece_canonical",
+                 event_level = "second",
                  n_sub = 40, trials = 5)))
 pin("method_function/na_rm", local({
   fit <- ce_fit(fine$p, fine$y, notion = "binary", method = method_function(function(p, q) {

@@ -51,7 +51,8 @@ local({
     pin(paste0("design/", name, "/both"), verbs[[name]](three$p, three$y, weights = w, cluster = centre))
   }
   pin("design/ucme", withr::with_seed(1, ucme(three$p, three$y, weights = w, cluster = centre)))
-  pin("design/ce_test", withr::with_seed(1, tidy(ce_test(three$p, three$y, weights = w, replicates = 50))))
+  pin("design/ce_test",
+      withr::with_seed(1, tidy(ce_test(three$p, three$y, weights = w, test = test_conditional(replicates = 50)))))
   pin("design/ckce_ridge", loo_errors(three$p, three$y, weights = w))
   pin("design/law", skce(laws$normal, real$y, weights = (seq_along(real$y) %% 5) + .5,
                          cluster = seq_along(real$y) %% 9))

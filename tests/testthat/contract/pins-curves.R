@@ -17,10 +17,10 @@ local({
   pin_curve("ce_curve/binned/mass",
             curve_of(fine$p, fine$y, type = curve_binned(6, "mass"), notion = "binary"))
   pin_curve("ce_curve/binned/level",
-            curve_of(fine$p, fine$y, type = "binned", notion = "binary", level = 0.8, n_bins = 6))
-  pin_curve("ce_curve/binned/class", curve_of(three$p, three$y, type = "binned", notion = "class_wise", n_bins = 6))
+            curve_of(fine$p, fine$y, type = curve_binned(6), notion = "binary", level = 0.8))
+  pin_curve("ce_curve/binned/class", curve_of(three$p, three$y, type = curve_binned(6), notion = "class_wise"))
   pin_curve("ce_curve/binned/groups",
-            curve_of(five$frame, truth, type = "binned", notion = "top_label", n_bins = 5, .by = group))
+            curve_of(five$frame, truth, type = curve_binned(5), notion = "top_label", .by = group))
   pin_curve("ce_curve/smooth/bandwidth",
             curve_of(fine$p, fine$y, type = curve_smooth(0.8, times = 40), notion = "binary"))
   for (name in names(laws)) {

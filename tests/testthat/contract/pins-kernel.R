@@ -37,7 +37,7 @@ pin("skce/tolerance", skce(three$p, three$y, tolerance = 1e-3))
 pin("skce/function",
     skce(three$p[1:20, ], three$y[1:20], kernel = function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z)))
 pin("jkce/low_rank", jkce(three$p, three$y, computation = "low_rank"))
-pin("jkce/rff", jkce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5), n_features = 20))
+pin("jkce/rff", jkce(three$p, three$y, computation = computation_rff(n_features = 20), kernel = kernel_gaussian(0.5)))
 pin("jkce/group", jkce(five$frame, truth, group = group, computation = "dual"))
 pin("jkce/groups", jkce(five$frame, truth, .by = group))
 for (computation in c("dual", "eigen", "low_rank")) {
@@ -48,8 +48,8 @@ for (computation in c("dual", "eigen", "low_rank")) {
 }
 pin("ckce/rff", ckce(three$p, three$y, computation = computation_rff(20), kernel = kernel_gaussian(0.5)))
 pin("ckce/frequencies",
-    ckce(three$p, three$y, computation = "rff", kernel = kernel_gaussian(0.5),
-         frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2))
+    ckce(three$p, three$y, computation = computation_rff(frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2),
+         kernel = kernel_gaussian(0.5)))
 pin("ckce/loo", within(ckce(three$p, three$y, ridge = "loo"), rm(path)))
 pin("ckce/coarse", ckce(coarse$p, coarse$y, ridge = 0.2))
 pin("ckce/many", ckce(many$p, many$y))

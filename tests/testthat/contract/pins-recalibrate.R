@@ -17,19 +17,21 @@ local({
                                             "n_parameters", "converged", "injective")], why)
     pin(paste0(at, "/predict"), predict(map, new), why)
   }
+  map_of <- function(name, options) {
+    do.call(getExportedValue("calibrisk", paste0("map_", name)), Filter(Negate(is.null), as.list(options)))
+  }
   for (method in classes) {
     why <- if (method == "diag") "network" else if (method %in% iterated) "iterated" else "exact"
     for (name in c("three", "coarse", "fine")) {
       if (name != "three" && method %in% c("diag", "matrix", "dirichlet")) next
-      penalty <- if (method %in% c("vector", "matrix", "beta", "platt")) 0.05
+      options <- if (method == "diag") list(hidden = c(4, 4)) else
+        if (method %in% c("vector", "matrix", "beta", "platt")) list(penalty = 0.05)
       at <- paste("ce_recalibrate", name, method, sep = "/")
-      pin_map(at, withr::with_seed(1, fits(name, method, penalty = penalty, hidden = if (method == "diag") c(4, 4))),
-              new[[name]], why)
+      pin_map(at, withr::with_seed(1, fits(name, map_of(method, options))), new[[name]], why)
     }
     if (!method %in% c("beta", "platt", "isotonic", "histogram", "diag", "matrix")) {
-      pin_map(paste0("ce_recalibrate/brier/", method),
-              withr::with_seed(1, fits("three", method, loss = "brier", penalty = if (method == "vector") 0.05)),
-              new$three, why)
+      map <- map_of(method, list(loss = "brier", penalty = if (method == "vector") 0.05))
+      pin_map(paste0("ce_recalibrate/brier/", method), withr::with_seed(1, fits("three", map)), new$three, why)
     }
   }
   pin_map("ce_recalibrate/five/temperature", fits("five", map_temperature()), new$five, "iterated")
@@ -47,7 +49,7 @@ local({
   folded <- ce_recalibrate(fine$p, fine$y, method = "isotonic", folds = rep(1:4, 40))
   pin("ce_recalibrate/folds/fitted", predict(folded))
   pin("ce_recalibrate/folds/glance", glance(folded)[c("objective_before", "objective_after", "objective_crossfit")])
-  grouped <- ce_recalibrate(fine$frame, y, prob, method = "histogram", n_bins = 3, .by = group)
+  grouped <- ce_recalibrate(fine$frame, y, prob, method = map_histogram(n_bins = 3), .by = group)
   pin("ce_recalibrate/groups/tidy", tidy(grouped))
   pin("ce_recalibrate/groups/predict", predict(grouped$results[[2]], fine$frame["prob"]))
   map <- ce_recalibrate(fine$frame[1:100, ], y, prob, method = "histogram")

@@ -10,36 +10,36 @@ local({
     test <- function(...) ce_test(x, y, ..., draws = 20)
     at <- paste0("ce_test/", name, "/")
     pin(paste0(at, "bootstrap"), test(test = test_bootstrap(99)))
-    pin(paste0(at, "conditional"), test(test = "conditional", replicates = 60))
+    pin(paste0(at, "conditional"), test(test = test_conditional(replicates = 60)))
     pin(paste0(at, "consistency"), test(test = test_consistency(if (name == "draws") 20 else 60)))
     pin(paste0(at, "block"), test(test = "block"))
     pin(paste0(at, "bound"), test(test = "bound"))
     if (name %in% c("five", "normal")) {
       pin(paste0(at, "block/5"), test(test = test_block(5)))
-      pin(paste0(at, "block/pairs"), test(test = "block", reference = "pairs"))
+      pin(paste0(at, "block/pairs"), test(test = test_block(reference = "pairs")))
       for (type in c("biased", "block")) pin(paste0(at, "bound/", type), test(test = test_bound(type)))
-      pin(paste0(at, "add_one"), test(test = "conditional", replicates = 50, add_one = FALSE))
+      pin(paste0(at, "add_one"), test(test = test_conditional(replicates = 50, add_one = FALSE)))
     }
     for (reference in c("redraw", "chisq", "f")) {
       pin(paste0(at, "cme/", reference), test(test = test_cme(3, reference, replicates = 49)))
     }
   }
-  pin("ce_test/auto", ce_test(five$p, five$y, test = "auto", replicates = 49))
-  pin("ce_test/auto/law", ce_test(laws$normal, real$y, test = "auto", replicates = 49))
+  pin("ce_test/auto", ce_test(five$p, five$y, test = test_conditional(replicates = 49)))
+  pin("ce_test/auto/law", ce_test(laws$normal, real$y, test = test_conditional(replicates = 49)))
   pin("ce_test/kernel",
-      ce_test(five$p, five$y, test = "bootstrap", kernel = kernel_laplace(0.3), target_kernel = kernel_gaussian(1),
-              replicates = 49))
+      ce_test(five$p, five$y, test = test_bootstrap(replicates = 49), kernel = kernel_laplace(0.3),
+              target_kernel = kernel_gaussian(1)))
   pin("ce_test/tolerance", ce_test(three$p, three$y, test = test_conditional(49, tolerance = 1e-3)))
-  pin("ce_test/group", ce_test(five$frame, truth, group = group, test = "conditional", replicates = 49))
+  pin("ce_test/group", ce_test(five$frame, truth, group = group, test = test_conditional(replicates = 49)))
   pin("ce_test/groups", tidy(ce_test(five$frame, truth, .by = group, test = "block")))
   pin("ce_test/given",
-      ce_test(three$p, three$y, test = "cme", reference = "chisq",
-              locations = list(x = three$p[1:3, ], truth = three$y[1:3])))
+      ce_test(three$p, three$y,
+              test = test_cme(reference = "chisq", locations = list(x = three$p[1:3, ], truth = three$y[1:3]))))
   pin("ce_test/joint/bases", ce_test(five$p, five$y, test = test_joint(list(basis_hats(4), basis_hats(8)))))
   for (statistic in c("bridge", "kuiper", "ks")) {
     pin(paste0("ce_test/cumulative/", statistic), ce_test(coarse$p, coarse$y, test = test_cumulative(statistic, 99)))
   }
-  pin("ce_test/null", ce_test(five$p, five$y, test = "conditional", replicates = 60)$null)
+  pin("ce_test/null", ce_test(five$p, five$y, test = test_conditional(replicates = 60))$null)
 })
 
 local({
@@ -61,7 +61,8 @@ local({
       tidy(ce_rank(models, three$y, metric = list(wrong = function(p, y) mean(max.col(p) != y)),
                    n_sub = 50, trials = 5)))
   pin("ce_rank/scalar",
-      tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y, metric = c("ece_canonical", "log_loss", "error"), n_bins = 5,
+      tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y, metric = c("ece_canonical", "log_loss", "error"),
+                   n_bins = 5,
                    n_sub = 40, trials = 8)))
 })
 
