@@ -1,4 +1,4 @@
-# Binned errors of a database's rows: the sums of every bin and fold are what R/metric-sorted.R and R/crossfit.R need.
+# Binned errors of a database's rows: the sums of every bin and fold are what R/row-sorted.R and R/crossfit.R need.
 
 database_ece <- function(x, truth, dots, by, scheme, interval, event_level, na_rm, choices, design, call) {
   check_database_scheme(scheme, interval, call)

@@ -1,5 +1,5 @@
 # The headline of a database's rows. For few different rows their counts are sent and run as repeated rows; of many the
-# sums that R/moment-ladder.R needs, of the cells between the knots. Knots are those in memory.
+# sums that R/ladder-cells.R needs, of the cells between the knots. Knots are those in memory.
 
 database_estimate <- function(x, truth, dots, by, notion, event_level, na_rm, level, threads, design, call) {
   several <- notion %||% list(NULL)

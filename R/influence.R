@@ -133,7 +133,7 @@ constant_limits <- function(estimate, level) {
   list(std.error = 0, low = min(low, honest_limit(estimate, level)), high = max(value, min(value + unseen, 1)))
 }
 
-# For a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/ladder-limits.R);
+# For a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/est-limits.R);
 # the limits are the x that a test with this variance does not reject. The influence's own variance cannot be used near
 # calibration. It is a square of the same sums as the value, and so smallest where the value is too small.
 #   pairs    list(value, influence: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2)

@@ -1,7 +1,7 @@
 # The headline: the calibration error from leave-one-out projections on a ladder of bases (rungs).
 # Each rung gives an estimate of the squared error that its basis sees, psi, unbiased whatever the
 # outcomes' variances, since a row's own outcome is left out of its gap; it may be negative. No folds,
-# no random numbers. One rung: inst/include/calibrisk/ladder/rung.h; its limits: ladder-limits.R.
+# no random numbers. One rung: inst/include/calibrisk/ladder/rung.h; its limits: est-limits.R.
 #
 # A ladder is a list:
 #   estimate, std.error (root scale, NA below twice its noise), low, high, lower_bound (roots),

@@ -3,7 +3,7 @@
 #   psi = |E b (p - eta)|^2,  T = E[v b b'] with v = E[(p - y)^2 | p],  noise = 2 tr T^2 / n^2 (leverages: 1 / (1 - h))
 #   linear = 4 Var(e g) / n,  scatter = 4 E v / n
 # With clusters the pairs of rows of a cluster add R = E[b b' Cov(y, y')] times their number to T, and the same to the
-# variances (R/power-clusters.R). Upper limits are then those of ladder-limits.R.
+# variances (R/power-clusters.R). Upper limits are then those of est-limits.R.
 
 ladder_expected <- function(n, nodes, facts) {
   clusters <- facts$clusters

@@ -1,4 +1,4 @@
-# Classical errors of rows with counts (x, y, count; R/moment-ladder.R), each row as often as it counts.
+# Classical errors of rows with counts (x, y, count; R/ladder-cells.R), each row as often as it counts.
 
 # The rows with counts of all parts of moments (an array, the parts last), and which part they are of.
 part_rows <- function(edges, moments) {
@@ -11,7 +11,7 @@ part_rows <- function(edges, moments) {
 
 rows_of <- function(rows, part) lapply(rows, `[`, rows$part == part)
 
-# Sums of w, w e, w e^2 and w y in bins with these edges, a column per part, and what R/metric-sorted.R makes of them.
+# Sums of w, w e, w e^2 and w y in bins with these edges, a column per part, and what R/row-sorted.R makes of them.
 counted_table <- function(rows, edges, parts = 1) {
   n_bins <- length(edges) - 1
   bin <- findInterval(rows$x, edges[-c(1, length(edges))], left.open = TRUE)

@@ -1,5 +1,5 @@
-# Every method of a class with a description (R/aaa-object.R) compares its object with it first, and refuses further
-# arguments: written into the methods when the package is built.
+# Every method of a class with a description (R/describe-object.R) compares its object with it first, and refuses
+# further arguments: written into the methods when the package is built.
 
 local({
   namespace <- topenv()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // R's list forms of a prediction kernel and of a marginalised target kernel
-// (R/skce-problem.R, R/skce-target.R) to the core's sources. The lists must outlive them.
+// (R/pair-problem.R, R/pair-target.R) to the core's sources. The lists must outlive them.
 #ifndef CALIBRISK_AS_SOURCE_H
 #define CALIBRISK_AS_SOURCE_H
 
