@@ -86,7 +86,7 @@ agreeing_ladder <- function(ladder, found, low = found$low) {
 # `least`: of ladders, the smallest p-value that flips can have, with its unit as name.
 few_clusters_sentence <- function(least, level) {
   least <- least[which.max(least)]
-  if (length(least) == 0 || least < 1 - level - 1e-12) return(NULL)
+  if (length(least) == 0 || rejects_at(least, level)) return(NULL)
   paste0("With ", count_of(1 - log2(least), names(least)), " no calibration error could be significant at the ",
          percent_text(1 - level), " level: the smallest possible p-value of its test is ", signif(least, 3), ".")
 }

@@ -18,7 +18,7 @@ page_sentences <- function(facts) {
 # A row per test or interval of the page. `excludes`: whether the interval of the same number lies beside the calibrated
 # value; counts without a p-value too.
 page_evidence <- function(label, p_value, level, excludes = FALSE) {
-  data.frame(label = label, p.value = p_value, rejects = excludes | (p_value < 1 - level) %in% TRUE)
+  data.frame(label = label, p.value = p_value, rejects = excludes | rejects_at(p_value, level))
 }
 
 mean_sentence <- function(facts) {
@@ -82,7 +82,8 @@ error_sentence <- function(facts) {
 # `delta`: a number, or its text.
 equivalence_sentence <- function(delta, p_value, level) {
   if (is.na(p_value)) return(NULL)
-  paste0("The calibration error is ", if (p_value >= 1 - level) "not shown to be ", "below ", format(delta), ": p ",
+  shown <- if (!rejects_at(p_value, level)) "not shown to be "
+  paste0("The calibration error is ", shown, "below ", format(delta), ": p ",
          p_text(p_value), ".")
 }
 
@@ -95,7 +96,7 @@ model_sentence <- function(facts) {
   quoted <- paste0("the smallest of ", with_p, " p-values is ", sub("^= ", "", p_text(first$p.value)), " (",
                    first$label, ")")
   if (!any(evidence$rejects)) return(paste0("No evidence of miscalibration: ", quoted, "."))
-  if (first$p.value < 1 - facts$level) {
+  if (rejects_at(first$p.value, facts$level)) {
     return(paste0("Strongest evidence of miscalibration: ", first$label, ", p ", p_text(first$p.value),
                   " (the smallest of ", with_p, " p-values)."))
   }
@@ -115,7 +116,7 @@ number_text <- function(name, row, null, level, digits = 2) {
   within <- isTRUE(row$estimate >= row$conf.low - 1e-12 && row$estimate <= row$conf.high + 1e-12)
   paste0(name, " ", if (within) paste0(number(row$estimate), " "), "(", percent_text(level), " CI ",
          number(row$conf.low), " to ", number(row$conf.high),
-         if (!is.na(tested) && (tested < 1 - level) != apart) paste0("; p ", p_text(tested)), ")")
+         if (!is.na(tested) && rejects_at(tested, level) != apart) paste0("; p ", p_text(tested)), ")")
 }
 
 has_interval <- function(row) !is.null(row) && !is.na(row$conf.low)
@@ -127,5 +128,5 @@ interval_excludes <- function(row, null) {
 
 # By the test or by the interval; FALSE where the page has neither.
 row_rejects <- function(row, null, level) {
-  !is.null(row) && (isTRUE(row$p.value < 1 - level) || any(interval_excludes(row, null)))
+  !is.null(row) && (isTRUE(rejects_at(row$p.value, level)) || any(interval_excludes(row, null)))
 }

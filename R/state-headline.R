@@ -8,7 +8,7 @@ state_estimate <- function(state, level, threads, call) {
   out <- state_headline(state, level, threads)
   attr(out, "dropped") <- c(state$dropped, state$n + state$dropped)
   least <- attr(out, "least")
-  attr(out, "design") <- c(followed_sentence(state), block_sentence(state), block_test_sentence(state),
+  attr(out, "design") <- c(followed_sentence(state), block_sentence(state), state_test_sentence(state),
                            few_clusters_sentence(least, level))
   attr(out, "least") <- NULL
   new_estimate_table(out, level)
@@ -33,15 +33,18 @@ check_state_rows <- function(state, call) {
   ), c("empty", "state"), call = call)
 }
 
-# The sentences on standard errors, and on the test of `ce_estimate()`, from blocks.
+# The sentence on standard errors from blocks, and that on the test, of which that of the rows may differ.
 block_sentence <- function(state) {
   if (!in_blocks(state)) return(NULL)
   paste0(if (state$about$blocked) "Weighted or clustered rows" else "Classes of a row together", ": errors from ",
          count_of(used_blocks(state), "block"), ".")
 }
 
-block_test_sentence <- function(state) {
-  if (!in_blocks(state)) return(NULL)
+state_test_sentence <- function(state) {
+  if (!in_blocks(state)) {
+    return(paste("The knots of the test are edges of the state's cells. `ce_estimate()` of the rows has quantiles of",
+                 "the predictions as knots, so its p-value can differ."))
+  }
   of_rows <- if (state$about$blocked) "flips those of single rows or clusters" else "simulates labels"
   paste0("The test flips the signs of whole blocks. `ce_estimate()` of the rows ", of_rows,
          ", so its p-value differs and it can reject where this test does not.")

@@ -20,9 +20,9 @@ contradictions <- function(text, rows, p_values = numeric(), level = 0.95) {
     null <- null[sub("[(].*", "", rows$term)]
     used <- rows[!is.na(names(null)) & rows$term %in% terms, ]
     null <- null[!is.na(names(null)) & rows$term %in% terms]
-    any(used$p.value < 1 - level | used$conf.low > null | used$conf.high < null, na.rm = TRUE)
+    any(used$p.value < 1 - level - 1e-12 | used$conf.low > null | used$conf.high < null, na.rm = TRUE)
   }
-  any_rejects <- rejects() || any(p_values < 1 - level, na.rm = TRUE)
+  any_rejects <- rejects() || any(p_values < 1 - level - 1e-12, na.rm = TRUE)
   wrong <- c(
     "model" = says("No evidence of miscalibration") && any_rejects,
     "silent model" = says("of miscalibration") && !says("[Ee]vidence of miscalibration: (the|O:E|[Cc]al|[Jj]oint|[Kk]ernel|Spiegelhalter|test|95)"),

@@ -2,8 +2,10 @@
 test_that("no two verbs contradict each other about the same rows", {
   skip_on_cran()
   # among these: classes, clusters, weights, groups and rare events, and a comparison of few clusters
-  for (seed in c(1:3, 10, 12:14)) expect_identical(battery_contradictions(seed), character(), info = paste("seed", seed))
-  kinds <- vapply(c(1:3, 10, 12:14), function(seed) battery_case(seed)$kind, "")
+  # 195: a state's knots reject alone; 332: a p-value of .05 at the level .95
+  seeds <- c(1:3, 10, 12:14, 195, 332)
+  for (seed in seeds) expect_identical(battery_contradictions(seed), character(), info = paste("seed", seed))
+  kinds <- vapply(seeds, function(seed) battery_case(seed)$kind, "")
   expect_setequal(kinds, c("rows", "clusters", "few clusters", "weights", "copies"))
 })
 
