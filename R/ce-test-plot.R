@@ -28,7 +28,7 @@
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
 #' p <- runif(200)
-#' plot(ce_test(p, rbinom(200, 1, p^2), replicates = 199))
+#' plot(ce_test(p, rbinom(200, 1, p^2), test = test_conditional(199)))
 autoplot.ce_test <- function(object, alpha = 0.05, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
   if (object$test == "cumulative" && !is.null(object$details$walk)) return(draw_walk(object, alpha))
