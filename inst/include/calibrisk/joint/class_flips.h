@@ -181,7 +181,7 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
   const double total = classes[0].rows.total;
   std::vector<FlipPart> parts;
   const auto part = [&](ClassPart number) -> std::vector<FlipNorm>& {
-    parts.push_back({number, class_shares[number], {}});
+    parts.push_back({static_cast<int>(number), class_shares[number], {}});
     return parts.back().norms;
   };
   std::vector<std::vector<Index>> in_cluster;
