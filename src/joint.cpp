@@ -158,9 +158,7 @@ Rcpp::List cpp_class_sums_flips(Rcpp::List classes, double rows, double level, i
         calibrisk::joint_rows(as_vector(x), as_vector(count), calibrisk::Vector(), as_vector(y));
     event.draws = rows;
     event.e = event.rows.residuals(as_vector(y));
-    for (const int cluster : Rcpp::as<std::vector<int>>(field(one, "cluster"))) {
-      event.cluster.push_back(cluster - 1);
-    }
+    event.cluster = Rcpp::as<calibrisk::Labels>(field(one, "cluster"));
     event.knots = Rcpp::as<std::vector<std::vector<double>>>(field(one, "knots"));
   }
   return wrap_flips(calibrisk::class_flips(engine, std::move(events), nullptr, nullptr, 1.0,

@@ -24,14 +24,14 @@ struct FlipEvent {
   JointRows rows;
   double draws = 0.0;                      // effective number of rows
   Vector e;                                // of the sorted rows
-  std::vector<int> cluster;                // of the rows as given, from 0 on
+  Labels cluster;                          // of the rows as given, from 1 on
   std::vector<std::vector<double>> knots;  // as rung_knots() has them
 };
 
 // Sums over rows of all classes together, a row's term and the squares of its factors.
 struct FlipTemperature {
   Vector terms, squares, variance, weight;
-  std::vector<int> cluster;
+  Labels cluster;
 };
 
 namespace detail {
@@ -60,7 +60,7 @@ class EventColumns {
     }
     gram_ = weighted_gram(engine, basis_, rows.size(), [&](Index i) { return rows.weight(i); });
     ones_ = column_squares(rows, event.e, Vector::Ones(rows.size()));
-    sort_by_cluster();
+    clusters_ = sorted_clusters(rows, event.cluster);
   }
   EventColumns(const EventColumns&) = delete;
   EventColumns& operator=(const EventColumns&) = delete;
@@ -73,7 +73,7 @@ class EventColumns {
     one_ = one;
     others_ = others;
   }
-  int clusters() const { return static_cast<int>(start_.size()) - 1; }
+  Index clusters() const { return clusters_.draws(event_.rows.size()); }
 
   // of the columns 0, 1, and of the hats (2)
   bool has(int kind) const { return columns() > kind; }
@@ -90,11 +90,9 @@ class EventColumns {
             information_ / (1.0 + information_)};
   }
 
-  void add(int cluster, FlipSums& sums) const {
-    const auto c = static_cast<std::size_t>(cluster);
+  void add(Index cluster, FlipSums& sums) const {
     LocalRow row;
-    for (std::size_t at = start_[c]; at < start_[c + 1]; ++at) {
-      const Index i = by_cluster_[at];
+    for (const Index i : clusters_.rows(cluster)) {
       basis_.row(i, row);
       const double term = event_.rows.weight(i) * event_.e(i);
       for (int a = 0; a < row.size; ++a) {
@@ -104,23 +102,6 @@ class EventColumns {
   }
 
  private:
-  void sort_by_cluster() {
-    const auto label = [&](Index i) {
-      return event_
-          .cluster[static_cast<std::size_t>(event_.rows.order[static_cast<std::size_t>(i)])];
-    };
-    int most = 0;
-    for (const int own : event_.cluster) most = std::max(most, own);
-    start_.assign(static_cast<std::size_t>(most) + 2, 0);
-    for (Index i = 0; i < event_.rows.size(); ++i) ++start_[static_cast<std::size_t>(label(i)) + 1];
-    std::partial_sum(start_.begin(), start_.end(), start_.begin());
-    std::vector<std::size_t> next = start_;
-    by_cluster_.resize(static_cast<std::size_t>(event_.rows.size()));
-    for (Index i = 0; i < event_.rows.size(); ++i) {
-      by_cluster_[next[static_cast<std::size_t>(label(i))]++] = i;
-    }
-  }
-
   const FlipEvent& event_;
   LocalBasis basis_;
   Vector slope_;
@@ -129,8 +110,7 @@ class EventColumns {
   ColumnSquares ones_;
   double information_ = 0.0;
   Index one_ = 0, others_ = 0;
-  std::vector<std::size_t> start_;
-  std::vector<Index> by_cluster_;
+  RowClusters clusters_;
 };
 
 // Classes in an order that does not depend on the given one.
@@ -168,8 +148,7 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
   }
   const auto k = static_cast<Index>(classes.size());
   if (top != nullptr) events.push_back(std::make_unique<detail::EventColumns>(engine, *top));
-  Index columns = static_cast<Index>(events.size());
-  int clusters = 0;
+  Index columns = static_cast<Index>(events.size()), clusters = 0;
   for (std::size_t j = 0; j < events.size(); ++j) {
     events[j]->place(static_cast<Index>(j), columns);
     columns += events[j]->columns() - 1;
@@ -184,7 +163,7 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
     parts.push_back({static_cast<int>(number), class_shares[number], {}});
     return parts.back().norms;
   };
-  std::vector<std::vector<Index>> in_cluster;
+  RowClusters in_cluster;
   if (temperature != nullptr) {
     const FlipTemperature& t = *temperature;
     const double unit = 1.0 / std::sqrt(t.weight.dot(t.squares));
@@ -194,10 +173,7 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
           .push_back({of_temperature, Matrix::Constant(1, 1, unit),
                       ColumnSquares{known, seen}.null_ratio(), 0, of_temperature});
     }
-    in_cluster.resize(static_cast<std::size_t>(clusters));
-    for (Index i = 0; i < t.terms.size(); ++i) {
-      in_cluster[static_cast<std::size_t>(t.cluster[static_cast<std::size_t>(i)])].push_back(i);
-    }
+    in_cluster = RowClusters(t.cluster);
   }
   ColumnSquares all;
   for (Index j = 0; j < k; ++j) all += events[static_cast<std::size_t>(j)]->ones();
@@ -223,12 +199,12 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
   }
 
   FlipSums sums(columns);
-  for (int c = 0; c < clusters; ++c) {
+  for (Index c = 0; c < clusters; ++c) {
     for (const auto& event : events) {
       if (c < event->clusters()) event->add(c, sums);
     }
     if (temperature != nullptr) {
-      for (const Index i : in_cluster[static_cast<std::size_t>(c)]) {
+      for (const Index i : in_cluster.rows(c)) {
         sums.add(of_temperature, temperature->weight(i) * temperature->terms(i));
       }
     }
@@ -240,8 +216,8 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
 // The same from rows of predictions (the columns are classes) with labels 1 ... K, weights and
 // clusters (1 ... C); both may be empty.
 inline FlipResult class_flips(const Engine& engine, const ConstMatrixRef& p, const Labels& labels,
-                              const Vector& weights, const std::vector<int>& clusters,
-                              bool canonical, Index redraws, double alpha) {
+                              const Vector& weights, const Labels& clusters, bool canonical,
+                              Index redraws, double alpha) {
   const Index n = p.rows(), k = p.cols();
   const ClassRows sorted = class_rows(p, labels);
   const auto given = [&](Index i) { return sorted.order[static_cast<std::size_t>(i)]; };
@@ -259,14 +235,15 @@ inline FlipResult class_flips(const Engine& engine, const ConstMatrixRef& p, con
   });
   Matrix probs(n, k);
   Vector weight(n);
-  std::vector<int> y(static_cast<std::size_t>(n)), cluster(static_cast<std::size_t>(n));
+  std::vector<int> y(static_cast<std::size_t>(n));
+  Labels cluster(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) {
     const auto at = static_cast<std::size_t>(i);
     probs.row(i) = sorted.p.row(order[at]);
     weight(i) = weight_of(order[at]);
     y[at] = label(order[at]);
-    cluster[at] = clusters.empty() ? static_cast<int>(i)
-                                   : clusters[static_cast<std::size_t>(given(order[at]))] - 1;
+    cluster[at] = clusters.empty() ? static_cast<int>(i) + 1
+                                   : clusters[static_cast<std::size_t>(given(order[at]))];
   }
   const auto event = [&](int number, const Vector& of, const Vector& occurs) {
     FlipEvent out;

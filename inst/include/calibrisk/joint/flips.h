@@ -18,6 +18,7 @@
 #include <calibrisk/joint/lower.h>
 #include <calibrisk/joint/parts.h>
 #include <calibrisk/joint/redraws.h>
+#include <calibrisk/ladder/row_weights.h>
 
 #include <Eigen/Cholesky>
 
@@ -289,12 +290,20 @@ inline ColumnSquares column_squares(const JointRows& rows, const Vector& e, cons
   return out;
 }
 
+// The clusters (1 ... C) of rows as given, for the sorted rows; none where none are given.
+inline RowClusters sorted_clusters(const JointRows& rows, const Labels& cluster) {
+  if (cluster.empty()) return RowClusters();
+  Labels sorted;
+  for (const Index i : rows.order) sorted.push_back(cluster[static_cast<std::size_t>(i)]);
+  return RowClusters(sorted);
+}
+
 // The test of a scalar notion, on the sum of residuals, the slope in the logit, and hats on 8 and
 // on as many knots as the rows ask for. `cluster`: of the rows as given, empty where each is its
 // own.
 inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const Vector& e,
-                              const std::vector<int>& cluster,
-                              std::vector<std::vector<double>> knots, Index redraws, double alpha) {
+                              const Labels& cluster, std::vector<std::vector<double>> knots,
+                              Index redraws, double alpha) {
   const Index n = rows.size();
   std::vector<double> shares = {5.0},
                       nulls = {column_squares(rows, e, Vector::Ones(n)).null_ratio()};
@@ -333,30 +342,30 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
                      {{first[m], whitening(gram.block(first[m], first[m], k, k)), nulls[m]}}});
   }
 
-  std::vector<Index> by_cluster(static_cast<std::size_t>(n));
-  std::iota(by_cluster.begin(), by_cluster.end(), Index{0});
-  const auto label = [&](Index i) {
-    return cluster[static_cast<std::size_t>(rows.order[static_cast<std::size_t>(i)])];
-  };
-  if (!cluster.empty()) {
-    std::stable_sort(by_cluster.begin(), by_cluster.end(),
-                     [&](Index a, Index b) { return label(a) < label(b); });
-  }
   // residuals of the other sign are the same test
   const double turn = rows.weight.dot(e) < 0.0 ? -1.0 : 1.0;
   FlipSums sums(basis.columns());
   LocalRow row;
-  for (std::size_t at = 0; at < by_cluster.size(); ++at) {
-    const Index i = by_cluster[at];
-    // without clusters every draw has a sign of its own
-    const auto draws = cluster.empty() ? static_cast<Index>(std::nearbyint(rows.draws(i))) : 1;
-    const double term = turn * rows.weight(i) * e(i) / static_cast<double>(draws);
-    basis.row(i, row);
-    for (Index d = 0; d < draws; ++d) {
-      for (int a = 0; a < row.size; ++a) sums.add(row.column[a], term * row.value[a]);
-      if (cluster.empty() || at + 1 == by_cluster.size() || label(by_cluster[at + 1]) != label(i)) {
-        sums.close();
+  const auto add = [&](Index i, double draws) {
+    const double term = turn * rows.weight(i) * e(i) / draws;
+    for (int a = 0; a < row.size; ++a) sums.add(row.column[a], term * row.value[a]);
+  };
+  const RowClusters clusters = sorted_clusters(rows, cluster);
+  for (Index c = 0; c < clusters.draws(n); ++c) {
+    if (clusters.given()) {
+      for (const Index i : clusters.rows(c)) {
+        basis.row(i, row);
+        add(i, 1.0);
       }
+      sums.close();
+      continue;
+    }
+    // without clusters every draw has a sign of its own
+    const double draws = std::nearbyint(rows.draws(c));
+    basis.row(c, row);
+    for (double d = 0.0; d < draws; ++d) {
+      add(c, draws);
+      sums.close();
     }
   }
   return flip_test(engine, sums, std::move(parts), rows.total, redraws, alpha);

@@ -204,11 +204,13 @@ inline std::vector<CellSums> cell_sums(const ConstVectorRef& z, const ConstVecto
                                        const Labels& outcome, const std::vector<double>& edges,
                                        const RowWeights& weights = RowWeights()) {
   std::vector<CellSums> out(edges.size() + 1);
-  for (Index row = 0; row < z.size() && !weights.all_equal(); ++row) {
-    out[static_cast<std::size_t>(cell_of(edges, z[row]))] +=
-        sums_of_row(weights, row, outcome[static_cast<std::size_t>(row)], residuals[row]);
+  if (!weights.all_equal()) {
+    for (Index row = 0; row < z.size(); ++row) {
+      out[static_cast<std::size_t>(cell_of(edges, z[row]))] +=
+          sums_of_row(weights, row, outcome[static_cast<std::size_t>(row)], residuals[row]);
+    }
+    return out;
   }
-  if (!weights.all_equal()) return out;
   std::vector<LongSum> residual(out.size()), square(out.size());
   for (Index row = 0; row < z.size(); ++row) {
     const auto k = static_cast<std::size_t>(cell_of(edges, z[row]));
