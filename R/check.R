@@ -227,6 +227,10 @@ check_package <- function(package, what, call = caller_env()) {
 
 all_finite <- function(x) if (is.double(x)) cpp_all_within(x, -Inf, Inf) else all(is.finite(x))
 
+# Whether these are doubles, finite and in the range: one pass in the core, before others look for what is not. FALSE of
+# other types, which may be in the range.
+all_within <- function(x, lower, upper) is.double(x) && cpp_all_within(x, lower, upper)
+
 sum_tolerance <- list(exact = 1e-12, float = 1e-6)
 
 # Rows on the simplex: within 1e-12 as they are, within 1e-6 renormalised with a note.

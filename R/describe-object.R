@@ -173,7 +173,7 @@ are_numbers <- function(x, n, least) {
 }
 
 # Many numbers, without a pass for each condition.
-are_within <- function(x, lower, upper) length(x) >= 1000 && is.double(x) && cpp_all_within(x, lower, upper)
+are_within <- function(x, lower, upper) length(x) >= 1000 && all_within(x, lower, upper)
 
 # Which are not a number, nor missing or infinite where these are allowed.
 odd_values <- function(x, na, infinite) {

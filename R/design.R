@@ -34,6 +34,13 @@ draw_powers <- function(design, k) {
   if (is.null(design$copies)) w^k else w * (w / design$copies)^(k - 1)
 }
 
+# Of every independent unit, (w v)^k: of each cluster, whose rows are added up first, or summed over the draws of each
+# row.
+unit_powers <- function(v, design, k) {
+  if (is.null(design$cluster)) return(if (is.null(design$w)) v^k else draw_powers(design, k) * v^k)
+  sum_by_cluster(if (is.null(design$w)) v else design$w * v, design$cluster)^k
+}
+
 # The rows with other numbers of draws of the same weights.
 recounted <- function(design, copies) {
   w <- if (equal_draws(design)) copies else design$w * (copies / (design$copies %||% 1))
@@ -95,13 +102,8 @@ row_mean <- function(rows, design) {
 row_std_error <- function(rows, design) {
   n <- as.numeric(draw_count(design))
   if (is_plain(design) && is.double(rows) && n > 1) return(sqrt(cpp_row_moments(rows)[2] / (n * (n - 1))))
-  centred <- rows - row_mean(rows, design)
-  if (!is.null(design$cluster)) {
-    squares <- sum_by_cluster(if (is.null(design$w)) centred else design$w * centred, design$cluster)^2
-    n <- length(squares)
-  } else {
-    squares <- if (is.null(design$w)) centred^2 else draw_powers(design, 2) * centred^2
-  }
+  squares <- unit_powers(rows - row_mean(rows, design), design, 2)
+  if (!is.null(design$cluster)) n <- length(squares)
   if (n < 2) return(NA_real_)
   sqrt(n / (n - 1) * sum(squares)) / total_weight(design)
 }

@@ -264,7 +264,7 @@ largest_number <- 1e50
 # Products of a few squares have to be finite: of outcomes y and parameters, a list by their names.
 check_magnitude <- function(y, parameters, call, arg = "x") {
   values <- vapply(c(list(truth = y), parameters), function(v) {
-    if (is.double(v) && cpp_all_within(v, -largest_number, largest_number)) return(0)
+    if (all_within(v, -largest_number, largest_number)) return(0)
     max(0, abs(v), na.rm = TRUE)
   }, 0)
   bad <- which(values > largest_number)

@@ -100,7 +100,7 @@ check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env
     stop_distribution("{.arg {arg}} must be numeric, with at least one value.",
                       "It is {describe(x)}.", signature_text(call), call = call)
   }
-  if (!(is.double(x) && cpp_all_within(x, lower, upper))) {
+  if (!all_within(x, lower, upper)) {
     bad <- which(!is.finite(x) | x < lower | x > upper)
     if (length(bad) == 0) return(x)
     stop_distribution("{.arg {arg}} must hold finite numbers{range_text(lower, upper, FALSE)}.",

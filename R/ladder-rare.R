@@ -14,17 +14,9 @@ score_facts <- function(scores, design, largest, rows = 1 / weight_concentration
     return(list(mean = mean, error = row_std_error(scores, design), third = sum((scores - mean)^3) / n^3, size = n,
                 rows = rows, largest = largest))
   }
-  weights <- design_weights(design)
-  if (!is.null(design$cluster)) {
-    cubes <- sum_by_cluster(weights * (scores - mean), design$cluster)^3
-    squares <- sum_by_cluster(weights, design$cluster)^2
-  } else {
-    cubes <- draw_powers(design, 3) * (scores - mean)^3
-    squares <- draw_powers(design, 2)
-  }
-  total <- sum(weights)
-  list(mean = mean, error = row_std_error(scores, design), third = sum(cubes) / total^3,
-       size = total^2 / sum(squares), rows = rows, largest = largest)
+  total <- total_weight(design)
+  list(mean = mean, error = row_std_error(scores, design), third = sum(unit_powers(scores - mean, design, 3)) / total^3,
+       size = total^2 / sum(unit_powers(rep(1, design$n), design, 2)), rows = rows, largest = largest)
 }
 
 # The share of failures that a sample of none says nothing of: none of so many in `size` draws has the probability

@@ -91,7 +91,7 @@ ks_sigma <- function(value, spread) {
 # value; 0 where the test does not reject.
 ks_lower <- function(value, spread) {
   function(level) {
-    if (largest_motion_p(ks_sigma(value, spread)) >= 1 - level) return(0)
+    if (!rejects_at(largest_motion_p(ks_sigma(value, spread)), level)) return(0)
     quantile <- stats::uniroot(function(x) largest_motion_p(x) - (1 - level), c(1e-3, 40), tol = 1e-10)$root
     bend <- quantile^2 * (spread[["estimated"]] - spread[["known"]]) / (2 * value)
     max(value + bend - sqrt(bend^2 + quantile^2 * spread[["estimated"]]), 0)
