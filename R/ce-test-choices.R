@@ -71,10 +71,8 @@ test_block <- function(block = NULL, reference = c("blocks", "pairs")) {
 test_bound <- function(type = c("unbiased", "biased", "block"), block = NULL) {
   type <- check_choice(type, c("unbiased", "biased", "block"))
   check_count(block, lower = 2, null = TRUE)
-  if (type != "block" && !is.null(block)) {
-    stop_input(c("{.arg block} is an option of {.code type = \"block\"}.", "x" = "{.arg type} is {.val {type}}."),
-               "argument", arg = "block", value = block)
-  }
+  stop_if(type != "block" && !is.null(block), "{.arg block} is an option of {.code type = \"block\"}.",
+          "x" = "{.arg type} is {.val {type}}.", arg = "block", value = block)
   new_choice("test", "bound", type = type, block = block)
 }
 

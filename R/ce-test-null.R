@@ -5,13 +5,9 @@ run_test.test_block <- function(test, problem, level, threads, call) {
   n <- problem$n
   check_rows(n, 4, "The block test", call)
   block <- check_block(test$block, n, 2, call)
-  if (n < 2 * block) {
-    stop_input(c(
-      "The block test needs at least two blocks.",
-      "x" = "{.arg block} is {block}, there are {n} observations.",
-      "i" = "Use a {.arg block} of at most {n %/% 2}."
-    ), "argument", arg = "block", call = call)
-  }
+  stop_if(n < 2 * block, "The block test needs at least two blocks.",
+          "x" = "{.arg block} is {block}, there are {n} observations.",
+          "i" = "Use a {.arg block} of at most {n %/% 2}.", arg = "block", call = call)
   sums <- cpp_block_sums(problem$prediction, problem$target, block, threads)
   eta <- check_computable(sums$unbiased, call)
   estimate <- mean(eta)

@@ -60,18 +60,12 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
 # statistic, critical = NULL or a value, labels of the lines, axis, text).
 null_shape <- function(x, alpha, call = caller_env()) {
   check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
-  if (is.na(x$p.value)) {
-    stop_input(c("A test without a p-value cannot be drawn.", "x" = "{.val {x$method}} has a missing p-value."),
-               "test", call = call)
-  }
+  stop_if(is.na(x$p.value), "A test without a p-value cannot be drawn.",
+          "x" = "{.val {x$method}} has a missing p-value.", class = "test", call = call)
   law <- reference_law(x)
-  if (is.null(x$null) && is.null(law)) {
-    stop_input(c(
-      "Only tests with a null distribution can be drawn.",
-      "x" = "{.code test = \"{x$test}\"} bounds the p-value without one.",
-      "i" = "Use {.code test = \"conditional\"}."
-    ), "test", call = call)
-  }
+  stop_if(is.null(x$null) && is.null(law), "Only tests with a null distribution can be drawn.",
+          "x" = "{.code test = \"{x$test}\"} bounds the p-value without one.",
+          "i" = "Use {.code test = \"conditional\"}.", class = "test", call = call)
   statistic <- unname(x$statistic)
   null <- if (is.null(law)) null_bars(x$null, call) else null_curve(law, statistic)
   critical <- if (is.null(alpha)) NULL else if (is.null(law)) critical_draw(x, alpha) else law$quantile(1 - alpha)
@@ -142,10 +136,8 @@ null_curve <- function(law, statistic) {
 # rounding, are one bar.
 null_bars <- function(null, call = caller_env()) {
   null <- null[is.finite(null)]
-  if (length(null) == 0) {
-    stop_input(c("A null distribution must have finite values to be drawn.", "x" = "All resamples are infinite."),
-               "test", call = call)
-  }
+  stop_if(length(null) == 0, "A null distribution must have finite values to be drawn.",
+          "x" = "All resamples are infinite.", class = "test", call = call)
   middle <- mean(range(null))
   if (diff(range(null)) <= 1e-12 * max(abs(null), 1e-12)) {
     half <- max(0.01 * abs(middle), 1e-12)

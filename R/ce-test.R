@@ -226,21 +226,15 @@ short_label <- function(quo) {
 # Most null distributions assume independent, unweighted rows.
 check_test_design <- function(test, laws, call) {
   design <- laws$design
-  if (!is.null(design$cluster) && (!test %in% c("auto", "joint") || !is.null(laws$law) || !is.null(laws$group))) {
-    stop_input(c(
-      "The null distribution of {.code test = \"{test}\"} assumes independent outcomes.",
-      "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
-      "i" = "Use {.code test = \"joint\"} (of class probabilities, without groups), or {.fn skce}, whose interval \
-             takes pairs across clusters."
-    ), "cluster", arg = "test", call = call)
-  }
-  if (!is.null(design$w) && !test %in% c("auto", "conditional", "joint", "cumulative")) {
-    stop_input(c(
-      "{.code test = \"{test}\"} takes unweighted rows.",
-      "x" = "{.arg weights} are importance weights.",
-      "i" = "Use {.code test = \"conditional\"}, which keeps the weights of simulated outcomes, or {.val joint}."
-    ), "weights", arg = "test", call = call)
-  }
+  stop_if(!is.null(design$cluster) && (!test %in% c("auto", "joint") || !is.null(laws$law) || !is.null(laws$group)),
+          "The null distribution of {.code test = \"{test}\"} assumes independent outcomes.",
+          "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
+          "i" = "Use {.code test = \"joint\"} (of class probabilities, without groups), or {.fn skce}, whose interval \
+                 takes pairs across clusters.", class = "cluster", arg = "test", call = call)
+  stop_if(!is.null(design$w) && !test %in% c("auto", "conditional", "joint", "cumulative"),
+          "{.code test = \"{test}\"} takes unweighted rows.", "x" = "{.arg weights} are importance weights.",
+          "i" = "Use {.code test = \"conditional\"}, which keeps the weights of simulated outcomes, or {.val joint}.",
+          class = "weights", arg = "test", call = call)
 }
 
 # A kernel that is a function of predictions and outcomes together has no factor. Whoever asks for a kernel (`plain` is

@@ -121,13 +121,9 @@ check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
                          call = caller_env(), upper = 2^31 - 1) {
   if (null && is.null(x)) return(invisible(x))
   check_numbers(x, arg, lower = lower, upper = upper, size = size, call = call)
-  if (any(x != round(x))) {
-    stop_input(c(
-      "{.arg {arg}} must be whole.",
-      "x" = "It has the value {.val {x[x != round(x)][1]}}.",
-      remedy("Round it", mended_line(call, setNames(list(short_value(pmax(round(x), lower))), arg)))
-    ), "argument", arg = arg, value = x, call = call)
-  }
+  stop_if(any(x != round(x)), "{.arg {arg}} must be whole.", "x" = "It has the value {.val {x[x != round(x)][1]}}.",
+          remedy("Round it", mended_line(call, setNames(list(short_value(pmax(round(x), lower))), arg))), arg = arg,
+          value = x, call = call)
   invisible(x)
 }
 
@@ -145,13 +141,8 @@ check_bins <- function(n_bins, lower = 1, size = 1L, null = FALSE, arg = "n_bins
 check_exponent <- function(p, call = caller_env()) check_number(p, "p", lower = 1, upper = 32, call = call)
 
 check_flag <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
-  if (!rlang::is_bool(x)) {
-    stop_input(c(
-      "{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.",
-      "x" = "It is {describe(x)}.",
-      flag_remedy(x, arg, call)
-    ), "argument", arg = arg, value = x, call = call)
-  }
+  stop_if(!rlang::is_bool(x), "{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.", "x" = "It is {describe(x)}.",
+          flag_remedy(x, arg, call), arg = arg, value = x, call = call)
   invisible(x)
 }
 
@@ -164,13 +155,8 @@ flag_remedy <- function(x, arg, call) {
 # The value of a choice argument: its first choice where the default is untouched.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = caller_env()) {
   if (identical(x, choices)) return(choices[1])
-  if (!rlang::is_string(x) || !x %in% choices) {
-    stop_input(c(
-      "{.arg {arg}} must be one of {.or {.val {choices}}}.",
-      "x" = "It is {describe(x)}.",
-      choice_remedy(x, choices, arg, call)
-    ), "argument", arg = arg, value = x, call = call)
-  }
+  stop_if(!rlang::is_string(x) || !x %in% choices, "{.arg {arg}} must be one of {.or {.val {choices}}}.",
+          "x" = "It is {describe(x)}.", choice_remedy(x, choices, arg, call), arg = arg, value = x, call = call)
   x
 }
 
@@ -197,12 +183,8 @@ check_level <- function(level, call = caller_env()) {
 }
 
 check_rows <- function(n, least, what, call = caller_env()) {
-  if (n < least) {
-    stop_input(c(
-      "{what} needs at least {least} observations.",
-      "x" = "There {cli::qty(n)}{?is/are} {n}."
-    ), "rows", n = n, call = call)
-  }
+  stop_if(n < least, "{what} needs at least {least} observations.", "x" = "There {cli::qty(n)}{?is/are} {n}.",
+          class = "rows", n = n, call = call)
 }
 
 stop_few_rows <- function(needed, n, call) {
@@ -250,14 +232,10 @@ check_simplex <- function(x, rows, call) {
     ), "probs", arg = "x", row = rows[bad[1]], value = value, call = call)
   }
   bad <- which(off > sum_tolerance$float)
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Rows of {.arg x} must sum to 1.",
-      "x" = "Row {rows[bad[1]]} sums to {.val {signif(sums[bad[1]], 7)}}; {length(bad)} of {n} rows are off by \\
-             more than {.val {sum_tolerance$float}}.",
-      sum_remedy(x, sums, call)
-    ), "probs", arg = "x", row = rows[bad[1]], value = sums[bad[1]], call = call)
-  }
+  stop_if(length(bad) > 0, "Rows of {.arg x} must sum to 1.",
+          "x" = "Row {rows[bad[1]]} sums to {.val {signif(sums[bad[1]], 7)}}; {length(bad)} of {n} rows are off by \\
+                 more than {.val {sum_tolerance$float}}.", sum_remedy(x, sums, call), class = "probs", arg = "x",
+          row = rows[bad[1]], value = sums[bad[1]], call = call)
   inexact <- off > sum_tolerance$exact
   if (any(inexact)) {
     tell(c(

@@ -101,12 +101,8 @@ kept_block <- function(out, rows, ridge) {
 check_random_features <- function(problem, group, call) {
   unfit <- c("importance weights" = !is.null(problem$scale), "a kernel on groups" = !is.null(group),
              "a kernel that compares predictive distributions as such" = !is.null(problem$source))
-  if (any(unfit)) {
-    stop_input(c(
-      "Random features are not available with {names(unfit)[unfit][1]}.",
-      "i" = "Use {.code computation = \"low_rank\"}."
-    ), "computation", arg = "computation", call = call)
-  }
+  stop_if(any(unfit), "Random features are not available with {names(unfit)[unfit][1]}.",
+          "i" = "Use {.code computation = \"low_rank\"}.", class = "computation", arg = "computation", call = call)
 }
 
 # A ridge that is lost beside the kernel leaves no Cholesky factor.

@@ -23,13 +23,11 @@ feature_leaves <- function(kernel, weight, call) {
   if (kernel$type == "sum") {
     return(unlist(lapply(kernel$parts, feature_leaves, weight, call), recursive = FALSE))
   }
-  if (!kernel$type %in% featured_kernels) {
-    stop_input(c(
-      "Random features need a sum of linear, Gaussian, Laplace, Mat\u00e9rn or total variation kernels.",
-      "x" = "The kernel has the part {.val {format(kernel)}}.",
-      "i" = "Use {.code computation = \"low_rank\"} or {.val dual}."
-    ), "computation", arg = "computation", call = call)
-  }
+  stop_if(!kernel$type %in% featured_kernels,
+          "Random features need a sum of linear, Gaussian, Laplace, Mat\u00e9rn or total variation kernels.",
+          "x" = "The kernel has the part {.val {format(kernel)}}.",
+          "i" = "Use {.code computation = \"low_rank\"} or {.val dual}.", class = "computation", arg = "computation",
+          call = call)
   list(c(unclass(kernel), weight = weight))
 }
 
@@ -45,10 +43,8 @@ draw_frequencies <- function(leaf, q, n_features) {
 }
 
 check_frequencies <- function(w, q, call) {
-  if (!is.matrix(w) || !is.numeric(w) || ncol(w) != q || nrow(w) < 1 || !all(is.finite(w))) {
-    stop_input(c(
-      "{.arg frequencies} must be a finite numeric matrix with one frequency per row and {q} column{?s}.",
-      "x" = "It is {describe(w)}{if (is.matrix(w)) paste0(', ', nrow(w), ' x ', ncol(w))}."
-    ), "argument", arg = "frequencies", call = call)
-  }
+  stop_if(!is.matrix(w) || !is.numeric(w) || ncol(w) != q || nrow(w) < 1 || !all(is.finite(w)),
+          "{.arg frequencies} must be a finite numeric matrix with one frequency per row and {q} column{?s}.",
+          "x" = "It is {describe(w)}{if (is.matrix(w)) paste0(', ', nrow(w), ' x ', ncol(w))}.", arg = "frequencies",
+          call = call)
 }

@@ -4,27 +4,17 @@
 # values: NULL, an atomic vector, a matrix or a data frame, one row per observation kept.
 ckce_group <- function(values, group_kernel, rows, n_input, threads, call = caller_env()) {
   if (is.null(values)) {
-    if (!is.null(group_kernel)) {
-      stop_input("{.arg group_kernel} needs {.arg group}.", "argument", arg = "group_kernel",
-                 call = call)
-    }
+    stop_if(!is.null(group_kernel), "{.arg group_kernel} needs {.arg group}.", arg = "group_kernel", call = call)
     return(NULL)
   }
   size <- vctrs::vec_size(values)
-  if (size != n_input) {
-    stop_input(c(
-      "{.arg group} must have one value per observation.",
-      "x" = "There are {n_input} observations and {size} value{?s} of {.arg group}."
-    ), "length", arg = "group", call = call)
-  }
+  stop_if(size != n_input, "{.arg group} must have one value per observation.",
+          "x" = "There are {n_input} observations and {size} value{?s} of {.arg group}.", class = "length",
+          arg = "group", call = call)
   values <- vctrs::vec_slice(values, rows)
-  if (any(vctrs::vec_detect_missing(values))) {
-    stop_input(c(
-      "{.arg group} must not have missing values.",
-      "x" = "{sum(vctrs::vec_detect_missing(values))} of {length(rows)} are missing.",
-      "i" = "Drop these rows, or give them a group of their own."
-    ), "group", arg = "group", call = call)
-  }
+  stop_if(any(vctrs::vec_detect_missing(values)), "{.arg group} must not have missing values.",
+          "x" = "{sum(vctrs::vec_detect_missing(values))} of {length(rows)} are missing.",
+          "i" = "Drop these rows, or give them a group of their own.", class = "group", arg = "group", call = call)
   if (is_kernel(group_kernel)) check_feature_kernel(group_kernel, "group_kernel", call)
   if (is_kernel(group_kernel)) return(covariate_group(values, group_kernel, threads, call))
   type <- check_choice(group_kernel %||% "delta", c("delta", "shared"), "group_kernel", call)

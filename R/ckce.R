@@ -215,20 +215,14 @@ with_pairs <- function(estimate, values, effect) {
 # Sums over pairs within a cluster would have to be left out of what is debiased, and redrawn outcomes are independent.
 check_ckce_design <- function(design, choices, call) {
   if (is_plain(design)) return(invisible())
-  if (!is.null(design$cluster) && choices$debias != "none") {
-    stop_input(c(
-      "Debiased CKCE takes rows as independent.",
-      "x" = "{.arg cluster} is given.",
-      "i" = "Use {.code debias = \"none\"}, or {.fn jkce} and {.fn skce}, which take pairs across clusters."
-    ), "cluster", arg = "debias", call = call)
-  }
-  if (choices$n_draws > 0) {
-    stop_input(c(
-      "{.arg n_draws} needs independent, unweighted rows.",
-      "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
-      "i" = "Use {.code n_draws = 0}, or {.code ce_test(test = \"joint\")}."
-    ), "weights", arg = "n_draws", call = call)
-  }
+  stop_if(!is.null(design$cluster) && choices$debias != "none", "Debiased CKCE takes rows as independent.",
+          "x" = "{.arg cluster} is given.",
+          "i" = "Use {.code debias = \"none\"}, or {.fn jkce} and {.fn skce}, which take pairs across clusters.",
+          class = "cluster", arg = "debias", call = call)
+  stop_if(choices$n_draws > 0, "{.arg n_draws} needs independent, unweighted rows.",
+          "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
+          "i" = "Use {.code n_draws = 0}, or {.code ce_test(test = \"joint\")}.", class = "weights", arg = "n_draws",
+          call = call)
 }
 
 # Per ridge, the groups' terms, debiased like their sum.

@@ -11,11 +11,9 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
       compare_pairs(common_rows(models), metric, settings, call)
     }, call))
   }
-  if (!rlang::quo_is_null(settings$by)) {
-    stop_input(c("{.arg .by} needs the models as columns of one data frame.",
-                 "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece, .by = site)}."),
-               "group", arg = ".by", call = call)
-  }
+  stop_if(!rlang::quo_is_null(settings$by), "{.arg .by} needs the models as columns of one data frame.",
+          "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece, .by = site)}.", class = "group", arg = ".by",
+          call = call)
   models <- told_once(warned_once(list_models(objects, truth, settings, call), "calibrisk_warning_cluster"))
   compare_pairs(common_rows(models), metric, settings, call)
 }
@@ -146,27 +144,17 @@ model_valuer <- function(metric, call) {
 }
 
 check_two_models <- function(models, call, arg = "objects") {
-  if (length(models) < 2) {
-    stop_input(c(
-      "Two or more models are needed.", "x" = "There is {length(models)}.",
-      "i" = "A single model needs no comparison, as in {.code ece(p, y)}."
-    ), "argument", arg = arg,
-               call = call)
-  }
+  stop_if(length(models) < 2, "Two or more models are needed.", "x" = "There is {length(models)}.",
+          "i" = "A single model needs no comparison, as in {.code ece(p, y)}.", arg = arg, call = call)
   real <- vapply(models, is_real, NA)
-  if (any(real) && !all(real)) {
-    stop_input(c("All models must predict numbers, or all classes.",
-                 "x" = "Numbers: {.val {names(models)[real]}}; classes: {.val {names(models)[!real]}}."),
-               "length", arg = arg, call = call)
-  }
+  stop_if(any(real) && !all(real), "All models must predict numbers, or all classes.",
+          "x" = "Numbers: {.val {names(models)[real]}}; classes: {.val {names(models)[!real]}}.", class = "length",
+          arg = arg, call = call)
   size <- vapply(models, n_classes, 1L)
   other <- which(size != size[1])[1]
-  if (!is.na(other)) {
-    stop_input(c(
-      "All models must predict the same classes.",
-      "x" = "Model {.val {names(models)[1]}} has {size[1]}, model {.val {names(models)[other]}} has {size[other]}."
-    ), "length", arg = arg, call = call)
-  }
+  stop_if(!is.na(other), "All models must predict the same classes.",
+          "x" = "Model {.val {names(models)[1]}} has {size[1]}, model {.val {names(models)[other]}} has {size[other]}.",
+          class = "length", arg = arg, call = call)
 }
 
 # Both values have their influence on the same rows. The test is on the scale on which they are means, where it is

@@ -197,23 +197,21 @@ is_fits <- function(objects) {
 }
 
 check_models <- function(objects, columns, call) {
-  if (!is.list(objects) || is_law(objects) || is_fits(objects)) {
-    stop_input(c(
-      "{.arg objects} must be a list of predictions, or a data frame with a column for every model.",
-      "x" = "It is {describe(objects)}.",
-      if (is_fits(objects)) {
-        remedy("Fits are compared by their risk", mended_line(call, drop = "metric"))
-      } else if (rlang::is_bare_list(typed_value("x", call))) {
-        remedy("Predictions come first, outcomes second", swapped_line(call, c("objects", "x")))
-      } else {
-        remedy("Give the models as one list", models_line(call) %||% "ce_compare(list(a = p, b = q), y, metric = ece)")
-      }
-    ), "argument", arg = "objects", call = call)
-  }
-  if (!is.data.frame(objects) && length(columns) > 0) {
-    stop_input(c("{.arg ...} must be empty where {.arg objects} is a list of models.",
-                 "x" = "{length(columns)} extra argument{?s} given."), "argument", arg = "...", call = call)
-  }
+  stop_if(
+    !is.list(objects) || is_law(objects) || is_fits(objects),
+    "{.arg objects} must be a list of predictions, or a data frame with a column for every model.",
+    "x" = "It is {describe(objects)}.",
+    if (is_fits(objects)) {
+      remedy("Fits are compared by their risk", mended_line(call, drop = "metric"))
+    } else if (rlang::is_bare_list(typed_value("x", call))) {
+      remedy("Predictions come first, outcomes second", swapped_line(call, c("objects", "x")))
+    } else {
+      remedy("Give the models as one list", models_line(call) %||% "ce_compare(list(a = p, b = q), y, metric = ece)")
+    }, arg = "objects", call = call
+  )
+  stop_if(!is.data.frame(objects) && length(columns) > 0,
+          "{.arg ...} must be empty where {.arg objects} is a list of models.",
+          "x" = "{length(columns)} extra argument{?s} given.", arg = "...", call = call)
 }
 
 compare_fits <- function(objects, x, truth, dots, by, design, level, event_level, na_rm, threads, call) {
@@ -240,20 +238,12 @@ risk_of_fit <- function(threads) {
 
 check_fits <- function(objects, call = caller_env()) {
   if (inherits(objects, c("ce_fit", "ce_tune"))) objects <- list(objects)
-  if (!is.list(objects) || length(objects) == 0) {
-    stop_input(c(
-      "{.arg objects} must be a list of fits.",
-      "x" = "It is {describe(objects)}."
-    ), "argument", arg = "objects", value = objects, call = call)
-  }
+  stop_if(!is.list(objects) || length(objects) == 0, "{.arg objects} must be a list of fits.",
+          "x" = "It is {describe(objects)}.", arg = "objects", value = objects, call = call)
   fits <- lapply(objects, as_fit, arg = "objects", call = call)
   notions <- unique(vapply(fits, `[[`, "", "notion"))
-  if (length(notions) > 1) {
-    stop_input(c(
-      "All fits must be for the same type of calibration.",
-      "x" = "They are for {.val {notions}}."
-    ), "notion", arg = "objects", call = call)
-  }
+  stop_if(length(notions) > 1, "All fits must be for the same type of calibration.",
+          "x" = "They are for {.val {notions}}.", class = "notion", arg = "objects", call = call)
   names(fits) <- list_names(fits, vapply(fits, `[[`, "", "method"))
   check_one_model(fits, call)
   fits

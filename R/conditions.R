@@ -13,6 +13,16 @@ stop_input <- function(message, class, ..., call = caller_env(), .envir = parent
   )
 }
 
+# The error where something is wrong: the lines of its message in `...`, as in
+#   stop_if(n < 2, "Two rows are needed.", "x" = "There is {n}.", "i" = "Take more.", class = "rows", arg = "x"),
+# beside its fields. They are looked at only then.
+stop_if <- function(bad, ..., class = "argument", call = caller_env(), .envir = parent.frame()) {
+  if (!bad) return(invisible())
+  parts <- list(...)
+  is_line <- rlang::names2(parts) %in% c("", "x", "i")
+  rlang::exec(stop_input, do.call(c, parts[is_line]), class, !!!parts[!is_line], call = call, .envir = .envir)
+}
+
 warn_result <- function(message, class, ..., .envir = parent.frame()) {
   rlang::warn(
     bullet_text(message, .envir, cli::format_warning),

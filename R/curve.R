@@ -103,13 +103,10 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
   if (rlang::is_string(type) && is_law(x) && !type %in% choice_names("curve")) stop_law_curve(type, TRUE, call)
   curve <- if (!is.null(type)) as_choice(type, "curve")
   check_notion(notion)
-  if (identical(notion, "canonical")) {
-    stop_input(c(
-      "A calibration curve shows one probability: of the event, of the predicted class, or of each class.",
-      "x" = "{.arg notion} is {.val canonical}: all classes at once.",
-      "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}."
-    ), "notion", arg = "notion")
-  }
+  stop_if(identical(notion, "canonical"),
+          "A calibration curve shows one probability: of the event, of the predicted class, or of each class.",
+          "x" = "{.arg notion} is {.val canonical}: all classes at once.",
+          "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}.", class = "notion", arg = "notion")
   check_level(level)
   threads <- resolve_threads(threads)
   truth <- evaluate_once(enquo(truth), x)

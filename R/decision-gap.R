@@ -7,13 +7,12 @@ check_recalibration <- function(recalibration, call) {
     check_probability_map(map, call)
     return(map)
   }
-  if (!is_method(recalibration)) {
-    stop_input(c(
-      "{.arg recalibration} must be a method such as {.fn method_stack}, a map such as {.fn map_platt}, or its name.",
-      "x" = "It is {describe(recalibration)}.",
-      "i" = "See {.code ?ce_methods} and {.code ?ce_maps}."
-    ), c("method", "argument"), arg = "recalibration", value = recalibration, call = call)
-  }
+  stop_if(
+    !is_method(recalibration),
+    "{.arg recalibration} must be a method such as {.fn method_stack}, a map such as {.fn map_platt}, or its name.",
+    "x" = "It is {describe(recalibration)}.", "i" = "See {.code ?ce_methods} and {.code ?ce_maps}.",
+    class = c("method", "argument"), arg = "recalibration", value = recalibration, call = call
+  )
   check_bins_notion(list(recalibration), "binary", call)
   recalibration
 }
@@ -47,21 +46,14 @@ recalibrated_rows <- function(recalibration, problem, fitted, held, threads, cal
 #' @export
 recalibrated_rows.ce_method <- function(recalibration, problem, fitted, held, threads, call) {
   grid <- method_grid(recalibration, "binary", length(fitted))
-  if (nrow(grid) != 1) {
-    stop_input(c(
-      "{.arg recalibration} must have a single value of {.arg {recalibration$parameter}}.",
-      "x" = "It has a grid of {nrow(grid)}.",
-      "i" = "{.fn ce_tune} finds the best one."
-    ), c("method", "argument"), arg = "recalibration", call = call)
-  }
+  stop_if(nrow(grid) != 1, "{.arg recalibration} must have a single value of {.arg {recalibration$parameter}}.",
+          "x" = "It has a grid of {nrow(grid)}.", "i" = "{.fn ce_tune} finds the best one.",
+          class = c("method", "argument"), arg = "recalibration", call = call)
   form <- fit_form(recalibration, take_rows(problem, fitted), grid_point(grid, 1), new_context(threads))
-  if (!isTRUE(form$gap)) {
-    stop_input(c(
-      "{.arg recalibration} must estimate the calibration gap itself.",
-      "x" = "{.field {recalibration$name}} estimates only products of calibration gaps.",
-      "i" = "Use {.fn method_stack}, {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}."
-    ), c("method", "argument"), arg = "recalibration", call = call)
-  }
+  stop_if(!isTRUE(form$gap), "{.arg recalibration} must estimate the calibration gap itself.",
+          "x" = "{.field {recalibration$name}} estimates only products of calibration gaps.",
+          "i" = "Use {.fn method_stack}, {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}.",
+          class = c("method", "argument"), arg = "recalibration", call = call)
   features <- problem$features[held, , drop = FALSE]
   features[, 1] - form_gap(form, features, threads)[, 1]
 }

@@ -166,12 +166,10 @@ decision_thresholds <- function(thresholds, call) {
   check_numbers(thresholds, "thresholds", 0, 1, open = TRUE, call = call)
   # seq() is off by a bit where predictions are not
   thresholds <- sort(unique(round(thresholds, 12)))
-  if (length(thresholds) > 1000 || min(thresholds) <= 0 || max(thresholds) >= 1) {
-    stop_input(c(
-      "{.arg thresholds} must be at most 1,000 numbers between 1e-12 and 1 - 1e-12.",
-      "x" = "There are {length(thresholds)}, from {.val {min(thresholds)}} to {.val {max(thresholds)}}."
-    ), "argument", arg = "thresholds", value = thresholds, call = call)
-  }
+  stop_if(length(thresholds) > 1000 || min(thresholds) <= 0 || max(thresholds) >= 1,
+          "{.arg thresholds} must be at most 1,000 numbers between 1e-12 and 1 - 1e-12.",
+          "x" = "There are {length(thresholds)}, from {.val {min(thresholds)}} to {.val {max(thresholds)}}.",
+          arg = "thresholds", value = thresholds, call = call)
   thresholds
 }
 

@@ -45,10 +45,8 @@ read_design <- function(input, x, n, call) {
 select_column <- function(quo, x, arg, call) {
   if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(NULL)
   columns <- select_columns(quo, x, arg, call)
-  if (length(columns) > 1) {
-    stop_input(c("{.arg {arg}} must select one column.", "x" = "It selects {length(columns)}."),
-               "columns", arg = arg, call = call)
-  }
+  stop_if(length(columns) > 1, "{.arg {arg}} must select one column.", "x" = "It selects {length(columns)}.",
+          class = "columns", arg = arg, call = call)
   if (length(columns) == 1) columns
 }
 
@@ -72,24 +70,22 @@ design_column <- function(quo, x, n, arg, call) {
     return(if (!is.null(column)) x[[column]])
   }
   value <- row_vector(quo, arg, call)
-  if (!is.null(value) && length(value) != n) {
-    stop_input(c(
-      "{.arg {arg}} must have a value for every row.",
-      "x" = if (is.data.frame(value)) "It is a data frame." else "It has {length(value)}, {.arg x} has {n} row{?s}.",
-      if (rlang::is_string(value)) {
-        c("i" = "{.val {value}} would be a column of a data frame; beside a matrix or a vector give its values, \\
-                 {.code {arg} = data${value}}.")
-      } else if (is.data.frame(value)) {
-        expr <- typed_argument(typed_call(call), arg)
-        line <- if (!is.null(expr)) mended_line(call, setNames(list(call("[[", expr, names(value)[1])), arg))
-        remedy("Give one of its columns", line)
-      } else if (length(value) == 1) {
-        remedy("If all rows have the same, leave it out", mended_line(call, drop = arg))
-      } else {
-        c("i" = "If rows were left out of {.arg x}, leave them out of {.arg {arg}} too.")
-      }
-    ), "length", arg = arg, call = call)
-  }
+  stop_if(
+    !is.null(value) && length(value) != n, "{.arg {arg}} must have a value for every row.",
+    "x" = if (is.data.frame(value)) "It is a data frame." else "It has {length(value)}, {.arg x} has {n} row{?s}.",
+    if (rlang::is_string(value)) {
+      c("i" = "{.val {value}} would be a column of a data frame; beside a matrix or a vector give its values, \\
+               {.code {arg} = data${value}}.")
+    } else if (is.data.frame(value)) {
+      expr <- typed_argument(typed_call(call), arg)
+      line <- if (!is.null(expr)) mended_line(call, setNames(list(call("[[", expr, names(value)[1])), arg))
+      remedy("Give one of its columns", line)
+    } else if (length(value) == 1) {
+      remedy("If all rows have the same, leave it out", mended_line(call, drop = arg))
+    } else {
+      c("i" = "If rows were left out of {.arg x}, leave them out of {.arg {arg}} too.")
+    }, class = "length", arg = arg, call = call
+  )
   value
 }
 
@@ -101,14 +97,10 @@ is_frequency <- function(weights) {
 weight_kind <- function(weights, call) {
   if (is_frequency(weights)) return("frequency")
   if (inherits(weights, "hardhat_importance_weights")) return("importance")
-  if (!is.numeric(weights)) {
-    stop_input(c(
-      "{.arg weights} must be numbers.",
-      "x" = "They are {.cls {class(weights)[1]}}.",
-      "i" = "Integers (or {.fn hardhat::frequency_weights}) are frequencies, doubles (or \\
-             {.fn hardhat::importance_weights}) importance weights."
-    ), "weights", arg = "weights", call = call)
-  }
+  stop_if(!is.numeric(weights), "{.arg weights} must be numbers.", "x" = "They are {.cls {class(weights)[1]}}.",
+          "i" = "Integers (or {.fn hardhat::frequency_weights}) are frequencies, doubles (or \\
+                 {.fn hardhat::importance_weights}) importance weights.", class = "weights", arg = "weights",
+          call = call)
   whole <- weights[!is.na(weights)]
   if (any(whole != whole[1]) && all(is.finite(whole) & whole == round(whole))) {
     tell(c(
@@ -122,23 +114,17 @@ weight_kind <- function(weights, call) {
 # `repeated`: whether rows are made of them.
 check_weights <- function(weights, repeated, call) {
   bad <- which(!is.na(weights) & (!is.finite(weights) | weights < 0))
-  if (length(bad) > 0) {
-    stop_input(c(
-      "{.arg weights} must be finite and not negative.",
-      "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; {length(bad)} of {length(weights)} rows \\
-             are affected.",
-      "i" = "A weight of 0 leaves a row out."
-    ), "weights", arg = "weights", row = bad[1], value = weights[bad[1]], call = call)
-  }
+  stop_if(
+    length(bad) > 0, "{.arg weights} must be finite and not negative.",
+    "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; {length(bad)} of {length(weights)} rows \\
+           are affected.", "i" = "A weight of 0 leaves a row out.", class = "weights", arg = "weights", row = bad[1],
+    value = weights[bad[1]], call = call
+  )
   extreme <- which(weights > 1e50 | weights > 0 & weights < 1e-50)
-  if (length(extreme) > 0) {
-    stop_input(c(
-      "{.arg weights} must be 0 or between 1e-50 and 1e50: products of several are summed up.",
-      "x" = "Row {extreme[1]} has the weight {.val {weights[extreme[1]]}}; {length(extreme)} of {length(weights)} \
-             rows are affected.",
-      "i" = "Divide all by one number: only their ratios count."
-    ), c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]], call = call)
-  }
+  stop_if(length(extreme) > 0, "{.arg weights} must be 0 or between 1e-50 and 1e50: products of several are summed up.",
+          "x" = "Row {extreme[1]} has the weight {.val {weights[extreme[1]]}}; {length(extreme)} of {length(weights)} \
+                 rows are affected.", "i" = "Divide all by one number: only their ratios count.",
+          class = c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]], call = call)
   if (repeated && sum(weights, na.rm = TRUE) > most_repeated_rows) {
     stop_input(c(
       "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",

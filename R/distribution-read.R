@@ -137,11 +137,10 @@ read_group <- function(group, x, call) {
   if (vctrs::vec_is(value)) {
     size <- vctrs::vec_size(value)
     if (size == nrow(x)) return(value)
-    if (rlang::quo_is_symbol(group) && !(is.character(value) && all(value %in% names(x)))) {
-      stop_input(c("{.arg group} must have one value per observation.",
-                   "x" = "There are {nrow(x)} observations and {size} value{?s} of {.arg group}."),
-                 "length", arg = "group", call = call)
-    }
+    stop_if(rlang::quo_is_symbol(group) && !(is.character(value) && all(value %in% names(x))),
+            "{.arg group} must have one value per observation.",
+            "x" = "There are {nrow(x)} observations and {size} value{?s} of {.arg group}.", class = "length",
+            arg = "group", call = call)
   }
   columns <- select_columns(group, x, "group", call)
   if (length(columns) == 1) x[[columns]] else tibble::as_tibble(x[unname(columns)])
@@ -235,20 +234,16 @@ class_probs <- function(law) {
 
 # Outcomes of predictive distributions of numbers: a matrix with a row per prediction, NA if it is missing.
 numeric_outcomes <- function(y, law, call) {
-  if (is.factor(y) || !is.numeric(y) && !is.logical(y)) {
-    stop_input(c("{.arg truth} must be numeric for {.val {family_of(law)}} predictions.",
-                 "x" = "It is {.cls {class(y)[1]}}.",
-                 "i" = "Classes are predicted by probabilities, as in {.code skce(p, y)}."), "truth", arg = "truth",
-               call = call)
-  }
+  stop_if(is.factor(y) || !is.numeric(y) && !is.logical(y),
+          "{.arg truth} must be numeric for {.val {family_of(law)}} predictions.", "x" = "It is {.cls {class(y)[1]}}.",
+          "i" = "Classes are predicted by probabilities, as in {.code skce(p, y)}.", class = "truth", arg = "truth",
+          call = call)
   y <- unname(as.matrix(y))
   storage.mode(y) <- "double"
   d <- dimension_of(law)
-  if (ncol(y) != d) {
-    stop_input(c("{.arg truth} must have the dimension of the predictions.",
-                 "x" = "It has {ncol(y)} column{?s}, the predictions have dimension {d}."),
-               "length", arg = "truth", call = call)
-  }
+  stop_if(ncol(y) != d, "{.arg truth} must have the dimension of the predictions.",
+          "x" = "It has {ncol(y)} column{?s}, the predictions have dimension {d}.", class = "length", arg = "truth",
+          call = call)
   check_length(length(law), nrow(y), call)
   infinite <- if (!all_finite(y)) which(rowSums(is.nan(y) | is.infinite(y)) > 0)
   if (length(infinite) > 0) {
@@ -268,42 +263,32 @@ check_magnitude <- function(y, parameters, call, arg = "x") {
     max(0, abs(v), na.rm = TRUE)
   }, 0)
   bad <- which(values > largest_number)
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Outcomes and parameters of predictions must be at most {largest_number} in absolute value.",
-      "x" = "The largest {.field {names(values)[bad[1]]}} is {.val {values[[bad[1]]]}}.",
-      "i" = "Use other units."
-    ), if (bad[1] == 1) "truth" else "distribution", arg = if (bad[1] == 1) "truth" else arg, call = call)
-  }
+  stop_if(length(bad) > 0, "Outcomes and parameters of predictions must be at most {largest_number} in absolute value.",
+          "x" = "The largest {.field {names(values)[bad[1]]}} is {.val {values[[bad[1]]]}}.", "i" = "Use other units.",
+          class = if (bad[1] == 1) "truth" else "distribution", arg = if (bad[1] == 1) "truth" else arg, call = call)
 }
 
 check_count_outcomes <- function(y, rows, call, arg = "truth") {
   bad <- which(y < 0 | y != round(y))[1]
-  if (!is.na(bad)) {
-    stop_input(c("Outcomes of predictions of counts must be counts.",
-                 "x" = "Row {rows[bad]} is {.val {signif(y[bad], 7)}}.",
-                 "i" = "Other numbers are predicted by other families, such as {.fn pred_normal}."), "truth", arg = arg,
-               call = call)
-  }
+  stop_if(!is.na(bad), "Outcomes of predictions of counts must be counts.",
+          "x" = "Row {rows[bad]} is {.val {signif(y[bad], 7)}}.",
+          "i" = "Other numbers are predicted by other families, such as {.fn pred_normal}.", class = "truth", arg = arg,
+          call = call)
 }
 
 check_group_values <- function(group, call) {
-  if (!is.null(group) && !vctrs::vec_is(group)) {
-    stop_input(c("{.arg group} must be a vector or a data frame, with a value per observation.",
-                 "x" = "It is {.cls {class(group)[1]}}."), "argument", arg = "group", call = call)
-  }
+  stop_if(!is.null(group) && !vctrs::vec_is(group),
+          "{.arg group} must be a vector or a data frame, with a value per observation.",
+          "x" = "It is {.cls {class(group)[1]}}.", arg = "group", call = call)
   group
 }
 
 # list(id = integer per kept row, labels = one value per group)
 check_group <- function(group, keep, n, call) {
   check_group_values(group, call)
-  if (vctrs::vec_size(group) != n || anyNA(group)) {
-    stop_input(c("{.arg group} must give the group of every observation.",
-                 "x" = "It has {vctrs::vec_size(group)} value{?s} for {n} observations\\
-                        {if (anyNA(group)) ', some missing'}."),
-               "length", arg = "group", call = call)
-  }
+  stop_if(vctrs::vec_size(group) != n || anyNA(group), "{.arg group} must give the group of every observation.",
+          "x" = "It has {vctrs::vec_size(group)} value{?s} for {n} observations\\
+                 {if (anyNA(group)) ', some missing'}.", class = "length", arg = "group", call = call)
   group <- vctrs::vec_slice(group, keep)
   labels <- vctrs::vec_unique(group)
   list(id = vctrs::vec_match(group, labels), labels = labels)

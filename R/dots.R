@@ -256,13 +256,8 @@ check_empty <- function(..., call = caller_env()) {
   if (...length() == 0) return(invisible())
   rule <- "{.arg ...} must be empty."
   dots <- check_dot_names(enquos(...), call, rule)
-  if (length(dots) > 0) {
-    stop_input(c(
-      rule,
-      "x" = "{length(dots)} extra argument{?s} given.",
-      positional_remedy(call)
-    ), "argument", arg = "...", call = call)
-  }
+  stop_if(length(dots) > 0, rule, "x" = "{length(dots)} extra argument{?s} given.", positional_remedy(call),
+          arg = "...", call = call)
 }
 
 # Arguments of the function that runs in this environment, without its `data`.

@@ -28,10 +28,8 @@ ece_bias <- function(share, confidence, accuracy, variance = 0, n) {
   check_numbers(accuracy, lower = 0, upper = 1, size = bins)
   check_numbers(variance, lower = 0)
   check_numbers(n, lower = 1)
-  if (abs(sum(share) - 1) > 1e-6) {
-    stop_input(c("{.arg share} must sum to 1.", "x" = "It sums to {.val {sum(share)}}."), "argument",
-               arg = "share")
-  }
+  stop_if(abs(sum(share) - 1) > 1e-6, "{.arg share} must sum to 1.", "x" = "It sums to {.val {sum(share)}}.",
+          arg = "share")
   gap <- confidence - accuracy
   noise <- rep_len(variance, bins) + accuracy * (1 - accuracy)
   one <- function(rows) {

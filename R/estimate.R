@@ -254,14 +254,10 @@ add_events <- function(so_far, predictions, notion, horizon) {
 
 check_estimate_method <- function(method, notion, call) {
   if (identical(method, "adaptive")) return(invisible())
-  if (!is_method(method)) {
-    stop_input(c(
-      "{.arg method} must be {.val adaptive} or a method of {.code ?ce_methods}.",
-      "x" = "It is {describe(method)}.",
-      method_remedy(method, "method", call, several = TRUE),
-      "i" = "{.fn ce_tune} chooses among methods by their risk."
-    ), "method", arg = "method", value = method, call = call)
-  }
+  stop_if(!is_method(method), "{.arg method} must be {.val adaptive} or a method of {.code ?ce_methods}.",
+          "x" = "It is {describe(method)}.", method_remedy(method, "method", call, several = TRUE),
+          "i" = "{.fn ce_tune} chooses among methods by their risk.", class = "method", arg = "method", value = method,
+          call = call)
   check_bins_notion(list(method), notion, call)
 }
 

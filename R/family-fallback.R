@@ -88,13 +88,10 @@ count_support <- function(law, y = NULL, call = caller_env()) {
   window <- count_window(law, 1e-18)
   from <- min(window$from, y)
   to <- max(window$to, y)
-  if (to - from > most_counts) {
-    stop_input(c(
-      "Predictions of counts must span at most {most_counts} counts.",
-      "x" = "They span {to - from + 1}.",
-      "i" = "For counts this large use {.code pred_normal(mean, sd)} with their moments, or {.fn pred_draws}."
-    ), "distribution", arg = "x", call = call)
-  }
+  stop_if(to - from > most_counts, "Predictions of counts must span at most {most_counts} counts.",
+          "x" = "They span {to - from + 1}.",
+          "i" = "For counts this large use {.code pred_normal(mean, sd)} with their moments, or {.fn pred_draws}.",
+          class = "distribution", arg = "x", call = call)
   seq(from, to)
 }
 

@@ -53,10 +53,8 @@ normal_affinity <- function(mean, sd) {
 }
 
 check_spread <- function(scale, call = caller_env()) {
-  if (any(scale == 0)) {
-    stop_input(c("The Hellinger distance needs positive scales.",
-                 "x" = "Some predictions are point masses."), "kernel", arg = "kernel", call = call)
-  }
+  stop_if(any(scale == 0), "The Hellinger distance needs positive scales.", "x" = "Some predictions are point masses.",
+          class = "kernel", arg = "kernel", call = call)
 }
 
 temper_normal <- function() {

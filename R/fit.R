@@ -31,13 +31,8 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
                    na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   notion <- check_notion(notion)
-  if (missing(method)) {
-    stop_input(c(
-      "{.arg method} must be given.",
-      "x" = "It is missing.",
-      fit_method_remedy(call)
-    ), "method", arg = "method")
-  }
+  stop_if(missing(method), "{.arg method} must be given.", "x" = "It is missing.", fit_method_remedy(call),
+          class = "method", arg = "method")
   check_method(method)
   check_bins_notion(list(method), notion, call)
   threads <- resolve_threads(threads)
@@ -63,13 +58,10 @@ fit_groups <- function(x, truth, dots, by, event_level, na_rm, design, fit, call
 fit_predictions <- function(predictions, notion, method, context, call = caller_env()) {
   notion <- notion %||% default_notion(predictions)
   grid <- method_grid(method, notion, n_obs(predictions))
-  if (nrow(grid) != 1) {
-    stop_input(c(
-      "{.arg method} must have a single value of {.arg {method$parameter}}.",
-      "x" = "It has a grid of {nrow(grid)}.",
-      remedy("Choose one, or let {.fn ce_tune} do it", tuned_line(method, call))
-    ), "method", arg = "method", call = call)
-  }
+  stop_if(nrow(grid) != 1, "{.arg method} must have a single value of {.arg {method$parameter}}.",
+          "x" = "It has a grid of {nrow(grid)}.",
+          remedy("Choose one, or let {.fn ce_tune} do it", tuned_line(method, call)), class = "method", arg = "method",
+          call = call)
   problems <- notion_problems(predictions, notion, call)
   k <- length(problems)
   jobs <- Map(function(problem, j) list(problem = problem, j = j), problems, seq_len(k))
@@ -117,13 +109,10 @@ new_fit <- function(forms, notion, predictions, histogram, source, method, param
 }
 
 check_complete <- function(predictions, call = caller_env()) {
-  if (predictions$na) {
-    stop_input(c(
-      "Rows must be complete to fit.",
-      "x" = "{predictions$dropped} row{?s} {?has/have} a missing value.",
-      "i" = "Use {.code na_rm = TRUE} to drop {cli::qty(predictions$dropped)}{?it/them}."
-    ), "missing", arg = "na_rm", call = call)
-  }
+  stop_if(predictions$na, "Rows must be complete to fit.",
+          "x" = "{predictions$dropped} row{?s} {?has/have} a missing value.",
+          "i" = "Use {.code na_rm = TRUE} to drop {cli::qty(predictions$dropped)}{?it/them}.", class = "missing",
+          arg = "na_rm", call = call)
 }
 
 #' Tables of a fit
@@ -199,23 +188,18 @@ predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")
 
 # A matrix of more entries than R's integers count has 17 GB.
 check_pair_count <- function(n, call = caller_env()) {
-  if (n > sqrt(.Machine$integer.max)) {
-    stop_input(c(
-      "{.val pairs} returns a matrix with a row and a column per row of {.arg new}: at most 46,340.",
-      "x" = "There are {n} rows.",
-      "i" = "Predict blocks of rows; {.fn ce_risk} needs no matrix."
-    ), "size", arg = "new", call = call)
-  }
+  stop_if(n > sqrt(.Machine$integer.max),
+          "{.val pairs} returns a matrix with a row and a column per row of {.arg new}: at most 46,340.",
+          "x" = "There are {n} rows.", "i" = "Predict blocks of rows; {.fn ce_risk} needs no matrix.", class = "size",
+          arg = "new", call = call)
 }
 
 check_gap <- function(object, call = caller_env()) {
-  if (!all(vapply(object$forms, function(form) isTRUE(form$gap), NA))) {
-    stop_input(c(
-      "{.code type = \"gap\"} needs a method that estimates the residuals themselves.",
-      "x" = "{.field {method_words(object$method)}} estimates products of residuals only.",
-      "i" = "Use {.code type = \"squared\"}, or fit {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}."
-    ), "method", arg = "type", call = call)
-  }
+  stop_if(!all(vapply(object$forms, function(form) isTRUE(form$gap), NA)),
+          "{.code type = \"gap\"} needs a method that estimates the residuals themselves.",
+          "x" = "{.field {method_words(object$method)}} estimates products of residuals only.",
+          "i" = "Use {.code type = \"squared\"}, or fit {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}.",
+          class = "method", arg = "type", call = call)
 }
 
 # Put results back at their rows of the input, NA where a row was incomplete.
@@ -237,21 +221,17 @@ read_new <- function(object, new, dots, call) {
   if (is.data.frame(new)) {
     new <- read_probs(new, dots, factor(character(), levels = object$levels), integer(), call)
     # their order would say nothing
-    if (object$scalar && ncol(new) > 1 && is.null(matched_columns(colnames(new), object$levels))) {
-      stop_input(c("{.arg new} must have the shape of the data of the fit.",
-                   "x" = "It has the columns {.field {colnames(new)}}; the fit saw one probability per row.",
-                   "i" = "Give its column of probabilities, such as {.code new${colnames(new)[1]}}."),
-                 "columns", arg = "new", call = call)
-    }
+    stop_if(object$scalar && ncol(new) > 1 && is.null(matched_columns(colnames(new), object$levels)),
+            "{.arg new} must have the shape of the data of the fit.",
+            "x" = "It has the columns {.field {colnames(new)}}; the fit saw one probability per row.",
+            "i" = "Give its column of probabilities, such as {.code new${colnames(new)[1]}}.", class = "columns",
+            arg = "new", call = call)
   }
   predictions <- unlabelled_predictions(new, object$levels, object$event, call)
   predictions <- align_event(predictions, object$levels[object$event])
-  if (is.null(predictions$probs) && !object$scalar && object$notion %in% c("canonical", "class_wise")) {
-    stop_input(c(
-      "{.arg new} must have a column for each of the {length(object$levels)} classes.",
-      "x" = "It is a single probability."
-    ), "columns", arg = "new", call = call)
-  }
+  stop_if(is.null(predictions$probs) && !object$scalar && object$notion %in% c("canonical", "class_wise"),
+          "{.arg new} must have a column for each of the {length(object$levels)} classes.",
+          "x" = "It is a single probability.", class = "columns", arg = "new", call = call)
   predictions
 }
 
@@ -288,18 +268,9 @@ augment.ce_fit <- function(x, data, ..., threads = NULL) {
 }
 
 check_data <- function(data, call = caller_env()) {
-  if (missing(data)) {
-    stop_input(c(
-      "{.arg data} must be given: a data frame of predictions.",
-      "x" = "It is missing; the result itself keeps none.",
-      remedy("For example", mended_line(call, list(data = quote(newdata))))
-    ), "argument", arg = "data", call = call)
-  }
-  if (!is.data.frame(data)) {
-    stop_input(c(
-      "{.arg data} must be a data frame.",
-      "x" = "It is {.cls {class(data)[1]}}.",
-      "i" = "Use {.fn predict} for a matrix or a vector."
-    ), "argument", arg = "data", call = call)
-  }
+  stop_if(missing(data), "{.arg data} must be given: a data frame of predictions.",
+          "x" = "It is missing; the result itself keeps none.",
+          remedy("For example", mended_line(call, list(data = quote(newdata)))), arg = "data", call = call)
+  stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {.cls {class(data)[1]}}.",
+          "i" = "Use {.fn predict} for a matrix or a vector.", arg = "data", call = call)
 }

@@ -102,13 +102,9 @@ rset_folds <- function(folds, call) {
   fold <- integer(nrow(folds$splits[[1]]$data))
   for (f in seq_along(folds$splits)) {
     out <- rsample::complement(folds$splits[[f]])
-    if (any(fold[out] > 0)) {
-      stop_input(c(
-        "The resamples in {.arg folds} must hold out each row once.",
-        "x" = "Row {out[fold[out] > 0][1]} is held out more than once.",
-        "i" = "Use {.fn rsample::vfold_cv} without repeats."
-      ), "folds", arg = "folds", call = call)
-    }
+    stop_if(any(fold[out] > 0), "The resamples in {.arg folds} must hold out each row once.",
+            "x" = "Row {out[fold[out] > 0][1]} is held out more than once.",
+            "i" = "Use {.fn rsample::vfold_cv} without repeats.", class = "folds", arg = "folds", call = call)
     fold[out] <- f
   }
   fold
@@ -135,13 +131,10 @@ stop_test_rows <- function(fact, test, n, call, one = FALSE) {
 }
 
 check_fold_count <- function(folds, n_tune, n, call) {
-  if (n_tune < folds) {
-    stop_input(c(
-      "There must be at least one tuning row per fold.",
-      "x" = "{.arg folds} is {folds}, but only {n_tune} row{?s} {?is/are} left for tuning.",
-      "i" = "Use fewer folds, or a smaller {.arg test}."
-    ), c("rows", "folds"), arg = "folds", value = folds, n = n, call = call)
-  }
+  stop_if(n_tune < folds, "There must be at least one tuning row per fold.",
+          "x" = "{.arg folds} is {folds}, but only {n_tune} row{?s} {?is/are} left for tuning.",
+          "i" = "Use fewer folds, or a smaller {.arg test}.", class = c("rows", "folds"), arg = "folds", value = folds,
+          n = n, call = call)
 }
 
 # A fold for every row (length n, test rows overridden) or for every non-test row in order.
@@ -160,12 +153,8 @@ place_folds <- function(given, n, test_rows, call) {
     ), "folds", arg = "folds", value = given, call = call)
   }
   labels <- sort(unique(fold[fold > 0]))
-  if (length(labels) < 2) {
-    stop_input(c(
-      "{.arg folds} must make at least two folds of the tuning rows.",
-      "x" = "There {?is/are} {length(labels)}."
-    ), "folds", arg = "folds", value = given, call = call)
-  }
+  stop_if(length(labels) < 2, "{.arg folds} must make at least two folds of the tuning rows.",
+          "x" = "There {?is/are} {length(labels)}.", class = "folds", arg = "folds", value = given, call = call)
   fold[fold > 0] <- match(fold[fold > 0], labels)
   fold
 }

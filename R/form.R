@@ -132,12 +132,9 @@ form_pairs.ce_form <- function(form, x, y, threads) {
 
 # The estimated residual (prediction - outcome) per row, m x d
 form_gap <- function(form, features, threads) {
-  if (!isTRUE(form$gap)) {
-    stop_input(c(
-      "This method does not estimate residuals: its h(p, p') is not an inner product of estimated residuals.",
-      "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}."
-    ), "gap", call = caller_env(2))
-  }
+  stop_if(!isTRUE(form$gap),
+          "This method does not estimate residuals: its h(p, p') is not an inner product of estimated residuals.",
+          "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}.", class = "gap", call = caller_env(2))
   gap_features(form, features, threads)
 }
 
@@ -166,10 +163,8 @@ merge_forms.default <- function(form, forms) NULL
 
 block_diagonal <- function(cores) {
   if (all(vapply(cores, is.null, NA))) return(NULL)
-  if (any(vapply(cores, is.null, NA))) {
-    stop_input(c("Pair forms that are joined must all have a {.field core}, or none.",
-                 "x" = "Fields of a result were changed or lost. Create it again."), "object")
-  }
+  stop_if(any(vapply(cores, is.null, NA)), "Pair forms that are joined must all have a {.field core}, or none.",
+          "x" = "Fields of a result were changed or lost. Create it again.", class = "object")
   cores <- lapply(cores, core_matrix)
   sizes <- vapply(cores, nrow, 0L)
   ends <- cumsum(sizes)

@@ -6,25 +6,20 @@ unfitted_maps <- function(after, call) {
   if (is.character(after)) after <- as.list(after)
   if (inherits(after, "ce_choice") || is.function(after)) after <- list(after)
   if (!is.list(after) || is.data.frame(after) || inherits(after, c("ce_recalibration", "ce_grouped"))) return(NULL)
-  if (length(after) == 0) {
-    stop_input(c("{.arg after} must hold at least one map.", "x" = "It is an empty list."), "argument", arg = "after",
-               call = call)
-  }
+  stop_if(length(after) == 0, "{.arg after} must hold at least one map.", "x" = "It is an empty list.", arg = "after",
+          call = call)
   fitted <- vapply(after, inherits, NA, "ce_recalibration")
-  if (any(fitted)) {
-    stop_input(c(
-      "The maps of a list are fitted here, on folds of the rows.",
-      "x" = "Element {which(fitted)[1]} is a map that was fitted before.",
-      "i" = "Give {.code {format(after[[which(fitted)[1]]]$choice)}}, or one fitted map for its gain on other rows."
-    ), "argument", arg = "after", call = call)
-  }
+  stop_if(
+    any(fitted), "The maps of a list are fitted here, on folds of the rows.",
+    "x" = "Element {which(fitted)[1]} is a map that was fitted before.",
+    "i" = "Give {.code {format(after[[which(fitted)[1]]]$choice)}}, or one fitted map for its gain on other rows.",
+    arg = "after", call = call
+  )
   maps <- lapply(after, as_choice, kind = "map", arg = "after", call = call)
   dispersion <- vapply(maps, inherits, NA, "map_variance")
-  if (any(dispersion)) {
-    stop_input(c("{.fn ce_gain} needs maps of class probabilities.", "x" = "{.fn map_variance} is one of variances.",
-                 "i" = "{.code ce_moments(x, truth, after = map)} gives its gain."), "argument", arg = "after",
-               call = call)
-  }
+  stop_if(any(dispersion), "{.fn ce_gain} needs maps of class probabilities.",
+          "x" = "{.fn map_variance} is one of variances.",
+          "i" = "{.code ce_moments(x, truth, after = map)} gives its gain.", arg = "after", call = call)
   own <- vapply(maps, `[[`, "", "name")
   names(maps) <- make.unique(ifelse(nzchar(rlang::names2(after)), rlang::names2(after), own), "_")
   maps
@@ -107,11 +102,9 @@ gain_folds <- function(folds, repeats, data, call) {
   n <- length(data$truth)
   cluster <- data$design$cluster
   if (length(folds) != 1 || inherits(folds, "rset")) {
-    if (repeats > 1) {
-      stop_input(c("Given {.arg folds} are one split.", "x" = "{.arg repeats} is {repeats}.",
-                   "i" = "With a number of {.arg folds} every repeat has a split of its own."), "folds",
-                 arg = "repeats", call = call)
-    }
+    stop_if(repeats > 1, "Given {.arg folds} are one split.", "x" = "{.arg repeats} is {repeats}.",
+            "i" = "With a number of {.arg folds} every repeat has a split of its own.", class = "folds",
+            arg = "repeats", call = call)
     return(list(recal_folds(folds, n, data$rows, data$n_rows, call, cluster)))
   }
   check_count(folds, lower = 2, call = call)

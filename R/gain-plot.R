@@ -18,11 +18,9 @@
 #' plot(ce_gain(p, c("temperature", "platt", "isotonic", "update"), y))
 autoplot.ce_gain <- function(object, ...) {
   rlang::check_installed("ggplot2", reason = "to plot.")
-  if (!"map" %in% names(object)) {
-    stop_input(c("A figure of gains needs several maps.", "x" = "It is the gain of given predictions.",
-                 "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}."), "argument",
-               arg = "object")
-  }
+  stop_if(!"map" %in% names(object), "A figure of gains needs several maps.",
+          "x" = "It is the gain of given predictions.",
+          "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}.", arg = "object")
   check_columns(object, c("score", "gain", "conf.low", "conf.high", "level"))
   rows <- rows_of_groups(object, "map")
   rows$map <- factor(rows$map, unique(rows$map))

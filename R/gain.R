@@ -73,10 +73,8 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   call <- current_env()
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   score <- as_scores(score, call)[[1]]
-  if (score$kind != "class") {
-    stop_input(c("{.fn ce_gain} needs a score of class probabilities.",
-                 "x" = "It is {.val {score$name}}."), "score", arg = "score", call = call)
-  }
+  stop_if(score$kind != "class", "{.fn ce_gain} needs a score of class probabilities.",
+          "x" = "It is {.val {score$name}}.", class = "score", arg = "score", call = call)
   if (!is.null(injective) && !(is.logical(injective) && length(injective) == 1)) {
     check_flag(injective, call = call)
   }
@@ -121,17 +119,11 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
 
 # Arguments that the other kind of `after` does not read.
 check_gain_folds <- function(predicted, injective, given, call) {
-  if (predicted && length(given) > 0) {
-    stop_input(c(
-      "{.arg {given}} {?is/are} for maps that are fitted here.",
-      "x" = "{.arg after} holds predictions, or a map that was fitted before.",
-      "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}."
-    ), "argument", arg = given[1], call = call)
-  }
-  if (!predicted && !is.null(injective)) {
-    stop_input(c("{.arg injective} is for given predictions.", "x" = "Maps know whether they are."), "argument",
-               arg = "injective", call = call)
-  }
+  stop_if(predicted && length(given) > 0, "{.arg {given}} {?is/are} for maps that are fitted here.",
+          "x" = "{.arg after} holds predictions, or a map that was fitted before.",
+          "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}.", arg = given[1], call = call)
+  stop_if(!predicted && !is.null(injective), "{.arg injective} is for given predictions.",
+          "x" = "Maps know whether they are.", arg = "injective", call = call)
 }
 
 # Outcomes given as second predictions. No typed call is evaluated twice, except one given as outcomes.
@@ -157,12 +149,11 @@ check_gain_places <- function(before, alone, call) {
 check_gain_outcomes <- function(before, call) {
   after <- typed_argument(typed_call(call), "after")
   outcomes <- if (is.name(after) && is.numeric(before)) typed_value("after", call)
-  if (length(outcomes) > 1 && is.atomic(outcomes) && (is.factor(outcomes) || all(outcomes %in% 0:1))) {
-    stop_input(c("{.arg after} must be a map, or predictions.", "x" = "It is {describe(outcomes)}, with two values.",
-                 remedy("If these are the outcomes, name a map",
-                        mended_line(call, list(after = "platt", truth = after)))),
-               c("truth", "argument"), arg = "after", call = call)
-  }
+  stop_if(length(outcomes) > 1 && is.atomic(outcomes) && (is.factor(outcomes) || all(outcomes %in% 0:1)),
+          "{.arg after} must be a map, or predictions.", "x" = "It is {describe(outcomes)}, with two values.",
+          remedy("If these are the outcomes, name a map",
+                 mended_line(call, list(after = "platt", truth = after))), class = c("truth", "argument"),
+          arg = "after", call = call)
 }
 
 # `ce_gain(data, truth)`
@@ -181,31 +172,22 @@ check_gain_map <- function(after, call) {
   made <- is.name(typed) || is.character(typed) ||
     rlang::is_call(typed) && startsWith(rlang::call_name(typed) %||% "", "map_")
   truth <- if (made) typed_value("truth", call)
-  if (is.atomic(after) && (inherits(truth, c("ce_choice", "ce_recalibration")) || rlang::is_string(truth))) {
-    stop_input(c("{.arg after} must be a map, or predictions.", "x" = "It is {describe(after)}; {.arg truth} is a map.",
-                 remedy("Outcomes come after the map", swapped_line(call, c("after", "truth")))),
-               "argument", arg = "after", call = call)
-  }
+  stop_if(is.atomic(after) && (inherits(truth, c("ce_choice", "ce_recalibration")) || rlang::is_string(truth)),
+          "{.arg after} must be a map, or predictions.", "x" = "It is {describe(after)}; {.arg truth} is a map.",
+          remedy("Outcomes come after the map", swapped_line(call, c("after", "truth"))), arg = "after", call = call)
   if (inherits(after, "ce_recalibration")) check_object(after, "after", call)
-  if (inherits(after, "ce_grouped")) {
-    stop_input(c("{.arg after} must be one map, or predictions.", "x" = "It is a map per group.",
-                 "i" = "Take the rows and the map of each group."), "argument", arg = "after", call = call)
-  }
-  if (inherits(after, "ce_recalibration") && after$kind == "distribution") {
-    stop_input(c("{.fn ce_gain} needs a map of class probabilities.", "x" = "It is a map of variances.",
-                 "i" = "{.code ce_moments(x, truth, after = map)} gives its gain."),
-               "argument", arg = "after", call = call)
-  }
+  stop_if(inherits(after, "ce_grouped"), "{.arg after} must be one map, or predictions.",
+          "x" = "It is a map per group.", "i" = "Take the rows and the map of each group.", arg = "after", call = call)
+  stop_if(inherits(after, "ce_recalibration") && after$kind == "distribution",
+          "{.fn ce_gain} needs a map of class probabilities.", "x" = "It is a map of variances.",
+          "i" = "{.code ce_moments(x, truth, after = map)} gives its gain.", arg = "after", call = call)
 }
 
 check_same_kind <- function(before, after, call) {
-  if (is.data.frame(before) != is.data.frame(after)) {
-    stop_input(c(
-      "{.arg before} and {.arg after} must be of the same kind.",
-      "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}.",
-      "i" = "Give both as data frames with the same columns, or both as vectors or matrices."
-    ), "argument", arg = "after", call = call)
-  }
+  stop_if(is.data.frame(before) != is.data.frame(after), "{.arg before} and {.arg after} must be of the same kind.",
+          "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}.",
+          "i" = "Give both as data frames with the same columns, or both as vectors or matrices.", arg = "after",
+          call = call)
   if (NROW(after) == NROW(before)) return(invisible())
   stop_input(c(
     "{.arg before} and {.arg after} must be predictions of the same rows.",
@@ -240,12 +222,9 @@ gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm
     after <- read_probs(after, after_dots, outcomes$values, except, call)
   }
   two <- align_event(new_predictions(after, outcomes$values, event_level, na_rm, call), one$levels[2])
-  if (n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs)) {
-    stop_input(c(
-      "{.arg before} and {.arg after} must have the same classes.",
-      "x" = "They have {n_classes(one)} and {n_classes(two)}."
-    ), "columns", arg = "after", call = call)
-  }
+  stop_if(n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs),
+          "{.arg before} and {.arg after} must have the same classes.",
+          "x" = "They have {n_classes(one)} and {n_classes(two)}.", class = "columns", arg = "after", call = call)
   # rows as `before` has them, repeated by their frequencies
   at <- match(one$rows, two$rows)
   one <- take_rows(one, which(!is.na(at)))

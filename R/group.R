@@ -91,22 +91,13 @@ objects_by_groups <- function(x, by, fn, call = caller_env()) {
 find_groups <- function(x, by, call) {
   by_given <- !rlang::quo_is_null(by)
   if (!is.data.frame(x)) {
-    if (by_given) {
-      stop_input(c(
-        "{.arg .by} needs a data frame.",
-        "x" = "{.arg x} is {.cls {class(x)[1]}}.",
-        by_remedy(call)
-      ), "group", arg = ".by", call = call)
-    }
+    stop_if(by_given, "{.arg .by} needs a data frame.", "x" = "{.arg x} is {.cls {class(x)[1]}}.", by_remedy(call),
+            class = "group", arg = ".by", call = call)
     return(NULL)
   }
   grouped <- inherits(x, "grouped_df")
-  if (by_given && grouped) {
-    stop_input(c(
-      "{.arg .by} cannot be used with a grouped data frame.",
-      "i" = "Ungroup it, or drop {.arg .by}."
-    ), "group", arg = ".by", call = call)
-  }
+  stop_if(by_given && grouped, "{.arg .by} cannot be used with a grouped data frame.",
+          "i" = "Ungroup it, or drop {.arg .by}.", class = "group", arg = ".by", call = call)
   if (grouped) {
     data <- attr(x, "groups")
     # without rows there are no groups: the function says that there are none

@@ -60,21 +60,15 @@ read_follow_up <- function(x, stratified, call = caller_env()) {
     x <- data.frame(time = unclass(x)[, "time"], status = unclass(x)[, "status"])
   }
   needed <- c("time", "status", if (stratified) "strata")
-  if (!is.data.frame(x) || !all(needed %in% names(x)) || nrow(x) == 0) {
-    stop_input(c(
-      "{.arg censoring} must be a right-censored {.cls Surv}, or a data frame with the columns {.field {needed}}.",
-      "x" = if (is.data.frame(x)) "It has {nrow(x)} row{?s} and the columns {.field {names(x)}}." else
-        "It is {.cls {class(x)[1]}}."
-    ), c("horizon", "argument"), arg = "censoring", call = call)
-  }
+  stop_if(!is.data.frame(x) || !all(needed %in% names(x)) || nrow(x) == 0,
+          "{.arg censoring} must be a right-censored {.cls Surv}, or a data frame with the columns {.field {needed}}.",
+          "x" = if (is.data.frame(x)) "It has {nrow(x)} row{?s} and the columns {.field {names(x)}}." else
+            "It is {.cls {class(x)[1]}}.", class = c("horizon", "argument"), arg = "censoring", call = call)
   count <- x[["count"]] %||% rep(1, nrow(x))
   ok <- is.finite(x$time) & x$status %in% c(0, 1) & is.finite(count) & count >= 0
-  if (!all(ok)) {
-    stop_input(c(
-      "{.arg censoring} must have finite times, a status of 0 or 1, and counts of at least 0.",
-      "x" = "Row {which(!ok)[1]} has not; {sum(!ok)} of {length(ok)} rows are affected."
-    ), c("horizon", "argument"), arg = "censoring", row = which(!ok)[1], call = call)
-  }
+  stop_if(!all(ok), "{.arg censoring} must have finite times, a status of 0 or 1, and counts of at least 0.",
+          "x" = "Row {which(!ok)[1]} has not; {sum(!ok)} of {length(ok)} rows are affected.",
+          class = c("horizon", "argument"), arg = "censoring", row = which(!ok)[1], call = call)
   list(time = as.numeric(x$time), event = x$status == 1, count = as.numeric(count),
        strata = if (stratified) as.character(x$strata))
 }
@@ -208,16 +202,15 @@ survival_outcome <- function(truth, x, call) {
       "i" = "As in {.code Surv(time, status)}, where {.code status} is 1 for an event and 0 for a censored row."
     ), c("horizon", "truth"), arg = "truth", parent = cnd, call = call)
   })
-  if (!inherits(value, "Surv") || !identical(attr(value, "type"), "right")) {
-    stop_input(c(
-      "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
-      "x" = "It is {.cls {class(value)[1]}}{if (inherits(value, 'Surv')) paste0(' of type ', attr(value, 'type'))}.",
-      if (is.atomic(value) && !inherits(value, "Surv")) {
-        remedy("For outcomes that are all known, leave {.arg horizon} out", mended_line(call, drop = "horizon"))
-      },
-      "i" = "Censored outcomes are given as {.code Surv(time, status)}."
-    ), c("horizon", "truth"), arg = "truth", call = call)
-  }
+  stop_if(
+    !inherits(value, "Surv") || !identical(attr(value, "type"), "right"),
+    "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
+    "x" = "It is {.cls {class(value)[1]}}{if (inherits(value, 'Surv')) paste0(' of type ', attr(value, 'type'))}.",
+    if (is.atomic(value) && !inherits(value, "Surv")) {
+      remedy("For outcomes that are all known, leave {.arg horizon} out", mended_line(call, drop = "horizon"))
+    }, "i" = "Censored outcomes are given as {.code Surv(time, status)}.", class = c("horizon", "truth"), arg = "truth",
+    call = call
+  )
   value
 }
 

@@ -2,23 +2,15 @@
 # as matrices.
 
 bind_wasserstein <- function(kernel, laws, threads, call) {
-  if (is.null(laws$law)) {
-    stop_input(c(
-      "{.fn kernel_wasserstein} needs predictions of numbers.",
-      "x" = "The predictions are class probabilities.",
-      "i" = "Use {.fn kernel_tv} or {.fn kernel_hellinger}."
-    ), "kernel", arg = "kernel", call = call)
-  }
+  stop_if(is.null(laws$law), "{.fn kernel_wasserstein} needs predictions of numbers.",
+          "x" = "The predictions are class probabilities.", "i" = "Use {.fn kernel_tv} or {.fn kernel_hellinger}.",
+          class = "kernel", arg = "kernel", call = call)
   law <- laws$law
   known <- closed_form_of(law, "wasserstein")
   value <- if (!is.null(known)) known(law, threads) else if (has_quantiles(law)) quantile_features(law)
-  if (is.null(value)) {
-    stop_input(c(
-      "{.fn kernel_wasserstein} is not available for {.val {family_of(law)}} predictions in dimension \\
-       {dimension_of(law)}.",
-      "i" = "Use {.fn kernel_mmd}."
-    ), "kernel", arg = "kernel", call = call)
-  }
+  stop_if(is.null(value),
+          "{.fn kernel_wasserstein} is not available for {.val {family_of(law)}} predictions in dimension \\
+           {dimension_of(law)}.", "i" = "Use {.fn kernel_mmd}.", class = "kernel", arg = "kernel", call = call)
   if (is.list(value)) return(bind_distances(kernel, value$distance, value$valid, call))
   bind_hilbert(kernel, unname(as.matrix(value)), threads, call)
 }
@@ -42,10 +34,8 @@ hellinger_squared <- function(law, call = caller_env()) {
   } else if (is_count(law)) {
     tcrossprod(sqrt(count_probs(law, call = call)$probs))
   }
-  if (is.null(affinity)) {
-    stop_input(c("{.fn kernel_hellinger} is not available for {.val {family_of(law)}} predictions.",
-                 "i" = "Use {.fn kernel_mmd}."), "kernel", arg = "kernel", call = call)
-  }
+  stop_if(is.null(affinity), "{.fn kernel_hellinger} is not available for {.val {family_of(law)}} predictions.",
+          "i" = "Use {.fn kernel_mmd}.", class = "kernel", arg = "kernel", call = call)
   squared <- 1 - affinity
   # what rounding leaves of equal predictions, whose root would be 1e-8
   squared[squared < 4 * .Machine$double.eps] <- 0

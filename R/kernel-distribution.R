@@ -211,31 +211,22 @@ kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
     check_count(draws, lower = 2)
     return(law_matrix(kernel, x, y, draws, threads, current_env()))
   }
-  if (compares_laws(kernel)) {
-    stop_input(c(
-      "{.code {format(kernel)}} compares predictive distributions.",
-      "x" = "{.arg x} is {describe(x)}.",
-      "i" = "Make them with {.fn pred_normal}, ...; of probabilities with {.fn pred_categorical}."
-    ), "kernel", arg = "kernel")
-  }
+  stop_if(compares_laws(kernel), "{.code {format(kernel)}} compares predictive distributions.",
+          "x" = "{.arg x} is {describe(x)}.",
+          "i" = "Make them with {.fn pred_normal}, ...; of probabilities with {.fn pred_categorical}.",
+          class = "kernel", arg = "kernel")
   x <- as_features(x)
   y <- if (is.null(y)) x else as_features(y)
-  if (ncol(x) != ncol(y)) {
-    stop_input(c(
-      "{.arg x} and {.arg y} must have the same number of columns.",
-      "x" = "They have {ncol(x)} and {ncol(y)}."
-    ), "length", arg = "y")
-  }
+  stop_if(ncol(x) != ncol(y), "{.arg x} and {.arg y} must have the same number of columns.",
+          "x" = "They have {ncol(x)} and {ncol(y)}.", class = "length", arg = "y")
   check_memory(nrow(x), nrow(y), "the Gram matrix")
   cpp_gram(resolve_kernel(kernel, x, threads, current_env()), x, y, threads)
 }
 
 # Between predictive distributions: one matrix of all of them, so that every kernel has it.
 law_matrix <- function(kernel, x, y, draws, threads, call) {
-  if (!is_law(x) || !is.null(y) && !is_law(y)) {
-    stop_input("{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", "argument",
-               arg = "y", call = call)
-  }
+  stop_if(!is_law(x) || !is.null(y) && !is_law(y),
+          "{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", arg = "y", call = call)
   read <- function(law, arg) {
     rlang::try_fetch(as_distribution(law), error = function(cnd) {
       stop_input("{.arg {arg}} cannot be read as predictive distributions.", "distribution", parent = cnd, call = call)
@@ -266,12 +257,8 @@ unlabelled_laws <- function(law) {
 
 # Sums over pairs, or kernel values.
 check_computable <- function(values, call = caller_env()) {
-  if (!all(is.finite(values))) {
-    stop_input(c(
-      "Kernels and their expectations must be numbers.",
-      "x" = "Some are not: outcomes, scales of predictions and bandwidths are too far apart for double precision.",
-      "i" = "Use other bandwidths or units."
-    ), "distribution", arg = "x", call = call)
-  }
+  stop_if(!all(is.finite(values)), "Kernels and their expectations must be numbers.",
+          "x" = "Some are not: outcomes, scales of predictions and bandwidths are too far apart for double precision.",
+          "i" = "Use other bandwidths or units.", class = "distribution", arg = "x", call = call)
   values
 }

@@ -4,13 +4,10 @@ bandwidth_range <- c(1e-100, 1e100)
 
 # Squares and cubes of distances over bandwidths have to be finite.
 check_bandwidth_range <- function(bandwidth, call = caller_env()) {
-  if (bandwidth < bandwidth_range[1] || bandwidth > bandwidth_range[2]) {
-    stop_input(c(
-      "The bandwidth of a kernel must be between {bandwidth_range[1]} and {bandwidth_range[2]}.",
-      "x" = "It is {.val {bandwidth}}.",
-      "i" = "Use other units."
-    ), "argument", arg = "bandwidth", value = bandwidth, call = call)
-  }
+  stop_if(bandwidth < bandwidth_range[1] || bandwidth > bandwidth_range[2],
+          "The bandwidth of a kernel must be between {bandwidth_range[1]} and {bandwidth_range[2]}.",
+          "x" = "It is {.val {bandwidth}}.", "i" = "Use other units.", arg = "bandwidth", value = bandwidth,
+          call = call)
   bandwidth
 }
 
@@ -19,13 +16,10 @@ kernel_scales <- c(1e-50, 1e50)
 # Fourth powers of kernels are taken, and products of a kernel on predictions and one on outcomes.
 check_kernel_scale <- function(kernel, call = caller_env()) {
   scale <- total_scale(kernel)
-  if (!isTRUE(scale >= kernel_scales[1] && scale <= kernel_scales[2])) {
-    stop_input(c(
-      "The factor of a kernel must be between {kernel_scales[1]} and {kernel_scales[2]}.",
-      "x" = "It is {.val {signif(scale, 3)}}.",
-      "i" = "Factors change the units of an error alone, and no test."
-    ), "kernel", arg = "scale", call = call)
-  }
+  stop_if(!isTRUE(scale >= kernel_scales[1] && scale <= kernel_scales[2]),
+          "The factor of a kernel must be between {kernel_scales[1]} and {kernel_scales[2]}.",
+          "x" = "It is {.val {signif(scale, 3)}}.", "i" = "Factors change the units of an error alone, and no test.",
+          class = "kernel", arg = "scale", call = call)
   kernel
 }
 

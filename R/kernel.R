@@ -44,13 +44,9 @@ new_kernel <- function(type, ..., scale = 1) {
 }
 
 check_bandwidth <- function(bandwidth, call = caller_env()) {
-  if (missing(bandwidth)) {
-    stop_input(c(
-      "{.arg bandwidth} must be given: a positive number, or {.val median}.",
-      "x" = "It is missing.",
-      remedy("For example", mended_line(call, list(bandwidth = "median")))
-    ), "argument", arg = "bandwidth", call = call)
-  }
+  stop_if(missing(bandwidth), "{.arg bandwidth} must be given: a positive number, or {.val median}.",
+          "x" = "It is missing.", remedy("For example", mended_line(call, list(bandwidth = "median"))),
+          arg = "bandwidth", call = call)
   if (!identical(bandwidth, "median")) {
     meant <- identical(bandwidth, stats::median) ||
       rlang::is_string(bandwidth) && (grepl("median", bandwidth, ignore.case = TRUE) || is.na(string_number(bandwidth)))
@@ -92,17 +88,12 @@ kernel_tv <- function(bandwidth) {
 #' @rdname ce_kernels
 #' @export
 kernel_matern <- function(nu, bandwidth) {
-  if (!is.numeric(nu) || length(nu) != 1 || !nu %in% c(0.5, 1.5, 2.5)) {
-    stop_input(c(
-      "{.arg nu} must be 0.5, 1.5 or 2.5.",
-      "x" = "It is {describe(nu)}.",
-      if (is.numeric(nu) && length(nu) == 1 && is.finite(nu)) {
-        nearest <- c(0.5, 1.5, 2.5)[which.min(abs(c(0.5, 1.5, 2.5) - nu))]
-        remedy("The nearest is", mended_line(current_env(), list(nu = nearest)))
-      },
-      "i" = "As {.arg nu} grows, the kernel becomes {.fn kernel_gaussian}."
-    ), "argument", arg = "nu", value = nu)
-  }
+  stop_if(!is.numeric(nu) || length(nu) != 1 || !nu %in% c(0.5, 1.5, 2.5), "{.arg nu} must be 0.5, 1.5 or 2.5.",
+          "x" = "It is {describe(nu)}.",
+          if (is.numeric(nu) && length(nu) == 1 && is.finite(nu)) {
+            nearest <- c(0.5, 1.5, 2.5)[which.min(abs(c(0.5, 1.5, 2.5) - nu))]
+            remedy("The nearest is", mended_line(current_env(), list(nu = nearest)))
+          }, "i" = "As {.arg nu} grows, the kernel becomes {.fn kernel_gaussian}.", arg = "nu", value = nu)
   new_kernel("matern", nu = nu, bandwidth = check_bandwidth(bandwidth))
 }
 
@@ -117,13 +108,9 @@ kernel_white <- function() new_kernel("white")
 is_kernel <- function(x) inherits(x, "ce_kernel")
 
 check_kernel <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
-  if (!is_kernel(x) || is.list(x) && identical(.subset2(x, "type"), "function")) {
-    stop_input(c(
-      "{.arg {arg}} must be a kernel.",
-      "x" = "It is {describe(x)}.",
-      kernel_remedy(x, arg, call)
-    ), "kernel", arg = arg, value = x, call = call)
-  }
+  stop_if(!is_kernel(x) || is.list(x) && identical(.subset2(x, "type"), "function"), "{.arg {arg}} must be a kernel.",
+          "x" = "It is {describe(x)}.", kernel_remedy(x, arg, call), class = "kernel", arg = arg, value = x,
+          call = call)
   check_object(x, arg, call)
 }
 
@@ -148,22 +135,17 @@ kernel_remedy <- function(x, arg, call) {
 #' @export
 Ops.ce_kernel <- function(e1, e2) {
   call <- caller_env()
-  if (!.Generic %in% c("+", "*") || missing(e2)) {
-    stop_input("Kernels can be added and multiplied; {.code {(.Generic)}} is not defined for them.",
-               "kernel", call = call)
-  }
+  stop_if(!.Generic %in% c("+", "*") || missing(e2),
+          "Kernels can be added and multiplied; {.code {(.Generic)}} is not defined for them.", class = "kernel",
+          call = call)
   for (kernel in Filter(is_kernel, list(e1, e2))) check_object(kernel, "kernel", call)
   scalar <- if (!is_kernel(e1)) e1 else if (!is_kernel(e2)) e2
   if (is.null(scalar)) {
     both <- new_kernel(if (.Generic == "+") "sum" else "product", parts = list(e1, e2))
     return(check_kernel_scale(both, call))
   }
-  if (.Generic == "+") {
-    stop_input(c(
-      "Only kernels can be added to a kernel.",
-      "x" = "The other summand is {describe(scalar)}."
-    ), "kernel", call = call)
-  }
+  stop_if(.Generic == "+", "Only kernels can be added to a kernel.", "x" = "The other summand is {describe(scalar)}.",
+          class = "kernel", call = call)
   check_number(scalar, "scale", lower = 0, open = TRUE, call = call)
   kernel <- if (is_kernel(e1)) e1 else e2
   kernel$scale <- kernel$scale * scalar
@@ -222,24 +204,18 @@ compares_laws <- function(kernel) {
 
 # A kernel that compares vectors: probabilities, outcomes.
 check_feature_kernel <- function(kernel, arg = "kernel", call = caller_env()) {
-  if (compares_laws(kernel)) {
-    stop_input(c(
-      "{.arg {arg}} must compare vectors: of probabilities, or of outcomes.",
-      "x" = "{.code {format(kernel)}} compares predictive distributions.",
-      "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_tv}; see {.code ?ce_kernels}."
-    ), "kernel", arg = arg, call = call)
-  }
+  stop_if(compares_laws(kernel), "{.arg {arg}} must compare vectors: of probabilities, or of outcomes.",
+          "x" = "{.code {format(kernel)}} compares predictive distributions.",
+          "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_tv}; see {.code ?ce_kernels}.",
+          class = "kernel", arg = arg, call = call)
   kernel
 }
 
 as_features <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   if (is.data.frame(x)) x <- as.matrix(x)
-  if (!is.numeric(x) || !all(is.finite(x))) {
-    stop_input(c(
-      "{.arg {arg}} must be a finite numeric matrix or vector.",
-      "x" = "It is {.cls {class(x)[1]}}{if (is.numeric(x)) ' with missing or infinite values'}."
-    ), "argument", arg = arg, value = x, call = call)
-  }
+  stop_if(!is.numeric(x) || !all(is.finite(x)), "{.arg {arg}} must be a finite numeric matrix or vector.",
+          "x" = "It is {.cls {class(x)[1]}}{if (is.numeric(x)) ' with missing or infinite values'}.", arg = arg,
+          value = x, call = call)
   x <- as.matrix(x)
   storage.mode(x) <- "double"
   dimnames(x) <- NULL
@@ -255,13 +231,8 @@ format_choice <- function(x) {
 
 check_power <- function(power, call = caller_env()) {
   ok <- is.numeric(power) && is_sized(power, 1) && isTRUE(power > 0 && power <= 2)
-  if (!ok) {
-    stop_input(c(
-      "{.arg power} must be a number greater than 0, at most 2.",
-      "x" = "It is {describe(power)}.",
-      "i" = "Beyond 2 the kernel is never positive semidefinite."
-    ), "argument", arg = "power", call = call)
-  }
+  stop_if(!ok, "{.arg power} must be a number greater than 0, at most 2.", "x" = "It is {describe(power)}.",
+          "i" = "Beyond 2 the kernel is never positive semidefinite.", arg = "power", call = call)
   power
 }
 

@@ -69,13 +69,10 @@ check_bases <- function(bases, notion, call = caller_env()) {
   }
   for (basis in Filter(Negate(is.function), bases)) check_object(basis, "bases", call)
   own <- vapply(bases, function(basis) inherits(basis, "ce_basis") && basis$spec$recipe == "hats", NA)
-  if ("class_wise" %in% notion && !all(own)) {
-    stop_input(c(
-      "Class-wise, a basis must depend on the probability of one class only.",
-      "x" = "Basis {which(!own)[1]} sees all of them, and would find more than the class-wise error.",
-      "i" = "Use {.fn basis_hats}, or {.code notion = \"canonical\"}."
-    ), "argument", arg = "bases", call = call)
-  }
+  stop_if("class_wise" %in% notion && !all(own),
+          "Class-wise, a basis must depend on the probability of one class only.",
+          "x" = "Basis {which(!own)[1]} sees all of them, and would find more than the class-wise error.",
+          "i" = "Use {.fn basis_hats}, or {.code notion = \"canonical\"}.", arg = "bases", call = call)
   bases
 }
 
@@ -97,13 +94,11 @@ basis_specs <- function(bases, features, call) {
       stop_input("Basis {b} of {.arg bases} failed.", "argument", arg = "bases", parent = cnd, call = call)
     })
     columns <- as.matrix(columns)
-    if (!is.numeric(columns) || nrow(columns) != nrow(features) || ncol(columns) == 0 || !all(is.finite(columns))) {
-      stop_input(c(
-        "A basis must be a matrix of finite numbers with a row for each of the {nrow(features)} predictions.",
-        "x" = "Basis {b} is {.cls {class(columns)[1]}} of {nrow(columns)} x {ncol(columns)} \\
-               {typeof(columns)} values{if (is.numeric(columns) && !all(is.finite(columns))) ', not all finite'}."
-      ), "argument", arg = "bases", call = call)
-    }
+    stop_if(!is.numeric(columns) || nrow(columns) != nrow(features) || ncol(columns) == 0 || !all(is.finite(columns)),
+            "A basis must be a matrix of finite numbers with a row for each of the {nrow(features)} predictions.",
+            "x" = "Basis {b} is {.cls {class(columns)[1]}} of {nrow(columns)} x {ncol(columns)} \\
+                   {typeof(columns)} values{if (is.numeric(columns) && !all(is.finite(columns))) ', not all finite'}.",
+            arg = "bases", call = call)
     storage.mode(columns) <- "double"
     list(recipe = "columns", columns = columns)
   })

@@ -50,31 +50,22 @@ check_fold <- function(fold, n, call = caller_env()) {
 }
 
 check_grid <- function(grid, call = caller_env()) {
-  if (!is.data.frame(grid) || nrow(grid) == 0 || !is.numeric(grid[["value"]])) {
-    stop_input(c(
-      "{.arg grid} must be a data frame with a numeric column {.field value} and one row per hyperparameter.",
-      "x" = "It is {describe(grid)}."
-    ), "argument", arg = "grid", call = call)
-  }
+  stop_if(!is.data.frame(grid) || nrow(grid) == 0 || !is.numeric(grid[["value"]]),
+          "{.arg grid} must be a data frame with a numeric column {.field value} and one row per hyperparameter.",
+          "x" = "It is {describe(grid)}.", arg = "grid", call = call)
 }
 
 check_point <- function(point, method, call = caller_env()) {
   is_one <- is.list(point) && is.numeric(point$value) && length(point$value) == 1
-  if (!is_one && !(is.list(point) && is.null(method$parameter))) {
-    stop_input(c(
-      "{.arg point} must be a list with one number, the hyperparameter {.field value}.",
-      "x" = "It is {describe(point)}."
-    ), "argument", arg = "point", call = call)
-  }
+  stop_if(!is_one && !(is.list(point) && is.null(method$parameter)),
+          "{.arg point} must be a list with one number, the hyperparameter {.field value}.",
+          "x" = "It is {describe(point)}.", arg = "point", call = call)
 }
 
 check_context <- function(context, call = caller_env()) {
   threads <- if (is.list(context)) context$threads
-  if (!is.numeric(threads) || length(threads) != 1 || is.na(threads) || !is.environment(context$cache)) {
-    stop_input(c(
-      "{.arg context} must be a list of {.field threads}, {.field progress} and {.field cache}.",
-      "x" = "It is {describe(context)}.",
-      "i" = "{.code list(threads = 1, progress = NULL, cache = new.env())}."
-    ), "argument", arg = "context", call = call)
-  }
+  stop_if(!is.numeric(threads) || length(threads) != 1 || is.na(threads) || !is.environment(context$cache),
+          "{.arg context} must be a list of {.field threads}, {.field progress} and {.field cache}.",
+          "x" = "It is {describe(context)}.", "i" = "{.code list(threads = 1, progress = NULL, cache = new.env())}.",
+          arg = "context", call = call)
 }

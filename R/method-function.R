@@ -11,13 +11,9 @@
 #' @examples
 #' method_function(function(P, Q) tcrossprod(P - 1 / ncol(P), Q - 1 / ncol(Q)))
 method_function <- function(f, na_rm = FALSE) {
-  if (!is.function(f)) {
-    stop_input(c(
-      "{.arg f} must be a function of two feature matrices.",
-      "x" = "It is {.cls {class(f)[1]}}.",
-      "i" = "For example {.code method_function(function(P, Q) tcrossprod(P - 1 / ncol(P), Q - 1 / ncol(Q)))}."
-    ), "argument", arg = "f", value = f)
-  }
+  stop_if(!is.function(f), "{.arg f} must be a function of two feature matrices.", "x" = "It is {.cls {class(f)[1]}}.",
+          "i" = "For example {.code method_function(function(P, Q) tcrossprod(P - 1 / ncol(P), Q - 1 / ncol(Q)))}.",
+          arg = "f", value = f)
   check_flag(na_rm)
   new_method("function", NULL, NULL, f = f, na_rm = na_rm)
 }
@@ -45,20 +41,13 @@ evaluate_pairs <- function(form, x, y) {
       "i" = "{.code tcrossprod(g(P), g(Q))} and {.code outer(P[, 1], Q[, 1])} have the right shape."
     ), "function", arg = "f", call = NULL)
   }
-  if (is.matrix(h) && nrow(h) != nrow(x)) {
-    stop_input(c(
-      "The function of {.fn method_function} must return one row per row of its first argument.",
-      "x" = "For {nrow(x)} and {nrow(y)} rows it returned a {nrow(h)} x {ncol(h)} matrix.",
-      "i" = "Transpose it."
-    ), "function", arg = "f", call = NULL)
-  }
+  stop_if(is.matrix(h) && nrow(h) != nrow(x),
+          "The function of {.fn method_function} must return one row per row of its first argument.",
+          "x" = "For {nrow(x)} and {nrow(y)} rows it returned a {nrow(h)} x {ncol(h)} matrix.", "i" = "Transpose it.",
+          class = "function", arg = "f", call = NULL)
   h <- as.numeric(h)
-  if (any(is.infinite(h))) {
-    stop_input(c(
-      "The function of {.fn method_function} must return finite values, or {.val {NA}}.",
-      "x" = "{sum(is.infinite(h))} of {length(h)} are infinite."
-    ), "function", arg = "f", call = NULL)
-  }
+  stop_if(any(is.infinite(h)), "The function of {.fn method_function} must return finite values, or {.val {NA}}.",
+          "x" = "{sum(is.infinite(h))} of {length(h)} are infinite.", class = "function", arg = "f", call = NULL)
   h[is.nan(h)] <- NA_real_
   matrix(h, nrow(x), nrow(y))
 }

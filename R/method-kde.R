@@ -49,13 +49,8 @@ kde_bandwidths <- function() c(10^seq(-5, -1, length.out = 15), 0.2, 0.4, 0.6, 0
 
 #' @export
 fit_form.ce_method_kde <- function(method, problem, point, context) {
-  if (nrow(problem$features) == 0) {
-    stop_input(c(
-      "The kernel density ratio needs at least one training row.",
-      "x" = "There is none.",
-      "i" = "Give it more rows, or fewer folds."
-    ), "empty")
-  }
+  stop_if(nrow(problem$features) == 0, "The kernel density ratio needs at least one training row.",
+          "x" = "There is none.", "i" = "Give it more rows, or fewer folds.", class = "empty")
   new_form(
     "kde",
     features = problem$features, labels = problem$labels, bandwidth = point$value, weights = problem$design$w,

@@ -82,13 +82,8 @@ new_context <- function(threads = resolve_threads(), progress = NULL) {
 is_method <- function(x) inherits(x, "ce_method")
 
 check_method <- function(x, arg = "method", call = caller_env()) {
-  if (!is_method(x)) {
-    stop_input(c(
-      "{.arg {arg}} must be a method.",
-      "x" = "It is {describe(x)}.",
-      method_remedy(x, arg, call)
-    ), "method", arg = arg, value = x, call = call)
-  }
+  stop_if(!is_method(x), "{.arg {arg}} must be a method.", "x" = "It is {describe(x)}.", method_remedy(x, arg, call),
+          class = "method", arg = arg, value = x, call = call)
   check_object(x, arg, call)
 }
 

@@ -9,21 +9,14 @@ distances <- list(
 
 check_distance <- function(distance, scheme, p_given, call) {
   if (is.null(distance)) return(NULL)
-  if (!identical(scheme$notion, "canonical")) {
-    stop_input(c(
-      "{.arg distance} compares whole probability vectors.",
-      "x" = if (is.null(scheme$notion)) {
-        "{.arg notion} is not given; by default a bin has one number."
-      } else {
-        "{.arg notion} is {.val {scheme$notion}}, where a bin has one number."
-      },
-      "i" = "Use {.code notion = \"canonical\"}, or {.arg p}."
-    ), "argument", arg = "distance", call = call)
-  }
-  if (p_given || scheme$debias) {
-    stop_input(c("{.arg distance} takes the place of {.arg p} and {.arg debias}.",
-                 "i" = "Give one or the other."), "argument", arg = "distance", call = call)
-  }
+  stop_if(!identical(scheme$notion, "canonical"), "{.arg distance} compares whole probability vectors.",
+          "x" = if (is.null(scheme$notion)) {
+            "{.arg notion} is not given; by default a bin has one number."
+          } else {
+            "{.arg notion} is {.val {scheme$notion}}, where a bin has one number."
+          }, "i" = "Use {.code notion = \"canonical\"}, or {.arg p}.", arg = "distance", call = call)
+  stop_if(p_given || scheme$debias, "{.arg distance} takes the place of {.arg p} and {.arg debias}.",
+          "i" = "Give one or the other.", arg = "distance", call = call)
   if (is.function(distance)) return(distance)
   distances[[check_choice(distance, names(distances), "distance", call)]]
 }
@@ -64,12 +57,10 @@ distance_error <- function(problems, scheme) {
     frequency <- rowsum(w * (problem$features - problem$residuals), cell, reorder = TRUE) / size
     value <- user_value(scheme$distance(frequency, prediction), "distance",
                         "For {length(size)} bin{?s} and {ncol(prediction)} classes.", "function")
-    if (!is.numeric(value) || length(value) != length(size) || !all(is.finite(value)) || any(value < 0)) {
-      stop_input(c(
-        "{.arg distance} must return a finite number of at least 0 per row.",
-        "x" = "For {length(size)} row{?s} it returned {describe(value)}."
-      ), "function", arg = "distance", call = NULL)
-    }
+    stop_if(!is.numeric(value) || length(value) != length(size) || !all(is.finite(value)) || any(value < 0),
+            "{.arg distance} must return a finite number of at least 0 per row.",
+            "x" = "For {length(size)} row{?s} it returned {describe(value)}.", class = "function", arg = "distance",
+            call = NULL)
     list(power = sum(size * value) / sum(size), cells = length(size))
   })
   list(power = vapply(parts, `[[`, 0, "power"), cells = vapply(parts, `[[`, 0L, "cells"))

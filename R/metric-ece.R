@@ -11,10 +11,8 @@ check_bin_options <- function(scheme, preset, given, call) {
       "i" = "It is an option of {.or {.code {kinds}}}."
     ), "argument", arg = arg, call = call)
   }
-  if (!is.null(preset) && "distance" %in% given) {
-    stop_input(c("{.arg distance} is not an option of a {.arg preset}.", "x" = "The preset is {.val {preset}}."),
-               "argument", arg = "distance", call = call)
-  }
+  stop_if(!is.null(preset) && "distance" %in% given, "{.arg distance} is not an option of a {.arg preset}.",
+          "x" = "The preset is {.val {preset}}.", arg = "distance", call = call)
 }
 
 # A scheme says everything about an estimate but the data:
@@ -26,26 +24,16 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
   check_count(min_size, "min_size", call = call)
   if (!identical(p, Inf)) check_exponent(p, call)
   check_flag(debias, call = call)
-  if (debias && p != 2) {
-    stop_input(c(
-      "{.code debias = TRUE} needs {.code p = 2}.",
-      "x" = "{.arg p} is {.val {p}}.",
-      remedy("Use squared errors", mended_line(call, list(p = 2)))
-    ), "argument", arg = "debias", call = call)
-  }
-  if (identical(notion, "canonical") && type %in% c("mass", "sweep")) {
-    stop_input(c(
-      "Whole probability vectors have no order, hence no {.val {type}} bins.",
-      "i" = "Use {.code type = \"discrete\"}, {.code \"median_variance\"} or {.code \"width\"} (a product grid)."
-    ), "argument", arg = "type", call = call)
-  }
-  if (!identical(notion, "canonical") && type == "median_variance") {
-    stop_input(c(
-      "{.code type = \"median_variance\"} bins whole probability vectors.",
-      "x" = if (!is.null(notion)) "{.arg notion} is {.val {notion}}.",
-      "i" = "Use {.code notion = \"canonical\"}, or {.code type = \"mass\"}."
-    ), "argument", arg = "type", call = call)
-  }
+  stop_if(debias && p != 2, "{.code debias = TRUE} needs {.code p = 2}.", "x" = "{.arg p} is {.val {p}}.",
+          remedy("Use squared errors", mended_line(call, list(p = 2))), arg = "debias", call = call)
+  stop_if(identical(notion, "canonical") && type %in% c("mass", "sweep"),
+          "Whole probability vectors have no order, hence no {.val {type}} bins.",
+          "i" = "Use {.code type = \"discrete\"}, {.code \"median_variance\"} or {.code \"width\"} (a product grid).",
+          arg = "type", call = call)
+  stop_if(!identical(notion, "canonical") && type == "median_variance",
+          "{.code type = \"median_variance\"} bins whole probability vectors.",
+          "x" = if (!is.null(notion)) "{.arg notion} is {.val {notion}}.",
+          "i" = "Use {.code notion = \"canonical\"}, or {.code type = \"mass\"}.", arg = "type", call = call)
   if (type %in% c("sweep", "discrete", "median_variance")) n_bins <- NA_integer_
   list(
     notion = notion, type = type, n_bins = n_bins, p = p, debias = debias, min_size = min_size,

@@ -61,10 +61,8 @@ drop_yardstick_dots <- function(dots) {
 yardstick_design <- function(dots, design, call) {
   weights <- dots$case_weights
   if (is.null(weights) || rlang::quo_is_missing(weights) || rlang::quo_is_null(weights)) return(design)
-  if (is.null(design)) {
-    stop_input(c("{.arg case_weights} are not supported here.", "i" = "Repeat the rows, or drop the weights."),
-               "argument", arg = "case_weights", call = call)
-  }
+  stop_if(is.null(design), "{.arg case_weights} are not supported here.", "i" = "Repeat the rows, or drop the weights.",
+          arg = "case_weights", call = call)
   design$weights <- weights
   design
 }

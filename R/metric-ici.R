@@ -73,12 +73,9 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
 
 check_one_problem <- function(notion, call = caller_env()) {
   check_notion(notion, call = call)
-  if (!all(notion %in% c("top_label", "binary"))) {
-    stop_input(c(
-      "{.arg notion} must be {.or {.val {c('top_label', 'binary')}}} here.",
-      "x" = "It is {.val {notion}}."
-    ), "notion", arg = "notion", value = notion, call = call)
-  }
+  stop_if(!all(notion %in% c("top_label", "binary")),
+          "{.arg notion} must be {.or {.val {c('top_label', 'binary')}}} here.", "x" = "It is {.val {notion}}.",
+          class = "notion", arg = "notion", value = notion, call = call)
   notion
 }
 

@@ -6,12 +6,8 @@ check_interval <- function(interval, level, times, given, call) {
   interval <- check_choice(interval, c("analytic", "bootstrap"), "interval", call)
   check_level(level, call)
   check_count(times, "times", lower = 20, call = call)
-  if (given && interval != "bootstrap") {
-    stop_input(c(
-      "{.arg times} is not an option of {.code interval = \"{interval}\"}.",
-      "i" = "The interval {.val bootstrap} has it."
-    ), "argument", arg = "times", value = times, call = call)
-  }
+  stop_if(given && interval != "bootstrap", "{.arg times} is not an option of {.code interval = \"{interval}\"}.",
+          "i" = "The interval {.val bootstrap} has it.", arg = "times", value = times, call = call)
   list(type = interval, level = level, times = times)
 }
 

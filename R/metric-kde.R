@@ -64,12 +64,9 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
   if (kernel == "triweight" && !is.null(notion)) check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(interval, level, times, !missing(times), call)
-  if (kernel == "dirichlet" && interval$type == "bootstrap") {
-    stop_input(c(
-      "{.code interval = \"bootstrap\"} is for the triweight kernel.",
-      "i" = "Leaving one row out means nothing where resampling repeats it."
-    ), "argument", arg = "interval", call = call)
-  }
+  stop_if(kernel == "dirichlet" && interval$type == "bootstrap",
+          "{.code interval = \"bootstrap\"} is for the triweight kernel.",
+          "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "interval", call = call)
   threads <- resolve_threads(threads)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "kde_error", function(predictions) {
     used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)
@@ -163,13 +160,10 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   right <- x[is_right]
   if (is.null(bandwidth)) {
     bandwidth <- if (length(right) == 0) 0 else triweight_bandwidth(right, design_rows(design, is_right), design)
-    if (bandwidth == 0) {
-      stop_input(c(
-        "The bandwidth of the kernel density needs two distinct confidences that were right.",
-        "x" = "There {cli::qty(length(unique(right)))}{?is/are} {length(unique(right))}.",
-        "i" = "Give {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}."
-      ), "bandwidth", arg = "bandwidth", call = call)
-    }
+    stop_if(bandwidth == 0, "The bandwidth of the kernel density needs two distinct confidences that were right.",
+            "x" = "There {cli::qty(length(unique(right)))}{?is/are} {length(unique(right))}.",
+            "i" = "Give {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}.", class = "bandwidth",
+            arg = "bandwidth", call = call)
   }
   t <- triweight_grid$from + triweight_step() * seq(0, triweight_grid$size - 1)
   all <- triweight_density(x, bandwidth, design$w)
@@ -187,14 +181,12 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
     sum(v) - (v[1] + v[length(v)]) / 2
   }
   mass <- trapezoid(all)
-  if (mass <= 0) {
-    stop_input(c(
-      "The bandwidth of the kernel density must not be far below the grid's step, \\
-       {.val {signif(triweight_step(), 3)}}.",
-      "x" = "It is {.val {signif(bandwidth, 3)}}: no node of the grid sees a prediction.",
-      "i" = "Give a wider {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}."
-    ), "bandwidth", arg = "bandwidth", value = bandwidth, call = call)
-  }
+  stop_if(mass <= 0,
+          "The bandwidth of the kernel density must not be far below the grid's step, \\
+           {.val {signif(triweight_step(), 3)}}.",
+          "x" = "It is {.val {signif(bandwidth, 3)}}: no node of the grid sees a prediction.",
+          "i" = "Give a wider {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}.",
+          class = "bandwidth", arg = "bandwidth", value = bandwidth, call = call)
   out <- list(power = trapezoid(integrand) / mass, bandwidth = bandwidth)
   if (!rows) return(out)
   gap <- ifelse(known & is.finite(accuracy), t - accuracy, 0)

@@ -141,12 +141,10 @@ crossfit_ks <- function(sorted, fold) {
 
 check_scalar_notion <- function(notion, call = caller_env()) {
   check_notion(notion, call = call)
-  if (identical(notion, "canonical")) {
-    stop_input(c(
-      "{.arg notion} must be one of {.or {.val {c('top_label', 'binary', 'class_wise')}}} here.",
-      "x" = "It is {.val canonical}.",
-      "i" = "For whole probability vectors see {.fn skce} and {.code ece(notion = \"canonical\")}."
-    ), "notion", arg = "notion", value = notion, call = call)
-  }
+  stop_if(identical(notion, "canonical"),
+          "{.arg notion} must be one of {.or {.val {c('top_label', 'binary', 'class_wise')}}} here.",
+          "x" = "It is {.val canonical}.",
+          "i" = "For whole probability vectors see {.fn skce} and {.code ece(notion = \"canonical\")}.",
+          class = "notion", arg = "notion", value = notion, call = call)
   notion
 }

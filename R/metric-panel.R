@@ -55,12 +55,9 @@ classical_rows <- function(n_bins, smoother, floor, level, call) {
 
 # The rows of metrics as values, from predictions.
 metric_rows <- function(metrics, notion, level, given, call) {
-  if (length(given) > 0) {
-    stop_input(c(
-      "{.arg {given[1]}} is for the default panel, without {.arg metrics}.",
-      "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}."
-    ), "argument", arg = given[1], call = call)
-  }
+  stop_if(length(given) > 0, "{.arg {given[1]}} is for the default panel, without {.arg metrics}.",
+          "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}.", arg = given[1],
+          call = call)
   metrics <- as_metrics(metrics, call)
   lapply(metrics, function(metric) {
     arguments <- names(formals(metric$fn))

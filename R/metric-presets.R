@@ -57,12 +57,9 @@ preset_scheme <- function(preset, given, call = caller_env()) {
   for (name in intersect(names(given), names(choices))) {
     allowed <- choices[[name]]
     if (name == "n_bins" || is.null(allowed) || is.null(given[[name]])) next
-    if (!all(given[[name]] %in% allowed) || length(given[[name]]) != 1) {
-      stop_input(c(
-        "{.arg {name}} must be one of {.or {.val {allowed}}} with {.code preset = \"{preset}\"}.",
-        "x" = "It is {describe(given[[name]])}."
-      ), "argument", arg = name, value = given[[name]], call = call)
-    }
+    stop_if(!all(given[[name]] %in% allowed) || length(given[[name]]) != 1,
+            "{.arg {name}} must be one of {.or {.val {allowed}}} with {.code preset = \"{preset}\"}.",
+            "x" = "It is {describe(given[[name]])}.", arg = name, value = given[[name]], call = call)
   }
   pick <- function(name, default) given[[name]] %||% choices[[name]][1] %||% default
   scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1),
@@ -141,19 +138,12 @@ preset_notion <- function(preset, predictions) {
 preset_problems <- function(preset, predictions, notion, call) {
   k <- NCOL(predictions$probs) # 1 where there are none
   one_column <- preset %in% c("netcal", "scikit-learn")
-  if (preset == "scikit-learn" && k > 2) {
-    stop_input(c(
-      "{.code preset = \"scikit-learn\"} is for two classes.",
-      "x" = "There are {k}.",
-      "i" = "Give the probability of one class and a logical {.arg truth}."
-    ), "notion", arg = "x", call = call)
-  }
-  if (!is.null(predictions$design$w)) {
-    stop_input(c(
-      "{.arg preset} reproduces libraries that have no importance weights.",
-      "i" = "Use {.code preset = NULL}, or frequency weights (integers)."
-    ), "weights", arg = "weights", call = call)
-  }
+  stop_if(preset == "scikit-learn" && k > 2, "{.code preset = \"scikit-learn\"} is for two classes.",
+          "x" = "There are {k}.", "i" = "Give the probability of one class and a logical {.arg truth}.",
+          class = "notion", arg = "x", call = call)
+  stop_if(!is.null(predictions$design$w), "{.arg preset} reproduces libraries that have no importance weights.",
+          "i" = "Use {.code preset = NULL}, or frequency weights (integers).", class = "weights", arg = "weights",
+          call = call)
   if (k == 2 && (one_column || preset == "torchmetrics" && notion == "binary")) predictions$event <- 2L
   # a single probability has no classes to go through
   scalar <- k == 1 && notion == "class_wise" && !one_column

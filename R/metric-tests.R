@@ -234,15 +234,11 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
 }, "minimize", c(0, Inf))
 
 hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
-  if (!is.null(problem$design$cluster)) {
-    stop_input(c(
-      "The Hosmer-Lemeshow test needs independent rows.",
-      "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of \\
-             {draw_count(problem$design)} rows.",
-      "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \
-             {.code ce_test(test = \"joint\")}."
-    ), c("cluster", "argument"), arg = "cluster", call = call)
-  }
+  stop_if(!is.null(problem$design$cluster), "The Hosmer-Lemeshow test needs independent rows.",
+          "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of \\
+                 {draw_count(problem$design)} rows.",
+          "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \
+                 {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster", call = call)
   sorted <- sort_problem(problem)
   bins <- bin_table(sorted, mass_ends(sorted, n_groups))
   expected <- bins$size * (bins$accuracy + bins$gap)

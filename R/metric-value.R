@@ -34,20 +34,14 @@ ce_metric <- function(metric, ..., name = NULL) {
   call <- current_env()
   value <- as_metric(metric, call)
   options <- list(...)
-  if (length(options) > 0 && !all(nzchar(rlang::names2(options)))) {
-    stop_input(c("The options of a metric must be named.", "i" = "As in {.code ce_metric(ece, n_bins = 5)}."),
-               "argument", arg = "...", call = call)
-  }
+  stop_if(length(options) > 0 && !all(nzchar(rlang::names2(options))), "The options of a metric must be named.",
+          "i" = "As in {.code ce_metric(ece, n_bins = 5)}.", arg = "...", call = call)
   of_rows <- intersect(names(options), c("event_level", "na_rm", ".by", "weights", "cluster", "horizon"))
-  if (length(of_rows) > 0 && reads_data(value$fn)) {
-    stop_input(c("{.arg {of_rows[1]}} says how rows are read, and is no option of a metric.",
-                 "i" = "Give it to the function that reads the rows, such as {.fn ce_compare}."), "argument",
-               arg = of_rows[1], call = call)
-  }
-  if (!is.null(name) && !rlang::is_string(name)) {
-    stop_input(c("{.arg name} must be a text.", "x" = "It is {describe(name)}."), "argument", arg = "name",
-               call = call)
-  }
+  stop_if(length(of_rows) > 0 && reads_data(value$fn),
+          "{.arg {of_rows[1]}} says how rows are read, and is no option of a metric.",
+          "i" = "Give it to the function that reads the rows, such as {.fn ce_compare}.", arg = of_rows[1], call = call)
+  stop_if(!is.null(name) && !rlang::is_string(name), "{.arg name} must be a text.", "x" = "It is {describe(name)}.",
+          arg = "name", call = call)
   value$options[names(options)] <- options
   new_metric_value(value$fn, value$options, name %||% value$name)
 }
@@ -177,10 +171,9 @@ estimate_metric <- function(metric, data, call) {
   input <- metric_input(data)
   arguments <- names(formals(metric$fn))
   if ("event_level" %in% arguments) metric$options$event_level <- metric$options$event_level %||% input$event_level
-  if (!is.null(input$design$weights) && !"weights" %in% arguments) {
-    stop_input(c("A metric of weighted rows must have an argument {.arg weights}.",
-                 "x" = "Its arguments are {.arg {arguments}}."), "weights", arg = "metric", call = call)
-  }
+  stop_if(!is.null(input$design$weights) && !"weights" %in% arguments,
+          "A metric of weighted rows must have an argument {.arg weights}.",
+          "x" = "Its arguments are {.arg {arguments}}.", class = "weights", arg = "metric", call = call)
   # who resamples clusters needs no argument for them
   design <- input$design[names(input$design) %in% arguments]
   withCallingHandlers(
@@ -225,17 +218,13 @@ named_row <- function(value, name) {
 }
 
 metric_number <- function(value, call, names = NULL) {
-  if (!is.numeric(value) || length(value) != 1) {
-    stop_input(c(
-      "A metric must return one number.",
-      "x" = "It returned {describe(value)}.",
-      "i" = if (anyDuplicated(names) == 0 && length(names) > 1) {
-        "Choose one by its {.arg name}, {.or {.val {names}}}, as in {.code ce_metric(ici, name = \"e50\")}."
-      } else {
-        "Choose one by options, as in {.code ce_metric(ece, n_bins = 15)}."
-      }
-    ), "argument", arg = "metric", call = call)
-  }
+  stop_if(!is.numeric(value) || length(value) != 1, "A metric must return one number.",
+          "x" = "It returned {describe(value)}.",
+          "i" = if (anyDuplicated(names) == 0 && length(names) > 1) {
+            "Choose one by its {.arg name}, {.or {.val {names}}}, as in {.code ce_metric(ici, name = \"e50\")}."
+          } else {
+            "Choose one by options, as in {.code ce_metric(ece, n_bins = 15)}."
+          }, arg = "metric", call = call)
   as.numeric(value)
 }
 

@@ -78,10 +78,8 @@ swapped_model <- function(call) {
 #' @export
 ce_predictions.list <- function(model, newdata, ...) {
   if (!is.null(attr(model, "class"))) return(ce_predictions.default(model))
-  if (length(model) == 0) {
-    stop_input(c("{.arg model} must hold at least one model.", "x" = "It is an empty list."), "argument", arg = "model",
-               call = NULL)
-  }
+  stop_if(length(model) == 0, "{.arg model} must hold at least one model.", "x" = "It is an empty list.", arg = "model",
+          call = NULL)
   names(model) <- list_names(model, rep("model", length(model)))
   lapply(setNames(nm = names(model)), function(name) {
     in_model(ce_predictions(model[[name]], newdata, ...), name, NULL)
@@ -92,13 +90,12 @@ ce_predictions.list <- function(model, newdata, ...) {
 
 # `package`: of the model, with its predict() method, which a model read from a file does not load.
 check_newdata <- function(newdata, package = character()) {
-  if (missing(newdata) || !is.data.frame(newdata)) {
-    stop_input(c(
-      "{.arg newdata} must be a data frame of rows to predict.",
-      "x" = if (missing(newdata)) "It is missing." else "It is {.cls {class(newdata)[1]}}.",
-      remedy("Give rows that were not used to fit the model, with their outcomes", "ce_predictions(model, newdata)")
-    ), "argument", arg = "newdata", call = NULL)
-  }
+  stop_if(
+    missing(newdata) || !is.data.frame(newdata), "{.arg newdata} must be a data frame of rows to predict.",
+    "x" = if (missing(newdata)) "It is missing." else "It is {.cls {class(newdata)[1]}}.",
+    remedy("Give rows that were not used to fit the model, with their outcomes", "ce_predictions(model, newdata)"),
+    arg = "newdata", call = NULL
+  )
   rlang::check_installed(package, reason = "to predict from its model.")
 }
 
@@ -117,12 +114,10 @@ predict_rows <- function(model, newdata, ...) {
 
 add_columns <- function(newdata, columns) {
   taken <- intersect(names(columns), names(newdata))
-  if (length(taken) > 0) {
-    stop_input(c("{.arg newdata} must not have the columns of predictions yet.",
-                 "x" = "It has {.field {taken}}.",
-                 remedy("Drop what it has, as in", paste0("subset(newdata, select = -", taken[1], ")"))),
-               "columns", arg = "newdata", call = NULL)
-  }
+  stop_if(length(taken) > 0, "{.arg newdata} must not have the columns of predictions yet.",
+          "x" = "It has {.field {taken}}.",
+          remedy("Drop what it has, as in", paste0("subset(newdata, select = -", taken[1], ")")), class = "columns",
+          arg = "newdata", call = NULL)
   if (!inherits(newdata, "grouped_df")) newdata <- tibble::as_tibble(newdata)
   for (name in names(columns)) newdata[[name]] <- columns[[name]]
   newdata
@@ -157,11 +152,9 @@ stop_no_probabilities <- function(what, remedy, .envir = parent.frame()) {
 }
 
 check_horizon_given <- function(horizon) {
-  if (is.null(horizon)) {
-    stop_input(c("Survival models need a {.arg horizon}.",
-                 "i" = "{.code horizon = 5}: the probability of the event by time 5."), c("horizon", "argument"),
-               arg = "horizon", call = NULL)
-  }
+  stop_if(is.null(horizon), "Survival models need a {.arg horizon}.",
+          "i" = "{.code horizon = 5}: the probability of the event by time 5.", class = c("horizon", "argument"),
+          arg = "horizon", call = NULL)
   check_number(horizon, call = NULL)
 }
 

@@ -52,9 +52,8 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
   truth <- enquo(truth)
   dots <- column_dots(...)
   design <- design_input(enquo(weights), enquo(cluster))
-  if (!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(enquo(.by))) {
-    stop_input("With {.arg .by}, {.arg after} must be a map.", "argument", arg = "after")
-  }
+  stop_if(!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(enquo(.by)),
+          "With {.arg .by}, {.arg after} must be a map.", arg = "after")
   by_groups(x, enquo(.by), function(part) {
     before <- read_moments(part, truth, dots, na_rm, call, design = design, any_family = TRUE)
     if (before$na) return(moment_table(before, level, missing = TRUE))
@@ -70,10 +69,8 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
 read_after <- function(x, after, before, truth, dots, call) {
   if (inherits(after, "ce_recalibration")) {
     check_object(after, "after", call)
-    if (after$kind != "distribution") {
-      stop_input(c("{.arg after} must be a map of variances.", "x" = "It is {.val {after$method}}."),
-                 "argument", arg = "after", call = call)
-    }
+    stop_if(after$kind != "distribution", "{.arg after} must be a map of variances.",
+            "x" = "It is {.val {after$method}}.", arg = "after", call = call)
     if (!after$injective$value) warn_not_injective(after$injective$reason, "score", FALSE)
     after <- predict(after, x)
   }
@@ -185,12 +182,8 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL,
   moments <- moments_of(x, call, any_family = any_family)
   layout$type <- moments$type
   layout$roles <- moments$roles
-  if (!is.numeric(outcome) && !is.logical(outcome)) {
-    stop_input(c(
-      "{.arg truth} must be numeric for a regression.",
-      "x" = "It is {.cls {class(outcome)[1]}}."
-    ), "truth", arg = "truth", call = call)
-  }
+  stop_if(!is.numeric(outcome) && !is.logical(outcome), "{.arg truth} must be numeric for a regression.",
+          "x" = "It is {.cls {class(outcome)[1]}}.", class = "truth", arg = "truth", call = call)
   outcome <- as.numeric(outcome)
   check_length(length(moments$mean), length(outcome), call)
   if (any(is.infinite(outcome) | is.nan(outcome))) {
@@ -222,38 +215,28 @@ moments_of <- function(x, call, columns = NULL, any_family = FALSE) {
       return(list(mean = replace(moments$mean, missing, NA), variance = replace(moments$variance, missing, NA),
                   type = "law"))
     }
-    if (family_of(x) != "normal") {
-      stop_input(c(
-        "Means and variances can be read from normal predictions.",
-        "x" = "These are {.val {family_of(x)}}.",
-        "i" = if (family_of(x) == "draws") {
-          "Give a normal with the draws' moments, {.code pred_normal(mean, sd)}."
-        } else {
-          "Give two columns named {.code mean} and {.code variance}."
-        }
-      ), "distribution", arg = "x", call = call)
-    }
+    stop_if(family_of(x) != "normal", "Means and variances can be read from normal predictions.",
+            "x" = "These are {.val {family_of(x)}}.",
+            "i" = if (family_of(x) == "draws") {
+              "Give a normal with the draws' moments, {.code pred_normal(mean, sd)}."
+            } else {
+              "Give two columns named {.code mean} and {.code variance}."
+            }, class = "distribution", arg = "x", call = call)
     return(list(mean = replace(vctrs::field(x, "mean"), missing, NA),
                 variance = replace(vctrs::field(x, "sd")^2, missing, NA), type = "law"))
   }
-  if (!is.matrix(x) || !is.numeric(x) || ncol(x) != 2) {
-    stop_input(c(
-      "A regression needs the predicted means and variances.",
-      "x" = "{.arg x} is {describe_shape(x)}.",
-      "i" = "Give {.code pred_normal(mean, sd)}, or two columns named {.code mean} and {.code variance}."
-    ), "columns", arg = "x", call = call)
-  }
+  stop_if(!is.matrix(x) || !is.numeric(x) || ncol(x) != 2, "A regression needs the predicted means and variances.",
+          "x" = "{.arg x} is {describe_shape(x)}.",
+          "i" = "Give {.code pred_normal(mean, sd)}, or two columns named {.code mean} and {.code variance}.",
+          class = "columns", arg = "x", call = call)
   roles <- moment_roles(colnames(x) %||% columns, call)
   x <- cbind(x[, roles == "mean"], x[, roles != "mean"])
   deviation <- "sd" %in% roles
   bad <- which(!is.na(x[, 2]) & (x[, 2] < 0 | is.infinite(x[, 2])) | is.nan(rowSums(x)) | is.infinite(x[, 1]))
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Means must be finite and variances finite and not negative.",
-      "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, {if (deviation) 'sd' else 'variance'} \\
-             {.val {x[bad[1], 2]}}; {length(bad)} of {nrow(x)} rows are affected."
-    ), "variance", arg = "x", row = bad[1], call = call)
-  }
+  stop_if(length(bad) > 0, "Means must be finite and variances finite and not negative.",
+          "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, {if (deviation) 'sd' else 'variance'} \\
+                 {.val {x[bad[1], 2]}}; {length(bad)} of {nrow(x)} rows are affected.", class = "variance", arg = "x",
+          row = bad[1], call = call)
   list(mean = unname(x[, 1]), variance = unname(x[, 2])^(1 + deviation), type = "matrix", roles = roles)
 }
 

@@ -87,13 +87,12 @@
 ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf, event_level = "first") {
   if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_monitor", current_env())
   notion <- check_notion(notion)
-  if (identical(notion, "canonical")) {
-    stop_input(c(
-      "A monitor needs binary, top-label or class-wise calibration.",
-      "x" = "{.arg notion} is {.val canonical}.",
-      "i" = "A calibrated vector of probabilities is calibrated class by class: use {.code notion = \"class_wise\"}."
-    ), "notion", arg = "notion", value = notion)
-  }
+  stop_if(
+    identical(notion, "canonical"), "A monitor needs binary, top-label or class-wise calibration.",
+    "x" = "{.arg notion} is {.val canonical}.",
+    "i" = "A calibrated vector of probabilities is calibrated class by class: use {.code notion = \"class_wise\"}.",
+    class = "notion", arg = "notion", value = notion
+  )
   check_number(alpha, lower = 0, upper = 1, open = TRUE)
   check_count(block, lower = 1)
   if (!identical(half_life, Inf)) check_number(half_life, lower = 0, open = TRUE)
@@ -152,12 +151,9 @@ monitor_rows <- function(object, data, truth, dots, given, na_rm, call) {
     # the other clusters come in other updates
     calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
   )
-  if (predictions$na) {
-    stop_input(c(
-      "A monitor needs complete rows.",
-      "x" = "There are missing values and {.arg na_rm} is {.val {FALSE}}."
-    ), "missing", arg = "na_rm", call = call)
-  }
+  stop_if(predictions$na, "A monitor needs complete rows.",
+          "x" = "There are missing values and {.arg na_rm} is {.val {FALSE}}.", class = "missing", arg = "na_rm",
+          call = call)
   check_same_classes(object$state$about$levels, predictions$levels, call)
   if (!is.null(columns$cluster)) {
     object$clusters <- c(object$clusters, new_clusters(columns$cluster[predictions$rows], object$clusters, call))
@@ -189,13 +185,12 @@ check_monitor_weights <- function(weights, call) {
 new_clusters <- function(cluster, known, call) {
   labels <- as.character(unique(cluster))
   again <- intersect(labels, known)
-  if (length(again) > 0) {
-    stop_input(c(
-      "The rows of a cluster must come in one update.",
-      "x" = "Cluster {.val {again[1]}} has earlier rows; {length(again)} of {length(labels)} clusters are affected.",
-      "i" = "Wait until a cluster is complete, or name its later rows as another cluster if they are new draws."
-    ), "cluster", arg = "cluster", value = again[1], call = call)
-  }
+  stop_if(
+    length(again) > 0, "The rows of a cluster must come in one update.",
+    "x" = "Cluster {.val {again[1]}} has earlier rows; {length(again)} of {length(labels)} clusters are affected.",
+    "i" = "Wait until a cluster is complete, or name its later rows as another cluster if they are new draws.",
+    class = "cluster", arg = "cluster", value = again[1], call = call
+  )
   labels
 }
 
@@ -232,12 +227,8 @@ c.ce_monitor <- function(...) {
   settings <- lapply(monitors, monitor_settings)
   for (other in settings[-1]) {
     differs <- names(other)[!mapply(identical, settings[[1]], other)]
-    if (length(differs) > 0) {
-      stop_input(c(
-        "Monitors that are joined must have the same settings.",
-        "x" = "They differ in {.field {differs}}."
-      ), "argument", arg = differs[1], call = call)
-    }
+    stop_if(length(differs) > 0, "Monitors that are joined must have the same settings.",
+            "x" = "They differ in {.field {differs}}.", arg = differs[1], call = call)
   }
   joined <- first
   joined$history <- NULL
@@ -253,22 +244,18 @@ c.ce_monitor <- function(...) {
 }
 
 check_monitor <- function(x, call) {
-  if (!inherits(x, "ce_monitor")) {
-    stop_input(c("All arguments must be monitors, from {.fn ce_monitor}.", "x" = "One is {.cls {class(x)[1]}}."),
-               "monitor", arg = "...", call = call)
-  }
+  stop_if(!inherits(x, "ce_monitor"), "All arguments must be monitors, from {.fn ce_monitor}.",
+          "x" = "One is {.cls {class(x)[1]}}.", class = "monitor", arg = "...", call = call)
   check_monitor_version(x, call)
   check_object(x, "object", call)
 }
 
 # Before its fields, which other versions have in another way.
 check_monitor_version <- function(x, call) {
-  if (!identical(.subset2(x, "version"), monitor_version)) {
-    stop_input(c(
-      "A monitor must have been made by this version of calibrisk.",
-      "x" = "It is of format {describe(.subset2(x, 'version'))}; this version reads {.val {monitor_version}}."
-    ), "version", arg = "object", value = .subset2(x, "version"), call = call)
-  }
+  stop_if(!identical(.subset2(x, "version"), monitor_version),
+          "A monitor must have been made by this version of calibrisk.",
+          "x" = "It is of format {describe(.subset2(x, 'version'))}; this version reads {.val {monitor_version}}.",
+          class = "version", arg = "object", value = .subset2(x, "version"), call = call)
 }
 
 # Facts in which joined monitors, and their rows, must agree.

@@ -9,13 +9,9 @@ check_notion <- function(notion, several = FALSE, call = caller_env()) {
   if (is.null(notion)) return(NULL)
   ok <- is.character(notion) && length(notion) >= 1 && all(notion %in% ce_notions) &&
     (several || length(notion) == 1)
-  if (!ok) {
-    stop_input(c(
-      "{.arg notion} must be {if (several) 'among' else 'one of'} {.or {.val {ce_notions}}}.",
-      "x" = "It is {describe(notion)}.",
-      choice_remedy(notion, ce_notions, "notion", call)
-    ), "notion", arg = "notion", value = notion, call = call)
-  }
+  stop_if(!ok, "{.arg notion} must be {if (several) 'among' else 'one of'} {.or {.val {ce_notions}}}.",
+          "x" = "It is {describe(notion)}.", choice_remedy(notion, ce_notions, "notion", call), class = "notion",
+          arg = "notion", value = notion, call = call)
   notion
 }
 
@@ -94,13 +90,10 @@ top_label <- function(probs) {
 }
 
 check_two_classes <- function(predictions, call) {
-  if (n_classes(predictions) != 2) {
-    stop_input(c(
-      "{.code notion = \"binary\"} needs two classes.",
-      "x" = "There are {n_classes(predictions)}.",
-      "i" = "Leave it out for the default of several classes, or use {.val class_wise} or {.val canonical}."
-    ), "notion", arg = "notion", call = call)
-  }
+  stop_if(n_classes(predictions) != 2, "{.code notion = \"binary\"} needs two classes.",
+          "x" = "There are {n_classes(predictions)}.",
+          "i" = "Leave it out for the default of several classes, or use {.val class_wise} or {.val canonical}.",
+          class = "notion", arg = "notion", call = call)
 }
 
 canonical_problem <- function(predictions) {

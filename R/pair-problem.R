@@ -44,12 +44,8 @@ family_text <- function(laws) {
 check_block <- function(block, n, least = 2, call = caller_env()) {
   block <- block %||% max(least, floor(sqrt(n)))
   check_count(block, "block", lower = least, call = call)
-  if (block > n) {
-    stop_input(c(
-      "{.arg block} must be at most the number of observations.",
-      "x" = "It is {block}, there are {n}."
-    ), "argument", arg = "block", value = block, call = call)
-  }
+  stop_if(block > n, "{.arg block} must be at most the number of observations.", "x" = "It is {block}, there are {n}.",
+          arg = "block", value = block, call = call)
   as.integer(block)
 }
 
@@ -58,27 +54,19 @@ check_block <- function(block, n, least = 2, call = caller_env()) {
 #   h = sum over classes a, b of (e_y - p)_a (e_z - q)_b k(p, a, q, b),
 # n^2 K^2 calls of an R function: for small data.
 joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call = caller_env()) {
-  if (!is_plain(laws$design)) {
-    stop_input(c("A function as {.arg kernel} needs independent, unweighted rows.",
-                 "i" = "Use a kernel of the package with {.arg weights} or {.arg cluster}."),
-               "weights", arg = "kernel", call = call)
-  }
-  if (!is.null(laws$law) || !is.null(target_kernel) || !is.null(laws$group)) {
-    stop_input(c(
-      "A function as {.arg kernel} is a kernel on class probabilities and classes together.",
-      "x" = "It takes no {.arg target_kernel} and no {.arg group}, and needs class probabilities.",
-      "i" = "The package's kernels are values of functions: {.code kernel_wasserstein()}, not \\
-             {.code kernel_wasserstein}."
-    ), "kernel", arg = "kernel", call = call)
-  }
+  stop_if(!is_plain(laws$design), "A function as {.arg kernel} needs independent, unweighted rows.",
+          "i" = "Use a kernel of the package with {.arg weights} or {.arg cluster}.", class = "weights", arg = "kernel",
+          call = call)
+  stop_if(!is.null(laws$law) || !is.null(target_kernel) || !is.null(laws$group),
+          "A function as {.arg kernel} is a kernel on class probabilities and classes together.",
+          "x" = "It takes no {.arg target_kernel} and no {.arg group}, and needs class probabilities.",
+          "i" = "The package's kernels are values of functions: {.code kernel_wasserstein()}, not \\
+                 {.code kernel_wasserstein}.", class = "kernel", arg = "kernel", call = call)
   arguments <- setdiff(names(formals(args(kernel))), if (is_maker(kernel)) "...")
-  if (length(arguments) != 4 && !"..." %in% arguments) {
-    stop_input(c(
-      "A function as {.arg kernel} must take four arguments: probabilities, class, probabilities, class.",
-      "x" = "It takes {length(arguments)}.",
-      kernel_remedy(kernel, "kernel", call)
-    ), "kernel", arg = "kernel", call = call)
-  }
+  stop_if(length(arguments) != 4 && !"..." %in% arguments,
+          "A function as {.arg kernel} must take four arguments: probabilities, class, probabilities, class.",
+          "x" = "It takes {length(arguments)}.", kernel_remedy(kernel, "kernel", call), class = "kernel",
+          arg = "kernel", call = call)
   probs <- laws$probs
   residuals <- canonical_residuals(probs, as.vector(laws$y))
   n <- laws$n
@@ -101,12 +89,9 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
 
 kernel_value <- function(kernel, p, y, q, z, call) {
   value <- kernel(p, y, q, z)
-  if (!rlang::is_bare_numeric(value, 1) || !is.finite(value)) {
-    stop_input(c(
-      "A function as {.arg kernel} must return one finite number.",
-      "x" = "It returned {describe(value)}."
-    ), "kernel", arg = "kernel", call = call)
-  }
+  stop_if(!rlang::is_bare_numeric(value, 1) || !is.finite(value),
+          "A function as {.arg kernel} must return one finite number.", "x" = "It returned {describe(value)}.",
+          class = "kernel", arg = "kernel", call = call)
   value
 }
 

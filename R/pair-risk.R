@@ -78,13 +78,11 @@ pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL, pairs = c("al
 # Squares of squares are taken.
 check_pair_range <- function(result, call = caller_env()) {
   numbers <- c(result$risk, result$std.error, result$zero_risk)
-  if (any(is.infinite(numbers)) || is.na(result$risk) && result$n_missing == 0 && result$n > 1) {
-    stop_input(c(
-      "{.arg h} and {.arg residuals} must be small enough for the squares of their products.",
-      "x" = "The risk or its standard error is beyond double precision.",
-      "i" = "Use other units: the risk of {.code h / c^2} and {.code residuals / c} is {.code 1 / c^4} of it."
-    ), "function", arg = "h", call = call)
-  }
+  stop_if(any(is.infinite(numbers)) || is.na(result$risk) && result$n_missing == 0 && result$n > 1,
+          "{.arg h} and {.arg residuals} must be small enough for the squares of their products.",
+          "x" = "The risk or its standard error is beyond double precision.",
+          "i" = "Use other units: the risk of {.code h / c^2} and {.code residuals / c} is {.code 1 / c^4} of it.",
+          class = "function", arg = "h", call = call)
 }
 
 check_pair_matrix <- function(h, m, call = caller_env()) {
@@ -103,13 +101,11 @@ check_pair_matrix <- function(h, m, call = caller_env()) {
 
 index_tile <- function(h, rows, cols) {
   values <- user_value(h(rows, cols), "h", "For {length(rows)} rows and {length(cols)} columns it failed.", "function")
-  if (!is.numeric(values) || length(values) != length(rows) * length(cols)) {
-    stop_input(c(
-      "The function {.arg h} must return a numeric matrix with one row per row number and one \\
-       column per column number.",
-      "x" = "For {length(rows)} rows and {length(cols)} columns it returned {describe(values)}."
-    ), "function", arg = "h", call = NULL)
-  }
+  stop_if(!is.numeric(values) || length(values) != length(rows) * length(cols),
+          "The function {.arg h} must return a numeric matrix with one row per row number and one \\
+           column per column number.",
+          "x" = "For {length(rows)} rows and {length(cols)} columns it returned {describe(values)}.",
+          class = "function", arg = "h", call = NULL)
   matrix(as.numeric(values), length(rows), length(cols))
 }
 

@@ -25,17 +25,13 @@ bind_law <- function(kernel, laws, draws, threads, call) {
     return(list(spec = list(form = "sum", scale = kernel$scale, parts = lapply(parts, `[[`, "spec")),
                 kernel = kernel, form = setdiff(c(forms, "closed form"), "closed form")[1] %|% "closed form"))
   }
-  if (kernel$type == "white") {
-    stop_input(c(
-      "{.fn kernel_white} cannot compare continuous outcomes.",
-      "x" = "The predictions are {.val {family}}.",
-      "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_matern}."
-    ), "kernel", arg = "target_kernel", call = call)
-  }
-  if (!kernel$type %in% c("gaussian", "laplace", "matern", "linear", "product")) {
-    stop_input(c("{.code {format(kernel)}} is not a kernel for numeric outcomes."),
-               "kernel", arg = "target_kernel", call = call)
-  }
+  stop_if(kernel$type == "white", "{.fn kernel_white} cannot compare continuous outcomes.",
+          "x" = "The predictions are {.val {family}}.",
+          "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_matern}.", class = "kernel",
+          arg = "target_kernel", call = call)
+  stop_if(!kernel$type %in% c("gaussian", "laplace", "matern", "linear", "product"),
+          "{.code {format(kernel)}} is not a kernel for numeric outcomes.", class = "kernel", arg = "target_kernel",
+          call = call)
   spec <- closed_form(kernel, laws)
   if (!is.null(spec)) return(list(spec = scaled_target(spec, kernel), kernel = kernel, form = "closed form"))
   quantiles <- has_quantiles(laws$law)

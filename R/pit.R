@@ -7,12 +7,9 @@ pit_middle <- function(pit) (pit$low + pit$high) / 2
 
 pit_of <- function(law, y, call = caller_env()) {
   pit <- family_pit(law, y)
-  if (is.null(pit)) {
-    stop_input(c(
-      "The probability integral transform needs predictions of one real number.",
-      "x" = "These are {.val {family_of(law)}} in dimension {dimension_of(law)}."
-    ), "distribution", arg = "x", call = call)
-  }
+  stop_if(is.null(pit), "The probability integral transform needs predictions of one real number.",
+          "x" = "These are {.val {family_of(law)}} in dimension {dimension_of(law)}.", class = "distribution",
+          arg = "x", call = call)
   pit
 }
 

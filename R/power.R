@@ -120,13 +120,9 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, delta = NULL, n 
                      simulate = NULL, level = 0.95, event_level = "first", na_rm = TRUE, threads = NULL,
                      weights = NULL, horizon = NULL) {
   call <- current_env()
-  if (missing(x)) {
-    stop_input(c(
-      "{.arg x} must be given: an assumption on the predictions, or those of a pilot study.",
-      "x" = "It is missing.",
-      "i" = "For example {.code ce_power(assume_logit(mean = -1, sd = 1), width = c(slope = 0.2))}."
-    ), "argument", arg = "x")
-  }
+  stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions, or those of a pilot study.",
+          "x" = "It is missing.",
+          "i" = "For example {.code ce_power(assume_logit(mean = -1, sd = 1), width = c(slope = 0.2))}.", arg = "x")
   dots <- column_dots(...)
   check_planned(x, missing(truth), call)
   check_level(level)
@@ -161,32 +157,25 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, delta = NULL, n 
 
 check_wishes <- function(width, power, n, threshold, delta, call) {
   wished <- !is.null(width) || !is.null(power)
-  if (wished == !is.null(n)) {
-    stop_input(c(
-      "Give either the aim, {.arg width} or {.arg power}, or the number of rows, {.arg n}.",
-      "x" = if (wished) "Both are given." else "Neither is given.",
-      remedy("For example", if (wished) mended_line(call, drop = "n") else
-        mended_line(call, list(width = quote(c(slope = 0.2)))))
-    ), "argument", arg = "n", call = call)
-  }
+  stop_if(wished == !is.null(n), "Give either the aim, {.arg width} or {.arg power}, or the number of rows, {.arg n}.",
+          "x" = if (wished) "Both are given." else "Neither is given.",
+          remedy("For example", if (wished) mended_line(call, drop = "n") else
+            mended_line(call, list(width = quote(c(slope = 0.2))))), arg = "n", call = call)
   check_count(n, lower = 2, null = TRUE, call = call)
   check_number(power, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
-  if (!is.null(delta) && is.null(power) && is.null(n)) {
-    stop_input(c("{.arg delta} needs a {.arg power} beside {.arg width}.", "x" = "There is only {.arg width}.",
-                 remedy("For example", mended_line(call, list(power = 0.8)) %||% "power = 0.8")),
-               "argument", arg = "delta", value = delta, call = call)
-  }
+  stop_if(!is.null(delta) && is.null(power) && is.null(n), "{.arg delta} needs a {.arg power} beside {.arg width}.",
+          "x" = "There is only {.arg width}.",
+          remedy("For example", mended_line(call, list(power = 0.8)) %||% "power = 0.8"), arg = "delta", value = delta,
+          call = call)
   if (is.null(width)) return(invisible())
   check_numbers(width, lower = 0, open = TRUE, call = call)
   known <- names(power_widths)
   named <- rlang::names2(width)
   bad <- which(!named %in% known | duplicated(named))
   if (length(bad) > 0) stop_unknown_width(width, named, bad, known, call)
-  if (any(grepl("net_benefit", named)) && is.null(threshold)) {
-    stop_input(c("Net benefit needs a {.arg threshold}, the risk from which on people are treated.",
-                 "x" = "It is missing.", remedy("For example", mended_line(call, list(threshold = 0.1)))), "argument",
-               arg = "threshold", call = call)
-  }
+  stop_if(any(grepl("net_benefit", named)) && is.null(threshold),
+          "Net benefit needs a {.arg threshold}, the risk from which on people are treated.", "x" = "It is missing.",
+          remedy("For example", mended_line(call, list(threshold = 0.1))), arg = "threshold", call = call)
 }
 
 stop_unknown_width <- function(width, named, bad, known, call) {

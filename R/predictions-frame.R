@@ -12,13 +12,9 @@ read_probs <- function(x, dots, outcomes, except, call) {
   columns <- columns[!columns %in% except]
   if (length(columns) == 0) {
     laws <- names(x)[vapply(x, is_law, NA)]
-    if (length(dots) == 0 && length(laws) > 0) {
-      stop_input(c(
-        "{.arg x} must have columns of probabilities.",
-        "x" = "{.field {laws[1]}} holds predictive distributions.",
-        law_remedy(call)
-      ), "columns", arg = "x", call = call)
-    }
+    stop_if(length(dots) == 0 && length(laws) > 0, "{.arg x} must have columns of probabilities.",
+            "x" = "{.field {laws[1]}} holds predictive distributions.", law_remedy(call), class = "columns", arg = "x",
+            call = call)
     stop_input(c(
       "{.arg ...} must select the probability columns.",
       "x" = "It selects none.",
@@ -31,13 +27,9 @@ read_probs <- function(x, dots, outcomes, except, call) {
   }
   values <- x[unname(columns)]
   text <- names(columns)[!vapply(values, is.numeric, NA)]
-  if (length(text) > 0) {
-    stop_input(c(
-      "Probability columns must be numeric.",
-      "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}.",
-      text_column_remedy(x, text, outcomes, except, call)
-    ), "columns", arg = "...", call = call)
-  }
+  stop_if(length(text) > 0, "Probability columns must be numeric.",
+          "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}.",
+          text_column_remedy(x, text, outcomes, except, call), class = "columns", arg = "...", call = call)
   matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
          dimnames = list(NULL, names(columns)))
 }
@@ -56,13 +48,9 @@ default_columns <- function(x, outcomes, except) {
 # The name of the one column that `truth` selects.
 truth_column <- function(truth, x, call) {
   columns <- select_columns(truth, x, "truth", call)
-  if (length(columns) != 1) {
-    stop_input(c(
-      "{.arg truth} must select one column.",
-      "x" = "It selects {length(columns)}.",
-      remedy("Give one", mended_line(call, list(truth = as.name(names(x)[columns[1]]))))
-    ), "columns", arg = "truth", call = call)
-  }
+  stop_if(length(columns) != 1, "{.arg truth} must select one column.", "x" = "It selects {length(columns)}.",
+          remedy("Give one", mended_line(call, list(truth = as.name(names(x)[columns[1]])))), class = "columns",
+          arg = "truth", call = call)
   names(x)[columns]
 }
 

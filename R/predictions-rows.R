@@ -2,22 +2,20 @@
 
 # `k`: columns of a matrix, which may lie on its side.
 check_length <- function(n, n_truth, call, k = 0) {
-  if (n != n_truth) {
-    stop_input(c(
-      "There must be one outcome for each prediction.",
-      "x" = paste0("There ", if (n == 1) "is 1 prediction" else paste("are", n, "predictions"), " and ",
-                   if (n_truth == 1) "1 outcome" else paste(n_truth, "outcomes"), "."),
-      if (k == n_truth) {
-        remedy("Observations are rows", mended_predictions(call, transposed))
-      } else if (n == 1) {
-        remedy("Repeat the prediction for every outcome",
-               mended_predictions(call, function(x) call("rep", x, as.numeric(n_truth))))
-      } else {
-        c("i" = "Models leave out rows with missing values: predict with {.code newdata =}, and take the outcomes of \\
-                 the same rows. Columns of one data frame have one length.")
-      }
-    ), "length", arg = "truth", call = call)
-  }
+  stop_if(
+    n != n_truth, "There must be one outcome for each prediction.",
+    "x" = paste0("There ", if (n == 1) "is 1 prediction" else paste("are", n, "predictions"), " and ",
+                 if (n_truth == 1) "1 outcome" else paste(n_truth, "outcomes"), "."),
+    if (k == n_truth) {
+      remedy("Observations are rows", mended_predictions(call, transposed))
+    } else if (n == 1) {
+      remedy("Repeat the prediction for every outcome",
+             mended_predictions(call, function(x) call("rep", x, as.numeric(n_truth))))
+    } else {
+      c("i" = "Models leave out rows with missing values: predict with {.code newdata =}, and take the outcomes of \\
+               the same rows. Columns of one data frame have one length.")
+    }, class = "length", arg = "truth", call = call
+  )
 }
 
 transposed <- function(x) call("t", x)
@@ -79,14 +77,13 @@ check_probs <- function(x, rows, call, column = NULL) {
 check_logits <- function(x, rows, call) {
   m <- as.matrix(x)
   bad <- which(rowSums(m == Inf) > 0 | (ncol(m) > 1 & rowSums(is.finite(m)) == 0))
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Logits must be below infinity, with at least one finite value per row.",
-      "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of \\
-             {nrow(m)} rows are affected.",
-      "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; replace {.val {Inf}} by a finite number."
-    ), "logits", arg = "x", row = rows[bad[1]], call = call)
-  }
+  stop_if(
+    length(bad) > 0, "Logits must be below infinity, with at least one finite value per row.",
+    "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of \\
+           {nrow(m)} rows are affected.",
+    "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; replace {.val {Inf}} by a finite number.",
+    class = "logits", arg = "x", row = rows[bad[1]], call = call
+  )
   if (ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float)) {
     warn_result(c(
       "With {.code logits = TRUE}, {.arg x} is read as logits.",
@@ -99,11 +96,7 @@ check_logits <- function(x, rows, call) {
 check_unit <- function(x, rows, call, column = NULL) {
   if (length(x) > 0 && isTRUE(min(x) >= 0 && max(x) <= 1)) return(invisible())
   bad <- which(!is.finite(x) | x < 0 | x > 1)
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Probabilities must lie between 0 and 1.",
-      "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; {length(bad)} of {length(x)} rows are outside.",
-      unit_remedy(x, column, call)
-    ), "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]], call = call)
-  }
+  stop_if(length(bad) > 0, "Probabilities must lie between 0 and 1.",
+          "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; {length(bad)} of {length(x)} rows are outside.",
+          unit_remedy(x, column, call), class = "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]], call = call)
 }

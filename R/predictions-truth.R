@@ -1,13 +1,8 @@
 # Outcomes, coded to match the probabilities: classes 1..K of a matrix, 0/1 of a vector.
 
 check_truth_given <- function(truth, call) {
-  if (rlang::quo_is_missing(truth)) {
-    stop_input(c(
-      "{.arg truth} must be given.",
-      "x" = "It is missing in {verb_text(call)}.",
-      missing_truth_remedy(call)
-    ), "truth", arg = "truth", call = call)
-  }
+  stop_if(rlang::quo_is_missing(truth), "{.arg truth} must be given.", "x" = "It is missing in {verb_text(call)}.",
+          missing_truth_remedy(call), class = "truth", arg = "truth", call = call)
 }
 
 # list(values, column): the outcomes, and which column of a data frame x they are; with a `horizon` those of
@@ -114,23 +109,16 @@ code_truth <- function(truth, x, call) {
     order <- match_columns(names, k, levels, unused, call)
     return(list(truth = as.integer(truth), x = in_order(x, order), levels = levels, order = order))
   }
-  if (!is.numeric(truth)) {
-    stop_input(c(
-      "{.arg truth} must be a factor or integer classes 1, ..., {k}.",
-      "x" = "It is {.cls {class(truth)[1]}}.",
-      if (is.logical(truth)) {
-        remedy("For one class give one column of probabilities", mended_predictions(call, first_column))
-      }
-    ), "truth", arg = "truth", call = call)
-  }
+  stop_if(!is.numeric(truth), "{.arg truth} must be a factor or integer classes 1, ..., {k}.",
+          "x" = "It is {.cls {class(truth)[1]}}.",
+          if (is.logical(truth)) {
+            remedy("For one class give one column of probabilities", mended_predictions(call, first_column))
+          }, class = "truth", arg = "truth", call = call)
   bad <- which(!is.na(truth) & (truth < 1 | truth > k | truth != round(truth)))
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
-      "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are out of range.",
-      number_truth_remedy(truth, x, call)
-    ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
-  }
+  stop_if(length(bad) > 0, "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
+          "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are out of range.",
+          number_truth_remedy(truth, x, call), class = "truth", arg = "truth", row = bad[1], value = truth[bad[1]],
+          call = call)
   order <- numbered_columns(names, seq_len(k)) %||% seq_len(k)
   levels <- (names %||% as.character(seq_len(k)))[order]
   list(truth = as.integer(truth), x = in_order(x, order), levels = sub("^\\.pred_", "", levels), order = order)
@@ -179,13 +167,9 @@ truth_levels <- function(truth, names, call) {
 
 # The column of every level.
 match_columns <- function(names, k, levels, unused, call) {
-  if (length(levels) != k) {
-    stop_input(c(
-      "{.arg x} must have one probability column for each level of {.arg truth}.",
-      "x" = "{k} column{?s}, {length(levels)} level{?s}: {.val {levels}}.",
-      column_count_remedy(names, k, levels, unused, call)
-    ), "columns", arg = "truth", call = call)
-  }
+  stop_if(length(levels) != k, "{.arg x} must have one probability column for each level of {.arg truth}.",
+          "x" = "{k} column{?s}, {length(levels)} level{?s}: {.val {levels}}.",
+          column_count_remedy(names, k, levels, unused, call), class = "columns", arg = "truth", call = call)
   column_order(names, levels, call)
 }
 
@@ -203,34 +187,26 @@ code_outcome <- function(truth, event_level, call, column = NULL) {
 two_outcomes <- function(truth, call, column = NULL) {
   if (is.logical(truth)) return(list(code = truth + 1L, levels = c("FALSE", "TRUE")))
   if (is.factor(truth)) {
-    if (nlevels(truth) != 2) {
-      stop_input(c(
-        "With a single probability, a factor {.arg truth} must have two levels.",
-        "x" = "It has {nlevels(truth)}: {.val {levels(truth)}}.",
-        "i" = if (nlevels(truth) < 2) {
-          "Name both levels, as in {.code factor(truth, levels = c(\"no\", \"yes\"))}; all rows may have one of them."
-        } else {
-          "Give one probability column per class, or say which class the probability is of, as in \\
-           {.code truth == \"{levels(truth)[1]}\"}."
-        }
-      ), "truth", arg = "truth", call = call)
-    }
+    stop_if(
+      nlevels(truth) != 2, "With a single probability, a factor {.arg truth} must have two levels.",
+      "x" = "It has {nlevels(truth)}: {.val {levels(truth)}}.",
+      "i" = if (nlevels(truth) < 2) {
+        "Name both levels, as in {.code factor(truth, levels = c(\"no\", \"yes\"))}; all rows may have one of them."
+      } else {
+        "Give one probability column per class, or say which class the probability is of, as in \\
+         {.code truth == \"{levels(truth)[1]}\"}."
+      }, class = "truth", arg = "truth", call = call
+    )
     return(list(code = as.integer(truth), levels = levels(truth)))
   }
-  if (!is.numeric(truth)) {
-    stop_input(c(
-      "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
-      "x" = "It is {.cls {class(truth)[1]}}.",
-      text_truth_remedy(truth, column, call)
-    ), "truth", arg = "truth", call = call)
-  }
+  stop_if(!is.numeric(truth),
+          "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
+          "x" = "It is {.cls {class(truth)[1]}}.", text_truth_remedy(truth, column, call), class = "truth",
+          arg = "truth", call = call)
   bad <- if (!cpp_all_whole(truth, 0, 1)) which(!is.na(truth) & truth != 0 & truth != 1)
-  if (length(bad) > 0) {
-    stop_input(c(
-      "With a single probability, a numeric {.arg truth} must be 0 or 1.",
-      "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
-      single_truth_remedy(truth, call)
-    ), "truth", arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
-  }
+  stop_if(length(bad) > 0, "With a single probability, a numeric {.arg truth} must be 0 or 1.",
+          "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
+          single_truth_remedy(truth, call), class = "truth", arg = "truth", row = bad[1], value = truth[bad[1]],
+          call = call)
   list(code = as.integer(truth) + 1L, levels = c("0", "1"))
 }

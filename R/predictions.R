@@ -41,25 +41,18 @@ check_event_level <- function(event_level, truth, x, call) {
   if (rlang::is_string(event_level) && !event_level %in% places) {
     values <- tryCatch(read_outcomes(truth, x, NULL, call)$values, error = function(cnd) NULL)
     at <- if (is.factor(values)) match(event_level, levels(values)) else NA
-    if (at %in% 1:2) {
-      stop_input(c(
-        "{.arg event_level} must be \"first\" or \"second\".",
-        "x" = "It is {.val {event_level}}, the {places[at]} level of {.arg truth}.",
-        remedy("Give its place", mended_line(call, list(event_level = places[at])))
-      ), "argument", arg = "event_level", value = event_level, call = call)
-    }
+    stop_if(at %in% 1:2, "{.arg event_level} must be \"first\" or \"second\".",
+            "x" = "It is {.val {event_level}}, the {places[at]} level of {.arg truth}.",
+            remedy("Give its place", mended_line(call, list(event_level = places[at]))), arg = "event_level",
+            value = event_level, call = call)
   }
   check_choice(event_level, places, call = call)
 }
 
 check_no_columns <- function(x, dots, call) {
-  if (length(dots) > 0) {
-    stop_input(c(
-      "{.arg ...} selects columns of a data frame and must be empty here.",
-      "x" = "{.arg x} is {.cls {class(x)[1]}}, and {.code {rlang::as_label(dots[[1]])}} is given too.",
-      positional_remedy(call)
-    ), "argument", arg = "...", call = call)
-  }
+  stop_if(length(dots) > 0, "{.arg ...} selects columns of a data frame and must be empty here.",
+          "x" = "{.arg x} is {.cls {class(x)[1]}}, and {.code {rlang::as_label(dots[[1]])}} is given too.",
+          positional_remedy(call), arg = "...", call = call)
 }
 
 # `raw`: the columns of weights and clusters, see read_design(). With `logits` the numbers are kept as they are.
@@ -114,13 +107,10 @@ code_matrix <- function(x, truth, event_level, call) {
 is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1 && !is.null(colnames(x))
 
 check_several_columns <- function(x, call) {
-  if (ncol(x) < 2) {
-    stop_input(c(
-      "{.arg x} must have a column for every class, at least two.",
-      "x" = "It has {ncol(x)} column{?s}.",
-      "i" = "For a single probability pass a vector, {.code x[, 1]}, with a logical or 0/1 {.arg truth}."
-    ), "probs", arg = "x", call = call)
-  }
+  stop_if(ncol(x) < 2, "{.arg x} must have a column for every class, at least two.",
+          "x" = "It has {ncol(x)} column{?s}.",
+          "i" = "For a single probability pass a vector, {.code x[, 1]}, with a logical or 0/1 {.arg truth}.",
+          class = "probs", arg = "x", call = call)
 }
 
 # Predictions without outcomes, of these levels; rows with a missing value are left out. Where there are more levels

@@ -85,12 +85,9 @@ name_metrics <- function(metrics, data, call = caller_env()) {
 check_rank_design <- function(metrics, data, call = caller_env()) {
   if (is_plain(data$models[[1]]$design)) return(invisible())
   plain <- !vapply(metrics, inherits, NA, "ce_metric_value")
-  if (any(plain)) {
-    stop_input(c(
-      "{.arg weights} and {.arg cluster} are for metrics as values, such as {.code metric = ece}.",
-      "x" = "{.val {names(metrics)[plain]}} {?is/are} computed from independent, unweighted rows."
-    ), "weights", arg = "metric", call = call)
-  }
+  stop_if(any(plain), "{.arg weights} and {.arg cluster} are for metrics as values, such as {.code metric = ece}.",
+          "x" = "{.val {names(metrics)[plain]}} {?is/are} computed from independent, unweighted rows.",
+          class = "weights", arg = "metric", call = call)
 }
 
 # Outcomes before models, or columns of a data frame.
@@ -116,13 +113,9 @@ rank_remedy <- function(models, truth, call) {
 
 # Every model's probabilities on the rows that are complete for all of them.
 rank_data <- function(models, truth, event_level, design = NULL, call = caller_env()) {
-  if (!is.list(models) || is.data.frame(models) || length(models) < 2) {
-    stop_input(c(
-      "{.arg models} must be a list with the predictions of two or more models.",
-      "x" = "It is {describe(models)}.",
-      rank_remedy(models, truth, call)
-    ), "argument", arg = "models", call = call)
-  }
+  stop_if(!is.list(models) || is.data.frame(models) || length(models) < 2,
+          "{.arg models} must be a list with the predictions of two or more models.", "x" = "It is {describe(models)}.",
+          rank_remedy(models, truth, call), arg = "models", call = call)
   check_truth_given(truth, call)
   settings <- list(design = design, event_level = event_level)
   found <- collect_kept(told_once(warned_once(list_models(models, truth, settings, call), "calibrisk_warning_cluster")),
@@ -153,13 +146,9 @@ rank_truth <- function(models, truth, call) {
   }
   values <- lapply(frames, function(x) if (length(column) == 1) x[[column]] else as.matrix(x[column]))
   same <- vapply(values, function(v) identical(as.character(v), as.character(values[[1]])), NA)
-  if (!all(same)) {
-    stop_input(c(
-      "All models must predict the same outcomes in the same order.",
-      "x" = "Column {.field {column}} of model {.val {names(frames)[!same][1]}} is not that of model \\
-             {.val {names(frames)[1]}}."
-    ), "truth", arg = "truth", call = call)
-  }
+  stop_if(!all(same), "All models must predict the same outcomes in the same order.",
+          "x" = "Column {.field {column}} of model {.val {names(frames)[!same][1]}} is not that of model \\
+                 {.val {names(frames)[1]}}.", class = "truth", arg = "truth", call = call)
   list(values = values[[1]], column = column)
 }
 
@@ -197,30 +186,20 @@ rank_columns <- function(x, column, call) {
   x <- x[vapply(x, is.numeric, NA)]
   predicted <- startsWith(names(x), ".pred_")
   if (any(predicted)) x <- x[predicted]
-  if (ncol(x) == 0) {
-    stop_input(c(
-      "A data frame of predictions must have numeric columns.",
-      "x" = "It has none."
-    ), "columns", arg = "models", call = call)
-  }
+  stop_if(ncol(x) == 0, "A data frame of predictions must have numeric columns.", "x" = "It has none.",
+          class = "columns", arg = "models", call = call)
   as.matrix(x)
 }
 
 check_n_sub <- function(n_sub, n, least = 1, call = caller_env()) {
   if (is.null(n_sub)) return(as.integer(max(least, min(500, n %/% 2))))
   check_count(n_sub, call = call)
-  if (n_sub < least) {
-    stop_input(c(
-      "{.arg n_sub} must be at least {least} for this {.arg metric}, a mean over pairs.",
-      "x" = "It is {n_sub}."
-    ), "argument", arg = "n_sub", value = n_sub, call = call)
-  }
-  if (n_sub > n) {
-    stop_input(c(
-      "{.arg n_sub} must be at most the number of observations: subsamples are drawn without replacement.",
-      "x" = "It is {n_sub}; there are {n} observations.",
-      remedy("The default is at most half of them", mended_line(call, list(n_sub = n %/% 2)))
-    ), "argument", arg = "n_sub", value = n_sub, call = call)
-  }
+  stop_if(n_sub < least, "{.arg n_sub} must be at least {least} for this {.arg metric}, a mean over pairs.",
+          "x" = "It is {n_sub}.", arg = "n_sub", value = n_sub, call = call)
+  stop_if(n_sub > n,
+          "{.arg n_sub} must be at most the number of observations: subsamples are drawn without replacement.",
+          "x" = "It is {n_sub}; there are {n} observations.",
+          remedy("The default is at most half of them", mended_line(call, list(n_sub = n %/% 2))), arg = "n_sub",
+          value = n_sub, call = call)
   as.integer(n_sub)
 }

@@ -30,12 +30,8 @@ autoplot.ce_rank <- function(object, type = c("differences", "estimates", "order
 keep_metrics <- function(x, metrics, call = caller_env()) {
   all <- unique(x$estimates$metric)
   unknown <- setdiff(metrics, all)
-  if (length(unknown) > 0) {
-    stop_input(c(
-      "{.arg metrics} must name metrics of the ranking.",
-      "x" = "{.val {unknown}} {?is/are} not among {.val {all}}."
-    ), "argument", arg = "metrics", call = call)
-  }
+  stop_if(length(unknown) > 0, "{.arg metrics} must name metrics of the ranking.",
+          "x" = "{.val {unknown}} {?is/are} not among {.val {all}}.", arg = "metrics", call = call)
   for (part in c("estimates", "orders", "pairs", "draws")) {
     x[[part]] <- x[[part]][x[[part]]$metric %in% (metrics %||% all), ]
     x[[part]]$metric <- factor(x[[part]]$metric, levels = metrics %||% all)

@@ -16,11 +16,8 @@ recalibrate.map_temperature <- function(method, part, input, threads, call) {
     numeric_laws(part, input$truth, input$dots, input$event_level, input$na_rm, call, input$design)
   }
   if (is.null(laws$law)) return(NextMethod())
-  if (method$loss != "log") {
-    stop_input(c("The temperature of densities is fitted by the log score.",
-                 "x" = "{.arg loss} is {.val {method$loss}}."),
-               "argument", arg = "loss", value = method$loss, call = call)
-  }
+  stop_if(method$loss != "log", "The temperature of densities is fitted by the log score.",
+          "x" = "{.arg loss} is {.val {method$loss}}.", arg = "loss", value = method$loss, call = call)
   recalibrate_density(method, laws, density_layout(part), input$folds, call)
 }
 
@@ -47,20 +44,14 @@ recalibrate_density <- function(method, laws, layout, folds, call) {
 check_tempered <- function(law, call) {
   family <- family_of(law)
   temper <- record_of(law)$temper
-  if (is.null(temper)) {
-    stop_input(c(
-      "The temperature of densities is for normal and Laplace predictions.",
-      "x" = "The family is {.val {family}}.",
-      "i" = "Another family does not keep its form; {.code pred_normal(mean, sd)} may stand for it."
-    ), "distribution", arg = "x", call = call)
-  }
+  stop_if(is.null(temper), "The temperature of densities is for normal and Laplace predictions.",
+          "x" = "The family is {.val {family}}.",
+          "i" = "Another family does not keep its form; {.code pred_normal(mean, sd)} may stand for it.",
+          class = "distribution", arg = "x", call = call)
   flat <- which(!(temper$volume(law) > 0))
-  if (length(flat) > 0) {
-    stop_input(c(
-      "Predictions without spread have no density.",
-      "x" = "Row {flat[1]} has none; {length(flat)} of {length(law)} rows are affected."
-    ), "distribution", arg = "x", row = flat[1], call = call)
-  }
+  stop_if(length(flat) > 0, "Predictions without spread have no density.",
+          "x" = "Row {flat[1]} has none; {length(flat)} of {length(law)} rows are affected.", class = "distribution",
+          arg = "x", row = flat[1], call = call)
 }
 
 fit_density <- function(a, k, range, law, design) {
@@ -106,18 +97,14 @@ density_layout <- function(x) {
 predict_density <- function(object, new, call = caller_env()) {
   layout <- object$layout
   if (is.data.frame(new)) {
-    if (!layout$columns %in% names(new)) {
-      stop_input(c("{.arg new} must have the column that the map was fitted to.",
-                   "x" = "{.field {layout$columns}} is missing."), "columns", arg = "new", call = call)
-    }
+    stop_if(!layout$columns %in% names(new), "{.arg new} must have the column that the map was fitted to.",
+            "x" = "{.field {layout$columns}} is missing.", class = "columns", arg = "new", call = call)
     law <- new[[layout$columns]]
   } else {
     law <- new
   }
-  if (!is_law(law)) {
-    stop_input(c("{.arg new} must hold predictive distributions, as the data of the fit did.",
-                 "x" = "It is {.cls {class(law)[1]}}."), "distribution", arg = "new", call = call)
-  }
+  stop_if(!is_law(law), "{.arg new} must hold predictive distributions, as the data of the fit did.",
+          "x" = "It is {.cls {class(law)[1]}}.", class = "distribution", arg = "new", call = call)
   missing <- law_missing(law)
   law <- as_distribution(fill_missing(law, missing))
   n <- vctrs::vec_size(law)

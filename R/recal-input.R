@@ -63,14 +63,9 @@ layout_columns <- function(new, layout, call) {
     ), "columns", arg = "new", call = call)
   }
   absent <- setdiff(layout$columns, names(new))
-  if (length(absent) > 0) {
-    stop_input(c(
-      "{.arg new} must have the columns that the map was fitted to.",
-      "x" = "{.field {absent}} {?is/are} missing.",
-      "i" = "Its columns are {.field {names(new)}}.",
-      renamed_remedy(new, absent, layout, call)
-    ), "columns", arg = "new", call = call)
-  }
+  stop_if(length(absent) > 0, "{.arg new} must have the columns that the map was fitted to.",
+          "x" = "{.field {absent}} {?is/are} missing.", "i" = "Its columns are {.field {names(new)}}.",
+          renamed_remedy(new, absent, layout, call), class = "columns", arg = "new", call = call)
   values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
   if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
 }

@@ -34,15 +34,11 @@ autoplot.ce_recalibration <- function(object, new = NULL, truth, ..., classes = 
 
 # Reliability curves of the same rows before and after the map.
 before_after <- function(map, new, truth, ..., call = caller_env()) {
-  if (map$kind == "distribution") {
-    stop_input(c("Reliability curves are drawn for class probabilities.", "x" = "It is a map of variances.",
-                 "i" = "{.code ce_moments(new, truth, after = map)} compares before and after."),
-               "argument", arg = "new", call = call)
-  }
-  if (rlang::quo_is_missing(truth)) {
-    stop_input(c("{.arg truth} must be given with {.arg new}.", "i" = "Without both, the map itself is drawn."),
-               "argument", arg = "truth", call = call)
-  }
+  stop_if(map$kind == "distribution", "Reliability curves are drawn for class probabilities.",
+          "x" = "It is a map of variances.",
+          "i" = "{.code ce_moments(new, truth, after = map)} compares before and after.", arg = "new", call = call)
+  stop_if(rlang::quo_is_missing(truth), "{.arg truth} must be given with {.arg new}.",
+          "i" = "Without both, the map itself is drawn.", arg = "truth", call = call)
   if (is.data.frame(new)) {
     new <- ungroup_frame(new)
     column <- truth_column(truth, new, call)
@@ -95,11 +91,8 @@ map_classes <- function(x, classes, call) {
   levels <- x$layout$levels
   if (!is.null(classes)) {
     unknown <- setdiff(as.character(classes), levels)
-    if (length(unknown) > 0) {
-      stop_input(c("{.arg classes} must name classes of the map.",
-                   "x" = "{.val {unknown}} {?is/are} not among {.val {levels}}."),
-                 "argument", arg = "classes", call = call)
-    }
+    stop_if(length(unknown) > 0, "{.arg classes} must name classes of the map.",
+            "x" = "{.val {unknown}} {?is/are} not among {.val {levels}}.", arg = "classes", call = call)
     return(match(as.character(classes), levels))
   }
   if (x$method %in% equivariant_maps) return(1L)

@@ -70,20 +70,12 @@ recal_folds <- function(folds, n, rows, n_rows, call, cluster = NULL) {
   } else {
     fold <- read_folds(folds, call)
     if (length(fold) == n_rows) fold <- fold[rows]
-    if (length(fold) != n) {
-      stop_input(c(
-        "{.arg folds} must give the fold of each row.",
-        "x" = "It has length {length(fold)}; there are {n} rows."
-      ), "folds", arg = "folds", call = call)
-    }
+    stop_if(length(fold) != n, "{.arg folds} must give the fold of each row.",
+            "x" = "It has length {length(fold)}; there are {n} rows.", class = "folds", arg = "folds", call = call)
     fold <- match(fold, sort(unique(fold)))
     if (!is.null(cluster)) check_whole_clusters(fold, cluster, call)
   }
-  if (max(fold) < 2) {
-    stop_input(c(
-      "There must be at least two folds.",
-      "x" = "{.arg folds} puts all rows in one."
-    ), "folds", arg = "folds", call = call)
-  }
+  stop_if(max(fold) < 2, "There must be at least two folds.", "x" = "{.arg folds} puts all rows in one.",
+          class = "folds", arg = "folds", call = call)
   as.integer(fold)
 }

@@ -18,12 +18,8 @@ map_ets <- function(loss = c("brier", "log"), range = c(0.01, 100)) {
 
 check_range <- function(range, call = caller_env()) {
   check_numbers(range, "range", lower = 0, open = TRUE, size = 2, call = call)
-  if (range[1] >= range[2]) {
-    stop_input(c(
-      "{.arg range} must give the smallest and then the largest temperature.",
-      "x" = "It is {range[1]}, {range[2]}."
-    ), "argument", arg = "range", value = range, call = call)
-  }
+  stop_if(range[1] >= range[2], "{.arg range} must give the smallest and then the largest temperature.",
+          "x" = "It is {range[1]}, {range[2]}.", arg = "range", value = range, call = call)
 }
 
 #' @export

@@ -7,10 +7,8 @@ update_models <- c("none", "intercept", "slope", "flexible")
 map_update <- function(model = NULL, df = 3, alpha = 0.05) {
   if (!is.null(model)) model <- check_choice(model, update_models)
   check_count(df, lower = 2)
-  if (df > 6) {
-    stop_input(c("{.arg df} must be at most 6.", "x" = "It is {df}.",
-                 "i" = "{.fn map_isotonic} follows any increasing shape."), "argument", arg = "df", value = df)
-  }
+  stop_if(df > 6, "{.arg df} must be at most 6.", "x" = "It is {df}.",
+          "i" = "{.fn map_isotonic} follows any increasing shape.", arg = "df", value = df)
   check_number(alpha, lower = 0, upper = 1, open = TRUE)
   new_choice("map", "update", model = model, df = df, alpha = alpha)
 }
@@ -110,14 +108,13 @@ robust_update_test <- function(fit, model, design, needed) {
   tested <- switch(model, none = seq_len(size), intercept = seq_len(size - 1), slope = seq_len(size - 1)[-1])
   covariance <- row_covariance(fit$influence(), design)[tested, tested, drop = FALSE]
   out <- wald_test(fit$theta[tested] - null[tested], covariance, design_df(design))
-  if (is.na(out$p.value) && needed) {
-    stop_input(c(
-      "There must be more clusters than parameters to choose a model by tests.",
-      "x" = "There {cli::qty(max(design$cluster, 0))}{?is/are} {max(design$cluster, 0)} cluster{?s}; \\
-             {length(tested)} parameter{?s} {?is/are} tested.",
-      "i" = "Name the model, as in {.code map_update(\"slope\")} or {.code map_platt()}, or take a smaller {.arg df}."
-    ), c("rows", "cluster"), arg = "cluster", call = NULL)
-  }
+  stop_if(
+    is.na(out$p.value) && needed, "There must be more clusters than parameters to choose a model by tests.",
+    "x" = "There {cli::qty(max(design$cluster, 0))}{?is/are} {max(design$cluster, 0)} cluster{?s}; \\
+           {length(tested)} parameter{?s} {?is/are} tested.",
+    "i" = "Name the model, as in {.code map_update(\"slope\")} or {.code map_platt()}, or take a smaller {.arg df}.",
+    class = c("rows", "cluster"), arg = "cluster", call = NULL
+  )
   out
 }
 

@@ -55,12 +55,11 @@ scale_variance <- function(map, variance) map$w * variance + map$b
 fit_variance <- function(variance, r, design, call) {
   mean <- function(rows) row_mean(rows, design)
   unit <- mean(r)
-  if (unit == 0) {
-    stop_input(c(
-      "There must be at least one residual that is not 0.",
-      "x" = "All {length(r)} predicted means equal the outcome: the best variance is 0, with a score of minus infinity."
-    ), "degenerate", arg = "truth", n = length(r), call = call)
-  }
+  stop_if(
+    unit == 0, "There must be at least one residual that is not 0.",
+    "x" = "All {length(r)} predicted means equal the outcome: the best variance is 0, with a score of minus infinity.",
+    class = "degenerate", arg = "truth", n = length(r), call = call
+  )
   scale <- mean(variance)
   s <- if (scale > 0) variance / scale else variance
   u <- r / unit
@@ -109,19 +108,16 @@ fit_variance <- function(variance, r, design, call) {
 
 predict_variance <- function(object, new, call = caller_env()) {
   layout <- object$layout
-  if (is.data.frame(new) && is.null(layout$columns)) {
-    stop_input(c("{.arg new} must have the shape of the data that the map was fitted to.",
-                 "x" = "It is a data frame; the fit saw a vector, or a matrix without names of columns."), "columns",
-               arg = "new", call = call)
-  }
+  stop_if(is.data.frame(new) && is.null(layout$columns),
+          "{.arg new} must have the shape of the data that the map was fitted to.",
+          "x" = "It is a data frame; the fit saw a vector, or a matrix without names of columns.", class = "columns",
+          arg = "new", call = call)
   x <- if (is.data.frame(new) && !is.null(layout$law)) {
     rlang::eval_tidy(layout$law, data = new)
   } else if (is.data.frame(new)) {
     absent <- setdiff(layout$columns, names(new))
-    if (length(absent) > 0) {
-      stop_input(c("{.arg new} must have the columns that the map was fitted to.",
-                   "x" = "{.field {absent}} {?is/are} missing."), "columns", arg = "new", call = call)
-    }
+    stop_if(length(absent) > 0, "{.arg new} must have the columns that the map was fitted to.",
+            "x" = "{.field {absent}} {?is/are} missing.", class = "columns", arg = "new", call = call)
     if (layout$type == "law") new[[layout$columns]] else as.matrix(new[layout$columns])
   } else {
     new

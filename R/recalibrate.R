@@ -262,10 +262,8 @@ terms_text <- function(terms) {
 tidy.ce_recalibration <- function(x, type = NULL, ...) {
   type <- check_choice(type %||% if (is.null(x$tests)) "parameters" else "tests", c("parameters", "tests"))
   if (type == "parameters") return(x$terms)
-  if (is.null(x$tests)) {
-    stop_input(c("Only the map {.val update} is chosen by tests.", "x" = "It is {.val {x$method}}."), "argument",
-               arg = "type", value = type)
-  }
+  stop_if(is.null(x$tests), "Only the map {.val update} is chosen by tests.", "x" = "It is {.val {x$method}}.",
+          arg = "type", value = type)
   x$tests
 }
 

@@ -82,27 +82,22 @@ check_report <- function(file, quiet, title, model, call) {
   check_string(title, "title", call)
   check_string(model, "model", call)
   ending <- tolower(tools::file_ext(file))
-  if (!ending %in% names(report_formats)) {
-    stop_input(c("{.arg file} must end in {.or {.val {paste0('.', names(report_formats))}}}.",
-                 "x" = "It is {.val {file}}.", remedy("For a page in one file", mended_line(
-                   call, list(file = paste0(tools::file_path_sans_ext(file), ".html"))
-                 ))), c("file", "argument"), arg = "file", value = file, call = call)
-  }
-  if (!dir.exists(dirname(file))) {
-    stop_input(c("The folder of {.arg file} must exist.", "x" = "There is no {.file {dirname(file)}}."),
-               c("file", "argument"), arg = "file", value = file, call = call)
-  }
+  stop_if(!ending %in% names(report_formats),
+          "{.arg file} must end in {.or {.val {paste0('.', names(report_formats))}}}.", "x" = "It is {.val {file}}.",
+          remedy("For a page in one file", mended_line(
+call, list(file = paste0(tools::file_path_sans_ext(file), ".html"))
+)), class = c("file", "argument"), arg = "file", value = file, call = call)
+  stop_if(!dir.exists(dirname(file)), "The folder of {.arg file} must exist.",
+          "x" = "There is no {.file {dirname(file)}}.", class = c("file", "argument"), arg = "file", value = file,
+          call = call)
   # before minutes of work
-  if (file.access(dirname(file), 2) != 0) {
-    stop_input(c("The folder of {.arg file} must be writable.", "x" = "{.file {dirname(file)}} is not."),
-               c("file", "argument"), arg = "file", value = file, call = call)
-  }
+  stop_if(file.access(dirname(file), 2) != 0, "The folder of {.arg file} must be writable.",
+          "x" = "{.file {dirname(file)}} is not.", class = c("file", "argument"), arg = "file", value = file,
+          call = call)
   for (package in c("rmarkdown", "knitr", "ggplot2")) check_package(package, "A report needs", call)
-  if (!rmarkdown::pandoc_available("2.0")) {
-    stop_input(c("A report needs pandoc 2.0 or newer.",
-                 "i" = "RStudio and Quarto bring it along; else see {.url https://pandoc.org/installing.html}."),
-               "package", package = "pandoc", call = call)
-  }
+  stop_if(!rmarkdown::pandoc_available("2.0"), "A report needs pandoc 2.0 or newer.",
+          "i" = "RStudio and Quarto bring it along; else see {.url https://pandoc.org/installing.html}.",
+          class = "package", package = "pandoc", call = call)
   ending
 }
 
@@ -270,12 +265,9 @@ write_beside <- function(from, file, call, copy = file.copy) {
       rlang::cnd_muffle(cnd)
     }
   )
-  if (!done) {
-    stop_input(c(
-      "The report could not be written.",
-      "x" = "{.file {file}} is not writable{if (!is.null(said)) paste0(': ', said)}.",
-      "i" = "Is the disk full? A file that was there is unchanged."
-    ), c("file", "argument"), arg = "file", value = file, call = call)
-  }
+  stop_if(!done, "The report could not be written.",
+          "x" = "{.file {file}} is not writable{if (!is.null(said)) paste0(': ', said)}.",
+          "i" = "Is the disk full? A file that was there is unchanged.", class = c("file", "argument"), arg = "file",
+          value = file, call = call)
   invisible(file)
 }

@@ -14,10 +14,8 @@ models_remedy <- function(x, call) {
 # Every selected column is a model's probability of the same event, or its distribution of the same number.
 column_models <- function(x, truth, columns, settings, call) {
   x <- ungroup_frame(x)
-  if (length(columns) == 0) {
-    stop_input(c("Two or more models are needed.", "x" = "No column of predictions is selected.",
-                 models_remedy(x, call)), "columns", arg = "...", call = call)
-  }
+  stop_if(length(columns) == 0, "Two or more models are needed.", "x" = "No column of predictions is selected.",
+          models_remedy(x, call), class = "columns", arg = "...", call = call)
   made <- columns[vapply(columns, makes_law, NA)]
   names(made) <- list_names(made, vapply(made, rlang::as_label, ""))
   columns <- columns[!vapply(columns, makes_law, NA)]

@@ -64,31 +64,23 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
   check_bins(n_bins, null = TRUE)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (scores[[1]]$kind == "real") {
-    if (method != "discrete" || !is.null(notion)) {
-      stop_input(c(
-        "Scores of real outcomes are split by {.code method = \"discrete\"}, without a {.arg notion}.",
-        "x" = "The score is {.val {scores[[1]]$name}}.",
-        "i" = "{.arg n_bins} groups similar predictions."
-      ), "score", arg = "score", call = call)
-    }
+    stop_if(method != "discrete" || !is.null(notion),
+            "Scores of real outcomes are split by {.code method = \"discrete\"}, without a {.arg notion}.",
+            "x" = "The score is {.val {scores[[1]]$name}}.", "i" = "{.arg n_bins} groups similar predictions.",
+            class = "score", arg = "score", call = call)
     return(decompose_real(x, enquo(truth), enquos(...), enquo(.by), scores, n_bins, times, na_rm, call, design))
   }
   truth <- enquo(truth)
   dots <- column_dots(...)
   check_no_laws(x, dots, scores, call)
-  if (!is.null(n_bins)) {
-    stop_input(c("{.arg n_bins} is for scores of real outcomes.", "x" = "The score is {.val {scores[[1]]$name}}.",
-                 "i" = "Round the probabilities, or use {.code method = \"isotonic\"}."),
-               "argument", arg = "n_bins", call = call)
-  }
+  stop_if(!is.null(n_bins), "{.arg n_bins} is for scores of real outcomes.",
+          "x" = "The score is {.val {scores[[1]]$name}}.",
+          "i" = "Round the probabilities, or use {.code method = \"isotonic\"}.", arg = "n_bins", call = call)
   if (!is.null(notion)) check_notion(notion)
   allowed <- c(if (method == "discrete") "canonical", "top_label", "binary")
-  if (!is.null(notion) && !notion %in% allowed) {
-    stop_input(c(
-      "{.code method = \"{method}\"} is for {.or {.val {allowed}}} predictions.",
-      "x" = "{.arg notion} is {.val {notion}}."
-    ), "notion", arg = "notion", call = call)
-  }
+  stop_if(!is.null(notion) && !notion %in% allowed,
+          "{.code method = \"{method}\"} is for {.or {.val {allowed}}} predictions.",
+          "x" = "{.arg notion} is {.val {notion}}.", class = "notion", arg = "notion", call = call)
   by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)

@@ -7,13 +7,10 @@ as_law <- function(x, call = caller_env()) {
     mean <- as.numeric(x$mean)
     variance <- rep_len(as.numeric(x$variance %||% x$sd^2), length(mean))
     bad <- which(!is.finite(mean) | !is.finite(variance) | variance <= 0)
-    if (length(bad) > 0) {
-      stop_input(c(
-        "Means must be finite and variances finite and positive.",
-        "x" = "Row {bad[1]} is mean {.val {mean[bad[1]]}}, variance {.val {variance[bad[1]]}}; \\
-               {length(bad)} of {length(mean)} rows are affected."
-      ), "variance", arg = "prediction", row = bad[1], call = call)
-    }
+    stop_if(length(bad) > 0, "Means must be finite and variances finite and positive.",
+            "x" = "Row {bad[1]} is mean {.val {mean[bad[1]]}}, variance {.val {variance[bad[1]]}}; \\
+                   {length(bad)} of {length(mean)} rows are affected.", class = "variance", arg = "prediction",
+            row = bad[1], call = call)
     return(pred_normal(mean, sqrt(variance)))
   }
   stop_input(c(
@@ -27,12 +24,11 @@ score_moments <- function(law, call = caller_env()) {
   if (dimension_of(law) > 1) stop_family(law, "The score of several outcomes")
   moments <- law_moments(law)
   bad <- which(!is.finite(moments$mean[, 1]))
-  if (length(bad) > 0) {
-    stop_input(c(
-      "The predictions must have a mean.",
-      "x" = "The mean of row {bad[1]} is {.val {moments$mean[bad[1], 1]}}; {length(bad)} of {length(law)} are affected."
-    ), "distribution", arg = "prediction", row = bad[1], call = call)
-  }
+  stop_if(
+    length(bad) > 0, "The predictions must have a mean.",
+    "x" = "The mean of row {bad[1]} is {.val {moments$mean[bad[1], 1]}}; {length(bad)} of {length(law)} are affected.",
+    class = "distribution", arg = "prediction", row = bad[1], call = call
+  )
   list(mean = moments$mean[, 1], variance = moments$cov[, 1])
 }
 

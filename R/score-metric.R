@@ -53,12 +53,8 @@ as_scores <- function(score, call, of_both = FALSE) {
   if (length(scores) == 0) as_score(NULL, call)
   class <- vapply(scores, `[[`, "", "kind") == "class"
   real <- if (of_both) !vapply(scores, function(one) is.null(one$real), NA) else !class
-  if (!all(class) && !all(real)) {
-    stop_input(c(
-      "All scores must be for classes or all for real outcomes.",
-      "x" = "They are {.val {vapply(scores, `[[`, '', 'name')}}."
-    ), "score", arg = "score", call = call)
-  }
+  stop_if(!all(class) && !all(real), "All scores must be for classes or all for real outcomes.",
+          "x" = "They are {.val {vapply(scores, `[[`, '', 'name')}}.", class = "score", arg = "score", call = call)
   scores
 }
 
@@ -69,13 +65,10 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   # a density has no largest value
   smallest <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$infimum, 0)
   infima <- ifelse(names == "dss" & !is.null(min_variance), 1 + log(min_variance %||% 1), smallest)
-  if (bound && any(is.infinite(infima))) {
-    stop_input(c(
-      "A score whose entropy is unbounded below has no upper bound.",
-      "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
-      "i" = "Give {.arg min_variance} for {.val dss}, or compare mean scores: {.code bound = FALSE}."
-    ), "score", arg = "score", call = call)
-  }
+  stop_if(bound && any(is.infinite(infima)), "A score whose entropy is unbounded below has no upper bound.",
+          "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
+          "i" = "Give {.arg min_variance} for {.val dss}, or compare mean scores: {.code bound = FALSE}.",
+          class = "score", arg = "score", call = call)
   columns <- function(rows, notion, design) {
     shift <- if (bound) infima else rep(0, length(infima))
     mean <- score_means(rows, design) - shift
@@ -154,14 +147,10 @@ regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, cal
   dots <- check_dot_names(drop_yardstick_dots(dots), call)
   by_groups(x, by, function(part) {
     data <- read_laws(part, truth, dots, na_rm = na_rm, call = call, design = design)
-    if (is.null(data$law)) {
-      stop_input(c(
-        "This score needs predictions of a real outcome.",
-        "x" = "{.arg x} holds class probabilities.",
-        remedy("Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes",
-               mended_line(call, list(score = "brier")))
-      ), "score", arg = "x", call = call)
-    }
+    stop_if(is.null(data$law), "This score needs predictions of a real outcome.",
+            "x" = "{.arg x} holds class probabilities.",
+            remedy("Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes",
+                   mended_line(call, list(score = "brier"))), class = "score", arg = "x", call = call)
     values <- as.list(fn(data$law, law_outcomes(data), data$design))
     if (data$na) values <- mask_numbers(values)
     result_frame(metric, "standard", values, choices)

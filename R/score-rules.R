@@ -150,13 +150,10 @@ real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), s
 
 as_score <- function(score, call = caller_env()) {
   if (inherits(score, "ce_score_rule")) return(check_object(score, "score", call))
-  if (!rlang::is_string(score) || !score %in% names(score_makers)) {
-    stop_input(c(
-      "{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
-      "x" = if (is.function(score)) "It is a function." else "It is {describe(score)}.",
-      score_remedy(score, call)
-    ), "score", arg = "score", value = score, call = call)
-  }
+  stop_if(!rlang::is_string(score) || !score %in% names(score_makers),
+          "{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
+          "x" = if (is.function(score)) "It is a function." else "It is {describe(score)}.", score_remedy(score, call),
+          class = "score", arg = "score", value = score, call = call)
   score_makers[[score]]()
 }
 
@@ -226,9 +223,7 @@ check_same_shape <- function(prediction, truth, call = caller_env()) {
 as_simplex_matrix <- function(p, call = caller_env()) {
   if (is.numeric(p) && is.null(dim(p))) p <- matrix(p, 1)
   if (is.data.frame(p)) p <- as.matrix(p)
-  if (!is.matrix(p) || !is.numeric(p)) {
-    stop_input(c("Class distributions must be a matrix with one row each.",
-                 "x" = "They are {.cls {class(p)[1]}}."), "probs", arg = "prediction", call = call)
-  }
+  stop_if(!is.matrix(p) || !is.numeric(p), "Class distributions must be a matrix with one row each.",
+          "x" = "They are {.cls {class(p)[1]}}.", class = "probs", arg = "prediction", call = call)
   check_simplex(p, seq_len(nrow(p)), call)
 }

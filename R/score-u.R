@@ -37,20 +37,12 @@ u_score <- new_metric(function(x, truth, ..., score, level = 0.95, .by = NULL,
                                event_level = "first", na_rm = TRUE, order = 2,
                                weights = NULL, cluster = NULL, horizon = NULL) {
   check_count(order, lower = 2)
-  if (missing(score) || !is.function(score)) {
-    stop_input(c(
-      "{.arg score} must be a function of {.code (p1, y1, p2, y2)}.",
-      "x" = if (missing(score)) "It is missing." else "It is {describe(score)}.",
-      kernel_score_remedy(if (!missing(score)) score, current_env())
-    ), "score", arg = "score")
-  }
-  if (length(formals(args(score))) < 4) {
-    stop_input(c(
-      "{.arg score} must be a function of {.code (p1, y1, p2, y2)}.",
-      "x" = "It takes {length(formals(args(score)))} argument{?s}.",
-      kernel_score_remedy(score, current_env())
-    ), "score", arg = "score")
-  }
+  stop_if(missing(score) || !is.function(score), "{.arg score} must be a function of {.code (p1, y1, p2, y2)}.",
+          "x" = if (missing(score)) "It is missing." else "It is {describe(score)}.",
+          kernel_score_remedy(if (!missing(score)) score, current_env()), class = "score", arg = "score")
+  stop_if(length(formals(args(score))) < 4, "{.arg score} must be a function of {.code (p1, y1, p2, y2)}.",
+          "x" = "It takes {length(formals(args(score)))} argument{?s}.", kernel_score_remedy(score, current_env()),
+          class = "score", arg = "score")
   check_level(level)
   call <- current_env()
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "u_score", function(predictions) {
@@ -92,13 +84,10 @@ sets_per_call <- 1e4
 # The same over sets of `order` rows.
 set_scores <- function(probs, truth, design, score, call, order, per_call = sets_per_call) {
   n <- length(truth)
-  if (choose(n, order) > most_sets) {
-    stop_input(c(
-      "There must be at most {format(most_sets, big.mark = ',')} sets of {order} rows.",
-      "x" = "{n} rows have {format(choose(n, order), big.mark = ',')}.",
-      "i" = "Use a lower {.arg order}, or a sample of the rows."
-    ), "rows", arg = "order", call = call)
-  }
+  stop_if(choose(n, order) > most_sets,
+          "There must be at most {format(most_sets, big.mark = ',')} sets of {order} rows.",
+          "x" = "{n} rows have {format(choose(n, order), big.mark = ',')}.",
+          "i" = "Use a lower {.arg order}, or a sample of the rows.", class = "rows", arg = "order", call = call)
   sets <- utils::combn(n, order)
   w <- design_weights(design)
   if (!is.null(design$cluster)) {
@@ -123,12 +112,9 @@ set_scores <- function(probs, truth, design, score, call, order, per_call = sets
 }
 
 check_scores <- function(value, size, call) {
-  if (!is.numeric(value) || length(value) != size || anyNA(value)) {
-    stop_input(c(
-      "{.arg score} must return a number for each of its pairs or sets.",
-      "x" = "For {size} of them it returned {describe(value)}."
-    ), "score", arg = "score", call = call)
-  }
+  stop_if(!is.numeric(value) || length(value) != size || anyNA(value),
+          "{.arg score} must return a number for each of its pairs or sets.",
+          "x" = "For {size} of them it returned {describe(value)}.", class = "score", arg = "score", call = call)
 }
 
 # Scores of one row at a time are those of ce_score().

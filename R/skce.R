@@ -173,11 +173,9 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
 # Blocks of rows are independent and few: their standard deviation is estimated, hence Student's quantile.
 block_value <- function(problem, type, block, design, threads, call) {
   n <- problem$n
-  if (!is_plain(design)) {
-    stop_input(c("Block estimators need independent, unweighted rows.",
-                 "i" = "Use {.code type = \"unbiased\"} for rows with {.arg weights} or {.arg cluster}."),
-               "weights", arg = "type", call = call)
-  }
+  stop_if(!is_plain(design), "Block estimators need independent, unweighted rows.",
+          "i" = "Use {.code type = \"unbiased\"} for rows with {.arg weights} or {.arg cluster}.", class = "weights",
+          arg = "type", call = call)
   least <- if (type == "block") 2 else 1
   check_rows(n, least, "The block estimator", call)
   block <- check_block(block, n, least, call)
@@ -260,12 +258,10 @@ pairs_across <- function(prediction, target, cluster, w, threads) {
 factored_sums <- function(problem, tolerance, type, design, threads, call, most = most_columns(problem$n)) {
   prediction <- problem$prediction
   target <- problem$target
-  if (prediction$form != "features" || target$form != "finite") {
-    stop_input(c(
-      "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
-      "i" = "Leave it {.code NULL}, or use {.code type = \"block\"} for large data."
-    ), "argument", arg = "tolerance", call = call)
-  }
+  stop_if(prediction$form != "features" || target$form != "finite",
+          "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
+          "i" = "Leave it {.code NULL}, or use {.code type = \"block\"} for large data.", arg = "tolerance",
+          call = call)
   factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, most, threads)
   sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, type, design, threads)
   norms <- rowSums(target$residuals * target$right)

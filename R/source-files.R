@@ -9,20 +9,15 @@ source_files <- function(x, call) {
                           recursive = TRUE, ignore.case = TRUE))
   files <- c(x[!folders], sort(as.character(inside), method = "radix"))
   gone <- files[!file.exists(files)]
-  if (length(gone) > 0) {
-    stop_input(c(
-      "{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not.",
-      "i" = "Names are relative to the working directory, {.file {getwd()}}."
-    ), "source", arg = "x", call = call)
-  }
+  stop_if(length(gone) > 0, "{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not.",
+          "i" = "Names are relative to the working directory, {.file {getwd()}}.", class = "source", arg = "x",
+          call = call)
   other <- files[is.na(file_kind(files))]
-  if (length(other) > 0 || length(files) == 0) {
-    stop_input(c(
-      "{.arg x} must name CSV or Parquet files, by their endings, or folders of them.",
-      "x" = if (length(other) > 0) "{.file {other[1]}} is neither." else "There are none.",
-      "i" = "Others are read by a function that returns the next data frame."
-    ), "source", arg = "x", call = call)
-  }
+  stop_if(length(other) > 0 || length(files) == 0,
+          "{.arg x} must name CSV or Parquet files, by their endings, or folders of them.",
+          "x" = if (length(other) > 0) "{.file {other[1]}} is neither." else "There are none.",
+          "i" = "Others are read by a function that returns the next data frame.", class = "source", arg = "x",
+          call = call)
   files
 }
 

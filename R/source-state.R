@@ -18,10 +18,8 @@ update_from_source <- function(state, source, take, call) {
     pieces <- pieces + 1
     piece <- read(from$pull())
     if (is.null(piece)) break
-    if (!is.data.frame(piece)) {
-      stop_input(c("A source must yield data frames.", "x" = "Piece {pieces} is {.cls {class(piece)[1]}}."), "source",
-                 call = call)
-    }
+    stop_if(!is.data.frame(piece), "A source must yield data frames.",
+            "x" = "Piece {pieces} is {.cls {class(piece)[1]}}.", class = "source", call = call)
     state <- read(take(state, piece))
     if (!is.null(progress) && !is.na(from$done())) progress(from$done())
   }

@@ -109,10 +109,8 @@ result_iterator <- function(result, rows) {
     })
     if (NROW(out) > 0) return(out)
     # some drivers warn only
-    if (!DBI::dbHasCompleted(result)) {
-      stop_input(c("The database must return all rows.", "x" = "Its result ended before its end."), "database",
-                 call = NULL)
-    }
+    stop_if(!DBI::dbHasCompleted(result), "The database must return all rows.",
+            "x" = "Its result ended before its end.", class = "database", call = NULL)
   }, function() DBI::dbClearResult(result))
 }
 

@@ -169,10 +169,8 @@ tidy_table <- function(x) {
 }
 
 glance_table <- function(x, call) {
-  if (nrow(x) > 1 && !(".metric" %in% names(x) && length(unique(x$.metric)) == 1)) {
-    stop_input(c("A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}."), "argument",
-               arg = "x", call = call)
-  }
+  stop_if(nrow(x) > 1 && !(".metric" %in% names(x) && length(unique(x$.metric)) == 1),
+          "A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}.", arg = "x", call = call)
   tidy_table(x)
 }
 

@@ -17,13 +17,9 @@ ce_methods <- function(notion = "top_label") {
 
 check_methods <- function(methods, call = caller_env()) {
   if (is_method(methods)) methods <- list(methods)
-  if (!is.list(methods) || length(methods) == 0) {
-    stop_input(c(
-      "{.arg methods} must be a list of methods.",
-      "x" = "It is {describe(methods)}.",
-      method_remedy(methods, "methods", call, several = TRUE)
-    ), "method", arg = "methods", value = methods, call = call)
-  }
+  stop_if(!is.list(methods) || length(methods) == 0, "{.arg methods} must be a list of methods.",
+          "x" = "It is {describe(methods)}.", method_remedy(methods, "methods", call, several = TRUE), class = "method",
+          arg = "methods", value = methods, call = call)
   lapply(methods, check_method, arg = "methods", call = call)
   names(methods) <- list_names(methods, vapply(methods, `[[`, "", "name"))
   methods

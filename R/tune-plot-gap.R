@@ -2,25 +2,17 @@
 
 # A list of list(label, histogram, forms), with one element per class, or a single one for one probability per row.
 gap_parts <- function(x, classes = NULL, call = caller_env()) {
-  if (x$notion == "canonical") {
-    stop_input(c(
-      "Only binary, top-label and class-wise calibration can be drawn.",
-      "x" = "The result has {.code notion = \"{x$notion}\"}.",
-      "i" = "Use {.code type = \"risk\"} or {.val estimate}, or tune with {.code notion = \"top_label\"} or \\
-             {.val class_wise}."
-    ), "notion", arg = "type", call = call)
-  }
+  stop_if(x$notion == "canonical", "Only binary, top-label and class-wise calibration can be drawn.",
+          "x" = "The result has {.code notion = \"{x$notion}\"}.",
+          "i" = "Use {.code type = \"risk\"} or {.val estimate}, or tune with {.code notion = \"top_label\"} or \\
+                 {.val class_wise}.", class = "notion", arg = "type", call = call)
   if (x$notion != "class_wise") {
     return(list(list(label = "", histogram = x$histogram, forms = lapply(x$forms, `[[`, 1))))
   }
   classes <- classes %||% x$levels
   unknown <- setdiff(as.character(classes), x$levels)
-  if (length(unknown) > 0) {
-    stop_input(c(
-      "{.arg classes} must name classes of the result.",
-      "x" = "{.val {unknown}} {?is/are} not among {.val {x$levels}}."
-    ), "argument", arg = "classes", call = call)
-  }
+  stop_if(length(unknown) > 0, "{.arg classes} must name classes of the result.",
+          "x" = "{.val {unknown}} {?is/are} not among {.val {x$levels}}.", arg = "classes", call = call)
   lapply(match(as.character(classes), x$levels), function(j) {
     list(label = x$levels[j], histogram = x$histogram[[j]], forms = lapply(x$forms, `[[`, j))
   })

@@ -44,12 +44,8 @@ tune_plots <- c("risk", "estimate", "gap")
 keep_methods <- function(x, methods, call = caller_env()) {
   if (is.null(methods)) return(x)
   unknown <- setdiff(methods, x$glance$method)
-  if (length(unknown) > 0) {
-    stop_input(c(
-      "{.arg methods} must name methods of the result.",
-      "x" = "{.val {unknown}} {?is/are} not among {.val {x$glance$method}}."
-    ), "argument", arg = "methods", call = call)
-  }
+  stop_if(length(unknown) > 0, "{.arg methods} must name methods of the result.",
+          "x" = "{.val {unknown}} {?is/are} not among {.val {x$glance$method}}.", arg = "methods", call = call)
   x$glance <- x$glance[x$glance$method %in% methods, ]
   x$tidy <- x$tidy[x$tidy$method %in% methods, ]
   x

@@ -19,14 +19,10 @@ read_results <- function(x, call) {
 # Collected predictions as they are, of one candidate.
 check_collected <- function(out, call) {
   configs <- if (".config" %in% names(out)) unique(out$.config)
-  if (length(configs) > 1) {
-    stop_input(c(
-      "The predictions must be those of one candidate model.",
-      "x" = "The result holds {length(configs)}.",
-      "i" = "Give {.code tune::collect_predictions(x, parameters = tune::select_best(x))}, or group by candidate: \\
-             {.code tune::collect_predictions(x)} with {.code .by = .config}."
-    ), "results", call = call)
-  }
+  stop_if(length(configs) > 1, "The predictions must be those of one candidate model.",
+          "x" = "The result holds {length(configs)}.",
+          "i" = "Give {.code tune::collect_predictions(x, parameters = tune::select_best(x))}, or group by candidate: \\
+                 {.code tune::collect_predictions(x)} with {.code .by = .config}.", class = "results", call = call)
   again <- anyDuplicated(out$.row)
   if (again > 0) {
     tell(c(

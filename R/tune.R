@@ -4,12 +4,9 @@
 repeated_splits <- function(predictions, folds, test, repeats, n_methods, call) {
   n <- n_obs(predictions)
   random <- length(folds) == 1 && is_share(test)
-  if (!random && isTRUE(repeats > 1)) {
-    stop_input(c(
-      "{.arg repeats} needs random splits.",
-      "x" = "{.arg {if (is_share(test)) 'folds' else 'test'}} gives the split."
-    ), "argument", arg = "repeats", value = repeats, call = call)
-  }
+  stop_if(!random && isTRUE(repeats > 1), "{.arg repeats} needs random splits.",
+          "x" = "{.arg {if (is_share(test)) 'folds' else 'test'}} gives the split.", arg = "repeats", value = repeats,
+          call = call)
   few <- if (n < 500) 10 else if (n < 2000) 5 else 1
   repeats <- repeats %||% if (random && n_methods > 1) few else 1
   lapply(seq_len(repeats), function(r) split_predictions(predictions, folds, test, call))

@@ -60,10 +60,9 @@ check_locations <- function(locations, call = caller_env()) {
 
 # Test locations: list(columns = n x J kernel values on the predictions, points = J x d).
 cme_locations <- function(problem, locations, threads, call = caller_env()) {
-  if (is.function(problem$asked$kernel)) {
-    stop_input("Test locations need a product of two kernels; {.arg kernel} is a function.",
-               "kernel", arg = "kernel", call = call)
-  }
+  stop_if(is.function(problem$asked$kernel),
+          "Test locations need a product of two kernels; {.arg kernel} is a function.", class = "kernel",
+          arg = "kernel", call = call)
   laws <- problem$laws
   if (is.list(locations)) {
     at <- read_laws(locations$x, rlang::new_quosure(locations$truth), call = call)
@@ -127,12 +126,9 @@ run_test.test_cme <- function(test, problem, level, threads, call) {
   reference <- test$reference
   at <- cme_locations(problem, test$locations, threads, call)
   j <- ncol(at$columns)
-  if (n <= j) {
-    stop_input(c(
-      "The CME test needs more observations than test locations.",
-      "x" = "There are {n} observation{?s} and {j} location{?s}."
-    ), "rows", arg = "locations", n = n, call = call)
-  }
+  stop_if(n <= j, "The CME test needs more observations than test locations.",
+          "x" = "There are {n} observation{?s} and {j} location{?s}.", class = "rows", arg = "locations", n = n,
+          call = call)
   z <- check_computable(cme_matrix(problem, at, threads), call)
   q <- hotelling(z)
   if (is.na(q)) {

@@ -99,10 +99,8 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
   read <- function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
-    if (predictions$na) {
-      stop_input(c("Missing values cannot be validated.", "i" = "Use {.code na_rm = TRUE} to drop them."), "missing",
-                 arg = "na_rm", call = call)
-    }
+    stop_if(predictions$na, "Missing values cannot be validated.", "i" = "Use {.code na_rm = TRUE} to drop them.",
+            class = "missing", arg = "na_rm", call = call)
     notion <<- notion %||% validation_notion(predictions)
     validated_problems(predictions, validation_groups(group, part, predictions$rows, call, truth, design), notion,
                        design$horizon, call)
@@ -182,12 +180,9 @@ validation_groups <- function(group, part, rows, call, truth, design) {
   }
   values <- vctrs::new_data_frame(as.list(values))
   if (ncol(values) == 0) return(NULL)
-  if (nrow(values) != NROW(part)) {
-    stop_input(c(
-      "{.arg group} must have a value for every row.",
-      "x" = "It has {nrow(values)}, {.arg x} has {NROW(part)} row{?s}."
-    ), c("length", "argument"), arg = "group", call = call)
-  }
+  stop_if(nrow(values) != NROW(part), "{.arg group} must have a value for every row.",
+          "x" = "It has {nrow(values)}, {.arg x} has {NROW(part)} row{?s}.", class = c("length", "argument"),
+          arg = "group", call = call)
   weights <- if (!is.null(design$horizon)) {
     raw <- suppressMessages(read_design(design, part, NROW(part), call))
     own <- group_weights(truth, part, vctrs::vec_group_id(values), design$horizon, call, raw$weights)
