@@ -70,7 +70,7 @@ sums_sizes <- function(spec, about, problem) {
   out$moments <- c(prod(out$moments), out$moments[1])
   if (about$blocked) out[c("counts", "squares")] <- list(of_bins, of_bins)
   if (!about$blocked && classes) out$blocks <- c(prod(moments_dim(spec, TRUE)), moments_of_block)
-  out$fine <- c(prod(fine_dim(spec, in_blocks)), if (in_blocks) 0 else moments_of_block)
+  out$fine <- c(prod(fine_dim(spec, in_blocks)), if (in_blocks) 0 else moments_of_narrow)
   if (classes && problem == 1) out$cross <- c(choose(length(about$levels) + 1, 2), 0)
   out
 }
@@ -103,7 +103,7 @@ rows_fault <- function(sums, j, n, about) {
     of_weights <- squares("weight_square")
     totals <- c(moments = total("moments", step = m), if (about$blocked) c(counts = total("counts")),
                 if (!about$blocked && cells) c(blocks = total("blocks", step = moments_of_block)),
-                fine = total("fine", step = if (cells) 2L else moments_of_block),
+                fine = total("fine", step = if (cells) 2L else moments_of_narrow),
                 if (!about$blocked) c(scores = of_weights))
     scores <- rowSums(sums[[j]]$scores)
     if (any(scores < 0)) return(fault("sums of at least 0", min(scores), "$scores"))

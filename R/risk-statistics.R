@@ -54,7 +54,12 @@ risk_std_error <- function(projections, design = NULL) risk_facts(projections, d
 paired_difference <- function(a, b, design = NULL) {
   folds <- if (is.list(a)) Map(`-`, a, b) else list(a - b)
   designs <- if (is.list(a)) design else list(design)
-  several <- vapply(folds, function(rows) length(rows) > 1 && (!anyNA(rows) || sum(!is.na(rows)) > 1), NA)
+  several <- vapply(seq_along(folds), function(f) {
+    rows <- folds[[f]]
+    copies <- designs[[f]]$copies
+    if (!is.null(copies)) return(sum(copies[!is.na(rows)]) > 1)
+    length(rows) > 1 && (!anyNA(rows) || sum(!is.na(rows)) > 1)
+  }, NA)
   if (!any(several)) return(list(difference = NA_real_, std.error = NA_real_))
   facts <- lapply(which(several), function(f) risk_facts(folds[[f]], designs[[f]]))
   errors <- vapply(facts, `[[`, 0, "std.error")

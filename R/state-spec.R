@@ -49,9 +49,10 @@ check_many_edges <- function(values, arg, call = caller_env()) {
   values
 }
 
-# Moments kept of a cell, by outcome; of a block's cell and of a narrow one.
+# Moments kept of a cell, by outcome; of a block's cell; of a narrow one, of which risks need fourth powers.
 moments_of_cell <- 10L
 moments_of_block <- 4L
+moments_of_narrow <- 6L
 
 moments_dim <- function(spec, blocked) {
   c(if (blocked) moments_of_block else moments_of_cell, 2, length(spec$edges) - 1, n_parts(spec, blocked))
@@ -61,7 +62,7 @@ bins_dim <- function(spec) c(1L, 2, spec$n_bins, spec$blocks)
 
 # In blocks the sums of w and w e of a narrow cell, else its moments by outcome.
 fine_dim <- function(spec, blocks) {
-  c(if (blocks) 1L else moments_of_block, 2, length(spec$fine) - 1, n_parts(spec, blocks))
+  c(if (blocks) 1L else moments_of_narrow, 2, length(spec$fine) - 1, n_parts(spec, blocks))
 }
 
 cell_edges <- function(octaves = 7:20) {

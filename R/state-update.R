@@ -224,7 +224,7 @@ add_problem <- function(sums, problem, parts, weights, spec) {
   }
   if (!is.null(sums$blocks)) sums$blocks <- add(sums$blocks, spec$edges, moments_of_block, parts$blocks)
   if (is.null(sums$counts) && is.null(sums$blocks)) {
-    sums$fine <- add(sums$fine, spec$fine, moments_of_block, parts$moments)
+    sums$fine <- add(sums$fine, spec$fine, moments_of_narrow, parts$moments)
   } else {
     e <- x - y
     sums$fine <- add(sums$fine, spec$fine, 1L, parts$blocks, of = 0L * y)

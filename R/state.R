@@ -43,9 +43,9 @@
 #' every cell, fold and outcome. Gauss's rule turns the sums of a cell into at most five predictions with counts. If a
 #' cell has at most five distinct predictions, these are the rows themselves; otherwise they have the same sum of every
 #' polynomial of degree below ten. Results are computed on these predictions as on repeated rows. The error is small,
-#' since residuals and their functions are smooth in the prediction given the outcome. The bins of `ce_tune()`, and the
-#' paired differences of its methods, have their own cells (k < 4; in blocks the sums of \eqn{w} and \eqn{w e}), and
-#' the log score has its own sums.
+#' since residuals and their functions are smooth in the prediction given the outcome. `ce_tune()` has cells of its own
+#' between the edges of its bins (k < 6; in blocks, for its bins alone, the sums of \eqn{w} and \eqn{w e}), and the log
+#' score has its own sums.
 #'
 #' The knots of the main estimate are the edges nearest to the quantiles that [ce_estimate()] uses.
 #'
@@ -97,7 +97,7 @@
 #'
 #' @section Cost:
 #' Time linear in the number of rows, about 0.3 s of processor time per million on one thread; only one chunk is in
-#' memory. A saved state of independent rows takes 100 to 400 kB for any number of rows, and up to 1.5 MB with blocks; a
+#' memory. A saved state of independent rows takes 100 to 550 kB for any number of rows, and up to 1.5 MB with blocks; a
 #' class-wise state takes this much per class. A canonical state of 10 classes takes 0.2 MB with 10 landmarks, 0.4 MB
 #' with 20 and 1 MB with 40; it grows with the square of the number of classes and landmarks together. It needs about 1
 #' s of processor time per 100,000 rows.
@@ -173,7 +173,7 @@ stop_rows_as_choice <- function(notion, fn, call) {
 }
 
 # Version of a saved state's content.
-state_version <- 8L
+state_version <- 9L
 
 #' @rdname ce_state
 #' @export

@@ -180,7 +180,13 @@ combine_problems <- function(parts) {
 feature_histogram <- function(problem, threads, n_bins = 100L) {
   breaks <- seq(0, 1, length.out = n_bins + 1)
   inner <- breaks[-c(1, n_bins + 1)]
-  list(breaks = breaks, counts = tabulate(cpp_intervals(problem$features, inner, threads), n_bins))
+  bin <- cpp_intervals(problem$features, inner, threads)
+  copies <- problem$design$copies
+  list(breaks = breaks, counts = if (is.null(copies)) {
+    tabulate(bin, n_bins)
+  } else {
+    as.integer(round(rowsum_all(matrix(copies), factor(bin, seq_len(n_bins)))))
+  })
 }
 
 # The averaged function of one method as a fit.

@@ -121,6 +121,14 @@ test_that("a fold whose rows are all left out has no standard error, whatever it
   expect_identical(expect_silent(risk_std_error(rep(NA_real_, 4), design)), NA_real_)
 })
 
+test_that("a row may count less than one draw, and one row may be several", {
+  e <- c(0.5, -0.3, 0.2)
+  n <- c(0.4, 2.6, 3)
+  zero <- form_risk(new_form("bins", edges = numeric(), values = 0), matrix(e), matrix(e), 1L, new_design(3, copies = n))
+  expect_close(zero$risk, (sum(n * e^2)^2 - sum(n * e^4)) / (6 * 5), tol$law)
+  expect_identical(paired_difference(list(1), list(3), list(new_design(1, copies = 3)))$difference, -2)
+})
+
 test_that("rows with counts have the risk of repeated rows, in clusters and with weights too", {
   pairs <- random_pairs(14, 2, 2)
   copies <- rep(c(1, 3, 2, 5), length.out = 14)
