@@ -489,7 +489,7 @@ cpp_id_units <- function(ids) {
     .Call(`_calibrisk_cpp_id_units`, ids)
 }
 
-cpp_cell_rows <- function(edges, moments, m, nodes) {
-    .Call(`_calibrisk_cpp_cell_rows`, edges, moments, m, nodes)
+cpp_group_rows <- function(low, high, above, most, moments, m, nodes) {
+    .Call(`_calibrisk_cpp_group_rows`, low, high, above, most, moments, m, nodes)
 }
 

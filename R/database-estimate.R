@@ -43,9 +43,6 @@ database_headline <- function(rows, g, level, threads, call) {
   headline_row(database_ladder(rows, g, level, threads, call), rows$notion, design$n)
 }
 
-# As many different rows as are sent with their counts.
-few_rows <- 20000
-
 database_ladder <- function(rows, g, level, threads, call) {
   design <- database_design(rows, g)
   pairs <- group_pairs(rows, g)

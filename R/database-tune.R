@@ -1,5 +1,4 @@
-# Algorithm 1 of bins on a database's rows: sums over the cells between all edges of a fold's bins, for any number, come
-# from one query per fold (one in all for equal width).
+# Algorithm 1 on a database's rows: folds by SQL, the rest by the code of rows on the problem of R/database-problem.R.
 
 database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repeats, event_level, na_rm, level, threads,
                           design, call) {
@@ -11,7 +10,7 @@ database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repe
   database_by_groups(rows, function(g) {
     check_complete(list(na = lacks_rows(rows, g), dropped = rows$counts$n_all[g] - rows$counts$n[g]), call)
     part <- tuned_rows(rows, g, split, test, call)
-    tune_database(part, methods, headline_of_tune(rows, g, level, threads, call), level, call)
+    tune_database(part, methods, headline_of_tune(rows, g, level, threads, call), level, threads, call)
   }, new_grouped, call)
 }
 
@@ -23,20 +22,26 @@ headline_of_tune <- function(rows, g, level, threads, call) {
   })
 }
 
-# The published methods that can be computed from sums.
+# The published methods that take rows with counts.
 database_methods <- function(notion) {
   if (identical(notion, "canonical")) notion <- NULL
-  Filter(function(method) inherits(method, "ce_method_bins"), ce_methods(notion %||% "top_label"))
+  Filter(takes_copies, ce_methods(notion %||% "top_label"))
+}
+
+# Bandwidths chosen from distances need the rows.
+takes_copies <- function(method) {
+  kernels <- if (is_kernel(method$kernel)) list(method$kernel) else method$kernel
+  inherits(method, "ce_method_bins") ||
+    inherits(method, "ce_method_ridge") && !any(vapply(kernels, function(one) is.character(one$bandwidth), NA))
 }
 
 check_database_methods <- function(methods, call) {
-  other <- names(methods)[!vapply(methods, inherits, NA, "ce_method_bins")]
+  other <- names(methods)[!vapply(methods, takes_copies, NA)]
   if (length(other) == 0) return(invisible())
   stop_input(c(
-    "In a database methods are bins, whose risk is made of sums over cells.",
+    "In a database methods are bins and kernel ridges whose bandwidth is a number.",
     "x" = "{.val {other}} {?is/are} not.",
-    "i" = "{.code update(ce_state(), source, truth)} reads the rows once, in pieces, for other methods, and \\
-           {.code dplyr::collect(x)} all at once."
+    "i" = "{.code dplyr::collect(x)} the rows for other methods."
   ), c("unsupported", "database", "method"), arg = "methods", call = call)
 }
 
@@ -132,100 +137,45 @@ fold_labels <- function(rows, pairs, call, most = 1000) {
 
 # --- One group -------------------------------------------------------------------------------------------------------
 
-tune_database <- function(rows, methods, headline, level, call) {
+tune_database <- function(rows, methods, headline, level, threads, call) {
   k <- rows$k
-  sizes <- fold_sizes(rows, call)
-  n_train <- sum(sizes[-1]) * (k - 1) / k
-  grids <- lapply(methods, method_grid, notion = rows$notion, n = n_train)
-  check_union(methods, grids, call)
-  edges <- fold_edges(rows, methods, grids, call)
-  tables <- fold_tables(rows, edges$all, call)
-  results <- lapply(names(methods), function(m) {
-    tune_cells(methods[[m]], grids[[m]], lapply(edges$own, `[[`, m), tables, k)
-  })
-  names(results) <- names(methods)
-  results <- add_holdout(results, rows, tables, sizes, call)
+  problem <- database_problem(rows, rows$pairs, "ce_fold", function() tuned_edges(rows, methods, call), call)
+  fold <- factor(problem$fold, seq(0, k))
+  sizes <- as.vector(rowsum_all(matrix(problem$count %||% rep(1, length(fold))), fold))
+  check_fold_count(k, sum(sizes[-1]), sum(sizes), call)
+  grids <- lapply(methods, method_grid, notion = rows$notion, n = sum(sizes[-1]) * (k - 1) / k)
+  splits <- list(list(fold = problem$fold, k = k))
+  results <- tune_jobs(methods, list(problem), splits, grids, FALSE, threads, call)
+  design <- database_design(rows)
   new_tune(results, methods, grids, headline, list(list(class = NULL)), list(
-    histogram = database_histogram(rows, call), source = NULL, notion = rows$notion, level = level,
-    split = structure(list(sizes = sizes, k = k), class = "ce_split"), n_splits = 1, n = database_design(rows)$n,
-    counted = design_sentence(list(database_design(rows))), dropped = rows$counts$n_all - rows$counts$n,
+    histogram = feature_histogram(problem, threads), source = NULL, notion = rows$notion, level = level,
+    split = structure(list(sizes = sizes, k = k), class = "ce_split"), n_splits = 1, n = design$n,
+    counted = design_sentence(list(design)), dropped = rows$counts$n_all - rows$counts$n,
     levels = rows$levels, event = rows$event, scalar = rows$scalar
-  ), function(a, b) cells_difference(a, b, tables))
+  ))
 }
-
-# How many rows a row stands for.
-row_weight <- function(rows) if (rows$kind == "frequency") "w" else "1"
 
 is_weighted <- function(rows) !is.null(database_design(rows)$sums)
 
-# The sums that give a mean of one number per cell and its standard error.
-mean_sums <- function(rows) {
-  if (is_weighted(rows)) weighted_sums()[c("n", "rows", "w2d0")] else c(n = row_weight(rows))
-}
-
-fold_sizes <- function(rows, call) {
-  found <- database_cells(rows, rows$pairs, "0", "ce_fold", c(n = row_weight(rows)), call)
-  sizes <- numeric(rows$k + 1)
-  sizes[found$fold + 1] <- found$n
-  check_fold_count(rows$k, sum(sizes[-1]), sum(sizes), call)
-  sizes
-}
-
-check_union <- function(methods, grids, call, most = 5000) {
-  size <- sum(vapply(grids, function(grid) sum(grid$value - 1), 0))
+# Inner edges of every fold's bins, and those of the histogram.
+tuned_edges <- function(rows, methods, call, most = 5000) {
+  bins <- Filter(function(method) inherits(method, "ce_method_bins"), methods)
+  values <- lapply(bins, function(method) method_grid(method, rows$notion, NA)$value)
+  size <- sum(unlist(values) - 1)
   if (size > most) {
     stop_unsupported(paste0("all numbers of bins together are at most ", count_text(most)),
                      paste0("They are ", count_text(size), "."), call, "methods")
   }
+  mass <- vapply(bins, function(method) method$type == "mass", NA)
+  width <- lapply(unique(c(unlist(values[!mass]), 100)), function(b) seq_len(b - 1) / b)
+  shares <- unlist(lapply(unique(unlist(values[mass])), function(b) seq_len(b - 1) / b))
+  sort(unique(c(unlist(width), if (!is.null(shares)) unlist(lapply(seq_len(rows$k), mass_edges, rows, shares, call)))))
 }
 
-# Inner edges of every fold's bins: `own`, by fold, method and value; `all`, by fold, those that its query needs.
-fold_edges <- function(rows, methods, grids, call) {
-  mass <- vapply(methods, function(method) method$type == "mass", NA)
-  counts <- unique(unlist(lapply(grids[mass], `[[`, "value")))
-  own <- lapply(seq_len(rows$k), function(f) {
-    found <- if (any(mass)) mass_edges(rows, f, counts, call)
-    Map(function(grid, by_mass) {
-      lapply(grid$value, function(b) if (by_mass) found[[match(b, counts)]] else seq_len(b - 1) / b)
-    }, grids, mass)
-  })
-  list(own = own, all = lapply(own, function(edges) sort(unique(unlist(edges)))))
-}
-
-# Order statistics of the rows that train fold f, for every number of bins: one query.
-mass_edges <- function(rows, f, counts, call) {
+# Quantiles of the rows that train fold f: one query.
+mass_edges <- function(f, rows, shares, call) {
   train <- paste0("SELECT * FROM (", rows$pairs, ") ce_folds WHERE ce_fold > 0 AND ce_fold <> ", f)
-  weighted <- is_weighted(rows)
-  weight <- if (weighted) "ce_w" else row_copies(rows)
+  weight <- if (is_weighted(rows)) "ce_w" else row_copies(rows)
   n <- database_query(rows$db, paste0("SELECT ", sql_sums(c(n = weight)), " FROM (", train, ") ce_train"), call)$n
-  ranks <- lapply(counts, function(b) {
-    if (weighted) seq_len(b - 1) / b * n * (1 - 1e-12) else (n * seq_len(b - 1) + b - 1) %/% b - 0.5
-  })
-  values <- if (any(lengths(ranks) > 0)) database_quantiles(rows, train, weight, unlist(ranks), call)
-  lapply(split(values, factor(rep(seq_along(counts), lengths(ranks)), seq_along(counts))), unique)
-}
-
-# Per fold f: its edges and the sums of w, w y, w d, ..., w d^4 (or those of weights, R/tune-weighted.R), an array of
-# cells, folds 0..k and sums.
-fold_tables <- function(rows, edges, call) {
-  if (is_clustered(rows)) return(clustered_tables(rows, edges, call))
-  w <- row_weight(rows)
-  sums <- c(n = w, y = paste(w, "* y"), d1 = paste(w, "* d"), d2 = paste(w, "* d * d"), d3 = paste(w, "* d * d * d"),
-            d4 = paste(w, "* d * d * d * d"))
-  if (is_weighted(rows)) sums <- weighted_sums()
-  different <- unique(edges)
-  tables <- lapply(different, function(at) {
-    found <- database_cells(rows, rows$pairs, sql_cell("p", at), "ce_fold", sums, call)
-    out <- array(0, c(length(at) + 1, rows$k + 1, length(sums)), list(NULL, NULL, names(sums)))
-    for (name in names(sums)) out[cbind(found$cell + 1, found$fold + 1, match(name, names(sums)))] <- found[[name]]
-    fold_table(at, out, colSums(matrix(out[, , if ("w2d4" %in% names(sums)) "w2d4" else "d4"], length(at) + 1)))
-  })
-  tables[match(edges, different)]
-}
-
-database_histogram <- function(rows, call, n_bins = 100L) {
-  found <- database_cells(rows, rows$pairs, sql_width_cell("p", n_bins), "0", c(n = row_weight(rows)), call)
-  counts <- integer(n_bins)
-  counts[found$cell + 1] <- as.integer(found$n)
-  list(breaks = seq(0, 1, length.out = n_bins + 1), counts = counts)
+  database_quantiles(rows, train, weight, shares * n * (1 - 1e-12), call)
 }

@@ -13,23 +13,23 @@
 #'
 #' @section Definition:
 #' A query groups the rows by group, fold and bin and returns their number and sums of powers of \eqn{d}, prediction
-#' minus outcome. They give the binned error with its standard error and interval, and the exact risk of bins on the
-#' rows held out. With the gap \eqn{g_b} of the training rows in bin b, \eqn{n_b} held out ones, their sums \eqn{s_{1b},
-#' s_{2b}, s_{4b}} of \eqn{d, d^2, d^4} and \eqn{S_2 = \sum_b s_{2b}}, the risk is
-#' \deqn{R = \frac{S_2^2 - 2(\sum_b g_b s_{1b})^2 + (\sum_b n_b g_b^2)^2 -
-#'   \sum_b (s_{4b} - 2 g_b^2 s_{2b} + n_b g_b^4)}{n(n - 1)}.}
-#' Edges of equal mass are order statistics, found by a window function.
+#' minus outcome. They give the binned error with its standard error and interval. With clusters, the database squares
+#' their sums for the standard errors of [ece()] (for up to 5,000 bins).
+#'
+#' [ce_tune()] takes bins and kernel ridges whose bandwidth is a number. For up to 20,000 different rows their counts
+#' are sent. For more, sums over narrow cells are sent: of \eqn{u^k}, k < 6, by cell, outcome, fold and cluster. A cell is
+#' the part between two edges of bins of a stretch of length 1/256, and \eqn{u} is the place of a prediction in this
+#' stretch. Edges of equal mass are order statistics, found by a window function. A few rows with the same sums then
+#' stand for those of a cell. Risks, choices and standard errors have the digits of memory. With clusters up to a
+#' million sums are sent. With importance weights in more than 20,000 different rows, the weights of the rows of a cell
+#' with the same outcome count as \eqn{W_1^2 / W_2} equal ones, where \eqn{W_1} and \eqn{W_2} are their sum and the sum
+#' of their squares: risks have about 7 digits of memory, and standard errors of differences about 3.
 #'
 #' The knots of the main estimate are the same as in memory. For up to 20,000 different pairs of prediction and outcome
 #' their counts are sent. For more, the sums of powers \eqn{u^k}, k < 12, are sent, where \eqn{u} is the place of a
 #' prediction between two knots; they give the same digits. With clusters, pairs and sums are those of every cluster, up
 #' to 100,000 sums of a cluster and a cell. With importance weights rows are sent, up to 20,000 different ones.
 #' Beyond that [ce_tune()] has no main estimate, and a message of class `calibrisk_message_headline` says so.
-#'
-#' With importance weights the pair of rows i and j counts \eqn{w_i w_j}: the sums are those of \eqn{w}, \eqn{w^2},
-#' \eqn{w^3} and \eqn{w^4} with powers of \eqn{d}. With clusters, the database squares their sums for the standard
-#' errors of [ece()] (for up to 5,000 bins). For [ce_tune()], which leaves out pairs within a cluster, it groups by
-#' cluster and cell of all numbers of bins; up to a million such sums are sent.
 #'
 #' @section Folds:
 #' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,

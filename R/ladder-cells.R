@@ -10,8 +10,11 @@
 
 # Rows with counts: list(x, y, count).
 cell_rows <- function(edges, moments, nodes = dim(moments)[1] %/% 2) {
-  rows <- cpp_cell_rows(edges, moments, dim(moments)[1], nodes)
-  list(x = rows[, 1], y = rows[, 2], count = rows[, 3])
+  low <- rep(edges[-length(edges)], each = 2)
+  high <- rep(edges[-1], each = 2)
+  # the first cell has its lower edge
+  rows <- cpp_group_rows(low, high, replace(low, 1:2, -Inf), high, moments, dim(moments)[1], nodes)
+  list(x = rows[, 2], y = (rows[, 1] - 1) %% 2, count = rows[, 3])
 }
 
 # Sums of w u^k -> sums of w T_k(u): multiply the moments of a cell from the left by this m x m matrix.

@@ -60,7 +60,7 @@ default_grid.ce_method_bins <- function(method, notion, n) {
 #' @export
 fit_form.ce_method_bins <- function(method, problem, point, context) {
   check_scalar_problem(problem)
-  fit <- cpp_bins_fit(problem$features, problem$residuals, problem$labels, point$value, method$type, method$debias,
+  fit <- cpp_bins_fit(bin_places(problem), problem$residuals, problem$labels, point$value, method$type, method$debias,
                       problem$design)
   bins_form(fit, method$debias)
 }
@@ -70,11 +70,14 @@ bins_form <- function(fit, debias) {
   new_steps(list(list(edges = fit$edges, b = fit$b, v = fit$v)))
 }
 
+# Rows that stand for those of a cell are where the cell ends: edges of equal mass are ends.
+bin_places <- function(problem) problem$upper %||% problem$features
+
 # Rows of every fold, sorted once for all methods of bins.
 bins_problem <- function(problem, fold, context) {
   key <- paste0("bins_", rlang::hash(fold))
   if (is.null(context$cache[[key]])) {
-    sorted <- cpp_bins_problem(problem$features, problem$residuals, problem$labels, fold, max(fold),
+    sorted <- cpp_bins_problem(bin_places(problem), problem$residuals, problem$labels, fold, max(fold),
                                problem$design, context$threads)
     assign(key, sorted, envir = context$cache)
   }

@@ -64,3 +64,12 @@ block_bounds <- function(terms, weights) {
   design <- new_design(sum(used), cluster = seq_len(sum(used)))
   lapply(terms, function(term) clustered_mean(weights[used], term[used], design))
 }
+
+# The mean of a number, as an estimate, from the clusters' weights and sums.
+clustered_mean <- function(weight, sums, design = new_design(length(weight))) {
+  mean <- sum(sums) / sum(weight)
+  clusters <- length(weight)
+  squares <- sum((sums - mean * weight)^2)
+  variance <- if (clusters > 1) clusters / (clusters - 1) * squares / sum(weight)^2 else NA_real_
+  new_estimate(mean, no_rows, design, variance = variance)
+}

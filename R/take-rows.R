@@ -2,7 +2,7 @@
 # value per row have the same name in all of them; other parts are kept.
 
 row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
-               "variances", "missed", "excess", "scale", "fold", "rows")
+               "variances", "missed", "excess", "scale", "fold", "rows", "upper")
 
 take_rows <- function(data, rows, threads = 1L) {
   cut <- function(names, fn) {

@@ -55,7 +55,7 @@ tune_tidy <- function(results, methods, grids, problems) {
   vctrs::vec_rbind(!!!rows)
 }
 
-tune_glance <- function(results, methods, grids, headline, difference = split_difference) {
+tune_glance <- function(results, methods, grids, headline) {
   mean_risk <- vapply(results, function(r) mean_over_folds(fold_values(r, "risk")), 0)
   best <- which.min(mean_risk)[1]
   # without a best one every difference is NA
@@ -65,7 +65,7 @@ tune_glance <- function(results, methods, grids, headline, difference = split_di
     result <- results[[m]]
     value <- unique(grids[[m]]$value[result$v])
     holdout <- holdout_estimate(result$squared)
-    to_best <- difference(result, best_result)
+    to_best <- split_difference(result, best_result)
     skill <- 1 - mean_risk[[m]] / mean_over_folds(fold_values(result, "zero_risk"))
     row <- columns_frame(
       method = m,

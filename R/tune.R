@@ -70,12 +70,12 @@ tune_here <- function(jobs, splits, bar, threads) {
   parts
 }
 
-# `about`: what was tuned on; `difference`: of two methods' risks.
-new_tune <- function(results, methods, grids, headline, problems, about, difference = split_difference) {
+# `about`: what was tuned on.
+new_tune <- function(results, methods, grids, headline, problems, about) {
   structure(
     c(list(
       tidy = tune_tidy(results, methods, grids, problems),
-      glance = tune_glance(results, methods, grids, headline, difference),
+      glance = tune_glance(results, methods, grids, headline),
       headline = headline,
       zero_root_risk = vapply(results, function(r) mean_root(fold_values(r, "zero_risk")), 0),
       forms = lapply(results, `[[`, "forms"),
@@ -181,7 +181,7 @@ feature_histogram <- function(problem, threads, n_bins = 100L) {
   breaks <- seq(0, 1, length.out = n_bins + 1)
   inner <- breaks[-c(1, n_bins + 1)]
   bin <- cpp_intervals(problem$features, inner, threads)
-  copies <- problem$design$copies
+  copies <- problem$count %||% problem$design$copies
   list(breaks = breaks, counts = if (is.null(copies)) {
     tabulate(bin, n_bins)
   } else {

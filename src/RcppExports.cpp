@@ -1691,16 +1691,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_cell_rows
-Rcpp::NumericMatrix cpp_cell_rows(Rcpp::NumericVector edges, Rcpp::NumericVector moments, int m, int nodes);
-RcppExport SEXP _calibrisk_cpp_cell_rows(SEXP edgesSEXP, SEXP momentsSEXP, SEXP mSEXP, SEXP nodesSEXP) {
+// cpp_group_rows
+Rcpp::NumericMatrix cpp_group_rows(Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector above, Rcpp::NumericVector most, Rcpp::NumericVector moments, int m, int nodes);
+RcppExport SEXP _calibrisk_cpp_group_rows(SEXP lowSEXP, SEXP highSEXP, SEXP aboveSEXP, SEXP mostSEXP, SEXP momentsSEXP, SEXP mSEXP, SEXP nodesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type above(aboveSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type most(mostSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type moments(momentsSEXP);
     Rcpp::traits::input_parameter< int >::type m(mSEXP);
     Rcpp::traits::input_parameter< int >::type nodes(nodesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cell_rows(edges, moments, m, nodes));
+    rcpp_result_gen = Rcpp::wrap(cpp_group_rows(low, high, above, most, moments, m, nodes));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1828,7 +1831,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},
     {"_calibrisk_cpp_are_sums", (DL_FUNC) &_calibrisk_cpp_are_sums, 2},
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
-    {"_calibrisk_cpp_cell_rows", (DL_FUNC) &_calibrisk_cpp_cell_rows, 4},
+    {"_calibrisk_cpp_group_rows", (DL_FUNC) &_calibrisk_cpp_group_rows, 7},
     {NULL, NULL, 0}
 };
 

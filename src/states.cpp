@@ -116,36 +116,34 @@ Rcpp::NumericVector cpp_id_units(SEXP ids) {
   return out;
 }
 
-// The rows that stand for those of all cells, by columns: value, outcome, count. `moments`: [m x 2
-// x cells], of the rows with outcome 0 and 1.
+// The rows that stand for those of several groups of rows, by columns: group (from 1), value,
+// count. `moments`: [m x groups], of the place of a value between `low` and `high`. Values are
+// above `above` and at most `most`, rounding notwithstanding.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_cell_rows(Rcpp::NumericVector edges, Rcpp::NumericVector moments, int m,
-                                  int nodes) {
-  const R_xlen_t cells = edges.size() - 1;
-  calibrisk::require(
-      cells >= 1 && m >= 1 && nodes >= 0 && 2 * nodes <= m && moments.size() == 2 * m * cells,
-      "Moments must have the shape of their cells.");
-  std::vector<double> x, y, count;
-  for (R_xlen_t c = 0; c < cells; ++c) {
-    const double low = edges[c], high = edges[c + 1];
-    const double half = (high - low) / 2.0, middle = (high + low) / 2.0;
-    // the lower edge belongs to the cell before, rounding notwithstanding
-    const double lowest = c == 0 ? low : std::nextafter(low, high);
-    for (int outcome = 0; outcome < 2; ++outcome) {
-      const double* moment = moments.begin() + (2 * c + outcome) * m;
-      if (!(moment[0] > 0.0)) continue;
-      const calibrisk::CellRule rule = calibrisk::cell_rule(worker_algebra(), moment, nodes);
-      for (calibrisk::Index q = 0; q < rule.node.size(); ++q) {
-        x.push_back(std::min(std::max(middle + half * rule.node(q), lowest), high));
-        y.push_back(outcome);
-        count.push_back(rule.count(q));
-      }
+Rcpp::NumericMatrix cpp_group_rows(Rcpp::NumericVector low, Rcpp::NumericVector high,
+                                   Rcpp::NumericVector above, Rcpp::NumericVector most,
+                                   Rcpp::NumericVector moments, int m, int nodes) {
+  const R_xlen_t groups = low.size();
+  calibrisk::require(m >= 1 && nodes >= 0 && 2 * nodes <= m && moments.size() == m * groups &&
+                         high.size() == groups && above.size() == groups && most.size() == groups,
+                     "Moments must have the shape of their groups.");
+  std::vector<double> group, x, count;
+  for (R_xlen_t g = 0; g < groups; ++g) {
+    const double* moment = moments.begin() + g * m;
+    if (!(moment[0] > 0.0)) continue;
+    const double half = (high[g] - low[g]) / 2.0, middle = (high[g] + low[g]) / 2.0;
+    const double lowest = std::nextafter(above[g], most[g]);
+    const calibrisk::CellRule rule = calibrisk::cell_rule(worker_algebra(), moment, nodes);
+    for (calibrisk::Index q = 0; q < rule.node.size(); ++q) {
+      group.push_back(static_cast<double>(g) + 1.0);
+      x.push_back(std::min(std::max(middle + half * rule.node(q), lowest), most[g]));
+      count.push_back(rule.count(q));
     }
   }
   const auto n = static_cast<int>(x.size());
   Rcpp::NumericMatrix out(n, 3);
-  std::copy(x.begin(), x.end(), out.begin());
-  std::copy(y.begin(), y.end(), out.begin() + n);
+  std::copy(group.begin(), group.end(), out.begin());
+  std::copy(x.begin(), x.end(), out.begin() + n);
   std::copy(count.begin(), count.end(), out.begin() + 2 * n);
   return out;
 }

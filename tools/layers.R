@@ -25,7 +25,7 @@ rooms <- c(
   test   = "^test-|^ce-test(-.*)?$",
   curve  = "^curve(-.*)?$|^decision(-.*)?$",
   tune   = "^tune(-tables|-methods|-folds)?$|^(fit|fit-source|risk)$",
-  many   = "^many-|^(state.*|source.*|database.*|monitor.*|tune-cells|tune-clusters|tune-weighted)$",
+  many   = "^many-|^(state.*|source.*|database.*|monitor.*)$",
   verb   = "^(verb|object)-|^(estimate|power.*|compare.*|rank.*|validate.*|model-predictions)$",
   show   = "^show-|-(print|plot)(-|$)|^(plot|kable.*|report.*|headline-words|page-sentences)$"
 )

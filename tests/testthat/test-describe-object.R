@@ -529,7 +529,7 @@ test_that("the core refuses sums, parts and edges that do not fit", {
                       quote(add(sums[, 1, drop = FALSE])), quote(add(sums, m = 0L)), quote(add(sums, x = numeric())),
                       quote(cpp_add_sums(sums, sums[-1, ])), quote(cpp_add_products(sums, diag(3), 1L)),
                       quote(cpp_add_scores(sums, 0.5, 1L, 9L, 1)),
-                      quote(cpp_cell_rows(numeric(), numeric(), 4L, 2L)))) {
+                      quote(cpp_group_rows(1, 2, 1, 2, numeric(), 4L, 2L)))) {
     expect_error(eval(broken), class = "calibrisk_error_core")
   }
   expect_true(cpp_are_sums(sums, 4L))

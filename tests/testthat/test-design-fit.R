@@ -174,3 +174,19 @@ test_that("fits, tunes and maps say in print what their rows count", {
     expect_match(said(verb(weights = d$w, cluster = d$g)), paste0(weighted, "; standard errors .* 12\\s+clusters"))
   }
 })
+
+test_that("parts of a draw are one draw: risks of rows that stand for less", {
+  data <- design_rows_frame()
+  e <- data$prob - data$y
+  whole <- c(rep(1, 110), rep(2, 10))
+  parts <- rep(seq_len(120), each = 2)
+  split <- rep(c(.3, .7), 120) * whole[parts]
+  for (form in list(ce_fit(data$prob, data$y, method = method_bins(6))$forms[[1]],
+                    ce_fit(data$prob, data$y, method = method_bins(5, debias = TRUE))$forms[[1]])) {
+    here <- form_risk(form, matrix(data$prob), matrix(e), 1L, new_design(120, copies = whole))
+    there <- form_risk(form, matrix(data$prob[parts]), matrix(e[parts]), 1L, new_design(240, copies = split))
+    expect_equal(there$risk, here$risk, tolerance = 1e-12)
+    expect_equal(there$projections, here$projections[parts], tolerance = 1e-12)
+    expect_equal(there$std.error, here$std.error, tolerance = 1e-12)
+  }
+})

@@ -47,6 +47,7 @@ PairRisk design_risk(const ConstMatrixRef& residuals, const RowWeights& weights,
     if (clusters.given()) continue;
     const double copies = w * (w - weights.draw(i)), length = residuals.row(i).squaredNorm();
     partners(i) -= weights.draw(i);
+    // below 0 of less than a draw, as of rows that stand for those of a cell
     if (copies == 0.0) continue;
     out.projections(i) += copies * std::pow(length - out.squared(i), 2.0);
     out.zero_projections(i) += copies * length * length;

@@ -1,0 +1,95 @@
+# A group of a database's rows as an ordinary problem, whose design has weights, copies and clusters. Few different rows
+# are sent with their counts. Of many the sums of the first powers of the prediction are sent, by outcome and by narrow
+# cell (and by fold and cluster), and stand for rows with the same sums: those of every polynomial of the prediction up
+# to degree 5 in a cell. A problem also has
+#   fold    of each row, where they have one
+#   count   how many rows each stands for; NULL: one
+#   upper   upper edge of the cell that each is from, of which bins of equal mass take quantiles; NULL: its feature
+
+# As many different rows as are sent with their counts.
+few_rows <- 20000
+
+# As many sums of a cluster and a cell as are sent.
+most_cluster_sums <- 1e6
+
+# `fold`: the column of folds, or NULL; `edges`: a function that returns those where the cells of many rows must end.
+database_problem <- function(rows, pairs, fold, edges, call) {
+  weighted <- is_weighted(rows)
+  keys <- c(fold, if (is_clustered(rows)) "ce_cluster")
+  columns <- c("p", "y", if (weighted) "ce_w", if (is_clustered(rows)) "ce_cluster")
+  found <- if (is_few(rows, pairs, columns, call)) {
+    counted_rows(rows, pairs, c(columns, fold), call)
+  } else {
+    rows_of_sums(rows, pairs, keys, edges(), call)
+  }
+  out <- scalar_problem(found$p, found$y)
+  out$fold <- as.integer(found$ce_fold)
+  count <- if (any(found$n != 1)) found$n
+  w <- if (weighted) found$w else count
+  out$design <- if (is_clustered(rows)) {
+    new_design(length(found$p), w, cluster_codes(found$ce_cluster))
+  } else {
+    new_design(length(found$p), w, copies = found$copies %||% count)
+  }
+  out[c("count", "upper")] <- list(count, found$upper)
+  out
+}
+
+is_few <- function(rows, pairs, columns, call) {
+  different <- paste0("SELECT DISTINCT ", sql_list(columns), " FROM (", pairs, ") ce_pairs LIMIT ", few_rows + 1)
+  database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", different, ") ce_different"),
+                 call)$n <= few_rows
+}
+
+# Different rows with their number `n` and weight `w` in all.
+counted_rows <- function(rows, pairs, columns, call) {
+  keys <- sql_list(columns)
+  found <- database_query(rows$db, paste0("SELECT ", keys, ", ", sql_sums(c(n = row_copies(rows))), " FROM (", pairs,
+                                          ") ce_pairs GROUP BY ", keys, " ORDER BY ", keys), call)
+  found <- numbers_of(found)
+  if (is_weighted(rows)) found$w <- found$ce_w * found$n
+  found
+}
+
+# Drivers have several types of numbers; a cluster may be anything.
+numbers_of <- function(found) {
+  number <- setdiff(names(found), "ce_cluster")
+  replace(as.list(found), number, lapply(found[number], as.numeric))
+}
+
+# The width of a box. Every prediction is within one box of the middle of two, however the database rounds; places in
+# this stretch are exact.
+box_width <- 1 / 256
+
+# The same of rows that have the sums of a cell, box and outcome (and of `keys`). Weights of a group count as W1^2 / W2
+# equal ones, W1 and W2 their sum and that of their squares.
+rows_of_sums <- function(rows, pairs, keys, edges, call, m = 6) {
+  weighted <- is_weighted(rows)
+  box <- paste0("CAST(p * ", sql_number(1 / box_width), " AS INTEGER)")
+  placed <- paste0("SELECT ", sql_list(keys, "p", "y", paste(sql_double("ce_w"), "AS w"),
+                                       paste(sql_cell("p", edges), "AS cell"), paste(box, "AS box")),
+                   " FROM (", pairs, ") ce_pairs", sql_fence)
+  u <- paste0(" * (p * ", sql_number(1 / box_width), " - box)")
+  w <- if (weighted || rows$kind == "frequency") "w" else "1"
+  sums <- setNames(paste0(w, strrep(u, seq_len(m) - 1)), paste0("s", seq_len(m) - 1))
+  if (weighted) sums <- c(sums, n = "1", w2 = "w * w")
+  keys <- c(keys, "y", "cell", "box")
+  limit <- if (is_clustered(rows)) paste(" LIMIT", format(most_cluster_sums + 1, scientific = FALSE))
+  found <- database_query(rows$db, paste0("SELECT ", sql_list(keys, sql_sums(sums)), " FROM (", placed,
+                                          ") ce_placed GROUP BY ", sql_list(keys), " ORDER BY ", sql_list(keys), limit),
+                          call)
+  if (!is.null(limit) && nrow(found) > most_cluster_sums) {
+    stop_unsupported(paste0("at most ", count_text(most_cluster_sums), " sums of a cluster and a cell are sent"),
+                     "There are more; fewer or smaller numbers of bins make fewer cells.", call, "cluster",
+                     class = "headline")
+  }
+  found <- numbers_of(found)
+  moments <- monomial_to_chebyshev(m) %*% t(do.call(cbind, found[paste0("s", seq_len(m) - 1)]))
+  upper <- c(edges, 1)[found$cell + 1]
+  own <- cpp_group_rows((found$box - 1) * box_width, (found$box + 1) * box_width, c(-Inf, edges)[found$cell + 1],
+                        upper, moments, m, m %/% 2L)
+  out <- lapply(c(found, list(upper = upper)), `[`, own[, 1])
+  c(out[c("y", "upper", intersect(names(found), c("ce_fold", "ce_cluster")))],
+    list(p = pmax(own[, 2], 0), w = own[, 3], n = own[, 3] * if (weighted) out$n / out$s0 else 1,
+         copies = if (weighted) own[, 3] * out$s0 / out$w2))
+}
