@@ -22,14 +22,13 @@
 
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <mutex>
-#include <numeric>
 
 using calibrisk::ConstMatrixRef;
 using calibrisk::Index;
 using calibrisk::Matrix;
 using calibrisk::MatrixRef;
-using calibrisk::PivotedQr;
 using calibrisk::SymEigen;
 using calibrisk::Vector;
 
@@ -155,41 +154,6 @@ SymEigen RDenseAlgebra::sym_eigen(Matrix a) const {
    &info FCONE FCONE);
   if (info != 0) throw std::runtime_error("The symmetric eigendecomposition did not converge.");
   out.vectors = std::move(a);
-  return out;
-}
-
-PivotedQr RDenseAlgebra::pivoted_qr(Matrix a) const {
-  const int m = blas_int(a.rows()), n = blas_int(a.cols()), k = std::min(m, n);
-  std::vector<int> pivots(static_cast<std::size_t>(n), 0);
-  PivotedQr out{Matrix(m, k), Matrix::Zero(k, n), {}};
-  if (a.size() > 0) {
-    std::vector<double> reflections(static_cast<std::size_t>(k)), work(1);
-    int info = 0, lwork = -1;
-    const auto grow = [&] {
-      lwork = static_cast<int>(work[0]);
-      work.resize(static_cast<std::size_t>(std::max(lwork, 1)));
-    };
-    const auto factorise = [&] {
-      F77_CALL(dgeqp3)
-      (&m, &n, a.data(), &m, pivots.data(), reflections.data(), work.data(), &lwork, &info);
-    };
-    factorise();  // how much work space it wants
-    grow();
-    factorise();
-    out.triangle.triangularView<Eigen::Upper>() = a.topRows(k);
-    out.basis = a.leftCols(k);
-    const auto expand = [&] {
-      F77_CALL(dorgqr)
-      (&m, &k, &k, out.basis.data(), &m, reflections.data(), work.data(), &lwork, &info);
-    };
-    lwork = -1;
-    expand();
-    grow();
-    expand();
-  } else {
-    std::iota(pivots.begin(), pivots.end(), 1);
-  }
-  for (int column : pivots) out.order.push_back(column - 1);
   return out;
 }
 

@@ -24,7 +24,6 @@ class RDenseAlgebra : public calibrisk::DenseAlgebra {
  public:
   calibrisk::Matrix crossprod(const calibrisk::ConstMatrixRef& a) const override;
   calibrisk::SymEigen sym_eigen(calibrisk::Matrix a) const override;
-  calibrisk::PivotedQr pivoted_qr(calibrisk::Matrix a) const override;
   bool cholesky(calibrisk::Matrix& a) const override;
   void solve_lower(const calibrisk::ConstMatrixRef& l, bool transpose,
                    calibrisk::MatrixRef b) const override;

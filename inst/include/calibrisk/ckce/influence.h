@@ -9,6 +9,7 @@
 #define CALIBRISK_CKCE_INFLUENCE_H
 
 #include <calibrisk/ckce/spectrum.h>
+#include <calibrisk/linalg/pivoted_qr.h>
 
 namespace calibrisk {
 
@@ -69,7 +70,7 @@ class InfluenceWeights {
     scale = (scale.array() > 0.0).select(scale, 1.0);
     filters *= scale.cwiseInverse().asDiagonal();
     if (rank == 0) return combine(Matrix(0, 0), Matrix(0, 2 * n_ridges));
-    const PivotedQr qr = engine.dense.pivoted_qr(filters);
+    const PivotedQr qr = pivoted_qr(std::move(filters));
     Index k = 0;
     while (k < qr.triangle.rows() && std::abs(qr.triangle(k, k)) > tolerance) ++k;
     Matrix basis = qr.basis.leftCols(k);

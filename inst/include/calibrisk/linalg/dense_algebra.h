@@ -15,13 +15,6 @@ struct SymEigen {
   Matrix vectors;  // [n x n], one per column
 };
 
-// A(:, order) = basis triangle, the columns by decreasing length of what is left of them.
-struct PivotedQr {
-  Matrix basis;              // [m x min(m, r)], orthonormal columns
-  Matrix triangle;           // [min(m, r) x r], upper triangle
-  std::vector<Index> order;  // [r]
-};
-
 class DenseAlgebra {
  public:
   virtual ~DenseAlgebra() = default;
@@ -49,8 +42,6 @@ class DenseAlgebra {
   virtual Matrix crossprod(const ConstMatrixRef& a) const = 0;
 
   virtual SymEigen sym_eigen(Matrix a) const = 0;
-
-  virtual PivotedQr pivoted_qr(Matrix a) const = 0;
 
   // Lower Cholesky factor of a (its upper triangle is zeroed); false where a is
   // not numerically positive definite.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Dense algebra by Eigen alone, on the calling thread: for hosts without a LAPACK, and for work
-// inside a worker. The only header with Eigen's decompositions, which are slow to compile.
+// inside a worker. Eigen's decompositions are slow to compile: they are here and in pivoted_qr.h.
 #ifndef CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 #define CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 
@@ -8,9 +8,6 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
-#include <Eigen/QR>
-
-#include <algorithm>
 
 namespace calibrisk {
 
@@ -29,21 +26,6 @@ class EigenAlgebra : public DenseAlgebra {
       throw std::runtime_error("The symmetric eigendecomposition did not converge.");
     }
     return {solver.eigenvalues(), solver.eigenvectors()};
-  }
-
-  PivotedQr pivoted_qr(Matrix a) const override {
-    const Index k = std::min(a.rows(), a.cols());
-    PivotedQr out{Matrix(a.rows(), k), Matrix(k, a.cols()), {}};
-    if (a.size() == 0) {
-      for (Index j = 0; j < a.cols(); ++j) out.order.push_back(j);
-      return out;
-    }
-    const Eigen::ColPivHouseholderQR<Eigen::Ref<Matrix>> qr(a);
-    out.basis = qr.householderQ() * Matrix::Identity(a.rows(), k);
-    out.triangle = qr.matrixQR().topRows(k).template triangularView<Eigen::Upper>();
-    const auto& order = qr.colsPermutation().indices();
-    out.order.assign(order.data(), order.data() + order.size());
-    return out;
   }
 
   bool cholesky(Matrix& a) const override {
