@@ -1,5 +1,4 @@
-# The headline of a database's rows. For few different rows their counts are sent and run as repeated rows; of many the
-# sums that R/ladder-cells.R needs, of the cells between the knots. Knots are those in memory.
+# The headline of a database's rows, from the problem of R/database-problem.R. Knots are those in memory.
 
 database_estimate <- function(x, truth, dots, by, notion, event_level, na_rm, level, threads, design, call) {
   several <- notion %||% list(NULL)
@@ -44,21 +43,37 @@ database_headline <- function(rows, g, level, threads, call) {
 }
 
 database_ladder <- function(rows, g, level, threads, call) {
-  design <- database_design(rows, g)
-  pairs <- group_pairs(rows, g)
-  weight <- row_copies(rows)
-  if (is_clustered(rows) || !is.null(design$sums)) return(sent_ladder(rows, pairs, design, level, threads, call))
-  different <- paste0("SELECT DISTINCT p, y FROM (", pairs, ") ce_pairs LIMIT ", few_rows + 1)
-  different <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", different,
-                                              ") ce_different"), call)$n
-  if (different <= few_rows) {
-    found <- database_query(rows$db, paste0("SELECT p, y, ", sql_sums(c(n = weight)), " FROM (", pairs,
-                                            ") ce_pairs GROUP BY p, y ORDER BY p, y"), call)
-    return(joint_ladder(as.numeric(found$p), as.numeric(found$y), as.numeric(found$n), level, threads))
-  }
-  knots <- database_knots(rows, pairs, weight, design$n, call)
-  edges <- sort(unique(unlist(knots)))
-  moment_ladder(edges, database_moments(rows, pairs, weight, edges, call), knots, level, threads)
+  rows <- rows_of_group(rows, g)
+  design <- database_design(rows)
+  knots <- NULL
+  problem <- database_problem(rows, rows$pairs, NULL, function() {
+    check_few_weights(rows, design, call)
+    knots <<- database_knots(rows, rows$pairs, row_copies(rows), design$n, call)
+    sort(unique(unlist(knots)))
+  }, call)
+  if (is.null(knots)) return(binary_ladder(repeated_problem(problem), level, threads))
+  if (is_clustered(rows)) return(clustered_ladder(problem, knots, design, level, threads))
+  joint_ladder(problem$features[, 1], problem$labels, problem$count, level, threads, knots[-1])
+}
+
+# The squares of the weights of single rows would be needed.
+check_few_weights <- function(rows, design, call) {
+  if (!is_weighted(rows)) return(invisible())
+  stop_unsupported(paste0("`ce_estimate()` takes importance weights of at most ", count_text(few_rows),
+                          " different rows"),
+                   paste0("There are more among ", count_text(design$n), "."), call, "weights", state = TRUE,
+                   class = "headline")
+}
+
+# Rows with weights or clusters are repeated as in memory, where there is room.
+repeated_problem <- function(problem) {
+  design <- problem$design
+  if (equal_draws(design) && is.null(design$cluster) || is.null(problem$count)) return(problem)
+  if (sum(problem$count) > most_repeated_rows) return(problem)
+  out <- take_rows(problem, rep(seq_len(design$n), problem$count))
+  w <- rep(design$w / problem$count, problem$count)
+  out$design <- new_design(length(w), if (any(w != w[1])) w, rep(design$cluster, problem$count))
+  out
 }
 
 # Those of every rung: all values where there are no more, else quantiles of type 2 (to a rounding of where a whole
@@ -75,91 +90,23 @@ database_knots <- function(rows, pairs, weight, n, call) {
   lapply(seq_along(sizes), function(m) if (length(different) <= sizes[m]) sort(different) else quantiles[[m]])
 }
 
-# Importance weights are numbers of their own, and a cluster's rows are left out together: such rows are sent where
-# there are few, those that are the same in a cluster once.
-sent_ladder <- function(rows, pairs, design, level, threads, call) {
-  weighted <- !is.null(design$sums)
-  clustered <- is_clustered(rows)
-  columns <- c("p", "y", if (weighted) "ce_w", if (clustered) "ce_code")
-  if (clustered) {
-    pairs <- paste0("SELECT p, y, ce_w, DENSE_RANK() OVER (ORDER BY ce_cluster) AS ce_code FROM (", pairs, ") ce_pairs")
-  }
-  weight <- row_copies(rows)
-  copies <- sql_sums(c(copies = weight))
-  keys <- paste(columns, collapse = ", ")
-  found <- database_query(rows$db, paste0("SELECT ", keys, ", ", copies, " FROM (", pairs, ") ce_coded GROUP BY ", keys,
-                                          " ORDER BY ", keys, " LIMIT ", few_rows + 1), call)
-  if (nrow(found) > few_rows || design$n > most_repeated_rows) {
-    if (!weighted) return(clustered_ladder(rows, pairs, weight, design, level, threads, call))
-    stop_unsupported(paste0("`ce_estimate()` takes importance weights of at most ", count_text(few_rows),
-                            " different rows"),
-                     paste0("There are more among ", count_text(design$n), "."), call, "weights", state = TRUE,
-                     class = "headline")
-  }
-  found <- lapply(found, function(v) rep(as.numeric(v), as.numeric(found$copies)))
-  problem <- scalar_problem(found$p, found$y)
-  problem$design <- new_design(design$n, if (weighted) found$ce_w, if (clustered) as.integer(found$ce_code))
-  binary_ladder(problem, level, threads)
-}
-
-# Sums by cluster of all that is squared are sums of powers of u: those of every cluster (`ce_code` of the pairs) and
-# cell stand for its rows.
-clustered_ladder <- function(rows, pairs, weight, design, level, threads, call, most = 1e5) {
-  knots <- database_knots(rows, pairs, weight, design$n, call)
-  edges <- sort(unique(unlist(knots)))
-  if (length(edges) == 1) edges <- c(0, 1)
-  size <- design$draws * (length(edges) - 1)
-  if (size > most) {
-    stop_unsupported(paste0("`ce_estimate()` takes clusters of at most ", count_text(few_rows),
-                            " different rows, or ", count_text(most), " sums"),
-                     paste0("There are more rows, and ", count_text(size), " sums of a cluster and a cell."), call,
-                     "cluster", state = TRUE, class = "headline")
-  }
-  own <- part_rows(edges, database_moments(rows, pairs, weight, edges, call, draws = design$draws))
-  e <- own$x - own$y
-  problem <- list(features = matrix(own$x), residuals = matrix(e),
-                  design = new_design(length(e), own$count, match(own$part, sort(unique(own$part)))))
+# Sums by cluster of all that is squared are sums of powers of the predictions: the rows that stand for every cluster
+# and cell have them.
+clustered_ladder <- function(problem, knots, design, level, threads) {
+  own <- problem$design
+  e <- problem$residuals[, 1]
   bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
-  squares <- c(sum(own$count * e^2), sum(rowsum(own$count * e, own$part)^2))
+  squares <- c(sum(own$w * e^2), sum(rowsum(own$w * e, own$cluster)^2))
   rungs <- lapply(core_ladder(problem, bases, TRUE, threads), function(rung) {
     rung$scatter <- 4 * max(squares) / design$n^2
     rung
   })
-  facts <- score_facts(e^2, problem$design, 1, design$n)
+  facts <- score_facts(e^2, own, 1, design$n)
   rungs <- predicted_noise(rungs, facts, function() {
-    cpp_ladder(problem$features, predicted_residuals(problem$features), own$count, own$count, integer(), bases, TRUE,
-               threads)
+    cpp_ladder(problem$features, predicted_residuals(problem$features), own$w, own$w, integer(), bases, TRUE, threads)
   })
-  out <- finish_ladder(rungs, problem$design, facts, level, design_df(design))
-  flipped_ladder(out, own$x, own$y, problem$design, level, threads, knots[-1])
-}
-
-# The moments of every cell between two edges, of rows with outcome 0 and 1, from sums of powers of u; of so many
-# clusters (`draws`) those of each.
-database_moments <- function(rows, pairs, weight, edges, call, m = 12, draws = NULL) {
-  code <- if (!is.null(draws)) "ce_code"
-  cells <- length(edges) - 1
-  inner <- edges[-c(1, length(edges))]
-  placed <- paste0("SELECT ", sql_list(code, "y"), ", ", sql_double(weight), " AS w, ", sql_cell("p", inner),
-                   " AS cell, (p - ",
-                   sql_choice("p", inner, edges[-length(edges)]), ") * ", sql_choice("p", inner, 2 / diff(edges)),
-                   " - ", sql_number(1), " AS u1 FROM (", pairs, ") ce_pairs", sql_fence)
-  for (known in 2^(seq_len(ceiling(log2(m - 1))) - 1)) {
-    # u2 of u1, u3 and u4 of these, u5 to u8 of those
-    next_ones <- seq(known + 1, min(2 * known, m - 1))
-    powers <- paste0("u", next_ones - known, " * u", known, " AS u", next_ones)
-    placed <- paste0("SELECT ", sql_list(code, "y, w, cell", paste0("u", seq_len(known)), powers), " FROM (", placed,
-                     ") ce_power", known, sql_fence)
-  }
-  sums <- setNames(c("w", paste0("w * u", seq_len(m - 1))), paste0("s", seq_len(m) - 1))
-  keys <- sql_list("cell", "y", code)
-  found <- database_query(rows$db, paste0("SELECT ", keys, ", ", sql_sums(sums), " FROM (", placed,
-                                          ") ce_placed GROUP BY ", keys), call)
-  out <- array(0, c(m, 2, cells, draws))
-  at <- cbind(rep(seq_len(m), each = nrow(found)), as.numeric(found$y) + 1, as.numeric(found$cell) + 1,
-              if (!is.null(draws)) as.numeric(found$ce_code))
-  out[at] <- unlist(lapply(found[names(sums)], as.numeric), use.names = FALSE)
-  array(monomial_to_chebyshev(m) %*% matrix(out, m), dim(out))
+  out <- finish_ladder(rungs, own, facts, level, design_df(design))
+  flipped_ladder(out, problem$features[, 1], problem$labels, own, level, threads, knots[-1])
 }
 
 # The value of the cell of the expression.

@@ -191,6 +191,14 @@ group_pairs <- function(rows, g) {
   paste0("SELECT * FROM (", rows$pairs, ") ce_all WHERE ", paste(conditions, collapse = " AND "))
 }
 
+# The rows of one group, as if there were no others.
+rows_of_group <- function(rows, g) {
+  rows$pairs <- group_pairs(rows, g)
+  rows$counts <- rows$counts[g, ]
+  rows$by <- character()
+  rows
+}
+
 # As many (copies of) rows as count, with the sums of their weights and the number of their clusters; weights of one
 # value, `unit`, are none.
 database_design <- function(rows, g = 1) {

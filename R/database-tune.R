@@ -69,9 +69,10 @@ database_folds <- function(x, folds, call) {
 
 # The rows of a group with their fold 0, 1, ..., k, as one group.
 tuned_rows <- function(rows, g, split, test, call) {
-  pairs <- group_pairs(rows, g)
+  rows <- rows_of_group(rows, g)
+  pairs <- rows$pairs
   labels <- if (!is.null(split$column)) fold_labels(rows, pairs, call)
-  clusters <- if (is_clustered(rows)) rows$counts$clusters[g]
+  clusters <- if (is_clustered(rows)) rows$counts$clusters
   if (!is.null(clusters) && is.null(labels)) {
     check_fold_count(split$k, floor((1 - test) * clusters + 1e-9), clusters, call)
   }
@@ -102,8 +103,6 @@ tuned_rows <- function(rows, g, split, test, call) {
   rows$extra <- cluster
   if (!is.null(labels) && !is.null(cluster)) check_clusters_in_folds(rows, call)
   rows$k <- if (is.null(labels)) split$k else sum(labels > 0)
-  rows$counts <- rows$counts[g, ]
-  rows$by <- character()
   rows
 }
 

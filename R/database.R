@@ -16,20 +16,20 @@
 #' minus outcome. They give the binned error with its standard error and interval. With clusters, the database squares
 #' their sums for the standard errors of [ece()] (for up to 5,000 bins).
 #'
-#' [ce_tune()] takes bins and kernel ridges whose bandwidth is a number. For up to 20,000 different rows their counts
-#' are sent. For more, sums over narrow cells are sent: of \eqn{u^k}, k < 6, by cell, outcome, fold and cluster. A cell is
-#' the part between two edges of bins of a stretch of length 1/256, and \eqn{u} is the place of a prediction in this
-#' stretch. Edges of equal mass are order statistics, found by a window function. A few rows with the same sums then
-#' stand for those of a cell. Risks, choices and standard errors have the digits of memory. With clusters up to a
-#' million sums are sent. With importance weights in more than 20,000 different rows, the weights of the rows of a cell
-#' with the same outcome count as \eqn{W_1^2 / W_2} equal ones, where \eqn{W_1} and \eqn{W_2} are their sum and the sum
-#' of their squares: risks have about 7 digits of memory, and standard errors of differences about 3.
+#' [ce_estimate()] and [ce_tune()] have the counts of up to 20,000 different rows sent. For more, sums over narrow cells
+#' are sent: of \eqn{u^k}, k < 6, by cell, outcome, fold and cluster. A cell is the part between two edges of bins (or
+#' two knots) of a stretch of length 1/256, and \eqn{u} is the place of a prediction in this stretch. Edges of equal
+#' mass are order statistics, found by a window function. A few rows with the same sums then stand for those of a cell.
+#' With clusters up to a million sums are sent.
 #'
-#' The knots of the main estimate are the same as in memory. For up to 20,000 different pairs of prediction and outcome
-#' their counts are sent. For more, the sums of powers \eqn{u^k}, k < 12, are sent, where \eqn{u} is the place of a
-#' prediction between two knots; they give the same digits. With clusters, pairs and sums are those of every cluster, up
-#' to 100,000 sums of a cluster and a cell. With importance weights rows are sent, up to 20,000 different ones.
-#' Beyond that [ce_tune()] has no main estimate, and a message of class `calibrisk_message_headline` says so.
+#' The knots of the main estimate are the same as in memory, and so are its digits; only its lower limit and p-value,
+#' from simulated labels, are others for more than 20,000 different rows. With importance weights it takes up to that
+#' many. Beyond it [ce_tune()] has no main estimate, and a message of class `calibrisk_message_headline` says so.
+#'
+#' [ce_tune()] takes bins and kernel ridges whose bandwidth is a number. Risks, choices and standard errors have the
+#' digits of memory. With importance weights in more than 20,000 different rows, the weights of the rows of a cell with
+#' the same outcome count as \eqn{W_1^2 / W_2} equal ones, where \eqn{W_1} and \eqn{W_2} are their sum and the sum of
+#' their squares: risks have about 7 digits of memory, and standard errors of differences about 3.
 #'
 #' @section Folds:
 #' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,

@@ -74,30 +74,27 @@ test_that("the headline of clusters from sums is that of their rows, where few a
   }
   data <- data.frame(p = (1:2600) / 2601, y = rep(0:1, 1300), g = 1:2600)
   x <- write_table(con, "ce_test_alone", data)
-  expect_error(ce_estimate(x, y, p, cluster = g), "100,000 sums", class = "calibrisk_error_unsupported")
-  expect_message(ce_tune(x, y, p, cluster = g, methods = method_bins(3)), "was not estimated",
-                 class = "calibrisk_message_headline")
+  local_stand_ins(list(most_cluster_sums = 2000))
+  expect_error(ce_estimate(x, y, p, cluster = g), "2,000 sums", class = "calibrisk_error_unsupported")
 })
 
-test_that("moments are those of the rows", {
+test_that("rows that stand for many have their powers, cells, folds and clusters", {
   con <- local_database()
-  data <- withr::with_seed(6, data.frame(p = c(0, 0.2, 0.5, 1, runif(200)), y = rbinom(204, 1, 0.5), ce_w = 1:204))
-  x <- write_table(con, "ce_test_moments", data)
-  edges <- c(0, 0.2, 0.3, 0.5, 1)
-  there <- calibrisk:::database_moments(list(db = x), "SELECT * FROM ce_test_moments", "ce_w", edges, NULL)
-  cell <- findInterval(data$p, edges[2:4], left.open = TRUE) + 1
-  u <- 2 * (data$p - edges[cell]) / diff(edges)[cell] - 1
-  for (b in 1:4) for (y in 0:1) {
-    rows <- cell == b & data$y == y
-    here <- vapply(0:11, function(k) sum(data$ce_w[rows] * cos(k * acos(u[rows]))), 0)
-    expect_equal(there[, y + 1, b], here, tolerance = 1e-10)
+  data <- withr::with_seed(6, data.frame(p = c(0, 1 / 256, 0.2, 0.5, 1, runif(2000, .19, .26)), y = rbinom(2005, 1, .5),
+                                         ce_w = sample(3, 2005, TRUE), ce_fold = sample(0:2, 2005, TRUE),
+                                         ce_cluster = sample(letters[1:4], 2005, TRUE)))
+  x <- write_table(con, "ce_test_powers", data)
+  rows <- list(db = x, kind = "frequency", extra = "ce_cluster", counts = data.frame(weight = sum(data$ce_w), used = 2005))
+  edges <- c(0.2, 0.25, 0.5)
+  own <- calibrisk:::rows_of_sums(rows, "SELECT * FROM ce_test_powers", c("ce_fold", "ce_cluster"), edges, NULL)
+  expect_lt(length(own$p), 1700)
+  expect_true(all(own$p >= 0 & own$p <= own$upper & own$p > c(-Inf, edges)[match(own$upper, c(edges, 1))]))
+  cell <- findInterval(data$p, edges, left.open = TRUE)
+  for (k in 0:5) {
+    here <- tapply(data$ce_w * data$p^k, list(cell, data$y, data$ce_fold, data$ce_cluster), sum)
+    there <- tapply(own$w * own$p^k, list(own$upper, own$y, own$ce_fold, own$ce_cluster), sum)
+    expect_close(as.vector(there), as.vector(here), 1e-12)
   }
-  codes <- "SELECT *, 1 + (ce_w % 3) AS ce_code FROM ce_test_moments"
-  own <- calibrisk:::database_moments(list(db = x), codes, "ce_w", edges, NULL, draws = 3)
-  expect_identical(dim(own), c(12L, 2L, 4L, 3L))
-  expect_equal(apply(own, 1:3, sum), there, tolerance = 1e-10)
-  rows <- data$ce_w %% 3 == 1 & cell == 4 & data$y == 1
-  expect_equal(own[2, 2, 4, 2], sum((data$ce_w * u)[rows]), tolerance = 1e-10)
 })
 
 test_that("what calibration error was not estimated of sums says so", {
