@@ -9,9 +9,7 @@
 # rows are told apart by how many came before. In a class-wise problem the values are those of all classes, so that a
 # row has one fold. The rows of a cluster are in one fold.
 problem_folds <- function(problem) {
-  cluster <- problem$design$cluster
-  if (is.null(cluster) && !is.null(problem$fold)) return(problem$fold)
-  value_folds(problem$features, problem$labels, cluster)
+  problem$fold %||% value_folds(problem$features, problem$labels, problem$design$cluster)
 }
 
 # Scale of the gaps at which the tangent's mean is largest; n * mean of |c|^(p-1) sign(c) e and |c|^p
@@ -33,7 +31,7 @@ no_gap <- 1e-13
 # Prefix sums of each fold's rows, in the order of the predictions.
 fold_prefixes <- function(sorted, fold) {
   fold <- fold[sorted$order]
-  lapply(seq_len(crossfit_folds), function(f) {
+  lapply(seq_len(max(fold)), function(f) {
     at <- which(fold == f)
     d <- sorted$d[at]
     w <- sorted$w[at]

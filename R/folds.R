@@ -172,7 +172,7 @@ value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds
 # cluster in one.
 fold_draws <- function(problem) {
   copies <- problem$design$copies
-  if (is.null(copies) || !is.null(problem$design$cluster)) return(problem)
+  if (is.null(copies) || !is.null(problem$design$cluster) || !is.null(problem$fold)) return(problem)
   counts <- problem$draw_folds %||% cpp_draw_folds(problem$features, problem$labels, copies, crossfit_folds)
   at <- which(counts > 0)
   out <- take_rows(problem, (at - 1L) %% nrow(counts) + 1L)

@@ -234,8 +234,3 @@ pair_weight <- function(design) sum(design_weights(design) * partner_weight(desi
 
 # Rows are not kept.
 no_rows <- function() stop_input("An estimate from sums has no influence of rows.", "unsupported")
-
-counted_mean <- function(rows, values, design, power = 1) {
-  mean <- sum(rows$count * values) / design$n
-  new_estimate(mean, no_rows, design, power, squares = sum(rows$count * (values - mean)^2))
-}

@@ -17,6 +17,15 @@ cell_rows <- function(edges, moments, nodes = dim(moments)[1] %/% 2) {
   list(x = rows[, 2], y = (rows[, 1] - 1) %% 2, count = rows[, 3])
 }
 
+# The rows with counts of all parts of moments (an array, the parts last), and which part they are of.
+part_rows <- function(edges, moments, ...) {
+  parts <- lapply(seq_len(dim(moments)[4]), function(part) {
+    rows <- cell_rows(edges, moments[, , , part], ...)
+    c(rows, list(part = rep(part, length(rows$x))))
+  })
+  lapply(setNames(nm = names(parts[[1]])), function(name) unlist(lapply(parts, `[[`, name)))
+}
+
 # Sums of w u^k -> sums of w T_k(u): multiply the moments of a cell from the left by this m x m matrix.
 monomial_to_chebyshev <- function(m) {
   out <- diag(m)

@@ -117,6 +117,19 @@ power_estimate <- function(value, rows, bound, bound_rows, design, p, size) {
   new_estimate(value$power, rows, design, reported_power(p), honest, value$noise, value$squares, size = size)
 }
 
+# The binned error from sums in bins (rows of a table) and folds, without rows. `variance(slope, offset, mean)` of
+# weighted ones.
+sums_estimate <- function(table, p, debias, design, variance = function(slope, offset, mean) NULL) {
+  value <- binned_power(table$bins, p, debias)
+  bound <- crossfit_sums(table$size, table$d, table$d2, table$bins, p)
+  new_estimate(
+    value$power, no_rows, design, reported_power(p),
+    new_estimate(bound$mean, no_rows, design, squares = bound$squares,
+                 variance = variance(bound$slope, -bound$offset, bound$mean)),
+    value$noise, value$squares, variance = variance(value$slope, value$offset, value$power)
+  )
+}
+
 # More bins than this are treated in blocks.
 many_bins <- 20000L
 

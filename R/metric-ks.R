@@ -117,7 +117,8 @@ ks_value <- function(sorted, influence = TRUE) {
   if (influence) {
     below <- seq_len(sorted$ties[top])
     rows <- 0 * sorted$d
-    rows[sorted$order[below]] <- sign(path[top]) * sorted$d[below]
+    # a sum of 0 has noise on both sides
+    rows[sorted$order[below]] <- (if (path[top] < 0) -1 else 1) * sorted$d[below]
     out$influence <- rows
   }
   out
@@ -128,7 +129,7 @@ crossfit_ks <- function(sorted, fold) {
   fold <- fold[sorted$order]
   rows <- 0 * sorted$d
   d <- if (is.null(sorted$w)) sorted$d else sorted$w * sorted$d
-  for (f in seq_len(crossfit_folds)) {
+  for (f in seq_len(max(fold))) {
     own <- fold == f
     path <- (sorted$sum_d - cumsum(d * own))[sorted$ties]
     top <- which.max(abs(path))

@@ -113,7 +113,7 @@ class_wise_problems <- function(predictions) {
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
   copies <- predictions$design$copies
-  fold <- if (is.null(copies)) value_folds(probs, truth)
+  fold <- if (is.null(copies)) value_folds(probs, truth, predictions$design$cluster)
   counts <- if (!is.null(copies)) cpp_draw_folds(probs, truth, copies, crossfit_folds)
   lapply(seq_len(ncol(probs)), function(k) {
     problem <- scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k])

@@ -1,4 +1,4 @@
-# The panel of a state: classical errors of rows with counts, with the errors of independent rows or of blocks.
+# The panel of a state: the metrics of the rows that stand for its draws, and scores of their own sums.
 
 state_panel <- function(x, level, call) {
   check_state(x, call)
@@ -6,12 +6,11 @@ state_panel <- function(x, level, call) {
   check_state_scalar(x, call)
   check_level(level, call)
   classes <- if (x$about$notion == "class_wise") x$about$levels
-  parts <- lapply(seq_along(x$sums), function(j) {
-    out <- if (x$about$blocked) block_panel(x, j, level) else row_panel(x, j, level)
-    if (!is.null(classes)) out <- tibble::add_column(out, class = classes[j], .before = 1)
-    out
-  })
-  if (!is.null(classes)) parts <- c(parts, list(tibble::add_column(class_sum(x, level), class = NA, .before = 1)))
+  parts <- lapply(seq_along(x$sums), function(j) problem_panel(x, j, level, call))
+  if (!is.null(classes)) {
+    parts <- Map(function(part, class) tibble::add_column(part, class = class, .before = 1),
+                 c(parts, list(class_sum(x, level))), c(classes, NA))
+  }
   out <- vctrs::vec_rbind(!!!parts)
   out$n <- x$n
   out$notion <- x$about$notion
@@ -40,137 +39,149 @@ panel_frame <- function(metric, columns, detail, estimator = "binary") {
 
 state_estimator <- function(state) if (length(state$about$levels) == 2) "binary" else "multiclass"
 
-# Independent rows.
-row_panel <- function(state, problem, level) {
-  moments <- state_moments(state, problem)
-  total <- over_parts(moments)
-  rows <- cell_rows(state$spec$edges, total)
-  fewer <- cell_rows(state$spec$edges, total, moments_of_cell %/% 2 - 1)
-  scores <- state_scores(state, problem)
-  design <- new_design(state$n)
-  by_fold <- part_rows(state$spec$edges, moments)
-  table <- counted_table(by_fold, state$spec$bins, dim(moments)[4])
-  bins <- lapply(list(c(1, 0), c(2, 0), c(2, 1)), function(choice) {
-    sums_estimate(table, choice[1], choice[2] == 1, design)
-  })
-  ks <- counted_ks(by_fold, dim(moments)[4], state$spec$edges, design)
-  estimates <- c(list(counted_mean(rows, (rows$x - rows$y)^2, design, 2)), bins, list(ks$estimate),
-                 list(counted_mean(rows, (rows$x - rows$y)^2, design)), list(log_estimate(scores, state$n, design)))
-  columns <- summarise_estimates(estimates, level)
-  columns$p.value <- c(rep(NA, 4), largest_motion_p(ks$sigma), NA, NA)
-  mean_rows <- panel_frame(c("rbs", "ece", "ece", "ece", "ks_error", "brier", "log_loss"), columns,
-                           panel_details(state, ks$more), state_estimator(state))
-  oe <- oe_columns(rows, level, design)
-  cox <- counted_cox(rows, scores, level)
-  other <- counted_cox(fewer, scores, level)
-  error <- max(abs(cox$.estimate - other$.estimate), 0, na.rm = TRUE)
-  z <- counted_spiegelhalter(rows)
-  vctrs::vec_rbind(
-    mean_rows,
-    panel_frame("oe_ratio", oe, "events observed over expected", state_estimator(state)),
-    panel_frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), cox,
-                paste0("logistic regression on the logit", cox$reason, if (error > 0) {
-                  paste0("; error of the cells below ", format(error, digits = 1))
-                }), state_estimator(state)),
-    panel_frame("spiegelhalter", list(.estimate = z, p.value = 2 * pnorm(-abs(z))), "z statistic",
-                state_estimator(state))
-  )
+# Sorted once. The cumulated residual is known at the edges of cells.
+panel_cells <- function(state, j, blocks) {
+  problem <- state_problem(state, j, blocks)
+  sorted <- sort_problem(problem)
+  ends <- findInterval(state$spec$edges[-1], sorted$x)
+  sorted$ties <- unique(ends[ends > 0])
+  sorted$prefixes <- fold_prefixes(sorted, problem$fold)
+  replace(problem, "sorted", list(sorted))
 }
 
-panel_details <- function(state, more) {
-  bins <- paste0(bin_words(state$spec), ", p = ", c("1", "2", "2, debiased"))
-  between <- paste0("at the edges of ", length(state$spec$edges) - 1, " cells, at most ", format(more, digits = 1),
-                    " more in between")
-  c("scalar", bins, between, "squared error of the probability", "logarithmic score")
+block_detail <- function(state, detail) paste0(detail, "; errors from ", count_of(used_blocks(state), "block"))
+
+# The errors that are means over rows, and summed over classes.
+mean_errors <- function(problem, spec) {
+  of_bins <- function(p, debias) {
+    scheme <- plain_scheme(spec$n_bins, "width", p, debias, "binary")
+    scheme$ends <- function(sorted, n_bins) edge_ends(sorted, spec$bins[-1])
+    scalar_ece(list(problem), scheme)$estimates[[1]]
+  }
+  squared <- problem$residuals[, 1]^2
+  list(mean_estimate(squared, problem$design, power = 2), of_bins(1, FALSE), of_bins(2, FALSE), of_bins(2, TRUE),
+       mean_estimate(squared, problem$design))
 }
+
+mean_metrics <- c("rbs", "ece", "ece", "ece", "brier")
+
+mean_details <- function(spec) {
+  c("scalar", paste0(bin_words(spec), ", p = ", c("1", "2", "2, debiased")), "squared error of the probability")
+}
+
+# The classes of a row alone need no blocks.
+problem_panel <- function(state, j, level, call) {
+  spec <- state$spec
+  blocked <- state$about$blocked
+  problem <- panel_cells(state, j, blocked)
+  scores <- state_scores(state, j)
+  frame <- function(...) panel_frame(..., estimator = state_estimator(state))
+  means <- frame(mean_metrics, summarise_estimates(mean_errors(problem, spec), level), mean_details(spec))
+  ks <- ks_columns(list(problem), list(type = "analytic", level = level))
+  between <- paste0("at the edges of ", length(spec$edges) - 1, " cells, at most ",
+                    format(more_between(problem, spec$edges, ks$.estimate), digits = 1), " more in between")
+  cox <- state_cox(problem, scores, level, call)
+  error <- if (blocked) {
+    0
+  } else {
+    fewer <- state_problem(state, j, FALSE, moments_of_cell %/% 2 - 1)
+    max(abs(cox$.estimate - state_cox(fewer, scores, level, call)$.estimate), 0, na.rm = TRUE)
+  }
+  z <- suppressWarnings(spiegelhalter_columns(problem), classes = "calibrisk_warning_convergence")
+  out <- vctrs::vec_rbind(
+    means[1:4, ], frame("ks_error", ks, between), means[5, ],
+    frame("log_loss", summarise_estimates(list(log_estimate(state, j)), level), "logarithmic score"),
+    frame("oe_ratio", oe_columns(problem, level), "events observed over expected"),
+    frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), cox,
+          paste0("logistic regression on the logit", cox$reason, if (error > 0) {
+            paste0("; error of the cells below ", format(error, digits = 1))
+          })),
+    frame("spiegelhalter", z, "z statistic")
+  )
+  if (blocked) out$detail <- block_detail(state, out$detail)
+  out
+}
+
+panel_frame <- function(metric, columns, detail, estimator) {
+  missing <- rep(NA_real_, length(metric))
+  # what is not defined (a ratio to no expected events, a statistic without a variance) is missing
+  out <- lapply(setNames(nm = panel_numbers), function(name) {
+    nan_to_na(unname(columns[[name]] %||% missing))
+  })
+  tibble::new_tibble(c(list(.metric = metric, .estimator = rep(estimator, length(metric))), out,
+                       list(detail = rep_len(detail, length(metric)))), nrow = length(metric))
+}
+
+state_estimator <- function(state) if (length(state$about$levels) == 2) "binary" else "multiclass"
 
 bin_words <- function(spec) {
   equal <- all(abs(spec$bins - (0:spec$n_bins) / spec$n_bins) < 1e-12)
   paste(spec$n_bins, if (equal) "bins of equal width" else "bins between given breaks")
 }
 
-# Errors from the rows left when a block is left out.
-block_panel <- function(state, problem, level) {
-  moments <- block_moments(state, problem)
-  scores <- array(rowSums(state$sums[[problem]]$scores), c(length(score_sums), dim(moments)[4]))
-  used <- which(block_weights(moments) > 0)
-  bins <- block_bins(state, problem)
-  rows <- cell_rows(state$spec$edges, over_parts(moments))
-  estimates <- jackknife_estimates(used, function(blocks) {
-    left <- cell_rows(state$spec$edges, over_parts(moments[, , , blocks, drop = FALSE]))
-    panel_values(left, setNames(rowSums(scores[, blocks, drop = FALSE]), score_sums), state$spec, bins(blocks))
-  }, block_bounds(block_terms(moments, state$spec), block_weights(moments)),
-  bin_noise(rows, state$spec, bins(used)))
-  n <- length(used)
-  all <- vapply(estimates, `[[`, 0, "value")
-  columns <- summarise_estimates(estimates, level)
-  at_null <- ifelse(grepl("slope|oe", names(all)), 1, 0)
-  tested <- grepl("cox|spiegel|oe", names(all))
-  z <- ifelse(columns$std.error > 0, (all - at_null) / columns$std.error, NA)
-  columns$p.value <- ifelse(tested, 2 * stats::pt(-abs(z), n - 1), NA)
-  # the statistic itself, as spiegelhalter() has it of clusters
-  statistic <- names(all) == "spiegelhalter"
-  columns$.estimate[statistic] <- z[statistic]
-  for (name in c("std.error", "conf.low", "conf.high")) columns[[name]][statistic] <- NA
-  path <- cumulated_residuals(rows, state$spec$edges)
-  more <- max(0, max(path$within) / sum(rows$count) - max(abs(path$at)) / sum(rows$count))
-  details <- c(panel_details(state, more), "events observed over expected", rep("logistic regression on the logit", 3),
-               "z statistic")
-  panel_frame(sub(" .*", "", names(all)), columns, paste0(details, "; errors from ", count_of(n, "block")),
-              state_estimator(state))
-}
-
-# Estimates of value(blocks), by name, from the values of all blocks but one; some have an honest lower end, or noise.
-jackknife_estimates <- function(used, value, honest, noise) {
-  all <- value(used)
-  left <- vapply(used, function(b) value(setdiff(used, b)), all)
-  n <- length(used)
-  variance <- if (n > 1) (n - 1) / n * rowSums((left - rowMeans(left))^2) else NA * all
-  variance[!is.finite(variance)] <- NA
-  noise <- noise[names(all)]
-  Map(new_estimate, all, list(no_rows), list(new_design(n, cluster = seq_len(n))), honest = honest[names(all)],
-      noise = ifelse(is.na(noise), 0, noise), power = ifelse(names(all) %in% c("rbs", "ece 2", "ece 2 debiased"), 2, 1),
-      smallest = ifelse(grepl("cox|spiegel|oe", names(all)), -Inf, 0), variance = variance)
-}
-
-# The metrics that are summed over classes, as for rows in memory. Standard errors are from blocks, which have all
-# classes of a row.
+# The sums over classes, as for rows in memory. A block has all classes of its rows.
 class_sum <- function(state, level) {
-  moments <- lapply(seq_along(state$sums), function(j) block_moments(state, j))
-  used <- which(block_weights(moments[[1]]) > 0)
-  bins <- lapply(seq_along(moments), function(j) block_bins(state, j))
-  of_classes <- function(blocks, values) {
-    Reduce(`+`, lapply(seq_along(moments), function(j) {
-      rows <- cell_rows(state$spec$edges, over_parts(moments[[j]][, , , blocks, drop = FALSE]))
-      values(rows, state$spec, bins[[j]](blocks))
-    }))
+  errors <- lapply(seq_along(state$sums), function(j) {
+    lapply(mean_errors(panel_cells(state, j, TRUE), state$spec), over_blocks)
+  })
+  sums <- lapply(seq_along(mean_metrics), function(m) combine_estimates(lapply(errors, `[[`, m)))
+  panel_frame(mean_metrics, summarise_estimates(sums, level),
+              block_detail(state, paste0(mean_details(state$spec), "; sum over the classes")), state_estimator(state))
+}
+
+# An estimate with an influence for every block instead of its rows.
+over_blocks <- function(estimate) {
+  w <- design_weights(estimate$design)
+  block <- estimate$design$cluster
+  weight <- sum_by_cluster(w, block)
+  estimate$influence <- sum_by_cluster(w * influence_rows(estimate), block) / weight
+  estimate$design <- new_design(length(weight), weight, seq_along(weight))
+  if (!is.null(estimate$honest)) estimate$honest <- over_blocks(estimate$honest)
+  estimate
+}
+
+# By how much the cumulated residual within the cells may exceed this error.
+more_between <- function(problem, edges, value) {
+  cell <- pmax(findInterval(problem$features, edges, left.open = TRUE), 1)
+  d <- design_weights(problem$design) * problem$residuals[, 1]
+  sums <- rowsum(cbind(d, pmax(d, 0), pmin(d, 0)), cell)
+  before <- cumsum(sums[, 1]) - sums[, 1]
+  max(0, max(abs(before + sums[, 2:3])) / total_weight(problem$design) - value)
+}
+
+log_estimate <- function(state, j) {
+  scores <- state_scores(state, j)
+  design <- new_design(state$n)
+  if (scores[["infinite"]] > 0) return(new_estimate(Inf, NULL, design))
+  if (!state$about$blocked) {
+    mean <- scores[["log"]] / state$n
+    return(new_estimate(mean, no_rows, design, squares = scores[["log_square"]] - state$n * mean^2))
   }
-  terms <- lapply(moments, block_terms, spec = state$spec)
-  of_blocks <- lapply(setNames(nm = names(terms[[1]])), function(name) Reduce(`+`, lapply(terms, `[[`, name)))
-  estimates <- jackknife_estimates(used, function(blocks) of_classes(blocks, binned_values),
-                                   block_bounds(of_blocks, block_weights(moments[[1]])), of_classes(used, bin_noise))
-  panel_frame(sub(" .*", "", names(estimates)), summarise_estimates(estimates, level),
-              paste0(panel_details(state, NA)[c(1:4, 6)], "; sum over the classes; errors from ",
-                     count_of(length(used), "block")), state_estimator(state))
+  weight <- block_weights(block_moments(state, j))
+  used <- which(weight > 0)
+  sums <- sum_array(state$sums[[j]]$scores, c(length(score_sums), length(weight)))[1, used]
+  mean_estimate(sums / weight[used], new_design(length(used), weight[used], seq_along(used)))
 }
 
-binned_values <- function(rows, spec, counts) {
-  square <- sum(rows$count * (rows$x - rows$y)^2) / sum(rows$count)
-  bins <- counted_bins(rows, spec, counts)
-  power <- function(p, debias) binned_power(bins, p, debias)$power
-  c(rbs = square, "ece 1" = power(1, FALSE), "ece 2" = power(2, FALSE), "ece 2 debiased" = power(2, TRUE),
-    brier = square)
+# The ratio of observed to expected events, its interval on the log scale.
+oe_columns <- function(problem, level) {
+  design <- problem$design
+  observed <- row_mean(problem$labels, design)
+  expected <- row_mean(problem$features[, 1], design)
+  ratio <- observed / expected
+  if (observed == 0 || expected == 0) return(list(.estimate = ratio))
+  log <- summarise_estimates(list(new_estimate(log(ratio), problem$labels / observed - problem$features[, 1] / expected,
+                                               design, smallest = -Inf)), level)
+  z <- if (isTRUE(log$std.error > 0)) -abs(log$.estimate) / log$std.error else NA
+  list(.estimate = ratio, std.error = log$std.error * ratio, conf.low = exp(log$conf.low),
+       conf.high = exp(log$conf.high), p.value = 2 * stats::pt(z, design_df(design)))
 }
 
-# For rows with counts: the panel's values on the scale of their errors.
-panel_values <- function(rows, scores, spec, counts) {
-  e <- rows$x - rows$y
-  total <- sum(rows$count)
-  means <- binned_values(rows, spec, counts)
-  path <- cumulated_residuals(rows, spec$edges)
-  cox <- counted_cox(rows, scores, 0.95)$.estimate
-  log <- log_estimate(scores, total, NULL)$value
-  c(means[-5], ks_error = max(abs(path$at)) / total, means[5], log_loss = log,
-    oe_ratio = sum(rows$count * rows$y) / sum(rows$count * rows$x), cox_intercept = cox[1], cox_slope = cox[2],
-    cox_in_the_large = cox[3], spiegelhalter = -sum(rows$count * e * (1 - 2 * rows$x)) / total)
+# With the reason where there is none.
+state_cox <- function(problem, scores, level, call) {
+  missing <- list(.estimate = rep(NA_real_, 4))
+  if (scores[["extreme"]] > 0) return(c(missing, reason = "; predictions of 0 or 1 have infinite logits"))
+  reason <- ""
+  columns <- with_reasons(cox_columns(problem, NULL, level, call), function(why) reason <<- paste0("; ", why), missing)
+  c(columns, reason = reason)
 }

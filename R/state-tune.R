@@ -19,7 +19,7 @@ state_tune <- function(state, level, threads, call) {
     counted <- blocks_sentence(state, length(blocks$used))
   } else {
     problems <- list(narrow_problem(state))
-    fold <- problems[[1]]$fold
+    fold <- problems[[1]]$part - 1L
     sizes <- as.vector(rowsum_all(matrix(problems[[1]]$design$copies), factor(fold, 0:spec$folds)))
     check_fold_rows(sizes, call)
     counted <- "Folds and test rows by the hash of the rows."
@@ -51,20 +51,6 @@ state_methods <- function(state) {
   grid <- state$spec$grid
   methods <- list("15 bins" = method_bins(15), bins = method_bins(grid), kkr = method_kkr(), ukkr = method_ukkr())
   if (15 %in% grid) methods else methods[-1]
-}
-
-# The rows that stand for the draws of a state, each of one part, as a problem: see R/ladder-cells.R.
-cells_problem <- function(edges, moments) {
-  rows <- part_rows(edges, moments)
-  problem <- scalar_problem(rows$x, rows$y)
-  problem$design <- new_design(length(rows$x), copies = rows$count)
-  problem$fold <- rows$part - 1L
-  problem
-}
-
-# Those of the cells between the edges of all bins. Fourth powers of residuals are sums of their moments.
-narrow_problem <- function(state) {
-  cells_problem(state$spec$fine, sum_array(state$sums[[1]]$fine, fine_dim(state$spec, FALSE)))
 }
 
 check_fold_rows <- function(sizes, call) {

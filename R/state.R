@@ -52,7 +52,7 @@
 #' @section Weights and clusters:
 #' Rows are grouped into blocks by the hash of their cluster (or `id`, or values). Each block has its own sums of \eqn{w
 #' T_k(u)}, k < 4. The main estimate leaves out whole blocks, as [ce_estimate()] does with `cluster = block`, and the
-#' standard errors of the panel are those of the jackknife over blocks; the printed result says so. Lower limits of
+#' standard errors of the panel are those with `cluster = block` too; the printed result says so. Lower limits of
 #' binned and cumulative errors are valid for calibrated predictions too, because the differences in bins and their
 #' signs come from blocks in other folds, as in [ece()]. Results do not depend on the chunks. If there are many rows and
 #' the error is clearly above 0, the limits of the main estimate are wider than limits from the rows would be, as with
@@ -73,7 +73,7 @@
 #' Class-wise states keep blocks also for rows without weights and clusters, in addition to folds. The standard error of
 #' a sum over classes needs all classes of a row, and these are in the same block. `ce_estimate()` of such a state
 #' leaves out blocks of independent rows, `ce_tune()` has folds of blocks, and the panel ends with the sums over
-#' classes, with standard errors of the jackknife.
+#' classes, with standard errors from the blocks.
 #'
 #' @section Canonical states:
 #' The kernel is replaced by its approximation from landmarks \eqn{z_1, ..., z_r}, \eqn{\phi(p)'\phi(p')} with

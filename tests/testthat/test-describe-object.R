@@ -86,8 +86,8 @@ test_that("changed sums of a state are refused", {
     refused(ce_tune(state), "sums[[1]]$fine")
     # of other rows than their numbers
     weighted <- small_state(p, y, weights = w)
-    counts <- weighted$sums[[1]]$counts
-    weighted$sums[[1]]$counts[] <- replace(0 * counts, 1, sum(counts))
+    squares <- weighted$sums[[1]]$squares
+    weighted$sums[[1]]$squares[] <- replace(0 * squares, 1, sum(squares))
     expect_error(tidy(weighted), "of the same rows", class = "calibrisk_error_object")
     classes <- small_state(probs, truth, spec = list(notion = "class_wise"))
     classes$sums <- classes$sums[-1]

@@ -1,0 +1,52 @@
+# States as ordinary problems: rows that stand for the draws of every cell and part, see R/ladder-cells.R.
+
+# `...`: fewer nodes.
+cells_problem <- function(edges, moments, ...) {
+  rows <- part_rows(edges, moments, ...)
+  problem <- scalar_problem(rows$x, rows$y)
+  problem$design <- new_design(length(rows$x), copies = rows$count)
+  problem$part <- rows$part
+  problem
+}
+
+# Of cells between the edges of all bins of ce_tune(). Fourth powers of residuals are sums of their moments.
+narrow_problem <- function(state) {
+  cells_problem(state$spec$fine, sum_array(state$sums[[1]]$fine, fine_dim(state$spec, FALSE)))
+}
+
+# Of the cells of the j-th problem. Blocks are clusters, and weights are those of mean 1. The folds of lower limits are
+# made of whole parts.
+state_problem <- function(state, j = 1, blocks = in_blocks(state), ...) {
+  if (!blocks) {
+    problem <- cells_problem(state$spec$edges, state_moments(state, j), ...)
+    problem$fold <- problem$part
+    return(problem)
+  }
+  problem <- cells_problem(state$spec$edges, block_moments(state, j), ...)
+  w <- problem$design$copies
+  w <- w * (state$n / sum(w))
+  copies <- if (state$about$weights == "importance") block_copies(state, j, problem) else w
+  problem$design <- new_design(length(w), w, cluster_codes(problem$part), copies)
+  problem$fold <- as.integer((problem$part - 1) %% crossfit_folds + 1)
+  problem
+}
+
+# Rows of weight W1 and squared weights W2 in all are W1^2 / W2 draws of one weight: those of a bin, outcome and block.
+block_copies <- function(state, j, problem) {
+  spec <- state$spec
+  bin <- findInterval(problem$features, spec$bins[-c(1, spec$n_bins + 1)], left.open = TRUE) + 1
+  size <- bins_dim(spec)
+  at <- cbind(1, problem$labels + 1, bin, problem$part)
+  group <- cluster_codes(c(at[, -1] %*% c(1, size[2], size[2] * size[3])))
+  w <- problem$design$copies
+  total <- sum_by_cluster(w, group)[group]
+  squares <- sum_array(state$sums[[j]]$squares, size)[at]
+  # a changed state may have sums that do not belong together
+  if (any(squares == 0 & total > 1e-150)) {
+    stop_input(c("The sums of a state must be of the same rows.",
+                 "x" = "Some squared weights have the sum 0, their weights do not.",
+                 "i" = "Fields of this state were changed or lost. Create it again."), c("object", "argument"),
+               arg = "state", field = "sums", call = called_verb())
+  }
+  ifelse(squares > 0, w * total / squares, w)
+}
