@@ -32,16 +32,13 @@ cumulative_test <- function(test, laws, threads, call) {
 }
 
 check_cumulative <- function(laws, call) {
-  if (is.null(laws$law) && is.null(laws$group) && ncol(laws$probs) == 2) return(invisible())
-  stop_input(c(
-    "The test on cumulated residuals takes the probability of one event, without groups.",
-    "x" = if (!is.null(laws$group)) "{.arg group} is given." else if (!is.null(laws$law)) {
-      "The predictions are {family_text(laws)}."
-    } else {
-      "The predictions have {ncol(laws$probs)} classes."
-    },
-    "i" = "Use {.code test = \"conditional\"}."
-  ), "test", arg = "test", call = call)
+  stop_if(!is.null(laws$law) || !is.null(laws$group) || ncol(laws$probs) != 2,
+          "The test on cumulated residuals takes the probability of one event, without groups.",
+          "x" = if (!is.null(laws$group)) "{.arg group} is given." else if (!is.null(laws$law)) {
+            "The predictions are {family_text(laws)}."
+          } else {
+            "The predictions have {ncol(laws$probs)} classes."
+          }, "i" = "Use {.code test = \"conditional\"}.", class = "test", arg = "test", call = call)
 }
 
 binary_problem <- function(laws, call) {

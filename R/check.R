@@ -202,9 +202,22 @@ check_string <- function(x, arg, call) {
 
 # `what`: as in "A report needs".
 check_package <- function(package, what, call = caller_env()) {
-  if (rlang::is_installed(package)) return(invisible())
-  stop_input(c("{what} the package {.pkg {package}}.", "i" = "{.code install.packages(\"{package}\")}"), "package",
-             package = package, call = call)
+  stop_if(!rlang::is_installed(package), "{what} the package {.pkg {package}}.",
+          "i" = "{.code install.packages(\"{package}\")}", class = "package", package = package, call = call)
+}
+
+# Names that choose some of a result's classes, methods or metrics. `of`: what they must be of.
+check_among <- function(x, known, of, arg = rlang::caller_arg(x), call = caller_env()) {
+  unknown <- setdiff(as.character(x), known)
+  stop_if(length(unknown) > 0, "{.arg {arg}} must name {arg} of the {of}.",
+          "x" = "{.val {unknown}} {?is/are} not among {.val {known}}.", arg = arg, call = call)
+}
+
+# `size`: of the values of `group`.
+check_group_size <- function(size, n, call) {
+  stop_if(size != n, "{.arg group} must have one value per observation.",
+          "x" = "There are {n} observations and {size} value{?s} of {.arg group}.", class = "length", arg = "group",
+          call = call)
 }
 
 all_finite <- function(x) if (is.double(x)) cpp_all_within(x, -Inf, Inf) else all(is.finite(x))

@@ -64,11 +64,17 @@ option_text <- function(x) {
   paste(deparse(x, width.cutoff = 500L), collapse = " ")
 }
 
-#' @export
-print.ce_choice <- function(x, ...) {
-  cat("<ce_choice> ", format(x), "\n", sep = "")
-  invisible(x)
+# print() of a class whose format() is the call that makes it.
+print_value <- function(class) {
+  force(class)
+  function(x, ...) {
+    cat("<", class, "> ", format(x), "\n", sep = "")
+    invisible(x)
+  }
 }
+
+#' @export
+print.ce_choice <- print_value("ce_choice")
 
 stop_no_generic <- function(generic, x, prefix, arg = "method") {
   own <- class(x)[startsWith(class(x), prefix)]

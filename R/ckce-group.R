@@ -7,10 +7,7 @@ ckce_group <- function(values, group_kernel, rows, n_input, threads, call = call
     stop_if(!is.null(group_kernel), "{.arg group_kernel} needs {.arg group}.", arg = "group_kernel", call = call)
     return(NULL)
   }
-  size <- vctrs::vec_size(values)
-  stop_if(size != n_input, "{.arg group} must have one value per observation.",
-          "x" = "There are {n_input} observations and {size} value{?s} of {.arg group}.", class = "length",
-          arg = "group", call = call)
+  check_group_size(vctrs::vec_size(values), n_input, call)
   values <- vctrs::vec_slice(values, rows)
   stop_if(any(vctrs::vec_detect_missing(values)), "{.arg group} must not have missing values.",
           "x" = "{sum(vctrs::vec_detect_missing(values))} of {length(rows)} are missing.",

@@ -10,7 +10,7 @@ print.ce_differences <- function(x, ...) {
   attr(shown, "estimand") <- attr(x, "estimand")
   class(shown) <- setdiff(class(x), "ce_differences")
   print(shown, ...)
-  for (line in margin_sentences(x)) cat(strwrap(line, exdent = 2), sep = "\n")
+  print_lines(margin_sentences(x))
   invisible(x)
 }
 
@@ -24,8 +24,7 @@ margin_sentences <- function(x, most = 6) {
     row <- rows[i, ]
     label <- if (length(keys) > 0) paste0(paste(vapply(row[keys], format, ""), collapse = ", "), ": ")
     paste0(label, margin_claim(row, format(about$margin)), ": difference ",
-           sub("(", paste0("(", percent_text(about$level), " CI "), fixed = TRUE,
-               interval_text(row$difference, row$conf.low, row$conf.high)), ".")
+           interval_text(row$difference, row$conf.low, row$conf.high, level = about$level), ".")
   }, "")
   c(lines, if (nrow(rows) > most) paste0("... and ", nrow(rows) - most, " more pairs."))
 }

@@ -151,10 +151,9 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
 }
 
 check_no_margin <- function(margin, call) {
-  if (is.null(margin)) return(invisible())
-  stop_input(c("{.arg margin} is for models.", "x" = "{.arg objects} are fits, which are compared by their risk.",
-               remedy("Leave it out", mended_line(call, drop = "margin"))), "argument", arg = "margin",
-             value = margin, call = call)
+  stop_if(!is.null(margin), "{.arg margin} is for models.",
+          "x" = "{.arg objects} are fits, which are compared by their risk.",
+          remedy("Leave it out", mended_line(call, drop = "margin")), arg = "margin", value = margin, call = call)
 }
 
 # Results, models that have not predicted, vectors one by one, or no metric.

@@ -17,7 +17,6 @@
 #' @method autoplot ce_curve
 #' @exportS3Method ggplot2::autoplot ce_curve
 autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FALSE, numbers = FALSE, ...) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   bands <- bands %||% if (shared_panel(object, facet) && object$type != "pit") "none" else "conf"
   bands <- check_choice(bands, c("conf", "null", "none"))
   check_flag(histogram)
@@ -81,18 +80,14 @@ curve_layers <- function(x, facet) {
     by_panel <- x$keys
     by_colour <- character()
   }
-  label <- function(rows, keys) {
-    text <- curve_labels(rows, keys)
-    factor(text, levels = unique(text))
-  }
   drawn <- function(rows) {
     if (!x$type %in% c("smooth", "isotonic")) return(rows)
-    ends <- if (length(x$keys) == 0) rep(1L, nrow(rows)) else vctrs::vec_match(rows[x$keys], x$ends[x$keys])
+    ends <- vctrs::vec_match(rows[x$keys], x$ends[x$keys])
     rows[rows$confidence >= x$ends$from[ends] & rows$confidence <= x$ends$to[ends], ]
   }
   add <- function(rows) {
-    rows$colour <- label(rows, by_colour)
-    rows$panel <- label(rows, by_panel)
+    rows$colour <- labels_factor(rows, by_colour)
+    rows$panel <- labels_factor(rows, by_panel)
     # the axis says what the panels are
     if (identical(by_panel, "class")) levels(rows$panel) <- sub("^class ", "", levels(rows$panel))
     rows

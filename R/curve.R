@@ -285,7 +285,7 @@ print.ce_curve <- function(x, ...) {
       "; ", if (rows$rejected[i]) "leaves" else "stays within", " the band of calibrated models; ",
       place_of_diagonal(rows$outside[i], if (x$type == "pit") "uniformity" else "the diagonal")
     )
-    cat(strwrap(text, exdent = 2), sep = "\n")
+    print_lines(text)
   }
   invisible(x)
 }
@@ -294,6 +294,11 @@ print.ce_curve <- function(x, ...) {
 place_of_diagonal <- function(outside, what) {
   if (isTRUE(outside == 0)) return(paste("its simultaneous band contains", what))
   paste0("its simultaneous band excludes ", what, " at ", percent_text(signif(outside, 2)), " of the points")
+}
+
+labels_factor <- function(rows, keys) {
+  text <- curve_labels(rows, keys)
+  factor(text, levels = unique(text))
 }
 
 curve_labels <- function(rows, keys) {

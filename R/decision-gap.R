@@ -18,9 +18,8 @@ check_recalibration <- function(recalibration, call) {
 }
 
 check_probability_map <- function(map, call) {
-  if (map$name != "variance") return(invisible())
-  stop_input(c("{.arg recalibration} must be a map of probabilities.", "x" = "It is a map of variances.",
-               "i" = "For example {.fn map_platt}."), "argument", arg = "recalibration", call = call)
+  stop_if(map$name == "variance", "{.arg recalibration} must be a map of probabilities.",
+          "x" = "It is a map of variances.", "i" = "For example {.fn map_platt}.", arg = "recalibration", call = call)
 }
 
 # One probability per row, in [0, 1]. A fold without other rows keeps its predictions.

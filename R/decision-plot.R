@@ -22,7 +22,6 @@
 #' plot(ce_decision(p, y), thresholds = c(0, 0.6))
 autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "differences"), recalibrated = FALSE,
                                  ...) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   check_numbers(thresholds, lower = 0, upper = 1, size = 2, null = TRUE)
   check_flag(recalibrated)
   if (check_choice(type, c("curve", "differences")) == "differences") {
@@ -36,13 +35,7 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
   plot <- ggplot2::ggplot(lines, ggplot2::aes(x = .data$threshold, y = .data$value)) +
     ggplot2::geom_hline(ggplot2::aes(yintercept = .data$zero), zero, colour = "grey55", linewidth = 0.35)
   # bands of several models would hide each other
-  for (layer in if (length(models) < 2) band_layers("conf")) {
-    plot <- plot + ggplot2::geom_ribbon(
-      ggplot2::aes(y = NULL, ymin = !!rlang::sym(layer[[1]]), ymax = !!rlang::sym(layer[[2]])), data = lost,
-      fill = ce_colours[1], alpha = layer[[3]], na.rm = TRUE
-    )
-  }
-  plot <- plot +
+  plot <- plot + (if (length(models) < 2) limit_ribbons(lost)) +
     ggplot2::geom_line(ggplot2::aes(colour = .data$line, linetype = .data$line), linewidth = 0.6, na.rm = TRUE) +
     decision_scales(models, levels(lines$line)) +
     ggplot2::labs(x = "threshold", y = NULL, caption = decision_caption(object, rows, recalibrated)) +
@@ -55,6 +48,14 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
     ggplot2::facet_wrap(ggplot2::vars(.data$panel), ncol = 1, scales = "free_y")
   }
   plot + facets
+}
+
+# Limits at one threshold and at all.
+limit_ribbons <- function(rows) {
+  lapply(band_layers("conf"), function(layer) {
+    ggplot2::geom_ribbon(ggplot2::aes(y = NULL, ymin = .data[[layer[[1]]]], ymax = .data[[layer[[2]]]]), rows,
+                         fill = ce_colours[1], alpha = layer[[3]], na.rm = TRUE)
+  })
 }
 
 decision_references <- c("treat all" = "grey60", "treat none" = "grey20")
@@ -85,13 +86,9 @@ within_thresholds <- function(rows, thresholds, call) {
 # The rows within the range, with the model and the group that they belong to as factors.
 decision_display <- function(x, thresholds) {
   rows <- within_thresholds(x$curve, thresholds, caller_env())
-  label <- function(keys) {
-    text <- curve_labels(rows, keys)
-    factor(text, levels = unique(text))
-  }
   model <- intersect("model", x$keys)
   rows$model <- if (length(model) > 0) factor(rows$model, unique(rows$model)) else factor(rep("model", nrow(rows)))
-  rows$group <- label(setdiff(x$keys, "model"))
+  rows$group <- labels_factor(rows, setdiff(x$keys, "model"))
   rows
 }
 
@@ -150,18 +147,10 @@ autoplot_differences <- function(object, thresholds, call) {
   rows <- within_thresholds(object$differences, thresholds, call)
   pair <- paste(rows$a, "-", rows$b)
   rows$pair <- factor(pair, unique(pair))
-  by <- setdiff(object$keys, "model")
-  group <- curve_labels(rows, by)
-  rows$group <- factor(group, unique(group))
+  rows$group <- labels_factor(rows, setdiff(object$keys, "model"))
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$threshold, y = .data$difference)) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey35", linewidth = 0.35)
-  for (layer in band_layers("conf")) {
-    plot <- plot + ggplot2::geom_ribbon(
-      ggplot2::aes(y = NULL, ymin = !!rlang::sym(layer[[1]]), ymax = !!rlang::sym(layer[[2]])),
-      fill = ce_colours[1], alpha = layer[[3]], na.rm = TRUE
-    )
-  }
-  plot +
+  plot + limit_ribbons(rows) +
     ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6, na.rm = TRUE) +
     ggplot2::facet_grid(ggplot2::vars(.data$pair), if (nlevels(rows$group) > 1) ggplot2::vars(.data$group)) +
     ggplot2::labs(x = "threshold", y = "difference of net benefit",

@@ -10,26 +10,21 @@ print.ce_decision <- function(x, ...) {
   for (i in seq_len(nrow(x$summary))) {
     lines <- decision_sentences(decision_part(x, i), x$summary[i, ], x$level, x$event$label)
     if (nzchar(labels[i])) cat(labels[i], ":\n", sep = "")
-    cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
+    print_lines(lines)
   }
-  lines <- c(
+  print_lines(c(
     if (!is.null(x$differences)) difference_sentences(x$differences, x$keys, x$level),
     paste0("Recalibrated by ", x$recalibration$label, ", cross-fitted",
            if (length(x$recalibration$folds) == 1 && is.numeric(x$recalibration$folds)) {
              paste0(" in ", x$recalibration$folds, " folds")
            }, "; a perfect recalibration adds at least as much on average."),
-    x$event$hint,
-    x$design,
-    dropped_text(x$dropped)
-  )
-  cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
+    facts_lines(x$event$hint, x$design, x$dropped)
+  ))
   invisible(x)
 }
 
 # The rows of the i-th curve.
-decision_part <- function(x, i) {
-  if (length(x$keys) == 0) x$curve else x$curve[vctrs::vec_group_id(x$curve[x$keys]) == i, ]
-}
+decision_part <- function(x, i) x$curve[vctrs::vec_group_id(x$curve[x$keys]) == i, ]
 
 decision_sentences <- function(curve, summary, level, event = NULL) {
   c(paste0("n = ", count_text(summary$n), ", mean outcome ", format(summary$event_rate, digits = 3),
@@ -54,17 +49,17 @@ bought_sentence <- function(curve, level) {
   if (anyNA(curve$band.low)) return("Too few rows for limits of the net benefit that recalibration would add.")
   if (all(curve$changed == 0)) return("Recalibration changes no decision at these thresholds.")
   bought <- curve$band.low > 0
-  number <- function(v) formatC(v, digits = 3, format = "f")
   if (!any(bought)) {
     top <- which.max(curve$band.high)
     return(paste0("At no threshold is recalibration shown to increase net benefit (", band_text(level),
-                  "); it would add at most ", number(curve$band.high[top]), ", at ", format(curve$threshold[top]), "."))
+                  "); it would add at most ", fixed_text(curve$band.high[top]), ", at ",
+                  format(curve$threshold[top]), "."))
   }
   # of those thresholds the one where most is bought
   top <- which(bought)[which.max(curve$loss[bought])]
   paste0("Recalibration would increase net benefit at ", threshold_ranges(curve$threshold, bought), " (",
-         band_text(level), "), most at ", format(curve$threshold[top]), ": by ", number(curve$loss[top]), " (",
-         number(curve$band.low[top]), " to ", number(curve$band.high[top]), "), equivalent to ",
+         band_text(level), "), most at ", format(curve$threshold[top]), ": by ",
+         interval_text(curve$loss[top], curve$band.low[top], curve$band.high[top]), ", equivalent to ",
          format(round(1000 * curve$loss[top], 1)), " more true positives per 1,000 rows.")
 }
 
@@ -73,10 +68,8 @@ band_text <- function(level) paste("simultaneous", percent_text(level), "band")
 area_sentence <- function(summary, level) {
   # predictions that recalibration leaves as they are bound nothing
   if (is.na(summary$std.error) || summary$std.error < 1e-12) return(NULL)
-  # no -0.0000
-  number <- function(v) formatC(round(v, 4) + 0, digits = 4, format = "f")
-  paste0("Area over all thresholds (a lower bound of the squared calibration error): ", number(summary$area), " (",
-         number(summary$conf.low), " to ", number(summary$conf.high), ").")
+  paste0("Area over all thresholds (a lower bound of the squared calibration error): ",
+         interval_text(summary$area, summary$conf.low, summary$conf.high, 4), ".")
 }
 
 # "thresholds 0.1 to 0.3, 0.5"

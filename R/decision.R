@@ -201,12 +201,10 @@ several_models <- function(part, truth, dots, design, call) {
 
 check_decision_input <- function(predictions, call) {
   if (predictions$na) stop_missing_curve(call)
-  if (n_classes(predictions) == 2) return(invisible())
-  stop_input(c(
-    "A decision curve needs two classes.",
-    "x" = "There are {n_classes(predictions)}.",
-    "i" = "Give the probability of one event, and whether it happened, as in {.code truth == \"a\"}."
-  ), c("classes", "notion"), arg = "x", call = call)
+  stop_if(n_classes(predictions) != 2, "A decision curve needs two classes.",
+          "x" = "There are {n_classes(predictions)}.",
+          "i" = "Give the probability of one event, and whether it happened, as in {.code truth == \"a\"}.",
+          class = c("classes", "notion"), arg = "x", call = call)
 }
 
 #' @rdname ce_decision

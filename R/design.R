@@ -181,11 +181,10 @@ cluster_count <- function(design) design$draws %||% if (!is.null(design$cluster)
 
 check_clusters <- function(design, needed = 2, call = caller_env()) {
   clusters <- cluster_count(design)
-  if (is.null(clusters) || clusters >= needed) return(invisible())
-  stop_input(c(
-    "At least {needed} clusters are needed: pairs and sets are those across clusters.",
-    "x" = "There {cli::qty(clusters)}{?is/are} {clusters}."
-  ), c("rows", "argument"), arg = "cluster", call = call)
+  stop_if(!is.null(clusters) && clusters < needed,
+          "At least {needed} clusters are needed: pairs and sets are those across clusters.",
+          "x" = "There {cli::qty(clusters)}{?is/are} {clusters}.", class = c("rows", "argument"), arg = "cluster",
+          call = call)
 }
 
 # k, the ratio of the weights of rows with and without an event. If E(w^2 | y, group) / E(w | y, group) is k^y times a

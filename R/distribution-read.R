@@ -135,12 +135,9 @@ mask_rows <- function(y, rows) {
 read_group <- function(group, x, call) {
   value <- tryCatch(rlang::eval_tidy(group, data = x), error = function(e) NULL)
   if (vctrs::vec_is(value)) {
-    size <- vctrs::vec_size(value)
-    if (size == nrow(x)) return(value)
-    stop_if(rlang::quo_is_symbol(group) && !(is.character(value) && all(value %in% names(x))),
-            "{.arg group} must have one value per observation.",
-            "x" = "There are {nrow(x)} observations and {size} value{?s} of {.arg group}.", class = "length",
-            arg = "group", call = call)
+    if (vctrs::vec_size(value) == nrow(x)) return(value)
+    named <- is.character(value) && all(value %in% names(x))
+    if (rlang::quo_is_symbol(group) && !named) check_group_size(vctrs::vec_size(value), nrow(x), call)
   }
   columns <- select_columns(group, x, "group", call)
   if (length(columns) == 1) x[[columns]] else tibble::as_tibble(x[unname(columns)])

@@ -67,7 +67,7 @@ owner_remedy <- function(name, dots, call, option = name) {
   options[name] <- option
   for (at in which(!rlang::names2(args) %in% names(options))) {
     maker <- package_call(args[[at]])
-    if (is.null(maker) || !grepl("^(assume|computation|curve|kernel|map|method|pred|ridge|score|test)_", maker)) next
+    if (is.null(maker) || !is_maker(get(maker, topenv()))) next
     moved <- options[options %in% setdiff(names(formals(maker)), names(args[[at]])) & names(options) %in% names(args)]
     if (!option %in% moved) next
     args[[at]][moved] <- args[names(moved)]

@@ -36,7 +36,6 @@ estimate_columns <- function(x, columns) {
 #' @method autoplot ce_estimate
 #' @exportS3Method ggplot2::autoplot ce_estimate
 autoplot.ce_estimate <- function(object, ...) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   check_columns(object, c("notion", "estimate", "conf.low", "conf.high"))
   rows <- estimate_display(object)
   grouped <- nlevels(rows$group) > 1

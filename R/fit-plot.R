@@ -18,7 +18,6 @@ autoplot.ce_fit <- function(object, classes = NULL, ...) autoplot_fits(list(obje
 
 # `fits`: named by group where there are several.
 autoplot_fits <- function(fits, classes = NULL, call = caller_env()) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   autoplot_gap(lapply(fits, fit_panel, call = call), classes, call)
 }
 

@@ -59,11 +59,9 @@ cluster_split <- function(n, folds, test, call, cluster) {
 check_whole_clusters <- function(fold, cluster, call) {
   first <- match(seq_len(max(cluster)), cluster)
   torn <- which(fold != fold[first][cluster])
-  if (length(torn) == 0) return(invisible())
-  stop_input(c(
-    "The rows of a cluster must be in one fold, or all be test rows.",
-    "x" = "Row {torn[1]} is not where row {first[cluster[torn[1]]]} of its cluster is."
-  ), c("cluster", "folds"), arg = "folds", call = call)
+  stop_if(length(torn) > 0, "The rows of a cluster must be in one fold, or all be test rows.",
+          "x" = "Row {torn[1]} is not where row {first[cluster[torn[1]]]} of its cluster is.",
+          class = c("cluster", "folds"), arg = "folds", call = call)
 }
 
 # Anything but a share is taken for row numbers.

@@ -17,7 +17,6 @@
 #' y <- rbinom(300, 1, plogis(0.5 * qlogis(p)))
 #' plot(ce_gain(p, c("temperature", "platt", "isotonic", "update"), y))
 autoplot.ce_gain <- function(object, ...) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   stop_if(!"map" %in% names(object), "A figure of gains needs several maps.",
           "x" = "It is the gain of given predictions.",
           "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}.", arg = "object")

@@ -188,13 +188,12 @@ check_same_kind <- function(before, after, call) {
           "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}.",
           "i" = "Give both as data frames with the same columns, or both as vectors or matrices.", arg = "after",
           call = call)
-  if (NROW(after) == NROW(before)) return(invisible())
-  stop_input(c(
-    "{.arg before} and {.arg after} must be predictions of the same rows.",
+  stop_if(
+    NROW(after) != NROW(before), "{.arg before} and {.arg after} must be predictions of the same rows.",
     "x" = "{.arg before} has {NROW(before)} rows, {.arg after} has {NROW(after)}.",
     "i" = "Models leave out rows with missing values: predict with {.code newdata =}. A data frame that has both in \
-           columns keeps them together."
-  ), "length", arg = "after", call = call)
+           columns keeps them together.", class = "length", arg = "after", call = call
+  )
 }
 
 # by_groups() for two inputs with the same rows; the groups are those of the first.

@@ -9,8 +9,8 @@ print.ce_estimate <- function(x, ...) {
   print(table, ...)
   if (nrow(x) > 0 && all(estimate_facts %in% names(x))) {
     lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
-    cat("\n", paste(vapply(lines, function(line) paste(strwrap(line, exdent = 2), collapse = "\n"), ""),
-                    collapse = "\n"), "\n", sep = "")
+    cat("\n")
+    print_lines(lines)
   }
   invisible(x)
 }
@@ -32,9 +32,7 @@ estimate_sentences <- function(x, level, most = 6) {
   c(lines,
     if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
     resolution_sentence(plain, level),
-    attr(x, "event_hint"),
-    attr(x, "design"),
-    dropped_sentence(attr(x, "dropped")),
+    facts_lines(attr(x, "event_hint"), attr(x, "design"), attr(x, "dropped")[1]),
     outside_sentence(plain))
 }
 
@@ -49,19 +47,8 @@ resolution_sentence <- function(rows, level) {
     percent_text(level), " interval for the error detectable at this resolution (finest basis: ",
     span(rows$resolution[known], function(v) format(v)),
     if (all(rows$resolution[known] == 1)) " knot" else " knots", "). Worst-case bound (root Brier score): ",
-    if (sum(known) == 1) formatC(rows$upper_bound[known], digits = 3, format = "f") else "column `upper_bound`", "."
+    if (sum(known) == 1) fixed_text(rows$upper_bound[known]) else "column `upper_bound`", "."
   )
-}
-
-# `dropped`: number of incomplete rows, and of all.
-dropped_sentence <- function(dropped) {
-  if (is.null(dropped) || is.na(dropped[1]) || dropped[1] == 0) return(NULL)
-  paste0(count_text(dropped[1]), " of ", count_text(dropped[2]), " rows were incomplete and dropped.")
-}
-
-dropped_text <- function(dropped) {
-  if (dropped == 0) return(NULL)
-  paste0(count_text(dropped), " incomplete ", if (dropped == 1) "row was" else "rows were", " dropped.")
 }
 
 outside_sentence <- function(rows) {

@@ -10,7 +10,6 @@
 #' @method autoplot ce_hierarchy
 #' @exportS3Method ggplot2::autoplot ce_hierarchy
 autoplot.ce_hierarchy <- function(object, ...) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   check_columns(object, c("quantity", "value", "conf.low", "conf.high", "below", "holds", "p", "n_classes", "n"))
   rows <- hierarchy_display(object)
   labels <- rows$label[match(levels(rows$quantity), rows$quantity)]
@@ -71,7 +70,7 @@ print.ce_hierarchy <- function(x, ...) {
   name <- paste0(strrep("  ", depth), ifelse(depth > 0, ">= ", ""), x$quantity)
   note <- ifelse(is.na(x$holds), ifelse(is.na(x$below), "", "(not asserted for p > 2)"),
                  ifelse(x$holds, "", "VIOLATED"))
-  number <- function(v) formatC(v, digits = 4, format = "f")
+  number <- function(v) fixed_text(v, 4)
   interval <- ifelse(is.na(x$conf.low), "", paste0("[", number(x$conf.low), ", ", number(x$conf.high), "]"))
   cat(paste0(format(name), "  ", number(x$value), "  ", format(interval), "  ", note), sep = "\n")
   cat(if (anyNA(x$value)) {

@@ -159,8 +159,7 @@ paper_caption <- function(x) {
 #' @export
 format.ce_estimate <- function(x, digits = 3, ...) {
   check_count(digits, lower = 0)
-  level <- paste0("(", percent_text(attr(x, "level") %||% 0.95), " CI ")
   check_columns(x, c("estimate", "conf.low", "conf.high"))
-  text <- sub("(", level, interval_text(x$estimate, x$conf.low, x$conf.high, digits), fixed = TRUE)
+  text <- interval_text(x$estimate, x$conf.low, x$conf.high, digits, attr(x, "level") %||% 0.95)
   ifelse(nzchar(text), text, "NA")
 }

@@ -171,10 +171,7 @@ format.ce_kernel <- function(x, ...) {
 }
 
 #' @export
-print.ce_kernel <- function(x, ...) {
-  cat("<ce_kernel> ", format(x), "\n", sep = "")
-  invisible(x)
-}
+print.ce_kernel <- print_value("ce_kernel")
 
 # The kernel with every "median" replaced by its value on the rows of `features`.
 resolve_kernel <- function(kernel, features, threads = resolve_threads(), call = caller_env()) {

@@ -52,10 +52,7 @@ new_basis <- function(spec, label) structure(list(spec = spec, label = label), c
 format.ce_basis <- function(x, ...) x$label
 
 #' @export
-print.ce_basis <- function(x, ...) {
-  cat("<ce_basis> ", format(x), "\n", sep = "")
-  invisible(x)
-}
+print.ce_basis <- print_value("ce_basis")
 
 most_bases <- 10
 

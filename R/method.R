@@ -140,10 +140,7 @@ format_values <- function(values) {
 }
 
 #' @export
-print.ce_method <- function(x, ...) {
-  cat("<ce_method> ", format(x), "\n", sep = "")
-  invisible(x)
-}
+print.ce_method <- print_value("ce_method")
 
 grid_point <- function(grid, v) {
   point <- list(value = grid$value[v])

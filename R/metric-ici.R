@@ -109,12 +109,10 @@ smooth_frequency <- function(x, y, smoother, span, design) {
 
 # A quadratic has three coefficients.
 check_span <- function(span, n) {
-  if (floor(n * span + 1e-5) >= 3) return()
-  stop_input(c(
-    "{.arg span} must be at least {.val {signif(3 / n, 3)}} for {n} predictions.",
-    "x" = "It is {.val {span}}: a local fit would see fewer than three of them.",
-    "i" = "Take a wider {.arg span}, or {.code smoother = \"isotonic\"}."
-  ), c("rows", "argument"), arg = "span", value = span, n = n)
+  stop_if(floor(n * span + 1e-5) < 3, "{.arg span} must be at least {.val {signif(3 / n, 3)}} for {n} predictions.",
+          "x" = "It is {.val {span}}: a local fit would see fewer than three of them.",
+          "i" = "Take a wider {.arg span}, or {.code smoother = \"isotonic\"}.", class = c("rows", "argument"),
+          arg = "span", value = span, n = n)
 }
 
 # A frequency, within [0, 1]: that of loess(). NULL where a local fit is singular.

@@ -60,10 +60,7 @@ format.ce_metric_value <- function(x, ...) {
 }
 
 #' @export
-print.ce_metric_value <- function(x, ...) {
-  cat("<ce_metric> ", format(x), "\n", sep = "")
-  invisible(x)
-}
+print.ce_metric_value <- print_value("ce_metric")
 
 as_metric <- function(metric, call = caller_env()) {
   if (inherits(metric, "ce_metric_value")) return(check_object(metric, "metric", call))
@@ -105,12 +102,9 @@ metric_names <- function() {
 # score_brier for score_brier()
 check_made_score <- function(metric, call) {
   made <- names(score_makers)[vapply(score_makers, identical, NA, metric)]
-  if (length(made) == 0) return(invisible())
-  stop_input(c(
-    "{.arg metric} must be a score, not the function that makes it.",
-    "x" = "It is the function {.fn score_{made}}.",
-    "i" = "Call it: {.code metric = score_{made}()}."
-  ), "argument", arg = "metric", value = metric, call = call)
+  stop_if(length(made) > 0, "{.arg metric} must be a score, not the function that makes it.",
+          "x" = "It is the function {.fn score_{made}}.", "i" = "Call it: {.code metric = score_{made}()}.",
+          arg = "metric", value = metric, call = call)
 }
 
 # The metric or score of this package that has the name; NULL where there is none.

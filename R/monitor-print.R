@@ -7,9 +7,8 @@ print.ce_monitor <- function(x, ...) {
   cat("<ce_monitor> ", what, ", level ", format(x$alpha), state_event(x$state), "\n", sep = "")
   if (n == 0) return(invisible(x))
   lines <- c(
-    paste0(count_text(n), if (n == 1) " row" else " rows", " in ", count_text(nrow(x$history)),
-           if (nrow(x$history) == 1) " update" else " updates",
-           ".", if (x$state$dropped > 0) paste0(" ", dropped_text(x$state$dropped))),
+    paste(c(paste0(count_of(n, "row"), " in ", count_of(nrow(x$history), "update"), "."),
+            dropped_text(x$state$dropped)), collapse = " "),
     paste0("e-value ", e_text(x$log_e), " (largest ", e_text(x$largest), ", p ", p_text(min(1, exp(-x$largest))), ")."),
     monitor_sentence(x)
   )
@@ -22,7 +21,7 @@ print.ce_monitor <- function(x, ...) {
     limits <- interval_text(row$estimate, row$conf.low, row$conf.high)
     lines <- c(lines, paste0("Calibration error of all rows: ", limits, " (valid for a single analysis)."))
   }
-  cat(paste(strwrap(lines, exdent = 2), collapse = "\n"), "\n", sep = "")
+  print_lines(lines)
   invisible(x)
 }
 
@@ -49,7 +48,6 @@ e_text <- function(log_e) {
 #' @method autoplot ce_monitor
 #' @exportS3Method ggplot2::autoplot ce_monitor
 autoplot.ce_monitor <- function(object, ...) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   check_empty(...)
   stop_if(object$state$n == 0, "A monitor must have rows to be drawn.", "i" = "Feed it by {.fn update}.",
           class = "rows", arg = "object", call = caller_env())

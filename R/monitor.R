@@ -172,13 +172,12 @@ monitor_rows <- function(object, data, truth, dots, given, na_rm, call) {
 # Rows that are drawn with unequal probabilities are not calibrated given the rows before, even where the weighted ones
 # are.
 check_monitor_weights <- function(weights, call) {
-  if (is.null(weights) || is_frequency(weights)) return(invisible())
-  stop_input(c(
-    "A monitor takes frequency weights, as integers: rows that stand for several.",
-    "x" = "{.arg weights} are {.cls {class(weights)[1]}}, importance weights.",
-    "i" = "Each bet depends on the rows before it, so no test of weighted rows is valid at all times. \
-           {.code ce_test(test = \"joint\")} and {.fn ce_estimate} take weights, for a single look."
-  ), c("weights", "argument"), arg = "weights", call = call)
+  stop_if(!is.null(weights) && !is_frequency(weights),
+          "A monitor takes frequency weights, as integers: rows that stand for several.",
+          "x" = "{.arg weights} are {.cls {class(weights)[1]}}, importance weights.",
+          "i" = "Each bet depends on the rows before it, so no test of weighted rows is valid at all times. \
+                 {.code ce_test(test = \"joint\")} and {.fn ce_estimate} take weights, for a single look.",
+          class = c("weights", "argument"), arg = "weights", call = call)
 }
 
 # Bets on a cluster are made before any of its rows is known.
@@ -265,11 +264,9 @@ monitor_settings <- function(x) {
 }
 
 check_same_classes <- function(known, levels, call) {
-  if (is.null(known) || identical(known, levels)) return(invisible())
-  stop_input(c(
-    "All rows of a monitor must have the same classes.",
-    "x" = "They were {.val {known}}; now they are {.val {levels}}."
-  ), "truth", arg = "truth", value = levels, call = call)
+  stop_if(!is.null(known) && !identical(known, levels), "All rows of a monitor must have the same classes.",
+          "x" = "They were {.val {known}}; now they are {.val {levels}}.", class = "truth", arg = "truth",
+          value = levels, call = call)
 }
 
 #' @export

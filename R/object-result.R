@@ -61,7 +61,7 @@ curve_fault <- function(x) {
 
 # Bars have a width, and stand around their middles in the order of the rows of each curve.
 are_bars <- function(curve, keys) {
-  same <- if (length(keys) == 0) TRUE else diff(vctrs::vec_group_id(curve[keys])) == 0
+  same <- diff(vctrs::vec_group_id(curve[keys])) == 0
   before <- curve[["right"]][-nrow(curve)]
   isTRUE(all(curve$right > curve$left, abs(curve$left + curve$right - 2 * curve$confidence) < 1e-9,
              (curve$left[-1] > before - 1e-9)[same]))

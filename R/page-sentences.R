@@ -62,7 +62,7 @@ error_sentence <- function(facts) {
   error <- facts$error
   if (is.null(error)) return(NULL)
   if (is.na(error$conf.high)) return("The calibration error was not estimated: missing values, or too few rows.")
-  high <- formatC(error$conf.high, digits = 3, format = "f")
+  high <- fixed_text(error$conf.high)
   if (is.na(error$p.value)) {
     certain <- isTRUE(error$estimate == 0)
     return(paste0(if (certain) "Every outcome was predicted with certainty" else "Too few rows for an estimate",
@@ -109,14 +109,13 @@ model_sentence <- function(facts) {
 
 # "slope 0.96 (95% CI 0.74 to 1.17)"; with its p-value where that and the interval disagree.
 number_text <- function(name, row, null, level, digits = 2) {
-  number <- function(v) formatC(round(v, digits) + 0, digits = digits, format = "f")
   apart <- interval_excludes(row, null)
   tested <- row$p.value
   # an estimate of other rows may lie beside the interval
   within <- isTRUE(row$estimate >= row$conf.low - 1e-12 && row$estimate <= row$conf.high + 1e-12)
-  paste0(name, " ", if (within) paste0(number(row$estimate), " "), "(", percent_text(level), " CI ",
-         number(row$conf.low), " to ", number(row$conf.high),
-         if (!is.na(tested) && rejects_at(tested, level) != apart) paste0("; p ", p_text(tested)), ")")
+  text <- interval_text(if (within) row$estimate else NA, row$conf.low, row$conf.high, digits, level)
+  if (!is.na(tested) && rejects_at(tested, level) != apart) text <- sub(")$", paste0("; p ", p_text(tested), ")"), text)
+  paste(name, text)
 }
 
 has_interval <- function(row) !is.null(row) && !is.na(row$conf.low)

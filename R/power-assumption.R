@@ -78,7 +78,7 @@ print.ce_assumption <- function(x, ...) {
              paste0("prevalence ", format(node_mean(x, x$eta), digits = 3), ", C statistic ",
                     format(node_auroc(x), digits = 3), ", calibration error ",
                     format(sqrt(node_mean(x, (x$p - x$eta)^2)), digits = 3)))
-  cat(strwrap(lines, exdent = 2), sep = "\n")
+  print_lines(lines)
   invisible(x)
 }
 

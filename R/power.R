@@ -192,10 +192,9 @@ stop_unknown_width <- function(width, named, bad, known, call) {
 # A number of rows, a word or a model instead of an assumption. `alone`: without outcomes.
 check_planned <- function(x, alone, call) {
   number <- alone && is.numeric(x) && length(x) == 1
-  if (!number && !rlang::is_string(x) && !is_model(x)) return(invisible())
-  stop_input(c("{.arg x} must be an assumption on the predictions, or those of a pilot study.",
-               "x" = "It is {describe(x)}.", planned_remedy(x, call)),
-             "argument", arg = "x", value = if (!is_model(x)) x, call = call)
+  stop_if(number || rlang::is_string(x) || is_model(x),
+          "{.arg x} must be an assumption on the predictions, or those of a pilot study.", "x" = "It is {describe(x)}.",
+          planned_remedy(x, call), arg = "x", value = if (!is_model(x)) x, call = call)
 }
 
 planned_remedy <- function(x, call) {
@@ -209,10 +208,9 @@ planned_remedy <- function(x, call) {
 }
 
 check_no_pilot <- function(truth, dots, call) {
-  if (rlang::quo_is_missing(truth) && length(dots) == 0) return(invisible())
-  stop_input(c("An assumption has no outcomes.", "x" = "{.arg truth} or columns are given beside it.",
-               "i" = "Name the other arguments, as in {.code width = c(slope = 0.2)}."), "argument", arg = "truth",
-             call = call)
+  stop_if(!rlang::quo_is_missing(truth) || length(dots) > 0, "An assumption has no outcomes.",
+          "x" = "{.arg truth} or columns are given beside it.",
+          "i" = "Name the other arguments, as in {.code width = c(slope = 0.2)}.", arg = "truth", call = call)
 }
 
 read_pilot <- function(x, truth, dots, event_level, na_rm, design, recalibration, threads, call) {
@@ -225,12 +223,10 @@ read_pilot <- function(x, truth, dots, event_level, na_rm, design, recalibration
 }
 
 check_both_outcomes <- function(prevalence, call) {
-  if (prevalence > 0 && prevalence < 1) return(invisible())
-  stop_input(c(
-    "A validation is planned for outcomes that happen and do not.",
-    "x" = "The pilot's prevalence is {prevalence}.",
-    "i" = "Take a larger pilot, or an assumption such as {.fn assume_logit}."
-  ), "rows", arg = "x", call = call)
+  stop_if(prevalence <= 0 || prevalence >= 1, "A validation is planned for outcomes that happen and do not.",
+          "x" = "The pilot's prevalence is {prevalence}.",
+          "i" = "Take a larger pilot, or an assumption such as {.fn assume_logit}.", class = "rows", arg = "x",
+          call = call)
 }
 
 power_facts <- function(nodes, prevalence, auroc, threshold, level) {

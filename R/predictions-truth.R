@@ -23,12 +23,10 @@ check_no_prediction <- function(x, column, call) {
   if (!grepl("^[.]?pred(ict(ed|ion)s?)?([._]?(class|label))?$", name, ignore.case = TRUE)) return(invisible())
   twin <- vapply(x, function(v) is.factor(v) && identical(levels(v), levels(x[[column]])), NA)
   twin[column] <- FALSE
-  if (!is.factor(x[[column]]) || !any(twin)) return(invisible())
-  stop_input(c(
-    "{.arg truth} must be the outcomes, not the predicted classes.",
-    "x" = "It is {.field {name}}, beside {.field {names(x)[twin][1]}} with the same levels.",
-    remedy("If that column has the outcomes", mended_line(call, list(truth = as.name(names(x)[twin][1]))))
-  ), "truth", arg = "truth", value = name, call = call)
+  stop_if(is.factor(x[[column]]) && any(twin), "{.arg truth} must be the outcomes, not the predicted classes.",
+          "x" = "It is {.field {name}}, beside {.field {names(x)[twin][1]}} with the same levels.",
+          remedy("If that column has the outcomes", mended_line(call, list(truth = as.name(names(x)[twin][1])))),
+          class = "truth", arg = "truth", value = name, call = call)
 }
 
 # Survival times are outcomes that are only partly known.

@@ -65,11 +65,8 @@ check_rank_options <- function(metrics, given, call = caller_env()) {
 
 check_law_options <- function(given, call = caller_env()) {
   foreign <- intersect(given, c("bandwidth", "n_bins"))
-  if (length(foreign) == 0) return(invisible())
-  stop_input(c(
-    "{.arg {foreign[1]}} is for models of class probabilities.",
-    "x" = "The models predict numbers."
-  ), "argument", arg = foreign[1], call = call)
+  stop_if(length(foreign) > 0, "{.arg {foreign[1]}} is for models of class probabilities.",
+          "x" = "The models predict numbers.", arg = foreign[1], call = call)
 }
 
 # Names of metrics that have none: what they call themselves on these rows.

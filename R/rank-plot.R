@@ -16,7 +16,6 @@
 #' @exportS3Method ggplot2::autoplot ce_rank
 autoplot.ce_rank <- function(object, type = c("differences", "estimates", "orders", "pairs"), metrics = NULL,
                              max_orders = 6, ...) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   type <- check_choice(type, c("differences", "estimates", "orders", "pairs"))
   object <- keep_metrics(object, metrics)
   switch(type,
@@ -29,9 +28,7 @@ autoplot.ce_rank <- function(object, type = c("differences", "estimates", "order
 
 keep_metrics <- function(x, metrics, call = caller_env()) {
   all <- unique(x$estimates$metric)
-  unknown <- setdiff(metrics, all)
-  stop_if(length(unknown) > 0, "{.arg metrics} must name metrics of the ranking.",
-          "x" = "{.val {unknown}} {?is/are} not among {.val {all}}.", arg = "metrics", call = call)
+  check_among(metrics, all, "ranking", call = call)
   for (part in c("estimates", "orders", "pairs", "draws")) {
     x[[part]] <- x[[part]][x[[part]]$metric %in% (metrics %||% all), ]
     x[[part]]$metric <- factor(x[[part]]$metric, levels = metrics %||% all)

@@ -141,7 +141,10 @@ print.ce_rank <- function(x, ...) {
     print(shown, row.names = FALSE)
   }
   notes <- c(ckce_note(x$choices), binary_note(x$choices))
-  for (note in notes) cat("\n", paste(strwrap(note, 76, exdent = 2), collapse = "\n"), "\n", sep = "")
+  for (note in notes) {
+    cat("\n")
+    print_lines(note)
+  }
   invisible(x)
 }
 

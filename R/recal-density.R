@@ -97,8 +97,7 @@ density_layout <- function(x) {
 predict_density <- function(object, new, call = caller_env()) {
   layout <- object$layout
   if (is.data.frame(new)) {
-    stop_if(!layout$columns %in% names(new), "{.arg new} must have the column that the map was fitted to.",
-            "x" = "{.field {layout$columns}} is missing.", class = "columns", arg = "new", call = call)
+    check_fitted_columns(new, layout, call)
     law <- new[[layout$columns]]
   } else {
     law <- new

@@ -62,12 +62,16 @@ layout_columns <- function(new, layout, call) {
       new_remedy(new, layout, call)
     ), "columns", arg = "new", call = call)
   }
+  check_fitted_columns(new, layout, call)
+  values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
+  if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
+}
+
+check_fitted_columns <- function(new, layout, call) {
   absent <- setdiff(layout$columns, names(new))
   stop_if(length(absent) > 0, "{.arg new} must have the columns that the map was fitted to.",
           "x" = "{.field {absent}} {?is/are} missing.", "i" = "Its columns are {.field {names(new)}}.",
           renamed_remedy(new, absent, layout, call), class = "columns", arg = "new", call = call)
-  values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
-  if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
 }
 
 # The columns of probabilities, as a vector or a matrix.

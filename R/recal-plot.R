@@ -27,7 +27,6 @@
 #' plot(map)
 #' plot(map, p[251:500], y[251:500])
 autoplot.ce_recalibration <- function(object, new = NULL, truth, ..., classes = NULL) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   if (is.null(new)) return(autoplot_maps(list(object), classes = classes))
   ggplot2::autoplot(before_after(object, new, enquo(truth), ...))
 }
@@ -90,9 +89,7 @@ map_curve <- function(x, classes = NULL, n_points = 401L, call = caller_env()) {
 map_classes <- function(x, classes, call) {
   levels <- x$layout$levels
   if (!is.null(classes)) {
-    unknown <- setdiff(as.character(classes), levels)
-    stop_if(length(unknown) > 0, "{.arg classes} must name classes of the map.",
-            "x" = "{.val {unknown}} {?is/are} not among {.val {levels}}.", arg = "classes", call = call)
+    check_among(classes, levels, "map", call = call)
     return(match(as.character(classes), levels))
   }
   if (x$method %in% equivariant_maps) return(1L)
@@ -128,7 +125,6 @@ map_subtitle <- function(x) {
 }
 
 autoplot_maps <- function(panels, classes = NULL, call = caller_env()) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   first <- panels[[1]]
   curve <- bind_panels(panels, function(x) map_curve(x, classes, call = call))
   curve$class <- factor(curve$class, levels = unique(curve$class))

@@ -115,9 +115,7 @@ predict_variance <- function(object, new, call = caller_env()) {
   x <- if (is.data.frame(new) && !is.null(layout$law)) {
     rlang::eval_tidy(layout$law, data = new)
   } else if (is.data.frame(new)) {
-    absent <- setdiff(layout$columns, names(new))
-    stop_if(length(absent) > 0, "{.arg new} must have the columns that the map was fitted to.",
-            "x" = "{.field {absent}} {?is/are} missing.", class = "columns", arg = "new", call = call)
+    check_fitted_columns(new, layout, call)
     if (layout$type == "law") new[[layout$columns]] else as.matrix(new[layout$columns])
   } else {
     new

@@ -15,8 +15,7 @@ sign_paragraph <- function(name, validation, i, evidence) {
   of <- function(label, term, digits = 2) {
     row <- rows[match(term, rows$term), ]
     if (is.na(row$estimate)) return(NULL)
-    text <- interval_text(row$estimate, row$conf.low, row$conf.high, digits)
-    paste(label, sub("(", paste0("(", percent_text(validation$level), " CI "), text, fixed = TRUE))
+    paste(label, interval_text(row$estimate, row$conf.low, row$conf.high, digits, validation$level))
   }
   said <- validation_sentences(rows, validation$level, evidence)
   numbers <- c(of("O:E ratio", "oe_ratio"), of("calibration slope", "slope"), of("AUROC", "auroc"),

@@ -104,13 +104,12 @@ read_as_real <- function(x, dots, scores, call) {
 
 # Scores of classes read probabilities.
 check_no_laws <- function(x, dots, scores, call) {
-  if (missing(x) || is.null(law_given(x, dots, call))) return(invisible())
-  stop_input(c(
-    "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
-    "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
-    remedy("Scores of numbers are \"crps\" and \"log\", and \"dss\" and \"mse\" of mean and variance",
-           mended_line(call, list(score = "crps")))
-  ), "score", arg = "score", value = scores[[1]]$name, call = call)
+  stop_if(!missing(x) && !is.null(law_given(x, dots, call)),
+          "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
+          "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
+          remedy("Scores of numbers are \"crps\" and \"log\", and \"dss\" and \"mse\" of mean and variance",
+                 mended_line(call, list(score = "crps"))), class = "score", arg = "score", value = scores[[1]]$name,
+          call = call)
 }
 
 # Of each score's rows. Rows of Inf and of -Inf have no mean: NA, with a warning.

@@ -170,10 +170,7 @@ score_remedy <- function(score, call) {
 format.ce_score_rule <- function(x, ...) paste0("score_", x$name, "()")
 
 #' @export
-print.ce_score_rule <- function(x, ...) {
-  cat("<ce_score_rule> ", format(x), "\n", sep = "")
-  invisible(x)
-}
+print.ce_score_rule <- print_value("ce_score_rule")
 
 #' @rdname score_rules
 #' @export
@@ -213,11 +210,10 @@ law_values <- function(score, prediction, truth, call = caller_env()) {
 }
 
 check_same_shape <- function(prediction, truth, call = caller_env()) {
-  if (identical(dim(prediction), dim(truth))) return(invisible())
-  stop_input(c(
-    "{.arg prediction} and {.arg truth} must have the same rows and classes.",
-    "x" = "They are {nrow(prediction)} x {ncol(prediction)} and {nrow(truth)} x {ncol(truth)}."
-  ), "length", arg = "truth", call = call)
+  stop_if(!identical(dim(prediction), dim(truth)),
+          "{.arg prediction} and {.arg truth} must have the same rows and classes.",
+          "x" = "They are {nrow(prediction)} x {ncol(prediction)} and {nrow(truth)} x {ncol(truth)}.", class = "length",
+          arg = "truth", call = call)
 }
 
 as_simplex_matrix <- function(p, call = caller_env()) {

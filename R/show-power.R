@@ -12,6 +12,6 @@ print.ce_power <- function(x, ...) {
   names(shown)[2] <- if (facts$given) "expected" else "aim"
   if ("simulated" %in% names(x)) shown$simulated <- ifelse(is.na(x$simulated), "", format_each(x$simulated))
   print(shown, row.names = FALSE, right = TRUE)
-  cat(strwrap(c(if (!facts$given) power_sentence(x), facts$event$hint), exdent = 2), sep = "\n")
+  print_lines(c(if (!facts$given) power_sentence(x), facts_lines(facts$event$hint)))
   invisible(x)
 }

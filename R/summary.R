@@ -41,7 +41,7 @@ summary.ce_curve <- function(object, ...) {
   curve <- object$curve
   target <- if (object$type == "pit") 1 else curve$confidence
   off <- abs(curve$observed - target) / pmax((curve$conf.high - curve$conf.low) / 2, 1e-12)
-  key <- if (length(object$keys) == 0) rep(1L, nrow(curve)) else vctrs::vec_group_id(curve[object$keys])
+  key <- vctrs::vec_group_id(curve[object$keys])
   farthest <- vapply(split(seq_along(off), key), function(rows) rows[which.max(off[rows])][1], 0L)
   columns <- intersect(c(object$keys, "confidence", "observed", "n", "conf.low", "conf.high"), names(curve))
   new_summary(object, list("Curves" = object$summary, "Farthest from calibration" = curve[farthest, columns]))
@@ -50,8 +50,7 @@ summary.ce_curve <- function(object, ...) {
 #' @rdname ce_summary
 #' @export
 summary.ce_recalibration <- function(object, ...) {
-  fit <- glance(object)
-  new_summary(object, list("Fit" = fit, "Parameters" = tidy(object)))
+  new_summary(object, list("Fit" = glance(object), "Parameters" = tidy(object)))
 }
 
 #' @rdname ce_summary
@@ -62,7 +61,7 @@ summary.ce_test <- function(object, ...) new_summary(object, list("Test" = glanc
 #' @export
 summary.ce_decision <- function(object, ...) {
   curve <- object$curve
-  key <- if (length(object$keys) == 0) rep(1L, nrow(curve)) else vctrs::vec_group_id(curve[object$keys])
+  key <- vctrs::vec_group_id(curve[object$keys])
   most <- vapply(split(seq_along(key), key), function(rows) rows[which.max(curve$loss[rows])][1], 0L)
   columns <- c(object$keys, "threshold", "net_benefit", "treat_all", "loss", "band.low", "band.high")
   new_summary(object, list("Curves" = object$summary, "Largest loss" = curve[most, columns]))

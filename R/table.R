@@ -206,6 +206,29 @@ percent_text <- function(share, digits = NULL) {
   paste0(vapply(100 * share, number, ""), "%", recycle0 = TRUE)
 }
 
+# 0.040, not -0.000
+fixed_text <- function(v, digits = 3) formatC(round(v, digits) + 0, digits = digits, format = "f")
+
+# "0.092 (0.055 to 0.131)"; with a level "0.092 (95% CI 0.055 to 0.131)".
+interval_text <- function(estimate, low, high, digits = 3, level = NULL) {
+  text <- ifelse(is.na(estimate), "", trimws(fixed_text(estimate, digits)))
+  limits <- paste0("(", if (!is.null(level)) paste0(percent_text(level), " CI "), fixed_text(low, digits), " to ",
+                   fixed_text(high, digits), ")")
+  ifelse(is.na(low) | is.na(high), text, trimws(paste(text, limits)))
+}
+
+# What every print and page says of the rows beside their number, in the same words: the event that may not be the one
+# that was meant, how the rows count (design_sentence()), and how many were left out.
+facts_lines <- function(hint = NULL, design = NULL, dropped = 0) c(hint, design, dropped_text(dropped))
+
+dropped_text <- function(dropped) {
+  if (!isTRUE(dropped > 0)) return(NULL)
+  paste0(count_text(dropped), " incomplete ", if (dropped == 1) "row was" else "rows were", " dropped.")
+}
+
+# Each line on its own, wrapped.
+print_lines <- function(lines) if (length(lines) > 0) writeLines(strwrap(lines, exdent = 2))
+
 # The names of a list, defaults where there are none, made unique.
 list_names <- function(x, defaults) {
   names <- names(x) %||% rep("", length(x))

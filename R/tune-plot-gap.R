@@ -10,9 +10,7 @@ gap_parts <- function(x, classes = NULL, call = caller_env()) {
     return(list(list(label = "", histogram = x$histogram, forms = lapply(x$forms, `[[`, 1))))
   }
   classes <- classes %||% x$levels
-  unknown <- setdiff(as.character(classes), x$levels)
-  stop_if(length(unknown) > 0, "{.arg classes} must name classes of the result.",
-          "x" = "{.val {unknown}} {?is/are} not among {.val {x$levels}}.", arg = "classes", call = call)
+  check_among(classes, x$levels, "result", call = call)
   lapply(match(as.character(classes), x$levels), function(j) {
     list(label = x$levels[j], histogram = x$histogram[[j]], forms = lapply(x$forms, `[[`, j))
   })

@@ -29,7 +29,6 @@ autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), method
 
 # `panels`: tuning results, named by group where there are several.
 autoplot_tunes <- function(panels, type = tune_plots, methods = NULL, classes = NULL, call = caller_env()) {
-  rlang::check_installed("ggplot2", reason = "to plot.")
   type <- check_choice(type, tune_plots, call = call)
   panels <- lapply(panels, keep_methods, methods, call)
   switch(type,
@@ -43,9 +42,7 @@ tune_plots <- c("risk", "estimate", "gap")
 
 keep_methods <- function(x, methods, call = caller_env()) {
   if (is.null(methods)) return(x)
-  unknown <- setdiff(methods, x$glance$method)
-  stop_if(length(unknown) > 0, "{.arg methods} must name methods of the result.",
-          "x" = "{.val {unknown}} {?is/are} not among {.val {x$glance$method}}.", arg = "methods", call = call)
+  check_among(methods, x$glance$method, "result", call = call)
   x$glance <- x$glance[x$glance$method %in% methods, ]
   x$tidy <- x$tidy[x$tidy$method %in% methods, ]
   x

@@ -1,11 +1,13 @@
 #' @export
 print.ce_tune <- function(x, ...) {
   cat("<ce_tune> Calibration error: ", notion_label(x), "\n", sep = "")
-  cat(split_label(x$split, x$n_splits), if (x$dropped > 0) paste0("; ", sub("[.]$", "", dropped_text(x$dropped))),
-      "\n", counted_line(x), "\nWhich function describes it best?\n", sep = "")
+  cat(split_label(x$split, x$n_splits), "\n", sep = "")
+  print_lines(facts_lines(NULL, x$counted, x$dropped))
+  cat("\nWhich function describes it best?\n")
   print(tune_display(x), row.names = FALSE, right = TRUE)
-  cat(paste(strwrap(tune_footnotes(x), exdent = 2), collapse = "\n"), "\n\n", sep = "")
-  cat("How large is it?\n", paste(strwrap(tune_headline(x), indent = 2, exdent = 2), collapse = "\n"), "\n", sep = "")
+  print_lines(tune_footnotes(x))
+  cat("\nHow large is it?\n")
+  writeLines(strwrap(tune_headline(x), indent = 2, exdent = 2))
   invisible(x)
 }
 
@@ -43,10 +45,10 @@ tune_display <- function(x, chosen = chosen_values(x$glance)) {
 tune_headline <- function(x) {
   row <- x$headline
   if (is.na(row$conf.high)) return("The calibration error was not estimated: the sums are those of the risk alone.")
-  digits <- function(v) formatC(v, digits = 3, format = "f")
   c(
-    paste0(if (is.na(row$estimate)) "No estimate" else digits(row$estimate), " (", percent_text(x$level), " CI ",
-           digits(row$conf.low), " to ", digits(row$conf.high), "), from all ", count_of(row$n, "row"), "."),
+    paste0(if (is.na(row$estimate)) "No estimate ",
+           interval_text(row$estimate, row$conf.low, row$conf.high, level = x$level), ", from all ",
+           count_of(row$n, "row"), "."),
     # says the same numbers again where the interval is above 0
     if (!isTRUE(row$conf.low > 0)) page_sentences(list(level = x$level, error = row)),
     resolution_sentence(row, x$level)

@@ -18,14 +18,6 @@ term_label <- function(term) {
 # Between the brackets.
 term_value <- function(term) sub("^[^(]*[(](.*)[)]$", "\\1", term)
 
-# "0.092 (0.055 to 0.131)"
-interval_text <- function(estimate, low, high, digits = 3) {
-  # no -0.000
-  number <- function(v) formatC(round(v, digits) + 0, digits = digits, format = "f")
-  text <- ifelse(is.na(estimate), "", trimws(number(estimate)))
-  ifelse(is.na(low) | is.na(high), text, trimws(paste0(text, " (", number(low), " to ", number(high), ")")))
-}
-
 p_text <- function(p) {
   ifelse(is.na(p), "", ifelse(p < 0.001, "< 0.001", paste0("= ", formatC(p, digits = 3, format = "f"))))
 }
@@ -47,18 +39,17 @@ print.ce_validation <- function(x, ...) {
   for (i in seq_len(nrow(x$sample))) {
     rows <- validation_part(x, i)
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
-    about <- sample_sentence(x$sample[i, ], x$notion, x$event$label, x$horizon)
-    cat(paste(strwrap(about, exdent = 2), collapse = "\n"), "\n\n", sep = "")
+    print_lines(sample_sentence(x$sample[i, ], x$notion, x$event$label, x$horizon))
+    cat("\n")
     display <- validation_display(rows)
     columns <- lapply(display, function(v) format(v, justify = "left"))
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
     cat(sub(" +$", "", do.call(paste, c(columns, sep = "  "))), sep = "\n")
-    lines <- c(validation_sentences(rows, x$level), if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]]))
-    cat("\n", paste(vapply(lines, function(line) paste(strwrap(line, exdent = 2), collapse = "\n"), ""),
-                    collapse = "\n"), "\n", sep = "")
+    cat("\n")
+    print_lines(c(validation_sentences(rows, x$level),
+                  if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]])))
   }
-  lines <- c(x$event$hint, finest_basis_text(x$resolution), x$design, dropped_text(x$dropped))
-  if (length(lines) > 0) cat(strwrap(lines, exdent = 2), sep = "\n")
+  print_lines(c(finest_basis_text(x$resolution), facts_lines(x$event$hint, x$design, x$dropped)))
   invisible(x)
 }
 
@@ -72,9 +63,7 @@ finest_basis_text <- function(knots) {
 
 # The rows of one model, group and class.
 validation_part <- function(x, i) {
-  keys <- x$sample[x$keys]
-  if (length(x$keys) == 0) return(x$table)
-  x$table[vctrs::vec_match(x$table[x$keys], vctrs::vec_slice(keys, i)) %in% 1, ]
+  x$table[vctrs::vec_match(x$table[x$keys], x$sample[i, x$keys]) %in% 1, ]
 }
 
 sample_sentence <- function(sample, notion = "binary", event = NULL, horizon = NULL) {

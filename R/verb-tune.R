@@ -89,10 +89,8 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
 # An error if other choices are given with a state: its sums are already fixed.
 check_state_call <- function(no_truth, called, known, call) {
   other <- setdiff(names(called)[-1], c(known, ""))
-  if (no_truth && length(other) == 0) return(invisible())
-  stop_input(c(
-    "With a state only {.arg {setdiff(known, 'x')}} can be chosen.",
-    "x" = if (length(other) > 0) "{.arg {other}} {?was/were} given." else "{.arg truth} was given.",
-    "i" = "{.fn ce_state} takes the other options: they fix what a state keeps of the rows."
-  ), c("state", "argument"), call = call)
+  stop_if(!no_truth || length(other) > 0, "With a state only {.arg {setdiff(known, 'x')}} can be chosen.",
+          "x" = if (length(other) > 0) "{.arg {other}} {?was/were} given." else "{.arg truth} was given.",
+          "i" = "{.fn ce_state} takes the other options: they fix what a state keeps of the rows.",
+          class = c("state", "argument"), call = call)
 }
