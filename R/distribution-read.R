@@ -6,10 +6,9 @@ as_distribution <- function(x) {
   if (is_distribution(x)) return(check_object(x))
   if (inherits(x, "distribution")) {
     missing <- which(law_missing(x))
-    if (length(missing) > 0) {
-      stop_distribution("Predictive distributions must not be missing here.",
-                        "Value {missing[1]} is NA; {length(missing)} of {length(x)} are.", "Leave their rows out.")
-    }
+    stop_if(length(missing) > 0, "Predictive distributions must not be missing here.",
+            "x" = "Value {missing[1]} is NA; {length(missing)} of {length(x)} are.", "i" = "Leave their rows out.",
+            class = "distribution")
     return(read_distributional(x))
   }
   if (inherits(x, "rvar") || inherits(x, "draws")) return(read_posterior(x))
@@ -43,17 +42,15 @@ read_posterior <- function(x) {
 read_distributional <- function(x) {
   rlang::check_installed("distributional", "to read its distributions.")
   family <- unique(stats::family(x))
-  if (length(family) != 1 || anyNA(family)) {
-    stop_distribution("All predictions must be of one family.", "They are {.val {family}}.")
-  }
+  stop_if(length(family) != 1 || anyNA(family), "All predictions must be of one family.",
+          "x" = "They are {.val {family}}.", class = "distribution")
   par <- distributional::parameters(x)
   if (family == "mixture") return(read_distributional_mixture(x, par))
   reads <- unlist(lapply(unname(families), `[[`, "reads"))
-  if (!family %in% names(reads)) {
-    stop_distribution(
-      "The family {.val {family}} of distributional is not known here.", "Its parameters are {.val {names(par)}}.",
-      "Give draws instead: {.code pred_draws(do.call(rbind, distributional::generate(x, 1000)))}.")
-  }
+  stop_if(!family %in% names(reads), "The family {.val {family}} of distributional is not known here.",
+          "x" = "Its parameters are {.val {names(par)}}.",
+          "i" = "Give draws instead: {.code pred_draws(do.call(rbind, distributional::generate(x, 1000)))}.",
+          class = "distribution")
   reads[[family]](par)
 }
 
@@ -295,24 +292,20 @@ check_group <- function(group, keep, n, call) {
 #' @export
 pred_mixture <- function(..., weights = NULL) {
   parts <- lapply(list(...), as_distribution)
-  if (length(parts) == 0) {
-    stop_distribution("A mixture needs components.", "{.arg ...} is empty.")
-  }
+  stop_if(length(parts) == 0, "A mixture needs components.", "x" = "{.arg ...} is empty.", class = "distribution")
   sizes <- lengths(parts)
   n <- max(sizes, if (is.matrix(weights)) nrow(weights))
-  if (any(sizes != n & sizes != 1L)) {
-    stop_distribution("Components must have the same length, or length 1.", "They have {sizes}.")
-  }
+  stop_if(any(sizes != n & sizes != 1L), "Components must have the same length, or length 1.",
+          "x" = "They have {sizes}.", class = "distribution")
   parts <- lapply(parts, vctrs::vec_recycle, n)
   weight <- mixture_weights(weights, n, length(parts))
   families <- unique(vapply(parts, family_of, ""))
   dimensions <- unique(vapply(parts, dimension_of, 1L))
   mixed <- unique(lapply(parts, function(p) record_of(p)$mixed$family))
-  if (length(mixed) > 1 || is.null(mixed[[1]]) || length(dimensions) > 1) {
-    stop_distribution("Components must be of one family (normal, Laplace or multivariate normal) and dimension.",
-                      "They are {.val {families}} in dimension {dimensions}.",
-                      "Any other mixture can be given by its draws: {.fn pred_draws}.")
-  }
+  stop_if(length(mixed) > 1 || is.null(mixed[[1]]) || length(dimensions) > 1,
+          "Components must be of one family (normal, Laplace or multivariate normal) and dimension.",
+          "x" = "They are {.val {families}} in dimension {dimensions}.",
+          "i" = "Any other mixture can be given by its draws: {.fn pred_draws}.", class = "distribution")
   # covariances of independent coordinates are stored as variances
   value <- function(p, name) if (name == "cov") full_covariance(p) else par_of(p, name)
   gather <- function(field) {

@@ -96,10 +96,8 @@ signature_text <- function(call) {
 
 check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env()) {
   if (is.data.frame(x)) x <- as.matrix(x)
-  if (!is.numeric(x) || length(x) == 0) {
-    stop_distribution("{.arg {arg}} must be numeric, with at least one value.",
-                      "It is {describe(x)}.", signature_text(call), call = call)
-  }
+  stop_if(!is.numeric(x) || length(x) == 0, "{.arg {arg}} must be numeric, with at least one value.",
+          "x" = "It is {describe(x)}.", "i" = signature_text(call), class = "distribution", call = call)
   if (!all_within(x, lower, upper)) {
     bad <- which(!is.finite(x) | x < lower | x > upper)
     if (length(bad) == 0) return(x)
@@ -114,11 +112,10 @@ recycle_parameters <- function(..., call = caller_env()) {
   values <- list(...)
   sizes <- vapply(values, vctrs::vec_size, 1L)
   n <- max(sizes)
-  if (any(sizes != n & sizes != 1L)) {
-    stop_distribution("Parameters must have the same length, or length 1.",
-                      "{.arg {names(values)}} have {sizes} observations.",
-                      "Give a parameter once for all predictions, or once for each of them.", call = call)
-  }
+  stop_if(any(sizes != n & sizes != 1L), "Parameters must have the same length, or length 1.",
+          "x" = "{.arg {names(values)}} have {sizes} observations.",
+          "i" = "Give a parameter once for all predictions, or once for each of them.", class = "distribution",
+          call = call)
   lapply(values, vctrs::vec_recycle, n)
 }
 
@@ -143,18 +140,16 @@ check_same_family <- function(parts, call = caller_env()) {
   some <- lengths(parts) > 0 | !vapply(parts, is_distribution, NA)
   families <- unique(vapply(parts[some], kind, ""))
   dimensions <- unique(unlist(lapply(parts[lengths(parts) > 0], attr, "dimension")))
-  if (length(families) > 1 || length(dimensions) > 1) {
-    stop_distribution("Predictions in one vector must be of one family and dimension.",
-                      "They are {.val {families}} in dimension {dimensions}.",
-                      "Draws of each make them one family: {.fn pred_draws}.", call = call)
-  }
+  stop_if(length(families) > 1 || length(dimensions) > 1,
+          "Predictions in one vector must be of one family and dimension.",
+          "x" = "They are {.val {families}} in dimension {dimensions}.",
+          "i" = "Draws of each make them one family: {.fn pred_draws}.", class = "distribution", call = call)
   # draws, levels; the components of mixtures are made equal
   mixture <- any(vapply(parts, function(p) !is.null(attr(p, "components")), NA))
   widths <- unique(lapply(parts[lengths(parts) > 0], function(p) vapply(parameters_of(p), NCOL, 1L)))
-  if (!mixture && length(widths) > 1) {
-    stop_distribution("Predictions in one vector must have the same number of draws, levels or classes.",
-                      "They have {vapply(widths, max, 1L)}.", call = call)
-  }
+  stop_if(!mixture && length(widths) > 1,
+          "Predictions in one vector must have the same number of draws, levels or classes.",
+          "x" = "They have {vapply(widths, max, 1L)}.", class = "distribution", call = call)
 }
 
 #' @export

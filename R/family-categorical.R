@@ -2,10 +2,9 @@
 #' @export
 pred_categorical <- function(probs) {
   probs <- check_parameter(probs, "probs", lower = 0)
-  if (!is.matrix(probs) || ncol(probs) < 2) {
-    stop_distribution("{.arg probs} must be a matrix with a column per class, at least two.",
-                      "It is {describe(probs)}.", "A single probability per row is that of {.fn pred_bernoulli}.")
-  }
+  stop_if(!is.matrix(probs) || ncol(probs) < 2, "{.arg probs} must be a matrix with a column per class, at least two.",
+          "x" = "It is {describe(probs)}.", "i" = "A single probability per row is that of {.fn pred_bernoulli}.",
+          class = "distribution")
   new_distribution(list(probs = check_simplex(probs, seq_len(nrow(probs)), current_env())), "categorical")
 }
 

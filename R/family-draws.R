@@ -2,17 +2,14 @@
 #' @export
 pred_draws <- function(draws) {
   size <- dim(draws)
-  if (!is.numeric(draws) || !length(size) %in% 2:3) {
-    stop_distribution("{.arg draws} must be a numeric matrix (observations x draws) or an array \\
-                       (observations x draws x dimensions).",
-                      "It is {describe(draws)}.",
-                      "Give a row for each observation, such as {.code do.call(rbind, list_of_draws)}.")
-  }
+  stop_if(!is.numeric(draws) || !length(size) %in% 2:3,
+          "{.arg draws} must be a numeric matrix (observations x draws) or an array \\
+           (observations x draws x dimensions).", "x" = "It is {describe(draws)}.",
+          "i" = "Give a row for each observation, such as {.code do.call(rbind, list_of_draws)}.",
+          class = "distribution")
   draws <- check_parameter(draws, "draws")
-  if (size[2] < 2) {
-    stop_distribution("There must be at least two draws of every prediction.",
-                      "There {?is/are} {size[2]}.")
-  }
+  stop_if(size[2] < 2, "There must be at least two draws of every prediction.", "x" = "There {?is/are} {size[2]}.",
+          class = "distribution")
   d <- if (length(size) == 3) size[3] else 1L
   if (d > 1) draws <- aperm(draws, c(1, 3, 2))
   new_distribution(list(draws = matrix(draws, size[1])), "draws", d)
@@ -56,10 +53,8 @@ redraw_draws <- function(law, size, roots) {
 }
 
 same_length_draws <- function(draws) {
-  if (length(unique(lengths(draws))) != 1) {
-    stop_distribution("All predictions must have the same number of draws.",
-                      "They have {range(lengths(draws))[1]} to {range(lengths(draws))[2]}.")
-  }
+  stop_if(length(unique(lengths(draws))) != 1, "All predictions must have the same number of draws.",
+          "x" = "They have {range(lengths(draws))[1]} to {range(lengths(draws))[2]}.", class = "distribution")
   do.call(rbind, lapply(draws, as.vector))
 }
 

@@ -130,15 +130,15 @@ mixture_weights <- function(weights, n, k, call = caller_env()) {
   if (nrow(weights) == 1) weights <- weights[rep(1, n), , drop = FALSE]
   sums <- rowSums(weights)
   bad <- which(abs(sums - 1) > 1e-6)
-  if (ncol(weights) != k || nrow(weights) != n || length(bad) > 0) {
-    stop_distribution(
-      "{.arg weights} must have one weight per component, summing to 1.",
-      if (ncol(weights) != k || nrow(weights) != n) {
-        "There are {k} components of {n} observations, and weights of {ncol(weights)} and {nrow(weights)}."
-      } else {
-        "Those of observation {bad[1]} sum to {.val {sums[bad[1]]}}."
-      }, call = call)
-  }
+  stop_if(
+    ncol(weights) != k || nrow(weights) != n || length(bad) > 0,
+    "{.arg weights} must have one weight per component, summing to 1.",
+    "x" = if (ncol(weights) != k || nrow(weights) != n) {
+      "There are {k} components of {n} observations, and weights of {ncol(weights)} and {nrow(weights)}."
+    } else {
+      "Those of observation {bad[1]} sum to {.val {sums[bad[1]]}}."
+    }, class = "distribution", call = call
+  )
   weights / sums
 }
 

@@ -2,11 +2,8 @@
 #' @export
 pred_mvnormal <- function(mean, cov) {
   mean <- check_parameter(mean, "mean")
-  if (!is.matrix(mean)) {
-    stop_distribution("{.arg mean} must be a matrix, one row per observation.",
-                      "It is {describe(mean)}.",
-                      "For one dimension use {.fn pred_normal}.")
-  }
+  stop_if(!is.matrix(mean), "{.arg mean} must be a matrix, one row per observation.", "x" = "It is {describe(mean)}.",
+          "i" = "For one dimension use {.fn pred_normal}.", class = "distribution")
   n <- nrow(mean)
   d <- ncol(mean)
   cov <- check_parameter(cov, "cov")
@@ -14,19 +11,16 @@ pred_mvnormal <- function(mean, cov) {
     # variances: of all coordinates, or one for each
     cov <- check_parameter(cov, "cov", lower = 0)
     if (is.null(dim(cov))) {
-      if (!length(cov) %in% c(1L, n)) {
-        stop_distribution("{.arg cov} must have one variance per observation.",
-                          "It has {length(cov)}, {.arg mean} has {n} rows.")
-      }
+      stop_if(!length(cov) %in% c(1L, n), "{.arg cov} must have one variance per observation.",
+              "x" = "It has {length(cov)}, {.arg mean} has {n} rows.", class = "distribution")
       cov <- matrix(cov, n, d)
     }
     return(new_distribution(list(mean = mean, var = cov), "mvnormal_diagonal", d))
   }
   size <- dim(cov)
-  if (!(length(size) %in% 2:3 && all(size[1:2] == d) && (length(size) == 2 || size[3] %in% c(1, n)))) {
-    stop_distribution("{.arg cov} must be {d} x {d} (or {d} x {d} x {n}), as {.arg mean} has {d} columns.",
-                      "It is {paste(size, collapse = ' x ')}.")
-  }
+  stop_if(!(length(size) %in% 2:3 && all(size[1:2] == d) && (length(size) == 2 || size[3] %in% c(1, n))),
+          "{.arg cov} must be {d} x {d} (or {d} x {d} x {n}), as {.arg mean} has {d} columns.",
+          "x" = "It is {paste(size, collapse = ' x ')}.", class = "distribution")
   packed <- matrix(cov, nrow = d * d)
   packed <- t(packed[, rep_len(seq_len(ncol(packed)), n), drop = FALSE])
   check_covariances(packed, d)
@@ -37,18 +31,14 @@ check_covariances <- function(packed, d, call = caller_env()) {
   swapped <- as.vector(t(matrix(seq_len(d * d), d)))
   largest <- apply(abs(packed), 1, max)
   bad <- which(apply(abs(packed - packed[, swapped, drop = FALSE]), 1, max) > 1e-8 * largest)
-  if (length(bad) > 0) {
-    stop_distribution("Covariances must be symmetric.",
-                      "Observation {bad[1]} has another one; {length(bad)} of {nrow(packed)} do.",
-                      call = call)
-  }
+  stop_if(length(bad) > 0, "Covariances must be symmetric.",
+          "x" = "Observation {bad[1]} has another one; {length(bad)} of {nrow(packed)} do.", class = "distribution",
+          call = call)
   for (i in which(!duplicated(packed))) {
     values <- eigen(matrix(packed[i, ], d), symmetric = TRUE, only.values = TRUE)$values
-    if (values[d] < -1e-8 * max(largest[i], .Machine$double.xmin)) {
-      stop_distribution("Covariances must be positive semidefinite.",
-                        "Observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.",
-                        call = call)
-    }
+    stop_if(values[d] < -1e-8 * max(largest[i], .Machine$double.xmin), "Covariances must be positive semidefinite.",
+            "x" = "Observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.", class = "distribution",
+            call = call)
   }
 }
 

@@ -70,18 +70,16 @@
 #' ce_score(p, c(0.5, 1, 4), score = "crps")
 new_family <- function(name, parameters, moments, cdf, quantile, draw, density, support, crps = NULL,
                        features = NULL, closed_forms = NULL) {
-  if (!rlang::is_string(name) || !nzchar(name)) {
-    stop_family_part("The name of a family must be a text.", "It is {describe(name)}.", "name")
-  }
+  stop_if(!rlang::is_string(name) || !nzchar(name), "The name of a family must be a text.",
+          "x" = "It is {describe(name)}.", class = "family", arg = "name")
   ranges <- parameter_ranges(parameters)
   support <- check_choice(support, c("real", "positive", "unit", "count"))
   check_parts(list(cdf = cdf, quantile = quantile), names(ranges), optional = FALSE)
   check_parts(list(moments = moments, draw = draw, density = density, crps = crps, features = features),
               names(ranges), optional = TRUE)
   check_closed_forms(closed_forms, names(ranges))
-  if (support == "count" && is.null(density)) {
-    stop_family_part("A family of counts needs its probabilities.", "{.arg density} is {.val NULL}.", "density")
-  }
+  stop_if(support == "count" && is.null(density), "A family of counts needs its probabilities.",
+          "x" = "{.arg density} is {.val NULL}.", class = "family", arg = "density")
   new_record(
     name, ranges = ranges, support = support,
     moments = if (!is.null(moments)) function(law) moment_matrices(call_with(moments, law)),
@@ -99,10 +97,9 @@ new_family <- function(name, parameters, moments, cdf, quantile, draw, density, 
 #' @export
 pred_family <- function(family, ...) {
   if (rlang::is_string(family) && family %in% names(families)) family <- families[[family]]
-  if (!inherits(family, "ce_family") || is.null(family$ranges)) {
-    stop_family_part("{.arg family} must be a record of {.fn new_family}, or the name of one.",
-                     "It is {describe(family)}.", "family")
-  }
+  stop_if(!inherits(family, "ce_family") || is.null(family$ranges),
+          "{.arg family} must be a record of {.fn new_family}, or the name of one.", "x" = "It is {describe(family)}.",
+          class = "family", arg = "family")
   values <- list(...)
   wanted <- names(family$ranges)
   if (is.null(names(values)) && length(values) == length(wanted)) names(values) <- wanted
