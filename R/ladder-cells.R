@@ -33,23 +33,6 @@ monomial_to_chebyshev <- function(m) {
   out
 }
 
-# The headline on rungs of hats with the given knots, a vector of edges for each rung of the default ladder. `error`: by
-# how much estimate and upper end would move with one node less per cell, much more than with one more; `n`: number of
-# rows.
-moment_ladder <- function(edges, moments, knots, level, threads = 1L) {
-  run <- function(nodes) {
-    rows <- cell_rows(edges, moments, nodes)
-    joint_ladder(rows$x, rows$y, rows$count, level, threads, knots[-1])
-  }
-  nodes <- dim(moments)[1] %/% 2
-  out <- run(nodes)
-  coarse <- run(nodes - 1)
-  # the lower end also depends on redraws, which are others for other nodes
-  out$error <- max(abs(out$estimate - coarse$estimate), abs(out$high - coarse$high))
-  out$n <- sum(moments[1, , ])
-  out
-}
-
 # Edges as knots of the rungs of the default ladder: of those in `inner` the nearest to quantiles of the predictions.
 cell_knots <- function(edges, moments, inner = edges) {
   mass <- colSums(moments[1, , ])

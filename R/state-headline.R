@@ -71,10 +71,10 @@ state_headline <- function(state, level, threads) {
   ladder <- if (in_blocks(state)) {
     block_ladder(state, level, threads)
   } else {
-    moment_ladder(state$spec$edges, over_parts(state_moments(state)), state_knots(state, 1), level, threads)
+    rows <- cell_rows(state$spec$edges, over_parts(state_moments(state)))
+    joint_ladder(rows$x, rows$y, rows$count, level, threads, state_knots(state, 1)[-1])
   }
   out <- headline_row(ladder, state$about$notion, state$n)
-  attr(out, "error") <- ladder$error
   if (!is.null(ladder$least)) attr(out, "least") <- c(block = unname(ladder$least))
   out
 }

@@ -16,3 +16,9 @@ cell_sample <- function(n, seed, round = 20) {
     list(x = x, y = rbinom(n, 1, x^1.3))
   })
 }
+
+# The headline on rungs of hats with the given knots, from moments of cells.
+moment_ladder <- function(edges, moments, knots, level) {
+  rows <- cell_rows(edges, moments)
+  joint_ladder(rows$x, rows$y, rows$count, level, 1L, knots[-1])
+}

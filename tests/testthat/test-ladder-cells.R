@@ -39,19 +39,7 @@ test_that("the ladder of moments is that of the rows on the same knots", {
     a <- moment_ladder(edges, moments, knots, .95)
     b <- rows_ladder(d, knots)
     expect_ladder(a, b, 1e-5, if (n == 5000) .03 else .06)
-    # the error that it states holds
-    expect_lte(max(abs(c(a$estimate - b$estimate, a$high - b$high))), a$error + 1e-9)
-    expect_identical(a$n, n)
   }
-})
-
-test_that("few nodes in wide cells say that they are not exact", {
-  d <- cell_sample(300, 3)
-  edges <- quantile(d$x, (0:6) / 6, type = 1)
-  a <- moment_ladder(edges, oracle_moments(d$x, d$y, edges, 4), rep(list(edges), 3), .95)
-  b <- rows_ladder(d, rep(list(edges), 3))
-  expect_gt(abs(a$high - b$high), 1e-9)
-  expect_lte(abs(a$high - b$high), a$error)
 })
 
 test_that("quantile knots and levels give the default ladder; sums of powers the same moments", {
