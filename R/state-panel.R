@@ -80,12 +80,17 @@ problem_panel <- function(state, j, level, call) {
   ks <- ks_columns(list(problem), list(type = "analytic", level = level))
   between <- paste0("at the edges of ", length(spec$edges) - 1, " cells, at most ",
                     format(more_between(problem, spec$edges, ks$.estimate), digits = 1), " more in between")
-  cox <- state_cox(problem, scores, level, call)
+  # of all parts together: what fewer nodes lose is then no rounding of parts with few rows
+  whole <- function(...) {
+    moments <- over_parts(state_moments(state, j))
+    cells_problem(spec$edges, array(moments, c(dim(moments), 1)), ...)
+  }
+  cox <- state_cox(if (blocked) problem else whole(), scores, level, call)
   error <- if (blocked) {
     0
   } else {
-    fewer <- state_problem(state, j, FALSE, moments_of_cell %/% 2 - 1)
-    max(abs(cox$.estimate - state_cox(fewer, scores, level, call)$.estimate), 0, na.rm = TRUE)
+    fewer <- state_cox(whole(moments_of_cell %/% 2 - 1), scores, level, call)
+    max(abs(cox$.estimate - fewer$.estimate), 0, na.rm = TRUE)
   }
   z <- suppressWarnings(spiegelhalter_columns(problem), classes = "calibrisk_warning_convergence")
   out <- vctrs::vec_rbind(

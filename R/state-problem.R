@@ -16,13 +16,13 @@ narrow_problem <- function(state) {
 
 # Of the cells of the j-th problem. Blocks are clusters, and weights are those of mean 1. The folds of lower limits are
 # made of whole parts.
-state_problem <- function(state, j = 1, blocks = in_blocks(state), ...) {
+state_problem <- function(state, j = 1, blocks = in_blocks(state)) {
   if (!blocks) {
-    problem <- cells_problem(state$spec$edges, state_moments(state, j), ...)
+    problem <- cells_problem(state$spec$edges, state_moments(state, j))
     problem$fold <- problem$part
     return(problem)
   }
-  problem <- cells_problem(state$spec$edges, block_moments(state, j), ...)
+  problem <- cells_problem(state$spec$edges, block_moments(state, j))
   w <- problem$design$copies
   w <- w * (state$n / sum(w))
   copies <- if (state$about$weights == "importance") block_copies(state, j, problem) else w
