@@ -99,7 +99,7 @@ problem_panel <- function(state, j, level, call) {
     frame("oe_ratio", oe_columns(problem, level), "events observed over expected"),
     frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), cox,
           paste0("logistic regression on the logit", cox$reason, if (error > 0) {
-            paste0("; error of the cells below ", format(error, digits = 1))
+            paste0("; error of the cells at most ", format(10^ceiling(log10(error)), digits = 1))
           })),
     frame("spiegelhalter", z, "z statistic")
   )
