@@ -105,7 +105,8 @@ tables_remedy <- function(con, table, call) {
   if (length(tables) == 0) return(NULL)
   meant <- meant_word(table, tables) %||% if (length(tables) == 1) tables
   if (!is.null(meant)) return(remedy("Its table is", mended_line(call, list(table = meant))))
-  c("i" = "Its tables are {.val {utils::head(tables, 10)}}.")
+  quoted <- paste0("{.val ", escape_braces(utils::head(tables, 10)), "}")
+  c("i" = paste0("Its tables are ", paste(quoted, collapse = ", "), "."))
 }
 
 new_database <- function(con, from, groups, call) {
