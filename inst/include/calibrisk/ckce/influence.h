@@ -24,7 +24,7 @@ class InfluenceWeights {
   InfluenceWeights(const Engine& engine, const Spectrum& spectrum, const Matrix* rotation,
                    const Matrix& cross, const ConstVectorRef& ridges) {
     const Matrix turned = rotation ? engine.dense.multiply_at_b(*rotation, cross) : cross;
-    const Matrix basis = filter_basis(engine, spectrum, ridges);  // g_k, [r x k]
+    const Matrix basis = filter_basis(spectrum, ridges);  // g_k, [r x k]
     const Index d = cross.cols(), k = basis.cols();
     Matrix products(turned.rows(), k * d);
     for (Index a = 0; a < k; ++a) {
@@ -49,8 +49,7 @@ class InfluenceWeights {
   // The filters' common basis, and with it combination_: rows <u_k, d>, then <u_k, u_l> for
   // l <= k; a column per ridge. A filter is cut where its error in v'f is below 1e-7 of v'f
   // and in w'f below 1e-7 of the residual d - w'f (root mean squares over the rows).
-  Matrix filter_basis(const Engine& engine, const Spectrum& spectrum,
-                      const ConstVectorRef& ridges) {
+  Matrix filter_basis(const Spectrum& spectrum, const ConstVectorRef& ridges) {
     constexpr double tolerance = 1e-7;
     const double n = static_cast<double>(spectrum.n_obs);
     const Index n_ridges = ridges.size(), rank = spectrum.values.size();
