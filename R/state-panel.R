@@ -1,5 +1,4 @@
 # The panel of a state: the metrics of the rows that stand for its draws, and scores of their own sums.
-
 state_panel <- function(x, level, call) {
   check_state(x, call)
   check_state_rows(x, call)
@@ -26,18 +25,6 @@ tidy.ce_state <- function(x, ..., level = 0.95) {
   check_empty(...)
   tidy(state_panel(x, level, current_env()))
 }
-
-panel_frame <- function(metric, columns, detail, estimator = "binary") {
-  missing <- rep(NA_real_, length(metric))
-  # what is not defined (a ratio to no expected events, a statistic without a variance) is missing
-  out <- lapply(setNames(nm = panel_numbers), function(name) {
-    nan_to_na(unname(columns[[name]] %||% missing))
-  })
-  tibble::new_tibble(c(list(.metric = metric, .estimator = rep(estimator, length(metric))), out,
-                       list(detail = rep_len(detail, length(metric)))), nrow = length(metric))
-}
-
-state_estimator <- function(state) if (length(state$about$levels) == 2) "binary" else "multiclass"
 
 # Sorted once. The cumulated residual is known at the edges of cells.
 panel_cells <- function(state, j, blocks) {
