@@ -20,7 +20,7 @@ stop_if <- function(bad, ..., class = "argument", call = caller_env(), .envir = 
   if (!bad) return(invisible())
   parts <- list(...)
   is_line <- rlang::names2(parts) %in% c("", "x", "i")
-  rlang::exec(stop_input, do.call(c, parts[is_line]), class, !!!parts[!is_line], call = call, .envir = .envir)
+  stop_input(do.call(c, parts[is_line]), class, !!!parts[!is_line], call = call, .envir = .envir)
 }
 
 warn_result <- function(message, class, ..., .envir = parent.frame()) {
