@@ -94,18 +94,9 @@ database_knots <- function(rows, pairs, weight, n, call) {
 # and cell have them.
 clustered_ladder <- function(problem, knots, design, level, threads) {
   own <- problem$design
-  e <- problem$residuals[, 1]
-  bases <- lapply(knots, function(at) list(recipe = "hats", at = list(at)))
-  squares <- c(sum(own$w * e^2), sum(rowsum(own$w * e, own$cluster)^2))
-  rungs <- lapply(core_ladder(problem, bases, TRUE, threads), function(rung) {
-    rung$scatter <- 4 * max(squares) / design$n^2
-    rung
-  })
-  facts <- score_facts(e^2, own, 1, design$n)
-  rungs <- predicted_noise(rungs, facts, function() {
-    cpp_ladder(problem$features, predicted_residuals(problem$features), own$w, own$w, integer(), bases, TRUE, threads)
-  })
-  out <- finish_ladder(rungs, own, facts, level, design_df(design))
+  weighted <- design_weights(own) * problem$residuals[, 1]
+  squares <- c(sum(weighted * problem$residuals[, 1]), sum(sum_by_cluster(weighted, own$cluster)^2))
+  out <- clustered_cells_ladder(problem, list(knots), squares, design$n, design$n, design_df(design), level, threads)
   flipped_ladder(out, problem$features[, 1], problem$labels, own, level, threads, knots[-1])
 }
 

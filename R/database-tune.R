@@ -139,9 +139,7 @@ fold_labels <- function(rows, pairs, call, most = 1000) {
 tune_database <- function(rows, methods, headline, level, threads, call) {
   k <- rows$k
   problem <- database_problem(rows, rows$pairs, "ce_fold", function() tuned_edges(rows, methods, call), call)
-  fold <- factor(problem$fold, seq(0, k))
-  # counts of rows that stand for those of a cell are not whole
-  sizes <- round(as.vector(rowsum_all(matrix(problem$count %||% rep(1, length(fold))), fold)))
+  sizes <- group_sizes(problem, problem$fold + 1L, k + 1L)
   check_fold_count(k, sum(sizes[-1]), sum(sizes), call)
   grids <- lapply(methods, method_grid, notion = rows$notion, n = sum(sizes[-1]) * (k - 1) / k)
   splits <- list(list(fold = problem$fold, k = k))

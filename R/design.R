@@ -71,6 +71,11 @@ sum_by_cluster <- function(x, cluster) {
   if (is.matrix(x)) sums else sums[, 1]
 }
 
+# Number of draws in each of the groups 1, ..., n of rows that stand for so many copies.
+draws_by_group <- function(copies, group, n) {
+  if (is.null(copies)) tabulate(group, n) else cpp_cluster_sums(as.matrix(as.numeric(copies)), group, n)[, 1]
+}
+
 # The same rows with other weights.
 reweighted <- function(design, w) new_design(design$n, if (!all(w == w[1]) %in% TRUE) w, design$cluster)
 

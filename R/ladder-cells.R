@@ -51,3 +51,23 @@ cell_knots <- function(edges, moments, inner = edges) {
     edges[sort(unique(c(first, at, last)))]
   })
 }
+
+# The nested bases of rows that stand for those of clusters, which are left out as a whole. `knots`: of each class,
+# those of every rung; `squares`: the sums of squares of the residuals of rows and of clusters, the larger of which is
+# the scatter; `total`: the sum of weights; `draws`: the effective number of rows.
+clustered_cells_ladder <- function(problem, knots, squares, total, draws, df, level, threads) {
+  classes <- ncol(problem$residuals)
+  design <- problem$design
+  bases <- lapply(seq_along(knots[[1]]), function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
+  rungs <- lapply(core_ladder(problem, bases, TRUE, threads), function(rung) {
+    rung$scatter <- 4 * max(squares) / total^2
+    rung
+  })
+  facts <- score_facts(rowSums(problem$residuals^2), design, if (classes == 1) 1 else 2, draws)
+  rungs <- predicted_noise(rungs, facts, function() {
+    copies <- design_weights(design) * draws / total
+    cpp_ladder(problem$features, predicted_residuals(problem$features) * sqrt(classes), copies, copies, integer(),
+               bases, TRUE, threads)
+  })
+  finish_ladder(rungs, design, facts, level, df)
+}

@@ -28,11 +28,7 @@ class_trends <- function(predictions, most = 20) {
   # means among the rows of a class and among the others spare nearly all classes the sort
   design <- predictions$design
   copies <- design$copies
-  n <- if (is.null(copies)) {
-    tabulate(truth, ncol(probs))
-  } else {
-    rowsum_all(matrix(copies), factor(truth, seq_len(ncol(probs))))[, 1]
-  }
+  n <- draws_by_group(copies, truth, ncol(probs))
   sums <- cpp_class_sums(if (is.null(copies)) probs else copies * probs, truth)
   gap <- sums[, 1] / n - (sums[, 2] - sums[, 1]) / (draw_count(design) - n)
   worst <- classes[order(gap[classes])]

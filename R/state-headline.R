@@ -104,25 +104,14 @@ block_ladder <- function(state, level, threads) {
   # as design_df()
   df <- min(used_blocks(state) - 1, 1 / max(scores["weight_square", 1] / total^2 - 1 / state$n, 0))
   knots <- lapply(classes, function(j) state_knots(state, j))
-  bases <- lapply(seq_along(knots[[1]]), function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
   of_blocks <- rowsum(rows$count * residuals, rows$part) / sqrt(length(classes))
   of_rows <- if (length(classes) == 1) matrix(scores["square", 1]) else symmetric(rowSums(state$sums[[1]]$cross))
   largest <- vapply(list(of_rows, crossprod(of_blocks)), function(s) eigen(s, TRUE, TRUE)$values[1], 0)
-  scatter <- 4 * max(largest) / total^2
-  rungs <- lapply(core_ladder(list(features = features, residuals = residuals, design = design), bases, TRUE, threads),
-                  function(rung) {
-                    rung$scatter <- scatter
-                    rung
-                  })
-  facts <- score_facts(e^2, design, if (length(classes) == 1) 1 else 2, total^2 / scores["weight_square", 1])
-  rungs <- predicted_noise(rungs, facts, function() {
-    copies <- rows$count * facts$rows / total
-    cpp_ladder(features, predicted_residuals(features) * sqrt(length(classes)), copies, copies, integer(), bases, TRUE,
-               threads)
-  })
-  out <- finish_ladder(rungs, design, facts, level, df)
+  problem <- list(features = features, residuals = residuals, design = design)
+  draws <- total^2 / scores["weight_square", 1]
+  out <- clustered_cells_ladder(problem, knots, largest, total, draws, df, level, threads)
   if (length(classes) > 1) return(flipped_sums(out, state, own, knots, level, threads))
-  flipped_ladder(out, rows$x, rows$y, design, level, threads, state_knots(state, 1)[-1])
+  flipped_ladder(out, rows$x, rows$y, design, level, threads, knots[[1]][-1])
 }
 
 # The class-wise test of blocks, from the rows of each class (see block_ladder()).

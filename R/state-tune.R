@@ -20,7 +20,7 @@ state_tune <- function(state, level, threads, call) {
   } else {
     problems <- list(narrow_problem(state))
     fold <- problems[[1]]$part - 1L
-    sizes <- as.vector(rowsum_all(matrix(problems[[1]]$design$copies), factor(fold, 0:spec$folds)))
+    sizes <- group_sizes(problems[[1]], problems[[1]]$part, spec$folds + 1L)
     check_fold_rows(sizes, call)
     counted <- "Folds and test rows by the hash of the rows."
   }

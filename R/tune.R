@@ -181,13 +181,12 @@ feature_histogram <- function(problem, threads, n_bins = 100L) {
   breaks <- seq(0, 1, length.out = n_bins + 1)
   inner <- breaks[-c(1, n_bins + 1)]
   bin <- cpp_intervals(problem$features, inner, threads)
-  copies <- problem$count %||% problem$design$copies
-  list(breaks = breaks, counts = if (is.null(copies)) {
-    tabulate(bin, n_bins)
-  } else {
-    as.integer(round(rowsum_all(matrix(copies), factor(bin, seq_len(n_bins)))))
-  })
+  list(breaks = breaks, counts = as.integer(group_sizes(problem, bin, n_bins)))
 }
+
+# Number of rows in each of the groups 1, ..., n of a problem. Counts of rows that stand for those of a cell are whole
+# only up to rounding.
+group_sizes <- function(problem, group, n) round(draws_by_group(problem$count %||% problem$design$copies, group, n))
 
 # The averaged function of one method as a fit.
 tune_fit <- function(x, method = NULL, call = caller_env()) {

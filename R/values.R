@@ -14,12 +14,3 @@ with_seed_kept <- function(seed, value) {
   set.seed(seed)
   force(value)
 }
-
-# rowsum() with a row for every level.
-rowsum_all <- function(x, by) {
-  out <- matrix(0, nlevels(by), ncol(x))
-  if (nrow(x) == 0) return(out)
-  found <- rowsum(x, as.integer(by), reorder = TRUE)
-  out[as.integer(rownames(found)), ] <- found
-  out
-}
