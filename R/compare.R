@@ -11,11 +11,11 @@
 #' compares the main estimates. To order many models, and to see how certain the order is, use [ce_rank()].
 #'
 #' *Roots.* The test is on the scale on which the metric is a mean over rows. For a root this is the mean power, which
-#' behaves well near 0 too. If one of two roots cannot be distinguished from 0 (its power is below twice its standard
-#' error), the interval of their difference contains every difference of two roots that are within both models' own
-#' limits. It still excludes 0 exactly if the p-value is below 1 - `level`: the end next to 0 then comes from the paired
-#' limits of the difference of the powers. The root of an unbiased estimate of a squared error is biased downwards,
-#' except near 0, where it is biased upwards because negative estimates are set to 0.
+#' behaves well near 0 too. A root cannot be distinguished from 0 if its power is below twice its standard error. If
+#' that holds for either root, the interval of their difference contains all differences within the models' own limits.
+#' It still excludes 0 exactly if the p-value is below 1 - `level`: the end next to 0 then comes from the paired limits
+#' of the difference of the powers. The root of an unbiased estimate of a squared error is biased downwards, except near
+#' 0, where it is biased upwards because negative estimates are set to 0.
 #'
 #' *Bias.* Two estimates by the same binning or kernel have the same bias only if both models are equally far from
 #' calibrated and fill as many bins; see [ece_bias()]. The metrics [ece], [ks_error] and [smooth_ece] also have a

@@ -22,9 +22,10 @@
 #' mass are order statistics, found by a window function. A few rows with the same sums then stand for those of a cell.
 #' With clusters up to a million sums are sent.
 #'
-#' The knots of the main estimate are the same as in memory, and so are its digits; only its lower limit and p-value,
-#' from simulated labels, are others for more than 20,000 different rows. With importance weights it takes up to that
-#' many. Beyond it [ce_tune()] has no main estimate, and a message of class `calibrisk_message_headline` says so.
+#' The main estimate has the knots and the digits of memory. Its lower limit and p-value come from simulated labels, so
+#' they differ a little from those in memory if there are more than 20,000 different rows. With importance weights it
+#' takes up to that many. Beyond it [ce_tune()] has no main estimate, and a message of class
+#' `calibrisk_message_headline` says so.
 #'
 #' [ce_tune()] takes bins and kernel ridges whose bandwidth is a number. Risks, choices and standard errors have the
 #' digits of memory. With importance weights in more than 20,000 different rows, the weights of the rows of a cell with

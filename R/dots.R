@@ -33,7 +33,7 @@ dot_remedy <- function(name, dots, call) {
     omission_remedy(name, verb_arguments(call), call)
 }
 
-# Of an argument by another of its names, an argument of another function, or a column.
+# The remedy for an argument by another of its names, an argument of another function, or a column.
 other_name_remedy <- function(name, value, dots, call) {
   known <- c(verb_arguments(call), missing_data(call))
   column <- "truth" %in% missing_data(call) && !is.null(selected_name(value, call))

@@ -103,10 +103,10 @@
 #' @section Test of several residuals per row:
 #' The class-wise and the canonical error of more than two classes have the test of simulated labels of [ce_test()],
 #' *Joint test of classes*, up to 20,000 rows, 100 classes and 500,000 probabilities. With clusters or importance
-#' weights its parts are tested by flips of signs (next section). The class-wise error has its parts of single classes:
-#' biases, bias, slope and gap. `conf.low` is 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise it is the
-#' largest lower limit of the nested bases and of the parts that reject. A part's limit follows from the inequality of
-#' Cauchy and Schwarz, as for one residual: the error is at least
+#' weights its parts are tested by flips of signs (next section). The class-wise error has the parts of single classes:
+#' biases, bias, slope and calibration gap. `conf.low` is 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise
+#' it is the largest lower limit of the nested bases and of the parts that reject. A part's limit follows from the
+#' inequality of Cauchy and Schwarz, as for one residual: the error is at least
 #' \eqn{|\theta| / \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the
 #' temperature, and at least the norm of the vector of mean residuals. Limits of one class and of the predicted class
 #' are those of one residual per row. The test of the canonical error shares the level among more parts, so a class-wise

@@ -15,7 +15,7 @@ print.ce_estimate <- function(x, ...) {
   invisible(x)
 }
 
-# What the sentences below an estimate are made of.
+# Columns that the sentences below an estimate need.
 estimate_facts <- c("notion", "estimate", "conf.low", "conf.high", "p.value", "resolution", "upper_bound", "method")
 
 estimate_sentences <- function(x, level, most = 6) {

@@ -17,7 +17,7 @@ read_outcomes <- function(truth, x, horizon, call, weights = NULL) {
   list(values = x[[column]], column = column)
 }
 
-# Predicted classes beside the outcomes, as `.pred_class` of tidymodels, are no outcomes.
+# Predicted classes beside the outcomes, such as `.pred_class` of tidymodels, are not outcomes.
 check_no_prediction <- function(x, column, call) {
   name <- names(x)[column]
   if (!grepl("^[.]?pred(ict(ed|ion)s?)?([._]?(class|label))?$", name, ignore.case = TRUE)) return(invisible())

@@ -48,9 +48,9 @@ risk_facts <- function(projections, design = NULL) {
 
 risk_std_error <- function(projections, design = NULL) risk_facts(projections, design)$std.error
 
-# Risk of a minus risk of b on the same rows, with the standard error of the difference. a and b are
-# projections, or lists of them by fold (with a list of designs): then the mean over folds, whose variances add because
-# they are disjoint (the overlap of their training rows is left out).
+# Risk of a minus risk of b on the same rows, with the standard error of the difference. a and b are projections, or
+# lists of them by fold (with a list of designs). Of lists it is the mean over folds. Folds are disjoint, so their
+# variances add; the overlap of their training rows is ignored.
 paired_difference <- function(a, b, design = NULL) {
   folds <- if (is.list(a)) Map(`-`, a, b) else list(a - b)
   designs <- if (is.list(a)) design else list(design)

@@ -217,8 +217,8 @@ interval_text <- function(estimate, low, high, digits = 3, level = NULL) {
   ifelse(is.na(low) | is.na(high), text, trimws(paste(text, limits)))
 }
 
-# What every print and page says of the rows beside their number, in the same words: the event that may not be the one
-# that was meant, how the rows count (design_sentence()), and how many were left out.
+# Lines on the rows that all prints and pages share: a hint if the event may not be the one that was meant, how the rows
+# count (design_sentence()), and how many were dropped.
 facts_lines <- function(hint = NULL, design = NULL, dropped = 0) c(hint, design, dropped_text(dropped))
 
 dropped_text <- function(dropped) {
