@@ -74,7 +74,7 @@ document: ## write NAMESPACE, man/, the Rcpp exports and the rules of src/Makeva
 readme: install ## README.md and its figures, from README.Rmd
 	$(RSCRIPT) -e 'rmarkdown::render("README.Rmd", quiet = TRUE)'
 
-layers: install ## calls that point up, cycles of files, lines of R code; LIST='up cycle'
+layers: install ## calls that point up, cycles of files, lines of R code, names and arguments; LIST='up cycle'
 	@$(RSCRIPT) tools/layers.R $(LIST)
 
 lint: ## R code against .lintr

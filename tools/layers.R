@@ -1,5 +1,6 @@
 # The layers of R/: calls that point up and the largest cycle of files; fails on the first call that points up and
-# where a cycle has more than 17 files (families of distributions, one room). Also counts the lines of R code.
+# where a cycle has more than 17 files (families of distributions, one room). Also counts the lines of R code, the
+# exported names, and the arguments of the exported functions that have an argument for outcomes.
 #
 #   Rscript tools/layers.R [up] [cycle]    also lists the calls, the files of the cycle
 #
@@ -85,6 +86,11 @@ if ("cycle" %in% asked) cat(cycle, fill = 120)
 code <- unlist(lapply(setdiff(files, "RcppExports.R"), function(file) readLines(file.path("R", file))))
 lines <- sum(!grepl("^\\s*(#|$)", code))
 cat(sprintf("Lines of R code (no comments, no blank lines): %s\n", format(lines, big.mark = ",")))
+exported <- mget(getNamespaceExports(namespace), namespace, inherits = TRUE)
+arguments <- lapply(exported, function(x) names(formals(x)))
+of_outcomes <- Filter(function(names) "truth" %in% names, arguments)
+cat(sprintf("Exported names: %d; arguments of the %d functions with outcomes: %d\n", length(exported),
+            length(of_outcomes), length(unlist(of_outcomes))))
 if (length(lost) > 0 || nrow(up) > 0 || length(cycle) > most_files) {
   cat("R/ is not as CONTRIBUTING says: name a room for each file, and let no call point up (`make layers LIST=up`).\n")
   quit(status = 1)
