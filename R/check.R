@@ -40,6 +40,12 @@ check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = In
   check_numbers(x, arg, lower, upper, open, null, size = 1L, call = call)
 }
 
+# In (0, 1].
+check_share <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
+  check_number(x, arg, lower = 0, open = TRUE, call = call)
+  check_number(x, arg, upper = 1, call = call)
+}
+
 # A vector of finite numbers in [lower, upper] (or ]lower, upper[ where open).
 check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
                           open = FALSE, null = FALSE, size = NULL, call = caller_env()) {

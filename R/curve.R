@@ -279,7 +279,7 @@ print.ce_curve <- function(x, ...) {
   label <- curve_labels(rows, x$keys)
   for (i in seq_len(nrow(rows))) {
     text <- paste0(
-      if (nzchar(label[i])) paste0(label[i], ": "), "n = ", count_text(rows$n[i]),
+      if (nzchar(label[i])) paste0(label[i], ": "), count_of(rows$n[i], "row"),
       if (!regression) paste0(", mean prediction ", format(rows$mean_confidence[i], digits = 3),
                               ", mean outcome ", format(rows$event_rate[i], digits = 3)),
       "; ", if (rows$rejected[i]) "leaves" else "stays within", " the band of calibrated models; ",

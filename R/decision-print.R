@@ -27,7 +27,7 @@ print.ce_decision <- function(x, ...) {
 decision_part <- function(x, i) x$curve[vctrs::vec_group_id(x$curve[x$keys]) == i, ]
 
 decision_sentences <- function(curve, summary, level, event = NULL) {
-  c(paste0("n = ", count_text(summary$n), ", mean outcome ", format(summary$event_rate, digits = 3),
+  c(paste0(count_of(summary$n, "row"), ", mean outcome ", format(summary$event_rate, digits = 3),
            if (!is.null(event)) paste0(" (event: ", event, ")"), "."),
     useful_sentence(curve, summary$event_rate),
     bought_sentence(curve, level),

@@ -78,10 +78,10 @@
 #' @param times Number of bootstrap draws for the bands.
 #' @param level Confidence level of intervals and bands.
 #' @param threads Number of threads; see [ce_threads].
-#' @return A `ce_decision`. `tidy()` returns a row per model, group and threshold, with `model` and the groups (if there
-#'   are several), `threshold`, `net_benefit`, `treat_all`, `loss` with its `std.error`, `conf.low` and `conf.high`
-#'   (pointwise) and `band.low` and `band.high` (simultaneous), `recalibrated` (net benefit after recalibration) and
-#'   `changed` (number of rows whose decision recalibration changes). `net_benefit.std.error`, `net_benefit.conf.low`
+#' @return A `ce_decision`. `tidy()` returns a row per model, group and threshold. Its columns are `model` and the groups
+#'   (if there are several), `threshold`, `net_benefit` and `treat_all`. `loss` follows, with its `std.error`, `conf.low`
+#'   and `conf.high` (pointwise) and `band.low` and `band.high` (simultaneous). `recalibrated` is the net benefit after
+#'   recalibration, and `changed` the number of rows whose decision recalibration changes. `net_benefit.std.error`, `net_benefit.conf.low`
 #'   and so on are the same for the net benefit. `tidy(type = "differences")` returns a row per pair of models, group
 #'   and threshold: `a`, `b`, groups, `threshold`, `difference` (of net benefit, a minus b), `std.error`, `conf.low`,
 #'   `conf.high`, `band.low` and `band.high`. `glance()` returns a row per model and group: `n`, `event_rate`, `area`

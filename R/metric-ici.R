@@ -21,7 +21,7 @@
 #' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
 #'   for two classes, else `"top_label"`.
 #' @param smoother `"loess"` or `"isotonic"`.
-#' @param span For the loess: at least three of the predictions and at most 100.
+#' @param span For the loess: the share of the predictions in a neighbourhood, above 0 and at most 1.
 #' @param interval `"none"` or `"bootstrap"`.
 #' @return A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
 #' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
@@ -47,7 +47,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
                            interval = c("none", "bootstrap"), times = 200, .by = NULL,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   smoother <- check_choice(smoother, c("loess", "isotonic"))
-  check_number(span, lower = 0, upper = 100, open = TRUE)
+  check_share(span)
   notion <- check_one_problem(notion)
   interval <- check_choice(interval, c("none", "bootstrap"))
   check_level(level)

@@ -53,6 +53,13 @@ ce_predictions <- function(model, newdata, ...) {
   if (missing(newdata) && any(names(list(...)) %in% argument_words$newdata)) {
     check_dot_names(enquos(...), current_env(), "{.arg newdata} must be given.")
   }
+  for (arg in c("model", "newdata")) {
+    word <- bare_words(arg, current_env(), caller_env())
+    stop_if(length(word) > 0, "{.arg {arg}} must be {if (arg == 'model') 'a fitted model' else 'a data frame'}.",
+            "x" = "There is no object {.code {word[1]}}.",
+            remedy("Fit the model first, then give it with rows that it has not seen, as in",
+                   "ce_predictions(glm(outcome ~ ., binomial, train), test)"), arg = arg)
+  }
   UseMethod("ce_predictions")
 }
 

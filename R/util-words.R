@@ -1,37 +1,57 @@
 # A choice typed without its quotes: `type = mass`, `test = bootstrap`. R's own error, "object 'mass' not found", names
 # no argument. R/zzz-makers.R writes this check into the functions that take such arguments.
 
-# Only a name without an object in the calling frame is evaluated here; other arguments stay promises.
+# Only names without an object in the calling frame, alone or in a list, are evaluated here; other arguments stay
+# promises.
 check_words <- function(names, frame = parent.frame(), caller = parent.frame(2)) {
   for (name in names) {
-    # in a list: a missing argument has no value
-    typed <- list(eval(call("substitute", as.name(name)), frame))
-    word <- if (is.symbol(typed[[1]])) as.character(typed) else ""
-    if (!nzchar(word) || exists(word, caller)) next
-    # dots of another function come from elsewhere
-    if (rlang::is_error(tryCatch(get(name, frame), error = identity))) stop_bare_word(name, word, frame)
+    words <- bare_words(name, frame, caller)
+    if (length(words) > 0) stop_bare_word(name, words, frame)
   }
 }
 
-stop_bare_word <- function(arg, word, call) {
+# The names without an object that were typed for an argument, or in its c() or list().
+bare_words <- function(name, frame, caller) {
+  # in a list: a missing argument has no value
+  typed <- list(eval(call("substitute", as.name(name)), frame))
+  parts <- if (rlang::is_call(typed[[1]], c("c", "list"))) as.list(typed[[1]])[-1] else typed
+  words <- as.character(Filter(function(part) is.symbol(part) && nzchar(as.character(part)), parts))
+  words <- Filter(function(word) !exists(word, caller), words)
+  # dots of another function come from elsewhere
+  if (length(words) == 0 || !rlang::is_error(tryCatch(get(name, frame), error = identity))) return(NULL)
+  words
+}
+
+stop_bare_word <- function(arg, words, call) {
+  word <- words[1]
   known <- known_words(arg, call)
   made <- names(known)
-  meant <- if (is.null(known)) word else meant_word(word, made %||% known)
+  meant <- lapply(words, function(one) if (is.null(known)) one else meant_word(one, made %||% known))
+  if (!is.null(made)) meant <- lapply(meant, function(one) if (!is.null(one)) str2lang(known[[one]]))
   # metrics are many
   listed <- length(known) %in% 1:14 && is.null(made)
   stop_input(c(
     if (listed) "{.arg {arg}} must be one of {.or {.val {known}}}." else
       "{.arg {arg}} must be a value{if (is.null(made)) ', or text in quotes'}.",
     "x" = "It is {.code {word}} without quotes, and there is no such object.",
-    if (is.null(meant)) {
+    if (any(vapply(meant, is.null, NA))) {
       default_remedy(arg, function(value) FALSE, call)
-    } else if (is.null(made)) {
-      remedy("Put it in quotes", mended_line(call, setNames(list(meant), arg)) %||% paste0(arg, " = \"", meant, "\""))
     } else {
-      remedy("Functions make such values",
-             mended_line(call, setNames(list(str2lang(known[[meant]])), arg)) %||% known[[meant]])
+      remedy(if (is.null(made)) "Put it in quotes" else "Functions make such values",
+             named_line(arg, meant, words, call) %||%
+               if (is.null(made)) paste0(arg, " = \"", meant[[1]], "\"") else line_text(meant[[1]]))
     }
   ), if (arg == "notion") "notion" else "argument", arg = arg, value = word, call = call)
+}
+
+# The typed call with values in place of the words.
+named_line <- function(arg, values, words, call) {
+  typed <- typed_argument(typed_call(call), arg)
+  value <- if (is.call(typed)) as.call(lapply(as.list(typed), function(part) {
+    at <- if (is.symbol(part)) match(as.character(part), words)
+    if (is.null(at) || is.na(at)) part else values[[at]]
+  })) else values[[1]]
+  mended_line(call, setNames(list(value), arg))
 }
 
 # The texts that an argument takes, or for values of functions the calls by their words; NULL if nothing is known.

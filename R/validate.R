@@ -47,10 +47,10 @@
 #' * **utility**: `net_benefit(c)` \eqn{= \overline{1\{p \ge c\} (y - c)} / (1 - c)} per row, see [ce_decision()].
 #'
 #' @section Intervals:
-#' Intervals come from the influence of each row, with weights and clusters as in [ece()]. There are three exceptions:
-#' the regression without weights and clusters (Wald's interval), the calibration error (see [ce_estimate()]), and the
-#' terms of the smooth curve (a bootstrap as in [ici()]; above 5,000 rows the samples are drawn on 1,000 cells of equal
-#' weight). `std.error` is on the scale of `estimate`. A term that cannot be computed is `NA`, and a line below the
+#' Intervals come from the influence of each row, with weights and clusters as in [ece()]. The regression without weights
+#' and clusters has Wald's interval, the calibration error that of [ce_estimate()]. The terms of the smooth curve have a
+#' bootstrap as in [ici()]; above 5,000 rows the samples are drawn on 1,000 cells of equal weight. `std.error` is on the
+#' scale of `estimate`. A term that cannot be computed is `NA`, and a line below the
 #' printed table gives the reason; the other terms are still reported.
 #' @section Cost:
 #' A few sorts and linear passes, and `times` smooth curves: less than a second for 100,000 rows, and three seconds for
@@ -84,7 +84,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   if (missing(x)) stop_no_predictions(call)
   check_notion(notion)
   check_validation_notion(notion, call)
-  check_number(span, lower = 0, upper = 100, open = TRUE)
+  check_share(span)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_validation_times(times, call)
   check_delta(delta)

@@ -49,9 +49,9 @@ test_that("tied predictions that leave no room for a loess have a curve without 
   expect_equal(out$.estimate, ici(close, z, smoother = "isotonic")$.estimate)
 })
 
-test_that("a span that is too small for a quadratic is an error", {
+test_that("a span that is too small for a quadratic, or no share of the rows, is an error", {
   p <- (1:40) / 41
-  for (span in c(1e-9, .02, 2.9 / 40, 1e9)) {
+  for (span in c(1e-9, .02, 2.9 / 40, 1 + 1e-9, 75)) {
     expect_error(ici(p, p > .4, span = span), "span", class = "calibrisk_error_argument")
   }
   expect_true(all(is.finite(ici(p, p > .4, span = 3 / 40)$.estimate)))

@@ -64,7 +64,8 @@ test_that("a method whose risk is infinite is not in the figure of risks", {
   expect_identical(tuned$glance$risk[tuned$glance$method == "huge"], Inf)
   expect_identical(unique(as.character(risk_table(tuned)$method)), "bins")
   expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(tuned, type = "risk")), "ggplot_built")
-  alone <- ce_tune(p, y, methods = list(huge = huge), folds = 2, repeats = 1, progress = FALSE)
+  expect_warning(alone <- ce_tune(p, y, methods = list(huge = huge), folds = 2, repeats = 1, progress = FALSE),
+                 class = "calibrisk_warning_impossible_estimate")
   expect_error(ggplot2::autoplot(alone, type = "risk"), class = "calibrisk_error_risk")
 })
 
