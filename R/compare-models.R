@@ -3,7 +3,6 @@
 compare_models <- function(objects, truth, columns, metric, settings, call) {
   metric <- as_metric(metric, call)
   if (rlang::quo_is_missing(truth)) stop_no_outcomes(objects, call)
-  if (rlang::is_bare_list(objects)) objects <- lapply(objects, read_results, call)
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
       models <- told_once(warned_once(column_models(part, truth, columns, settings, call),
@@ -54,6 +53,7 @@ model_dots <- function(..., .call = caller_env()) {
 # A list of matrices, vectors (of probabilities or distributions) or data frames with the same rows.
 list_models <- function(models, truth, settings, call) {
   names(models) <- list_names(models, rep("model", length(models)))
+  models <- Map(function(x, name) in_model(read_results(x, call), name, call), models, names(models))
   beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
   design_of <- function(x) if (is.data.frame(x)) settings$design else beside
   outcomes <- list_outcomes(models, truth, design_of(models[[1]]), call)

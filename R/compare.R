@@ -110,6 +110,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
                        .by = NULL, level = 0.95, event_level = NULL, na_rm = TRUE, threads = NULL,
                        weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
+  check_has_rows(objects, call, "objects")
   check_level(level)
   check_number(margin, lower = 0, open = TRUE, null = TRUE)
   design <- design_input(enquo(weights), enquo(cluster), horizon)

@@ -186,7 +186,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
                         progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   if (missing(x)) stop_no_predictions(call)
-  if (inherits(x, "ce_state")) {
+  if (is_state(x)) {
     check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
     check_level(level)
     return(state_estimate(x, level, resolve_threads(threads), call))

@@ -30,6 +30,7 @@
 ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level = "first",
                    na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
+  if (!missing(x)) check_has_rows(x, call)
   notion <- check_notion(notion)
   stop_if(missing(method), "{.arg method} must be given.", "x" = "It is missing.", fit_method_remedy(call),
           class = "method", arg = "method")

@@ -79,11 +79,12 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     check_flag(injective, call = call)
   }
   check_level(level)
+  before <- read_results(before, call, "before")
   check_gain_places(before, missing(truth), call)
   dots <- after_dots <- column_dots(...)
-  before <- read_results(before, call)
   truth <- evaluate_once(enquo(truth), before)
   design <- evaluate_design_once(design, before)
+  check_has_rows(after, call, "after")
   maps <- unfitted_maps(after, call)
   check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))], call)
   if (!is.null(maps)) {

@@ -154,6 +154,7 @@ gain_rows <- function(before, after, level) {
 # with either. `layout` remembers which, so that results are written alike.
 # `design`: the arguments `weights` and `cluster`; `raw`: their columns, where they have been read.
 read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL, any_family = FALSE) {
+  check_truth_given(truth, call)
   frame <- if (is.data.frame(x)) ungroup_frame(x)
   layout <- list(frame = is.data.frame(x), type = "matrix", columns = if (!is_distribution_like(x)) colnames(x))
   law <- if (layout$frame && length(dots) == 1) law_in_frame(ungroup_frame(x), dots, call)
@@ -176,7 +177,7 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL,
     x <- if (length(columns) == 1) x[[columns]] else as.matrix(x[columns])
   } else {
     if (length(dots) > 0) as_predictions(x, truth, dots, call = call) # its error
-    outcome <- rlang::eval_tidy(truth)
+    outcome <- outcome_vector(truth, call)
   }
   check_no_survival(outcome, call)
   moments <- moments_of(x, call, any_family = any_family)

@@ -11,7 +11,7 @@ no_figure <- function(x, call = caller_env()) {
   stop_input(c(
     "Tables of metrics and of differences, states and summaries have no figure.",
     "x" = "{.arg x} is {describe(x)}.",
-    "i" = if (inherits(x, "ce_state")) {
+    "i" = if (is_state(x)) {
       verb <- if (identical(x$about$notion, "canonical")) "ce_tune" else "ce_estimate"
       paste0("Draw what it tells: {.code plot(", verb, "(state))}.")
     },

@@ -123,6 +123,7 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, delta = NULL, n 
   stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions, or those of a pilot study.",
           "x" = "It is missing.",
           "i" = "For example {.code ce_power(assume_logit(mean = -1, sd = 1), width = c(slope = 0.2))}.", arg = "x")
+  check_has_rows(x, call)
   dots <- column_dots(...)
   check_planned(x, missing(truth), call)
   check_level(level)

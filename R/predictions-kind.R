@@ -40,11 +40,6 @@ known_kinds <- list(
        remedy = function(x, call) remedy("Give the predictions and outcomes from which it was computed")),
   list(is = function(x) is_law(x), words = function(x) "a vector of predictive distributions",
        remedy = function(x, call) law_remedy(call)),
-  list(is = function(x) inherits(x, "ce_state"), words = function(x) "a state, which holds sums and no rows",
-       remedy = function(x, call) {
-         remedy("{.fn ce_estimate}, {.fn ce_tune} and {.fn estimate} read a state",
-                mended_line(call, only = "x", verb = "ce_estimate"))
-       }),
   list(is = function(x) isS4(x) && inherits(x, "DBIConnection"), words = function(x) "a connection to a database",
        remedy = function(x, call) {
          tables <- tryCatch(DBI::dbListTables(x), error = function(e) character())

@@ -21,6 +21,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   event_level <- check_event_level(event_level, truth, x, call)
   if (is_result(x)) check_kind(x, call)
   if (!is.data.frame(x)) {
+    check_has_rows(x, call)
     check_rows_here(x, "x", call)
     check_kind(x, call)
     check_no_columns(x, dots, call)
@@ -162,15 +163,6 @@ n_obs <- function(predictions) {
 
 n_classes <- function(predictions) {
   if (is.null(predictions$probs)) 2L else ncol(predictions$probs)
-}
-
-is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
-
-check_in_memory <- function(x, call) {
-  if (!is_database(x)) return(invisible())
-  typed <- typed_call(call)$expr
-  fact <- if (is.null(typed)) "This function needs rows." else paste0("{.fn ", line_text(typed[[1]]), "} needs rows.")
-  stop_unsupported("only the sums of {.fn ece}, {.fn ce_estimate} and {.fn ce_tune} are computed", fact, call)
 }
 
 # An error if `x` is a source of rows instead of the rows.

@@ -83,6 +83,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
                     kernel = kernel_linear() + kernel_gaussian("median"), ridge = NULL,
                     bandwidth = c("model", "pooled"), n_bins = 3, level = 0.95,
                     event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+  check_has_rows(models, current_env(), "models")
   # a data frame is no list of models, which is said below
   if (!is.data.frame(models)) check_empty(...)
   metrics <- check_rank_metrics(metric)

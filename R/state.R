@@ -263,7 +263,7 @@ check_same_owners <- function(a, b, call) {
 }
 
 check_state <- function(x, call = caller_env()) {
-  if (!inherits(x, "ce_state")) {
+  if (!is_state(x)) {
     stop_input(c("All that is merged with a state must be a {.cls ce_state}.", "x" = "One is {.cls {class(x)[1]}}.",
                  "i" = "{.code update(state, data, truth)} adds rows."), c("state", "argument"), call = call)
   }

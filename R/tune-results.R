@@ -2,8 +2,8 @@
 # frames of splits; what functions read are the predictions that were kept, one row per held-out row. The package tune
 # is not in Debian, so nothing depends on it: its functions are asked for by name.
 
-read_results <- function(x, call) {
-  check_in_memory(x, call)
+read_results <- function(x, call, arg = "x") {
+  check_has_rows(x, call, arg)
   if (!inherits(x, "tune_results")) return(x)
   rlang::check_installed("tune", reason = "to collect the predictions of a tuning result.")
   out <- rlang::try_fetch(getExportedValue("tune", "collect_predictions")(x), error = function(cnd) {

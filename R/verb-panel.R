@@ -37,7 +37,7 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
                      metrics = NULL) {
   call <- current_env()
-  if (!missing(x) && inherits(x, "ce_state")) {
+  if (!missing(x) && is_state(x)) {
     check_state_call(missing(truth), match.call(), c("x", "level"), call)
     return(state_panel(x, level, call))
   }

@@ -1,0 +1,33 @@
+# States (R/state.R) and tables of a database (R/database.R) have sums in place of rows.
+
+# The functions that read them.
+sum_readers <- list(
+  ce_state = c("ce_estimate", "ce_panel", "ce_tune"),
+  ce_database = c("ece", "ce_estimate", "ce_tune")
+)
+
+is_state <- function(x) inherits(x, "ce_state")
+
+is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
+
+# An error for states and tables where a function needs rows; `arg`: the argument.
+check_has_rows <- function(x, call, arg = "x") {
+  if (is_database(x)) {
+    stop_unsupported(paste("only the sums of", fn_list(sum_readers$ce_database, "and"), "are computed"),
+                     needs_rows(call), call, arg)
+  }
+  stop_if(is_state(x), "A state keeps sums in place of rows.", "x" = needs_rows(call),
+          "i" = paste0(fn_list(sum_readers$ce_state, "and"), " read a state; for other functions give a sample of the \\
+                       rows."),
+          class = c("unsupported", "state"), arg = arg, call = call)
+}
+
+needs_rows <- function(call) {
+  verb <- verb_name(call)
+  paste(if (nzchar(verb)) paste0("{.fn ", verb, "}") else "This function", "needs rows.")
+}
+
+fn_list <- function(names, last) {
+  marks <- paste0("{.fn ", names, "}")
+  paste(toString(marks[-length(marks)]), last, marks[length(marks)])
+}

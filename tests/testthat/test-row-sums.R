@@ -1,0 +1,71 @@
+# Arguments that a function needs beside predictions and outcomes.
+more_arguments <- list(
+  ce_compare = list(metric = ece), ce_fit = list(method = method_bins(5)), ce_recalibrate = list(method = "platt"),
+  u_score = list(score = function(p1, y1, p2, y2) rowSums((p1 - p2)^2))
+)
+
+# The call of an exported function with `x` as its predictions (and `truth`); NULL of functions that take no data.
+call_on <- function(name, x, ..., fit) {
+  fn <- get(name, asNamespace("calibrisk"))
+  if (!"truth" %in% names(formals(fn)) || name == "score_parts") return(NULL)
+  first <- switch(name, ce_risk = list(fit, x), ce_gain = list(x, x), list(x))
+  function() do.call(fn, c(first, list(...), more_arguments[[name]]))
+}
+
+# What a call gave: "result", or the class of its error.
+outcome_of <- function(call) {
+  tryCatch({
+    suppressMessages(suppressWarnings(call()))
+    "result"
+  }, calibrisk_error = function(cnd) {
+    text <- conditionMessage(cnd)
+    if (inherits(cnd, "calibrisk_error_unsupported") && grepl("needs rows", text)) "needs rows" else text
+  }, error = function(cnd) paste("no error of calibrisk:", conditionMessage(cnd)))
+}
+
+test_that("every function with outcomes reads a state, or says that it needs rows", {
+  d <- inside_sample(300, 3)
+  classes <- vehicle_predictions
+  states <- list(
+    independent = state_of(d), blocks = state_of(d, weights = d$x, cluster = rep(1:60, 5)),
+    classes = update(ce_state("class_wise"), classes, truth), canonical = update(ce_state("canonical"), classes, truth)
+  )
+  fit <- ce_fit(d$x, d$y, method = method_bins(5))
+  for (name in sort(getNamespaceExports("calibrisk"))) {
+    reads <- name %in% sum_readers$ce_state
+    for (kind in names(states)) {
+      call <- call_on(name, states[[kind]], fit = fit)
+      if (is.null(call)) next
+      found <- outcome_of(call)
+      if (reads && !grepl("canonical", found)) expect_identical(found, "result", info = paste(name, kind))
+      if (!reads && name != "ce_compare") expect_identical(found, "needs rows", info = paste(name, kind))
+      # the outcomes are in the state
+      call <- call_on(name, states[[kind]], d$y, fit = fit)
+      if (reads) expect_match(outcome_of(call), "truth. was given", info = name)
+      if (!reads) expect_identical(outcome_of(call), "needs rows", info = paste(name, kind))
+    }
+  }
+})
+
+test_that("every function with outcomes reads a table of a database, or says that it needs rows", {
+  d <- inside_sample(300, 3)
+  table <- write_table(local_database(), "d", data.frame(p = d$x, y = as.integer(d$y)))
+  fit <- ce_fit(d$x, d$y, method = method_bins(5))
+  for (name in sort(getNamespaceExports("calibrisk"))) {
+    call <- call_on(name, table, quote(y), quote(p), fit = fit)
+    if (is.null(call)) next
+    expect_identical(outcome_of(call), if (name %in% sum_readers$ce_database) "result" else "needs rows", info = name)
+  }
+})
+
+test_that("a state among models, or after them, is an error that says which", {
+  d <- inside_sample(300, 3)
+  models <- list(a = d$x, b = state_of(d))
+  for (verb in list(ce_rank, function(...) ce_compare(..., metric = ece))) {
+    cnd <- expect_error(verb(models, d$y), class = "calibrisk_error_unsupported")
+    expect_match(conditionMessage(cnd), "In model .b.")
+  }
+  cnd <- expect_error(ce_gain(d$x, state_of(d), d$y), class = "calibrisk_error_unsupported")
+  expect_identical(cnd$arg, "after")
+  expect_error(ce_moments(d$x), class = "calibrisk_error_truth")
+})
