@@ -13,17 +13,23 @@ few_rows <- 20000
 most_cluster_sums <- 1e6
 
 # `fold`: the column of folds, or NULL; `edges`: a function that returns those where the cells of many rows must end.
-database_problem <- function(rows, pairs, fold, edges, call) {
+# `scattered`: whether the sums of many rows are by fold, by their hash.
+database_problem <- function(rows, pairs, fold, edges, call, scattered = FALSE) {
   weighted <- is_weighted(rows)
   keys <- c(fold, if (is_clustered(rows)) "ce_cluster")
   columns <- c("p", "y", if (weighted) "ce_w", if (is_clustered(rows)) "ce_cluster")
   found <- if (is_few(rows, pairs, columns, call)) {
     counted_rows(rows, pairs, c(columns, fold), call)
   } else {
+    if (scattered) {
+      keys <- c("ce_fold", keys)
+      pairs <- paste0("SELECT ", sql_list("p", "y", "ce_w", rows$extra, paste("1 +", scatter_fold(), "AS ce_fold")),
+                      " FROM (", sql_scatter(pairs, character(), rows$extra), ") ce_scattered")
+    }
     rows_of_sums(rows, pairs, keys, edges(), call)
   }
   out <- scalar_problem(found$p, found$y)
-  out$fold <- as.integer(found$ce_fold)
+  out$fold <- if (!is.null(found$ce_fold)) as.integer(found$ce_fold)
   count <- if (any(found$n != 1)) found$n
   w <- if (weighted) found$w else count
   out$design <- if (is_clustered(rows)) {

@@ -7,16 +7,16 @@
 
 #' Predictions in a database
 #'
-#' [ece()], [ce_estimate()] and [ce_tune()] take a table of a database as `x`: a `tbl` of dbplyr, also after `filter()`,
-#' `mutate()` or `group_by()`, or `ce_database(con, table)` without dbplyr. These functions need only sums, which the
-#' database computes; nothing is written to it.
+#' [ece()], [ks_error()], [ce_score()], [ce_panel()], [ce_estimate()] and [ce_tune()] take a table of a database as `x`:
+#' a `tbl` of dbplyr, also after `filter()`, `mutate()` or `group_by()`, or `ce_database(con, table)` without dbplyr.
+#' These functions need only sums, which the database computes; nothing is written to it.
 #'
 #' @section Definition:
 #' A query groups the rows by group, fold and bin and returns their number and sums of powers of \eqn{d}, prediction
 #' minus outcome. They give the binned error with its standard error and interval. With clusters, the database squares
 #' their sums for the standard errors of [ece()] (for up to 5,000 bins).
 #'
-#' [ce_estimate()] and [ce_tune()] have the counts of up to 20,000 different rows sent. For more, sums over narrow cells
+#' The other functions have the counts of up to 20,000 different rows sent. For more, sums over narrow cells
 #' are sent: of \eqn{u^k}, k < 6, by cell, outcome, fold and cluster. A cell is the part between two edges of bins (or
 #' two knots) of a stretch of length 1/256, and \eqn{u} is the place of a prediction in this stretch. Edges of equal
 #' mass are order statistics, found by a window function. A few rows with the same sums then stand for those of a cell.
@@ -26,6 +26,11 @@
 #' they differ a little from those in memory if there are more than 20,000 different rows. With importance weights it
 #' takes up to that many. Beyond it [ce_tune()] has no main estimate, and a message of class
 #' `calibrisk_message_headline` says so.
+#'
+#' [ks_error()], [ce_score()] and [ce_panel()] have the digits of memory for up to 20,000 different rows. For more,
+#' lower limits have other folds, and with importance weights standard errors have about 4 digits of memory (see below).
+#' The table of [ce_panel()] has the rows of that of a [ce_state()]; only `n_bins` and `level` can be chosen. Scores are
+#' those of two classes.
 #'
 #' [ce_tune()] takes bins and kernel ridges whose bandwidth is a number. Risks, choices and standard errors have the
 #' digits of memory. With importance weights in more than 20,000 different rows, the weights of the rows of a cell with
@@ -57,7 +62,7 @@
 #' @param con A DBI connection.
 #' @param table The name of a table, a `DBI::Id()`, or a query as `DBI::SQL()`.
 #' @param ... Must be empty: any other argument is an error.
-#' @return A `ce_database`, for `x` of [ece()], [ce_estimate()] and [ce_tune()].
+#' @return A `ce_database`, for `x` of these functions.
 #' @export
 #' @examplesIf rlang::is_installed(c("DBI", "RSQLite"))
 #' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")

@@ -2,10 +2,11 @@
 # metric's own columns. `fn(predictions)` returns a list (or one-row tibble) with
 # `.estimate` and the extra columns; `choices` are columns that repeat what the user chose (a notion of
 # NULL: the default one).
+# `edges`: those of cells that the metric needs of a table of a database, NULL where it needs rows (see by_sums()).
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
 metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", na_rm = TRUE,
-                         choices = list(), call = caller_env(), design = NULL) {
+                         choices = list(), call = caller_env(), design = NULL, edges = NULL) {
   if ("data" %in% names(dots)) {
     # the first column, if it has no name, was then taken for `x`
     first <- rlang::eval_bare(quote(rlang::enquo(x)), parent.frame())
@@ -15,9 +16,14 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
   }
   design <- yardstick_design(dots, design, call)
   dots <- check_dot_names(drop_yardstick_dots(dots), call)
+  frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
+  if (!is.null(edges) && has_sums(x)) {
+    input <- list(truth = truth, dots = dots, by = by, event_level = event_level, na_rm = na_rm, design = design,
+                  notion = choices$notion, interval = choices$interval, edges = edges)
+    return(metric_table(by_sums(x, frame, input, call)))
+  }
   by_groups(x, by, function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
-    class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
+    frame(as_predictions(part, truth, dots, event_level, na_rm, call, design = design))
   }, call)
 }
 

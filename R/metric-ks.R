@@ -7,7 +7,8 @@
 #' Definition C.2, pooled over top labels). `s` runs over the distinct predictions only, so ties are counted together
 #' and the order of rows does not matter. Class-wise, the errors of the classes are added. With weights the sum is
 #' \eqn{\sum_i w_i 1(conf_i \le s)(conf_i - outcome_i) / \sum_i w_i}. It is the ECCE-MAD of Arrieta-Ibarra et al.
-#' (2022); `kuiper`, the largest minus the smallest value of the cumulative residual (0 included), is their ECCE-R.
+#' (2022); `kuiper`, the largest minus the smallest value of the cumulative residual (0 included), is their ECCE-R. Of a
+#' [ce_state()] as `x`, `s` runs over the edges of its cells; [ce_panel()] says by how much the error may be larger.
 #'
 #' # Test
 #' For calibrated predictions the whole sum has the standard deviation
@@ -51,7 +52,7 @@ ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ks_error", function(predictions) {
     c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
+  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE), edges = numeric())
 }, "minimize", c(0, Inf))
 
 ks_columns <- function(problems, interval) {

@@ -29,13 +29,17 @@ scalar_problem <- function(prob, outcome, class = NULL) {
 }
 
 # Two outcomes are an event or not; of more, the top label.
-default_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "top_label"
+default_notion <- function(predictions) {
+  predictions$notion %||% if (n_classes(predictions) == 2) "binary" else "top_label"
+}
 
 # The same where a whole vector of probabilities is read.
 whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "canonical"
 
 # A list of problems: one, or one per class for "class_wise".
 notion_problems <- function(predictions, notion, call = caller_env()) {
+  # of a state or a table
+  if (!is.null(predictions$problem)) return(list(predictions$problem))
   problems <- switch(notion %||% default_notion(predictions),
     top_label = list(top_label_problem(predictions)),
     binary = list(scalar_problem(event_prob(predictions, call), event_outcome(predictions))),

@@ -2,8 +2,8 @@
 
 # The functions that read them.
 sum_readers <- list(
-  ce_state = c("ce_estimate", "ce_panel", "ce_tune"),
-  ce_database = c("ece", "ce_estimate", "ce_tune")
+  ce_state = c("ce_estimate", "ce_panel", "ce_score", "ce_tune", "ks_error"),
+  ce_database = c("ece", "ce_estimate", "ce_panel", "ce_score", "ce_tune", "ks_error")
 )
 
 is_state <- function(x) inherits(x, "ce_state")
@@ -30,4 +30,23 @@ needs_rows <- function(call) {
 fn_list <- function(names, last) {
   marks <- paste0("{.fn ", names, "}")
   paste(toString(marks[-length(marks)]), last, marks[length(marks)])
+}
+
+has_sums <- function(x) is_state(x) || is_database(x)
+
+# fn(predictions) of every group. The predictions are scalar, and have
+#   problem   the rows that stand for those of the state or table, of its `notion`; as they are sorted
+#   n         how many rows these are
+#   log       the estimate of the mean log score, where the sums have their own; else NULL
+# `input`: what says how rows are read (truth, dots, by, notion, event_level, na_rm, design), the `interval`, and the
+# `edges` where the cells of a table must end.
+by_sums <- function(x, fn, input, call) UseMethod("by_sums")
+
+sums_predictions <- function(problem, about, ...) {
+  out <- new_ce_predictions(
+    prob = problem$features[, 1], outcome = as.numeric(problem$labels), levels = about$levels, event = about$event,
+    rows = seq_along(problem$labels), design = problem$design, ...
+  )
+  out[c("problem", "notion")] <- list(problem, about$notion)
+  out
 }

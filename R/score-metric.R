@@ -9,7 +9,7 @@
 #' (strictly proper scores) and cannot be estimated without bias. Its upper bound
 #' `U_S = E S(f(X), Y) - inf g_S` can (Gruber and Buettner 2022, Theorem 4.3). The difference is the remaining entropy
 #' of the outcome given the prediction. The entropy of the Dawid-Sebastiani score has no lower bound unless variances
-#' have one, `min_variance`.
+#' have one, `min_variance`. A [ce_state()] of two classes, or of single probabilities, can be given as `x`.
 #'
 #' # Errors
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
@@ -69,16 +69,18 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
           "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
           "i" = "Give {.arg min_variance} for {.val dss}, or compare mean scores: {.code bound = FALSE}.",
           class = "score", arg = "score", call = call)
-  columns <- function(rows, notion, design) {
+  columns <- function(rows, notion, design, n = draw_count(design), log = NULL) {
     shift <- if (bound) infima else rep(0, length(infima))
     mean <- score_means(rows, design) - shift
     # no value of the score lies below `smallest`, hence no mean of them
     estimates <- lapply(seq_along(mean), function(k) {
+      if (!is.null(log) && names[k] == "log") return(log)
       new_estimate(mean[k], if (all_finite(rows[[k]])) rows[[k]], design, smallest = smallest[k] - shift[k])
     })
+    mean <- vapply(estimates, `[[`, 0, "value")
     c(summarise_estimates(estimates, level)[shown_columns],
       list(upper_bound = ifelse(is.finite(infima), mean + shift - infima, NA_real_),
-           score = names, n = draw_count(design), notion = notion, .estimates = estimates))
+           score = names, n = n, notion = notion, .estimates = estimates))
   }
   metric <- if (bound) "upper_bound" else names
   if (real) {
@@ -88,8 +90,19 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   }
   if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots, call), scores, call)
   metric_frame(x, truth, dots, by, metric, function(predictions) {
-    columns(score_rows(predictions, scores), whole_notion(predictions), predictions$design)
-  }, event_level, na_rm, choices = list(level = level), call = call, design = design)
+    check_whole_sums(predictions, call)
+    columns(score_rows(predictions, scores), whole_notion(predictions), predictions$design, n_obs(predictions),
+            predictions$log)
+  }, event_level, na_rm, choices = list(level = level), call = call, design = design, edges = numeric())
+}
+
+# Sums are of one probability per row.
+check_whole_sums <- function(predictions, call) {
+  stop_if(!is.null(predictions$problem) && n_classes(predictions) > 2,
+          "Of a state or a table, scores are those of two classes.",
+          "x" = "There are {n_classes(predictions)}, and sums of one probability per row.",
+          "i" = "{.fn ce_score} of the rows, or of a sample, has all probabilities.",
+          class = c("unsupported", "notion"), arg = "x", call = call)
 }
 
 # For scores that are for classes and numbers, the predictions say which.
@@ -144,12 +157,15 @@ regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, cal
   check_flag(na_rm, call = call)
   design <- yardstick_design(dots, design, call)
   dots <- check_dot_names(drop_yardstick_dots(dots), call)
-  by_groups(x, by, function(part) {
-    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call, design = design)
-    stop_if(is.null(data$law), "This score needs predictions of a real outcome.",
-            "x" = "{.arg x} holds class probabilities.",
+  check_of_numbers <- function(classes) {
+    stop_if(classes, "This score needs predictions of a real outcome.", "x" = "{.arg x} holds class probabilities.",
             remedy("Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes",
                    mended_line(call, list(score = "brier"))), class = "score", arg = "x", call = call)
+  }
+  if (!missing(x)) check_of_numbers(has_sums(x))
+  by_groups(x, by, function(part) {
+    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call, design = design)
+    check_of_numbers(is.null(data$law))
     values <- as.list(fn(data$law, law_outcomes(data), data$design))
     if (data$na) values <- mask_numbers(values)
     result_frame(metric, "standard", values, choices)

@@ -17,7 +17,7 @@ state_estimate <- function(state, level, threads, call) {
 check_state_scalar <- function(state, call) {
   if (state$about$notion != "canonical") return(invisible())
   stop_input(c(
-    "A canonical state has the sums of Algorithm 1, not those of {.fn ce_estimate} or {.fn ce_panel}.",
+    "A canonical state has the sums of Algorithm 1 only.",
     "x" = "{.arg notion} is {.val canonical}.",
     "i" = "{.fn ce_tune} estimates its error. {.fn ce_estimate} takes states of {.code notion = \"class_wise\"}, or a \\
            sample of the rows."

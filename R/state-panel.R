@@ -26,11 +26,12 @@ tidy.ce_state <- function(x, ..., level = 0.95) {
   tidy(state_panel(x, level, current_env()))
 }
 
-# Sorted once. The cumulated residual is known at the edges of cells.
-panel_cells <- function(state, j, blocks) {
-  problem <- state_problem(state, j, blocks)
+panel_cells <- function(state, j, blocks) sorted_cells(state_problem(state, j, blocks), state$spec$edges[-1])
+
+# Sorted once. The cumulated residual is known at the upper edges of cells.
+sorted_cells <- function(problem, upper) {
   sorted <- sort_problem(problem)
-  ends <- findInterval(state$spec$edges[-1], sorted$x)
+  ends <- findInterval(upper, sorted$x)
   sorted$ties <- unique(ends[ends > 0])
   sorted$prefixes <- fold_prefixes(sorted, problem$fold)
   replace(problem, "sorted", list(sorted))
@@ -56,17 +57,29 @@ mean_details <- function(spec) {
   c("scalar", paste0(bin_words(spec), ", p = ", c("1", "2", "2, debiased")), "squared error of the probability")
 }
 
+# The rows of one problem, sorted, with bins between edges of its cells. `known`: list(ks, between, log, cox), what
+# states and tables compute in their own ways.
+sums_panel <- function(problem, spec, known, level, estimator) {
+  frame <- function(...) panel_frame(..., estimator = estimator)
+  means <- frame(mean_metrics, summarise_estimates(mean_errors(problem, spec), level), mean_details(spec))
+  z <- suppressWarnings(spiegelhalter_columns(problem), classes = "calibrisk_warning_convergence")
+  vctrs::vec_rbind(
+    means[1:4, ], frame("ks_error", known$ks, known$between), means[5, ],
+    frame("log_loss", summarise_estimates(list(known$log), level), "logarithmic score"),
+    frame("oe_ratio", oe_columns(problem, level), "events observed over expected"),
+    frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), known$cox,
+          paste0("logistic regression on the logit", known$cox$reason)),
+    frame("spiegelhalter", z, "z statistic")
+  )
+}
+
 # The classes of a row alone need no blocks.
 problem_panel <- function(state, j, level, call) {
   spec <- state$spec
   blocked <- state$about$blocked
   problem <- panel_cells(state, j, blocked)
   scores <- state_scores(state, j)
-  frame <- function(...) panel_frame(..., estimator = state_estimator(state))
-  means <- frame(mean_metrics, summarise_estimates(mean_errors(problem, spec), level), mean_details(spec))
   ks <- ks_columns(list(problem), list(type = "analytic", level = level))
-  between <- paste0("at the edges of ", length(spec$edges) - 1, " cells, at most ",
-                    format(more_between(problem, spec$edges, ks$.estimate), digits = 1), " more in between")
   # of all parts together: what fewer nodes lose is then no rounding of parts with few rows
   whole <- function(...) {
     moments <- over_parts(state_moments(state, j))
@@ -79,17 +92,14 @@ problem_panel <- function(state, j, level, call) {
     fewer <- state_cox(whole(moments_of_cell %/% 2 - 1), scores, level, call)
     max(abs(cox$.estimate - fewer$.estimate), 0, na.rm = TRUE)
   }
-  z <- suppressWarnings(spiegelhalter_columns(problem), classes = "calibrisk_warning_convergence")
-  out <- vctrs::vec_rbind(
-    means[1:4, ], frame("ks_error", ks, between), means[5, ],
-    frame("log_loss", summarise_estimates(list(log_estimate(state, j)), level), "logarithmic score"),
-    frame("oe_ratio", oe_columns(problem, level), "events observed over expected"),
-    frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), cox,
-          paste0("logistic regression on the logit", cox$reason, if (error > 0) {
-            paste0("; error of the cells at most ", format(10^ceiling(log10(error)), digits = 1))
-          })),
-    frame("spiegelhalter", z, "z statistic")
-  )
+  if (error > 0) {
+    cox$reason <- paste0(cox$reason, "; error of the cells at most ", format(10^ceiling(log10(error)), digits = 1))
+  }
+  out <- sums_panel(problem, spec, list(
+    ks = ks, log = log_estimate(state, j), cox = cox,
+    between = paste0("at the edges of ", length(spec$edges) - 1, " cells, at most ",
+                     format(more_between(problem, spec$edges, ks$.estimate), digits = 1), " more in between")
+  ), level, state_estimator(state))
   if (blocked) out$detail <- block_detail(state, out$detail)
   out
 }
@@ -171,8 +181,12 @@ oe_columns <- function(problem, level) {
 
 # With the reason where there is none.
 state_cox <- function(problem, scores, level, call) {
+  if (scores[["extreme"]] == 0) return(reasoned_cox(problem, level, call))
+  list(.estimate = rep(NA_real_, 4), reason = "; predictions of 0 or 1 have infinite logits")
+}
+
+reasoned_cox <- function(problem, level, call) {
   missing <- list(.estimate = rep(NA_real_, 4))
-  if (scores[["extreme"]] > 0) return(c(missing, reason = "; predictions of 0 or 1 have infinite logits"))
   reason <- ""
   columns <- with_reasons(cox_columns(problem, NULL, level, call), function(why) reason <<- paste0("; ", why), missing)
   c(columns, reason = reason)

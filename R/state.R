@@ -1,9 +1,9 @@
 #' Mergeable summaries for data of any size
 #'
 #' A state reads rows chunk by chunk and keeps only sums. `c()` merges the states of parts of the data, such as files,
-#' machines or days. From these sums come the main estimate of [ce_estimate()], a panel of classical errors and the
-#' table of [ce_tune()], so the rows need not be in memory or in one place. The arguments of `ce_state()` determine
-#' which sums are kept; states with the same arguments can be merged.
+#' machines or days. From these sums come the main estimate of [ce_estimate()], a panel of classical errors, the table
+#' of [ce_tune()], [ks_error()] and [ce_score()], so the rows need not be in memory or in one place. The arguments of
+#' `ce_state()` determine which sums are kept; states with the same arguments can be merged.
 #'
 #' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` only). The
 #'   default is `"binary"` for a single probability and for two classes, and `"top_label"` otherwise.

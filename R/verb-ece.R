@@ -71,7 +71,7 @@
 #' @inheritSection ce_args Choosing a model
 #' @param x Predictions: a data frame (with `truth` one of its columns), a numeric matrix of probabilities `n x K`, or a
 #'   numeric vector of probabilities. Results of resampling by tune that kept their predictions are read as a data frame
-#'   of these. [ece()], [ce_estimate()] and [ce_tune()] also take a table of a database, see [ce_database()].
+#'   of these. Some functions also take a table of a database, see [ce_database()].
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame: the probability columns (tidyselect). By default these are the columns that start with

@@ -2,7 +2,8 @@
 #'
 #' The panel of errors for one scalar type of calibration, from one reading and one sort of the predictions; or a panel
 #' of your own metrics, one below the other. For rows that are not in one place, pass a [ce_state()] as `x`; then only
-#' `level` may be given, and the rows are those that sums can give.
+#' `level` may be given, and the rows are those that sums can give. A table of a database has the same rows, see
+#' [ce_database()].
 #'
 #' Without `metrics` the rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by
 #' the monotone sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
@@ -47,6 +48,15 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
+  if (!missing(x) && is_database(x)) {
+    given <- c(setdiff(given, "n_bins"), if (!is.null(metrics)) "metrics")
+    if (length(given) > 0) {
+      stop_unsupported("the panel is that of a state", paste0("{.arg ", given[1], "} is given."), call, given[1])
+    }
+    input <- list(truth = enquo(truth), dots = column_dots(...), by = enquo(.by), event_level = event_level,
+                  na_rm = na_rm, design = design_input(enquo(weights), enquo(cluster), horizon), notion = notion)
+    return(database_panel(x, n_bins, level, input, call))
+  }
   rows <- if (is.null(metrics)) {
     classical_rows(n_bins, smoother, floor, level, call)
   } else {

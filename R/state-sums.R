@@ -1,0 +1,34 @@
+# What a state delivers to functions of rows.
+
+#' @export
+by_sums.ce_state <- function(x, fn, input, call) {
+  check_state(x, call)
+  check_state_rows(x, call)
+  check_state_input(input, call)
+  check_state_scalar(x, call)
+  stop_if(x$about$notion == "class_wise", "A class-wise state has the sums of every class, not of all together.",
+          "x" = "One probability per row is read here.",
+          "i" = "{.fn ce_panel} has the errors of every class and their sums.",
+          class = c("unsupported", "state", "notion"), arg = "x", call = call)
+  predictions <- sums_predictions(panel_cells(x, 1, x$about$blocked), x$about, dropped = x$dropped, na = FALSE,
+                                  n_input = x$n + x$dropped)
+  predictions$n <- x$n
+  predictions$log <- log_estimate(x, 1)
+  out <- as_result(fn(predictions))
+  attr(out, "design") <- c(followed_sentence(x), block_sentence(x))
+  out
+}
+
+# Its rows were read, and are not resampled.
+check_state_input <- function(input, call) {
+  quos <- c(input[c("truth", "by")], input$design[c("weights", "cluster")])
+  given <- c(!vapply(quos, function(quo) rlang::quo_is_missing(quo) || rlang::quo_is_null(quo), NA),
+             ... = length(input$dots) > 0, notion = !is.null(input$notion), horizon = !is.null(input$design$horizon),
+             event_level = !identical(input$event_level, "first"), na_rm = !isTRUE(input$na_rm),
+             interval = identical(input$interval, "bootstrap"))
+  names(given)[names(given) == "by"] <- ".by"
+  stop_if(any(given), "A state has read its rows, and keeps none to read or to resample.",
+          "x" = "{.arg {names(given)[given]}} {?was/were} given.",
+          "i" = "{.fn ce_state} and {.fn update} take what says how rows are read.", class = c("state", "argument"),
+          arg = names(given)[given][1], call = call)
+}
