@@ -30,6 +30,14 @@ inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
 
+inline Matrix take_rows(const ConstMatrixRef& x, const std::vector<Index>& rows) {
+  Matrix out(static_cast<Index>(rows.size()), x.cols());
+  for (Index k = 0; k < x.cols(); ++k) {
+    for (Index i = 0; i < out.rows(); ++i) out(i, k) = x(rows[static_cast<std::size_t>(i)], k);
+  }
+  return out;
+}
+
 }  // namespace calibrisk
 
 #endif

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -71,21 +73,21 @@ inline DistanceStretch distance_stretch(const Engine& engine, Metric metric,
       [&](Index begin, Index size) {
         DistanceStretch out;
         Matrix distances(std::min(block, x.rows() - begin), size);
+        std::vector<double> inside(static_cast<std::size_t>(distances.rows()));
         for (Index i = begin; i < x.rows(); i += block) {
           const Index m = std::min(block, x.rows() - i);
           metric_block(metric, x.middleRows(i, m), x.middleRows(begin, size), distances.topRows(m));
           for (Index j = 0; j < size; ++j) {
             const double* v = distances.col(j).data();
             // without a branch that the processor would have to guess
-            std::size_t used = out.inside.size();
-            out.inside.resize(used + static_cast<std::size_t>(m));
-            double* inside = out.inside.data();
+            std::size_t used = 0;
             for (Index k = std::max<Index>(0, begin + j + 1 - i); k < m; ++k) {
               inside[used] = v[k];
               out.below += v[k] < from;
               used += static_cast<std::size_t>((v[k] >= from) & (v[k] <= to));
             }
-            out.inside.resize(used);
+            out.inside.insert(out.inside.end(), inside.begin(),
+                              inside.begin() + static_cast<std::ptrdiff_t>(used));
           }
         }
         return out;
@@ -96,42 +98,56 @@ inline DistanceStretch distance_stretch(const Engine& engine, Metric metric,
       });
 }
 
-// The distances of these ranks, counted from 0: among those around the same shares of the
-// distances between some of the rows, and of wider stretches until they are there.
+inline std::vector<Index> random_order(Index n) {
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index(0));
+  std::shuffle(order.begin(), order.end(), std::minstd_rand());
+  return order;
+}
+
+// The distances between each row and as many of those after it, around a circle of the rows in a
+// random order: no row is in more pairs than another, so that their quantiles are nearer to those
+// of all pairs than the quantiles of as many independent pairs.
+inline Matrix some_distances(Metric metric, const ConstMatrixRef& x, Index steps) {
+  const Index n = x.rows();
+  std::vector<Index> order = random_order(n);
+  order.insert(order.end(), order.begin(), order.begin() + steps);
+  const Matrix circle = take_rows(x, order);
+  Matrix out(steps, n);
+  for (Index i = 0; i < n; ++i) {
+    metric_block(metric, circle.middleRows(i + 1, steps), circle.middleRows(i, 1),
+                 out.middleCols(i, 1));
+  }
+  return out;
+}
+
+// The distances of these ranks, counted from 0, of which `high` is `low` or the next: among those
+// around the same shares of some of the distances, and of wider stretches until they are there.
 inline std::pair<double, double> ordered_distances(const Engine& engine, Metric metric,
                                                    const ConstMatrixRef& x, std::int64_t low,
                                                    std::int64_t high) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
-  const Index n = x.rows(),
-              few = std::min<Index>(n, std::max<Index>(64, std::min<Index>(n / 4, 1000)));
+  const Index n = x.rows();
   const double pairs = 0.5 * static_cast<double>(n) * static_cast<double>(n - 1);
-  std::vector<double> some;
-  if (few < n) {
-    Matrix rows(few, x.cols());
-    for (Index i = 0; i < few; ++i) rows.row(i) = x.row(i * n / few);
-    some = distance_stretch(engine, metric, rows, 0.0, infinite).inside;
-  }
+  Matrix some;
+  if (n > 64) some = some_distances(metric, x, static_cast<Index>(std::cbrt(n)));
+  const double size = static_cast<double>(some.size());
   const auto at_share = [&](double share) {
-    if (!(share > 0.0 && share < 1.0) || some.empty()) return share > 0.0 ? infinite : 0.0;
-    const auto at =
-        some.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(some.size()));
-    std::nth_element(some.begin(), at, some.end());
+    if (!(share > 0.0 && share < 1.0) || some.size() == 0) return share > 0.0 ? infinite : 0.0;
+    double* at = some.data() + static_cast<Index>(share * size);
+    std::nth_element(some.data(), at, some.data() + some.size());
     return *at;
   };
   DistanceStretch found;
-  for (double margin = few < n ? 1.6 / std::sqrt(static_cast<double>(few)) : 1.0;; margin *= 3.0) {
+  for (double margin = some.size() > 0 ? 1.6 / std::sqrt(size) : 1.0;; margin *= 3.0) {
     found = distance_stretch(engine, metric, x, at_share(static_cast<double>(low) / pairs - margin),
                              at_share(static_cast<double>(high) / pairs + margin));
     if (found.has(low) && found.has(high)) break;
     require(margin < 1.0, "Distances must be numbers.");
   }
-  const auto at = [&](std::int64_t rank) {
-    const auto place = found.inside.begin() + (rank - found.below);
-    std::nth_element(found.inside.begin(), place, found.inside.end());
-    return *place;
-  };
-  const double lower = at(low);
-  return {lower, low == high ? lower : at(high)};
+  const auto place = found.inside.begin() + (low - found.below);
+  std::nth_element(found.inside.begin(), place, found.inside.end());
+  return {*place, low == high ? *place : *std::min_element(place + 1, found.inside.end())};
 }
 
 }  // namespace detail
@@ -139,7 +155,7 @@ inline std::pair<double, double> ordered_distances(const Engine& engine, Metric 
 // The exact median over i < j of the metric's distance (square root taken for the
 // squared Euclidean one); the mean of the two middle values if their number is even. If it is 0,
 // the median of the positive distances, or 1 if there are none (Moskvichev & Sejdinovic 2025 leave
-// this open). Cost n^2 q, memory of about a tenth of the distances. Infinite where a distance is.
+// this open). Cost n^2 q, memory of a few hundredths of them. Infinite where a distance is.
 inline double median_distance(const Engine& engine, Metric metric, const ConstMatrixRef& x) {
   require(metric == Metric::squared_euclidean || metric == Metric::total_variation,
           "The median heuristic needs a distance.");

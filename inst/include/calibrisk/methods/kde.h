@@ -191,7 +191,7 @@ inline Matrix kde_loo_density(const Engine& engine, const ConstMatrixRef& featur
       detail::one_block(simplex, Labels(static_cast<std::size_t>(n), scalar ? 0 : 1), 1, scalar);
   const KdeQueries all = detail::leave_one_out_queries(simplex, train);
   KdeQueries queries;
-  queries.features = detail::pick_rows(all.features, rows);
+  queries.features = take_rows(all.features, rows);
   queries.left_out.assign(rows.size(), kde_all_blocks);
   for (Index j : rows) queries.self.push_back(all.self[static_cast<std::size_t>(j)]);
   Matrix out(queries.m(), n_bandwidths);
@@ -429,14 +429,14 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
   std::vector<Index> rows(train.order);  // held-out rows in sorted order, then test rows
   rows.insert(rows.end(), test_rows.begin(), test_rows.end());
   KdeQueries queries;
-  queries.features = detail::pick_rows(simplex, rows);
+  queries.features = take_rows(simplex, rows);
   queries.left_out.assign(rows.size(), kde_each_left_out);
   for (Index f = 0; f < n_folds; ++f) {
     std::fill(queries.left_out.begin() + train.block_begin[static_cast<std::size_t>(f)],
               queries.left_out.begin() + train.block_begin[static_cast<std::size_t>(f + 1)],
               static_cast<int>(f));
   }
-  const Matrix held_out_residuals = detail::pick_rows(residuals, train.order);
+  const Matrix held_out_residuals = take_rows(residuals, train.order);
 
   const Index n_bandwidths = static_cast<Index>(bandwidths.size());
   KdePath path{Matrix(n_bandwidths, n_folds), Matrix(n_bandwidths, n_folds),

@@ -14,18 +14,6 @@
 
 namespace calibrisk {
 
-namespace detail {
-
-inline Matrix pick_rows(const ConstMatrixRef& x, const std::vector<Index>& rows) {
-  Matrix out(static_cast<Index>(rows.size()), x.cols());
-  for (Index k = 0; k < x.cols(); ++k) {
-    for (Index i = 0; i < out.rows(); ++i) out(i, k) = x(rows[static_cast<std::size_t>(i)], k);
-  }
-  return out;
-}
-
-}  // namespace detail
-
 struct LabelSegment {
   Index begin, end;  // rows of one label in one block
   Index label;       // 0-based
@@ -91,7 +79,7 @@ inline KdeTraining kde_training(const ConstMatrixRef& features, const Labels& la
     if (block[static_cast<std::size_t>(i)] < 0) continue;
     out.order[static_cast<std::size_t>(next[key(i)]++)] = i;
   }
-  out.centres = detail::pick_rows(features, out.order);
+  out.centres = take_rows(features, out.order);
   return out;
 }
 

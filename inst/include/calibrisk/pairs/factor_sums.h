@@ -16,12 +16,6 @@
 
 namespace calibrisk {
 
-inline Matrix take_rows(const ConstMatrixRef& x, const std::vector<Index>& rows) {
-  Matrix out(static_cast<Index>(rows.size()), x.cols());
-  for (Index i = 0; i < out.rows(); ++i) out.row(i) = x.row(rows[static_cast<std::size_t>(i)]);
-  return out;
-}
-
 // Rows of a factor in memory. Features made as they are read: ckce/fourier_features.h.
 struct KeptRows {
   ConstMatrixRef l;
