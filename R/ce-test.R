@@ -31,7 +31,7 @@
 #'     with three locations far apart, 36 times with three at random and never with ten. The conditional test rejected
 #'     48 times. With logits off by .35 these were 69, 69 and 15 to 21 (80).}
 #'   \item{`"joint"`}{The test that the interval of [ce_estimate()] inverts, which has the formulas. It is for class
-#'     probabilities. Two classes: scores of intercept and slope, the sum of the residuals with its sign, and two
+#'     probabilities. Two classes: intercept and slope together, the sum of the residuals with its sign, and two
 #'     quadratic forms of hat functions. More classes: the seven parts of *Joint test of classes* below. All parts have
 #'     one p-value from the same simulated outcomes. The simulations have a fixed seed, so the result is the same in
 #'     every call. Rows with importance weights or clusters are tested by flips of signs, see *Weights and clusters* of
@@ -70,7 +70,7 @@
 #'     positive score means probabilities that are too extreme (overconfident).}
 #'   \item{biases (6)}{\eqn{B' (C + I)^{-1} B}.}
 #'   \item{bias (2)}{\eqn{\max_k B_k^2 / (C_{kk} + 1)}.}
-#'   \item{slope (2)}{The largest sum of squared scores of intercept and slope of one class against the others.}
+#'   \item{slope (2)}{The largest statistic of intercept and slope of one class against the others, as for two classes.}
 #'   \item{gap (1)}{The largest quadratic form of hats on 8 knots of one class.}
 #'   \item{confidence, steps (1 each)}{The same two of the predicted class; of rows with several most probable classes,
 #'     of all of these together.}

@@ -38,12 +38,15 @@
 #' @section Test and interval of one residual per row:
 #' This section is about the binary and the top-label error, and any error of two classes, of rows without clusters and
 #' importance weights. Outcomes of a calibrated model are drawn from its predictions, so their variances \eqn{v_i = p_i
-#' (1 - p_i)} are known. Five statistics have these shares \eqn{w_m} of the level (in elevenths):
+#' (1 - p_i)} are known. Five statistics have these shares \eqn{w_m} of the level (in fifteenths):
 #' \describe{
-#'   \item{intercept and slope (6)}{\eqn{z_1^2 + z_2^2} of the scores \eqn{z_j = \sum_i U_{ij} e_i / \sqrt{\sum_i v_i
-#'     U_{ij}^2}}, \eqn{U_i = (1, l_i - \sum v l / \sum v)}, whose skewness s is taken out: \eqn{z - s (z^2 - 1) / 6 +
-#'     s^2 z^3 / 108} (Hall 1992).}
-#'   \item{more events, fewer events (1.5 each)}{\eqn{z_1} with its sign.}
+#'   \item{intercept and slope (10)}{The mean of a score statistic and a likelihood ratio. The first is \eqn{h_1^2 +
+#'     h_2^2} with the scores \eqn{z_j = \sum_i U_{ij} e_i / \sqrt{\sum_i v_i U_{ij}^2}}, \eqn{U_i = (1, l_i - \sum v
+#'     l / \sum v)}, whose skewness s is taken out: \eqn{h = z - s (z^2 - 1) / 6 + s^2 z^3 / 108} (Hall 1992). The
+#'     second is the ratio as a function of z to the fourth order of its cumulants: \eqn{|z|^2 / (1 - a + a^2 - b)},
+#'     the denominator at least 0.2, with the tensors \eqn{\kappa_3, \kappa_4}, \eqn{a = -\kappa_3(z, z, z) / (3
+#'     |z|^2)} and \eqn{b = (|\kappa_3(z, z, \cdot)|^2 / 4 - \kappa_4(z, z, z, z) / 12) / |z|^2}.}
+#'   \item{more events, fewer events (1.5 each)}{\eqn{h_1} with its sign.}
 #'   \item{hats (1 each)}{\eqn{\psi_m} on 8 and on \eqn{\lceil\sqrt n\rceil} knots.}
 #' }
 #' All are computed on the same 1,999 sets of outcomes, simulated from the predictions with a fixed seed: R's random

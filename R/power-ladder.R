@@ -50,10 +50,10 @@ score_columns <- function(nodes) {
 }
 
 # For independent rows, from the parts of the joint test at their shares of the threshold. The threshold is about 1.4
-# alpha since the parts are dependent. The scores z of intercept and slope are normal; |z|^2 is taken as a scaled
-# noncentral chi-squared variable with the variance that the assumed risks give.
+# alpha since the parts are dependent. The scores z of intercept and slope are normal; their statistic is taken as
+# |z|^2, a scaled noncentral chi-squared variable with the variance that the assumed risks give.
 joint_expected <- function(n, nodes, rungs, alpha, high) {
-  share <- 1.4 * alpha * c(cox = 6, total = 1.5, hats = 1) / 11
+  share <- 1.4 * alpha * c(cox = 10, total = 1.5, hats = 1) / 15
   columns <- score_columns(nodes)
   scores <- columns$scores
   unit <- sqrt(colSums(nodes$share * columns$v * scores^2))

@@ -193,7 +193,7 @@ TEST(p_values_of_few_rows_are_those_of_all_labels) {
   const Engine engine = serial_engine();
   Matrix p(5, 3);
   p << 0.5, 0.3, 0.2, 0.1, 0.2, 0.7, 0.6, 0.1, 0.3, 0.25, 0.35, 0.4, 0.15, 0.8, 0.05;
-  const ClassTest test(engine, class_rows(p, {}), 3999);
+  const ClassTest test(engine, class_rows(p, {}), 15999);
   const auto label = [](Index r, Index i) {
     for (Index a = 0; a < i; ++a) r /= 3;
     return static_cast<int>(r % 3);

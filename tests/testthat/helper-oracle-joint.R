@@ -36,12 +36,30 @@ oracle_joint_scores <- function(p, w) {
 # cox, up, down, then the rungs but `one` and `tangent`.
 oracle_joint_statistics <- function(p, e, w = rep(1, length(p))) {
   s <- oracle_joint_scores(p, w)
-  z <- drop(crossprod(s$U, w * e)) / sqrt(s$info)
-  z <- z - s$skew / 6 * (z^2 - 1) + s$skew^2 / 108 * z^3
+  raw <- drop(crossprod(s$U, w * e)) / sqrt(s$info)
+  z <- raw - s$skew / 6 * (raw^2 - 1) + s$skew^2 / 108 * raw^3
   rungs <- oracle_joint_rungs(p, w)
   rungs <- rungs[!names(rungs) %in% c("one", "tangent")]
   psi <- vapply(rungs, function(r) oracle_joint_psi(r, e, w) / sqrt(r$null$k2), 0)
-  c(cox = sum(z^2), up = z[1], down = -z[1], psi)
+  c(cox = (sum(z^2) + oracle_joint_ratio(p, w, s, raw)) / 2, up = z[1], down = -z[1], psi)
+}
+
+# The likelihood ratio of intercept and slope as a function of their scores, with whole tensors of cumulants.
+oracle_joint_ratio <- function(p, w, s, z) {
+  q <- length(z)
+  v <- p * (1 - p)
+  third <- array(0, rep(q, 3))
+  fourth <- array(0, rep(q, 4))
+  for (i in seq_along(p)) {
+    phi <- w[i] * s$U[i, ] / sqrt(s$info)
+    third <- third - v[i] * (1 - 2 * p[i]) * (phi %o% phi %o% phi)
+    fourth <- fourth + v[i] * (1 - 6 * v[i]) * (phi %o% phi %o% phi %o% phi)
+  }
+  own <- apply(third, 1, function(t) sum(t * (z %o% z)))
+  size <- sum(z^2)
+  a <- -sum(own * z) / 3 / size
+  b <- (sum(own^2) / 4 - sum(fourth * (z %o% z %o% z %o% z)) / 12) / size
+  size / max(1 - a + a^2 - b, 0.2)
 }
 
 oracle_joint_psi <- function(r, e, w) {
@@ -148,7 +166,7 @@ oracle_joint_high_rung <- function(o, tail, normal) {
 }
 
 # Of the parts cox, up, down, eight, fine.
-oracle_joint_shares <- c(6, 1.5, 1.5, 1, 1) / 11
+oracle_joint_shares <- c(10, 1.5, 1.5, 1, 1) / 15
 
 # The statistics of the seven parts, by plain loops; rows without ties of the most probable class.
 oracle_class_statistics <- function(p, y) {

@@ -17,6 +17,22 @@ test_that("the joint test is the one that the interval inverts", {
   expect_lt(min(abs(parts - binary$statistic)), 1e-6)
 })
 
+test_that("the ratio in the part of intercept and slope is that of a logistic regression", {
+  set.seed(8)
+  found <- t(replicate(60, {
+    p <- plogis(rnorm(400, -1.5))
+    y <- rbinom(400, 1, plogis(sample(c(-.3, 0, .3), 1) + sample(c(.7, 1, 1.3), 1) * qlogis(p)))
+    scores <- oracle_joint_scores(p, rep(1, 400))
+    z <- drop(crossprod(scores$U, p - y)) / sqrt(scores$info)
+    fit <- glm(y ~ qlogis(p), family = binomial())
+    c(ratio = -2 * sum(dbinom(y, 1, p, log = TRUE)) - fit$deviance,
+      ours = oracle_joint_ratio(p, rep(1, 400), scores, z), score = sum(z^2))
+  }))
+  off <- apply(abs(found / found[, "ratio"] - 1), 2, max)
+  expect_lt(off[["ours"]], .05)
+  expect_gt(off[["score"]], .15)
+})
+
 test_that("the joint test is that of classes where no kernel is given", {
   d <- withr::with_seed(1, list(p = runif(80), y = rbinom(80, 1, .5)))
   chosen <- function(...) ce_test(d$p, d$y, ...)$test

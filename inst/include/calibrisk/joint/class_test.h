@@ -5,10 +5,10 @@
 //   temperature   T^2 over its variance, its skewness taken out
 //   biases        B' (C + 1)^-1 B
 //   bias          the largest B_k^2 / (C_kk + 1)
-//   slope         the largest sum of squared scores of intercept and slope of one class, against
-//                 all others (parts.h)
+//   slope         the largest statistic of intercept and slope of one class, against all others
+//                 (parts.h)
 //   gap           the largest psi of hats of one class
-//   confidence    the scores of the most probable classes, of rows with several all of them
+//   confidence    the same statistic of the most probable classes, of rows with several all of them
 //   steps         their psi of hats
 // Added to a variance, 1 is that of one outcome: classes that are hardly ever expected would have
 // the largest statistics. Slopes and gaps of a class are multiplied by C_kk / (C_kk + 1) for that.
