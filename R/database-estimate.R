@@ -73,6 +73,7 @@ repeated_problem <- function(problem) {
   out <- take_rows(problem, rep(seq_len(design$n), problem$count))
   w <- rep(design$w / problem$count, problem$count)
   out$design <- new_design(length(w), if (any(w != w[1])) w, rep(design$cluster, problem$count))
+  out$count <- NULL
   out
 }
 

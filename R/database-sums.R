@@ -27,6 +27,9 @@ database_predictions <- function(rows, g, edges, call) {
   problem <- if (is.null(cells)) repeated_problem(problem) else sorted_cells(problem, c(cells, 1))
   out <- sums_predictions(problem, rows, dropped = n_all - rows$counts$n, na = na, n_input = n_all)
   out$n <- database_design(rows)$n
+  out$ladder <- function(level, threads) database_ladder(rows, 1, level, threads, call)
+  out$events <- round(sum((problem$count %||% problem$design$copies %||% 1) * problem$labels))
+  out[c("truth_name", "event_level")] <- rows[c("truth_name", "event_level")]
   out
 }
 

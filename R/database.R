@@ -7,9 +7,9 @@
 
 #' Predictions in a database
 #'
-#' [ece()], [ks_error()], [ce_score()], [ce_panel()], [ce_estimate()] and [ce_tune()] take a table of a database as `x`:
-#' a `tbl` of dbplyr, also after `filter()`, `mutate()` or `group_by()`, or `ce_database(con, table)` without dbplyr.
-#' These functions need only sums, which the database computes; nothing is written to it.
+#' [ece()], [ks_error()], [ce_score()], [ce_panel()], [ce_estimate()], [ce_tune()] and [ce_validate()] take a table of a
+#' database as `x`: a `tbl` of dbplyr, also after `filter()`, `mutate()` or `group_by()`, or `ce_database(con, table)`
+#' without dbplyr. These functions need only sums, which the database computes; nothing is written to it.
 #'
 #' @section Definition:
 #' A query groups the rows by group, fold and bin and returns their number and sums of powers of \eqn{d}, prediction

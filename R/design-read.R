@@ -12,7 +12,7 @@ design_input <- function(weights, cluster, horizon = NULL, copies = FALSE, call 
 evaluate_once <- function(quo, x) {
   if (rlang::quo_is_missing(quo) || rlang::quo_is_null(quo)) return(quo)
   beside <- if (rlang::is_bare_list(x)) x else list(x)
-  if (length(beside) == 0 || any(vapply(beside, is.data.frame, NA))) return(quo)
+  if (length(beside) == 0 || is_database(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
   # what cannot be evaluated is an error of the one that reads it
   tryCatch({
     structure(rlang::new_quosure(rlang::eval_tidy(quo), rlang::empty_env()),

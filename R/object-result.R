@@ -112,20 +112,21 @@ describe_object("ce_validation", fields(
                   of_type("numeric", "estimate", "std.error", "conf.low", "conf.high", "p.value")),
   sample = a_table(of_type("numeric", "n", "events", "prevalence", "mean_prediction", "n_effective"), least = 1),
   keys = keys_rule,
-  data = fields(read = fields(
+  # not of states and tables of a database
+  data = maybe(fields(read = fields(
     problems = each(problem_rule, least = 1),
     keys = each(a_table(rows = function(o) 1), function(o) length(o$problems))
-  ), keys = a_table(rows = function(o) length(o$read$problems))),
+  ), keys = a_table(rows = function(o) length(o$read$problems)))),
   notes = each(maybe(texts()), function(o) nrow(o$sample)), resolution = numbers(na = TRUE), design = maybe(texts()),
   horizon = maybe(a_number()), event = maybe(event_labels_rule), notion = result_notion, threads = a_count(1, 1e5),
   level = level_rule, dropped = a_count(), axis = a_text,
   also = function(x) {
-    problems <- length(x$data$read$problems)
+    problems <- if (is.null(x$data)) nrow(x$sample) else length(x$data$read$problems)
     first_fault(
       fault_if(nrow(x$sample) != problems, paste("a table of", problems, "rows"), x$sample, "$sample"),
       if (!is.null(x$horizon)) within_field(columns_fault(x$sample, c(n_censored = "numeric")), "$sample"),
       keys_fault(x, c("sample", "table")),
-      within_field(columns_fault(x$data$keys, of_type("any", x$keys)), "$data$keys")
+      if (!is.null(x$data)) within_field(columns_fault(x$data$keys, of_type("any", x$keys)), "$data$keys")
     )
   }
 ))

@@ -2,8 +2,8 @@
 
 # The functions that read them.
 sum_readers <- list(
-  ce_state = c("ce_estimate", "ce_panel", "ce_score", "ce_tune", "ks_error"),
-  ce_database = c("ece", "ce_estimate", "ce_panel", "ce_score", "ce_tune", "ks_error")
+  ce_state = c("ce_estimate", "ce_panel", "ce_score", "ce_tune", "ce_validate", "ks_error"),
+  ce_database = c("ece", "ce_estimate", "ce_panel", "ce_score", "ce_tune", "ce_validate", "ks_error")
 )
 
 is_state <- function(x) inherits(x, "ce_state")
@@ -38,6 +38,9 @@ has_sums <- function(x) is_state(x) || is_database(x)
 #   problem   the rows that stand for those of the state or table, of its `notion`; as they are sorted
 #   n         how many rows these are
 #   log       the estimate of the mean log score, where the sums have their own; else NULL
+#   ladder    function(level, threads): that of the main estimate
+#   events    how many rows have the outcome 1
+#   extreme   whether some are 0 or 1, where the problem's rows do not tell
 # `input`: what says how rows are read (truth, dots, by, notion, event_level, na_rm, design), the `interval`, and the
 # `edges` where the cells of a table must end.
 by_sums <- function(x, fn, input, call) UseMethod("by_sums")

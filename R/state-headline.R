@@ -67,13 +67,14 @@ effective_rows <- function(state) {
   sums[1]^2 / sums[2]
 }
 
+state_ladder <- function(state, level, threads) {
+  if (in_blocks(state)) return(block_ladder(state, level, threads))
+  rows <- cell_rows(state$spec$edges, over_parts(state_moments(state)))
+  joint_ladder(rows$x, rows$y, rows$count, level, threads, state_knots(state, 1)[-1])
+}
+
 state_headline <- function(state, level, threads) {
-  ladder <- if (in_blocks(state)) {
-    block_ladder(state, level, threads)
-  } else {
-    rows <- cell_rows(state$spec$edges, over_parts(state_moments(state)))
-    joint_ladder(rows$x, rows$y, rows$count, level, threads, state_knots(state, 1)[-1])
-  }
+  ladder <- state_ladder(state, level, threads)
   out <- headline_row(ladder, state$about$notion, state$n)
   if (!is.null(ladder$least)) attr(out, "least") <- c(block = unname(ladder$least))
   out

@@ -34,7 +34,8 @@ sorted_cells <- function(problem, upper) {
   ends <- findInterval(upper, sorted$x)
   sorted$ties <- unique(ends[ends > 0])
   sorted$prefixes <- fold_prefixes(sorted, problem$fold)
-  replace(problem, "sorted", list(sorted))
+  problem[c("sorted", "cells")] <- list(sorted, TRUE)
+  problem
 }
 
 block_detail <- function(state, detail) paste0(detail, "; errors from ", count_of(used_blocks(state), "block"))

@@ -6,6 +6,7 @@ by_sums.ce_state <- function(x, fn, input, call) {
   check_state_rows(x, call)
   check_state_input(input, call)
   check_state_scalar(x, call)
+  check_state_edges(x, input$edges, call)
   stop_if(x$about$notion == "class_wise", "A class-wise state has the sums of every class, not of all together.",
           "x" = "One probability per row is read here.",
           "i" = "{.fn ce_panel} has the errors of every class and their sums.",
@@ -14,6 +15,14 @@ by_sums.ce_state <- function(x, fn, input, call) {
                                   n_input = x$n + x$dropped)
   predictions$n <- x$n
   predictions$log <- log_estimate(x, 1)
+  predictions$ladder <- function(level, threads) state_ladder(x, level, threads)
+  of_outcome <- function(sums, dim) sum(sum_array(sums, dim)[1, 2, , ])
+  predictions$events <- if (x$about$blocked) {
+    of_outcome(x$sums[[1]]$counts, bins_dim(x$spec))
+  } else {
+    round(of_outcome(x$sums[[1]]$moments, moments_dim(x$spec, FALSE)))
+  }
+  predictions$extreme <- state_scores(x)[["extreme"]] > 0
   out <- as_result(fn(predictions))
   attr(out, "design") <- c(followed_sentence(x), block_sentence(x))
   out
@@ -31,4 +40,13 @@ check_state_input <- function(input, call) {
           "x" = "{.arg {names(given)[given]}} {?was/were} given.",
           "i" = "{.fn ce_state} and {.fn update} take what says how rows are read.", class = c("state", "argument"),
           arg = names(given)[given][1], call = call)
+}
+
+check_state_edges <- function(state, edges, call) {
+  other <- unique(signif(edges, 12))
+  other <- other[vapply(other, function(edge) min(abs(edge - state$spec$edges)) > 1e-12, NA)]
+  stop_if(length(other) > 0, "{.arg thresholds} of a state must be edges of its cells.",
+          "x" = "{.val {other}} {cli::qty(length(other))}{?is/are} not.",
+          "i" = "Every hundredth is one, and each of the {.arg knots} that were given to {.fn ce_state}.",
+          class = c("state", "argument"), arg = "thresholds", value = other, call = call)
 }

@@ -30,17 +30,17 @@ validation_term <- function(level, term, estimate, std_error = NA_real_, low = N
 
 # list(table, notes, resolution, least)
 validate_problem <- function(problem, options, call) {
-  notes <- character()
   # one that cannot be computed is a note
   attempt <- function(terms, level, value) {
     with_reasons(value, function(reason) notes <<- c(notes, reason), validation_term(level, terms, NA_real_))
   }
   y <- as.numeric(problem$labels)
+  ladder <- validation_ladder(problem, options)
+  notes <- as.character(ladder$reason)
   cox <- attempt(c("in_the_large", "intercept", "slope", "joint"), "weak", cox_terms(problem, options, call))
   large <- cox$term == "in_the_large"
   cox$level[large] <- "mean"
-  ladder <- validation_ladder(problem, options)
-  sorted <- c(problem, list(sorted = sort_problem(problem)))
+  sorted <- replace(problem, "sorted", list(sort_problem(problem)))
   table <- vctrs::vec_rbind(
     oe_row(problem, options), cox[large, ], cox[!large, ],
     attempt(smooth_terms, "moderate", moderate_terms(sorted, options)),
@@ -78,20 +78,24 @@ oe_row <- function(problem, options, level = "mean", term = "oe_ratio") {
 }
 
 cox_terms <- function(problem, options, call) {
+  stop_if(isTRUE(problem$extreme), "Cox's regression needs predictions strictly between 0 and 1.",
+          "x" = "Some are 0 or 1.", class = "logit", call = call)
   cox <- cox_columns(problem, options$floor, options$level, call)
   at <- c(3, 1, 2, 4)
   validation_term("weak", c("in_the_large", "intercept", "slope", "joint"), cox$.estimate[at], cox$std.error[at],
                   cox$conf.low[at], cox$conf.high[at], cox$p.value[at])
 }
 
-validation_ladder <- function(problem, options) binary_ladder(problem, options$level, options$threads)
+validation_ladder <- function(problem, options) {
+  problem$ladder %||% binary_ladder(problem, options$level, options$threads)
+}
 
 ladder_term <- function(ladder, level = "moderate", term = "calibration_error") {
   validation_term(level, term, ladder$estimate, ladder$std.error, ladder$low, ladder$high, ladder$p.value)
 }
 
 equivalence_term <- function(ladder, options) {
-  if (is.null(options$delta)) return(NULL)
+  if (is.null(options$delta) || is.null(ladder$upper)) return(NULL)
   found <- equivalence(ladder, options$delta, options$level)
   validation_term("moderate", paste0("equivalence(", format(options$delta), ")"), NA_real_, low = 0, high = found$high,
                   p = found$p.value)
@@ -101,10 +105,21 @@ smooth_terms <- c("ici", "e50", "e90", "emax", "eci")
 
 # Distances of the predictions from their smooth curve, with their limits (R/smooth-limits.R).
 moderate_terms <- function(problem, options) {
-  frequency <- problem_frequency(problem, options$smoother, options$span)
-  value <- curve_distances(frequency - problem$features[, 1], problem)
+  if (isTRUE(problem$cells)) {
+    cells <- moderate_cells(problem, options)
+    value <- cells$distances(cells$seen)
+    # weights of the rows of a cell are not known
+    if (!equal_draws(problem$design) && is.null(problem$design$cluster)) options$times <- 0
+  } else {
+    frequency <- problem_frequency(problem, options$smoother, options$span)
+    value <- curve_distances(frequency - problem$features[, 1], problem)
+  }
   if (options$times == 0) return(validation_term("moderate", smooth_terms, value))
-  draws <- with_seed_kept(1, moderate_draws(problem, frequency, value, options))
+  draws <- with_seed_kept(1, if (isTRUE(problem$cells) || problem$design$n > 5000) {
+    cell_draws(problem, if (!isTRUE(problem$cells)) frequency, value, options)
+  } else {
+    smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times)
+  })
   limits <- smooth_limits(value, draws, options$level, problem$design, c(1, 1, 1, 1, 2))
   within <- function(limit) pmin(pmax(limit, 0), c(1, 1, 1, 1, Inf))
   validation_term("moderate", smooth_terms, value, limits$std.error, within(limits$low), within(limits$high))
@@ -118,19 +133,11 @@ curve_distances <- function(gap, problem) {
   c(gap_distances(gap, problem), relative)
 }
 
-# Many rows are drawn as what they add to cells of equal weight: a sample moves the cells' values as it moves those of
-# the rows.
-moderate_draws <- function(problem, frequency, value, options, most = 5000, cells = 1000) {
-  design <- problem$design
-  if (design$n <= most) {
-    return(smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times))
-  }
+# Rows as cells of equal weight, and the smooth curve of these.
+moderate_cells <- function(problem, options, n_cells = 1000) {
   sorted <- sort_problem(problem)
-  order <- sorted$order
-  ends <- mass_ends(sorted, cells)
-  w <- sorted$w %||% numeric()
-  clusters <- design$cluster[order] %||% integer()
-  sums <- list(sorted$sum_w %||% seq_along(order), sorted$sum_d + sorted$sum_y, sorted$sum_y)
+  ends <- mass_ends(sorted, n_cells)
+  sums <- list(sorted$sum_w %||% seq_along(sorted$order), sorted$sum_d + sorted$sum_y, sorted$sum_y)
   rows <- matrix(unlist(lapply(sums, bin_totals, ends)), ncol = 3)
   # rows as one per cell, with the curve's gap
   curve_of <- function(part) {
@@ -143,45 +150,63 @@ moderate_draws <- function(problem, frequency, value, options, most = 5000, cell
     list(gap = replace(rep(NA_real_, length(used)), used, frequency - at), used = used,
          problem = list(features = matrix(at), labels = events, design = new_design(nrow(part), part[, 1])))
   }
-  distances <- function(own, gap = own$gap) curve_distances(gap[own$used], own$problem)
-  seen <- curve_of(rows)
-  plain <- is_plain(design) && design$n >= 100 * cells
+  list(sorted = sorted, ends = ends, rows = rows, curve_of = curve_of, seen = curve_of(rows),
+       distances = function(own, gap = own$gap) curve_distances(gap[own$used], own$problem))
+}
+
+# Many rows are drawn as what they add to cells: a sample moves the cells' values as it moves those of the rows.
+# `frequency`: of the rows, NULL where they have the gap of their cell.
+cell_draws <- function(problem, frequency, value, options, n_cells = 1000) {
+  design <- problem$design
+  of <- moderate_cells(problem, options, n_cells)
+  sorted <- of$sorted
+  ends <- of$ends
+  w <- sorted$w %||% numeric()
+  frequency <- if (is.null(frequency)) {
+    pmin(pmax(sorted$x + rep(of$seen$gap, diff(c(0, ends))), 0), 1)
+  } else {
+    frequency[sorted$order]
+  }
+  clusters <- design$cluster[sorted$order] %||% integer()
+  plain <- equal_draws(design) && is.null(design$cluster) && (isTRUE(problem$cells) || design$n >= 1e5)
   drawn <- if (plain) {
     drawn_cells(sorted, ends, options$times)
   } else {
     cpp_resampled_cells(sorted$x, sorted$y, w, ends, clusters, options$times, draw_seed(), options$threads)
   }
-  drawn <- apply(drawn, 2, function(sums) curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
-  samples <- vapply(drawn, distances, value)
+  drawn <- apply(drawn, 2, function(sums) of$curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
+  samples <- vapply(drawn, of$distances, value)
   # between the curve and those of bootstrap samples, or of outcomes simulated from it
   others <- if (!is.null(design$cluster)) {
     drawn
   } else {
     events <- if (plain) {
-      expected <- bin_totals(cumsum(frequency[order]), ends)
-      matrix(stats::rbinom(length(ends) * options$times, rows[, 1], pmin(expected / rows[, 1], 1)), length(ends))
+      size <- round(of$rows[, 1])
+      expected <- bin_totals(cumsum((sorted$w %||% 1) * frequency), ends)
+      matrix(stats::rbinom(length(ends) * options$times, size, pmin(expected / of$rows[, 1], 1)), length(ends))
     } else {
-      cpp_redrawn_cells(frequency[order], w, ends, options$times, draw_seed(), options$threads)
+      cpp_redrawn_cells(frequency, w, ends, options$times, draw_seed(), options$threads)
     }
-    apply(events, 2, function(sums) curve_of(cbind(rows[, 1:2], sums)), simplify = FALSE)
+    apply(events, 2, function(sums) of$curve_of(cbind(of$rows[, 1:2], sums)), simplify = FALSE)
   }
-  noise <- vapply(others, function(own) distances(own, own$gap - seen$gap), value)
+  noise <- vapply(others, function(own) of$distances(own, own$gap - of$seen$gap), value)
   # the cells' value is near that of the rows
-  list(samples = samples + (value - distances(seen)), noise = noise)
+  list(samples = samples + (value - of$distances(of$seen)), noise = noise)
 }
 
 # As cpp_resampled_cells(), of rows that count alike, without drawing each row: how many of a cell are drawn is
 # multinomial, how many of these are events is binomial, and the sum of their predictions is as good as normal.
 drawn_cells <- function(sorted, ends, times) {
-  total <- function(v) bin_totals(cumsum(v), ends)
-  n <- diff(c(0, ends))
+  w <- sorted$w %||% 1
+  total <- function(v) bin_totals(cumsum(w * v), ends)
+  n <- if (is.null(sorted$w)) diff(c(0, ends)) else bin_totals(sorted$sum_w, ends)
   events <- total(sorted$y)
   of_events <- total(sorted$x * sorted$y)
   at_event <- of_events / pmax(events, 1)
   at_other <- (total(sorted$x) - of_events) / pmax(n - events, 1)
   spread <- sqrt(pmax(total(sorted$x^2) - events * at_event^2 - (n - events) * at_other^2, 0) / n)
-  size <- stats::rmultinom(times, sum(n), n)
-  event <- matrix(stats::rbinom(length(size), size, events / n), length(n))
+  size <- stats::rmultinom(times, round(sum(n)), n)
+  event <- matrix(stats::rbinom(length(size), size, pmin(events / n, 1)), length(n))
   place <- event * at_event + (size - event) * at_other + spread * sqrt(size) * stats::rnorm(length(size))
   rbind(size, place, event)
 }
@@ -238,6 +263,7 @@ overall_rows <- function(problem, options) {
   prevalence <- row_mean(y, design)
   spread <- prevalence * (1 - prevalence)
   log_loss <- -ifelse(y == 1, log(p), log1p(-p))
+  own_log <- if (!is.null(problem$log)) summarise_estimates(list(problem$log), options$level)
   vctrs::vec_rbind(
     row("brier", brier, squared),
     if (spread > 0) {
@@ -246,7 +272,11 @@ overall_rows <- function(problem, options) {
     } else {
       validation_term("overall", "scaled_brier", NA_real_)
     },
-    row("log_loss", row_mean(log_loss, design), log_loss)
+    if (is.null(own_log)) {
+      row("log_loss", row_mean(log_loss, design), log_loss)
+    } else {
+      validation_term("overall", "log_loss", own_log$.estimate, own_log$std.error, own_log$conf.low, own_log$conf.high)
+    }
   )
 }
 

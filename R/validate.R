@@ -6,7 +6,7 @@
 #' @inheritParams ece
 #' @inheritParams ce_args
 #' @param x Predictions: a data frame, a matrix or a vector of probabilities as for [ece()], or a list of these, one per
-#'   model.
+#'   model; or a [ce_state()] or a table of a database, see *States and tables*.
 #' @param group Covariate patterns within which predictions should be calibrated too ("strong" calibration): one or
 #'   several columns of `x` (tidyselect), or a vector or a data frame with a value per row.
 #' @param thresholds Threshold probabilities for net benefit. Rows with a prediction at or above the threshold count as
@@ -47,11 +47,19 @@
 #' * **utility**: `net_benefit(c)` \eqn{= \overline{1\{p \ge c\} (y - c)} / (1 - c)} per row, see [ce_decision()].
 #'
 #' @section Intervals:
-#' Intervals come from the influence of each row, with weights and clusters as in [ece()]. The regression without weights
-#' and clusters has Wald's interval, the calibration error that of [ce_estimate()]. The terms of the smooth curve have a
-#' bootstrap as in [ici()]; above 5,000 rows the samples are drawn on 1,000 cells of equal weight. `std.error` is on the
-#' scale of `estimate`. A term that cannot be computed is `NA`, and a line below the
-#' printed table gives the reason; the other terms are still reported.
+#' Intervals come from the influence of each row, with weights and clusters as in [ece()]. The regression without
+#' weights and clusters has Wald's interval, the calibration error that of [ce_estimate()]. The terms of the smooth
+#' curve have a bootstrap as in [ici()]; above 5,000 rows the samples are drawn on 1,000 cells of equal weight.
+#' `std.error` is on the scale of `estimate`. A term that cannot be computed is `NA`, and a line below the printed table
+#' gives the reason; the other terms are still reported.
+#' @section States and tables:
+#' A table with up to 20,000 different rows (see [ce_database()]) is read with their counts, and the numbers are those
+#' of the rows in memory; the bootstrap has other samples. For more rows, and for a [ce_state()], sums over narrow cells
+#' stand for the rows: `auroc` then agrees to about 1e-4, and the terms of the smooth curve, which is that of 1,000
+#' cells of equal weight, to about 1% (`e50`, `e90` and `emax`: 10%). Other estimates agree to 1e-8 or better.
+#' `thresholds` of a state must be edges of its cells, such as hundredths; predictions that equal a threshold exactly
+#' count as above it in a table, and approximately in a state. Standard errors of a state in blocks are those of the
+#' blocks. There is no `group`, no class-wise validation and no figure.
 #' @section Cost:
 #' A few sorts and linear passes, and `times` smooth curves: less than a second for 100,000 rows, and three seconds for
 #' a million.
@@ -99,21 +107,77 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
   read <- function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
-    stop_if(predictions$na, "Missing values cannot be validated.", "i" = "Use {.code na_rm = TRUE} to drop them.",
-            class = "missing", arg = "na_rm", call = call)
+    check_validated(predictions, call)
     notion <<- notion %||% validation_notion(predictions)
     validated_problems(predictions, validation_groups(group, part, predictions$rows, call, truth, design), notion,
                        design$horizon, call)
+  }
+  if (has_sums(x)) {
+    check_no_group(group, call)
+    input <- list(truth = truth, dots = dots, by = enquo(.by), event_level = event_level, na_rm = na_rm,
+                  design = design, notion = notion, edges = c(options$thresholds, options$thresholds * (1 - 2^-53)))
+    return(validate_sums(x, input, options, call))
   }
   data <- read_curves(x, enquo(.by), read, call)
   new_validation(data, notion, design$horizon, options, call)
 }
 
-# The predictions as problems, with the facts that the page states about them.
+check_no_group <- function(group, call) {
+  stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, which states and tables do not send.",
+          "x" = "It is given.", "i" = "{.arg .by} validates the groups of a table each on its own.",
+          class = "unsupported", arg = "group", call = call)
+}
+
+# Of a table whose sums do not have it.
+no_ladder <- function(cnd) {
+  c(lapply(setNames(nm = c("estimate", "std.error", "low", "high", "p.value", "resolution")), function(name) NA_real_),
+    reason = paste0("No calibration error: in a database ", cnd$rule, "."))
+}
+
+# Of what states and tables deliver.
+validate_sums <- function(x, input, options, call) {
+  problems <- list()
+  table <- by_sums(x, function(predictions) {
+    check_validated(predictions, call)
+    about <- validation_about(predictions, predictions$notion, NULL)
+    problem <- predictions$problem
+    copies <- problem$design$copies
+    if (is.null(problem$cells) && sum(copies) <= most_repeated_rows) {
+      # few different rows of a table
+      if (!is.null(copies)) problem <- take_rows(problem, rep(seq_along(copies), copies))
+      if (!is.null(copies)) problem$design <- new_design(sum(copies))
+    } else {
+      problem[c("n", "events", "log", "extreme")] <- predictions[c("n", "events", "log", "extreme")]
+      problem$ladder <- rlang::try_fetch(predictions$ladder(options$level, options$threads),
+                                         calibrisk_error_headline = function(cnd) no_ladder(cnd))
+      problem$cells <- TRUE
+    }
+    problem$about <- about
+    problems[[length(problems) + 1]] <<- problem
+    columns_frame(place = length(problems))
+  }, input, call)
+  table <- table[!is.na(table$place), ]
+  keys <- table[setdiff(names(table), "place")]
+  data <- list(problems = problems[table$place], keys = lapply(seq_len(nrow(keys)), function(i) keys[i, ]))
+  replace(new_validation(data, problems[[1]]$about$notion, NULL, options, call, attr(table, "design")), "data",
+          list(NULL))
+}
+
+check_validated <- function(predictions, call) {
+  stop_if(predictions$na, "Missing values cannot be validated.", "i" = "Use {.code na_rm = TRUE} to drop them.",
+          class = "missing", arg = "na_rm", call = call)
+}
+
+# The facts that the page states about predictions.
+validation_about <- function(predictions, notion, horizon) {
+  list(dropped = predictions$dropped, axis = probability_of(predictions), notion = notion,
+       event = list(label = event_label(predictions, notion, horizon),
+                    hint = event_hint(predictions, notion, horizon)))
+}
+
+# The predictions as problems, with these facts.
 validated_problems <- function(predictions, groups, notion, horizon, call) {
-  about <- list(dropped = predictions$dropped, axis = probability_of(predictions),
-                event = list(label = event_label(predictions, notion, horizon),
-                             hint = event_hint(predictions, notion, horizon)))
+  about <- validation_about(predictions, notion, horizon)
   problems <- notion_problems(predictions, notion, call)
   lapply(seq_along(problems), function(k) {
     # rows are dropped once, of all classes
@@ -122,8 +186,8 @@ validated_problems <- function(predictions, groups, notion, horizon, call) {
   })
 }
 
-# `data`: what read_curves() returns.
-new_validation <- function(data, notion, horizon, options, call) {
+# `data`: what read_curves() returns; `said`: how rows count, where their designs do not say it.
+new_validation <- function(data, notion, horizon, options, call, said = NULL) {
   keys <- vctrs::vec_rbind(!!!data$keys)
   parts <- lapply(data$problems, validate_problem, options, call)
   designs <- lapply(data$problems, `[[`, "design")
@@ -136,7 +200,7 @@ new_validation <- function(data, notion, horizon, options, call) {
       notes = lapply(parts, `[[`, "notes"), resolution = vapply(parts, `[[`, 0, "resolution"),
       keys = names(keys), notion = notion, level = options$level,
       # of survival outcomes the line of each sample has counted the rows
-      design = c(design_sentence(designs, rows = is.null(horizon)),
+      design = c(said %||% design_sentence(designs, rows = is.null(horizon)),
                  few_clusters_sentence(unlist(lapply(parts, `[[`, "least")), options$level)),
       dropped = sum(vapply(about, `[[`, 0, "dropped")),
       horizon = horizon$time, axis = last$axis, event = last$event, threads = options$threads
@@ -199,9 +263,9 @@ validation_sample <- function(problem) {
   design <- problem$design
   prevalence <- row_mean(as.numeric(problem$labels), design)
   columns_frame(!!!drop_null(list(
-    n = design$n, events = sum(problem$labels == 1), prevalence = prevalence,
+    n = problem$n %||% design$n, events = problem$events %||% sum(problem$labels == 1), prevalence = prevalence,
     mean_prediction = row_mean(problem$features[, 1], design),
-    n_effective = if (is.null(design$w)) design$n else 1 / weight_concentration(design),
+    n_effective = if (equal_draws(design)) problem$n %||% design$n else 1 / weight_concentration(design),
     n_clusters = if (is.null(design$cluster)) NA_integer_ else as.integer(cluster_count(design)),
     n_censored = design$follow_up$censored
   )))
@@ -233,5 +297,7 @@ glance.ce_validation <- function(x, ...) x$sample
 # The curve is drawn from the data that the validation has read.
 validation_curve <- function(x, type = "smooth", call = caller_env()) {
   curve <- as_choice(type, "curve", "type", call = call)
+  stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state or a table.",
+          "i" = "{.fn ce_curve} draws a sample of the rows.", class = "unsupported", arg = "object", call = call)
   bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, call)
 }

@@ -87,3 +87,33 @@ test_that("what sums of a table cannot tell is an error that says why", {
   }
   expect_error(ks_error(d$table, y, p, horizon = 3), class = "calibrisk_error_database")
 })
+
+test_that("the validation of a table is that of the rows", {
+  of <- function(table) unlist(tidy(table)[c("estimate", "std.error", "conf.low", "conf.high")])
+  few <- sums_table(local_database(), 900, 3)
+  few$rows$p <- pmin(pmax(few$rows$p, .001), .999)
+  table <- write_table(local_database(), "e", few$rows)
+  compare <- function(...) {
+    expect_close(of(ce_validate(table, y, p, ..., times = 0)), of(ce_validate(few$rows, y, p, ..., times = 0)), 1e-10)
+  }
+  compare(delta = .1)
+  compare(weights = w, thresholds = .25)
+  compare(weights = v, cluster = g)
+  compare(.by = h)
+  many <- sums_table(local_database(), 21000, 12)$rows
+  many$p <- pmin(pmax(many$p, 1e-4), 1 - 1e-4)
+  many$p[1:40] <- .1
+  table <- write_table(local_database(), "e", many)
+  one <- tidy(ce_validate(table, y, p, weights = w, times = 20))
+  rows <- tidy(ce_validate(many, y, p, weights = w, times = 0))
+  smooth <- rows$term %in% c("ici", "e50", "e90", "emax", "eci", "auroc")
+  expect_close(one$estimate[!smooth], rows$estimate[!smooth], 1e-5)
+  off <- abs(one$estimate - rows$estimate) / one$std.error
+  expect_lt(max(off[smooth]), 1.5)
+  expect_lt(max(off[one$term %in% c("ici", "eci", "auroc")]), 0.2)
+  # their squares are not known
+  one <- ce_validate(table, y, p, weights = v, times = 20)
+  expect_output(print(one), "No calibration error: in a database")
+  expect_true(is.na(tidy(one)$estimate[tidy(one)$term == "calibration_error"]))
+  expect_error(ce_validate(table, y, p, group = h), class = "calibrisk_error_unsupported")
+})

@@ -55,3 +55,57 @@ test_that("what a state cannot tell is an error that says why", {
     expect_identical(cnd$arg, arg)
   }
 })
+
+test_that("the validation of a state is that of the rows", {
+  d <- inside_sample(6000, 6)
+  state <- state_of(d)
+  one <- ce_validate(state, times = 40, delta = 0.5)
+  rows <- ce_validate(d$x, d$y, times = 40, delta = 0.5)
+  terms <- c("oe_ratio", "in_the_large", "intercept", "slope", "joint", "brier", "scaled_brier", "log_loss",
+             "net_benefit(0.1)", "net_benefit(0.5)")
+  shown <- c("estimate", "std.error", "conf.low", "conf.high", "p.value")
+  pick <- function(validation, terms) unlist(tidy(validation)[match(terms, tidy(validation)$term), shown])
+  expect_close(pick(one, terms), pick(rows, terms), 1e-6)
+  expect_identical(tidy(one)$term, tidy(rows)$term)
+  near <- function(term, share) {
+    a <- tidy(one)[tidy(one)$term == term, ]
+    b <- tidy(rows)[tidy(rows)$term == term, ]
+    expect_lt(abs(a$estimate - b$estimate), share * b$std.error)
+    expect_lt(abs(log(a$std.error / b$std.error)), 0.5)
+  }
+  near("auroc", 0.1)
+  for (term in c("ici", "eci")) near(term, 0.5)
+  error <- ce_estimate(state)
+  own <- tidy(one)[tidy(one)$term == "calibration_error", ]
+  expect_identical(c(own$estimate, own$conf.low, own$conf.high), c(error$estimate, error$conf.low, error$conf.high))
+  expect_equal(glance(one)[c("n", "events")], glance(rows)[c("n", "events")], tolerance = 0)
+  expect_output(print(one), "6,000 rows")
+  expect_identical(tidy(ce_validate(state, times = 40, delta = 0.5)), tidy(one))
+})
+
+test_that("the validation of a state in blocks has errors from blocks", {
+  d <- inside_sample(3000, 7)
+  w <- d$x + .5
+  one <- ce_validate(state_of(d, weights = w, cluster = rep(1:300, 10)), times = 20)
+  rows <- ce_validate(d$x, d$y, weights = w, cluster = rep(1:300, 10), times = 0)
+  same <- c("oe_ratio", "brier", "net_benefit(0.5)")
+  expect_close(tidy(one)$estimate[tidy(one)$term %in% same], tidy(rows)$estimate[tidy(rows)$term %in% same], 1e-9)
+  expect_equal(glance(one)$events, sum(d$y))
+  expect_close(glance(one)$prevalence, weighted.mean(d$y, w), 1e-9)
+  expect_match(one$design, "errors from .* blocks", all = FALSE)
+  expect_false(anyNA(tidy(one)$std.error[tidy(one)$term == "ici"]))
+})
+
+test_that("what the validation of a state cannot tell is an error or a note that says why", {
+  d <- inside_sample(300, 8)
+  state <- state_of(d)
+  cnd <- expect_error(ce_validate(state, thresholds = c(.1, .123)), class = "calibrisk_error_state")
+  expect_match(conditionMessage(cnd), "0.123 is not")
+  expect_error(ce_validate(state, group = rep(1:2, 150)), class = "calibrisk_error_unsupported")
+  expect_error(validation_curve(ce_validate(state, times = 0)), class = "calibrisk_error_unsupported")
+  d$x[1:3] <- c(0, 1, 1)
+  d$y[1:3] <- c(0, 1, 1)
+  one <- ce_validate(state_of(d), times = 0)
+  expect_true(is.na(tidy(one)$estimate[tidy(one)$term == "slope"]))
+  expect_output(print(one), "strictly between 0 and 1")
+})

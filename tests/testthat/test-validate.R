@@ -130,12 +130,9 @@ test_that("samples of cells move as those of rows", {
     problem$design <- design
     frequency <- problem_frequency(problem, "loess", .75)
     value <- curve_distances(frequency - d$p, problem)
-    draws <- function(...) {
-      given <- replace(options, "times", 400)
-      withr::with_seed(1, moderate_draws(problem, frequency, value, given, ...))
-    }
-    exact <- draws()
-    cells <- draws(most = 100, cells = 300)
+    given <- replace(options, "times", 400)
+    exact <- withr::with_seed(1, smooth_draws(problem, frequency, "loess", .75, curve_distances, 400))
+    cells <- withr::with_seed(1, cell_draws(problem, frequency, value, given, 300))
     for (name in c("samples", "noise")) {
       expect_equal(rowMeans(cells[[name]]), rowMeans(exact[[name]]), tolerance = .1)
       expect_equal(apply(cells[[name]], 1, sd), apply(exact[[name]], 1, sd), tolerance = .15)
