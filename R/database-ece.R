@@ -27,7 +27,7 @@ check_database_scheme <- function(scheme, interval, call) {
     stop_unsupported("there are no canonical errors", "{.arg distance} is given.", call, "distance")
   }
   if (interval$type != "analytic") {
-    stop_unsupported("rows are not resampled", "{.arg interval} is {.val bootstrap}.", call, "interval")
+    stop_unsupported("rows are not resampled", "{.arg times} is given.", call, "times")
   }
   if (!scheme$type %in% c("width", "mass", "discrete")) {
     stop_unsupported("bins are {.val width}, {.val mass} or {.val discrete}",

@@ -4,7 +4,7 @@
 #' @export
 by_sums.ce_database <- function(x, fn, input, call) {
   if (identical(input$interval, "bootstrap")) {
-    stop_unsupported("rows are not resampled", "{.arg interval} is {.val bootstrap}.", call, "interval")
+    stop_unsupported("rows are not resampled", "{.arg times} is given.", call, "times")
   }
   rows <- read_database(x, input$truth, input$dots, input$by, input$notion, input$event_level, input$na_rm,
                         input$design, call)

@@ -143,7 +143,7 @@ tune_database <- function(rows, methods, headline, level, threads, call) {
   check_fold_count(k, sum(sizes[-1]), sum(sizes), call)
   grids <- lapply(methods, method_grid, notion = rows$notion, n = sum(sizes[-1]) * (k - 1) / k)
   splits <- list(list(fold = problem$fold, k = k))
-  results <- tune_jobs(methods, list(problem), splits, grids, FALSE, threads, call)
+  results <- tune_jobs(methods, list(problem), splits, grids, threads, call)
   design <- database_design(rows)
   new_tune(results, methods, grids, headline, list(list(class = NULL)), list(
     histogram = feature_histogram(problem, threads), source = NULL, notion = rows$notion, level = level,

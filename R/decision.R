@@ -78,16 +78,16 @@
 #' @param times Number of bootstrap draws for the bands.
 #' @param level Confidence level of intervals and bands.
 #' @param threads Number of threads; see [ce_threads].
-#' @return A `ce_decision`. `tidy()` returns a row per model, group and threshold. Its columns are `model` and the groups
-#'   (if there are several), `threshold`, `net_benefit` and `treat_all`. `loss` follows, with its `std.error`, `conf.low`
-#'   and `conf.high` (pointwise) and `band.low` and `band.high` (simultaneous). `recalibrated` is the net benefit after
-#'   recalibration, and `changed` the number of rows whose decision recalibration changes. `net_benefit.std.error`, `net_benefit.conf.low`
-#'   and so on are the same for the net benefit. `tidy(type = "differences")` returns a row per pair of models, group
-#'   and threshold: `a`, `b`, groups, `threshold`, `difference` (of net benefit, a minus b), `std.error`, `conf.low`,
-#'   `conf.high`, `band.low` and `band.high`. `glance()` returns a row per model and group: `n`, `event_rate`, `area`
-#'   with `std.error`, `conf.low` and `conf.high`, and the threshold `worst` with the largest estimated `loss`. Two
-#'   columns are shares of thresholds: `bought` (`band.low` is above 0) and `useful` (the net benefit is above that of
-#'   treat all and treat none).
+#' @return A `ce_decision`. `tidy()` returns a row per model, group and threshold. Its columns are `model` and the
+#'   groups (if there are several), `threshold`, `net_benefit` and `treat_all`. `loss` follows, with its `std.error`,
+#'   `conf.low` and `conf.high` (pointwise) and `band.low` and `band.high` (simultaneous). `recalibrated` is the net
+#'   benefit after recalibration, and `changed` the number of rows whose decision recalibration changes.
+#'   `net_benefit.std.error`, `net_benefit.conf.low` and so on are the same for the net benefit. `tidy(type =
+#'   "differences")` returns a row per pair of models, group and threshold: `a`, `b`, groups, `threshold`,
+#'   `difference` (of net benefit, a minus b), `std.error`, `conf.low`, `conf.high`, `band.low` and `band.high`.
+#'   `glance()` returns a row per model and group: `n`, `event_rate`, `area` with `std.error`, `conf.low` and
+#'   `conf.high`, and the threshold `worst` with the largest estimated `loss`. Two columns are shares of thresholds:
+#'   `bought` (`band.low` is above 0) and `useful` (the net benefit is above that of treat all and treat none).
 #' @section Errors:
 #' `calibrisk_error_argument` for thresholds outside (0, 1), `_classes` for more than two classes, `_method` for a
 #' recalibration that does not estimate miscalibration, `_missing` for incomplete rows with `na_rm = FALSE`, and those

@@ -126,11 +126,10 @@ taken_options <- function(call) {
 }
 
 near_remedy <- function(name, near, dots, known, call) {
-  more <- if (near == "times" && "interval" %in% known) list(interval = "bootstrap")
   line <- if (near == "truth") {
     mended_line(call, rename = setNames("truth", name))
   } else {
-    meant_line(dots, known, more, call)
+    meant_line(dots, known, call)
   }
   remedy(paste0("Did you mean {.arg ", near, "}?"), line)
 }
@@ -155,7 +154,7 @@ complete_line <- function(call, drop) {
 }
 
 # The typed call in which each of the named `dots` has the nearest name of those not given, or is left out.
-meant_line <- function(dots, arguments, more, call) {
+meant_line <- function(dots, arguments, call) {
   rename <- set <- drop <- NULL
   for (name in setdiff(names(dots), "")) {
     near <- near_argument(name, setdiff(arguments, c(rename, names(typed_call(call)$args))))
@@ -166,7 +165,7 @@ meant_line <- function(dots, arguments, more, call) {
       set[name] <- list(argument_value(name, near, dot_value(dots[[name]]), verb_text(call)))
     }
   }
-  mended_line(call, c(set, more), drop = drop, rename = rename)
+  mended_line(call, set, drop = drop, rename = rename)
 }
 
 # An argument by another of its names, or the nearest.
@@ -241,10 +240,16 @@ argument_values <- list(
     }
     listed %||% value
   },
+  times = function(value, old) sample_number(value),
   method = function(value, old) method_expr(value),
   methods = function(value, old) method_expr(value),
   kernel = function(value, old) if (startsWith(old, "kernel")) value else call("kernel_gaussian", value)
 )
+
+# Of a kind of interval: none but the bootstrap has samples.
+sample_number <- function(value) {
+  if (is.numeric(value)) value else if (grepl("^(b|true)", tolower(as.character(value)[1]))) 1000
+}
 
 method_expr <- function(value) {
   name <- if (rlang::is_string(value)) meant_word(value, c("bins", "kde", "kkr", "ukkr"))

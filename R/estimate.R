@@ -10,10 +10,10 @@
 #' @param notion One or several types of calibration; by default `"binary"` for a single probability and for two
 #'   classes, else `"top_label"`.
 #' @param method `"adaptive"`, the estimate from nested bases that is defined below; or a method of [ce_methods], tuned
-#'   over its own grid with [ce_tune()]. In that case `estimate` and `std.error` are that method's, from the test rows;
-#'   interval, bound and test are still those of the nested bases.
+#'   over its own grid by 5 folds of 80% of the rows; [ce_tune()] takes other folds and test rows. Then `estimate`
+#'   and `std.error` are that method's, from the other rows; interval, bound and test are still those of the nested
+#'   bases.
 #' @param bases The nested bases: `NULL` for the default ones, or a list; see [basis_hats()].
-#' @param folds,test,progress For `method`; see [ce_tune()].
 #' @return One row per type of calibration (and group). Its columns are `notion` (the type), `estimate` (root of the
 #'   squared calibration error), `std.error` (of the root; `NA` where it cannot be distinguished from 0), `conf.low` and
 #'   `conf.high`. Then follow the one-sided `lower_bound`, the `p.value` of the test of calibration, `resolution` (knots
@@ -184,9 +184,9 @@
 #' @export
 #' @examples
 #' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
-ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases = NULL, folds = 5, test = 0.2,
+ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases = NULL,
                         .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                        progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                        threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   if (missing(x)) stop_no_predictions(call)
   if (is_state(x)) {
@@ -198,7 +198,6 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   check_estimate_method(method, notion, call)
   bases <- check_bases(bases, notion, call)
   check_level(level)
-  check_flag(progress)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
@@ -223,7 +222,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     if (predictions$na) return(vctrs::vec_rbind(!!!lapply(
       notion, missing_estimate, method_name(method), n_obs(predictions) + predictions$dropped
     )))
-    if (is_method(method)) split <- split_predictions(predictions, folds, test, call)
+    if (is_method(method)) split <- split_predictions(predictions, 5, 0.2, call)
     ladders <- list()
     for (one in notion[order(notion == "canonical")]) {
       # the canonical ladder takes the coarser ones on the default bases
@@ -236,7 +235,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     rows <- lapply(notion, function(one) {
       row <- headline_row(ladders[[one]], one, n_obs(predictions))
       if (!is_method(method)) return(row)
-      tuned <- tune_predictions(predictions, one, check_methods(method), list(split), level, progress, threads, call,
+      tuned <- tune_predictions(predictions, one, check_methods(method), list(split), level, threads, call,
                                 headline = row)
       holdout_row(row, tuned)
     })

@@ -7,8 +7,9 @@
 #' Gruber and Buettner 2022, Theorem 3.1, for `p >= 1`, K classes:
 #' `K^(1/p - 1/2) sqrt(2) >= K^(1/p - 1/2) RBS >= CE_p >= CWCE_p` (the second for `p <= 2`) and `CE_p >= TCE_p >=
 #' TCE_1`. `TCE_1` is at least the Kolmogorov-Smirnov error, the ECE with any bins, and the MMCE over the root of the
-#' kernel's largest value. (That is 1 here; the paper prints the constant on the other side.) On a data set they hold
-#' exactly, for any `n`, with the plug-in errors of the distinct predictions (`ece(type = "discrete")`). They then
+#' kernel's largest value. (That is 1 here, for the Laplace kernel of [mmce()] with its default bandwidth; the paper
+#' prints the constant on the other side.) On a data set they hold exactly, for any `n`, with the plug-in errors of the
+#' distinct predictions (`ece(type = "discrete")`). They then
 #' describe the data, not the population: with all predictions distinct, CE_p is as large as it can be.
 #'
 #' A zero low in the chain says nothing about the errors above: recalibrating every
@@ -22,7 +23,6 @@
 #' @inheritParams ece
 #' @param n_bins Numbers of bins of the ECE.
 #' @param p Exponent, from 1 to 32.
-#' @param bandwidth For the MMCE's Laplace kernel.
 #' @return A tibble of class `ce_hierarchy` with a row per error: `quantity`, `value`, `below` (the error that bounds
 #' it from above), `slack` (how much room is left), `holds` (`NA` where the theorem asserts
 #' nothing, `p > 2`), `std.error`, `conf.low`, `conf.high`, `p`, `n_classes`, `n_distinct` (predictions), `n`.
@@ -34,28 +34,27 @@
 #' probs <- rbind(c(0.7, 0.2, 0.1), c(0.7, 0.2, 0.1), c(0.1, 0.3, 0.6), c(0.1, 0.3, 0.6))
 #' ce_hierarchy(probs, c(1, 2, 3, 3))
 #' @export
-ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, bandwidth = 0.4, level = 0.95, .by = NULL,
+ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, level = 0.95, .by = NULL,
                          event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   check_exponent(p)
   check_bins(n_bins, size = NULL)
-  check_number(bandwidth, lower = 0, open = TRUE)
   check_level(level)
   truth <- enquo(truth)
   dots <- column_dots(...)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   out <- by_groups(x, enquo(.by), function(part) {
     predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
-    hierarchy_rows(predictions, p, n_bins, bandwidth, level, call)
+    hierarchy_rows(predictions, p, n_bins, level, call)
   })
   class(out) <- c("ce_hierarchy", class(out))
   out
 }
 
-hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
+hierarchy_rows <- function(predictions, p, n_bins, level, call) {
   scalar <- is.null(predictions$probs)
   # where values are missing there is nothing to compute, maybe not a single row
-  errors <- if (!predictions$na) hierarchy_errors(predictions, p, n_bins, bandwidth, level, call)
+  errors <- if (!predictions$na) hierarchy_errors(predictions, p, n_bins, level, call)
   ece_names <- paste0("ECE, ", n_bins, " bins")
   names <- c("ceiling", "RBS", if (!scalar) c("CE", "CWCE"), if (p != 1) "TCE", "TCE_1", "KS", ece_names, "MMCE")
   column <- function(name) vapply(names, function(q) as.numeric(errors[[q]][[name]] %||% NA_real_), 0)
@@ -86,7 +85,7 @@ hierarchy_rows <- function(predictions, p, n_bins, bandwidth, level, call) {
 }
 
 # The columns of every error, by its name.
-hierarchy_errors <- function(predictions, p, n_bins, bandwidth, level, call) {
+hierarchy_errors <- function(predictions, p, n_bins, level, call) {
   scalar <- is.null(predictions$probs)
   interval <- list(type = "analytic", level = level)
   top <- notion_problems(predictions, if (scalar) "binary" else "top_label", call)
@@ -108,7 +107,7 @@ hierarchy_errors <- function(predictions, p, n_bins, bandwidth, level, call) {
     if (p != 1) list(TCE = binned(top, p)),
     list(TCE_1 = binned(top, 1), KS = ks_columns(top, interval)),
     setNames(lapply(n_bins, function(m) binned(top, 1, "width", m)), paste0("ECE, ", n_bins, " bins")),
-    list(MMCE = mmce_columns(top, bandwidth, "biased", interval))
+    list(MMCE = mmce_columns(top, 0.4, "biased", interval))
   )
 }
 

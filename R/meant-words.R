@@ -14,7 +14,7 @@ argument_words <- list(
   n_bins = c("bins", "nbins", "num_bins", "n.bins", "breaks", "groups", "g", "cuts", "k"),
   n_groups = c("g", "groups", "n_bins", "bins", "ngroups"),
   times = c("n_boot", "nboot", "boot", "bootstrap", "bootstraps", "n_bootstrap", "B", "R", "reps", "n_resamples",
-            "nsim"),
+            "nsim", "interval", "ci_type"),
   replicates = c("n_boot", "nboot", "boot", "n_bootstrap", "B", "R", "reps", "nsim", "times", "n_perm"),
   folds = c("v", "k", "nfolds", "n_folds", "cv", "K"),
   repeats = c("reps", "times"),
@@ -76,7 +76,7 @@ column_words <- c("estimate", ".estimate", "estimates", "prob", "probs", "pred",
                   "models", "fitted", "score")
 
 # Arguments that take a choice by its name, or a value that a function makes.
-word_arguments <- c("notion", "type", "test", "method", "methods", "recalibration", "preset", "interval", "smoother",
+word_arguments <- c("notion", "type", "test", "method", "methods", "recalibration", "preset", "smoother",
                     "event_level", "bandwidth", "metric", "score", "adjust", "reference", "statistic", "computation",
                     "group_kernel", "draws_diagonal", "pairs", "kernel", "target_kernel", "format", "distance", "loss",
                     "debias", "support", "bins")

@@ -22,11 +22,11 @@
 #'   for two classes, else `"top_label"`.
 #' @param smoother `"loess"` or `"isotonic"`.
 #' @param span For the loess: the share of the predictions in a neighbourhood, above 0 and at most 1.
-#' @param interval `"none"` or `"bootstrap"`.
+#' @param times `NULL` for no interval, or the number of bootstrap samples for one, such as 200.
 #' @return A tibble with four rows: `.metric` (`"ici"`, `"e50"`, `"e90"`, `"emax"`), `.estimator`, `.estimate`,
 #' `std.error`, `conf.low`, `conf.high`, `n`, and the choices `notion`, `smoother`, `interval`, `level`.
-#' There is no cheap analytic interval, because every outcome moves the whole curve: `interval = "bootstrap"`
-#' gives one at the cost of `times` further curves. The default is none, and the printed table says so.
+#' There is no cheap analytic interval, because every outcome moves the whole curve: the bootstrap gives one at the cost
+#' of `times` further curves. The default is none, and the printed table says so.
 #' @section Interval:
 #' The distances are biased upwards by the noise of the curve, all the more the smaller they are. The lower limit is
 #' therefore the estimate minus an upper quantile of the distances that noise alone gives (a triangle inequality for ICI
@@ -43,32 +43,30 @@
 #' ici(p, p > 0.4)
 #' @export
 ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
-                           notion = NULL, level = 0.95,
-                           interval = c("none", "bootstrap"), times = 200, .by = NULL,
+                           notion = NULL, level = 0.95, times = NULL, .by = NULL,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_share(span)
   notion <- check_one_problem(notion)
-  interval <- check_choice(interval, c("none", "bootstrap"))
   check_level(level)
-  check_count(times, lower = 20)
+  check_count(times, lower = 20, null = TRUE)
   call <- current_env()
   out <- metric_frame(x, enquo(truth), enquos(...), enquo(.by), c("ici", "e50", "e90", "emax"), function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     frequency <- problem_frequency(problem, smoother, span)
     value <- gap_distances(frequency - problem$features[, 1], problem)
     columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
-    if (interval == "bootstrap") {
+    if (!is.null(times)) {
       draws <- smooth_draws(problem, frequency, smoother, span, gap_distances, times)
       limits <- smooth_limits(value, draws, level, problem$design)
       columns[-1] <- list(limits$std.error, pmax(limits$low, 0), pmax(limits$high, 0))
     }
     c(columns, list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, smoother = smoother, interval = interval,
-                                        level = level),
+  }, event_level, na_rm, choices = list(notion = notion, smoother = smoother,
+                                        interval = if (is.null(times)) "none" else "bootstrap", level = level),
   design = design_input(enquo(weights), enquo(cluster), horizon))
-  if (interval == "bootstrap") return(out)
-  new_table(out, c(Interval = "none computed; interval = \"bootstrap\" gives one"), c("ce_ici", "ce_metrics"))
+  if (!is.null(times)) return(out)
+  new_table(out, c(Interval = "none computed; times = 200 gives one"), c("ce_ici", "ce_metrics"))
 }, "minimize", c(0, Inf))
 
 check_one_problem <- function(notion, call = caller_env()) {

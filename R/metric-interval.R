@@ -1,14 +1,10 @@
 # Intervals of errors that are roots (R/influence.R). `analytic`: from the influence of the rows. `bootstrap`: rows, or
-# whole clusters, are resampled.
+# whole clusters, are resampled `times` times.
 
-# `given`: `times` is not the default one, which is an option of the bootstrap only.
-check_interval <- function(interval, level, times, given, call) {
-  interval <- check_choice(interval, c("analytic", "bootstrap"), "interval", call)
+check_interval <- function(level, times, call) {
   check_level(level, call)
-  check_count(times, "times", lower = 20, call = call)
-  stop_if(given && interval != "bootstrap", "{.arg times} is not an option of {.code interval = \"{interval}\"}.",
-          "i" = "The interval {.val bootstrap} has it.", arg = "times", value = times, call = call)
-  list(type = interval, level = level, times = times)
+  check_count(times, "times", lower = 20, null = TRUE, call = call)
+  list(type = if (is.null(times)) "analytic" else "bootstrap", level = level, times = times)
 }
 
 # statistic(problems) -> value of every estimate

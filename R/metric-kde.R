@@ -54,8 +54,7 @@
 #' @export
 kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweight"), p = 2,
                                  bandwidth = NULL, notion = NULL, level = 0.95,
-                                 interval = c("analytic", "bootstrap"), times = 1000,
-                                 .by = NULL, event_level = "first", na_rm = TRUE,
+                                 times = NULL, .by = NULL, event_level = "first", na_rm = TRUE,
                                  threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   kernel <- check_choice(kernel, c("dirichlet", "triweight"))
   check_exponent(p)
@@ -63,10 +62,10 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
   if (!is.null(notion)) check_notion(notion)
   if (kernel == "triweight" && !is.null(notion)) check_scalar_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, !missing(times), call)
-  stop_if(kernel == "dirichlet" && interval$type == "bootstrap",
-          "{.code interval = \"bootstrap\"} is for the triweight kernel.",
-          "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "interval", call = call)
+  interval <- check_interval(level, times, call)
+  stop_if(kernel == "dirichlet" && !is.null(times), "The bootstrap is for the triweight kernel.",
+          "x" = "{.arg times} is {times}.",
+          "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "times", call = call)
   threads <- resolve_threads(threads)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "kde_error", function(predictions) {
     used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)

@@ -43,12 +43,11 @@
 #' ks_error(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
 ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
-                                interval = c("analytic", "bootstrap"), times = 1000,
-                                .by = NULL, event_level = "first", na_rm = TRUE,
+                                times = NULL, .by = NULL, event_level = "first", na_rm = TRUE,
                                 weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_scalar_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, !missing(times), call)
+  interval <- check_interval(level, times, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "ks_error", function(predictions) {
     c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),

@@ -28,14 +28,13 @@
 #' mmce(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
 mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "unbiased"),
-                            notion = NULL, level = 0.95,
-                            interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
+                            notion = NULL, level = 0.95, times = NULL, .by = NULL,
                             event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE)
   type <- check_choice(type, c("biased", "unbiased"))
   notion <- check_scalar_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, !missing(times), call)
+  interval <- check_interval(level, times, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "mmce", function(predictions) {
     problems <- notion_problems(predictions, notion, call)
     if (type == "unbiased") {

@@ -43,7 +43,7 @@ classical_rows <- function(n_bins, smoother, floor, level, call) {
       smooth_columns(list(problem), NULL, interval)
     }),
     row(c("ici", "e50", "e90", "emax"),
-        paste0(smoother, "; for an interval see ici(interval = \"bootstrap\")"), function(problem) {
+        paste0(smoother, "; for an interval see ici(times = 200)"), function(problem) {
           list(.estimate = gap_distances(problem_frequency(problem, smoother, 0.75) - problem$features[, 1], problem))
         }),
     row(paste0("cox_", c("intercept", "slope", "in_the_large", "joint")), "logistic regression on the logit",

@@ -32,12 +32,11 @@
 #' rbs(probs, c(1, 2, 1))
 #' rbs(c(0.2, 0.7, 0.9), c(0, 1, 1))
 #' @export
-rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
-                           interval = c("analytic", "bootstrap"), times = 1000, .by = NULL,
+rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = NULL, .by = NULL,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   if (!is.null(notion)) check_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, !missing(times), call)
+  interval <- check_interval(level, times, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "rbs", function(predictions) {
     used <- notion %||% whole_notion(predictions)
     scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {

@@ -15,7 +15,7 @@
 #' # Intervals
 #' `"analytic"`: the influence of each row, also through the bandwidth. The lower limit is at most the cross-fitted
 #' limit of [ece()], with the sign of the smoothed residuals of the other folds instead of the bins' signs. It is a
-#' lower bound of the smooth error at any bandwidth. `"bootstrap"`: with the standard error of the samples.
+#' lower bound of the smooth error at any bandwidth. The bootstrap: with the standard error of the samples.
 #'
 #' # Cost
 #' Linear in `n`.
@@ -29,13 +29,12 @@
 #' smooth_ece(c(0.7, 0.75, 0.8, 0.5, 0.55, 0.6, 0.9), c(1, 1, 0, 1, 0, 1, 1))
 #' @export
 smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL,
-                                  level = 0.95, interval = c("analytic", "bootstrap"),
-                                  times = 1000, .by = NULL, event_level = "first",
+                                  level = 0.95, times = NULL, .by = NULL, event_level = "first",
                                   na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
   notion <- check_scalar_notion(notion)
   call <- current_env()
-  interval <- check_interval(interval, level, times, !missing(times), call)
+  interval <- check_interval(level, times, call)
   metric_frame(x, enquo(truth), enquos(...), enquo(.by), "smooth_ece", function(predictions) {
     c(smooth_columns(notion_problems(predictions, notion, call), bandwidth, interval),
       list(n = n_obs(predictions)))

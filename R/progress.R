@@ -14,9 +14,9 @@ progress_callback <- function(name, env = parent.frame()) {
 }
 
 # One progress bar for a tuning run: every method on every problem is one step.
-tune_progress <- function(methods, problems, progress) {
+tune_progress <- function(methods, problems) {
   n_steps <- length(methods) * length(problems)
-  shown <- progress && rlang::is_interactive()
+  shown <- rlang::is_interactive()
   env <- environment()
   id <- if (shown) {
     cli::cli_progress_bar("Tuning", total = n_steps, clear = TRUE, .envir = env,

@@ -10,15 +10,12 @@
 #'
 #' @inheritParams ce_validate
 #' @param x A data frame, matrix or vector of probabilities as for [ece()]; or a named list of those, one per model:
-#'   then the page compares them.
+#'   then the page compares them. The name of a list of one is the title of the model.
 #' @param file Path of the page. The extension sets the format: `.html` (one self-contained file), `.docx` or `.pdf`
 #'   (through LaTeX). The file is written in one step at the end, so an error leaves an existing file as it was.
 #' @param title Title of the page.
-#' @param model Name of the model.
-#' @param seed Seed of the bootstrap samples and of random folds. The state of R's random numbers is restored
-#'   afterwards.
-#' @param quiet Whether to hide the progress of the rendering.
-#' @return The path of the file, invisibly.
+#' @return The path of the file, invisibly. The same call writes the same page: its random numbers have a fixed seed.
+#'   The state of R's random numbers does not change.
 #' @section Errors:
 #' Those of [ce_validate()]; `calibrisk_error_package` where rmarkdown, ggplot2 or pandoc are not installed;
 #' `calibrisk_error_file` where the file has another ending, its folder does not exist or
@@ -35,12 +32,11 @@
 #' ce_report(women, type, risk, event_level = "second", file = file, times = 20)
 #' unlink(file)
 ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibration of a prediction model",
-                      model = "The model", group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
-                      times = 200, level = 0.95, seed = 1, event_level = "first", na_rm = TRUE, floor = NULL,
-                      threads = NULL, weights = NULL, cluster = NULL, horizon = NULL, quiet = TRUE) {
+                      group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
+                      times = 200, level = 0.95, event_level = "first", na_rm = TRUE, floor = NULL,
+                      threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
-  format <- check_report(file, quiet, title, model, call)
-  check_count(seed, lower = 0)
+  format <- check_report(file, title, call)
   truth <- evaluate_once(enquo(truth), x)
   group <- evaluate_once(enquo(group), x)
   dots <- column_dots(...)
@@ -49,17 +45,17 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   check_validation_notion(check_notion(notion), call)
   design <- evaluate_design_once(design_input(weights, cluster, horizon), x)
   options <- report_options(thresholds, times, delta, level, floor, threads, design$horizon, call)
-  models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else setNames(list(x), model)
+  models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else list("The model" = x)
   models <- lapply(models, read_results, call)
   data <- lapply(models, function(one) {
     predictions <- as_predictions(one, truth, dots, event_level, na_rm, call, design = design)
     list(predictions = predictions, groups = validation_groups(group, one, predictions$rows, call, truth, design))
   })
-  about <- list(title = title, models = names(models), seed = seed, times = times, level = level, delta = delta,
+  about <- list(title = title, models = names(models), times = times, level = level, delta = delta,
                 horizon = design$horizon$time, incomplete = vapply(data, function(one) one$predictions$dropped, 0))
-  with_seed_kept(seed, {
+  with_seed_kept(1, {
     parts <- report_parts(data, notion, options, call)
-    render_report(c(parts, list(about = about)), file, format, quiet, call)
+    render_report(c(parts, list(about = about)), file, format, call)
   })
   invisible(file)
 }
@@ -76,11 +72,9 @@ report_options <- function(thresholds, times, delta, level, floor, threads, hori
 
 report_formats <- c(html = "html_document", docx = "word_document", pdf = "pdf_document")
 
-check_report <- function(file, quiet, title, model, call) {
-  check_flag(quiet, call = call)
+check_report <- function(file, title, call) {
   check_string(file, "file", call)
   check_string(title, "title", call)
-  check_string(model, "model", call)
   ending <- tolower(tools::file_ext(file))
   stop_if(!ending %in% names(report_formats),
           "{.arg file} must end in {.or {.val {paste0('.', names(report_formats))}}}.", "x" = "It is {.val {file}}.",
@@ -226,7 +220,7 @@ report_tests <- function(data, notion, options) {
 }
 
 # Rendered in a folder of its own; the file appears when all is done.
-render_report <- function(parts, file, format, quiet, call) {
+render_report <- function(parts, file, format, call) {
   folder <- tempfile("calibrisk-report-")
   dir.create(folder)
   on.exit(unlink(folder, recursive = TRUE))
@@ -244,7 +238,7 @@ render_report <- function(parts, file, format, quiet, call) {
   env <- new.env(parent = asNamespace("calibrisk"))
   env$report <- parts
   written <- rlang::try_fetch(
-    suppressMessages(rmarkdown::render(file.path(folder, "report.Rmd"), output, envir = env, quiet = quiet)),
+    suppressMessages(rmarkdown::render(file.path(folder, "report.Rmd"), output, envir = env, quiet = TRUE)),
     error = function(cnd) {
       stop_input(c("The report could not be rendered.", "i" = "A file that was there is unchanged."), "render",
                  parent = cnd, call = call)

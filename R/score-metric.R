@@ -9,7 +9,25 @@
 #' (strictly proper scores) and cannot be estimated without bias. Its upper bound
 #' `U_S = E S(f(X), Y) - inf g_S` can (Gruber and Buettner 2022, Theorem 4.3). The difference is the remaining entropy
 #' of the outcome given the prediction. The entropy of the Dawid-Sebastiani score has no lower bound unless variances
-#' have one, `min_variance`. A [ce_state()] of two classes, or of single probabilities, can be given as `x`.
+#' have one, `score_dss(min_variance = )`. A [ce_state()] of two classes, or of single probabilities, can be given as
+#' `x`.
+#'
+#' # U-scores
+#' A U-score of order 2 is `S(P_1, P_2, y_1, y_2)`; it is proper if predicting the conditional distributions minimises
+#' its expectation over independent pairs. The U-statistic `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i, y_j)` is the
+#' unbiased estimator of least variance of the expected score (Gruber and Buettner 2022, appendix F). A U-score of order
+#' r takes r predictions and r outcomes, and the U-statistic is the mean over all `choose(n, r)` sets of r rows. With
+#' weights it is weighted by the products of the rows' weights, with clusters it is over the sets of rows of different
+#' clusters. With `S = (p_1 - e_{y_1})' k(p_1, p_2) (p_2 - e_{y_2})` it is the squared kernel calibration error, with
+#' entropy and sharpness 0: [skce()] computes that one fast. Results for scores of one prediction, such as the upper
+#' bound and the identity behind [ce_gain()], need not hold here.
+#'
+#' Give the U-score as a function of `(p1, y1, p2, y2)`: matrices of probabilities with one row per pair, and integer
+#' classes. It returns a number per pair and must not change when the two are swapped. For order 3 it is a function of
+#' `(p1, y1, p2, y2, p3, y3)`, and so on. It is called `n` times, each with up to `n` pairs; of higher order
+#' `choose(n, r)` sets are scored in calls of up to 10,000, at most 10 million. The result has the `.metric`
+#' `"u_score"`, and a normal interval from the projections of the U-statistic, which is too short where it is
+#' degenerate.
 #'
 #' # Errors
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
@@ -17,9 +35,8 @@
 #' @inheritParams ece
 #' @param x For class scores as everywhere; for `"dss"`, `"mse"`, `"crps"` and `"log"` a vector of
 #'   predictive distributions such as [pred_normal()], or a data frame with such a column.
-#' @param score One or several scores: names, or a list of [score_rules].
+#' @param score One or several scores: names, or a list of [score_rules]. Or a function, see *U-scores*.
 #' @param bound Whether to estimate the upper bound \eqn{U_S} instead of the mean score.
-#' @param min_variance For the bound of `"dss"`: a lower bound of the outcome's variance given the prediction.
 #' @return A tibble with `.metric` (the score, or `"upper_bound"`), `.estimator`,
 #' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
 #' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
@@ -32,18 +49,25 @@
 #' probs <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6))
 #' ce_score(probs, c(1, 2, 1), score = c("brier", "log", "spherical"))
 #' ce_score(pred_normal(c(0, 1, 2), 1), c(0.3, 0.2, 2.5), score = "crps")
+#' # a U-score: the kernel of skce()
+#' residual <- function(p, y) p - diag(ncol(p))[y, , drop = FALSE]
+#' ce_score(probs, c(1, 2, 1), score = function(p1, y1, p2, y2) {
+#'   exp(-sqrt(rowSums((p1 - p2)^2))) * rowSums(residual(p1, y1) * residual(p2, y2))
+#' })
 #' @export
-ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, min_variance = NULL, level = 0.95,
+ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, level = 0.95,
                                 .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL,
                                 horizon = NULL) {
   call <- current_env()
-  scores <- as_scores(score, call, of_both = TRUE)
   check_flag(bound)
-  check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
   check_level(level)
-  score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm, bound = bound,
-              min_variance = min_variance, call = call,
-              design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
+  if (is_u_score(score)) {
+    return(u_score_frame(x, enquo(truth), enquos(...), enquo(.by), score, level, event_level, na_rm, bound, call,
+                         design_input(enquo(weights), enquo(cluster), horizon)))
+  }
+  scores <- as_scores(score, call, of_both = TRUE)
+  score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm, bound, call,
+              design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
 }, "minimize", c(-Inf, Inf))
 
 # of_both: the log score is one of classes and of numbers, for who has both.
@@ -58,16 +82,15 @@ as_scores <- function(score, call, of_both = FALSE) {
   scores
 }
 
-score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, bound,
-                        min_variance, call, design) {
+score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, bound, call, design) {
   names <- vapply(scores, `[[`, "", "name")
   real <- read_as_real(x, dots, scores, call)
   # a density has no largest value
-  smallest <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$infimum, 0)
-  infima <- ifelse(names == "dss" & !is.null(min_variance), 1 + log(min_variance %||% 1), smallest)
+  smallest <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$smallest, 0)
+  infima <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$infimum, 0)
   stop_if(bound && any(is.infinite(infima)), "A score whose entropy is unbounded below has no upper bound.",
           "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
-          "i" = "Give {.arg min_variance} for {.val dss}, or compare mean scores: {.code bound = FALSE}.",
+          "i" = "Give {.fn score_dss} its {.arg min_variance}, or compare mean scores: {.code bound = FALSE}.",
           class = "score", arg = "score", call = call)
   columns <- function(rows, notion, design, n = draw_count(design), log = NULL) {
     shift <- if (bound) infima else rep(0, length(infima))

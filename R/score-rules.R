@@ -13,19 +13,21 @@
 #' | `score_brier()` | `sum_k (p_k - 1(k = y))^2` | `1 - sum q_k^2` | `sum (p_k - q_k)^2` | 0 |
 #' | `score_log()` | `-log p_y` | Shannon entropy | `sum q log(q / p)` | 0 |
 #' | `score_spherical()` | `-p_y / norm(p)` | `-norm(q)` | `norm(q) - <p, q> / norm(p)` | -1 |
-#' | `score_dss()` | `(y - m)^2 / v + log v` | `1 + log v_Q` | `(v_Q + (m - m_Q)^2) / v + log(v / v_Q) - 1` | none |
+#' | `score_dss()` | `(y - m)^2 / v + log v` | `1 + log v_Q` | `(v_Q + (m - m_Q)^2) / v + log(v / v_Q) - 1` | below |
 #' | `score_mse()` | `(m - y)^2` | `v_Q` | `(m - m_Q)^2` | 0 |
 #' | `score_crps()` | `E abs(X - y) - E abs(X - X') / 2` | `E abs(Y - Y') / 2` | `int (F_P - F_Q)^2` | 0 |
 #'
-#' `m` and `v` are the mean and variance of a real-valued prediction, of which the log score is
-#' `-log f(y)`, with `f` its density (of a count its probability; draws have none). Brier, log and spherical are
-#' strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and variance, MSE for the mean only. The DSS of a
-#' prediction without spread is `Inf`, or `-Inf` if it is right. With two outcomes, [ce_score()], [ce_decompose()],
-#' [ce_gain()] and [rbs()] take the Brier score of the event, `(p - y)^2`. That is half of the Brier score of the two
-#' classes, which `score_parts()` gives.
+#' The entropy of the DSS is at least `1 + log(min_variance)`, if that is given. `m` and `v` are the mean and variance
+#' of a real-valued prediction, of which the log score is `-log f(y)`, with `f` its density (of a count its probability;
+#' draws have none). Brier, log and spherical are strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and
+#' variance, MSE for the mean only. The DSS of a prediction without spread is `Inf`, or `-Inf` if it is right. With two
+#' outcomes, [ce_score()], [ce_decompose()], [ce_gain()] and [rbs()] take the Brier score of the event, `(p - y)^2`.
+#' That is half of the Brier score of the two classes, which `score_parts()` gives.
 #'
 #' @param floor Smallest probability, or density, of the log score; 0 gives `Inf` where the
 #'   observed class had probability 0.
+#' @param min_variance `NULL`, or a lower bound of the outcome's variance given the prediction, for the upper bound of
+#'   [ce_score()].
 #' @param score A score or its name.
 #' @param prediction Predictions: for class scores a matrix n x K of probabilities; for the
 #'   others a vector of predictive distributions such as [pred_normal()], or a list with
@@ -44,11 +46,12 @@
 NULL
 
 # real: of predictive distributions of a number
+# infimum: of the entropy; smallest: no value of the score lies below it
 new_score <- function(name, kind, value, entropy, divergence, infimum, scalar = 1,
-                      real = if (kind == "real") value) {
+                      real = if (kind == "real") value, smallest = infimum) {
   structure(
     list(name = name, kind = kind, value = value, entropy = entropy, divergence = divergence,
-         infimum = infimum, scalar = scalar, real = real),
+         infimum = infimum, scalar = scalar, real = real, smallest = smallest),
     class = "ce_score_rule"
   )
 }
@@ -96,7 +99,8 @@ score_spherical <- function() {
 
 #' @rdname score_rules
 #' @export
-score_dss <- function() {
+score_dss <- function(min_variance = NULL) {
+  check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
   new_score(
     "dss", "real",
     value = function(p, y) {
@@ -111,7 +115,7 @@ score_dss <- function() {
       value <- (q$variance + (p$mean - q$mean)^2) / p$variance + log(p$variance / q$variance) - 1
       ifelse(same, 0, ifelse(p$variance == 0, Inf, value))
     },
-    infimum = -Inf
+    infimum = if (is.null(min_variance)) -Inf else 1 + log(min_variance), smallest = -Inf
   )
 }
 

@@ -34,7 +34,7 @@ check_state_input <- function(input, call) {
   given <- c(!vapply(quos, function(quo) rlang::quo_is_missing(quo) || rlang::quo_is_null(quo), NA),
              ... = length(input$dots) > 0, notion = !is.null(input$notion), horizon = !is.null(input$design$horizon),
              event_level = !identical(input$event_level, "first"), na_rm = !isTRUE(input$na_rm),
-             interval = identical(input$interval, "bootstrap"))
+             times = identical(input$interval, "bootstrap"))
   names(given)[names(given) == "by"] <- ".by"
   stop_if(any(given), "A state has read its rows, and keeps none to read or to resample.",
           "x" = "{.arg {names(given)[given]}} {?was/were} given.",

@@ -33,7 +33,7 @@ state_tune <- function(state, level, threads, call) {
       combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, context), problems, contexts))
     }, methods, grids)
   } else {
-    tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, FALSE, threads, call)
+    tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, threads, call)
   }
   none <- function() missing_estimate("canonical", "adaptive", state$n)
   headline <- if (canonical) none() else state_headline(state, level, threads)

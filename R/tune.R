@@ -12,14 +12,14 @@ repeated_splits <- function(predictions, folds, test, repeats, n_methods, call) 
   lapply(seq_len(repeats), function(r) split_predictions(predictions, folds, test, call))
 }
 
-tune_predictions <- function(predictions, notion, methods, splits, level, progress, threads, call,
+tune_predictions <- function(predictions, notion, methods, splits, level, threads, call,
                              headline = NULL) {
   notion <- notion %||% default_notion(predictions)
   problems <- notion_problems(predictions, notion, call)
   split <- splits[[1]]
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
-  results <- tune_jobs(methods, problems, splits, grids, progress, threads, call)
+  results <- tune_jobs(methods, problems, splits, grids, threads, call)
   # what methods shared of many rows makes room for the headline: the collector does not know how large it is
   if (notion == "canonical" && length(problems[[1]]$features) > 1e5) gc()
   if (is.null(headline)) {
@@ -38,7 +38,7 @@ tune_predictions <- function(predictions, notion, methods, splits, level, progre
 }
 
 # Every method on every problem, combined per method.
-tune_jobs <- function(methods, problems, splits, grids, progress, threads, call) {
+tune_jobs <- function(methods, problems, splits, grids, threads, call) {
   jobs <- unlist(lapply(names(methods), function(m) {
     lapply(seq_along(problems), function(j) {
       list(method = methods[[m]], grid = grids[[m]], problem = problems[[j]], m = m, j = j)
@@ -47,7 +47,7 @@ tune_jobs <- function(methods, problems, splits, grids, progress, threads, call)
   parts <- if (length(jobs) > 1 && has_workers()) {
     over_workers(jobs, tuner_alone(splits, threads), call)
   } else {
-    tune_here(jobs, splits, tune_progress(methods, problems, progress), threads)
+    tune_here(jobs, splits, tune_progress(methods, problems), threads)
   }
   method <- vapply(jobs, `[[`, "", "m")
   lapply(split(parts, factor(method, names(methods))), combine_problems)

@@ -15,7 +15,7 @@
 #'   default is `"binary"` for a single probability and for two classes, and `"class_wise"` otherwise.
 #' @param delta `NULL`, or a calibration error between 0 and 1. The result then includes a test of whether the model's
 #'   error is below `delta`; see *Equivalence* in [ce_test()].
-#' @param smoother,span Smoother of the moderate terms, and the span of loess; see [ici()].
+#' @param smoother Smoother of the moderate terms, see [ici()]; `"loess"` has the span 0.75.
 #' @param floor Smallest probability whose logit is taken in the regressions; see [cox_calibration()].
 #' @param times Number of bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI: at least 20, or 0 for
 #'   none. Every call uses the same samples, and the state of R's random numbers does not change.
@@ -85,21 +85,20 @@
 #' validation
 #' tidy(validation)
 ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
-                        smoother = c("loess", "isotonic"), span = 0.75, floor = NULL, times = 200, level = 0.95,
+                        smoother = c("loess", "isotonic"), floor = NULL, times = 200, level = 0.95,
                         .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
                         cluster = NULL, horizon = NULL) {
   call <- current_env()
   if (missing(x)) stop_no_predictions(call)
   check_notion(notion)
   check_validation_notion(notion, call)
-  check_share(span)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_validation_times(times, call)
   check_delta(delta)
   check_level(level)
   options <- list(
     thresholds = check_thresholds(thresholds, call), smoother = check_choice(smoother, c("loess", "isotonic")),
-    span = span, floor = floor, times = times, delta = delta, level = level, threads = resolve_threads(threads)
+    span = 0.75, floor = floor, times = times, delta = delta, level = level, threads = resolve_threads(threads)
   )
   truth <- evaluate_once(enquo(truth), x)
   group <- evaluate_once(enquo(group), x)

@@ -20,7 +20,7 @@
 #' With a `distance` it is the general expected calibration error \eqn{E\,dist(P(Y \mid f), f)} (Widmann, Lindsten and
 #' Zachariah 2021, Definition B.1) of the binned predictions, `sum_b N_b / N dist(acc_b, conf_b)`. The distance need not
 #' be a sum over classes: total variation `sum_k |gap_k| / 2`, the Euclidean distance, or the Hellinger distance. Its
-#' standard error and interval come from a bootstrap of the rows and are `NA` unless `interval = "bootstrap"`. The lower
+#' standard error and interval come from a bootstrap of the rows and are `NA` unless `times` is given. The lower
 #' limit is at most the estimate minus an upper quantile of the errors for outcomes simulated from the predictions (with
 #' clusters it is 0).
 #'
@@ -33,11 +33,11 @@
 #' a bin with one row then adds 0. The sum is in the column `power`. It may be negative; the estimate is then 0.
 #'
 #' # Intervals
-#' `"analytic"` takes the bins as fixed and uses the influence of each row on `power`. It accounts for noise but not for
-#' bias. With fixed bins, the error of the binned predictions is a lower bound of the calibration error, and its plug-in
-#' estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration, an interval around the plug-in
-#' estimate lies above the error and never contains 0. The lower limit is therefore replaced by a cross-fitted one where
-#' that is lower.
+#' The analytic interval takes the bins as fixed and uses the influence of each row on `power`. It accounts for noise
+#' but not for bias. With fixed bins, the error of the binned predictions is a lower bound of the calibration error, and
+#' its plug-in estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration, an interval around the
+#' plug-in estimate lies above the error and never contains 0. The lower limit is therefore replaced by a cross-fitted
+#' one where that is lower.
 #'
 #' For the cross-fitted limit, the rows are spread over 5 folds by their values, so no random numbers are used and the
 #' order of the rows has no effect. Let `c` be the gap of a row's bin in the other folds. The mean of `p |c|^(p-1)
@@ -51,11 +51,11 @@
 #' The upper limit is that of the plug-in estimate. If all observed gaps are 0, so is the influence of every row; the
 #' standard error is then that of a calibrated model (normal gaps in these bins).
 #'
-#' `"bootstrap"` resamples rows (or whole clusters) `times` times and takes the standard error from the samples. Its
+#' The bootstrap resamples rows (or whole clusters) `times` times and takes the standard error from the samples. Its
 #' limits are constructed like the analytic ones. The basic bootstrap interval would exclude 0 in two thirds of
 #' calibrated samples of 300 rows, since the bias of a sample depends on unknown errors.
 #'
-#' Both intervals are computed for `power` and mapped to the root. The column `interval` gives the one that was used.
+#' Both intervals are computed for `power` and mapped to the root. The column `interval` says which it is.
 #'
 #' # Invariants
 #' `ece(p = 1)` with any bins is at most `ece(type = "discrete", p = 1)`; splitting bins never
@@ -89,8 +89,8 @@
 #'   function of two matrices (frequencies and predictions, a row per bin) that returns a number per row.
 #' @param preset `NULL`, or the name of another library whose conventions are reproduced exactly; see [ece_presets].
 #' @param level Confidence level.
-#' @param interval `"analytic"` or `"bootstrap"`; see *Intervals*.
-#' @param times Number of bootstrap samples for `interval = "bootstrap"`; ignored otherwise.
+#' @param times `NULL` for the analytic interval, or the number of bootstrap samples for that of the bootstrap, such as
+#'   1000; see *Intervals*.
 #' @param min_size Smallest number of rows of a bin with `type = "median_variance"`.
 #' @param .by Columns to group by (tidyselect), as an alternative to a grouped data frame. Groups come in the order of
 #'   their levels, or sorted if they are not factors. A group with too little data gets a row of `NA`, and a warning of
@@ -128,7 +128,7 @@
 ece <- new_metric(function(x, truth, ..., n_bins = 15,
                            type = c("width", "mass", "sweep", "discrete", "median_variance"), p = 1,
                            debias = FALSE, notion = NULL, preset = NULL, level = 0.95,
-                           interval = c("analytic", "bootstrap"), times = 1000, min_size = 10, .by = NULL,
+                           times = NULL, min_size = 10, .by = NULL,
                            event_level = "first", na_rm = TRUE, distance = NULL,
                            weights = NULL, cluster = NULL, horizon = NULL) {
   if (is.null(preset)) {
@@ -143,7 +143,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
   }
   check_bin_options(scheme, preset, c("n_bins", "min_size", "distance")[c(!missing(n_bins), !missing(min_size),
                                                                           !is.null(distance))], current_env())
-  interval <- check_interval(interval, level, times, !missing(times), current_env())
+  interval <- check_interval(level, times, current_env())
   # vectors are binned row by row
   design <- design_input(enquo(weights), enquo(cluster), horizon,
                          copies = is.null(preset) && !identical(scheme$notion, "canonical"))

@@ -17,7 +17,6 @@
 #'   rows of the folds.
 #' @param repeats Number of random splits that risks are averaged over; `NULL` means 10 below 500 rows, 5 below 2,000
 #'   and otherwise 1; it also means 1 if there is a single method or if the split is given.
-#' @param progress Whether to show a progress bar in interactive sessions.
 #' @return A `ce_tune`. `tidy()` has one row per method, value and fold (of each split), `glance()` one row per method,
 #'   and [autoplot()][autoplot.ce_tune] draws risks, estimates and estimated miscalibration. `predict()` and [ce_risk()]
 #'   use the averaged functions. For grouped data, a `ce_grouped` list of such results.
@@ -60,7 +59,7 @@
 #' glance(tuned)
 ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
                     test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                    progress = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                    threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   if (missing(x)) stop_no_predictions(call)
   if (is_state(x)) {
@@ -73,7 +72,6 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   check_bins_notion(methods, notion, call)
   check_count(repeats, null = TRUE)
   check_level(level)
-  check_flag(progress)
   threads <- resolve_threads(threads)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (is_database(x)) {
@@ -82,7 +80,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   }
   fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
-    told_once(tune_predictions(predictions, notion, methods, splits, level, progress, threads, call))
+    told_once(tune_predictions(predictions, notion, methods, splits, level, threads, call))
   }, call)
 }
 

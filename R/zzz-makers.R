@@ -52,7 +52,7 @@ local({
                                   "test", "tune", "validate")),
                   "ckce", "cox_calibration", "default_grid", "ece", "fit_form", "hosmer_lemeshow", "ici",
                   "jkce", "kde_error", "kernel_matrix", "ks_error", "mmce", "new_form", "rbs", "score_parts", "skce",
-                  "smooth_ece", "spiegelhalter", "tune_path", "u_score", "ucme")
+                  "smooth_ece", "spiegelhalter", "tune_path", "ucme")
   for (name in c(with_words, makers)) {
     fn <- get(name, namespace)
     words <- intersect(names(formals(fn)), namespace$word_arguments)

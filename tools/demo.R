@@ -23,7 +23,7 @@ tuned <- list()
 for (model in models) {
   heading("Top-label calibration of the ", sub("_", " ", model), ": 26 letters, 10,000 predictions")
   set.seed(1)
-  seconds <- system.time(tuned[[model]] <- ce_tune(predictions_of(model), truth, progress = FALSE))
+  seconds <- system.time(tuned[[model]] <- ce_tune(predictions_of(model), truth))
   print(tuned[[model]])
   cat(sprintf("\n%.1f s\n", seconds[["elapsed"]]))
 }

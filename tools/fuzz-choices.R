@@ -94,7 +94,7 @@ choices <- list(
   method = function(data) {
     method <- one_of("method_")
     if (runif(1) < 0.5) return(as.call(c(quote(ce_fit), pair(data), list(method = method))))
-    as.call(c(quote(ce_tune), pair(data), list(methods = list(method, quote(method_bins(4))), progress = FALSE)))
+    as.call(c(quote(ce_tune), pair(data), list(methods = list(method, quote(method_bins(4))))))
   },
   test = function(data) as.call(c(quote(ce_test), pair(data), list(test = one_of("test_")))),
   score = function(data) {

@@ -129,7 +129,7 @@ options_of <- list(
   smoother = list("loess", "isotonic", "spline"), score = list("brier", "log", "crps", "dss", "spherical", "none"),
   method = list("temperature", "platt", "isotonic", "histogram", "beta", "update", "vector", "nothing"),
   thresholds = list(0.5, c(0.1, 0.9), 1), ridge = list(1e-6, 1, 1e-300, "loo", 0), scale = list("root", "squared"),
-  adjust = list("holm", "none", "x"), horizon = list(1, NA), progress = list(FALSE), injective = list(TRUE, FALSE),
+  adjust = list("holm", "none", "x"), horizon = list(1, NA), injective = list(TRUE, FALSE),
   replicates = list(5, 50, 0), block = list(2, 50, 1), order = list(2, 3, 9), n_groups = list(3, 10, 1),
   fitted = list(TRUE, FALSE), span = list(0.3, 2, 1e-9, 0),
   delta = list(0.05, 0.9, 1e-300, 1), margin = list(0.01, 10, 1e-300, 0)
@@ -142,7 +142,7 @@ verbs <- list(
   ce_estimate = "bc", ce_tune = "bc", ce_fit = "bc", ce_validate = "bc", ce_curve = "bcl", ce_test = "bcl",
   skce = "bcl",
   ckce = "bcl", jkce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
-  ce_recalibrate = "bcl", ce_decision = "b", u_score = "b",
+  ce_recalibrate = "bcl", ce_decision = "b",
   ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
   predict = "bc"
@@ -172,17 +172,14 @@ without <- function(args, names) args[!rlang::names2(args) %in% names]
 
 # What single verbs need beside.
 own_arguments <- list(
-  u_score = function(args) {
-    c(without(args, "score"), list(score = function(p1, y1, p2, y2) rowSums((p1 - p2)^2)))
-  },
-  ce_estimate = function(args) c(without(args, c("method", "progress")), list(progress = FALSE)),
+  ce_estimate = function(args) without(args, "method"),
   ce_fit = function(args) {
     method <- pick(list(method_bins(5), method_kde(0.1), method_kkr(1)))
     c(without(args, "method"), list(method = method))
   },
   ce_tune = function(args) {
     methods <- pick(list(NULL, list(method_bins(4)), list(method_bins(3), method_kde(0.2))))
-    c(without(args, "progress"), list(progress = FALSE, methods = methods))
+    c(args, list(methods = methods))
   }
 )
 
@@ -267,8 +264,7 @@ source("tools/fuzz-choices.R")
 build_call <- function(name) {
   if (!is.null(choices[[name]])) return(choices[[name]](pick(list(binary, classes, laws))(sizes())))
   kind <- pick(strsplit(verbs[[name]], "")[[1]])
-  # a score of pairs is a function of the user's, called for all triples
-  n <- if (name == "u_score") pick(list(1L, 2L, 5L, 12L, 40L)) else sizes()
+  n <- sizes()
   data <- switch(kind, b = binary(n), c = classes(n), l = laws(n))
   spoilt <- runif(1) < 0.08
   if (spoilt) data <- spoil(data)

@@ -37,8 +37,7 @@ paper_methods <- function(notion) {
 tune_in_order <- function(x, truth, notion, methods = paper_methods(notion), k = 5) {
   split <- split_in_order(length(truth), k)
   x <- if (is.matrix(x)) x[split$order, ] else x[split$order]
-  ce_tune(x, truth[split$order], notion = notion, methods = methods, folds = split$folds, test = split$test,
-          progress = FALSE)
+  ce_tune(x, truth[split$order], notion = notion, methods = methods, folds = split$folds, test = split$test)
 }
 # What the tables print: over the folds, the mean of the root risk and its standard error, at the value with the
 # smallest one; what the figures draw: the mean and standard deviation of the root of the fold's squared error on the
@@ -144,7 +143,7 @@ result("times", repetitions = 1, {
   time_of <- function(notion, x, truth) {
     methods <- paper_methods(notion)
     seconds <- vapply(names(methods), function(m) {
-      sum(system.time(ce_tune(x, truth, notion = notion, methods = methods[m], threads = 1, progress = FALSE))[1:2])
+      sum(system.time(ce_tune(x, truth, notion = notion, methods = methods[m], threads = 1))[1:2])
     }, 0)
     data.frame(notion = notion, method = names(methods), seconds = seconds, n = length(truth), row.names = NULL)
   }

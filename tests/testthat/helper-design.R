@@ -18,7 +18,7 @@ design_tables <- list(
   hosmer = function(...) suppressMessages(hosmer_lemeshow(..., n_groups = 6)),
   score = function(...) ce_score(..., score = c("brier", "spherical")),
   bound = function(...) ce_score(..., bound = TRUE),
-  pairs = function(...) u_score(..., score = design_pair_score),
+  pairs = function(...) ce_score(..., score = design_pair_score),
   discrete_parts = function(...) suppressWarnings(ce_decompose(...)),
   isotonic_parts = function(...) ce_decompose(..., method = "isotonic"),
   panel = function(...) suppressMessages(ce_panel(..., floor = .01)), hierarchy = function(...) ce_hierarchy(...)

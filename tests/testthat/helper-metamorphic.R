@@ -52,12 +52,12 @@ metamorphic_verbs <- list(
     methods <- list(bins = method_bins(5), kde = method_kde(0.1), kkr = method_kkr(0.01), ukkr = method_ukkr(0.1))
     test <- which(d$fold == 0)
     lapply(methods, function(method) {
-      glance(ce_tune(d, truth, methods = list(method), folds = d$fold, test = test, progress = FALSE))[-1]
+      glance(ce_tune(d, truth, methods = list(method), folds = d$fold, test = test))[-1]
     })
   }, jitter = NULL),
   canonical_risks = new_law(function(d) {
     tuned <- ce_tune(d, truth, notion = "canonical", methods = list(method_kde(0.1), method_kkr(0.01), method_power(2)),
-                     folds = d$fold, test = which(d$fold == 0), progress = FALSE)
+                     folds = d$fold, test = which(d$fold == 0))
     tidy(tuned)[c("risk", "squared_error", "squared_error_test")]
   }),
   temperature = map_law(map_temperature()),
@@ -95,7 +95,7 @@ metamorphic_verbs <- list(
   }),
   ucme = new_law(function(d) ucme(d, truth, locations = 3, kernel = plain_kernel), rows = NULL, classes = NULL),
   u_score = new_law(function(d) {
-    u_score(d, truth, score = function(p1, y1, p2, y2) rowSums((p1 - p2)^2) * (y1 == y2))
+    ce_score(d, truth, score = function(p1, y1, p2, y2) rowSums((p1 - p2)^2) * (y1 == y2))
   })
 )
 # The first class against the others.

@@ -32,7 +32,7 @@ canonical_verbs <- list(
 
 tuned <- function(d, methods) {
   glance(ce_tune(d$probs, class_truth(d), notion = "canonical", folds = d$fold, test = which(d$fold == 0),
-                 methods = methods, progress = FALSE))[-1]
+                 methods = methods))[-1]
 }
 
 # Columns that depend on others up to 1e-10 are kept: at rows that were not fitted their coefficients multiply rounding.

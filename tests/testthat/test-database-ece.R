@@ -164,7 +164,7 @@ test_that("what cannot be summed says so", {
     expect_no_match(conditionMessage(cnd), "{", fixed = TRUE)
   }
   unsupported(type = "sweep")
-  unsupported(interval = "bootstrap")
+  unsupported(times = 50)
   unsupported(horizon = 3)
   unsupported(notion = "class_wise")
   unsupported(notion = "canonical", type = "discrete")

@@ -78,7 +78,7 @@ test_that("the panel of a table is that of the functions, for few and for many d
 
 test_that("what sums of a table cannot tell is an error that says why", {
   d <- sums_table(local_database(), 100)
-  expect_error(ks_error(d$table, y, p, interval = "bootstrap"), class = "calibrisk_error_database")
+  expect_error(ks_error(d$table, y, p, times = 50), class = "calibrisk_error_database")
   expect_error(ce_score(d$table, y, p, score = "crps"), class = "calibrisk_error_score")
   for (given in list(list(metrics = list(ece)), list(smoother = "isotonic"), list(floor = .01))) {
     cnd <- expect_error(do.call(ce_panel, c(list(d$table, quote(y), quote(p)), given)),

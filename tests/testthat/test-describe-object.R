@@ -198,8 +198,7 @@ test_that("changed fits are refused by their field", {
     refused(predict(set_at(kde, list("levels"), letters[1:4]), probs), "forms[[1]]")
     refused(ce_risk(set_at(bins, form("values"), 1:3), p, y), "forms[[1]]$values")
     refused(ce_compare(list(set_at(bins, form("values"), 1:3), kkr), p, y), "forms[[1]]$values")
-    tune <- ce_tune(p, y, methods = list(method_bins(c(2, 5)), method_kde(0.1)), folds = 2, repeats = 1,
-                    progress = FALSE)
+    tune <- ce_tune(p, y, methods = list(method_bins(c(2, 5)), method_kde(0.1)), folds = 2, repeats = 1)
     refused(predict(set_at(tune, list("forms", "bins", 1, 1, "values"), 1), p), "forms[[1]][[1]][[1]]$values")
     refused(tidy(set_at(tune, list("tidy", "risk"), list(1))), "tidy$risk")
     refused(glance(set_at(tune, list("labels"), NULL)), "labels")
@@ -340,7 +339,7 @@ test_that("fields of results that figures and prints read are refused by their n
     validation <- ce_validate(p, y, times = 0)
     rank <- ce_rank(list(a = p, b = p^2), y, trials = 5)
     test <- ce_test(p, y, test = "conditional")
-    tune <- ce_tune(p, y, methods = list(method_bins(2), method_kkr(1)), folds = 2, repeats = 1, progress = FALSE)
+    tune <- ce_tune(p, y, methods = list(method_bins(2), method_kkr(1)), folds = 2, repeats = 1)
     cases <- list(
       list(curve, drawn, list("histogram"), NULL), list(pit, drawn, list("histogram"), NULL),
       list(curve, drawn, list("ends"), 1), list(curve, drawn, list("ends", "to"), sum),

@@ -6,7 +6,7 @@ copies_metrics <- c(
        estimate = function(...) ce_estimate(...), top_label = function(...) ce_estimate(..., notion = "top_label"))
 )
 copies_bootstraps <- lapply(list(ece = ece, ks = ks_error, rbs = rbs), function(metric) {
-  function(...) withr::with_seed(1, metric(..., interval = "bootstrap", times = 20))
+  function(...) withr::with_seed(1, metric(..., times = 20))
 })
 
 copies_frame <- function(n = 80, most = 4, seed = 1) {
@@ -131,7 +131,7 @@ test_that("counts have no limit where rows stand for several, and one where rows
   for (verb in copies_metrics[c("ks", "rbs", "cox", "score", "estimate")]) {
     expect_true(all(is.finite(verb(data, y, prob, weights = many)$n)))
   }
-  drawn <- withr::with_seed(1, ece(data, y, prob, weights = many, interval = "bootstrap", times = 50))
+  drawn <- withr::with_seed(1, ece(data, y, prob, weights = many, times = 50))
   expect_gt(drawn$std.error, whole$std.error / 1.5)
   expect_lt(drawn$std.error, whole$std.error * 1.5)
   expect_error(mmce(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made of them",

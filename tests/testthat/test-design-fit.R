@@ -163,7 +163,7 @@ test_that("fits, tunes and maps say in print what their rows count", {
   weighted <- "Rows are weighted: effective\\s+sample size 55.9 of 60"
   verbs <- list(
     function(...) ce_fit(d$p, d$y, method = method_bins(3), ...),
-    function(...) suppressWarnings(ce_tune(d$p, d$y, methods = method_bins(c(2, 3)), progress = FALSE, ...)),
+    function(...) suppressWarnings(ce_tune(d$p, d$y, methods = method_bins(c(2, 3)), ...)),
     function(...) ce_recalibrate(d$p, d$y, ...),
     function(...) ce_recalibrate(pred_normal(d$p, 1), d$y, method = "variance", ...)
   )

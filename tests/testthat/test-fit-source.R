@@ -20,8 +20,7 @@ test_that("fits of two models of the same outcomes are not compared", {
     expect_equal(nrow(test(same)), 4)
   }
   tuned <- function(p) {
-    withr::with_seed(1, ce_tune(p[train, ], f$y[train], methods = list(method_kde(0.1)), test = 0, folds = 3,
-                                progress = FALSE))
+    withr::with_seed(1, ce_tune(p[train, ], f$y[train], methods = list(method_kde(0.1)), test = 0, folds = 3))
   }
   expect_error(ce_compare(list(a = tuned(f$a), b = ce_fit(f$b[train, ], f$y[train], method = method_kde(0.1))),
                           f$a[-train, ], f$y[-train]), class = "calibrisk_error_model")

@@ -89,7 +89,7 @@ test_that("a group with too little data is a row of NA and one warning", {
     function(x) mmce(x, truth, p, .by = g, type = "unbiased", notion = "binary"),
     function(x) kde_error(x, truth, p, .by = g, notion = "binary"),
     function(x) jkce(x, truth, p, .by = g),
-    function(x) ce_estimate(x, truth, p, .by = g, notion = "binary", method = method_bins(2), progress = FALSE)
+    function(x) ce_estimate(x, truth, p, .by = g, notion = "binary", method = method_bins(2))
   )
   for (verb in verbs) {
     warnings <- testthat::capture_warnings(out <- withr::with_seed(1, verb(data)))
@@ -131,7 +131,7 @@ test_that("wrong arguments and values of one group, and groups that all fail, re
 
 test_that("objects of groups leave out those with too little data and say so", {
   data <- with_small()
-  expect_warning(tuned <- ce_tune(data, truth, p, methods = method_bins(2), .by = g, progress = FALSE),
+  expect_warning(tuned <- ce_tune(data, truth, p, methods = method_bins(2), .by = g),
                  class = "calibrisk_warning_group")
   expect_identical(tuned$keys$g, c("u", "v"))
   expect_length(tuned$results, 2)

@@ -118,7 +118,7 @@ test_that("one held-out row has no risk, debiased or not", {
     expect_identical(c(out$risk, out$root_risk, out$zero_risk, out$skill), rep(NA_real_, 4))
   }
   fold <- c(rep(1:4, each = 4), 5L)
-  tuned <- ce_tune(p[1:17], y[1:17], methods = method_bins(5, debias = TRUE), folds = fold, test = 0, progress = FALSE)
+  tuned <- ce_tune(p[1:17], y[1:17], methods = method_bins(5, debias = TRUE), folds = fold, test = 0)
   expect_equal(glance(tuned)$risk, mean(tidy(tuned)$risk[1:4]))
 })
 

@@ -74,7 +74,7 @@ test_that("the canonical error in other distances", {
   expect_equal(of("euclidean")$.estimate, loop(function(a, b) sqrt(sum((a - b)^2))))
   expect_equal(of("hellinger")$.estimate, loop(function(a, b) sqrt(1 - sum(sqrt(a * b)))))
   expect_identical(of("tv")$std.error, NA_real_)
-  boot <- withr::with_seed(2, of("hellinger", interval = "bootstrap", times = 30))
+  boot <- withr::with_seed(2, of("hellinger", times = 30))
   expect_true(boot$std.error > 0 && boot$conf.low <= boot$conf.high)
   expect_identical(boot$distance, "hellinger")
   expect_false("distance" %in% names(plain(1)))

@@ -169,8 +169,7 @@ test_that("intervals: analytic as the influence function says, bootstrap near it
     list(x = x, y = stats::rbinom(800, 1, x^2))
   })
   analytic <- ece(data$x, data$y, p = 2, n_bins = 10)
-  boot <- withr::with_seed(3, ece(data$x, data$y, p = 2, n_bins = 10, interval = "bootstrap",
-                                  times = 200))
+  boot <- withr::with_seed(3, ece(data$x, data$y, p = 2, n_bins = 10, times = 200))
   expect_equal(boot$std.error / analytic$std.error, 1, tolerance = 0.2)
   expect_equal(boot$interval, "bootstrap")
   # row by row = bin by bin

@@ -12,7 +12,7 @@ test_that("the index is that of a loess fit", {
   expect_output(print(out), "gives one")
   iso <- ici(x, y, smoother = "isotonic")
   expect_equal(iso$.estimate[1], mean(abs(x - isotonic_fit(x, y)$value)))
-  boot <- withr::with_seed(2, ici(x, y, interval = "bootstrap", times = 20))
+  boot <- withr::with_seed(2, ici(x, y, times = 20))
   expect_true(all(boot$conf.low <= boot$conf.high))
 })
 
@@ -70,7 +70,7 @@ test_that("bootstrap limits: the noise of redrawn outcomes below, samples above"
     x <- stats::runif(80)
     list(x = x, y = stats::rbinom(80, 1, sqrt(x)))
   })
-  boot <- withr::with_seed(6, ici(d$x, d$y, interval = "bootstrap", times = 40, smoother = "isotonic"))
+  boot <- withr::with_seed(6, ici(d$x, d$y, times = 40, smoother = "isotonic"))
   four <- function(x, y) {
     gap <- abs(isotonic_fit(x, y)$value - x)
     c(mean(gap), stats::quantile(gap, c(.5, .9), names = FALSE), max(gap))
@@ -105,7 +105,7 @@ test_that("intervals of the distances hold those of calibrated predictions, of r
       shared <- if (cluster) sqrt(.3) * stats::rnorm(40)[site] else 0
       y <- as.integer(stats::pnorm(sqrt(if (cluster) .7 else 1) * stats::rnorm(240) + shared) < p)
       if (!cluster) site <- 1:240
-      out <- ici(data.frame(p, y, site), y, p, smoother = "isotonic", interval = "bootstrap", times = 40, cluster = site)
+      out <- ici(data.frame(p, y, site), y, p, smoother = "isotonic", times = 40, cluster = site)
       out$conf.low > 0
     }))
   }

@@ -41,7 +41,7 @@ test_that("analytic standard errors of single numbers agree with the bootstrap a
   })
   for (metric in list(ks_error, mmce)) {
     analytic <- metric(data$x, data$y)
-    boot <- withr::with_seed(4, metric(data$x, data$y, interval = "bootstrap", times = 300))
+    boot <- withr::with_seed(4, metric(data$x, data$y, times = 300))
     expect_equal(analytic$std.error / boot$std.error, 1, tolerance = .15)
   }
 })
@@ -123,17 +123,15 @@ test_that("gaps of exactly 0 leave the standard error of a calibrated model, not
   expect_equal(both$conf.high^2, sqrt(2) * squared$conf.high^2)
 })
 
-test_that("a number of bootstrap samples is not an option of the analytic interval", {
+test_that("a number of bootstrap samples asks for the bootstrap, none for the analytic interval", {
   p <- c(.2, .7, .4, .9, .6)
   y <- c(0, 1, 0, 1, 1)
-  for (metric in list(ece, rbs, mmce, ks_error, smooth_ece, kde_error)) {
-    expect_error(metric(p, y, times = 50), "not an option of `interval = \"analytic\"`",
-                 class = "calibrisk_error_argument")
+  for (metric in list(ece, rbs, mmce, ks_error, smooth_ece)) {
+    expect_identical(metric(p, y)$interval, "analytic")
+    expect_identical(withr::with_seed(1, metric(p, y, times = 20))$interval, "bootstrap")
+    expect_error(metric(p, y, times = 19), "at least 20", class = "calibrisk_error_argument")
+    expect_error(metric(p, y, interval = "bootstrap"), "times = 1000", class = "calibrisk_error_argument")
   }
-  expect_error(ce_compare(list(a = p, b = 1 - p), y, metric = ce_metric(ece, times = 50)), "not an option",
-               class = "calibrisk_error_argument")
-  expect_identical(withr::with_seed(1, ece(p, y, interval = "bootstrap", times = 1000)),
-                   withr::with_seed(1, ece(p, y, interval = "bootstrap")))
 })
 
 test_that("bootstrap intervals hold the error, 0 among them", {
@@ -145,7 +143,7 @@ test_that("bootstrap intervals hold the error, 0 among them", {
     value <- ece(c(p, p), rep(1:0, each = 1500), weights = c(r, 1 - r))$.estimate
     mean(replicate(25, {
       p <- stats::rbeta(250, 2, 2)
-      out <- ece(p, stats::rbinom(250, 1, frequency(p)), interval = "bootstrap", times = 20)
+      out <- ece(p, stats::rbinom(250, 1, frequency(p)), times = 20)
       out$conf.low <= value + 1e-9 && value <= out$conf.high
     }))
   }
@@ -160,7 +158,7 @@ test_that("the bootstrap changes the standard error, not the rule of the limits"
     list(x = x, y = stats::rbinom(300, 1, x))
   })
   for (metric in list(ece, ks_error, smooth_ece)) {
-    boot <- withr::with_seed(4, metric(data$x, data$y, interval = "bootstrap", times = 40))
+    boot <- withr::with_seed(4, metric(data$x, data$y, times = 40))
     expect_equal(boot$conf.high, boot$.estimate + stats::qnorm(.975) * boot$std.error)
     expect_identical(boot$conf.low, metric(data$x, data$y)$conf.low)
   }
@@ -174,8 +172,8 @@ test_that("an interval has a width where a debiased estimate is far below 0", {
   # three samples whose debiased sum is more than two standard errors below 0
   for (seed in c(31, 112, 358)) {
     data <- sample_of(seed)
-    for (interval in c("analytic", "bootstrap")) {
-      out <- withr::with_seed(1, ece(data$p, data$y, p = 2, debias = TRUE, type = "mass", interval = interval))
+    for (times in list(NULL, 1000)) {
+      out <- withr::with_seed(1, ece(data$p, data$y, p = 2, debias = TRUE, type = "mass", times = times))
       expect_lt(out$power, 0)
       expect_equal(out$.estimate, 0)
       expect_equal(out$conf.low, 0)

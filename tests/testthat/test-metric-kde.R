@@ -57,7 +57,7 @@ test_that("scalar and class-wise Dirichlet errors add up; trouble is named", {
                sqrt(mean(c(.5, .6)^2)), tolerance = .1)
   expect_error(kde_error(.5, 1), class = "calibrisk_error_argument")
   expect_error(kde_error(b$p, b$y, notion = "canonical", kernel = "triweight"), class = "calibrisk_error_notion")
-  expect_error(kde_error(b$p, b$y, interval = "bootstrap"), class = "calibrisk_error_argument")
+  expect_error(kde_error(b$p, b$y, times = 1000), class = "calibrisk_error_argument")
 })
 
 test_that("standard errors are those of the jackknife at fixed bandwidth", {

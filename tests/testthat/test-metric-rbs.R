@@ -63,7 +63,7 @@ test_that("the correction removes most of the bias of the root", {
 
 test_that("the bootstrap agrees and groups come first", {
   b <- fixture_b()
-  boot <- withr::with_seed(6, rbs(b$p, b$y, interval = "bootstrap", times = 500))
+  boot <- withr::with_seed(6, rbs(b$p, b$y, times = 500))
   expect_equal(boot$std.error / rbs(b$p, b$y)$std.error, 1, tolerance = .15)
   frame <- data.frame(.pred_1 = b$p[, 1], .pred_2 = b$p[, 2], .pred_3 = b$p[, 3], y = b$y,
                       g = rep(c("u", "v"), each = 10))

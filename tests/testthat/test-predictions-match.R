@@ -155,7 +155,7 @@ test_that("names that match no level are taken in the order of the levels, which
   calls <- list(
     quote(ece(x, truth)), quote(ece(frame, truth, a, b, c)), quote(ece(frame, truth, a, b, c, .by = site)),
     quote(ce_estimate(frame, truth, a, b, c, notion = c("top_label", "class_wise"))),
-    quote(ce_tune(x, truth, progress = FALSE)), quote(ce_recalibrate(x, truth)),
+    quote(ce_tune(x, truth)), quote(ce_recalibrate(x, truth)),
     quote(ce_recalibrate(log(x), truth, logits = TRUE)),
     quote(skce(x, truth)), quote(ce_validate(x, truth, times = 0)), quote(ce_score(x, truth, score = "log")),
     quote(update(ce_state(), frame, truth, a, b, c)),

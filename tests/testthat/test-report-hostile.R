@@ -59,7 +59,7 @@ test_that("names of classes are text in a Word document", {
     x / rowSums(x)
   })
   truth <- factor(rep(1:3, 40), labels = texts[c("image", "link", "cells")])
-  ce_report(x, truth, file = file, times = 0, title = texts[["yaml"]], model = texts[["formula"]])
+  ce_report(setNames(list(x), texts[["formula"]]), truth, file = file, times = 0, title = texts[["yaml"]])
   parts <- docx_parts(file)
   expect_false(grepl("m:oMath", parts$document))
   outside <- unlist(regmatches(parts$relations, gregexpr("Target=\"[^\"]*\" TargetMode=\"External\"", parts$relations)))

@@ -21,8 +21,7 @@ test_that("a page has the numbers of the verbs, in one file", {
   withr::local_seed(9)
   runif(1)
   before <- get(".Random.seed", globalenv())
-  out <- ce_report(d, y, p, group = sex, event_level = "second", file = file, times = 20, model = "glm",
-                   delta = 0.3)
+  out <- ce_report(list(glm = d), y, p, group = sex, event_level = "second", file = file, times = 20, delta = 0.3)
   expect_identical(out, file)
   expect_identical(get(".Random.seed", globalenv()), before)
   text <- paste(readLines(file), collapse = "\n")
@@ -122,7 +121,7 @@ test_that("an error leaves what was there, and nothing else", {
   expect_error(ce_report(d, y, p, file = file, event_level = "second", thresholds = 2),
                class = "calibrisk_error_argument")
   broken <- list(about = list(title = "a"), validations = list(1))
-  expect_error(render_report(broken, file, "html", TRUE, rlang::current_env()),
+  expect_error(render_report(broken, file, "html", rlang::current_env()),
                class = "calibrisk_error_render")
   expect_identical(readLines(file), "old")
   expect_identical(list.files(folder), "a.html")

@@ -69,7 +69,7 @@ test_that("upper bounds of real scores, groups and refusals", {
   x <- pred_normal(c$mean, sqrt(c$variance))
   expect_equal(ce_score(x, c$y, score = "crps", bound = TRUE)$.estimate, .7736436248, tolerance = 1e-9)
   expect_error(ce_score(x, c$y, score = "dss", bound = TRUE), class = "calibrisk_error_score")
-  expect_equal(ce_score(x, c$y, score = "dss", min_variance = .3, bound = TRUE)$.estimate,
+  expect_equal(ce_score(x, c$y, score = score_dss(min_variance = .3), bound = TRUE)$.estimate,
                1.618402958 - 1 - log(.3), tolerance = 1e-9)
   frame <- tibble::tibble(law = x, y = c$y, g = rep(1:2, 5))
   out <- ce_score(frame, y, law, score = "mse", .by = g)

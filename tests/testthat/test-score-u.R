@@ -5,7 +5,7 @@ kernel_score <- function(p1, y1, p2, y2) {
 
 test_that("the kernel score of order 2 is the squared kernel calibration error", {
   b <- fixture_b()
-  out <- u_score(b$p, b$y, score = kernel_score)
+  out <- ce_score(b$p, b$y, score = kernel_score)
   expect_equal(out$.estimate, -.00918119644, tolerance = 1e-9)
   expect_equal(out$.estimate, skce(b$p, b$y, kernel = kernel_laplace(1), type = "unbiased")$.estimate)
 })
@@ -14,7 +14,7 @@ test_that("a score of one prediction, averaged over the pair, is that score", {
   b <- fixture_b()
   brier <- function(p1, y1, p2, y2) (score_parts("brier", p1, y1)$value + score_parts("brier", p2, y2)$value) / 2
   one <- ce_score(b$p, b$y)
-  two <- u_score(b$p, b$y, score = brier)
+  two <- ce_score(b$p, b$y, score = brier)
   expect_equal(two$.estimate, one$.estimate)
   # projections: half of each row's deviation, shrunk by the pairs it shares
   expect_equal(two$std.error, one$std.error * 18 / 19)
@@ -22,23 +22,24 @@ test_that("a score of one prediction, averaged over the pair, is that score", {
 
 test_that("bad scores are named", {
   b <- fixture_b()
-  expect_error(u_score(b$p, b$y), class = "calibrisk_error_score")
-  expect_error(u_score(b$p, b$y, score = function(p1, y1, p2, y2) 1), class = "calibrisk_error_score")
-  expect_error(u_score(.5, 1, score = kernel_score), class = "calibrisk_error_argument")
+  expect_error(ce_score(b$p, b$y, score = kernel_score, bound = TRUE), "no upper bound",
+               class = "calibrisk_error_score")
+  expect_error(ce_score(b$p, b$y, score = function(p1, y1, p2, y2) 1), class = "calibrisk_error_score")
+  expect_error(ce_score(.5, 1, score = kernel_score), class = "calibrisk_error_argument")
 })
 
 test_that("a score that fails is named, with what it was given", {
   b <- fixture_b()
-  expect_error(u_score(b$p, b$y, score = function(p1, y1, p2, y2) stop("my own")), "19 pairs of rows and 3 classes",
+  expect_error(ce_score(b$p, b$y, score = function(p1, y1, p2, y2) stop("my own")), "19 pairs of rows and 3 classes",
                class = "calibrisk_error_score")
-  expect_error(u_score(b$p, b$y, score = function(p) 1), class = "calibrisk_error_score")
+  expect_error(ce_score(b$p, b$y, score = function(p) 1), class = "calibrisk_error_score")
 })
 
 test_that("scores of higher order are means over all sets", {
   b <- fixture_b()
   one <- function(p, y) score_parts("brier", p, y)$value
   three <- function(p1, y1, p2, y2, p3, y3) one(p1, y1) * one(p2, y2) * one(p3, y3)
-  out <- u_score(b$p[1:8, ], b$y[1:8], score = three, order = 3)
+  out <- ce_score(b$p[1:8, ], b$y[1:8], score = three)
   s <- one(b$p[1:8, ], b$y[1:8])
   sets <- utils::combn(8, 3)
   values <- apply(sets, 2, function(k) prod(s[k]))
@@ -50,14 +51,14 @@ test_that("scores of higher order are means over all sets", {
   plain <- new_design(length(b$y))
   expect_equal(set_scores(b$p, b$y, plain, pairs, NULL, 2), pair_scores(b$p, b$y, plain, pairs, NULL))
   mean_of <- function(p1, y1, p2, y2, p3, y3) (one(p1, y1) + one(p2, y2) + one(p3, y3)) / 3
-  expect_equal(u_score(b$p, b$y, score = mean_of, order = 3)$.estimate, ce_score(b$p, b$y)$.estimate)
+  expect_equal(ce_score(b$p, b$y, score = mean_of)$.estimate, ce_score(b$p, b$y)$.estimate)
   sums <- set_scores(b$p[1:8, ], b$y[1:8], new_design(8), three, NULL, 3, per_call = 7)
   expect_equal(sums$total / sums$partners, rows)
-  expect_error(u_score(b$p, b$y, score = three, order = 1), class = "calibrisk_error_argument")
-  expect_error(u_score(b$p[1:2, ], b$y[1:2], score = three, order = 3), class = "calibrisk_error_argument")
+  expect_error(ce_score(b$p[1:2, ], b$y[1:2], score = three), class = "calibrisk_error_argument")
   wide <- rep(.5, 500)
-  expect_error(u_score(wide, rep(0:1, 250), score = three, order = 3), "sets of 3 rows", class = "calibrisk_error_rows")
-  expect_error(u_score(b$p, b$y, score = pairs, order = 3), class = "calibrisk_error_score")
+  expect_error(ce_score(wide, rep(0:1, 250), score = three), "sets of 3 rows", class = "calibrisk_error_rows")
+  expect_error(ce_score(b$p, b$y, score = function(p1, y1, p2, y2, p3) 1), "takes 5 arguments",
+               class = "calibrisk_error_score")
 })
 
 test_that("sets of weighted rows count their products, those of clusters lie across clusters", {
@@ -75,7 +76,7 @@ test_that("sets of weighted rows count their products, those of clusters lie acr
       weight <- apply(sets, 2, function(k) prod(w[k])) * used
       sum(weight * apply(sets, 2, function(k) prod(s[k]))) / sum(weight)
     }
-    value <- function(...) u_score(b$p[1:9, ], b$y[1:9], score = score, order = order, ...)
+    value <- function(...) ce_score(b$p[1:9, ], b$y[1:9], score = score, ...)
     expect_equal(value(weights = w)$.estimate, naive(w, FALSE))
     expect_equal(value(weights = w, cluster = cluster)$.estimate, naive(w))
     expect_equal(value(cluster = cluster)$.estimate, naive(rep(1, 9)))

@@ -47,7 +47,7 @@ test_that("what a state cannot tell is an error that says why", {
   expect_error(ce_score(update(ce_state(), vehicle_predictions, truth)), "two classes", class = "calibrisk_error_notion")
   expect_error(ks_error(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_score(state, score = "crps"), class = "calibrisk_error_score")
-  cases <- list(truth = list(d$y), interval = list(interval = "bootstrap"), notion = list(notion = "binary"),
+  cases <- list(truth = list(d$y), times = list(times = 50), notion = list(notion = "binary"),
                 event_level = list(event_level = "second"), weights = list(weights = d$x), na_rm = list(na_rm = FALSE),
                 .by = list(.by = quote(g)))
   for (arg in names(cases)) {

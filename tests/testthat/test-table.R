@@ -38,7 +38,7 @@ every_result <- function() {
 other_exports <- paste0(
   "^(assume|basis|computation|curve|kernel|map|method|new|pred|ridge|score|test)_|^(tidy|glance|augment)$|",
   "^(as_distribution|ce_database|ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
-  "default_grid|ece_bias|fit_form|pair_features|pair_risk|tune_path|u_score|upper_bound)$"
+  "default_grid|ece_bias|fit_form|pair_features|pair_risk|tune_path|upper_bound)$"
 )
 
 test_that("every result is a plain tibble by tidy(), with the names of broom", {

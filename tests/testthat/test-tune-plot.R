@@ -59,12 +59,11 @@ test_that("a method whose risk is infinite is not in the figure of risks", {
   p <- withr::with_seed(1, runif(40))
   y <- as.numeric(p > rev(p))
   huge <- method_function(function(P, Q) matrix(1e200, nrow(P), nrow(Q)))
-  tuned <- ce_tune(p, y, methods = list(huge = huge, bins = method_bins(c(2, 4))), folds = 2, repeats = 1,
-                   progress = FALSE)
+  tuned <- ce_tune(p, y, methods = list(huge = huge, bins = method_bins(c(2, 4))), folds = 2, repeats = 1)
   expect_identical(tuned$glance$risk[tuned$glance$method == "huge"], Inf)
   expect_identical(unique(as.character(risk_table(tuned)$method)), "bins")
   expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(tuned, type = "risk")), "ggplot_built")
-  expect_warning(alone <- ce_tune(p, y, methods = list(huge = huge), folds = 2, repeats = 1, progress = FALSE),
+  expect_warning(alone <- ce_tune(p, y, methods = list(huge = huge), folds = 2, repeats = 1),
                  class = "calibrisk_warning_impossible_estimate")
   expect_error(ggplot2::autoplot(alone, type = "risk"), class = "calibrisk_error_risk")
 })

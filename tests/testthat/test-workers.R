@@ -57,7 +57,7 @@ test_that("fits by class, their risks, metrics of models and folds have the same
       withr::with_seed(1, ce_compare(columns, y, p, flat, mid, metric = metric))
     })
     # of random numbers, and without an influence
-    random <- lapply(list(ce_metric(ece, interval = "bootstrap", times = 20), ucme), function(metric) {
+    random <- lapply(list(ce_metric(ece, times = 20), ucme), function(metric) {
       withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20, metric = metric))
     })
     own <- withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20,

@@ -34,7 +34,7 @@ local({
       ce_gain(x, after, truth, injective = TRUE, ...)
     }),
     u_score = list(FALSE, function(x, ...) {
-      u_score(x, truth, score = function(p, y, q, z) (y == z) - p[, 1] * q[, 1], ...)
+      ce_score(x, truth, score = function(p, y, q, z) (y == z) - p[, 1] * q[, 1], ...)
     }),
     skce = list(FALSE, function(x, ...) skce(x, truth, ...)),
     jkce = list(FALSE, function(x, ...) jkce(x, truth, computation = "dual", ...)),
@@ -54,7 +54,7 @@ local({
       glance(ce_tune(x, truth, notion = "binary", methods = list(bins = method_bins(c(2, 4))), folds = 3, ...))
     }),
     ce_estimate = list(TRUE, function(x, ...) {
-      ce_estimate(x, truth, notion = "binary", method = method_bins(4), folds = 3, test = 0.3, ...)
+      ce_estimate(x, truth, notion = "binary", method = method_bins(4), ...)
     }),
     ce_curve = list(TRUE, function(x, ...) {
       tidy(ce_curve(x, truth, type = curve_binned(n_bins = 3), notion = "binary", ...))

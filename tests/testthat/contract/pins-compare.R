@@ -29,7 +29,7 @@ local({
     pin(paste0("design/", name, "/cluster"), metrics[[name]](frame, y, p, cluster = centre))
   }
   pin("design/ece/bootstrap", withr::with_seed(1, {
-    ece(frame, y, p, weights = w, cluster = centre, interval = "bootstrap", times = 30)
+    ece(frame, y, p, weights = w, cluster = centre, times = 30)
   }))
 })
 

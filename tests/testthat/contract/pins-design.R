@@ -26,7 +26,7 @@ pin_design("ece/canonical", 150, function(w, g) {
   ece(five$p, five$y, notion = "canonical", type = "discrete", p = 2, weights = w, cluster = g)
 })
 pin_design("ece/bootstrap", 160, function(w, g) {
-  ece(fine$p, fine$y, notion = "binary", interval = "bootstrap", times = 20, weights = w, cluster = g)
+  ece(fine$p, fine$y, notion = "binary", times = 20, weights = w, cluster = g)
 })
 pin_design("rbs", 150, function(w, g) rbs(five$p, five$y, weights = w, cluster = g))
 pin_design("ks_error", 160, function(w, g) ks_error(fine$p, fine$y, notion = "binary", weights = w, cluster = g))
@@ -39,7 +39,7 @@ pin_design("kde_error/triweight", 160, function(w, g) {
 })
 pin_design("ici", 160, function(w, g) ici(fine$p, fine$y, notion = "binary", weights = w, cluster = g))
 pin_design("ici/isotonic", 160, function(w, g) {
-  ici(fine$p, fine$y, notion = "binary", smoother = "isotonic", interval = "bootstrap", times = 20, weights = w,
+  ici(fine$p, fine$y, notion = "binary", smoother = "isotonic", times = 20, weights = w,
       cluster = g)
 })
 pin_design("cox_calibration", 160, function(w, g) {
@@ -64,7 +64,7 @@ pin_design("upper_bound", 150, function(w, g) {
 })
 pin_design("u_score", real$n, function(w, g) {
   score <- function(p1, y1, p2, y2) p1[cbind(seq_along(y1), y1)] * p2[cbind(seq_along(y2), y2)]
-  u_score(five$p[seq_len(real$n), ], five$y[seq_len(real$n)], score = score, weights = w, cluster = g)
+  ce_score(five$p[seq_len(real$n), ], five$y[seq_len(real$n)], score = score, weights = w, cluster = g)
 })
 pin_design("ce_decompose", 120, function(w, g) {
   ce_decompose(coarse$p, coarse$y, score = c("brier", "spherical"), weights = w, cluster = g)

@@ -43,8 +43,8 @@ pin("ece/top/vector", ece(fine$p, fine$y, notion = "top_label"))
 pin("ece/binary/two/first", ece(two$frame, truth, .pred_a, .pred_b, notion = "binary", event_level = "first"))
 pin("ece/binary/two/second", ece(two$frame, truth, .pred_a, .pred_b, notion = "binary", event_level = "second"))
 pin("ece/level", ece(five$p, five$y, notion = "top_label", level = 0.8))
-pin("ece/bootstrap", ece(five$p, five$y, notion = "top_label", interval = "bootstrap", times = 40))
-pin("ece/bootstrap/class", ece(five$p, five$y, p = 2, notion = "class_wise", interval = "bootstrap", times = 20))
+pin("ece/bootstrap", ece(five$p, five$y, notion = "top_label", times = 40))
+pin("ece/bootstrap/class", ece(five$p, five$y, p = 2, notion = "class_wise", times = 20))
 pin("ece/groups", ece(five$frame, truth, notion = "top_label", .by = group))
 pin("ece/groups/binary", ece(coarse$frame, y, prob, notion = "binary", .by = group))
 local({
@@ -87,7 +87,7 @@ for (notion in c("canonical", "class_wise", "top_label")) {
   }
 }
 pin("rbs/groups", rbs(five$frame, truth, notion = "canonical", .by = group))
-pin("rbs/bootstrap", rbs(five$p, five$y, notion = "canonical", interval = "bootstrap", times = 40))
+pin("rbs/bootstrap", rbs(five$p, five$y, notion = "canonical", times = 40))
 
 for (data in c("coarse", "fine")) {
   one <- get(data)
@@ -115,11 +115,11 @@ for (data in c("two", "five", "many")) {
   pin(paste0("hosmer_lemeshow/top/", data), hosmer_lemeshow(one$p, one$y, notion = "top_label"))
 }
 pin("ici/span", ici(fine$p, fine$y, notion = "binary", smoother = "loess", span = 0.4))
-pin("ici/bootstrap", ici(fine$p, fine$y, notion = "binary", smoother = "isotonic", interval = "bootstrap", times = 20))
-pin("ks_error/bootstrap", ks_error(five$p, five$y, notion = "top_label", interval = "bootstrap", times = 40))
-pin("mmce/bootstrap", mmce(five$p, five$y, notion = "top_label", interval = "bootstrap", times = 20))
+pin("ici/bootstrap", ici(fine$p, fine$y, notion = "binary", smoother = "isotonic", times = 20))
+pin("ks_error/bootstrap", ks_error(five$p, five$y, notion = "top_label", times = 40))
+pin("mmce/bootstrap", mmce(five$p, five$y, notion = "top_label", times = 20))
 pin("smooth_ece/bootstrap",
-    smooth_ece(five$p, five$y, notion = "top_label", bandwidth = 0.2, interval = "bootstrap", times = 20))
+    smooth_ece(five$p, five$y, notion = "top_label", bandwidth = 0.2, times = 20))
 pin("ks_error/groups", ks_error(five$frame, truth, notion = "top_label", .by = group))
 pin("mmce/groups", mmce(five$frame, truth, notion = "top_label", .by = group))
 pin("kde_error/dirichlet/three/2", kde_error(three$p, three$y, notion = "canonical", bandwidth = 0.05))
@@ -130,7 +130,7 @@ pin("kde_error/dirichlet/five/class", kde_error(five$p, five$y, notion = "class_
 pin("kde_error/dirichlet/coarse", kde_error(coarse$p, coarse$y, notion = "binary", bandwidth = 0.02))
 pin("kde_error/triweight/class", kde_error(five$p, five$y, kernel = "triweight", notion = "class_wise", p = 1))
 pin("kde_error/triweight/bootstrap",
-    kde_error(five$p, five$y, kernel = "triweight", notion = "top_label", interval = "bootstrap", times = 20))
+    kde_error(five$p, five$y, kernel = "triweight", notion = "top_label", times = 20))
 pin("spiegelhalter/groups", spiegelhalter(five$frame, truth, notion = "top_label", .by = group))
 
 pin("cox_calibration/fine", cox_calibration(fine$p, fine$y, notion = "binary"))
@@ -149,6 +149,6 @@ for (data in c("two", "five", "many")) {
   one <- get(data)
   pin(paste0("ce_hierarchy/", data), ce_hierarchy(one$p, one$y))
 }
-pin("ce_hierarchy/p1", ce_hierarchy(five$p, five$y, p = 1, n_bins = c(5, 10), bandwidth = 0.2))
+pin("ce_hierarchy/p1", ce_hierarchy(five$p, five$y, p = 1, n_bins = c(5, 10)))
 pin("ce_hierarchy/coarse", ce_hierarchy(coarse$p, coarse$y))
 pin("ce_hierarchy/groups", ce_hierarchy(five$frame, truth, .by = group))

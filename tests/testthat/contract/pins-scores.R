@@ -33,7 +33,7 @@ local({
     pin(paste0("score_divergence/normal/", rule), score_parts(rules[[rule]], laws$normal, rev(laws$normal))$divergence)
   }
   pin("score_value/moments/dss", score_parts(score_dss(), list(mean = real$mean, variance = real$sd^2), real$y)$value)
-  pin("upper_bound/law/dss", ce_score(laws$normal, real$y, score = "dss", min_variance = 0.1, bound = TRUE))
+  pin("upper_bound/law/dss", ce_score(laws$normal, real$y, score = score_dss(min_variance = 0.1), bound = TRUE))
   pin("upper_bound/law/crps", ce_score(laws$normal, real$y, score = "crps", bound = TRUE))
   pin("ce_score/law/groups",
       ce_score(data.frame(m = real$mean, s = real$sd, y = real$y, group = real$group), y, pred_normal(m, s),
@@ -112,9 +112,9 @@ local({
   kernel_score <- function(p1, y1, p2, y2) {
     exp(-sqrt(rowSums((p1 - p2)^2))) * rowSums(residual(p1, y1) * residual(p2, y2))
   }
-  pin("u_score/five", u_score(five$p, five$y, score = kernel_score))
-  pin("u_score/coarse", u_score(coarse$p, coarse$y, score = kernel_score))
-  pin("u_score/groups", u_score(five$frame, truth, score = kernel_score, .by = group))
+  pin("u_score/five", ce_score(five$p, five$y, score = kernel_score))
+  pin("u_score/coarse", ce_score(coarse$p, coarse$y, score = kernel_score))
+  pin("u_score/groups", ce_score(five$frame, truth, score = kernel_score, .by = group))
 })
 
 # planning
