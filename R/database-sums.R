@@ -40,9 +40,9 @@ far_edges <- function() c(0, 2^-(60:21), cell_edges()[-c(1, length(cell_edges())
 extreme_places <- function(rows, call) {
   sums <- paste0("SELECT p, SUM(", if (rows$kind == "none") "1" else "ce_w", " * (p - y)) AS d FROM (", rows$pairs,
                  ") ce_pairs GROUP BY p")
-  path <- paste0("SELECT p, SUM(d) OVER (ORDER BY p) AS ce_path FROM (", sums, ") ce_values")
+  path <- paste0("SELECT p, SUM(d) OVER (ORDER BY p) AS upto FROM (", sums, ") ce_values")
   vapply(c("DESC", "ASC"), function(order) {
-    first <- paste0("SELECT p FROM (", path, ") ce_path ORDER BY ce_path ", order, ", p LIMIT 1")
+    first <- paste0("SELECT p FROM (", path, ") ce_path ORDER BY upto ", order, ", p LIMIT 1")
     database_query(rows$db, first, call)$p
   }, 0)
 }

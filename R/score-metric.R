@@ -97,7 +97,7 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
     mean <- score_means(rows, design) - shift
     # no value of the score lies below `smallest`, hence no mean of them
     estimates <- lapply(seq_along(mean), function(k) {
-      if (!is.null(log) && names[k] == "log") return(log)
+      if (!is.null(log) && has_own_sums(scores[[k]])) return(log)
       new_estimate(mean[k], if (all_finite(rows[[k]])) rows[[k]], design, smallest = smallest[k] - shift[k])
     })
     mean <- vapply(estimates, `[[`, 0, "value")
@@ -118,6 +118,9 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
             predictions$log)
   }, event_level, na_rm, choices = list(level = level), call = call, design = design, edges = numeric())
 }
+
+# A state has sums of the log score, without a floor.
+has_own_sums <- function(score) score$name == "log" && is.infinite(score$value(cbind(1, 0), 2L))
 
 # Sums are of one probability per row.
 check_whole_sums <- function(predictions, call) {

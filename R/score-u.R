@@ -10,6 +10,10 @@ u_score_frame <- function(x, truth, dots, by, score, level, event_level, na_rm, 
           arg = "score", call = call)
   stop_if(bound, "A score of several predictions has no upper bound.", "x" = "{.arg bound} is {.val {TRUE}}.",
           class = "score", arg = "bound", call = call)
+  stop_if(!missing(x) && has_sums(x), "A score of several predictions needs rows.",
+          "x" = "{.arg x} is a state, or a table of a database.",
+          "i" = "Give a sample of the rows, or a score of one prediction, such as {.code score = \"brier\"}.",
+          class = "unsupported", arg = "x", call = call)
   order <- size %/% 2
   metric_frame(x, truth, dots, by, "u_score", function(predictions) {
     n <- n_obs(predictions)

@@ -1,7 +1,6 @@
 # Arguments that a function needs beside predictions and outcomes.
 more_arguments <- list(
-  ce_compare = list(metric = ece), ce_fit = list(method = method_bins(5)), ce_recalibrate = list(method = "platt"),
-  u_score = list(score = function(p1, y1, p2, y2) rowSums((p1 - p2)^2))
+  ce_compare = list(metric = ece), ce_fit = list(method = method_bins(5)), ce_recalibrate = list(method = "platt")
 )
 
 # The call of an exported function with `x` as its predictions (and `truth`); NULL of functions that take no data.

@@ -7,6 +7,11 @@ test_that("scores of a state are those of the rows", {
   expect_close(unlist(one[numbers]), unlist(ce_score(d$x, d$y, score = scores)[numbers]), tol$oracle)
   bound <- ce_score(state_of(d), score = "log", bound = TRUE)
   expect_close(bound$.estimate, ce_score(d$x, d$y, score = "log", bound = TRUE)$.estimate, tol$oracle)
+  # below a floor the score is that of the floor
+  d$x[1:60] <- 0.001
+  floored <- ce_score(state_of(d), score = score_log(0.05))
+  expect_close(floored$.estimate, ce_score(d$x, d$y, score = score_log(0.05))$.estimate, 1e-5)
+  expect_gt(ce_score(state_of(d), score = "log")$.estimate, floored$.estimate + .001)
   # an outcome that was impossible
   d$x[1:2] <- 0
   d$y[1] <- 1
@@ -47,6 +52,7 @@ test_that("what a state cannot tell is an error that says why", {
   expect_error(ce_score(update(ce_state(), vehicle_predictions, truth)), "two classes", class = "calibrisk_error_notion")
   expect_error(ks_error(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_score(state, score = "crps"), class = "calibrisk_error_score")
+  expect_error(ce_score(state, score = function(p1, y1, p2, y2) y1 - y2), class = "calibrisk_error_unsupported")
   cases <- list(truth = list(d$y), times = list(times = 50), notion = list(notion = "binary"),
                 event_level = list(event_level = "second"), weights = list(weights = d$x), na_rm = list(na_rm = FALSE),
                 .by = list(.by = quote(g)))
