@@ -18,7 +18,7 @@ comma = ,
 PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
 .PHONY: help deps install demo test test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
-  contract check document readme layers lint format check-format check-documented extending articles pages papers fuzz \
+  contract check document readme layers names lint format check-format check-documented extending articles pages papers fuzz \
   fuzz-tamper bench site \
   test-core sanitize sanitize-address sanitize-thread valgrind release-check clean
 
@@ -76,6 +76,9 @@ readme: install ## README.md and its figures, from README.Rmd
 
 layers: install ## calls that point up, cycles of files, lines of R code, names and arguments; LIST='up cycle'
 	@$(RSCRIPT) tools/layers.R $(LIST)
+
+names: ## names that two files of R/ define, and scripts that call the package's own functions by other arguments
+	@$(RSCRIPT) tools/names.R
 
 lint: ## R code against .lintr
 	@$(RSCRIPT) tools/lint.R

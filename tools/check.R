@@ -12,16 +12,6 @@ unavoidable <- c("checking CRAN incoming feasibility", "^Maintainer:", "^New sub
                  "checking installed package size", "installed size is", "sub-directories of 1Mb or more",
                  "^ +[A-Za-z]+ +[0-9.]+Mb$")
 
-# Files of R/ share one namespace: a function that is defined twice silently loses one body.
-definitions <- unlist(lapply(list.files("R", "[.]R$", full.names = TRUE), function(file) {
-  is_assignment <- function(e) is.call(e) && identical(e[[1]], quote(`<-`)) && is.name(e[[2]])
-  vapply(Filter(is_assignment, parse(file, keep.source = FALSE)), function(e) deparse(e[[2]]), "")
-}))
-if (anyDuplicated(definitions)) {
-  cat("Defined twice in R/:", unique(definitions[duplicated(definitions)]), "\n")
-  quit(status = 1)
-}
-
 source("tools/library.R")
 source("tools/pages.R")
 r <- file.path(R.home("bin"), "R")

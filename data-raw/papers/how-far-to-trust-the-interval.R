@@ -23,7 +23,8 @@ ladder <- function(features, residuals, notion) {
 # Share of the squared gap that the best basis sees: psi of the gap itself is the mean of psi given the
 # predictions.
 seen_share <- function(features, gap, bases) {
-  rungs <- calibrisk:::cpp_ladder(as.matrix(features), as.matrix(gap), numeric(), integer(), bases, FALSE, 1L)
+  rungs <- calibrisk:::cpp_ladder(as.matrix(features), as.matrix(gap), numeric(), numeric(), integer(), bases,
+                                  FALSE, 1L)
   max(vapply(rungs, `[[`, 0, "psi")) / mean(rowSums(gap^2))
 }
 

@@ -109,7 +109,8 @@ battery_contradictions <- function(seed, report = FALSE) {
     call(ce_report, d$p, d$y, file = file, times = 0, level = level, notion = if (many) "top_label")
     plain <- gsub("\\s+", " ", gsub("<[^>]*>", " ", sub("(?s).*<body>", "", paste(readLines(file), collapse = "\n"),
                                                         perl = TRUE)))
-    add("ce_report", contradictions(plain, terms, level = level))
+    of_classes <- if (many) tidy(each)$p.value else numeric()
+    add("ce_report", contradictions(plain, terms, of_classes, level = level))
   }
 
   frame <- if (many) data.frame(d$p, y = d$y, g = d$group) else data.frame(p = d$p, y = d$y, g = d$group)
