@@ -2,14 +2,15 @@
 # is not taken as a selection.
 
 # The selections of a verb, whose environment is `.call`.
-column_dots <- function(..., .call = caller_env()) {
-  if (...length() == 0) no_dots else check_dot_names(enquos(...), .call)
-}
+column_dots <- function(..., .call = caller_env()) check_dot_names(quote_dots(...), .call)
 
-# What enquos() returns of no dots, without looking for them.
+# enquos(), which takes long of no dots.
+quote_dots <- function(...) if (...length() == 0) no_dots else enquos(...)
+
 no_dots <- rlang::quos()
 
 check_dot_names <- function(dots, call, rule = "{.arg ...} selects columns and takes no named arguments.") {
+  if (length(dots) == 0) return(dots)
   named <- names(dots)[nzchar(rlang::names2(dots))]
   if (length(named) == 0) return(dots)
   check_no_formula(call)

@@ -239,7 +239,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
                                 headline = row)
       holdout_row(row, tuned)
     })
-    vctrs::vec_rbind(!!!rows)
+    bind_rows(rows)
   })
   attr(out, "dropped") <- if (na_rm) c(dropped, if (is_read(x)) x$n_input else NROW(x))
   attr(out, "design") <- c(design_sentence(designs), few_clusters_sentence(least, level), notes)

@@ -161,9 +161,7 @@ degenerate_limits <- function(estimate, level) {
     skew <- (4 * lambda + 6 * lambda * slope * x) / variance^1.5
     psi - x - pearson3_quantile(z, min(skew, sqrt(8))) * sqrt(variance)
   }
-  root <- function(upto, psi, z) {
-    uniroot(excess, c(0, upto), psi, z, extendInt = "downX", tol = 1e-15 * upto)$root * unit
-  }
+  root <- function(upto, psi, z) decreasing_root(function(x) excess(x, psi, z), 0, upto) * unit
   value <- estimate$pairs$value
   list(std.error = std_error, low = if (psi <= 0 || excess(0, psi, z) <= 0) 0 else min(root(psi, psi, z), value),
        high = max(root(most + 10 * (1 + slope), most, -z), estimate$value))
@@ -196,8 +194,9 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   limits <- lapply(setNames(nm = c("std.error", "low", "high")), function(name) vapply(own, `[[`, 0, name))
   std_error <- limits$std.error
   root <- function(v) {
-    v <- pmax(v, smallest)
-    ifelse(power == 1, v, pmax(v, 0)^(1 / power))
+    v <- pmax.int(v, smallest)
+    out <- pmax.int(v, 0)^(1 / power)
+    replace(out, power == 1, v[power == 1])
   }
   estimate <- root(value)
   # 0, or what rounding leaves of it, has no tangent

@@ -161,7 +161,7 @@ format.ce_kernel <- function(x, ...) {
     parts[inner & sums] <- paste0("(", parts[inner & sums], ")")
     paste(parts, collapse = if (inner) " * " else " + ")
   } else {
-    args <- x[setdiff(names(x), c("type", "scale", "parts"))]
+    args <- x[!names(x) %in% c("type", "scale", "parts")]
     values <- vapply(args, format_choice, "")
     paste0(x$type, "(", paste(values, collapse = ", "), ")")
   }

@@ -13,10 +13,9 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
   kernels <- grid[["kernel"]] %||% rep(list(one), nrow(grid))
   keys <- vapply(kernels, rlang::hash, "")
   path <- new_path(nrow(grid), max(fold))
-  diagnostics <- columns_frame(
-    value = grid$value, rank = NA_real_, residual_trace = NA_real_,
-    risk_error = NA_real_, squared_error_error = NA_real_, reliable = NA
-  )
+  unknown <- rep(NA_real_, nrow(grid))
+  diagnostics <- list(value = grid$value, rank = unknown, residual_trace = unknown, risk_error = unknown,
+                      squared_error_error = unknown, reliable = rep(NA, nrow(grid)))
   parts <- list()
   for (key in unique(keys)) {
     rows <- which(keys == key)
@@ -25,10 +24,10 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
     bases <- ridge_bases(kernels[[rows[1]]], problem, fold, part_context)
     part <- tune_ridge(bases, method$name, grid$value[rows], isTRUE(method$exact), part_context)
     for (name in names(path)) path[[name]][rows, ] <- nan_to_na(part$path[[name]])
-    diagnostics[rows, -1] <- part$diagnostics
+    for (name in names(part$diagnostics)) diagnostics[[name]][rows] <- part$diagnostics[[name]]
     parts[[key]] <- part
   }
-  path$diagnostics <- diagnostics
+  path$diagnostics <- columns_frame(!!!diagnostics)
   row <- function(v) sum(keys[seq_len(v)] == keys[v])
   path$form <- function(v, f) parts[[keys[v]]]$form(row(v), f)
   if (all(vapply(parts, function(part) !is.null(part$unseen), NA))) {

@@ -51,7 +51,8 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   check_level(level)
   check_count(times, lower = 20, null = TRUE)
   call <- current_env()
-  out <- metric_frame(x, enquo(truth), enquos(...), enquo(.by), c("ici", "e50", "e90", "emax"), function(predictions) {
+  names <- c("ici", "e50", "e90", "emax")
+  out <- metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     frequency <- problem_frequency(problem, smoother, span)
     value <- gap_distances(frequency - problem$features[, 1], problem)

@@ -67,7 +67,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
           "x" = "{.arg times} is {times}.",
           "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "times", call = call)
   threads <- resolve_threads(threads)
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "kde_error", function(predictions) {
+  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "kde_error", function(predictions) {
     used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)
     problems <- notion_problems(predictions, used, call)
     value <- if (kernel == "dirichlet") dirichlet_error else triweight_error

@@ -35,7 +35,7 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
   notion <- check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(level, times, call)
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "mmce", function(predictions) {
+  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "mmce", function(predictions) {
     problems <- notion_problems(predictions, notion, call)
     if (type == "unbiased") {
       if (n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions), call)

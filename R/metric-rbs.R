@@ -37,7 +37,7 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = N
   if (!is.null(notion)) check_notion(notion)
   call <- current_env()
   interval <- check_interval(level, times, call)
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "rbs", function(predictions) {
+  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "rbs", function(predictions) {
     used <- notion %||% whole_notion(predictions)
     scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
       rowSums(problem$residuals^2)

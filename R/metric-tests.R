@@ -61,7 +61,7 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
   check_level(level)
   call <- current_env()
   names <- c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint")
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), names, function(predictions) {
+  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     c(cox_columns(problem, floor, level, call), list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion, level = level),
@@ -179,7 +179,7 @@ spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
                                      weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
   call <- current_env()
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "spiegelhalter", function(predictions) {
+  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "spiegelhalter", function(predictions) {
     c(spiegelhalter_columns(notion_problems(predictions, notion, call)[[1]]),
       list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion),
@@ -226,7 +226,7 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
     "i" = "The Hosmer-Lemeshow test depends on the number of groups, and on the number of rows \\
            more than on the model; prefer an estimate with an interval."
   ), "hosmer_lemeshow", .frequency = "once", .frequency_id = "calibrisk_hosmer_lemeshow")
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), "hosmer_lemeshow", function(predictions) {
+  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "hosmer_lemeshow", function(predictions) {
     c(hosmer_columns(notion_problems(predictions, notion, call)[[1]], n_groups, fitted, call),
       list(n = n_obs(predictions)))
   }, event_level, na_rm, choices = list(notion = notion),

@@ -45,7 +45,7 @@ stop_survival <- function(call) {
 
 # `truth` beside a matrix or a vector: the outcomes themselves.
 outcome_vector <- function(truth, call) {
-  value <- rlang::try_fetch(rlang::eval_tidy(truth), error = function(cnd) {
+  value <- withCallingHandlers(rlang::eval_tidy(truth), error = function(cnd) {
     name <- as.character(rlang::quo_get_expr(truth))
     unknown <- rlang::quo_is_symbol(truth) && !exists(name, envir = rlang::quo_get_env(truth))
     stop_input(c(

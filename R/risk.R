@@ -112,7 +112,8 @@ fit_risk <- function(fit, predictions, threads) {
 
 add_risks <- function(parts) {
   fields <- c("risk", "projections", "zero_risk", "zero_projections", "squared")
-  sums <- setNames(lapply(fields, function(field) Reduce(`+`, lapply(parts, `[[`, field))), fields)
+  sums <- parts[[1]][fields]
+  for (part in parts[-1]) sums <- Map(`+`, sums, part[fields])
   sums$squared <- kept_squared(sums$squared, parts[[1]])
   sums$design <- parts[[1]]$design
   sums

@@ -68,7 +68,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
             "Scores of real outcomes are split by {.code method = \"discrete\"}, without a {.arg notion}.",
             "x" = "The score is {.val {scores[[1]]$name}}.", "i" = "{.arg n_bins} groups similar predictions.",
             class = "score", arg = "score", call = call)
-    return(decompose_real(x, enquo(truth), enquos(...), enquo(.by), scores, n_bins, times, na_rm, call, design))
+    return(decompose_real(x, enquo(truth), quote_dots(...), enquo(.by), scores, n_bins, times, na_rm, call, design))
   }
   truth <- enquo(truth)
   dots <- column_dots(...)

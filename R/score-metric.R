@@ -62,11 +62,11 @@ ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, l
   check_flag(bound)
   check_level(level)
   if (is_u_score(score)) {
-    return(u_score_frame(x, enquo(truth), enquos(...), enquo(.by), score, level, event_level, na_rm, bound, call,
+    return(u_score_frame(x, enquo(truth), quote_dots(...), enquo(.by), score, level, event_level, na_rm, bound, call,
                          design_input(enquo(weights), enquo(cluster), horizon)))
   }
   scores <- as_scores(score, call, of_both = TRUE)
-  score_frame(x, enquo(truth), enquos(...), enquo(.by), scores, level, event_level, na_rm, bound, call,
+  score_frame(x, enquo(truth), quote_dots(...), enquo(.by), scores, level, event_level, na_rm, bound, call,
               design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
 }, "minimize", c(-Inf, Inf))
 

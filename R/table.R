@@ -2,13 +2,9 @@
 # named character vector; it is an attribute, so that the columns stay plain.
 
 new_table <- function(x, estimand, class) {
-  # as_tibble() would check the names that are there
-  if (identical(class(x), "data.frame")) x <- tibble::new_tibble(x, nrow = nrow(x))
-  design <- attr(x, "design")
-  if (!is_plain_tibble(x)) x <- tibble::as_tibble(x)
   attr(x, "estimand") <- estimand
-  attr(x, "design") <- design
-  class(x) <- unique(c(class, "ce_table", class(x)))
+  # as_tibble() would check the names that are there
+  class(x) <- unique(c(class, "ce_table", "tbl_df", "tbl", "data.frame"))
   x
 }
 
@@ -18,7 +14,8 @@ is_plain_tibble <- function(x) identical(class(x), c("tbl_df", "tbl", "data.fram
 # names of their own, as most are, need no rules of vctrs either.
 columns_frame <- function(...) {
   columns <- rlang::list2(...)
-  columns <- columns[lengths(columns) > 0 | !vapply(columns, is.null, NA)]
+  filled <- lengths(columns, use.names = FALSE) > 0
+  if (!all(filled)) columns <- columns[filled | !vapply(columns, is.null, NA)]
   if (plain_columns(columns)) {
     attr(columns, "row.names") <- .set_row_names(length(columns[[1]]))
     class(columns) <- c("tbl_df", "tbl", "data.frame")
@@ -27,6 +24,9 @@ columns_frame <- function(...) {
   columns <- vctrs::df_list(!!!columns)
   tibble::new_tibble(columns, nrow = vctrs::vec_size_common(!!!columns))
 }
+
+# Tables with the same columns as one.
+bind_rows <- function(tables) if (length(tables) == 1) tables[[1]] else vctrs::vec_rbind(!!!tables)
 
 plain_columns <- function(columns) {
   named <- names(columns)

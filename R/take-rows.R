@@ -7,7 +7,7 @@ row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals",
 take_rows <- function(data, rows, threads = 1L) {
   cut <- function(names, fn) {
     # what is NULL has no rows, and stays
-    for (name in intersect(names, names(data))) if (!is.null(data[[name]])) data[[name]] <<- fn(data[[name]])
+    for (name in names[names %in% names(data)]) if (!is.null(data[[name]])) data[[name]] <<- fn(data[[name]])
   }
   cut(row_parts, function(part) rows_of_part(part, rows, threads))
   # a kernel between rows, or probabilities or logits as they were given

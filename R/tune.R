@@ -125,8 +125,8 @@ tune_problem <- function(method, problem, splits, grid, context) {
     path
   })
   v <- select_value(do.call(cbind, lapply(paths, `[[`, "risk")), grid$value)
-  # made once: a path fits or assembles its form at each call
-  forms <- Map(function(path, split) lapply(seq_len(split$k), function(f) path$form(v, f)), paths, splits)
+  # made once: a path fits or assembles its form at each call, where it is looked at
+  forms <- lapply(seq_len(splits[[1]]$k), function(f) paths[[1]]$form(v, f))
   parts <- lapply(seq_along(splits), function(s) {
     unseen_parts(problem, splits[[s]]$fold, caches[[s]], context$threads)
   })
@@ -134,12 +134,13 @@ tune_problem <- function(method, problem, splits, grid, context) {
     rows <- parts[[s]]
     known <- if (!is.null(paths[[s]]$unseen)) paths[[s]]$unseen(v)
     lapply(seq_len(splits[[s]]$k), function(f) {
-      unseen_rows(known[[f]], paths[[s]]$risk[v, f], forms[[s]][[f]], rows$held_out[[f]], rows$test, context$threads)
+      unseen_rows(known[[f]], paths[[s]]$risk[v, f], if (s == 1) forms[[f]] else paths[[s]]$form(v, f),
+                  rows$held_out[[f]], rows$test, context$threads)
     })
   })
   list(
     paths = lapply(paths, `[`, c("risk", "squared_error", "squared_error_test")), v = v,
-    forms = forms[[1]],
+    forms = forms,
     risks = lapply(unseen, lapply, `[[`, "risk"),
     squared = Map(function(rows, split) {
       if (!any(split$fold == 0)) return(unlist(lapply(rows, function(row) row$risk$squared)))

@@ -15,8 +15,9 @@ bare_words <- function(name, frame, caller) {
   # in a list: a missing argument has no value
   typed <- list(eval(call("substitute", as.name(name)), frame))
   parts <- if (rlang::is_call(typed[[1]], c("c", "list"))) as.list(typed[[1]])[-1] else typed
-  words <- as.character(Filter(function(part) is.symbol(part) && nzchar(as.character(part)), parts))
-  words <- Filter(function(word) !exists(word, caller), words)
+  words <- as.character(parts[vapply(parts, is.symbol, NA)])
+  words <- words[nzchar(words)]
+  words <- words[!vapply(words, exists, NA, caller)]
   # dots of another function come from elsewhere
   if (length(words) == 0 || !rlang::is_error(tryCatch(get(name, frame), error = identity))) return(NULL)
   words

@@ -152,7 +152,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     preset = scheme$preset, interval = interval$type, level = level,
     distance = if (is.function(distance)) "function" else distance
   )
-  dots <- enquos(...)
+  dots <- quote_dots(...)
   # under yardstick `x` is a column's name
   if (!"data" %in% names(dots) && !missing(x) && is_database(x)) {
     return(database_ece(x, enquo(truth), check_dot_names(dots, current_env()), enquo(.by), scheme, interval,

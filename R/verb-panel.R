@@ -62,7 +62,8 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
   } else {
     metric_rows(metrics, notion, level, given, call)
   }
-  metric_frame(x, enquo(truth), enquos(...), enquo(.by), unlist(lapply(rows, `[[`, "metric")), function(predictions) {
+  names <- unlist(lapply(rows, `[[`, "metric"))
+  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), names, function(predictions) {
     data <- if (is.null(metrics)) panel_problem(predictions, notion, call) else predictions
     parts <- lapply(rows, function(row) panel_part(row, data))
     columns <- lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name)))
