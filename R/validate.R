@@ -55,8 +55,9 @@
 #' @section States and tables:
 #' A table with up to 20,000 different rows (see [ce_database()]) is read with their counts, and the numbers are those
 #' of the rows in memory; the bootstrap has other samples. For more rows, and for a [ce_state()], sums over narrow cells
-#' stand for the rows: `auroc` then agrees to about 1e-4, and the terms of the smooth curve, which is that of 1,000
-#' cells of equal weight, to about 1% (`e50`, `e90` and `emax`: 10%). Other estimates agree to 1e-8 or better.
+#' stand for the rows. `auroc` then agrees to about 1e-4. The smooth curve is that of 1,000 cells of equal weight: of
+#' its terms `ici` agrees to about 1%, `eci` to 3%, and `e50`, `e90` and `emax` to 10%. Other estimates agree to 1e-8 or
+#' better.
 #' `thresholds` of a state must be edges of its cells, such as hundredths; predictions that equal a threshold exactly
 #' count as above it in a table, and approximately in a state. Standard errors of a state in blocks are those of the
 #' blocks. There is no `group`, no class-wise validation and no figure.
