@@ -13,7 +13,7 @@ by_sums.ce_state <- function(x, fn, input, call) {
           class = c("unsupported", "state", "notion"), arg = "x", call = call)
   predictions <- sums_predictions(panel_cells(x, 1, x$about$blocked), x$about, dropped = x$dropped, na = FALSE,
                                   n_input = x$n + x$dropped)
-  predictions$n <- x$n
+  predictions[c("n", "event_level")] <- list(x$n, x$spec$event_level)
   predictions$log <- log_estimate(x, 1)
   predictions$ladder <- function(level, threads) state_ladder(x, level, threads)
   of_outcome <- function(sums, dim) sum(sum_array(sums, dim)[1, 2, , ])

@@ -115,3 +115,11 @@ test_that("what the validation of a state cannot tell is an error or a note that
   expect_true(is.na(tidy(one)$estimate[tidy(one)$term == "slope"]))
   expect_output(print(one), "strictly between 0 and 1")
 })
+
+test_that("the page of a state names the other event's level, as that of its rows does", {
+  d <- withr::with_seed(4, data.frame(p = runif(200)))
+  d$y <- factor(ifelse(runif(200) < d$p, "No", "Yes"), c("No", "Yes"))
+  page <- function(...) utils::tail(capture.output(print(ce_validate(..., times = 20))), 1)
+  expect_match(page(d$p, d$y), "If you mean \"Yes\", use event_level = \"second\"", fixed = TRUE)
+  expect_identical(page(update(ce_state("binary"), d$p, d$y)), page(d$p, d$y))
+})
