@@ -85,10 +85,10 @@
 #' At the level 5% the test rejected 4.1 to 5.7% of calibrated samples (2,000 each of 100 and 300 rows with 3, 10 and 26
 #' classes; flat, peaked and rare Dirichlet predictions). Its power was measured in 150 samples each of 300 rows and
 #' flat Dirichlet predictions, next to the likelihood-ratio test of biases and temperature and the conditional test. It
-#' found a temperature of 1.3 in 55% of samples with 3 classes (52 and 9%) and in 66% with 10 classes (51 and 6%). If
-#' the odds of one of 3 classes were 1.5 times too low, these were 65, 67 and 69%. The test has less power than the
+#' found a temperature of 1.3 in 55% of samples with 3 classes (52 and 9%) and in 74% with 10 classes (53 and 7%). If
+#' the odds of one of 3 classes were 1.5 times too low, these were 62, 63 and 65%. The test has less power than the
 #' other two against biases of several classes together, since it shares its level. With the odds of two of 3 classes
-#' 1.4 times too low it rejected 43% (51 and 48%).
+#' 1.4 times too low it rejected 45% (48 and 48%).
 #'
 #' @section Equivalence:
 #' A large p-value of a test above does not show that a model is calibrated. `delta` turns the question round: the
