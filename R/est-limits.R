@@ -47,34 +47,7 @@ rung_low <- function(rung, p, df = Inf) {
   }
   if (rung$psi <= 0 || excess(0) <= 0) return(0)
   if (excess(rung$psi) >= 0) return(rung$psi)
-  decreasing_root(excess, 0, rung$psi)
-}
-
-# The root of a decreasing function between `low` and `high`, which is doubled until it is beyond the root. Secants
-# between the two ends, of which one that stays twice counts half (Illinois): half the time of uniroot().
-decreasing_root <- function(f, low, high) {
-  at_low <- f(low)
-  while ((at_high <- f(high)) > 0) high <- 2 * high
-  x <- high
-  kept <- 0
-  for (step in seq_len(200)) {
-    before <- x
-    x <- high + (high - low) * at_high / (at_low - at_high)
-    y <- f(x)
-    if (y == 0 || abs(x - before) <= 1e-15 * high) break
-    if (y > 0) {
-      low <- x
-      at_low <- y
-      if (kept > 0) at_high <- at_high / 2
-      kept <- 1
-    } else {
-      high <- x
-      at_high <- y
-      if (kept < 0) at_low <- at_low / 2
-      kept <- -1
-    }
-  }
-  x
+  uniroot(excess, c(0, rung$psi), tol = 1e-12 * rung$psi)$root
 }
 
 rung_statistic <- function(rung) rung$psi / sqrt(rung$noise)

@@ -161,7 +161,9 @@ degenerate_limits <- function(estimate, level) {
     skew <- (4 * lambda + 6 * lambda * slope * x) / variance^1.5
     psi - x - pearson3_quantile(z, min(skew, sqrt(8))) * sqrt(variance)
   }
-  root <- function(upto, psi, z) decreasing_root(function(x) excess(x, psi, z), 0, upto) * unit
+  root <- function(upto, psi, z) {
+    uniroot(excess, c(0, upto), psi, z, extendInt = "downX", tol = 1e-15 * upto)$root * unit
+  }
   value <- estimate$pairs$value
   list(std.error = std_error, low = if (psi <= 0 || excess(0, psi, z) <= 0) 0 else min(root(psi, psi, z), value),
        high = max(root(most + 10 * (1 + slope), most, -z), estimate$value))

@@ -70,12 +70,3 @@ test_that("stacking weights solve the constrained least squares problem", {
                                     lower = 0, control = list(factr = 10, maxit = 1000)))$par
   expect_equal(w, free / max(1, sum(free)), tolerance = 1e-4)
 })
-
-test_that("the root of a decreasing function is found to rounding, also beyond the first upper end", {
-  cubic <- function(x) 2 - x - x^3
-  for (high in c(1.2, 5, 1e3, 0.1)) expect_equal(decreasing_root(cubic, 0, high), 1, tolerance = 1e-14)
-  expect_equal(decreasing_root(function(x) min(1, 3 - x), 0, 0.5), 3)
-  # bends that keep one end of the secants
-  expect_equal(decreasing_root(function(x) exp(-20 * x) - 1e-8, 0, 10), log(1e8) / 20, tolerance = 1e-10)
-  expect_equal(decreasing_root(function(x) 1e-6 - x^9, 0, 1), 10^(-6 / 9), tolerance = 1e-12)
-})
