@@ -15,7 +15,7 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
     if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
   }
   design <- yardstick_design(dots, design, call)
-  dots <- if (length(dots) > 0) check_dot_names(drop_yardstick_dots(dots), call)
+  dots <- check_dot_names(drop_yardstick_dots(dots), call)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
   if (!is.null(edges) && has_sums(x)) {
     input <- list(truth = truth, dots = dots, by = by, event_level = event_level, na_rm = na_rm, design = design,

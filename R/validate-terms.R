@@ -105,6 +105,7 @@ smooth_terms <- c("ici", "e50", "e90", "emax", "eci")
 
 # Distances of the predictions from their smooth curve, with their limits (R/smooth-limits.R).
 moderate_terms <- function(problem, options) {
+  frequency <- cells <- NULL
   if (isTRUE(problem$cells)) {
     cells <- moderate_cells(problem, options)
     value <- cells$distances(cells$seen)
@@ -115,8 +116,8 @@ moderate_terms <- function(problem, options) {
     value <- curve_distances(frequency - problem$features[, 1], problem)
   }
   if (options$times == 0) return(validation_term("moderate", smooth_terms, value))
-  draws <- with_seed_kept(1, if (isTRUE(problem$cells) || problem$design$n > 5000) {
-    cell_draws(problem, if (!isTRUE(problem$cells)) frequency, value, options)
+  draws <- with_seed_kept(1, if (!is.null(cells) || problem$design$n > 5000) {
+    cell_draws(problem, cells %||% moderate_cells(problem, options), frequency, value, options)
   } else {
     smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times)
   })
@@ -156,14 +157,13 @@ moderate_cells <- function(problem, options, n_cells = 1000) {
 
 # Many rows are drawn as what they add to cells: a sample moves the cells' values as it moves those of the rows.
 # `frequency`: of the rows, NULL where they have the gap of their cell.
-cell_draws <- function(problem, frequency, value, options, n_cells = 1000) {
+cell_draws <- function(problem, cells, frequency, value, options) {
   design <- problem$design
-  of <- moderate_cells(problem, options, n_cells)
-  sorted <- of$sorted
-  ends <- of$ends
+  sorted <- cells$sorted
+  ends <- cells$ends
   w <- sorted$w %||% numeric()
   frequency <- if (is.null(frequency)) {
-    pmin(pmax(sorted$x + rep(of$seen$gap, diff(c(0, ends))), 0), 1)
+    pmin(pmax(sorted$x + rep(cells$seen$gap, diff(c(0, ends))), 0), 1)
   } else {
     frequency[sorted$order]
   }
@@ -174,24 +174,24 @@ cell_draws <- function(problem, frequency, value, options, n_cells = 1000) {
   } else {
     cpp_resampled_cells(sorted$x, sorted$y, w, ends, clusters, options$times, draw_seed(), options$threads)
   }
-  drawn <- apply(drawn, 2, function(sums) of$curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
-  samples <- vapply(drawn, of$distances, value)
+  drawn <- apply(drawn, 2, function(sums) cells$curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
+  samples <- vapply(drawn, cells$distances, value)
   # between the curve and those of bootstrap samples, or of outcomes simulated from it
   others <- if (!is.null(design$cluster)) {
     drawn
   } else {
     events <- if (plain) {
-      size <- round(of$rows[, 1])
+      size <- round(cells$rows[, 1])
       expected <- bin_totals(cumsum((sorted$w %||% 1) * frequency), ends)
-      matrix(stats::rbinom(length(ends) * options$times, size, pmin(expected / of$rows[, 1], 1)), length(ends))
+      matrix(stats::rbinom(length(ends) * options$times, size, pmin(expected / cells$rows[, 1], 1)), length(ends))
     } else {
       cpp_redrawn_cells(frequency, w, ends, options$times, draw_seed(), options$threads)
     }
-    apply(events, 2, function(sums) of$curve_of(cbind(of$rows[, 1:2], sums)), simplify = FALSE)
+    apply(events, 2, function(sums) cells$curve_of(cbind(cells$rows[, 1:2], sums)), simplify = FALSE)
   }
-  noise <- vapply(others, function(own) of$distances(own, own$gap - of$seen$gap), value)
+  noise <- vapply(others, function(own) cells$distances(own, own$gap - cells$seen$gap), value)
   # the cells' value is near that of the rows
-  list(samples = samples + (value - of$distances(of$seen)), noise = noise)
+  list(samples = samples + (value - cells$distances(cells$seen)), noise = noise)
 }
 
 # As cpp_resampled_cells(), of rows that count alike, without drawing each row: how many of a cell are drawn is

@@ -128,13 +128,13 @@ check_no_group <- function(group, call) {
           class = "unsupported", arg = "group", call = call)
 }
 
-# Of a table whose sums do not have it.
+# In place of the calibration error of a table whose sums do not have it.
 no_ladder <- function(cnd) {
   c(lapply(setNames(nm = c("estimate", "std.error", "low", "high", "p.value", "resolution")), function(name) NA_real_),
     reason = paste0("No calibration error: in a database ", cnd$rule, "."))
 }
 
-# Of what states and tables deliver.
+# The validation of a state or a table.
 validate_sums <- function(x, input, options, call) {
   problems <- list()
   table <- by_sums(x, function(predictions) {
@@ -144,8 +144,10 @@ validate_sums <- function(x, input, options, call) {
     copies <- problem$design$copies
     if (is.null(problem$cells) && sum(copies) <= most_repeated_rows) {
       # few different rows of a table
-      if (!is.null(copies)) problem <- take_rows(problem, rep(seq_along(copies), copies))
-      if (!is.null(copies)) problem$design <- new_design(sum(copies))
+      if (!is.null(copies)) {
+        problem <- take_rows(problem, rep(seq_along(copies), copies))
+        problem$design <- new_design(sum(copies))
+      }
     } else {
       problem[c("n", "events", "log", "extreme")] <- predictions[c("n", "events", "log", "extreme")]
       problem$ladder <- rlang::try_fetch(predictions$ladder(options$level, options$threads),

@@ -132,7 +132,7 @@ test_that("samples of cells move as those of rows", {
     value <- curve_distances(frequency - d$p, problem)
     given <- replace(options, "times", 400)
     exact <- withr::with_seed(1, smooth_draws(problem, frequency, "loess", .75, curve_distances, 400))
-    cells <- withr::with_seed(1, cell_draws(problem, frequency, value, given, 300))
+    cells <- withr::with_seed(1, cell_draws(problem, moderate_cells(problem, given, 300), frequency, value, given))
     for (name in c("samples", "noise")) {
       expect_equal(rowMeans(cells[[name]]), rowMeans(exact[[name]]), tolerance = .1)
       expect_equal(apply(cells[[name]], 1, sd), apply(exact[[name]], 1, sd), tolerance = .15)
