@@ -37,8 +37,8 @@
 #'     every call. Rows with importance weights or clusters are tested by flips of signs, see *Weights and clusters* of
 #'     [ce_estimate()]. More than 20,000 rows, 100 classes or 500,000 probabilities (rows times classes) of more than
 #'     two classes are tested by leave-one-out projections of the residuals on nested bases. Their p-value
-#'     \eqn{\min(1, 2M \min_m p_m)} over M bases is asymptotic; in simulations its level is below the nominal one, and
-#'     so is its power: it can miss what the joint test of fewer rows finds, and the printed result says so.
+#'     \eqn{\min(1, 2M \min_m p_m)} over M bases is asymptotic. In simulations its level is below the nominal one, and
+#'     its power is low. It can miss what the joint test of fewer rows finds, and the printed result says so.
 #'     `estimate` is the calibration error itself, on the root scale, with its interval; the statistic is that of the
 #'     part that decides. With `delta` it is the test of *Equivalence* below.}
 #'   \item{`"cumulative"`}{The walk of cumulated residuals of one event's probability, predictions sorted by size:

@@ -43,7 +43,7 @@
 #' the weights of rows with and without an event, as in [hosmer_lemeshow()]. Binned and isotonic curves use the weights
 #' \eqn{w_i / k^{y_i}}, which lower the odds of an event by the factor k. The odds of the curve and its limits are then
 #' multiplied by k. Smooth curves have the variance that such weights give. `"pit"` and `"quantile"` treat weights as
-#' unrelated to the outcome: if outcomes far above their prediction were drawn four times as often as others, PIT
+#' unrelated to the outcome. If outcomes far above their prediction were drawn four times as often as others, PIT
 #' histograms of calibrated predictions left their band in 9 to 13% of samples. Bands that come from simulated outcomes
 #' weight these in the same way.
 #'

@@ -34,7 +34,7 @@ draw_powers <- function(design, k) {
   if (is.null(design$copies)) w^k else w * (w / design$copies)^(k - 1)
 }
 
-# Of every independent unit, (w v)^k: of each cluster, whose rows are added up first, or summed over the draws of each
+# (w v)^k of every independent unit: of each cluster, whose rows are added up first, or summed over the draws of each
 # row.
 unit_powers <- function(v, design, k) {
   if (is.null(design$cluster)) return(if (is.null(design$w)) v^k else draw_powers(design, k) * v^k)

@@ -1,7 +1,7 @@
 # `...` selects columns. Arguments come after it, so a misspelt one would select columns, too. Therefore what has a name
 # is not taken as a selection.
 
-# The selections of a verb, whose environment is `.call`.
+# The selections of a function, whose environment is `.call`.
 column_dots <- function(..., .call = caller_env()) check_dot_names(quote_dots(...), .call)
 
 # enquos(), which takes long of no dots.
@@ -247,7 +247,7 @@ argument_values <- list(
   kernel = function(value, old) if (startsWith(old, "kernel")) value else call("kernel_gaussian", value)
 )
 
-# Of a kind of interval: none but the bootstrap has samples.
+# The number of samples for a kind of interval: none but the bootstrap has any.
 sample_number <- function(value) {
   if (is.numeric(value)) value else if (grepl("^(b|true)", tolower(as.character(value)[1]))) 1000
 }

@@ -7,8 +7,8 @@
 #' Definition C.2, pooled over top labels). `s` runs over the distinct predictions only, so ties are counted together
 #' and the order of rows does not matter. Class-wise, the errors of the classes are added. With weights the sum is
 #' \eqn{\sum_i w_i 1(conf_i \le s)(conf_i - outcome_i) / \sum_i w_i}. It is the ECCE-MAD of Arrieta-Ibarra et al.
-#' (2022); `kuiper`, the largest minus the smallest value of the cumulative residual (0 included), is their ECCE-R. Of a
-#' [ce_state()] as `x`, `s` runs over the edges of its cells; [ce_panel()] says by how much the error may be larger.
+#' (2022). Their ECCE-R is `kuiper`, the largest minus the smallest value of the cumulative residual (0 included). If
+#' `x` is a [ce_state()], `s` runs over the edges of its cells; [ce_panel()] says by how much the error may be larger.
 #'
 #' # Test
 #' For calibrated predictions the whole sum has the standard deviation

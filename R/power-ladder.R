@@ -25,8 +25,8 @@ ladder_expected <- function(n, nodes, facts) {
   flipped_expected(n, nodes, clusters, rungs, alpha, df, high)
 }
 
-# Of clusters: sum and slope of the flipped residuals at their shares of the threshold, which is about 1.4 alpha, with
-# Student's t for the flips; hats and the nested bases' limits as they are.
+# For clusters: sum and slope of the flipped residuals at their shares of the threshold, with Student's t for the flips.
+# The threshold is about 1.4 alpha. Hats and the nested bases' limits are as they are.
 flipped_expected <- function(n, nodes, clusters, rungs, alpha, df, high) {
   share <- 1.4 * alpha * c(5, 4, 1) / 11
   scores <- score_columns(nodes)$scores

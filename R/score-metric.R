@@ -151,7 +151,7 @@ check_no_laws <- function(x, dots, scores, call) {
           call = call)
 }
 
-# Of each score's rows. Rows of Inf and of -Inf have no mean: NA, with a warning.
+# The mean of each score's rows. Rows of Inf and of -Inf have none: NA, with a warning.
 score_means <- function(rows, design) {
   mean <- vapply(rows, row_mean, 0, design)
   none <- Filter(function(k) !anyNA(rows[[k]]), which(is.nan(mean)))

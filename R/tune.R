@@ -125,7 +125,8 @@ tune_problem <- function(method, problem, splits, grid, context) {
     path
   })
   v <- select_value(do.call(cbind, lapply(paths, `[[`, "risk")), grid$value)
-  # made once: a path fits or assembles its form at each call, where it is looked at
+  # A path fits or assembles its form at each call. The forms of the first split are returned; those of other splits
+  # are arguments of unseen_rows(), which evaluates them only where it needs them.
   forms <- lapply(seq_len(splits[[1]]$k), function(f) paths[[1]]$form(v, f))
   parts <- lapply(seq_along(splits), function(s) {
     unseen_parts(problem, splits[[s]]$fold, caches[[s]], context$threads)

@@ -5,7 +5,7 @@
 #' # Definition
 #' Let bin `b` hold `N_b` of the `N` predictions, and let `gap_b` be their mean residual (prediction minus outcome). The
 #' error is `( sum_b N_b / N |gap_b|^p )^(1/p)` (Gruber and Buettner 2022, section 2.1 and appendix C; `p = Inf` is the
-#' largest gap, the maximum calibration error). `notion` chooses the predictions that are binned:
+#' largest `|gap_b|`, the maximum calibration error). `notion` chooses the predictions that are binned:
 #'
 #' * `"top_label"`: the largest probability and whether its class came true. `p = 1` is the
 #'   expected calibration error (ECE), other `p` the top-label error TCE_p.

@@ -176,8 +176,8 @@ class ClassTest {
   }
 
  private:
-  // Of several redraws, the rows of each label, and as the last list those whose label is not a
-  // most probable one.
+  // The rows of each label in several redraws; the last list has those whose label is not a most
+  // probable one.
   struct RowLists {
     Index columns;
     std::vector<int> rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the joint test looks at: scores of intercept and slope, and rungs (bases of the predictions
+// The parts of the joint test: scores of intercept and slope, and rungs (bases of the predictions
 // with leave-one-out quadratic forms psi, see ladder/rung.h). All of it depends on the predictions
 // and on what rows count, not on outcomes. Under calibration a row's variance is known, p (1 - p).
 #ifndef CALIBRISK_JOINT_PARTS_H
@@ -288,9 +288,9 @@ inline double likelihood_ratio(const JointParts& parts, const Vector& z) {
   return square / std::max(1.0 - first + first * first - second, 0.2);
 }
 
-// From scores z to the statistics cox, up, down. Scores without skewness see too many events of few
-// expected and slopes below 1 best, likelihood ratios too few and slopes above 1; their mean loses
-// little against either.
+// From scores z to the statistics cox, up, down. Where few events are expected, scores without
+// skewness see more of them best, likelihood ratios fewer; elsewhere scores slopes below 1,
+// likelihood ratios slopes above 1. Their mean loses little against either.
 template <class Out>
 void score_statistics(const JointParts& parts, const Vector& z, Out&& out) {
   const double first = without_skew(z(0), parts.third(0));
