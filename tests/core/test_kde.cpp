@@ -182,6 +182,36 @@ TEST(paths_in_near_linear_time_are_those_of_all_pairs) {
   CHECK((fast.risk - direct.risk).cwiseAbs().maxCoeff() < 1e-10);
 }
 
+// Folds that hold stretches of values: next to a held-out row the values of the other folds are a
+// vanishing part of all. Few of them are summed one by one, many by a training set of their own.
+TEST(paths_of_folds_apart_from_each_other_are_those_of_all_pairs) {
+  for (const bool few : {false, true}) {
+    const Index n = 1500;
+    Matrix z(n, 1), residuals(n, 1);
+    Labels outcomes(static_cast<std::size_t>(n));
+    std::vector<int> fold(outcomes.size());
+    std::mt19937 random(9);
+    for (Index i = 0; i < n; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i);
+      // tenths by turns, or twenty rows of the second fold among those of the first
+      z(i, 0) = (static_cast<double>(i) + 0.5) / static_cast<double>(n);
+      fold[at] = few ? (i % 75 == 0 ? 2 : 1) : static_cast<int>(10 * i / n % 3);
+      if (i % 500 == 7) z(i, 0) = i < n / 2 ? 0.0 : 1.0;
+      outcomes[at] = random() % 3 == 0 ? 0 : 1;
+      residuals(i, 0) = z(i, 0) - outcomes[at];
+    }
+    const std::vector<double> grid{1e-5, 1e-4, 1e-3, 1e-2, 0.3};
+    const KdePath fast = kde_path(serial_engine(), z, residuals, outcomes, fold, 2, grid, 0.0);
+    const KdePath direct = kde_path(serial_engine(), z, residuals, outcomes, fold, 2, grid, 1e18);
+    CHECK(fast.squared_error.allFinite());
+    CHECK((fast.squared_error - direct.squared_error).cwiseAbs().maxCoeff() < 1e-10);
+    CHECK((fast.risk - direct.risk).cwiseAbs().maxCoeff() < 1e-10);
+    if (!few) {
+      CHECK((fast.squared_error_test - direct.squared_error_test).cwiseAbs().maxCoeff() < 1e-10);
+    }
+  }
+}
+
 TEST(paths_have_the_same_digits_for_any_number_of_threads) {
   ThreadedEngine threads(3);
   const Sample data = simplex_sample(300, 3, 5);

@@ -100,18 +100,17 @@ inline KdeQueries leave_one_out_queries(const Matrix& simplex, const KdeTraining
 inline Matrix beta_ratio(const Engine& engine, const ConstVectorRef& z, const Labels& labels,
                          const ConstVectorRef& x, double bandwidth, const RowWeights& weights) {
   require(static_cast<Index>(labels.size()) == z.size(), "kde: one label for each row is needed.");
-  std::vector<BetaJob> jobs(1);
+  BetaTraining train;
   for (Index i : ascending_order(engine, z)) {
-    jobs[0].train.add(z(i), labels[static_cast<std::size_t>(i)], weights(i));
+    train.add(z(i), labels[static_cast<std::size_t>(i)], weights(i));
   }
   const std::vector<Index> rows = ascending_order(engine, x);
-  for (Index i : rows) jobs[0].queries.add(x(i));
+  std::vector<double> sorted;
+  for (Index i : rows) sorted.push_back(x(i));
   Matrix out(x.size(), 1);
-  beta_ratios(engine, std::move(jobs), {bandwidth},
-              [&](Index, Index, Index begin, Index size, const double* ratio) {
-                for (Index i = 0; i < size; ++i) {
-                  out(rows[static_cast<std::size_t>(begin + i)], 0) = ratio[i];
-                }
+  beta_ratios(engine, std::move(train), BetaQueries(engine, sorted, {}), {bandwidth},
+              [&](Index, Index, Index, const std::vector<Index>& at, const double* ratio) {
+                for (const Index i : at) out(rows[static_cast<std::size_t>(i)], 0) = *ratio++;
               });
   return out;
 }
@@ -274,38 +273,14 @@ struct BetaRows {
   }
 };
 
-// Queries of one fold: its held-out rows and all test rows, as positions among the sorted rows.
-struct BetaFold {
-  std::vector<std::size_t> at;
-  std::vector<double> z;
-  std::vector<char> held_out;
-};
-
-// Training sets and queries of folds first + 1, ..., first + size.
-inline std::vector<BetaJob> beta_jobs(const Engine& engine, const BetaRows& rows, Index first,
-                                      Index size, std::vector<BetaFold>& folds) {
-  std::vector<BetaJob> jobs(static_cast<std::size_t>(size));
-  folds.assign(jobs.size(), BetaFold());
-  parallel_for(engine, size, [&](Index f) {
-    BetaJob& job = jobs[static_cast<std::size_t>(f)];
-    BetaFold& queries = folds[static_cast<std::size_t>(f)];
-    for (std::size_t i = 0; i < rows.z.size(); ++i) {
-      if (rows.fold[i] != 0 && rows.fold[i] != first + f + 1) {
-        job.train.add(rows.z[i], rows.label[i], rows.weights(rows.row[i]));
-      } else {
-        job.queries.add(rows.z[i]);
-        queries.at.push_back(i);
-        queries.z.push_back(rows.z[i]);
-        queries.held_out.push_back(rows.fold[i] != 0);
-      }
-    }
-  });
-  return jobs;
-}
-
-// As many folds at a time as make two million queries and training values.
-inline Index beta_group(Index n, Index n_folds) {
-  return std::clamp<Index>(2000000 / std::max<Index>(n, 1), 1, n_folds);
+// All rows that are not for testing, a block for each fold.
+inline BetaTraining beta_training(const BetaRows& rows, Index n_folds) {
+  BetaTraining out(n_folds);
+  for (std::size_t i = 0; i < rows.z.size(); ++i) {
+    if (rows.fold[i] == 0) continue;
+    out.add(rows.z[i], rows.label[i], rows.weights(rows.row[i]), rows.fold[i] - 1);
+  }
+  return out;
 }
 
 // Sums over queries: of e g, g^2 and (e^2 - g^2)^2 of held-out rows with residual e and gap g, and
@@ -314,28 +289,24 @@ struct BetaFoldSums {
   double cross = 0.0, squared = 0.0, delta_squares = 0.0, squared_test = 0.0;
 };
 
-inline BetaFoldSums beta_fold_sums(const BetaRows& all, const BetaFold& rows,
-                                   const std::vector<double>& residuals, Index begin, Index size,
-                                   const double* ratio) {
+inline BetaFoldSums beta_fold_sums(const BetaRows& rows, const std::vector<double>& residuals,
+                                   const std::vector<Index>& queries, const double* ratio) {
   BetaFoldSums out;
-  for (Index i = 0; i < size; ++i) {
-    const std::size_t at = static_cast<std::size_t>(begin + i);
-    const double gap = rows.z[at] - ratio[i], squared = gap * gap;
-    const Index row = all.row[rows.at[at]];
-    const double w = all.weights(row);
-    if (rows.held_out[at] != 0) {
-      const double e = residuals[rows.at[at]], delta = e * e - squared;
-      out.cross += w * e * gap;
-      out.squared += w * squared;
-      out.delta_squares += all.weights.squares(row) * delta * delta;
-    } else {
-      out.squared_test += w * squared;
-    }
+  for (const Index query : queries) {
+    const std::size_t at = static_cast<std::size_t>(query);
+    const double gap = rows.z[at] - *ratio++, squared = gap * gap;
+    const double w = rows.weights(rows.row[at]), e = residuals[at], delta = e * e - squared;
+    const double held_out = rows.fold[at] != 0 ? 1.0 : 0.0;  // a factor: branches would be guesses
+    out.cross += held_out * w * e * gap;
+    out.squared += held_out * w * squared;
+    out.delta_squares += held_out * rows.weights.squares(rows.row[at]) * delta * delta;
+    out.squared_test += (1.0 - held_out) * w * squared;
   }
   return out;
 }
 
-// The near-linear way: one training set per fold. The risk needs four sums of the gaps.
+// The near-linear way: the training values of all folds share their exponentials. The risk needs
+// four sums of the gaps.
 inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
                          const ConstVectorRef& residuals, const Labels& labels,
                          const std::vector<int>& fold, Index n_folds,
@@ -346,51 +317,41 @@ inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
   for (Index i : rows.row) sorted_residuals.push_back(residuals(i));
   KdePath path{Matrix(n_bandwidths, n_folds), Matrix(n_bandwidths, n_folds),
                Matrix(n_bandwidths, n_folds)};
-  const Index group = beta_group(n, n_folds);
-  for (Index first = 0; first < n_folds; first += group) {
-    const Index size = std::min(group, n_folds - first);
-    std::vector<BetaFold> folds;
-    std::vector<BetaJob> jobs = beta_jobs(engine, rows, first, size, folds);
-    const Index most_chunks = (n + beta_chunk - 1) / beta_chunk;
-    std::vector<BetaFoldSums> parts(static_cast<std::size_t>(size * n_bandwidths * most_chunks));
-    const auto part = [&](Index f, Index h, Index chunk) -> BetaFoldSums& {
-      return parts[static_cast<std::size_t>((f * n_bandwidths + h) * most_chunks + chunk)];
-    };
-    beta_ratios(engine, std::move(jobs), bandwidths,
-                [&](Index f, Index h, Index begin, Index n_queries, const double* ratio) {
-                  part(f, h, begin / beta_chunk) =
-                      beta_fold_sums(rows, folds[static_cast<std::size_t>(f)], sorted_residuals,
-                                     begin, n_queries, ratio);
-                },
-                {static_cast<double>(first) / static_cast<double>(n_folds),
-                 static_cast<double>(first + size) / static_cast<double>(n_folds)});
-    for (Index f = 0; f < size; ++f) {
-      const BetaFold& queries = folds[static_cast<std::size_t>(f)];
-      double residual = 0.0;
-      PairWeight held_out, test;
-      for (std::size_t i = 0; i < queries.z.size(); ++i) {
-        const Index row = rows.row[queries.at[i]];
-        (queries.held_out[i] != 0 ? held_out : test).add(weights, row);
-        const double e = sorted_residuals[queries.at[i]];
-        if (queries.held_out[i] != 0) residual += weights(row) * e * e;
+  const Index n_chunks = (n + beta_chunk - 1) / beta_chunk;
+  std::vector<BetaFoldSums> parts(static_cast<std::size_t>(n_folds * n_bandwidths * n_chunks));
+  const auto part = [&](Index f, Index h, Index chunk) -> BetaFoldSums& {
+    return parts[static_cast<std::size_t>((f * n_bandwidths + h) * n_chunks + chunk)];
+  };
+  beta_ratios(
+      engine, beta_training(rows, n_folds), BetaQueries(engine, rows.z, rows.fold), bandwidths,
+      [&](Index h, Index chunk, Index f, const std::vector<Index>& at, const double* ratio) {
+        part(f, h, chunk) = beta_fold_sums(rows, sorted_residuals, at, ratio);
+      });
+  std::vector<PairWeight> held_out(static_cast<std::size_t>(n_folds) + 1);  // the first: test rows
+  std::vector<double> residual(held_out.size());
+  for (std::size_t i = 0; i < rows.z.size(); ++i) {
+    const auto f = static_cast<std::size_t>(rows.fold[i]);
+    held_out[f].add(weights, rows.row[i]);
+    residual[f] += weights(rows.row[i]) * sorted_residuals[i] * sorted_residuals[i];
+  }
+  for (Index f = 0; f < n_folds; ++f) {
+    const auto of_fold = static_cast<std::size_t>(f) + 1;
+    for (Index h = 0; h < n_bandwidths; ++h) {
+      BetaFoldSums total;
+      for (Index chunk = 0; chunk < n_chunks; ++chunk) {
+        const BetaFoldSums& one = part(f, h, chunk);
+        total.cross += one.cross;
+        total.squared += one.squared;
+        total.delta_squares += one.delta_squares;
+        total.squared_test += one.squared_test;
       }
-      for (Index h = 0; h < n_bandwidths; ++h) {
-        BetaFoldSums total;
-        for (Index chunk = 0; chunk < most_chunks; ++chunk) {
-          const BetaFoldSums& one = part(f, h, chunk);
-          total.cross += one.cross;
-          total.squared += one.squared;
-          total.delta_squares += one.delta_squares;
-          total.squared_test += one.squared_test;
-        }
-        const double losses = pair_losses(residual * residual, total.cross * total.cross,
-                                          total.squared * total.squared);
-        path.risk(h, first + f) = weighted_pair_risk(losses, total.delta_squares, held_out.value());
-        path.squared_error(h, first + f) =
-            held_out.draws > 0.0 ? total.squared / held_out.total : not_a_number;
-        path.squared_error_test(h, first + f) =
-            test.draws > 0.0 ? total.squared_test / test.total : not_a_number;
-      }
+      const double losses = pair_losses(residual[of_fold] * residual[of_fold],
+                                        total.cross * total.cross, total.squared * total.squared);
+      path.risk(h, f) = weighted_pair_risk(losses, total.delta_squares, held_out[of_fold].value());
+      path.squared_error(h, f) =
+          held_out[of_fold].draws > 0.0 ? total.squared / held_out[of_fold].total : not_a_number;
+      path.squared_error_test(h, f) =
+          held_out[0].draws > 0.0 ? total.squared_test / held_out[0].total : not_a_number;
     }
   }
   return path;
@@ -493,25 +454,19 @@ inline KdeFoldGaps kde_fold_gaps(const Engine& engine, const ConstVectorRef& z,
     if (fold[i] == 0) ++n_test;
   }
   KdeFoldGaps out{Vector::Constant(z.size(), not_a_number), Matrix(n_test, n_folds)};
-  const Index group = detail::beta_group(z.size(), n_folds);
-  for (Index first = 0; first < n_folds; first += group) {
-    std::vector<detail::BetaFold> folds;
-    beta_ratios(engine,
-                detail::beta_jobs(engine, rows, first, std::min(group, n_folds - first), folds),
-                {bandwidth}, [&](Index f, Index, Index begin, Index size, const double* ratio) {
-                  const detail::BetaFold& queries = folds[static_cast<std::size_t>(f)];
-                  for (Index i = 0; i < size; ++i) {
-                    const std::size_t at = static_cast<std::size_t>(begin + i);
-                    const Index row = rows.row[queries.at[at]];
-                    const double gap = queries.z[at] - ratio[i];
-                    if (queries.held_out[at] != 0) {
-                      out.held_out(row) = gap;
-                    } else {
-                      out.test(test_row[static_cast<std::size_t>(row)], first + f) = gap;
-                    }
+  beta_ratios(engine, detail::beta_training(rows, n_folds), BetaQueries(engine, rows.z, rows.fold),
+              {bandwidth},
+              [&](Index, Index, Index f, const std::vector<Index>& at, const double* ratio) {
+                for (const Index query : at) {
+                  const auto i = static_cast<std::size_t>(query);
+                  const double gap = rows.z[i] - *ratio++;
+                  if (rows.fold[i] != 0) {
+                    out.held_out(rows.row[i]) = gap;
+                  } else {
+                    out.test(test_row[static_cast<std::size_t>(rows.row[i])], f) = gap;
                   }
-                });
-  }
+                }
+              });
   return out;
 }
 

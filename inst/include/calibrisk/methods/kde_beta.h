@@ -15,98 +15,60 @@ namespace calibrisk {
 
 namespace detail {
 
-constexpr Index beta_chunk = 16384;                      // queries of a task
-constexpr double half_epsilon = 1.1102230246251565e-16;  // 2^-53
-
-// r at z = 1 (`one`) or z = 0
-inline double beta_ratio_at_end(const BetaTraining& train, const BetaSums& sums, bool one) {
-  const Index at = one ? train.n() - 1 : 0;
-  const std::size_t end = static_cast<std::size_t>(at);
-  const bool same_side = one ? train.n_lower < train.n() : train.n_lower > 0;
-  if (same_side && train.offset[end] == 0.0) return train.positive[end] / train.count[end];
-  const double logit = beta_logit(one ? 1.0 - half_epsilon : half_epsilon);
-  double ratio;
-  sums.ratios(&logit, 1, &ratio);
-  return ratio;
-}
-
+constexpr Index beta_chunk = 16384;  // queries of a task
 }  // namespace detail
 
-struct BetaJob {
-  BetaTraining train;
-  BetaQueries queries;
-};
-
-// sink(job, index of the bandwidth, first query, number of queries, their r) from workers; every
-// query and bandwidth once. r is NaN without training values.
+// sink(index of the bandwidth, chunk of the queries, left-out block (-1: none), positions of the
+// queries that leave it out, their r) from workers; every chunk once. r is NaN without training
+// values.
 template <class Sink>
-void beta_ratios(const Engine& engine, std::vector<BetaJob> jobs,
+void beta_ratios(const Engine& engine, BetaTraining train, const BetaQueries& queries,
                  const std::vector<double>& bandwidths, const Sink& sink, ProgressSpan span = {}) {
-  const Index n_bandwidths = static_cast<Index>(bandwidths.size());
-  const Index n_jobs = static_cast<Index>(jobs.size());
+  const Index n_bandwidths = static_cast<Index>(bandwidths.size()), n = queries.n();
   const double smallest = *std::min_element(bandwidths.begin(), bandwidths.end());
-  const double edge = -beta_logit(detail::half_epsilon);
-  std::vector<std::unique_ptr<BetaCells>> cells(jobs.size());
-  parallel_for(engine, n_jobs, [&](Index j) {
-    BetaJob& job = jobs[static_cast<std::size_t>(j)];
-    if (job.train.n() == 0) return;
-    const std::vector<double>& logit = job.queries.logit;
-    const double limit = logit.empty() ? edge : std::max({edge, -logit.front(), logit.back()});
-    cells[static_cast<std::size_t>(j)] =
-        std::make_unique<BetaCells>(std::move(job.train), smallest, limit);
-  });
-
-  struct Chunk {
-    Index job, begin, size;
-  };
-  std::vector<Chunk> chunks;
-  for (Index j = 0; j < n_jobs; ++j) {
-    const Index n = jobs[static_cast<std::size_t>(j)].queries.n();
-    for (Index begin = 0; begin < n; begin += detail::beta_chunk) {
-      chunks.push_back({j, begin, std::min(detail::beta_chunk, n - begin)});
-    }
+  const std::vector<double>& logit = queries.logit;
+  double limit = -beta_logit(detail::half_epsilon);
+  if (!logit.empty()) limit = std::max({limit, -logit.front(), logit.back()});
+  const BetaCells cells(std::move(train), smallest, limit);
+  std::vector<std::unique_ptr<BetaSums>> sums(bandwidths.size());
+  if (cells.values.n() > 0) {
+    parallel_for(engine, n_bandwidths, [&](Index h) {
+      const auto at = static_cast<std::size_t>(h);
+      sums[at] = std::make_unique<BetaSums>(cells, bandwidths[at]);
+    });
   }
-  std::vector<std::unique_ptr<BetaSums>> sums(jobs.size() * bandwidths.size());
-  const auto sums_of = [&](Index j, Index h) -> std::unique_ptr<BetaSums>& {
-    return sums[static_cast<std::size_t>(j * n_bandwidths + h)];
-  };
-  parallel_for(engine, n_jobs * n_bandwidths, [&](Index task) {
-    const Index j = task % n_jobs, h = task / n_jobs;
-    const auto& of_job = cells[static_cast<std::size_t>(j)];
-    if (of_job) {
-      sums_of(j, h) = std::make_unique<BetaSums>(*of_job, bandwidths[static_cast<std::size_t>(h)]);
-    }
+  const Index n_chunks = (n + detail::beta_chunk - 1) / detail::beta_chunk;
+  const auto begin_of = [&](Index chunk) { return std::min(n, chunk * detail::beta_chunk); };
+  std::vector<std::vector<BetaSet>> sets(static_cast<std::size_t>(n_chunks));
+  parallel_for(engine, n_chunks, [&](Index chunk) {
+    sets[static_cast<std::size_t>(chunk)] =
+        beta_sets(queries, cells.values.n_blocks, begin_of(chunk), begin_of(chunk + 1));
   });
-  const Index n_chunks = static_cast<Index>(chunks.size());
   parallel_for(
       engine, n_chunks * n_bandwidths,
       [&](Index task) {
-        const Chunk& chunk = chunks[static_cast<std::size_t>(task % n_chunks)];
-        const Index h = task / n_chunks, end = chunk.begin + chunk.size;
-        const std::unique_ptr<BetaSums>& of_chunk = sums_of(chunk.job, h);
-        std::vector<double> ratio(static_cast<std::size_t>(chunk.size), not_a_number);
-        if (of_chunk) {
-          const BetaQueries& queries = jobs[static_cast<std::size_t>(chunk.job)].queries;
-          const BetaTraining& values = cells[static_cast<std::size_t>(chunk.job)]->values;
-          const Index inside = static_cast<Index>(queries.logit.size());
-          const Index first =
-              std::clamp<Index>(chunk.begin, queries.n_zeros, queries.n_zeros + inside);
-          const Index last = std::clamp<Index>(end, queries.n_zeros, queries.n_zeros + inside);
-          if (last > first) {
-            of_chunk->ratios(queries.logit.data() + (first - queries.n_zeros), last - first,
-                             ratio.data() + (first - chunk.begin));
+        const Index chunk = task % n_chunks, h = task / n_chunks;
+        const BetaSums* const of_h = sums[static_cast<std::size_t>(h)].get();
+        const auto inside = [&](Index i) {
+          return std::clamp<Index>(i - queries.n_zeros, 0, static_cast<Index>(logit.size()));
+        };
+        const Index first = inside(begin_of(chunk)), last = inside(begin_of(chunk + 1));
+        std::vector<BetaRatios> found;
+        for (const BetaSet& set : sets[static_cast<std::size_t>(chunk)]) found.emplace_back(set);
+        if (of_h && last > first) of_h->ratios(logit.data() + first, last - first, found);
+        for (BetaRatios& of_set : found) {
+          const BetaSet& set = of_set.set;
+          std::vector<double>& ratio = of_set.ratio;
+          const Index n_ones = static_cast<Index>(set.rows.size() - ratio.size()) - set.n_zeros;
+          const auto at_end = [&](bool one) {
+            return of_h ? of_h->ratio_at_end(set.left_out, one) : not_a_number;
+          };
+          if (n_ones > 0) ratio.insert(ratio.end(), static_cast<std::size_t>(n_ones), at_end(true));
+          if (set.n_zeros > 0) {
+            ratio.insert(ratio.begin(), static_cast<std::size_t>(set.n_zeros), at_end(false));
           }
-          if (chunk.begin < queries.n_zeros) {
-            std::fill(ratio.begin(), ratio.begin() + (std::min(end, queries.n_zeros) - chunk.begin),
-                      detail::beta_ratio_at_end(values, *of_chunk, false));
-          }
-          const Index ones = std::max(chunk.begin, queries.n_zeros + inside);
-          if (end > ones) {
-            std::fill(ratio.begin() + (ones - chunk.begin), ratio.end(),
-                      detail::beta_ratio_at_end(values, *of_chunk, true));
-          }
+          sink(h, chunk, set.left_out, set.rows, ratio.data());
         }
-        sink(chunk.job, h, chunk.begin, chunk.size, ratio.data());
       },
       span);
 }

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 namespace calibrisk {
@@ -32,30 +34,32 @@ inline double beta_box_end(double x, double inv_h, double slope_limit) {
 inline bool condense(const BetaTraining& from, Index begin, Index end, BetaTraining& to) {
   constexpr int m = beta_nodes;
   if (end - begin <= m) {
-    for (std::size_t i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      to.offset.push_back(from.offset[i]);
-      to.count.push_back(from.count[i]);
-      to.positive.push_back(from.positive[i]);
-    }
+    for (Index i = begin; i < end; ++i) to.append(from, i);
     return false;
   }
   const std::size_t first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
   const ChebyshevRule<m>& rule = chebyshev_rule<m>();
   const double half = 0.5 * (from.offset[last - 1] - from.offset[first]);
   const double centre = from.offset[first] + half;
-  double count[m], positive[m];
-  const auto moments = exp_loops().chebyshev_moments;
-  moments(&from.offset[first], &from.count[first], centre, 1.0 / half, end - begin, m, count);
-  moments(&from.offset[first], &from.positive[first], centre, 1.0 / half, end - begin, m, positive);
-  for (int k = m - 1; k >= 0; --k) {  // ascending
-    double node_count = 0.0, node_positive = 0.0;
-    for (int j = 0; j < m; ++j) {
-      node_count += rule.basis[j][k] * count[j];
-      node_positive += rule.basis[j][k] * positive[j];
+  const Index width = from.width();
+  std::vector<double> column(last - first);
+  std::vector<double> moments(static_cast<std::size_t>(width) * m);
+  for (Index c = 0; c < width; ++c) {
+    const double* weight = from.weights(begin) + c;
+    for (double& w : column) {
+      w = *weight;
+      weight += width;
     }
+    exp_loops().chebyshev_moments(&from.offset[first], column.data(), centre, 1.0 / half,
+                                  end - begin, m, &moments[static_cast<std::size_t>(c) * m]);
+  }
+  for (int k = m - 1; k >= 0; --k) {  // ascending
     to.offset.push_back(centre + half * rule.node[k]);
-    to.count.push_back(node_count);
-    to.positive.push_back(node_positive);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(width); ++c) {
+      double at_node = 0.0;
+      for (std::size_t j = 0; j < m; ++j) at_node += rule.basis[j][k] * moments[c * m + j];
+      to.weight.push_back(at_node);
+    }
   }
   return true;
 }
@@ -78,13 +82,41 @@ struct BetaCells {
   double slope_limit = 0.0;  // |logit| of the queries
 
   BetaCells(BetaTraining training, double smallest_bandwidth, double limit)
-      : values(std::move(training)), slope_limit(std::max(37.0, limit)) {
+      : values(std::move(training)),
+        items(values.n_blocks),
+        slope_limit(std::max(37.0, limit)),
+        smallest_bandwidth_(smallest_bandwidth),
+        others_(static_cast<std::size_t>(values.n_blocks)) {
     const double inv_h = inverse_bandwidth(smallest_bandwidth);
     cut(0, values.n_lower, inv_h);
     cut(values.n_lower, values.n(), inv_h);
   }
 
+  // Those of the values of all blocks but one, made where they are asked for.
+  const BetaCells& others(Index left_out) const {
+    Others& out = others_[static_cast<std::size_t>(left_out)];
+    std::call_once(out.made, [&] {
+      BetaTraining kept;
+      for (Index i = 0; i < values.n(); ++i) {
+        const BetaPair pair(values.weights(i), values.n_blocks, left_out);
+        if (!(pair.count > 0.0)) continue;
+        kept.offset.push_back(values.offset[static_cast<std::size_t>(i)]);
+        kept.weight.insert(kept.weight.end(), {pair.count, pair.positive});
+        if (i < values.n_lower) ++kept.n_lower;
+      }
+      out.cells = std::make_unique<BetaCells>(std::move(kept), smallest_bandwidth_, slope_limit);
+    });
+    return *out.cells;
+  }
+
  private:
+  struct Others {
+    std::once_flag made;
+    std::unique_ptr<BetaCells> cells;
+  };
+  double smallest_bandwidth_;
+  mutable std::vector<Others> others_;
+
   void cut(Index begin, Index end, double inv_h) {
     const std::vector<double>& x = values.offset;
     const bool upper = begin >= values.n_lower;

@@ -13,6 +13,10 @@
 //     of the stretch and interpolated there: the common factor cancels in the ratio. Even
 //     coefficients of a sum of exponentials have one sign, so the last ones bound what is left out;
 //     where they are not small the stretch is halved.
+//   * Blocks of the training rows have sums of their own, of the same exponentials; the ratio that
+//     leaves a block out has those of the others. Where the others are a small part of all, what is
+//     small next to all is not small next to them: their values are summed one by one, and where
+//     these are many by a training set of their own.
 // Ties are merged first.
 #ifndef CALIBRISK_METHODS_KDE_BETA_SUMS_H
 #define CALIBRISK_METHODS_KDE_BETA_SUMS_H
@@ -24,9 +28,12 @@ namespace calibrisk {
 
 namespace detail {
 
+constexpr double half_epsilon = 1.1102230246251565e-16;  // 2^-53
 constexpr double beta_cut = 42.0;      // exponents below the largest that still count
 constexpr double beta_stretch = 26.0;  // (width of the window in p) x (of the stretch in s)
 constexpr double beta_last_coefficients = 1e-11;  // of a stretch, relative to the smallest value
+constexpr double beta_least_share = 0.125;        // of all, that the blocks of a ratio have
+constexpr Index beta_few_values = 64;             // that are summed one by one
 
 // Whether 16 nodes are enough for terms that vary by v and stay `below` the largest: tangents of
 // 16 log(v / 4) - v / 2 - 3.
@@ -36,17 +43,25 @@ inline bool nodes_are_enough(double v, double below) {
 
 }  // namespace detail
 
-// The two sums for one training set and one bandwidth, at least that of the cells.
+// The two sums of each block for one training set and one bandwidth, at least that of the cells.
 class BetaSums {
  public:
   BetaSums(const BetaCells& cells, double bandwidth)
-      : cells_(&cells), inv_h_(inverse_bandwidth(bandwidth)), log_inv_h_(std::log(inv_h_)) {
+      : cells_(&cells),
+        bandwidth_(bandwidth),
+        inv_h_(inverse_bandwidth(bandwidth)),
+        log_inv_h_(std::log(inv_h_)),
+        items_(cells.values.n_blocks),
+        others_(static_cast<std::size_t>(cells.values.n_blocks)) {
     const Index n = static_cast<Index>(cells.cells.size());
     for (Index begin = 0; begin < n;) begin = add_box(begin);
   }
 
-  // ratio[i] for queries with ascending logits; needs at least one training value.
-  void ratios(const double* logit, Index n, double* ratio) const;
+  // The ratios of all sets, whose queries together have these ascending logits; needs at least one
+  // training value. NaN where all of them are left out.
+  void ratios(const double* logit, Index n, std::vector<BetaRatios>& sets) const;
+  // r at z = 1 (`one`) or z = 0
+  double ratio_at_end(Index left_out, bool one) const;
 
  private:
   struct Box {
@@ -58,11 +73,11 @@ class BetaSums {
   };
   // Values or nodes relative to an end of [0, 1].
   struct Terms {
-    std::vector<double> x, c, count, positive;
+    std::vector<double> x, c, weight;
   };
   // The values that count on a stretch of s.
   struct Active {
-    const double *x, *c, *count, *positive;
+    const double *x, *c, *weight;
     Index n;
     double shift;   // exponent taken out at the middle of the stretch
     double middle;  // of the stretch
@@ -106,18 +121,33 @@ class BetaSums {
                    double floor_low, double floor_high, Terms& copies) const;
   void append(const BetaTraining& from, Index begin, Index end, bool upper, double anchor,
               Terms& copies) const;
-  static void sums(const Active& active, double s, double* out) {
-    exp_loops().exp_line_sums(active.x, active.c, active.count, active.positive, s,
-                              active.shift + (s - active.middle) * active.centre, active.n, out);
+  // w_i = exp(c_i + x_i s) but for a factor
+  static void exponentials(const Active& active, double s, double* w) {
+    exp_loops().affine(active.x, active.c, s, active.n, w);
+    exp_loops().exp_shifted(w, active.shift + (s - active.middle) * active.centre, active.n);
   }
-  bool stretch_ratios(const Active& active, double half, const double* logit, Index n,
-                      double* ratio) const;
+  bool stretch_ratios(const Active& active, double half, double last,
+                      std::vector<BetaRatios>& sets) const;
+  void query_ratios(const Active& active, double logit, std::vector<BetaRatios>& sets) const;
+  bool is_small(const double* sums, const BetaPair& kept) const {
+    return !(kept.count >= detail::beta_least_share * BetaPair(sums, items_.n_blocks, -1).count);
+  }
+  void one_by_one(std::size_t end, BetaRatios& set) const;
+  bool few_values_ratio(double logit, Index left_out, double& ratio) const;
+  const BetaSums* others(Index left_out) const;
+
+  // What is made of the training rows of all blocks but one, where it is asked for.
+  struct Others {
+    std::once_flag made;
+    std::unique_ptr<BetaSums> sums;
+  };
 
   const BetaCells* cells_;
-  double inv_h_, log_inv_h_;
+  double bandwidth_, inv_h_, log_inv_h_;
   std::vector<Box> boxes_;
   BetaTraining items_;
   std::vector<double> c_, from_zero_, from_one_;  // of the items
+  mutable std::vector<Others> others_;
 };
 
 // The box that begins with this cell; returns the cell after it.
@@ -191,14 +221,12 @@ inline BetaSums::Active BetaSums::activate(double s_low, double s_high, double a
     const Index begin = box(first).item_begin;
     active.x = (anchor == 0.0 ? from_zero_ : from_one_).data() + begin;
     active.c = c_.data() + begin;
-    active.count = items_.count.data() + begin;
-    active.positive = items_.positive.data() + begin;
+    active.weight = items_.weights(begin);
     active.n = box(last).item_end - begin;
   } else {
     copies.x.clear();
     copies.c.clear();
-    copies.count.clear();
-    copies.positive.clear();
+    copies.weight.clear();
     for (Index b = first; b <= last; ++b) {
       const Box& whole = box(b);
       if (is_enough(b)) {
@@ -206,9 +234,9 @@ inline BetaSums::Active BetaSums::activate(double s_low, double s_high, double a
           const std::size_t at = static_cast<std::size_t>(i);
           copies.x.push_back((anchor == 0.0 ? from_zero_ : from_one_)[at]);
           copies.c.push_back(c_[at]);
-          copies.count.push_back(items_.count[at]);
-          copies.positive.push_back(items_.positive[at]);
         }
+        copies.weight.insert(copies.weight.end(), items_.weights(whole.item_begin),
+                             items_.weights(whole.item_end));
         continue;
       }
       for (Index k = whole.cell_begin; k < whole.cell_end; ++k) {
@@ -229,8 +257,7 @@ inline BetaSums::Active BetaSums::activate(double s_low, double s_high, double a
     }
     active.x = copies.x.data();
     active.c = copies.c.data();
-    active.count = copies.count.data();
-    active.positive = copies.positive.data();
+    active.weight = copies.weight.data();
     active.n = static_cast<Index>(copies.x.size());
   }
   active.middle = 0.5 * (s_low + s_high);
@@ -246,9 +273,8 @@ inline void BetaSums::append(const BetaTraining& from, Index begin, Index end, b
     const std::size_t at = static_cast<std::size_t>(i);
     copies.x.push_back(relative(from.offset[at], upper, anchor));
     copies.c.push_back(coefficient(from.offset[at], upper));
-    copies.count.push_back(from.count[at]);
-    copies.positive.push_back(from.positive[at]);
   }
+  copies.weight.insert(copies.weight.end(), from.weights(begin), from.weights(end));
 }
 
 // The values of a cell that reach the floor at either end of the stretch.
@@ -287,36 +313,158 @@ inline void BetaSums::copy_values(const BetaCell& cell, double s_low, double s_h
   append(cells_->values, begin, end, cell.upper, anchor, copies);
 }
 
-// False where 16 nodes are too few for the stretch.
-inline bool BetaSums::stretch_ratios(const Active& active, double half, const double* logit,
-                                     Index n, double* ratio) const {
+// False where 16 nodes are too few for the stretch, which ends at the logit `last`.
+inline bool BetaSums::stretch_ratios(const Active& active, double half, double last,
+                                     std::vector<BetaRatios>& sets) const {
   constexpr int m = detail::beta_nodes;
+  using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const ChebyshevRule<m>& rule = chebyshev_rule<m>();
-  double count[m], positive[m], count_series[m], positive_series[m];
-  double smallest = 0.0;
+  const Index width = items_.width();
+  Matrix terms(active.n, m);
   for (int k = 0; k < m; ++k) {
-    double at_node[2];
-    sums(active, active.middle + half * rule.node[k], at_node);
-    count[k] = at_node[0];
-    positive[k] = at_node[1];
-    smallest = k == 0 ? count[k] : std::min(smallest, count[k]);
+    exponentials(active, active.middle + half * rule.node[k], terms.col(k).data());
   }
-  for (int j = m - 1; j >= 0; --j) {
-    count_series[j] = positive_series[j] = 0.0;
+  const Rows sums = terms.transpose() * Eigen::Map<const Rows>(active.weight, active.n, width);
+  struct Series {
+    bool known = false;
+    double count[m], positive[m];
+  };
+  std::vector<Series> series(sets.size());
+  for (std::size_t t = 0; t < sets.size(); ++t) {
+    const BetaRatios& set = sets[t];
+    if (set.end(last) == set.done) continue;
+    double count[m], positive[m], smallest = 0.0;
+    Series& of_set = series[t];
+    of_set.known = true;
     for (int k = 0; k < m; ++k) {
-      count_series[j] += rule.basis[j][k] * count[k];
-      positive_series[j] += rule.basis[j][k] * positive[k];
+      const double* at_node = sums.data() + k * width;
+      const BetaPair kept(at_node, items_.n_blocks, set.set.left_out);
+      if (set.set.left_out >= 0 && is_small(at_node, kept)) of_set.known = false;
+      count[k] = kept.count;
+      positive[k] = kept.positive;
+      smallest = k == 0 ? count[k] : std::min(smallest, count[k]);
     }
-    if (j >= m - 2 && !(std::abs(count_series[j]) <= detail::beta_last_coefficients * smallest)) {
-      return false;
+    for (int j = m - 1; j >= 0 && of_set.known; --j) {
+      of_set.count[j] = of_set.positive[j] = 0.0;
+      for (int k = 0; k < m; ++k) {
+        of_set.count[j] += rule.basis[j][k] * count[k];
+        of_set.positive[j] += rule.basis[j][k] * positive[k];
+      }
+      if (j >= m - 2 && !(std::abs(of_set.count[j]) <= detail::beta_last_coefficients * smallest)) {
+        return false;
+      }
     }
   }
-  exp_loops().chebyshev_ratio(logit, active.middle / inv_h_, inv_h_ / half, n, m, positive_series,
-                              count_series, ratio);
+  for (std::size_t t = 0; t < sets.size(); ++t) {
+    BetaRatios& set = sets[t];
+    const std::size_t end = set.end(last);
+    if (series[t].known) {
+      exp_loops().chebyshev_ratio(&set.set.logit[set.done], active.middle / inv_h_, inv_h_ / half,
+                                  static_cast<Index>(end - set.done), m, series[t].positive,
+                                  series[t].count, &set.ratio[set.done]);
+      set.done = end;
+    } else {
+      one_by_one(end, set);
+    }
+  }
   return true;
 }
 
-inline void BetaSums::ratios(const double* logit, Index n, double* ratio) const {
+// The ratios at one query.
+inline void BetaSums::query_ratios(const Active& active, double logit,
+                                   std::vector<BetaRatios>& sets) const {
+  const Index width = items_.width();
+  std::vector<double> w(static_cast<std::size_t>(active.n)), sums(static_cast<std::size_t>(width));
+  exponentials(active, active.middle, w.data());
+  const double* weight = active.weight;
+  for (const double term : w) {
+    for (double& sum : sums) sum += term * *weight++;
+  }
+  for (BetaRatios& set : sets) {
+    const std::size_t end = set.end(logit);
+    if (end == set.done) continue;
+    const BetaPair kept(sums.data(), items_.n_blocks, set.set.left_out);
+    if (set.set.left_out >= 0 && is_small(sums.data(), kept)) {
+      one_by_one(end, set);
+    } else {
+      for (; set.done < end; ++set.done) set.ratio[set.done] = kept.positive / kept.count;
+    }
+  }
+}
+
+// Where one query has too many values for it, the others are left to others() at once.
+inline void BetaSums::one_by_one(std::size_t end, BetaRatios& set) const {
+  for (; set.done < end; ++set.done) {
+    const double logit = set.set.logit[set.done];
+    if (!set.refused.empty() || !few_values_ratio(logit, set.set.left_out, set.ratio[set.done])) {
+      set.refused.push_back(set.done);
+    }
+  }
+}
+
+// The values of other blocks around the query, from it to both sides. The exponents are concave:
+// one that is below the cut ends its side.
+inline bool BetaSums::few_values_ratio(double logit, Index left_out, double& ratio) const {
+  const BetaTraining& values = cells_->values;
+  const double s = logit * inv_h_, anchor = logit >= 0.0 ? 1.0 : 0.0;
+  const double end = std::exp(-std::abs(logit)), near_end = end / (1.0 + end);
+  const double* x = values.offset.data();
+  const Index at = (logit >= 0.0 ? std::lower_bound(x + values.n_lower, x + values.n(), -near_end)
+                                 : std::lower_bound(x, x + values.n_lower, near_end)) -
+                   x;
+  double top = -std::numeric_limits<double>::infinity();
+  std::vector<std::pair<double, BetaPair>> terms;
+  Index seen = 0;
+  for (const Index step : {Index{1}, Index{-1}}) {
+    for (Index i = step > 0 ? at : at - 1; i >= 0 && i < values.n(); i += step) {
+      if (++seen > 8 * detail::beta_few_values) return false;
+      const BetaPair kept(values.weights(i), values.n_blocks, left_out);
+      if (!(kept.count > 0.0)) continue;
+      const bool upper = i >= values.n_lower;
+      const double exponent = relative(x[i], upper, anchor) * s + coefficient(x[i], upper);
+      if (exponent < top - detail::beta_cut) break;
+      if (static_cast<Index>(terms.size()) == detail::beta_few_values) return false;
+      top = std::max(top, exponent);
+      terms.emplace_back(exponent, kept);
+    }
+  }
+  double count = 0.0, positive = 0.0;
+  for (const auto& term : terms) {
+    const double w = std::exp(term.first - top);
+    count += w * term.second.count;
+    positive += w * term.second.positive;
+  }
+  ratio = positive / count;  // NaN without terms
+  return true;
+}
+
+// NULL where all training values are left out.
+inline const BetaSums* BetaSums::others(Index left_out) const {
+  Others& out = others_[static_cast<std::size_t>(left_out)];
+  std::call_once(out.made, [&] {
+    const BetaCells& cells = cells_->others(left_out);
+    if (cells.values.n() > 0) out.sums = std::make_unique<BetaSums>(cells, bandwidth_);
+  });
+  return out.sums.get();
+}
+
+// At the ends the density is taken literally (kde_beta.h).
+inline double BetaSums::ratio_at_end(Index left_out, bool one) const {
+  const BetaTraining& values = cells_->values;
+  const Index at = one ? values.n() - 1 : 0;
+  const bool same_side = one ? values.n_lower < values.n() : values.n_lower > 0;
+  if (same_side && values.offset[static_cast<std::size_t>(at)] == 0.0) {
+    const BetaPair kept(values.weights(at), values.n_blocks, left_out);
+    if (kept.count > 0.0) return kept.positive / kept.count;
+  }
+  const double logit = beta_logit(one ? 1.0 - detail::half_epsilon : detail::half_epsilon);
+  const BetaSet query{left_out, {}, {logit}, 0};
+  std::vector<BetaRatios> out{BetaRatios(query)};
+  ratios(&logit, 1, out);
+  return out[0].ratio[0];
+}
+
+inline void BetaSums::ratios(const double* logit, Index n, std::vector<BetaRatios>& sets) const {
   Terms copies;
   Window before;
   double stretch = detail::beta_stretch;
@@ -353,8 +501,7 @@ inline void BetaSums::ratios(const double* logit, Index n, double* ratio) const 
                                                     [&](double z) { return z * inv_h_ <= last; }) -
                                logit);
         const Active active = activate(s_low, s_high, anchor, low, high, copies);
-        interpolated =
-            stretch_ratios(active, 0.5 * (s_high - s_low), logit + i, stop - i, ratio + i);
+        interpolated = stretch_ratios(active, 0.5 * (s_high - s_low), logit[stop - 1], sets);
         stretch = interpolated ? std::min(detail::beta_stretch, 1.3 * stretch) : 0.6 * stretch;
         if (interpolated) break;
       }
@@ -362,17 +509,23 @@ inline void BetaSums::ratios(const double* logit, Index n, double* ratio) const 
       stop = s_high > s_low ? few_until(s_high) : i + 1;
     }
     for (Index j = i; j < stop && !interpolated; ++j) {
-      if (j > i && logit[j] == logit[j - 1]) {
-        ratio[j] = ratio[j - 1];
-        continue;
-      }
+      if (j > i && logit[j] == logit[j - 1]) continue;
       const double s = logit[j] * inv_h_;
       before = window(s, anchor, before);
-      double at_query[2];
-      sums(activate(s, s, anchor, before, before, copies), s, at_query);
-      ratio[j] = at_query[1] / at_query[0];
+      query_ratios(activate(s, s, anchor, before, before, copies), logit[j], sets);
     }
     i = stop;
+  }
+  for (BetaRatios& set : sets) {
+    const BetaSums* of_others = set.refused.empty() ? nullptr : others(set.set.left_out);
+    if (!of_others) continue;
+    BetaSet queries;
+    for (const std::size_t at : set.refused) queries.logit.push_back(set.set.logit[at]);
+    std::vector<BetaRatios> rest{BetaRatios(queries)};
+    of_others->ratios(queries.logit.data(), static_cast<Index>(queries.logit.size()), rest);
+    for (std::size_t r = 0; r < set.refused.size(); ++r) {
+      set.ratio[set.refused[r]] = rest[0].ratio[r];
+    }
   }
 }
 
