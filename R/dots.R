@@ -76,7 +76,21 @@ owner_remedy <- function(name, dots, call, option = name) {
     what <- if (option == name) "It" else paste0("{.arg ", option, "}")
     return(remedy(paste0(what, " is an option of {.fn ", maker, "}"), line_text(as.call(c(typed$expr[[1]], args)))))
   }
-  other_owners(option, kinds, verb_name(call))
+  metric_owner(typed, option, options, call) %||% other_owners(option, kinds, verb_name(call))
+}
+
+# Of functions that take one metric.
+metric_owner <- function(typed, option, options, call) {
+  if (!verb_name(call) %in% c("ce_rank", "ce_compare")) return(NULL)
+  expr <- typed_argument(typed, "metric") %||% formals(frame_function(call))$metric
+  metric <- typed_eval(call("ce_metric", expr), call)
+  arguments <- if (!is.null(metric)) names(formals(metric$fn))
+  moved <- options[options %in% arguments & names(options) %in% names(typed$args)]
+  if (!option %in% moved) return(NULL)
+  args <- typed$args
+  args[names(moved)] <- NULL
+  args$metric <- as.call(c(quote(ce_metric), expr, setNames(typed$args[names(moved)], moved)))
+  remedy(paste0("{.arg ", option, "} is an option of the metric"), line_text(as.call(c(typed$expr[[1]], args))))
 }
 
 # The choices that have the option where the one that was named, or is made here, has not.

@@ -173,15 +173,15 @@ listed_word <- function(value, words) {
   if (length(at) > 0) names(words)[at[1]]
 }
 
-# The choice that contains the value or is part of it, else the one with the fewest changes; NULL if more than two
-# fifths of the letters would have to change.
+# The choice that differs by one or two letters, contains the value or is part of it, else the one with the fewest
+# changes; NULL if more than two fifths of the letters would have to change.
 nearest_word <- function(value, choices) {
   part <- vapply(choices, function(one) {
     min(nchar(c(value, one))) > 2 && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))
   }, NA)
   changes <- utils::adist(value, choices, ignore.case = TRUE)[1, ]
   near <- which(part | nchar(value) > 1 & changes <= nchar(value) * 0.4)
-  if (length(near) > 0) unname(choices[near[order(!part[near], changes[near])[1]]])
+  if (length(near) > 0) unname(choices[near[order(changes[near] > 2, !part[near], changes[near])[1]]])
 }
 
 # The function that is for what the value names.

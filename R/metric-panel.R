@@ -79,37 +79,6 @@ metric_rows <- function(metrics, notion, level, given, call) {
   })
 }
 
-# A list of metrics: one alone, values, names, scores and functions, whose names in the list are what they are called.
-as_metrics <- function(metrics, call) {
-  alone <- is.function(metrics) || inherits(metrics, c("ce_metric_value", "ce_score_rule"))
-  metrics <- if (alone) list(metrics) else as.list(metrics)
-  check_panel_names(metrics, call)
-  if (length(metrics) == 0) as_metric(NULL, call)
-  Map(function(metric, name) {
-    metric <- as_metric(metric, call)
-    if (nzchar(name)) metric$name <- name
-    metric
-  }, unname(metrics), rlang::names2(metrics))
-}
-
-check_panel_names <- function(metrics, call) {
-  wrong <- Find(function(one) rlang::is_string(one) && is.null(named_metric(one)), metrics)
-  if (is.null(wrong)) return(invisible())
-  verb <- meant_verb(wrong)
-  meant <- meant_word(wrong, metric_names()) %||% if (is.null(verb)) "ece"
-  mended <- lapply(unname(metrics), function(one) if (identical(one, wrong)) meant else one)
-  mended <- unique(Filter(rlang::is_string, mended))
-  stop_input(c(
-    "{.arg metrics} must be metrics of one number, such as {.code ece}, or their names.",
-    "x" = "{.val {wrong}} is none of them.",
-    if (!is.null(meant)) {
-      remedy("Did you mean {.val {meant}}?", mended_line(call, list(metrics = short_value(unlist(mended)))))
-    } else {
-      verb_remedy(verb, call)
-    }
-  ), "argument", arg = "metrics", value = wrong, call = call)
-}
-
 # Columns that a metric does not have are NA.
 panel_part <- function(row, data) {
   detail <- row$detail

@@ -5,6 +5,15 @@
 #' `ce_metric()` holds a metric with its options, to be given to [ce_compare()] and [ce_rank()]. A metric without
 #' options needs no wrapping: `metric = ece` is `metric = ce_metric(ece)`.
 #'
+#' @section Names:
+#' Metrics of this package and scores may be given by name: `"ece"`, `"crps"`. Further names are `"ckce_debiased"` and
+#' `"ckce_null_mean"` ([ckce()] with `debias = "off_diagonal"` or `"null_mean"`); `"ece_canonical"` ([ece()] with
+#' `notion = "canonical"` and `n_bins = 3` intervals per class, the error in L1 of the means in bins);
+#' `"ece_pointwise"`, with the option `n_bins = 3`, which compares every prediction with the outcomes of its bin and is
+#' not 0 for calibrated models; `"log_loss"` ([score_log()]) and `"error"`, the misclassification rate, which are for
+#' reporting: they rank models by more than calibration. The Brier score is the sum over the classes; for two classes it
+#' is \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()].
+#'
 #' @section A metric from outside the package:
 #' Any function of `(x, truth, ...)` is a metric, for [ce_compare()], [ce_rank()] and [ce_panel()]. It gets predictions
 #' and outcomes in the form that all functions take. These are a matrix with a column per class and the factor of
@@ -15,8 +24,8 @@
 #' [ce_compare()] computes the standard errors of differences from it. For other metrics it draws bootstrap samples of
 #' the rows (or of whole clusters).
 #'
-#' @param metric A function, such as [ece]; the name of one of this package; or a score such as [score_brier()] (or its
-#'   name), whose mean is the metric.
+#' @param metric A function, such as [ece]; a score such as [score_brier()], whose mean is the metric; or one of the
+#'   names below.
 #' @param ... Named options of the metric.
 #' @param name Name of the metric; by default that in its column `.metric`, else `"custom"`. For a metric of several
 #'   numbers, such as [ici] and [cox_calibration()]: the name of the one to use.
@@ -27,6 +36,7 @@
 #' @export
 #' @examples
 #' ce_metric(ece, n_bins = 5, p = 2)
+#' ce_metric("ckce_debiased", ridge = 0.1)
 #' ce_metric(score_log(floor = 1e-6))
 #' ce_metric(ici, name = "e90")
 #' ce_metric(function(x, truth) mean(abs(x - truth)), name = "mean absolute error")
@@ -77,6 +87,37 @@ as_metric <- function(metric, call = caller_env()) {
   ), "argument", arg = "metric", value = metric, call = call)
 }
 
+# A list of metrics: one alone, values, names, scores and functions, whose names in the list are what they are called.
+as_metrics <- function(metrics, call, arg = "metrics") {
+  alone <- is.function(metrics) || inherits(metrics, c("ce_metric_value", "ce_score_rule"))
+  metrics <- if (alone) list(metrics) else as.list(metrics)
+  check_metric_names(metrics, arg, call)
+  if (length(metrics) == 0) as_metric(NULL, call)
+  Map(function(metric, name) {
+    metric <- as_metric(metric, call)
+    if (nzchar(name)) metric$name <- name
+    metric
+  }, unname(metrics), rlang::names2(metrics))
+}
+
+check_metric_names <- function(metrics, arg, call) {
+  wrong <- Find(function(one) rlang::is_string(one) && is.null(named_metric(one)), metrics)
+  if (is.null(wrong)) return(invisible())
+  verb <- meant_verb(wrong)
+  meant <- meant_word(wrong, metric_names()) %||% if (is.null(verb)) "ece"
+  mended <- lapply(unname(metrics), function(one) if (identical(one, wrong)) meant else one)
+  mended <- unique(Filter(rlang::is_string, mended))
+  stop_input(c(
+    "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
+    "x" = "{.val {wrong}} is none of them.",
+    if (!is.null(meant)) {
+      remedy("Did you mean {.val {meant}}?", mended_line(call, setNames(list(short_value(unlist(mended))), arg)))
+    } else {
+      verb_remedy(verb, call)
+    }
+  ), "argument", arg = arg, value = wrong, call = call)
+}
+
 # The nearest metric, or the function instead of its value.
 metric_remedy <- function(metric, call) {
   typed <- typed_argument(typed_call(call), "metric")
@@ -96,7 +137,7 @@ metric_remedy <- function(metric, call) {
 
 metric_names <- function() {
   own <- Filter(function(name) is_own_metric(get(name, topenv())), sort(getNamespaceExports(topenv())))
-  c(own, one_number_verbs, names(score_makers))
+  c(own, one_number_verbs, names(score_makers), names(metric_presets()))
 }
 
 # score_brier for score_brier()
@@ -111,9 +152,41 @@ check_made_score <- function(metric, call) {
 named_metric <- function(name) {
   if (!rlang::is_string(name)) return(NULL)
   if (name %in% names(score_makers)) return(score_makers[[name]]())
+  preset <- metric_presets()[[name]]
+  if (!is.null(preset)) return(preset)
   value <- get0(name, topenv(), inherits = FALSE)
   if (is_own_metric(value) || name %in% one_number_verbs) value
 }
+
+# Names for metrics with options, and for metrics that have no function of their own.
+metric_presets <- function() {
+  list(
+    ckce_debiased = new_metric_value(ckce, list(debias = "off_diagonal"), "ckce_debiased"),
+    ckce_null_mean = new_metric_value(ckce, list(debias = "null_mean"), "ckce_null_mean"),
+    ece_canonical = new_metric_value(get("ece", topenv()), list(notion = "canonical", n_bins = 3), "ece_canonical"),
+    ece_pointwise = new_metric_value(ece_pointwise, name = "ece_pointwise"),
+    log_loss = new_metric_value(ce_score, list(score = score_log()), "log_loss"),
+    error = new_metric_value(error_rate, name = "error")
+  )
+}
+
+error_rate <- new_metric(function(predictions) {
+  wrong <- max.col(simplex_probs(predictions), "first") != simplex_truth(predictions)
+  estimate <- mean_estimate(as.numeric(wrong), predictions$design)
+  result_frame("error", "multiclass", list(.estimate = estimate$value, .estimates = list(estimate)))
+})
+
+# Every prediction against the outcomes of its cell, by which it is also not 0 for calibrated models.
+ece_pointwise <- new_metric(function(predictions, n_bins = 3) {
+  check_bins(n_bins)
+  probs <- simplex_probs(predictions)
+  cell <- simplex_cells(probs, "width", n_bins)
+  w <- design_weights(predictions$design)
+  happened <- outer(simplex_truth(predictions), seq_len(ncol(probs)), `==`)
+  share <- rowsum(w * happened, cell) / rowsum(w, cell)[, 1]
+  distance <- rowSums(abs(probs - share[cell, , drop = FALSE]))
+  result_frame("ece_pointwise", "multiclass", list(.estimate = stats::weighted.mean(distance, w)))
+})
 
 # Functions that are not yardstick metrics, but give one number with its influence.
 one_number_verbs <- c("skce", "ckce", "jkce", "ucme", "ce_estimate")
@@ -138,8 +211,8 @@ check_law_metric <- function(metric, model, call) {
   stop_input(c(
     "{.arg metric} must be one of predictive distributions where the models predict numbers.",
     "x" = "{.val {metric_text(metric)}} is one of class probabilities.",
-    "i" = "Metrics of distributions are {.val {law_metrics}}, the scores {.val {real_scores()}}, and functions \\
-           of your own."
+    "i" = "Metrics of distributions are {.val {c(law_metrics, 'ckce_debiased', 'ckce_null_mean')}}, the scores \\
+           {.val {real_scores()}}, and functions of your own."
   ), "argument", arg = "metric", call = call)
 }
 
@@ -150,8 +223,8 @@ is_metric_of <- function(metric, names) {
 # Its name, for messages.
 metric_text <- function(metric) {
   score <- metric$options$score
-  if (inherits(score, "ce_score_rule")) return(score$name)
   if (!is.null(metric$name)) return(metric$name)
+  if (inherits(score, "ce_score_rule")) return(score$name)
   names <- Filter(function(name) identical(metric$fn, get(name, topenv())), getNamespaceExports(topenv()))
   if (length(names) > 0) names[1] else "custom"
 }

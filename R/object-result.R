@@ -183,12 +183,8 @@ describe_object("ce_rank", fields(
                                                                        "share", "conf.low", "conf.high", "ties")),
   draws = a_table(metric = "text", model = "text", trial = "numeric", estimate = "numeric"),
   n = a_count(), n_sub = a_count(), trials = a_count(), level = level_rule, counted = maybe(texts()),
-  choices = fields(
-    built_in = texts(),
-    kernel = whether(function(o) any(startsWith(o$built_in, "ckce")), described("ce_kernel"),
-                     maybe(described("ce_kernel"))),
-    ridge = maybe(numbers()), bandwidth = maybe(a_text), n_classes = maybe(a_count())
-  ),
+  core = each(fields(row = a_text, kernel = described("ce_kernel"), ridge = maybe(numbers()))),
+  n_classes = maybe(a_count()),
   also = function(x) {
     metrics <- unique(as.character(x$estimates$metric))
     full <- as.character(x$orders$metric[x$orders$full %in% TRUE])

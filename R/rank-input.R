@@ -1,90 +1,12 @@
-# The input of ce_rank(): metrics, models, their outcomes and the size of the subsamples.
+# The input of ce_rank(): models, their outcomes and the size of the subsamples.
 
-# A named list: a built-in metric's name, or a metric as a value.
-check_rank_metrics <- function(metric, call = caller_env()) {
-  alone <- is.function(metric) || inherits(metric, c("ce_metric_value", "ce_score_rule"))
-  metric <- if (alone) list(metric) else as.list(metric)
-  if (length(metric) == 0) stop_rank_metric(NULL, call)
-  given <- names(metric) %||% rep("", length(metric))
-  metric <- lapply(metric, rank_metric, call)
-  own <- vapply(metric, function(m) if (is.character(m)) m else m$name %||% "", "")
-  names(metric) <- ifelse(given == "", own, given)
-  metric
-}
-
-rank_metric <- function(metric, call) {
-  if (rlang::is_string(metric) && metric %in% rank_metrics) return(metric)
-  known <- is.function(metric) || inherits(metric, c("ce_metric_value", "ce_score_rule")) ||
-    !is.null(named_metric(metric))
-  if (!known) stop_rank_metric(metric, call)
-  as_metric(metric, call)
-}
-
-# For distributions of numbers the names mean the same; `options`: kernel and ridge, where they are given.
-law_rank_metric <- function(metric, options, call) {
-  if (!is.character(metric)) return(metric)
-  debias <- c(ckce = "none", ckce_debiased = "off_diagonal", ckce_null_mean = "null_mean")
-  if (metric %in% names(debias)) {
-    return(new_metric_value(ckce, c(list(debias = debias[[metric]]), options), metric))
-  }
-  if (metric == "jkce") return(new_metric_value(jkce, options["kernel"[!is.null(options$kernel)]], metric))
-  stop_input(c(
-    "{.arg metric} must be one of predictive distributions where the models predict numbers.",
-    "x" = "{.val {metric}} is one of class probabilities.",
-    "i" = "Metrics of distributions are {.val {c(names(debias), 'jkce', 'skce', 'ucme')}}, the scores \\
-           {.val {real_scores()}}, and functions of your own."
-  ), "argument", arg = "metric", value = metric, call = call)
-}
-
-stop_rank_metric <- function(metric, call) {
-  stop_input(c(
-    "{.arg metric} must name metrics among {.or {.val {rank_metrics}}}, or give metrics such as {.code rbs} or \
-     {.code ce_metric(ece, p = 2)}, scores such as {.code score_log()}, or functions.",
-    "x" = "It has {describe(metric)}.",
-    metric_remedy(metric, call)
-  ), "argument", arg = "metric", value = metric, call = call)
-}
-
-# Which named metrics read an argument of ce_rank(): another metric would ignore it.
-rank_options <- list(kernel = c("ckce", "ckce_debiased", "ckce_null_mean", "jkce"),
-                     bandwidth = c("ckce", "ckce_debiased", "ckce_null_mean", "jkce"),
-                     ridge = c("ckce", "ckce_debiased", "ckce_null_mean"), n_bins = c("ece_canonical", "ece_pointwise"))
-
-check_rank_options <- function(metrics, given, call = caller_env()) {
-  built_in <- unlist(Filter(is.character, metrics))
-  for (arg in given) {
-    owners <- rank_options[[arg]]
-    if (any(built_in %in% owners)) next
-    stop_input(c(
-      "{.arg {arg}} is not an option of {cli::qty(length(metrics))}{?this metric/these metrics}.",
-      "x" = "The metrics that are named {.or {.val {owners}}} have it.",
-      "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}."
-    ), "argument", arg = arg, value = names(metrics), call = call)
-  }
-}
-
-check_law_options <- function(given, call = caller_env()) {
-  foreign <- intersect(given, c("bandwidth", "n_bins"))
-  stop_if(length(foreign) > 0, "{.arg {foreign[1]}} is for models of class probabilities.",
-          "x" = "The models predict numbers.", arg = foreign[1], call = call)
-}
-
-# Names of metrics that have none: what they call themselves on these rows.
-name_metrics <- function(metrics, data, call = caller_env()) {
-  unnamed <- which(names(metrics) == "")
-  names(metrics)[unnamed] <- vapply(metrics[unnamed], function(m) {
-    metric_value(m, data$models[[1]], call)$name
+# What metrics are called, or call themselves on these rows.
+metric_labels <- function(metrics, data, call) {
+  labels <- vapply(metrics, function(metric) {
+    name <- metric_text(metric)
+    if (name == "custom") metric_value(metric, data$models[[1]], call)$name else name
   }, "")
-  names(metrics) <- make.unique(names(metrics), sep = "_")
-  metrics
-}
-
-check_rank_design <- function(metrics, data, call = caller_env()) {
-  if (is_plain(data$models[[1]]$design)) return(invisible())
-  plain <- !vapply(metrics, inherits, NA, "ce_metric_value")
-  stop_if(any(plain), "{.arg weights} and {.arg cluster} are for metrics as values, such as {.code metric = ece}.",
-          "x" = "{.val {names(metrics)[plain]}} {?is/are} computed from independent, unweighted rows.",
-          class = "weights", arg = "metric", call = call)
+  make.unique(labels, sep = "_")
 }
 
 # Outcomes before models, or columns of a data frame.
@@ -124,8 +46,7 @@ rank_data <- function(models, truth, event_level, design = NULL, call = caller_e
   if (is_real(parts[[1]])) return(list(models = parts))
   list(
     models = parts, counted = if (length(found$kept) > 0) design_sentence(found$kept),
-    probs = lapply(parts, simplex_probs), truth = simplex_truth(parts[[1]]),
-    scalar = all(vapply(parts, function(part) is.null(part$probs), NA))
+    probs = lapply(parts, simplex_probs), truth = simplex_truth(parts[[1]])
   )
 }
 

@@ -1,7 +1,7 @@
 # From metrics on all observations (metrics x models) and on subsamples (metrics x models x
 # trials) to the tables of a ce_rank, its print and its tidiers.
 
-new_rank <- function(full, draws, n, n_sub, level, choices, counted = NULL) {
+new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NULL, counted = NULL) {
   metrics <- rownames(full)
   structure(
     list(
@@ -14,7 +14,8 @@ new_rank <- function(full, draws, n, n_sub, level, choices, counted = NULL) {
         model = rep(rep(colnames(full), each = length(metrics)), times = dim(draws)[3]),
         estimate = as.numeric(draws)
       ),
-      n = n, n_sub = n_sub, trials = dim(draws)[3], level = level, choices = choices, counted = counted
+      n = n, n_sub = n_sub, trials = dim(draws)[3], level = level, core = drop_null(core),
+      n_classes = n_classes, counted = counted
     ),
     class = "ce_rank"
   )
@@ -140,28 +141,26 @@ print.ce_rank <- function(x, ...) {
     )
     print(shown, row.names = FALSE)
   }
-  notes <- c(ckce_note(x$choices), binary_note(x$choices))
-  for (note in notes) {
+  for (note in c(lapply(names(x$core), ckce_note, x$core), binary_note(x))) {
+    if (length(note) == 0) next
     cat("\n")
     print_lines(note)
   }
   invisible(x)
 }
 
-ckce_note <- function(choices) {
-  if (!any(startsWith(choices$built_in, "ckce"))) return(NULL)
-  paste0(
-    "ckce: ", format(choices$kernel), ", ridge ",
-    if (is.null(choices$ridge)) "n^(-1/4) of each sample" else format(choices$ridge),
-    ", bandwidth per ", if (choices$bandwidth == "pooled") "pool of models" else "model and sample",
-    "; values at different n are not comparable."
-  )
+ckce_note <- function(name, core) {
+  one <- core[[name]]
+  if (!startsWith(one$row, "ckce")) return(NULL)
+  paste0(name, ": ", format(one$kernel), ", ridge ", if (is.null(one$ridge)) "n^(-1/4) of each sample" else
+    format(one$ridge), ", bandwidth per model and sample; values at different n are not comparable.")
 }
 
 # Metrics of two classes that a factor of 2 may be missing from.
-binary_note <- function(choices) {
-  if (is.null(choices$n_classes) || choices$n_classes > 2) return(NULL)
-  sums <- intersect(choices$built_in, c("ece_canonical", "ece_pointwise"))
-  c(if ("brier" %in% choices$built_in) "brier: mean (p - y)^2, half the sum over both classes.",
-    if (length(sums) > 0) paste0(paste(sums, collapse = ", "), ": summed over both classes, twice the value of one."))
+binary_note <- function(x) {
+  if (is.null(x$n_classes) || x$n_classes > 2) return(NULL)
+  rows <- vapply(x$core, `[[`, "", "row")
+  sums <- names(rows)[rows %in% c("ece_canonical", "ece_pointwise")]
+  c(if ("brier" %in% rows) "brier: mean (p - y)^2, half the sum over both classes.",
+    if (length(sums) > 0) paste0(toString(sums), ": summed over both classes, twice the value of one."))
 }

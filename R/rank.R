@@ -17,19 +17,20 @@
 #' over them are smaller than those over new samples of size `n_sub`, for means by the factor `sqrt(1 - n_sub / n)`.
 #' [ce_compare()] has standard errors and tests of the differences.
 #'
-#' For every metric, smaller is better. The metrics are `"ckce"` and `"ckce_debiased"` (off-diagonal; [ckce()]),
-#' `"jkce"` (unbiased; [jkce()]), `"ece_canonical"` and `"ece_pointwise"`. `"ece_canonical"` is the binned error in L1
-#' with `n_bins` intervals per class, from the differences of bin means ([ece()] with `notion = "canonical"`).
-#' `"ece_pointwise"` has the same bins and compares every prediction with the outcomes of its bin; it is not 0 for
-#' calibrated models. For reporting there are also the proper scores `"brier"` and `"log_loss"` and the
-#' misclassification rate `"error"`; these rank models by more than calibration. (The Brier score is the sum over the
-#' classes; for vectors of probabilities it is \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()].) Any other
-#' metric is passed on as in [ce_compare()]: `"ece"` or [ece], `"crps"`, `ce_metric(ece, p = 2)`, or a function of your
-#' own; see [ce_metric()].
+#' For every metric, smaller is better. A metric owns its options, as in `ce_metric(ckce, ridge = 0.1)` or
+#' `ce_metric("ece_canonical", n_bins = 5)`; [ce_metric()] has the names of all. Some are computed for all subsamples at
+#' once, if the models predict class probabilities and rows have no weights or clusters: [ckce()] with its options
+#' `kernel`, `ridge` and `debias`, [jkce()] with its `kernel`, `"ece_canonical"`, `"ece_pointwise"`, `"brier"`,
+#' `"log_loss"` and `"error"`. On subsamples of 200 or more rows these kernel metrics take a low-rank factor, whose
+#' error is far below the noise of a subsample.
+#'
+#' A median bandwidth is that of each model on each subsample. To use one for all models, give its kernel a number, such
+#' as the median distance of their predictions together: `bandwidth <- median(dist(do.call(rbind, models)))`, then
+#' `ce_metric("ckce_debiased", kernel = kernel_linear() + kernel_gaussian(bandwidth))`. Use it with the debiased metric
+#' only.
 #'
 #' Models that predict a number (vectors of predictive distributions, [pred], or data frames with a column of these) are
-#' ranked by the metrics that [ce_compare()] has for them, and by `"ckce_debiased"` and `"ckce_null_mean"`. Each model
-#' then has its own kernels and bandwidths.
+#' ranked by the metrics that [ce_compare()] has for them.
 #'
 #' @param models A named list with the predictions of each model for the same observations in the same order: matrices,
 #'   vectors of probabilities or of distributions, or data frames. In a data frame, the numeric columns that start with
@@ -37,22 +38,15 @@
 #' @param truth The outcomes: a vector, or a column that all data frames have in common.
 #' @param ... Must be empty.
 #' @param metric Names of metrics, a metric such as [ece], [skce] or [ce_metric()], a score such as [score_log()], or a
-#'   list of these and of named functions.
+#'   list of these and of functions, whose names are what they are called.
 #' @param n_sub Size of a subsample. By default 500, or half of the observations if that is less.
 #' @param trials Number of subsamples.
-#' @param kernel,ridge Kernel and ridge of the kernel metrics; `NULL` is a ridge of \eqn{m^{-1/4}} for \eqn{m}
-#'   observations.
-#' @param bandwidth How a median bandwidth is computed. `"model"`: for each model, on each sample. `"pooled"`: one
-#'   bandwidth for all models, the median over their predictions together. Use pooled bandwidths only with
-#'   `"ckce_debiased"`.
-#' @param n_bins Number of intervals per class for `"ece_canonical"` and `"ece_pointwise"`.
 #' @param level Confidence level of the Wilson intervals, and coverage of the central range over subsamples.
 #' @param event_level For two classes: the level of `truth` that is the event, `"first"` or `"second"`.
 #' @param threads Number of threads; see [ce_threads].
 #' @param horizon For outcomes `Surv(time, status)`, see [ce_horizon()].
 #' @param weights,cluster Weights and clusters of the rows, as in [ece()]: a column that all data frames have, or a
-#'   vector. They need a metric that is a function or a `ce_metric()`, such as `metric = ece`. Subsamples take whole
-#'   clusters, with about `n_sub` rows in total.
+#'   vector. Subsamples take whole clusters, with about `n_sub` rows in total.
 #' @return A `ce_rank`: a list with tibbles
 #'   * `estimates`: `metric`, `model`, `estimate` and `rank` on all observations, best first;
 #'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`
@@ -67,7 +61,7 @@
 #'   `tidy()` returns `estimates`, `glance()` one row per metric; `autoplot()` and `plot()` draw the result.
 #' @section Cost:
 #' `trials` times the number of models times the cost of the metric at `n_sub` observations. Under a [future::plan()] of
-#' several workers, the named metrics of each model are computed on the workers, with the same digits.
+#' several workers, what the core computes of each model is computed on the workers, with the same digits.
 #' @section Errors:
 #' `calibrisk_error_argument`, `calibrisk_error_length`, `calibrisk_error_kernel`, and the
 #' errors of the predictions.
@@ -79,75 +73,76 @@
 #' models <- list(true = p, sharp = plogis(3 * qlogis(p)), flat = plogis(qlogis(p) / 3))
 #' set.seed(1)
 #' ce_rank(models, y, metric = c("ckce", "ece_canonical"), trials = 20)
-ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 200,
-                    kernel = kernel_linear() + kernel_gaussian("median"), ridge = NULL,
-                    bandwidth = c("model", "pooled"), n_bins = 3, level = 0.95,
+ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 200, level = 0.95,
                     event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(models, current_env(), "models")
   # a data frame is no list of models, which is said below
   if (!is.data.frame(models)) check_empty(...)
-  metrics <- check_rank_metrics(metric)
-  check_kernel(kernel)
+  call <- current_env()
+  metrics <- as_metrics(metric, call, "metric")
   check_choice(event_level, c("first", "second"))
-  check_number(ridge, lower = 0, open = TRUE, null = TRUE)
-  given <- c("kernel", "bandwidth", "ridge", "n_bins")
-  given <- given[!c(missing(kernel), missing(bandwidth), is.null(ridge), missing(n_bins))]
-  bandwidth <- check_choice(bandwidth, c("model", "pooled"))
-  check_bins(n_bins)
-  check_rank_options(metrics, given)
   check_count(trials)
   check_level(level)
   threads <- resolve_threads(threads)
   data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon))
-  call <- current_env()
-  kernels <- NULL
-  if (is.null(data$probs)) {
-    check_law_options(given)
-    options <- drop_null(list(kernel = if ("kernel" %in% given) kernel, ridge = ridge))
-    metrics <- lapply(metrics, law_rank_metric, options, call)
-    for (one in metrics) check_law_metric(one, data$models[[1]], call)
-  } else {
-    check_feature_kernel(kernel, "kernel")
-    kernels <- rank_kernels(data$probs, kernel, bandwidth, threads)
-  }
-  metrics <- name_metrics(metrics, data)
-  check_rank_design(metrics, data)
+  for (one in metrics) check_law_metric(one, data$models[[1]], call)
+  core <- lapply(metrics, core_metric, data)
+  rows <- vapply(core, function(one) one$row %||% "", "")
+  names(metrics) <- metric_labels(metrics, data, call)
   n <- n_obs(data$models[[1]])
-  least <- if ("jkce" %in% metrics) 2 else 1 # a mean over pairs
+  least <- if ("jkce" %in% rows) 2 else 1 # a mean over pairs
   check_rows(n, least, "The unbiased JKCE")
   n_sub <- check_n_sub(n_sub, n, least)
-  settings <- rank_settings(metrics, ridge, n_bins)
-  full <- rank_full(data, metrics, kernels, settings, threads, call)
-  rows <- lapply(seq_len(trials), function(t) subsample(data$models[[1]]$design, n_sub))
-  draws <- rank_trials(data, metrics, kernels, settings, rows, threads, call, progress_callback("Ranking"))
-  new_rank(full, draws, n = n, counted = data$counted, n_sub = n_sub, level = level,
-           choices = list(kernel = kernel, ridge = ridge, bandwidth = bandwidth, n_bins = n_bins,
-                          scalar = data$scalar, n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
-                          built_in = names(metrics)[vapply(metrics, is.character, NA)]))
+  full <- rank_trials(data, metrics, core, list(seq_len(n)), threads, call)
+  samples <- lapply(seq_len(trials), function(t) subsample(data$models[[1]]$design, n_sub))
+  draws <- rank_trials(data, metrics, core, samples, threads, call, progress_callback("Ranking"))
+  new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
+           n_sub = n_sub, level = level, core = setNames(core, names(metrics)),
+           n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]))
 }
 
+# What the core has for every subsample, in its order.
 rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canonical", "ece_pointwise", "brier",
                   "log_loss", "error")
 
-rank_settings <- function(metrics, ridge, n_bins) {
-  built_in <- unlist(Filter(is.character, metrics))
-  list(kernel_metrics = any(built_in %in% c("ckce", "ckce_debiased", "ckce_null_mean", "jkce")),
-       debiased = any(built_in %in% c("ckce_debiased", "ckce_null_mean")),
-       ridge = ridge %||% 0, n_bins = as.integer(n_bins))
+# The row of a metric there, with its kernel, ridge and number of bins. NULL where its function is called instead: for
+# numbers, weights and clusters, and with other options or values, which the function also checks.
+core_metric <- function(metric, data) {
+  if (is.null(data$probs) || !is_plain(data$models[[1]]$design)) return(NULL)
+  rule <- core_rules[[Find(function(name) is_metric_of(metric, name), names(core_rules)) %||% ""]]
+  options <- metric$options
+  if (is.null(rule) || !all(names(options) %in% names(formals(rule)))) return(NULL)
+  row <- do.call(rule, options)
+  if (is.null(row) || is.na(row)) return(NULL)
+  list(row = row, kernel = options$kernel %||% (kernel_linear() + kernel_gaussian("median")), ridge = options$ridge,
+       n_bins = options$n_bins %||% formals(rule)$n_bins %||% 3)
 }
 
-# One kernel per model; a median bandwidth is NaN, to be taken on each sample, or pooled.
-rank_kernels <- function(probs, kernel, bandwidth, threads) {
-  if (bandwidth == "pooled") {
-    per_model <- max(1, median_rows %/% length(probs))
-    pooled <- do.call(rbind, lapply(probs, function(p) {
-      p[unique(round(seq(1, nrow(p), length.out = min(nrow(p), per_model)))), , drop = FALSE]
-    }))
-    kernel <- resolve_kernel(kernel, pooled, threads)
-  }
-  lapply(probs, function(p) leave_median(kernel))
+# From the options of a function to its row.
+core_rules <- list(
+  ckce = function(kernel = NULL, ridge = NULL, debias = "none") {
+    rows <- c(none = "ckce", off_diagonal = "ckce_debiased", null_mean = "ckce_null_mean")
+    if (isTRUE(debias)) debias <- "off_diagonal"
+    positive <- is.null(ridge) || rlang::is_double(ridge, 1, finite = TRUE) && ridge > 0
+    if (compares_vectors(kernel) && positive && rlang::is_string(debias)) unname(rows[debias])
+  },
+  jkce = function(kernel = NULL) if (compares_vectors(kernel)) "jkce",
+  ece = function(notion = "", n_bins = 15) if (identical(notion, "canonical") && is_number_of(n_bins)) "ece_canonical",
+  ece_pointwise = function(n_bins = 3) if (is_number_of(n_bins)) "ece_pointwise",
+  error_rate = function() "error",
+  ce_score = function(score = NULL) if (inherits(score, "ce_score_rule")) core_score(score)
+)
+
+# A log score with a floor is finite.
+core_score <- function(score) {
+  if (score$name == "brier") "brier" else if (score$name == "log" && score$value(cbind(0, 1), 1L) == Inf) "log_loss"
 }
 
+compares_vectors <- function(kernel) is.null(kernel) || inherits(kernel, "ce_kernel") && !compares_laws(kernel)
+
+is_number_of <- function(n) rlang::is_integerish(n, 1, finite = TRUE) && n >= 1
+
+# A median bandwidth is NaN: that of each sample.
 leave_median <- function(kernel) {
   if (!is.null(kernel$parts)) {
     kernel$parts <- lapply(kernel$parts, leave_median)
@@ -159,30 +154,26 @@ leave_median <- function(kernel) {
 
 # Array metrics x models x columns of `rows`. The Brier score is a sum over the classes; that of scalar probabilities
 # is (p - y)^2, half of it, as in ce_score() and rbs().
-rank_values <- function(data, kernels, rows, settings, threads, call, progress = NULL) {
+core_values <- function(data, one, wanted, rows, threads, call, progress = NULL) {
+  settings <- list(kernel_metrics = any(wanted %in% rank_metrics[1:4]), debiased = any(wanted %in% rank_metrics[2:3]),
+                   ridge = one$ridge %||% 0, n_bins = as.integer(one$n_bins))
   sizes <- c(length(rank_metrics), ncol(rows), length(data$probs))
+  kernel <- list(leave_median(one$kernel))
   values <- if (has_workers()) {
-    models <- Map(function(probs, kernel) list(probs = probs, kernel = kernel), data$probs, kernels)
-    found <- over_workers(unname(models), model_ranker(data$truth, rows, settings, threads), call)
+    found <- over_workers(unname(data$probs), model_ranker(kernel, data$truth, rows, settings, threads), call)
     aperm(array(unlist(found), sizes), c(1, 3, 2))
   } else {
+    kernels <- rep(kernel, length(data$probs))
     found <- cpp_rank_trials(data$probs, kernels, data$truth, rows, settings, threads, progress)
     array(found, sizes[c(1, 3, 2)])
   }
   if (ncol(data$probs[[1]]) == 2) values[rank_metrics == "brier", , ] <- values[rank_metrics == "brier", , ] / 2
-  values
+  values[match(wanted, rank_metrics), , , drop = FALSE]
 }
 
-model_ranker <- function(truth, rows, settings, threads) {
-  force(list(truth, rows, settings, threads))
-  function(model) cpp_rank_trials(list(model$probs), list(model$kernel), truth, rows, settings, threads, NULL)
-}
-
-# metrics x models on all observations.
-rank_full <- function(data, metrics, kernels, settings, threads, call = caller_env()) {
-  rows <- seq_len(n_obs(data$models[[1]]))
-  out <- rank_trials(data, metrics, kernels, settings, list(rows), threads, call)
-  matrix(out, length(metrics), dimnames = dimnames(out)[1:2])
+model_ranker <- function(kernel, truth, rows, settings, threads) {
+  force(list(kernel, truth, rows, settings, threads))
+  function(probs) cpp_rank_trials(list(probs), kernel, truth, rows, settings, threads, NULL)
 }
 
 # A metric of every model on these rows.
@@ -198,17 +189,18 @@ subsample <- function(design, n_sub) {
   which(design$cluster %in% drawn)
 }
 
-# Array metrics x models x trials, each of the rows at the same place in the list.
-rank_trials <- function(data, metrics, kernels, settings, rows, threads, call = caller_env(), progress = NULL) {
+# Array metrics x models x trials, each of the rows at the same place in the list; one call of the core for metrics with
+# the same settings.
+rank_trials <- function(data, metrics, core, rows, threads, call = caller_env(), progress = NULL) {
   out <- array(NA_real_, c(length(metrics), length(data$models), length(rows)),
                list(names(metrics), names(data$models), NULL))
-  built_in <- vapply(metrics, is.character, NA)
-  if (any(built_in)) {
-    at <- matrix(unlist(rows), ncol = length(rows))
-    values <- rank_values(data, kernels, at, settings, threads, call, progress)
-    out[built_in, , ] <- values[match(unlist(metrics[built_in]), rank_metrics), , , drop = FALSE]
+  settings <- lapply(core, `[`, c("kernel", "ridge", "n_bins"))
+  for (one in unique(settings[lengths(core) > 0])) {
+    at <- which(lengths(core) > 0 & vapply(settings, identical, NA, one))
+    out[at, , ] <- core_values(data, one, vapply(core[at], `[[`, "", "row"), matrix(unlist(rows), ncol = length(rows)),
+                               threads, call, progress)
   }
-  for (i in which(!built_in)) {
+  for (i in which(lengths(core) == 0)) {
     for (t in seq_along(rows)) out[i, , t] <- own_values(metrics[[i]], data, rows[[t]], call)
   }
   out

@@ -71,7 +71,7 @@ local({
   namespace$word_texts <- list(
     notion = namespace$ce_notions, event_level = c("first", "second"), adjust = stats::p.adjust.methods,
     preset = names(namespace$preset_choices), score = scores, recalibration = chosen("map"),
-    metric = c(metrics, namespace$one_number_verbs, scores), kernel = kernels, target_kernel = kernels,
+    metric = c(metrics, namespace$one_number_verbs, scores, names(namespace$metric_presets())), kernel = kernels, target_kernel = kernels,
     method = namespace$method_calls, methods = setNames(sub("[(].*", "()", namespace$method_calls),
                                                         names(namespace$method_calls)),
     "ce_test$test" = c("auto", chosen("test")), "ce_recalibrate$method" = chosen("map"),

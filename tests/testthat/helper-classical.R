@@ -91,8 +91,6 @@ jackknife_error <- function(n, statistic) {
 # The binned canonical error in L1 of ce_rank(), on all rows.
 ranked_ece <- function(probs, truth, n_bins = 3, type = c("binmean", "pointwise")) {
   metric <- c(binmean = "ece_canonical", pointwise = "ece_pointwise")[[match.arg(type)]]
-  settings <- rank_settings(list(metric), NULL, n_bins)
-  values <- rank_values(list(probs = list(probs), truth = as.integer(truth)), list(kernel_linear()),
-                        matrix(seq_along(truth)), settings, 1L)
-  values[match(metric, rank_metrics)]
+  core_values(list(probs = list(probs), truth = as.integer(truth)), list(kernel = kernel_linear(), n_bins = n_bins),
+              metric, matrix(seq_along(truth)), 1L)[1]
 }

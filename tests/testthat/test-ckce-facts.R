@@ -2,10 +2,9 @@
 
 # ckce, jkce and ece of every model on all rows: metrics x models.
 three_metrics <- function(models, truth) {
-  metrics <- check_rank_metrics(c("ckce", "jkce", "ece_canonical"))
-  data <- list(probs = models, models = models, truth = truth)
-  kernels <- rank_kernels(models, kernel_linear() + kernel_gaussian("median"), "model", 2L)
-  out <- rank_trials(data, metrics, kernels, rank_settings(metrics, NULL, 3), list(seq_along(truth)), 2L)
+  metrics <- as_metrics(c("ckce", "jkce", "ece_canonical"), NULL)
+  data <- list(probs = models, models = lapply(models, function(p) list(design = new_design(nrow(p)))), truth = truth)
+  out <- rank_trials(data, metrics, lapply(metrics, core_metric, data), list(seq_along(truth)), 2L)
   matrix(out, 3, dimnames = list(c("ckce", "jkce", "ece"), names(models)))
 }
 

@@ -361,7 +361,7 @@ test_that("fields of results that figures and prints read are refused by their n
       list(validation, drawn, list("data", "read", "problems", 1, "design", "n"), 3),
       list(validation, shown, list("data", "read"), sum),
       list(rank, shown, list("orders", "full"), FALSE), list(rank, drawn, list("draws", "metric"), "other"),
-      list(rank, shown, list("choices", "kernel"), 1), list(rank, shown, list("choices", "built_in"), NULL),
+      list(rank, shown, list("core", "ckce", "kernel"), 1), list(rank, shown, list("core", "ckce", "row"), NULL),
       list(rank, shown, list("pairs", "ties"), list(1)),
       list(test, shown, list("null.value"), list(1)), list(test, shown, list("details", "rank"), "1"),
       list(test, tidy, list("statistic"), c(a = 1, b = 2)), list(test, glance, list("target_form"), NULL),

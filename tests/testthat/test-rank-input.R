@@ -40,19 +40,54 @@ test_that("`event_level` is checked", {
   expect_error(ce_rank(list(a = p, b = p), c(0, 1, 1), event_level = NA), class = "calibrisk_error_argument")
 })
 
-test_that("an argument that no metric reads is an error that says whose it is", {
-  p <- (1:20) / 21
+test_that("a metric owns its options, and several settings are one call each", {
+  p <- (1:40) / 41
   models <- list(a = p, b = p^2)
-  y <- rep(0:1, 10)
-  refused <- function(..., says) {
-    expect_error(ce_rank(models, y, ..., trials = 2), says, class = "calibrisk_error_argument")
+  y <- rep(0:1, 20)
+  rank <- function(metric, ...) withr::with_seed(1, ce_rank(models, y, metric = metric, trials = 4, ...))
+  ridges <- list(wide = ce_metric(ckce, ridge = .1), narrow = ce_metric("ckce", ridge = .01, debias = TRUE), rbs,
+                 ce_metric("ece_canonical", n_bins = 5))
+  both <- rank(ridges)
+  expect_identical(unique(both$estimates$metric), c("wide", "narrow", "rbs", "ece_canonical"))
+  for (name in c("wide", "narrow")) {
+    expect_equal(both$draws$estimate[both$draws$metric == name], rank(ridges[name])$draws$estimate)
+    expect_equal(tidy(both)$estimate[tidy(both)$metric == name & tidy(both)$model == "a"],
+                 rlang::exec(ckce, p, y, !!!ridges[[name]]$options)$.estimate, tolerance = 1e-8)
   }
-  refused(metric = ece, n_bins = 5, says = "`n_bins` is not an option of this metric")
-  refused(metric = ece, n_bins = 5, says = '"ece_canonical" or "ece_pointwise"')
-  refused(metric = list(rbs, "brier"), ridge = .1, says = "`ridge` is not an option of these metrics")
-  refused(metric = "jkce", ridge = .1, says = "ckce_debiased")
-  refused(metric = "ece", kernel = kernel_laplace(1), says = "`kernel`")
-  refused(metric = skce, bandwidth = "pooled", says = "`bandwidth`")
-  both <- withr::with_seed(1, ce_rank(models, y, metric = list("ckce", "ece_canonical", rbs), n_bins = 5, ridge = .1, trials = 2))
-  expect_s3_class(both, "ce_rank")
+  five <- tidy(both)[tidy(both)$metric == "ece_canonical", ]
+  expect_equal(five$estimate[five$model == "b"], ece(p^2, y, notion = "canonical", n_bins = 5)$.estimate)
+  expect_match(paste(utils::capture.output(print(both)), collapse = " "), "wide: .* ridge 0.1.* narrow: .* ridge 0.01")
+  # options that are wrong are refused by the metric itself
+  expect_error(rank(ce_metric("ece_pointwise", n_bins = -1)), "n_bins", class = "calibrisk_error_argument")
+  expect_error(rank(ce_metric(ckce, ridge = -1)), "ridge", class = "calibrisk_error_argument")
+  expect_error(rank("ckce", ridge = .1), "ridge", class = "calibrisk_error_argument")
+})
+
+test_that("what the core computes at once is what the metrics' functions compute on the same rows", {
+  p <- withr::with_seed(1, draw_dirichlet(60, 3, .5))
+  y <- withr::with_seed(2, draw_labels(p))
+  models <- list(a = p, b = temper(p, 2))
+  metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canonical", "ece_pointwise", "brier", "log_loss",
+               "error")
+  rank <- function(metric) withr::with_seed(3, ce_rank(models, y, metric = metric, trials = 3))$draws$estimate
+  functions <- lapply(metrics, function(name) {
+    metric <- as_metric(name)
+    function(x, truth) metric_value(metric, new_predictions(x, truth, "first", TRUE))$value
+  })
+  expect_equal(rank(metrics), rank(functions), tolerance = 1e-7)
+  expect_equal(ce_compare(models, y, metric = "error")$estimate_a, mean(max.col(p, "first") != y))
+})
+
+test_that("weighted models are ranked by any metric that has weights", {
+  p <- (1:40) / 41
+  y <- rep(0:1, 20)
+  w <- rep(1:2, each = 20)
+  r <- withr::with_seed(1, ce_rank(list(a = p, b = p^2), y, metric = c("ckce", "error", "ece_pointwise"), weights = w,
+                                   trials = 2))
+  value <- function(metric) tidy(r)$estimate[tidy(r)$metric == metric & tidy(r)$model == "b"]
+  expect_equal(value("ckce"), ckce(p^2, y, weights = w)$.estimate)
+  expect_equal(value("error"), stats::weighted.mean((p^2 > .5) != y, w))
+  repeated <- withr::with_seed(1, ce_rank(list(a = rep(p, w), b = rep(p^2, w)), rep(y, w), metric = "ece_pointwise",
+                                          trials = 2))
+  expect_equal(value("ece_pointwise"), tidy(repeated)$estimate[tidy(repeated)$model == "b"])
 })

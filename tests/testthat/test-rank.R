@@ -32,13 +32,12 @@ test_that("metrics on all observations are those of their own functions", {
 
 test_that("subsamples see the metrics of their rows, paired over models", {
   d <- test_models(n = 600)
-  kernel <- kernel_linear() + kernel_gaussian("median")
   data <- rank_data(d$models, rlang::quo(d$truth), "first")
-  kernels <- rank_kernels(data$probs, kernel, "model", 1L)
-  settings <- rank_settings(check_rank_metrics(metrics), NULL, 3)
+  values <- setNames(as_metrics(metrics, NULL), metrics)
+  core <- lapply(values, core_metric, data)
   for (size in c(40, 300)) { # dual and low rank
     rows <- withr::with_seed(5, lapply(1:2, function(t) sample.int(600, size)))
-    draws <- rank_trials(data, check_rank_metrics(metrics), kernels, settings, rows, 2L)
+    draws <- rank_trials(data, values, core, rows, 2L)
     for (t in 1:2) for (model in names(d$models)) {
       p <- d$models[[model]][rows[[t]], ]
       y <- d$truth[rows[[t]]]
@@ -54,8 +53,7 @@ test_that("subsamples see the metrics of their rows, paired over models", {
 test_that("shares, orders and pairs are counts over the subsamples", {
   full <- matrix(c(1, 2, 3), 1, dimnames = list("m", c("a", "b", "c")))
   draws <- array(c(1, 2, 3, 2, 1, 3, 1, 2, 3, 3, 2, 1), c(1, 3, 4), list("m", c("a", "b", "c"), NULL))
-  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95,
-                choices = list(built_in = "m", kernel = kernel_linear()))
+  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95)
   expect_identical(r$orders$order, c("a < b < c", "b < a < c", "c < b < a"))
   expect_identical(r$orders$count, c(2L, 1L, 1L))
   expect_identical(r$orders$full, c(TRUE, FALSE, FALSE))
@@ -76,7 +74,8 @@ test_that("ce_rank() is reproducible, for any number of threads, and finds a cle
   expect_equal(rank(threads = 2), one, tolerance = 1e-12)
   expect_identical(one$estimates$model[1], "true")
   expect_identical(one$estimates$best_share[1], 1)
-  pooled <- rank(bandwidth = "pooled", metric = "ckce_debiased")
+  bandwidth <- stats::median(stats::dist(do.call(rbind, d$models)))
+  pooled <- rank(metric = ce_metric("ckce_debiased", kernel = kernel_linear() + kernel_gaussian(bandwidth)))
   expect_identical(pooled$estimates$model[1], "true")
   expect_snapshot(print(one))
 })
@@ -145,8 +144,7 @@ test_that("equal models share the first place and the order", {
   # rounding makes no winner, a difference does
   full <- matrix(c(1, 1 + 1e-14, 1 + 1e-9), 1, dimnames = list("m", c("a", "b", "c")))
   draws <- array(c(2, 1, 1, NA, NA, NA), c(1, 3, 2), list("m", c("a", "b", "c"), NULL))
-  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95,
-                choices = list(built_in = "m", kernel = kernel_linear()))
+  r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95)
   expect_identical(r$estimates$rank, c(1L, 1L, 3L))
   expect_identical(r$estimates$best_share, c(0, .25, .25))
   expect_setequal(r$orders$order, c("a = b < c", "b = c < a", "a < b < c"))
@@ -156,7 +154,8 @@ test_that("subsamples keep their digits at small ridges", {
   p <- withr::with_seed(1, runif(24))
   y <- withr::with_seed(2, rbinom(24, 1, p))
   models <- list(a = p, b = p^2)
-  fit <- withr::with_seed(3, ce_rank(models, y, kernel = kernel_linear(), ridge = 1e-9, n_sub = 20, trials = 2))
+  metric <- ce_metric(ckce, kernel = kernel_linear(), ridge = 1e-9)
+  fit <- withr::with_seed(3, ce_rank(models, y, metric = metric, n_sub = 20, trials = 2))
   rows <- withr::with_seed(3, replicate(2, sample.int(24, 20)))
   expected <- vapply(1:2, function(t) {
     features <- cbind(1 - p, p)[rows[, t], ]
@@ -209,13 +208,12 @@ test_that("models of numbers are ranked by the metrics that they have", {
   at <- withr::with_seed(2, sample.int(80, 30))
   draw <- found$draws[found$draws$trial == 1 & found$draws$metric == "crps" & found$draws$model == "c", ]
   expect_equal(draw$estimate, ce_score(models$c[at], y[at], score = "crps")$.estimate)
-  ridged <- rank(metric = c("ckce", "jkce"), ridge = .1, kernel = kernel_gaussian(1))$estimates
+  ridged <- rank(metric = list("jkce", ce_metric(ckce, ridge = .1, kernel = kernel_gaussian(1))))$estimates
   expect_equal(ridged$estimate[ridged$metric == "ckce" & ridged$model == "b"],
                ckce(models$b, y, ridge = .1, kernel = kernel_gaussian(1))$.estimate)
   expect_output(print(found), "3 models, 80 observations")
   expect_error(rank(metric = "ece_canonical"), "ckce_null_mean", class = "calibrisk_error_argument")
   expect_error(rank(metric = "ece"), "jkce", class = "calibrisk_error_argument")
-  expect_error(rank(bandwidth = "pooled"), "bandwidth", class = "calibrisk_error_argument")
 })
 
 test_that("a function is given what ce_compare() gives it, and a name is the same metric there", {

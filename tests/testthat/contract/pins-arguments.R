@@ -109,8 +109,8 @@ pin("jkce/group_kernel", jkce(five$frame, truth, group = group, group_kernel = "
 pin("ucme/kernels",
     ucme(three$p, three$y, locations = 3, kernel = kernel_gaussian(0.5), target_kernel = kernel_gaussian(1)))
 pin("ce_rank/kernel",
-    tidy(ce_rank(list(a = three$p, b = three$p[, c(2, 1, 3)]), three$y, metric = "jkce", kernel = kernel_laplace(0.4),
-                 level = 0.8, n_sub = 40, trials = 5)))
+    tidy(ce_rank(list(a = three$p, b = three$p[, c(2, 1, 3)]), three$y,
+                 metric = ce_metric(jkce, kernel = kernel_laplace(0.4)), level = 0.8, n_sub = 40, trials = 5)))
 pin("ce_rank/event",
     tidy(ce_rank(list(a = two$frame[1:2], b = two$frame[2:1]), two$truth, metric = "ece_canonical",
                  event_level = "second",

@@ -54,15 +54,16 @@ local({
     pin(paste0("ce_rank/pairs/", metric), as.data.frame(ranked$pairs))
     pin(paste0("ce_rank/draws/", metric), ranked$draws$estimate)
   }
+  pooled <- kernel_linear() + kernel_gaussian(stats::median(stats::dist(do.call(rbind, models))))
   pin("ce_rank/pooled",
-      tidy(ce_rank(models, three$y, metric = "ckce_debiased",
-                   bandwidth = "pooled", ridge = 0.1, n_sub = 50, trials = 5)))
+      tidy(ce_rank(models, three$y, metric = ce_metric("ckce_debiased", kernel = pooled, ridge = 0.1),
+                   n_sub = 50, trials = 5)))
   pin("ce_rank/function",
       tidy(ce_rank(models, three$y, metric = list(wrong = function(p, y) mean(max.col(p) != y)),
                    n_sub = 50, trials = 5)))
   pin("ce_rank/scalar",
-      tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y, metric = c("ece_canonical", "log_loss", "error"),
-                   n_bins = 5,
+      tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y,
+                   metric = list(ce_metric("ece_canonical", n_bins = 5), "log_loss", "error"),
                    n_sub = 40, trials = 8)))
 })
 
