@@ -23,9 +23,8 @@ inline double rejected_level(double level) { return std::nearbyint((1.0 - level)
 // exponential tail.
 class RedrawnTail {
  public:
-  explicit RedrawnTail(const ConstVectorRef& redrawn)
-      : sorted_(redrawn.data(), redrawn.data() + redrawn.size()) {
-    std::sort(sorted_.begin(), sorted_.end());
+  // ascending
+  explicit RedrawnTail(std::vector<double> redrawn) : sorted_(std::move(redrawn)) {
     const std::size_t size = sorted_.size();
     const std::size_t m = std::min(std::max<std::size_t>(5, size / 50), size - 1);
     from_ = sorted_[size - m - 1];
@@ -34,14 +33,16 @@ class RedrawnTail {
     share_ = static_cast<double>(m + 1) / redraws();
   }
 
-  // `own`: of a redraw itself, which is left out
-  double survival(double x, bool own = false) const {
-    const double itself = own ? 1.0 : 0.0;
+  double survival(double x) const {
+    const auto at = std::lower_bound(sorted_.begin(), sorted_.end(), x);
+    return survival(x, static_cast<std::size_t>(at - sorted_.begin()), 1.0);
+  }
+  // where so many redraws are below x; `itself`: 0 for a redraw, which is left out, else 1
+  double survival(double x, std::size_t below, double itself) const {
     if (beta_ > 0.0 && x > from_) {
-      return (share_ - itself / redraws()) * std::exp(-(x - from_) / beta_);
+      return (share_ - (1.0 - itself) / redraws()) * std::exp(-(x - from_) / beta_);
     }
-    const auto below = std::lower_bound(sorted_.begin(), sorted_.end(), x);
-    return (1.0 - itself + static_cast<double>(sorted_.end() - below)) / redraws();
+    return (itself + static_cast<double>(sorted_.size() - below)) / redraws();
   }
   // the largest x whose survival is at least s
   double edge(double s) const {
@@ -70,14 +71,24 @@ class JointLaw {
   JointLaw(const Matrix& redrawn, std::vector<double> shares) : shares_(std::move(shares)) {
     require(redrawn.rows() >= 20 && redrawn.cols() == static_cast<Index>(shares_.size()),
             "The law needs at least twenty redraws of every part.");
-    for (Index m = 0; m < redrawn.cols(); ++m) tails_.emplace_back(redrawn.col(m));
-    for (Index r = 0; r < redrawn.rows(); ++r) {
-      double least = std::numeric_limits<double>::infinity();
-      for (Index m = 0; m < redrawn.cols(); ++m) {
-        const auto at = static_cast<std::size_t>(m);
-        least = std::min(least, tails_[at].survival(redrawn(r, m), true) / shares_[at]);
+    smallest_.assign(static_cast<std::size_t>(redrawn.rows()),
+                     std::numeric_limits<double>::infinity());
+    std::vector<std::pair<double, std::size_t>> order(smallest_.size());
+    for (std::size_t m = 0; m < shares_.size(); ++m) {
+      std::vector<double> sorted;
+      for (std::size_t r = 0; r < order.size(); ++r) {
+        order[r] = {redrawn(static_cast<Index>(r), static_cast<Index>(m)), r};
       }
-      smallest_.push_back(least);
+      std::sort(order.begin(), order.end());
+      for (const auto& one : order) sorted.push_back(one.first);
+      tails_.emplace_back(std::move(sorted));
+      std::size_t below = 0;
+      for (std::size_t at = 0; at < order.size(); ++at) {
+        const double x = order[at].first;
+        if (x > order[below].first) below = at;
+        double& least = smallest_[order[at].second];
+        least = std::min(least, tails_[m].survival(x, below, 0.0) / shares_[m]);
+      }
     }
     std::sort(smallest_.begin(), smallest_.end());
   }

@@ -10,6 +10,7 @@
 #include <calibrisk/math/counter_uniform.h>
 #include <calibrisk/math/tail_quantiles.h>
 
+#include <array>
 #include <cstdint>
 
 namespace calibrisk {
@@ -35,18 +36,19 @@ struct DrawBlock {
 // draws, each counting the root of what is lacking more, so that variances are those of c.
 class RowDraws {
  public:
-  explicit RowDraws(const JointRows& rows) : rows_(rows) {
+  explicit RowDraws(const JointRows& rows) {
     for (Index i = 0; i < rows.size(); ++i) {
       const auto m = static_cast<Index>(std::max(std::nearbyint(rows.draws(i)), 1.0));
       for (Index d = 0; d < m; ++d) row_.push_back(static_cast<int>(i));
       factor_.push_back(std::sqrt(rows.draws(i) / static_cast<double>(m)));
     }
+    for (const int i : row_) rarer_.push_back(rarer(rows.p(i)));
     std::size_t begin = 0;
     double expected = 0.0, least = 1.0, most = 0.0;
     for (std::size_t d = 0; d < row_.size(); ++d) {
-      const double q = rarer(probability(d));
+      const double q = rarer_[d];
       const double low = std::min(least, q), high = std::max(most, q);
-      if (d > begin && (high > 2.0 * low || expected > 8.0 || d - begin == 4096)) {
+      if (d > begin && (high > 2.0 * low || expected > 8.0 || d - begin == most_of_block)) {
         blocks_.push_back({begin, d, most});
         begin = d;
         expected = 0.0;
@@ -68,11 +70,14 @@ class RowDraws {
     constexpr double often = 0.1;
     for (const DrawBlock& block : blocks_) {
       if (block.largest > often) {
+        // found first without a branch, which would often be guessed wrong
+        std::size_t count = 0;
+        std::array<int, most_of_block> found;
         for (std::size_t d = block.begin; d < block.end; ++d) {
-          if (counter_uniform(redraw_key, r, 2 * d) < rarer(probability(d))) {
-            task(static_cast<Index>(row_[d]));
-          }
+          found[count] = row_[d];
+          count += counter_uniform(redraw_key, r, 2 * d) < rarer_[d] ? 1 : 0;
         }
+        for (std::size_t a = 0; a < count; ++a) task(static_cast<Index>(found[a]));
         continue;
       }
       // to the next candidate at once, then by the ratio of probabilities
@@ -85,16 +90,16 @@ class RowDraws {
         if (!(at < static_cast<double>(block.end))) break;
         const auto d = static_cast<std::size_t>(at);
         const double v = counter_uniform(redraw_key, r, counter++);
-        if (v * block.largest < rarer(probability(d))) task(static_cast<Index>(row_[d]));
+        if (v * block.largest < rarer_[d]) task(static_cast<Index>(row_[d]));
       }
     }
   }
 
  private:
-  double probability(std::size_t d) const { return rows_.p(row_[d]); }
+  static constexpr std::size_t most_of_block = 4096;
 
-  const JointRows& rows_;
   std::vector<int> row_;
+  std::vector<double> rarer_;   // probability of each draw
   std::vector<double> factor_;  // of each row
   std::vector<DrawBlock> blocks_;
 };
@@ -127,11 +132,9 @@ class RowRedraws {
     }
     const auto m_rungs = static_cast<Index>(rungs_.size());
     entry_of_.assign(static_cast<std::size_t>(n) + 1, 0);
-    own_change_.resize(m_rungs, n);
-    score_change_.resize(q, n);
+    change_.resize(m_rungs + q, n);
     plain0_ = scaled0_ = Vector::Zero(first_.back());
-    own0_ = Vector::Zero(m_rungs);
-    score0_ = Vector::Zero(q);
+    rest0_ = Vector::Zero(m_rungs + q);
     LocalRow row;
     for (Index i = 0; i < n; ++i) {
       const double factor = factor_of(i), v = rows.weight(i);
@@ -149,13 +152,13 @@ class RowRedraws {
         }
         const double own = rung.scale(i) * rung.leverage(i);
         const auto at = static_cast<Index>(m);
-        own0_(at) += v * own * residual * residual;
-        own_change_(at, i) = rows.each(i) * factor * factor * own *
-                             ((residual + turn) * (residual + turn) - residual * residual);
+        rest0_(at) += v * own * residual * residual;
+        change_(at, i) = rows.each(i) * factor * factor * own *
+                         ((residual + turn) * (residual + turn) - residual * residual);
       }
       entry_of_[static_cast<std::size_t>(i) + 1] = entries_.size();
-      score0_ += base * parts.scores.row(i).transpose();
-      score_change_.col(i) = change * parts.scores.row(i).transpose();
+      rest0_.tail(q) += base * parts.scores.row(i).transpose();
+      change_.col(i).tail(q) = change * parts.scores.row(i).transpose();
     }
   }
 
@@ -163,24 +166,27 @@ class RowRedraws {
   // other outcome.
   template <class Unusual>
   void statistics(Index size, const Unusual& unusual, Eigen::Ref<Matrix> out) const {
-    Matrix plain = plain0_.replicate(1, size), scaled = scaled0_.replicate(1, size),
-           own = own0_.replicate(1, size), score = score0_.replicate(1, size);
+    Matrix plain(plain0_.size(), size), scaled(plain0_.size(), size), rest(rest0_.size(), size);
     for (Index r = 0; r < size; ++r) {
+      plain.col(r) = plain0_;
+      scaled.col(r) = scaled0_;
+      rest.col(r) = rest0_;
       double* p = plain.col(r).data();
       double* s = scaled.col(r).data();
+      double* others = rest.col(r).data();
       unusual(r, [&](Index i) {
         const auto at = static_cast<std::size_t>(i);
         for (std::size_t e = entry_of_[at]; e < entry_of_[at + 1]; ++e) {
           p[entries_[e].column] += entries_[e].plain;
           s[entries_[e].column] += entries_[e].scaled;
         }
-        own.col(r) += own_change_.col(i);
-        score.col(r) += score_change_.col(i);
+        const double* change = change_.col(i).data();
+        for (Index a = 0; a < change_.rows(); ++a) others[a] += change[a];
       });
     }
     const Vector deviation = parts_.information.cwiseSqrt();
     for (Index r = 0; r < size; ++r) {
-      const Vector z = score.col(r).cwiseQuotient(deviation);
+      const Vector z = rest.col(r).tail(deviation.size()).cwiseQuotient(deviation);
       score_statistics(parts_, z, [&](Index at) -> double& { return out(r, at); });
     }
     for (std::size_t m = 0; m < rungs_.size(); ++m) {
@@ -189,7 +195,7 @@ class RowRedraws {
       const auto at = static_cast<Index>(m);
       const Vector forms =
           (plain.middleRows(first_[m], columns).cwiseProduct(fitted)).colwise().sum().transpose() -
-          own.row(at).transpose();
+          rest.row(at).transpose();
       const double unit = parts_.rows.total * std::sqrt(rungs_[m]->null.variance);
       for (Index r = 0; r < size; ++r) out(r, 3 + at) = nine_digits(forms(r) / unit);
     }
@@ -202,8 +208,10 @@ class RowRedraws {
   // sums of the usual outcomes, and what another one changes
   std::vector<detail::DrawEntry> entries_;
   std::vector<std::size_t> entry_of_;
-  Matrix own_change_, score_change_;
-  Vector plain0_, scaled0_, own0_, score0_;
+  Vector plain0_, scaled0_;
+  // own pairs of the rungs, then scores
+  Matrix change_;
+  Vector rest0_;
 };
 
 // Statistics [redraws x parts] under calibration.

@@ -11,19 +11,53 @@ namespace calibrisk {
 
 inline double normal_tail(double z) { return 0.5 * std::erfc(z * 0.70710678118654752440); }
 
-// z with this upper tail: Halley's steps from a rational start.
-inline double normal_quantile(double tail) {
-  if (tail > 0.5) return -normal_quantile(1.0 - tail);
-  if (!(tail > 0.0)) return std::numeric_limits<double>::infinity();
-  const double t = std::sqrt(-2.0 * std::log(tail));
-  double z = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-                     (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-  for (int step = 0; step < 4; ++step) {
-    const double density = 0.39894228040143267794 * std::exp(-0.5 * z * z);
-    const double u = (normal_tail(z) - tail) / density;
-    z += u / (1.0 - 0.5 * z * u);
+namespace detail {
+
+// The ratio of two polynomials of degree 7, highest coefficients first.
+inline double rational(double r, const double (&over)[8], const double (&under)[8]) {
+  double a = over[0], b = under[0];
+  for (int j = 1; j < 8; ++j) {
+    a = a * r + over[j];
+    b = b * r + under[j];
   }
-  return z;
+  return a / b;
+}
+
+}  // namespace detail
+
+// z with this upper tail, to about 1e-16: the rational functions of Wichura (1988, AS 241).
+inline double normal_quantile(double tail) {
+  static constexpr double centre_over[8] = {
+      2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
+      13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.387132872796366608};
+  static constexpr double centre_under[8] = {
+      5226.495278852545925,  28729.085735721942674, 39307.89580009271061,  21213.794301586595867,
+      5394.1960214247511077, 687.1870074920579083,  42.313330701600911252, 1.0};
+  static constexpr double middle_over[8] = {7.7454501427834140764e-4, 0.0227238449892691845833,
+                                            0.24178072517745061177,   1.27045825245236838258,
+                                            3.64784832476320460504,   5.7694972214606914055,
+                                            4.6303378461565452959,    1.42343711074968357734};
+  static constexpr double middle_under[8] = {1.05075007164441684324e-9, 5.475938084995344946e-4,
+                                             0.0151986665636164571966,  0.14810397642748007459,
+                                             0.68976733498510000455,    1.6763848301838038494,
+                                             2.05319162663775882187,    1.0};
+  static constexpr double far_over[8] = {2.01033439929228813265e-7, 2.71155556874348757815e-5,
+                                         0.0012426609473880784386,  0.026532189526576123093,
+                                         0.29656057182850489123,    1.7848265399172913358,
+                                         5.4637849111641143699,     6.6579046435011037772};
+  static constexpr double far_under[8] = {2.04426310338993978564e-15, 1.4215117583164458887e-7,
+                                          1.8463183175100546818e-5,   7.868691311456132591e-4,
+                                          0.0148753612908506148525,   0.13692988092273580531,
+                                          0.59983220655588793769,     1.0};
+  const double q = 0.5 - tail;
+  if (std::abs(q) <= 0.425) {
+    return q * detail::rational(0.180625 - q * q, centre_over, centre_under);
+  }
+  if (q < 0.0) return -normal_quantile(1.0 - tail);
+  if (!(tail > 0.0)) return std::numeric_limits<double>::infinity();
+  const double r = std::sqrt(-std::log(tail));
+  return r <= 5.0 ? detail::rational(r - 1.6, middle_over, middle_under)
+                  : detail::rational(r - 5.0, far_over, far_under);
 }
 
 namespace detail {
