@@ -67,9 +67,11 @@
 #' level.
 #'
 #' `conf.high` is the largest of the bases' upper limits (next section). Their quantile is the lower one of a Pearson
-#' III distribution, and closer to the normal one the fewer failures there are. The finest basis is used only if it
-#' exceeds the others by half of its noise. `conf.high` is at least what the number of failures F allows. Let d be the
-#' larger distance of Clopper and Pearson's limits of the failure rate from the mean prediction, and \eqn{a = \min(2,
+#' III distribution, and closer to the normal one the fewer failures there are. Failures that are rarely predicted vary
+#' more the more there are: the part of \eqn{k_2} and s by which they exceed their values at calibration grows above the
+#' estimate as it did up to there, with the root of the squared error. The finest basis is used only if its estimate
+#' exceeds the others. `conf.high` is at least what the number of failures F allows. Let d be the larger distance of
+#' Clopper and Pearson's limits of the failure rate from the mean prediction, and \eqn{a = \min(2,
 #' \overline{v^2} / \bar v^2)}: on the squared scale that is \eqn{\max(d^2, (1 - F/10)_+ \min(d^2 a, d))}. If all
 #' predictions are the same, test and limits are those of the binomial distribution, exactly.
 #'

@@ -137,8 +137,8 @@ expected_rejection <- function(rung, z) {
 
 # The probability that the upper limit at 1 - 2 alpha is below delta: that psi of every basis is below the value at
 # which its limit is delta. The finest basis has that of the coarser one and an increment, independent of it, which
-# counts above half of its own noise (inst/include/calibrisk/joint/headline.h). The mean residual has a limit of its
-# own, from the binomial law of the number of events.
+# counts where it is above 0 (inst/include/calibrisk/joint/headline.h). The mean residual has a limit of its own, from
+# the binomial law of the number of events.
 equivalence_expected <- function(n, nodes, facts) {
   clusters <- facts$clusters
   df <- expected_df(n, clusters)
@@ -175,7 +175,7 @@ equivalence_expected <- function(n, nodes, facts) {
   more <- list(psi = fine$psi - coarse$psi, noise = max(fine$noise - coarse$noise, 1e-12 * fine$noise),
                linear = max(fine$linear - coarse$linear, 0))
   more$skew <- max(fine$skew * fine$noise^1.5 - coarse$skew * coarse$noise^1.5, 0) / more$noise^1.5
-  together <- own * mean(rung_below(more, pmax(sqrt(more$noise) / 2, limit(fine) - psi)))
+  together <- own * mean(rung_below(more, pmax(0, limit(fine) - psi)))
   # the mean residual, by the limits of the event rate
   spread <- sqrt(node_mean(nodes, nodes$eta * (1 - nodes$eta)) / n)
   within <- delta - qnorm(1 - tail) * sqrt(facts$prevalence * (1 - facts$prevalence) / n)

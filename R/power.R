@@ -34,10 +34,9 @@
 #'     1 -} `level`. The limit of one basis is below \eqn{\delta} if \eqn{\hat\psi < c = \delta^2 + Q_\alpha \sqrt{2\,tr
 #'     T^2 / n^2 + s \delta^2}}, with the lower quantile \eqn{Q_\alpha} and the slope s of [ce_estimate()];
 #'     \eqn{\hat\psi} has the mean \eqn{\psi} and a Pearson III distribution. The estimate of the finest basis is that
-#'     of 8 knots plus an independent increment d, which is used if it exceeds half of its own standard deviation, so
-#'     the probability is \eqn{P(\hat\psi_8 < c_8, d \le \max(sd(d)/2, c - \hat\psi_8))}. The event rate sets another
-#'     limit: the power is at most the probability that the mean residual and its binomial limit are within
-#'     \eqn{\delta}.}
+#'     of 8 knots plus an independent increment d, which is used if it is above 0, so the probability is
+#'     \eqn{P(\hat\psi_8 < c_8, d \le \max(0, c - \hat\psi_8))}. The event rate sets another limit: the power is at
+#'     most the probability that the mean residual and its binomial limit are within \eqn{\delta}.}
 #' } *Clusters* of \eqn{m} rows with the intra-cluster correlation \eqn{\rho}: the criteria of Riley et al. are computed
 #' for \eqn{n / D} rows, where \eqn{D = 1 + (\bar m - 1) \rho} is the design effect, with \eqn{\bar m = \sum m_c^2 /
 #' \sum m_c} if the sizes \eqn{m_c} differ. This is exact if all rows of a cluster have the same risk, and conservative

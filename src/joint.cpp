@@ -9,11 +9,11 @@ namespace {
 
 // As numbers, which can be saved and sent to other processes.
 Rcpp::List wrap_upper(const calibrisk::JointUpper& upper) {
-  calibrisk::Matrix rungs(5, static_cast<calibrisk::Index>(upper.rungs.size()));
+  calibrisk::Matrix rungs(7, static_cast<calibrisk::Index>(upper.rungs.size()));
   for (calibrisk::Index m = 0; m < rungs.cols(); ++m) {
     const auto& rung = upper.rungs[static_cast<std::size_t>(m)];
     rungs.col(m) << rung.psi, rung.here.variance, rung.here.cube, rung.here.slope,
-        rung.counts ? 1.0 : 0.0;
+        rung.growth.variance, rung.growth.slope, rung.counts ? 1.0 : 0.0;
   }
   const calibrisk::BrierFacts& brier = upper.brier;
   const calibrisk::ConstantPrediction& exact = upper.exact;
@@ -33,7 +33,10 @@ calibrisk::JointUpper as_upper(const Rcpp::List& facts) {
   const std::vector<double> exact = numbers_field(facts, "exact");
   calibrisk::JointUpper out;
   for (int m = 0; m < rungs.ncol(); ++m) {
-    out.rungs.push_back({rungs(0, m), {rungs(1, m), rungs(2, m), rungs(3, m)}, rungs(4, m) > 0.0});
+    out.rungs.push_back({rungs(0, m),
+                         {rungs(1, m), rungs(2, m), rungs(3, m)},
+                         {rungs(4, m), 0.0, rungs(5, m)},
+                         rungs(6, m) > 0.0});
   }
   out.normal = rows.at(0);
   out.failures = rows.at(1);

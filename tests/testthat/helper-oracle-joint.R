@@ -157,9 +157,15 @@ oracle_joint_low_total <- function(p, e, w, z) {
 }
 
 oracle_joint_high_rung <- function(o, tail, normal) {
+  unit <- 2 * sqrt(o$here$k2)
+  grown <- function(name, x) {
+    beyond <- sqrt((x + unit) / (max(o$psi, 0) + unit)) - 1
+    o$here[[name]] + beyond * max(o$here[[name]] - o$null[[name]], 0)
+  }
   f <- function(x) {
-    var <- o$here$k2 + o$here$slope * x
-    skew <- min(2.8, (o$here$k3 + 1.5 * o$here$slope^2 * x) / var^1.5)
+    slope <- grown("slope", x)
+    var <- grown("k2", x) + slope * x
+    skew <- min(2.8, (o$here$k3 + 1.5 * slope^2 * x) / var^1.5)
     max(o$psi, 0) - x - oracle_joint_pearson3(-qnorm(1 - tail), normal * skew) * sqrt(var)
   }
   uniroot(f, c(max(o$psi, 0), 1), tol = 1e-13)$root

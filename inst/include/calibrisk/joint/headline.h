@@ -132,20 +132,21 @@ class JointTest {
     }
     const double carriers = squares * squares / cubes;  // that bear the variance
     out.normal = carriers / (carriers + 30.0);
-    double coarse = 0.0, coarse_noise = 0.0;
+    double coarse = 0.0;
     for (std::size_t m = 0; m < rungs.size(); ++m) {
-      JointUpper::Rung rung{rungs[m].psi, rungs[m].here, true};
-      if (out.lack() * rungs[m].null.variance > rung.here.variance) {
-        rung.here.variance = out.lack() * rungs[m].null.variance;
-        rung.here.cube = rungs[m].null.cube;
+      const RungMoments &here = rungs[m].here, &null = rungs[m].null;
+      JointUpper::Rung rung{rungs[m].psi,
+                            here,
+                            {std::max(here.variance - null.variance, 0.0), 0.0,
+                             std::max(here.slope - null.slope, 0.0)},
+                            true};
+      if (out.lack() * null.variance > here.variance) {
+        rung.here.variance = out.lack() * null.variance;
+        rung.here.cube = null.cube;
       }
-      const bool fine = m + 1 == rungs.size() && m > 0 && is_fine(m);
-      if (fine) {  // where it exceeds the others by its own noise
-        const double noise = std::sqrt(std::max(rung.here.variance - coarse_noise, 0.0));
-        rung.counts = rung.psi - coarse > 0.5 * noise;
-      }
+      // the noise of the fine rung widens the interval, so that it counts where it sees more
+      rung.counts = m == 0 || !is_fine(m) || rung.psi > coarse;
       coarse = m == 0 ? rung.psi : std::max(coarse, rung.psi);
-      coarse_noise = std::max(coarse_noise, rung.here.variance);
       out.rungs.push_back(rung);
     }
     out.constant = rows.constant() && rows.equal_draws();

@@ -9,14 +9,20 @@
 namespace calibrisk {
 
 // The largest squared error that a rung does not reject: the noncentral law's own lower quantile as
-// far as many failures bear the normal law (`normal` near 1). `tail`: of this side.
-inline double upper_rung(double observed, const RungMoments& here, double tail, double normal) {
+// far as many failures bear the normal law (`normal` near 1). `tail`: of this side. The variance of
+// rarely predicted failures grows with the gap: what it has more at the estimate than at
+// calibration (`growth`) goes on with the root of the squared error.
+inline double upper_rung(double observed, const RungMoments& here, const RungMoments& growth,
+                         double tail, double normal) {
   const double z = normal_quantile(tail), psi = std::max(observed, 0.0);
+  const double unit = 2.0 * std::sqrt(std::max(here.variance, 0.0));
   const auto excess = [&](double x) {
-    const double variance = here.variance + here.slope * x;
+    const double beyond = x > psi ? std::sqrt((x + unit) / (psi + unit)) - 1.0 : 0.0;
+    const double slope = here.slope + beyond * growth.slope;
+    const double variance = here.variance + beyond * growth.variance + slope * x;
     if (!(variance > 0.0)) return x - psi;
     const double skew =
-        std::min(2.8, (here.cube + 1.5 * here.slope * here.slope * x) / std::pow(variance, 1.5));
+        std::min(2.8, (here.cube + 1.5 * slope * slope * x) / std::pow(variance, 1.5));
     return x - psi + pearson3_quantile(-z, normal * skew) * std::sqrt(variance);
   };
   if (excess(1.0) < 0.0) return 1.0;
@@ -65,7 +71,7 @@ inline BrierFacts brier_facts(const JointRows& rows, const Vector& e) {
 struct JointUpper {
   struct Rung {
     double psi;
-    RungMoments here;
+    RungMoments here, growth;
     bool counts;
   };
   std::vector<Rung> rungs;
@@ -79,7 +85,7 @@ struct JointUpper {
 
   double lack() const { return std::max(0.0, 1.0 - failures / 10.0); }
   double rung(std::size_t m, double tail) const {
-    return std::sqrt(upper_rung(rungs[m].psi, rungs[m].here, tail, normal));
+    return std::sqrt(upper_rung(rungs[m].psi, rungs[m].here, rungs[m].growth, tail, normal));
   }
   // of the rate of failures
   double gap(double tail) const {
