@@ -68,7 +68,7 @@ owner_remedy <- function(name, dots, call, option = name) {
   options[name] <- option
   for (at in which(!rlang::names2(args) %in% names(options))) {
     maker <- package_call(args[[at]])
-    if (is.null(maker) || !is_maker(get(maker, topenv()))) next
+    if (is.null(maker) || !is_maker(get(maker, topenv())) && maker != "assume_pilot") next
     moved <- options[options %in% setdiff(names(formals(maker)), names(args[[at]])) & names(options) %in% names(args)]
     if (!option %in% moved) next
     args[[at]][moved] <- args[names(moved)]

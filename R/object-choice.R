@@ -157,6 +157,7 @@ describe_object("ce_assumption", fields(
   logit = numbers(function(o) length(o$p), -1e8, 1e8), reach = a_number(0, 1e8), label = a_text,
   intercept = whether(function(o) o$reach > 0, a_number(), maybe(a_number())),
   slope = whether(function(o) o$reach > 0, a_number(), maybe(a_number())),
+  event = maybe(fields(label = maybe(a_text), hint = maybe(texts()))),
   also = function(x) {
     if (abs(sum(x$share) - 1) > 1e-6) return(fault("shares that sum to 1", sum(x$share), "$share"))
     if (is.unsorted(x$p)) fault("in increasing order", x$p, "$p")

@@ -3,28 +3,39 @@
 #   eta           probability of the event given the prediction
 #   logit, reach  of continuous distributions: the logit of p, and half the distance between nodes; else reach 0
 #   label         in words
+#   event         of a pilot: its outcome in words, and what to say of it
 # Sums over the nodes are integrals to about 1e-8: the trapezoidal rule for smooth densities on the logit scale.
 
 #' Assumptions about a planned validation
 #'
 #' Describes, for [ce_power()], how predictions will be distributed and how miscalibrated they will be. The true logit
 #' is `intercept` plus `slope` times the predicted logit; with a `slope` below 1, predictions are too extreme.
+#' `assume_pilot()` takes both from the rows of a pilot study: its predictions, and an estimate of their miscalibration.
 #'
 #' @param mean,sd Mean and standard deviation of the linear predictor (the logit of the prediction), which has a normal
 #'   distribution.
 #' @param shape1,shape2 Parameters of the Beta distribution of the prediction.
 #' @param intercept,slope Intercept and slope of the true logit as a function of the predicted logit; 0 and 1 for a
 #'   calibrated model.
-#' @param ... Must be empty: any other argument is an error.
-#' @return A `ce_assumption`, which holds numbers and no data.
+#' @param x,truth Predictions of a pilot study (a data frame or a vector of probabilities) and its outcomes; see
+#'   [ece()].
+#' @param ... For a pilot in a data frame, the probability column. Otherwise it must be empty: any other argument is an
+#'   error.
+#' @param recalibration The estimator of the pilot's miscalibration, see [ce_decision()]. Noise in that estimate makes
+#'   the computed power too high. A pilot has no `cluster`: its rows are used one by one.
+#' @param event_level,na_rm,weights,horizon For a pilot study; see [ece()]. Weights are shares of the assumed
+#'   distribution; the rows of the planned study are unweighted.
+#' @param threads Number of threads; see [ce_threads].
+#' @return A `ce_assumption`. That of a pilot holds its predictions and the estimated probabilities.
 #' @section Errors:
-#' `calibrisk_error_argument` if a number is out of range.
+#' `calibrisk_error_argument` if a number is out of range; for a pilot study also the errors of [ece()].
 #' @seealso [ce_power()]
 #' @name ce_assumptions
 #' @export
 #' @examples
 #' assume_logit(-2, 1, slope = 0.8)
 #' assume_beta(1, 4)
+#' assume_pilot(c(0.1, 0.3, 0.4, 0.6, 0.8, 0.9), c(0, 0, 1, 0, 1, 1), recalibration = "platt")
 assume_logit <- function(mean, sd, intercept = 0, slope = 1) {
   check_number(mean, lower = -largest_logit, upper = largest_logit)
   check_number(sd, lower = 0, upper = largest_logit, open = TRUE)
@@ -82,17 +93,30 @@ print.ce_assumption <- function(x, ...) {
   invisible(x)
 }
 
-# The pilot's predictions, and what they would be if recalibrated.
-pilot_assumption <- function(problem, recalibration, threads, call) {
+#' @rdname ce_assumptions
+#' @export
+assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_level = "first", na_rm = TRUE,
+                         threads = NULL, weights = NULL, horizon = NULL) {
+  call <- current_env()
+  if (missing(x)) stop_no_predictions(call)
+  check_has_rows(x, call)
+  recalibration <- check_recalibration(recalibration, call)
+  design <- design_input(enquo(weights), rlang::quo(NULL), horizon)
+  predictions <- as_predictions(x, enquo(truth), column_dots(...), event_level, na_rm, call, design = design)
+  check_complete(predictions, call)
+  if (n_classes(predictions) != 2) check_decision_input(predictions, call)
+  problem <- notion_problems(predictions, "binary", call)[[1]]
   rows <- seq_along(problem$labels)
-  eta <- recalibrated_rows(recalibration, problem, rows, rows, threads, call)
+  eta <- recalibrated_rows(recalibration, problem, rows, rows, resolve_threads(threads), call)
   order <- order(problem$features[, 1])
   p <- problem$features[order, 1]
   structure(
     list(p = p, share = row_shares(problem$design)[order], eta = pmin(pmax(eta, 0), 1)[order],
          logit = smooth_scale(p), reach = 0,
          label = paste0("a pilot of ", count_of(length(rows), "row"), ", its miscalibration by ",
-                        format(recalibration))),
+                        format(recalibration)),
+         event = list(label = event_label(predictions, horizon = horizon),
+                      hint = event_hint(predictions, horizon = horizon))),
     class = "ce_assumption"
   )
 }

@@ -53,9 +53,9 @@
 #' .09 of the simulated one in fifteen cases of 1,000 to 4,000 independent rows (`delta` = .05, 100 data sets), and
 #' within .17 in those six (`delta` = .08).
 #'
-#' @param x Assumptions about the data of the study, from [assume_logit()] or [assume_beta()]; or the predictions of a
-#'   pilot study, a data frame or a vector of probabilities.
-#' @param truth,... For a pilot study: its outcomes, and the probability column of a data frame.
+#' @param x Assumptions about the data of the study, from [assume_logit()] or [assume_beta()], or those that a pilot
+#'   study supports, from [assume_pilot()].
+#' @param ... Must be empty.
 #' @param width Target widths of the intervals: a named vector for some of the criteria in *Definition*, such as
 #'   `c(oe_ratio = 1, slope = 0.2)`.
 #' @param power Target power of the test of calibration, between 0 and 1.
@@ -70,14 +70,10 @@
 #' @param cluster_size,icc For rows that come in clusters, such as centres or patients. `cluster_size`: the number of
 #'   rows of a cluster, or the sizes of several clusters, from which those of the study are drawn. `icc`: the
 #'   intra-cluster correlation of the outcomes of two rows with the same risk. Both describe the clusters of the planned
-#'   study. The rows of a pilot study have no `cluster`; its predictions and miscalibration are used row by row.
-#' @param recalibration For a pilot study: the estimator of its miscalibration, see [ce_decision()]. Noise in that
-#'   estimate makes the computed power too high.
+#'   study.
 #' @param simulate Number of data sets to simulate with the needed (or given) number of rows, at least 2, or `NULL` for
 #'   none. The column `simulated` then has the result for the criteria `calibration_error`, `test` and `equivalence`.
 #' @param level Confidence level of the intervals; the level of the test is 1 - `level`.
-#' @param event_level,na_rm,weights,horizon For a pilot study; see [ece()]. Weights are shares of the assumed
-#'   distribution; the rows of the planned study are unweighted and independent.
 #' @param threads Number of threads; see [ce_threads].
 #' @return A tibble of class `ce_power`, one row per criterion: `criterion`, `quantity` (`"width"` or `"power"`),
 #'   `target` (the target, or what to expect from `n` rows), `n`, `events` (expected) and, with `simulate`, `simulated`.
@@ -86,7 +82,7 @@
 #'   `auroc` and `error` (the calibration error under the assumption).
 #' @section Errors:
 #' `calibrisk_error_argument` for an unknown criterion, for net benefit without `threshold`, and if there is neither `n`
-#' nor a target, or both; for a pilot study also the errors of [ece()].
+#' nor a target, or both.
 #' @references
 #' Riley, R. D., Debray, T. P. A., Collins, G. S. et al. (2021). Minimum sample size for external validation of a
 #' clinical prediction model with a binary outcome. *Statistics in Medicine* 40, 4230-4251.
@@ -112,19 +108,19 @@
 #' ce_power(assume_beta(1, 3, slope = 0.8), n = 500)
 #' # rows to show that the error of a calibrated model is below .05
 #' ce_power(assume_beta(1, 3), delta = 0.05)
+#' # the predictions and the miscalibration of a pilot study
+#' p <- plogis(seq(-2, 2, length.out = 100))
+#' y <- as.numeric((1:100 * 0.618) %% 1 < p)
+#' ce_power(assume_pilot(p, y, recalibration = "platt"), width = c(slope = 0.3))
 #' # centres of 20 patients
 #' ce_power(assume_beta(1, 3, slope = 0.8), width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
-ce_power <- function(x, truth, ..., width = NULL, power = NULL, delta = NULL, n = NULL, prevalence = NULL, auroc = NULL,
-                     threshold = NULL, cluster_size = NULL, icc = NULL, recalibration = method_stack(),
-                     simulate = NULL, level = 0.95, event_level = "first", na_rm = TRUE, threads = NULL,
-                     weights = NULL, horizon = NULL) {
+ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL, prevalence = NULL, auroc = NULL,
+                     threshold = NULL, cluster_size = NULL, icc = NULL, simulate = NULL, level = 0.95, threads = NULL) {
   call <- current_env()
-  stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions, or those of a pilot study.",
-          "x" = "It is missing.",
+  stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions.", "x" = "It is missing.",
           "i" = "For example {.code ce_power(assume_logit(mean = -1, sd = 1), width = c(slope = 0.2))}.", arg = "x")
-  check_has_rows(x, call)
-  dots <- column_dots(...)
-  check_planned(x, missing(truth), call)
+  nodes <- check_assumption(x, call)
+  check_empty(...)
   check_level(level)
   check_number(prevalence, lower = 0, upper = 1, open = TRUE, null = TRUE)
   check_number(auroc, lower = 0, upper = 1, open = TRUE, null = TRUE)
@@ -134,14 +130,6 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, delta = NULL, n 
   if (is.null(c(width, power, n)) && !is.null(delta)) power <- 0.8
   check_wishes(width, power, n, threshold, delta, call)
   threads <- resolve_threads(threads)
-  nodes <- if (inherits(x, "ce_assumption")) {
-    check_no_pilot(enquo(truth), dots, call)
-    check_object(x, "x", call)
-  } else {
-    recalibration <- check_recalibration(recalibration, call)
-    read_pilot(x, enquo(truth), dots, event_level, na_rm, design_input(enquo(weights), rlang::quo(NULL), horizon),
-               recalibration, threads, call)
-  }
   facts <- power_facts(nodes, prevalence, auroc, threshold, level)
   facts$delta <- delta
   check_both_outcomes(facts$prevalence, call)
@@ -151,7 +139,7 @@ ce_power <- function(x, truth, ..., width = NULL, power = NULL, delta = NULL, n 
   if (!is.null(simulate)) rows$simulated <- simulated_column(rows, nodes, facts, simulate, threads)
   rows <- new_table(rows, power_header(nodes, facts), "ce_power")
   attr(rows, "facts") <- c(facts, list(error = sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2)), given = !is.null(n),
-                                    event = attr(nodes, "event")))
+                                    event = nodes$event))
   rows
 }
 
@@ -189,43 +177,41 @@ stop_unknown_width <- function(width, named, bad, known, call) {
   ), "argument", arg = "width", value = width, call = call)
 }
 
-# A number of rows, a word or a model instead of an assumption. `alone`: without outcomes.
-check_planned <- function(x, alone, call) {
-  number <- alone && is.numeric(x) && length(x) == 1
-  stop_if(number || rlang::is_string(x) || is_model(x),
-          "{.arg x} must be an assumption on the predictions, or those of a pilot study.", "x" = "It is {describe(x)}.",
-          planned_remedy(x, call), arg = "x", value = if (!is_model(x)) x, call = call)
+# Not the predictions of a pilot study, a model, a number of rows or a word.
+check_assumption <- function(x, call) {
+  if (inherits(x, "ce_assumption")) return(check_object(x, "x", call))
+  stop_input(c("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
+               (if (is.data.frame(x) || is_model(x) || length(x) > 1) pilot_remedy else planned_remedy)(x, call)),
+             "argument", arg = "x", value = x, call = call)
 }
 
+# Rows are those of a pilot: arguments that say how they are read are its own.
+pilot_remedy <- function(x, call) {
+  typed <- typed_call(call)
+  kept <- rlang::names2(typed$args) %in% setdiff(names(formals(ce_power)), c("x", "..."))
+  pilot <- typed$args[!kept]
+  named <- nzchar(rlang::names2(pilot))
+  names(pilot)[named] <- vapply(names(pilot)[named], function(name) {
+    near_argument(name, names(formals(assume_pilot))) %||% name
+  }, "")
+  if (is_model(x)) pilot[[1]] <- call("ce_predictions", pilot[[1]], quote(newdata))
+  if (length(pilot) == 1) pilot <- c(pilot, quote(truth))
+  plan <- typed$args[kept]
+  if (length(intersect(names(plan), c("n", "width", "power", "delta"))) == 0) plan$width <- quote(c(slope = 0.2))
+  line <- line_text(as.call(c(typed$expr[[1]], as.call(c(quote(assume_pilot), pilot)), plan)))
+  remedy("Predictions and outcomes of a pilot study make one", if (!is.null(typed)) line)
+}
+
+# A number of rows, or a power.
 planned_remedy <- function(x, call) {
-  if (is_model(x)) {
-    made <- call("ce_predictions", typed_argument(typed_call(call), "x"), quote(newdata))
-    return(remedy("Add the predictions of the model to new data", mended_line(call, list(x = made))))
-  }
-  # a number of rows, or a power
   more <- if (is.numeric(x) && x > 1) list(n = x) else if (is.numeric(x) && x > 0) list(power = x)
   remedy("Assumptions are values of functions", mended_line(call, c(list(x = quote(assume_beta(1, 3))), more)))
 }
 
-check_no_pilot <- function(truth, dots, call) {
-  stop_if(!rlang::quo_is_missing(truth) || length(dots) > 0, "An assumption has no outcomes.",
-          "x" = "{.arg truth} or columns are given beside it.",
-          "i" = "Name the other arguments, as in {.code width = c(slope = 0.2)}.", arg = "truth", call = call)
-}
-
-read_pilot <- function(x, truth, dots, event_level, na_rm, design, recalibration, threads, call) {
-  predictions <- as_predictions(x, truth, dots, event_level, na_rm, call, design = design)
-  check_complete(predictions, call)
-  if (n_classes(predictions) != 2) check_decision_input(predictions, call)
-  out <- pilot_assumption(notion_problems(predictions, "binary", call)[[1]], recalibration, threads, call)
-  structure(out, event = list(label = event_label(predictions, horizon = design$horizon),
-                              hint = event_hint(predictions, horizon = design$horizon)))
-}
-
 check_both_outcomes <- function(prevalence, call) {
   stop_if(prevalence <= 0 || prevalence >= 1, "A validation is planned for outcomes that happen and do not.",
-          "x" = "The pilot's prevalence is {prevalence}.",
-          "i" = "Take a larger pilot, or an assumption such as {.fn assume_logit}.", class = "rows", arg = "x",
+          "x" = "The assumed prevalence is {prevalence}.",
+          "i" = "Take a larger pilot, or another assumption, such as {.fn assume_logit}.", class = "rows", arg = "x",
           call = call)
 }
 

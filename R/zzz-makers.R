@@ -47,8 +47,9 @@ local({
     body(maker) <- as.call(c(quote(`{`), quote(if (...length() > 0) check_no_more(...)), check, body(maker)))
     assign(name, maker, namespace)
   }
-  with_words <- c(paste0("ce_", c("compare", "curve", "decision", "decompose", "estimate", "fit", "gain", "hierarchy",
-                                  "kable", "metric", "panel", "power", "rank", "recalibrate", "report", "risk", "score",
+  with_words <- c("assume_pilot",
+                  paste0("ce_", c("compare", "curve", "decision", "decompose", "estimate", "fit", "gain", "hierarchy",
+                                  "kable", "metric", "panel", "rank", "recalibrate", "report", "risk", "score",
                                   "test", "tune", "validate")),
                   "ckce", "cox_calibration", "default_grid", "ece", "fit_form", "hosmer_lemeshow", "ici",
                   "jkce", "kde_error", "kernel_matrix", "ks_error", "mmce", "new_form", "rbs", "score_parts", "skce",
@@ -71,7 +72,8 @@ local({
   namespace$word_texts <- list(
     notion = namespace$ce_notions, event_level = c("first", "second"), adjust = stats::p.adjust.methods,
     preset = names(namespace$preset_choices), score = scores, recalibration = chosen("map"),
-    metric = c(metrics, namespace$one_number_verbs, scores, names(namespace$metric_presets())), kernel = kernels, target_kernel = kernels,
+    metric = c(metrics, namespace$one_number_verbs, scores, names(namespace$metric_presets())), kernel = kernels,
+    target_kernel = kernels,
     method = namespace$method_calls, methods = setNames(sub("[(].*", "()", namespace$method_calls),
                                                         names(namespace$method_calls)),
     "ce_test$test" = c("auto", chosen("test")), "ce_recalibrate$method" = chosen("map"),

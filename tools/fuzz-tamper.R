@@ -82,6 +82,7 @@ originals <- list(
   ),
   power = quote(ce_power(assume_logit(-1, 1), width = c(slope = 0.4))),
   assumption = quote(assume_logit(-1, 1)), assumption_beta = quote(assume_beta(1, 3)),
+  pilot = quote(assume_pilot(p, y, recalibration = "platt")),
   grouped = quote(ce_fit(data.frame(p = p, truth = y, g = rep(1:2, n_tampered / 2)), truth, p, .by = g,
                          method = method_bins(3))),
   summary = quote(summary(ce_curve(p, y))), score_row = quote(ce_score(p, y)),

@@ -251,11 +251,12 @@ own_calls <- list(
   },
   ce_power = function(data) {
     law <- pick(list(quote(assume_logit(-3, 1)), quote(assume_logit(0, 1e-3)), quote(assume_beta(0.5, 5)),
-                     quote(assume_logit(0, 2, slope = 0.8)), data$x))
+                     quote(assume_logit(0, 2, slope = 0.8)), data$x,
+                     call("assume_pilot", data$x, data$truth, recalibration = "platt")))
     width <- pick(list(c(slope = 0.2), c("O:E" = 1, auroc = 0.1), c(error = 0.1), c(nothing = 1), c(slope = -1)))
     options <- pick(list(list(width = width), list(n = pick(list(500, 5, 0))), list()))
     if (runif(1) < 0.5) options$delta <- pick(list(0.05, 0.5, 1e-300, 1))
-    as.call(c(quote(ce_power), law, if (is.numeric(law)) list(data$truth), options))
+    as.call(c(quote(ce_power), law, options))
   }
 )
 

@@ -21,7 +21,7 @@ test_that("every page that counts events names the level, and how to choose the 
       ce_estimate(d, type, p, event_level = level),
       ce_estimate(p, type, event_level = level),
       ce_decision(d, type, p, times = 100, event_level = level),
-      ce_power(d, type, p, width = c(slope = 0.4), event_level = level)
+      ce_power(assume_pilot(d, type, p, event_level = level), width = c(slope = 0.4))
     )
   }
   for (page in pages("first")) {

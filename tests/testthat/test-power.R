@@ -1,6 +1,6 @@
 test_that("clusters of a pilot are no argument, and the error says which there are", {
-  expect_error(ce_power(c(.2, .7, .4), c(0, 1, 1), n = 100, cluster = 1:3), "`cluster_size`",
-               class = "calibrisk_error_argument")
+  expect_error(assume_pilot(c(.2, .7, .4), c(0, 1, 1), cluster = 1:3), "cluster", class = "calibrisk_error_argument")
+  expect_error(ce_power(assume_beta(1, 3), n = 100, cluster = 3), "`cluster_size`", class = "calibrisk_error_argument")
 })
 
 test_that("without an assumption the error says which there are", {
@@ -101,15 +101,14 @@ test_that("a pilot is what its rows are", {
     y <- stats::rbinom(500, 1, plogis(0.5 * qlogis(p)))
   })
   frame <- data.frame(p, y, twice = 2L)
-  plain <- ce_power(p, y, width = c(slope = 0.3, calibration_error = 0.08), power = 0.8)
-  expect_identical(tidy(ce_power(frame, y, p, width = c(slope = 0.3, calibration_error = 0.08), power = 0.8)),
-                   tidy(plain))
-  expect_equal(ce_power(frame, y, p, width = c(slope = 0.3, calibration_error = 0.08), power = 0.8,
-                        recalibration = "platt")$n, plain$n, tolerance = 0.6)
+  planned <- function(...) ce_power(assume_pilot(...), width = c(slope = 0.3, calibration_error = 0.08), power = 0.8)
+  plain <- planned(p, y)
+  expect_identical(tidy(planned(frame, y, p)), tidy(plain))
+  expect_equal(planned(frame, y, p, recalibration = "platt")$n, plain$n, tolerance = 0.6)
   # the C statistic of predictions that were recalibrated by themselves
   nodes <- list(p = p[order(p)], eta = y[order(p)], share = rep(1 / 500, 500), reach = 0)
   expect_equal(node_auroc(nodes), rank_trend(p, y)$auc)
-  weighted <- ce_power(p, y, width = c(slope = 0.3), weights = rep(1:2, 250) + 0.5)
+  weighted <- ce_power(assume_pilot(p, y, weights = rep(1:2, 250) + 0.5), width = c(slope = 0.3))
   expect_false(weighted$n == plain$n[1])
   expect_output(print(plain), "a pilot of 500 rows")
 })
@@ -125,7 +124,7 @@ test_that("what cannot be is a classed error that says why", {
   expect_error(ce_power(nodes, width = c(slope = 1, slope = 2)), class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, width = c(net_benefit = 0.1)), "threshold", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, power = 1), class = "calibrisk_error_argument")
-  expect_error(ce_power(nodes, c(slope = 1), power = 0.5), "no outcomes", class = "calibrisk_error_argument")
+  expect_error(ce_power(nodes, c(slope = 1), power = 0.5), "width", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, n = 100, simulate = 1), class = "calibrisk_error_argument")
   expect_error(assume_logit(0, -1), class = "calibrisk_error_argument")
   expect_error(assume_beta(0, 1), class = "calibrisk_error_argument")
@@ -138,13 +137,13 @@ test_that("what cannot be is a classed error that says why", {
     expect_true(all(is.finite(assume_beta(shape[1], shape[2])$share)))
   }
   expect_error(assume_beta(1, 1, slope = NA), class = "calibrisk_error_argument")
-  expect_error(ce_power(vehicle_predictions, truth, n = 100), "two classes", class = "calibrisk_error_classes")
+  expect_error(assume_pilot(vehicle_predictions, truth), "two classes", class = "calibrisk_error_classes")
   expect_output(print(assume_logit(-2, 1, slope = 0.8)), "0 \\+ 0.8 x predicted")
 })
 
 test_that("a pilot of one outcome plans nothing, certain and right predictions have no error", {
-  expect_error(ce_power(0, 0L, n = 5), class = "calibrisk_error_rows")
-  found <- tidy(ce_power(rep(0:1, 10), rep(0:1, 10), n = 50))
+  expect_error(ce_power(assume_pilot(0, 0L), n = 5), class = "calibrisk_error_rows")
+  found <- tidy(ce_power(assume_pilot(rep(0:1, 10), rep(0:1, 10)), n = 50))
   expect_false(any(vapply(found, function(v) any(is.nan(v)), NA)))
   # what 50 rows without a failure do not reject, in one of two columns
   expect_close(found$target[found$criterion == "calibration_error"], (1 - .025^(1 / 50)) * sqrt(2), 1e-12)

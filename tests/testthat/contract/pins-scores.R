@@ -122,4 +122,4 @@ pin("ce_power/wished", ce_power(assume_logit(-2, 1, slope = 0.7), threshold = 0.
   oe_ratio = 0.5, slope = 0.3, auroc = 0.1, net_benefit = 0.05, standardized_net_benefit = 0.3, calibration_error = 0.08
 )))
 pin("ce_power/expected", ce_power(assume_beta(1, 3, intercept = -0.3), n = 400, threshold = 0.3, level = 0.9))
-pin("ce_power/pilot", ce_power(fine$p, fine$y, n = 300, recalibration = "platt"))
+pin("ce_power/pilot", ce_power(assume_pilot(fine$p, fine$y, recalibration = "platt"), n = 300))
