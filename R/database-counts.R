@@ -80,10 +80,8 @@ stop_outside <- function(rows, k, some, call) {
   values <- unlist(rows$counts[c(paste0("low", seq_len(k)), paste0("high", seq_len(k)))])
   n <- some("n_all")
   # where a database knows NaN it is above all numbers
-  if (any(is.nan(values))) {
-    stop_input(c("Probabilities must not be NaN.", "x" = "{some('nan')} of {n} rows are not finite.",
-                 "i" = "Mark values that are truly missing as NULL."), "probs", arg = "x", value = NaN, call = call)
-  }
+  stop_if(any(is.nan(values)), "Probabilities must not be NaN.", "x" = "{some('nan')} of {n} rows are not finite.",
+          "i" = "Mark values that are truly missing as NULL.", class = "probs", arg = "x", value = NaN, call = call)
   value <- range(values, na.rm = TRUE)
   value <- value[if (value[1] < 0) 1 else 2]
   stop_input(c(

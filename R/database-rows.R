@@ -90,10 +90,8 @@ check_database_notion <- function(notion, coded, call) {
 
 database_groups <- function(db, by, call) {
   given <- !rlang::quo_is_null(by)
-  if (given && length(db$groups) > 0) {
-    stop_input(c("{.arg .by} cannot be used with a grouped table.", "i" = "Ungroup it, or drop {.arg .by}."), "group",
-               arg = ".by", call = call)
-  }
+  stop_if(given && length(db$groups) > 0, "{.arg .by} cannot be used with a grouped table.",
+          "i" = "Ungroup it, or drop {.arg .by}.", class = "group", arg = ".by", call = call)
   if (given) names(db$columns)[select_columns(by, db$columns, ".by", call)] else db$groups
 }
 
@@ -106,12 +104,9 @@ outcome_values <- function(db, outcome, call, most = 10000) {
   name <- sql_name(db, outcome)
   values <- database_query(db, paste0("SELECT DISTINCT ", name, " AS ce_t FROM (", db$from, ") ce_rows WHERE ", name,
                                       " IS NOT NULL LIMIT ", most + 1), call)[["ce_t"]]
-  if (length(values) > most) {
-    stop_input(c(
-      "{.arg truth} must be a column of classes, or of 0 and 1.",
-      "x" = "{.field {outcome}} has more than {count_text(most)} different values."
-    ), "truth", arg = "truth", call = call)
-  }
+  stop_if(length(values) > most, "{.arg truth} must be a column of classes, or of 0 and 1.",
+          "x" = "{.field {outcome}} has more than {count_text(most)} different values.", class = "truth",
+          arg = "truth", call = call)
   # without rows the type is that of the declared column
   if (length(values) == 0) values <- db$columns[[outcome]][0]
   if (inherits(values, "integer64")) values <- as.numeric(values)

@@ -37,12 +37,9 @@ takes_copies <- function(method) {
 
 check_database_methods <- function(methods, call) {
   other <- names(methods)[!vapply(methods, takes_copies, NA)]
-  if (length(other) == 0) return(invisible())
-  stop_input(c(
-    "In a database methods are bins and kernel ridges whose bandwidth is a number.",
-    "x" = "{.val {other}} {?is/are} not.",
-    "i" = "{.code dplyr::collect(x)} the rows for other methods."
-  ), c("unsupported", "database", "method"), arg = "methods", call = call)
+  stop_if(length(other) > 0, "In a database methods are bins and kernel ridges whose bandwidth is a number.",
+          "x" = "{.val {other}} {?is/are} not.", "i" = "{.code dplyr::collect(x)} the rows for other methods.",
+          class = c("unsupported", "database", "method"), arg = "methods", call = call)
 }
 
 # A number of folds, or the column that has them.
@@ -56,13 +53,11 @@ database_folds <- function(x, folds, call) {
                call = call)
   })
   if (rlang::is_string(value) && value %in% names(db$columns)) return(list(db = db, column = value))
-  if (length(value) != 1) {
-    stop_input(c(
-      "If {.arg x} is a table of a database, {.arg folds} must be a number, or a column of {.arg x}.",
-      "x" = "It is {describe(value)}.",
-      "i" = "With an {.field id}: {.code mutate(x, fold = id %% 5L + 1L)}, then {.code folds = fold}."
-    ), "folds", arg = "folds", value = value, call = call)
-  }
+  stop_if(length(value) != 1,
+          "If {.arg x} is a table of a database, {.arg folds} must be a number, or a column of {.arg x}.",
+          "x" = "It is {describe(value)}.",
+          "i" = "With an {.field id}: {.code mutate(x, fold = id %% 5L + 1L)}, then {.code folds = fold}.",
+          class = "folds", arg = "folds", value = value, call = call)
   check_count(value, "folds", lower = 2, call = call)
   list(db = db, k = value)
 }
@@ -110,27 +105,21 @@ check_clusters_in_folds <- function(rows, call) {
   cut <- paste0("SELECT ce_cluster FROM (", rows$pairs,
                 ") ce_folds GROUP BY ce_cluster HAVING MIN(ce_fold) <> MAX(ce_fold)")
   torn <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", cut, ") ce_cut"), call)$n
-  if (torn == 0) return(invisible())
-  stop_input(c(
-    "The rows of a cluster must be in one fold, or all be test rows.",
-    "x" = "The folds cut {count_of(torn, 'cluster')}."
-  ), c("cluster", "folds"), arg = "folds", call = call)
+  stop_if(torn != 0, "The rows of a cluster must be in one fold, or all be test rows.",
+          "x" = "The folds cut {count_of(torn, 'cluster')}.", class = c("cluster", "folds"), arg = "folds",
+          call = call)
 }
 
 fold_labels <- function(rows, pairs, call, most = 1000) {
   found <- database_query(rows$db, paste0("SELECT DISTINCT ce_fold FROM (", pairs, ") ce_pairs LIMIT ", most + 1),
                           call)$ce_fold
   values <- if (is.numeric(found)) as.numeric(found) else NA
-  if (anyNA(values) || any(values < 0 | values != round(values)) || length(values) > most) {
-    stop_input(c(
-      "The column {.arg folds} must hold the fold of every row: whole numbers, 0 for test rows.",
-      "x" = if (anyNA(values)) "It holds missing values, or no numbers." else "It holds other numbers."
-    ), "folds", arg = "folds", call = call)
-  }
-  if (sum(values > 0) < 2) {
-    stop_input(c("{.arg folds} must make at least two folds of the tuning rows.",
-                 "x" = "There {?is/are} {sum(values > 0)}."), "folds", arg = "folds", call = call)
-  }
+  stop_if(anyNA(values) || any(values < 0 | values != round(values)) || length(values) > most,
+          "The column {.arg folds} must hold the fold of every row: whole numbers, 0 for test rows.",
+          "x" = if (anyNA(values)) "It holds missing values, or no numbers." else "It holds other numbers.",
+          class = "folds", arg = "folds", call = call)
+  stop_if(sum(values > 0) < 2, "{.arg folds} must make at least two folds of the tuning rows.",
+          "x" = "There {?is/are} {sum(values > 0)}.", class = "folds", arg = "folds", call = call)
   sort(values)
 }
 

@@ -74,21 +74,15 @@ ce_database <- function(con, table) {
   rlang::check_installed("DBI", reason = "to read a database.")
   example <- "ce_database(DBI::dbConnect(RSQLite::SQLite(), \"file.sqlite\"), \"table\")"
   if (missing(con)) stop_missing("con", "a DBI connection", example, call)
-  if (!methods_is(con, "DBIConnection")) {
-    stop_input(c("{.arg con} must be a DBI connection.", "x" = "It is {.cls {class(con)[1]}}.",
-                 "i" = "For example {.code {example}}."), "argument", arg = "con", value = con, call = call)
-  }
-  if (missing(table)) {
-    stop_input(c("{.arg table} must be given: the name of a table or a query.", "x" = "It is missing.",
-                 tables_remedy(con, NULL, call)), c("argument", "database"), arg = "table", call = call)
-  }
+  stop_if(!methods_is(con, "DBIConnection"), "{.arg con} must be a DBI connection.",
+          "x" = "It is {.cls {class(con)[1]}}.", "i" = "For example {.code {example}}.", arg = "con", value = con,
+          call = call)
+  stop_if(missing(table), "{.arg table} must be given: the name of a table or a query.", "x" = "It is missing.",
+          tables_remedy(con, NULL, call), class = c("argument", "database"), arg = "table", call = call)
   is_name <- rlang::is_string(table) || inherits(table, "Id")
-  if (!is_name && !inherits(table, "SQL")) {
-    stop_input(c(
-      "{.arg table} must be the name of a table, a {.code DBI::Id()}, or a query as {.code DBI::SQL()}.",
-      "x" = "It is {.cls {class(table)[1]}}."
-    ), "argument", arg = "table", value = table, call = call)
-  }
+  stop_if(!is_name && !inherits(table, "SQL"),
+          "{.arg table} must be the name of a table, a {.code DBI::Id()}, or a query as {.code DBI::SQL()}.",
+          "x" = "It is {.cls {class(table)[1]}}.", arg = "table", value = table, call = call)
   named <- is_name && !inherits(table, "SQL")
   if (rlang::is_string(table)) check_table(con, table, call)
   new_database(con, if (named) paste("SELECT * FROM", sql_name(list(con = con), table)) else as.character(table),
@@ -137,10 +131,8 @@ as_database <- function(x, call) {
   if (inherits(x, "ce_database")) return(check_object(x, "x", call))
   rlang::check_installed("dbplyr", reason = "to read a table of a database.")
   con <- dbplyr::remote_con(x)
-  if (!methods_is(con, "DBIConnection")) {
-    stop_input(c("{.arg x} must be a table of a database.", "x" = "It has no connection."), "database", arg = "x",
-               call = call)
-  }
+  stop_if(!methods_is(con, "DBIConnection"), "{.arg x} must be a table of a database.", "x" = "It has no connection.",
+          class = "database", arg = "x", call = call)
   # the groups are a note of dbplyr, not part of its SQL
   new_database(con, as.character(dbplyr::remote_query(x)), dplyr::group_vars(x), call)
 }

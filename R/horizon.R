@@ -83,12 +83,11 @@ follow_up_of <- function(whole, stratum, call) {
 }
 
 check_horizon_time <- function(x, arg, call) {
-  if (is.numeric(x) && !is.object(x) && length(x) == 1 && is.finite(x) && x > 0) return(invisible(x))
-  stop_input(c(
-    "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
-    "x" = if (inherits(x, "Surv")) "It is {.cls Surv}." else "It is {describe(x)}.",
-    horizon_remedy(x, arg, call)
-  ), "argument", arg = arg, value = x, call = call)
+  stop_if(!is.numeric(x) || is.object(x) || length(x) != 1 || !is.finite(x) || x <= 0,
+          "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
+          "x" = if (inherits(x, "Surv")) "It is {.cls Surv}." else "It is {describe(x)}.",
+          horizon_remedy(x, arg, call), arg = arg, value = x, call = call)
+  invisible(x)
 }
 
 # The first of several numbers, the median time if the outcomes are there, or any number.

@@ -59,13 +59,10 @@ predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call, desig
   given <- !is.null(event_level)
   event_level <- event_level %||% if (fit$event == 1L || fit$scalar) "first" else "second"
   predictions <- as_predictions(x, truth, dots, event_level, na_rm, call, direction = FALSE, design = design)
-  if (!fit$notion %in% c("top_label", "binary") &&
-        n_classes(predictions) != length(fit$levels)) {
-    stop_input(c(
-      "{.arg x} must have the classes of the fit.",
-      "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}."
-    ), "columns", arg = "x", call = call)
-  }
+  stop_if(!fit$notion %in% c("top_label", "binary") && n_classes(predictions) != length(fit$levels),
+          "{.arg x} must have the classes of the fit.",
+          "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}.", class = "columns", arg = "x",
+          call = call)
   predictions <- align_levels(predictions, fit, given)
   warn_direction(predictions)
   predictions

@@ -15,19 +15,15 @@ check_landmarks <- function(landmarks, call) {
   ok <- is.numeric(landmarks) && nrow(landmarks) >= 2 && nrow(landmarks) <= most_landmarks &&
     all(is.finite(landmarks) & landmarks >= 0)
   sums <- if (ok) rowSums(landmarks) else 1
-  if (any(off <- abs(sums - 1) >= sum_tolerance$float)) {
-    stop_input(c(
-      "Rows of {.arg landmarks} must sum to 1.",
-      "x" = "Row {which(off)[1]} sums to {.val {sums[off][1]}}; {sum(off)} of {nrow(landmarks)} rows are off by more \\
-             than {.val {sum_tolerance$float}}."
-    ), "argument", arg = "landmarks", row = which(off)[1], value = sums[off][1], call = call)
-  }
-  if (!ok) {
-    stop_input(c(
-      "{.arg landmarks} must be a number, or a matrix of 2 to {most_landmarks} rows of probabilities.",
-      "x" = "It is a {nrow(landmarks)} x {ncol(landmarks)} matrix{if (!is.numeric(landmarks)) ' of text'}."
-    ), "argument", arg = "landmarks", value = landmarks, call = call)
-  }
+  stop_if(
+    any(off <- abs(sums - 1) >= sum_tolerance$float), "Rows of {.arg landmarks} must sum to 1.",
+    "x" = "Row {which(off)[1]} sums to {.val {sums[off][1]}}; {sum(off)} of {nrow(landmarks)} rows are off by more \\
+           than {.val {sum_tolerance$float}}.", arg = "landmarks", row = which(off)[1], value = sums[off][1],
+    call = call
+  )
+  stop_if(!ok, "{.arg landmarks} must be a number, or a matrix of 2 to {most_landmarks} rows of probabilities.",
+          "x" = "It is a {nrow(landmarks)} x {ncol(landmarks)} matrix{if (!is.numeric(landmarks)) ' of text'}.",
+          arg = "landmarks", value = landmarks, call = call)
   landmarks
 }
 
@@ -37,12 +33,9 @@ check_landmarks <- function(landmarks, call) {
 frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
   landmarks <- spec$landmarks
   if (is.matrix(landmarks)) {
-    if (ncol(landmarks) != length(levels)) {
-      stop_input(c(
-        "{.arg landmarks} must have a column for each of the {length(levels)} classes.",
-        "x" = "It has {ncol(landmarks)}."
-      ), c("state", "argument"), arg = "landmarks", call = call)
-    }
+    stop_if(ncol(landmarks) != length(levels),
+            "{.arg landmarks} must have a column for each of the {length(levels)} classes.",
+            "x" = "It has {ncol(landmarks)}.", class = c("state", "argument"), arg = "landmarks", call = call)
     order <- column_order(colnames(landmarks), levels, call, "landmarks", "classes of the state")
     landmarks <- unname(landmarks[, order, drop = FALSE])
     return(list(landmarks = landmarks, kernel = resolve_kernel(spec$kernel, landmarks, 1L, call)))
@@ -53,13 +46,11 @@ frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
   rows <- rows[unique(round(seq(1, nrow(rows), length.out = min(most, nrow(rows))))), , drop = FALSE]
   kernel <- resolve_kernel(spec$kernel, rows, 1L, call)
   pivots <- cpp_pivoted_cholesky(kernel, rows, landmark_tolerance, landmarks, 1L)$pivots
-  if (length(pivots) < 2) {
-    stop_input(c(
-      "The first chunk must have two different rows of probabilities: the landmarks are taken from it.",
-      "x" = "It has {nrow(rows)}.",
-      "i" = "Update with more rows at once, or give {.arg landmarks} in {.fn ce_state}: a matrix."
-    ), c("state", "landmarks"), arg = "landmarks", call = call)
-  }
+  stop_if(length(pivots) < 2,
+          "The first chunk must have two different rows of probabilities: the landmarks are taken from it.",
+          "x" = "It has {nrow(rows)}.",
+          "i" = "Update with more rows at once, or give {.arg landmarks} in {.fn ce_state}: a matrix.",
+          class = c("state", "landmarks"), arg = "landmarks", call = call)
   list(landmarks = rows[pivots, , drop = FALSE], kernel = kernel)
 }
 

@@ -42,11 +42,9 @@ block_copies <- function(state, j, problem) {
   total <- sum_by_cluster(w, group)[group]
   squares <- sum_array(state$sums[[j]]$squares, size)[at]
   # a changed state may have sums that do not belong together
-  if (any(squares == 0 & total > 1e-150)) {
-    stop_input(c("The sums of a state must be of the same rows.",
-                 "x" = "Some squared weights have the sum 0, their weights do not.",
-                 "i" = "Fields of this state were changed or lost. Create it again."), c("object", "argument"),
-               arg = "state", field = "sums", call = called_verb())
-  }
+  stop_if(any(squares == 0 & total > 1e-150), "The sums of a state must be of the same rows.",
+          "x" = "Some squared weights have the sum 0, their weights do not.",
+          "i" = "Fields of this state were changed or lost. Create it again.", class = c("object", "argument"),
+          arg = "state", field = "sums", call = called_verb())
   ifelse(squares > 0, w * total / squares, w)
 }

@@ -17,18 +17,14 @@ state_edges <- function(spec) {
 
 check_breaks <- function(breaks, n_bins_given, call) {
   if (is.null(breaks)) return(NULL)
-  if (n_bins_given) {
-    stop_input(c("{.arg breaks} takes the place of {.arg n_bins}.", "i" = "Give one or the other."), "argument",
-               arg = "breaks", call = call)
-  }
+  stop_if(n_bins_given, "{.arg breaks} takes the place of {.arg n_bins}.", "i" = "Give one or the other.",
+          arg = "breaks", call = call)
   check_numbers(breaks, "breaks", lower = 0, upper = 1, call = call)
-  if (length(breaks) == 0 || any(breaks <= 0 | breaks >= 1)) {
-    stop_input(c(
-      "{.arg breaks} must be the inner edges of bins, above 0 and below 1.",
-      "x" = if (length(breaks) == 0) "There are none." else "They reach {.val {range(breaks)}}.",
-      "i" = "For example quantiles, {.code quantile(p, 1:9 / 10)}, if none of them is 0 or 1."
-    ), "argument", arg = "breaks", value = breaks, call = call)
-  }
+  stop_if(length(breaks) == 0 || any(breaks <= 0 | breaks >= 1),
+          "{.arg breaks} must be the inner edges of bins, above 0 and below 1.",
+          "x" = if (length(breaks) == 0) "There are none." else "They reach {.val {range(breaks)}}.",
+          "i" = "For example quantiles, {.code quantile(p, 1:9 / 10)}, if none of them is 0 or 1.", arg = "breaks",
+          value = breaks, call = call)
   check_many_edges(breaks, "breaks", call)
 }
 
@@ -39,13 +35,10 @@ most_edges <- 1000
 check_many_edges <- function(values, arg, call = caller_env()) {
   if (is.null(values)) return(NULL)
   values <- sort(unique(as.numeric(values)))
-  if (length(values) > most_edges) {
-    stop_input(c(
-      "{.arg {arg}} must be at most {count_text(most_edges)}.",
-      "x" = "They are {count_text(length(values))} different numbers.",
-      "i" = "Give quantiles, {.code quantile({arg}, 1:99 / 100)}."
-    ), c("argument", "size"), arg = arg, value = length(values), call = call)
-  }
+  stop_if(length(values) > most_edges, "{.arg {arg}} must be at most {count_text(most_edges)}.",
+          "x" = "They are {count_text(length(values))} different numbers.",
+          "i" = "Give quantiles, {.code quantile({arg}, 1:99 / 100)}.", class = c("argument", "size"), arg = arg,
+          value = length(values), call = call)
   values
 }
 

@@ -25,16 +25,15 @@ state_folds <- function(state, call) {
 
 check_fold_blocks <- function(state, used, tune, call) {
   folds <- state$spec$folds
-  if (tune >= 2 * folds) return(invisible())
-  stop_input(c(
-    "Every fold must have two blocks with rows: pairs are those of rows in different blocks.",
+  stop_if(
+    tune < 2 * folds, "Every fold must have two blocks with rows: pairs are those of rows in different blocks.",
     "x" = "{used} of the {state$spec$blocks} blocks {cli::qty(used)}{?has/have} rows; {folds} folds and the test rows \\
            need {ceiling(2 * folds / (1 - state$spec$test))}.",
     "i" = "Fewer {.arg folds} or more {.arg blocks} in {.fn ce_state} do with fewer rows or clusters.",
     "i" = if (state$about$owner[["given"]] == "none") {
       "Rows with the same values are in the same block; give {.arg id} in {.fn update} to tell them apart."
-    }
-  ), c("state", "folds"), call = call)
+    }, class = c("state", "folds"), call = call
+  )
 }
 
 # Rows without an id are in the block of their values: none of the pairs that have the same ones counts. Distinct values

@@ -55,10 +55,8 @@ state_methods <- function(state) {
 
 check_fold_rows <- function(sizes, call) {
   few <- which(sizes < c(1, rep(2, length(sizes) - 1)))
-  if (length(few) == 0) return(invisible())
-  stop_input(c(
-    "Every fold must have two rows, the test rows one.",
-    "x" = if (few[1] == 1) "There are no test rows." else "Fold {few[1] - 1} has {sizes[few[1]]} row{?s}.",
-    "i" = "Rows with the same values are in the same fold; give {.arg id} in {.fn update} to tell them apart."
-  ), c("state", "folds"), call = call)
+  stop_if(length(few) > 0, "Every fold must have two rows, the test rows one.",
+          "x" = if (few[1] == 1) "There are no test rows." else "Fold {few[1] - 1} has {sizes[few[1]]} row{?s}.",
+          "i" = "Rows with the same values are in the same fold; give {.arg id} in {.fn update} to tell them apart.",
+          class = c("state", "folds"), call = call)
 }

@@ -109,12 +109,9 @@ follow_up_weights <- function(truth, data, horizon, weights, call) {
 check_ids <- function(id, call) {
   if (is.null(id)) return(invisible())
   ok <- is.numeric(id) || is.character(id) || is.factor(id)
-  if (!ok || anyNA(id)) {
-    stop_input(c(
-      "{.arg id} must be numbers, text or a factor without missing values.",
-      "x" = if (ok) "Row {which(is.na(id))[1]} has none." else "It is {.cls {class(id)[1]}}."
-    ), "argument", arg = "id", call = call)
-  }
+  stop_if(!ok || anyNA(id), "{.arg id} must be numbers, text or a factor without missing values.",
+          "x" = if (ok) "Row {which(is.na(id))[1]} has none." else "It is {.cls {class(id)[1]}}.", arg = "id",
+          call = call)
 }
 
 # Numbers that are exact: those beyond 2^53 have lost their last digits where they are doubles.

@@ -139,10 +139,8 @@ ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100
   breaks <- check_breaks(breaks, !missing(n_bins), call)
   check_numbers(knots, "knots", lower = 0, upper = 1, null = TRUE)
   knots <- check_many_edges(knots, "knots")
-  if (!is_share(test) || test == 0) {
-    stop_input(c("{.arg test} must be a share of the rows, above 0 and below 1.",
-                 "x" = "It is {describe(test)}."), "argument", arg = "test", value = test)
-  }
+  stop_if(!is_share(test) || test == 0, "{.arg test} must be a share of the rows, above 0 and below 1.",
+          "x" = "It is {describe(test)}.", arg = "test", value = test)
   # 15L and 15 are one choice, and so are knots in any order
   spec <- list(notion = notion, n_bins = length(breaks) + 1, bins = c(0, breaks, 1),
                grid = sort(unique(as.numeric(grid))), folds = as.numeric(folds), test = test,
@@ -187,12 +185,10 @@ merge_states <- function(a, b, call) {
   # edges and inner, fine follow from the others
   choices <- setdiff(names(a$spec), c("edges", "inner", "fine"))
   differ <- choices[!vapply(choices, function(name) same_values(a$spec[[name]], b$spec[[name]]), NA)]
-  if (length(differ) > 0) {
-    stop_input(c("States that are merged must have the same options.", "x" = "They differ in {.field {differ}}.",
-                 "i" = "Start every part from one {.fn ce_state}: {.code empty <- ce_state()}, then \\
-                        {.code update(empty, ...)}."),
-               "state", call = call)
-  }
+  stop_if(length(differ) > 0, "States that are merged must have the same options.",
+          "x" = "They differ in {.field {differ}}.",
+          "i" = "Start every part from one {.fn ce_state}: {.code empty <- ce_state()}, then \\
+                 {.code update(empty, ...)}.", class = "state", call = call)
   check_same_rows(a$about, b$about, call)
   a$about <- a$about %||% b$about
   a$n <- a$n + b$n
@@ -213,19 +209,14 @@ check_same_rows <- function(a, b, call) {
   if (is.null(a) || is.null(b) || same_values(a, b)) return(invisible())
   check_same_weights(a$weights, b$weights, call)
   check_same_owners(a$owner, b$owner, call)
-  if (!same_values(a$horizon, b$horizon)) {
-    stop_input(c(
-      "All rows of a state must have one horizon.",
-      "x" = "One part has {describe(a$horizon)}, the other {describe(b$horizon)}."
-    ), c("state", "horizon"), arg = "horizon", call = call)
-  }
-  if (same_values(a[names(a) != "landmarks"], b[names(b) != "landmarks"])) {
-    stop_input(c(
-      "Canonical states that are merged must have the same landmarks.",
-      "x" = "They took theirs from different first rows.",
-      "i" = "Give {.arg landmarks} in {.fn ce_state}: a matrix of rows of probabilities."
-    ), c("state", "landmarks"), call = call)
-  }
+  stop_if(!same_values(a$horizon, b$horizon), "All rows of a state must have one horizon.",
+          "x" = "One part has {describe(a$horizon)}, the other {describe(b$horizon)}.", class = c("state", "horizon"),
+          arg = "horizon", call = call)
+  stop_if(same_values(a[names(a) != "landmarks"], b[names(b) != "landmarks"]),
+          "Canonical states that are merged must have the same landmarks.",
+          "x" = "They took theirs from different first rows.",
+          "i" = "Give {.arg landmarks} in {.fn ce_state}: a matrix of rows of probabilities.",
+          class = c("state", "landmarks"), call = call)
   stop_input(c(
     "All rows of a state must be of one kind.",
     "x" = "One part is {.val {a$notion}} with the classes {.val {a$levels}}, the other {.val {b$notion}} with \\
@@ -263,21 +254,17 @@ check_same_owners <- function(a, b, call) {
 }
 
 check_state <- function(x, call = caller_env()) {
-  if (!is_state(x)) {
-    stop_input(c("All that is merged with a state must be a {.cls ce_state}.", "x" = "One is {.cls {class(x)[1]}}.",
-                 "i" = "{.code update(state, data, truth)} adds rows."), c("state", "argument"), call = call)
-  }
+  stop_if(!is_state(x), "All that is merged with a state must be a {.cls ce_state}.",
+          "x" = "One is {.cls {class(x)[1]}}.", "i" = "{.code update(state, data, truth)} adds rows.",
+          class = c("state", "argument"), call = call)
   check_state_version(x, call)
   check_object(x, "state", call)
 }
 
 # Before its fields, which other versions have in another way.
 check_state_version <- function(x, call) {
-  if (!identical(.subset2(x, "version"), state_version)) {
-    stop_input(c(
-      "The state must be of this version of the package.",
-      "x" = "It is of version {describe(.subset2(x, 'version'))}, not {.val {state_version}}.",
-      "i" = "Update and merge it with the version that made it, or make it anew."
-    ), c("state", "version"), call = call)
-  }
+  stop_if(!identical(.subset2(x, "version"), state_version), "The state must be of this version of the package.",
+          "x" = "It is of version {describe(.subset2(x, 'version'))}, not {.val {state_version}}.",
+          "i" = "Update and merge it with the version that made it, or make it anew.", class = c("state", "version"),
+          call = call)
 }
