@@ -4,15 +4,15 @@ joint_test <- function(test, laws, level, threads, call) {
   if (!is.null(laws$law) || !is.null(laws$group)) {
     given <- if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}."
     if (!is.null(test$delta)) {
-      stop_input(c(
+      stop_input(
         "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have.",
-        "x" = given, remedy("Drop {.arg delta} to test whether there is any error")
-      ), "test", arg = "delta", call = call)
+        "x" = given, remedy("Drop {.arg delta} to test whether there is any error"), class = "test", arg = "delta",
+        call = call
+      )
     }
-    stop_input(c(
-      "The joint test takes class probabilities, without groups.",
-      "x" = given, remedy("Use the conditional test", mended_line(call, list(test = "conditional")))
-    ), "test", arg = "test", call = call)
+    stop_input("The joint test takes class probabilities, without groups.", "x" = given,
+               remedy("Use the conditional test", mended_line(call, list(test = "conditional"))), class = "test",
+               arg = "test", call = call)
   }
   predictions <- laws$predictions
   if (ncol(laws$probs) == 2) predictions$event <- 2L

@@ -19,8 +19,8 @@ run_test.test_block <- function(test, problem, level, threads, call) {
   # equal block estimates: no variance to compare with
   degenerate <- !is.finite(se) || se <= 1e-14 * max(abs(eta))
   if (degenerate) {
-    warn_result(c("All block estimates are equal: the block test is not available.",
-                  "i" = "Use {.code test = \"conditional\"}."), "degenerate")
+    warn_result("All block estimates are equal: the block test is not available.",
+                "i" = "Use {.code test = \"conditional\"}.", class = "degenerate")
     se <- NA_real_
   }
   z <- estimate / se

@@ -196,13 +196,11 @@ kernel_free_tests <- c("joint", "cumulative")
 
 # Only the joint test has a `delta`.
 stop_kernel_free <- function(test, delta, call) {
-  stop_input(c(
-    "{.code test = \"{test}\"} has no kernel.",
-    "x" = "{.arg kernel} or {.arg target_kernel} is given{if (delta) ' beside `delta`'}.",
-    remedy("Leave it out", mended_line(call, drop = c("kernel", "target_kernel"))),
-    if (!delta) remedy("Or use a test with a kernel", mended_line(call, list(test = "conditional")) %||%
-                         "test = \"conditional\"")
-  ), "argument", arg = "kernel", call = call)
+  stop_input("{.code test = \"{test}\"} has no kernel.",
+             "x" = "{.arg kernel} or {.arg target_kernel} is given{if (delta) ' beside `delta`'}.",
+             remedy("Leave it out", mended_line(call, drop = c("kernel", "target_kernel"))),
+             if (!delta) remedy("Or use a test with a kernel", mended_line(call, list(test = "conditional")) %||%
+                                  "test = \"conditional\""), arg = "kernel", call = call)
 }
 
 # Only the joint test asks whether the error is below a number.
@@ -210,11 +208,9 @@ equivalence_choice <- function(test, delta, call) {
   if (identical(test, "auto")) return(test_joint(delta = delta))
   test <- as_choice(test, "test", "test", "auto", call)
   if (test$name == "joint") return(test_joint(test$bases, delta))
-  stop_input(c(
-    "{.arg delta} is an option of {.fn test_joint}.",
-    "x" = "{.arg test} is {.val {test$name}}.",
-    remedy("Leave out one of both", mended_line(call, drop = "test"))
-  ), "argument", arg = "delta", value = delta, call = call)
+  stop_input("{.arg delta} is an option of {.fn test_joint}.", "x" = "{.arg test} is {.val {test$name}}.",
+             remedy("Leave out one of both", mended_line(call, drop = "test")), arg = "delta", value = delta,
+             call = call)
 }
 
 # As rlang labels it, which takes longer than some tests where it is a call.

@@ -29,9 +29,8 @@ vector_words <- function(x) {
 # evaluated in the caller.
 user_value <- function(value, arg, where, class, call = NULL, .envir = caller_env()) {
   rlang::try_fetch(value, error = function(cnd) {
-    stop_input(c("The function {.arg {arg}} failed.", "x" = cli::format_inline(where, .envir = .envir),
-                 "i" = "Its own message is below."),
-               class, arg = arg, parent = cnd, call = call)
+    stop_input("The function {.arg {arg}} failed.", "x" = cli::format_inline(where, .envir = .envir),
+               "i" = "Its own message is below.", class = class, arg = arg, parent = cnd, call = call)
   })
 }
 
@@ -55,13 +54,10 @@ check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = I
     range <- range_text(lower, upper, open)
     what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
     bad <- if (ok) x[!are_inside(x, lower, upper, open)][1] else x
-    stop_input(c(
-      "{.arg {arg}} must be {what}{range}.",
-      "x" = "It is {describe(bad)}.",
-      number_remedy(x, arg, upper, call) %||% default_remedy(arg, function(value) {
-        has_numbers(value, size) && all(are_inside(value, lower, upper, open))
-      }, call)
-    ), "argument", arg = arg, value = x, call = call)
+    stop_input("{.arg {arg}} must be {what}{range}.", "x" = "It is {describe(bad)}.",
+               number_remedy(x, arg, upper, call) %||% default_remedy(arg, function(value) {
+                 has_numbers(value, size) && all(are_inside(value, lower, upper, open))
+               }, call), arg = arg, value = x, call = call)
   }
   invisible(x)
 }
@@ -91,9 +87,8 @@ default_remedy <- function(arg, is_valid, call) {
 
 # The error of a required argument that is missing; `example` is a call with it.
 stop_missing <- function(arg, what, example, call) {
-  stop_input(c(paste0("{.arg {arg}} must be given: ", what, "."), "x" = "It is missing.",
-               "i" = "For example {.code {example}}."),
-             "argument", arg = arg, call = call)
+  stop_input(paste0("{.arg {arg}} must be given: ", what, "."), "x" = "It is missing.",
+             "i" = "For example {.code {example}}.", arg = arg, call = call)
 }
 
 # Numbers as text, and percentages.
@@ -194,16 +189,13 @@ check_rows <- function(n, least, what, call = caller_env()) {
 }
 
 stop_few_rows <- function(needed, n, call) {
-  stop_input(c(
-    "At least {needed} observations are needed.",
-    "x" = "There {cli::qty(n)}{?is/are} {n}."
-  ), c("rows", "argument"), arg = "x", n = n, call = call)
+  stop_input("At least {needed} observations are needed.", "x" = "There {cli::qty(n)}{?is/are} {n}.",
+             class = c("rows", "argument"), arg = "x", n = n, call = call)
 }
 
 check_string <- function(x, arg, call) {
   if (rlang::is_string(x) && nzchar(x)) return(invisible(x))
-  stop_input(c("{.arg {arg}} must be a text.", "x" = "It is {describe(x)}."), "argument", arg = arg, value = x,
-             call = call)
+  stop_input("{.arg {arg}} must be a text.", "x" = "It is {describe(x)}.", arg = arg, value = x, call = call)
 }
 
 # `what`: as in "A report needs".
@@ -244,11 +236,11 @@ check_simplex <- function(x, rows, call) {
   off <- abs(sums - 1)
   if (length(bad) > 0) {
     value <- x[bad[1], !is.finite(x[bad[1], ]) | x[bad[1], ] < 0][1]
-    stop_input(c(
+    stop_input(
       "Probabilities must be finite and not negative.",
       "x" = "Row {rows[bad[1]]} has the value {.val {signif(value, 4)}}; {length(bad)} of {n} rows are affected.",
-      logit_remedy(call)
-    ), "probs", arg = "x", row = rows[bad[1]], value = value, call = call)
+      logit_remedy(call), class = "probs", arg = "x", row = rows[bad[1]], value = value, call = call
+    )
   }
   bad <- which(off > sum_tolerance$float)
   stop_if(length(bad) > 0, "Rows of {.arg x} must sum to 1.",
@@ -257,10 +249,8 @@ check_simplex <- function(x, rows, call) {
           row = rows[bad[1]], value = sums[bad[1]], call = call)
   inexact <- off > sum_tolerance$exact
   if (any(inexact)) {
-    tell(c(
-      "i" = "Renormalised {sum(inexact)} of {n} rows that summed to 1 only within {.val {signif(max(off), 2)}} \\
-             (single precision?)."
-    ), "renormalised")
+    tell("i" = "Renormalised {sum(inexact)} of {n} rows that summed to 1 only within {.val {signif(max(off), 2)}} \\
+                (single precision?).", class = "renormalised")
     x[inexact, ] <- x[inexact, , drop = FALSE] / sums[inexact]
   }
   x

@@ -34,15 +34,15 @@ check_choice_name <- function(value, kind, arg, also, call) {
   # a constructor that was not called
   own <- Filter(function(name) identical(value, choice_constructor(kind, name)), choice_names(kind))
   made <- if (length(own) == 1) call(paste0(kind, "_", own))
-  stop_input(c(
+  stop_input(
     "{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {kind}_{names[length(names)]}}.",
     "x" = "It is {describe(value)}.",
     if (is.null(made)) {
       choice_remedy(value, names, arg, call) %||% choice_example(kind, names, arg, call)
     } else {
       remedy("To use its defaults, call it", mended_line(call, setNames(list(made), arg)) %||% line_text(made))
-    }
-  ), "argument", arg = arg, value = value, call = call)
+    }, arg = arg, value = value, call = call
+  )
 }
 
 choice_example <- function(kind, names, arg, call) {
@@ -79,10 +79,9 @@ print.ce_choice <- print_value("ce_choice")
 stop_no_generic <- function(generic, x, prefix, arg = "method") {
   own <- class(x)[startsWith(class(x), prefix)]
   own <- if (length(own) > 0) own[1] else class(x)[1]
-  stop_input(c(
-    "{.arg {arg}} has no {.fn {generic}}: it cannot be used.",
-    "x" = "Its class is {.cls {own}}.",
+  stop_input(
+    "{.arg {arg}} has no {.fn {generic}}: it cannot be used.", "x" = "Its class is {.cls {own}}.",
     "i" = "Write {.code {generic}.{own}()} and register it: {.code registerS3method(\"{generic}\", \"{own}\", ...)}; \
-           see {.code ?extending}."
-  ), "method", arg = arg, call = NULL)
+           see {.code ?extending}.", class = "method", arg = arg, call = NULL
+  )
 }

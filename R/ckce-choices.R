@@ -62,9 +62,8 @@ read_computation <- function(choices, lacks = character(), call = caller_env()) 
   computation <- as_choice(choices$computation, "computation", "computation", call = call)
   if (computation$name %in% lacks) {
     others <- setdiff(choice_names("computation"), lacks)
-    stop_input(c("{.arg computation} must be one of {.or {.val {others}}} here.",
-                 "x" = "It is {.val {computation$name}}."),
-               "argument", arg = "computation", value = computation$name, call = call)
+    stop_input("{.arg computation} must be one of {.or {.val {others}}} here.",
+               "x" = "It is {.val {computation$name}}.", arg = "computation", value = computation$name, call = call)
   }
   choices$computation <- computation$name
   choices[c("tolerance", "max_rank", "n_features", "frequencies")] <-

@@ -111,11 +111,10 @@ computed <- function(computation, source, job, threads, progress, call) {
     cpp_ckce(computation, source, job, threads, progress),
     calibrisk_error_core = function(cnd) {
       if (computation != "dual" || cnd$exception != "std::runtime_error") return(rlang::zap())
-      stop_input(c(
-        "The dual form needs a ridge that is not lost beside the kernel matrix.",
-        "x" = "The smallest {.arg ridge} is {.val {signif(min(job$ridge), 3)}}.",
-        "i" = "Use {.code computation = \"eigen\"} or a larger ridge."
-      ), "computation", arg = "ridge", call = call)
+      stop_input("The dual form needs a ridge that is not lost beside the kernel matrix.",
+                 "x" = "The smallest {.arg ridge} is {.val {signif(min(job$ridge), 3)}}.",
+                 "i" = "Use {.code computation = \"eigen\"} or a larger ridge.", class = "computation", arg = "ridge",
+                 call = call)
     }
   )
 }

@@ -251,14 +251,12 @@ has_features <- function(kernel) {
 # share: see ridge_share()
 warn_tiny_ridge <- function(ridge, computation, share) {
   if (share < if (computation == "dual") 1e-6 else 1e-10) {
-    warn_result(c(
-      "{.arg ridge} = {.val {signif(min(ridge), 3)}} is below the rounding error of the kernel matrix.",
-      "i" = if (computation == "dual") {
-        "Use {.code computation = \"eigen\"}, which keeps more digits."
-      } else {
-        "Digits are lost unless the predictions take few distinct values."
-      }
-    ), "tiny_ridge")
+    warn_result("{.arg ridge} = {.val {signif(min(ridge), 3)}} is below the rounding error of the kernel matrix.",
+                "i" = if (computation == "dual") {
+                  "Use {.code computation = \"eigen\"}, which keeps more digits."
+                } else {
+                  "Digits are lost unless the predictions take few distinct values."
+                }, class = "tiny_ridge")
   }
 }
 

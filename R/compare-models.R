@@ -39,8 +39,8 @@ stop_no_outcomes <- function(objects, call) {
     given <- c(typed$args[at], as.name(c(found, "truth")[1]), lapply(columns, as.name), typed$args[-at])
     line_text(as.call(c(typed$expr[[1]], given)))
   }
-  stop_input(c("{.arg truth} must be given.", "x" = "It is missing in {.fn ce_compare}.",
-               remedy("The outcomes follow the models", line)), "truth", arg = "truth", call = call)
+  stop_input("{.arg truth} must be given.", "x" = "It is missing in {.fn ce_compare}.",
+             remedy("The outcomes follow the models", line), class = "truth", arg = "truth", call = call)
 }
 
 # Selections, of which those that make distributions may have a name: that of the model.

@@ -124,11 +124,9 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
     if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_data, NA))) {
       rank_truth(objects, if ("truth" %in% names(sys.call())) enquo(truth) else enquo(x), call)
     }
-    stop_input(c(
-      "{.arg metric} must be given to compare models.",
-      "x" = "{.arg objects} is {describe(objects)}, not a list of fits.",
-      compare_remedy(objects, call)
-    ), "argument", arg = "metric", call = call)
+    stop_input("{.arg metric} must be given to compare models.",
+               "x" = "{.arg objects} is {describe(objects)}, not a list of fits.", compare_remedy(objects, call),
+               arg = "metric", call = call)
   }
   # models have no `x`: the second argument is the truth, unless that has its name
   if (!is.list(objects)) check_models(objects, NULL, call)

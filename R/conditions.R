@@ -1,42 +1,36 @@
-# Every error of the package goes through stop_input(): one class chain, one form.
-# Message: the rule first, "x" the fact with its value and position, "i" the remedy; in the mark-up of cli, which
+# Every error of the package goes through stop_input(): one class chain, one form. In `...` are the lines of the message
+# and the fields of the condition, as in
+#   stop_input("Two rows are needed.", "x" = "There is {n}.", "i" = "Take more.", class = "rows", arg = "x")
+# The lines: the rule first, "x" the fact with its value and position, "i" the remedy; in the mark-up of cli, which
 # condition-text.R reads.
-
-stop_input <- function(message, class, ..., call = caller_env(), .envir = parent.frame()) {
-  rlang::abort(
-    inline_text(message, .envir),
-    class = c(paste0("calibrisk_error_", class), "calibrisk_error"),
-    ...,
-    use_cli_format = TRUE,
-    call = call,
-    .frame = .envir
-  )
+stop_input <- function(..., class = "argument", call = caller_env(), .envir = parent.frame()) {
+  signal_lines(rlang::abort, inline_text, list(...), c(paste0("calibrisk_error_", class), "calibrisk_error"), .envir,
+               use_cli_format = TRUE, call = call, .frame = .envir)
 }
 
-# The error where something is wrong: the lines of its message in `...`, as in
-#   stop_if(n < 2, "Two rows are needed.", "x" = "There is {n}.", "i" = "Take more.", class = "rows", arg = "x"),
-# beside its fields. They are looked at only then.
-stop_if <- function(bad, ..., class = "argument", call = caller_env(), .envir = parent.frame()) {
-  if (!bad) return(invisible())
-  parts <- list(...)
-  is_line <- rlang::names2(parts) %in% c("", "x", "i")
-  stop_input(do.call(c, parts[is_line]), class, !!!parts[!is_line], call = call, .envir = .envir)
+# The error where something is wrong. What is said is looked at only then.
+stop_if <- function(bad, ..., call = caller_env(), .envir = parent.frame()) {
+  if (bad) stop_input(..., call = call, .envir = .envir)
 }
 
-warn_result <- function(message, class, ..., .envir = parent.frame()) {
-  rlang::warn(
-    bullet_text(message, .envir, cli::format_warning),
-    class = c(paste0("calibrisk_warning_", class), "calibrisk_warning"),
-    ...
-  )
+warn_result <- function(..., class, .envir = parent.frame()) {
+  text <- function(lines, envir) bullet_text(lines, envir, cli::format_warning)
+  signal_lines(rlang::warn, text, list(...), c(paste0("calibrisk_warning_", class), "calibrisk_warning"), .envir)
 }
 
-tell <- function(message, class, ..., .envir = parent.frame()) {
-  rlang::inform(
-    bullet_text(message, .envir, cli::format_message),
-    class = c(paste0("calibrisk_message_", class), "calibrisk_message"),
-    ...
-  )
+warn_if <- function(bad, ..., .envir = parent.frame()) if (bad) warn_result(..., .envir = .envir)
+
+tell <- function(..., class, .envir = parent.frame()) {
+  text <- function(lines, envir) bullet_text(lines, envir, cli::format_message)
+  signal_lines(rlang::inform, text, list(...), c(paste0("calibrisk_message_", class), "calibrisk_message"), .envir)
+}
+
+# `parts`: lines and fields; `text(lines, envir)` writes the lines.
+signal_lines <- function(signal, text, parts, class, envir, ...) {
+  is_line <- rlang::names2(parts) %in% c("", "x", "i", "!")
+  said <- text(do.call(c, parts[is_line]), envir)
+  # fields may be expressions
+  do.call(signal, c(list(said, class = class), parts[!is_line], list(...)), quote = TRUE)
 }
 
 # R asks for the text of every condition, also where it is caught. It is that of rlang, which writes the causes, and
@@ -76,20 +70,18 @@ told_before <- function(value) {
 # Only the first of several pieces says it.
 first_said <- function(value, first) if (first) value else told_before(value)
 
-# `what` and `fact` are text with marks; `class`: one more.
-stop_unsupported <- function(what, fact, call, arg = "x", state = FALSE, class = NULL) {
-  stop_input(c(
-    paste0("In a database ", what, "."),
-    "x" = fact,
-    "i" = paste0(if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
-                 "{.code dplyr::collect(x)} takes the rows into memory.")
-  ), c(class, "unsupported", "database"), arg = arg, rule = what, fact = fact, call = call)
+# Where something is not done in a database. `what` and `fact` are text with marks; `class`: one more.
+unsupported_if <- function(bad, what, fact, call, arg = "x", state = FALSE, class = NULL) {
+  stop_if(bad, paste0("In a database ", what, "."), "x" = fact,
+          "i" = paste0(if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
+                       "{.code dplyr::collect(x)} takes the rows into memory."),
+          class = c(class, "unsupported", "database"), arg = arg, rule = what, fact = fact, call = call)
 }
 
 # Errors say which model they are about.
 in_model <- function(value, name, call) {
   rlang::try_fetch(value, error = function(cnd) {
     own <- sub("^calibrisk_error_", "", grep("^calibrisk_error_", class(cnd), value = TRUE))
-    stop_input("In model {.val {name}}.", c("model", own), parent = cnd, call = call)
+    stop_input("In model {.val {name}}.", class = c("model", own), parent = cnd, call = call)
   })
 }

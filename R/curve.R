@@ -160,18 +160,17 @@ stop_curve_of_laws <- function(part, truth, dots, type, call) {
 
 stop_law_curve <- function(type, given, call) {
   classes <- type %in% choice_names("curve")
-  stop_input(c(
-    "Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
-    "x" = if (!given) "{.arg type} is not given." else if (classes)
-      "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is {.val {type}}.",
-    remedy("Predicted against observed quantiles are drawn by", mended_line(call, list(type = "quantile")))
-  ), "argument", arg = "type", value = type, call = call)
+  stop_input("Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
+             "x" = if (!given) "{.arg type} is not given." else if (classes)
+               "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is {.val {type}}.",
+             remedy("Predicted against observed quantiles are drawn by", mended_line(call, list(type = "quantile"))),
+             arg = "type", value = type, call = call)
 }
 
 # The input as problems with a one-row tibble of keys each: model, groups, class.
 read_curves <- function(x, by, read, call) {
   models <- if (rlang::is_bare_list(x)) x else list(x)
-  if (length(models) == 0) stop_input("{.arg x} must hold at least one model.", "argument", arg = "x", call = call)
+  if (length(models) == 0) stop_input("{.arg x} must hold at least one model.", arg = "x", call = call)
   several <- rlang::is_bare_list(x)
   names <- if (several) model_names(models)
   problems <- keys <- list()

@@ -57,21 +57,23 @@ check_row_counts <- function(rows, k, call) {
   if (some("off") > 0) {
     value <- extreme("low", "high")
     value <- value[which.max(abs(value - 1))]
-    stop_input(c(
+    stop_input(
       "Rows of {.arg x} must sum to 1.",
-      "x" = "One sums to {.val {value}}; {some('off')} of {n} rows are off by more than {.val {sum_tolerance$float}}."
-    ), "probs", arg = "x", value = value, call = call)
+      "x" = "One sums to {.val {value}}; {some('off')} of {n} rows are off by more than {.val {sum_tolerance$float}}.",
+      class = "probs", arg = "x", value = value, call = call
+    )
   }
   if (some("inexact") > 0) {
-    tell(c("i" = "Renormalised {some('inexact')} of {n} rows that summed to 1 only nearly (single precision?)."),
-         "renormalised")
+    tell("i" = "Renormalised {some('inexact')} of {n} rows that summed to 1 only nearly (single precision?).",
+         class = "renormalised")
   }
   if (some("bad_weight") > 0) {
     value <- extreme("least_weight", "most_weight")
-    stop_input(c(
+    stop_input(
       "{.arg weights} must be finite and not negative.",
-      "x" = "One is {.val {value[if (value[1] < 0) 1 else 2]}}; {some('bad_weight')} of {n} rows are affected."
-    ), "weights", arg = "weights", call = call)
+      "x" = "One is {.val {value[if (value[1] < 0) 1 else 2]}}; {some('bad_weight')} of {n} rows are affected.",
+      class = "weights", arg = "weights", call = call
+    )
   }
   if (length(rows$by) == 0 && is_empty_group(rows, 1)) stop_no_rows(rows, 1, call)
 }
@@ -84,11 +86,12 @@ stop_outside <- function(rows, k, some, call) {
           "i" = "Mark values that are truly missing as NULL.", class = "probs", arg = "x", value = NaN, call = call)
   value <- range(values, na.rm = TRUE)
   value <- value[if (value[1] < 0) 1 else 2]
-  stop_input(c(
+  stop_input(
     if (k == 1) "Probabilities must lie between 0 and 1." else "Probabilities must be finite and not negative.",
     "x" = "One is {.val {value}}; {some('outside')} of {n} rows are {if (k == 1) 'outside' else 'affected'}.",
-    "i" = "If these are logits, apply {if (k == 1) 'the logistic function' else 'a softmax'} first."
-  ), "probs", arg = "x", value = value, call = call)
+    "i" = "If these are logits, apply {if (k == 1) 'the logistic function' else 'a softmax'} first.", class = "probs",
+    arg = "x", value = value, call = call
+  )
 }
 
 # No row counts, and the result is not missing because of others.

@@ -22,17 +22,13 @@ database_ece <- function(x, truth, dots, by, scheme, interval, event_level, na_r
 }
 
 check_database_scheme <- function(scheme, interval, call) {
-  if (!is.null(scheme$preset)) stop_unsupported("there are no presets", "{.arg preset} is given.", call, "preset")
-  if (!is.null(scheme$distance)) {
-    stop_unsupported("there are no canonical errors", "{.arg distance} is given.", call, "distance")
-  }
-  if (interval$type != "analytic") {
-    stop_unsupported("rows are not resampled", "{.arg times} is given.", call, "times")
-  }
-  if (!scheme$type %in% c("width", "mass", "discrete")) {
-    stop_unsupported("bins are {.val width}, {.val mass} or {.val discrete}",
-                     paste0("{.arg type} is {.val ", scheme$type, "}."), call, "type")
-  }
+  unsupported_if(!is.null(scheme$preset), "there are no presets", "{.arg preset} is given.", call, "preset")
+  unsupported_if(!is.null(scheme$distance), "there are no canonical errors", "{.arg distance} is given.", call,
+                 "distance")
+  unsupported_if(interval$type != "analytic", "rows are not resampled", "{.arg times} is given.", call, "times")
+  unsupported_if(!scheme$type %in% c("width", "mass", "discrete"),
+                 "bins are {.val width}, {.val mass} or {.val discrete}",
+                 paste0("{.arg type} is {.val ", scheme$type, "}."), call, "type")
 }
 
 scatter_fold <- function() paste("scatter %", crossfit_folds)
@@ -52,10 +48,8 @@ database_bins <- function(rows, scheme, call) {
 
 # The edges of equal mass are those of a group.
 mass_cells <- function(rows, n_bins, sums, call, most = 5000) {
-  if (n_bins > most) {
-    stop_unsupported(paste0("there are at most ", most, " bins of equal mass"),
-                     paste0("{.arg n_bins} is ", n_bins, "."), call, "n_bins")
-  }
+  unsupported_if(n_bins > most, paste0("there are at most ", most, " bins of equal mass"),
+                 paste0("{.arg n_bins} is ", n_bins, "."), call, "n_bins")
   weighted <- rows$kind != "none"
   parts <- lapply(seq_len(nrow(rows$counts)), function(g) {
     pairs <- group_pairs(rows, g)
@@ -80,10 +74,8 @@ mass_cells <- function(rows, n_bins, sums, call, most = 5000) {
 check_few_values <- function(rows, call, most = 100000) {
   counted <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(DISTINCT p)"), " AS n FROM (", rows$pairs,
                                             ") ce_pairs"), call)$n
-  if (counted > most) {
-    stop_unsupported(paste0("bins of type {.val discrete} are at most ", count_text(most)),
-                     paste0("There are ", count_text(counted), " distinct predictions."), call, "type")
-  }
+  unsupported_if(counted > most, paste0("bins of type {.val discrete} are at most ", count_text(most)),
+                 paste0("There are ", count_text(counted), " distinct predictions."), call, "type")
 }
 
 # The columns of one group from the sums of its bins and folds, one data frame per number of bins.
@@ -134,10 +126,8 @@ weighted_variance <- function(slope, offset, sums, mean, design) {
 # The squares of the clusters' sums of w (slope d + centre), summed: coefficients by bin (`at`: its value of `cell`), or
 # by bin and fold.
 cluster_squares <- function(rows, g, cell, at, slope, centre, call, most = 5000) {
-  if (length(at) > most) {
-    stop_unsupported(paste0("rows of clusters are in at most ", count_text(most), " bins"),
-                     paste0("They are in ", count_text(length(at)), "."), call, "cluster")
-  }
+  unsupported_if(length(at) > most, paste0("rows of clusters are in at most ", count_text(most), " bins"),
+                 paste0("They are in ", count_text(length(at)), "."), call, "cluster")
   by_fold <- is.matrix(slope)
   pairs <- group_pairs(rows, g)
   if (by_fold) pairs <- sql_scatter(pairs, rows$by, rows$extra)

@@ -24,10 +24,9 @@ database_events <- function(rows) {
 }
 
 check_database_estimate <- function(method, bases, call) {
-  if (is_method(method)) {
-    stop_unsupported("the calibration error is the adaptive estimate", "{.arg method} is given.", call, "method")
-  }
-  if (!is.null(bases)) stop_unsupported("bases are the default ones", "{.arg bases} is given.", call, "bases")
+  unsupported_if(is_method(method), "the calibration error is the adaptive estimate", "{.arg method} is given.", call,
+                 "method")
+  unsupported_if(!is.null(bases), "bases are the default ones", "{.arg bases} is given.", call, "bases")
 }
 
 # Whether incomplete rows make the result of a group missing.
@@ -58,11 +57,10 @@ database_ladder <- function(rows, g, level, threads, call) {
 
 # The squares of the weights of single rows would be needed.
 check_few_weights <- function(rows, design, call) {
-  if (!is_weighted(rows)) return(invisible())
-  stop_unsupported(paste0("`ce_estimate()` takes importance weights of at most ", count_text(few_rows),
-                          " different rows"),
-                   paste0("There are more among ", count_text(design$n), "."), call, "weights", state = TRUE,
-                   class = "headline")
+  unsupported_if(is_weighted(rows), paste0("`ce_estimate()` takes importance weights of at most ", count_text(few_rows),
+                                           " different rows"),
+                 paste0("There are more among ", count_text(design$n), "."), call, "weights", state = TRUE,
+                 class = "headline")
 }
 
 # Rows with weights or clusters are repeated as in memory, where there is room.

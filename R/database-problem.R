@@ -84,11 +84,10 @@ rows_of_sums <- function(rows, pairs, keys, edges, call, m = 6) {
   found <- database_query(rows$db, paste0("SELECT ", sql_list(keys, sql_sums(sums)), " FROM (", placed,
                                           ") ce_placed GROUP BY ", sql_list(keys), " ORDER BY ", sql_list(keys), limit),
                           call)
-  if (!is.null(limit) && nrow(found) > most_cluster_sums) {
-    stop_unsupported(paste0("at most ", count_text(most_cluster_sums), " sums of a cluster and a cell are sent"),
-                     "There are more; fewer or smaller numbers of bins make fewer cells.", call, "cluster",
-                     class = "headline")
-  }
+  unsupported_if(!is.null(limit) && nrow(found) > most_cluster_sums,
+                 paste0("at most ", count_text(most_cluster_sums), " sums of a cluster and a cell are sent"),
+                 "There are more; fewer or smaller numbers of bins make fewer cells.", call, "cluster",
+                 class = "headline")
   found <- numbers_of(found)
   moments <- monomial_to_chebyshev(m) %*% t(do.call(cbind, found[paste0("s", seq_len(m) - 1)]))
   upper <- c(edges, 1)[found$cell + 1]

@@ -60,12 +60,13 @@ check_stored_numbers <- function(db, columns, class, what, call) {
       ") ce_numbered WHERE TYPEOF(ce_v) NOT IN ", other
     ), call)
     value <- if (found$type == "blob") "a blob" else dQuote(found$value, FALSE)
-    stop_input(c(
+    stop_input(
       "{what} in a database must be stored as numbers.",
       "x" = "Row {found$row} of column {.val {column}} is {value}; {n} row{?s} hold{?s/} text or blobs.",
       "i" = "If the text is numbers, convert it: {.code mutate(tbl, {column} = as.numeric({column}))}, or in SQL \\
-             {.code CAST({column} AS REAL)}."
-    ), c(class, "database"), arg = if (class == "probs") "x" else class, row = found$row, value = value, call = call)
+             {.code CAST({column} AS REAL)}.", class = c(class, "database"), arg = if (class == "probs") "x" else class,
+      row = found$row, value = value, call = call
+    )
   }
 }
 
@@ -75,17 +76,14 @@ row_copies <- function(rows) if (rows$kind == "frequency") "ce_w" else "1"
 is_clustered <- function(rows) "ce_cluster" %in% rows$extra
 
 check_database_design <- function(design, db, call) {
-  if (!is.null(design$horizon)) {
-    stop_unsupported("outcomes are known", "{.arg horizon} is given.", call, "horizon")
-  }
+  unsupported_if(!is.null(design$horizon), "outcomes are known", "{.arg horizon} is given.", call, "horizon")
 }
 
 check_database_notion <- function(notion, coded, call) {
   if (notion == "binary") check_two_classes(coded, call)
-  if (notion %in% c("class_wise", "canonical")) {
-    stop_unsupported("{.arg notion} is {.val top_label} or {.val binary}: a pair of numbers per row",
-                     paste0("{.arg notion} is {.val ", notion, "}."), call, "notion")
-  }
+  unsupported_if(notion %in% c("class_wise", "canonical"),
+                 "{.arg notion} is {.val top_label} or {.val binary}: a pair of numbers per row",
+                 paste0("{.arg notion} is {.val ", notion, "}."), call, "notion")
 }
 
 database_groups <- function(db, by, call) {

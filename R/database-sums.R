@@ -3,9 +3,8 @@
 
 #' @export
 by_sums.ce_database <- function(x, fn, input, call) {
-  if (identical(input$interval, "bootstrap")) {
-    stop_unsupported("rows are not resampled", "{.arg times} is given.", call, "times")
-  }
+  unsupported_if(identical(input$interval, "bootstrap"), "rows are not resampled", "{.arg times} is given.", call,
+                 "times")
   rows <- read_database(x, input$truth, input$dots, input$by, input$notion, input$event_level, input$na_rm,
                         input$design, call)
   out <- database_by_groups(rows, function(g) fn(database_predictions(rows, g, input$edges, call)), bind_parts, call)

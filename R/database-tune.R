@@ -3,8 +3,8 @@
 database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repeats, event_level, na_rm, level, threads,
                           design, call) {
   check_database_methods(methods, call)
-  if (isTRUE(repeats > 1)) stop_unsupported("there is one split", "{.arg repeats} is given.", call, "repeats")
-  if (!is_share(test)) stop_unsupported("{.arg test} is a share", "It is a vector of rows.", call, "test")
+  unsupported_if(isTRUE(repeats > 1), "there is one split", "{.arg repeats} is given.", call, "repeats")
+  unsupported_if(!is_share(test), "{.arg test} is a share", "It is a vector of rows.", call, "test")
   split <- database_folds(x, folds, call)
   rows <- read_database(split$db, truth, dots, by, notion, event_level, na_rm, design, call, split$column)
   database_by_groups(rows, function(g) {
@@ -17,7 +17,7 @@ database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repe
 # Risks are made of sums of any number of rows; the headline of weights is not, nor that of many clusters.
 headline_of_tune <- function(rows, g, level, threads, call) {
   rlang::try_fetch(database_headline(rows, g, level, threads, call), calibrisk_error_headline = function(cnd) {
-    tell(c("!" = "The calibration error was not estimated: in a database {cnd$rule}.", "x" = cnd$fact), "headline")
+    tell("!" = "The calibration error was not estimated: in a database {cnd$rule}.", "x" = cnd$fact, class = "headline")
     missing_estimate(rows$notion, "adaptive", database_design(rows, g)$n)
   })
 }
@@ -49,7 +49,7 @@ database_folds <- function(x, folds, call) {
   name <- if (rlang::is_symbol(expr) || rlang::is_string(expr)) as.character(expr) else ""
   if (name %in% names(db$columns)) return(list(db = db, column = name))
   value <- rlang::try_fetch(rlang::eval_tidy(folds), error = function(cnd) {
-    stop_input(c("{.arg folds} must be a number, or a column of {.arg x}."), "folds", arg = "folds", parent = cnd,
+    stop_input("{.arg folds} must be a number, or a column of {.arg x}.", class = "folds", arg = "folds", parent = cnd,
                call = call)
   })
   if (rlang::is_string(value) && value %in% names(db$columns)) return(list(db = db, column = value))
@@ -149,10 +149,8 @@ tuned_edges <- function(rows, methods, call, most = 5000) {
   bins <- Filter(function(method) inherits(method, "ce_method_bins"), methods)
   values <- lapply(bins, function(method) method_grid(method, rows$notion, NA)$value)
   size <- sum(unlist(values) - 1)
-  if (size > most) {
-    stop_unsupported(paste0("all numbers of bins together are at most ", count_text(most)),
-                     paste0("They are ", count_text(size), "."), call, "methods")
-  }
+  unsupported_if(size > most, paste0("all numbers of bins together are at most ", count_text(most)),
+                 paste0("They are ", count_text(size), "."), call, "methods")
   mass <- vapply(bins, function(method) method$type == "mass", NA)
   width <- lapply(unique(c(unlist(values[!mass]), 100)), function(b) seq_len(b - 1) / b)
   shares <- unlist(lapply(unique(unlist(values[mass])), function(b) seq_len(b - 1) / b))

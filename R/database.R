@@ -94,8 +94,9 @@ check_table <- function(con, table, call) {
   if (table %in% database_tables(con) || isTRUE(tryCatch(DBI::dbExistsTable(con, table), error = function(e) TRUE))) {
     return(invisible())
   }
-  stop_input(c("{.arg table} must be a table of the database.", "x" = "There is no {.val {table}}.",
-               tables_remedy(con, table, call)), c("database", "argument"), arg = "table", value = table, call = call)
+  stop_input("{.arg table} must be a table of the database.", "x" = "There is no {.val {table}}.",
+             tables_remedy(con, table, call), class = c("database", "argument"), arg = "table", value = table,
+             call = call)
 }
 
 database_tables <- function(con) tryCatch(DBI::dbListTables(con), error = function(e) character())
@@ -155,11 +156,9 @@ database_query <- function(db, sql, call) {
 stop_database <- function(cnd, sql = NULL, said = NULL, call = NULL) {
   # braces are not ours to interpret
   fact <- if (is.null(cnd)) said %||% "It returned nothing." else conditionMessage(cnd)
-  stop_input(c(
-    "The database must answer the query.",
-    "x" = "{fact}",
-    "i" = "Is the connection still open? {.code DBI::dbIsValid(con)} says so."
-  ), "database", arg = "x", sql = sql, parent = cnd, call = call)
+  stop_input("The database must answer the query.", "x" = "{fact}",
+             "i" = "Is the connection still open? {.code DBI::dbIsValid(con)} says so.", class = "database", arg = "x",
+             sql = sql, parent = cnd, call = call)
 }
 
 # --- Pieces of SQL ----------------------------------------------------------------------------------------------------

@@ -37,6 +37,6 @@ decision_difference <- function(a, b, settings) {
 }
 
 stop_no_differences <- function(call) {
-  stop_input(c("Differences are those of several models on the same rows.",
-               "i" = "As in {.code ce_decision(data, truth, a, b)}."), "argument", arg = "type", call = call)
+  stop_input("Differences are those of several models on the same rows.",
+             "i" = "As in {.code ce_decision(data, truth, a, b)}.", arg = "type", call = call)
 }

@@ -78,9 +78,9 @@ within_thresholds <- function(rows, thresholds, call) {
   at <- rows$threshold
   shown <- rows[at >= min(thresholds) & at <= max(thresholds), ]
   if (nrow(shown) > 0) return(shown)
-  stop_input(c("{.arg thresholds} must hold a threshold of the curve.",
-               "x" = "They are {.val {thresholds}}; the curve has those from {.val {min(at)}} to {.val {max(at)}}."),
-             "argument", arg = "thresholds", value = thresholds, call = call)
+  stop_input("{.arg thresholds} must hold a threshold of the curve.",
+             "x" = "They are {.val {thresholds}}; the curve has those from {.val {min(at)}} to {.val {max(at)}}.",
+             arg = "thresholds", value = thresholds, call = call)
 }
 
 # The rows within the range, with the model and the group that they belong to as factors.

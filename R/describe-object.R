@@ -26,12 +26,11 @@ check_object <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   found <- object_fault(x)
   if (is.null(found)) return(invisible(x))
   at <- sub("^[$]", "", found$at)
-  stop_input(c(
-    "{if (nzchar(at)) paste0('Field ', at, ' of ')}{.arg {arg}} must be {found$must}.",
-    "x" = "It is {describe(found$value)}.",
-    "i" = "Fields of this {.cls {class(x)[1]}} were changed or lost. Create it again."
-  ), c("object", "argument"), arg = arg, field = at, value = found$value, parent = found$cause,
-  call = call)
+  stop_input("{if (nzchar(at)) paste0('Field ', at, ' of ')}{.arg {arg}} must be {found$must}.",
+             "x" = "It is {describe(found$value)}.",
+             "i" = "Fields of this {.cls {class(x)[1]}} were changed or lost. Create it again.",
+             class = c("object", "argument"), arg = arg, field = at, value = found$value, parent = found$cause,
+             call = call)
 }
 
 # The first field that is not as its description says; NULL where all are, or where the class has none.
@@ -258,8 +257,8 @@ columns_fault <- function(x, columns) {
 check_columns <- function(x, columns, call = caller_env()) {
   absent <- setdiff(columns, names(x))
   if (length(absent) == 0) return(invisible(x))
-  stop_input(c("The result must have its columns {.field {columns}}.", "x" = "{.field {absent}} {?is/are} missing."),
-             c("columns", "argument"), arg = "x", call = call)
+  stop_input("The result must have its columns {.field {columns}}.", "x" = "{.field {absent}} {?is/are} missing.",
+             class = c("columns", "argument"), arg = "x", call = call)
 }
 
 # Plain columns: classes from elsewhere may have no method that a figure needs. One of missing values is of any type.

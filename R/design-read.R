@@ -55,11 +55,9 @@ row_vector <- function(quo, arg, call) {
   rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
     name <- if (rlang::quo_is_symbol(quo)) as.character(rlang::quo_get_expr(quo))
     unknown <- !is.null(name) && !exists(name, envir = rlang::quo_get_env(quo))
-    stop_input(c(
-      "{.arg {arg}} cannot be evaluated.",
-      "x" = if (unknown) "There is no object {.val {name}}.",
-      "i" = "If {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row."
-    ), "argument", arg = arg, parent = if (!unknown) cnd, call = call)
+    stop_input("{.arg {arg}} cannot be evaluated.", "x" = if (unknown) "There is no object {.val {name}}.",
+               "i" = "If {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row.", arg = arg,
+               parent = if (!unknown) cnd, call = call)
   })
 }
 
@@ -103,10 +101,8 @@ weight_kind <- function(weights, call) {
           call = call)
   whole <- weights[!is.na(weights)]
   if (any(whole != whole[1]) && all(is.finite(whole) & whole == round(whole))) {
-    tell(c(
-      "i" = "{.arg weights} are whole numbers of type double and are taken as importance weights.",
-      "i" = "Rows that stand for several are given by integers, {.code as.integer(weights)}."
-    ), "weights")
+    tell("i" = "{.arg weights} are whole numbers of type double and are taken as importance weights.",
+         "i" = "Rows that stand for several are given by integers, {.code as.integer(weights)}.", class = "weights")
   }
   "importance"
 }
@@ -125,15 +121,15 @@ check_weights <- function(weights, repeated, call) {
           "x" = "Row {extreme[1]} has the weight {.val {weights[extreme[1]]}}; {length(extreme)} of {length(weights)} \
                  rows are affected.", "i" = "Divide all by one number: only their ratios count.",
           class = c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]], call = call)
-  if (repeated && sum(weights, na.rm = TRUE) > most_repeated_rows) {
-    stop_input(c(
-      "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",
-      "x" = "They sum to {count_text(sum(weights, na.rm = TRUE))}, in {count_text(length(weights))} rows.",
-      "i" = "{.code update(ce_state(), ...)} takes rows in chunks and keeps sums.",
-      "i" = "{.code as.numeric(weights)} are importance weights: means over rows are the same, but standard errors \\
-             and tests are those of {count_text(length(weights))} rows."
-    ), c("size", "weights"), arg = "weights", call = call)
-  }
+  stop_if(
+    repeated && sum(weights, na.rm = TRUE) > most_repeated_rows,
+    "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",
+    "x" = "They sum to {count_text(sum(weights, na.rm = TRUE))}, in {count_text(length(weights))} rows.",
+    "i" = "{.code update(ce_state(), ...)} takes rows in chunks and keeps sums.",
+    "i" = "{.code as.numeric(weights)} are importance weights: means over rows are the same, but standard errors \\
+           and tests are those of {count_text(length(weights))} rows.", class = c("size", "weights"), arg = "weights",
+    call = call
+  )
   weights
 }
 
@@ -186,9 +182,7 @@ bind_design <- function(raw, rows, censored = NULL) {
 }
 
 warn_one_cluster <- function(n) {
-  warn_result(c(
-    "Standard errors, intervals, tests and means over pairs need two clusters or more.",
-    "x" = "{.arg cluster} is the same for all {n} rows.",
-    "i" = "Drop {.arg cluster} if rows are independent."
-  ), "cluster")
+  warn_result("Standard errors, intervals, tests and means over pairs need two clusters or more.",
+              "x" = "{.arg cluster} is the same for all {n} rows.",
+              "i" = "Drop {.arg cluster} if rows are independent.", class = "cluster")
 }

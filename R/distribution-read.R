@@ -12,12 +12,9 @@ as_distribution <- function(x) {
     return(read_distributional(x))
   }
   if (inherits(x, "rvar") || inherits(x, "draws")) return(read_posterior(x))
-  stop_distribution(
-    "{.arg x} must be a vector of predictive distributions.",
-    "It is {.cls {class(x)[1]}}.",
-    "Make one with {.fn pred_normal}, {.fn pred_draws}, ...; see {.code ?pred}. Vectors of the package \\
-     distributional and {.cls rvar}s of posterior are accepted too."
-  )
+  stop_input("{.arg x} must be a vector of predictive distributions.", "x" = "It is {.cls {class(x)[1]}}.",
+             "i" = "Make one with {.fn pred_normal}, {.fn pred_draws}, ...; see {.code ?pred}. Vectors of the package \\
+                    distributional and {.cls rvar}s of posterior are accepted too.", class = "distribution")
 }
 
 is_law <- function(x) {
@@ -33,8 +30,8 @@ read_posterior <- function(x) {
     # draws x observations (x d)
     if (length(size) <= 2) return(pred_draws(t(matrix(draws, size[1]))))
     if (length(size) == 3) return(pred_draws(aperm(draws, c(2, 1, 3))))
-    stop_distribution("An {.cls rvar} of predictions must be a vector or a matrix (observations x dimensions).",
-                      "It has {length(size) - 1} dimensions.")
+    stop_input("An {.cls rvar} of predictions must be a vector or a matrix (observations x dimensions).",
+               "x" = "It has {length(size) - 1} dimensions.", class = "distribution")
   }
   pred_draws(t(unclass(posterior::as_draws_matrix(x))))
 }
@@ -159,7 +156,7 @@ law_in_frame <- function(x, dots, call) {
     if (makes_law(dots[[1]])) {
       return(rlang::try_fetch(rlang::eval_tidy(dots[[1]], data = x), error = function(cnd) {
         if (inherits(cnd, "calibrisk_error")) return(rlang::zap())
-        stop_input("{.arg ...} cannot be evaluated as predictive distributions.", "distribution", arg = "...",
+        stop_input("{.arg ...} cannot be evaluated as predictive distributions.", class = "distribution", arg = "...",
                    parent = cnd, call = call)
       }))
     }
@@ -192,8 +189,8 @@ join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
   check_no_survival(y, call)
   missing <- law_missing(law)
   law <- rlang::try_fetch(as_distribution(fill_missing(law, missing)), error = function(cnd) {
-    stop_input("{.arg x} cannot be read as predictive distributions.", "distribution",
-               parent = cnd, call = call)
+    stop_input("{.arg x} cannot be read as predictive distributions.", class = "distribution", parent = cnd,
+               call = call)
   })
   # outcomes may be a matrix; a longer or shorter one is an error below
   if (any(missing) && NROW(y) == length(missing)) y <- mask_rows(y, missing)
@@ -242,8 +239,8 @@ numeric_outcomes <- function(y, law, call) {
   infinite <- if (!all_finite(y)) which(rowSums(is.nan(y) | is.infinite(y)) > 0)
   if (length(infinite) > 0) {
     row <- infinite[1]
-    stop_input(c("{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}."),
-               "truth", arg = "truth", row = row, call = call)
+    stop_input("{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}.", class = "truth", arg = "truth",
+               row = row, call = call)
   }
   y
 }

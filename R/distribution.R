@@ -82,10 +82,6 @@ par_of <- function(x, name) {
   if (is.matrix(value)) value else matrix(value)
 }
 
-stop_distribution <- function(rule, fact, hint = NULL, call = caller_env(), .envir = parent.frame()) {
-  stop_input(c(rule, "x" = fact, "i" = hint), "distribution", call = call, .envir = .envir)
-}
-
 # The arguments of the constructor in their order.
 signature_text <- function(call) {
   typed <- typed_call(call)
@@ -101,9 +97,9 @@ check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env
   if (!all_within(x, lower, upper)) {
     bad <- which(!is.finite(x) | x < lower | x > upper)
     if (length(bad) == 0) return(x)
-    stop_distribution("{.arg {arg}} must hold finite numbers{range_text(lower, upper, FALSE)}.",
-                      "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.",
-                      signature_text(call), call = call)
+    stop_input("{.arg {arg}} must hold finite numbers{range_text(lower, upper, FALSE)}.",
+               "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.",
+               "i" = signature_text(call), class = "distribution", call = call)
   }
   x
 }

@@ -14,11 +14,8 @@ check_dot_names <- function(dots, call, rule = "{.arg ...} selects columns and t
   named <- names(dots)[nzchar(rlang::names2(dots))]
   if (length(named) == 0) return(dots)
   check_no_formula(call)
-  stop_input(c(
-    rule,
-    "x" = "{.arg {named[1]}} is not an argument of {verb_text(call)}.",
-    dot_remedy(named[1], dots, call)
-  ), "argument", arg = named[1], call = call)
+  stop_input(rule, "x" = "{.arg {named[1]}} is not an argument of {verb_text(call)}.", dot_remedy(named[1], dots, call),
+             arg = named[1], call = call)
 }
 
 # What a named argument that the verb does not have stands for: a column, another argument, or nothing here. `dots` are
@@ -215,15 +212,15 @@ stop_no_predictions <- function(call) {
   check_no_formula(call)
   typed <- typed_call(call)
   name <- intersect(rlang::names2(typed$args), argument_words$x)
-  stop_input(c(
+  stop_input(
     "{.arg x} must be given: the predictions.",
     "x" = if (length(name) == 0) "It is missing." else "{.arg {name[1]}} is not an argument of {verb_text(call)}.",
     if (length(name) > 0) {
       remedy("Did you mean {.arg x}?", mended_line(call, rename = c(setNames("x", name[1]))))
     } else {
       predictions_remedy()
-    }
-  ), c("probs", "argument"), arg = "x", call = call)
+    }, class = c("probs", "argument"), arg = "x", call = call
+  )
 }
 
 predictions_remedy <- function() {

@@ -9,13 +9,14 @@ pred_lognormal <- function(meanlog, sdlog) {
 check_no_partial <- function(call) {
   short <- setdiff(names(typed_call(call)$args), c("", names(formals(pred_lognormal))))
   if (length(short) == 0) return(invisible())
-  stop_input(c(
+  stop_input(
     "{.fn pred_lognormal} takes the mean and standard deviation of the logarithm, {.arg meanlog} and {.arg sdlog}.",
     "x" = "{.arg {short[1]}} is given.",
     remedy("If it is that of the logarithm",
            mended_line(call, rename = c(mean = "meanlog", sd = "sdlog")[short[short %in% c("mean", "sd")]])),
-    "i" = "Otherwise {.code sdlog = sqrt(log(1 + (sd / mean)^2))} and {.code meanlog = log(mean) - sdlog^2 / 2}."
-  ), "argument", arg = short[1], call = call)
+    "i" = "Otherwise {.code sdlog = sqrt(log(1 + (sd / mean)^2))} and {.code meanlog = log(mean) - sdlog^2 / 2}.",
+    arg = short[1], call = call
+  )
 }
 
 family_lognormal <- function() {

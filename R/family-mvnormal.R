@@ -171,8 +171,8 @@ mvnormal_affinity <- function(law, call = caller_env()) {
   own <- rlang::try_fetch(
     vapply(seq_len(n), function(i) half_logdet(matrix(cov[i, ], d)), 0),
     error = function(cnd) {
-      stop_input(c("The Hellinger distance needs covariances of full rank.",
-                   "x" = "Some are singular."), "kernel", arg = "kernel", call = call)
+      stop_input("The Hellinger distance needs covariances of full rank.", "x" = "Some are singular.", class = "kernel",
+                 arg = "kernel", call = call)
     })
   out <- diag(1, n)
   for (i in seq_len(n)) {

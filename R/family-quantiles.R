@@ -8,11 +8,11 @@ pred_quantiles <- function(values, levels) {
   values <- check_parameter(values, "values")
   levels <- check_levels(levels)
   if (is.null(dim(values))) values <- matrix(values, 1)
-  if (length(dim(values)) != 2 || ncol(values) != length(levels)) {
-    stop_distribution("{.arg values} must be a matrix with a column per level, {length(levels)} here.",
-                      "It is {describe_shape(values)}.",
-                      "The columns of {.arg values} are in the order of {.arg levels}, one row per prediction.")
-  }
+  stop_if(length(dim(values)) != 2 || ncol(values) != length(levels),
+          "{.arg values} must be a matrix with a column per level, {length(levels)} here.",
+          "x" = "It is {describe_shape(values)}.",
+          "i" = "The columns of {.arg values} are in the order of {.arg levels}, one row per prediction.",
+          class = "distribution")
   order <- order(levels)
   values <- values[, order, drop = FALSE]
   levels <- levels[order]
@@ -20,13 +20,14 @@ pred_quantiles <- function(values, levels) {
   if (nrow(crossing) > 0) {
     first <- crossing[order(crossing[, 1]), , drop = FALSE][1, ]
     rows <- length(unique(crossing[, 1]))
-    stop_input(c(
+    stop_input(
       "Quantiles must not cross: the value of a higher level must not be smaller.",
       "x" = "Row {first[1]} has {.val {signif(values[first[1], first[2]], 4)}} at level {levels[first[2]]} and \\
              {.val {signif(values[first[1], first[2] + 1], 4)}} at level {levels[first[2] + 1]}; {rows} of \\
              {nrow(values)} rows {?is/are} affected.",
-      "i" = "Sort the quantiles of every row: {.code t(apply(values, 1, sort))}."
-    ), "distribution", arg = "values", row = first[[1]], call = current_env())
+      "i" = "Sort the quantiles of every row: {.code t(apply(values, 1, sort))}.", class = "distribution",
+      arg = "values", row = first[[1]], call = current_env()
+    )
   }
   new_distribution(list(values = values, levels = matrix(levels, nrow(values), length(levels), byrow = TRUE)),
                    "quantiles")

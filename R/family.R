@@ -103,10 +103,10 @@ pred_family <- function(family, ...) {
   values <- list(...)
   wanted <- names(family$ranges)
   if (is.null(names(values)) && length(values) == length(wanted)) names(values) <- wanted
-  if (!setequal(names(values), wanted) || length(values) != length(wanted)) {
-    stop_distribution("The parameters of {.val {family$name}} are {.arg {wanted}}.",
-                      if (length(values) == 0) "None is given." else "{.arg ...} has {.arg {names(values)}}.")
-  }
+  stop_if(!setequal(names(values), wanted) || length(values) != length(wanted),
+          "The parameters of {.val {family$name}} are {.arg {wanted}}.",
+          "x" = if (length(values) == 0) "None is given." else "{.arg ...} has {.arg {names(values)}}.",
+          class = "distribution")
   make_distribution(family, values[wanted], current_env())
 }
 
@@ -123,11 +123,10 @@ make_distribution <- function(family, values, call) {
 open_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env()) {
   x <- check_parameter(x, arg, call = call)
   bad <- which(x <= lower | x >= upper)
-  if (length(bad) > 0) {
-    below <- if (is.finite(upper)) paste(" and less than", upper)
-    stop_distribution("{.arg {arg}} must be greater than {lower}{below}.",
-                      "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.", call = call)
-  }
+  below <- if (is.finite(upper)) paste(" and less than", upper)
+  stop_if(length(bad) > 0, "{.arg {arg}} must be greater than {lower}{below}.",
+          "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.", class = "distribution",
+          call = call)
   if (is.matrix(x) && ncol(x) > 1) x else as.vector(x)
 }
 
@@ -140,18 +139,12 @@ print.ce_family <- function(x, ...) {
   invisible(x)
 }
 
-stop_family_part <- function(rule, fact, arg, call = caller_env(), .envir = parent.frame()) {
-  stop_input(c(rule, "x" = fact), "family", arg = arg, call = call, .envir = .envir)
-}
-
 parameter_ranges <- function(parameters, call = caller_env()) {
   if (is.character(parameters)) parameters <- stats::setNames(rep(list(c(-Inf, Inf)), length(parameters)), parameters)
   ok <- is.list(parameters) && length(parameters) > 0 && rlang::is_named(parameters) &&
     !anyDuplicated(names(parameters)) && all(vapply(parameters, function(r) is.numeric(r) && length(r) == 2, NA))
-  if (!ok) {
-    stop_family_part("{.arg parameters} must be names, or a named list of ranges {.code c(lower, upper)}.",
-                     "It is {describe(parameters)}.", "parameters", call)
-  }
+  stop_if(!ok, "{.arg parameters} must be names, or a named list of ranges {.code c(lower, upper)}.",
+          "x" = "It is {describe(parameters)}.", class = "family", arg = "parameters", call = call)
   parameters
 }
 
@@ -159,26 +152,20 @@ check_parts <- function(parts, parameters, optional, first = TRUE, call = caller
   for (part in names(parts)) {
     fn <- parts[[part]]
     if (optional && is.null(fn)) next
-    if (!is.function(fn)) {
-      stop_family_part("{.arg {part}} must be a function{if (optional) ', or NULL'}.",
-                       "It is {describe(fn)}.", part, call)
-    }
+    stop_if(!is.function(fn), "{.arg {part}} must be a function{if (optional) ', or NULL'}.",
+            "x" = "It is {describe(fn)}.", class = "family", arg = part, call = call)
     taken <- names(formals(args(fn)))
     missing <- if ("..." %in% taken) character() else setdiff(parameters, taken)
-    if (length(missing) > 0) {
-      stop_family_part("{.arg {part}} must take the parameters {.arg {parameters}} by name.",
-                       "It has no argument {.arg {missing}}.", part, call)
-    }
+    stop_if(length(missing) > 0, "{.arg {part}} must take the parameters {.arg {parameters}} by name.",
+            "x" = "It has no argument {.arg {missing}}.", class = "family", arg = part, call = call)
   }
 }
 
 check_closed_forms <- function(closed_forms, parameters, call = caller_env()) {
   known <- c("normal_components", "laplace_components", "wasserstein", "affinity")
   unknown <- if (rlang::is_named2(closed_forms)) setdiff(names(closed_forms), known) else describe(closed_forms)
-  if (length(unknown) > 0) {
-    stop_family_part("{.arg closed_forms} must be a list with names among {.val {known}}.",
-                     "It has {.val {unknown}}.", "closed_forms", call)
-  }
+  stop_if(length(unknown) > 0, "{.arg closed_forms} must be a list with names among {.val {known}}.",
+          "x" = "It has {.val {unknown}}.", class = "family", arg = "closed_forms", call = call)
   check_parts(closed_forms, parameters, optional = FALSE, call = call)
 }
 
@@ -321,9 +308,6 @@ components_of <- function(law) {
 }
 
 stop_family <- function(law, what, call = caller_env()) {
-  stop_input(c(
-    "{what} is not available for this family of predictions.",
-    "x" = "The family is {.val {family_of(law)}}.",
-    "i" = "Give draws instead: {.fn pred_draws}."
-  ), "distribution", arg = "prediction", call = call)
+  stop_input("{what} is not available for this family of predictions.", "x" = "The family is {.val {family_of(law)}}.",
+             "i" = "Give draws instead: {.fn pred_draws}.", class = "distribution", arg = "prediction", call = call)
 }

@@ -16,11 +16,12 @@ check_one_model <- function(fits, call) {
   for (j in seq_along(fits)[-1]) {
     reason <- different_models(fits[[1]]$source, fits[[j]]$source)
     if (is.null(reason)) next
-    stop_input(c(
+    stop_input(
       "Fits are compared for the predictions of one model.",
       "x" = "{.field {names(fits)[1]}} and {.field {names(fits)[j]}} were fitted on {reason}.",
-      "i" = "Compare models by {.fn ce_rank} or {.fn ce_gain}, or each with its interval by {.fn ce_estimate}."
-    ), "model", arg = "objects", call = call)
+      "i" = "Compare models by {.fn ce_rank} or {.fn ce_gain}, or each with its interval by {.fn ce_estimate}.",
+      class = "model", arg = "objects", call = call
+    )
   }
 }
 

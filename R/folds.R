@@ -87,10 +87,8 @@ read_folds <- function(folds, call) {
   }
   if (!is.numeric(folds) || !all(is.finite(folds)) || any(folds != round(folds)) ||
         any(folds < 0 | folds > .Machine$integer.max)) {
-    stop_input(c(
-      "{.arg folds} must be a number, an integer vector with each row's fold, or an rsample {.cls rset}.",
-      "x" = "It is {describe(folds)}."
-    ), "folds", arg = "folds", value = folds, call = call)
+    stop_input("{.arg folds} must be a number, an integer vector with each row's fold, or an rsample {.cls rset}.",
+               "x" = "It is {describe(folds)}.", class = "folds", arg = "folds", value = folds, call = call)
   }
   as.integer(folds)
 }
@@ -119,13 +117,13 @@ check_test_rows <- function(test, n, call, single = FALSE) {
 }
 
 stop_test_rows <- function(fact, test, n, call, one = FALSE) {
-  stop_input(c(
+  stop_input(
     "{.arg test} must be a share of the rows, at least 0 and below 1, or two or more row numbers in 1, ..., {n}.",
     "x" = fact,
     if (one && test < 100) {
       remedy(paste0("If ", test, "% of the rows are meant"), mended_line(call, list(test = test / 100)))
-    }
-  ), "folds", arg = "test", value = test, call = call)
+    }, class = "folds", arg = "test", value = test, call = call
+  )
 }
 
 check_fold_count <- function(folds, n_tune, n, call) {
@@ -144,11 +142,10 @@ place_folds <- function(given, n, test_rows, call) {
   } else if (length(given) == length(tune)) {
     fold[tune] <- given
   } else {
-    stop_input(c(
-      "{.arg folds} must give the fold of each of the {length(tune)} non-test rows (or of all {n} rows).",
-      "x" = "It has length {length(given)}.",
-      "i" = "Where it covers the tuning rows only, give {.arg test} as row numbers."
-    ), "folds", arg = "folds", value = given, call = call)
+    stop_input("{.arg folds} must give the fold of each of the {length(tune)} non-test rows (or of all {n} rows).",
+               "x" = "It has length {length(given)}.",
+               "i" = "Where it covers the tuning rows only, give {.arg test} as row numbers.", class = "folds",
+               arg = "folds", value = given, call = call)
   }
   labels <- sort(unique(fold[fold > 0]))
   stop_if(length(labels) < 2, "{.arg folds} must make at least two folds of the tuning rows.",

@@ -7,11 +7,9 @@ check_no_formula <- function(call) {
 
 stop_formula <- function(typed, call) {
   formula <- Find(function(arg) rlang::is_call(arg, "~"), typed$args)
-  stop_input(c(
-    "{.arg x} must hold predictions: a data frame, a matrix or a vector.",
-    "x" = "It is a formula.",
-    remedy("Give the data, the outcome and the columns of predictions", formula_line(formula, typed))
-  ), c("probs", "argument"), arg = "x", call = call)
+  stop_input("{.arg x} must hold predictions: a data frame, a matrix or a vector.", "x" = "It is a formula.",
+             remedy("Give the data, the outcome and the columns of predictions", formula_line(formula, typed)),
+             class = c("probs", "argument"), arg = "x", call = call)
 }
 
 # The call with data, outcome and columns, if the data are given too.

@@ -89,11 +89,8 @@ fold_probs <- function(map, data, fold, threads, score) {
 }
 
 warn_folds <- function(name, message) {
-  warn_result(c(
-    "The map {.val {name}} has not reached an optimum in every fold.",
-    "x" = message[1],
-    "i" = "It is flagged: {.field converged} is {.val {FALSE}}."
-  ), "convergence")
+  warn_result("The map {.val {name}} has not reached an optimum in every fold.", "x" = message[1],
+              "i" = "It is flagged: {.field converged} is {.val {FALSE}}.", class = "convergence")
 }
 
 # A fold 1..k of every row, for each repeat: by the rows' values, so that the same rows give the same folds in any
@@ -111,10 +108,11 @@ gain_folds <- function(folds, repeats, data, call) {
   units <- if (is.null(cluster)) n else max(cluster)
   if (units < folds) {
     what <- if (is.null(cluster)) "row" else "cluster"
-    stop_input(c(
+    stop_input(
       "There must be at least one {what} per fold.",
-      "x" = "{.arg folds} is {folds}, but there {cli::qty(units)}{?is/are} only {units} {what}{cli::qty(units)}{?s}."
-    ), c("rows", "folds"), arg = "folds", value = folds, n = units, call = call)
+      "x" = "{.arg folds} is {folds}, but there {cli::qty(units)}{?is/are} only {units} {what}{cli::qty(units)}{?s}.",
+      class = c("rows", "folds"), arg = "folds", value = folds, n = units, call = call
+    )
   }
   lapply(seq_len(repeats), function(r) even_folds(cbind(data$probs, r), data$truth, folds, cluster))
 }

@@ -135,9 +135,9 @@ check_gain_order <- function(before, call) {
   after <- typed_value("after", call)
   truth <- if (numbers(after) && known(after)) typed_value("truth", call)
   if (!numbers(truth) || known(truth)) return()
-  stop_input(c("{.arg after} must be a map, or predictions.", "x" = "All of its values are 0 or 1.",
-               remedy("Predictions come first, outcomes third", swapped_line(call, c("after", "truth")))), "argument",
-             arg = "after", call = call)
+  stop_input("{.arg after} must be a map, or predictions.", "x" = "All of its values are 0 or 1.",
+             remedy("Predictions come first, outcomes third", swapped_line(call, c("after", "truth"))), arg = "after",
+             call = call)
 }
 
 check_gain_places <- function(before, alone, call) {
@@ -162,9 +162,9 @@ check_gain_truth <- function(before, call) {
   after <- typed_argument(typed_call(call), "after")
   if (!is.name(after) || !is.data.frame(before) || !as.character(after) %in% names(before)) return()
   line <- mended_line(call, list(after = quote(map_platt()), truth = after))
-  stop_input(c("{.arg after} must be a map, or predictions.",
-               "x" = "{.field {as.character(after)}} is a column of {.arg before}.",
-               remedy("Outcomes come after the map", line)), "argument", arg = "after", call = call)
+  stop_input("{.arg after} must be a map, or predictions.",
+             "x" = "{.field {as.character(after)}} is a column of {.arg before}.",
+             remedy("Outcomes come after the map", line), arg = "after", call = call)
 }
 
 check_gain_map <- function(after, call) {
@@ -255,13 +255,9 @@ not_injective <- function(before, after) {
 # Inf - Inf is no number: the gain is NA, and the warning says why.
 finite_difference <- function(before, after) {
   both <- is.infinite(before) & is.infinite(after)
-  if (any(both)) {
-    warn_result(c(
-      "The gain is {.val {NA}}: scores are infinite both before and after.",
-      "x" = "In {sum(both)} of {length(both)} row{?s} the observed class has the probability 0 in both.",
-      "i" = "{.code score = score_log(floor = 1e-7)} keeps scores finite."
-    ), "infinite")
-  }
+  warn_if(any(both), "The gain is {.val {NA}}: scores are infinite both before and after.",
+          "x" = "In {sum(both)} of {length(both)} row{?s} the observed class has the probability 0 in both.",
+          "i" = "{.code score = score_log(floor = 1e-7)} keeps scores finite.", class = "infinite")
   ifelse(both, NA_real_, before - after)
 }
 

@@ -17,12 +17,9 @@ warn_groups <- function(keys, parts, failed, most = 5) {
     paste(c(paste0(group_label(keys, g), ":"), rlang::cnd_header(cnd), unname(cnd$body["x"])), collapse = " ")
   }, "")
   text <- setNames(paste0("{reasons[", seq_along(shown), "]}"), rep("x", length(shown)))
-  warn_result(c(
-    "{length(at)} of {length(parts)} groups {cli::qty(length(at))}{?has/have} too little data and {?is/are} \\
-     missing (NA).",
-    text,
-    "i" = if (length(at) > most) "{length(at) - most} more."
-  ), "group", groups = vctrs::vec_slice(keys, at))
+  warn_result("{length(at)} of {length(parts)} groups {cli::qty(length(at))}{?has/have} too little data and {?is/are} \\
+               missing (NA).", text, "i" = if (length(at) > most) "{length(at) - most} more.", class = "group",
+              groups = vctrs::vec_slice(keys, at))
 }
 
 # Results, or errors, of groups -> one table, groups first.

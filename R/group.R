@@ -67,10 +67,9 @@ check_group_events <- function(designs, call) {
 in_group <- function(value, keys, g, call, rows = NULL) {
   rlang::try_fetch(value, error = function(cnd) {
     row <- if (is.null(cnd$row)) NULL else rows[cnd$row]
-    stop_input(c(
-      "In group {.val {group_label(keys, g)}}.",
-      "i" = if (!is.null(row)) "Its row {cnd$row} is row {row} of the data."
-    ), "group", row = row, parent = cnd, call = call)
+    stop_input("In group {.val {group_label(keys, g)}}.",
+               "i" = if (!is.null(row)) "Its row {cnd$row} is row {row} of the data.", class = "group", row = row,
+               parent = cnd, call = call)
   })
 }
 

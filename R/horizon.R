@@ -78,8 +78,8 @@ follow_up_of <- function(whole, stratum, call) {
   if (is.null(whole) || is.null(whole$strata)) return(whole)
   rows <- whole$strata %in% stratum
   if (any(rows)) return(lapply(whole, `[`, rows))
-  stop_input(c("{.arg censoring} must have rows of every stratum.", "x" = "It has none of {.val {stratum}}."),
-             "horizon", arg = "censoring", value = stratum, call = call)
+  stop_input("{.arg censoring} must have rows of every stratum.", "x" = "It has none of {.val {stratum}}.",
+             class = "horizon", arg = "censoring", value = stratum, call = call)
 }
 
 check_horizon_time <- function(x, arg, call) {
@@ -128,10 +128,10 @@ outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
   values <- ifelse(is.na(weights), NA, as.numeric(followed$time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
-    tell(c("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?was/were} censored by time \\
-                  {format(horizon$time)}. Inverse probability of censoring weights compensate for them \\
-                  and are treated as known."),
-                "censored", .frequency = "regularly", .frequency_id = "calibrisk_censored")
+    tell("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?was/were} censored by time \\
+                {format(horizon$time)}. Inverse probability of censoring weights compensate for them \\
+                and are treated as known.", class = "censored", .frequency = "regularly",
+         .frequency_id = "calibrisk_censored")
   }
   list(values = values, column = if (is.data.frame(x)) which(vapply(x, identical, NA, surv)),
        censoring = list(horizon = horizon$time, weights = weights, outcomes = values))
@@ -165,21 +165,21 @@ check_horizon <- function(followed, horizon, call) {
 }
 
 stop_unfollowed <- function(last, horizon, call) {
-  stop_input(c(
-    "At {.arg horizon} some rows must still be followed.",
-    "x" = "The last time is {signif(last, 7)}, the horizon {horizon}.",
-    "i" = "Choose an earlier {.arg horizon}, in the unit of the times."
-  ), c("horizon", "rows"), arg = "horizon", value = horizon, call = call)
+  stop_input("At {.arg horizon} some rows must still be followed.",
+             "x" = "The last time is {signif(last, 7)}, the horizon {horizon}.",
+             "i" = "Choose an earlier {.arg horizon}, in the unit of the times.", class = c("horizon", "rows"),
+             arg = "horizon", value = horizon, call = call)
 }
 
 # `time`: the median follow-up, if it is known.
 stop_no_event <- function(horizon, time, call) {
   if (!is.null(time)) time <- count_text(signif(time, 4))
-  stop_input(c(
+  stop_input(
     "By {.arg horizon} some events must have happened.",
     "x" = "None has by {.val {horizon}}{if (!is.null(time)) paste0('; the median follow-up is ', format(time))}.",
-    "i" = "Is {.arg horizon} in the unit of the times?"
-  ), c("horizon", "rows"), arg = "horizon", value = horizon, call = call)
+    "i" = "Is {.arg horizon} in the unit of the times?", class = c("horizon", "rows"), arg = "horizon", value = horizon,
+    call = call
+  )
 }
 
 # Weights of the rows of each group that compensate for the censored ones of that group, as of the group alone:
@@ -196,10 +196,11 @@ group_weights <- function(truth, x, groups, horizon, call, weights = NULL) {
 
 survival_outcome <- function(truth, x, call) {
   value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) x), error = function(cnd) {
-    stop_input(c(
+    stop_input(
       "{.arg truth} cannot be evaluated as survival outcomes.",
-      "i" = "As in {.code Surv(time, status)}, where {.code status} is 1 for an event and 0 for a censored row."
-    ), c("horizon", "truth"), arg = "truth", parent = cnd, call = call)
+      "i" = "As in {.code Surv(time, status)}, where {.code status} is 1 for an event and 0 for a censored row.",
+      class = c("horizon", "truth"), arg = "truth", parent = cnd, call = call
+    )
   })
   stop_if(
     !inherits(value, "Surv") || !identical(attr(value, "type"), "right"),

@@ -234,4 +234,4 @@ partner_weight <- function(design) {
 pair_weight <- function(design) sum(design_weights(design) * partner_weight(design))
 
 # Rows are not kept.
-no_rows <- function() stop_input("An estimate from sums has no influence of rows.", "unsupported")
+no_rows <- function() stop_input("An estimate from sums has no influence of rows.", class = "unsupported")

@@ -73,10 +73,9 @@ paper_table <- function(x, digits = 3, call = caller_env()) UseMethod("paper_tab
 paper_table.default <- function(x, digits = 3, call = caller_env()) {
   check_object(x, "x", call)
   if (is.data.frame(x)) return(paper_columns(x, digits))
-  stop_input(c("{.arg x} must be a result of this package, or a table of one.",
-               "x" = "It is {describe(x)}.",
-               "i" = "For example {.code ce_kable(ce_validate(data, outcome, .pred_yes))}."),
-             "argument", arg = "x", value = x, call = call)
+  stop_input("{.arg x} must be a result of this package, or a table of one.", "x" = "It is {describe(x)}.",
+             "i" = "For example {.code ce_kable(ce_validate(data, outcome, .pred_yes))}.", arg = "x", value = x,
+             call = call)
 }
 
 #' @export

@@ -180,13 +180,11 @@ smallest_eigenvalue <- function(gram) {
 
 warn_not_psd <- function(gram, kernel) {
   values <- smallest_eigenvalue(gram)
-  if (values[["smallest"]] < -1e-8 * values[["largest"]]) {
-    warn_result(c(
-      "The kernel {.code {format(kernel)}} is not positive semidefinite on these predictions.",
-      "x" = "Its Gram matrix has the eigenvalue {.val {signif(values[['smallest']], 6)}}.",
-      "i" = if (kernel$type != "function") "{.fn kernel_mmd} and {.fn kernel_hellinger} are always valid."
-    ), "not_psd", eigenvalue = values[["smallest"]])
-  }
+  warn_if(values[["smallest"]] < -1e-8 * values[["largest"]],
+          "The kernel {.code {format(kernel)}} is not positive semidefinite on these predictions.",
+          "x" = "Its Gram matrix has the eigenvalue {.val {signif(values[['smallest']], 6)}}.",
+          "i" = if (kernel$type != "function") "{.fn kernel_mmd} and {.fn kernel_hellinger} are always valid.",
+          class = "not_psd", eigenvalue = values[["smallest"]])
 }
 
 #' Gram matrix of a kernel
@@ -229,7 +227,8 @@ law_matrix <- function(kernel, x, y, draws, threads, call) {
           "{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", arg = "y", call = call)
   read <- function(law, arg) {
     rlang::try_fetch(as_distribution(law), error = function(cnd) {
-      stop_input("{.arg {arg}} cannot be read as predictive distributions.", "distribution", parent = cnd, call = call)
+      stop_input("{.arg {arg}} cannot be read as predictive distributions.", class = "distribution", parent = cnd,
+                 call = call)
     })
   }
   x <- read(x, "x")

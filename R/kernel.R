@@ -66,11 +66,9 @@ kernel_gaussian <- function(bandwidth) {
 string_number <- function(x) suppressWarnings(as.numeric(x))
 
 stop_median <- function(bandwidth, call) {
-  stop_input(c(
-    "{.arg bandwidth} must be a positive number, or {.val median}.",
-    "x" = "It is {describe(bandwidth)}.",
-    remedy("The median heuristic is", mended_line(call, list(bandwidth = "median")))
-  ), "argument", arg = "bandwidth", value = bandwidth, call = call)
+  stop_input("{.arg bandwidth} must be a positive number, or {.val median}.", "x" = "It is {describe(bandwidth)}.",
+             remedy("The median heuristic is", mended_line(call, list(bandwidth = "median"))), arg = "bandwidth",
+             value = bandwidth, call = call)
 }
 
 #' @rdname ce_kernels

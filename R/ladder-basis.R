@@ -75,12 +75,12 @@ check_bases <- function(bases, notion, call = caller_env()) {
 
 stop_no_bases <- function(bases, call) {
   knots <- if (is.numeric(bases) && length(bases) == 1 && isTRUE(bases >= 2)) bases else 8
-  stop_input(c(
+  stop_input(
     "{.arg bases} must be a list of up to {most_bases} bases: {.fn basis_hats}, {.fn basis_kernel} or functions of \\
-     the matrix of predictions.",
-    "x" = "It is {describe(bases)}.",
-    remedy("For example", mended_line(call, list(bases = call("basis_hats", knots))))
-  ), "argument", arg = "bases", value = bases, call = call)
+     the matrix of predictions.", "x" = "It is {describe(bases)}.",
+    remedy("For example", mended_line(call, list(bases = call("basis_hats", knots)))), arg = "bases", value = bases,
+    call = call
+  )
 }
 
 # The arguments of the core: functions are evaluated on the features.
@@ -88,7 +88,7 @@ basis_specs <- function(bases, features, call) {
   lapply(seq_along(bases), function(b) {
     if (!is.function(bases[[b]])) return(bases[[b]]$spec)
     columns <- rlang::try_fetch(bases[[b]](features), error = function(cnd) {
-      stop_input("Basis {b} of {.arg bases} failed.", "argument", arg = "bases", parent = cnd, call = call)
+      stop_input("Basis {b} of {.arg bases} failed.", arg = "bases", parent = cnd, call = call)
     })
     columns <- as.matrix(columns)
     stop_if(!is.numeric(columns) || nrow(columns) != nrow(features) || ncol(columns) == 0 || !all(is.finite(columns)),

@@ -14,11 +14,9 @@ stop_memory <- function(what, size, need, call) {
     sizes <- count_text(size)
     "With {sizes[1]} rows and {sizes[2]} columns it needs {gigabytes(need)}; {gigabytes(available_memory())} are free."
   }
-  stop_input(c(
-    "There must be memory for {what}, and as much again to work with it.",
-    "x" = fact,
-    "i" = "Take fewer rows: the package's own estimators need no matrix of pairs."
-  ), "memory", call = call)
+  stop_input("There must be memory for {what}, and as much again to work with it.", "x" = fact,
+             "i" = "Take fewer rows: the package's own estimators need no matrix of pairs.", class = "memory",
+             call = call)
 }
 
 # The core's error of memory, or R's own, which has no class: its words are those of R's translation.

@@ -108,12 +108,11 @@ check_scalar_problem <- function(problem) {
 }
 
 stop_vector_notion <- function(call = NULL) {
-  stop_input(c(
-    "{.fn method_bins} needs one probability per row.",
-    "x" = "Cells of a whole probability vector are not defined.",
-    "i" = "Use {.code notion = \"top_label\"}, {.val class_wise} or {.val binary}, or another \\
-           method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}."
-  ), "notion", arg = "method", call = call)
+  stop_input("{.fn method_bins} needs one probability per row.",
+             "x" = "Cells of a whole probability vector are not defined.",
+             "i" = "Use {.code notion = \"top_label\"}, {.val class_wise} or {.val binary}, or another \\
+                    method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}.", class = "notion", arg = "method",
+             call = call)
 }
 
 # Plain bins: phi is the bin's mean residual, the estimated gap.

@@ -30,23 +30,20 @@ check_problem_values <- function(problem, call) {
 }
 
 stop_problem <- function(fact, call) {
-  stop_input(c(
-    "{.arg problem} must be a list of {.field features} (n x q), {.field residuals} (n x d) and \
-     {.field labels} (n).",
-    "x" = "Here {fact}.",
-    "i" = "Labels are 0 or 1 where d is 1, otherwise 1, ..., d."
-  ), "problem", arg = "problem", call = call)
+  stop_input("{.arg problem} must be a list of {.field features} (n x q), {.field residuals} (n x d) and \
+              {.field labels} (n).", "x" = "Here {fact}.", "i" = "Labels are 0 or 1 where d is 1, otherwise 1, ..., d.",
+             class = "problem", arg = "problem", call = call)
 }
 
 check_fold <- function(fold, n, call = caller_env()) {
   ok <- is.numeric(fold) && length(fold) == n && cpp_all_whole(fold, 0, n + 1)
-  if (!ok || max(0, fold) < 1 || max(fold) > n + 1) {
-    stop_input(c(
-      "{.arg fold} must have one whole number per row: 0 for test rows, 1, 2, ... for the fold that holds a row out.",
-      "x" = "It is {describe(fold)}{if (is.numeric(fold)) paste(', for', n, 'rows')}.",
-      "i" = "{.code rep(1:5, length.out = nrow(problem$features))} makes five folds."
-    ), "folds", arg = "fold", call = call)
-  }
+  stop_if(
+    !ok || max(0, fold) < 1 || max(fold) > n + 1,
+    "{.arg fold} must have one whole number per row: 0 for test rows, 1, 2, ... for the fold that holds a row out.",
+    "x" = "It is {describe(fold)}{if (is.numeric(fold)) paste(', for', n, 'rows')}.",
+    "i" = "{.code rep(1:5, length.out = nrow(problem$features))} makes five folds.", class = "folds", arg = "fold",
+    call = call
+  )
 }
 
 check_grid <- function(grid, call = caller_env()) {

@@ -26,20 +26,18 @@ fit_form.ce_method_function <- function(method, problem, point, context) {
 # f(x, y) as a double matrix, or a classed error that says what came instead.
 evaluate_pairs <- function(form, x, y) {
   h <- rlang::try_fetch(form$f(x, y), error = function(cnd) {
-    stop_input(c(
-      "The function of {.fn method_function} must work for any two feature matrices.",
-      "x" = "For matrices of {nrow(x)} and {nrow(y)} rows and {ncol(x)} column{?s} it failed."
-    ), "function", arg = "f", parent = cnd, call = NULL)
+    stop_input("The function of {.fn method_function} must work for any two feature matrices.",
+               "x" = "For matrices of {nrow(x)} and {nrow(y)} rows and {ncol(x)} column{?s} it failed.",
+               class = "function", arg = "f", parent = cnd, call = NULL)
   })
   size <- as.numeric(nrow(x)) * nrow(y)
   if (!(is.numeric(h) || (is.logical(h) && all(is.na(h)))) || length(h) != size) {
     got <- if (is.null(dim(h))) paste("length", length(h)) else paste(dim(h), collapse = " x ")
-    stop_input(c(
-      "The function of {.fn method_function} must return a numeric matrix with one row per row of \\
-       its first argument and one column per row of its second.",
-      "x" = "For {nrow(x)} and {nrow(y)} rows it returned {.cls {class(h)[1]}} of size {got}.",
-      "i" = "{.code tcrossprod(g(P), g(Q))} and {.code outer(P[, 1], Q[, 1])} have the right shape."
-    ), "function", arg = "f", call = NULL)
+    stop_input("The function of {.fn method_function} must return a numeric matrix with one row per row of \\
+                its first argument and one column per row of its second.",
+               "x" = "For {nrow(x)} and {nrow(y)} rows it returned {.cls {class(h)[1]}} of size {got}.",
+               "i" = "{.code tcrossprod(g(P), g(Q))} and {.code outer(P[, 1], Q[, 1])} have the right shape.",
+               class = "function", arg = "f", call = NULL)
   }
   stop_if(is.matrix(h) && nrow(h) != nrow(x),
           "The function of {.fn method_function} must return one row per row of its first argument.",
@@ -64,10 +62,9 @@ form_risk.ce_form_function <- function(form, features, residuals, threads, desig
 }
 
 stop_missing_pairs <- function() {
-  stop_input(c(
-    "Pairs without a value cannot be left out where rows are weighted or clustered.",
-    "i" = "Let the function of {.fn method_function} return a number for every pair."
-  ), "function", arg = "f", call = NULL)
+  stop_input("Pairs without a value cannot be left out where rows are weighted or clustered.",
+             "i" = "Let the function of {.fn method_function} return a number for every pair.", class = "function",
+             arg = "f", call = NULL)
 }
 
 # h(p_i, p_i): blocks of a few rows, so that the work stays nearly linear.

@@ -6,10 +6,8 @@ check_bin_options <- function(scheme, preset, given, call) {
   for (arg in intersect(given, names(owners))) {
     if (scheme$type %in% owners[[arg]]) next
     kinds <- paste0("type = \"", owners[[arg]], "\"")
-    stop_input(c(
-      "{.arg {arg}} is not an option of {.code type = \"{scheme$type}\"}.",
-      "i" = "It is an option of {.or {.code {kinds}}}."
-    ), "argument", arg = arg, call = call)
+    stop_input("{.arg {arg}} is not an option of {.code type = \"{scheme$type}\"}.",
+               "i" = "It is an option of {.or {.code {kinds}}}.", arg = arg, call = call)
   }
   stop_if(!is.null(preset) && "distance" %in% given, "{.arg distance} is not an option of a {.arg preset}.",
           "x" = "The preset is {.val {preset}}.", arg = "distance", call = call)

@@ -73,13 +73,13 @@ cox_columns <- function(problem, floor, level, call) {
   y <- as.numeric(problem$labels)
   if (!is.null(floor)) p <- pmin(pmax(p, floor), 1 - floor)
   bad <- which(p == 0 | p == 1)
-  if (length(bad) > 0) {
-    stop_input(c(
-      "Cox's regression needs predictions strictly between 0 and 1 (see {.arg floor}): others have infinite logits.",
-      "x" = "Prediction {bad[1]} is {.val {p[bad[1]]}}; {length(bad)} of {length(p)} are 0 or 1.",
-      "i" = "Give {.arg floor}, for example {.code floor = 1e-6}; the estimate will depend on it."
-    ), "logit", arg = "x", row = bad[1], call = call)
-  }
+  stop_if(
+    length(bad) > 0,
+    "Cox's regression needs predictions strictly between 0 and 1 (see {.arg floor}): others have infinite logits.",
+    "x" = "Prediction {bad[1]} is {.val {p[bad[1]]}}; {length(bad)} of {length(p)} are 0 or 1.",
+    "i" = "Give {.arg floor}, for example {.code floor = 1e-6}; the estimate will depend on it.", class = "logit",
+    arg = "x", row = bad[1], call = call
+  )
   design <- problem$design
   alike <- equal_draws(design) && is.null(design$cluster)
   fit <- cox_fits(stats::qlogis(p), y, design, if (alike) design$copies)
@@ -99,20 +99,16 @@ cox_fits <- function(z, y, design, copies = NULL) {
   apart <- all(y == y[1]) || max(z[y == 0]) <= min(z[y == 1]) || min(z[y == 0]) >= max(z[y == 1])
   two <- both$converged && !apart
   ok <- c(two, two, large$converged && !all(y == y[1]), two)
-  if (!all(ok)) {
-    warn_result(c(
-      "Cox's regression has no finite estimate.",
-      "i" = if (all(y == y[1])) {
-        "All outcomes are equal."
-      } else if (all(z == z[1])) {
-        "All predictions are equal: the slope is not defined."
-      } else if (apart) {
-        "Predictions separate the outcomes perfectly."
-      } else {
-        "Newton's method did not converge."
-      }
-    ), "convergence")
-  }
+  warn_if(!all(ok), "Cox's regression has no finite estimate.",
+          "i" = if (all(y == y[1])) {
+            "All outcomes are equal."
+          } else if (all(z == z[1])) {
+            "All predictions are equal: the slope is not defined."
+          } else if (apart) {
+            "Predictions separate the outcomes perfectly."
+          } else {
+            "Newton's method did not converge."
+          }, class = "convergence")
   list(z = z, y = y, both = both, large = large, ok = ok, w = w, unit = unit)
 }
 
@@ -204,8 +200,7 @@ spiegelhalter_columns <- function(problem) {
   z <- sum(w * rows) / error
   if (variance == 0) {
     z <- NA_real_
-    warn_result("Spiegelhalter's statistic is not defined: all predictions are 0, 0.5 or 1.",
-                "convergence")
+    warn_result("Spiegelhalter's statistic is not defined: all predictions are 0, 0.5 or 1.", class = "convergence")
   }
   list(.estimate = z, p.value = 2 * if (clustered) stats::pt(-abs(z), design_df(design)) else pnorm(-abs(z)))
 }
@@ -222,10 +217,9 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
   check_count(n_groups, lower = 3)
   check_flag(fitted)
   call <- current_env()
-  tell(c(
-    "i" = "The Hosmer-Lemeshow test depends on the number of groups, and on the number of rows \\
-           more than on the model; prefer an estimate with an interval."
-  ), "hosmer_lemeshow", .frequency = "once", .frequency_id = "calibrisk_hosmer_lemeshow")
+  tell("i" = "The Hosmer-Lemeshow test depends on the number of groups, and on the number of rows \\
+              more than on the model; prefer an estimate with an interval.", class = "hosmer_lemeshow",
+       .frequency = "once", .frequency_id = "calibrisk_hosmer_lemeshow")
   metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "hosmer_lemeshow", function(predictions) {
     c(hosmer_columns(notion_problems(predictions, notion, call)[[1]], n_groups, fitted, call),
       list(n = n_obs(predictions)))

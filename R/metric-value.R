@@ -79,12 +79,11 @@ as_metric <- function(metric, call = caller_env()) {
   if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))
   named <- named_metric(metric)
   if (!is.null(named)) return(as_metric(named, call))
-  stop_input(c(
+  stop_input(
     "{.arg metric} must be a metric of one number, such as {.code ece}, {.code ce_metric(ece, n_bins = 5)} or \\
-     {.code score_brier()}.",
-    "x" = "It is {describe(metric)}.",
-    metric_remedy(metric, call)
-  ), "argument", arg = "metric", value = metric, call = call)
+     {.code score_brier()}.", "x" = "It is {describe(metric)}.", metric_remedy(metric, call), arg = "metric",
+    value = metric, call = call
+  )
 }
 
 # A list of metrics: one alone, values, names, scores and functions, whose names in the list are what they are called.
@@ -107,15 +106,15 @@ check_metric_names <- function(metrics, arg, call) {
   meant <- meant_word(wrong, metric_names()) %||% if (is.null(verb)) "ece"
   mended <- lapply(unname(metrics), function(one) if (identical(one, wrong)) meant else one)
   mended <- unique(Filter(rlang::is_string, mended))
-  stop_input(c(
+  stop_input(
     "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
     "x" = "{.val {wrong}} is none of them.",
     if (!is.null(meant)) {
       remedy("Did you mean {.val {meant}}?", mended_line(call, setNames(list(short_value(unlist(mended))), arg)))
     } else {
       verb_remedy(verb, call)
-    }
-  ), "argument", arg = arg, value = wrong, call = call)
+    }, arg = arg, value = wrong, call = call
+  )
 }
 
 # The nearest metric, or the function instead of its value.
@@ -208,12 +207,12 @@ check_law_metric <- function(metric, model, call) {
     scores <- as_scores(score %||% "brier", call, of_both = TRUE)
     if (all(vapply(scores, function(one) !is.null(one$real), NA))) return(invisible())
   }
-  stop_input(c(
+  stop_input(
     "{.arg metric} must be one of predictive distributions where the models predict numbers.",
     "x" = "{.val {metric_text(metric)}} is one of class probabilities.",
     "i" = "Metrics of distributions are {.val {c(law_metrics, 'ckce_debiased', 'ckce_null_mean')}}, the scores \\
-           {.val {real_scores()}}, and functions of your own."
-  ), "argument", arg = "metric", call = call)
+           {.val {real_scores()}}, and functions of your own.", arg = "metric", call = call
+  )
 }
 
 is_metric_of <- function(metric, names) {
@@ -256,11 +255,10 @@ estimate_metric <- function(metric, data, call) {
 try_metric <- function(value, call) {
   rlang::try_fetch(value, error = function(cnd) {
     if (inherits(cnd, c("calibrisk_error", "interrupt"))) return(rlang::zap())
-    stop_input(c(
-      "{.arg metric} must be a function of predictions and outcomes.",
-      "x" = "It failed with the message below.",
-      "i" = "Such as {.code metric = ece}, or {.code metric = function(x, truth) mean((x - truth)^2)}."
-    ), c("metric", "argument"), arg = "metric", parent = cnd, call = call)
+    stop_input("{.arg metric} must be a function of predictions and outcomes.",
+               "x" = "It failed with the message below.",
+               "i" = "Such as {.code metric = ece}, or {.code metric = function(x, truth) mean((x - truth)^2)}.",
+               class = c("metric", "argument"), arg = "metric", parent = cnd, call = call)
   })
 }
 

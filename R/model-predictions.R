@@ -65,7 +65,7 @@ ce_predictions <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.default <- function(model, newdata, ...) {
-  stop_input(c(
+  stop_input(
     "{.arg model} must be one of the models that {.fn ce_predictions} knows, see its help.",
     "x" = "It is {.cls {class(model)[1]}}.",
     if (is.data.frame(model) && !missing(newdata) && is_model(newdata)) {
@@ -73,8 +73,8 @@ ce_predictions.default <- function(model, newdata, ...) {
     } else {
       c("i" = "For another model add its predictions as a column: {.code newdata$.pred_yes <- predict(...)}, named \\
                after the level of the outcome.")
-    }
-  ), c("model", "argument"), arg = "model", call = NULL)
+    }, class = c("model", "argument"), arg = "model", call = NULL
+  )
 }
 
 swapped_model <- function(call) {
@@ -111,11 +111,10 @@ predict_rows <- function(model, newdata, ...) {
   rlang::try_fetch(stats::predict(model, newdata, ...), error = function(cnd) {
     used <- tryCatch(all.vars(stats::delete.response(stats::terms(model))), error = function(cnd) character())
     absent <- setdiff(used, names(newdata))
-    stop_input(c(
-      "{.arg newdata} must have the columns that the model was fitted to.",
-      "x" = if (length(absent) > 0) "It has no {.field {absent}}." else "The model's {.fn predict} failed.",
-      "i" = "Its columns are {.field {names(newdata)}}."
-    ), c("model", "columns"), arg = "newdata", parent = if (length(absent) == 0) cnd, call = NULL)
+    stop_input("{.arg newdata} must have the columns that the model was fitted to.",
+               "x" = if (length(absent) > 0) "It has no {.field {absent}}." else "The model's {.fn predict} failed.",
+               "i" = "Its columns are {.field {names(newdata)}}.", class = c("model", "columns"), arg = "newdata",
+               parent = if (length(absent) == 0) cnd, call = NULL)
   })
 }
 
@@ -154,7 +153,7 @@ event_of <- function(model) {
 }
 
 stop_no_probabilities <- function(what, remedy, .envir = parent.frame()) {
-  stop_input(c("The model must predict probabilities or distributions.", "x" = what, "i" = remedy), "model",
+  stop_input("The model must predict probabilities or distributions.", "x" = what, "i" = remedy, class = "model",
              arg = "model", call = NULL, .envir = .envir)
 }
 

@@ -81,9 +81,9 @@ read_after <- function(x, after, before, truth, dots, call) {
   out <- read_moments(after, truth, dots, TRUE, call, raw = before$raw, any_family = TRUE)
   if (!identical(before$rows, out$rows)) {
     both <- intersect(before$rows, out$rows)
-    stop_input(c("{.arg x} and {.arg after} must be complete in the same rows.",
-                 "x" = "They share {length(both)} of {length(unique(before$rows))} and {length(unique(out$rows))}."),
-               "length", arg = "after", call = call)
+    stop_input("{.arg x} and {.arg after} must be complete in the same rows.",
+               "x" = "They share {length(both)} of {length(unique(before$rows))} and {length(unique(out$rows))}.",
+               class = "length", arg = "after", call = call)
   }
   out
 }
@@ -189,8 +189,8 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL,
   check_length(length(moments$mean), length(outcome), call)
   if (any(is.infinite(outcome) | is.nan(outcome))) {
     row <- which(is.infinite(outcome) | is.nan(outcome))[1]
-    stop_input(c("{.arg truth} must be finite.", "x" = "Row {row} is {.val {outcome[row]}}."),
-               "truth", arg = "truth", row = row, call = call)
+    stop_input("{.arg truth} must be finite.", "x" = "Row {row} is {.val {outcome[row]}}.", class = "truth",
+               arg = "truth", row = row, call = call)
   }
   raw <- raw %||% read_design(design, frame, length(outcome), call)
   complete <- !is.na(moments$mean) & !is.na(moments$variance) & !is.na(outcome) &
@@ -250,17 +250,17 @@ moment_roles <- function(columns, call) {
     at <- vapply(moment_names, function(known) name %in% known, NA)
     if (any(at)) names(moment_names)[at] else ""
   }, "", USE.NAMES = FALSE)
-  if (sum(role == "mean") != 1 || !all(nzchar(role))) {
-    stop_input(c(
-      "Two numbers per prediction are a mean and a variance or standard deviation only where their names say so.",
-      "x" = if (is.null(columns)) "They have no names." else "They are named {.field {columns}}.",
-      "i" = "Give {.code pred_normal(mean, sd)}, or columns named {.code mean} and {.code variance} (or {.code sd})."
-    ), "columns", arg = "x", call = call)
-  }
+  stop_if(
+    sum(role == "mean") != 1 || !all(nzchar(role)),
+    "Two numbers per prediction are a mean and a variance or standard deviation only where their names say so.",
+    "x" = if (is.null(columns)) "They have no names." else "They are named {.field {columns}}.",
+    "i" = "Give {.code pred_normal(mean, sd)}, or columns named {.code mean} and {.code variance} (or {.code sd}).",
+    class = "columns", arg = "x", call = call
+  )
   says <- c(variance = "variance", sd = "standard deviation")[[role[role != "mean"]]]
-  tell(c("i" = "Read {.field {columns[role == 'mean']}} as the mean, \\
-                {.field {columns[role != 'mean']}} as the {says}."),
-       "moments", .frequency = "once", .frequency_id = paste(c("calibrisk_moments", columns), collapse = "_"))
+  tell("i" = "Read {.field {columns[role == 'mean']}} as the mean, \\
+              {.field {columns[role != 'mean']}} as the {says}.", class = "moments", .frequency = "once",
+       .frequency_id = paste(c("calibrisk_moments", columns), collapse = "_"))
   role
 }
 
@@ -269,10 +269,8 @@ dss_terms <- function(variance, r) ifelse(variance == 0 & r > 0, Inf,
                                           ifelse(variance == 0, -Inf, r / variance + log(variance)))
 
 warn_not_injective <- function(reason, what = "upper bound", stated = TRUE) {
-  warn_result(c(
-    "The gain is not the improvement of the calibration error: the map is not injective.",
-    "x" = "Of this map: {reason}.",
-    "i" = "It is the improvement of the {what}, any loss of sharpness included.",
-    if (stated) c("i" = "{.code injective = FALSE} says that you know.")
-  ), "injective")
+  warn_result("The gain is not the improvement of the calibration error: the map is not injective.",
+              "x" = "Of this map: {reason}.",
+              "i" = "It is the improvement of the {what}, any loss of sharpness included.",
+              if (stated) c("i" = "{.code injective = FALSE} says that you know."), class = "injective")
 }

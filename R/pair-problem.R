@@ -107,14 +107,14 @@ kernel_bound <- function(kernel, simplex, call = caller_env()) {
   value <- switch(kernel$type,
     sum = sum(vapply(kernel$parts, kernel_bound, 0, simplex, call)),
     product = prod(vapply(kernel$parts, kernel_bound, 0, simplex, call)),
-    `function` = stop_input(c("The bound needs a kernel with a known bound.",
-                              "x" = "{.arg kernel} is a function."), "kernel", call = call),
+    `function` = stop_input("The bound needs a kernel with a known bound.", "x" = "{.arg kernel} is a function.",
+                            class = "kernel", call = call),
     # a mean of values of its target kernel
     embedding = kernel_bound(kernel$target_kernel, FALSE, call),
     linear = if (simplex) 1 else {
-      stop_input(c("The bound needs a bounded kernel.",
-                   "x" = "{.fn kernel_linear} is unbounded on these predictions or outcomes."),
-                 "kernel", call = call)
+      stop_input("The bound needs a bounded kernel.",
+                 "x" = "{.fn kernel_linear} is unbounded on these predictions or outcomes.", class = "kernel",
+                 call = call)
     },
     1
   )

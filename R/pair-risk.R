@@ -89,11 +89,9 @@ check_pair_matrix <- function(h, m, call = caller_env()) {
   missing_only <- is.logical(h) && all(is.na(h))
   if (!is.matrix(h) || !(is.numeric(h) || missing_only) || any(dim(h) != m)) {
     got <- if (is.matrix(h)) paste(dim(h), collapse = " x ") else describe(h)
-    stop_input(c(
-      "{.arg h} must be a function or a numeric matrix with a row and a column per row of \\
-       {.arg residuals}.",
-      "x" = "{.arg residuals} has {m} row{?s}, {.arg h} is {got}."
-    ), "function", arg = "h", call = call)
+    stop_input("{.arg h} must be a function or a numeric matrix with a row and a column per row of \\
+                {.arg residuals}.", "x" = "{.arg residuals} has {m} row{?s}, {.arg h} is {got}.", class = "function",
+               arg = "h", call = call)
   }
   storage.mode(h) <- "double"
   h
@@ -110,10 +108,7 @@ index_tile <- function(h, rows, cols) {
 }
 
 warn_missing_pairs <- function(risk, m, na_rm) {
-  if (risk$n_missing > 0 && !na_rm) {
-    warn_result(c(
-      "h is NaN for {risk$n_missing} of {as.numeric(m)^2} pairs of rows; the risk is NA.",
-      "i" = "{.code na_rm = TRUE} leaves these pairs out."
-    ), "missing_pairs")
-  }
+  warn_if(risk$n_missing > 0 && !na_rm,
+          "h is NaN for {risk$n_missing} of {as.numeric(m)^2} pairs of rows; the risk is NA.",
+          "i" = "{.code na_rm = TRUE} leaves these pairs out.", class = "missing_pairs")
 }

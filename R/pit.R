@@ -84,6 +84,6 @@ read_pit <- function(x, truth, dots, na_rm, call, design = NULL) {
 }
 
 stop_missing_curve <- function(call) {
-  stop_input(c("A curve cannot be drawn through missing values.",
-               "i" = "Use {.code na_rm = TRUE} to drop them."), "missing", arg = "na_rm", call = call)
+  stop_input("A curve cannot be drawn through missing values.", "i" = "Use {.code na_rm = TRUE} to drop them.",
+             class = "missing", arg = "na_rm", call = call)
 }

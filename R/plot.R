@@ -8,16 +8,16 @@ draw_figure <- function(x, ..., call = caller_env()) {
 
 # Results without a figure of their own: that of a data frame would be one of all columns against each other.
 no_figure <- function(x, call = caller_env()) {
-  stop_input(c(
-    "Tables of metrics and of differences, states and summaries have no figure.",
-    "x" = "{.arg x} is {describe(x)}.",
+  stop_input(
+    "Tables of metrics and of differences, states and summaries have no figure.", "x" = "{.arg x} is {describe(x)}.",
     "i" = if (is_state(x)) {
       verb <- if (identical(x$about$notion, "canonical")) "ce_tune" else "ce_estimate"
       paste0("Draw what it tells: {.code plot(", verb, "(state))}.")
     },
     "i" = "{.fn plot} draws {.fn ce_curve}, {.fn ce_estimate}, {.fn ce_rank}, {.fn ce_decision}, {.fn ce_validate}, \\
-           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test}, {.fn ce_monitor} and {.fn ce_tune}."
-  ), "argument", arg = "x", call = call)
+           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test}, {.fn ce_monitor} and {.fn ce_tune}.", arg = "x",
+    call = call
+  )
 }
 
 #' @export

@@ -169,20 +169,20 @@ check_wishes <- function(width, power, n, threshold, delta, call) {
 stop_unknown_width <- function(width, named, bad, known, call) {
   for (i in bad) named[i] <- c(meant_word(named[i], setdiff(known, named)), setdiff(known, named))[1]
   line <- mended_line(call, list(width = as.call(c(quote(c), setNames(as.list(unname(width)), named)))))
-  stop_input(c(
+  stop_input(
     "{.arg width} must be named by different criteria: {.or {.val {known}}}.",
     "x" = if (nzchar(names(width)[bad[1]] %||% "")) "Element {bad[1]} is named {.val {names(width)[bad[1]]}}." else
-      "Element {bad[1]} has no name.",
-    if (!anyNA(named)) remedy("For example", line)
-  ), "argument", arg = "width", value = width, call = call)
+      "Element {bad[1]} has no name.", if (!anyNA(named)) remedy("For example", line), arg = "width", value = width,
+    call = call
+  )
 }
 
 # Not the predictions of a pilot study, a model, a number of rows or a word.
 check_assumption <- function(x, call) {
   if (inherits(x, "ce_assumption")) return(check_object(x, "x", call))
-  stop_input(c("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
-               (if (is.data.frame(x) || is_model(x) || length(x) > 1) pilot_remedy else planned_remedy)(x, call)),
-             "argument", arg = "x", value = x, call = call)
+  stop_input("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
+             (if (is.data.frame(x) || is_model(x) || length(x) > 1) pilot_remedy else planned_remedy)(x, call),
+             arg = "x", value = x, call = call)
 }
 
 # Rows are those of a pilot: arguments that say how they are read are its own.

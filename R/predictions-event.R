@@ -58,12 +58,11 @@ warn_trends <- function(trends, classes, predictions, event_level) {
   # as one line: it is text of another message
   remedy <- gsub("\\\\\n *", "", direction_remedy(predictions, event_level))
   remedy <- inline_text(remedy, environment())
-  warn_result(c(
+  warn_result(
     "{cli::qty(length(classes))}{?Class/Classes} {.val {classes}} {?becomes/become} rarer as {?its/their} predicted \
-     probability rises.",
-    "x" = "The area under the ROC curve is {fact}.",
-    "i" = "{remedy}"
-  ), "direction", auc = vapply(trends, `[[`, 0, "auc"), event = classes, fact = fact, remedy = remedy)
+     probability rises.", "x" = "The area under the ROC curve is {fact}.", "i" = "{remedy}", class = "direction",
+    auc = vapply(trends, `[[`, 0, "auc"), event = classes, fact = fact, remedy = remedy
+  )
 }
 
 # Calls fn(name) for each of several models, with one warning that names them.
@@ -88,11 +87,9 @@ warn_models <- function(found, n, most = 5) {
   shown <- utils::head(names(found), most)
   areas <- toString(paste(shown, facts[shown]))
   if (length(found) > most) areas <- paste(areas, "and", length(found) - most, "more")
-  warn_result(c(
-    "Outcomes become rarer as their predicted probability rises in {length(found)} of {n} models.",
-    "x" = "The area under the ROC curve, of {.val {events}}, is {areas}.",
-    "i" = "{remedy}"
-  ), "direction", auc = unlist(lapply(found, `[[`, "auc")), event = events, models = names(found))
+  warn_result("Outcomes become rarer as their predicted probability rises in {length(found)} of {n} models.",
+              "x" = "The area under the ROC curve, of {.val {events}}, is {areas}.", "i" = "{remedy}",
+              class = "direction", auc = unlist(lapply(found, `[[`, "auc")), event = events, models = names(found))
 }
 
 # The remedy, which depends on how the class of the probability was determined.

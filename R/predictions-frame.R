@@ -15,15 +15,13 @@ read_probs <- function(x, dots, outcomes, except, call) {
     stop_if(length(dots) == 0 && length(laws) > 0, "{.arg x} must have columns of probabilities.",
             "x" = "{.field {laws[1]}} holds predictive distributions.", law_remedy(call), class = "columns", arg = "x",
             call = call)
-    stop_input(c(
-      "{.arg ...} must select the probability columns.",
-      "x" = "It selects none.",
+    stop_input(
+      "{.arg ...} must select the probability columns.", "x" = "It selects none.",
       if (length(dots) == 0) {
         c("i" = "The default takes the numeric columns that start with {.val .pred_}, else those named as the levels \\
                  of {.arg truth}; there are none.")
-      },
-      candidate_remedy(x, except, call)
-    ), "columns", arg = "...", call = call)
+      }, candidate_remedy(x, except, call), class = "columns", arg = "...", call = call
+    )
   }
   values <- x[unname(columns)]
   text <- names(columns)[!vapply(values, is.numeric, NA)]
@@ -61,14 +59,14 @@ select_columns <- function(quo, x, arg, call) {
   hint <- if (arg != ".by" && !column_is_named(quo, x)) vector_hint(quo, x, arg, call)
   if (!is.null(hint)) {
     # tidyselect would list every outcome as a column that does not exist
-    stop_input(c("{.arg {arg}} must select columns of {.arg x}.", hint), "columns", arg = arg, call = call)
+    stop_input("{.arg {arg}} must select columns of {.arg x}.", hint, class = "columns", arg = arg, call = call)
   }
   rlang::try_fetch(
     tidyselect::eval_select(quo, x, error_call = call),
     error = function(cnd) {
       unknown <- unknown_column(quo, names(x))
       remedy <- if (is.null(unknown)) selection_remedy(quo, x, call) else unknown_remedy(unknown, x, arg, call)
-      stop_input(c("{.arg {arg}} must select columns of {.arg x}.", remedy), "columns", arg = arg,
+      stop_input("{.arg {arg}} must select columns of {.arg x}.", remedy, class = "columns", arg = arg,
                  parent = if (is.null(remedy)) cnd, call = call)
     }
   )

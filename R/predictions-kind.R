@@ -4,12 +4,11 @@ check_kind <- function(x, call) {
   if (is.numeric(x) && (is.matrix(x) || is.null(dim(x)))) return(invisible(x))
   if (inherits(x, "formula")) check_no_formula(call)
   kind <- escape_braces(kind_of(x))
-  stop_input(c(
+  stop_input(
     "{.arg x} must be a data frame, a numeric matrix (one row per observation, one column per class) or a numeric \\
-     vector of probabilities.",
-    "x" = paste0("It is ", kind, "."),
-    kind_remedy(x, call)
-  ), "probs", arg = "x", value = x, call = call)
+     vector of probabilities.", "x" = paste0("It is ", kind, "."), kind_remedy(x, call), class = "probs", arg = "x",
+    value = x, call = call
+  )
 }
 
 kind_of <- function(x) {

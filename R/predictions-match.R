@@ -125,24 +125,22 @@ stop_partly_named <- function(names, levels, named, call, arg = "x", what = "lev
     "{cli::qty(length(hit))}{.val {names[hit]}} {?is/are} named after {.val {levels[named[hit]]}}, but \\
      {.val {names[is.na(named)]}} after none of them."
   }
-  stop_input(c(
-    paste0("Names of probability columns must match all ", what, ", or none."),
-    "x" = fact,
-    "x" = "Columns: {.val {names}}.",
-    "x" = "Levels: {.val {levels}}.",
+  stop_input(
+    paste0("Names of probability columns must match all ", what, ", or none."), "x" = fact,
+    "x" = "Columns: {.val {names}}.", "x" = "Levels: {.val {levels}}.",
     "i" = "Name all columns {.code .pred_<level>}. The columns of a matrix without names are in the order of the \\
-           levels."
-  ), c("columns", "argument"[arg != "x"]), arg = arg, columns = names, levels = levels, call = call)
+           levels.", class = c("columns", "argument"[arg != "x"]), arg = arg, columns = names, levels = levels,
+    call = call
+  )
 }
 
 # `at`: the column of every level.
 tell_column_order <- function(names, levels, at, most = 30) {
   pairs <- paste(ifelse(nzchar(names[at]), names[at], paste("column", at)), "=", levels)
   if (length(pairs) > most) pairs <- c(pairs[seq_len(most)], paste(length(pairs) - most, "more"))
-  tell(c(
-    "i" = "The names of the probability columns match no level, so they are taken in order: {toString(pairs)}.",
-    "i" = "Name them {.code .pred_<level>} if this is wrong."
-  ), "columns", key = toString(pairs), columns = names, levels = levels)
+  tell("i" = "The names of the probability columns match no level, so they are taken in order: {toString(pairs)}.",
+       "i" = "Name them {.code .pred_<level>} if this is wrong.", class = "columns", key = toString(pairs),
+       columns = names, levels = levels)
 }
 
 # The level that the name of a lone column says, NULL if none.

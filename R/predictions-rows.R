@@ -22,21 +22,19 @@ transposed <- function(x) call("t", x)
 
 # `censored`: number of rows left out as censored before the horizon.
 stop_empty <- function(dropped, call, raw = list(), censored = NULL) {
-  stop_input(c(
-    "There must be at least one observation.",
-    "x" = if (dropped > 0) {
-      "All {dropped} row{?s} {?was/were} incomplete and dropped."
-    } else if (is.null(raw$weights)) {
-      "{.arg x} has zero rows."
-    } else {
-      "No row has a positive weight."
-    },
-    "i" = if (dropped > 0) {
-      "Count the missing values: {.code colSums(is.na(data))}; a model may not have predicted."
-    } else {
-      "Check how the rows were chosen."
-    }
-  ), "empty", arg = "x", n = 0L, dropped = dropped, censored = censored %||% 0, call = call)
+  stop_input("There must be at least one observation.",
+             "x" = if (dropped > 0) {
+               "All {dropped} row{?s} {?was/were} incomplete and dropped."
+             } else if (is.null(raw$weights)) {
+               "{.arg x} has zero rows."
+             } else {
+               "No row has a positive weight."
+             },
+             "i" = if (dropped > 0) {
+               "Count the missing values: {.code colSums(is.na(data))}; a model may not have predicted."
+             } else {
+               "Check how the rows were chosen."
+             }, class = "empty", arg = "x", n = 0L, dropped = dropped, censored = censored %||% 0, call = call)
 }
 
 # The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is
@@ -48,11 +46,9 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
   if (missing) x <- as.matrix(x)
   if (missing && any(nan <- is.nan(x))) {
     row <- which(rowSums(nan) > 0)[1]
-    stop_input(c(
-      "{what} must not be NaN.",
-      "x" = "Row {row} has one; {sum(rowSums(nan) > 0)} of {nrow(x)} rows do.",
-      "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}."
-    ), "probs", arg = "x", row = row, value = NaN, call = call)
+    stop_input("{what} must not be NaN.", "x" = "Row {row} has one; {sum(rowSums(nan) > 0)} of {nrow(x)} rows do.",
+               "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}.",
+               class = "probs", arg = "x", row = row, value = NaN, call = call)
   }
   # the usual case, without a pass over all rows for each condition
   every <- !missing && is.null(raw$weights) && is.null(raw$cluster) && all(known)
@@ -84,12 +80,9 @@ check_logits <- function(x, rows, call) {
     "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; replace {.val {Inf}} by a finite number.",
     class = "logits", arg = "x", row = rows[bad[1]], call = call
   )
-  if (ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float)) {
-    warn_result(c(
-      "With {.code logits = TRUE}, {.arg x} is read as logits.",
-      "x" = "All rows are on the simplex: these look like probabilities."
-    ), "logits")
-  }
+  warn_if(ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float),
+          "With {.code logits = TRUE}, {.arg x} is read as logits.",
+          "x" = "All rows are on the simplex: these look like probabilities.", class = "logits")
   invisible(x)
 }
 

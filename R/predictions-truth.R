@@ -35,12 +35,10 @@ check_no_survival <- function(truth, call) {
 }
 
 stop_survival <- function(call) {
-  stop_input(c(
-    "Survival outcomes need a {.arg horizon}.",
-    "x" = "{.arg truth} is a {.cls Surv}.",
-    "i" = "With {.code horizon = 5}, predictions are the probabilities of an event by time 5; see \\
-           {.code ?ce_horizon}. Functions without this argument take 0/1 outcomes."
-  ), c("survival", "truth"), arg = "truth", call = call)
+  stop_input("Survival outcomes need a {.arg horizon}.", "x" = "{.arg truth} is a {.cls Surv}.",
+             "i" = "With {.code horizon = 5}, predictions are the probabilities of an event by time 5; see \\
+                    {.code ?ce_horizon}. Functions without this argument take 0/1 outcomes.",
+             class = c("survival", "truth"), arg = "truth", call = call)
 }
 
 # `truth` beside a matrix or a vector: the outcomes themselves.
@@ -48,12 +46,10 @@ outcome_vector <- function(truth, call) {
   value <- withCallingHandlers(rlang::eval_tidy(truth), error = function(cnd) {
     name <- as.character(rlang::quo_get_expr(truth))
     unknown <- rlang::quo_is_symbol(truth) && !exists(name, envir = rlang::quo_get_env(truth))
-    stop_input(c(
-      "{.arg truth} cannot be evaluated.",
-      "x" = if (unknown) "There is no object {.val {name}}.",
-      remedy("Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the name of a column",
-             if (unknown) column_truth_line(name, call))
-    ), "truth", arg = "truth", parent = if (!unknown) cnd, call = call)
+    stop_input("{.arg truth} cannot be evaluated.", "x" = if (unknown) "There is no object {.val {name}}.",
+               remedy("Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the name of a column",
+                      if (unknown) column_truth_line(name, call)), class = "truth", arg = "truth",
+               parent = if (!unknown) cnd, call = call)
   })
   if (is.data.frame(value)) stop_truth_frame(value, call)
   value
@@ -70,28 +66,24 @@ column_truth_line <- function(name, call) {
 # Times and status, or a column of 0 and 1 for each class.
 stop_truth_matrix <- function(value, call) {
   columns <- function(truth) lapply(colnames(value), function(name) call("[", truth, rlang::missing_arg(), name))
-  stop_input(c(
-    "{.arg truth} must be a vector of outcomes.",
-    "x" = "It is a matrix of {ncol(value)} columns.",
-    if (identical(colnames(value), c("time", "status"))) {
-      remedy("Survival outcomes are",
-             mended_truth(call, function(truth) as.call(c(quote(survival::Surv), columns(truth)))))
-    } else if (is.numeric(value) && all(value %in% 0:1) && all(rowSums(value) == 1)) {
-      remedy("If its columns are the classes", mended_truth(call, function(truth) call("max.col", truth)))
-    } else {
-      remedy("Give one of its columns", mended_truth(call, first_column))
-    }
-  ), "truth", arg = "truth", call = call)
+  stop_input("{.arg truth} must be a vector of outcomes.", "x" = "It is a matrix of {ncol(value)} columns.",
+             if (identical(colnames(value), c("time", "status"))) {
+               remedy("Survival outcomes are",
+                      mended_truth(call, function(truth) as.call(c(quote(survival::Surv), columns(truth)))))
+             } else if (is.numeric(value) && all(value %in% 0:1) && all(rowSums(value) == 1)) {
+               remedy("If its columns are the classes", mended_truth(call, function(truth) call("max.col", truth)))
+             } else {
+               remedy("Give one of its columns", mended_truth(call, first_column))
+             }, class = "truth", arg = "truth", call = call)
 }
 
 # Several outcomes are a matrix.
 stop_truth_frame <- function(value, call) {
   column <- if (ncol(value) == 1) function(truth) call("$", truth, as.name(names(value)))
-  stop_input(c(
-    "{.arg truth} must be a vector of outcomes.",
-    "x" = "It is a data frame with the columns {.field {names(value)}}.",
-    remedy("Give one of its columns", if (!is.null(column)) mended_truth(call, column))
-  ), "truth", arg = "truth", call = call)
+  stop_input("{.arg truth} must be a vector of outcomes.",
+             "x" = "It is a data frame with the columns {.field {names(value)}}.",
+             remedy("Give one of its columns", if (!is.null(column)) mended_truth(call, column)), class = "truth",
+             arg = "truth", call = call)
 }
 
 # Truth -> integer 1..K, with the columns of x put in the order of the levels; `order` has the column of every level.
@@ -154,13 +146,12 @@ truth_levels <- function(truth, names, call) {
     named <- partly_named(names, values)
     if (any(!is.na(named))) stop_partly_named(names, values, named, call)
   }
-  stop_input(c(
-    "A character {.arg truth} needs column names to match.",
-    "x" = if (is.null(names)) "The columns have no names." else "Columns: {.val {names}}.",
-    "x" = "Values: {.val {values}}.",
-    remedy("Make it a factor whose levels are in the order of the columns",
-           mended_truth(call, function(truth) call("factor", truth)))
-  ), c("truth", "columns"), arg = "truth", call = call)
+  stop_input("A character {.arg truth} needs column names to match.",
+             "x" = if (is.null(names)) "The columns have no names." else "Columns: {.val {names}}.",
+             "x" = "Values: {.val {values}}.",
+             remedy("Make it a factor whose levels are in the order of the columns",
+                    mended_truth(call, function(truth) call("factor", truth))), class = c("truth", "columns"),
+             arg = "truth", call = call)
 }
 
 # The column of every level.

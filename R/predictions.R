@@ -176,15 +176,14 @@ check_rows_here <- function(x, arg, call, to = "state") {
     if (of_frames) "a list of them" else if (files) "text"
   if (is.null(what)) return(invisible())
   source <- if (of_frames) "lapply(data, ce_source)" else if (what == "a source") "data" else "ce_source(data)"
-  stop_input(c(
-    "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.",
-    "x" = "It is {what}.",
+  stop_input(
+    "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.", "x" = "It is {what}.",
     "i" = if (arg == "data") {
       "Files, tables and pieces are read by {.fn ce_source}: {.code update({to}, {source}, truth)}."
     } else {
       "A state reads it: {.code update(ce_state(), {sub('data', arg, source)}, truth)}; see {.code ?ce_source}."
-    }
-  ), c("source", "probs"), arg = arg, call = call)
+    }, class = c("source", "probs"), arg = arg, call = call
+  )
 }
 
 # Predictions and outcomes as one of the readers returned them?

@@ -83,13 +83,14 @@ check_column_of_all <- function(column, frames, truth, call) {
     if (!"metric" %in% c(names(typed$places), "")) args$metric <- quote(ece)
     line_text(as.call(c(typed$expr[[1]], args)))
   }
-  stop_input(c(
+  stop_input(
     "{.arg truth} must be a column of every model's data frame, or a vector.",
     "x" = "Model {.val {list_names(frames, rep('model', length(frames)))[lacks]}} has no column {.val {column}}, and \
            there is no vector of that name.",
     if (is.null(line)) c("i" = "Its columns are {.field {names(frames[[lacks]])}}.") else remedy(
-      paste0("Did you mean {.field ", escape_braces(shared), "}?"), line)
-  ), c("columns", "truth"), arg = "truth", call = call)
+      paste0("Did you mean {.field ", escape_braces(shared), "}?"), line), class = c("columns", "truth"), arg = "truth",
+    call = call
+  )
 }
 
 # `truth` or "truth", if that is how a column is meant.

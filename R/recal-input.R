@@ -56,11 +56,9 @@ read_new_probs <- function(new, layout, threads, call = caller_env()) {
 layout_columns <- function(new, layout, call) {
   if (!layout$frame && is.null(layout$columns)) {
     seen <- if (is.null(layout$order)) "vector" else "matrix without column names"
-    stop_input(c(
-      "{.arg new} must have the shape of the data that the map was fitted to.",
-      "x" = "It is a data frame; the fit saw a {seen}.",
-      new_remedy(new, layout, call)
-    ), "columns", arg = "new", call = call)
+    stop_input("{.arg new} must have the shape of the data that the map was fitted to.",
+               "x" = "It is a data frame; the fit saw a {seen}.", new_remedy(new, layout, call), class = "columns",
+               arg = "new", call = call)
   }
   check_fitted_columns(new, layout, call)
   values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
@@ -108,11 +106,9 @@ layout_order <- function(x, new, layout, call) {
   if (scalar && is_lone_column(x)) x <- x[, 1]
   if (!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order))) {
     seen <- if (scalar) "a vector of probabilities" else paste(length(layout$order), "columns")
-    stop_input(c(
-      "{.arg new} must have the shape of the data that the map was fitted to.",
-      "x" = "The fit saw {seen}; {.arg new} is {describe_shape(new)}.",
-      "i" = "Give {seen}."
-    ), "columns", arg = "new", call = call)
+    stop_input("{.arg new} must have the shape of the data that the map was fitted to.",
+               "x" = "The fit saw {seen}; {.arg new} is {describe_shape(new)}.", "i" = "Give {seen}.",
+               class = "columns", arg = "new", call = call)
   }
   if (scalar) x else fitted_columns(x, layout, call)
 }

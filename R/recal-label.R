@@ -20,13 +20,9 @@ fit_map.map_constant_confidence <- function(method, data, threads) { # nolint: o
   k <- ncol(data$probs)
   right <- as.numeric(predicted_label(data) == data$truth)
   accuracy <- row_mean(right, data$design)
-  if (accuracy * k <= 1) {
-    warn_result(c(
-      "The accuracy must be above {.code 1 / K} for the top labels to stay.",
-      "x" = "It is {format(accuracy, digits = 4)} with K = {k}: the other classes get at least as much.",
-      "i" = "The errors of the top label are then not zero."
-    ), "accuracy")
-  }
+  warn_if(accuracy * k <= 1, "The accuracy must be above {.code 1 / K} for the top labels to stay.",
+          "x" = "It is {format(accuracy, digits = 4)} with K = {k}: the other classes get at least as much.",
+          "i" = "The errors of the top label are then not zero.", class = "accuracy")
   std.error <- if (is_plain(data$design)) sqrt(accuracy * (1 - accuracy) / n) else row_std_error(right, data$design)
   new_map_fit(
     new_map("label", images = constant_images(accuracy, k)),

@@ -35,11 +35,11 @@ predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
 }
 
 warn_same_rows <- function(same, n) {
-  warn_result(c(
-    "Judge a map on rows that were not used to fit it.",
-    "x" = "{same} of {n} row{?s} {?was/were} used in the fit.",
-    "i" = "Use other data, or {.arg folds} for out-of-fold predictions: {.code predict(x)} without {.arg new}."
-  ), "same_rows")
+  warn_result(
+    "Judge a map on rows that were not used to fit it.", "x" = "{same} of {n} row{?s} {?was/were} used in the fit.",
+    "i" = "Use other data, or {.arg folds} for out-of-fold predictions: {.code predict(x)} without {.arg new}.",
+    class = "same_rows"
+  )
 }
 
 fitted_predictions <- function(object) {

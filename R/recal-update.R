@@ -33,11 +33,9 @@ fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
 
 # A model that was asked for and needs more distinct predictions than there are.
 stop_few_values <- function(model, z) {
-  stop_input(c(
-    "The {.val {model}} model needs more distinct predictions.",
-    "x" = "There {?is/are} {length(unique(z))}.",
-    "i" = "{.code map_update()} takes the models that can be fitted."
-  ), c("rows", "degenerate"), arg = "method", call = NULL)
+  stop_input("The {.val {model}} model needs more distinct predictions.", "x" = "There {?is/are} {length(unique(z))}.",
+             "i" = "{.code map_update()} takes the models that can be fitted.", class = c("rows", "degenerate"),
+             arg = "method", call = NULL)
 }
 
 # Harrell's places of the knots: equally spaced quantiles, the outer ones by their number.

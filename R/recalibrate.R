@@ -202,11 +202,9 @@ fit_recalibration <- function(method, of, before, data, layout, folds, call, ...
 }
 
 stop_incomplete_map <- function(call) {
-  stop_input(c(
-    "A recalibration map cannot be fitted to missing values.",
-    "x" = "{.arg na_rm} is {.val {FALSE}} and some rows are incomplete.",
-    "i" = "Use {.code na_rm = TRUE} to drop them."
-  ), "missing", arg = "na_rm", call = call)
+  stop_input("A recalibration map cannot be fitted to missing values.",
+             "x" = "{.arg na_rm} is {.val {FALSE}} and some rows are incomplete.",
+             "i" = "Use {.code na_rm = TRUE} to drop them.", class = "missing", arg = "na_rm", call = call)
 }
 
 # The result of fit_map() methods. `terms` is a tibble term, class, estimate, std.error; `tests` are those by which the
@@ -244,12 +242,8 @@ probs_loss <- function(probs, data, loss) {
 }
 
 warn_convergence <- function(fit, method) {
-  if (fit$converged) return(invisible())
-  warn_result(c(
-    "The {.val {method}} map has not reached an optimum.",
-    "x" = fit$message,
-    "i" = "It is flagged: {.code glance(x)$converged} is {.val {FALSE}}."
-  ), "convergence")
+  warn_if(!fit$converged, "The {.val {method}} map has not reached an optimum.", "x" = fit$message,
+          "i" = "It is flagged: {.code glance(x)$converged} is {.val {FALSE}}.", class = "convergence")
 }
 
 terms_text <- function(terms) {

@@ -240,7 +240,7 @@ render_report <- function(parts, file, format, call) {
   written <- rlang::try_fetch(
     suppressMessages(rmarkdown::render(file.path(folder, "report.Rmd"), output, envir = env, quiet = TRUE)),
     error = function(cnd) {
-      stop_input(c("The report could not be rendered.", "i" = "A file that was there is unchanged."), "render",
+      stop_input("The report could not be rendered.", "i" = "A file that was there is unchanged.", class = "render",
                  parent = cnd, call = call)
     }
   )

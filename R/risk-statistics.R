@@ -7,7 +7,7 @@ finish_risk <- function(risk, design = NULL) {
   }
   risk$std.error <- risk_std_error(risk$projections, design)
   if (risk$clipped) {
-    tell(c("i" = "A risk was negative by rounding and is set to 0."), "rounding")
+    tell("i" = "A risk was negative by rounding and is set to 0.", class = "rounding")
   }
   risk[c("risk", "std.error", "projections", "zero_risk", "zero_projections", "squared",
          "n", "n_missing", "clipped")]

@@ -12,10 +12,8 @@ is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
 
 # An error for states and tables where a function needs rows; `arg`: the argument.
 check_has_rows <- function(x, call, arg = "x") {
-  if (is_database(x)) {
-    stop_unsupported(paste("only the sums of", fn_list(sum_readers$ce_database, "and"), "are computed"),
-                     needs_rows(call), call, arg)
-  }
+  unsupported_if(is_database(x), paste("only the sums of", fn_list(sum_readers$ce_database, "and"), "are computed"),
+                 needs_rows(call), call, arg)
   stop_if(is_state(x), "A state keeps sums in place of rows.", "x" = needs_rows(call),
           "i" = paste0(fn_list(sum_readers$ce_state, "and"), " read a state; for other functions give a sample of the \\
                        rows."),

@@ -13,11 +13,9 @@ decompose_real <- function(x, truth, dots, by, scores, n_bins, times, na_rm, cal
 }
 
 stop_not_real <- function(call) {
-  stop_input(c(
-    "This score needs predictions of a real outcome.",
-    "x" = "{.arg x} holds class probabilities, or predictions of several outcomes.",
-    "i" = "Give a vector of distributions such as {.fn pred_normal}."
-  ), "score", arg = "x", call = call)
+  stop_input("This score needs predictions of a real outcome.",
+             "x" = "{.arg x} holds class probabilities, or predictions of several outcomes.",
+             "i" = "Give a vector of distributions such as {.fn pred_normal}.", class = "score", arg = "x", call = call)
 }
 
 real_parts <- function(score, law, y, n_bins, times, na, design) {
@@ -53,10 +51,8 @@ real_parts <- function(score, law, y, n_bins, times, na, design) {
 }
 
 warn_single_outcomes <- function() {
-  warn_result(c(
-    "Parts of the score are {.val {NA}}: a group of predictions has outcomes without spread.",
-    "i" = "Take fewer groups ({.arg n_bins}), or the CRPS."
-  ), "distinct")
+  warn_result("Parts of the score are {.val {NA}}: a group of predictions has outcomes without spread.",
+              "i" = "Take fewer groups ({.arg n_bins}), or the CRPS.", class = "distinct")
 }
 
 # Equal predictions, or groups of about equal size (weight) by the predicted mean; ties stay together.

@@ -184,14 +184,12 @@ part_errors <- function(score, probs, frequency, overall, truth, design) {
 
 # Where most predictions are distinct the frequencies are the outcomes themselves.
 warn_distinct <- function(distinct, n) {
-  if (!isTRUE(distinct > n / 2) || n < 2) return(invisible())
-  warn_result(c(
-    "The decomposition is not informative: {distinct} of {n} prediction{?s} {?is/are} distinct.",
-    "x" = "Each is compared with the outcomes of its own few rows: calibration comes out near the score, \
-           sharpness near the entropy.",
-    "i" = "Round or bin the predictions, or use {.code method = \"isotonic\"}; {.fn ce_estimate} estimates the \
-           calibration error."
-  ), "distinct")
+  warn_if(isTRUE(distinct > n / 2) && n >= 2,
+          "The decomposition is not informative: {distinct} of {n} prediction{?s} {?is/are} distinct.",
+          "x" = "Each is compared with the outcomes of its own few rows: calibration comes out near the score, \
+                 sharpness near the entropy.",
+          "i" = "Round or bin the predictions, or use {.code method = \"isotonic\"}; {.fn ce_estimate} estimates the \
+                 calibration error.", class = "distinct")
 }
 
 # Isotonic regression of y (0/1) on x with weights w, ties pooled first: fitted value per row.

@@ -13,11 +13,11 @@ as_law <- function(x, call = caller_env()) {
             row = bad[1], call = call)
     return(pred_normal(mean, sqrt(variance)))
   }
-  stop_input(c(
+  stop_input(
     "Real-valued predictions must be a vector of distributions, or a list with {.field mean} and {.field variance}.",
-    "x" = "It is {.cls {class(x)[1]}}.",
-    "i" = "See {.fn pred_normal} and the other families there."
-  ), "distribution", arg = "prediction", call = call)
+    "x" = "It is {.cls {class(x)[1]}}.", "i" = "See {.fn pred_normal} and the other families there.",
+    class = "distribution", arg = "prediction", call = call
+  )
 }
 
 score_moments <- function(law, call = caller_env()) {

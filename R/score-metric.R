@@ -157,12 +157,12 @@ score_means <- function(rows, design) {
   none <- Filter(function(k) !anyNA(rows[[k]]), which(is.nan(mean)))
   if (length(none) > 0) {
     values <- rows[[none[1]]]
-    warn_result(c(
+    warn_result(
       "The mean score is {.val {NA}}: some scores are infinite, with both signs.",
       "x" = "{sum(values == Inf)} of {length(values)} are {.val {Inf}}, {sum(values == -Inf)} are {.val {-Inf}}: \
              predictions without spread.",
-      "i" = "Give variances a lower bound, or use the CRPS, which such predictions have."
-    ), "infinite")
+      "i" = "Give variances a lower bound, or use the CRPS, which such predictions have.", class = "infinite"
+    )
     mean[none] <- NA_real_
   }
   mean

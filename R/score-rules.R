@@ -182,8 +182,8 @@ score_parts <- function(score, prediction, truth) {
   score <- as_score(score)
   if (missing(truth)) {
     line <- mended_line(current_env(), list(truth = quote(truth)))
-    stop_input(c("{.arg truth} must be given.", "x" = "It is missing in {.fn score_parts}.",
-                 remedy("Give the vector of outcomes", line)), "truth", arg = "truth")
+    stop_input("{.arg truth} must be given.", "x" = "It is missing in {.fn score_parts}.",
+               remedy("Give the vector of outcomes", line), class = "truth", arg = "truth")
   }
   known <- is_law(truth) || is.list(truth) || is.matrix(truth)
   classes <- score$kind == "class" && !(is_law(prediction) && !is.null(score$real) && !known)

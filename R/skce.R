@@ -134,10 +134,8 @@ check_estimator_options <- function(type, given, call) {
   foreign <- if (startsWith(type, "block")) "tolerance" else "block"
   if (is.null(given[[foreign]])) return(invisible())
   owners <- if (foreign == "block") c("block", "block_biased") else c("unbiased", "biased")
-  stop_input(c(
-    "{.arg {foreign}} is not an option of {.code type = \"{type}\"}.",
-    "i" = "The estimators {.val {owners}} have it."
-  ), "argument", arg = foreign, value = given[[foreign]], call = call)
+  stop_input("{.arg {foreign}} is not an option of {.code type = \"{type}\"}.",
+             "i" = "The estimators {.val {owners}} have it.", arg = foreign, value = given[[foreign]], call = call)
 }
 
 skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {

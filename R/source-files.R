@@ -109,8 +109,8 @@ csv_iterator <- function(file, rows) {
 }
 
 stop_cut_off <- function(file) {
-  stop_input(c("A file must be whole.", "x" = "{.file {file}} is cut off, or not a table.",
-               "i" = "Copy it again: it may have been read while it was written."), "source", call = NULL)
+  stop_input("A file must be whole.", "x" = "{.file {file}} is cut off, or not a table.",
+             "i" = "Copy it again: it may have been read while it was written.", class = "source", call = NULL)
 }
 
 # R's connections end silently where a compressed file does. One of gzip says its size; else the text must end with

@@ -7,7 +7,7 @@ update_from_source <- function(state, source, take, call) {
   whole <- FALSE
   read <- function(value) {
     rlang::try_fetch(value, error = function(cnd) {
-      stop_input("In piece {pieces} of {source$label}.", "source", parent = cnd, call = call)
+      stop_input("In piece {pieces} of {source$label}.", class = "source", parent = cnd, call = call)
     })
   }
   from <- read(source$open())

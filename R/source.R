@@ -51,11 +51,12 @@ ce_source <- function(x, rows = 1e5, close = NULL) {
   if (is.character(x)) return(file_source(source_files(x, call), rows))
   if (is.function(x)) return(new_source(function() iterator(x, close), "a function"))
   if (has_batches(x)) return(new_source(function() iterator(next_batch(x)), paste0("<", class(x)[1], ">")))
-  stop_input(c(
+  stop_input(
     "{.arg x} must be files, a data frame, a table or result of a database, a reader of batches, or a function.",
     "x" = "It is {.cls {class(x)[1]}}.",
-    "i" = "For example {.code ce_source(list.files(\"folder\", full.names = TRUE))}; see {.code ?ce_source}."
-  ), c("source", "argument"), arg = "x", value = x)
+    "i" = "For example {.code ce_source(list.files(\"folder\", full.names = TRUE))}; see {.code ?ce_source}.",
+    class = c("source", "argument"), arg = "x", value = x
+  )
 }
 
 new_source <- function(open, label) structure(list(open = open, label = label), class = "ce_source")
@@ -115,8 +116,9 @@ result_iterator <- function(result, rows) {
 }
 
 stop_mixed_types <- function(said) {
-  stop_input(c("A column of the database must hold values of one type.", "x" = "{said}",
-               "i" = "SQLite keeps what it is given: correct these rows, or make them NULL."), "database", call = NULL)
+  stop_input("A column of the database must hold values of one type.", "x" = "{said}",
+             "i" = "SQLite keeps what it is given: correct these rows, or make them NULL.", class = "database",
+             call = NULL)
 }
 
 has_batches <- function(x) is.environment(x) && is.function(x[["read_next_batch"]])

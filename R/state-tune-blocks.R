@@ -44,11 +44,11 @@ warn_tied_rows <- function(state, rows) {
   apart <- 1 - 1 / state$spec$blocks
   tied <- (sum(rows^2) / n^2 - 1 / state$spec$blocks) / apart - 1 / n
   if (tied <= 0.05 + 3 * sqrt(2 / state$spec$blocks) / n) return(invisible())
-  warn_result(c(
+  warn_result(
     "Many rows have the same values, and without an {.arg id} they are in the same block.",
     "x" = "About {round(100 * tied)}% of the pairs of rows do; risks leave them out, and are those of other pairs.",
-    "i" = "Give {.arg id} (or {.arg cluster}) in {.fn update} to tell rows apart."
-  ), "ties")
+    "i" = "Give {.arg id} (or {.arg cluster}) in {.fn update} to tell rows apart.", class = "ties"
+  )
 }
 
 # Number of rows in each block, regardless of weights.

@@ -35,18 +35,14 @@ is_updated <- function(x) inherits(x, c("ce_state", "ce_monitor"))
 stop_rows_first <- function(rows, state, typed, call) {
   args <- as.list(typed)[-1]
   line <- line_text(as.call(c(quote(update), args[2:1], args[-(1:2)])))
-  stop_input(c(
-    "In {.fn update} the state or monitor comes first, the rows second.",
-    "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
-    remedy("Swap them", line)
-  ), c("state", "argument"), arg = "object", call = call)
+  stop_input("In {.fn update} the state or monitor comes first, the rows second.",
+             "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
+             remedy("Swap them", line), class = c("state", "argument"), arg = "object", call = call)
 }
 
 stop_no_data <- function(call) {
-  stop_input(c(
-    "{.arg data} must be given: the rows to add.", "x" = "It is missing.",
-    "i" = "As in {.code update(state, data, truth)}."
-  ), "argument", arg = "data", call = call)
+  stop_input("{.arg data} must be given: the rows to add.", "x" = "It is missing.",
+             "i" = "As in {.code update(state, data, truth)}.", arg = "data", call = call)
 }
 
 # function(state, piece) that holds what was selected, and no rows.
@@ -92,12 +88,11 @@ add_follow_up <- function(state, of) {
 # Rows before and after the chunk are censored too.
 check_state_horizon <- function(horizon, call) {
   if (is.null(horizon) || !is.null(horizon$censoring)) return(horizon)
-  stop_input(c(
-    "A state needs a {.arg horizon} with the follow-up of all rows.",
-    "x" = "Censoring weights depend on the follow-up of all rows, and a chunk has its own rows only.",
-    "i" = "{.code ce_horizon({format(horizon$time)}, censoring = all)}, where {.code all} has the columns \
-           {.field time} and {.field status} of all rows: a first pass reads these."
-  ), c("horizon", "state"), arg = "horizon", call = call)
+  stop_input("A state needs a {.arg horizon} with the follow-up of all rows.",
+             "x" = "Censoring weights depend on the follow-up of all rows, and a chunk has its own rows only.",
+             "i" = "{.code ce_horizon({format(horizon$time)}, censoring = all)}, where {.code all} has the columns \
+                    {.field time} and {.field status} of all rows: a first pass reads these.",
+             class = c("horizon", "state"), arg = "horizon", call = call)
 }
 
 # The weight of a row; those that integers repeat are repeated.
@@ -121,11 +116,12 @@ exact_ids <- function(x, arg, call) {
     return(as.character(x))
   }
   if (!is.double(x) || length(large <- which(abs(x) >= 2^53)) == 0) return(x)
-  stop_input(c(
+  stop_input(
     "Numbers in {.arg {arg}} must be below 2^53, about 9e15: above it different ones are the same double.",
     "x" = "Row {large[1]} has {format(x[large[1]], digits = 17)}; {length(large)} of {length(x)} rows are affected.",
-    "i" = "Read the column as text, such as {.code read.csv(colClasses = )} with {.val character}."
-  ), c("argument", "size"), arg = arg, row = large[1], value = x[large[1]], call = call)
+    "i" = "Read the column as text, such as {.code read.csv(colClasses = )} with {.val character}.",
+    class = c("argument", "size"), arg = arg, row = large[1], value = x[large[1]], call = call
+  )
 }
 
 add_chunk <- function(state, predictions, columns, call, horizon = NULL) {

@@ -163,11 +163,9 @@ new_state <- function(spec) {
 stop_rows_as_choice <- function(notion, fn, call) {
   typed <- typed_call(call)
   line <- if (!is.null(typed)) line_text(as.call(c(quote(update), call(fn), typed$args)))
-  stop_input(c(
-    "{.fn {fn}} takes choices; rows are added by {.fn update}.",
-    "x" = "{.arg notion} is {describe(notion)}.",
-    remedy(paste("Start a", sub("ce_", "", fn), "and add the rows"), line)
-  ), "notion", arg = "notion", value = notion, call = call)
+  stop_input("{.fn {fn}} takes choices; rows are added by {.fn update}.", "x" = "{.arg notion} is {describe(notion)}.",
+             remedy(paste("Start a", sub("ce_", "", fn), "and add the rows"), line), class = "notion", arg = "notion",
+             value = notion, call = call)
 }
 
 # Version of a saved state's content.
@@ -217,40 +215,38 @@ check_same_rows <- function(a, b, call) {
           "x" = "They took theirs from different first rows.",
           "i" = "Give {.arg landmarks} in {.fn ce_state}: a matrix of rows of probabilities.",
           class = c("state", "landmarks"), call = call)
-  stop_input(c(
+  stop_input(
     "All rows of a state must be of one kind.",
     "x" = "One part is {.val {a$notion}} with the classes {.val {a$levels}}, the other {.val {b$notion}} with \\
-           {.val {b$levels}}."
-  ), "state", call = call)
+           {.val {b$levels}}.", class = "state", call = call
+  )
 }
 
 check_same_weights <- function(a, b, call) {
   if (a == b) return(invisible())
   words <- c(none = "none", frequency = "integers, which repeat rows", importance = "doubles, importance weights")
-  stop_input(c(
+  stop_input(
     "{.arg weights} must be of one kind for all rows of a state.",
     "x" = "One part has {words[[a]]}, the other {words[[b]]}.",
     "i" = if ("none" %in% c(a, b)) {
       "Give them for all rows or for none; weights of 1 count as weights."
     } else {
       "Make them {.fn as.double} (or {.fn hardhat::importance_weights}) in the source, or integers in all parts."
-    }
-  ), c("state", "weights"), arg = "weights", call = call)
+    }, class = c("state", "weights"), arg = "weights", call = call
+  )
 }
 
 # The text "1" and the number 1 have different hashes.
 check_same_owners <- function(a, b, call) {
   if (identical(a, b)) return(invisible())
   words <- function(x) if (x[["given"]] == "none") "none of them" else paste(x[["given"]], "as", x[["as"]])
-  stop_input(c(
-    "{.arg id} or {.arg cluster} must be given for all rows of a state or for none, and be of one type.",
-    "x" = "One part has {words(a)}, the other {words(b)}.",
-    "i" = if (a[["given"]] == b[["given"]]) {
-      "Files may differ in what a column is read as: make it {.fn as.character} in the source."
-    } else {
-      "Give the same argument for every part."
-    }
-  ), c("state", "owner"), arg = setdiff(c(a[["given"]], b[["given"]]), "none")[1], call = call)
+  stop_input("{.arg id} or {.arg cluster} must be given for all rows of a state or for none, and be of one type.",
+             "x" = "One part has {words(a)}, the other {words(b)}.",
+             "i" = if (a[["given"]] == b[["given"]]) {
+               "Files may differ in what a column is read as: make it {.fn as.character} in the source."
+             } else {
+               "Give the same argument for every part."
+             }, class = c("state", "owner"), arg = setdiff(c(a[["given"]], b[["given"]]), "none")[1], call = call)
 }
 
 check_state <- function(x, call = caller_env()) {

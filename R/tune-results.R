@@ -7,11 +7,10 @@ read_results <- function(x, call, arg = "x") {
   if (!inherits(x, "tune_results")) return(x)
   rlang::check_installed("tune", reason = "to collect the predictions of a tuning result.")
   out <- rlang::try_fetch(getExportedValue("tune", "collect_predictions")(x), error = function(cnd) {
-    stop_input(c(
-      "The result must have kept its predictions.",
-      "x" = "It is a {.cls {class(x)[1]}} from which none can be collected.",
-      "i" = "Fit with {.code control = control_resamples(save_pred = TRUE)} (or {.code control_grid()})."
-    ), "results", parent = cnd, call = call)
+    stop_input("The result must have kept its predictions.",
+               "x" = "It is a {.cls {class(x)[1]}} from which none can be collected.",
+               "i" = "Fit with {.code control = control_resamples(save_pred = TRUE)} (or {.code control_grid()}).",
+               class = "results", parent = cnd, call = call)
   })
   check_collected(out, call)
 }
@@ -25,11 +24,9 @@ check_collected <- function(out, call) {
                  {.code tune::collect_predictions(x)} with {.code .by = .config}.", class = "results", call = call)
   again <- anyDuplicated(out$.row)
   if (again > 0) {
-    tell(c(
-      "i" = "Rows that several resamples hold out count as often; they are not independent.",
-      "i" = "{.code cluster = .row} allows for it; {.code tune::collect_predictions(x, summarize = TRUE)} averages \\
-             their predictions."
-    ), "repeated")
+    tell("i" = "Rows that several resamples hold out count as often; they are not independent.",
+         "i" = "{.code cluster = .row} allows for it; {.code tune::collect_predictions(x, summarize = TRUE)} averages \\
+                their predictions.", class = "repeated")
   }
   out
 }

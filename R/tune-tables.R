@@ -150,10 +150,10 @@ warn_impossible <- function(glance, problems) {
     sqrt(max(Reduce(`+`, lapply(problems, function(problem) rowSums(problem$residuals^2)))))
   }
   if (!isTRUE(row$estimate_holdout > largest * (1 + 1e-8))) return(invisible())
-  warn_result(c(
+  warn_result(
     "No calibration error exceeds the largest residual, but the estimate of {.val {row$method}} does.",
     "x" = "It is {signif(row$estimate_holdout, 3)}; the largest residual of {nrow(problems[[1]]$residuals)} rows is \\
-           {signif(largest, 3)}.",
-    "i" = "Its fits followed the noise of few rows: use more, or another method."
-  ), "impossible_estimate")
+           {signif(largest, 3)}.", "i" = "Its fits followed the noise of few rows: use more, or another method.",
+    class = "impossible_estimate"
+  )
 }

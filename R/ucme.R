@@ -50,10 +50,9 @@ check_locations <- function(locations, call = caller_env()) {
   if (!is.list(locations)) {
     check_count(locations, "locations", call = call)
   } else if (is.data.frame(locations) || !all(c("x", "truth") %in% names(locations))) {
-    stop_input(c("{.arg locations} must be a number, or a list with elements {.field x} and {.field truth}.",
-                 "x" = if (is.null(names(locations))) "Its elements have no names." else
-                   "Its elements are {.field {names(locations)}}."),
-               "argument", arg = "locations", call = call)
+    stop_input("{.arg locations} must be a number, or a list with elements {.field x} and {.field truth}.",
+               "x" = if (is.null(names(locations))) "Its elements have no names." else
+                 "Its elements are {.field {names(locations)}}.", arg = "locations", call = call)
   }
   locations
 }
@@ -93,9 +92,8 @@ kernel_columns <- function(problem, at, call) {
 }
 
 stop_locations <- function(call) {
-  stop_input(c("Test locations must be predictions of the same kind as {.arg x}.",
-               "x" = "They are of another family or number of classes."),
-             "argument", arg = "locations", call = call)
+  stop_input("Test locations must be predictions of the same kind as {.arg x}.",
+             "x" = "They are of another family or number of classes.", arg = "locations", call = call)
 }
 
 # k(P_i, P_j) for all i and the given j.
@@ -131,10 +129,8 @@ run_test.test_cme <- function(test, problem, level, threads, call) {
           call = call)
   z <- check_computable(cme_matrix(problem, at, threads), call)
   q <- hotelling(z)
-  if (is.na(q)) {
-    warn_result(c("The covariance of the witness is singular: the CME test is not available.",
-                  "i" = "Use fewer or other {.arg locations}."), "degenerate")
-  }
+  warn_if(is.na(q), "The covariance of the witness is singular: the CME test is not available.",
+          "i" = "Use fewer or other {.arg locations}.", class = "degenerate")
   null <- NULL
   p <- switch(reference,
     chisq = stats::pchisq(q, j, lower.tail = FALSE),

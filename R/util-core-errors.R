@@ -10,11 +10,9 @@ core_call <- function(value) {
     if (is_out_of_memory(cnd)) stop_memory("the computation", NULL, NULL, call)
     if (!inherits(cnd, "C++Error")) return()
     message <- conditionMessage(cnd)
-    stop_input(c(
-      "The computation could not be done.",
-      "x" = "{message}",
-      "i" = "Check the sizes of the arguments: they have to fit to each other."
-    ), "core", exception = class(cnd)[1], call = call)
+    stop_input("The computation could not be done.", "x" = "{message}",
+               "i" = "Check the sizes of the arguments: they have to fit to each other.", class = "core",
+               exception = class(cnd)[1], call = call)
   })
 }
 

@@ -7,7 +7,7 @@ check_no_more <- function(..., .call = caller_env()) {
   named <- names(dots)[nzchar(names(dots))]
   arguments <- verb_arguments(.call, NULL)
   n_more <- length(dots)
-  stop_input(c(
+  stop_input(
     switch(min(length(arguments), 2) + 1, "{verb_text(.call)} takes no arguments.",
            "{verb_text(.call)} takes the argument {.arg {arguments}}.",
            "{verb_text(.call)} takes the arguments {.arg {arguments}}."),
@@ -21,8 +21,8 @@ check_no_more <- function(..., .call = caller_env()) {
       (if (is.null(near)) single_remedy(named[1], .call) %||% form_remedy(.call)) %||% dot_remedy(named[1], dots, .call)
     } else {
       maker_remedy(.call) %||% remedy("Leave it out", complete_line(.call, ""))
-    }
-  ), "argument", arg = c(named, "...")[1], call = .call)
+    }, arg = c(named, "...")[1], call = .call
+  )
 }
 
 is_maker <- function(fn) is.function(fn) && "check_no_more" %in% all.names(body(fn))
@@ -31,8 +31,7 @@ is_maker <- function(fn) is.function(fn) && "check_no_more" %in% all.names(body(
 check_given <- function(missing, call = caller_env()) {
   if (!any(missing)) return(invisible())
   arg <- names(missing)[missing][1]
-  stop_input(c("{.arg {arg}} must be given.", "x" = "It is missing.", form_remedy(call)), "argument", arg = arg,
-             call = call)
+  stop_input("{.arg {arg}} must be given.", "x" = "It is missing.", form_remedy(call), arg = arg, call = call)
 }
 
 # The call with its required arguments; NULL if all of them were given.

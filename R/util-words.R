@@ -31,18 +31,16 @@ stop_bare_word <- function(arg, words, call) {
   if (!is.null(made)) meant <- lapply(meant, function(one) if (!is.null(one)) str2lang(known[[one]]))
   # metrics are many
   listed <- length(known) %in% 1:14 && is.null(made)
-  stop_input(c(
-    if (listed) "{.arg {arg}} must be one of {.or {.val {known}}}." else
-      "{.arg {arg}} must be a value{if (is.null(made)) ', or text in quotes'}.",
-    "x" = "It is {.code {word}} without quotes, and there is no such object.",
-    if (any(vapply(meant, is.null, NA))) {
-      default_remedy(arg, function(value) FALSE, call)
-    } else {
-      remedy(if (is.null(made)) "Put it in quotes" else "Functions make such values",
-             named_line(arg, meant, words, call) %||%
-               if (is.null(made)) paste0(arg, " = \"", meant[[1]], "\"") else line_text(meant[[1]]))
-    }
-  ), if (arg == "notion") "notion" else "argument", arg = arg, value = word, call = call)
+  stop_input(if (listed) "{.arg {arg}} must be one of {.or {.val {known}}}." else
+               "{.arg {arg}} must be a value{if (is.null(made)) ', or text in quotes'}.",
+             "x" = "It is {.code {word}} without quotes, and there is no such object.",
+             if (any(vapply(meant, is.null, NA))) {
+               default_remedy(arg, function(value) FALSE, call)
+             } else {
+               remedy(if (is.null(made)) "Put it in quotes" else "Functions make such values",
+                      named_line(arg, meant, words, call) %||%
+                        if (is.null(made)) paste0(arg, " = \"", meant[[1]], "\"") else line_text(meant[[1]]))
+             }, class = if (arg == "notion") "notion" else "argument", arg = arg, value = word, call = call)
 }
 
 # The typed call with values in place of the words.

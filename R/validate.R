@@ -214,12 +214,12 @@ new_validation <- function(data, notion, horizon, options, call, said = NULL) {
 validation_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "class_wise"
 
 check_validation_notion <- function(notion, call) {
-  if (!identical(notion, "canonical")) return(invisible())
-  stop_input(c(
-    "A validation needs one probability per row, or each class against the rest.",
+  stop_if(
+    identical(notion, "canonical"), "A validation needs one probability per row, or each class against the rest.",
     "x" = "{.arg notion} is {.val canonical}.",
-    "i" = "Use {.val binary}, {.val top_label} or {.val class_wise}; {.fn ce_estimate} estimates the canonical error."
-  ), c("notion", "argument"), arg = "notion", value = notion, call = call)
+    "i" = "Use {.val binary}, {.val top_label} or {.val class_wise}; {.fn ce_estimate} estimates the canonical error.",
+    class = c("notion", "argument"), arg = "notion", value = notion, call = call
+  )
 }
 
 check_validation_times <- function(times, call) {

@@ -50,9 +50,8 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
   check_level(level)
   if (!missing(x) && is_database(x)) {
     given <- c(setdiff(given, "n_bins"), if (!is.null(metrics)) "metrics")
-    if (length(given) > 0) {
-      stop_unsupported("the panel is that of a state", paste0("{.arg ", given[1], "} is given."), call, given[1])
-    }
+    unsupported_if(length(given) > 0, "the panel is that of a state", paste0("{.arg ", given[1], "} is given."), call,
+                   given[1])
     input <- list(truth = enquo(truth), dots = column_dots(...), by = enquo(.by), event_level = event_level,
                   na_rm = na_rm, design = design_input(enquo(weights), enquo(cluster), horizon), notion = notion)
     return(database_panel(x, n_bins, level, input, call))

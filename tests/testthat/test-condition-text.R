@@ -93,18 +93,18 @@ test_that("what is styled, linked or of another kind is left to cli", {
   }
   withr::with_options(list(cli.num_colors = 256L), {
     expect_false(plain_output())
-    coloured <- rlang::catch_cnd(stop_input(c("{.val a}", "x" = "{.field b}"), "argument", call = NULL))
+    coloured <- rlang::catch_cnd(stop_input("{.val a}", "x" = "{.field b}", call = NULL))
     expect_match(conditionMessage(coloured), "\033[", fixed = TRUE)
   })
 })
 
 test_that("an error's text is that of rlang, with its causes", {
-  cnd <- rlang::catch_cnd(stop_input(c("{.arg a} must be \\
-                                       {.val {1}}.", "x" = "It is 2.", "i" = "Use 1."), "argument", arg = "a"))
+  cnd <- rlang::catch_cnd(stop_input("{.arg a} must be \\
+                                     {.val {1}}.", "x" = "It is 2.", "i" = "Use 1.", arg = "a"))
   expect_s3_class(cnd, c("calibrisk_error_argument", "calibrisk_error", "rlang_error"), exact = FALSE)
   expect_identical(conditionMessage(cnd), rlang::cnd_message(cnd))
   expect_match(conditionMessage(cnd), "`a` must be 1.\nx It is 2.\ni Use 1.", fixed = TRUE)
-  outer <- rlang::catch_cnd(stop_input("The rule.", "argument", parent = cnd))
+  outer <- rlang::catch_cnd(stop_input("The rule.", parent = cnd))
   expect_identical(conditionMessage(outer), rlang::cnd_message(outer))
   expect_match(conditionMessage(outer), "Caused by error")
 })

@@ -33,8 +33,8 @@ test_that("what has no value is NA and says why", {
 })
 
 test_that("a reason is one line, however the source breaks it", {
-  cnd <- rlang::catch_cnd(stop_input(c("A rule that goes on \\
-                                        in the next line.", "x" = "A fact."), "argument", call = NULL))
+  cnd <- rlang::catch_cnd(stop_input("A rule that goes on \\
+                                      in the next line.", "x" = "A fact.", call = NULL))
   expect_identical(panel_reason(cnd), "A rule that goes on in the next line.")
 })
 
