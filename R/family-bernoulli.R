@@ -12,7 +12,7 @@ family_bernoulli <- function() {
     moments = function(law) moment_matrices(list(mean = prob(law), variance = prob(law) * (1 - prob(law)))),
     crps = function(law, y) (prob(law) - y)^2,
     probs = prob,
-    format = function(law, number) paste0("Bernoulli(", number(prob(law)), ")"),
+    label = "Bernoulli",
     reads = list(bernoulli = function(par) pred_bernoulli(par$p))
   )
 }

@@ -11,12 +11,9 @@ family_beta <- function() {
       total <- shape1 + shape2
       list(mean = shape1 / total, variance = shape1 * shape2 / (total^2 * (total + 1)))
     },
-    cdf = function(y, shape1, shape2) stats::pbeta(y, shape1, shape2),
     # where mass lies closer to 0 or 1 than doubles do, the nearest double is the quantile: no accuracy to warn of
     quantile = function(u, shape1, shape2) suppressWarnings(stats::qbeta(u, shape1, shape2)),
-    draw = function(n, shape1, shape2) stats::rbeta(n, shape1, shape2),
-    density = function(y, shape1, shape2) stats::dbeta(y, shape1, shape2),
-    support = "unit",
+    cdf = stats::pbeta, draw = stats::rbeta, density = stats::dbeta, support = "unit",
     crps = function(y, shape1, shape2) {
       ratio <- exp(lbeta(2 * shape1, 2 * shape2) - 2 * lbeta(shape1, shape2))
       y * (2 * stats::pbeta(y, shape1, shape2) - 1) +

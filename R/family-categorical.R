@@ -13,7 +13,7 @@ family_categorical <- function() {
   new_record(
     "categorical", support = "class",
     probs = function(law) par_of(law, "probs"),
-    format = function(law, number) paste0("Categorical(", row_text(vctrs::field(law, "probs"), number), ")"),
+    label = "Categorical",
     reads = list(categorical = function(par) pred_categorical(do.call(rbind, par$p %||% par$prob)))
   )
 }

@@ -8,11 +8,7 @@ family_gamma <- function() {
   record <- new_family(
     "gamma", list(shape = c(0, Inf), rate = c(0, Inf)),
     moments = function(shape, rate) list(mean = shape / rate, variance = shape / rate^2),
-    cdf = function(y, shape, rate) stats::pgamma(y, shape, rate),
-    quantile = function(u, shape, rate) stats::qgamma(u, shape, rate),
-    draw = function(n, shape, rate) stats::rgamma(n, shape, rate),
-    density = function(y, shape, rate) stats::dgamma(y, shape, rate),
-    support = "positive",
+    cdf = stats::pgamma, quantile = stats::qgamma, draw = stats::rgamma, density = stats::dgamma, support = "positive",
     crps = function(y, shape, rate) {
       mean <- shape / rate
       y * (2 * stats::pgamma(y, shape, rate) - 1) - mean * (2 * stats::pgamma(y, shape + 1, rate) - 1) -

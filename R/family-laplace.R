@@ -19,26 +19,16 @@ family_laplace <- function() {
     draw = draw_laplace,
     density = function(y, location, scale) exp(-abs(y - location) / scale) / (2 * scale),
     support = "real",
-    crps = function(y, location, scale) {
-      apart <- abs(y - location)
-      apart + scale * (ifelse(scale > 0, exp(-apart / scale), 0) - 3 / 4)
-    },
+    crps = function(y, location, scale) folded_laplace(y - location, scale) - 3 / 4 * scale,
     features = function(location, scale) cbind(location, sqrt(2) * scale),
     closed_forms = list(
-      laplace_components = function(location, scale) {
-        list(weight = matrix(1, length(location), 1), location = matrix(location), scale = matrix(scale))
-      },
-      wasserstein = function(location, scale) cbind(location, sqrt(2) * scale),
-      affinity = laplace_affinity
+      wasserstein = function(location, scale) cbind(location, sqrt(2) * scale), affinity = laplace_affinity
     )
   )
   extend_record(
-    record,
-    format = function(law, number) {
-      paste0("Laplace(", number(vctrs::field(law, "location")), ", ", number(vctrs::field(law, "scale")), ")")
-    },
+    record, label = "Laplace", temper = temper_scale(1, log(2)),
     mixed = list(family = "mixture_laplace", fields = c(location = "location", scale = "scale")),
-    temper = temper_laplace(),
+    closed_forms = list(laplace_components = one_component),
     reads = list(laplace = function(par) pred_laplace(par$mu, par$sigma %||% par$b %||% par$scale))
   )
 }
@@ -66,19 +56,4 @@ laplace_affinity <- function(location, scale) {
   sinhc <- z * (1 + ez^2 / 6 + ez^4 / 120)
   limit <- exp(-m * z) * (cosh(ez) + m * sinhc) / m
   front * ifelse(near, limit, plain)
-}
-
-temper_laplace <- function() {
-  scale_of <- function(law) vctrs::field(law, "scale")
-  list(
-    order = function(law) 1,
-    exponents = function(law, y) abs(y[, 1] - vctrs::field(law, "location")) / scale_of(law),
-    volume = scale_of,
-    constant = function(law) log(2),
-    apply = function(law, temperature) {
-      vctrs::field(law, "scale") <- scale_of(law) * temperature
-      law
-    },
-    variance_power = 2
-  )
 }

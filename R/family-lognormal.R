@@ -26,11 +26,7 @@ family_lognormal <- function() {
       mean <- exp(meanlog + sdlog^2 / 2)
       list(mean = mean, variance = mean^2 * expm1(sdlog^2))
     },
-    cdf = function(y, meanlog, sdlog) stats::plnorm(y, meanlog, sdlog),
-    quantile = function(u, meanlog, sdlog) stats::qlnorm(u, meanlog, sdlog),
-    draw = function(n, meanlog, sdlog) stats::rlnorm(n, meanlog, sdlog),
-    density = function(y, meanlog, sdlog) stats::dlnorm(y, meanlog, sdlog),
-    support = "positive",
+    cdf = stats::plnorm, quantile = stats::qlnorm, draw = stats::rlnorm, density = stats::dlnorm, support = "positive",
     crps = crps_lognormal,
     # the Hellinger distance does not depend on the scale of the outcomes
     closed_forms = list(affinity = function(meanlog, sdlog) normal_affinity(meanlog, sdlog))

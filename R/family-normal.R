@@ -13,23 +13,14 @@ family_normal <- function() {
     cdf = stats::pnorm, quantile = stats::qnorm, draw = stats::rnorm, density = stats::dnorm, support = "real",
     crps = function(y, mean, sd) folded_normal(mean - y, sd) - sd / sqrt(pi),
     features = function(mean, sd) cbind(mean, sd),
-    closed_forms = list(
-      normal_components = function(mean, sd) {
-        list(weight = matrix(1, length(mean), 1), location = matrix(mean), scale = matrix(sd))
-      },
-      wasserstein = function(mean, sd) cbind(mean, sd),
-      affinity = normal_affinity
-    )
+    closed_forms = list(wasserstein = function(mean, sd) cbind(mean, sd), affinity = normal_affinity)
   )
   extend_record(
-    record,
-    format = function(law, number) {
-      paste0("N(", number(vctrs::field(law, "mean")), ", ", number(vctrs::field(law, "sd")), ")")
-    },
-    mixed = list(family = "mixture_normal", fields = c(location = "mean", scale = "sd")),
-    temper = temper_normal(),
+    record, label = "N", mixed = list(family = "mixture_normal", fields = c(location = "mean", scale = "sd")),
+    temper = temper_scale(2, log(2 * pi) / 2),
     reads = list(normal = function(par) pred_normal(par$mu, par$sigma)),
     closed_forms = list(
+      normal_components = one_component,
       gaussian = function(law) {
         list(form = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "sd")^2)
       },
@@ -57,17 +48,24 @@ check_spread <- function(scale, call = caller_env()) {
           class = "kernel", arg = "kernel", call = call)
 }
 
-temper_normal <- function() {
-  sd_of <- function(law) vctrs::field(law, "sd")
+# Of densities proportional to exp(-(|y - location| / scale)^power / power).
+temper_scale <- function(power, constant) {
+  location <- function(law) parameters_of(law)[[1]]
+  scale <- function(law) parameters_of(law)[[2]]
   list(
-    order = function(law) 1 / 2,
-    exponents = function(law, y) (y[, 1] - vctrs::field(law, "mean"))^2 / sd_of(law)^2 / 2,
-    volume = sd_of,
-    constant = function(law) log(2 * pi) / 2,
+    order = function(law) 1 / power,
+    exponents = function(law, y) abs(y[, 1] - location(law))^power / scale(law)^power / power,
+    volume = scale, constant = function(law) constant,
     apply = function(law, temperature) {
-      vctrs::field(law, "sd") <- sd_of(law) * sqrt(temperature)
+      vctrs::field(law, vctrs::fields(law)[2]) <- scale(law) * temperature^(1 / power)
       law
     },
-    variance_power = 1
+    variance_power = 2 / power
   )
+}
+
+# A mixture of one.
+one_component <- function(law) {
+  parts <- parameters_of(law)
+  list(weight = matrix(1, length(law), 1), location = matrix(parts[[1]]), scale = matrix(parts[[2]]))
 }

@@ -19,7 +19,7 @@ family_poisson <- function() {
   )
   extend_record(
     record,
-    format = function(law, number) paste0("Poisson(", number(vctrs::field(law, "rate")), ")"),
+    label = "Poisson",
     window = function(law, tail) {
       rate <- vctrs::field(law, "rate")
       list(from = stats::qpois(tail, rate), to = stats::qpois(tail, rate, lower.tail = FALSE))

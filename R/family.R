@@ -173,7 +173,7 @@ check_closed_forms <- function(closed_forms, parameters, call = caller_env()) {
 # since families of several dimensions, draws and mixtures have more than named parameters.
 #   prepare(law)           what draws need, computed once where outcomes are redrawn often
 #   window(law, tail)      list(from, to) of counts that leave out `tail` on either side
-#   pit(law, y), kernel(law), format(law, number), probs(law) of classes, mixed(law) in mixtures,
+#   pit(law, y), kernel(law), format(law, number) or its `label` alone, probs(law) of classes, mixed(law) in mixtures,
 #   temper: temperature scaling; reads: families of the package distributional, by name
 new_record <- function(name, ...) {
   structure(list(name = name, ...), class = "ce_family")
@@ -260,7 +260,7 @@ law_text <- function(law) {
   number <- function(v, digits = 3) trimws(format(signif(v, digits)))
   if (!is.null(record$format)) return(record$format(law, number))
   shown <- lapply(parameters_of(law), function(v) if (is.matrix(v)) row_text(v, number) else number(v))
-  paste0(record$name, "(", do.call(paste, c(unname(shown), sep = ", ")), ")")
+  paste0(record$label %||% record$name, "(", do.call(paste, c(unname(shown), sep = ", ")), ")")
 }
 
 row_text <- function(v, number) apply(matrix(number(v), nrow(v)), 1, paste, collapse = ", ")
