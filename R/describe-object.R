@@ -111,11 +111,6 @@ a_function <- function(x, o) if (!is.function(x)) fault("a function", x)
 
 a_flag <- function(x, o) if (!rlang::is_bool(x)) fault("TRUE or FALSE", x)
 
-exactly <- function(value) {
-  force(value)
-  function(x, o) if (!identical(x, value)) fault(describe(value), x)
-}
-
 # Texts; `size` as in each().
 texts <- function(size = NULL, na = FALSE, unique = FALSE, least = 0) {
   force(list(size, na, unique, least))
