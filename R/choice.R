@@ -1,6 +1,7 @@
 # Choices are values that own their options: test_block(block = 5), curve_smooth(bandwidth = 0.3), map_platt().
 # `kind` is the prefix of their constructors, which are exported: what is exported is what can be chosen, and a new
-# choice is a constructor and its methods. A choice may be given by its name: it then has its defaults.
+# choice is a constructor and its methods. A choice may be given by its name: it then has its defaults. Some have no
+# options, and are given by name only.
 
 new_choice <- function(kind, name, ...) {
   structure(list(kind = kind, name = name, ...), class = c(paste0(kind, "_", name), "ce_choice"))
@@ -10,7 +11,12 @@ is_choice <- function(x, kind) inherits(x, "ce_choice") && identical(x$kind, kin
 
 choice_options <- function(choice) unclass(choice)[setdiff(names(choice), c("kind", "name"))]
 
-choice_names <- function(kind) {
+without_options <- list(computation = c("dual", "eigen"))
+
+choice_names <- function(kind) sort(c(made_choices(kind), without_options[[kind]]))
+
+# Those that have a constructor.
+made_choices <- function(kind) {
   prefix <- paste0("^", kind, "_")
   sort(sub(prefix, "", grep(prefix, getNamespaceExports(topenv()), value = TRUE)))
 }
@@ -24,23 +30,25 @@ option_names <- function(kind, name) setdiff(names(formals(choice_constructor(ki
 as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character(), call = caller_env()) {
   if (is_choice(value, kind)) return(check_object(value, arg, call))
   check_choice_name(value, kind, arg, also, call)
-  choice_constructor(kind, value)()
+  if (value %in% without_options[[kind]]) new_choice(kind, value) else choice_constructor(kind, value)()
 }
 
 check_choice_name <- function(value, kind, arg, also, call) {
-  known <- function(name) name %in% also || paste0(kind, "_", name) %in% getNamespaceExports(topenv())
+  named <- c(also, without_options[[kind]])
+  known <- function(name) name %in% named || paste0(kind, "_", name) %in% getNamespaceExports(topenv())
   if (rlang::is_string(value) && known(value)) return(invisible())
+  made <- made_choices(kind)
   names <- c(also, choice_names(kind))
   # a constructor that was not called
-  own <- Filter(function(name) identical(value, choice_constructor(kind, name)), choice_names(kind))
-  made <- if (length(own) == 1) call(paste0(kind, "_", own))
+  own <- Filter(function(name) identical(value, choice_constructor(kind, name)), made)
+  line <- if (length(own) == 1) call(paste0(kind, "_", own))
   stop_input(
-    "{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {kind}_{names[length(names)]}}.",
+    "{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {kind}_{made[length(made)]}}.",
     "x" = "It is {describe(value)}.",
-    if (is.null(made)) {
+    if (is.null(line)) {
       choice_remedy(value, names, arg, call) %||% choice_example(kind, names, arg, call)
     } else {
-      remedy("To use its defaults, call it", mended_line(call, setNames(list(made), arg)) %||% line_text(made))
+      remedy("To use its defaults, call it", mended_line(call, setNames(list(line), arg)) %||% line_text(line))
     }, arg = arg, value = value, call = call
   )
 }

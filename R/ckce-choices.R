@@ -4,7 +4,7 @@
 #'
 #' How [ckce()] and [jkce()] compute, with the options of each way; the section Computation of [ckce()] says what they
 #' do and what they cost. The name of a computation is shorthand for the computation with its defaults: `computation =
-#' "low_rank"` is `computation = computation_low_rank()`.
+#' "low_rank"` is `computation = computation_low_rank()`. The exact ones, `"dual"` and `"eigen"`, have no options.
 #'
 #' @param tolerance Relative error of the estimate that `certified` asks for, and at which the low-rank computation
 #'   stops.
@@ -30,18 +30,6 @@ computation_auto <- function(tolerance = 0.01, max_rank = NULL, n_features = 100
   check_count(n_features)
   new_choice("computation", "auto", tolerance = tolerance, max_rank = max_rank, n_features = n_features,
              frequencies = frequencies)
-}
-
-#' @rdname ce_computations
-#' @export
-computation_dual <- function(tolerance = 0.01) {
-  new_choice("computation", "dual", tolerance = check_number(tolerance, lower = 0, open = TRUE))
-}
-
-#' @rdname ce_computations
-#' @export
-computation_eigen <- function(tolerance = 0.01) {
-  new_choice("computation", "eigen", tolerance = check_number(tolerance, lower = 0, open = TRUE))
 }
 
 #' @rdname ce_computations

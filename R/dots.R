@@ -108,7 +108,7 @@ named_choices <- function(typed, kinds, option) {
     owners <- option_owners(kinds[kind], option)
     if (is.na(at)) {
       if (length(owners) > 0) args[[kinds[[kind]]]] <- call(owners[1])
-    } else if (rlang::is_string(args[[at]], choice_names(kind))) {
+    } else if (rlang::is_string(args[[at]], made_choices(kind))) {
       args[[at]] <- call(paste0(kind, "_", args[[at]]))
     }
   }
@@ -126,7 +126,7 @@ usual_choices <- c("test_conditional", "curve_smooth", "map_temperature", "compu
 # The functions that make choices with this option, the usual one first.
 option_owners <- function(kinds, option) {
   owners <- unlist(lapply(names(kinds), function(kind) {
-    paste0(kind, "_", Filter(function(name) option %in% option_names(kind, name), choice_names(kind)), recycle0 = TRUE)
+    paste0(kind, "_", Filter(function(name) option %in% option_names(kind, name), made_choices(kind)), recycle0 = TRUE)
   }))
   c(intersect(usual_choices, owners), setdiff(owners, usual_choices))
 }
@@ -134,7 +134,7 @@ option_owners <- function(kinds, option) {
 # All options of the choices that the function takes.
 taken_options <- function(call) {
   kinds <- choice_arguments[[verb_name(call)]]
-  unique(unlist(lapply(names(kinds), function(kind) lapply(choice_names(kind), option_names, kind = kind))))
+  unique(unlist(lapply(names(kinds), function(kind) lapply(made_choices(kind), option_names, kind = kind))))
 }
 
 near_remedy <- function(name, near, dots, known, call) {

@@ -9,7 +9,7 @@ local({
     paste0("assume_", c("beta", "logit")),
     paste0("basis_", c("hats", "kernel")),
     paste0("ce_", c("database", "horizon", "methods", "monitor", "source", "state")),
-    paste0("computation_", c("auto", "dual", "eigen", "low_rank", "rff")),
+    paste0("computation_", c("auto", "low_rank", "rff")),
     paste0("curve_", c("binned", "isotonic", "pit", "quantile", "smooth")),
     paste0("kernel_", c("embedding", "gaussian", "hellinger", "laplace", "linear", "matern", "matrix", "mmd", "tv",
                         "wasserstein", "white")),

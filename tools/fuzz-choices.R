@@ -42,6 +42,8 @@ one_of <- function(prefix, without = character()) {
   choice_call(pick(as.list(sort(setdiff(names, without)))))
 }
 
+one_of_computations <- function() pick(list("dual", "eigen", one_of("computation_")))
+
 a_kernel <- function() {
   kernel <- one_of("kernel_", c("kernel_matrix", "kernel_embedding", "kernel_mmd"))
   pick(list(kernel, kernel, call("+", kernel, quote(kernel_linear())), call("*", kernel, 0.5)))
@@ -83,7 +85,7 @@ choices <- list(
   embedding = function(data) one_of("kernel_embedding"),
   computation = function(data) {
     verb <- pick(list(quote(ckce), quote(jkce)))
-    as.call(c(verb, pair(data), list(kernel = quote(kernel_gaussian(0.3)), computation = one_of("computation_"))))
+    as.call(c(verb, pair(data), list(kernel = quote(kernel_gaussian(0.3)), computation = one_of_computations())))
   },
   curve = function(data) as.call(c(quote(ce_curve), pair(data), list(type = one_of("curve_")))),
   map = function(data) {

@@ -9,7 +9,7 @@ kinds <- list(
 
 test_that("a name is the choice with its defaults, and a choice is itself", {
   for (kind in names(kinds)) {
-    for (name in choice_names(kind)) {
+    for (name in made_choices(kind)) {
       default <- getExportedValue("calibrisk", paste0(kind, "_", name))()
       expect_identical(kinds[[kind]]$by_name(name), default)
       expect_identical(kinds[[kind]]$by_name(default), default)
@@ -23,9 +23,7 @@ test_that("an option given to the function is refused, and the line gives it to 
   for (verb in names(choice_arguments)) {
     for (kind in names(choice_arguments[[verb]])) {
       arg <- choice_arguments[[verb]][[kind]]
-      # which is exact for one error only
-      lacks <- if (verb == "jkce") "eigen"
-      for (name in setdiff(choice_names(kind), lacks)) {
+      for (name in made_choices(kind)) {
         maker <- paste0(kind, "_", name)
         for (option in setdiff(option_names(kind, name), names(formals(getExportedValue("calibrisk", verb))))) {
           said <- function(line) {
@@ -48,6 +46,14 @@ test_that("an option given to the function is refused, and the line gives it to 
   expect_error(ce_test(p, y, n_boot = 99), "test = test_conditional(replicates = 99)", fixed = TRUE)
 })
 
+test_that("a choice without options is its name", {
+  expect_setequal(choice_names("computation"), c("auto", "dual", "eigen", "low_rank", "rff"))
+  expect_identical(as_choice("eigen", "computation"), new_choice("computation", "eigen"))
+  expect_error(as_choice("eign", "computation"), "eigen", class = "calibrisk_error_argument")
+  p <- c(.2, .4, .6, .9)
+  expect_error(ckce(p, p > .5, computation = "dual", max_rank = 7), "`max_rank` is an option of", fixed = TRUE)
+})
+
 test_that("choices of another kind, unknown names and constructors that were not called are errors", {
   for (kind in names(kinds)) {
     wrong <- list("no such choice", 1, NULL, method_bins(), c("a", "b"))
@@ -60,7 +66,7 @@ test_that("choices of another kind, unknown names and constructors that were not
 
 test_that("a choice prints as the call that makes it", {
   for (kind in names(kinds)) {
-    for (name in choice_names(kind)) {
+    for (name in made_choices(kind)) {
       choice <- choice_constructor(kind, name)()
       expect_identical(eval(str2lang(format(choice))), choice)
       expect_output(print(choice), paste0("<ce_choice> ", format(choice)), fixed = TRUE)

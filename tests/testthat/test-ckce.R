@@ -375,7 +375,7 @@ test_that("influences are those of the definition, whatever the computation", {
     ckce(p, y, kernel = toy_kernel(), computation = computation, ...)
   }
   ridges <- c(.1, 200)  # the second dwarfs K: the other formula
-  for (computation in list(computation_dual(), computation_eigen(), computation_low_rank(tolerance = 1e-9))) {
+  for (computation in list("dual", "eigen", computation_low_rank(tolerance = 1e-9))) {
     own <- vapply(ridges, function(r) sd(oracle_influence(gram, d, r)) / sqrt(50), 0)
     expect_equal(influence_errors(fit(ridge = ridges, computation = computation)), own, tolerance = 1e-8)
     within <- sd(oracle_influence(gram * outer(g, g, `==`), d, .1)) / sqrt(50)
@@ -411,9 +411,8 @@ test_that("all ridges of a path have their own influences", {
   d <- oracle_residuals(p, y)
   path <- 10^seq(-5, 4, length.out = 40)
   own <- vapply(path, function(r) sd(oracle_influence(gram, d, r)) / sqrt(60), 0)
-  for (computation in c("eigen", "low_rank")) {
-    error <- influence_errors(ckce(p, y, kernel = toy_kernel(), ridge = path,
-                                   computation = get(paste0("computation_", computation))(tolerance = 1e-12)))
+  for (computation in list("eigen", computation_low_rank(tolerance = 1e-12))) {
+    error <- influence_errors(ckce(p, y, kernel = toy_kernel(), ridge = path, computation = computation))
     expect_equal(error / own, rep(1, 40), tolerance = 1e-6)
   }
   # no residuals, no error: one class in truth and predictions
@@ -452,9 +451,8 @@ test_that("jkce() has the intervals of skce(), and takes predictive distribution
   kernel <- kernel_linear() + kernel_gaussian("median")
   columns <- c(".estimate", "std.error", "conf.low", "conf.high")
   for (type in c("biased", "unbiased")) {
-    for (computation in c("dual", "low_rank")) {
-      fit <- function(...) jkce(p, y, type = type,
-                                computation = get(paste0("computation_", computation))(tolerance = 1e-9), ...)[columns]
+    for (computation in list("dual", computation_low_rank(tolerance = 1e-9))) {
+      fit <- function(...) jkce(p, y, type = type, computation = computation, ...)[columns]
       expect_equal(fit(), skce(p, y, kernel = kernel, type = type)[columns], tolerance = 1e-9)
       expect_equal(fit(group = g), skce(p, y, kernel = kernel, type = type, group = g)[columns], tolerance = 1e-9,
                    ignore_attr = TRUE)

@@ -71,9 +71,9 @@ test_that("the conditional error of weighted rows is that of the weighted operat
   }
   value <- function(computation, ...) {
     ckce(d$p, d$y, kernel = kernel_gaussian(.5), ridge = .1,
-         computation = get(paste0("computation_", computation))(tolerance = 1e-10), ...)
+         computation = computation, ...)
   }
-  for (computation in c("dual", "eigen", "low_rank")) {
+  for (computation in list("dual", "eigen", computation_low_rank(tolerance = 1e-10))) {
     expect_equal(value(computation, weights = d$w)$.estimate, naive(d$w))
   }
   estimate <- estimates_of(value("dual", weights = d$w))[[1]]

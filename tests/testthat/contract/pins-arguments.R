@@ -38,7 +38,7 @@ local({
     }),
     skce = list(FALSE, function(x, ...) skce(x, truth, ...)),
     jkce = list(FALSE, function(x, ...) jkce(x, truth, computation = "dual", ...)),
-    ckce = list(FALSE, function(x, ...) ckce(x, truth, ridge = 0.2, computation = computation_dual(), ...)),
+    ckce = list(FALSE, function(x, ...) ckce(x, truth, ridge = 0.2, computation = "dual", ...)),
     ckce_ridge = list(FALSE, function(x, level = NULL, ...) loo_errors(x, truth, ridge = 0.2, ...)),
     ucme = list(FALSE, function(x, ...) ucme(x, truth, locations = 3, ...)),
     ce_test = list(FALSE, function(x, ...) tidy(ce_test(x, truth, test = "block", ...))),
@@ -95,7 +95,7 @@ for (diagonal in c("all", "different")) {
 pin("ckce_ridge/kernel",
     loo_errors(three$p, three$y, kernel = kernel_laplace(0.5),
                target_kernel = kernel_gaussian(1), ridge = c(0.01, 0.1)))
-pin("ckce_ridge/eigen", loo_errors(three$p, three$y, computation = computation_eigen(), ridge = c(0.01, 0.1)))
+pin("ckce_ridge/eigen", loo_errors(three$p, three$y, computation = "eigen", ridge = c(0.01, 0.1)))
 pin("ckce_ridge/low_rank",
     loo_errors(three$p, three$y, computation = computation_low_rank(0.1, 20), ridge = c(0.01, 0.1)))
 pin("ckce_ridge/group",
