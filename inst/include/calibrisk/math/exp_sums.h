@@ -30,10 +30,6 @@ struct ExpLoops {
   double (*affine)(const double* s, const double* c, double scale, Index n, double* w);
   // w_i <- exp(w_i - shift); needs w_i - shift <= 700, shift finite; below exp(-708) it is 0
   void (*exp_shifted)(double* w, double shift, Index n);
-  // sums[0] = sum_i a_i w_i, sums[1] = sum_i b_i w_i, w_i = exp(x_i * slope + c_i - shift),
-  // exponents up to 700
-  void (*exp_line_sums)(const double* x, const double* c, const double* a, const double* b,
-                        double slope, double shift, Index n, double* sums);
   double (*sum)(const double* w, Index n);
   double (*dot)(const double* w, const double* v, Index n);
   // moments[j] = sum_i v_i T_j((x_i - centre) * scale), T_j Chebyshev polynomials, j < order
@@ -148,42 +144,6 @@ CALIBRISK_INLINE void exp_shifted_loop(double* w, double shift, Index n) {
 }
 
 template <int pack_size>
-CALIBRISK_INLINE void exp_line_sums_loop(const double* x, const double* c, const double* a,
-                                         const double* b, double slope, double shift, Index n,
-                                         double* sums) {
-  using Pack = typename Packs<pack_size>::Pack;
-  Pack total_a = Pack{}, total_b = Pack{};
-  for (Index i = 0; i < n; i += pack_size) {
-    Pack v, offset, weight_a, weight_b;
-    if (i + pack_size <= n) {
-      load_pack<pack_size>(x + i, v);
-      load_pack<pack_size>(c + i, offset);
-      load_pack<pack_size>(a + i, weight_a);
-      load_pack<pack_size>(b + i, weight_b);
-    } else {
-      v = offset = weight_a = weight_b = Pack{};
-      for (Index l = i; l < n; ++l) {
-        v[l - i] = x[l];
-        offset[l - i] = c[l];
-        weight_a[l - i] = a[l];
-        weight_b[l - i] = b[l];
-      }
-      // what is beyond the end has weight 0 and a finite exponential
-      for (Index l = n; l < i + pack_size; ++l) {
-        v[l - i] = x[n - 1];
-        offset[l - i] = c[n - 1];
-      }
-    }
-    v = v * slope + offset - shift;
-    exp_pack<pack_size>(v);
-    total_a += weight_a * v;
-    total_b += weight_b * v;
-  }
-  sums[0] = pack_sum<pack_size>(total_a);
-  sums[1] = pack_sum<pack_size>(total_b);
-}
-
-template <int pack_size>
 CALIBRISK_INLINE double sum_loop(const double* w, Index n) {
   using Pack = typename Packs<pack_size>::Pack;
   Pack total = Pack{};
@@ -280,34 +240,29 @@ CALIBRISK_INLINE void chebyshev_ratio_loop(const double* x, double centre, doubl
   }
 }
 
-#define CALIBRISK_EXP_LOOPS(SUFFIX, SIZE, TARGET)                                                 \
-  TARGET inline double affine_##SUFFIX(const double* s, const double* c, double scale, Index n,   \
-                                       double* w) {                                               \
-    return affine_loop<SIZE>(s, c, scale, n, w);                                                  \
-  }                                                                                               \
-  TARGET inline void exp_shifted_##SUFFIX(double* w, double shift, Index n) {                     \
-    exp_shifted_loop<SIZE>(w, shift, n);                                                          \
-  }                                                                                               \
-  TARGET inline void exp_line_sums_##SUFFIX(const double* x, const double* c, const double* a,    \
-                                            const double* b, double slope, double shift, Index n, \
-                                            double* sums) {                                       \
-    exp_line_sums_loop<SIZE>(x, c, a, b, slope, shift, n, sums);                                  \
-  }                                                                                               \
-  TARGET inline double sum_##SUFFIX(const double* w, Index n) { return sum_loop<SIZE>(w, n); }    \
-  TARGET inline double dot_##SUFFIX(const double* w, const double* v, Index n) {                  \
-    return dot_loop<SIZE>(w, v, n);                                                               \
-  }                                                                                               \
-  TARGET inline void moments_##SUFFIX(const double* x, const double* v, double centre,            \
-                                      double scale, Index n, int order, double* moments) {        \
-    chebyshev_moments_loop<SIZE>(x, v, centre, scale, n, order, moments);                         \
-  }                                                                                               \
-  TARGET inline void ratio_##SUFFIX(const double* x, double centre, double scale, Index n,        \
-                                    int order, const double* a, const double* b, double* out) {   \
-    chebyshev_ratio_loop<SIZE>(x, centre, scale, n, order, a, b, out);                            \
-  }                                                                                               \
-  inline ExpLoops exp_loops_##SUFFIX() {                                                          \
-    return {affine_##SUFFIX, exp_shifted_##SUFFIX, exp_line_sums_##SUFFIX, sum_##SUFFIX,          \
-            dot_##SUFFIX,    moments_##SUFFIX,     ratio_##SUFFIX};                               \
+#define CALIBRISK_EXP_LOOPS(SUFFIX, SIZE, TARGET)                                               \
+  TARGET inline double affine_##SUFFIX(const double* s, const double* c, double scale, Index n, \
+                                       double* w) {                                             \
+    return affine_loop<SIZE>(s, c, scale, n, w);                                                \
+  }                                                                                             \
+  TARGET inline void exp_shifted_##SUFFIX(double* w, double shift, Index n) {                   \
+    exp_shifted_loop<SIZE>(w, shift, n);                                                        \
+  }                                                                                             \
+  TARGET inline double sum_##SUFFIX(const double* w, Index n) { return sum_loop<SIZE>(w, n); }  \
+  TARGET inline double dot_##SUFFIX(const double* w, const double* v, Index n) {                \
+    return dot_loop<SIZE>(w, v, n);                                                             \
+  }                                                                                             \
+  TARGET inline void moments_##SUFFIX(const double* x, const double* v, double centre,          \
+                                      double scale, Index n, int order, double* moments) {      \
+    chebyshev_moments_loop<SIZE>(x, v, centre, scale, n, order, moments);                       \
+  }                                                                                             \
+  TARGET inline void ratio_##SUFFIX(const double* x, double centre, double scale, Index n,      \
+                                    int order, const double* a, const double* b, double* out) { \
+    chebyshev_ratio_loop<SIZE>(x, centre, scale, n, order, a, b, out);                          \
+  }                                                                                             \
+  inline ExpLoops exp_loops_##SUFFIX() {                                                        \
+    return {affine_##SUFFIX, exp_shifted_##SUFFIX, sum_##SUFFIX,                                \
+            dot_##SUFFIX,    moments_##SUFFIX,     ratio_##SUFFIX};                             \
   }
 
 CALIBRISK_EXP_LOOPS(baseline, 2, )
@@ -344,15 +299,6 @@ inline ExpLoops choose_exp_loops() {
   };
   loops.exp_shifted = [](double* w, double shift, Index n) {
     for (Index i = 0; i < n; ++i) w[i] = plain_exp(w[i] - shift);
-  };
-  loops.exp_line_sums = [](const double* x, const double* c, const double* a, const double* b,
-                           double slope, double shift, Index n, double* sums) {
-    sums[0] = sums[1] = 0.0;
-    for (Index i = 0; i < n; ++i) {
-      const double w = plain_exp(x[i] * slope + c[i] - shift);
-      sums[0] += a[i] * w;
-      sums[1] += b[i] * w;
-    }
   };
   loops.sum = [](const double* w, Index n) {
     double total = 0.0;
