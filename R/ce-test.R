@@ -102,12 +102,12 @@
 #' one-sided one from 0 to \eqn{u(\alpha)}. Choose `delta` before you see the data.
 #'
 #' The test is as good as the upper limit: it concerns the error that is detectable at the resolution of
-#' [ce_estimate()]. At the level 5%, with an error of exactly `delta` (400 samples of 1,000 rows and `delta` = .05, and
-#' of 300 rows and .1), it rejected 0 to 4.5% of samples of shifts, slopes, one prediction and errors in a quarter or a
-#' tenth of the rows, and 3.8 and 6.5% with rare events. It exceeded its level where confident predictions (mean .96)
-#' are wrong: 8.3 and 4.3% with errors in proportion to p(1 - p), 9.0 and 11.8% with errors in a tenth of them. An error
-#' that changed its sign 16 times was called smaller in 21% of samples of 300 rows, whose finest basis has 18 knots, and
-#' never with 1,000 rows.
+#' [ce_estimate()]. At the level 5%, with an error of exactly `delta` (400 samples each of 300 rows and `delta` = .1, of
+#' 1,000 and of 5,000 rows and .05), it rejected 0 to 5.8% of samples of shifts, slopes, one prediction, rare events,
+#' errors in a quarter or a tenth of the rows, and confident predictions (mean .96) with errors in proportion to p(1 -
+#' p). It exceeded its level where a tenth of such predictions, the most confident ones, are wrong: 7.8, 6.8 and 5.2%.
+#' An error that changed its sign 16 times was called smaller in 9.2% of samples of 300 rows, whose finest basis has 18
+#' knots, and in at most 3.8% of larger ones.
 #'
 #' @section Weights and clusters:
 #' The conditional test keeps importance weights in every simulation: it is exact for weights that do not depend on the
