@@ -254,7 +254,12 @@ estimate_metric <- function(metric, data, call) {
 # Errors of other functions say that it was the metric that failed.
 try_metric <- function(value, call) {
   rlang::try_fetch(value, error = function(cnd) {
-    if (inherits(cnd, c("calibrisk_error", "interrupt"))) return(rlang::zap())
+    if (inherits(cnd, "interrupt")) return(rlang::zap())
+    # of the user's call: that of exec() has all data in it
+    if (inherits(cnd, "calibrisk_error")) {
+      cnd["call"] <- list(rlang::error_call(call))
+      rlang::cnd_signal(cnd)
+    }
     stop_input("{.arg metric} must be a function of predictions and outcomes.",
                "x" = "It failed with the message below.",
                "i" = "Such as {.code metric = ece}, or {.code metric = function(x, truth) mean((x - truth)^2)}.",

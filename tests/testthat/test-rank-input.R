@@ -59,6 +59,10 @@ test_that("a metric owns its options, and several settings are one call each", {
   expect_match(paste(utils::capture.output(print(both)), collapse = " "), "wide: .* ridge 0.1.* narrow: .* ridge 0.01")
   # options that are wrong are refused by the metric itself
   expect_error(rank(ce_metric("ece_pointwise", n_bins = -1)), "n_bins", class = "calibrisk_error_argument")
+  # the call in an error is what was typed, not that of the metric with all data in it
+  cnd <- expect_error(ce_rank(models, y, metric = ce_metric(ece, n_bins = -1)), "n_bins",
+                      class = "calibrisk_error_argument")
+  expect_identical(cnd$call[[1]], quote(ce_rank))
   expect_error(rank(ce_metric(ckce, ridge = -1)), "ridge", class = "calibrisk_error_argument")
   expect_error(rank("ckce", ridge = .1), "ridge", class = "calibrisk_error_argument")
 })
