@@ -7,7 +7,7 @@ test_that("every exported function that makes a value refuses other arguments", 
   families <- "^(assume|basis|computation|curve|kernel|map|method|pred|ridge|score|test)_"
   exported <- grep(families, getNamespaceExports(namespace), value = TRUE)
   # these read data or records, or are generic
-  others <- c("pred_family", "pred_mixture", "score_parts")
+  others <- c("assume_pilot", "pred_family", "pred_mixture", "score_parts")
   expect_setequal(setdiff(exported, makers), others)
   expect_error(map_histogram(10, "mass", 3), class = "calibrisk_error_argument")
   for (name in makers) {
