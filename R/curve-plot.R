@@ -24,7 +24,7 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FA
   check_flag(numbers)
   data <- curve_layers(object, facet)
   plot <- if (object$type == "pit") {
-    autoplot_pit(object, data, bands)
+    autoplot_pit(data, bands)
   } else {
     autoplot_reliability(object, data, bands, histogram)
   }
@@ -160,7 +160,7 @@ band_layer <- function(type, layer, fill, several) {
   ggplot2::geom_ribbon(aes, fill = fill, alpha = alpha, colour = NA, na.rm = TRUE)
 }
 
-autoplot_pit <- function(x, data, bands) {
+autoplot_pit <- function(data, bands) {
   curve <- data$curve
   several <- nlevels(curve$colour) > 1
   plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed))

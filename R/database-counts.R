@@ -6,7 +6,7 @@ sql_complete <- function(rows, k) {
 }
 
 # One query counts the rows and finds values that no prediction has; NaN is above all numbers where there is one.
-count_rows <- function(rows, inner, k, coded, call) {
+count_rows <- function(rows, inner, k, call) {
   p <- paste0("ce_p", seq_len(k))
   total <- paste(p, collapse = " + ")
   count <- function(condition) paste0("CASE WHEN ", condition, " THEN 1 ELSE 0 END")

@@ -38,7 +38,7 @@ read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design
   check_stored_numbers(db, coded$columns, "probs", "Probabilities", call)
   check_stored_numbers(db, weights$column, "weights", "Weights", call)
   if (is.numeric(values)) check_stored_numbers(db, outcome, "truth", "Outcomes that are numbers", call)
-  rows <- count_rows(rows, inner, length(coded$columns), coded, call)
+  rows <- count_rows(rows, inner, length(coded$columns), call)
   rows$pairs <- sql_pairs(rows, inner, length(coded$columns))
   database_direction(rows, inner, coded, if (is.character(values)) event_level, call)
   rows

@@ -31,7 +31,7 @@ decision_sentences <- function(curve, summary, level, event = NULL) {
            if (!is.null(event)) paste0(" (event: ", event, ")"), "."),
     useful_sentence(curve, summary$event_rate),
     bought_sentence(curve, level),
-    area_sentence(summary, level))
+    area_sentence(summary))
 }
 
 useful_sentence <- function(curve, rate) {
@@ -65,7 +65,7 @@ bought_sentence <- function(curve, level) {
 
 band_text <- function(level) paste("simultaneous", percent_text(level), "band")
 
-area_sentence <- function(summary, level) {
+area_sentence <- function(summary) {
   # predictions that recalibration leaves as they are bound nothing
   if (is.na(summary$std.error) || summary$std.error < 1e-12) return(NULL)
   paste0("Area over all thresholds (a lower bound of the squared calibration error): ",

@@ -148,7 +148,7 @@ parameter_ranges <- function(parameters, call = caller_env()) {
   parameters
 }
 
-check_parts <- function(parts, parameters, optional, first = TRUE, call = caller_env()) {
+check_parts <- function(parts, parameters, optional, call = caller_env()) {
   for (part in names(parts)) {
     fn <- parts[[part]]
     if (optional && is.null(fn)) next

@@ -69,7 +69,7 @@ check_fitted_columns <- function(new, layout, call) {
   absent <- setdiff(layout$columns, names(new))
   stop_if(length(absent) > 0, "{.arg new} must have the columns that the map was fitted to.",
           "x" = "{.field {absent}} {?is/are} missing.", "i" = "Its columns are {.field {names(new)}}.",
-          renamed_remedy(new, absent, layout, call), class = "columns", arg = "new", call = call)
+          renamed_remedy(new, layout, call), class = "columns", arg = "new", call = call)
 }
 
 # The columns of probabilities, as a vector or a matrix.
@@ -90,7 +90,7 @@ new_remedy <- function(new, layout, call) {
 }
 
 # The columns under the names of the fit, if they only lack `.pred_` or have it.
-renamed_remedy <- function(new, absent, layout, call) {
+renamed_remedy <- function(new, layout, call) {
   other <- function(name) c(paste0(".pred_", name), sub("^[.]pred_", "", name))
   there <- vapply(layout$columns, function(name) c(intersect(c(name, other(name)), names(new)), NA)[1], "")
   typed <- typed_argument(typed_call(call), "new")

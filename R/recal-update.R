@@ -27,7 +27,7 @@ fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
   new_map_fit(
     update_map(chosen, fit, knots), update_terms(chosen, fit),
     length(failed) == 0, max(0L, vapply(drop_null(fits), `[[`, 0L, "iterations")),
-    if (length(failed) > 0) failed[[1]]$message else "", update_injective(chosen, fit, knots, z), tests
+    if (length(failed) > 0) failed[[1]]$message else "", update_injective(chosen, fit, knots), tests
   )
 }
 
@@ -140,7 +140,7 @@ update_terms <- function(model, fit) {
   map_terms(c(if (size > 1) "slope", splines, "intercept"), fit$theta, std.error = fit$std.error)
 }
 
-update_injective <- function(model, fit, knots, z) {
+update_injective <- function(model, fit, knots) {
   theta <- fit$theta
   if (model %in% c("none", "intercept")) return(injectivity(TRUE, "the slope is 1"))
   if (model == "slope") {
