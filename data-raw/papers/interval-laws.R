@@ -16,6 +16,7 @@ draw_labels <- function(q) {
 uniform <- function(n) runif(n)
 inner <- function(n) runif(n, .15, .85)
 confident <- function(n) plogis(rnorm(n, 3, 2))
+very_confident <- function(n) plogis(rnorm(n, 4, 1.5))
 rare <- function(n) rbeta(n, .8, 20)
 levels_of <- function(m) function(n) sample(seq_len(m), n, replace = TRUE) / (m + 1)
 logistic <- function(intercept, slope) function(p) plogis(intercept + slope * qlogis(p))
@@ -43,7 +44,9 @@ scalar_laws <- list(
   "narrow peak" = list(draw = inner, risk = function(p) p + .3 * pmax(0, 1 - abs(p - .5) / .01)),
   "zigzag, 10 cells" = list(draw = inner, risk = zigzag(10 / .7, .08)),
   "zigzag, 60 cells" = list(draw = inner, risk = zigzag(60 / .7, .1)),
-  "zigzag, 2,000 cells" = list(draw = inner, risk = zigzag(2000 / .7, .1))
+  "zigzag, 2,000 cells" = list(draw = inner, risk = zigzag(2000 / .7, .1)),
+  # half of the most confident predictions, one row in 38, are wrong
+  "cliff" = list(draw = very_confident, risk = function(p) ifelse(p > .999, .5, p))
 )
 
 # Canonical and class-wise: predictions and q(p), the classes' probabilities given p.
